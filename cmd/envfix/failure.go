@@ -1,0 +1,31 @@
+package main
+
+// The exit codes, fixed by interfaces.md.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // the operation failed, or doctor found an error
+	exitUsage       = 2 // usage, or input that cannot be read
+	exitNoSolution  = 3 // no compatible combination, or a target must be named
+	exitPending     = 4 // changes are pending
+	exitStale       = 5 // the plan is stale
+	exitPrivilege   = 6 // more privilege needed
+	exitReboot      = 7 // waiting for a reboot
+	exitBusy        = 8 // another apply, or the package manager's lock
+	exitPreflight   = 9 // disk, dpkg state …
+	exitIntegrity   = 10
+	exitVerify      = 11
+	exitInterrupted = 130
+)
+
+// A failure is an error with its exit code, further lines and hints. A failure
+// without text ends the program with its code and prints nothing more.
+type failure struct {
+	code    int
+	text    string
+	details []string // printed indented below the error
+	hints   []string // each can be pasted; commands in backticks
+	err     error
+}
+
+func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.err }

@@ -1,0 +1,154 @@
+// Package plan defines the plan: what was decided, why, and an ordered list of
+// steps. A plan is data that can be printed, saved, compared and reviewed, and
+// it is all that apply acts on.
+package plan
+
+import (
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// Format is the number of the plan's JSON form.
+const Format = 1
+
+// A Plan is what would be done. Its JSON form is fixed by interfaces.md.
+type Plan struct {
+	Format       int                    `json:"format"`
+	ID           string                 `json:"id"` // sha256:… over everything else
+	Decision     resolver.Decision      `json:"decision"`
+	Torch        string                 `json:"torch,omitempty"`
+	Build        string                 `json:"build,omitempty"`
+	CUDA         string                 `json:"cuda,omitempty"`
+	CuDNN        string                 `json:"cudnn,omitempty"`
+	Python       string                 `json:"python,omitempty"`
+	Channel      string                 `json:"channel,omitempty"`
+	Index        *string                `json:"index"`
+	Packages     map[string]string      `json:"packages,omitempty"`
+	Driver       Driver                 `json:"driver"`
+	Then         *resolver.Choice       `json:"then"`
+	Fallback     *resolver.Choice       `json:"fallback"`
+	Environments []resolver.Environment `json:"environments"`
+	VisibleGPUs  []int                  `json:"visible_gpus"`
+	Nearest      []resolver.Nearest     `json:"nearest"`
+	Alternatives []string               `json:"alternatives"`
+	Reasons      []resolver.Reason      `json:"reasons"`
+	Warnings     []string               `json:"warnings"`
+	HeldBack     string                 `json:"held_back,omitempty"`
+	EnvFixes     []EnvFix               `json:"env_fixes"`
+	Target       Target                 `json:"target"`
+	Steps        []Step                 `json:"steps"` // empty: the machine already conforms
+	Basis        Basis                  `json:"basis"`
+}
+
+// Driver is what happens to the NVIDIA driver; null fields are unknown or not
+// needed.
+type Driver struct {
+	Action       string  `json:"action"`
+	Minimum      *string `json:"minimum"`
+	Branch       *string `json:"branch"`
+	KernelModule *string `json:"kernel_module"`
+}
+
+// An EnvFix is one change of an environment variable.
+type EnvFix struct {
+	Variable  string `json:"variable"`
+	Action    string `json:"action"` // remove, prepend, set
+	Value     string `json:"value"`
+	Why       string `json:"why"`
+	From      string `json:"from,omitempty"`      // file:line that sets it; "" unknown
+	Suspected bool   `json:"suspected,omitempty"` // its files could not be read here
+}
+
+// A Target is where packages go and with which tool.
+type Target struct {
+	Dir     string `json:"dir"`     // .venv or a conda prefix, as it was given
+	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, uv-project
+	InPlace bool   `json:"in_place,omitempty"`
+}
+
+// A Step is one change. Exactly one of Run, Write, Block, Manual, Switch and
+// Verify is set.
+type Step struct {
+	ID     string  `json:"id"` // stable within a plan: "venv", "torch", "verify"
+	Title  string  `json:"title"`
+	Why    string  `json:"why"`
+	Root   bool    `json:"root"` // needs privilege
+	Run    *Run    `json:"run,omitempty"`
+	Write  *Write  `json:"write,omitempty"`
+	Block  *Block  `json:"block,omitempty"`
+	Manual *Manual `json:"manual,omitempty"`
+	Switch *Switch `json:"switch,omitempty"`
+	Verify *Verify `json:"verify,omitempty"`
+	Bytes  int64   `json:"bytes"`                // to receive; 0: none or unknown
+	Disk   int64   `json:"disk_bytes,omitempty"` // on disk afterwards
+	Undo   *Run    `json:"undo"`
+}
+
+// A Run is one command: an argv, never a shell string. "{gen}" in an argument
+// stands for the directory that is being built, which apply chooses.
+type Run struct {
+	Argv []string          `json:"argv"`
+	Env  map[string]string `json:"env"`
+	Dir  string            `json:"dir,omitempty"`
+}
+
+// A Write creates or replaces one file.
+type Write struct {
+	Path    string `json:"path"`
+	Mode    uint32 `json:"mode"` // permission bits
+	Content string `json:"content"`
+}
+
+// A Block owns the lines between two markers of a file that is not ours.
+type Block struct {
+	Path  string   `json:"path"`
+	Name  string   `json:"name"`
+	Lines []string `json:"lines"`
+}
+
+// A Manual is a step that a person must take, such as a reboot. Apply stops
+// there.
+type Manual struct {
+	Text   string `json:"text"`
+	Reboot bool   `json:"reboot,omitempty"`
+}
+
+// A Switch makes Dir the environment that was built aside, by one rename.
+type Switch struct {
+	Dir string `json:"dir"`
+}
+
+// A Verify is what the finished environment must prove.
+type Verify struct {
+	Torch   string   `json:"torch"` // with its label
+	CUDA    string   `json:"cuda,omitempty"`
+	CuDNN   string   `json:"cudnn,omitempty"`
+	Arches  []string `json:"arches,omitempty"`
+	GPUs    int      `json:"gpus"`    // how many must compute; 0: none is here
+	Imports []string `json:"imports"` // torch, torchvision …
+}
+
+// A Basis identifies what a plan was computed from. Apply refuses a saved plan
+// whose facts no longer hold.
+type Basis struct {
+	Envfix  string           `json:"envfix"`
+	Matrix  MatrixID         `json:"matrix"`
+	Facts   machine.Machine  `json:"facts"`
+	Request resolver.Request `json:"request"`
+}
+
+// A MatrixID names one state of the data.
+type MatrixID struct {
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"`
+}
+
+// Text returns v as a JSON string or null.
+func Text(v version.Dotted) *string {
+	if v.IsZero() {
+		return nil
+	}
+	s := v.String()
+	return &s
+}

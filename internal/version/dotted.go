@@ -1,0 +1,114 @@
+// Package version holds the two version languages that envfix speaks: NVIDIA's
+// dotted numbers ([Dotted]) and Python's PEP 440 ([Python]).
+//
+// They are two types on purpose: their orders differ, and a PyTorch local label
+// such as +cu124 is an identity, never an order, so it belongs to neither. This
+// package is the only one that imports the two version libraries.
+package version
+
+import (
+	"fmt"
+	"strings"
+
+	hashicorp "github.com/hashicorp/go-version"
+)
+
+// A Dotted is a dotted number as NVIDIA and glibc use them: driver 580.65.06,
+// CUDA 12.4, cuDNN 9.10.2.21, glibc 2.28. The zero Dotted means "unknown" and
+// orders below every other.
+type Dotted struct{ v *hashicorp.Version }
+
+// ParseDotted reads a dotted number: one to six groups of digits. Its error
+// names the text.
+func ParseDotted(s string) (Dotted, error) {
+	if s == "" || len(s) > 40 || strings.Trim(s, "0123456789.") != "" {
+		return Dotted{}, fmt.Errorf("%q is not a dotted version number", clip(s))
+	}
+	v, err := hashicorp.NewVersion(s)
+	if err != nil {
+		return Dotted{}, fmt.Errorf("%q is not a dotted version number", clip(s))
+	}
+	return Dotted{v}, nil
+}
+
+// MustDotted is ParseDotted for literals in tests and embedded data; it panics
+// on an error.
+func MustDotted(s string) Dotted {
+	v, err := ParseDotted(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// IsZero reports whether the version is unknown.
+func (v Dotted) IsZero() bool { return v.v == nil }
+
+// String returns the number as it was written (580.65.06 keeps its zero), or ""
+// when it is unknown.
+func (v Dotted) String() string {
+	if v.v == nil {
+		return ""
+	}
+	return v.v.Original()
+}
+
+// Compare returns -1, 0 or +1 in numeric order, group by group; 12.4 equals
+// 12.4.0.
+func (v Dotted) Compare(w Dotted) int {
+	switch {
+	case v.v == nil && w.v == nil:
+		return 0
+	case v.v == nil:
+		return -1
+	case w.v == nil:
+		return 1
+	}
+	return v.v.Compare(w.v)
+}
+
+// Less reports whether v orders before w.
+func (v Dotted) Less(w Dotted) bool { return v.Compare(w) < 0 }
+
+// Group returns the i-th group of digits (0 is the major), or 0 where the number
+// is unknown or shorter.
+func (v Dotted) Group(i int) int {
+	if v.v == nil {
+		return 0
+	}
+	if s := v.v.Segments(); i < len(s) {
+		return s[i]
+	}
+	return 0
+}
+
+// Major returns the first group: the branch of a driver, the family of a CUDA.
+func (v Dotted) Major() int { return v.Group(0) }
+
+// MajorMinor returns the first two groups, such as "12.4".
+func (v Dotted) MajorMinor() string {
+	if v.v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", v.Group(0), v.Group(1))
+}
+
+// MarshalText writes the number as it was read.
+func (v Dotted) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads a dotted number; empty text gives the zero Dotted.
+func (v *Dotted) UnmarshalText(b []byte) (err error) {
+	if len(b) == 0 {
+		*v = Dotted{}
+		return nil
+	}
+	*v, err = ParseDotted(string(b))
+	return err
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}

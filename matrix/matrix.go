@@ -1,0 +1,262 @@
+// Package matrix is the compatibility matrix: which PyTorch build carries code
+// for which GPU, which driver runs which CUDA, and which library of the stack
+// serves what. It loads and validates data; it decides nothing.
+//
+// Knowledge is data: every fact lives in YAML files (package data) with its
+// source. Adding a PyTorch release is adding one file.
+package matrix
+
+import (
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// A Matrix is a validated snapshot of all data. It must not be changed after
+// loading.
+type Matrix struct {
+	Version string // "2026.11.2"
+	SHA256  string // hex, over all files that were read
+
+	Releases      []*Release // newest first
+	Floors        []Floor    // driver floor per CUDA family and platform
+	Branches      []Branch   // driver branches, newest first
+	Toolkits      []Toolkit  // CUDA toolkits, newest first
+	Arches        []Arch     // compute capabilities, lowest first
+	CubinRules    []CubinRule
+	Libraries     []Library // GPU libraries of the stack, as their wheels' bytes say
+	Ptxas         []Ptxas   // triton's assemblers
+	Extensions    []Extension
+	Defects       []Defect
+	Conda         []CondaBuild
+	VendorIndexes []VendorIndex
+	ForwardCompat []ForwardCompat
+	ROCm          []ROCmTarget // gfx targets of the ROCm builds
+}
+
+// Proof says how a row is known, the best first.
+type Proof string
+
+// The values of Proof: read from the wheel's own bytes, from its metadata, from
+// the build script, from documentation, from a report, or inferred.
+const (
+	ByWheel         Proof = "wheel"
+	ByMetadata      Proof = "metadata"
+	ByBuildScript   Proof = "build-script"
+	ByDocumentation Proof = "documentation"
+	ByReport        Proof = "report"
+	ByInference     Proof = "inferred"
+)
+
+// A Release is one PyTorch version and what was published for it.
+type Release struct {
+	Torch  version.Python // never with a local label
+	Date   string         // 2025-11-12, of the first wheel
+	Builds []*Build       // in the order of the data: the default index's first, then newer CUDA first
+	Source string
+
+	// Companions are the versions released to go with it: torchvision,
+	// torchaudio, triton, torchtext, torchcodec. A missing name: none exists.
+	Companions map[string]version.Python
+}
+
+// A Build is one binary variant of a release on one platform.
+type Build struct {
+	Release *Release
+	Label   string // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
+	OS      string // linux, windows, macos
+	Arch    string // as machine.Platform.Arch
+
+	CUDA   version.Dotted // toolkit, such as 12.6.3; zero: not a CUDA build
+	CuDNN  version.Dotted
+	NCCL   version.Dotted
+	Triton version.Python
+	Pins   map[string]string // further libraries: cublas, cufft, nvshmem, cusparselt …
+
+	Native []Code // cubins
+	PTX    []Code // what can be compiled for newer GPUs at run time
+
+	Index   string // URL of its own index; "" where only the default index carries it
+	Default bool   // the default Python index carries it
+
+	PythonMin, PythonMax version.Python // 3.10 … 3.14, both included
+	FreeThreaded         []string       // "3.13t" …
+	Glibc                version.Dotted // oldest glibc; zero: not glibc
+	MacOSMin             version.Dotted // oldest macOS; zero: unknown or not macOS
+
+	Status Status
+	Proof  Proof
+	Source string // where the row is from: a file and line of data/, for messages
+	Notes  string
+
+	// Companions overrides Release.Companions for this build: a version "" says
+	// that the companion does not exist or does not load beside it.
+	Companions map[string]string
+}
+
+// Status says whether PyTorch offers a build.
+type Status string
+
+// The values of Status. Only Offered builds are chosen unasked; the others when
+// named by --build.
+const (
+	Offered       Status = "offered"
+	NotAdvertised Status = "not advertised" // on its index, but no selector names it (cu129 after 2.8)
+	Limited       Status = "limited"
+	NotSeen       Status = "not seen" // planned or inferred; nobody saw a wheel
+)
+
+// A Code is compiled code for one GPU generation: a cubin such as sm_90a, or PTX
+// such as compute_120.
+type Code struct {
+	SM     machine.SM
+	Suffix string // "", "a" (that one capability only), "f" (its family)
+}
+
+// A CubinRule is an exception to "a cubin for X.y runs on X.z where z >= y":
+// PyTorch's own list, torch/cuda/__init__.py.
+type CubinRule struct {
+	Cubin  machine.SM
+	Device machine.SM
+	Runs   bool
+}
+
+// A Floor is the oldest driver that runs builds of a CUDA family (minor-version
+// compatibility), from driver_minimums.csv.
+type Floor struct {
+	Label   string // cu126
+	CUDA    version.Dotted
+	Linux   version.Dotted
+	Windows version.Dotted // also for WSL
+	Source  string
+}
+
+// A Branch is one driver branch.
+type Branch struct {
+	Number        int            // 580
+	Kind          string         // LTS, PB, NFB, legacy, unknown
+	Latest        version.Dotted // Linux
+	LatestWindows version.Dotted
+	First         string         // date of the first Linux release
+	EOL           string         // date, "" unknown
+	CUDA          version.Dotted // what it reports: the newest CUDA it supports natively
+	OldestArch    string         // Maxwell: the oldest GPU generation it drives
+	Modules       []string       // kernel module flavours it ships: open, proprietary
+	Source        string
+}
+
+// A Toolkit is one CUDA toolkit release.
+type Toolkit struct {
+	Version                     version.Dotted
+	LinuxTable, LinuxFamily     version.Dotted // the release notes' minimum; the family's
+	WindowsTable, WindowsFamily version.Dotted
+	LinuxBundled                version.Dotted
+	Source                      string
+}
+
+// An Arch is one compute capability and the drivers that know it.
+type Arch struct {
+	SM           machine.SM
+	Name         string         // Volta, Blackwell …
+	FirstDriver  version.Dotted // oldest Linux driver that knows it; zero: older than 450
+	FirstWindows version.Dotted
+	LastBranch   int      // last branch that drives it; 0: still driven
+	Modules      []string // flavours that can drive it: open, proprietary
+	Source       string
+}
+
+// A Library is one library of the CUDA stack in one version on one platform.
+type Library struct {
+	Package string // cudnn, cublas, cufft, curand, cusolver, cusparse, cusparselt, nccl, nvshmem
+	Version version.Dotted
+	Major   int    // CUDA major that it was built for
+	Arch    string // x86_64, aarch64
+	Native  []Code
+	PTX     []Code
+	Source  string
+}
+
+// A Ptxas says which GPUs torch.compile can serve with one triton.
+type Ptxas struct {
+	Triton            version.Python
+	Arch              string
+	Served, NotServed []machine.SM
+	Source            string
+}
+
+// An Extension is one wheel of a package that carries GPU code or pins torch.
+type Extension struct {
+	Package      string
+	Version      version.Python
+	OS, Arch     string
+	Sdist        bool              // only a source distribution
+	Python       string            // specifier; "" any
+	Torch        version.Specifier // what it needs, declared or proven
+	TorchLabels  []string          // builds of torch that it loads beside; empty: any
+	CUDA         string            // built for: "12.8" or "12"; "" no CUDA
+	Native, PTX  []Code
+	MinSM        machine.SM // needs at least this GPU; zero: any
+	Proof        Proof
+	Source, Note string
+}
+
+// A Defect is a known fault of single builds.
+type Defect struct {
+	Package  string
+	Versions version.Specifier
+	Labels   []string     // of builds; empty: any
+	OS, Arch string       // "" any
+	SMs      []machine.SM // empty: any GPU
+	Below    machine.SM   // GPUs below this; zero: not used
+	Pythons  []string
+	Breaks   string // what it breaks: all, import, fft, linalg, compile, nccl, conv, sparse
+	Effect   string
+	Remedy   string
+	Proof    Proof
+	Source   string
+}
+
+// A CondaBuild is one CUDA or CPU build of pytorch on a conda channel.
+type CondaBuild struct {
+	Channel              string // conda-forge, pytorch
+	Torch                version.Python
+	OS, Arch             string
+	CUDA                 version.Dotted // zero: CPU
+	Native, PTX          []Code
+	PythonMin, PythonMax version.Python
+	Glibc                version.Dotted
+	Note                 string
+	Source               string
+}
+
+// A VendorIndex is an index or a set of wheels that only a vendor publishes.
+type VendorIndex struct {
+	Vendor   string   // nvidia, amd
+	Platform string   // jetpack6, jetpack7, windows, wsl2, linux
+	GPUs     []string // compute capabilities or gfx targets it serves; empty: as its text says
+	Kind     string   // index, index (nightly), direct wheel URLs
+	URL      string
+	Pythons  []string
+	Status   string
+	Proof    Proof
+	Source   string
+}
+
+// A ForwardCompat is a cuda-compat package: data-centre GPUs may run a newer
+// CUDA on an older base branch with it.
+type ForwardCompat struct {
+	CUDA    version.Dotted
+	Package string
+	From    int   // branch it was built from
+	Base    []int // base branches it runs on
+	Source  string
+}
+
+// A ROCmTarget is one gfx target of one ROCm build.
+type ROCmTarget struct {
+	Label  string // rocm7.2
+	Torch  version.Specifier
+	GFX    string
+	Names  string
+	Proof  Proof
+	Source string
+}

