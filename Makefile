@@ -1,15 +1,52 @@
-# envfix: make alone lists the targets.
-# -z lazy: go-nvml leaves NVML's symbols unresolved until dlopen; a toolchain that
-# binds eagerly (-z now) would make a binary that dies before main.
+# envfix: `make` alone lists the targets.
+# -z lazy: go-nvml leaves NVML's symbols open until it has loaded the library; a
+# toolchain that binds eagerly (-z now) would make a binary that dies before main.
 export GOFLAGS := -ldflags=-extldflags=-Wl,-z,lazy
 export CGO_CFLAGS := -Wno-deprecated-declarations
+PREFIX ?= $(HOME)/.local
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
+.PHONY: help plan build install test check check-long e2e bench fuzz faults golden matrix dist
+
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+plan: build ## say what this machine is and what would be installed (flags: ARGS='--gpu V100')
+	@bin/envfix plan $(ARGS)
 
 build: ## build bin/envfix
-	go build -o bin/envfix ./cmd/envfix
+	@go build -ldflags '-extldflags=-Wl,-z,lazy -X main.buildVersion=$(VERSION)' -o bin/envfix ./cmd/envfix
 
-test: ## run the tests
+install: build ## put envfix into PREFIX/bin (default ~/.local)
+	install -D -m 755 bin/envfix $(DESTDIR)$(PREFIX)/bin/envfix
+
+test: ## run the tests (no GPU needed)
 	go test -shuffle=on ./...
+
+check: ## format, vet, linters, vulnerabilities, other systems, no cgo, races
+	bash internal/ci/check
+
+check-long: ## the judges' long runs: every machine class, every quoted string
+	ENVFIX_LONG=1 go test -timeout 60m -run 'Judge|Quoting|Property' ./...
+
+e2e: build ## real installs of real torch, checked
+	ENVFIX_E2E=1 go test -count=1 -timeout 60m -v -run '^TestE2E' ./...
+
+bench: build ## time what people wait for, beside python3 and uv
+	go test -run '^$$' -bench . -benchtime 20x ./...
+
+fuzz: ## every parser of outside input, 30 s each
+	bash internal/ci/fuzz
+
+faults: build ## kill apply everywhere and see what is left (KILLS=50)
+	ENVFIX_FAULTS=1 go test -count=1 -timeout 60m -v -run '^TestFaults' ./internal/apply/...
+
+golden: ## rewrite the expected outputs
+	go test ./... -run 'Golden|Table|Script' -update
+
+matrix: build ## check the data; print which recorded machines would change
+	bin/envfix matrix check data && bin/envfix matrix diff HEAD
+
+dist: ## dist/: a static binary that starts everywhere, and one with NVML
+	bash internal/ci/dist $(VERSION)
