@@ -1,0 +1,73 @@
+package testindex
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Python returns a Python 3 that has venv and pip, as an absolute path that does
+// not go through a version manager's shim.
+func Python(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"python3.13", "python3.12", "python3.11", "python3"} {
+		out, err := exec.Command(name, "-I", "-c", "import sys, venv, ensurepip; print(sys.executable)").Output()
+		if err == nil {
+			return strings.TrimSpace(string(out))
+		}
+	}
+	t.Fatal("no python3 with venv and ensurepip was found: install python3 and python3-venv")
+	return ""
+}
+
+// UV returns a real uv: the one on PATH, else one that pip fetched once from the
+// installer's default index into the user's cache.
+func UV(t testing.TB) string {
+	t.Helper()
+	if p, err := exec.LookPath("uv"); err == nil {
+		return p
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "envfix-test-tools", "uv")
+	uv := filepath.Join(dir, "bin", "uv")
+	if _, err := os.Stat(uv); err == nil {
+		return uv
+	}
+	if err := install(Python(t), dir); err != nil {
+		t.Fatalf("uv could not be installed from the default index: %v", err)
+	}
+	return uv
+}
+
+// install makes a venv with uv aside and renames it, so that packages tested at
+// the same time do not see half of one.
+func install(python, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	aside, err := os.MkdirTemp(filepath.Dir(dir), "uv-")
+	if err != nil {
+		return err
+	}
+	for _, argv := range [][]string{
+		{python, "-I", "-m", "venv", aside},
+		{filepath.Join(aside, "bin", "python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "uv"},
+	} {
+		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
+		}
+	}
+	if err := os.Rename(aside, dir); err != nil {
+		if _, other := os.Stat(filepath.Join(dir, "bin", "uv")); other == nil {
+			return os.RemoveAll(aside) // another test was first
+		}
+		return err
+	}
+	return nil
+}
