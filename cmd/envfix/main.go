@@ -4,11 +4,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
@@ -23,38 +27,89 @@ func main() {
 // run is the program: it parses the arguments, runs one command and turns its
 // error into text (or JSON) and an exit code.
 func run(ctx context.Context, args []string) int {
-	app := &cli.App{
-		Name:                   "envfix",
-		Usage:                  "get PyTorch to run on the GPU that is there",
-		Commands:               commands(),
-		HideHelpCommand:        true,
-		UseShortOptionHandling: false,
-		ExitErrHandler:         func(*cli.Context, error) {},
-		OnUsageError:           usageError,
+	in, err := parse(args, commands())
+	if err == nil {
+		err = dispatch(ctx, in)
 	}
-	err := app.RunContext(ctx, args)
 	if err == nil {
 		return exitOK
 	}
-	return report(err, args)
+	return report(err, in.json)
+}
+
+// dispatch answers --help and --version, and otherwise runs the command.
+func dispatch(ctx context.Context, in invocation) error {
+	c := in.command()
+	switch {
+	case in.shown:
+		return showVersion(os.Stdout)
+	case in.help || c != nil && c.Action == nil:
+		return showHelp(os.Stdout, in.path)
+	}
+	app := &cli.App{
+		Name:                      "envfix",
+		Commands:                  commands(),
+		Action:                    homeAction,
+		HideHelp:                  true,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true, // a GPU's name and a URL may hold a comma
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              usageError,
+	}
+	return app.RunContext(ctx, in.argv)
 }
 
 // commands lists the commands in the order of the help text. Each lives in the
 // file of its name.
 func commands() []*cli.Command {
-	return []*cli.Command{}
+	all := []*cli.Command{
+		planCommand(),
+	}
+	for _, c := range all {
+		c.OnUsageError = usageError
+		c.HideHelp = true
+	}
+	return all
 }
 
 func usageError(_ *cli.Context, err error, _ bool) error {
-	return &failure{code: exitUsage, text: err.Error(), hints: []string{"`envfix --help` lists commands and flags"}}
+	return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix --help` lists the commands"}}
 }
 
-// report prints an error and returns its exit code.
-func report(err error, args []string) int {
+// report prints an error and returns its exit code: as JSON on stdout where JSON
+// was asked for, else as text on stderr.
+func report(err error, asJSON bool) int {
 	var f *failure
 	if !errors.As(err, &f) {
-		f = &failure{code: exitFailed, text: err.Error()}
+		f = &failure{code: exitFailed, text: ui.Clean(err.Error())}
 	}
-	fmt.Fprintf(os.Stderr, "envfix: error: %s\n", f.text)
+	if errors.Is(err, context.Canceled) {
+		f = &failure{code: exitInterrupted, text: "interrupted"}
+	}
+	switch {
+	case f.text == "":
+	case asJSON:
+		writeErrorJSON(os.Stdout, f)
+	default:
+		fmt.Fprint(os.Stderr, ui.Error(f.text, f.details, f.hints))
+	}
 	return f.code
+}
+
+func writeErrorJSON(w io.Writer, f *failure) {
+	type body struct {
+		Code    int      `json:"code"`
+		Text    string   `json:"text"`
+		Details []string `json:"details,omitempty"`
+		Hints   []string `json:"hints"`
+	}
+	answer := struct {
+		Format int  `json:"format"`
+		Error  body `json:"error"`
+	}{1, body{f.code, f.text, f.details, append([]string{}, f.hints...)}}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	// A closed stdout leaves nobody to tell; the exit code still says it.
+	_ = e.Encode(answer)
 }

@@ -65,6 +65,11 @@ type Target struct {
 	Dir     string `json:"dir"`     // .venv or a conda prefix, as it was given
 	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, uv-project
 	InPlace bool   `json:"in_place,omitempty"`
+	Offline bool   `json:"offline,omitempty"` // use no network
+
+	// Mirrors are pairs "FROM=TO": an index URL that begins with FROM is fetched
+	// from TO instead; "default=TO" serves the default index.
+	Mirrors []string `json:"mirrors,omitempty"`
 }
 
 // A Step is one change. Exactly one of Run, Write, Block, Manual, Switch and
@@ -86,7 +91,9 @@ type Step struct {
 }
 
 // A Run is one command: an argv, never a shell string. "{gen}" in an argument
-// stands for the directory that is being built, which apply chooses.
+// stands for the directory that is being built, which apply chooses, and
+// "{tools}" for the directory of envfix's own tools below the XDG state
+// directory (.../envfix/tools).
 type Run struct {
 	Argv []string          `json:"argv"`
 	Env  map[string]string `json:"env"`

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+// An invocation is what the arguments say before any command runs.
+type invocation struct {
+	path  []*cli.Command // the commands named, outermost first
+	argv  []string       // for the CLI library: program, path, flags, "--", positionals
+	help  bool
+	json  bool // an error must be JSON too
+	shown bool // --version
+}
+
+// command is the innermost command, nil for the program itself.
+func (in invocation) command() *cli.Command {
+	if len(in.path) == 0 {
+		return nil
+	}
+	return in.path[len(in.path)-1]
+}
+
+// parse puts the flags of args before the positionals, because the CLI library
+// alone takes every argument after the first positional for another positional.
+// "--" ends the flags; so does the command line of `envfix run`.
+func parse(args []string, cmds []*cli.Command) (invocation, error) {
+	var in invocation
+	in.json = wantsJSON(args)
+	rest, early, err := descend(&in, args[1:], cmds)
+	if err != nil {
+		return in, err
+	}
+	p := splitter{in: &in, flags: flagsOf(in.command())}
+	flags, operands, err := p.split(append(early, rest...))
+	if err != nil {
+		return in, err
+	}
+	in.argv = append(in.argv, args[0])
+	for _, c := range in.path {
+		in.argv = append(in.argv, c.Name)
+	}
+	in.argv = append(in.argv, flags...)
+	if len(operands) > 0 {
+		in.argv = append(append(in.argv, "--"), operands...)
+	}
+	return in, nil
+}
+
+// descend finds the commands in args. It returns what stands behind them, and
+// the flags that stood before or between them.
+func descend(in *invocation, args []string, cmds []*cli.Command) (rest, early []string, err error) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			return args[i:], early, nil
+		}
+		if isFlag(a) {
+			early = append(early, a)
+			if takesValueSomewhere(a, cmds) && i+1 < len(args) {
+				i++
+				early = append(early, args[i])
+			}
+			continue
+		}
+		if a == "help" && !in.help {
+			in.help = true
+			continue
+		}
+		c := find(cmds, a)
+		if c == nil {
+			if len(in.path) == 0 {
+				return nil, nil, unknownCommand("command", a, names(cmds))
+			}
+			if in.command().Action == nil {
+				return nil, nil, unknownCommand("`envfix "+in.command().Name+"` command", a, names(cmds))
+			}
+			return args[i:], early, nil
+		}
+		in.path = append(in.path, c)
+		if cmds = c.Subcommands; len(cmds) == 0 {
+			return args[i+1:], early, nil
+		}
+	}
+	return nil, early, nil
+}
+
+// A splitter tells flags from positionals for one command.
+type splitter struct {
+	in    *invocation
+	flags map[string]cli.Flag
+}
+
+func (p splitter) split(args []string) (flags, operands []string, err error) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			return flags, append(operands, args[i+1:]...), nil
+		}
+		if !isFlag(a) {
+			if c := p.in.command(); c != nil && c.Name == runsAnother {
+				return flags, append(operands, args[i:]...), nil
+			}
+			operands = append(operands, a)
+			continue
+		}
+		name, value, attached := cutFlag(a)
+		switch {
+		case name == "--help" || name == "-h":
+			p.in.help = true
+			continue
+		case name == "--version" && len(p.in.path) == 0:
+			p.in.shown = true
+			continue
+		}
+		f, ok := p.flags[name]
+		cluster := ok && isBool(f) && attached && !strings.HasPrefix(a, "--")
+		if (name == "-v" || name == "--verbose") && !ok {
+			continue // understood everywhere; not every command has more to say
+		}
+		if !ok || cluster {
+			return nil, nil, p.unknownFlag(a)
+		}
+		if isBool(f) {
+			flags = append(flags, a)
+			continue
+		}
+		if !attached {
+			if i+1 == len(args) || args[i+1] == "--" {
+				return nil, nil, &failure{code: exitUsage, text: fmt.Sprintf("flag `%s` needs a value", name), hints: []string{p.helpHint()}}
+			}
+			i++
+			value = args[i]
+		}
+		flags = append(flags, name+"="+value)
+	}
+	return flags, operands, nil
+}
+
+// runsAnother is the command whose first positional begins another program's
+// command line, which is passed on untouched.
+const runsAnother = "run"
+
+func (p splitter) helpHint() string {
+	if len(p.in.path) == 0 {
+		return "`envfix --help` lists the commands"
+	}
+	var words []string
+	for _, c := range p.in.path {
+		words = append(words, c.Name)
+	}
+	return fmt.Sprintf("`envfix %s --help` lists its flags", strings.Join(words, " "))
+}
+
+func (p splitter) unknownFlag(arg string) error {
+	name, _, _ := strings.Cut(arg, "=")
+	var known []string
+	for k := range p.flags {
+		known = append(known, k)
+	}
+	slices.Sort(known)
+	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown flag `%s`", ui.Clean(name))}
+	if near := ui.Nearest(name, known, 1); len(near) > 0 {
+		f.hints = append(f.hints, fmt.Sprintf("did you mean `%s`?", near[0]))
+	}
+	f.hints = append(f.hints, p.helpHint())
+	return f
+}
+
+func unknownCommand(what, name string, known []string) error {
+	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
+	if near := ui.Nearest(name, known, 1); len(near) > 0 {
+		f.hints = append(f.hints, fmt.Sprintf("did you mean `%s`?", near[0]))
+	}
+	f.hints = append(f.hints, "`envfix --help` lists the commands")
+	return f
+}
+
+// wantsJSON reports whether an error must be JSON, before anything is parsed:
+// also a wrong flag must be readable for who asked for JSON.
+func wantsJSON(args []string) bool {
+	for _, a := range args[1:] {
+		if a == "--" {
+			return false
+		}
+		if a == "--json" || a == "--json=true" {
+			return true
+		}
+	}
+	return false
+}
+
+func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }
+
+// cutFlag splits "--cuda=12.6" and, for one-letter flags, "-rFILE".
+func cutFlag(a string) (name, value string, attached bool) {
+	if strings.HasPrefix(a, "--") {
+		return strings.Cut(a, "=")
+	}
+	if len(a) > 2 {
+		return a[:2], strings.TrimPrefix(a[2:], "="), true
+	}
+	return a, "", false
+}
+
+func flagsOf(c *cli.Command) map[string]cli.Flag {
+	m := map[string]cli.Flag{}
+	if c == nil {
+		return m
+	}
+	for _, f := range c.Flags {
+		for _, n := range f.Names() {
+			m[dashed(n)] = f
+		}
+	}
+	return m
+}
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func isBool(f cli.Flag) bool {
+	_, ok := f.(*cli.BoolFlag)
+	return ok
+}
+
+// takesValueSomewhere reports whether a flag that stands before its command is
+// followed by a value; the command is not known yet.
+func takesValueSomewhere(a string, cmds []*cli.Command) bool {
+	name, _, attached := cutFlag(a)
+	if attached {
+		return false
+	}
+	for _, c := range cmds {
+		if f, ok := flagsOf(c)[name]; ok {
+			return !isBool(f)
+		}
+		if takesValueSomewhere(a, c.Subcommands) {
+			return true
+		}
+	}
+	return false
+}
+
+func find(cmds []*cli.Command, name string) *cli.Command {
+	for _, c := range cmds {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func names(cmds []*cli.Command) []string {
+	var out []string
+	for _, c := range cmds {
+		if !c.Hidden {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}

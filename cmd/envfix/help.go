@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// showHelp prints the help of the command at the end of path, or of the program.
+func showHelp(w io.Writer, path []*cli.Command) error {
+	text := programHelp(commands())
+	if len(path) > 0 {
+		text = commandHelp(path)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func programHelp(cmds []*cli.Command) string {
+	var b strings.Builder
+	b.WriteString("envfix gets PyTorch to run on the GPU that is there\n\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n\nCOMMANDS\n")
+	b.WriteString(commandRows(cmds))
+	b.WriteString("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data\n")
+	b.WriteString(`
+EXAMPLES
+  envfix                          what this machine is, and what to do next
+  envfix plan                     what fits, why, and every step; changes nothing
+  envfix apply                    the same, and does it
+  envfix plan --gpu "RTX 5090" --driver 570.86.16
+  envfix doctor                   what is wrong here
+
+EXIT STATUS
+  0 done · 1 failed · 2 usage · 3 nothing fits · 4 changes are pending
+  5 stale plan · 6 privilege needed · 7 waiting for a reboot · 8 busy
+  9 preflight · 10 integrity · 11 verification · 130 interrupted
+`)
+	return b.String()
+}
+
+func commandHelp(path []*cli.Command) string {
+	c := path[len(path)-1]
+	name := "envfix"
+	for _, p := range path {
+		name += " " + p.Name
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\nUSAGE\n  %s", name, c.Usage, name)
+	if len(c.Flags) > 0 {
+		b.WriteString(" [FLAGS]")
+	}
+	if c.ArgsUsage != "" {
+		b.WriteString(" " + c.ArgsUsage)
+	}
+	b.WriteString("\n")
+	if len(c.Subcommands) > 0 {
+		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands))
+	}
+	if len(c.Flags) > 0 {
+		b.WriteString("\nFLAGS\n" + flagRows(c.Flags))
+	}
+	if c.Description != "" {
+		b.WriteString("\n" + strings.TrimSpace(c.Description) + "\n")
+	}
+	return b.String()
+}
+
+func commandRows(cmds []*cli.Command) string {
+	var rows [][2]string
+	for _, c := range cmds {
+		if !c.Hidden {
+			rows = append(rows, [2]string{c.Name, c.Usage})
+		}
+	}
+	return columns(rows)
+}
+
+func flagRows(flags []cli.Flag) string {
+	var rows [][2]string
+	for _, f := range flags {
+		d, ok := f.(cli.DocGenerationFlag)
+		if v, visible := f.(cli.VisibleFlag); !ok || visible && !v.IsVisible() {
+			continue
+		}
+		var left []string
+		for _, n := range f.Names() {
+			left = append(left, dashed(n))
+		}
+		value, usage := placeholder(d.GetUsage())
+		text := strings.Join(left, ", ")
+		if d.TakesValue() {
+			if value == "" {
+				value = "VALUE"
+			}
+			text += " " + value
+		}
+		if v := strings.Trim(d.GetValue(), `"`); d.TakesValue() && v != "" && v != "[]" && v != "0" {
+			usage += " (default " + v + ")"
+		}
+		rows = append(rows, [2]string{text, usage})
+	}
+	return columns(rows)
+}
+
+// placeholder takes the value's name, in backticks, out of a flag's usage text.
+func placeholder(usage string) (name, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	name, after, closed := strings.Cut(rest, "`")
+	if !ok || !closed {
+		return "", usage
+	}
+	return name, before + name + after
+}
+
+// columns lays rows out in two columns within 80 characters.
+func columns(rows [][2]string) string {
+	width := 0
+	for _, r := range rows {
+		if n := len([]rune(r[0])); n <= 26 {
+			width = max(width, n)
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		lines := wrap(r[1], 80-width-5)
+		n := len([]rune(r[0]))
+		if n > width {
+			b.WriteString("  " + r[0] + "\n")
+			n = -1
+		}
+		for i, l := range lines {
+			switch {
+			case i == 0 && n >= 0:
+				b.WriteString("  " + r[0] + strings.Repeat(" ", width-n+2) + l + "\n")
+			default:
+				b.WriteString(strings.Repeat(" ", width+4) + l + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// wrap breaks text between words so that no line is longer than width.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

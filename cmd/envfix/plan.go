@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+
+	"envfix/installers"
+	"envfix/internal/plan"
+	"envfix/internal/ui"
+	"envfix/resolver"
+
+	"github.com/urfave/cli/v2"
+)
+
+func planCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "plan",
+		Usage:     "show what fits this machine and every step to get there; changes nothing",
+		ArgsUsage: "[REQUIREMENT…]",
+		Description: `Chooses the driver, CUDA, cuDNN and PyTorch combination for a machine and prints
+the steps that install it. Without a REQUIREMENT: torch, torchvision, and
+torchaudio while it exists for that torch.
+
+EXAMPLES
+  envfix plan
+  envfix plan 'torch==2.9.*' torchvision
+  envfix plan --gpu "RTX 5090" --driver 570.86.16
+  envfix plan --facts host.json --json
+  envfix plan --out plan.json && envfix apply plan.json
+
+EXIT STATUS
+  0  there is a plan
+  2  usage, or input that cannot be read
+  3  no compatible combination, or a target must be named
+  4  changes are pending (with --exit-code)`,
+		Flags: append(append([]cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
+			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
+			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
+		}, requestFlags()...), describeFlags()...),
+		Action: planAction,
+	}
+}
+
+func planAction(c *cli.Context) error {
+	p, err := makePlan(c)
+	if err != nil {
+		return err
+	}
+	refused := p.Decision == resolver.NoSolution || p.Decision == resolver.NeedTarget
+	switch {
+	case c.Bool("json"):
+		b, err := plan.Encode(p)
+		if err != nil {
+			return err
+		}
+		if _, err := c.App.Writer.Write(b); err != nil {
+			return err
+		}
+	default:
+		fmt.Fprintln(c.App.Writer, ui.Clean(string(p.Decision)))
+	}
+	switch {
+	case refused:
+		return &failure{code: exitNoSolution}
+	case c.Bool("exit-code") && len(p.Steps) > 0:
+		return &failure{code: exitPending}
+	}
+	return nil
+}
+
+// makePlan gathers facts and wishes and computes the plan; apply uses it too.
+func makePlan(c *cli.Context) (*plan.Plan, error) {
+	m, err := matrixFor(c)
+	if err != nil {
+		return nil, err
+	}
+	h, described, err := gatherMachine(c, m)
+	if err != nil {
+		return nil, err
+	}
+	r, err := gatherRequest(c, described)
+	if err != nil {
+		return nil, err
+	}
+	res, err := resolver.Resolve(m, h, r)
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: err.Error(), err: err}
+	}
+	t, err := gatherTarget(c, h.Platform.OS)
+	if err != nil {
+		return nil, err
+	}
+	return installers.Plan(m, h, r, res, t)
+}
+
+// gatherTarget reads where packages go.
+func gatherTarget(c *cli.Context, targetOS string) (plan.Target, error) {
+	t := plan.Target{Dir: c.String("env"), Manager: c.String("manager"), InPlace: c.Bool("in-place") || targetOS != "linux", Offline: c.Bool("offline")}
+	for _, pair := range c.StringSlice("mirror") {
+		if err := checkMirror(pair); err != nil {
+			return t, err
+		}
+		t.Mirrors = append(t.Mirrors, pair)
+	}
+	return t, nil
+}
