@@ -1,0 +1,155 @@
+package lock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+var (
+	profileName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+	hexSHA256   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// ValidName reports whether a profile may have this name: it becomes part of a
+// file name after PEP 751, so it has no dot.
+func ValidName(s string) bool { return profileName.MatchString(s) }
+
+// Decode reads an envfix.lock and refuses whatever is not exactly what Encode
+// writes: an unknown or duplicate key, another schema, conflict markers, more
+// than [MaxBytes], a digest that does not fit. Its errors say what is wrong and
+// what to do.
+func Decode(b []byte) (*Lock, error) {
+	if err := readable(File, b); err != nil {
+		return nil, err
+	}
+	var head struct {
+		Schema         int    `toml:"schema"`
+		RequiresEnvfix string `toml:"requires-envfix"`
+	}
+	if err := toml.Unmarshal(b, &head); err != nil {
+		return nil, fmt.Errorf("%s: %w", File, describe(err))
+	}
+	switch {
+	case head.Schema == 0:
+		return nil, fmt.Errorf("%s: it has no schema number: not a lock of envfix", File)
+	case head.Schema != Schema:
+		return nil, fmt.Errorf("%s: schema %d needs another envfix (%s); this one reads schema %d", File, head.Schema, clean(head.RequiresEnvfix), Schema)
+	}
+	var l Lock
+	if err := decodeStrict(b, &l); err != nil {
+		return nil, fmt.Errorf("%s: %w", File, err)
+	}
+	if err := l.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", File, err)
+	}
+	return &l, l.unchanged(b)
+}
+
+// unchanged refuses bytes that Encode would not have written.
+func (l *Lock) unchanged(b []byte) error {
+	sum, err := l.digest()
+	if err != nil {
+		return err
+	}
+	again, err := l.marshal()
+	if err != nil {
+		return err
+	}
+	if sum != l.ContentSHA256 || !bytes.Equal(again, b) {
+		return fmt.Errorf("%s: its content does not fit its own digest: it was edited by hand or merged; `envfix lock` writes it again", File)
+	}
+	return nil
+}
+
+func (l *Lock) validate() error {
+	sum, err := l.Input.Digest()
+	if err != nil {
+		return err
+	}
+	if sum != l.InputSHA256 {
+		return errors.New("input-sha256 does not fit [input]; `envfix lock` writes it again")
+	}
+	if len(l.Profiles) == 0 {
+		return errors.New("it has no profile")
+	}
+	seen := map[string]bool{}
+	for _, p := range l.Profiles {
+		switch {
+		case !ValidName(p.Name):
+			return fmt.Errorf("profile name %q: want lower-case letters, digits, - and _", clean(p.Name))
+		case seen[p.Name]:
+			return fmt.Errorf("two profiles are called %s", p.Name)
+		case p.Pylock.File != PylockName(p.Name):
+			return fmt.Errorf("profile %s: pylock file %q, want %s", p.Name, clean(p.Pylock.File), PylockName(p.Name))
+		case !hexSHA256.MatchString(p.Pylock.SHA256):
+			return fmt.Errorf("profile %s: its pylock has no sha256", p.Name)
+		case p.Torch == "" || p.Python == "" || p.Match.OS == "" || p.Match.Arch == "" || p.Match.GPU == "":
+			return fmt.Errorf("profile %s: torch, python, match.os, match.arch and match.gpu must be set", p.Name)
+		}
+		seen[p.Name] = true
+	}
+	return nil
+}
+
+// readable refuses what should not even be parsed.
+func readable(name string, b []byte) error {
+	switch {
+	case len(b) > MaxBytes:
+		return fmt.Errorf("%s: %d bytes, more than the %d MiB that a lock may have", name, len(b), MaxBytes>>20)
+	case len(bytes.TrimSpace(b)) == 0:
+		return fmt.Errorf("%s: it is empty", name)
+	case bytes.IndexByte(b, 0) >= 0:
+		return fmt.Errorf("%s: not a text file", name)
+	}
+	for line := range bytes.Lines(b) {
+		for _, marker := range []string{"<<<<<<<", "=======", ">>>>>>>"} {
+			if bytes.HasPrefix(line, []byte(marker)) {
+				return fmt.Errorf("%s: unresolved merge conflict; take either side, then run `envfix lock`", name)
+			}
+		}
+	}
+	return nil
+}
+
+// decodeStrict reads TOML and refuses keys that v does not have.
+func decodeStrict(b []byte, v any) error {
+	err := toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields().Decode(v)
+	if err != nil {
+		return describe(err)
+	}
+	return nil
+}
+
+// describe turns an error of the TOML library into one line with its place.
+func describe(err error) error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, _ := strict.Errors[0].Position()
+		return fmt.Errorf("line %d: unknown key %s", row, clean(strings.Join(strict.Errors[0].Key(), ".")))
+	}
+	var dec *toml.DecodeError
+	if errors.As(err, &dec) {
+		row, _ := dec.Position()
+		return fmt.Errorf("line %d: %s", row, clean(dec.Error()))
+	}
+	return err
+}
+
+// clean makes text from a file safe to print in one line.
+func clean(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > 120 {
+		return string(r[:120]) + "…"
+	}
+	return s
+}

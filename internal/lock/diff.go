@@ -1,0 +1,122 @@
+package lock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Diff says in words what changed from one lock to another, for a reviewer: the
+// lock's own lines first, then per profile. pylocks returns a profile's packages,
+// nil where they cannot be read; then only the profile's own fields are compared.
+func Diff(old, now *Lock, pylocks func(l *Lock, profile string) *Packages) []string {
+	var out []string
+	change := func(what, a, b string) {
+		if a != b {
+			out = append(out, fmt.Sprintf("%s %s → %s", what, orNone(a), orNone(b)))
+		}
+	}
+	change("matrix", old.Matrix.Version, now.Matrix.Version)
+	if old.Matrix.Version == now.Matrix.Version && old.Matrix.SHA256 != now.Matrix.SHA256 {
+		out = append(out, "matrix "+old.Matrix.Version+": same version, other content")
+	}
+	change("requirements:", strings.Join(old.Input.Requirements, ", "), strings.Join(now.Input.Requirements, ", "))
+	change("least envfix", old.RequiresEnvfix, now.RequiresEnvfix)
+	for _, p := range old.Profiles {
+		if !slices.Contains(now.Names(), p.Name) {
+			out = append(out, "profile "+p.Name+" is gone")
+		}
+	}
+	for i := range now.Profiles {
+		q := &now.Profiles[i]
+		p, err := old.Profile(q.Name)
+		if err != nil {
+			out = append(out, fmt.Sprintf("profile %s is new: torch %s, Python %s", q.Name, q.Torch, q.Python))
+			continue
+		}
+		lines := p.diff(q)
+		lines = append(lines, diffPackages(pylocks(old, p.Name), pylocks(now, q.Name))...)
+		if len(lines) == 0 && p.Pylock.SHA256 != q.Pylock.SHA256 {
+			lines = []string{"other bytes in " + q.Pylock.File}
+		}
+		for _, l := range lines {
+			out = append(out, q.Name+": "+l)
+		}
+	}
+	return out
+}
+
+func (p *Profile) diff(q *Profile) []string {
+	var out []string
+	change := func(what, a, b string) {
+		if a != b {
+			out = append(out, fmt.Sprintf("%s %s → %s", what, orNone(a), orNone(b)))
+		}
+	}
+	change("torch", p.Torch, q.Torch)
+	change("build", p.Build, q.Build)
+	change("CUDA", p.CUDA, q.CUDA)
+	change("cuDNN", p.CuDNN, q.CuDNN)
+	change("Python", p.Python, q.Python)
+	change("arch list", strings.Join(p.Arches, " "), strings.Join(q.Arches, " "))
+	change("os", p.Match.OS, q.Match.OS)
+	change("arch", p.Match.Arch, q.Match.Arch)
+	change("libc", p.Match.Libc, q.Match.Libc)
+	change("gpu", p.Match.GPU, q.Match.GPU)
+	change("compute capabilities", strings.Join(p.Match.SMs, " "), strings.Join(q.Match.SMs, " "))
+	change("gfx", strings.Join(p.Match.GFX, " "), strings.Join(q.Match.GFX, " "))
+	change("driver", p.Match.Driver, q.Match.Driver)
+	change("environment", p.Match.Environment, q.Match.Environment)
+	change("driver policy", p.Driver.Policy, q.Driver.Policy)
+	change("driver branch", p.Driver.Branch, q.Driver.Branch)
+	change("hosts", strings.Join(p.Hosts, " "), strings.Join(q.Hosts, " "))
+	change("checks", strings.Join(p.Verify, " "), strings.Join(q.Verify, " "))
+	change("indexes", indexText(p.Indexes), indexText(q.Indexes))
+	if p.Size.Download != q.Size.Download {
+		out = append(out, fmt.Sprintf("bytes to receive %d → %d", p.Size.Download, q.Size.Download))
+	}
+	return out
+}
+
+func diffPackages(old, now *Packages) []string {
+	if old == nil || now == nil {
+		return nil
+	}
+	var out []string
+	for _, k := range old.Packages {
+		if now.Find(k.Name) == nil {
+			out = append(out, fmt.Sprintf("%s %s is gone", k.Name, k.Version))
+		}
+	}
+	for _, k := range now.Packages {
+		was := old.Find(k.Name)
+		switch {
+		case was == nil:
+			out = append(out, fmt.Sprintf("%s %s is new", k.Name, k.Version))
+		case was.Version != k.Version:
+			out = append(out, fmt.Sprintf("%s %s → %s", k.Name, was.Version, k.Version))
+		case !sameFiles(was.Wheels, k.Wheels):
+			out = append(out, fmt.Sprintf("%s %s: other files or hashes", k.Name, k.Version))
+		}
+	}
+	return out
+}
+
+func sameFiles(a, b []Wheel) bool {
+	return slices.EqualFunc(a, b, func(v, w Wheel) bool { return v == w })
+}
+
+func indexText(in []Index) string {
+	var s []string
+	for _, i := range in {
+		s = append(s, i.Package+" from "+i.URL)
+	}
+	return strings.Join(s, ", ")
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return clean(s)
+}

@@ -1,0 +1,168 @@
+package lock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// A Mismatch is one condition of a profile that a machine does not meet.
+type Mismatch struct {
+	Condition string // os, arch, libc, gpu, compute-capabilities, gfx, driver, environment
+	Need      string
+	Have      string
+}
+
+// String returns "driver: needs >=580.65.06, this machine has 570.26".
+func (m Mismatch) String() string {
+	return fmt.Sprintf("%s: needs %s, this machine has %s", m.Condition, clean(m.Need), clean(m.Have))
+}
+
+// GPUKind says which vendor's GPUs a machine computes with: nvidia before amd
+// before intel before apple, integrated ones aside (Apple's always are); "none"
+// where there is none.
+func GPUKind(h machine.Machine) string {
+	for _, vendor := range []string{machine.NVIDIA, machine.AMD, machine.Intel, machine.Apple} {
+		for _, g := range h.GPUs {
+			if g.Vendor == vendor && (!g.Integrated || vendor == machine.Apple || vendor == machine.NVIDIA) {
+				return vendor
+			}
+		}
+	}
+	return "none"
+}
+
+// Check returns every condition that the machine does not meet, in the order of
+// the file; none: the machine matches.
+func (m Match) Check(h machine.Machine) []Mismatch {
+	var out []Mismatch
+	want := func(condition, need, have string, ok bool) {
+		if need != "" && !ok {
+			if have == "" {
+				have = "none"
+			}
+			out = append(out, Mismatch{condition, need, have})
+		}
+	}
+	want("os", m.OS, h.Platform.OS, m.OS == h.Platform.OS)
+	want("arch", m.Arch, h.Platform.Arch, m.Arch == h.Platform.Arch)
+	libc, ok := checkLibc(m.Libc, h.Platform.Libc)
+	want("libc", m.Libc, libc, ok)
+	kind := GPUKind(h)
+	want("gpu", m.GPU, kind, m.GPU == kind)
+	if m.GPU == kind {
+		sms, inside := checkSMs(m.SMs, h.GPUs)
+		want("compute-capabilities", strings.Join(m.SMs, " "), sms, inside)
+		gfx, known := checkGFX(m.GFX, h.GPUs)
+		want("gfx", strings.Join(m.GFX, " "), gfx, known)
+		driver, enough := checkDriver(m.Driver, h.Driver)
+		want("driver", m.Driver, driver, enough)
+	}
+	env := h.Platform.Environment
+	want("environment", m.Environment, env, m.Environment == env)
+	return out
+}
+
+// Pick returns the one profile that the machine matches. Where none or several
+// do, its error names for each profile the first condition that failed, or the
+// profiles that match.
+func (l *Lock) Pick(h machine.Machine) (*Profile, error) {
+	var fits []*Profile
+	var why []string
+	for i := range l.Profiles {
+		p := &l.Profiles[i]
+		if faults := p.Match.Check(h); len(faults) > 0 {
+			why = append(why, fmt.Sprintf("%s  %s", p.Name, faults[0]))
+		} else {
+			fits = append(fits, p)
+		}
+	}
+	switch len(fits) {
+	case 1:
+		return fits[0], nil
+	case 0:
+		return nil, &PickError{Text: fmt.Sprintf("this machine matches no profile of %s", File), Details: why}
+	}
+	var names []string
+	for _, p := range fits {
+		names = append(names, p.Name)
+	}
+	return nil, &PickError{Text: fmt.Sprintf("this machine matches %d profiles of %s: %s", len(fits), File, strings.Join(names, ", ")), Several: names}
+}
+
+// A PickError says why no single profile fits.
+type PickError struct {
+	Text    string
+	Details []string // per profile: its name and the first condition that failed
+	Several []string // the profiles, where more than one matches
+}
+
+func (e *PickError) Error() string { return e.Text }
+
+func checkLibc(need string, have *machine.Libc) (string, bool) {
+	if have == nil {
+		return "none", need == ""
+	}
+	text := have.Kind + " " + have.Version.String()
+	kind, least, _ := strings.Cut(need, ">=")
+	floor, err := version.ParseDotted(least)
+	return text, need == "" || err == nil && kind == have.Kind && !have.Version.Less(floor)
+}
+
+func checkSMs(need []string, gpus []machine.GPU) (string, bool) {
+	var have []string
+	ok := true
+	for _, g := range gpus {
+		if g.Vendor != machine.NVIDIA {
+			continue
+		}
+		sm := g.SM.String()
+		if sm == "" {
+			sm = "unknown"
+		}
+		have = append(have, sm)
+		ok = ok && slices.Contains(need, sm)
+	}
+	slices.Sort(have)
+	return strings.Join(slices.Compact(have), " "), len(need) == 0 || ok
+}
+
+func checkGFX(need []string, gpus []machine.GPU) (string, bool) {
+	var have []string
+	ok := true
+	for _, g := range gpus {
+		if g.Vendor == machine.AMD && !g.Integrated {
+			have = append(have, g.GFX)
+			ok = ok && slices.Contains(need, g.GFX)
+		}
+	}
+	slices.Sort(have)
+	return strings.Join(slices.Compact(have), " "), len(need) == 0 || ok
+}
+
+func checkDriver(need string, d *machine.Driver) (string, bool) {
+	if need == "" {
+		return "", true
+	}
+	if d == nil {
+		return "no driver", false
+	}
+	floor, err := version.ParseDotted(strings.TrimPrefix(need, ">="))
+	return d.Version.String(), err == nil && !d.Version.Less(floor) && !d.NotLoaded
+}
+
+// Overlap reports whether one machine could match both, and on what the two
+// differ if not. GPU lists overlap where they share a capability, because a
+// machine may have GPUs of that one alone.
+func (m Match) Overlap(n Match) bool {
+	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
+	apart := func(a, b []string) bool {
+		return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
+	}
+	kind := func(libc string) string { k, _, _ := strings.Cut(libc, ">="); return k }
+	return !(differ(m.OS, n.OS) || differ(m.Arch, n.Arch) || differ(m.GPU, n.GPU) || differ(m.Environment, n.Environment) ||
+		differ(kind(m.Libc), kind(n.Libc)) || apart(m.SMs, n.SMs) || apart(m.GFX, n.GFX))
+}

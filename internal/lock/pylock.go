@@ -1,0 +1,221 @@
+package lock
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Packages is the content of a pylock file as envfix writes one: PEP 751,
+// lock-version 1.0, wheels only.
+type Packages struct {
+	LockVersion    string    `toml:"lock-version"`
+	Environments   []string  `toml:"environments"` // markers; one must hold
+	RequiresPython string    `toml:"requires-python"`
+	CreatedBy      string    `toml:"created-by"`
+	Packages       []Package `toml:"packages"` // sorted by name
+}
+
+// A Package is one locked distribution.
+type Package struct {
+	Name           string  `toml:"name"` // normalised (PEP 503)
+	Version        string  `toml:"version"`
+	RequiresPython string  `toml:"requires-python,omitempty"`
+	Index          string  `toml:"index,omitempty"` // "": the installer's default index
+	Wheels         []Wheel `toml:"wheels"`          // sorted by file name
+}
+
+// A Wheel is one file.
+type Wheel struct {
+	Name   string `toml:"name"`
+	URL    string `toml:"url,omitempty"`
+	Path   string `toml:"path,omitempty"` // relative to the file, in a bundle
+	Size   int64  `toml:"size"`           // bytes
+	Hashes Hashes `toml:"hashes,inline"`
+}
+
+// Hashes are in lower-case hex.
+type Hashes struct {
+	SHA256 string `toml:"sha256"`
+}
+
+// Encode returns the canonical bytes of the file, after [Packages.Validate].
+func (p *Packages) Encode() ([]byte, error) {
+	slices.SortFunc(p.Packages, func(a, b Package) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
+	})
+	for i := range p.Packages {
+		slices.SortFunc(p.Packages[i].Wheels, func(a, b Wheel) int { return strings.Compare(a.Name, b.Name) })
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	return marshal(p)
+}
+
+// DecodePylock reads a pylock file that envfix wrote. It refuses unknown keys,
+// entries without a hash, anything but wheels, and paths that leave the folder.
+func DecodePylock(b []byte) (*Packages, error) {
+	if err := readable("pylock", b); err != nil {
+		return nil, err
+	}
+	var p Packages
+	if err := decodeStrict(b, &p); err != nil {
+		return nil, err
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+var (
+	packageName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	wheelName   = regexp.MustCompile(`^([A-Za-z0-9_.]+)-([A-Za-z0-9_.+!]+)(-[0-9][A-Za-z0-9_]*)?-([a-z0-9_.]+)-([a-z0-9_.]+)-([a-zA-Z0-9_.]+)\.whl$`)
+	versionText = regexp.MustCompile(`^[0-9][A-Za-z0-9.!+_-]*$`)
+	separators  = regexp.MustCompile(`[-_.]+`)
+)
+
+// Validate checks what PEP 751 and envfix demand: names in normal form and once
+// each, a version that is also the file's, a SHA-256, a size, and exactly one of
+// an https URL without credentials and a relative path inside the folder. All
+// faults are returned together.
+func (p *Packages) Validate() error {
+	var faults []error
+	if p.LockVersion != "1.0" {
+		faults = append(faults, fmt.Errorf("lock-version %q: this envfix reads 1.0", clean(p.LockVersion)))
+	}
+	if len(p.Packages) == 0 {
+		faults = append(faults, errors.New("it has no packages"))
+	}
+	seen := map[string]bool{}
+	for _, k := range p.Packages {
+		if seen[k.Name] {
+			faults = append(faults, fmt.Errorf("package %s stands twice", clean(k.Name)))
+		}
+		seen[k.Name] = true
+		if err := k.validate(); err != nil {
+			faults = append(faults, fmt.Errorf("package %s: %w", clean(k.Name), err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (k Package) validate() error {
+	switch {
+	case !packageName.MatchString(k.Name):
+		return errors.New("not a normalised name")
+	case !versionText.MatchString(k.Version):
+		return fmt.Errorf("version %q", clean(k.Version))
+	case len(k.Wheels) == 0:
+		return errors.New("no wheel: only a source distribution, which envfix does not build")
+	case k.Index != "" && !plainURL(k.Index):
+		return fmt.Errorf("index %q: want an https URL without credentials", clean(k.Index))
+	}
+	for _, w := range k.Wheels {
+		if err := w.validate(k); err != nil {
+			return fmt.Errorf("%s: %w", clean(w.Name), err)
+		}
+	}
+	return nil
+}
+
+func (w Wheel) validate(k Package) error {
+	m := wheelName.FindStringSubmatch(w.Name)
+	switch {
+	case m == nil:
+		return errors.New("not the name of a wheel")
+	case Normalise(m[1]) != k.Name:
+		return fmt.Errorf("a wheel of %s", Normalise(m[1]))
+	case !sameVersion(m[2], k.Version):
+		return fmt.Errorf("its version is not %s", clean(k.Version))
+	case !hexSHA256.MatchString(w.Hashes.SHA256):
+		return errors.New("it has no sha256")
+	case w.Size <= 0:
+		return errors.New("it has no size")
+	case (w.URL == "") == (w.Path == ""):
+		return errors.New("want exactly one of url and path")
+	case w.Path != "" && !insidePath(w.Path):
+		return fmt.Errorf("path %q leaves the folder", clean(w.Path))
+	case w.Path != "" && lastElement(w.Path) != w.Name:
+		return errors.New("path and name disagree")
+	case w.URL != "" && !plainURL(w.URL):
+		return fmt.Errorf("url %q: want https without credentials", clean(w.URL))
+	case w.URL != "" && lastElement(urlPath(w.URL)) != w.Name:
+		return errors.New("url and name disagree")
+	}
+	return nil
+}
+
+func insidePath(p string) bool {
+	return !strings.ContainsAny(p, "\\:") && !strings.HasPrefix(p, "/") && !slices.Contains(strings.Split(p, "/"), "..")
+}
+
+// plainURL accepts https, and http on a loopback address (a mirror on this
+// machine), without user, query or fragment.
+func plainURL(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return false
+	}
+	h := u.Hostname()
+	return u.Scheme == "https" || u.Scheme == "http" && (h == "127.0.0.1" || h == "::1" || h == "localhost")
+}
+
+func urlPath(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
+
+func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// Host returns the host of the wheel's URL, "" for a path.
+func (w Wheel) Host() string {
+	u, err := url.Parse(w.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Hosts returns the hosts that the files come from, sorted.
+func (p *Packages) Hosts() []string {
+	var hosts []string
+	for _, k := range p.Packages {
+		for _, w := range k.Wheels {
+			if h := w.Host(); h != "" {
+				hosts = append(hosts, h)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// Find returns the package of that normalised name, nil where there is none.
+func (p *Packages) Find(name string) *Package {
+	i := slices.IndexFunc(p.Packages, func(k Package) bool { return k.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.Packages[i]
+}
+
+// Normalise returns a package name in the form of PEP 503.
+func Normalise(name string) string {
+	return strings.ToLower(separators.ReplaceAllString(name, "-"))
+}
+
+// sameVersion compares a wheel's file-name version with an entry's: file names
+// write the separators of a local label as "_" or ".".
+func sameVersion(file, entry string) bool {
+	plain := strings.NewReplacer("_", ".", "-", ".")
+	return plain.Replace(strings.ToLower(file)) == plain.Replace(strings.ToLower(entry))
+}
