@@ -51,8 +51,8 @@ const (
 
 // A Libc is the C library of a Linux system.
 type Libc struct {
-	Kind    string         `json:"kind"` // glibc, musl
-	Version version.Dotted `json:"version"`
+	Kind    string         `json:"kind"`             // glibc, musl
+	Version version.Dotted `json:"version,omitzero"` // zero: unknown
 }
 
 // A GPU is one device, or one MIG slice of one.
@@ -60,7 +60,7 @@ type GPU struct {
 	Index        int    `json:"index"`
 	Vendor       string `json:"vendor"` // nvidia, amd, intel, apple
 	Name         string `json:"name"`
-	SM           SM     `json:"compute_capability"` // zero: unknown, or not NVIDIA's
+	SM           SM     `json:"compute_capability,omitzero"` // zero: unknown, or not NVIDIA's
 	UUID         string `json:"uuid,omitempty"`
 	PCIID        string `json:"pci_id,omitempty"` // vendor:device in lower case, such as 10de:1db5
 	Subsystem    string `json:"pci_subsystem,omitempty"`

@@ -1,0 +1,197 @@
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// basis is what a plan stands on: a change of it makes another plan possible.
+// Left out are facts that change while a plan is carried out or between two
+// boots and change no decision: what is installed (planning again is what finds
+// that nothing is left to do), the kernel's release, the boot's id, memory,
+// notes, evidence and paths.
+type basis struct {
+	Platform  Platform
+	Privilege string
+	GPUs      []GPU
+	Driver    *Driver
+	Tools     []string
+}
+
+func (m Machine) basis() basis {
+	b := basis{Platform: m.Platform, Privilege: m.Privilege}
+	b.Platform.Kernel, b.Platform.BootID, b.Platform.SecureBoot = "", "", nil
+	if b.Platform.Environment == "" {
+		b.Platform.Environment = Bare
+	}
+	for _, g := range m.GPUs {
+		g.MemoryBytes, g.Evidence, g.Subsystem, g.PCIAddress, g.KernelDriver = 0, "", "", "", ""
+		b.GPUs = append(b.GPUs, g)
+	}
+	if m.Driver != nil {
+		d := *m.Driver
+		d.Evidence = ""
+		b.Driver = &d
+	}
+	for _, name := range []string{"uv", "pip", "conda", "mamba", "micromamba"} {
+		if slices.ContainsFunc(m.Tools, func(t Tool) bool { return t.Name == name }) {
+			b.Tools = append(b.Tools, name)
+		}
+	}
+	return b
+}
+
+// Fingerprint is a hash over what a plan stands on. Two machines of the same
+// fingerprint get the same plan from the same request, but for paths and for
+// what is already installed.
+func (m Machine) Fingerprint() string {
+	b := m.basis()
+	for i := range b.GPUs {
+		b.GPUs[i].UUID = ""
+	}
+	data, err := json.Marshal(b)
+	if err != nil {
+		panic(err) // plain data: cannot happen
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Changes compares the facts that a plan was made from with those of now, and
+// names each difference that could change the plan, such as
+// "driver 550.54.14 → 570.26". It returns nil where the plan still holds.
+func Changes(before, now Machine) []string {
+	a, b := before.basis(), now.basis()
+	var d differences
+	d.text("operating system", system(a.Platform), system(b.Platform))
+	d.text("architecture", a.Platform.Arch, b.Platform.Arch)
+	d.text("C library", a.Platform.Libc.String(), b.Platform.Libc.String())
+	d.text("environment", a.Platform.Environment, b.Platform.Environment)
+	d.text("L4T", a.Platform.L4T, b.Platform.L4T)
+	d.text("privilege", a.Privilege, b.Privilege)
+	d.driver(a.Driver, b.Driver)
+	d.gpus(a.GPUs, b.GPUs)
+	for _, name := range a.Tools { // a tool that came along changes no step
+		if !slices.Contains(b.Tools, name) {
+			d = append(d, name+" is gone")
+		}
+	}
+	return d
+}
+
+type differences []string
+
+func (d *differences) text(what, before, now string) {
+	if before != now {
+		*d = append(*d, fmt.Sprintf("%s %s → %s", what, orUnknown(before), orUnknown(now)))
+	}
+}
+
+func (d *differences) driver(before, now *Driver) {
+	a, b := before.words(), now.words()
+	d.text("driver", a.version, b.version)
+	if before == nil || now == nil {
+		return
+	}
+	d.text("kernel module", before.KernelModule, now.KernelModule)
+	d.text("loaded driver", a.loaded, b.loaded)
+}
+
+func (d *differences) gpus(before, now []GPU) {
+	for i := range max(len(before), len(now)) {
+		switch {
+		case i >= len(now):
+			*d = append(*d, "GPU is gone: "+label(before[i]))
+		case i >= len(before):
+			*d = append(*d, "GPU is new: "+label(now[i]))
+		default:
+			d.gpu(before[i], now[i])
+		}
+	}
+}
+
+func (d *differences) gpu(a, b GPU) {
+	if label(a) != label(b) {
+		d.text(fmt.Sprintf("GPU %d", a.Index), label(a), label(b))
+		return
+	}
+	n := fmt.Sprintf("GPU %d", b.Index)
+	switch {
+	case a.Visible != b.Visible:
+		d.text(n, usable(a.Visible), usable(b.Visible))
+	case a.MIG != b.MIG:
+		d.text(n+": MIG", orNone(a.MIG), orNone(b.MIG))
+	case a.UUID != b.UUID && a.UUID != "" && b.UUID != "":
+		*d = append(*d, n+": another "+label(b)+" stands there")
+	case a.Index != b.Index:
+		*d = append(*d, fmt.Sprintf("%s has number %d instead of %d", label(b), b.Index, a.Index))
+	}
+}
+
+// label names a GPU for people, such as "Tesla V100-SXM2-32GB (7.0)".
+func label(g GPU) string {
+	name := Printable(g.Name)
+	if name == "" {
+		name = g.Vendor + " " + g.PCIID
+	}
+	switch {
+	case !g.SM.IsZero():
+		return name + " (" + g.SM.String() + ")"
+	case g.GFX != "":
+		return name + " (" + Printable(g.GFX) + ")"
+	}
+	return name
+}
+
+type driverWords struct{ version, loaded string }
+
+func (d *Driver) words() driverWords {
+	if d == nil {
+		return driverWords{"none", ""}
+	}
+	w := driverWords{d.Version.String(), d.LoadedVersion.String()}
+	if w.version == "" {
+		w.version = w.loaded
+	}
+	if d.NotLoaded {
+		w.loaded = "not loaded"
+	}
+	return w
+}
+
+// String returns "glibc 2.39", or "" for nil.
+func (l *Libc) String() string {
+	if l == nil {
+		return ""
+	}
+	return strings.TrimSpace(l.Kind + " " + l.Version.String())
+}
+
+func system(p Platform) string {
+	return strings.TrimSpace(strings.Join([]string{p.OS, p.Distro, p.DistroVersion}, " "))
+}
+
+func usable(visible bool) string {
+	if visible {
+		return "usable"
+	}
+	return "not usable"
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return Printable(s)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return Printable(s)
+}

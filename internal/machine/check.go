@@ -1,0 +1,236 @@
+package machine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/version"
+)
+
+// The bounds of what a machine can be. They are wide: their work is to refuse
+// nonsense, which would otherwise become a nonsensical plan.
+const (
+	maxList   = 4096    // entries of a list
+	maxText   = 32768   // bytes of one text; a PATH of a few hundred entries fits
+	maxGPUs   = 1024    // 16 GPUs of 7 slices each are 112
+	maxMemory = 1 << 50 // bytes of one GPU: 1 PiB
+)
+
+var (
+	plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	pciID     = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`)
+	pythonish = regexp.MustCompile(`^[23]\.\d{1,2}(\.\d{1,3})?((a|b|rc)\d{1,3})?\+?t?$`)
+)
+
+// normalise brings hand-written facts to the form that Encode writes.
+func (m *Machine) normalise() {
+	m.fill()
+	p := &m.Platform
+	p.OS, p.Arch = NormalPlatform(p.OS, p.Arch)
+	p.Environment = strings.ToLower(p.Environment)
+	p.Distro = strings.ToLower(Printable(p.Distro))
+	p.Kernel = Printable(p.Kernel)
+	numbered := len(m.GPUs) < 2 || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Index != 0 })
+	for i := range m.GPUs {
+		g := &m.GPUs[i]
+		if !numbered { // written by hand, without indexes
+			g.Index = i
+		}
+		g.Name = Printable(g.Name)
+		g.Vendor = strings.ToLower(g.Vendor)
+		g.PCIID = strings.ToLower(strings.ReplaceAll(g.PCIID, "0x", ""))
+		if g.Vendor == "" {
+			g.Vendor = vendorOf(*g)
+		}
+	}
+	for i := range m.Installed {
+		m.Installed[i].Name = NormalName(m.Installed[i].Name)
+	}
+}
+
+// NormalPlatform returns the names that facts use for an operating system and a
+// machine architecture: amd64 is x86_64 everywhere, arm64 is aarch64 on Linux
+// and the other way round elsewhere, darwin is macos.
+func NormalPlatform(os, arch string) (string, string) {
+	os, arch = strings.ToLower(os), strings.ToLower(arch)
+	if os == "darwin" {
+		os = "macos"
+	}
+	switch arch {
+	case "amd64", "x86-64", "x64":
+		arch = "x86_64"
+	case "arm64", "aarch64":
+		arch = "arm64"
+		if os == "linux" || os == "" {
+			arch = "aarch64"
+		}
+	}
+	return os, arch
+}
+
+// NormalName normalises the name of a Python distribution (PEP 503).
+func NormalName(s string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(s) {
+		if r == '-' || r == '_' || r == '.' {
+			dash = b.Len() > 0
+			continue
+		}
+		if dash {
+			b.WriteByte('-')
+			dash = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func vendorOf(g GPU) string {
+	switch {
+	case strings.HasPrefix(g.PCIID, "1002:") || g.GFX != "":
+		return AMD
+	case strings.HasPrefix(g.PCIID, "8086:"):
+		return Intel
+	}
+	return NVIDIA
+}
+
+// check refuses what no machine can be. Its error names the field.
+func (m *Machine) check() error {
+	for _, f := range []func() error{m.checkSizes, m.checkPlatform, m.checkGPUs, m.checkDriver, m.checkSoftware} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Machine) checkSizes() error {
+	lists := []struct {
+		name string
+		n    int
+		max  int
+	}{
+		{"gpus", len(m.GPUs), maxGPUs}, {"cuda_toolkits", len(m.Toolkits), maxList}, {"pythons", len(m.Pythons), maxList},
+		{"installed", len(m.Installed), maxList}, {"tools", len(m.Tools), maxList}, {"env", len(m.Env), maxList}, {"notes", len(m.Notes), maxList},
+	}
+	for _, l := range lists {
+		if l.n > l.max {
+			return fmt.Errorf("%s: %d entries; no machine has more than %d", l.name, l.n, l.max)
+		}
+	}
+	for name, v := range m.Env {
+		if len(v) > maxText || len(name) > 256 {
+			return fmt.Errorf("env: a variable of more than %d KiB", maxText>>10)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) checkPlatform() error {
+	p := m.Platform
+	if err := oneOf("platform.os", p.OS, "linux", "windows", "macos"); err != nil {
+		return err
+	}
+	if !plainWord.MatchString(p.Arch) || len(p.Arch) > 32 {
+		return fmt.Errorf("platform.arch: %q is not an architecture such as x86_64 or aarch64", clip(p.Arch))
+	}
+	if p.Libc != nil {
+		if err := oneOf("platform.libc.kind", p.Libc.Kind, "glibc", "musl"); err != nil {
+			return err
+		}
+	}
+	if p.Environment != "" {
+		if err := oneOf("platform.environment", p.Environment, Bare, WSL2, Container, ContainerBuild, Jetson, HPCLogin); err != nil {
+			return err
+		}
+	}
+	if m.Privilege != "" {
+		return oneOf("privilege", m.Privilege, "root", "sudo", "none")
+	}
+	return nil
+}
+
+func (m *Machine) checkGPUs() error {
+	seen := map[int]bool{}
+	for i, g := range m.GPUs {
+		field := fmt.Sprintf("gpus[%d]", i)
+		if err := oneOf(field+".vendor", g.Vendor, NVIDIA, AMD, Intel, Apple); err != nil {
+			return err
+		}
+		switch {
+		case g.Index < 0 || g.Index > 9999:
+			return fmt.Errorf("%s.index: %d is not the number of a GPU", field, g.Index)
+		case seen[g.Index]:
+			return fmt.Errorf("%s.index: %d stands there twice", field, g.Index)
+		case g.MemoryBytes < 0 || g.MemoryBytes > maxMemory:
+			return fmt.Errorf("%s.memory_bytes: %d is not the size of a GPU's memory in bytes", field, g.MemoryBytes)
+		case g.PCIID != "" && !pciID.MatchString(g.PCIID):
+			return fmt.Errorf("%s.pci_id: %q is not vendor:device such as 10de:1db5", field, clip(g.PCIID))
+		case len(g.Name) > 256:
+			return fmt.Errorf("%s.name: %d bytes are no GPU's name", field, len(g.Name))
+		case g.GFX != "" && !plainWord.MatchString(g.GFX):
+			return fmt.Errorf("%s.gfx: %q is not a target such as gfx1100", field, clip(g.GFX))
+		}
+		seen[g.Index] = true
+	}
+	return nil
+}
+
+func (m *Machine) checkDriver() error {
+	d := m.Driver
+	if d == nil {
+		return nil
+	}
+	if d.Version.IsZero() && d.LoadedVersion.IsZero() {
+		return fmt.Errorf("driver: no version; write `\"driver\": null` where there is no driver")
+	}
+	for _, v := range []version.Dotted{d.Version, d.LoadedVersion} {
+		if !v.IsZero() && !PlausibleDriver(v) {
+			return fmt.Errorf("driver: %s is not the version of an NVIDIA driver such as 580.95.05", v)
+		}
+	}
+	if d.KernelModule != "" {
+		return oneOf("driver.kernel_module", d.KernelModule, "open", "proprietary")
+	}
+	return nil
+}
+
+// PlausibleDriver reports whether v can be the version of an NVIDIA driver: up
+// to three groups, the first of which (the branch) has two or three digits; 71
+// is the oldest branch on record.
+func PlausibleDriver(v version.Dotted) bool {
+	return v.Major() >= 71 && v.Major() <= 1999 && strings.Count(v.String(), ".") <= 2
+}
+
+func (m *Machine) checkSoftware() error {
+	for i, t := range m.Toolkits {
+		if t.Version.Major() < 1 || t.Version.Major() > 99 {
+			return fmt.Errorf("cuda_toolkits[%d].version: %q is not a CUDA version such as 12.6", i, t.Version)
+		}
+	}
+	for i, p := range m.Pythons {
+		if !pythonish.MatchString(p.Version) {
+			return fmt.Errorf("pythons[%d].version: %q is not a Python version such as 3.12.4", i, clip(p.Version))
+		}
+	}
+	for i, p := range m.Installed {
+		if p.Name == "" || len(p.Name) > 256 || len(p.Version) > 256 {
+			return fmt.Errorf("installed[%d]: no package's name and version", i)
+		}
+	}
+	return nil
+}
+
+func oneOf(field, got string, allowed ...string) error {
+	if slices.Contains(allowed, got) {
+		return nil
+	}
+	if got == "" {
+		return fmt.Errorf("%s is missing: one of %s", field, strings.Join(allowed, ", "))
+	}
+	return fmt.Errorf("%s: %q is none of %s", field, clip(got), strings.Join(allowed, ", "))
+}

@@ -1,0 +1,165 @@
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxBytes is the largest facts file that is read. Facts are a few KiB; a host
+// with hundreds of Pythons stays below 100.
+const MaxBytes = 1 << 20
+
+// Read decodes the facts that r holds, and reads at most MaxBytes of it.
+func Read(r io.Reader) (Machine, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return Machine{}, err
+	}
+	return Decode(data)
+}
+
+// Decode reads the JSON that Encode writes, or that a person wrote by hand. It
+// ignores unknown fields, takes an absent or null field as unknown, and refuses
+// what no machine can be. Its error says in one line what is wrong.
+func Decode(data []byte) (Machine, error) {
+	if err := checkText(data); err != nil {
+		return Machine{}, err
+	}
+	if err := checkFormat(data); err != nil {
+		return Machine{}, err
+	}
+	var m Machine
+	if err := json.Unmarshal(data, &m); err != nil {
+		return Machine{}, wordJSON(err)
+	}
+	m.Format = Format
+	m.normalise()
+	if err := m.check(); err != nil {
+		return Machine{}, err
+	}
+	return m, nil
+}
+
+// Encode returns the facts as indented JSON with a newline at its end.
+func (m Machine) Encode() []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
+		panic(err) // plain data: cannot happen
+	}
+	return b.Bytes()
+}
+
+// MarshalJSON writes empty lists as [] and {}, never as null, so that readers
+// need no case for it.
+func (m Machine) MarshalJSON() ([]byte, error) {
+	type plain Machine
+	m.Format = Format
+	m.fill()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(plain(m))
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// fill replaces nil lists by empty ones.
+func (m *Machine) fill() {
+	if m.GPUs == nil {
+		m.GPUs = []GPU{}
+	}
+	if m.Toolkits == nil {
+		m.Toolkits = []Toolkit{}
+	}
+	if m.Pythons == nil {
+		m.Pythons = []Python{}
+	}
+	if m.Installed == nil {
+		m.Installed = []Package{}
+	}
+	if m.Tools == nil {
+		m.Tools = []Tool{}
+	}
+	if m.Env == nil {
+		m.Env = map[string]string{}
+	}
+	if m.Notes == nil {
+		m.Notes = []string{}
+	}
+}
+
+func checkText(data []byte) error {
+	switch {
+	case len(data) > MaxBytes:
+		return fmt.Errorf("larger than %d KiB: facts are a few KiB of JSON", MaxBytes>>10)
+	case len(bytes.TrimSpace(data)) == 0:
+		return errors.New("empty: facts are JSON, as `envfix facts --json` prints them")
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return errors.New("UTF-16 text: save it as UTF-8 (PowerShell: `envfix facts --json | Out-File -Encoding utf8 facts.json`)")
+	case !utf8.Valid(data):
+		return errors.New("not UTF-8 text: facts are JSON, as `envfix facts --json` prints them")
+	}
+	return nil
+}
+
+// checkFormat reads only the format, so that facts of a newer form get that
+// answer whatever else has changed in them.
+func checkFormat(data []byte) error {
+	var f struct{ Format *json.Number }
+	data = bytes.TrimSpace(data)
+	if data[0] != '{' {
+		return errors.New("not a JSON object: facts are JSON, as `envfix facts --json` prints them")
+	}
+	err := json.Unmarshal(data, &f)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return wordJSON(err)
+	}
+	if err != nil || f.Format == nil {
+		return fmt.Errorf("no `\"format\": %d`: these are not facts as `envfix facts --json` prints them", Format)
+	}
+	n, err := f.Format.Int64()
+	switch {
+	case err != nil || n < 1:
+		return fmt.Errorf("format %s is none: these are not facts as `envfix facts --json` prints them", Printable(clip(f.Format.String())))
+	case n > Format:
+		return fmt.Errorf("these facts need a newer envfix: their format is %d, this envfix reads %d", n, Format)
+	}
+	return nil
+}
+
+// wordJSON turns an error of encoding/json into words for people.
+func wordJSON(err error) error {
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "unexpected end"):
+		return errors.New("the file ends too early: its JSON is cut off")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not JSON: %s (byte %d)", Printable(syntax.Error()), syntax.Offset)
+	case errors.As(err, &typed):
+		return fmt.Errorf("%s: a %s stands where a %s belongs", Printable(typed.Field), typed.Value, kind(typed.Type.String()))
+	}
+	return errors.New(Printable(strings.TrimPrefix(err.Error(), "json: ")))
+}
+
+func kind(goType string) string {
+	switch {
+	case strings.Contains(goType, "int"):
+		return "whole number"
+	case strings.HasPrefix(goType, "[]"):
+		return "list"
+	case strings.HasPrefix(goType, "map["), strings.HasPrefix(goType, "machine."):
+		return "object"
+	case goType == "bool":
+		return "true or false"
+	}
+	return "text"
+}

@@ -1,0 +1,169 @@
+package probe
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// maxFile is the most that is read of one file. The largest that matter are
+// libc.so.6 (2 MB) and pci.ids (1.5 MB).
+const maxFile = 8 << 20
+
+// A host is the machine below a root directory, with its environment variables.
+// Its methods take absolute paths of that machine; what cannot be read is empty.
+type host struct {
+	root  string // "" the machine itself
+	os    string // as machine.Platform.OS
+	env   map[string]string
+	home  string
+	notes []string
+}
+
+func newHost(o Options) *host {
+	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, env: map[string]string{}}
+	if h.os == "" {
+		h.os, _ = machine.NormalPlatform(goos, goarch)
+	}
+	for _, pair := range o.Env {
+		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
+			h.env[name] = value
+		}
+	}
+	h.home = h.env["HOME"]
+	if h.os == "windows" {
+		h.home = h.env["USERPROFILE"]
+	}
+	return h
+}
+
+// note keeps a sentence about what could not be read, and why.
+func (h *host) note(format string, args ...any) {
+	h.notes = append(h.notes, machine.Printable(fmt.Sprintf(format, args...)))
+}
+
+// real returns where a path of the machine lies for this process. Below a root,
+// symbolic links are followed by hand, so that an absolute one stays below it.
+func (h *host) real(path string) string {
+	if h.root == "" {
+		return path
+	}
+	return h.root + h.follow(path, 40)
+}
+
+// follow returns the path that remains when every symbolic link is followed.
+func (h *host) follow(path string, links int) string {
+	done := "/"
+	parts := strings.Split(filepath.Clean("/"+path), "/")[1:]
+	for i, part := range parts {
+		next := filepath.Join(done, part)
+		target, err := os.Readlink(h.root + next)
+		if err != nil || links == 0 {
+			done = next
+			continue
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(done, target)
+		}
+		return h.follow(filepath.Join(append([]string{"/", target}, parts[i+1:]...)...), links-1)
+	}
+	return done
+}
+
+// bytes returns the first part of a regular file, at most limit bytes.
+func (h *host) bytes(path string, limit int64) []byte {
+	f, err := os.Open(h.real(path))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// text returns a file's text without the white space around it. Files of /proc
+// and the device tree may end with a NUL.
+func (h *host) text(path string) string {
+	return strings.Trim(string(h.bytes(path, maxFile)), " \t\r\n\x00")
+}
+
+// names lists a directory, sorted.
+func (h *host) names(dir string) []string {
+	f, err := os.Open(h.real(dir))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names
+}
+
+func (h *host) exists(path string) bool {
+	_, err := os.Stat(h.real(path))
+	return err == nil
+}
+
+func (h *host) isDir(path string) bool {
+	i, err := os.Stat(h.real(path))
+	return err == nil && i.IsDir()
+}
+
+// link returns the last element of a symbolic link's target, "" where path is
+// none. The kernel's links are relative and need not be followed.
+func (h *host) link(path string) string {
+	parent := h.real(filepath.Dir(path))
+	target, err := os.Readlink(filepath.Join(parent, filepath.Base(path)))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(target)
+}
+
+// resolved returns a path of the machine with every symbolic link followed.
+func (h *host) resolved(path string) string {
+	if h.root != "" {
+		return h.follow(path, 40)
+	}
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// isProgram reports whether path is a file that can be started.
+func (h *host) isProgram(path string) bool {
+	i, err := os.Stat(h.real(path))
+	if err != nil || !i.Mode().IsRegular() {
+		return false
+	}
+	return h.os == "windows" || i.Mode()&0o111 != 0
+}
+
+// pathDirs returns the absolute directories of PATH, each once. Empty and
+// relative entries mean the working directory, which nobody should run programs
+// from.
+func (h *host) pathDirs() []string {
+	list := ":"
+	if h.os == "windows" {
+		list = ";"
+	}
+	var dirs []string
+	for _, dir := range strings.Split(h.env["PATH"], list) {
+		if filepath.IsAbs(dir) && !slices.Contains(dirs, filepath.Clean(dir)) {
+			dirs = append(dirs, filepath.Clean(dir))
+		}
+	}
+	return dirs
+}

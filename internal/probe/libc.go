@@ -1,0 +1,134 @@
+package probe
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+var (
+	glibcName   = regexp.MustCompile(`libc-(2\.\d+)(?:\.\d+)?\.so$`)
+	glibcStore  = regexp.MustCompile(`glibc-(2\.\d+)`)
+	glibcBanner = regexp.MustCompile(`GNU C Library [^\n]{0,200}?release version (2\.\d+)`)
+	muslVersion = regexp.MustCompile(`\x00(1\.\d\.\d{1,2})\x00`)
+	apkMusl     = regexp.MustCompile(`(?m)^P:musl\nV:(1\.\d\.\d+)`)
+)
+
+// libc finds kind and version of the C library without running anything: the
+// interpreter named by the shell's ELF header tells the kind, and the library
+// beside it the version. nil: not found.
+func (h *host) libc() *machine.Libc {
+	interp := h.interpreter("/bin/sh", "/usr/bin/env", "/run/current-system/sw/bin/sh")
+	if strings.Contains(interp, "ld-musl") {
+		return h.musl(interp)
+	}
+	dirs := []string{}
+	if interp != "" { // the path as it is named, and what it is a link to (NixOS)
+		dirs = append(dirs, path.Dir(h.resolved(interp)), path.Dir(interp))
+	}
+	for _, triple := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu"} {
+		dirs = append(dirs, "/lib/"+triple, "/usr/lib/"+triple)
+	}
+	dirs = append(dirs, "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+	for _, dir := range dirs {
+		if v := h.glibcIn(dir); !v.IsZero() {
+			return &machine.Libc{Kind: "glibc", Version: v}
+		}
+	}
+	for _, dir := range []string{"/lib", "/usr/lib"} { // a shell that is linked statically
+		for _, name := range h.names(dir) {
+			if strings.HasPrefix(name, "ld-musl-") {
+				return h.musl(dir + "/" + name)
+			}
+		}
+	}
+	if interp != "" {
+		return &machine.Libc{Kind: "glibc"}
+	}
+	return nil
+}
+
+// glibcIn reads the version of the libc.so.6 in a directory: up to glibc 2.33 it
+// is a link to libc-2.33.so, since then a file that holds its banner.
+func (h *host) glibcIn(dir string) version.Dotted {
+	file := dir + "/libc.so.6"
+	if !h.exists(file) {
+		return version.Dotted{}
+	}
+	real := h.resolved(file)
+	m := glibcName.FindStringSubmatch(real)
+	if m == nil {
+		m = glibcStore.FindStringSubmatch(real)
+	}
+	if m != nil {
+		return dotted(m[1])
+	}
+	data := h.bytes(file, maxFile)
+	if i := bytes.Index(data, []byte("GNU C Library ")); i >= 0 {
+		if m := glibcBanner.FindSubmatch(data[i:min(len(data), i+400)]); m != nil {
+			return dotted(string(m[1]))
+		}
+	}
+	return version.Dotted{}
+}
+
+// musl reads the version that musl's loader holds as a string of its own.
+func (h *host) musl(loader string) *machine.Libc {
+	l := &machine.Libc{Kind: "musl"}
+	if m := muslVersion.FindSubmatch(h.bytes(loader, maxFile)); m != nil {
+		l.Version = dotted(string(m[1]))
+	} else if m := apkMusl.FindStringSubmatch(h.text("/lib/apk/db/installed")); m != nil {
+		l.Version = dotted(m[1])
+	}
+	return l
+}
+
+// interpreter returns the ELF interpreter of the first program that names one.
+func (h *host) interpreter(programs ...string) string {
+	for _, p := range programs {
+		f, err := os.Open(h.real(p))
+		if err != nil {
+			continue
+		}
+		interp := readInterpreter(f)
+		f.Close()
+		if interp != "" {
+			return interp
+		}
+	}
+	return ""
+}
+
+func readInterpreter(f *os.File) string {
+	e, err := elf.NewFile(f)
+	if err != nil {
+		return ""
+	}
+	for _, p := range e.Progs {
+		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
+			continue
+		}
+		b := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(b, 0); err != nil {
+			return ""
+		}
+		return strings.TrimRight(string(b), "\x00")
+	}
+	return ""
+}
+
+// dotted is version.ParseDotted for text that may be anything: zero where it is
+// no version.
+func dotted(s string) version.Dotted {
+	v, err := version.ParseDotted(s)
+	if err != nil {
+		return version.Dotted{}
+	}
+	return v
+}

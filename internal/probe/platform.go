@@ -1,0 +1,234 @@
+package probe
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// platform reads what wheels are built for. The environment is the host's kind
+// as far as files tell; that a login node has no GPU is decided later.
+func (h *host) platform() machine.Platform {
+	if h.os != "linux" {
+		return h.foreign()
+	}
+	p := machine.Platform{OS: "linux", Arch: h.arch()}
+	release := parseOSRelease(h.firstText("/etc/os-release", "/usr/lib/os-release"))
+	p.Distro, p.DistroLike, p.DistroVersion = release["ID"], release["ID_LIKE"], release["VERSION_ID"]
+	if p.Distro == "" {
+		h.oldRelease(&p)
+	}
+	p.Libc = h.libc()
+	p.Kernel = machine.Printable(h.text("/proc/sys/kernel/osrelease"))
+	p.BootID = h.text("/proc/sys/kernel/random/boot_id")
+	p.L4T = h.l4t()
+	p.Environment = h.environment(p)
+	p.SecureBoot = h.secureBoot()
+	return p
+}
+
+// foreign is the platform of a system that is not Linux.
+func (h *host) foreign() machine.Platform {
+	os, arch := machine.NormalPlatform(h.os, nativeArch(h))
+	return machine.Platform{OS: os, Arch: arch, DistroVersion: systemVersion(), Environment: machine.Bare}
+}
+
+func (h *host) firstText(paths ...string) string {
+	for _, p := range paths {
+		if s := h.text(p); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// parseOSRelease reads os-release(5): NAME=value lines, values perhaps quoted.
+func parseOSRelease(s string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(s) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok || name == "" || strings.HasPrefix(name, "#") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+			value = value[1 : len(value)-1]
+		}
+		value = strings.NewReplacer(`\"`, `"`, `\$`, `$`, "\\`", "`", `\\`, `\`).Replace(value)
+		if len(value) <= 200 {
+			out[name] = machine.Printable(value)
+		}
+	}
+	return out
+}
+
+var redhatRelease = regexp.MustCompile(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
+
+// oldRelease reads what distributions had before os-release.
+func (h *host) oldRelease(p *machine.Platform) {
+	if m := redhatRelease.FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
+		names := map[string]string{"CentOS": "centos", "Rocky": "rocky", "AlmaLinux": "almalinux", "Oracle": "ol", "Scientific": "scientific", "Red Hat": "rhel"}
+		p.Distro, p.DistroLike, p.DistroVersion = names[m[1]], "rhel fedora", m[2]
+		return
+	}
+	if v := h.text("/etc/alpine-release"); v != "" {
+		p.Distro, p.DistroVersion = "alpine", machine.Printable(v)
+		return
+	}
+	if v := h.text("/etc/debian_version"); v != "" {
+		p.Distro, p.DistroVersion = "debian", machine.Printable(v)
+	}
+}
+
+// arch is the architecture of the machine's programs: of this process, or of the
+// shell below a root.
+func (h *host) arch() string {
+	if h.root != "" {
+		for _, sh := range []string{"/bin/sh", "/usr/bin/env", "/sbin/init"} {
+			if a := elfArch(h.bytes(sh, 64)); a != "" {
+				return a
+			}
+		}
+	}
+	_, arch := machine.NormalPlatform("linux", goarch)
+	if arch == "386" && strings.Contains(h.text("/proc/cpuinfo"), " lm ") {
+		return "x86_64"
+	}
+	return arch
+}
+
+// elfArch reads the machine of an ELF header.
+func elfArch(header []byte) string {
+	if len(header) < 20 || string(header[:4]) != elf.ELFMAG {
+		return ""
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if header[elf.EI_DATA] == byte(elf.ELFDATA2MSB) {
+		order = binary.BigEndian
+	}
+	switch elf.Machine(order.Uint16(header[18:])) {
+	case elf.EM_X86_64:
+		return "x86_64"
+	case elf.EM_AARCH64:
+		return "aarch64"
+	case elf.EM_386:
+		return "i686"
+	case elf.EM_ARM:
+		return "armv7l"
+	case elf.EM_PPC64:
+		return "ppc64le"
+	case elf.EM_S390:
+		return "s390x"
+	case elf.EM_RISCV:
+		return "riscv64"
+	}
+	return ""
+}
+
+// environment tells bare metal (and virtual machines) from places where a
+// driver is somebody else's matter. The order matters: WSL with its GPU device
+// is WSL even inside a container of Docker Desktop, and a Jetson's wheels are a
+// Jetson's in a container too.
+func (h *host) environment(p machine.Platform) string {
+	wsl := strings.Contains(strings.ToLower(h.text("/proc/version")+p.Kernel), "microsoft")
+	switch {
+	case p.L4T != "" || h.tegra() != "":
+		return machine.Jetson
+	case h.exists("/dev/dxg"):
+		return machine.WSL2
+	case h.imageBuild():
+		return machine.ContainerBuild
+	case h.container():
+		return machine.Container
+	case wsl:
+		if !strings.Contains(p.Kernel, "WSL2") {
+			h.note("WSL 1 has no GPU; `wsl --set-version <distribution> 2` in Windows converts this one")
+		} else {
+			h.note("WSL without /dev/dxg: Windows offers it no GPU")
+		}
+		return machine.WSL2
+	}
+	return machine.Bare
+}
+
+var containerGroup = regexp.MustCompile(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
+
+// container looks for the marks that engines leave inside of a container.
+func (h *host) container() bool {
+	for _, f := range []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"} {
+		if h.exists(f) {
+			return true
+		}
+	}
+	for _, name := range []string{"container", "KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
+		if h.env[name] != "" {
+			return true
+		}
+	}
+	return containerGroup.MatchString(h.text("/proc/1/cgroup"))
+}
+
+// imageBuild looks for the marks of a container that builds an image: what is
+// installed there runs elsewhere, so no GPU and no driver is the normal case.
+// The classic builder of Docker before 23 leaves no mark.
+func (h *host) imageBuild() bool {
+	switch {
+	case strings.Contains(h.text("/run/.containerenv"), `engine="buildah`): // podman build, buildah
+		return true
+	case strings.Contains(h.text("/proc/self/mountinfo"), "/buildkit/"), // its hosts and resolv.conf
+		slices.Contains(strings.Fields(h.text("/etc/hosts")), "buildkitsandbox"), // the host name that it gives
+		h.text("/etc/hostname") == "buildkitsandbox",
+		h.text("/proc/sys/kernel/hostname") == "buildkitsandbox":
+		return true
+	case h.exists("/kaniko/executor"):
+		return true
+	}
+	// %post of a definition file
+	return h.env["APPTAINER_ROOTFS"] != "" || h.env["SINGULARITY_ROOTFS"] != ""
+}
+
+// secureBoot reads the EFI variable: four bytes of attributes, one of value.
+// nil: this system does not tell.
+func (h *host) secureBoot() *bool {
+	const v = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+	data := h.bytes(v, 5)
+	on := len(data) == 5 && data[4] == 1
+	if len(data) < 5 && (h.exists("/sys/firmware/efi") || !h.exists("/sys/class")) {
+		return nil
+	}
+	return &on // no EFI: there is none to secure
+}
+
+var l4tRelease = regexp.MustCompile(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
+
+// l4t returns the release of Linux for Tegra on a Jetson: 36.4.3 from
+// "# R36 (release), REVISION: 4.3, …".
+func (h *host) l4t() string {
+	m := l4tRelease.FindStringSubmatch(h.text("/etc/nv_tegra_release"))
+	if m == nil {
+		return ""
+	}
+	v, err := version.ParseDotted(m[1] + "." + m[2])
+	if err != nil {
+		return ""
+	}
+	return v.String()
+}
+
+var tegraChip = regexp.MustCompile(`nvidia,(tegra\d+)`)
+
+// tegra returns the chip of a Jetson, such as tegra234, from its device tree.
+func (h *host) tegra() string {
+	if m := tegraChip.FindStringSubmatch(h.text("/proc/device-tree/compatible")); m != nil {
+		return m[1]
+	}
+	if f := strings.ToLower(h.text("/sys/devices/soc0/family")); strings.HasPrefix(f, "tegra") {
+		return "tegra" + strings.Trim(h.text("/sys/devices/soc0/soc_id"), "0x")
+	}
+	return ""
+}

@@ -1,0 +1,28 @@
+package probe
+
+import (
+	"envfix/internal/machine"
+
+	"golang.org/x/sys/unix"
+)
+
+// nativeArch is the machine's architecture: a binary for Intel may run
+// translated (Rosetta) on an Apple chip.
+func nativeArch(h *host) string {
+	if v, err := unix.SysctlUint32("hw.optional.arm64"); err == nil && v == 1 {
+		if goarch != "arm64" {
+			h.note("envfix runs translated by Rosetta; the machine is arm64")
+		}
+		return "arm64"
+	}
+	return goarch
+}
+
+// systemVersion is the version of Windows or macOS.
+func systemVersion() string {
+	v, err := unix.Sysctl("kern.osproductversion")
+	if err != nil {
+		return ""
+	}
+	return machine.Printable(v)
+}

@@ -1,0 +1,24 @@
+package probe
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/windows"
+)
+
+// nativeArch is the machine's architecture: Windows tells a 32-bit or emulated
+// process the true one in another variable.
+func nativeArch(h *host) string {
+	for _, name := range []string{"PROCESSOR_ARCHITEW6432", "PROCESSOR_ARCHITECTURE"} {
+		if v := h.env[name]; v != "" {
+			return v
+		}
+	}
+	return goarch
+}
+
+// systemVersion is the version of Windows or macOS.
+func systemVersion() string {
+	v := windows.RtlGetVersion()
+	return fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
+}
