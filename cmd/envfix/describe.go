@@ -1,44 +1,214 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/ui"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
 
-// describeFlags are the flags that describe a machine instead of reading this
-// one.
+// describeFlags are the flags that describe a machine, whole or in part, instead
+// of this one.
 func describeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "facts", Usage: "plan for the machine in `FILE` (envfix facts --json); - reads standard input"},
+		&cli.StringFlag{Name: "facts", Usage: "plan for the machine in `FILE` (`envfix facts --json`); - reads standard input"},
+		&cli.StringSliceFlag{Name: "gpu", Usage: "plan for this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90 or gfx1100; repeat it for several"},
+		&cli.StringFlag{Name: "driver", Usage: "plan for this NVIDIA driver: `VERSION` or none"},
+		&cli.StringFlag{Name: "os", Usage: "plan for this `SYSTEM`: linux, windows, macos or wsl2"},
+		&cli.StringFlag{Name: "arch", Usage: "plan for this `ARCH`: x86_64, aarch64 or arm64"},
+		&cli.StringFlag{Name: "libc", Usage: "plan for this C `LIBRARY`: glibc-2.28 or musl-1.2"},
 	}
 }
 
-// gatherMachine returns the machine that a command is about, and whether it was
-// described by flags or a file.
+// gatherMachine returns the machine that a command is about: the facts of a
+// file, or else of this machine, with every fact that a flag names in place of
+// the one found. The bool says that flags or a file described it, at least in
+// part.
 func gatherMachine(c *cli.Context, m *matrix.Matrix) (machine.Machine, bool, error) {
-	path := c.String("facts")
-	if path == "" {
-		return machine.Machine{}, false, fmt.Errorf("reading this machine is not there yet")
+	h, described, err := baseMachine(c)
+	if err != nil {
+		return h, described, err
 	}
-	in := os.Stdin
+	for _, override := range []func(*cli.Context, *machine.Machine) (bool, error){overrideOS, overrideArch, overrideLibc, overrideGPUs, overrideDriver} {
+		used, err := override(c, &h)
+		if err != nil {
+			return h, true, err
+		}
+		described = described || used
+	}
+	return h, described, nil
+}
+
+// baseMachine is the machine before any flag overrides a fact of it.
+func baseMachine(c *cli.Context) (machine.Machine, bool, error) {
+	path := c.String("facts")
+	if !c.IsSet("facts") {
+		return thisMachine(c), false, nil
+	}
+	in, name := os.Stdin, "standard input"
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return machine.Machine{}, true, &failure{code: exitUsage, text: err.Error()}
+			return machine.Machine{}, true, badFacts(ui.Clean(path), err)
 		}
 		defer f.Close()
-		in = f
+		in, name = f, ui.Clean(path)
 	}
-	var h machine.Machine
-	if err := json.NewDecoder(io.LimitReader(in, 4<<20)).Decode(&h); err != nil {
-		return h, true, &failure{code: exitUsage, text: fmt.Sprintf("%s: %v", path, err)}
+	h, err := machine.Read(in)
+	if err != nil {
+		return h, true, badFacts(name, err)
 	}
 	return h, true, nil
+}
+
+func badFacts(name string, err error) error {
+	text := err.Error()
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		text = p.Err.Error()
+	}
+	return &failure{code: exitUsage, err: err, text: fmt.Sprintf("facts of %s: %s", name, text),
+		hints: []string{"`envfix facts --json > facts.json` on the machine writes such a file"}}
+}
+
+// overrideOS changes the system. What belongs to the other system (programs,
+// paths, the C library, and GPUs that are not named) goes with it.
+func overrideOS(c *cli.Context, h *machine.Machine) (bool, error) {
+	if !c.IsSet("os") {
+		return false, nil
+	}
+	os, _ := machine.NormalPlatform(strings.TrimSpace(c.String("os")), "")
+	environment := machine.Bare
+	switch os {
+	case "wsl", "wsl2":
+		os, environment = "linux", machine.WSL2
+	case "linux", "windows", "macos":
+	default:
+		return false, badValue("os", c.String("os"), "systems are linux, windows, macos and wsl2")
+	}
+	if os == h.Platform.OS {
+		if environment == machine.WSL2 || h.Platform.Environment == machine.WSL2 {
+			h.Platform.Environment = environment
+		}
+		return true, nil
+	}
+	_, arch := machine.NormalPlatform(os, h.Platform.Arch)
+	if os == "macos" && !c.IsSet("arch") {
+		arch = "arm64" // the only Macs that PyTorch still builds for
+	}
+	*h = machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: os, Arch: arch, Environment: environment},
+		Pythons: versionsOnly(h.Pythons), Privilege: "sudo"}
+	if os == "linux" {
+		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
+	}
+	if os == "macos" && arch == "arm64" {
+		h.GPUs = []machine.GPU{appleGPU("Apple GPU")}
+	}
+	return true, nil
+}
+
+// versionsOnly keeps which Pythons there are, not where: the paths are another
+// system's.
+func versionsOnly(pythons []machine.Python) []machine.Python {
+	out := slices.Clone(pythons)
+	for i := range out {
+		out[i].Path, out[i].ExternallyManaged = "", false
+	}
+	return out
+}
+
+func overrideArch(c *cli.Context, h *machine.Machine) (bool, error) {
+	if !c.IsSet("arch") {
+		return false, nil
+	}
+	_, arch := machine.NormalPlatform(h.Platform.OS, strings.TrimSpace(c.String("arch")))
+	if !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, arch) {
+		return false, badValue("arch", c.String("arch"), "architectures are x86_64, aarch64 (Linux) and arm64 (macOS, Windows)")
+	}
+	h.Platform.Arch = arch
+	return true, nil
+}
+
+func overrideLibc(c *cli.Context, h *machine.Machine) (bool, error) {
+	if !c.IsSet("libc") {
+		return false, nil
+	}
+	l, err := machine.ParseLibc(c.String("libc"))
+	if err != nil {
+		return false, badValue("libc", c.String("libc"), "write `--libc glibc-2.28` or `--libc musl-1.2`")
+	}
+	if h.Platform.OS != "linux" {
+		return false, &failure{code: exitUsage, text: "`--libc` is for Linux, not for " + h.Platform.OS, hints: []string{"add `--os linux`, or drop `--libc`"}}
+	}
+	h.Platform.Libc = &l
+	return true, nil
+}
+
+// overrideGPUs replaces the list of GPUs. The machine then is not this host, so
+// that this host is a container or an image build says nothing about it.
+func overrideGPUs(c *cli.Context, h *machine.Machine) (bool, error) {
+	if !c.IsSet("gpu") {
+		return false, nil
+	}
+	h.GPUs = nil
+	for _, text := range c.StringSlice("gpu") {
+		g, err := describedGPU(strings.TrimSpace(text))
+		if err != nil {
+			return false, err
+		}
+		g.Index, g.Evidence = len(h.GPUs), machine.FromFlag
+		g.Visible = g.Vendor != machine.NVIDIA || h.Driver != nil
+		h.GPUs = append(h.GPUs, g)
+	}
+	leaveContainer(c, h)
+	return true, nil
+}
+
+// overrideDriver replaces the NVIDIA driver.
+func overrideDriver(c *cli.Context, h *machine.Machine) (bool, error) {
+	if !c.IsSet("driver") {
+		return false, nil
+	}
+	text := strings.TrimSpace(c.String("driver"))
+	h.Driver = nil
+	if text != "none" {
+		v, err := machine.ParseDriver(text)
+		if err != nil {
+			return false, badValue("driver", text, "write a version as nvidia-smi prints it, such as `--driver 580.95.05`, or `--driver none`")
+		}
+		h.Driver = &machine.Driver{Version: v, Evidence: machine.FromFlag}
+	}
+	for i := range h.GPUs {
+		if h.GPUs[i].Vendor == machine.NVIDIA {
+			h.GPUs[i].Visible = h.Driver != nil
+			h.GPUs[i].KernelDriver = ""
+		}
+	}
+	leaveContainer(c, h)
+	return true, nil
+}
+
+// leaveContainer makes a described machine a target of its own: that this host
+// is a container says nothing about it, while a file of facts means what it says.
+func leaveContainer(c *cli.Context, h *machine.Machine) {
+	if c.IsSet("facts") {
+		return
+	}
+	switch h.Platform.Environment {
+	case machine.Container, machine.ContainerBuild, machine.HPCLogin:
+		h.Platform.Environment = machine.Bare
+		h.Privilege = "sudo"
+	}
+}
+
+func appleGPU(name string) machine.GPU {
+	return machine.GPU{Vendor: machine.Apple, Name: name, Visible: true, Integrated: true, Evidence: machine.FromFlag}
 }

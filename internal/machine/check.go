@@ -199,6 +199,30 @@ func (m *Machine) checkDriver() error {
 	return nil
 }
 
+// ParseDriver reads the version of an NVIDIA driver, such as 580.95.05. Its error
+// names the text.
+func ParseDriver(s string) (version.Dotted, error) {
+	v, err := version.ParseDotted(s)
+	if err != nil || !PlausibleDriver(v) {
+		return version.Dotted{}, fmt.Errorf("%q is not the version of an NVIDIA driver such as 580.95.05", clip(s))
+	}
+	return v, nil
+}
+
+// ParseLibc reads "glibc-2.28" or "musl-1.2"; musl's version may be missing. Its
+// error names the text.
+func ParseLibc(s string) (Libc, error) {
+	kind, number, _ := strings.Cut(strings.ToLower(strings.TrimSpace(s)), "-")
+	if kind == "musl" && number == "" {
+		return Libc{Kind: kind}, nil
+	}
+	v, err := version.ParseDotted(number)
+	if err != nil || oneOf("", kind, "glibc", "musl") != nil {
+		return Libc{}, fmt.Errorf("%q is not a C library such as glibc-2.28 or musl-1.2", clip(s))
+	}
+	return Libc{Kind: kind, Version: v}, nil
+}
+
 // PlausibleDriver reports whether v can be the version of an NVIDIA driver: up
 // to three groups, the first of which (the branch) has two or three digits; 71
 // is the oldest branch on record.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "envfix"
+
+// layers says what each package may import from this module. It is the
+// architecture; a new edge is a decision, made here. "*" admits every pure
+// package; cmd/envfix may import anything.
+var layers = map[string][]string{
+	"data":                     {},
+	"internal/version":         {},
+	"internal/machine":         {"internal/version"},
+	"matrix":                   {"internal/machine", "internal/version", "data"},
+	"resolver":                 {"matrix", "internal/machine", "internal/version"},
+	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
+	"installers":               {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/doctor":          {"installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/version", "data"},
+	"internal/observe/verdict": {"internal/machine", "internal/version"},
+	"internal/probe":           {"internal/machine", "internal/version"},
+	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/machine", "internal/version"},
+	"internal/system":          {"internal/plan"},
+	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
+	"internal/index":           {"matrix", "internal/machine", "internal/version", "data"},
+	"internal/ui":              {"*"},
+	"internal/datagen":         {"matrix", "internal/machine", "internal/version", "data"},
+	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/ui"},
+}
+
+// pure packages know no clock, no environment, no files and no network, so the
+// brain runs anywhere and answers the same everywhere.
+var pure = []string{
+	"data", "internal/version", "internal/machine", "matrix", "resolver", "internal/plan", "internal/pyproject",
+	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
+}
+
+var impure = []string{"os", "os/exec", "net", "net/http", "time", "math/rand", "math/rand/v2", "syscall"}
+
+// walls says which packages may import a third-party module. Tests may use the
+// test libraries; everything else is listed here or not used.
+var walls = map[string][]string{
+	"github.com/NVIDIA/go-nvml":                 {"internal/probe", "internal/observe"},
+	"github.com/hashicorp/go-version":           {"internal/version"},
+	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
+	"gopkg.in/yaml.v3":                          {"matrix", "internal/datagen"},
+	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
+	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
+	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},
+	"golang.org/x/sys":                          {"internal/probe", "internal/observe", "internal/system", "internal/apply", "cmd/envfix"},
+	"golang.org/x/term":                         {"internal/ui", "cmd/envfix"},
+	"golang.org/x/mod":                          {"internal/index", "internal/lock"},
+	"golang.org/x/crypto":                       {"internal/index"},
+	"aead.dev/minisign":                         {"internal/index"},
+}
+
+// helpers are packages that only tests and maintainers use; they are held to no
+// layer.
+var helpers = []string{"internal/testindex", "internal/ci"}
+
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Module", module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for dec.More() {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		if slices.ContainsFunc(helpers, func(h string) bool { return name == h || strings.HasPrefix(name, h+"/") }) {
+			continue
+		}
+		allowed, ok := layers[name]
+		if !ok {
+			t.Errorf("%s is not in the layer table", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			checkImport(t, name, imp, allowed)
+		}
+	}
+}
+
+func checkImport(t *testing.T, name, imp string, allowed []string) {
+	t.Helper()
+	if sub, ours := strings.CutPrefix(imp, module+"/"); ours {
+		if !slices.Contains(allowed, sub) && !(slices.Contains(allowed, "*") && slices.Contains(pure, sub)) {
+			t.Errorf("%s must not import %s", name, sub)
+		}
+		return
+	}
+	if slices.Contains(pure, name) && slices.Contains(impure, imp) {
+		t.Errorf("%s is pure and must not import %q", name, imp)
+	}
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+		return // the standard library
+	}
+	for wall, who := range walls {
+		if imp == wall || strings.HasPrefix(imp, wall+"/") {
+			if !slices.Contains(who, name) {
+				t.Errorf("%s must not import %s; only %s may", name, imp, strings.Join(who, ", "))
+			}
+			return
+		}
+	}
+	t.Errorf("%s imports %s, which no wall admits (%s)", name, imp, path.Base(imp))
+}
