@@ -15,13 +15,17 @@ import (
 // loading.
 type Matrix struct {
 	Version string // "2026.11.2"
+	Date    string // 2026-11-21, when the data was last looked at
 	SHA256  string // hex, over all files that were read
+
+	index index // made by Load for the lookups
 
 	Releases      []*Release // newest first
 	Floors        []Floor    // driver floor per CUDA family and platform
 	Branches      []Branch   // driver branches, newest first
 	Toolkits      []Toolkit  // CUDA toolkits, newest first
-	Arches        []Arch     // compute capabilities, lowest first
+	Components    []Components
+	Arches        []Arch // compute capabilities, lowest first
 	CubinRules    []CubinRule
 	Libraries     []Library // GPU libraries of the stack, as their wheels' bytes say
 	Ptxas         []Ptxas   // triton's assemblers
@@ -31,6 +35,10 @@ type Matrix struct {
 	VendorIndexes []VendorIndex
 	ForwardCompat []ForwardCompat
 	ROCm          []ROCmTarget // gfx targets of the ROCm builds
+	CuDNN         []CuDNN      // cuDNN's own support matrix; Libraries wins over it
+	Images        []Image      // cuDNN in NVIDIA's container images
+	Commands      []CommandEra // how PyTorch wrote its install commands
+	Pages         []Page       // published commands that follow no era
 }
 
 // Proof says how a row is known, the best first.
@@ -52,7 +60,9 @@ type Release struct {
 	Torch  version.Python // never with a local label
 	Date   string         // 2025-11-12, of the first wheel
 	Builds []*Build       // in the order of the data: the default index's first, then newer CUDA first
-	Source string
+	Source string         // a file and line of data/
+
+	Citation string // what Source says
 
 	// Companions are the versions released to go with it: torchvision,
 	// torchaudio, triton, torchtext, torchcodec. A missing name: none exists.
@@ -87,6 +97,8 @@ type Build struct {
 	Proof  Proof
 	Source string // where the row is from: a file and line of data/, for messages
 	Notes  string
+
+	Citation string // what the row says about its origin
 
 	// Companions overrides Release.Companions for this build: a version "" says
 	// that the companion does not exist or does not load beside it.
@@ -138,19 +150,21 @@ type Branch struct {
 	LatestWindows version.Dotted
 	First         string         // date of the first Linux release
 	EOL           string         // date, "" unknown
+	ActiveEnd     string         // date, true or false: end of active support
 	CUDA          version.Dotted // what it reports: the newest CUDA it supports natively
 	OldestArch    string         // Maxwell: the oldest GPU generation it drives
 	Modules       []string       // kernel module flavours it ships: open, proprietary
-	Source        string
+	Source, Note  string
 }
 
 // A Toolkit is one CUDA toolkit release.
 type Toolkit struct {
-	Version                     version.Dotted
-	LinuxTable, LinuxFamily     version.Dotted // the release notes' minimum; the family's
-	WindowsTable, WindowsFamily version.Dotted
-	LinuxBundled                version.Dotted
-	Source                      string
+	Version                      version.Dotted
+	LinuxTable, LinuxFamily      version.Dotted // the release notes' minimum; the family's
+	WindowsTable, WindowsFamily  version.Dotted
+	LinuxBundled, WindowsBundled version.Dotted
+	Name                         string // 12.8 Update 1
+	Source, Note                 string
 }
 
 // An Arch is one compute capability and the drivers that know it.
@@ -161,7 +175,9 @@ type Arch struct {
 	FirstWindows version.Dotted
 	LastBranch   int      // last branch that drives it; 0: still driven
 	Modules      []string // flavours that can drive it: open, proprietary
-	Source       string
+	FirstCUDA    string   // first and last toolkit that compiles for it; "" last: still does
+	LastCUDA     string
+	Source, Note string
 }
 
 // A Library is one library of the CUDA stack in one version on one platform.
@@ -173,6 +189,7 @@ type Library struct {
 	Native  []Code
 	PTX     []Code
 	Source  string
+	Note    string
 }
 
 // A Ptxas says which GPUs torch.compile can serve with one triton.
@@ -180,6 +197,7 @@ type Ptxas struct {
 	Triton            version.Python
 	Arch              string
 	Served, NotServed []machine.SM
+	Version           string // of the assemblers: 12.8.93 and 13.1.80
 	Source            string
 }
 
@@ -195,6 +213,7 @@ type Extension struct {
 	CUDA         string            // built for: "12.8" or "12"; "" no CUDA
 	Native, PTX  []Code
 	MinSM        machine.SM // needs at least this GPU; zero: any
+	Date         string     // of the upload
 	Proof        Proof
 	Source, Note string
 }
@@ -208,11 +227,16 @@ type Defect struct {
 	SMs      []machine.SM // empty: any GPU
 	Below    machine.SM   // GPUs below this; zero: not used
 	Pythons  []string
-	Breaks   string // what it breaks: all, import, fft, linalg, compile, nccl, conv, sparse
-	Effect   string
-	Remedy   string
-	Proof    Proof
-	Source   string
+	Breaks   string // what it breaks: all, import, install, fft, linalg, compile, nccl, conv, sparse, some (reports disagree)
+
+	Torch    version.Specifier // beside these releases of torch, where Package is another
+	MinCuDNN version.Dotted    // builds whose cuDNN is at least this; zero: any
+	When     string            // a further condition in words; "" none
+
+	Effect string
+	Remedy string
+	Proof  Proof
+	Source string
 }
 
 // A CondaBuild is one CUDA or CPU build of pytorch on a conda channel.
@@ -237,6 +261,7 @@ type VendorIndex struct {
 	URL      string
 	Pythons  []string
 	Status   string
+	Names    string // the GPUs in words
 	Proof    Proof
 	Source   string
 }
@@ -246,8 +271,9 @@ type VendorIndex struct {
 type ForwardCompat struct {
 	CUDA    version.Dotted
 	Package string
-	From    int   // branch it was built from
-	Base    []int // base branches it runs on
+	From    int      // branch it was built from
+	Base    []int    // base branches it runs on
+	Brands  []string // product brands NVML must name; empty: not known
 	Source  string
 }
 
@@ -258,5 +284,36 @@ type ROCmTarget struct {
 	GFX    string
 	Names  string
 	Proof  Proof
+	Source string
+}
+
+// A CuDNN is one row of cuDNN's own support matrix.
+type CuDNN struct {
+	Versions       string // 9.10.2 or 8.1.0-8.1.1
+	CUDAMajors     []int
+	CUDA           string // versions as documented
+	Linux, Windows string // oldest drivers as documented
+	GPUs           string // as documented
+	Source, Note   string
+}
+
+// An Image says which cuDNN NVIDIA's CUDA container images carried.
+type Image struct {
+	CUDA   string
+	CuDNN  []string
+	Source string
+}
+
+// A CommandEra is how PyTorch wrote its install commands for a span of releases.
+type CommandEra struct{}
+
+// A Page is a published command that follows no era.
+type Page struct{}
+
+// A Components says which libraries a CUDA toolkit is made of; builds of that
+// toolkit pin them.
+type Components struct {
+	CUDA   version.Dotted
+	Pins   map[string]string // cublas, cufft, curand, cusolver, cusparse
 	Source string
 }

@@ -1,0 +1,3 @@
+package matrix
+
+func readCommands(r *rowReader, rows rowsFunc, m *Matrix) {}

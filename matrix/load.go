@@ -1,0 +1,207 @@
+package matrix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+
+	"envfix/data"
+)
+
+// The caps on what is read: ours are a tenth of them.
+const (
+	maxFile  = 2 << 20
+	maxFiles = 200
+)
+
+// Embedded returns the matrix that the program was built with.
+func Embedded() (*Matrix, error) { return Load(data.FS) }
+
+// Load reads and validates a matrix. Its error names the first faults; use
+// [Check] for all of them.
+func Load(fsys fs.FS) (*Matrix, error) { return load(fsys, false) }
+
+// LoadLax is Load for data that may be newer than the program but of the same
+// format: unknown keys are ignored.
+func LoadLax(fsys fs.FS) (*Matrix, error) { return load(fsys, true) }
+
+func load(fsys fs.FS, lax bool) (*Matrix, error) {
+	m, faults := read(fsys, lax)
+	if len(faults) == 0 {
+		return m, nil
+	}
+	const shown = 5
+	var b strings.Builder
+	for i, f := range faults {
+		if i == shown {
+			fmt.Fprintf(&b, "\nand %d more", len(faults)-shown)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(f.String())
+	}
+	return nil, errors.New(b.String())
+}
+
+// read returns the matrix with every fault found, those of meaning only where
+// the form is right.
+func read(fsys fs.FS, lax bool) (*Matrix, []Fault) {
+	names, faults := files(fsys)
+	m := &Matrix{}
+	sum := sha256.New()
+	for _, name := range names {
+		text, err := readFile(fsys, name)
+		if err != nil {
+			faults = append(faults, Fault{File: "data/" + name, Text: err.Error()})
+			continue
+		}
+		fmt.Fprintf(sum, "%x  %s\n", sha256.Sum256(text), name)
+		s := &source{file: name, lax: lax}
+		m.readFile(s, name, text)
+		for _, f := range s.faults {
+			f.File = "data/" + f.File
+			faults = append(faults, f)
+		}
+	}
+	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	m.sort()
+	m.pinComponents()
+	m.index = newIndex(m)
+	if len(faults) == 0 {
+		faults = m.validate()
+	}
+	return m, unique(faults)
+}
+
+func (m *Matrix) readFile(s *source, name string, text []byte) {
+	switch {
+	case name == "matrix.yaml":
+		readHead(s, text, m)
+	case strings.HasPrefix(name, "torch/"):
+		m.Releases = append(m.Releases, readTorch(s, text)...)
+	default:
+		readTables(s, text, m)
+	}
+}
+
+func readHead(s *source, text []byte, m *Matrix) {
+	o, ok := s.parse(text)
+	if !ok {
+		return
+	}
+	if _, ok := o.head(); !ok {
+		return
+	}
+	var line int
+	if m.Version, line = o.scalar("version", true); m.Version == "" {
+		s.fault(line, "no version")
+	}
+	m.Date, _ = o.scalar("date", true)
+	o.done()
+}
+
+// notOurs are the files of data/ that other packages read.
+var notOurs = map[string]bool{"messages.yaml": true}
+
+// files lists the YAML files of a matrix in order.
+func files(fsys fs.FS) ([]string, []Fault) {
+	var names []string
+	var faults []Fault
+	for _, dir := range []string{".", "torch"} {
+		entries, err := fs.ReadDir(fsys, dir)
+		if err != nil {
+			faults = append(faults, Fault{File: path.Join("data", dir), Text: err.Error()})
+		}
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			if e.Type().IsRegular() && strings.HasSuffix(name, ".yaml") && !notOurs[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	sort.Strings(names)
+	if len(names) > maxFiles {
+		faults = append(faults, Fault{File: "data", Text: fmt.Sprintf("%d files; at most %d are read", len(names), maxFiles)})
+		names = nil
+	}
+	return names, faults
+}
+
+// readFile reads a file of bounded size; what it claims to be is not believed.
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("larger than %d MiB: this is not a file of the matrix", maxFile>>20)
+	}
+	return text, nil
+}
+
+func unique(faults []Fault) []Fault {
+	seen := map[Fault]bool{}
+	var out []Fault
+	for _, f := range faults {
+		if !seen[f] {
+			seen[f] = true
+			out = append(out, f)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.File != b.File {
+			return a.File < b.File
+		}
+		return a.Line < b.Line
+	})
+	return out
+}
+
+// sort puts every list into the order that Matrix promises.
+func (m *Matrix) sort() {
+	sort.SliceStable(m.Releases, func(i, j int) bool { return m.Releases[j].Torch.Compare(m.Releases[i].Torch) < 0 })
+	sort.SliceStable(m.Branches, func(i, j int) bool { return m.Branches[i].Number > m.Branches[j].Number })
+	sort.SliceStable(m.Toolkits, func(i, j int) bool { return m.Toolkits[j].Version.Less(m.Toolkits[i].Version) })
+	sort.SliceStable(m.Arches, func(i, j int) bool { return m.Arches[i].SM.Less(m.Arches[j].SM) })
+}
+
+// pinComponents gives each CUDA build the libraries of its toolkit that it does
+// not pin itself; a pin of "" says that it brings none.
+func (m *Matrix) pinComponents() {
+	for _, r := range m.Releases {
+		for _, b := range r.Builds {
+			for _, c := range m.Components {
+				if b.CUDA.IsZero() || c.CUDA.Compare(b.CUDA) != 0 {
+					continue
+				}
+				for k, v := range c.Pins {
+					if _, set := b.Pins[k]; !set {
+						if b.Pins == nil {
+							b.Pins = map[string]string{}
+						}
+						b.Pins[k] = v
+					}
+				}
+			}
+			for k, v := range b.Pins {
+				if v == "" {
+					delete(b.Pins, k)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package matrix
+
+import (
+	"strconv"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// index holds the maps behind the lookups. Load makes it; a Matrix put together
+// by hand is searched without it.
+type index struct {
+	libraries map[libraryKey]*Library
+}
+
+type libraryKey struct {
+	pkg, version string
+	major        int
+	arch         string
+}
+
+func newIndex(m *Matrix) index {
+	x := index{libraries: make(map[libraryKey]*Library, len(m.Libraries))}
+	for i := range m.Libraries {
+		l := &m.Libraries[i]
+		x.libraries[libraryKey{l.Package, l.Version.String(), l.Major, l.Arch}] = l
+	}
+	return x
+}
+
+// Library returns what the bytes of one library say: its package without
+// "nvidia-" and "-cu12" (cudnn, cublas …), version as pinned, the CUDA major it
+// was built for and the architecture of the wheel. False: nobody scanned it,
+// which refuses nothing.
+func (m *Matrix) Library(pkg, version string, major int, arch string) (*Library, bool) {
+	key := libraryKey{pkg, version, major, arch}
+	if m.index.libraries != nil {
+		l, ok := m.index.libraries[key]
+		return l, ok
+	}
+	for i := range m.Libraries {
+		l := &m.Libraries[i]
+		if (libraryKey{l.Package, l.Version.String(), l.Major, l.Arch}) == key {
+			return l, true
+		}
+	}
+	return nil, false
+}
+
+// A Pinned is one library of a build's stack.
+type Pinned struct {
+	Package, Version string
+	Core             bool     // every job needs it; the others only some (NCCL, NVSHMEM, cuSPARSELt)
+	Library          *Library // nil: nobody scanned it
+}
+
+// The libraries of the stack in the order of the answer.
+var (
+	coreLibraries = []string{"cudnn", "cublas", "cufft", "curand", "cusolver", "cusparse"}
+	moreLibraries = []string{"nccl", "nvshmem", "cusparselt"}
+)
+
+// Stack returns the CUDA libraries that a build brings, as far as their versions
+// are known, with what their bytes say. The bytes were read from Linux wheels;
+// Windows builds bundle the same versions.
+func (m *Matrix) Stack(b *Build) []Pinned {
+	if b.CUDA.IsZero() {
+		return nil
+	}
+	var out []Pinned
+	add := func(names []string, core bool) {
+		for _, n := range names {
+			v := b.Pins[n]
+			switch n {
+			case "cudnn":
+				v = b.CuDNN.String()
+			case "nccl":
+				v = b.NCCL.String()
+			}
+			if v == "" {
+				continue
+			}
+			arch := b.Arch
+			if arch == "arm64" {
+				arch = "aarch64"
+			}
+			l, _ := m.Library(n, v, b.CUDA.Major(), arch)
+			out = append(out, Pinned{n, v, core, l})
+		}
+	}
+	add(coreLibraries, true)
+	add(moreLibraries, false)
+	return out
+}
+
+// Floor returns the driver floor of a build's label. A label that the data does
+// not name takes that of its CUDA family (cu125: that of cu124).
+func (m *Matrix) Floor(label string) (Floor, bool) {
+	for _, f := range m.Floors {
+		if f.Label == label {
+			return f, true
+		}
+	}
+	if cuda, ok := LabelCUDA(label); ok {
+		for _, f := range m.Floors {
+			if f.CUDA.Major() == cuda.Major() && cuda.Major() > 10 {
+				return f, true
+			}
+		}
+	}
+	return Floor{}, false
+}
+
+// LabelCUDA returns the CUDA of a label: cu126 is 12.6, cu102 is 10.2.
+func LabelCUDA(label string) (version.Dotted, bool) {
+	if len(label) < 4 || label[:2] != "cu" {
+		return version.Dotted{}, false
+	}
+	digits := label[2:]
+	if _, err := strconv.Atoi(digits); err != nil {
+		return version.Dotted{}, false
+	}
+	v, err := version.ParseDotted(digits[:len(digits)-1] + "." + digits[len(digits)-1:])
+	return v, err == nil
+}
+
+// Branch returns a driver branch by its number.
+func (m *Matrix) Branch(number int) (Branch, bool) {
+	for _, b := range m.Branches {
+		if b.Number == number {
+			return b, true
+		}
+	}
+	return Branch{}, false
+}
+
+// Arch returns a compute capability.
+func (m *Matrix) Arch(sm machine.SM) (Arch, bool) {
+	for _, a := range m.Arches {
+		if a.SM == sm {
+			return a, true
+		}
+	}
+	return Arch{}, false
+}
+
+// Release returns a release by its version.
+func (m *Matrix) Release(torch string) (*Release, bool) {
+	for _, r := range m.Releases {
+		if r.Torch.String() == torch {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
+// Build returns a build of a release; ok is false where there is none.
+func (r *Release) Build(label, os, arch string) (*Build, bool) {
+	for _, b := range r.Builds {
+		if b.Label == label && b.OS == os && b.Arch == arch {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// Companion returns the version of a companion of a build, and whether there is
+// one that loads beside it.
+func (b *Build) Companion(name string) (version.Python, bool) {
+	if v, ok := b.Companions[name]; ok {
+		p, err := version.ParsePython(v)
+		return p, err == nil
+	}
+	v, ok := b.Release.Companions[name]
+	return v, ok && !v.IsZero()
+}

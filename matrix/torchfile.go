@@ -1,0 +1,190 @@
+package matrix
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"envfix/internal/version"
+)
+
+// Format is the number of the data files' form that this program reads.
+const Format = 1
+
+// head reads the format and the named sources of a file. ok is false where the
+// file is not for this program.
+func (o object) head() (names map[string]string, ok bool) {
+	f, line := o.scalar("format", false)
+	switch {
+	case f == "":
+		o.s.fault(o.line, "no format: this is not a file of the matrix")
+		return nil, false
+	case f != fmt.Sprint(Format):
+		o.s.fault(line, "format %s: this matrix needs a newer envfix (this one reads format %d)", clip(f), Format)
+		return nil, false
+	}
+	names = map[string]string{}
+	m := o.mapping("sources")
+	for _, k := range m.keys {
+		names[k] = m.text(k)
+	}
+	return names, true
+}
+
+// A rowReader turns rows of one file into values with their sources.
+type rowReader struct {
+	s     *source
+	names map[string]string // sources by name
+	used  map[string]bool
+}
+
+// source reads the row's source: a name of the file's sources.
+func (r *rowReader) source(o object) (place, citation string) {
+	name, line := o.scalar("source", false)
+	r.used[name] = true
+	c, ok := r.names[name]
+	if !ok {
+		r.s.fault(line, "source %q is not among the sources of this file", clip(name))
+	}
+	return fmt.Sprintf("data/%s:%d", r.s.file, o.line), c
+}
+
+func (o object) proof() Proof {
+	return Proof(o.one("proof", string(ByWheel), string(ByMetadata), string(ByBuildScript), string(ByDocumentation), string(ByReport), string(ByInference)))
+}
+
+// done reports the sources that no row names.
+func (r *rowReader) done(o object) {
+	for name := range r.names {
+		if !r.used[name] {
+			r.s.fault(o.line, "source %q is named by no row", clip(name))
+		}
+	}
+}
+
+// readTorch reads one data/torch/X.Y.yaml.
+func readTorch(s *source, data []byte) []*Release {
+	o, ok := s.parse(data)
+	if !ok {
+		return nil
+	}
+	names, ok := o.head()
+	if !ok {
+		return nil
+	}
+	minor, minorLine := o.scalar("torch", true)
+	r := &rowReader{s, names, map[string]bool{}}
+	sets := o.sets()
+	var out []*Release
+	o.list("releases", func(ro object) {
+		rel := &Release{Torch: ro.python("torch"), Date: ro.text("date"), Companions: map[string]version.Python{}}
+		rel.Source, rel.Citation = r.source(ro)
+		for k, v := range ro.companions("companions") {
+			rel.Companions[k], _ = version.ParsePython(v)
+		}
+		if v := rel.Torch.String(); !strings.HasPrefix(v+".", minor+".") {
+			s.fault(minorLine, "torch %s is not of %s, which this file says it holds", v, clip(minor))
+		}
+		ro.list("builds", func(bo object) {
+			b := readBuild(r, sets.row(bo))
+			b.Release = rel
+			rel.Builds = append(rel.Builds, b)
+		})
+		ro.done()
+		out = append(out, rel)
+	})
+	sets.done()
+	r.done(o)
+	o.done()
+	return out
+}
+
+func readBuild(r *rowReader, o object) *Build {
+	b := &Build{
+		Label:        o.text("build"),
+		OS:           o.one("os", "linux", "windows", "macos"),
+		Arch:         o.one("arch", "x86_64", "aarch64", "arm64"),
+		CUDA:         o.dotted("cuda"),
+		CuDNN:        o.dotted("cudnn"),
+		NCCL:         o.dotted("nccl"),
+		Triton:       o.python("triton"),
+		Native:       o.codes("cubins"),
+		PTX:          o.codes("ptx"),
+		Index:        o.text("index"),
+		Default:      o.yes("default"),
+		FreeThreaded: o.versions("free_threaded"),
+		Glibc:        o.dotted("glibc"),
+		MacOSMin:     o.dotted("macos"),
+		Proof:        o.proof(),
+		Notes:        o.text("notes"),
+		Companions:   o.companions("companions"),
+		Pins:         o.pins(),
+	}
+	b.PythonMin, b.PythonMax = o.pythonRange()
+	b.Status = Offered
+	if o.has("status") {
+		b.Status = Status(o.one("status", string(NotAdvertised), string(Limited), string(NotSeen)))
+	}
+	b.Source, b.Citation = r.source(o)
+	o.done()
+	return b
+}
+
+// pythonRange reads "3.10 - 3.14".
+func (o object) pythonRange() (low, high version.Python) {
+	t, line := o.scalar("python", true)
+	lo, hi, ok := strings.Cut(t, " - ")
+	if !ok {
+		o.s.fault(line, "python: %q is not a range such as \"3.10 - 3.14\"", clip(t))
+		return
+	}
+	low, err := version.ParsePython(lo)
+	if err != nil {
+		o.s.fault(line, "python: %v", err)
+	}
+	if high, err = version.ParsePython(hi); err != nil {
+		o.s.fault(line, "python: %v", err)
+	}
+	return low, high
+}
+
+// companions reads a mapping of names to versions; "" says that there is none.
+func (o object) companions(key string) map[string]string {
+	if !o.has(key) {
+		return nil
+	}
+	m := o.mapping(key)
+	out := map[string]string{}
+	for _, k := range m.keys {
+		v, line := m.scalar(k, true)
+		if _, err := version.ParsePython(v); v != "" && err != nil {
+			o.s.fault(line, "%s: %v", k, err)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// pins reads the versions of further libraries.
+func (o object) pins() map[string]string {
+	if !o.has("pins") {
+		return nil
+	}
+	m := o.mapping("pins")
+	out := map[string]string{}
+	for _, k := range m.keys {
+		out[k] = m.dotted(k).String()
+	}
+	return out
+}
+
+// sortedKeys returns a map's keys in order: maps are never ranged over into
+// output.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,3 @@
+package matrix
+
+func (m *Matrix) validate() []Fault { return nil }
