@@ -1,0 +1,159 @@
+package lock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// A Job is what uv resolves for one profile.
+type Job struct {
+	Requirements []string // PEP 508; torch among them, pinned
+	Python       string   // 3.12
+	Platform     string   // uv's name, see [UVPlatform]
+	Indexes      []Index  // packages with an index of their own
+}
+
+// Project returns a pyproject.toml for the job. Packages with an index of their
+// own get it as an explicit one, so that nothing else is ever taken from there
+// (dependency confusion; uv documents `explicit` for this).
+func (j Job) Project() ([]byte, error) {
+	var p struct {
+		Project struct {
+			Name           string   `toml:"name"`
+			Version        string   `toml:"version"`
+			RequiresPython string   `toml:"requires-python"`
+			Dependencies   []string `toml:"dependencies"`
+		} `toml:"project"`
+		Tool struct {
+			UV struct {
+				Sources map[string]struct {
+					Index string `toml:"index"`
+				} `toml:"sources,omitempty"`
+				Indexes []uvIndex `toml:"index,omitempty"`
+			} `toml:"uv"`
+		} `toml:"tool"`
+	}
+	p.Project.Name, p.Project.Version = "envfix-lock", "0"
+	p.Project.RequiresPython = "==" + j.Python + ".*"
+	p.Project.Dependencies = slices.Sorted(slices.Values(j.Requirements))
+	names := map[string]string{} // URL → name
+	p.Tool.UV.Sources = map[string]struct {
+		Index string `toml:"index"`
+	}{}
+	for _, i := range j.Indexes {
+		if names[i.URL] == "" {
+			names[i.URL] = fmt.Sprintf("index-%d", len(names)+1)
+			p.Tool.UV.Indexes = append(p.Tool.UV.Indexes, uvIndex{names[i.URL], i.URL, true})
+		}
+		p.Tool.UV.Sources[i.Package] = struct {
+			Index string `toml:"index"`
+		}{names[i.URL]}
+	}
+	return toml.Marshal(p)
+}
+
+// manylinux lists the glibc minors of 2.x that uv has platforms for (uv 0.13,
+// `uv pip compile --help`).
+var manylinux = []int{17, 28, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40}
+
+// UVPlatform returns uv's name of a target: the newest manylinux that is not
+// newer than its glibc. Its error says what uv has no platform for.
+func UVPlatform(m Match) (string, error) {
+	arch := m.Arch
+	if arch == "arm64" {
+		arch = "aarch64"
+	}
+	kind, least, _ := strings.Cut(m.Libc, ">=")
+	switch {
+	case m.OS == "windows":
+		return arch + "-pc-windows-msvc", nil
+	case m.OS == "macos":
+		return arch + "-apple-darwin", nil
+	case m.OS == "linux" && kind == "musl":
+		return arch + "-unknown-linux-musl", nil
+	case m.OS == "linux":
+		var major, minor int
+		if _, err := fmt.Sscanf(least, "%d.%d", &major, &minor); err != nil || major != 2 {
+			return "", fmt.Errorf("glibc %q: want 2.N", clean(least))
+		}
+		for _, n := range slices.Backward(manylinux) {
+			if n <= minor {
+				return fmt.Sprintf("%s-manylinux_2_%d", arch, n), nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no wheels can be locked for %s %s %s", clean(m.OS), clean(m.Arch), clean(m.Libc))
+}
+
+// ParseUV reads the pylock text that `uv pip compile --format pylock.toml` prints
+// for one platform and reduces every package to the one wheel that an installer
+// would take there. Sizes are 0 and hashes may be empty: the caller completes them
+// from the index or the bytes. indexes names the packages that came from an index
+// of their own.
+func ParseUV(text []byte, indexes []Index) ([]Package, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("uv's answer has %d bytes", len(text))
+	}
+	var doc struct {
+		Packages []struct {
+			Name    string `toml:"name"`
+			Version string `toml:"version"`
+			Wheels  []struct {
+				Name   string            `toml:"name"`
+				URL    string            `toml:"url"`
+				Size   int64             `toml:"size"`
+				Hashes map[string]string `toml:"hashes"`
+			} `toml:"wheels"`
+		} `toml:"packages"`
+	}
+	if err := toml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil {
+		return nil, fmt.Errorf("uv's answer: %w", describe(err))
+	}
+	var out []Package
+	var faults []error
+	for _, p := range doc.Packages {
+		var wheels []Wheel
+		for _, w := range p.Wheels {
+			u, err := url.Parse(w.URL)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: url %q", clean(p.Name), clean(w.URL)))
+				continue
+			}
+			u.Fragment, u.RawQuery = "", ""
+			name := w.Name
+			if name == "" {
+				name = lastElement(u.Path)
+			}
+			wheels = append(wheels, Wheel{Name: name, URL: u.String(), Size: w.Size, Hashes: Hashes{strings.ToLower(w.Hashes["sha256"])}})
+		}
+		if len(wheels) == 0 {
+			faults = append(faults, fmt.Errorf("%s %s has no wheel for this target, only a source distribution", clean(p.Name), clean(p.Version)))
+			continue
+		}
+		k := Package{Name: p.Name, Version: p.Version, Wheels: []Wheel{Best(wheels)}}
+		for _, i := range indexes {
+			if i.Package == p.Name {
+				k.Index = i.URL
+			}
+		}
+		out = append(out, k)
+	}
+	return out, errors.Join(faults...)
+}
+
+// Markers returns the PEP 508 expression that holds on the target and nowhere
+// else, for `environments` of PEP 751.
+func Markers(m Match, python string) string {
+	system := map[string]string{"linux": "linux", "windows": "win32", "macos": "darwin"}[m.OS]
+	cpu := m.Arch
+	if m.OS == "windows" {
+		cpu = map[string]string{"x86_64": "AMD64", "arm64": "ARM64"}[m.Arch]
+	}
+	return fmt.Sprintf("sys_platform == '%s' and platform_machine == '%s' and python_version == '%s'", system, cpu, python)
+}

@@ -1,0 +1,122 @@
+package lock
+
+import (
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBestWheel(t *testing.T) {
+	// Best first. Names as real projects publish them.
+	ordered := []string{
+		"x-1.0-3-cp312-cp312-manylinux_2_28_x86_64.whl",
+		"x-1.0-cp312-cp312-manylinux_2_28_x86_64.whl",
+		"x-1.0-cp312-cp312-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
+		"x-1.0-cp312-none-manylinux_2_17_x86_64.whl",
+		"x-1.0-cp310-abi3-manylinux_2_28_x86_64.whl",
+		"x-1.0-cp39-abi3-manylinux_2_28_x86_64.whl",
+		"x-1.0-py3-none-manylinux_2_28_x86_64.whl",
+		"x-1.0-py3-none-any.whl",
+	}
+	for i := range ordered {
+		rest := append([]string(nil), ordered[i:]...)
+		rand.New(rand.NewSource(int64(i))).Shuffle(len(rest), func(a, b int) { rest[a], rest[b] = rest[b], rest[a] })
+		var wheels []Wheel
+		for _, n := range rest {
+			wheels = append(wheels, Wheel{Name: n})
+		}
+		if got := Best(wheels).Name; got != ordered[i] {
+			t.Errorf("best of %q is %s, want %s", rest, got, ordered[i])
+		}
+	}
+}
+
+func TestUVPlatform(t *testing.T) {
+	tests := []struct {
+		m    Match
+		want string
+	}{
+		{Match{OS: "linux", Arch: "x86_64", Libc: "glibc>=2.28"}, "x86_64-manylinux_2_28"},
+		{Match{OS: "linux", Arch: "aarch64", Libc: "glibc>=2.30"}, "aarch64-manylinux_2_28"},
+		{Match{OS: "linux", Arch: "x86_64", Libc: "glibc>=2.41"}, "x86_64-manylinux_2_40"},
+		{Match{OS: "linux", Arch: "x86_64", Libc: "musl>=1.2"}, "x86_64-unknown-linux-musl"},
+		{Match{OS: "windows", Arch: "x86_64"}, "x86_64-pc-windows-msvc"},
+		{Match{OS: "macos", Arch: "arm64"}, "aarch64-apple-darwin"},
+		{Match{OS: "linux", Arch: "x86_64", Libc: "glibc>=2.5"}, "no wheels can be locked for linux x86_64 glibc>=2.5"},
+		{Match{OS: "plan9", Arch: "x86_64"}, "no wheels can be locked for plan9 x86_64 "},
+	}
+	for _, tt := range tests {
+		got, err := UVPlatform(tt.m)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%+v: got %s, want %s", tt.m, got, tt.want)
+		}
+	}
+}
+
+func TestProject(t *testing.T) {
+	url := "https://download.pytorch.org/whl/cu126"
+	got, err := Job{Requirements: []string{"torch==2.14.1+cu126", "numpy"}, Python: "3.12", Indexes: []Index{{"torch", url}, {"torchvision", url}}}.Project()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[project]
+name = 'envfix-lock'
+version = '0'
+requires-python = '==3.12.*'
+dependencies = ['numpy', 'torch==2.14.1+cu126']
+
+[tool]
+[tool.uv]
+[tool.uv.sources]
+[tool.uv.sources.torch]
+index = 'index-1'
+
+[tool.uv.sources.torchvision]
+index = 'index-1'
+
+[[tool.uv.index]]
+name = 'index-1'
+url = 'https://download.pytorch.org/whl/cu126'
+explicit = true
+`
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("project (-want +got):\n%s", d)
+	}
+}
+
+func TestParseUV(t *testing.T) {
+	text := `lock-version = "1.0"
+created-by = "uv"
+[[packages]]
+name = "torch"
+version = "2.14.1+cu126"
+index = "https://download.pytorch.org/whl/cu126"
+wheels = [
+    { url = "https://download.pytorch.org/whl/cu126/torch-2.14.1%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl#x", hashes = { sha256 = "ABCD" } },
+    { url = "https://download.pytorch.org/whl/cu126/torch-2.14.1%2Bcu126-1-cp312-cp312-manylinux_2_28_x86_64.whl", hashes = {} },
+]
+[[packages]]
+name = "old"
+version = "1"
+sdist = { url = "https://files.example/old-1.tar.gz", hashes = { sha256 = "00" } }
+`
+	got, err := ParseUV([]byte(text), []Index{{"torch", "https://download.pytorch.org/whl/cu126"}})
+	want := []Package{{Name: "torch", Version: "2.14.1+cu126", Index: "https://download.pytorch.org/whl/cu126", Wheels: []Wheel{{
+		Name: "torch-2.14.1+cu126-1-cp312-cp312-manylinux_2_28_x86_64.whl",
+		URL:  "https://download.pytorch.org/whl/cu126/torch-2.14.1%2Bcu126-1-cp312-cp312-manylinux_2_28_x86_64.whl",
+	}}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("packages (-want +got):\n%s", d)
+	}
+	if err == nil || !strings.Contains(err.Error(), "old 1 has no wheel for this target") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := ParseUV([]byte("[[["), nil); err == nil {
+		t.Error("garbage is accepted")
+	}
+}
