@@ -10,15 +10,15 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// version is the program's own version; a release build sets it by the linker.
-var version = "0.1.0"
+// buildVersion is the program's own version; a release build sets it by the linker.
+var buildVersion = "0.1.0"
 
 func showVersion(w io.Writer) error {
 	m, err := matrix.Embedded()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "envfix %s (matrix %s)\n", version, m.Version)
+	_, err = fmt.Fprintf(w, "envfix %s (matrix %s)\n", buildVersion, m.Version)
 	return err
 }
 
