@@ -4,6 +4,10 @@
 package installers
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/matrix"
@@ -11,10 +15,22 @@ import (
 )
 
 // Plan returns the sealed plan that carries res out on machine h into t. The
-// plan has no steps where nothing can be done, or where h conforms already.
+// plan has no steps where nothing can be done, or where h conforms already. Its
+// error reports a target that cannot be planned for.
 func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution, t plan.Target) (*plan.Plan, error) {
 	p := describe(m, h, r, res)
+	choice := installed(r, res)
+	if choice != nil {
+		t.Manager = manager(h, r, choice, t)
+	}
 	p.Target = t
+	p.EnvFixes = EnvFixes(m, h, r, res)
+	b := &builder{h: h, r: r, res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
+	if err := b.build(); err != nil {
+		return nil, err
+	}
+	p.Steps = b.steps
+	p.Warnings = slices.Concat(p.Warnings, b.warnings)
 	return p, plan.Seal(p)
 }
 
@@ -54,4 +70,114 @@ func text(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// installed returns the combination that the steps install: what fits now, or
+// what fits after the driver steps where the plan carries them; nil for none.
+func installed(r resolver.Request, res *resolver.Resolution) *resolver.Choice {
+	switch res.Decision {
+	case resolver.Install, resolver.InstallCPU, resolver.Partial, resolver.UseVendorIndex:
+		return res.Choice
+	case resolver.FixDriver:
+		return res.Then
+	case resolver.UpgradeDriver, resolver.PinDriverBranch:
+		if r.ChangeDriver && res.Then != nil {
+			return res.Then
+		}
+		return res.Fallback
+	}
+	return nil
+}
+
+// manager picks the tool that installs: the one asked for, else conda for a
+// conda build, else uv.
+func manager(h machine.Machine, r resolver.Request, c *resolver.Choice, t plan.Target) string {
+	switch {
+	case t.Manager != "":
+		return t.Manager
+	case r.Manager != "":
+		return r.Manager
+	case c.Channel == condaForge || c.Channel == pytorchChannel:
+		for _, name := range []string{"micromamba", "mamba"} {
+			if _, ok := tool(h, name); ok {
+				return name
+			}
+		}
+		return "conda"
+	}
+	return "uv"
+}
+
+// A builder collects the steps of one plan.
+type builder struct {
+	h        machine.Machine
+	r        resolver.Request
+	res      *resolver.Resolution
+	t        plan.Target
+	choice   *resolver.Choice // nil: nothing is installed
+	src      sources
+	fixes    []plan.EnvFix
+	steps    []plan.Step
+	warnings []string
+}
+
+func (b *builder) add(s plan.Step) { b.steps = append(b.steps, s) }
+
+func (b *builder) warn(format string, args ...any) {
+	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+}
+
+func (b *builder) build() error {
+	if b.res.Decision == resolver.Split {
+		b.split()
+		return nil
+	}
+	changes := b.driverSteps()
+	if b.choice == nil {
+		return nil
+	}
+	if !changes && conforms(b.h, b.r, b.choice) {
+		return nil
+	}
+	b.warnings = append(b.warnings, b.src.warnings...)
+	b.leftBehind()
+	switch b.t.Manager {
+	case "conda", "mamba", "micromamba":
+		b.conda()
+	case "uv-project":
+		return b.project()
+	default:
+		b.venv()
+	}
+	return nil
+}
+
+// split names the command for each group of GPUs: one environment cannot serve
+// them all, so each is a target of its own.
+func (b *builder) split() {
+	for i, e := range b.res.Environments {
+		if e.Choice == nil {
+			continue
+		}
+		var gpus []string
+		for _, g := range e.GPUs {
+			gpus = append(gpus, fmt.Sprint(g))
+		}
+		cmd := fmt.Sprintf("envfix apply --gpus %s --env %s-%d", strings.Join(gpus, ","), b.t.Dir, i+1)
+		b.add(plan.Step{
+			ID:     fmt.Sprintf("environment-%d", i+1),
+			Title:  fmt.Sprintf("environment for GPU %s: torch %s, %s", strings.Join(gpus, ","), e.Choice.Torch, e.Choice.Build),
+			Why:    "no one environment serves every GPU; set CUDA_VISIBLE_DEVICES=" + e.CUDAVisible + " in it",
+			Manual: &plan.Manual{Text: "run `" + cmd + "`"},
+		})
+	}
+}
+
+func tool(h machine.Machine, name string) (machine.Tool, bool) {
+	for _, t := range h.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return machine.Tool{}, false
 }

@@ -22,6 +22,8 @@ type Machine struct {
 	Tools     []Tool            `json:"tools"`
 	Env       map[string]string `json:"env"`   // only the variables that matter
 	Notes     []string          `json:"notes"` // what could not be read, and why
+
+	LibraryDirs []LibraryDir `json:"library_dirs,omitempty"` // the entries of LD_LIBRARY_PATH
 }
 
 // A Platform is what wheels are built for, and what a driver is installed with.
@@ -127,6 +129,13 @@ type Package struct {
 	CUDA     *string  `json:"cuda,omitempty"`
 	Requires []string `json:"requires,omitempty"` // Requires-Dist lines that name torch or its companions
 	Path     string   `json:"path,omitempty"`
+}
+
+// A LibraryDir is one entry of LD_LIBRARY_PATH.
+type LibraryDir struct {
+	Path  string   `json:"path"`
+	Files []string `json:"files"`          // shared libraries in it that a wheel of torch brings too; nil: not read
+	From  string   `json:"from,omitempty"` // file:line that adds it; "" unknown
 }
 
 // A Tool is a program that a plan may use.

@@ -128,12 +128,15 @@ type Switch struct {
 
 // A Verify is what the finished environment must prove.
 type Verify struct {
-	Torch   string   `json:"torch"` // with its label
+	Torch   string   `json:"torch"` // public version; "" any
+	Build   string   `json:"build,omitempty"`
 	CUDA    string   `json:"cuda,omitempty"`
 	CuDNN   string   `json:"cudnn,omitempty"`
 	Arches  []string `json:"arches,omitempty"`
 	GPUs    int      `json:"gpus"`    // how many must compute; 0: none is here
 	Imports []string `json:"imports"` // torch, torchvision …
+
+	CUDAVisible string `json:"cuda_visible_devices,omitempty"` // of the proof; "" as it is
 }
 
 // A Basis identifies what a plan was computed from. Apply refuses a saved plan

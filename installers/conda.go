@@ -1,0 +1,92 @@
+package installers
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/plan"
+	"envfix/internal/version"
+)
+
+// The channels of conda builds (Choice.Channel).
+const (
+	condaForge     = "conda-forge"
+	pytorchChannel = "pytorch"
+)
+
+// conda plans an environment of conda, mamba or micromamba.
+func (b *builder) conda() {
+	exe := b.t.Manager
+	if t, ok := tool(b.h, exe); ok {
+		exe = t.Path
+	} else if !b.r.Described {
+		b.add(plan.Step{ID: "conda", Title: "install " + exe, Why: exe + " is not here",
+			Manual: &plan.Manual{Text: "install " + exe + ", or use `--manager uv`, which envfix brings itself"}})
+		return
+	}
+	argv := []string{exe, "create", "--yes", "--prefix", b.dir(), "--override-channels"}
+	if b.t.InPlace {
+		argv = []string{exe, "install", "--yes", "--prefix", b.dir(), "--override-channels"}
+	}
+	if b.src.offline {
+		argv = append(argv, "--offline")
+	}
+	for _, c := range b.channels() {
+		argv = append(argv, "--channel", c)
+	}
+	argv = append(argv, "python="+b.choice.Python)
+	argv = append(argv, b.condaSpecs()...)
+	env := b.src.environment("conda")
+	if b.choice.CUDA != "" && (b.r.Described || b.h.Driver == nil) {
+		// Without a driver conda has no __cuda and would take a CPU build.
+		env["CONDA_OVERRIDE_CUDA"] = b.choice.CUDA
+	}
+	b.add(plan.Step{ID: "conda", Title: "make a conda environment with torch " + b.choice.Torch, Why: "from " + strings.Join(b.channels(), " and ") + " alone",
+		Run: &plan.Run{Argv: argv, Env: env}})
+	b.activate()
+	b.prove()
+}
+
+func (b *builder) channels() []string {
+	if b.choice.Channel == pytorchChannel {
+		return []string{"pytorch", "nvidia"}
+	}
+	return []string{condaForge}
+}
+
+// condaSpecs names the packages. conda-forge chooses a build by its build string
+// (cuda129_…, cpu_…), the pytorch channel by the metapackage pytorch-cuda.
+func (b *builder) condaSpecs() []string {
+	c := b.choice
+	var specs []string
+	switch {
+	case c.Channel == pytorchChannel && c.CUDA != "":
+		specs = []string{"pytorch==" + c.Torch, "pytorch-cuda=" + c.CUDA}
+	case c.Channel == pytorchChannel:
+		specs = []string{"pytorch==" + c.Torch, "cpuonly"}
+	case c.CUDA != "":
+		specs = []string{"pytorch=" + c.Torch + "=cuda" + strings.ReplaceAll(c.CUDA, ".", "") + "*", "cuda-version=" + c.CUDA}
+	default:
+		specs = []string{"pytorch=" + c.Torch + "=cpu*"}
+	}
+	placed := map[string]bool{"torch": true}
+	for _, n := range slices.Sorted(maps.Keys(c.Packages)) {
+		if placed[n] {
+			continue
+		}
+		placed[n] = true
+		spec := n
+		if public, _ := version.SplitLocal(c.Packages[n]); public != "" {
+			spec += "=" + public
+		}
+		specs = append(specs, spec)
+	}
+	for _, q := range b.r.Requirements {
+		if !placed[q.Name] {
+			placed[q.Name] = true
+			specs = append(specs, q.Name+strings.ReplaceAll(q.Spec.String(), " ", ""))
+		}
+	}
+	return specs
+}

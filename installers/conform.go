@@ -1,0 +1,109 @@
+package installers
+
+import (
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// conforms reports whether the environment that the facts were taken from holds
+// exactly what was chosen, so that nothing is left to do.
+func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
+	if len(h.Installed) == 0 || !rightPython(h, c.Python) {
+		return false
+	}
+	have := map[string]machine.Package{}
+	for _, p := range h.Installed {
+		have[p.Name] = p
+	}
+	for name, want := range c.Packages {
+		p, ok := have[name]
+		if !ok || want != "" && !same(p, want, c) {
+			return false
+		}
+	}
+	for _, q := range r.Requirements {
+		p, ok := have[q.Name]
+		if !ok {
+			return false
+		}
+		public, _ := version.SplitLocal(p.Version)
+		v, err := version.ParsePython(public)
+		if err != nil || !q.Spec.Admits(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// same compares an installed package with a chosen version. A wheel of the
+// default index carries no label in its metadata: for torch the CUDA in its
+// version.py tells the build, and for the others the public version decides.
+func same(p machine.Package, want string, c *resolver.Choice) bool {
+	public, label := version.SplitLocal(p.Version)
+	wantPublic, wantLabel := version.SplitLocal(want)
+	v, err1 := version.ParsePython(public)
+	w, err2 := version.ParsePython(wantPublic)
+	if err1 != nil || err2 != nil || v.Compare(w) != 0 {
+		return false
+	}
+	if p.Name == "torch" {
+		if label != "" {
+			return label == c.Build
+		}
+		return p.CUDA != nil && *p.CUDA == c.CUDA || p.CUDA == nil && c.CUDA == ""
+	}
+	return label == "" || wantLabel == "" || label == wantLabel
+}
+
+func rightPython(h machine.Machine, want string) bool {
+	for _, p := range h.Pythons {
+		if p.Active {
+			return isPython(p, want)
+		}
+	}
+	return false
+}
+
+// supporting are packages that come with torch and that nobody installs for
+// their own sake.
+const supporting = " filelock fsspec jinja2 markupsafe mpmath networkx numpy pillow pip setuptools sympy triton typing-extensions wheel cuda-bindings cuda-pathfinder cuda-toolkit pytorch-triton "
+
+// leftBehind warns of what the present environment holds and the new one will
+// not, and of packages that pin another torch.
+func (b *builder) leftBehind() {
+	asked := map[string]bool{}
+	for name := range b.choice.Packages {
+		asked[name] = true
+	}
+	for _, q := range b.r.Requirements {
+		asked[q.Name] = true
+	}
+	torch, err := version.ParsePython(b.choice.Torch)
+	var others []string
+	for _, p := range b.h.Installed {
+		if rank(p.Name) == len(family) && !asked[p.Name] && !strings.Contains(supporting, " "+p.Name+" ") && !strings.HasPrefix(p.Name, "nvidia-") {
+			others = append(others, p.Name)
+		}
+		for _, line := range p.Requires {
+			q, bad := resolver.ParseRequirement(line, "")
+			if bad == nil && err == nil && q.Name == "torch" && !q.Spec.IsZero() && !q.Spec.Admits(torch) && rank(p.Name) == len(family) {
+				b.warn("%s %s, installed here, needs torch%s: it does not fit beside torch %s", p.Name, p.Version, q.Spec, b.choice.Torch)
+			}
+		}
+	}
+	if len(others) == 0 || b.t.InPlace {
+		return
+	}
+	shown := others
+	if len(shown) > 5 {
+		shown = shown[:5]
+	}
+	rest := ""
+	if n := len(others) - len(shown); n > 0 {
+		rest = " and more"
+	}
+	b.warn("the new environment does not hold what the present one does besides (%s%s): name them, use `-r FILE`, or `--in-place`", strings.Join(shown, ", "), rest)
+}

@@ -1,0 +1,125 @@
+package installers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+)
+
+// sources is where the installers may fetch from. It is read once from the
+// facts, shown in the plan and passed to each installer explicitly; the children
+// see nothing else of the user's configuration.
+type sources struct {
+	defaultIndex string // "" the installer's own default
+	mirrors      [][2]string
+	env          map[string]string // proxies and certificates
+	offline      bool
+	warnings     []string
+}
+
+// network is what of the environment a child may see to reach its index.
+var network = []string{
+	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT",
+}
+
+// defaultIndexes name the user's own default index, the strongest first.
+var defaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"}
+
+// moreIndexes would add an index to every call; they are not honoured: an
+// installer that merges indexes takes the best version from whichever has it
+// (the torchtriton incident of December 2022).
+var moreIndexes = []string{"PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX", "PIP_FIND_LINKS", "UV_FIND_LINKS"}
+
+func readSources(h machine.Machine, t plan.Target) sources {
+	s := sources{env: map[string]string{}, offline: t.Offline}
+	for _, pair := range t.Mirrors {
+		from, to, _ := strings.Cut(pair, "=")
+		if from == "default" {
+			s.defaultIndex = to
+			continue
+		}
+		s.mirrors = append(s.mirrors, [2]string{from, to})
+	}
+	for _, name := range defaultIndexes {
+		url := h.Env[name]
+		if s.defaultIndex != "" || url == "" {
+			continue
+		}
+		bare, secret := withoutSecret(url)
+		s.defaultIndex = bare
+		s.warnings = append(s.warnings, fmt.Sprintf("the default index is yours, from %s: %s", name, bare))
+		if secret {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s holds a password, which a plan must not: put it into ~/.netrc", name))
+		}
+	}
+	for _, name := range moreIndexes {
+		if h.Env[name] != "" {
+			s.warnings = append(s.warnings, name+" is not honoured: two indexes in one call let either of them replace any package")
+		}
+	}
+	for _, name := range network {
+		if v := h.Env[name]; v != "" {
+			bare, secret := withoutSecret(v)
+			if secret {
+				s.warnings = append(s.warnings, fmt.Sprintf("%s holds a password, which a plan must not: apply takes it from its own environment", name))
+				continue
+			}
+			s.env[name] = bare
+		}
+	}
+	if shown := slices.Sorted(maps.Keys(s.env)); len(shown) > 0 {
+		s.warnings = append(s.warnings, "the installers are given "+strings.Join(shown, ", ")+" from your environment")
+	}
+	return s
+}
+
+// withoutSecret drops user name and password from a URL.
+func withoutSecret(url string) (bare string, secret bool) {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return url, false
+	}
+	host, path, slash := strings.Cut(rest, "/")
+	at := strings.LastIndex(host, "@")
+	if at < 0 {
+		return url, false
+	}
+	bare = scheme + "://" + host[at+1:]
+	if slash {
+		bare += "/" + path
+	}
+	return bare, true
+}
+
+// url returns the address to fetch an index from: nil is the default index, and
+// "" the installer's own default.
+func (s sources) url(index *string) string {
+	if index == nil || *index == "" {
+		return s.defaultIndex
+	}
+	for _, m := range s.mirrors {
+		if rest, ok := strings.CutPrefix(*index, strings.TrimSuffix(m[0], "/")); ok && (rest == "" || rest[0] == '/') {
+			return strings.TrimSuffix(m[1], "/") + rest
+		}
+	}
+	return *index
+}
+
+// environment returns what a child of tool is given besides the base that apply
+// adds (HOME, LANG, TERM and a fixed PATH).
+func (s sources) environment(tool string) map[string]string {
+	env := maps.Clone(s.env)
+	switch tool {
+	case "uv":
+		env["UV_NO_CONFIG"] = "1"
+	case "pip":
+		// --isolated alone still obeys /etc/pip.conf (measured with pip 23.0.1).
+		env["PIP_CONFIG_FILE"] = "/dev/null"
+	}
+	return env
+}

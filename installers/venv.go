@@ -1,0 +1,327 @@
+package installers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// family are the packages that come from torch's own index, in the order in
+// which people write them.
+var family = []string{"torch", "torchvision", "torchaudio", "torchtext", "torchcodec", "torchdata"}
+
+// uvBytes is what uv's own wheel takes to receive; on disk it is about three
+// times that.
+const uvBytes = 39 << 20
+
+// venv plans a virtual environment, built aside with uv or pip, or changed in
+// place.
+func (b *builder) venv() {
+	exe, ok := b.installer()
+	if !ok {
+		return
+	}
+	if !b.t.InPlace {
+		b.create(exe)
+	} else if !b.exists() {
+		b.create(exe)
+	}
+	first, pins, rest := b.requirements()
+	b.install(exe, plan.Step{
+		ID:    "torch",
+		Title: "install " + strings.Join(first, ", "),
+		Why:   b.fromIndex(),
+	}, b.choice.Index, first)
+	if len(rest) > 0 {
+		b.install(exe, plan.Step{
+			ID:    "packages",
+			Title: "install " + strings.Join(rest, ", "),
+			Why:   "from the default index, with torch held at what was just installed",
+		}, nil, append(pins, rest...))
+	}
+	b.finish(exe)
+}
+
+// finish adds the steps after the installation: the installer's own check, the
+// activate script, the proof, the switch.
+func (b *builder) finish(exe string) {
+	check := plan.Step{ID: "check", Title: "check that the packages agree", Why: "an environment whose packages contradict each other is not switched to"}
+	if b.t.Manager == "pip" {
+		check.Run = &plan.Run{Argv: []string{b.python(), "-I", "-m", "pip", "--isolated", "check"}, Env: b.src.environment("pip")}
+	} else {
+		check.Run = &plan.Run{Argv: []string{exe, "pip", "check", "--python", b.python()}, Env: b.src.environment("uv")}
+	}
+	b.add(check)
+	b.activate()
+	b.prove()
+}
+
+// prove adds the proof and the switch.
+func (b *builder) prove() {
+	b.add(plan.Step{ID: "verify", Title: "prove that torch computes", Why: proofWords(b.h), Verify: verify(b.h, b.res, b.choice)})
+	if !b.t.InPlace {
+		b.add(plan.Step{ID: "switch", Title: "make it " + b.t.Dir, Why: "one rename; until here nothing that was there has changed", Switch: &plan.Switch{Dir: b.t.Dir}})
+	}
+}
+
+// installer returns the program that installs, and adds the steps that bring it
+// where it is missing. Without any way it adds a step for a person and reports
+// false.
+func (b *builder) installer() (string, bool) {
+	if b.t.Manager == "pip" {
+		if _, ok := b.interpreter(); ok {
+			return "", true
+		}
+		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and none here is " + b.choice.Python,
+			Manual: &plan.Manual{Text: fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)}})
+		return "", false
+	}
+	if t, ok := tool(b.h, "uv"); ok {
+		return t.Path, true
+	}
+	if b.r.Described && len(b.h.Tools) == 0 {
+		return "uv", true // a facts file needs no tools in it
+	}
+	py, ok := anyPython(b.h)
+	if !ok {
+		return b.systemPython()
+	}
+	dir := "{tools}/uv"
+	b.add(plan.Step{ID: "tools", Title: "make a place for uv", Why: "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
+		Run: &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}}})
+	b.add(plan.Step{ID: "uv", Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: uvBytes, Disk: 3 * uvBytes,
+		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, []string{"uv"}), Env: b.src.environment("pip")}})
+	return dir + "/" + b.bin() + "/uv", true
+}
+
+// systemPython plans a Python from the distribution, with which uv is installed
+// the next time; there is no other start on a machine without both.
+func (b *builder) systemPython() (string, bool) {
+	why := "there is neither a Python nor uv here"
+	for _, pm := range []struct {
+		name string
+		argv []string
+	}{
+		{"apt-get", []string{"apt-get", "install", "-y", "python3", "python3-venv"}},
+		{"dnf", []string{"dnf", "install", "-y", "python3", "python3-pip"}},
+		{"zypper", []string{"zypper", "--non-interactive", "install", "python3", "python3-pip"}},
+	} {
+		if t, ok := tool(b.h, pm.name); ok {
+			b.add(plan.Step{ID: "python", Title: "install the distribution's Python", Why: why, Root: true,
+				Run: &plan.Run{Argv: append([]string{t.Path}, pm.argv[1:]...), Env: quietApt(pm.name)}})
+			b.add(plan.Step{ID: "again", Title: "plan again", Why: "the rest depends on the Python that was installed",
+				Manual: &plan.Manual{Text: "run `envfix apply` again"}})
+			return "", false
+		}
+	}
+	b.add(plan.Step{ID: "python", Title: "install uv or a Python", Why: why,
+		Manual: &plan.Manual{Text: "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply` again"}})
+	return "", false
+}
+
+// create adds the steps that make the environment.
+func (b *builder) create(exe string) {
+	py, found := b.interpreter()
+	if b.t.Manager == "pip" {
+		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
+			Run: &plan.Run{Argv: []string{py, "-m", "venv", b.dir()}, Env: map[string]string{}}})
+		return
+	}
+	if !found {
+		py = b.choice.Python
+		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: "no interpreter here is " + py + "; uv keeps its own beside the system's",
+			Run: &plan.Run{Argv: b.uv(exe, "python", "install", py), Env: b.src.environment("uv")}, Bytes: 0})
+	}
+	b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
+		Run: &plan.Run{Argv: b.uv(exe, "venv", "--no-project", "--python", py, b.dir()), Env: b.src.environment("uv")}})
+}
+
+func (b *builder) aside() string {
+	if b.t.InPlace {
+		return "there is none in " + b.t.Dir
+	}
+	return "beside the one in use, which stays as it is until the last step"
+}
+
+// install completes s, one call of the installer with one index, and adds it.
+func (b *builder) install(exe string, s plan.Step, index *string, reqs []string) {
+	if b.t.Manager == "pip" {
+		s.Run = &plan.Run{Argv: b.pip(b.python(), index, reqs), Env: b.src.environment("pip")}
+	} else {
+		argv := b.uv(exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:")
+		if url := b.src.url(index); url != "" {
+			argv = append(argv, "--default-index", url)
+		}
+		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.environment("uv")}
+	}
+	b.add(s)
+}
+
+func (b *builder) uv(exe string, args ...string) []string {
+	if b.src.offline {
+		return append([]string{exe, "--offline"}, args...)
+	}
+	return append([]string{exe}, args...)
+}
+
+// pip is one call of pip with one index: nil is the default one. Both switches
+// against the user's configuration are needed; see sources.environment.
+func (b *builder) pip(python string, index *string, reqs []string) []string {
+	argv := []string{python, "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
+	if b.src.offline {
+		argv = append(argv, "--no-index")
+	} else if url := b.src.url(index); url != "" {
+		argv = append(argv, "--index-url", url)
+	}
+	return append(argv, reqs...)
+}
+
+func (b *builder) fromIndex() string {
+	if b.choice.Index == nil {
+		return "the default index carries this build"
+	}
+	return "one index per call: " + b.src.url(b.choice.Index)
+}
+
+// requirements returns what comes from torch's index, the exact pins that keep
+// it in a later call, and the rest of what was asked for.
+func (b *builder) requirements() (first, pins, rest []string) {
+	names := slices.Sorted(maps.Keys(b.choice.Packages))
+	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
+	_, torchLabel := version.SplitLocal(b.choice.Packages["torch"])
+	placed := map[string]bool{}
+	for _, n := range names {
+		public, label := version.SplitLocal(b.choice.Packages[n])
+		if rank(n) == len(family) || public == "" && n != "torch" {
+			continue
+		}
+		pin := n + "==" + public
+		if b.choice.Index != nil && label != "" {
+			pin += "+" + label
+		}
+		if b.choice.Index != nil && torchLabel != "" && label == "" {
+			rest = append(rest, pin) // only the default index has it
+		} else {
+			first = append(first, pin)
+			pins = append(pins, pin)
+		}
+		placed[n] = true
+	}
+	for _, n := range names {
+		if rank(n) == len(family) && b.choice.Packages[n] != "" {
+			public, label := version.SplitLocal(b.choice.Packages[n])
+			pin := n + extras(b.r, n) + "==" + public
+			if label != "" {
+				pin += "+" + label
+			}
+			rest = append(rest, pin)
+			placed[n] = true
+		}
+	}
+	for _, q := range b.r.Requirements {
+		if !placed[q.Name] {
+			rest = append(rest, written(q))
+			placed[q.Name] = true
+		}
+	}
+	return first, pins, rest
+}
+
+func rank(name string) int {
+	if i := slices.Index(family, name); i >= 0 {
+		return i
+	}
+	return len(family)
+}
+
+func extras(r resolver.Request, name string) string {
+	for _, q := range r.Requirements {
+		if q.Name == name && len(q.Extras) > 0 {
+			return "[" + strings.Join(q.Extras, ",") + "]"
+		}
+	}
+	return ""
+}
+
+// written is a requirement as an installer reads it, made from its parsed parts.
+func written(q resolver.Requirement) string {
+	s := q.Name
+	if len(q.Extras) > 0 {
+		s += "[" + strings.Join(q.Extras, ",") + "]"
+	}
+	if q.URL != "" {
+		s += " @ " + q.URL
+	} else if s += q.Spec.String(); q.Label != "" {
+		s += "+" + q.Label
+	}
+	if q.Marker != "" {
+		s += " ; " + q.Marker
+	}
+	return s
+}
+
+func (b *builder) dir() string {
+	if b.t.InPlace {
+		return b.t.Dir
+	}
+	return "{gen}"
+}
+
+func (b *builder) bin() string {
+	if b.h.Platform.OS == "windows" {
+		return "Scripts"
+	}
+	return "bin"
+}
+
+func (b *builder) python() string { return b.dir() + "/" + b.bin() + "/python" }
+
+// interpreter returns the path of a found Python that is the chosen version, the
+// active one first.
+func (b *builder) interpreter() (string, bool) {
+	best := ""
+	for _, p := range b.h.Pythons {
+		if !isPython(p, b.choice.Python) || p.Path == "" {
+			continue
+		}
+		if p.Active {
+			return p.Path, true
+		}
+		if best == "" {
+			best = p.Path
+		}
+	}
+	return best, best != ""
+}
+
+// isPython reports whether p is the wanted "3.12" or "3.14t".
+func isPython(p machine.Python, want string) bool {
+	minor, free := strings.CutSuffix(want, "t")
+	return free == p.FreeThreaded && (p.Version == minor || strings.HasPrefix(p.Version, minor+"."))
+}
+
+// anyPython returns an interpreter that can make a tool environment.
+func anyPython(h machine.Machine) (string, bool) {
+	for _, p := range h.Pythons {
+		if v, err := version.ParsePython(p.Version); err == nil && p.Path != "" && v.Compare(version.MustPython("3.8")) >= 0 {
+			return p.Path, true
+		}
+	}
+	return "", false
+}
+
+// exists reports whether the target holds an environment already.
+func (b *builder) exists() bool {
+	for _, p := range b.h.Pythons {
+		if p.Active && p.Source == "venv" {
+			return true
+		}
+	}
+	return false
+}
