@@ -91,7 +91,12 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return installers.Plan(m, h, r, res, t)
+	p, err := installers.Plan(m, h, r, res, t)
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+	}
+	p.Basis.Envfix = buildVersion
+	return p, plan.Seal(p)
 }
 
 // gatherTarget reads where packages go.
