@@ -1,0 +1,245 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+)
+
+// Options say how a plan is carried out. Its what is the plan alone.
+type Options struct {
+	Out     io.Writer // progress and the installers' own output
+	Verbose bool
+	Tools   string // the directory of envfix's own tools, for {tools}
+
+	// Facts reads the machine again; nil where the plan is for a described one,
+	// which cannot be compared with this.
+	Facts func(context.Context) (machine.Machine, error)
+
+	Owner *system.Owner // run the installers as this user; nil: as we are
+}
+
+// A Result is what an apply did.
+type Result struct {
+	Nothing    bool          // the plan was carried out before, or has no steps
+	Generation string        // now in use; "" in place
+	Before     string        // the generation in use before; "" none
+	Own        time.Duration // what was spent outside of other programs
+	Steps      []Took
+}
+
+// Took is how long a step took.
+type Took struct {
+	Step    string
+	Time    time.Duration
+	Foreign bool // another program ran
+}
+
+// A run is one plan under way.
+type run struct {
+	Options
+	env     *Env
+	journal *journal
+	plan    *plan.Plan
+	gen     Generation
+	result  Result
+}
+
+// Apply carries p out on e. Its error is an *Error; then the environment is as
+// it was before, unless the plan works in place.
+func (e *Env) Apply(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
+	start := time.Now()
+	r := &run{Options: o, env: e, plan: p}
+	err := r.locked(ctx)
+	r.result.Own = time.Since(start)
+	for _, t := range r.result.Steps {
+		if t.Foreign {
+			r.result.Own -= t.Time
+		}
+	}
+	return r.result, wrap(err)
+}
+
+func (r *run) locked(ctx context.Context) (err error) {
+	if err := Check(r.plan); err != nil {
+		return err
+	}
+	system.Umask()
+	if err := r.env.prepare(); err != nil {
+		return err
+	}
+	lock, err := system.TryLock(r.env.root, lockName)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if r.journal, err = openJournal(r.env.root); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.journal.close()) }()
+	said, err := r.env.recover(r.journal)
+	for _, s := range said {
+		r.say("%s", s)
+	}
+	if err != nil {
+		return err
+	}
+	if r.carriedOut() {
+		r.result = Result{Nothing: true, Generation: r.env.Current()}
+		return nil
+	}
+	if err := r.stale(ctx); err != nil {
+		return err
+	}
+	if err := r.preflight(); err != nil {
+		return err
+	}
+	return r.carryOut(ctx)
+}
+
+func (r *run) say(format string, args ...any) {
+	if r.Out != nil {
+		fmt.Fprintln(r.Out, system.Printable(fmt.Sprintf(format, args...)))
+	}
+}
+
+// carriedOut reports whether there is nothing to do: no steps, or the
+// environment in use was made by this very plan.
+func (r *run) carriedOut() bool {
+	if len(r.plan.Steps) == 0 {
+		return true
+	}
+	gens, err := r.env.generations()
+	if err != nil {
+		return false
+	}
+	current := r.env.Current()
+	return current != "" && slices.ContainsFunc(gens, func(g Generation) bool { return g.ID == current && g.Plan == r.plan.ID })
+}
+
+// carryOut runs the steps between the journal's begin and end.
+func (r *run) carryOut(ctx context.Context) error {
+	if err := r.begin(); err != nil {
+		return err
+	}
+	for i := range r.plan.Steps {
+		if err := r.step(ctx, i); err != nil {
+			return r.giveUp(i, err)
+		}
+	}
+	if err := r.point("end", "before-intent"); err != nil {
+		return r.giveUp(len(r.plan.Steps)-1, err)
+	}
+	if err := r.record(Entry{State: End}); err != nil {
+		return err
+	}
+	return r.collect()
+}
+
+// begin chooses the generation and writes the plan down, so that --resume has it.
+func (r *run) begin() error {
+	gens, err := r.env.everyGeneration()
+	if err != nil {
+		return err
+	}
+	order := 2
+	for _, g := range gens {
+		order = max(order, g.Order+2)
+	}
+	short := strings.TrimPrefix(r.plan.ID, "sha256:")
+	short = short[:min(12, len(short))]
+	r.gen = Generation{ID: fmt.Sprintf("%s-%d", short, order/2), Env: r.env.Name, Order: order, Plan: r.plan.ID,
+		Torch: r.plan.Torch, Python: r.plan.Python, Packages: r.plan.Packages}
+	r.result.Before = r.env.Current()
+	b, err := plan.Encode(r.plan)
+	if err != nil {
+		return err
+	}
+	if err := system.WriteIn(r.env.root, planPath(r.plan.ID), b, 0o600); err != nil {
+		return err
+	}
+	if err := system.Point("begin:before-record"); err != nil {
+		return err
+	}
+	return r.record(Entry{State: Begin, Note: r.summary()})
+}
+
+func planPath(id string) string {
+	return plansDir + "/" + filepath.Base(strings.TrimPrefix(id, "sha256:")) + ".json"
+}
+
+// summary names what the plan installs, for history.
+func (r *run) summary() string {
+	what := string(r.plan.Decision)
+	if r.plan.Torch != "" {
+		what = "torch " + r.plan.Torch
+		if r.plan.Build != "" {
+			what += " " + r.plan.Build
+		}
+	}
+	if r.plan.Target.Manager != "" {
+		what += " with " + r.plan.Target.Manager
+	}
+	return system.Printable(what)
+}
+
+func (r *run) record(e Entry) error {
+	e.Plan, e.Env = r.plan.ID, r.env.Name
+	if !r.inPlace() {
+		e.Gen = r.gen.ID
+	}
+	return r.journal.add(e)
+}
+
+// point passes a point of step where a fault can be injected.
+func (r *run) point(step, phase string) error { return system.Point(step + ":" + phase) }
+
+// giveUp ends a plan whose step i failed: what was built aside is removed, and
+// the environment that was there stays.
+func (r *run) giveUp(i int, cause error) error {
+	cause = wrap(cause)
+	var e *Error
+	errors.As(cause, &e)
+	if e.Kind == Reboot || e.Kind == Privilege {
+		return errors.Join(cause, r.record(Entry{State: Waiting, Step: r.plan.Steps[i].ID, Note: system.Printable(e.Text)}))
+	}
+	err := r.record(Entry{State: Failure, Step: r.plan.Steps[i].ID, Note: system.Printable(e.Text)})
+	if !r.inPlace() && r.env.Current() != r.gen.ID {
+		err = errors.Join(err, r.env.forget(r.gen.ID))
+	}
+	if err != nil { // the next run cleans up
+		e.Details = append(e.Details, "cleaning up: "+err.Error())
+	}
+	switch {
+	case r.inPlace() && r.touched(i):
+		e.Hints = append(e.Hints, fmt.Sprintf("%s was being changed in place and may be incomplete: run the command again", r.env.Dir))
+	case e.Kind == Interrupted && r.result.Before != "":
+		e.Details = append(e.Details, "the environment is as it was before")
+	}
+	return cause
+}
+
+// touched reports whether a step up to i may have changed the environment.
+func (r *run) touched(i int) bool {
+	return slices.ContainsFunc(r.plan.Steps[:i+1], func(s plan.Step) bool { return !s.Root && s.Verify == nil })
+}
+
+// inPlace reports whether the plan changes the environment itself.
+func (r *run) inPlace() bool { return r.plan.Target.InPlace || !hasSwitch(r.plan) }
+
+func hasSwitch(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Switch != nil })
+}
+
+// gone reports whether err says that a file does not exist.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

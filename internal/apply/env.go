@@ -1,0 +1,196 @@
+// Package apply carries out a plan. An environment is built aside, proves
+// itself, and becomes the one in use by one rename: whatever ends the program on
+// the way, the old environment or the new one is there. What happens is in a
+// journal, written ahead. Apply decides nothing: it runs the plan's steps.
+package apply
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/system"
+)
+
+// The layout of the state, beside the environment that it belongs to.
+const (
+	stateDir = ".envfix"
+	gensDir  = stateDir + "/gens"  // the generations, and NAME.json beside each that is complete
+	plansDir = stateDir + "/plans" // what was begun, for --resume
+	logsDir  = stateDir + "/logs"
+	tmpDir   = stateDir + "/tmp" // TMPDIR of the installers
+	lockName = stateDir + "/lock"
+	nextLink = stateDir + "/next"
+)
+
+// An Env is an environment and everything that envfix keeps about it.
+type Env struct {
+	Dir  string // absolute
+	Name string // its last element: what the link is called
+	root *os.Root
+}
+
+// Open opens the environment dir, which need not exist; its parent must. Nothing
+// is created yet.
+func Open(dir string) (*Env, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(dir)
+	if name == stateDir || name == "/" || name == "." {
+		return nil, &Error{Kind: BadPlan, Text: fmt.Sprintf("%s cannot be an environment", dir)}
+	}
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return nil, wrap(err)
+	}
+	return &Env{Dir: dir, Name: name, root: root}, nil
+}
+
+// Close closes the environment's directory.
+func (e *Env) Close() error { return e.root.Close() }
+
+// path returns the absolute form of a name below the environment's parent.
+func (e *Env) path(name string) string { return filepath.Join(filepath.Dir(e.Dir), name) }
+
+// prepare creates the state's directories. They are readable to others, for an
+// environment may be shared; logs, plans and temporary files are not.
+func (e *Env) prepare() error {
+	if err := system.Trusted(filepath.Dir(e.Dir)); err != nil {
+		return &Error{Kind: Preflight, Text: err.Error(), Err: err,
+			Hints: []string{"choose a directory that only you can write: `--env DIR`"}}
+	}
+	for dir, mode := range map[string]fs.FileMode{stateDir: 0o755, gensDir: 0o755, plansDir: 0o700, logsDir: 0o700, tmpDir: 0o700} {
+		if err := e.root.MkdirAll(dir, mode); err != nil {
+			return err
+		}
+		if err := e.owned(dir); err != nil {
+			return err
+		}
+		if err := e.root.Chmod(dir, mode); err != nil {
+			return err
+		}
+	}
+	if _, err := e.root.Lstat(stateDir + "/.gitignore"); errors.Is(err, fs.ErrNotExist) {
+		return system.WriteIn(e.root, stateDir+"/.gitignore", []byte("*\n"), 0o644)
+	}
+	return nil
+}
+
+// owned refuses a state directory that is a link or another user's: what is in
+// it is believed and run.
+func (e *Env) owned(dir string) error {
+	info, err := e.root.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not a directory", e.path(dir))}
+	}
+	if err := system.Trusted(e.path(dir)); err != nil {
+		return &Error{Kind: Integrity, Text: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// A Generation is one complete environment that can be switched to.
+type Generation struct {
+	ID       string            `json:"id"`
+	Env      string            `json:"env"`
+	Order    int               `json:"order"` // later ones have greater numbers
+	Plan     string            `json:"plan,omitempty"`
+	Torch    string            `json:"torch,omitempty"`
+	Python   string            `json:"python,omitempty"`
+	Packages map[string]string `json:"packages,omitempty"`
+	Created  string            `json:"created"`
+	Manifest string            `json:"manifest,omitempty"` // sha256 over the RECORD files
+	Files    int               `json:"files,omitempty"`
+	Adopted  bool              `json:"adopted,omitempty"` // was there before envfix
+	Link     string            `json:"link,omitempty"`    // adopted: the link pointed there
+}
+
+func genPath(id string) string    { return gensDir + "/" + id }
+func markerPath(id string) string { return gensDir + "/" + id + ".json" }
+
+// generations returns the complete ones of this environment, oldest first.
+func (e *Env) generations() ([]Generation, error) {
+	all, err := e.everyGeneration()
+	return slices.DeleteFunc(all, func(g Generation) bool { return g.Env != e.Name }), err
+}
+
+// everyGeneration returns the complete ones of all environments that share the
+// state directory.
+func (e *Env) everyGeneration() ([]Generation, error) {
+	entries, err := fs.ReadDir(e.root.FS(), gensDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Generation
+	for _, entry := range entries {
+		id, yes := strings.CutSuffix(entry.Name(), ".json")
+		if !yes {
+			continue
+		}
+		b, err := e.root.ReadFile(genPath(entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		var g Generation
+		if json.Unmarshal(b, &g) != nil || g.ID != id {
+			continue // not one that we wrote
+		}
+		if info, err := e.root.Lstat(genPath(id)); g.Link == "" && (err != nil || !info.IsDir()) {
+			continue
+		}
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b Generation) int { return a.Order - b.Order })
+	return out, nil
+}
+
+// mark makes a generation complete.
+func (e *Env) mark(g Generation) error {
+	b, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return err
+	}
+	return system.WriteIn(e.root, markerPath(g.ID), append(b, '\n'), 0o644)
+}
+
+// Current returns the id of the generation in use; "" where the environment does
+// not exist or is not one of ours.
+func (e *Env) Current() string {
+	to, err := e.root.Readlink(e.Name)
+	if err != nil {
+		return ""
+	}
+	id, yes := strings.CutPrefix(to, gensDir+"/")
+	if !yes || strings.Contains(id, "/") {
+		return ""
+	}
+	return id
+}
+
+// forget removes a generation: first what makes it complete, then the rest, so
+// that a crash between leaves garbage and not half an environment.
+func (e *Env) forget(id string) error {
+	if err := e.root.Remove(markerPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := system.SyncDir(e.root, gensDir); err != nil {
+		return err
+	}
+	if err := system.Point("collect-mid"); err != nil {
+		return err
+	}
+	return e.root.RemoveAll(genPath(id))
+}

@@ -1,0 +1,3 @@
+package apply
+
+func diskQuota(error) string { return "" }

@@ -1,0 +1,162 @@
+package apply
+
+import (
+	"errors"
+	"os"
+
+	"envfix/internal/plan"
+	"envfix/internal/system"
+)
+
+// A History is what was done with an environment.
+type History struct {
+	Format      int          `json:"format"`
+	Env         string       `json:"env"`
+	Current     string       `json:"current"` // generation in use; "" none of ours
+	Events      []Event      `json:"events"`  // oldest first
+	Generations []Generation `json:"generations"`
+}
+
+// An Event is one thing that was done, or that was begun and did not end.
+type Event struct {
+	Time  string `json:"time"`
+	What  string `json:"what"`  // apply, rollback, collect
+	State string `json:"state"` // done, failed, waiting, abandoned, cut off
+	Plan  string `json:"plan,omitempty"`
+	Gen   string `json:"generation,omitempty"`
+	Step  string `json:"step,omitempty"` // where it failed or waits
+	Note  string `json:"note,omitempty"`
+}
+
+// History reads the journal; it changes nothing and needs no lock.
+func (e *Env) History() (History, error) {
+	h := History{Format: 1, Env: e.Dir, Current: e.Current(), Events: []Event{}, Generations: []Generation{}}
+	b, err := e.root.ReadFile(journalName)
+	if gone(err) {
+		return h, nil
+	}
+	if err != nil {
+		return h, wrap(err)
+	}
+	entries, _, err := parseJournal(e.path(journalName), b)
+	if err != nil {
+		return h, err
+	}
+	h.Events = append(h.Events, events(entries, e.Name)...)
+	gens, err := e.generations()
+	h.Generations = append(h.Generations, gens...)
+	return h, wrap(err)
+}
+
+// events folds the journal's lines into what was done.
+func events(entries []Entry, env string) []Event {
+	var out []Event
+	open := -1
+	for _, e := range entries {
+		if e.Env != env {
+			continue
+		}
+		switch e.State {
+		case Begin:
+			out = append(out, Event{Time: e.Time, What: "apply", State: "cut off", Plan: e.Plan, Gen: e.Gen, Note: e.Note})
+			open = len(out) - 1
+		case Rolled:
+			out = append(out, Event{Time: e.Time, What: "rollback", State: "done", Gen: e.Gen, Note: e.Note})
+		case Collected:
+			out = append(out, Event{Time: e.Time, What: "collect", State: "done", Gen: e.Gen})
+		}
+		if open < 0 {
+			continue
+		}
+		switch e.State {
+		case End:
+			out[open].State = "done"
+		case Failure:
+			out[open].State, out[open].Step, out[open].Note = "failed", e.Step, e.Note
+		case Waiting:
+			out[open].State, out[open].Step = "waiting", e.Step
+		case Abandoned:
+			out[open].State = "abandoned"
+		case Intent:
+			out[open].Step = e.Step
+		}
+		if e.State == End {
+			out[open].Step = ""
+		}
+		if e.State == End || e.State == Failure || e.State == Abandoned || e.State == Recovered {
+			open = -1
+		}
+	}
+	return out
+}
+
+// Unfinished returns the plan that was begun and neither ended nor given up; nil
+// where there is none.
+func (e *Env) Unfinished() (*plan.Plan, error) {
+	b, err := e.root.ReadFile(journalName)
+	if gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	entries, _, err := parseJournal(e.path(journalName), b)
+	if err != nil {
+		return nil, err
+	}
+	j := journal{entries: entries}
+	open := j.unfinished(e.Name)
+	if open == nil {
+		return nil, nil
+	}
+	text, err := e.root.ReadFile(planPath(open.Plan))
+	if err != nil {
+		return nil, wrap(err)
+	}
+	p, err := plan.Decode(text)
+	if err != nil {
+		return nil, &Error{Kind: Integrity, Text: e.path(planPath(open.Plan)) + ": " + err.Error(), Err: err,
+			Hints: []string{"`envfix apply --abandon` gives the plan up"}}
+	}
+	return p, nil
+}
+
+// Abandon gives up the plan that was begun and not ended, and puts a damaged
+// journal aside. It reports whether there was something to give up.
+func (e *Env) Abandon() (did bool, err error) {
+	if _, err := e.root.Lstat(stateDir); gone(err) {
+		return false, nil
+	}
+	if err := e.prepare(); err != nil {
+		return false, wrap(err)
+	}
+	lock, err := system.TryLock(e.root, lockName)
+	if err != nil {
+		return false, wrap(err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	j, err := openJournal(e.root)
+	var bad *Error
+	if errors.As(err, &bad) && bad.Kind == Integrity {
+		if err := setAside(e.root); err != nil {
+			return false, wrap(err)
+		}
+		did = true
+		j, err = openJournal(e.root)
+	}
+	if err != nil {
+		return did, wrap(err)
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	if open := j.unfinished(e.Name); open != nil {
+		did = true
+		if err := j.add(Entry{State: Abandoned, Plan: open.Plan, Env: e.Name, Gen: open.Gen}); err != nil {
+			return did, wrap(err)
+		}
+	}
+	_, err = e.recover(j)
+	return did, wrap(err)
+}
+
+// Logs returns the directory of the steps' output.
+func (e *Env) Logs() string { return e.path(logsDir) + string(os.PathSeparator) }

@@ -1,0 +1,173 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"envfix/internal/system"
+)
+
+// recover puts in order what a run left that was cut off. It returns what it did,
+// in words. The caller holds the lock.
+func (e *Env) recover(j *journal) ([]string, error) {
+	said, err := e.backFromTwoRenames(j)
+	if err != nil {
+		return said, err
+	}
+	if err := e.root.Remove(nextLink); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return said, err
+	}
+	if err := e.sweep(); err != nil {
+		return said, err
+	}
+	removed, err := e.removeGarbage(j)
+	if err != nil {
+		return said, err
+	}
+	said = append(said, removed...)
+	if b := j.unfinished(e.Name); b != nil && !j.system(b.Plan) {
+		said = append(said, "an earlier apply was cut off; the environment is as it was before it")
+		if e.Current() != "" && e.Current() == b.Gen {
+			said[len(said)-1] = "an earlier apply was cut off after it had switched; its environment is in use"
+		}
+		return said, j.add(Entry{State: Recovered, Plan: b.Plan, Env: e.Name, Gen: b.Gen})
+	}
+	return said, nil
+}
+
+// backFromTwoRenames gives the environment back whose directory was moved and
+// whose link never came.
+func (e *Env) backFromTwoRenames(j *journal) ([]string, error) {
+	last := -1
+	for i, entry := range j.entries {
+		if entry.Env == e.Name && entry.Step == twoRenames {
+			last = i
+		}
+	}
+	if _, err := e.root.Lstat(e.Name); last < 0 || !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	id := j.entries[last].Gen
+	if info, err := e.root.Lstat(genPath(id)); err != nil || !info.IsDir() {
+		return nil, nil
+	}
+	if err := e.root.Rename(genPath(id), e.Name); err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("put %s back, which an earlier apply had begun to replace", e.Dir)}, e.dropAdopted(id)
+}
+
+// sweep removes temporary files.
+func (e *Env) sweep() error {
+	for _, dir := range []string{".", stateDir, gensDir, plansDir} {
+		entries, err := fs.ReadDir(e.root.FS(), dir)
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), ".envfix-tmp-") {
+				if err := e.root.Remove(path.Join(dir, entry.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := e.root.RemoveAll(tmpDir); err != nil {
+		return err
+	}
+	return e.root.Mkdir(tmpDir, 0o700)
+}
+
+// removeGarbage removes generations that were never completed: whoever built
+// them is gone, for we hold the lock. Those that a process still uses stay.
+func (e *Env) removeGarbage(j *journal) ([]string, error) {
+	entries, err := fs.ReadDir(e.root.FS(), gensDir)
+	if err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, entry := range entries {
+		id, isMarker := strings.CutSuffix(entry.Name(), ".json")
+		if isMarker {
+			if err := e.dropEmptyMarker(id); err != nil {
+				return said, err
+			}
+			continue
+		}
+		_, err := e.root.Lstat(markerPath(id))
+		if adoptedLink := entry.Type()&fs.ModeSymlink != 0; err == nil && !adoptedLink || id == e.Current() {
+			continue
+		}
+		if len(system.Users(e.path(genPath(id)))) > 0 {
+			continue
+		}
+		if err := errors.Join(e.root.RemoveAll(genPath(id)), e.dropAdoptedMarker(id, entry)); err != nil {
+			return said, err
+		}
+		said = append(said, fmt.Sprintf("removed the unfinished environment %s", id))
+	}
+	return said, nil
+}
+
+// dropEmptyMarker removes a marker whose directory never came.
+func (e *Env) dropEmptyMarker(id string) error {
+	gens, err := e.everyGeneration()
+	if err != nil {
+		return err
+	}
+	for _, g := range gens {
+		if g.ID == id {
+			return nil
+		}
+	}
+	if _, err := e.root.Lstat(genPath(id)); errors.Is(err, fs.ErrNotExist) {
+		return e.root.Remove(markerPath(id))
+	}
+	return nil
+}
+
+// dropAdoptedMarker removes the marker of an adoption that did not happen.
+func (e *Env) dropAdoptedMarker(id string, entry fs.DirEntry) error {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	if err := e.root.Remove(markerPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// unfinished returns the beginning of the last plan for an environment that has
+// no end.
+func (j *journal) unfinished(env string) *Entry {
+	var open *Entry
+	for i, e := range j.entries {
+		if e.Env != env {
+			continue
+		}
+		switch e.State {
+		case Begin:
+			open = &j.entries[i]
+		case End, Failure, Abandoned, Recovered:
+			open = nil
+		}
+	}
+	return open
+}
+
+// system reports whether a step of the system half of a plan was begun: such a
+// plan is carried on or given up, never forgotten.
+func (j *journal) system(plan string) bool {
+	for _, e := range j.entries {
+		if e.Plan == plan && (e.State == Waiting || e.State == Intent && strings.HasPrefix(e.Note, rootNote)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rootNote marks the steps of the system half in the journal.
+const rootNote = "root"

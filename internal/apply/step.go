@@ -1,0 +1,202 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"envfix/internal/plan"
+	"envfix/internal/system"
+)
+
+// step carries out one step between its intent and its record in the journal.
+func (r *run) step(ctx context.Context, i int) error {
+	s := r.plan.Steps[i]
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
+	if err := r.point(s.ID, "before-intent"); err != nil {
+		return err
+	}
+	if err := r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}); err != nil {
+		return err
+	}
+	if err := r.point(s.ID, "after-intent"); err != nil {
+		return err
+	}
+	start := time.Now()
+	err := r.act(ctx, i)
+	r.result.Steps = append(r.result.Steps, Took{Step: s.ID, Time: time.Since(start), Foreign: s.Run != nil || s.Verify != nil})
+	if err != nil {
+		return err
+	}
+	if err := r.point(s.ID, "after-effect"); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil && s.Switch == nil {
+		return err
+	}
+	if err := r.point(s.ID, "before-record"); err != nil {
+		return err
+	}
+	return r.record(Entry{State: Done, Step: s.ID})
+}
+
+func half(s plan.Step) string {
+	if s.Root {
+		return rootNote
+	}
+	return ""
+}
+
+// act does what the step is.
+func (r *run) act(ctx context.Context, i int) error {
+	s := r.plan.Steps[i]
+	mid := func() error { return r.point(s.ID, "mid") }
+	switch {
+	case s.Run != nil:
+		return r.exec(ctx, i, mid)
+	case s.Write != nil:
+		if err := mid(); err != nil {
+			return err
+		}
+		return r.write(s.Write)
+	case s.Block != nil:
+		if err := mid(); err != nil {
+			return err
+		}
+		return r.block(s.Block)
+	case s.Verify != nil:
+		return r.verify(ctx, i, mid)
+	case s.Switch != nil:
+		return r.switchTo(ctx, mid)
+	case s.Manual != nil:
+		return r.manual(s)
+	}
+	return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %s does nothing that this envfix knows", s.ID)}
+}
+
+// fill replaces {gen} and {tools} in an argument, a path or a value.
+func (r *run) fill(s string) string {
+	gen := r.env.path(genPath(r.gen.ID))
+	if r.inPlace() {
+		gen = r.env.Dir
+	}
+	return strings.NewReplacer("{gen}", gen, "{tools}", r.Tools).Replace(s)
+}
+
+// exec runs the step's command and keeps its output.
+func (r *run) exec(ctx context.Context, i int, mid func() error) error {
+	s := r.plan.Steps[i]
+	argv := make([]string, len(s.Run.Argv))
+	for n, a := range s.Run.Argv {
+		argv[n] = r.fill(a)
+	}
+	return r.program(ctx, i, system.Command{Argv: argv, Env: s.Run.Env, Dir: s.Run.Dir, Started: mid})
+}
+
+// program runs one program for step i with its log.
+func (r *run) program(ctx context.Context, i int, c system.Command) error {
+	s := r.plan.Steps[i]
+	name := fmt.Sprintf("%s/%s-%02d-%s.log", logsDir, r.gen.ID, i+1, s.ID)
+	if err := r.env.root.Remove(name); err != nil && !gone(err) {
+		return err
+	}
+	log, err := system.OpenLog(r.env.root, name)
+	if err != nil {
+		return err
+	}
+	env := map[string]string{"TMPDIR": r.env.path(tmpDir)}
+	for k, v := range c.Env {
+		env[k] = r.fill(v)
+	}
+	c.Env, c.Log, c.Out, c.Owner = env, log, r.Out, r.Owner
+	if c.Dir = r.fill(c.Dir); !filepath.IsAbs(c.Dir) {
+		c.Dir = filepath.Join(filepath.Dir(r.env.Dir), c.Dir)
+	}
+	log.Line("$ " + system.Printable(system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ()))))
+	if r.Verbose {
+		r.say("$ %s", system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ())))
+	}
+	err = errors.Join(system.Run(ctx, c), log.Close())
+	var exit *system.ExitError
+	if errors.As(err, &exit) {
+		return fromInstaller(s.Title, exit, r.env.path(name))
+	}
+	return err
+}
+
+func (r *run) write(w *plan.Write) error {
+	path := r.fill(w.Path)
+	if !filepath.IsAbs(path) {
+		path = r.env.path(path)
+	}
+	return system.WriteFile(path, []byte(r.fill(w.Content)), os.FileMode(w.Mode))
+}
+
+func (r *run) block(b *plan.Block) error {
+	path := r.fill(b.Path)
+	if !filepath.IsAbs(path) {
+		path = r.env.path(path)
+	}
+	lines := make([]string, len(b.Lines))
+	for i, l := range b.Lines {
+		lines[i] = r.fill(l)
+	}
+	_, err := system.EditBlock(path, b.Name, lines)
+	return err
+}
+
+// manual stops where a person must act.
+func (r *run) manual(s plan.Step) error {
+	e := &Error{Kind: Privilege, Text: s.Title, Details: strings.Split(s.Manual.Text, "\n"),
+		Hints: []string{"when it is done: `envfix apply --resume`"}}
+	if s.Manual.Reboot {
+		e.Kind = Reboot
+		e.Hints = []string{"after the reboot: `envfix apply --resume`"}
+	}
+	return e
+}
+
+// switchTo completes the generation and makes it the environment.
+func (r *run) switchTo(ctx context.Context, mid func() error) error {
+	if err := r.complete(); err != nil {
+		return err
+	}
+	if err := mid(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.env.become(r.journal, r.gen); err != nil {
+		return err
+	}
+	if err := system.Point("switched:before-record"); err != nil {
+		return err
+	}
+	r.result.Generation = r.gen.ID
+	return r.record(Entry{State: Switched})
+}
+
+// complete makes the generation durable and then marks it: what the marker says
+// must be on the disk before the marker is.
+func (r *run) complete() error {
+	sum, files, err := manifest(r.env.root, genPath(r.gen.ID))
+	if err != nil {
+		return err
+	}
+	r.gen.Manifest, r.gen.Files, r.gen.Created = sum, files, time.Now().UTC().Format(time.RFC3339)
+	if err := system.SyncAll(r.env.root); err != nil {
+		return err
+	}
+	if err := system.Point("complete:before-marker"); err != nil {
+		return err
+	}
+	return r.env.mark(r.gen)
+}

@@ -1,0 +1,154 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxProfile is the largest file in which a block is edited; shell profiles are
+// a few kilobytes.
+const maxProfile = 1 << 20
+
+// EditBlock makes the lines between envfix's markers in a text file equal to
+// lines; without lines it removes them with their markers. Editing twice is
+// editing once, and adding and then removing gives the same bytes as before. The
+// file keeps its mode and its line ends. A symbolic link of the user's own (a
+// dotfile manager's) is followed. It reports whether the file changed.
+func EditBlock(path, name string, lines []string) (bool, error) {
+	path, err := target(path)
+	if err != nil {
+		return false, err
+	}
+	if err := Trusted(filepath.Dir(path)); err != nil {
+		return false, err
+	}
+	mode, before := fs.FileMode(0o644), []byte(nil)
+	switch info, err := os.Lstat(path); {
+	case err == nil:
+		if err := ours(path, info); err != nil {
+			return false, err
+		}
+		mode = info.Mode().Perm()
+		if before, err = ReadFile(path, maxProfile); err != nil {
+			return false, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	after, err := editBlock(string(before), name, lines)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	if after == string(before) {
+		return false, nil
+	}
+	if now, err := os.ReadFile(path); err == nil && string(now) != string(before) {
+		return false, fmt.Errorf("%s was changed by somebody else at the same time", path)
+	}
+	return true, WriteFile(path, []byte(after), mode)
+}
+
+// target follows symbolic links that belong to the user or to root.
+func target(path string) (string, error) {
+	for range 20 {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return path, nil // a missing file is created there
+		}
+		if err := trustedLink(path, info); err != nil {
+			return "", err
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", fmt.Errorf("%s: too many symbolic links", path)
+}
+
+func markers(name string) (begin, end string) {
+	return "# >>> envfix " + name + " >>>", "# <<< envfix " + name + " <<<"
+}
+
+// editBlock is the text half of EditBlock. Where a text does not end in a line
+// end, neither does the block after it: so removing knows what to give back.
+func editBlock(text, name string, lines []string) (string, error) {
+	begin, end := markers(name)
+	for _, l := range append([]string{name}, lines...) {
+		if strings.ContainsAny(l, "\n\r\x00") || l == begin || l == end {
+			return "", fmt.Errorf("a line of block %q holds a line end or a marker", name)
+		}
+	}
+	from, to, err := findBlock(text, begin, end)
+	if err != nil {
+		return "", err
+	}
+	eol := "\n"
+	if strings.Contains(text, "\r\n") {
+		eol = "\r\n"
+	}
+	if from < 0 {
+		return addBlock(text, begin+eol+joined(lines, eol)+end, eol, len(lines) == 0), nil
+	}
+	if len(lines) > 0 {
+		return text[:from] + begin + eol + joined(lines, eol) + end + text[to:], nil
+	}
+	before, after := text[:from], text[to:]
+	if after == "" { // it ended the text without a line end: as the text did before
+		return strings.TrimSuffix(before, eol), nil
+	}
+	return before + strings.TrimPrefix(after, eol), nil
+}
+
+func addBlock(text, block, eol string, nothing bool) string {
+	switch {
+	case nothing:
+		return text
+	case text == "" || strings.HasSuffix(text, "\n"):
+		return text + block + eol
+	default:
+		return text + eol + block
+	}
+}
+
+func joined(lines []string, eol string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l + eol)
+	}
+	return b.String()
+}
+
+// findBlock returns where the block begins and ends, without the line end after
+// it; -1 where there is none.
+func findBlock(text, begin, end string) (from, to int, err error) {
+	from, to = -1, -1
+	offset := 0
+	for _, line := range strings.SplitAfter(text, "\n") {
+		switch strings.TrimRight(line, "\r\n") {
+		case begin:
+			if from >= 0 {
+				return 0, 0, fmt.Errorf("marker %q is there twice: remove one block by hand", begin)
+			}
+			from = offset
+		case end:
+			if from < 0 || to >= 0 {
+				return 0, 0, fmt.Errorf("marker %q has no beginning: remove it by hand", end)
+			}
+			to = offset + len(end)
+		}
+		offset += len(line)
+	}
+	if from >= 0 && to < 0 {
+		return 0, 0, fmt.Errorf("marker %q has no end: remove it by hand", begin)
+	}
+	return from, to, nil
+}

@@ -1,0 +1,199 @@
+// Package system acts on the machine: it starts programs, writes files, renames
+// and locks. It decides nothing, and it runs nothing but what it is given; no
+// shell is ever involved.
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A Command is one program to run.
+type Command struct {
+	Argv    []string          // Argv[0] is resolved by [Resolve]
+	Env     map[string]string // on top of [Environment]
+	Dir     string
+	Root    bool          // runs with root's rights: only system tools, never another PATH
+	Owner   *Owner        // run as this user; nil: as we are
+	Patient bool          // never interrupted: dpkg and rpm leave a broken system behind
+	Grace   time.Duration // between the interrupt and the kill; 0 means 5 s
+	Out     io.Writer     // gets each line, redacted and without control characters; may be nil
+	Log     *Log          // gets the same; may be nil
+	Started func() error  // called once the program runs; its error kills the program
+}
+
+// An Owner is the user for whom a program runs.
+type Owner struct {
+	UID, GID uint32
+	Home     string
+	Name     string
+}
+
+// An ExitError says how a program ended that did not succeed.
+type ExitError struct {
+	Argv []string
+	Code int      // exit status; -1: killed by a signal
+	By   string   // the signal's name, "" for none
+	Tail []string // the last lines of its output
+	Err  error
+}
+
+func (e *ExitError) Error() string {
+	name := filepath.Base(e.Argv[0])
+	if e.By != "" {
+		return fmt.Sprintf("%s was ended by %s", name, e.By)
+	}
+	return fmt.Sprintf("%s exited with status %d", name, e.Code)
+}
+
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Run runs c to its end. When ctx ends first, the program's whole process group
+// gets SIGINT and, after the grace time or a second interrupt, SIGKILL; the error
+// is then ctx's cause. A program that ran and failed gives an *ExitError.
+func Run(ctx context.Context, c Command) error {
+	path, err := Resolve(c.Argv, c.Root)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	grace := c.Grace
+	if grace == 0 {
+		grace = 5 * time.Second
+	}
+	out := newLines(c.Out, c.Log, Secrets(os.Environ()))
+	cmd := exec.CommandContext(ctx, path, c.Argv[1:]...)
+	if c.Patient {
+		cmd = exec.Command(path, c.Argv[1:]...)
+	}
+	cmd.Env = Environment(os.Environ(), c.Owner, c.Env)
+	cmd.Dir = c.Dir
+	cmd.Stdin = nil // /dev/null: an installer that asks would wait for ever
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = grace // also ends the wait for a daemon that kept our pipe
+	group(cmd, c)
+
+	// Pdeathsig fires when the thread that started the child ends, not the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	stopHurry := hurry(ctx, cmd)
+	var broken error
+	if c.Started != nil {
+		if broken = c.Started(); broken != nil {
+			killGroup(cmd)
+		}
+	}
+	err = cmd.Wait()
+	stopHurry()
+	if !c.Patient {
+		killGroup(cmd) // nothing that it started outlives it
+	}
+	out.Close()
+	switch {
+	case broken != nil:
+		return broken
+	case err != nil && ctx.Err() != nil && !c.Patient:
+		return context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return nil // it succeeded; something else kept the pipe open
+	case err != nil:
+		return exitError(c.Argv, err, out.Tail())
+	}
+	return nil
+}
+
+// hurry kills the group at the second interrupt: the first ended ctx. The
+// returned function must be called when the program is gone.
+func hurry(ctx context.Context, cmd *exec.Cmd) func() {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, os.Interrupt)
+		defer signal.Stop(again)
+		select {
+		case <-done:
+		case <-again:
+			killGroup(cmd)
+		}
+	}()
+	return func() { close(done) }
+}
+
+func exitError(argv []string, err error, tail []string) error {
+	e := &ExitError{Argv: argv, Code: -1, Tail: tail, Err: err}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		e.Code = exit.ExitCode()
+		e.By = signalName(exit.ProcessState)
+	}
+	return e
+}
+
+// Directories of the system's own programs. Nothing else is searched, so that a
+// program planted earlier in PATH is never run.
+var systemDirs = []string{"/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// Resolve returns the program that argv names, as an absolute path. A bare name
+// is looked up in the system's own directories and nowhere else. For root, the
+// file and every directory above it must belong to root and be writable to root
+// alone.
+func Resolve(argv []string, root bool) (string, error) {
+	if len(argv) == 0 || argv[0] == "" {
+		return "", errors.New("a command without a program")
+	}
+	for _, a := range argv {
+		if strings.ContainsRune(a, 0) {
+			return "", fmt.Errorf("an argument of %s holds a NUL byte", filepath.Base(argv[0]))
+		}
+	}
+	path := argv[0]
+	switch {
+	case filepath.IsAbs(path):
+	case strings.ContainsRune(path, '/'):
+		return "", fmt.Errorf("%s: a program is named by an absolute path or by its name alone", path)
+	default:
+		found, err := lookup(path)
+		if err != nil {
+			return "", err
+		}
+		path = found
+	}
+	if root {
+		if err := onlyRootWrites(path); err != nil {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+func lookup(name string) (string, error) {
+	if runtime.GOOS == "windows" {
+		return exec.LookPath(name) // Go refuses what the current directory offers
+	}
+	for _, dir := range systemDirs {
+		p := filepath.Join(dir, name)
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in %s", name, strings.Join(systemDirs, ", "))
+}

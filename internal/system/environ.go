@@ -1,0 +1,67 @@
+package system
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// passed lists the variables that a child gets from us. All others stay behind:
+// PIP_*, UV_*, PYTHON*, LD_* and their like can each swap what is installed.
+var passed = []string{
+	"HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "NO_COLOR", "XDG_CACHE_HOME",
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+}
+
+var passedWindows = []string{
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
+	"PROGRAMFILES", "PATHEXT", "COMSPEC", "PATH", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+}
+
+// Environment builds a child's environment from nothing: the allowed variables of
+// ours, then extra, which wins. pip and uv are told to ignore every configuration
+// file; pip needs --isolated as well.
+func Environment(ours []string, owner *Owner, extra map[string]string) []string {
+	env := map[string]string{}
+	allowed := passed
+	if runtime.GOOS == "windows" {
+		allowed = slices.Concat(passed, passedWindows)
+	} else {
+		env["PATH"] = strings.Join(systemDirs, ":")
+	}
+	for _, kv := range ours {
+		k, v, _ := strings.Cut(kv, "=")
+		if slices.Contains(allowed, k) || strings.HasPrefix(k, "LC_") {
+			env[k] = v
+		}
+		// pip's own name for the bundle, which --isolated makes it ignore
+		if k == "PIP_CERT" && env["REQUESTS_CA_BUNDLE"] == "" {
+			env["REQUESTS_CA_BUNDLE"] = v
+		}
+	}
+	env["PIP_CONFIG_FILE"] = nullDevice()
+	env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+	env["PIP_NO_INPUT"] = "1"
+	env["UV_NO_CONFIG"] = "1"
+	env["PYTHONNOUSERSITE"] = "1"
+	env["PYTHONUNBUFFERED"] = "1"
+	if owner != nil {
+		env["HOME"], env["USER"], env["LOGNAME"] = owner.Home, owner.Name, owner.Name
+		delete(env, "XDG_CACHE_HOME")
+	}
+	maps.Copy(env, extra)
+	out := make([]string, 0, len(env))
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, k+"="+env[k])
+	}
+	return out
+}
+
+func nullDevice() string {
+	if runtime.GOOS == "windows" {
+		return "nul"
+	}
+	return "/dev/null"
+}

@@ -1,0 +1,56 @@
+package system
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoExchange says that this file system or system cannot exchange two names.
+var ErrNoExchange = errors.New("two names cannot be exchanged at once here")
+
+// Exchange swaps what two names below root stand for, as one act.
+func Exchange(root *os.Root, a, b string) error {
+	da, err := root.Open(filepath.Dir(a))
+	if err != nil {
+		return err
+	}
+	defer da.Close()
+	db, err := root.Open(filepath.Dir(b))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := errors.Join(syncFile(da), syncFile(db)); err != nil {
+		return err
+	}
+	if err := Point("exchange"); err != nil {
+		return err
+	}
+	err = unix.Renameat2(int(da.Fd()), filepath.Base(a), int(db.Fd()), filepath.Base(b), unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
+		return ErrNoExchange
+	}
+	if err != nil {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return errors.Join(syncFile(da), syncFile(db))
+}
+
+func syncFile(d *os.File) error {
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+// SyncAll makes everything durable that was written to the file system of root.
+func SyncAll(root *os.Root) error {
+	d, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+}

@@ -1,0 +1,144 @@
+package system
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// WriteFile creates or replaces path as one act: a temporary file beside it is
+// written, synced and renamed over it, and the directory is synced. It refuses a
+// path that another user could bend, and anything but a regular file of ours with
+// one name. The mode holds whatever the umask.
+func WriteFile(path string, content []byte, mode fs.FileMode) error {
+	dir, name := filepath.Split(filepath.Clean(path))
+	if dir == "" {
+		dir = "."
+	}
+	if err := Trusted(dir); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return WriteIn(root, name, content, mode)
+}
+
+// WriteIn is WriteFile below a directory that is already open; name cannot leave
+// it, not even through a symbolic link.
+func WriteIn(root *os.Root, name string, content []byte, mode fs.FileMode) error {
+	switch info, err := root.Lstat(name); {
+	case err == nil:
+		if err := ours(filepath.Join(root.Name(), name), info); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	tmp := filepath.Join(filepath.Dir(name), ".envfix-tmp-"+random())
+	if err := writeSynced(root, tmp, content, mode); err != nil {
+		_ = root.Remove(tmp) // the first error is the one to tell
+		return err
+	}
+	if err := Point("rename-" + filepath.Base(name)); err != nil {
+		_ = root.Remove(tmp)
+		return err
+	}
+	if err := root.Rename(tmp, name); err != nil {
+		_ = root.Remove(tmp)
+		return err
+	}
+	return SyncDir(root, filepath.Dir(name))
+}
+
+func writeSynced(root *os.Root, name string, content []byte, mode fs.FileMode) (err error) {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|nofollow, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if err := f.Chmod(mode.Perm()); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// SyncDir makes a directory's entries durable.
+func SyncDir(root *os.Root, name string) error {
+	d, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil // a file system that has no such notion
+	}
+	return errors.Join(err, d.Close())
+}
+
+// Link makes link a symbolic link to target as one act: whoever looks meanwhile
+// sees the old one or the new one. A link that is not one is refused; see
+// [Exchange]. tmp is where the new link is made first; it must be on the same
+// file system.
+func Link(root *os.Root, target, tmp, link string) error {
+	if info, err := root.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return fmt.Errorf("%s is not a symbolic link", filepath.Join(root.Name(), link))
+	}
+	if err := root.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := root.Symlink(target, tmp); err != nil {
+		return err
+	}
+	if err := SyncDir(root, filepath.Dir(tmp)); err != nil {
+		return err
+	}
+	if err := Point("rename-" + filepath.Base(link)); err != nil {
+		return err
+	}
+	if err := root.Rename(tmp, link); err != nil {
+		return err
+	}
+	return errors.Join(SyncDir(root, filepath.Dir(link)), SyncDir(root, filepath.Dir(tmp)))
+}
+
+// ReadFile reads at most limit bytes of a regular file; more is an error.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0) // a FIFO must not hold us up
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", path, info.Size(), limit)
+	}
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(f); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func random() string {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails (crypto/rand)
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,6 @@
+package system
+
+const (
+	nofollow = 0
+	nonblock = 0
+)

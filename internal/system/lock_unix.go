@@ -1,0 +1,101 @@
+//go:build unix
+
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Lock is held until Release or until the process ends, however it ends.
+type Lock struct{ f *os.File }
+
+// A BusyError says who holds a lock; PID is 0 where that is unknown.
+type BusyError struct {
+	Path string
+	PID  int
+}
+
+func (e *BusyError) Error() string {
+	if e.PID == 0 {
+		return e.Path + " is locked by another process"
+	}
+	return fmt.Sprintf("%s is locked by process %d", e.Path, e.PID)
+}
+
+// TryLock takes the lock file name below root, or returns a *BusyError at once.
+func TryLock(root *os.Root, name string) (*Lock, error) {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", f.Name()), err, f.Close())
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		b, _ := io.ReadAll(io.LimitReader(f, 32)) // who holds it is only for the message
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+		return nil, errors.Join(&BusyError{Path: f.Name(), PID: pid}, f.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close())
+	}
+	l := &Lock{f}
+	if err := errors.Join(f.Truncate(0), writeAt(f, fmt.Sprintln(os.Getpid()))); err != nil {
+		return nil, errors.Join(err, l.Release())
+	}
+	return l, nil
+}
+
+func writeAt(f *os.File, s string) error {
+	_, err := f.WriteAt([]byte(s), 0)
+	return err
+}
+
+// Release gives the lock back. The file stays: removing it would let two hold it.
+func (l *Lock) Release() error { return l.f.Close() }
+
+// Holder returns the process that holds a POSIX lock on path, 0 for none: dpkg
+// and rpm lock that way, and flock does not see it.
+func Holder(path string) (int, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil {
+		return 0, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	if lock.Type == unix.F_UNLCK {
+		return 0, nil
+	}
+	return int(lock.Pid), nil
+}
+
+// Free returns how many bytes and how many files more the current user can put
+// on the file system of path.
+func Free(path string) (size, files uint64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return uint64(st.Bavail) * uint64(st.Bsize), uint64(st.Ffree), nil
+}
+
+// SameDisk reports whether two directories are on one file system.
+func SameDisk(a, b string) bool {
+	var x, y unix.Stat_t
+	return unix.Stat(a, &x) == nil && unix.Stat(b, &y) == nil && x.Dev == y.Dev
+}

@@ -1,0 +1,176 @@
+package system
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// maxLog ends what is kept of one program's output; some print for ever.
+const maxLog = 32 << 20
+
+// A Log is the file that keeps a program's output, readable to its owner alone.
+type Log struct {
+	Path string
+	f    *os.File
+	left int64
+}
+
+// OpenLog creates path, which must not exist, below a directory that is ours.
+func OpenLog(root *os.Root, path string) (*Log, error) {
+	f, err := root.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{Path: f.Name(), f: f, left: maxLog}, nil
+}
+
+// Line adds one line. A full disk does not end the program that is logged.
+func (l *Log) Line(s string) {
+	if l == nil || l.left <= 0 {
+		return
+	}
+	n, err := fmt.Fprintln(l.f, s)
+	l.left -= int64(n)
+	if err != nil {
+		l.left = 0
+	} else if l.left <= 0 {
+		fmt.Fprintf(l.f, "(cut off after %d MiB)\n", maxLog>>20)
+	}
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	return l.f.Close()
+}
+
+// tailLines is how much of a failing program's output is shown.
+const tailLines = 20
+
+// longLine is where a line without an end is cut.
+const longLine = 64 << 10
+
+// lines takes a program's output and passes it on line by line, so that nothing
+// is redacted by halves and no escape sequence reaches a terminal.
+type lines struct {
+	mu      sync.Mutex
+	out     io.Writer
+	log     *Log
+	secrets []string
+	buf     []byte
+	tail    []string
+}
+
+func newLines(out io.Writer, log *Log, secrets []string) *lines {
+	return &lines{out: out, log: log, secrets: secrets}
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf = append(l.buf, p...)
+	for {
+		i := bytes.IndexAny(l.buf, "\n\r")
+		if i < 0 {
+			if len(l.buf) < longLine {
+				break
+			}
+			i = longLine - 1
+		}
+		l.line(string(l.buf[:i]))
+		l.buf = l.buf[i+1:]
+	}
+	return len(p), nil
+}
+
+func (l *lines) line(s string) {
+	s = Printable(Redact(s, l.secrets))
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	if l.tail = append(l.tail, s); len(l.tail) > tailLines {
+		l.tail = l.tail[1:]
+	}
+	l.log.Line(s)
+	if l.out != nil {
+		fmt.Fprintln(l.out, s)
+	}
+}
+
+// Close passes on what came without a line's end.
+func (l *lines) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.line(string(l.buf))
+	l.buf = nil
+}
+
+func (l *lines) Tail() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.tail)
+}
+
+var escapes = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+
+// Printable removes escape sequences, control characters and characters that
+// change the direction of text, so that s cannot act on a terminal.
+func Printable(s string) string {
+	s = escapes.ReplaceAllString(s, "")
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+var (
+	userinfo = regexp.MustCompile(`://[^/\s@]+@`)
+	assigned = regexp.MustCompile(`(?i)((?:token|password|passwd|secret|api[_-]?key|access[_-]?key|credential)[a-z_]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+)`)
+	bearer   = regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?(?:\w+\s+)?)[^\s"']+`)
+)
+
+// Redact removes what looks like a credential from a line, and every one of
+// secrets wherever it stands.
+func Redact(s string, secrets []string) string {
+	for _, secret := range secrets {
+		s = strings.ReplaceAll(s, secret, "***")
+	}
+	s = userinfo.ReplaceAllString(s, "://***@")
+	s = bearer.ReplaceAllString(s, "${1}***")
+	return assigned.ReplaceAllString(s, "${1}***")
+}
+
+// Secrets collects the values of an environment that must never be printed.
+func Secrets(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		if len(v) >= 8 && secretName.MatchString(k) {
+			out = append(out, v)
+		}
+		if _, rest, yes := strings.Cut(v, "://"); yes {
+			if info, _, yes := strings.Cut(rest, "@"); yes && !strings.Contains(info, "/") {
+				if _, password, yes := strings.Cut(info, ":"); yes && len(password) >= 4 {
+					out = append(out, password)
+				}
+			}
+		}
+	}
+	return out
+}
+
+var secretName = regexp.MustCompile(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)

@@ -1,0 +1,17 @@
+package system
+
+import (
+	"os"
+	"os/exec"
+)
+
+func group(cmd *exec.Cmd, _ Command) {
+	cmd.Cancel = func() error { return cmd.Process.Kill() }
+}
+
+func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // already gone is what was wanted
+
+func signalName(*os.ProcessState) string { return "" }
+
+// Umask does nothing: Windows has none.
+func Umask() {}

@@ -1,0 +1,101 @@
+//go:build unix
+
+package system
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+func ownerOf(info fs.FileInfo) (uid uint32, links uint64) {
+	st := info.Sys().(*syscall.Stat_t)
+	return st.Uid, uint64(st.Nlink)
+}
+
+// onlyRootWrites refuses a program that anybody but root could exchange.
+func onlyRootWrites(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for p := real; ; p = filepath.Dir(p) {
+		info, err := os.Lstat(p)
+		if err != nil {
+			return err
+		}
+		if uid, _ := ownerOf(info); uid != 0 || info.Mode()&0o022 != 0 {
+			return fmt.Errorf("%s is not run with root's rights: others than root can write %s", path, p)
+		}
+		if p == "/" {
+			return nil
+		}
+	}
+}
+
+// Trusted refuses a directory whose path another user could bend: a component
+// that belongs to somebody else, or that everybody may write without the sticky
+// bit. Root and the current user are trusted.
+func Trusted(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	self := uint32(os.Geteuid())
+	path := "/"
+	for i, part := range strings.Split(strings.TrimPrefix(dir, "/"), "/") {
+		if i > 255 {
+			return fmt.Errorf("%s: too deep", dir)
+		}
+		path = filepath.Join(path, part)
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		uid, _ := ownerOf(info)
+		if uid != 0 && uid != self && !sudoUser(uid) {
+			return fmt.Errorf("%s belongs to another user (uid %d)", path, uid)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if path, err = filepath.EvalSymlinks(path); err != nil {
+				return err
+			}
+			continue
+		}
+		if info.Mode()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+			return fmt.Errorf("%s can be written by everybody: `chmod o-w %s`", path, path)
+		}
+	}
+	return nil
+}
+
+// sudoUser reports whether uid is the user who started us with sudo.
+func sudoUser(uid uint32) bool {
+	o := SudoOwner()
+	return o != nil && o.UID == uid
+}
+
+// ours refuses to replace a file that is not the current user's own: of another
+// user, with further names (a hard link to something else), or not regular.
+func ours(path string, info fs.FileInfo) error {
+	uid, links := ownerOf(info)
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	case uid != uint32(os.Geteuid()):
+		return fmt.Errorf("%s belongs to another user (uid %d)", path, uid)
+	case links > 1:
+		return fmt.Errorf("%s has %d names (hard links): replacing it would part them", path, links)
+	}
+	return nil
+}
+
+func trustedLink(path string, info fs.FileInfo) error {
+	if uid, _ := ownerOf(info); uid != 0 && uid != uint32(os.Geteuid()) {
+		return fmt.Errorf("%s is a symbolic link of another user (uid %d)", path, uid)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package system
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Users returns the processes that use something below dir: a program or a
+// library from there, or it as their working or root directory. A process that
+// cannot be looked into (another user's) counts only if what can be read names
+// dir.
+func Users(dir string) []int {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if uses(filepath.Join("/proc", e.Name()), real) {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+func uses(proc, dir string) bool {
+	for _, link := range []string{"exe", "cwd", "root"} {
+		if to, err := os.Readlink(filepath.Join(proc, link)); err == nil && below(to, dir) {
+			return true
+		}
+	}
+	// A virtual environment's python is a link to the system's: only its
+	// arguments and what it has loaded name the environment.
+	if b, err := os.ReadFile(filepath.Join(proc, "cmdline")); err == nil {
+		arg, _, _ := strings.Cut(string(b), "\x00")
+		if filepath.IsAbs(arg) && below(filepath.Join(realDir(filepath.Dir(arg)), filepath.Base(arg)), dir) {
+			return true
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(proc, "environ")); err == nil {
+		for kv := range strings.SplitSeq(string(b), "\x00") {
+			if v, yes := strings.CutPrefix(kv, "VIRTUAL_ENV="); yes && below(realDir(v), dir) {
+				return true
+			}
+		}
+	}
+	return mapped(proc, dir)
+}
+
+func realDir(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+func mapped(proc, dir string) bool {
+	f, err := os.Open(filepath.Join(proc, "maps"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if i := strings.IndexByte(s.Text(), '/'); i >= 0 && below(s.Text()[i:], dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
