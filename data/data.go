@@ -4,7 +4,7 @@ package data
 
 import "embed"
 
-// FS holds the YAML files of the matrix.
+// FS holds the files of the matrix.
 //
-//go:embed *.yaml torch/*.yaml
+//go:embed *.yaml torch/*.yaml devices.tsv names.tsv
 var FS embed.FS

@@ -1,0 +1,204 @@
+package matrix
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"envfix/data"
+	"envfix/internal/machine"
+)
+
+// A Device is one GPU model.
+type Device struct {
+	Vendor     string // machine.NVIDIA, AMD, Intel, Apple
+	PCI        string // 10de:1db5; "" where only the name is known
+	Subsystem  string // 10de:1249; "" any
+	Name       string
+	Chip       string     // GV100; Intel: the generation
+	Arch       string     // Volta
+	SM         machine.SM // zero: not NVIDIA's, or before CUDA, or not published
+	LastBranch int        // last driver branch that drives it; 0: still driven
+	Modules    []string   // kernel modules that can drive it: open, proprietary; nil: not known, or Jetson's own
+	Line       string     // geforce, workstation, data center, jetson …; "" unknown
+	GFX        string     // AMD's target; "" unknown
+	XPU        bool       // Intel: PyTorch's XPU builds serve it
+	XPUWhere   []string   // linux, windows, wsl2
+}
+
+// A DeviceTable is the table of GPU models. It reads its text only as far as a
+// question needs.
+type DeviceTable struct {
+	text  string // devices.tsv
+	names string // names.tsv
+
+	chips map[string]Device // by name of the chip row
+	xpu   map[string]Device // by generation
+	model *models           // made by the first LookupName
+}
+
+// Devices returns the table that the program was built with.
+func Devices() (*DeviceTable, error) { return LoadDevices(data.FS) }
+
+// LoadDevices reads a device table. Only its first few rows are parsed: the
+// thousands of ids are searched as text.
+func LoadDevices(fsys fs.FS) (*DeviceTable, error) {
+	text, err := readFile(fsys, "devices.tsv")
+	if err != nil {
+		return nil, fmt.Errorf("data/devices.tsv: %w", err)
+	}
+	names, err := readFile(fsys, "names.tsv")
+	if err != nil {
+		return nil, fmt.Errorf("data/names.tsv: %w", err)
+	}
+	t := &DeviceTable{text: string(text), names: string(names), chips: map[string]Device{}, xpu: map[string]Device{}}
+	line := 0
+	for row := range strings.Lines(t.text) {
+		line++
+		if !strings.HasPrefix(row, "chip\t") && !strings.HasPrefix(row, "xpu\t") {
+			continue
+		}
+		f := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
+		switch f[0] {
+		case "chip":
+			d, err := chipRow(f)
+			if err != nil {
+				return nil, fmt.Errorf("data/devices.tsv:%d: %w", line, err)
+			}
+			t.chips[f[1]] = d
+		case "xpu":
+			if len(f) != 4 {
+				return nil, fmt.Errorf("data/devices.tsv:%d: %d columns where 4 were needed", line, len(f))
+			}
+			t.xpu[f[1]] = Device{Vendor: machine.Intel, Chip: f[1], XPU: f[2] == "yes", XPUWhere: strings.Fields(f[3])}
+		}
+	}
+	return t, nil
+}
+
+func chipRow(f []string) (Device, error) {
+	if len(f) != 5 {
+		return Device{}, fmt.Errorf("%d columns where 5 were needed", len(f))
+	}
+	d := Device{Vendor: machine.NVIDIA, Chip: strings.TrimLeft(f[1], "?"), Arch: f[2]}
+	if strings.HasPrefix(f[1], "?") {
+		d.Chip = ""
+	}
+	d.Chip, _, _ = strings.Cut(d.Chip, "-")
+	if f[3] != "" {
+		sm, err := machine.ParseSM(f[3])
+		if err != nil {
+			return Device{}, err
+		}
+		d.SM = sm
+	}
+	if f[4] != "" {
+		n, err := strconv.Atoi(f[4])
+		if err != nil {
+			return Device{}, fmt.Errorf("%q is not a driver branch", clip(f[4]))
+		}
+		d.LastBranch = n
+	}
+	return d, nil
+}
+
+// LookupPCI finds a device by vendor:device ("10de:1db5", any case) and, where
+// the table knows it, by subsystem; otherwise any row of the device speaks for
+// all, because a device id is one chip.
+func (t *DeviceTable) LookupPCI(id, subsystem string) (Device, bool) {
+	id, subsystem = strings.ToLower(id), strings.ToLower(subsystem)
+	if len(id) != 9 || strings.ContainsAny(id, "\t\n") {
+		return Device{}, false
+	}
+	if strings.HasPrefix(id, "8086:") {
+		return t.lookupIntel(id)
+	}
+	var found Device
+	best := 0 // 1: any row of the device, 2: the one without a subsystem, 3: this subsystem
+	for rest := t.text; ; {
+		i := strings.Index(rest, "\n"+id+"\t")
+		if i < 0 {
+			break
+		}
+		rest = rest[i+1:]
+		row, _, _ := strings.Cut(rest, "\n")
+		d, ok := t.idRow(row)
+		if !ok {
+			continue
+		}
+		score := 1
+		switch d.Subsystem {
+		case "":
+			score = 2
+		case subsystem:
+			score = 3
+		}
+		if score > best {
+			found, best = d, score
+		}
+	}
+	return found, best > 0
+}
+
+func (t *DeviceTable) lookupIntel(id string) (Device, bool) {
+	_, rest, ok := strings.Cut(t.text, "\nintel\t"+id+"\t")
+	if !ok {
+		return Device{}, false
+	}
+	row, _, _ := strings.Cut(rest, "\n")
+	return t.intelRow(strings.Split("intel\t"+id+"\t"+row, "\t"))
+}
+
+// idRow reads "10de:1db5 TAB subsystem TAB chip TAB module TAB line TAB known TAB name".
+func (t *DeviceTable) idRow(row string) (Device, bool) {
+	f := strings.Split(row, "\t")
+	if len(f) != 7 {
+		return Device{}, false
+	}
+	d, ok := t.chips[f[2]]
+	d.PCI, d.Subsystem, d.Name, d.Line = f[0], f[1], f[6], productLine(f[4])
+	d.Modules = flavours(f[3])
+	return d, ok
+}
+
+// flavours spells out a letter of the table.
+func flavours(letter string) []string {
+	switch letter {
+	case "o":
+		return []string{"open"}
+	case "b":
+		return []string{"open", "proprietary"}
+	case "p":
+		return []string{"proprietary"}
+	}
+	return nil
+}
+
+func (t *DeviceTable) intelRow(f []string) (Device, bool) {
+	if len(f) != 5 {
+		return Device{}, false
+	}
+	d, ok := t.xpu[f[2]]
+	d.PCI, d.Name = f[1], f[4]
+	return d, ok
+}
+
+// productLine spells out a letter of the table.
+func productLine(letter string) string {
+	switch letter {
+	case "g":
+		return "geforce"
+	case "w":
+		return "workstation"
+	case "d":
+		return "data center"
+	case "c":
+		return "cmp, grid, drive"
+	case "j":
+		return "jetson"
+	case "s":
+		return "spark"
+	}
+	return ""
+}

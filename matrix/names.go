@@ -1,0 +1,350 @@
+package matrix
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// models is the table by name.
+type models struct {
+	names []modelName
+}
+
+type modelName struct {
+	words  []string // normalised, without vendor words
+	device Device
+}
+
+// LookupName finds the devices that a name may mean: "RTX 5090", "V100", "1080
+// Ti", "H100 80GB HBM3", "NVIDIA GeForce RTX 4090 Laptop GPU". Case, vendor
+// words, memory sizes and form factors do not matter. One device per different
+// capability comes back, the newest first: more than one means that the name
+// alone does not say which GPU it is; none, that nobody knows the name.
+func (t *DeviceTable) LookupName(name string) []Device {
+	if len(name) > 200 {
+		return nil
+	}
+	words := nameWords(name)
+	if len(words) == 0 {
+		return nil
+	}
+	if t.model == nil {
+		t.model = t.readModels()
+	}
+	for _, match := range []func([]string, []string) bool{sameWords, sameModel, withinModel, withinPro, sameBoard, sameStem} {
+		if found := t.model.find(words, match); len(found) > 0 {
+			return found
+		}
+	}
+	return otherVendor(name, words)
+}
+
+// find returns the devices of the names that match, one per capability.
+func (m *models) find(words []string, match func(query, name []string) bool) []Device {
+	var out []Device
+	for _, n := range m.names {
+		if !match(words, n.words) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(d Device) bool { return sameAnswer(d, n.device) })
+		switch {
+		case i < 0:
+			out = append(out, n.device)
+		case plainer(n.device.Name, out[i].Name):
+			out[i] = n.device
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[j].SM.Less(out[i].SM) })
+	return out
+}
+
+// plainer: of names that say the same, the one that a driver prints: NVIDIA
+// first, then the shorter.
+func plainer(a, b string) bool {
+	pa, pb := strings.HasPrefix(a, "NVIDIA "), strings.HasPrefix(b, "NVIDIA ")
+	return pa && !pb || pa == pb && len(a) < len(b)
+}
+
+// sameAnswer: two models between which nothing that envfix decides differs.
+func sameAnswer(a, b Device) bool {
+	return a.Vendor == b.Vendor && a.SM == b.SM && a.GFX == b.GFX && a.XPU == b.XPU &&
+		a.LastBranch == b.LastBranch && slices.Equal(a.Modules, b.Modules)
+}
+
+// noise are words that tell nothing about the model.
+var noise = map[string]bool{
+	"nvidia": true, "corporation": true, "geforce": true, "tesla": true, "graphics": true, "gpu": true, "card": true,
+	"the": true, "generation": true, "edition": true, "r": true, "tm": true, "design": true, "with": true, "device": true,
+	"amd": true, "ati": true, "advanced": true, "micro": true, "devices": true, "inc": true, "radeon": true,
+	"intel": true, "apple": true, "core": true, "tensor": true, "data": true, "center": true, "instinct": true, "vga": true,
+}
+
+// aliasWords are spellings of one word.
+var aliasWords = map[string]string{"mobile": "laptop", "notebook": "laptop", "maxq": "max-q", "supers": "super", "workst": "workstation"}
+
+// nameWords lowers a name, splits it into words ("RTX5090" is two, "1080Ti" too)
+// and drops what says nothing.
+func nameWords(name string) []string {
+	name = strings.ReplaceAll(strings.ToLower(name), "max-q", "maxq")
+	raw := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	var out []string
+	for _, w := range raw {
+		for _, part := range splitWord(w) {
+			if a, ok := aliasWords[part]; ok {
+				part = a
+			}
+			if !noise[part] {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// splitWord parts a series from its number and a number from its rank: rtx5090,
+// 1080ti, rtx3060ti, 4070tisuper. Model words such as a100 or k40c stay whole.
+func splitWord(w string) []string {
+	for _, series := range []string{"rtx", "gtx", "gts", "gt", "rx", "titan"} {
+		rest, ok := strings.CutPrefix(w, series)
+		if ok && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+			return append([]string{series}, splitWord(rest)...)
+		}
+	}
+	digits := strings.TrimLeft(w, "0123456789")
+	number := w[:len(w)-len(digits)]
+	if len(number) < 3 {
+		return []string{w}
+	}
+	switch digits {
+	case "ti", "super", "xt", "xtx", "gre", "laptop", "ada", "d":
+		return []string{number, digits}
+	case "tisuper":
+		return []string{number, "ti", "super"}
+	}
+	return []string{w}
+}
+
+// isMemory: 80gb, 12g, hbm3, gddr6: how much of it, not which model. A MIG
+// profile (1g.10gb) is such words too.
+func isMemory(w string) bool {
+	if strings.HasPrefix(w, "hbm") || strings.HasPrefix(w, "gddr") || strings.HasPrefix(w, "ddr") || strings.HasPrefix(w, "lpddr") || w == "mig" || w == "gb" || w == "vram" {
+		return true
+	}
+	unit := strings.TrimLeft(w, "0123456789")
+	return len(unit) < len(w) && (unit == "gb" || unit == "g" || unit == "gib" || unit == "mb")
+}
+
+// isForm: how the board is attached.
+func isForm(w string) bool {
+	return strings.HasPrefix(w, "sxm") || w == "pcie" || w == "pci" || w == "pg506" || w == "nvl" || w == "oam" || w == "e" || w == "hgx" || w == "dgx" || w == "oem"
+}
+
+// isLine: words of product lines that people leave out.
+func isLine(w string) bool {
+	switch w {
+	case "rtx", "gtx", "gts", "gt", "rx", "quadro", "jetson", "agx", "nx", "nano", "drive", "grid", "server", "workstation", "max-q",
+		"maxwell", "pascal", "volta", "turing", "ampere", "hopper", "blackwell", "arc", "cmp", "dev", "kit", "developer", "series":
+		return true
+	}
+	return false
+}
+
+// isBoard: words that change the board, not the chip's generation.
+func isBoard(w string) bool { return w == "laptop" || w == "max-q" || w == "super" || w == "ti" }
+
+func without(words []string, drop ...func(string) bool) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.ContainsFunc(drop, func(f func(string) bool) bool { return f(w) }) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func sameWords(q, n []string) bool { return slices.Equal(q, n) }
+
+// sameModel: equal but for memory and form factor.
+func sameModel(q, n []string) bool {
+	q, n = without(q, isMemory, isForm), without(n, isMemory, isForm)
+	return len(q) > 0 && slices.Equal(q, n)
+}
+
+// withinModel: the name has every word of the query, and more only of product
+// lines: "A6000" is RTX A6000, "RTX PRO 6000" one of its editions.
+func withinModel(q, n []string) bool {
+	q, n = without(q, isMemory, isForm), without(n, isMemory, isForm)
+	if len(q) == 0 || !slices.ContainsFunc(q, func(w string) bool { return !isLine(w) && !isBoard(w) }) {
+		return false
+	}
+	for _, w := range n {
+		if !slices.Contains(q, w) && !isLine(w) {
+			return false
+		}
+	}
+	return containsAll(n, q)
+}
+
+// withinPro: as withinModel, with PRO left out: "RTX 4500" is RTX PRO 4500.
+func withinPro(q, n []string) bool {
+	isPro := func(w string) bool { return w == "pro" }
+	return withinModel(without(q, isPro), without(n, isPro))
+}
+
+// sameBoard: as withinModel, with laptop, Max-Q, Ti and Super aside on both sides:
+// boards of one number are of one generation.
+func sameBoard(q, n []string) bool {
+	hasNumber := func(w string) bool { return len(strings.TrimLeft(w, "0123456789")) == 0 && len(w) >= 3 }
+	if !slices.ContainsFunc(q, hasNumber) {
+		return false
+	}
+	return withinModel(without(q, isBoard), without(n, isBoard))
+}
+
+// sameStem: the model word begins so: "K40" is K40c, K40m or K40s; "V100" V100S.
+func sameStem(q, n []string) bool {
+	q, n = without(q, isMemory, isForm, isLine), without(n, isMemory, isForm, isLine)
+	if len(q) != 1 || len(n) != 1 || len(q[0]) < 2 {
+		return false
+	}
+	rest, ok := strings.CutPrefix(n[0], q[0])
+	return ok && len(rest) == 1 && rest[0] >= 'a'
+}
+
+func containsAll(n, q []string) bool {
+	for _, w := range q {
+		if !slices.Contains(n, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// otherVendor recognises GPUs of other vendors that the table does not list: the
+// vendor is known, the model is not.
+func otherVendor(name string, words []string) []Device {
+	lower := strings.ToLower(name)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(lower, p) })
+	}
+	switch {
+	case len(words[0]) == 2 && words[0][0] == 'm' && words[0][1] >= '1' && words[0][1] <= '9' && len(without(words, isAppleWord)) == 1:
+		return []Device{{Vendor: machine.Apple, Name: name}}
+	case has("radeon", "instinct", "firepro", "amd") || slices.Contains(words, "rx"):
+		return []Device{{Vendor: machine.AMD, Name: name}}
+	case has("intel", "iris", "uhd graphics", "hd graphics"):
+		return []Device{{Vendor: machine.Intel, Name: name}}
+	}
+	return nil
+}
+
+func isAppleWord(w string) bool { return w == "pro" || w == "max" || w == "ultra" }
+
+// readModels reads every name of the table.
+func (t *DeviceTable) readModels() *models {
+	m := &models{}
+	seen := map[string]bool{}
+	add := func(name string, d Device) {
+		words := nameWords(name)
+		key := strings.Join(words, " ") + "\t" + d.Chip + d.SM.String() + strings.Join(d.Modules, "")
+		if len(words) > 0 && !seen[key] {
+			seen[key] = true
+			m.names = append(m.names, modelName{words, d})
+		}
+	}
+	for row := range strings.Lines(t.text) {
+		row = strings.TrimSuffix(row, "\n")
+		f := strings.Split(row, "\t")
+		switch {
+		case f[0] == "name" && len(f) == 6:
+			d := t.chips[f[1]]
+			d.Name, d.Line, d.Modules = f[5], productLine(f[3]), flavours(f[2])
+			add(d.Name, d)
+		case f[0] == "intel":
+			if d, ok := t.intelRow(f); ok {
+				add(d.Name, d)
+			}
+		case f[0] == "amd" && len(f) == 3:
+			add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
+		case strings.HasPrefix(row, "10de:"):
+			if d, ok := t.idRow(row); ok {
+				d.PCI, d.Subsystem = "", ""
+				add(d.Name, d)
+			}
+		}
+	}
+	t.readNames(m, add)
+	return m
+}
+
+// readNames adds the names of names.tsv.
+func (t *DeviceTable) readNames(m *models, add func(string, Device)) {
+	for row := range strings.Lines(t.names) {
+		f := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
+		switch {
+		case f[0] == "amd" && len(f) == 4:
+			add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
+		case f[0] == "alias" && len(f) == 3:
+			for _, d := range m.find(nameWords(f[2]), sameWords) {
+				add(f[1], d)
+			}
+		}
+	}
+}
+
+// Nearest returns the n known names that are most like one: for "unknown GPU"
+// messages. NVIDIA's are preferred among equals.
+func (t *DeviceTable) Nearest(name string, n int) []string {
+	if t.model == nil {
+		t.model = t.readModels()
+	}
+	query := strings.Join(nameWords(name), " ")
+	if len(query) > 60 {
+		query = query[:60]
+	}
+	type scored struct {
+		name     string
+		distance int
+	}
+	var all []scored
+	for _, m := range t.model.names {
+		if m.device.Vendor == machine.NVIDIA && m.device.SM.IsZero() {
+			continue // older than CUDA: nobody means those
+		}
+		all = append(all, scored{m.device.Name, distance(query, strings.Join(m.words, " "))})
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
+	var out []string
+	for _, s := range all {
+		if len(out) == n {
+			break
+		}
+		if !slices.Contains(out, s.name) {
+			out = append(out, s.name)
+		}
+	}
+	return out
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		last := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := last
+			if a[i-1] != b[j-1] {
+				cost = 1 + min(last, row[j], row[j-1])
+			}
+			last, row[j] = row[j], cost
+		}
+	}
+	return row[len(b)]
+}
