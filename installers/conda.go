@@ -25,9 +25,9 @@ func (b *builder) conda() {
 			Manual: &plan.Manual{Text: "install " + exe + ", or use `--manager uv`, which envfix brings itself"}})
 		return
 	}
-	argv := []string{exe, "create", "--yes", "--prefix", b.dir(), "--override-channels"}
+	argv := []string{exe, "create", "--yes", "--prefix", gen, "--override-channels"}
 	if b.t.InPlace {
-		argv = []string{exe, "install", "--yes", "--prefix", b.dir(), "--override-channels"}
+		argv = []string{exe, "install", "--yes", "--prefix", gen, "--override-channels"}
 	}
 	if b.src.offline {
 		argv = append(argv, "--offline")

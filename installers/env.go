@@ -238,5 +238,5 @@ func (b *builder) activate() {
 		return
 	}
 	b.add(plan.Step{ID: "activate", Title: "keep shadowing libraries out where the environment is active", Why: "LD_LIBRARY_PATH is searched before torch's own libraries",
-		Block: &plan.Block{Path: b.dir() + "/bin/activate", Name: "envfix", Lines: lines}})
+		Block: &plan.Block{Path: gen + "/bin/activate", Name: "envfix", Lines: lines}})
 }

@@ -64,7 +64,8 @@ func (b *builder) finish(exe string) {
 
 // prove adds the proof and the switch.
 func (b *builder) prove() {
-	b.add(plan.Step{ID: "verify", Title: "prove that torch computes", Why: proofWords(b.h), Verify: verify(b.h, b.res, b.choice)})
+	v := verify(b.h, b.r, b.res, b.choice)
+	b.add(plan.Step{ID: "verify", Title: "prove that torch works", Why: proofWords(v), Verify: v})
 	if !b.t.InPlace {
 		b.add(plan.Step{ID: "switch", Title: "make it " + b.t.Dir, Why: "one rename; until here nothing that was there has changed", Switch: &plan.Switch{Dir: b.t.Dir}})
 	}
@@ -130,7 +131,7 @@ func (b *builder) create(exe string) {
 	py, found := b.interpreter()
 	if b.t.Manager == "pip" {
 		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
-			Run: &plan.Run{Argv: []string{py, "-m", "venv", b.dir()}, Env: map[string]string{}}})
+			Run: &plan.Run{Argv: []string{py, "-m", "venv", gen}, Env: map[string]string{}}})
 		return
 	}
 	if !found {
@@ -139,7 +140,7 @@ func (b *builder) create(exe string) {
 			Run: &plan.Run{Argv: b.uv(exe, "python", "install", py), Env: b.src.environment("uv")}, Bytes: 0})
 	}
 	b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
-		Run: &plan.Run{Argv: b.uv(exe, "venv", "--no-project", "--python", py, b.dir()), Env: b.src.environment("uv")}})
+		Run: &plan.Run{Argv: b.uv(exe, "venv", "--no-project", "--python", py, gen), Env: b.src.environment("uv")}})
 }
 
 func (b *builder) aside() string {
@@ -266,12 +267,9 @@ func written(q resolver.Requirement) string {
 	return s
 }
 
-func (b *builder) dir() string {
-	if b.t.InPlace {
-		return b.t.Dir
-	}
-	return "{gen}"
-}
+// gen is the environment that the steps work on: the one that is built aside, or
+// in place the target itself.
+const gen = "{gen}"
 
 func (b *builder) bin() string {
 	if b.h.Platform.OS == "windows" {
@@ -280,21 +278,25 @@ func (b *builder) bin() string {
 	return "bin"
 }
 
-func (b *builder) python() string { return b.dir() + "/" + b.bin() + "/python" }
+func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
 
-// interpreter returns the path of a found Python that is the chosen version, the
-// active one first.
+// interpreter returns the path of a found Python that is the chosen version: the
+// active one first, and a virtual environment's only where there is no other.
 func (b *builder) interpreter() (string, bool) {
-	best := ""
+	best, rank := "", 0
 	for _, p := range b.h.Pythons {
 		if !isPython(p, b.choice.Python) || p.Path == "" {
 			continue
 		}
-		if p.Active {
-			return p.Path, true
+		score := 1 // an environment's own link to its interpreter
+		if p.Source != "venv" {
+			score = 2
 		}
-		if best == "" {
-			best = p.Path
+		if p.Source != "venv" && p.Active {
+			score = 3
+		}
+		if score > rank {
+			best, rank = p.Path, score
 		}
 	}
 	return best, best != ""

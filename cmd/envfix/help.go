@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"envfix/internal/ui"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -73,7 +75,7 @@ func commandRows(cmds []*cli.Command) string {
 			rows = append(rows, [2]string{c.Name, c.Usage})
 		}
 	}
-	return columns(rows)
+	return ui.Columns(rows, 2)
 }
 
 func flagRows(flags []cli.Flag) string {
@@ -100,7 +102,7 @@ func flagRows(flags []cli.Flag) string {
 		}
 		rows = append(rows, [2]string{text, usage})
 	}
-	return columns(rows)
+	return ui.Columns(rows, 2)
 }
 
 // placeholder takes the value's name, in backticks, out of a flag's usage text.
@@ -111,49 +113,4 @@ func placeholder(usage string) (name, text string) {
 		return "", usage
 	}
 	return name, before + name + after
-}
-
-// columns lays rows out in two columns within 80 characters.
-func columns(rows [][2]string) string {
-	width := 0
-	for _, r := range rows {
-		if n := len([]rune(r[0])); n <= 26 {
-			width = max(width, n)
-		}
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		lines := wrap(r[1], 80-width-5)
-		n := len([]rune(r[0]))
-		if n > width {
-			b.WriteString("  " + r[0] + "\n")
-			n = -1
-		}
-		for i, l := range lines {
-			switch {
-			case i == 0 && n >= 0:
-				b.WriteString("  " + r[0] + strings.Repeat(" ", width-n+2) + l + "\n")
-			default:
-				b.WriteString(strings.Repeat(" ", width+4) + l + "\n")
-			}
-		}
-	}
-	return b.String()
-}
-
-// wrap breaks text between words so that no line is longer than width.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
-	"fmt"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 
 	"envfix/installers"
 	"envfix/internal/plan"
@@ -9,6 +12,7 @@ import (
 	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 )
 
 func planCommand() *cli.Command {
@@ -47,24 +51,88 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	refused := p.Decision == resolver.NoSolution || p.Decision == resolver.NeedTarget
+	if path := c.String("out"); path != "" {
+		if err := writePlan(path, p); err != nil {
+			return err
+		}
+	}
+	if err := showPlan(c, p); err != nil {
+		return err
+	}
+	if c.Bool("exit-code") && len(p.Steps) > 0 {
+		return &failure{code: exitPending}
+	}
+	return nil
+}
+
+// showPlan prints the plan in the form that was asked for. A refusal is an
+// error; with --json it is a plan object like any other, and its exit code alone
+// says it.
+func showPlan(c *cli.Context, p *plan.Plan) error {
+	refused := refusal(p)
+	w := c.App.Writer
 	switch {
 	case c.Bool("json"):
 		b, err := plan.Encode(p)
 		if err != nil {
 			return err
 		}
-		if _, err := c.App.Writer.Write(b); err != nil {
+		if _, err := w.Write(b); err != nil {
 			return err
 		}
-	default:
-		fmt.Fprintln(c.App.Writer, ui.Clean(string(p.Decision)))
+		if refused != nil {
+			return &failure{code: exitNoSolution}
+		}
+		return nil
+	case refused != nil:
+		return refused
+	case c.Bool("sh"):
+		text, err := plan.Script(p)
+		if err != nil {
+			return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err, hints: []string{"`--json` has no such limit"}}
+		}
+		_, err = io.WriteString(w, text)
+		return err
 	}
-	switch {
-	case refused:
-		return &failure{code: exitNoSolution}
-	case c.Bool("exit-code") && len(p.Steps) > 0:
-		return &failure{code: exitPending}
+	_, err := io.WriteString(w, ui.Plan(p, style(w)))
+	return err
+}
+
+// refusal returns the error for a plan without an answer, nil for any other.
+func refusal(p *plan.Plan) error {
+	if p.Decision != resolver.NoSolution && p.Decision != resolver.NeedTarget {
+		return nil
+	}
+	text, details, hints := ui.Refusal(p)
+	return &failure{code: exitNoSolution, text: text, details: details, hints: hints}
+}
+
+// style allows colour on a terminal, unless NO_COLOR is set (no-color.org).
+func style(w io.Writer) ui.Style {
+	f, ok := w.(*os.File)
+	return ui.Style{Color: ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))}
+}
+
+// writePlan writes the plan beside path and renames it, so that no reader ever
+// sees half of it.
+func writePlan(path string, p *plan.Plan) error {
+	b, err := plan.Encode(p)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".envfix-plan-*") // mode 0600: it may name hosts
+	if err == nil {
+		_, err = f.Write(b)
+		err = errors.Join(err, f.Sync(), f.Close())
+		if err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}
+	if err != nil {
+		return &failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err, hints: []string{"`--out FILE` needs a directory that can be written"}}
 	}
 	return nil
 }

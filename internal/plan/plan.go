@@ -128,8 +128,7 @@ type Switch struct {
 
 // A Verify is what the finished environment must prove.
 type Verify struct {
-	Torch   string   `json:"torch"` // public version; "" any
-	Build   string   `json:"build,omitempty"`
+	Torch   string   `json:"torch"` // with its label
 	CUDA    string   `json:"cuda,omitempty"`
 	CuDNN   string   `json:"cudnn,omitempty"`
 	Arches  []string `json:"arches,omitempty"`

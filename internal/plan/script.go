@@ -1,0 +1,235 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Words returns r as POSIX shell words, its variables first, each quoted;
+// "{gen}" and "{tools}" become "$gen" and "$tools". Its error names an argument
+// that no POSIX shell can be given.
+func (r Run) Words() ([]string, error) {
+	var words []string
+	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
+		v, err := quote(r.Env[k])
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, k+"="+v)
+	}
+	for _, a := range r.Argv {
+		q, err := quote(a)
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, q)
+	}
+	return words, nil
+}
+
+// quote is the one function that writes outside text into a shell script.
+func quote(s string) (string, error) {
+	if s == "" {
+		return "''", nil
+	}
+	var b strings.Builder
+	for s != "" {
+		at, name := nextPlaceholder(s)
+		if at > 0 {
+			q, err := syntax.Quote(s[:at], syntax.LangPOSIX)
+			if err != nil {
+				return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", s, err)
+			}
+			b.WriteString(q)
+		}
+		if name == "" {
+			break
+		}
+		b.WriteString(`"$` + name + `"`)
+		s = s[at+len(name)+2:]
+	}
+	return b.String(), nil
+}
+
+// nextPlaceholder finds the first "{gen}" or "{tools}" of s; without one it
+// returns the length of s.
+func nextPlaceholder(s string) (at int, name string) {
+	at = len(s)
+	for _, n := range []string{"gen", "tools"} {
+		if i := strings.Index(s, "{"+n+"}"); i >= 0 && i < at {
+			at, name = i, n
+		}
+	}
+	return at, name
+}
+
+// Script returns the steps as a POSIX script that can be read, kept and run
+// without envfix. It stops at the first command that fails and at a step for a
+// person; `envfix apply` does more: it locks, journals, resumes and rolls back.
+func Script(p *Plan) (string, error) {
+	s := script{p: p}
+	s.line("#!/bin/sh")
+	s.line("# envfix plan " + comment(p.ID))
+	s.line("# " + comment(fmt.Sprintf("%s: torch %s, build %s, Python %s", p.Decision, p.Torch, p.Build, p.Python)))
+	for _, w := range p.Warnings {
+		s.line("# warning: " + comment(w))
+	}
+	s.line("set -eu")
+	if err := s.variables(); err != nil {
+		return "", err
+	}
+	for i, step := range p.Steps {
+		if err := s.step(i, step); err != nil {
+			return "", fmt.Errorf("step %q: %w", step.ID, err)
+		}
+	}
+	return s.b.String(), nil
+}
+
+type script struct {
+	p *Plan
+	b strings.Builder
+}
+
+func (s *script) line(l string) { s.b.WriteString(l + "\n") }
+
+// comment keeps outside text on its line.
+func comment(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func (s *script) variables() error {
+	dir, err := quote(s.p.Target.Dir)
+	if err != nil {
+		return err
+	}
+	s.line("target=" + dir)
+	if s.p.Target.InPlace {
+		s.line(`gen=$target`)
+	} else {
+		s.line(`gen=$PWD/.envfix/gens/$(date +%Y%m%d%H%M%S)`)
+		s.line(`mkdir -p "$PWD/.envfix/gens"`)
+	}
+	s.line(`tools=${XDG_STATE_HOME:-"$HOME/.local/state"}/envfix/tools`)
+	s.line(`mkdir -p "$tools"`)
+	s.line(`root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }`)
+	// The installers see nothing of the user's configuration.
+	s.line(`user() { env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" "$@"; }`)
+	return nil
+}
+
+func (s *script) step(i int, step Step) error {
+	title, err := quote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), comment(step.Title)))
+	if err != nil {
+		return err
+	}
+	s.line("")
+	s.line("# " + comment(step.Why))
+	s.line("echo " + title)
+	switch {
+	case step.Run != nil:
+		words, err := step.Run.Words()
+		if err != nil {
+			return err
+		}
+		who := "user"
+		if step.Root {
+			who = "root"
+		}
+		s.line(who + " " + strings.Join(words, " "))
+	case step.Write != nil:
+		return s.write(*step.Write)
+	case step.Block != nil:
+		return s.block(*step.Block)
+	case step.Manual != nil:
+		text, err := quote(comment(step.Manual.Text))
+		if err != nil {
+			return err
+		}
+		s.line("echo " + text)
+		code := 6
+		if step.Manual.Reboot {
+			code = 7
+		}
+		s.line(fmt.Sprintf("exit %d", code))
+	case step.Verify != nil:
+		return s.verify(*step.Verify)
+	case step.Switch != nil:
+		s.line(`if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi`)
+		s.line(`ln -s "$gen" "$target.next"`)
+		s.line(`mv -T "$target.next" "$target"`)
+	}
+	return nil
+}
+
+func (s *script) write(w Write) error {
+	path, err := quote(w.Path)
+	if err != nil {
+		return err
+	}
+	content, err := quote(w.Content)
+	if err != nil {
+		return err
+	}
+	s.line(fmt.Sprintf("printf %%s %s >%s", content, path))
+	s.line(fmt.Sprintf("chmod %o %s", w.Mode&0o777, path))
+	return nil
+}
+
+func (s *script) block(b Block) error {
+	path, err := quote(b.Path)
+	if err != nil {
+		return err
+	}
+	words := []string{}
+	for _, l := range slices.Concat([]string{"# >>> envfix " + b.Name + " >>>"}, b.Lines, []string{"# <<< envfix " + b.Name + " <<<"}) {
+		q, err := quote(l)
+		if err != nil {
+			return err
+		}
+		words = append(words, q)
+	}
+	s.line(`printf '%s\n' ` + strings.Join(words, " ") + " >>" + path)
+	return nil
+}
+
+// verify writes the short form of the proof: the imports and what torch says of
+// itself.
+func (s *script) verify(v Verify) error {
+	code := "import " + strings.Join(v.Imports, ", ")
+	check := func(what, want string) {
+		code += fmt.Sprintf("; assert %s == %q, %s", what, want, what)
+	}
+	if v.Torch != "" {
+		check("torch.__version__", v.Torch)
+	}
+	if v.CUDA != "" {
+		check("torch.version.cuda", v.CUDA)
+	}
+	if v.GPUs > 0 {
+		code += fmt.Sprintf("; assert torch.cuda.device_count() == %d, torch.cuda.device_count()", v.GPUs)
+	}
+	q, err := quote(code)
+	if err != nil {
+		return err
+	}
+	visible := ""
+	if v.CUDAVisible != "" {
+		if visible, err = quote(v.CUDAVisible); err != nil {
+			return err
+		}
+		visible = "CUDA_VISIBLE_DEVICES=" + visible + " "
+	}
+	python := `"$gen"/bin/python`
+	s.line("user " + visible + python + " -I -c " + q)
+	return nil
+}

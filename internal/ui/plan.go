@@ -1,0 +1,331 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+func trimZero(f float64) string {
+	if f >= 10 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64)
+}
+
+// view collects the lines of one text.
+type view struct {
+	Style
+	b strings.Builder
+}
+
+func (v *view) line(s string) { v.b.WriteString(s + "\n") }
+
+// rows prints label and text columns with a fixed left side.
+func (v *view) row(label, text string) {
+	const left = 9
+	first := v.Bold(label) + strings.Repeat(" ", max(1, left-columns(label)))
+	for i, l := range Wrap(Clean(text), Width-1-left) {
+		if i > 0 {
+			first = strings.Repeat(" ", left)
+		}
+		v.line(first + l)
+	}
+}
+
+func (v *view) section(title string) {
+	v.line("")
+	v.line(v.Bold(title))
+}
+
+// item prints text with a hanging indent.
+func (v *view) item(bullet, text string) {
+	lead := "  " + bullet
+	for i, l := range Wrap(Clean(text), Width-1-columns(lead)) {
+		if i > 0 {
+			lead = strings.Repeat(" ", columns(lead))
+		}
+		v.line(lead + l)
+	}
+}
+
+// Plan returns the text of a plan that has an answer: what the machine is, what
+// was chosen and why, warnings, and every step with its exact command.
+func Plan(p *plan.Plan, s Style) string {
+	v := &view{Style: s}
+	v.machine(p.Basis.Facts, p.Basis.Request.Described)
+	v.choice(p)
+	v.reasons(p)
+	v.warnings(p.Warnings)
+	v.envFixes(p.EnvFixes)
+	v.steps(p)
+	v.others(p)
+	return v.b.String()
+}
+
+// Machine returns the lines that say what a machine is.
+func Machine(h machine.Machine, described bool, s Style) string {
+	v := &view{Style: s}
+	v.machine(h, described)
+	return v.b.String()
+}
+
+func (v *view) machine(h machine.Machine, described bool) {
+	what := platformText(h.Platform)
+	if described {
+		what += " (described)"
+	}
+	v.row("machine", what)
+	for _, g := range groups(h.GPUs) {
+		v.row("gpu", g)
+	}
+	if len(h.GPUs) == 0 {
+		v.row("gpu", "none")
+	}
+	switch d := h.Driver; {
+	case d != nil:
+		v.row("driver", driverText(*d))
+	case len(h.GPUs) > 0 && h.GPUs[0].Vendor == machine.NVIDIA:
+		v.row("driver", "none")
+	}
+	if len(h.GPUs) == 0 && !described {
+		v.line("")
+		v.line("No GPU is here. Plan for another machine:")
+		v.line(`  envfix plan --gpu "RTX 5090" --driver 570.86.16`)
+		v.line("  envfix plan --facts FILE        (there: envfix facts --json > FILE)")
+	}
+}
+
+func platformText(p machine.Platform) string {
+	parts := []string{}
+	if name := strings.TrimSpace(p.Distro + " " + p.DistroVersion); name != "" {
+		parts = append(parts, name)
+	}
+	parts = append(parts, strings.TrimSpace(p.OS+" "+p.Arch))
+	if p.Libc != nil {
+		parts = append(parts, strings.TrimSpace(p.Libc.Kind+" "+p.Libc.Version.String()))
+	}
+	if p.Environment != "" && p.Environment != machine.Bare {
+		parts = append(parts, p.Environment)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func driverText(d machine.Driver) string {
+	s := d.Version.String()
+	if s == "" {
+		s = "of unknown version"
+	}
+	if d.KernelModule != "" {
+		s += ", " + d.KernelModule + " kernel module"
+	}
+	switch {
+	case d.NotLoaded:
+		s += ", installed and not loaded"
+	case !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0:
+		s += ", but the loaded module is " + d.LoadedVersion.String()
+	}
+	return s
+}
+
+// groups names the GPUs, equal ones once.
+func groups(gpus []machine.GPU) []string {
+	var out []string
+	count := map[string]int{}
+	for _, g := range gpus {
+		t := GPU(g)
+		if count[t]++; count[t] == 1 {
+			out = append(out, t)
+		}
+	}
+	for i, t := range out {
+		if n := count[t]; n > 1 {
+			out[i] = fmt.Sprintf("%d × %s", n, t)
+		}
+	}
+	return out
+}
+
+// GPU is one GPU in words.
+func GPU(g machine.GPU) string {
+	s := g.Name
+	if s == "" {
+		s = g.Vendor + " GPU " + g.PCIID
+	}
+	switch {
+	case !g.SM.IsZero():
+		s += ", compute capability " + g.SM.String()
+	case g.GFX != "":
+		s += ", " + g.GFX
+	}
+	if g.MIG != "" {
+		s += ", MIG " + g.MIG
+	}
+	if g.MemoryBytes > 0 {
+		s += fmt.Sprintf(", %d GiB", (g.MemoryBytes+1<<29)>>30)
+	}
+	if !g.Visible {
+		s += ", not usable now"
+	}
+	return s
+}
+
+// decisions are the sentences for what was decided.
+var decisions = map[resolver.Decision]string{
+	resolver.Install:         "this machine runs it as it is",
+	resolver.InstallCPU:      "a CPU build",
+	resolver.UpgradeDriver:   "what was asked needs a newer driver",
+	resolver.PinDriverBranch: "the installed driver branch no longer drives this GPU",
+	resolver.FixDriver:       "the driver has to be put right first",
+	resolver.Partial:         "one build serves some of the GPUs",
+	resolver.Split:           "every GPU can be served, but not by one environment",
+	resolver.UseVendorIndex:  "only the vendor's own index serves this machine",
+}
+
+func (v *view) choice(p *plan.Plan) {
+	v.line("")
+	v.row("answer", decisions[p.Decision])
+	if p.Torch != "" {
+		v.combination("choice", resolver.Choice{Torch: p.Torch, Build: p.Build, CUDA: p.CUDA, CuDNN: p.CuDNN, Python: p.Python, Channel: p.Channel, Index: p.Index, Packages: p.Packages})
+	}
+	v.driver(p.Driver)
+	if p.Then != nil {
+		v.combination("then", *p.Then)
+	}
+	if p.Fallback != nil {
+		v.combination("without", *p.Fallback)
+	}
+	for _, e := range p.Environments {
+		if e.Choice != nil {
+			v.combination(gpuList(e.GPUs), *e.Choice)
+		}
+	}
+	if len(p.VisibleGPUs) > 0 {
+		v.row("gpus", "only "+gpuList(p.VisibleGPUs))
+	}
+}
+
+func gpuList(gpus []int) string {
+	var parts []string
+	for _, g := range gpus {
+		parts = append(parts, strconv.Itoa(g))
+	}
+	return "GPU " + strings.Join(parts, ",")
+}
+
+// combination prints one choice.
+func (v *view) combination(label string, c resolver.Choice) {
+	s := "torch " + c.Torch + ", build " + c.Build
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		if ver := c.Packages[name]; ver != "" {
+			public, _, _ := strings.Cut(ver, "+")
+			s += ", " + name + " " + public
+		}
+	}
+	v.row(label, s)
+	under := ""
+	if c.CUDA != "" {
+		under = "CUDA " + c.CUDA + ", "
+	}
+	if c.CuDNN != "" {
+		under += "cuDNN " + c.CuDNN + ", "
+	}
+	v.row("", under+"Python "+c.Python+", "+from(c))
+}
+
+func from(c resolver.Choice) string {
+	switch {
+	case c.Channel != "" && c.Channel != "pip":
+		return "from " + c.Channel
+	case c.Index == nil:
+		return "from the default index"
+	}
+	return "from " + *c.Index
+}
+
+func (v *view) driver(d plan.Driver) {
+	parts := []string{}
+	switch d.Action {
+	case "keep":
+		if d.Minimum != nil {
+			v.row("driver", "stays; "+*d.Minimum+" is the oldest that would do")
+		}
+		return
+	case "", "none":
+		return
+	default:
+		parts = append(parts, d.Action)
+	}
+	if d.Branch != nil {
+		parts = append(parts, "branch "+*d.Branch)
+	}
+	if d.KernelModule != nil {
+		parts = append(parts, *d.KernelModule+" kernel module")
+	}
+	if d.Minimum != nil {
+		parts = append(parts, "at least "+*d.Minimum)
+	}
+	v.row("driver", strings.Join(parts, ", "))
+}
+
+func (v *view) reasons(p *plan.Plan) {
+	if len(p.Reasons) == 0 && p.HeldBack == "" {
+		return
+	}
+	v.section("because")
+	var rows [][2]string
+	for _, r := range p.Reasons {
+		rows = append(rows, [2]string{Clean(r.Rule), Clean(r.Text)})
+	}
+	v.b.WriteString(Columns(rows, 2))
+}
+
+func (v *view) warnings(all []string) {
+	if len(all) > 0 {
+		v.line("")
+	}
+	for _, w := range all {
+		for i, l := range Wrap("warning: "+Clean(w), Width-1) {
+			if i == 0 {
+				l = strings.Replace(l, "warning:", v.Warn("warning:"), 1)
+			} else {
+				l = "  " + l
+			}
+			v.line(l)
+		}
+	}
+}
+
+func (v *view) envFixes(all []plan.EnvFix) {
+	if len(all) == 0 {
+		return
+	}
+	v.section("environment variables (`envfix env` prints the lines for a shell)")
+	for _, f := range all {
+		v.item("- ", envFix(f))
+	}
+}
+
+func envFix(f plan.EnvFix) string {
+	var s string
+	switch f.Action {
+	case "set":
+		s = "set " + f.Variable + "=" + f.Value
+	case "prepend":
+		s = "put " + f.Value + " first on " + f.Variable
+	default:
+		s = "take " + f.Value + " out of " + f.Variable
+	}
+	if f.Suspected {
+		s += " (suspected: its files could not be read)"
+	}
+	s += ": " + f.Why
+	if f.From != "" {
+		s += "; it comes from " + f.From
+	}
+	return s
+}

@@ -1,0 +1,200 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+// steps prints every step with its exact command.
+func (v *view) steps(p *plan.Plan) {
+	if len(p.Steps) == 0 {
+		switch p.Decision {
+		case resolver.UpgradeDriver, resolver.PinDriverBranch:
+			v.line("")
+			v.row("steps", "none without a change of the driver; `--change-driver` plans it")
+		case resolver.Split:
+		default:
+			v.line("")
+			v.row("steps", "none: "+p.Target.Dir+" holds exactly this already")
+		}
+		return
+	}
+	v.section(stepsTitle(p))
+	sudo := p.Basis.Facts.Privilege != "root"
+	var receive, disk int64
+	for i, s := range p.Steps {
+		v.step(i+1, s, sudo)
+		receive += s.Bytes
+		disk += s.Disk
+	}
+	if receive > 0 {
+		v.line("")
+		text := "about " + Size(receive) + " to receive"
+		if disk > 0 {
+			text += ", " + Size(disk) + " on disk"
+		}
+		v.row("size", text+" (as far as the data knows; what is cached is not received again)")
+	}
+}
+
+func stepsTitle(p *plan.Plan) string {
+	n := fmt.Sprintf("%d steps", len(p.Steps))
+	if len(p.Steps) == 1 {
+		n = "1 step"
+	}
+	switch {
+	case !uses(p, "{gen}"):
+		return n
+	case p.Target.InPlace:
+		return n + " ($gen is " + Clean(p.Target.Dir) + ")"
+	}
+	return n + " ($gen is a new directory in .envfix/gens)"
+}
+
+func uses(p *plan.Plan, placeholder string) bool {
+	for _, s := range p.Steps {
+		if s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, "\n"), placeholder) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) step(n int, s plan.Step, sudo bool) {
+	v.item(fmt.Sprintf("%d. ", n), s.Title+": "+s.Why)
+	switch {
+	case s.Run != nil:
+		v.command(*s.Run, s.Root && sudo)
+	case s.Write != nil:
+		v.item("   ", "writes "+s.Write.Path)
+	case s.Block != nil:
+		v.item("   ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", "$gen"))
+	case s.Manual != nil:
+		v.item("   ", s.Manual.Text)
+	case s.Switch != nil:
+		v.item("   ", Clean(s.Switch.Dir)+" -> $gen")
+	}
+}
+
+// command prints a command as it can be pasted, broken between its words.
+func (v *view) command(r plan.Run, sudo bool) {
+	words, err := r.Words()
+	if err != nil {
+		// Not for a shell; it is run without one.
+		words = []string{fmt.Sprintf("%q", r.Argv)}
+	}
+	if sudo {
+		words = append([]string{"sudo"}, words...)
+	}
+	const indent = "       "
+	line := ""
+	for _, w := range words {
+		w = CleanLines(w)
+		if line != "" && columns(indent)+columns(line)+1+columns(w) > Width-3 {
+			v.line(indent + v.Dim(line+" \\"))
+			line = "  " + w
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	v.line(indent + v.Dim(line))
+}
+
+// others prints what a newer choice was held back by, the nearest other answers
+// and the next command.
+func (v *view) others(p *plan.Plan) {
+	if len(p.Nearest) > 0 {
+		v.section("near")
+		var rows [][2]string
+		for _, n := range p.Nearest {
+			rows = append(rows, [2]string{Clean(n.Change), Clean(fmt.Sprintf("torch %s, build %s", n.Torch, n.Build))})
+		}
+		v.b.WriteString(Columns(rows, 2))
+	}
+	if len(p.Alternatives) > 0 {
+		v.section("or")
+		for _, a := range p.Alternatives {
+			v.item("- ", a)
+		}
+	}
+	if p.HeldBack != "" {
+		v.line("")
+		v.row("newer", p.HeldBack)
+	}
+}
+
+// Refusal returns the words for a plan without an answer: the error, one detail
+// per reason, and hints that name the nearest ways out.
+func Refusal(p *plan.Plan) (text string, details, hints []string) {
+	h := p.Basis.Facts
+	if p.Decision == resolver.NeedTarget {
+		text = "this is not the machine that will run it (" + placeText(h.Platform.Environment) + "): name the target"
+		hints = []string{"`envfix plan --gpu \"H100 80GB HBM3\" --driver 580.95.05`, or `--facts FILE` from the target's `envfix facts --json`"}
+	} else {
+		text = "no PyTorch build fits " + subject(p)
+	}
+	width := 0
+	for _, r := range p.Reasons {
+		width = max(width, columns(r.Rule))
+	}
+	for _, r := range p.Reasons {
+		details = append(details, r.Rule+strings.Repeat(" ", width-columns(r.Rule)+2)+r.Text)
+	}
+	for _, w := range p.Warnings {
+		details = append(details, w)
+	}
+	for _, n := range p.Nearest {
+		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s", n.Change, n.Torch, n.Build))
+	}
+	for _, a := range p.Alternatives {
+		hints = append(hints, "or "+a)
+	}
+	return text, details, hints
+}
+
+func placeText(environment string) string {
+	switch environment {
+	case "container-build":
+		return "an image is being built"
+	case "hpc-login":
+		return "a login node"
+	}
+	return "no driver is to be seen"
+}
+
+// subject is "this machine (Tesla V100, 7.0; driver 580.95.05)".
+func subject(p *plan.Plan) string {
+	h := p.Basis.Facts
+	who := "this machine"
+	if p.Basis.Request.Described {
+		who = "the described machine"
+	}
+	var parts []string
+	seen := map[string]bool{}
+	for _, g := range h.GPUs {
+		s := g.Name
+		if !g.SM.IsZero() {
+			s += ", " + g.SM.String()
+		}
+		if !seen[s] {
+			parts = append(parts, s)
+		}
+		seen[s] = true
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no GPU")
+	}
+	if h.Driver != nil && !h.Driver.Version.IsZero() {
+		parts = append(parts, "driver "+h.Driver.Version.String())
+	}
+	if py := p.Basis.Request.Python; py != "" {
+		parts = append(parts, "Python "+py)
+	}
+	return who + " (" + strings.Join(parts, "; ") + ")"
+}
