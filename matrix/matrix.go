@@ -283,6 +283,7 @@ type ROCmTarget struct {
 	Torch  version.Specifier
 	GFX    string
 	Names  string
+	Broken string // why its code is there and does not work; "" it works as far as is known
 	Proof  Proof
 	Source string
 }

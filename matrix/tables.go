@@ -103,7 +103,7 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 	})
 	rows("rocm", func(o object) {
 		m.ROCm = append(m.ROCm, ROCmTarget{
-			Label: o.text("build"), Torch: o.specifier("torch"), GFX: o.text("gfx"), Names: o.text("names"),
+			Label: o.text("build"), Torch: o.specifier("torch"), GFX: o.text("gfx"), Names: o.text("names"), Broken: o.text("broken"),
 			Proof: o.proof(), Source: r.place(o)})
 	})
 }

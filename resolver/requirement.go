@@ -2,93 +2,167 @@ package resolver
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"envfix/internal/version"
 )
 
-var (
-	// PEP 508: a name begins and ends with a letter or digit.
-	requirementName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
-	nameRuns        = regexp.MustCompile(`[-_.]+`)
-	localLabel      = regexp.MustCompile(`^(={2,3}\s*[^+\s]+)\+([A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)$`)
-)
-
-// NormalizeName returns a package name in the form of PEP 503: lower case, runs
-// of "-", "_" and "." as one "-".
-func NormalizeName(name string) string {
-	return strings.ToLower(nameRuns.ReplaceAllString(name, "-"))
-}
-
-// ParseRequirement reads one PEP 508 requirement, such as "torch==2.9.1+cu126",
-// "vllm[flashinfer]>=0.10; sys_platform == 'linux'" or "name @ https://…". from
-// is the file and line it was written in, "" for the command line. Its error
-// names the text.
+// ParseRequirement reads one PEP 508 requirement, such as
+// "torch==2.9.1+cu126", "vllm[audio]>=0.10; python_version >= '3.10'" or
+// "torch @ https://…". The name is normalised (PEP 503) and a local label is
+// split off, because it is an identity and not a version. from is the file and
+// line it was written in, "" for the command line. Its error says which part was
+// not understood.
 func ParseRequirement(text, from string) (Requirement, error) {
-	q := Requirement{Text: strings.TrimSpace(text), From: from}
-	bad := func(why string) (Requirement, error) {
-		at := ""
-		if from != "" {
-			at = from + ": "
-		}
-		return Requirement{}, fmt.Errorf("%s%q is not a requirement: %s", at, clip(text), why)
+	text = strings.TrimSpace(text)
+	r := Requirement{Text: text, From: from}
+	if text == "" {
+		return r, fmt.Errorf("an empty requirement")
 	}
-	if len(text) > 400 {
-		return bad("it is longer than 400 characters")
+	if len(text) > 1000 || strings.ContainsFunc(text, isControl) {
+		return r, fmt.Errorf("%q is not a requirement (PEP 508)", clip(text))
 	}
-	name := requirementName.FindString(q.Text)
+	rest, marker := cutMarker(text)
+	r.Marker = marker
+	name, rest := cutName(rest)
 	if name == "" {
-		return bad("it does not begin with a package name")
+		return r, fmt.Errorf("%q does not begin with a package name", clip(text))
 	}
-	q.Name = NormalizeName(name)
-	rest := strings.TrimSpace(q.Text[len(name):])
-	if strings.HasPrefix(rest, "[") {
-		extras, after, ok := strings.Cut(rest[1:], "]")
+	r.Name = NormalizeName(name)
+	rest = strings.TrimSpace(rest)
+	if after, ok := strings.CutPrefix(rest, "["); ok {
+		extras, after, ok := strings.Cut(after, "]")
 		if !ok {
-			return bad("its extras lack a closing bracket")
+			return r, fmt.Errorf("%q: the extras need a closing ]", clip(text))
 		}
-		for e := range strings.SplitSeq(extras, ",") {
-			if e = strings.TrimSpace(e); requirementName.FindString(e) != e {
-				return bad("its extras are not names")
-			} else if e != "" {
-				q.Extras = append(q.Extras, NormalizeName(e))
+		for extra := range strings.SplitSeq(extras, ",") {
+			n, left := cutName(strings.TrimSpace(extra))
+			if n == "" || left != "" {
+				return r, fmt.Errorf("%q: %q is not the name of an extra", clip(text), clip(extra))
 			}
+			r.Extras = append(r.Extras, NormalizeName(n))
 		}
 		rest = strings.TrimSpace(after)
 	}
 	if url, ok := strings.CutPrefix(rest, "@"); ok {
-		url, q.Marker, _ = strings.Cut(strings.TrimSpace(url), " ;")
-		if q.URL = strings.TrimSpace(url); q.URL == "" || strings.ContainsAny(q.URL, " \t\n") {
-			return bad("it has no URL behind the @")
+		r.URL = strings.TrimSpace(url)
+		if r.URL == "" || strings.ContainsAny(r.URL, " \t") {
+			return r, fmt.Errorf("%q: after @ belongs one URL", clip(text))
 		}
-		q.Marker = strings.TrimSpace(q.Marker)
-		return q, nil
+		return r, nil
 	}
-	spec, marker, _ := strings.Cut(rest, ";")
-	q.Marker = strings.TrimSpace(marker)
-	spec = strings.TrimSpace(spec)
-	if inner, ok := strings.CutPrefix(spec, "("); ok {
-		if spec, ok = strings.CutSuffix(inner, ")"); !ok {
-			return bad("its version lacks a closing parenthesis")
-		}
+	if inner, ok := strings.CutPrefix(rest, "("); ok && strings.HasSuffix(inner, ")") {
+		rest = strings.TrimSpace(strings.TrimSuffix(inner, ")"))
 	}
-	if m := localLabel.FindStringSubmatch(spec); m != nil {
-		spec, q.Label = m[1], strings.ToLower(m[2])
-	}
-	if spec != "" && !strings.ContainsAny(spec[:1], "=<>!~") {
-		return bad("a version follows an operator such as ==")
-	}
-	var err error
-	if q.Spec, err = version.ParseSpecifier(spec); err != nil {
-		return bad("its version is not a PEP 440 specifier")
-	}
-	return q, nil
+	return r, r.parseSpec(rest)
 }
 
+// parseSpec reads the version part. PEP 440 allows a local label with == only.
+func (r *Requirement) parseSpec(spec string) error {
+	if spec == "" {
+		return nil
+	}
+	clauses := strings.Split(spec, ",")
+	for i, c := range clauses {
+		c = strings.TrimSpace(c)
+		public, label := version.SplitLocal(c)
+		if !hasOperator(c) || label == "" && strings.Contains(c, "+") {
+			return fmt.Errorf("%q: %q is not a version specifier such as ==2.9.1 or >=2.6,<2.9", clip(r.Text), clip(c))
+		}
+		if label != "" {
+			if !strings.HasPrefix(c, "==") || strings.HasPrefix(c, "===") {
+				return fmt.Errorf("%q: a local label such as +%s goes with == only (PEP 440)", clip(r.Text), clip(label))
+			}
+			if !isLabel(label) || strings.HasSuffix(public, "*") {
+				return fmt.Errorf("%q: %q is not a local label such as +cu126", clip(r.Text), "+"+clip(label))
+			}
+			if r.Label != "" && r.Label != strings.ToLower(label) {
+				return fmt.Errorf("%q asks for two labels, +%s and +%s", clip(r.Text), r.Label, strings.ToLower(label))
+			}
+			r.Label = strings.ToLower(label)
+		}
+		clauses[i] = public
+	}
+	v, err := version.ParseSpecifier(strings.Join(clauses, ","))
+	if err != nil {
+		return fmt.Errorf("%q: %w", clip(r.Text), err)
+	}
+	r.Spec = v
+	return nil
+}
+
+// cutMarker splits at the semicolon that begins an environment marker. A URL may
+// hold a semicolon, so there only " ;" begins one (PEP 508).
+func cutMarker(s string) (rest, marker string) {
+	if _, url, ok := strings.Cut(s, "@"); ok && strings.Contains(url, "://") {
+		at := strings.Index(s, " ;")
+		if at < 0 {
+			return s, ""
+		}
+		return s[:at], strings.TrimSpace(s[at+2:])
+	}
+	rest, marker, _ = strings.Cut(s, ";")
+	return strings.TrimSpace(rest), strings.TrimSpace(marker)
+}
+
+// cutName splits a leading package name (PEP 508: letters, digits, "-", "_" and
+// ".", beginning and ending with a letter or digit).
+func cutName(s string) (name, rest string) {
+	i := 0
+	for i < len(s) && (isAlnum(s[i]) || strings.IndexByte("-_.", s[i]) >= 0) {
+		i++
+	}
+	if i == 0 || !isAlnum(s[0]) || !isAlnum(s[i-1]) {
+		return "", s
+	}
+	return s[:i], s[i:]
+}
+
+// NormalizeName is the normalised form of a package name (PEP 503).
+func NormalizeName(s string) string {
+	var b strings.Builder
+	dash := false
+	for i := range len(s) {
+		if strings.IndexByte("-_.", s[i]) >= 0 {
+			dash = true
+			continue
+		}
+		if dash && b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		dash = false
+		b.WriteByte(s[i])
+	}
+	return strings.ToLower(b.String())
+}
+
+// hasOperator reports whether a clause begins with one of PEP 440's operators; a
+// single "=" is none, although the version library takes it.
+func hasOperator(clause string) bool {
+	for _, op := range []string{"==", "!=", "<=", ">=", "~=", "<", ">"} {
+		if strings.HasPrefix(clause, op) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLabel(s string) bool {
+	if s == "" || len(s) > 40 || !isAlnum(s[0]) || !isAlnum(s[len(s)-1]) {
+		return false
+	}
+	return strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+}
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 0xfffd }
+
 func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
 	}
 	return s
 }

@@ -131,5 +131,9 @@ type Resolution struct {
 // where nothing fits, its Decision is NoSolution and Nearest says what would. Its
 // error reports a malformed Request.
 func Resolve(m *matrix.Matrix, h machine.Machine, r Request) (*Resolution, error) {
-	return &Resolution{Decision: NoSolution}, nil
+	s, err := newScene(m, h, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.finish(s.decide()), nil
 }

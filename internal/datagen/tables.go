@@ -145,6 +145,18 @@ func (f *factory) cudnn() error {
 	return nil
 }
 
+// brokenTarget finds in a source the report that rocBLAS lacks the target: the
+// build lists it, and the first matmul aborts.
+func brokenTarget(source string) string {
+	for part := range strings.SplitSeq(source, ";") {
+		if strings.Contains(part, "kernels: matmul aborts") {
+			about, _, _ := strings.Cut(part, " (")
+			return strings.TrimSpace(about)
+		}
+	}
+	return ""
+}
+
 // rocm writes the gfx targets of the ROCm builds.
 func (f *factory) rocm() error {
 	rows, err := f.table("torch/rocm_gfx.csv")
@@ -159,7 +171,7 @@ func (f *factory) rocm() error {
 			torch = ""
 		}
 		gpu := out.set(r["gfx"], []pair{{"gfx", r["gfx"]}, {"names", r["gpu_names"]}})
-		out.row(0, []pair{{"use", gpu}, {"build", r["variant"]}, {"torch", torch}, {"proof", r["proof"]}, {"source", out.source("rocm", r["source"])}})
+		out.row(0, []pair{{"use", gpu}, {"build", r["variant"]}, {"torch", torch}, {"broken", brokenTarget(r["source"])}, {"proof", r["proof"]}, {"source", out.source("rocm", r["source"])}})
 	}
 	f.files["rocm.yaml"] = out.bytes()
 	return nil

@@ -1,0 +1,174 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// alternatives are ways that this plan does not take itself: another channel, a
+// vendor's index, a source build, a compatibility package, a container.
+func (s *scene) alternatives(o *outcome) []string {
+	var out []string
+	gpus := s.vendor(machine.NVIDIA)
+	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.gpus) > 0 && !s.w.CPU
+	if stuck {
+		for _, b := range s.condaServes(gpus) {
+			out = append(out, condaText(b))
+		}
+		out = append(out, s.sourceBuilds(gpus)...)
+	}
+	if o.Decision == NoSolution || o.Decision == UpgradeDriver {
+		if s.w.conflict == "" {
+			out = append(out, s.forwardCompat(o, gpus)...)
+		}
+	}
+	if o.Decision == NoSolution {
+		out = append(out, s.otherSystems(gpus)...)
+	}
+	for _, g := range s.vendor(machine.AMD) {
+		if v := s.amdIndex(g); v != nil && o.Decision != UseVendorIndex && stuck {
+			out = append(out, fmt.Sprintf("AMD's index %s (%s)", v.URL, v.Kind))
+		} else if v == nil && stuck && s.rocmNames(g) {
+			out = append(out, "the ROCm builds on Linux, which have code for "+gpuName(g))
+		}
+	}
+	if len(s.vendor(machine.NVIDIA)) > 0 && o.q != nil {
+		if w, ok := s.w.asked["torchaudio"]; ok && len(w) >= 0 && o.Decision == Install {
+			out = append(out, "torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)")
+		}
+	}
+	return unique(out)
+}
+
+// condaServes lists the newest conda-forge build per CUDA major that serves the
+// GPUs on this system with the installed driver and the Python at hand.
+func (s *scene) condaServes(gpus []machine.GPU) []*matrix.Build {
+	if s.w.conda() || len(gpus) == 0 {
+		return nil
+	}
+	t := s.with(func(r *Request) { r.Manager, r.OnlyIndex = "conda", "" })
+	if t == nil {
+		return nil
+	}
+	var out []*matrix.Build
+	for _, p := range t.pythons() {
+		q := t.ask(cuda, gpus, t.installed(), p)
+		if s.h.Driver == nil { // one can be installed
+			for _, b := range s.branches() {
+				if d := s.onBranch(b, gpus); s.drivesAll(gpus, d) {
+					q.drv = d
+					break
+				}
+			}
+		}
+		q.builds(func(b *matrix.Build) {
+			if b.Index == condaForge && q.passes(b) && !slices.ContainsFunc(out, func(x *matrix.Build) bool { return x.CUDA.Major() == b.CUDA.Major() }) {
+				out = append(out, b)
+			}
+		})
+		if len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+func condaText(b *matrix.Build) string {
+	s := fmt.Sprintf("%s: pytorch %s cuda%s (`--manager micromamba`)", b.Index, b.Release.Torch, b.CUDA.MajorMinor())
+	if b.Notes != "" {
+		s += "; " + b.Notes
+	}
+	return s
+}
+
+// sourceBuilds says how to build what exists only as source.
+func (s *scene) sourceBuilds(gpus []machine.GPU) []string {
+	var out []string
+	list := archList(gpus)
+	for _, r := range s.w.packages {
+		rows := s.wheels(r.Name)
+		if len(rows) == 0 || list == "" {
+			continue
+		}
+		out = append(out, fmt.Sprintf("source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation", r.Name, list))
+	}
+	if len(s.w.packages) == 0 && len(gpus) > 0 && s.w.conflict == "" {
+		if able, _ := s.able(gpus); len(able) == 0 && list != "" {
+			out = append(out, fmt.Sprintf("source build of torch with TORCH_CUDA_ARCH_LIST=%q", list))
+		}
+	}
+	return out
+}
+
+// archList is TORCH_CUDA_ARCH_LIST for some GPUs.
+func archList(gpus []machine.GPU) string {
+	var out []string
+	for _, sm := range sms(gpus) {
+		if !sm.IsZero() {
+			out = append(out, sm.String())
+		}
+	}
+	return strings.Join(out, ";")
+}
+
+// forwardCompat names the cuda-compat package that would run a newer CUDA on
+// this driver's branch: for data-centre and workstation GPUs only, and never by
+// default.
+func (s *scene) forwardCompat(o *outcome, gpus []machine.GPU) []string {
+	d := s.installed()
+	if d.version.IsZero() || d.windows || s.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
+		return nil
+	}
+	for _, g := range gpus {
+		name := strings.ToLower(g.Name)
+		if strings.Contains(name, "geforce") || strings.Contains(name, "titan") {
+			return nil
+		}
+	}
+	for _, f := range s.m.ForwardCompat {
+		if f.CUDA.MajorMinor() == o.Then.CUDA && slices.Contains(f.Base, d.branch.Number) {
+			return []string{fmt.Sprintf("%s: forward compatibility for data-centre GPUs on driver branch %d, without a driver change", f.Package, d.branch.Number)}
+		}
+	}
+	return nil
+}
+
+// otherSystems are the ways out where the system itself is the obstacle.
+func (s *scene) otherSystems(gpus []machine.GPU) []string {
+	p := s.h.Platform
+	var out []string
+	switch {
+	case p.OS == "linux" && p.Libc != nil && p.Libc.Kind == "musl":
+		out = append(out, "a container or a system with glibc 2.28 or newer (Debian, Ubuntu, AlmaLinux): PyTorch publishes no wheel for musl",
+			"source build of torch on this system")
+	case s.env() == machine.Jetson:
+		out = append(out, "the wheels or the container that NVIDIA publishes for this JetPack", "a newer JetPack")
+	case p.OS == "linux" && p.Libc != nil && !p.Libc.Version.IsZero() && s.oldLibc():
+		out = append(out, "a container with a newer glibc on this host")
+	case p.OS == "windows" && p.Arch == "arm64":
+		out = append(out, "an x86_64 Python under emulation, for a CPU build", "WSL")
+	case p.OS == "macos" && p.Arch == "x86_64":
+		out = append(out, "torch 2.2.2 on Python 3.12 or older, the last for Intel Macs", "conda-forge for osx-64")
+	}
+	return out
+}
+
+// oldLibc reports whether no build of the newest release fits the C library.
+func (s *scene) oldLibc() bool {
+	for _, b := range s.m.Releases[0].Builds {
+		if b.OS == "linux" && !s.h.Platform.Libc.Version.Less(b.Glibc) {
+			return false
+		}
+	}
+	return true
+}
+
+// rocmNames reports whether some ROCm build names a GPU's target.
+func (s *scene) rocmNames(g machine.GPU) bool {
+	gfx := s.gfxOf(g)
+	return gfx != "" && s.h.Platform.OS != "linux" && slices.ContainsFunc(s.m.ROCm, func(t matrix.ROCmTarget) bool { return t.GFX == gfx })
+}

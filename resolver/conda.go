@@ -1,0 +1,76 @@
+package resolver
+
+import (
+	"strings"
+
+	"envfix/matrix"
+)
+
+// condaForge and condaPyTorch are the channels that carry pytorch; the second
+// ended with 2.5.1.
+const (
+	condaForge   = "conda-forge"
+	condaPyTorch = "pytorch"
+)
+
+// condaReleases are the builds of the conda channels in the form of wheels, so
+// that the same rules judge them: the channel stands for the index, conda-forge
+// for the default one. What their CUDA libraries serve was not read.
+func (s *scene) condaReleases() []*matrix.Release {
+	if s.forge != nil {
+		return s.forge
+	}
+	byTorch := map[string]*matrix.Release{}
+	for i := range s.m.Conda {
+		c := &s.m.Conda[i]
+		if c.OS != s.h.Platform.OS || c.Arch != s.h.Platform.Arch {
+			continue
+		}
+		r := byTorch[c.Torch.String()]
+		if r == nil {
+			r = &matrix.Release{Torch: c.Torch}
+			if known, ok := s.m.Release(c.Torch.String()); ok {
+				r.Date, r.Companions = known.Date, known.Companions
+			}
+			byTorch[c.Torch.String()] = r
+			s.forge = append(s.forge, r)
+		}
+		r.Builds = append(r.Builds, &matrix.Build{
+			Release: r, Label: condaLabel(c), OS: c.OS, Arch: c.Arch, CUDA: c.CUDA, Native: c.Native, PTX: c.PTX,
+			Index: c.Channel, Default: c.Channel == condaForge, PythonMin: c.PythonMin, PythonMax: c.PythonMax,
+			Glibc: c.Glibc, Status: matrix.Offered, Source: c.Source, Notes: c.Note})
+	}
+	return s.forge
+}
+
+// condaLabel names a conda build as its wheel would be named: cu129, cpu, mps.
+func condaLabel(c *matrix.CondaBuild) string {
+	switch {
+	case !c.CUDA.IsZero():
+		return "cu" + strings.Replace(c.CUDA.MajorMinor(), ".", "", 1)
+	case c.OS == "macos" && c.Arch == "arm64":
+		return mps
+	}
+	return cpu
+}
+
+func isConda(b *matrix.Build) bool { return b.Index == condaForge || b.Index == condaPyTorch }
+
+// condaChoice says what a conda build means: its solver picks the companions and
+// libraries. A channel has no index.
+func (q *question) condaChoice(b *matrix.Build) *Choice {
+	c := &Choice{
+		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), Python: q.py.String(),
+		Channel: b.Index, Packages: map[string]string{"torch": b.Release.Torch.String()}, Natively: q.natively(b),
+		Proof: string(matrix.ByDocumentation), Source: b.Source, Arches: arches(b),
+	}
+	for _, name := range companions {
+		if _, asked := q.w.asked[name]; asked {
+			c.Packages[name] = ""
+		}
+	}
+	for _, r := range q.w.packages {
+		c.Packages[r.Name] = ""
+	}
+	return c
+}

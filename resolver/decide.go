@@ -1,0 +1,396 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// An outcome is a bare answer with what it came from; Resolve adds the reasons,
+// the nearest other answers and the alternatives.
+type outcome struct {
+	Resolution
+	q     *question     // what was asked last
+	build *matrix.Build // what was chosen; nil where nothing was
+}
+
+// decide returns the bare answer.
+func (s *scene) decide() *outcome {
+	if s.w.conflict != "" {
+		o := s.refuse("request", s.w.conflict)
+		return o
+	}
+	wants := s.w.accel()
+	if wants == cpu {
+		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.w.named))
+	}
+	if o := s.elsewhere(); o != nil {
+		return o
+	}
+	for _, serve := range []struct {
+		accel, vendor string
+		by            func([]machine.GPU) *outcome
+	}{{cuda, machine.NVIDIA, s.nvidia}, {rocm, machine.AMD, s.amd}, {xpu, machine.Intel, s.intel}, {mps, machine.Apple, s.apple}} {
+		gpus := s.vendor(serve.vendor)
+		if len(gpus) == 0 || wants != "" && wants != serve.accel && s.hasVendor(wants) {
+			continue
+		}
+		if o := serve.by(gpus); o != nil {
+			return o
+		}
+	}
+	return s.withoutGPU(wants)
+}
+
+// hasVendor reports whether a GPU is there that builds of a kind are for.
+func (s *scene) hasVendor(accel string) bool {
+	v := map[string]string{cuda: machine.NVIDIA, rocm: machine.AMD, xpu: machine.Intel, mps: machine.Apple}[accel]
+	return len(s.vendor(v)) > 0
+}
+
+// elsewhere answers for a host that is not the one that will compute: an image
+// build or a login node. Its own GPUs decide nothing; GPUs named by flags do.
+func (s *scene) elsewhere() *outcome {
+	if s.described() {
+		return nil
+	}
+	hint := "name the target: `--gpu NAME --driver VERSION`, or `--facts FILE` of the machine that will compute"
+	switch s.env() {
+	case machine.ContainerBuild:
+		return s.needTarget("this is an image build: the GPU and the driver that the image will meet are not here", hint)
+	case machine.HPCLogin:
+		return s.needTarget("this is a login node: the jobs run on other machines", hint+" (run `envfix facts --json` in a job)")
+	}
+	return nil
+}
+
+// withoutGPU answers where no GPU can be served.
+func (s *scene) withoutGPU(wants string) *outcome {
+	switch {
+	case wants != "" && len(s.gpus) == 0:
+		return s.needTarget("there is no GPU here, and a build for one was asked for",
+			"name the target: `--gpu NAME --driver VERSION`; or drop that wish for a CPU build")
+	case wants != "":
+		return s.refuse("gpu-code", fmt.Sprintf("no build of that kind serves %s", gpuNames(s.gpus)))
+	case len(s.gpus) > 0:
+		return s.onCPU(fmt.Sprintf("no PyTorch build has code for %s: this plan computes on the CPU only", gpuNames(s.gpus)))
+	case s.inContainer():
+		return s.onCPU("no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)")
+	}
+	return s.onCPU("no GPU was found: this plan computes on the CPU only")
+}
+
+// onCPU chooses a CPU build. Its warning says why it is one.
+func (s *scene) onCPU(why string) *outcome {
+	q, b := s.try(cpu, nil, driver{})
+	if b == nil {
+		o := s.refuseAll(q)
+		o.Warnings = append(o.Warnings, why)
+		return o
+	}
+	o := &outcome{q: q, build: b}
+	o.Decision, o.Choice, o.Driver = InstallCPU, q.choice(b), DriverChoice{Action: noDriver}
+	o.Warnings = []string{why}
+	return o
+}
+
+func (s *scene) needTarget(why, hint string) *outcome {
+	o := &outcome{}
+	o.Decision, o.Driver = NeedTarget, DriverChoice{Action: noDriver}
+	o.Reasons = []Reason{{Rule: "target", Text: why, Hint: hint}}
+	return o
+}
+
+// refuse is a no_solution with one reason.
+func (s *scene) refuse(rule, why string) *outcome {
+	o := &outcome{}
+	o.Decision, o.Driver = NoSolution, s.kept()
+	o.Reasons = []Reason{{Rule: rule, Text: why}}
+	return o
+}
+
+// refuseAll is a no_solution whose reasons are the refusals of every candidate.
+func (s *scene) refuseAll(q *question) *outcome {
+	o := &outcome{q: q}
+	o.Decision, o.Driver = NoSolution, s.kept()
+	return o
+}
+
+func (s *scene) kept() DriverChoice {
+	if s.h.Driver == nil || len(s.vendor(machine.NVIDIA)) == 0 {
+		return DriverChoice{Action: noDriver}
+	}
+	return DriverChoice{Action: keep, KernelModule: s.h.Driver.KernelModule}
+}
+
+// nvidia answers for NVIDIA GPUs. It returns nil where no build and nothing else
+// serves any of them, so that another vendor's GPU or the CPU may.
+func (s *scene) nvidia(all []machine.GPU) *outcome {
+	able, hopeless := s.able(all)
+	if len(able) == 0 {
+		return s.unserved(hopeless)
+	}
+	o := s.serve(able)
+	if len(hopeless) == 0 || o == nil {
+		return o
+	}
+	why := fmt.Sprintf("no PyTorch build has code for %s: it is left out", gpuNames(hopeless))
+	o.Warnings = append(o.Warnings, why)
+	if o.Decision == Install {
+		o.Decision = Partial
+	}
+	if o.Decision == Partial {
+		o.VisibleGPUs, o.CUDAVisible = visible(able)
+	}
+	return o
+}
+
+// able splits the GPUs into those that some build for this system has code for,
+// whatever torch, Python and driver it takes, and the hopeless rest.
+func (s *scene) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
+	for _, g := range gpus {
+		q := s.ask(cuda, []machine.GPU{g}, driver{}, py{})
+		found := false
+		q.builds(func(b *matrix.Build) {
+			found = found || !(isConda(b) && b.Index != condaForge) && gpuCodeRule(q, b) == nil && stackRule(q, b) == nil
+		})
+		if found || g.SM.IsZero() {
+			able = append(able, g)
+		} else {
+			hopeless = append(hopeless, g)
+		}
+	}
+	return able, hopeless
+}
+
+// unserved answers where no wheel has code for any NVIDIA GPU: a vendor's own
+// index, or another channel as the way out; else nil.
+func (s *scene) unserved(gpus []machine.GPU) *outcome {
+	if v := s.jetsonIndex(gpus); v != nil {
+		return s.vendorAnswer(v)
+	}
+	tegra := s.env() == machine.Jetson
+	if tegra || len(s.condaServes(gpus)) > 0 {
+		q, _ := s.try(cuda, gpus, s.installed())
+		return s.refuseAll(q)
+	}
+	return nil
+}
+
+// visible lists the indexes of GPUs and the value of CUDA_VISIBLE_DEVICES that
+// shows them: UUIDs where all are known, since indexes change with the order of
+// the bus.
+func visible(gpus []machine.GPU) ([]int, string) {
+	var at []int
+	var uuids, numbers []string
+	for _, g := range gpus {
+		at = append(at, g.Index)
+		numbers = append(numbers, fmt.Sprint(g.Index))
+		if g.UUID != "" {
+			uuids = append(uuids, g.UUID)
+		}
+	}
+	if len(uuids) == len(gpus) {
+		return at, strings.Join(uuids, ",")
+	}
+	return at, strings.Join(numbers, ",")
+}
+
+// serve answers for NVIDIA GPUs that builds have code for.
+func (s *scene) serve(gpus []machine.GPU) *outcome {
+	d := s.installed()
+	if !d.compared {
+		return s.settle(gpus, d)
+	}
+	if s.moduleConflict(gpus) {
+		if o := s.split(gpus); o != nil {
+			return o
+		}
+	}
+	if action, why := s.driverFault(gpus, d); action != "" {
+		return s.fix(action, why, gpus, d)
+	}
+	seen, unseen := s.unseen(gpus, d)
+	if s.dropped(seen, d) {
+		if o := s.pinBranch(seen, d); o != nil {
+			return o
+		}
+	} else if o := s.settle(seen, d); o.Decision == Install {
+		if len(unseen) > 0 {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("%s is on the bus and not visible through the driver: it is left out", gpuNames(unseen)))
+		}
+		return o
+	} else if o := s.upgradeDriver(seen, d); o != nil {
+		return o
+	}
+	if o := s.split(seen); o != nil {
+		return o
+	}
+	q, _ := s.try(cuda, seen, d)
+	return s.refuseAll(q)
+}
+
+// settle answers with a driver as it is.
+func (s *scene) settle(gpus []machine.GPU, d driver) *outcome {
+	q, b := s.try(cuda, gpus, d)
+	if b == nil {
+		return s.refuseAll(q)
+	}
+	o := &outcome{q: q, build: b}
+	o.Decision, o.Choice = Install, q.choice(b)
+	o.Driver = DriverChoice{Action: keep, Minimum: q.need(b), KernelModule: d.module}
+	return o
+}
+
+// dropped reports whether the driver's branch no longer drives some GPU.
+func (s *scene) dropped(gpus []machine.GPU, d driver) bool {
+	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
+		a, ok := s.m.Arch(g.SM)
+		return ok && drives(d, a) == tooNew
+	})
+}
+
+// moduleConflict reports whether no flavour of the kernel module drives all
+// GPUs: Maxwell to Volta need the proprietary one, Blackwell and later the open
+// one, and only one can be loaded.
+func (s *scene) moduleConflict(gpus []machine.GPU) bool {
+	return s.h.Platform.OS == "linux" && !s.windowsDriver() &&
+		slices.ContainsFunc(gpus, s.openOnly) && slices.ContainsFunc(gpus, s.closedOnly)
+}
+
+// fix answers where the driver does not work at all.
+func (s *scene) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
+	if s.h.Driver == nil && s.env() == machine.Container {
+		return s.needTarget(fmt.Sprintf("%s is on the bus, but this container has no access to it: %s", gpuNames(gpus), why),
+			"start the container with GPU access (`docker run --gpus all`, `--device nvidia.com/gpu=all`); the driver belongs to the host")
+	}
+	o := &outcome{}
+	o.Decision, o.Driver = FixDriver, DriverChoice{Action: action, KernelModule: d.module}
+	o.Reasons = []Reason{{Rule: "driver", Text: why}}
+	if action == switchModule {
+		d.module = s.moduleFor(gpus)
+		o.Driver.KernelModule = d.module
+	}
+	if action != install {
+		if q, b := s.try(cuda, gpus, d); b != nil {
+			o.q, o.build, o.Then, o.Driver.Minimum = q, b, q.choice(b), q.need(b)
+			return o
+		}
+	}
+	b, q, build, ok := s.recommend(gpus, version.Dotted{})
+	if !ok {
+		if o := s.split(gpus); o != nil {
+			return o
+		}
+		q, _ := s.try(cuda, gpus, d)
+		return s.refuseAll(q)
+	}
+	o.q, o.build, o.Then = q, build, q.choice(build)
+	o.Driver = DriverChoice{Action: action, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
+	s.remarkEOL(o, b)
+	return o
+}
+
+// pinBranch answers where a GPU was dropped by the installed branch: the last
+// one that drives it, where that also serves the others. Else nil.
+func (s *scene) pinBranch(gpus []machine.GPU, d driver) *outcome {
+	last := 0
+	var old []machine.GPU
+	for _, g := range gpus {
+		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == tooNew {
+			old = append(old, g)
+			if last == 0 || a.LastBranch < last {
+				last = a.LastBranch
+			}
+		}
+	}
+	b, ok := s.m.Branch(last)
+	if !ok {
+		return nil
+	}
+	d2 := s.onBranch(b, gpus)
+	q, build := s.try(cuda, gpus, d2)
+	if build == nil {
+		return nil
+	}
+	o := &outcome{q: q, build: build}
+	o.Decision, o.Then = PinDriverBranch, q.choice(build)
+	o.Driver = DriverChoice{Action: pin, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: d2.module}
+	o.Reasons = []Reason{{Rule: "driver-gpu", Text: fmt.Sprintf("driver %s does not drive %s any more; branch %d is the last that does", d.version, gpuNames(old), last)}}
+	o.Fallback = s.fallback(gpus, d)
+	s.remarkEOL(o, b)
+	return o
+}
+
+// upgradeDriver answers where only a newer driver is missing; nil where none
+// would help.
+func (s *scene) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
+	b, q, build, ok := s.recommend(gpus, d.version)
+	if !ok {
+		return nil
+	}
+	o := &outcome{q: q, build: build}
+	o.Decision, o.Then = UpgradeDriver, q.choice(build)
+	o.Driver = DriverChoice{Action: upgrade, Minimum: q.minimum(), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
+	o.Fallback = s.fallback(gpus, d)
+	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(d))}}
+	s.remarkEOL(o, b)
+	return o
+}
+
+func (s *scene) remarkEOL(o *outcome, b matrix.Branch) {
+	today := s.w.Today
+	if today == "" {
+		today = s.m.Date
+	}
+	if b.EOL != "" && b.EOL <= today {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("driver branch %d is past its end of life (%s): no security updates", b.Number, b.EOL))
+	}
+}
+
+// fallback is the best without a driver change, on the GPUs that the driver
+// drives: with what was asked of CUDA and builds dropped, then also what was
+// asked of versions.
+func (s *scene) fallback(gpus []machine.GPU, d driver) *Choice {
+	var driven []machine.GPU
+	for _, g := range gpus {
+		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == fine {
+			driven = append(driven, g)
+		}
+	}
+	if len(driven) == 0 {
+		return nil
+	}
+	for _, relax := range []func(*Request){
+		func(*Request) {},
+		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unlabelled(r.Requirements) },
+		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unpinned(r.Requirements) },
+	} {
+		if t := s.with(relax); t != nil && t.w.conflict == "" {
+			if q, b := t.try(cuda, driven, d); b != nil {
+				return q.choice(b)
+			}
+		}
+	}
+	return nil
+}
+
+func unlabelled(reqs []Requirement) []Requirement {
+	out := slices.Clone(reqs)
+	for i := range out {
+		out[i].Label = ""
+	}
+	return out
+}
+
+func unpinned(reqs []Requirement) []Requirement {
+	out := unlabelled(reqs)
+	for i := range out {
+		out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
+	}
+	return out
+}

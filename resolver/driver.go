@@ -1,0 +1,263 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// The values of DriverChoice.Action.
+const (
+	keep         = "keep"
+	upgrade      = "upgrade"
+	pin          = "pin"
+	install      = "install"
+	switchModule = "switch-module"
+	reboot       = "reboot"
+	load         = "load"
+	noDriver     = "none" // nothing here needs NVIDIA's driver
+)
+
+// driverFault says what keeps an installed driver from driving the GPUs at all:
+// the action that cures it and why. Both are empty where the driver works.
+func (s *scene) driverFault(gpus []machine.GPU, d driver) (action, why string) {
+	h := s.h.Driver
+	switch {
+	case h == nil:
+		why = "no NVIDIA driver is installed"
+		if i := slices.IndexFunc(gpus, func(g machine.GPU) bool { return g.KernelDriver == "nouveau" }); i >= 0 {
+			why = gpuName(gpus[i]) + " is driven by nouveau, which cannot run CUDA, and no NVIDIA driver is installed"
+		}
+		return install, why
+	case !h.LoadedVersion.IsZero() && h.LoadedVersion.Compare(h.Version) != 0:
+		return reboot, fmt.Sprintf("the loaded kernel module is %s and the user space is %s: they must be equal", h.LoadedVersion, h.Version)
+	case h.NotLoaded:
+		return load, fmt.Sprintf("user space %s is installed, the kernel module is not loaded", h.Version)
+	}
+	if s.rangeFault(gpus, d) {
+		return "", "" // too old or too new for a GPU: not a fault of the installation
+	}
+	for _, g := range gpus {
+		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == wrongModule {
+			return switchModule, fmt.Sprintf("the %s kernel module does not drive %s; it needs the %s one", d.module, gpuName(g), s.moduleFor(gpus))
+		}
+	}
+	if !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Visible }) {
+		if d.windows {
+			return install, fmt.Sprintf("driver %s is installed and %s cannot be used through it", h.Version, gpuNames(gpus))
+		}
+		return load, fmt.Sprintf("driver %s is installed and %s cannot be used through it: the kernel module is not loaded", h.Version, gpuNames(gpus))
+	}
+	return "", ""
+}
+
+// rangeFault reports whether the driver is too old or too new for some GPU.
+func (s *scene) rangeFault(gpus []machine.GPU, d driver) bool {
+	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
+		a, ok := s.m.Arch(g.SM)
+		f := drives(d, a)
+		return ok && (f == tooOld || f == tooNew)
+	})
+}
+
+// unseen splits off the GPUs that this driver should drive and does not show,
+// where it shows others: they are left out and named.
+func (s *scene) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
+	for _, g := range gpus {
+		a, _ := s.m.Arch(g.SM)
+		if g.Visible || drives(d, a) != fine {
+			seen = append(seen, g)
+		} else {
+			unseen = append(unseen, g)
+		}
+	}
+	return seen, unseen
+}
+
+// branches lists the driver branches to recommend, the first choice first: the
+// newest long-term branch before its end of life, then production branches, then
+// the others, newest first.
+func (s *scene) branches() []matrix.Branch {
+	today := s.w.Today
+	if today == "" {
+		today = s.m.Date
+	}
+	rank := func(b matrix.Branch) int {
+		switch {
+		case b.EOL != "" && b.EOL <= today || b.Kind == "legacy":
+			return 3
+		case b.Kind == "LTS":
+			return 0
+		case b.Kind == "PB":
+			return 1
+		}
+		return 2
+	}
+	out := slices.Clone(s.m.Branches) // newest first
+	slices.SortStableFunc(out, func(a, b matrix.Branch) int { return rank(a) - rank(b) })
+	return out
+}
+
+// recommend returns the branch to install for some GPUs: the first that drives
+// them all and lets a build pass. newer restricts it to drivers above that one;
+// ok is false where no branch helps.
+func (s *scene) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Branch, q *question, build *matrix.Build, ok bool) {
+	for _, b := range s.branches() {
+		d := s.onBranch(b, gpus)
+		if !newer.IsZero() && !newer.Less(d.version) || s.windowsDriver() && b.LatestWindows.IsZero() && b.Kind == "unknown" {
+			continue
+		}
+		if !s.drivesAll(gpus, d) {
+			continue
+		}
+		if q, build := s.try(cuda, gpus, d); build != nil {
+			return b, q, build, true
+		}
+	}
+	return matrix.Branch{}, nil, nil, false
+}
+
+func (s *scene) drivesAll(gpus []machine.GPU, d driver) bool {
+	return !slices.ContainsFunc(gpus, func(g machine.GPU) bool {
+		a, ok := s.m.Arch(g.SM)
+		return ok && drives(d, a) != fine
+	})
+}
+
+// try asks with each Python in turn and returns the first that some build
+// passes with; a nil build where none does.
+func (s *scene) try(accel string, gpus []machine.GPU, d driver) (*question, *matrix.Build) {
+	var first *question
+	for _, p := range s.pythons() {
+		q := s.ask(accel, gpus, d, p)
+		if first == nil {
+			first = q
+		}
+		if b := q.best(); b != nil {
+			return q, b
+		}
+	}
+	if first == nil {
+		first = s.ask(accel, gpus, d, py{})
+	}
+	return first, nil
+}
+
+// need is the oldest driver that a build and the GPUs in use are content with on
+// this platform: the CUDA family's floor, the first driver that knows each GPU,
+// and where kernels are compiled at run time, the first that supports the CUDA
+// natively.
+func (q *question) need(b *matrix.Build) version.Dotted {
+	if b.CUDA.IsZero() || !q.drv.compared {
+		return version.Dotted{}
+	}
+	need, _ := q.floor(b)
+	for _, g := range q.gpus {
+		if a, ok := q.m.Arch(g.SM); ok {
+			need = later(need, firstDriver(a, q.drv.windows))
+		}
+	}
+	if _, ptx := q.ptxOnly(b); q.w.JIT || ptx {
+		need = later(need, q.nativeFrom(b))
+	}
+	return need
+}
+
+// nativeFrom is the first driver that supports a build's CUDA natively: the
+// release notes' minimum of the toolkit, else its branch.
+func (q *question) nativeFrom(b *matrix.Build) version.Dotted {
+	want := b.CUDA.MajorMinor()
+	for i := len(q.m.Toolkits) - 1; i >= 0; i-- { // oldest first
+		t := q.m.Toolkits[i]
+		if t.Version.MajorMinor() != want {
+			continue
+		}
+		v := t.LinuxTable
+		if q.drv.windows {
+			v = t.WindowsTable
+		}
+		if !v.IsZero() {
+			return v
+		}
+	}
+	var v version.Dotted
+	for _, br := range q.m.Branches { // newest first
+		if !br.CUDA.IsZero() && !br.CUDA.Less(version.MustDotted(want)) {
+			v = version.MustDotted(fmt.Sprint(br.Number))
+		}
+	}
+	return v
+}
+
+func later(a, b version.Dotted) version.Dotted {
+	if a.Less(b) {
+		return b
+	}
+	return a
+}
+
+// minimum is the least driver with which any build passes: of the builds that
+// the question's driver lets through, the one content with the oldest.
+func (q *question) minimum() version.Dotted {
+	var least version.Dotted
+	q.builds(func(b *matrix.Build) {
+		if accelOf(b.Label) != cuda || !q.passes(b) {
+			return
+		}
+		if n := q.need(b); least.IsZero() || n.Less(least) {
+			least = n
+		}
+	})
+	return least
+}
+
+// jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T
+// says it; else the driver's number, which follows JetPack; else the C library.
+func (s *scene) jetpack() string {
+	l4t, _ := version.ParseDotted(strings.TrimLeft(s.h.Platform.L4T, "Rr"))
+	switch m := l4t.Major(); {
+	case m == 36:
+		return "jetpack6"
+	case m >= 38:
+		return "jetpack7"
+	case m > 0:
+		return ""
+	}
+	if s.h.Driver != nil {
+		switch m := s.h.Driver.Version.Major(); {
+		case m == 540:
+			return "jetpack6"
+		case m >= 580:
+			return "jetpack7"
+		}
+	}
+	if c := s.h.Platform.Libc; c != nil {
+		switch c.Version.String() {
+		case "2.35":
+			return "jetpack6"
+		case "2.39":
+			return "jetpack7"
+		}
+	}
+	return ""
+}
+
+// jetpackCUDA is the CUDA of this JetPack, as its vendor index is named.
+func (s *scene) jetpackCUDA() version.Dotted {
+	for _, v := range s.m.VendorIndexes {
+		if name := s.jetpack(); name != "" && slices.Contains(strings.Fields(v.Platform), name) {
+			c, _ := matrix.LabelCUDA(lastPart(v.URL))
+			return c
+		}
+	}
+	return version.Dotted{}
+}
+
+func lastPart(url string) string {
+	url = strings.TrimSuffix(url, "/")
+	return url[strings.LastIndexByte(url, '/')+1:]
+}

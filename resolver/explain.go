@@ -1,0 +1,237 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// finish adds to a bare answer what explains it: reasons, warnings, what a newer
+// choice was held back by, the nearest other answers and the alternatives.
+func (s *scene) finish(o *outcome) *Resolution {
+	o.Warnings = append(o.Warnings, s.warnings...)
+	switch {
+	case o.build != nil:
+		for i := range rules {
+			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})
+		}
+		o.Warnings = append(o.Warnings, o.q.remarks(o.build)...)
+		o.HeldBack = o.q.heldBack(o.build)
+	case o.q != nil && o.Decision == NoSolution:
+		o.Reasons = append(o.Reasons, o.q.why()...)
+	}
+	o.Warnings = append(o.Warnings, s.installedWarnings(o)...)
+	o.Warnings = unique(o.Warnings)
+	o.Nearest = s.nearest(o)
+	o.Alternatives = s.alternatives(o)
+	return &o.Resolution
+}
+
+// remarks are the warnings that come with a build here.
+func (q *question) remarks(b *matrix.Build) []string {
+	var out []string
+	if q.accel == cuda {
+		if !q.natively(b) && !q.drv.cuda.IsZero() {
+			out = append(out, fmt.Sprintf("%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
+				torchName(b), b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda))
+		}
+		if g, ok := q.ptxOnly(b); ok {
+			out = append(out, fmt.Sprintf("%s has only PTX for %s: the driver compiles every kernel at its first use", torchName(b), gpuName(g)))
+		}
+		if !isConda(b) {
+			out = append(out, q.stackWarnings(b)...)
+			out = append(out, q.defectWarnings(b)...)
+		}
+	}
+	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
+		out = append(out, b.Notes)
+	}
+	if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
+		out = append(out, fmt.Sprintf("%s is known by %s only: not proven from its wheel", torchName(b), map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof]))
+	}
+	for _, e := range q.extensions(b) {
+		out = append(out, q.extensionRemarks(e, b)...)
+	}
+	return out
+}
+
+var turing = machine.SM{Major: 7, Minor: 5}
+
+func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
+	switch {
+	case e.row == nil && isConda(b) && q.known(e.name):
+		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
+	case e.row == nil || q.accel != cuda:
+		return nil
+	case e.row.CUDA != "" && len(e.row.Native)+len(e.row.PTX) == 0:
+		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}
+	}
+	for _, g := range q.gpus {
+		if native, ptx := q.m.ExtensionCovers(e.row, g.SM); !native && ptx {
+			return []string{fmt.Sprintf("%s %s has only PTX for %s: its kernels are compiled at their first use", e.name, e.row.Version, gpuName(g))}
+		}
+	}
+	return nil
+}
+
+// heldBack says what kept the newest torch that was asked for from being
+// chosen; "" where nothing newer was.
+func (q *question) heldBack(chosen *matrix.Build) string {
+	var best *matrix.Build
+	var why Reason
+	q.builds(func(b *matrix.Build) {
+		if b.Release.Torch.Compare(chosen.Release.Torch) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu || accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
+			return
+		}
+		if best != nil && best.Release.Torch.Compare(b.Release.Torch) >= 0 {
+			return
+		}
+		if rs := q.refusals(b); len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
+			best, why = b, rs[0]
+		}
+	})
+	if best == nil {
+		return ""
+	}
+	return fmt.Sprintf("torch %s was held back: %s: %s", best.Release.Torch, torchName(best), why.Text)
+}
+
+// hasOffered reports whether a release offers a build of the same kind and
+// system.
+func hasOffered(r *matrix.Release, like *matrix.Build) bool {
+	return slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool {
+		return b.Status == matrix.Offered && b.OS == like.OS && b.Arch == like.Arch && accelOf(b.Label) == accelOf(like.Label)
+	})
+}
+
+// why says why nothing passes: one refusal per candidate, of those that the
+// request admits where there are any, newest first.
+func (q *question) why() []Reason {
+	const most = 8
+	type candidate struct {
+		b  *matrix.Build
+		rs []Reason
+	}
+	var asked, rest []candidate
+	q.builds(func(b *matrix.Build) {
+		if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
+			return
+		}
+		c := candidate{b, q.refusals(b)}
+		if q.w.admitsTorch(b.Release.Torch) && (q.w.label == "" || q.w.label == b.Label) {
+			asked = append(asked, c)
+		} else {
+			rest = append(rest, c)
+		}
+	})
+	list := asked
+	if len(list) == 0 {
+		list = rest
+	}
+	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) })
+	if len(list) > most {
+		list = list[:most]
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[j].b.Release.Torch.Compare(list[i].b.Release.Torch) < 0 })
+	var out []Reason
+	for _, c := range list {
+		if len(c.rs) == 0 {
+			continue
+		}
+		r := c.rs[0]
+		for _, x := range c.rs[1:] {
+			if weight(x.Rule) > weight(r.Rule) {
+				r = x
+			}
+		}
+		r.Text = torchName(c.b) + ": " + r.Text
+		out = append(out, r)
+	}
+	if len(out) == 0 {
+		out = []Reason{{Rule: "platform", Text: fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.h.Platform.OS, q.h.Platform.Arch)}}
+	}
+	return out
+}
+
+// weight orders rules by how much their word explains: that a wheel does not
+// exist for this system says more than that another was asked for.
+func weight(rule string) int {
+	return slices.Index([]string{"request", "source", "jit", "companions", "stack", "defects", "driver-floor", "driver-gpu", "python", "gpu-code", "platform"}, rule)
+}
+
+// installedWarnings say what an environment's present packages mean for the
+// choice: a build that pip would wrongly keep, and packages that the new torch
+// breaks.
+func (s *scene) installedWarnings(o *outcome) []string {
+	c := o.Choice
+	if c == nil {
+		c = o.Then
+	}
+	if c == nil || c.Torch == "" {
+		return nil
+	}
+	var out []string
+	for _, p := range s.h.Installed {
+		public, label := version.SplitLocal(p.Version)
+		if NormalizeName(p.Name) == "torch" {
+			if label != "" && label != c.Build && accelOf(label) != accelOf(c.Build) || label == "" && p.CUDA == nil && public != c.Torch {
+				_ = public
+			}
+			if label != "" && label != c.Build {
+				out = append(out, fmt.Sprintf("torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build", clip(p.Version), c.Build))
+			}
+			continue
+		}
+		if _, mine := c.Packages[NormalizeName(p.Name)]; mine {
+			continue
+		}
+		if why := s.breaks(p, c.Torch); why != "" {
+			out = append(out, fmt.Sprintf("%s %s is installed and %s: torch %s breaks it", clip(p.Name), clip(p.Version), why, c.Torch))
+		}
+	}
+	return out
+}
+
+// breaks says what an installed package demands that a torch does not give.
+func (s *scene) breaks(p machine.Package, torch string) string {
+	v, err := version.ParsePython(torch)
+	if err != nil {
+		return ""
+	}
+	for _, line := range p.Requires {
+		r, err := ParseRequirement(line, "")
+		if err == nil && r.Name == "torch" && r.Marker == "" && !r.Spec.Admits(v) {
+			return "needs torch" + r.Spec.String()
+		}
+	}
+	public, _ := version.SplitLocal(p.Version)
+	for _, e := range s.wheels(NormalizeName(p.Name)) {
+		if e.Version.String() == public && !e.Sdist && !e.Torch.Admits(v) {
+			return "needs torch" + e.Torch.String()
+		}
+	}
+	for _, r := range s.m.Releases {
+		if w, ok := r.Companions[NormalizeName(p.Name)]; ok && w.String() == public && slices.Contains(companions, NormalizeName(p.Name)) {
+			if r.Torch.String() != torch {
+				return "goes with torch " + r.Torch.String()
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// nearest lists the smallest single changes that would allow more, best first.
+// Each is proven by resolving again with that change.
+func (s *scene) nearest(o *outcome) []Nearest {
+	if o.Decision == NeedTarget || o.Decision == UseVendorIndex {
+		return nil
+	}
+	var out []Nearest
+	try := func(change string, t *scene, better func(*Choice) bool) {
+		if t == nil {
+			return
+		}
+		c := t.decide().settled()
+		if c == nil || c.Torch == "" || !better(c) {
+			return
+		}
+		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python}
+		if !slices.ContainsFunc(out, func(x Nearest) bool { return x.Change == n.Change }) {
+			out = append(out, n)
+		}
+	}
+	have := o.settled()
+	more := func(c *Choice) bool { return have == nil || newer(c, have) }
+	s.nearestWish(try, more)
+	s.nearestPython(try, more)
+	if len(s.vendor(machine.NVIDIA)) > 0 {
+		s.nearestDriver(o, try, more)
+		s.nearestGPU(try, more)
+	}
+	s.nearestBuild(o, try)
+	return out
+}
+
+// settled is the choice that an answer leads to: its own, or after the driver
+// change that it proposes.
+func (o *outcome) settled() *Choice {
+	if o.Choice != nil {
+		return o.Choice
+	}
+	return o.Then
+}
+
+func newer(a, b *Choice) bool {
+	v, err1 := version.ParsePython(a.Torch)
+	w, err2 := version.ParsePython(b.Torch)
+	return err1 == nil && err2 == nil && v.Compare(w) > 0
+}
+
+type tryFunc func(change string, t *scene, better func(*Choice) bool)
+
+// nearestWish drops or relaxes one part of the request at a time.
+func (s *scene) nearestWish(try tryFunc, more func(*Choice) bool) {
+	r := s.w.Request
+	if t := s.w.torchText(); t != "" && t != "torch" || s.labelsAsked() {
+		u := s.with(func(r *Request) { r.Requirements = unpinnedTorch(r.Requirements, false) })
+		if s.labelsAsked() {
+			try("drop the label"+plural(s.w.labelled()), s.with(func(r *Request) { r.Requirements = unlabelled(r.Requirements) }), more)
+		}
+		if u != nil {
+			if c := u.decide().settled(); c != nil && more(c) {
+				try("torch "+c.Torch, u, more)
+			}
+		}
+	}
+	if s.w.conflict != "" && s.w.Build != "" {
+		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
+	}
+	if r.CUDA != "" {
+		try("drop `--cuda "+r.CUDA+"`", s.with(func(r *Request) { r.CUDA = "" }), more)
+	}
+	if r.Build != "" {
+		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
+	}
+	if r.OnlyIndex != "" {
+		try("drop `--only-index "+clip(r.OnlyIndex)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
+	}
+	if r.JIT {
+		try("drop `--jit`", s.with(func(r *Request) { r.JIT = false }), more)
+	}
+	for _, name := range s.askedNames() {
+		try("without "+name, s.with(func(r *Request) {
+			r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q Requirement) bool { return q.Name == name })
+			if len(r.Requirements) == 0 {
+				r.Requirements = []Requirement{{Name: "torch", Text: "torch"}}
+			}
+		}), more)
+	}
+}
+
+func (s *scene) labelsAsked() bool { return len(s.w.labelled()) > 0 }
+
+func plural(reqs []Requirement) string {
+	var l []string
+	for _, r := range reqs {
+		if x := "+" + r.Label; !slices.Contains(l, x) {
+			l = append(l, x)
+		}
+	}
+	if len(l) > 1 {
+		return "s " + strings.Join(l, ", ")
+	}
+	return " " + strings.Join(l, "")
+}
+
+// askedNames are the packages other than torch that were named.
+func (s *scene) askedNames() []string {
+	var out []string
+	for _, r := range s.w.Requirements {
+		if r.Name != "torch" && !slices.Contains(out, r.Name) {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// unpinnedTorch drops the versions and labels of torch and its companions.
+func unpinnedTorch(reqs []Requirement, _ bool) []Requirement {
+	out := unlabelled(reqs)
+	for i := range out {
+		if out[i].Name == "torch" || slices.Contains(companions, out[i].Name) {
+			out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
+		}
+	}
+	return out
+}
+
+// nearestPython names the one other Python that allows most, the closest of
+// those that allow as much.
+func (s *scene) nearestPython(try tryFunc, more func(*Choice) bool) {
+	now := s.pythons()
+	if len(now) == 0 {
+		return
+	}
+	var best *scene
+	var bestChoice *Choice
+	var bestPy py
+	for _, p := range knownPythons(s.m) {
+		if p == now[0] {
+			continue
+		}
+		t := s.with(func(r *Request) { r.Python = p.String() })
+		c := t.decide().settled()
+		if c == nil || !more(c) {
+			continue
+		}
+		if bestChoice == nil || newer(c, bestChoice) || !newer(bestChoice, c) && distance(p, now[0]) < distance(bestPy, now[0]) {
+			best, bestChoice, bestPy = t, c, p
+		}
+	}
+	if best != nil {
+		try("python "+bestPy.String(), best, more)
+	}
+}
+
+func distance(a, b py) int {
+	d := a.compare(b)
+	if d < 0 {
+		return -d
+	}
+	return d
+}
+
+// nearestDriver names the driver branch that would allow a newer torch.
+func (s *scene) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool) {
+	if o.Decision != Install && o.Decision != Partial || s.h.Driver == nil || !s.installed().compared {
+		return
+	}
+	b, _, _, ok := s.recommend(o.q.gpus, s.h.Driver.Version)
+	if !ok {
+		return
+	}
+	t := *s
+	d := *s.h.Driver
+	t.h.Driver = &d
+	on := s.onBranch(b, o.q.gpus)
+	d.Version, d.LoadedVersion, d.KernelModule = on.version, version.Dotted{}, on.module
+	try(fmt.Sprintf("driver %d", b.Number), &t, more)
+}
+
+// nearestGPU leaves out one GPU, or all of one generation.
+func (s *scene) nearestGPU(try tryFunc, more func(*Choice) bool) {
+	gpus := s.vendor(machine.NVIDIA)
+	if len(gpus) < 2 {
+		return
+	}
+	for _, sm := range sms(gpus) {
+		var left []int
+		var out []machine.GPU
+		for _, g := range gpus {
+			if g.SM == sm {
+				out = append(out, g)
+			} else {
+				left = append(left, g.Index)
+			}
+		}
+		if len(left) == 0 {
+			left, out = []int{gpus[0].Index}, gpus[1:]
+		}
+		try("leave out "+gpuNames(out), s.with(func(r *Request) { r.GPUs = left }), more)
+	}
+}
+
+// nearestBuild names a build that PyTorch does not advertise, where it would
+// bring a newer torch.
+func (s *scene) nearestBuild(o *outcome, try tryFunc) {
+	if s.w.label != "" || o.q == nil || s.w.conda() || o.q.accel != cuda {
+		return
+	}
+	have := o.settled()
+	tried := map[string]bool{}
+	for _, r := range s.m.Releases {
+		for _, b := range r.Builds {
+			if b.Status == matrix.Offered || b.Status == matrix.NotSeen || b.OS != s.h.Platform.OS || b.Arch != s.h.Platform.Arch || tried[b.Label] {
+				continue
+			}
+			tried[b.Label] = true
+			try("--build "+b.Label+" (not advertised)", s.with(func(r *Request) { r.Build = b.Label }), func(c *Choice) bool { return have == nil || newer(c, have) })
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package resolver
+
+import (
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A preference is one named comparison of two builds that both pass: positive
+// where a is better, zero where it does not decide.
+type preference struct {
+	name string // printed by `why`
+	text string
+	less func(q *question, a, b *matrix.Build) int
+}
+
+// preferences are tried in this order; the first that decides, decides. Before
+// all of them stands "no driver change": builds that need one are only looked at
+// where no other passes.
+var preferences = []preference{
+	{"torch", "newer torch", func(q *question, a, b *matrix.Build) int {
+		return a.Release.Torch.Compare(b.Release.Torch)
+	}},
+	{"native", "its CUDA is supported natively by the driver", func(q *question, a, b *matrix.Build) int {
+		return boolInt(q.natively(a)) - boolInt(q.natively(b))
+	}},
+	{"default", "the build of the default index", func(q *question, a, b *matrix.Build) int {
+		return boolInt(a.Default) - boolInt(b.Default)
+	}},
+	{"cuda", "newer CUDA", func(q *question, a, b *matrix.Build) int {
+		return a.CUDA.Compare(b.CUDA)
+	}},
+	{"rocm", "newer ROCm", func(q *question, a, b *matrix.Build) int {
+		return rocmOf(a.Label).Compare(rocmOf(b.Label))
+	}},
+}
+
+// compare orders two builds and names the comparison that decided; "" where they
+// are equal.
+func (q *question) compare(a, b *matrix.Build) (int, *preference) {
+	for i := range preferences {
+		p := &preferences[i]
+		if c := p.less(q, a, b); c != 0 {
+			return c, p
+		}
+	}
+	return 0, nil
+}
+
+// rocmOf is the ROCm version of a label; zero for other builds.
+func rocmOf(label string) version.Dotted {
+	if accelOf(label) != rocm {
+		return version.Dotted{}
+	}
+	v, _ := version.ParseDotted(label[len(rocm):])
+	return v
+}

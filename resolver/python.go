@@ -1,0 +1,166 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A py is a CPython minor version as wheels are built for it. The zero py is
+// unknown.
+type py struct {
+	minor int // of Python 3; 0: unknown
+	major int
+	free  bool // free-threaded: "3.14t"
+}
+
+// parsePy reads "3.12", "3.12.4" or "3.14t".
+func parsePy(s string) (py, error) {
+	bad := fmt.Errorf("%q is not a Python version such as 3.12 or 3.14t", clip(s))
+	t, free := strings.CutSuffix(s, "t")
+	parts := strings.Split(t, ".")
+	if len(parts) < 2 || len(parts) > 3 || len(s) > 20 {
+		return py{}, bad
+	}
+	var n [2]int
+	for i := range 2 {
+		v, err := strconv.ParseUint(parts[i], 10, 8)
+		if err != nil {
+			return py{}, bad
+		}
+		n[i] = int(v)
+	}
+	if n[0] == 0 || len(parts) == 3 && strings.Trim(parts[2], "0123456789abcr+") != "" {
+		return py{}, bad
+	}
+	return py{major: n[0], minor: n[1], free: free}, nil
+}
+
+func (p py) String() string {
+	if p.major == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("%d.%d", p.major, p.minor)
+	if p.free {
+		s += "t"
+	}
+	return s
+}
+
+func (p py) compare(o py) int {
+	if p.major != o.major {
+		return p.major - o.major
+	}
+	return p.minor - o.minor
+}
+
+func pyOf(v version.Python) py {
+	p, _ := parsePy(v.String())
+	return p
+}
+
+// within reports whether a wheel exists for p. Free-threaded interpreters take
+// their own wheels only.
+func (p py) within(low, high version.Python, free []string) bool {
+	if p.free {
+		return slices.Contains(free, p.String())
+	}
+	return (low.IsZero() || p.compare(pyOf(low)) >= 0) && (high.IsZero() || p.compare(pyOf(high)) <= 0)
+}
+
+// fits reports whether a requires-python specifier admits p; a text that is none
+// admits everything, since pip would have refused it.
+func (p py) fits(spec string) bool {
+	if spec == "" {
+		return true
+	}
+	s, err := version.ParseSpecifier(spec)
+	if err != nil {
+		return true
+	}
+	// ">=3.10.2" admits 3.10 as a minor: its newest patch release satisfies it.
+	for _, patch := range []string{".99", ".0"} {
+		v, err := version.ParsePython(fmt.Sprintf("%d.%d%s", p.major, p.minor, patch))
+		if err == nil && s.Admits(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// pythons lists the interpreters to try, the preferred first: --python; else the
+// active environment's; else those found that the project admits, newest first;
+// else those that uv can bring, which are those that some build is made for.
+func (s *scene) pythons() []py {
+	if s.w.Python != "" {
+		p, _ := parsePy(s.w.Python)
+		return []py{p}
+	}
+	var found []py
+	for _, i := range s.h.Pythons {
+		p, err := parsePy(i.Version)
+		if err != nil {
+			continue
+		}
+		p.free = p.free || i.FreeThreaded
+		if i.Active {
+			return []py{p}
+		}
+		if s.projectAdmits(p) && !slices.Contains(found, p) {
+			found = append(found, p)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b py) int {
+		if c := b.compare(a); c != 0 {
+			return c
+		}
+		return boolInt(a.free) - boolInt(b.free) // the ordinary build before the free-threaded one
+	})
+	for _, p := range knownPythons(s.m) {
+		if s.projectAdmits(p) && !slices.Contains(found, p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// projectAdmits applies requires-python (">=3.11") or the content of a
+// .python-version file ("3.12").
+func (s *scene) projectAdmits(p py) bool {
+	pin := s.w.ProjectPython
+	if want, err := parsePy(pin); err == nil {
+		return want == p
+	}
+	return p.fits(pin)
+}
+
+// knownPythons are the ordinary Pythons that any build is made for, newest first.
+func knownPythons(m *matrix.Matrix) []py {
+	var low, high py
+	for _, r := range m.Releases {
+		for _, b := range r.Builds {
+			if l := pyOf(b.PythonMin); l.major == 3 && (low.major == 0 || l.compare(low) < 0) {
+				low = l
+			}
+			if h := pyOf(b.PythonMax); h.major == 3 && h.compare(high) > 0 {
+				high = h
+			}
+		}
+	}
+	var out []py
+	for n := high.minor; n >= low.minor && high.major == 3; n-- {
+		out = append(out, py{major: 3, minor: n})
+	}
+	return out
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,170 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A question is one attempt: the GPUs in use, one driver, one Python. Rules
+// answer it for one build at a time.
+type question struct {
+	*scene
+	accel   string        // what the build has to be for
+	gpus    []machine.GPU // in use; shadows the scene's
+	drv     driver
+	py      py
+	explain bool // refusals carry their sentences; false is faster
+}
+
+// ask returns a question about some GPUs of one vendor.
+func (s *scene) ask(accel string, gpus []machine.GPU, d driver, p py) *question {
+	return &question{scene: s, accel: accel, gpus: gpus, drv: d, py: p}
+}
+
+// builds calls f for every build for this system, newest torch first.
+func (s *scene) builds(f func(*matrix.Build)) {
+	releases := s.m.Releases
+	if s.w.conda() {
+		releases = s.condaReleases()
+	}
+	for _, r := range releases {
+		for _, b := range r.Builds {
+			if b.OS == s.h.Platform.OS && b.Arch == s.h.Platform.Arch {
+				f(b)
+			}
+		}
+	}
+}
+
+// passes reports whether every rule lets a build through.
+func (q *question) passes(b *matrix.Build) bool {
+	for i := range rules {
+		if rules[i].refuses(q, b) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// refusals returns every rule's word against a build, in the order of the rules.
+func (q *question) refusals(b *matrix.Build) []Reason {
+	e := *q
+	e.explain = true
+	var out []Reason
+	for i := range rules {
+		if r := rules[i].refuses(&e, b); r != nil {
+			r.Rule = rules[i].name
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+// silent stands for a refusal that nobody reads.
+var silent = &Reason{}
+
+// no is a refusal: what is, and what was needed.
+func (q *question) no(source, format string, args ...any) *Reason {
+	if !q.explain {
+		return silent
+	}
+	return &Reason{Text: fmt.Sprintf(format, args...), Source: source}
+}
+
+// best returns the build that is preferred among those that pass; nil where none
+// does.
+func (q *question) best() *matrix.Build {
+	var best *matrix.Build
+	q.builds(func(b *matrix.Build) {
+		if best != nil {
+			if c, _ := q.compare(best, b); c >= 0 {
+				return // an outranked build need not be tried
+			}
+		}
+		if q.passes(b) {
+			best = b
+		}
+	})
+	return best
+}
+
+// answer returns the preferred choice; nil where nothing passes.
+func (q *question) answer() *Choice {
+	b := q.best()
+	if b == nil {
+		return nil
+	}
+	return q.choice(b)
+}
+
+// choice says what a build means for an installer.
+func (q *question) choice(b *matrix.Build) *Choice {
+	if isConda(b) {
+		return q.condaChoice(b)
+	}
+	c := &Choice{
+		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), CuDNN: b.CuDNN.String(),
+		Python: q.py.String(), Channel: "pip", Packages: map[string]string{}, Natively: q.natively(b),
+		Proof: string(b.Proof), Source: b.Source, Arches: arches(b),
+	}
+	label := ""
+	if !q.fromDefault(b) {
+		c.Index = new(b.Index)
+		if b.Label != mps && b.OS != "macos" {
+			label = "+" + b.Label
+		}
+	}
+	c.Packages["torch"] = c.Torch + label
+	for _, name := range companions {
+		if _, asked := q.w.asked[name]; !asked && !slices.Contains(q.w.optional, name) {
+			continue
+		}
+		if v, ok := b.Companion(name); ok {
+			c.Packages[name] = v.String() + label
+		}
+	}
+	for _, e := range q.extensions(b) {
+		c.Packages[e.name] = e.version()
+	}
+	return c
+}
+
+// fromDefault reports whether a build is taken from the default Python index:
+// wherever that carries it, unless the request allows only PyTorch's own.
+func (q *question) fromDefault(b *matrix.Build) bool {
+	return b.Default && (q.w.OnlyIndex == "" || q.w.OnlyIndex == "default")
+}
+
+// natively reports whether the driver supports a build's CUDA without leaning on
+// minor-version compatibility: CUDA major.minor not above what the driver's
+// branch reports; patches do not count.
+func (q *question) natively(b *matrix.Build) bool {
+	if b.CUDA.IsZero() {
+		return true
+	}
+	return !q.drv.cuda.IsZero() && !version.MustDotted(q.drv.cuda.MajorMinor()).Less(version.MustDotted(b.CUDA.MajorMinor()))
+}
+
+// arches is what torch._C._cuda_getArchFlags() prints for a build.
+func arches(b *matrix.Build) []string {
+	var out []string
+	for _, c := range b.Native {
+		out = append(out, "sm_"+c.SM.Code()+c.Suffix)
+	}
+	for _, c := range b.PTX {
+		out = append(out, "compute_"+c.SM.Code()+c.Suffix)
+	}
+	return out
+}
+
+// torchName is a build in a sentence: "torch 2.14.1+cu126".
+func torchName(b *matrix.Build) string {
+	if b.Label == mps || b.OS == "macos" {
+		return "torch " + b.Release.Torch.String()
+	}
+	return "torch " + b.Release.Torch.String() + "+" + b.Label
+}

@@ -1,0 +1,82 @@
+package resolver
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseRequirement(t *testing.T) {
+	type want struct {
+		Name, Spec, Label, Marker, URL string
+		Extras                         []string
+	}
+	for _, c := range []struct {
+		in   string
+		want want
+	}{
+		{"torch", want{Name: "torch"}},
+		{" Torch == 2.9.* ", want{Name: "torch", Spec: "== 2.9.*"}},
+		{"torch==2.9.1+cu126", want{Name: "torch", Spec: "==2.9.1", Label: "cu126"}},
+		{"torch==2.9.1+CU126", want{Name: "torch", Spec: "==2.9.1", Label: "cu126"}},
+		{"torch>=2.6,<2.9", want{Name: "torch", Spec: ">=2.6,<2.9"}},
+		{"torch (>=2.6,<2.9)", want{Name: "torch", Spec: ">=2.6,<2.9"}},
+		{"flash_attn~=2.8", want{Name: "flash-attn", Spec: "~=2.8"}},
+		{"vllm[Audio, video]>=0.10", want{Name: "vllm", Spec: ">=0.10", Extras: []string{"audio", "video"}}},
+		{"torch>=2; python_version >= '3.10'", want{Name: "torch", Spec: ">=2", Marker: "python_version >= '3.10'"}},
+		{"torch @ https://host/a;b.whl ; sys_platform == 'linux'", want{Name: "torch", URL: "https://host/a;b.whl", Marker: "sys_platform == 'linux'"}},
+		{"torch==2.10.0+rocm7.0", want{Name: "torch", Spec: "==2.10.0", Label: "rocm7.0"}},
+	} {
+		r, err := ParseRequirement(c.in, "")
+		if err != nil {
+			t.Errorf("%q: %v", c.in, err)
+			continue
+		}
+		got := want{r.Name, r.Spec.String(), r.Label, r.Marker, r.URL, r.Extras}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%q (-want +got):\n%s", c.in, d)
+		}
+	}
+}
+
+func TestParseRequirementRefuses(t *testing.T) {
+	for in, words := range map[string]string{
+		"":                       "empty requirement",
+		"==2.9":                  "does not begin with a package name",
+		"torch 2.9":              "is not a version specifier",
+		"torch==two":             "version specifier",
+		"torch>=2.9.1+cu126":     "goes with == only",
+		"torch==2.9.*+cu126":     "is not a local label",
+		"torch==2.9.1+":          "version specifier",
+		"torch==2.9+cu1,==2+cu2": "two labels",
+		"torch[a":                "closing ]",
+		"torch[a b]":             "name of an extra",
+		"torch @ ":               "one URL",
+		"tor\x1bch":              "is not a requirement",
+		"torch=2.9":              "version specifier",
+	} {
+		if _, err := ParseRequirement(in, ""); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: error %v, want one with %q", in, err, words)
+		}
+	}
+}
+
+func FuzzParseRequirement(f *testing.F) {
+	for _, s := range []string{"torch==2.9.1+cu126", "a[b]>=1;c", "x @ https://y", "a.b-_c", "torch (==2)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := ParseRequirement(s, "")
+		if err != nil {
+			return
+		}
+		again, err := ParseRequirement(r.Text, "")
+		if err != nil {
+			t.Fatalf("%q was read, its own text %q was not: %v", s, r.Text, err)
+		}
+		if again.Name != r.Name || again.Label != r.Label || again.Spec.String() != r.Spec.String() || NormalizeName(r.Name) != r.Name {
+			t.Fatalf("%q: %+v became %+v", s, r, again)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// A rule says whether one build can serve a question. Rules do not depend on
+// each other or on their order; cheap ones stand first because an attempt that
+// needs no reasons stops at the first refusal.
+type rule struct {
+	name    string
+	refuses func(q *question, b *matrix.Build) *Reason // nil: it passes
+	passed  func(q *question, b *matrix.Build) string  // what it says where it passes
+}
+
+// rules are all the hard rules. Their names are part of the JSON form.
+var rules = []rule{
+	{"request", requestRule, requestWord},
+	{"source", sourceRule, sourceWord},
+	{"python", pythonRule, pythonWord},
+	{"platform", platformRule, platformWord},
+	{"driver-floor", driverFloorRule, driverFloorWord},
+	{"gpu-code", gpuCodeRule, gpuCodeWord},
+	{"driver-gpu", driverGPURule, driverGPUWord},
+	{"jit", jitRule, jitWord},
+	{"companions", companionsRule, companionsWord},
+	{"defects", defectsRule, defectsWord},
+	{"stack", stackRule, stackWord},
+}
+
+func requestRule(q *question, b *matrix.Build) *Reason {
+	switch {
+	case !q.w.admitsTorch(b.Release.Torch):
+		return q.no("", "you asked for %s", q.w.torchText())
+	case q.w.label != "" && q.w.label != b.Label && !(q.w.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
+		return q.no("", "you asked for the build %s with %s", q.w.label, q.w.named)
+	case q.w.cudaV.IsZero():
+	case b.CUDA.Major() != q.w.cudaV.Major(),
+		strings.Contains(q.w.CUDA, ".") && b.CUDA.MajorMinor() != q.w.cudaV.MajorMinor():
+		return q.no("", "you asked for CUDA %s", q.w.CUDA)
+	}
+	return nil
+}
+
+func requestWord(q *question, b *matrix.Build) string {
+	if t := q.w.torchText(); t != "" {
+		return "is what " + t + " asks for"
+	}
+	return "nothing in the request is against it"
+}
+
+// sourceRule: which indexes the user allows, and which builds PyTorch offers. A
+// build that no selector names, or that nobody saw, is taken only when named.
+func sourceRule(q *question, b *matrix.Build) *Reason {
+	if b.Status != matrix.Offered && q.w.label != b.Label {
+		switch b.Status {
+		case matrix.NotSeen:
+			return q.no(b.Source, "nobody has seen this wheel; it is taken only with `--build %s`", b.Label)
+		default:
+			return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
+		}
+	}
+	switch only := strings.TrimSuffix(q.w.OnlyIndex, "/"); {
+	case isConda(b):
+	case only == "":
+	case only == "default":
+		if !b.Default {
+			return q.no(b.Source, "the default index does not carry it, and `--only-index default` allows no other")
+		}
+	case only == "pytorch":
+		if b.Index == "" {
+			return q.no(b.Source, "only the default index carries it, and `--only-index pytorch` does not allow that")
+		}
+	default:
+		if strings.TrimSuffix(b.Index, "/") != only && !strings.HasPrefix(b.Index, only+"/") {
+			return q.no(b.Source, "%s does not carry it as far as is known, and `--only-index` allows no other", clip(only))
+		}
+	}
+	return nil
+}
+
+func sourceWord(q *question, b *matrix.Build) string {
+	if q.fromDefault(b) {
+		return "the default Python index carries it"
+	}
+	return b.Index + " carries it"
+}
+
+func pythonRule(q *question, b *matrix.Build) *Reason {
+	if q.py.within(b.PythonMin, b.PythonMax, b.FreeThreaded) {
+		return nil
+	}
+	return q.no(b.Source, "no wheel for Python %s; its wheels are for %s", q.py, pythonSpan(b))
+}
+
+func pythonWord(q *question, b *matrix.Build) string {
+	return fmt.Sprintf("a wheel for Python %s exists (%s)", q.py, pythonSpan(b))
+}
+
+func pythonSpan(b *matrix.Build) string {
+	s := b.PythonMin.String() + " to " + b.PythonMax.String()
+	if len(b.FreeThreaded) > 0 {
+		s += " and " + strings.Join(b.FreeThreaded, ", ")
+	}
+	return s
+}
+
+// platformRule: os and arch are given (builds lists no others); the C library
+// decides. Wheels are made for glibc; none exists for musl.
+func platformRule(q *question, b *matrix.Build) *Reason {
+	libc := q.h.Platform.Libc
+	if b.OS != "linux" || libc == nil {
+		return nil
+	}
+	if libc.Kind == "musl" {
+		return q.no(b.Source, "PyTorch publishes no wheel for musl; this system has musl %s", libc.Version)
+	}
+	if !libc.Version.IsZero() && libc.Version.Less(b.Glibc) {
+		return q.no(b.Source, "needs glibc %s; this system has %s", b.Glibc, libc.Version)
+	}
+	return nil
+}
+
+func platformWord(q *question, b *matrix.Build) string {
+	if b.Glibc.IsZero() {
+		return "made for " + b.OS + " " + b.Arch
+	}
+	return fmt.Sprintf("made for %s %s with glibc %s or newer", b.OS, b.Arch, b.Glibc)
+}
+
+// gpuCodeRule: the build must have code for every GPU in use, a cubin that runs
+// there or PTX that the driver can compile. PyTorch's own rule,
+// torch/cuda/__init__.py.
+func gpuCodeRule(q *question, b *matrix.Build) *Reason {
+	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
+		return q.no("", "%s", otherKind(q, b))
+	}
+	switch q.accel {
+	case cuda:
+		for _, g := range q.gpus {
+			if native, ptx := q.m.Covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
+				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
+			}
+		}
+	case rocm:
+		for _, g := range q.gpus {
+			t, ok := q.rocmTarget(b, g)
+			if !ok {
+				return q.no(b.Source, "no code for %s", gpuName(g))
+			}
+			if t.Broken != "" {
+				return q.no(t.Source, "%s: %s", gpuName(g), t.Broken)
+			}
+		}
+	}
+	return nil
+}
+
+func otherKind(q *question, b *matrix.Build) string {
+	kind := map[string]string{cuda: "is for NVIDIA GPUs", rocm: "is for AMD GPUs", xpu: "is for Intel GPUs", mps: "is for Apple GPUs", cpu: "does not use a GPU"}[accelOf(b.Label)]
+	switch {
+	case q.accel == cpu:
+		return kind + "; there is none to use"
+	default:
+		return kind + "; here is " + gpuNames(q.gpus)
+	}
+}
+
+func gpuCodeWord(q *question, b *matrix.Build) string {
+	if len(q.gpus) == 0 || q.accel == cpu {
+		return "no GPU is to be used"
+	}
+	if q.accel == cuda {
+		return fmt.Sprintf("has code for %s (%s)", gpuNames(q.gpus), strings.Join(arches(b), " "))
+	}
+	return "has code for " + gpuNames(q.gpus)
+}
+
+// codeSpan says which GPUs a build has code for: "7.5, 8.0, 8.6, 9.0 and 12.0".
+func codeSpan(b *matrix.Build) string {
+	if len(b.Native) == 0 {
+		return "no GPU of this kind"
+	}
+	var out []string
+	for _, c := range b.Native {
+		if s := c.SM.String() + c.Suffix; !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// ptxOnly reports whether a GPU is served only by PTX.
+func (q *question) ptxOnly(b *matrix.Build) (machine.GPU, bool) {
+	for _, g := range q.gpus {
+		if native, ptx := q.m.Covers(b, g.SM); !native && ptx {
+			return g, true
+		}
+	}
+	return machine.GPU{}, false
+}

@@ -1,0 +1,211 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// floor is the oldest driver that runs builds of a label: the CUDA family's
+// minimum (minor-version compatibility), in the column of this platform.
+func (q *question) floor(b *matrix.Build) (version.Dotted, string) {
+	f, ok := q.m.Floor(b.Label)
+	if !ok {
+		return version.Dotted{}, ""
+	}
+	if q.drv.windows {
+		return f.Windows, f.Source
+	}
+	return f.Linux, f.Source
+}
+
+func driverFloorRule(q *question, b *matrix.Build) *Reason {
+	if b.CUDA.IsZero() || q.accel != cuda {
+		return nil
+	}
+	if !q.drv.compared { // JetPack's numbers: its CUDA decides
+		if !q.drv.cuda.IsZero() && b.CUDA.Major() != q.drv.cuda.Major() {
+			return q.no(b.Source, "needs CUDA %d; this JetPack brings CUDA %s", b.CUDA.Major(), q.drv.cuda)
+		}
+		return nil
+	}
+	need, source := q.floor(b)
+	if q.drv.version.Less(need) {
+		return q.no(source, "needs driver %s or newer (CUDA %d family%s); here is %s", need, b.CUDA.Major(), column(q.drv), driverText(q.drv))
+	}
+	return nil
+}
+
+func driverFloorWord(q *question, b *matrix.Build) string {
+	if b.CUDA.IsZero() || q.accel != cuda {
+		return "needs no NVIDIA driver"
+	}
+	if !q.drv.compared {
+		return "the driver is JetPack's; its number is not compared"
+	}
+	need, _ := q.floor(b)
+	return fmt.Sprintf("driver %s is not older than %s (CUDA %d family%s)", q.drv.version, need, b.CUDA.Major(), column(q.drv))
+}
+
+func column(d driver) string {
+	if d.windows {
+		return ", Windows driver"
+	}
+	return ""
+}
+
+func driverText(d driver) string {
+	if d.version.IsZero() {
+		return "none"
+	}
+	return d.version.String()
+}
+
+// driverGPURule: this driver drives every GPU in use. It ends at both ends: a
+// branch drops old GPUs, and an old driver does not know new ones; and a flavour
+// of the kernel module drives only some.
+func driverGPURule(q *question, b *matrix.Build) *Reason {
+	if q.accel != cuda || !q.drv.compared || q.drv.version.IsZero() {
+		return nil
+	}
+	for _, g := range q.gpus {
+		a, ok := q.m.Arch(g.SM)
+		if !ok {
+			continue
+		}
+		switch fit := q.drives(a); fit {
+		case tooOld:
+			return q.no(a.Source, "driver %s does not know %s; it needs %s or newer", q.drv.version, gpuName(g), firstDriver(a, q.drv.windows))
+		case tooNew:
+			return q.no(a.Source, "driver %s does not drive %s any more; branch %d is the last", q.drv.version, gpuName(g), a.LastBranch)
+		case wrongModule:
+			return q.no(a.Source, "the %s kernel module does not drive %s", q.drv.module, gpuName(g))
+		}
+	}
+	return nil
+}
+
+func driverGPUWord(q *question, b *matrix.Build) string {
+	switch {
+	case q.accel != cuda:
+		return "needs no NVIDIA driver"
+	case !q.drv.compared:
+		return "the driver is JetPack's"
+	}
+	return fmt.Sprintf("driver %s drives %s", driverText(q.drv), gpuNames(q.gpus))
+}
+
+// A fit says how a driver and a GPU generation go together.
+type fit int
+
+const (
+	fine fit = iota
+	tooOld
+	tooNew
+	wrongModule
+)
+
+func (q *question) drives(a matrix.Arch) fit { return drives(q.drv, a) }
+
+func drives(d driver, a matrix.Arch) fit {
+	switch {
+	case !d.compared || d.version.IsZero():
+		return fine
+	case a.LastBranch > 0 && d.branch.Number > a.LastBranch:
+		return tooNew
+	case d.version.Less(firstDriver(a, d.windows)):
+		return tooOld
+	case d.module != "" && len(a.Modules) > 0 && !slices.Contains(a.Modules, d.module):
+		return wrongModule
+	}
+	return fine
+}
+
+func firstDriver(a matrix.Arch, windows bool) version.Dotted {
+	if windows {
+		return a.FirstWindows
+	}
+	return a.FirstDriver
+}
+
+// openOnly and closedOnly report which flavour of the kernel module a GPU
+// insists on (both false: either).
+func (s *scene) openOnly(g machine.GPU) bool   { return s.onlyModule(g) == "open" }
+func (s *scene) closedOnly(g machine.GPU) bool { return s.onlyModule(g) == "proprietary" }
+
+func (s *scene) onlyModule(g machine.GPU) string {
+	if a, ok := s.m.Arch(g.SM); ok && len(a.Modules) == 1 {
+		return a.Modules[0]
+	}
+	return ""
+}
+
+// moduleFor returns the flavour to install: the open one wherever the GPUs can
+// use it, which is what NVIDIA recommends from branch 560 on.
+func (s *scene) moduleFor(gpus []machine.GPU) string {
+	if slices.ContainsFunc(gpus, s.closedOnly) {
+		return "proprietary"
+	}
+	return "open"
+}
+
+// jitRule: PTX made by a newer toolkit does not load on an older driver. It
+// counts where the build serves a GPU by PTX alone, and with --jit, where the
+// job compiles kernels at run time; then triton's ptxas has to know the GPU too.
+func jitRule(q *question, b *matrix.Build) *Reason {
+	if q.accel != cuda {
+		return nil
+	}
+	if g, ok := q.ptxOnly(b); ok && !q.natively(b) {
+		return q.no(b.Source, "serves %s by PTX of CUDA %s only, which driver %s cannot compile (it supports CUDA %s)", gpuName(g), b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda)
+	}
+	if !q.drv.compared && !q.natively(b) {
+		return q.no(b.Source, "is built with CUDA %s; this JetPack brings CUDA %s, and newer ones are not promised to run there", b.CUDA.MajorMinor(), q.drv.cuda)
+	}
+	if !q.w.JIT {
+		return nil
+	}
+	if !q.natively(b) {
+		return q.no(b.Source, "compiles kernels with CUDA %s at run time (`--jit`), and driver %s supports CUDA %s", b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda)
+	}
+	for _, g := range q.gpus {
+		if p, ok := q.ptxas(b); ok && b.OS == "linux" && !slices.Contains(p.Served, g.SM) {
+			return q.no(p.Source, "torch.compile (`--jit`) does not serve %s: triton %s compiles for %s", gpuName(g), b.Triton, smList(p.Served))
+		}
+	}
+	return nil
+}
+
+func jitWord(q *question, b *matrix.Build) string {
+	switch {
+	case q.accel != cuda:
+		return "nothing is compiled for an NVIDIA GPU"
+	case q.natively(b):
+		return fmt.Sprintf("driver %s supports CUDA %s natively", driverText(q.drv), b.CUDA.MajorMinor())
+	}
+	return fmt.Sprintf("leans on minor-version compatibility: CUDA %s on a driver for CUDA %s", b.CUDA.MajorMinor(), q.drv.cuda)
+}
+
+// ptxas returns what triton's assembler of a build knows.
+func (q *question) ptxas(b *matrix.Build) (matrix.Ptxas, bool) {
+	for _, p := range q.m.Ptxas {
+		if p.Triton.Compare(b.Triton) == 0 && p.Arch == b.Arch {
+			return p, true
+		}
+	}
+	return matrix.Ptxas{}, false
+}
+
+func smList(sms []machine.SM) string {
+	s := ""
+	for i, sm := range sms {
+		if i > 0 {
+			s += " "
+		}
+		s += sm.String()
+	}
+	return s
+}

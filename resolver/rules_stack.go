@@ -1,0 +1,182 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// stackRule: torch's own kernels being there is not enough. cuDNN, cuBLAS,
+// cuFFT, cuRAND, cuSOLVER and cuSPARSE of the build must have code for every GPU
+// in use, and NCCL where there are several. A library that nobody scanned refuses
+// nothing.
+func stackRule(q *question, b *matrix.Build) *Reason {
+	if q.accel != cuda {
+		return nil
+	}
+	for _, l := range q.m.Stack(b) {
+		if l.Library == nil || !l.Core && !(l.Package == "nccl" && len(q.gpus) > 1) {
+			continue
+		}
+		for _, g := range q.gpus {
+			if native, ptx := q.m.LibraryCovers(l.Library, g.SM); !native && !ptx {
+				why := ""
+				if l.Package == "nccl" {
+					why = ", which several GPUs need"
+				}
+				return q.no(l.Library.Source, "its %s %s has no code for %s%s", libraryName(l.Package), l.Version, gpuName(g), why)
+			}
+		}
+	}
+	return nil
+}
+
+func stackWord(q *question, b *matrix.Build) string {
+	if q.accel != cuda {
+		return "brings no CUDA libraries"
+	}
+	var proven, unread []string
+	for _, l := range q.m.Stack(b) {
+		switch {
+		case l.Library == nil && l.Core:
+			unread = append(unread, libraryName(l.Package))
+		case l.Core || l.Package == "nccl" && len(q.gpus) > 1:
+			proven = append(proven, libraryName(l.Package)+" "+l.Version)
+		}
+	}
+	if len(proven) == 0 {
+		return "nobody has read its libraries: not proven"
+	}
+	s := "code for every GPU in " + strings.Join(proven, ", ")
+	if len(unread) > 0 {
+		s += "; not read: " + strings.Join(unread, ", ")
+	}
+	return s
+}
+
+// stackWarnings are what the libraries of a build cannot do well here: code that
+// the driver has to compile first, and libraries that nobody read.
+func (q *question) stackWarnings(b *matrix.Build) []string {
+	var out, ptxLibs, unread []string
+	read := 0
+	for _, l := range q.m.Stack(b) {
+		if !l.Core {
+			continue
+		}
+		if l.Library == nil {
+			unread = append(unread, libraryName(l.Package))
+			continue
+		}
+		read++
+		for _, g := range q.gpus {
+			if native, ptx := q.m.LibraryCovers(l.Library, g.SM); !native && ptx {
+				ptxLibs = append(ptxLibs, libraryName(l.Package)+" "+l.Version)
+				break
+			}
+		}
+	}
+	if len(ptxLibs) > 0 {
+		out = append(out, fmt.Sprintf("%s has no native code for %s: the driver compiles it at the first use (slow start)", strings.Join(ptxLibs, ", "), gpuNames(q.gpus)))
+	}
+	if read == 0 {
+		out = append(out, fmt.Sprintf("nobody has read which GPUs the CUDA libraries of %s serve: not proven", torchName(b)))
+	}
+	return out
+}
+
+var libraryNames = map[string]string{
+	"cudnn": "cuDNN", "cublas": "cuBLAS", "cufft": "cuFFT", "curand": "cuRAND", "cusolver": "cuSOLVER",
+	"cusparse": "cuSPARSE", "cusparselt": "cuSPARSELt", "nccl": "NCCL", "nvshmem": "NVSHMEM",
+}
+
+func libraryName(pkg string) string {
+	if n, ok := libraryNames[pkg]; ok {
+		return n
+	}
+	return pkg
+}
+
+// defectsRule: a known fault that breaks what was asked refuses the build; one
+// that breaks a part is a warning.
+func defectsRule(q *question, b *matrix.Build) *Reason {
+	for i := range q.m.Defects {
+		d := &q.m.Defects[i]
+		if q.fatal(d) && q.hits(d, b) {
+			return q.no(d.Source, "%s (%s)", d.Effect, d.Remedy)
+		}
+	}
+	return nil
+}
+
+func defectsWord(q *question, b *matrix.Build) string {
+	return "no known fault breaks what was asked"
+}
+
+// fatal reports whether a defect breaks the whole, or a part that was asked for.
+func (q *question) fatal(d *matrix.Defect) bool {
+	switch d.Breaks {
+	case "all", "import", "install":
+		return d.Package == "torch" || q.requires(d.Package)
+	case "compile":
+		return q.w.JIT
+	}
+	return false
+}
+
+// requires reports whether the request itself names a package.
+func (q *question) requires(name string) bool {
+	if _, ok := q.w.asked[name]; ok {
+		return true
+	}
+	return slices.ContainsFunc(q.w.packages, func(r Requirement) bool { return r.Name == name })
+}
+
+// hits reports whether a defect is one of this build, on these GPUs, with this
+// Python.
+func (q *question) hits(d *matrix.Defect, b *matrix.Build) bool {
+	if d.When != "" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda {
+		return false
+	}
+	if d.Package == "torch" {
+		if !d.Versions.Admits(b.Release.Torch) {
+			return false
+		}
+	} else {
+		v, ok := b.Companion(d.Package)
+		if !ok || !d.Versions.Admits(v) || !d.Torch.Admits(b.Release.Torch) {
+			return false
+		}
+	}
+	switch {
+	case len(d.Labels) > 0 && !slices.Contains(d.Labels, b.Label),
+		!d.MinCuDNN.IsZero() && b.CuDNN.Less(d.MinCuDNN),
+		len(d.Pythons) > 0 && !slices.Contains(d.Pythons, q.py.String()),
+		d.Breaks == "nccl" && len(q.gpus) < 2:
+		return false
+	}
+	if len(d.SMs) == 0 && d.Below.IsZero() {
+		return true
+	}
+	return slices.ContainsFunc(q.gpus, func(g machine.GPU) bool {
+		return slices.Contains(d.SMs, g.SM) || !d.Below.IsZero() && g.SM.Less(d.Below)
+	})
+}
+
+// defectWarnings are the faults of a build that break only a part.
+func (q *question) defectWarnings(b *matrix.Build) []string {
+	var out []string
+	for i := range q.m.Defects {
+		d := &q.m.Defects[i]
+		if !q.fatal(d) && (d.Package == "torch" || q.requires(d.Package)) && q.hits(d, b) {
+			w := d.Effect
+			if d.Remedy != "" {
+				w += " (" + d.Remedy + ")"
+			}
+			out = append(out, w)
+		}
+	}
+	return out
+}

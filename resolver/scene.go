@@ -1,0 +1,211 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A scene is a machine and a request, read once.
+type scene struct {
+	m *matrix.Matrix
+	h machine.Machine
+	w wish
+
+	gpus     []machine.GPU // those that the request admits, in order
+	warnings []string      // found while reading
+
+	table  *matrix.DeviceTable      // read when a GPU is known by its name only
+	models map[string]matrix.Device // what it said
+
+	rows  map[string][]*matrix.Extension // wheels by package, as they were asked for
+	forge []*matrix.Release              // the conda channels' builds, made when asked for
+}
+
+// newScene reads a machine and a request. Its error reports a malformed request.
+func newScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
+	w, err := readWish(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{m: m, h: h, w: w}
+	for _, i := range r.GPUs {
+		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
+			return nil, fmt.Errorf("there is no GPU %d: %s", i, indexes(h.GPUs))
+		}
+	}
+	for _, g := range h.GPUs {
+		if len(r.GPUs) > 0 && !slices.Contains(r.GPUs, g.Index) {
+			continue
+		}
+		if g.KernelDriver == "vfio-pci" {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s is handed to a virtual machine (vfio-pci) and is left out", gpuName(g)))
+			continue
+		}
+		s.gpus = append(s.gpus, g)
+	}
+	return s, nil
+}
+
+// with returns the scene of the same machine with another request.
+func (s *scene) with(change func(*Request)) *scene {
+	r := s.w.Request
+	r.Requirements = slices.Clone(r.Requirements)
+	change(&r)
+	t, err := newScene(s.m, s.h, r)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+func (s *scene) vendor(v string) []machine.GPU {
+	var out []machine.GPU
+	for _, g := range s.gpus {
+		if g.Vendor == v {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (s *scene) env() string {
+	if s.h.Platform.Environment == "" {
+		return machine.Bare
+	}
+	return s.h.Platform.Environment
+}
+
+// windowsDriver reports whether the NVIDIA driver is Windows' own, so that the
+// Windows column of every table counts (WSL too).
+func (s *scene) windowsDriver() bool {
+	return s.h.Platform.OS == "windows" || s.env() == machine.WSL2
+}
+
+// inContainer reports whether drivers are somebody else's to change.
+func (s *scene) inContainer() bool {
+	return s.env() == machine.Container || s.env() == machine.ContainerBuild
+}
+
+// described reports whether the GPUs were named by flags: then the machine at
+// hand is not the target even where it is an image build or a login node.
+func (s *scene) described() bool {
+	return len(s.gpus) > 0 && !slices.ContainsFunc(s.gpus, func(g machine.GPU) bool { return g.Evidence != machine.FromFlag })
+}
+
+// A driver is the NVIDIA driver as the rules see it: the installed one, or the
+// one that would be there after a change.
+type driver struct {
+	version  version.Dotted // zero: none
+	module   string         // open, proprietary, "" unknown or not applicable
+	compared bool           // false: its number follows JetPack and says nothing about CUDA
+	windows  bool           // the Windows column counts
+	branch   matrix.Branch  // zero Number: unknown
+	cuda     version.Dotted // newest CUDA supported natively; zero unknown
+}
+
+// installed returns the machine's driver.
+func (s *scene) installed() driver {
+	d := driver{windows: s.windowsDriver(), compared: true}
+	if s.env() == machine.Jetson {
+		d.compared = false
+		d.cuda = s.jetpackCUDA()
+		return d
+	}
+	if s.h.Driver == nil {
+		return d
+	}
+	d.version = s.h.Driver.Version
+	if s.h.Platform.OS == "linux" && !d.windows {
+		d.module = s.h.Driver.KernelModule
+	}
+	d.branch = branchOf(s.m, d.version)
+	d.cuda = d.branch.CUDA
+	return d
+}
+
+// onBranch returns the driver that a branch would bring, with the flavour of the
+// kernel module that serves the GPUs.
+func (s *scene) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
+	d := driver{windows: s.windowsDriver(), compared: true, branch: b, cuda: b.CUDA, version: b.Latest}
+	if d.windows {
+		d.version = b.LatestWindows
+		if d.version.IsZero() { // the newest branches: no Windows driver is listed yet
+			d.version = version.MustDotted(fmt.Sprint(b.Number))
+		}
+		return d
+	}
+	d.module = s.moduleFor(gpus)
+	return d
+}
+
+// branchOf returns the branch of a driver: the newest whose number is not above
+// the driver's major. That also reads Windows numbers, which count on within a
+// branch (581.29 is of 580, 566.03 of 565).
+func branchOf(m *matrix.Matrix, v version.Dotted) matrix.Branch {
+	for _, b := range m.Branches { // newest first
+		if b.Number <= v.Major() {
+			return b
+		}
+	}
+	return matrix.Branch{}
+}
+
+// gpuName is a GPU in a sentence: "Tesla V100 (7.0)". Names come from outside,
+// so control characters are dropped.
+func gpuName(g machine.GPU) string {
+	name := strings.Map(func(r rune) rune {
+		if isControl(r) || r == '\t' {
+			return -1
+		}
+		return r
+	}, g.Name)
+	name = strings.TrimPrefix(clip(name), "NVIDIA ")
+	if name == "" {
+		name = "GPU " + fmt.Sprint(g.Index)
+	}
+	switch {
+	case !g.SM.IsZero():
+		return name + " (" + g.SM.String() + ")"
+	case g.GFX != "":
+		return name + " (" + clip(g.GFX) + ")"
+	}
+	return name
+}
+
+func gpuNames(gpus []machine.GPU) string {
+	var names []string
+	for _, g := range gpus {
+		if n := gpuName(g); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func indexes(gpus []machine.GPU) string {
+	if len(gpus) == 0 {
+		return "this machine has no GPU"
+	}
+	var n []string
+	for _, g := range gpus {
+		n = append(n, fmt.Sprint(g.Index))
+	}
+	return "this machine has " + strings.Join(n, ", ")
+}
+
+// sms returns the distinct compute capabilities, lowest first.
+func sms(gpus []machine.GPU) []machine.SM {
+	var out []machine.SM
+	for _, g := range gpus {
+		if !slices.Contains(out, g.SM) {
+			out = append(out, g.SM)
+		}
+	}
+	slices.SortFunc(out, machine.SM.Compare)
+	return out
+}

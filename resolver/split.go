@@ -1,0 +1,104 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// A group is a set of GPUs that one environment and one driver serve.
+type group struct {
+	gpus []machine.GPU
+	env  Environment
+}
+
+// split answers where every GPU can be served, but not by one environment or
+// one driver: one environment per group. It returns nil where a GPU cannot be
+// served at all, or where one environment would do.
+func (s *scene) split(gpus []machine.GPU) *outcome {
+	if len(sms(gpus)) < 2 {
+		return nil
+	}
+	var groups []*group
+	for _, sm := range sms(gpus) {
+		var same []machine.GPU
+		for _, g := range gpus {
+			if g.SM == sm {
+				same = append(same, g)
+			}
+		}
+		env := s.alone(same)
+		if env == nil {
+			return nil
+		}
+		if i := slices.IndexFunc(groups, func(o *group) bool { return sameAnswer(&o.env, env) }); i >= 0 {
+			groups[i].gpus = append(groups[i].gpus, same...)
+			continue
+		}
+		groups = append(groups, &group{same, *env})
+	}
+	if len(groups) < 2 {
+		return nil
+	}
+	o := &outcome{}
+	o.Decision, o.Driver = Split, s.kept()
+	conflict := s.moduleConflict(gpus)
+	for _, g := range groups {
+		if env := s.alone(g.gpus); env != nil {
+			g.env = *env // NCCL counts where the group has several
+		}
+		g.env.GPUs, g.env.CUDAVisible = visible(g.gpus)
+		if conflict {
+			g.env.Note = fmt.Sprintf("needs the %s kernel module; only one can be loaded at a time", s.moduleFor(g.gpus))
+		}
+		o.Environments = append(o.Environments, g.env)
+	}
+	o.Reasons = []Reason{{Rule: "split", Text: s.splitText(gpus)}}
+	return o
+}
+
+func (s *scene) splitText(gpus []machine.GPU) string {
+	if s.moduleConflict(gpus) {
+		return fmt.Sprintf("%s need different kernel modules (proprietary up to Volta, open from Blackwell on), and only one can be loaded: no build can make both work at a time", gpuNames(gpus))
+	}
+	return fmt.Sprintf("no one build and driver serves all of %s", gpuNames(gpus))
+}
+
+// alone answers for one group: with the installed driver where it drives them,
+// else with the branch to recommend.
+func (s *scene) alone(gpus []machine.GPU) *Environment {
+	d := s.installed()
+	if d.compared && !d.version.IsZero() && s.drivesAll(gpus, d) {
+		if q, b := s.try(cuda, gpus, d); b != nil {
+			return &Environment{Choice: q.choice(b), Driver: DriverChoice{Action: keep, Minimum: q.need(b), KernelModule: d.module}}
+		}
+	}
+	b, q, build, ok := s.recommend(gpus, version.Dotted{})
+	if !ok {
+		return nil
+	}
+	return &Environment{Choice: q.choice(build), Driver: DriverChoice{
+		Action: s.changeTo(gpus, d), Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}}
+}
+
+// changeTo names what has to happen to the installed driver for some GPUs.
+func (s *scene) changeTo(gpus []machine.GPU, d driver) string {
+	switch {
+	case d.version.IsZero():
+		return install
+	case s.dropped(gpus, d):
+		return pin
+	case s.rangeFault(gpus, d):
+		return upgrade
+	case !s.drivesAll(gpus, d):
+		return switchModule
+	}
+	return upgrade
+}
+
+func sameAnswer(a, b *Environment) bool {
+	return a.Choice.Torch == b.Choice.Torch && a.Choice.Build == b.Choice.Build && a.Choice.Python == b.Choice.Python &&
+		a.Driver.Action == b.Driver.Action && a.Driver.Branch == b.Driver.Branch && a.Driver.KernelModule == b.Driver.KernelModule
+}

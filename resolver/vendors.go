@@ -1,0 +1,266 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// amd answers for AMD GPUs: the ROCm builds on Linux, AMD's own wheels on Windows
+// and WSL. It returns nil where none serves any of them.
+func (s *scene) amd(gpus []machine.GPU) *outcome {
+	if s.windowsDriver() {
+		for _, g := range discreteFirst(gpus) {
+			if v := s.amdIndex(g); v != nil {
+				return s.vendorAnswer(v)
+			}
+		}
+		return nil
+	}
+	var able, out []machine.GPU
+	for _, g := range gpus {
+		if s.rocmServes(g) {
+			able = append(able, g)
+		} else {
+			out = append(out, g)
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	if i := slices.IndexFunc(able, isDiscrete); i >= 0 {
+		for _, g := range able {
+			if !isDiscrete(g) {
+				out = append(out, g)
+			}
+		}
+		able = slices.DeleteFunc(able, func(g machine.GPU) bool { return !isDiscrete(g) })
+	}
+	o := s.answerFor(rocm, able)
+	if o.Decision == Install && len(out) > 0 {
+		_, list := visible(able)
+		o.Warnings = append(o.Warnings, fmt.Sprintf("%s is left out: set HIP_VISIBLE_DEVICES=%s, since ROCm fails on GPUs that it does not know", gpuNames(out), list))
+		if slices.ContainsFunc(out, isDiscrete) {
+			o.Decision = Partial
+			o.VisibleGPUs, _ = visible(able)
+		}
+	}
+	return o
+}
+
+func isDiscrete(g machine.GPU) bool { return !g.Integrated }
+
+func discreteFirst(gpus []machine.GPU) []machine.GPU {
+	out := slices.Clone(gpus)
+	slices.SortStableFunc(out, func(a, b machine.GPU) int { return boolInt(a.Integrated) - boolInt(b.Integrated) })
+	return out
+}
+
+// answerFor answers for GPUs that need no NVIDIA driver.
+func (s *scene) answerFor(accel string, gpus []machine.GPU) *outcome {
+	q, b := s.try(accel, gpus, driver{})
+	if b == nil {
+		return s.refuseAll(q)
+	}
+	o := &outcome{q: q, build: b}
+	o.Decision, o.Choice, o.Driver = Install, q.choice(b), DriverChoice{Action: noDriver}
+	return o
+}
+
+// rocmServes reports whether any ROCm build has working code for a GPU.
+func (s *scene) rocmServes(g machine.GPU) bool {
+	q := s.ask(rocm, []machine.GPU{g}, driver{}, py{})
+	found := false
+	q.builds(func(b *matrix.Build) { found = found || gpuCodeRule(q, b) == nil })
+	return found
+}
+
+// rocmTarget returns what is known of a GPU's target in a ROCm build.
+func (s *scene) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
+	gfx := s.gfxOf(g)
+	for _, t := range s.m.ROCm {
+		if t.Label == b.Label && t.GFX == gfx && t.Torch.Admits(b.Release.Torch) {
+			return t, true
+		}
+	}
+	return matrix.ROCmTarget{}, false
+}
+
+// gfxOf returns an AMD GPU's target; where the facts do not name it, the device
+// table's.
+func (s *scene) gfxOf(g machine.GPU) string {
+	if g.GFX != "" {
+		// rocminfo may add features: gfx90a:sramecc+:xnack-
+		gfx, _, _ := strings.Cut(strings.ToLower(g.GFX), ":")
+		return gfx
+	}
+	d, _ := s.device(g)
+	return d.GFX
+}
+
+// amdIndex returns AMD's own index for a GPU on this platform, the released one
+// before a nightly.
+func (s *scene) amdIndex(g machine.GPU) *matrix.VendorIndex {
+	platform := s.h.Platform.OS
+	if s.env() == machine.WSL2 {
+		platform = machine.WSL2
+	}
+	gfx := s.gfxOf(g)
+	var nightly *matrix.VendorIndex
+	for i := range s.m.VendorIndexes {
+		v := &s.m.VendorIndexes[i]
+		if v.Vendor != machine.AMD || !slices.Contains(strings.Fields(v.Platform), platform) || !slices.Contains(v.GPUs, gfx) {
+			continue
+		}
+		if !strings.Contains(v.Kind, "nightly") {
+			return v
+		}
+		if nightly == nil {
+			nightly = v
+		}
+	}
+	return nightly
+}
+
+// jetsonIndex returns the index for a Jetson whose GPU no wheel of PyTorch's own
+// serves (Orin: cubins for 8.0 and 8.6 do not run on 8.7).
+func (s *scene) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
+	if s.h.Platform.OS != "linux" || s.h.Platform.Arch != "aarch64" || len(gpus) == 0 {
+		return nil
+	}
+	pack := s.jetpack()
+	for i := range s.m.VendorIndexes {
+		v := &s.m.VendorIndexes[i]
+		if v.Vendor == machine.NVIDIA && slices.Contains(strings.Fields(v.Platform), pack) && slices.Contains(v.GPUs, gpus[0].SM.String()) {
+			return v
+		}
+	}
+	return nil
+}
+
+// vendorAnswer is use_vendor_index: what is in the index was not read, so no
+// version is promised.
+func (s *scene) vendorAnswer(v *matrix.VendorIndex) *outcome {
+	o := &outcome{}
+	o.Decision, o.Driver = UseVendorIndex, s.kept()
+	c := &Choice{Build: vendorBuild(v), Channel: "pip", Index: new(v.URL), Packages: map[string]string{"torch": ""}, Proof: string(v.Proof), Source: v.Source}
+	if cu, ok := matrix.LabelCUDA(c.Build); ok {
+		c.CUDA = cu.String()
+	}
+	for _, p := range s.pythons() {
+		if c.Python == "" || slices.Contains(v.Pythons, p.String()) && !slices.Contains(v.Pythons, c.Python) {
+			c.Python = p.String()
+		}
+	}
+	for _, name := range companions[:2] {
+		if _, asked := s.w.asked[name]; asked {
+			c.Packages[name] = ""
+		}
+	}
+	for _, r := range s.w.packages {
+		c.Packages[r.Name] = ""
+	}
+	o.Choice = c
+	o.Reasons = []Reason{{Rule: "source", Text: fmt.Sprintf("PyTorch's own wheels do not serve this machine; %s publishes builds for it (%s: %s)", vendorName(v), v.Kind, v.Names), Source: v.Source}}
+	o.Warnings = []string{fmt.Sprintf("what %s holds was not read: versions are not promised (%s)", v.URL, v.Status)}
+	if len(v.Pythons) > 0 && !slices.Contains(v.Pythons, c.Python) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; here is %s", strings.Join(v.Pythons, ", "), c.Python))
+	}
+	if len(s.w.torch) > 0 && s.w.torchText() != "torch" {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("whether it holds what %s asks for is not known", s.w.torchText()))
+	}
+	if v.Vendor == machine.AMD && s.env() == machine.WSL2 {
+		o.Warnings = append(o.Warnings, "WSL also needs the matching Adrenalin driver on the Windows side")
+	}
+	return o
+}
+
+func vendorName(v *matrix.VendorIndex) string {
+	switch {
+	case v.Vendor == machine.AMD:
+		return "AMD"
+	case strings.HasPrefix(v.Status, "third party"):
+		return strings.TrimSuffix(strings.TrimPrefix(v.Status, "third party ("), ")")
+	}
+	return "NVIDIA"
+}
+
+// vendorBuild names a vendor's builds after its URL: …/jp6/cu126 is cu126,
+// …/rocm-rel-7.2.1/ is rocm7.2.1.
+func vendorBuild(v *matrix.VendorIndex) string {
+	last := lastPart(v.URL)
+	if _, ok := matrix.LabelCUDA(last); ok {
+		return last
+	}
+	if ver, ok := strings.CutPrefix(last, "rocm-rel-"); ok {
+		return rocm + ver
+	}
+	return rocm
+}
+
+// intel answers for Intel GPUs: the XPU builds, on those that they support.
+func (s *scene) intel(gpus []machine.GPU) *outcome {
+	var able []machine.GPU
+	for _, g := range gpus {
+		if s.xpuServes(g) {
+			able = append(able, g)
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	return s.answerFor(xpu, able)
+}
+
+// apple answers for Apple GPUs, whose support is in the ordinary wheel.
+func (s *scene) apple(gpus []machine.GPU) *outcome {
+	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "arm64" {
+		return nil
+	}
+	return s.answerFor(mps, gpus)
+}
+
+// xpuServes reports whether PyTorch's XPU builds serve an Intel GPU on this
+// system: Arc and Data Center GPU Max and the newer Arc-class integrated ones,
+// not Iris and UHD.
+func (s *scene) xpuServes(g machine.GPU) bool {
+	d, ok := s.device(g)
+	where := s.h.Platform.OS
+	if s.env() == machine.WSL2 {
+		where = machine.WSL2
+	}
+	return ok && d.XPU && slices.Contains(d.XPUWhere, where)
+}
+
+// device looks a GPU up in the device table, by its PCI id or else by its name.
+func (s *scene) device(g machine.GPU) (matrix.Device, bool) {
+	key := g.PCIID + "\x00" + g.Name
+	if d, ok := s.models[key]; ok {
+		return d, d.Vendor != ""
+	}
+	if s.models == nil {
+		s.models = map[string]matrix.Device{}
+	}
+	if s.table == nil {
+		t, err := matrix.Devices()
+		if err != nil {
+			return matrix.Device{}, false
+		}
+		s.table = t
+	}
+	d, ok := s.table.LookupPCI(g.PCIID, g.Subsystem)
+	if !ok || d.Vendor != g.Vendor {
+		d, ok = matrix.Device{}, false
+		for _, m := range s.table.LookupName(g.Name) {
+			if m.Vendor == g.Vendor {
+				d, ok = m, true
+				break
+			}
+		}
+	}
+	s.models[key] = d
+	return d, ok
+}

@@ -1,0 +1,172 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/version"
+)
+
+// The accelerators that PyTorch is built for.
+const (
+	cuda = "cuda"
+	rocm = "rocm"
+	xpu  = "xpu"
+	mps  = "mps"
+	cpu  = "cpu"
+)
+
+// accelOf returns what a build's label is built for.
+func accelOf(label string) string {
+	switch {
+	case strings.HasPrefix(label, "cu"):
+		return cuda
+	case strings.HasPrefix(label, "rocm"):
+		return rocm
+	case label == xpu || label == mps:
+		return label
+	}
+	return cpu
+}
+
+// companions are the packages that PyTorch releases to go with torch.
+var companions = []string{"torchvision", "torchaudio", "torchtext"}
+
+// A wish is a Request with its requirements sorted by what they speak of.
+type wish struct {
+	Request
+	torch    []Requirement
+	asked    map[string][]Requirement // companions asked for
+	optional []string                 // companions taken where they exist
+	packages []Requirement            // everything else, in order
+	label    string                   // the one build that --build or a local label names; "" any
+	named    string                   // how it was named, for sentences: "--build cu129", "torch==2.9.1+cu126"
+	conflict string                   // why the request contradicts itself; "" it does not
+	cudaV    version.Dotted
+}
+
+// readWish checks the request's own form. Its error is for the user.
+func readWish(r Request) (wish, error) {
+	w := wish{Request: r, asked: map[string][]Requirement{}}
+	reqs := r.Requirements
+	if len(reqs) == 0 {
+		w.asked["torchvision"] = nil
+		w.optional = []string{"torchaudio"}
+	}
+	for _, q := range reqs {
+		switch {
+		case q.Name == "torch":
+			w.torch = append(w.torch, q)
+		case slices.Contains(companions, q.Name):
+			w.asked[q.Name] = append(w.asked[q.Name], q)
+		default:
+			w.packages = append(w.packages, q)
+		}
+	}
+	if r.CUDA != "" {
+		v, err := version.ParseDotted(r.CUDA)
+		if err != nil || strings.Count(r.CUDA, ".") > 1 {
+			return w, fmt.Errorf("%q is not a CUDA version such as 12.6 or 12", clip(r.CUDA))
+		}
+		w.cudaV = v
+	}
+	if r.Build != "" && !isLabel(r.Build) {
+		return w, fmt.Errorf("%q is not a build such as cu126, rocm7.2, xpu or cpu", clip(r.Build))
+	}
+	if r.Python != "" {
+		if _, err := parsePy(r.Python); err != nil {
+			return w, err
+		}
+	}
+	w.readLabels()
+	return w, nil
+}
+
+// readLabels finds the one build that is named, or the contradiction: every
+// package of an environment must come from one build (torchvision compares the
+// CUDA major at import, torchaudio major.minor).
+func (w *wish) readLabels() {
+	name := func(label, by string) {
+		switch {
+		case w.label == "" || w.label == label:
+			w.label, w.named = label, by
+		case w.conflict == "":
+			w.conflict = fmt.Sprintf("%s and %s name two builds; all packages of an environment must come from one", w.named, by)
+		}
+	}
+	if w.Build != "" {
+		name(w.Build, "`--build "+w.Build+"`")
+	}
+	if w.CPU {
+		name(cpu, "`--cpu`")
+	}
+	for _, q := range w.labelled() {
+		name(q.Label, "`"+clip(q.Text)+"`")
+	}
+	if w.conflict != "" || w.label == "" || w.cudaV.IsZero() {
+		return
+	}
+	if accelOf(w.label) != cuda {
+		w.conflict = fmt.Sprintf("%s is not a CUDA build, and `--cuda %s` asks for one", w.named, w.CUDA)
+	}
+}
+
+// labelled lists the requirements on torch and its companions that carry a local
+// label.
+func (w *wish) labelled() []Requirement {
+	var out []Requirement
+	for _, q := range w.torch {
+		if q.Label != "" {
+			out = append(out, q)
+		}
+	}
+	for _, c := range companions {
+		for _, q := range w.asked[c] {
+			if q.Label != "" {
+				out = append(out, q)
+			}
+		}
+	}
+	return out
+}
+
+// accel returns what the request insists on, "" where it leaves that open.
+func (w *wish) accel() string {
+	switch {
+	case w.label != "":
+		return accelOf(w.label)
+	case !w.cudaV.IsZero():
+		return cuda
+	}
+	return ""
+}
+
+// conda reports whether the environment is a conda environment, whose packages
+// come from conda-forge.
+func (w *wish) conda() bool {
+	return slices.Contains([]string{"conda", "mamba", "micromamba"}, w.Manager)
+}
+
+// admitsTorch reports whether every requirement on torch admits v.
+func (w *wish) admitsTorch(v version.Python) bool { return admits(w.torch, v) }
+
+func admits(reqs []Requirement, v version.Python) bool {
+	for _, q := range reqs {
+		if !q.Spec.Admits(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// torchText is what was asked of torch, as it was written.
+func (w *wish) torchText() string {
+	var parts []string
+	for _, q := range w.torch {
+		if q.Text != "" {
+			parts = append(parts, q.Text)
+		}
+	}
+	return clip(strings.Join(parts, ", "))
+}
