@@ -1,0 +1,284 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (f *facts) gpuName(i int) string {
+	g := f.t.GPUs[i]
+	if g.Name == "" {
+		return fmt.Sprintf("GPU %d", g.Index)
+	}
+	return fmt.Sprintf("GPU %d (%s)", g.Index, g.Name)
+}
+
+// cpuBuild: the torch that the job imported cannot use the GPU that is there.
+func cpuBuild(f *facts) *Finding {
+	if len(f.t.GPUs) == 0 && f.t.Host.OtherGPU != "nvidia" {
+		return nil
+	}
+	p, from := f.probe(), "the probe"
+	cpu := p.Version != "" && p.CUDA == "" && p.HIP == "" && !p.XPU
+	if p.Version == "" && f.lead.Torch == "cpu" {
+		cpu, from = true, "the libraries it loaded"
+	}
+	if !cpu && !f.crashSays("Torch not compiled with CUDA enabled") {
+		return nil
+	}
+	e := f.evidence()
+	e["torch"], e["cuda_build"], e["seen_by"] = p.Version, nil, from
+	name := "the GPU"
+	if len(f.t.GPUs) > 0 {
+		name = f.gpuName(0)
+	}
+	return &Finding{Verdict: CPUBuild, Confidence: high, Evidence: e,
+		Text: strings.TrimSpace("PyTorch "+p.Version) + " cannot use " + name + ": this build has no CUDA",
+		Fix:  []string{"`envfix apply` installs the build that fits this GPU and driver", "`envfix why torch` says which one, and why"}}
+}
+
+// unusable are the words of torch and CUDA for a GPU that cannot be used at
+// all (c10/cuda/CUDAFunctions.cpp, torch/cuda/__init__.py, cudaGetErrorString).
+var unusable = []string{
+	"CUDA driver version is insufficient", "Found no NVIDIA driver", "NVIDIA driver on your system is too old", "No CUDA GPUs are available",
+	"CUDA unknown error", "no kernel image is available", "CUDA-capable device(s) is/are busy or unavailable", "forward compatibility was attempted",
+	"system not yet initialized", "CUDA driver initialization failed", "Cannot re-initialize CUDA in forked subprocess", "invalid device ordinal",
+	"No HIP GPUs are available",
+}
+
+// cudaUnusable: a CUDA build and a GPU, and something between them bars it.
+func cudaUnusable(f *facts) *Finding {
+	e := f.evidence()
+	x := &Finding{Verdict: CUDAUnusable, Confidence: high, Evidence: e, Fix: []string{"`envfix doctor` says what is wrong between PyTorch and the GPU"}}
+	for _, g := range f.t.GPUs {
+		if g.Lost {
+			e["gpu"] = g.Index
+			x.Text = fmt.Sprintf("GPU %d fell off the bus during the run", g.Index)
+			return x
+		}
+	}
+	if len(f.t.GPUs) > 0 && hidden(f.visible()) && !f.touchedGPU() {
+		e["cuda_visible_devices"] = *f.visible()
+		x.Text = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU: PyTorch saw 0 of %d", *f.visible(), len(f.t.GPUs))
+		x.Fix = []string{"unset CUDA_VISIBLE_DEVICES"}
+		return x
+	}
+	for _, s := range unusable {
+		if f.crashSays(s) {
+			e["error"] = firstLine(f.crash().Text)
+			x.Text = "the job could not use the GPU: " + firstLine(f.crash().Text)
+			if strings.HasPrefix(s, "Cannot re-initialize") {
+				x.Fix = []string{"multiprocessing.set_start_method(\"spawn\"), or no CUDA before the fork"}
+			}
+			return x
+		}
+	}
+	if f.t.Host.OtherGPU == "nvidia" && len(f.t.GPUs) == 0 && !f.touchedGPU() {
+		x.Text = "an NVIDIA GPU is on the bus, and its driver does not answer"
+		return x
+	}
+	return nil
+}
+
+// modelOnCPU: torch could use the GPU, and the job never gave it anything.
+func modelOnCPU(f *facts) *Finding {
+	if len(f.t.GPUs) == 0 || !f.idle.ok || f.idle.v <= idleNever || hidden(f.visible()) {
+		return nil
+	}
+	p, free := f.probe(), false
+	for i := range f.t.GPUs {
+		free = free || !f.foreign(i)
+	}
+	all, cpu, _ := p.params()
+	e := f.evidence()
+	x := &Finding{Verdict: ModelOnCPU, Confidence: high, Evidence: e,
+		Fix: []string{"device = \"cuda\"; model.to(device)", "x, y = x.to(device), y.to(device)"}}
+	switch {
+	case !free:
+		return nil
+	case all > 0 && cpu == all && p.CUDA != "":
+		e["parameters"], e["parameters_on_cpu"] = all, cpu
+		x.Text = fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index)
+	case all == 0 && f.crash() == nil && (p.CUDA != "" || f.lead.Torch == "cuda") && !f.touchedGPU() && len(f.used) == 0 && (p.Page.Batches > 0 || f.lead.CPU > 10):
+		x.Confidence = medium
+		e["cpu_s"] = round(f.lead.CPU)
+		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))
+	case f.t.Imported && len(f.used) == 0:
+		x.Confidence = low
+		x.Text = "no GPU was ever touched: no load, no memory"
+	default:
+		return nil
+	}
+	if p.SaidNo {
+		e["is_available"] = false
+		x.Text += "; torch.cuda.is_available() answered False"
+		x.Fix = append([]string{"`envfix doctor` says why torch.cuda.is_available() is False"}, x.Fix...)
+	}
+	return x
+}
+
+// cudaSaidNo: torch itself told the job that there is no usable GPU.
+func cudaSaidNo(f *facts) *Finding {
+	if p := f.probe(); len(f.t.GPUs) == 0 || !p.SaidNo || p.CUDA == "" || p.CUDAInit || len(f.used) > 0 {
+		return nil
+	}
+	e := f.evidence()
+	e["is_available"] = false
+	return &Finding{Verdict: CUDAUnusable, Confidence: medium, Evidence: e,
+		Text: "torch.cuda.is_available() answered False, and NVML shows " + plural(len(f.t.GPUs), "GPU"),
+		Fix:  []string{"`envfix doctor` says what is wrong between PyTorch and the GPU"}}
+}
+
+// speed compares GPUs: cores × clock, or memory where cores are unknown.
+func speed(g GPU) float64 { return float64(g.Cores) * float64(g.Clock) }
+
+// wrongGPU: the job sits on the slower GPU while a faster one is free.
+func wrongGPU(f *facts) *Finding {
+	if len(f.used) != 1 || f.world() > 1 || f.visibleCount() < 2 {
+		return nil
+	}
+	mine := f.used[0]
+	for i, g := range f.t.GPUs {
+		if i == mine || !f.free(i) || speed(g) == 0 || speed(f.t.GPUs[mine]) == 0 || speed(g) < 1.5*speed(f.t.GPUs[mine]) {
+			continue
+		}
+		e := f.evidence()
+		e["used"], e["faster"] = f.t.GPUs[mine].Index, g.Index
+		id := g.UUID
+		if id == "" {
+			id = fmt.Sprint(g.Index)
+		}
+		return &Finding{Verdict: WrongGPU, Confidence: medium, Evidence: e,
+			Text: fmt.Sprintf("the job runs on %s; %s is faster and was free", f.gpuName(mine), f.gpuName(i)),
+			Fix:  []string{"CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + id}}
+	}
+	return nil
+}
+
+// free reports whether nobody used a GPU.
+func (f *facts) free(i int) bool {
+	g, s := f.t.GPUs[i], f.whole[i]
+	u := s.util()
+	return s.Theirs == 0 && s.Ours == 0 && (!u.ok || u.v < 10) && (g.Memory == 0 || share(s.Used, g.Memory) < 0.1)
+}
+
+// otherProcess: somebody else holds the GPU.
+func otherProcess(f *facts) *Finding {
+	for i, g := range f.t.GPUs {
+		if !f.foreign(i) || len(f.used) > 0 && !slices.Contains(f.used, i) {
+			continue // held, but the job works elsewhere
+		}
+		s, e := f.whole[i], f.evidence()
+		held := s.Theirs
+		x := &Finding{Verdict: OtherProcess, Confidence: high, Evidence: e}
+		if g.Attributed && len(g.Tenants) > 0 {
+			t := g.Tenants[0]
+			held = t.Memory
+			who := fmt.Sprintf("PID %d", t.PID)
+			if t.User != "" {
+				who += fmt.Sprintf(" (user %s, %s)", t.User, t.Name)
+			}
+			e["pid"] = t.PID
+			x.Text = fmt.Sprintf("GPU %d: %s holds %s of %s", g.Index, who, mib(held), mib(g.Memory))
+		} else {
+			if !g.Attributed {
+				held, x.Confidence = *g.Before, medium
+			}
+			x.Text = fmt.Sprintf("GPU %d: %s of %s were in use before this job touched it", g.Index, mib(held), mib(g.Memory))
+		}
+		e["gpu"], e["held_mib"], e["total_mib"] = g.Index, held, g.Memory
+		x.Fix = []string{"`envfix watch` shows who uses which GPU"}
+		for j := range f.t.GPUs {
+			if j != i && f.free(j) {
+				x.Text += fmt.Sprintf("; GPU %d is free", f.t.GPUs[j].Index)
+				x.Fix = []string{fmt.Sprintf("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=%d", f.t.GPUs[j].Index)}
+				break
+			}
+		}
+		return x
+	}
+	return nil
+}
+
+// oneGPUOfN: one process on one GPU, the others free.
+func oneGPUOfN(f *facts) *Finding {
+	n := f.visibleCount()
+	if n < 2 || len(f.used) != 1 || f.world() > 1 || len(f.probe().Parallel) > 0 {
+		return nil
+	}
+	idle := 0
+	for i := range f.t.GPUs {
+		if i != f.used[0] && f.free(i) {
+			idle++
+		}
+	}
+	if idle = min(idle, n-1); idle == 0 {
+		return nil
+	}
+	e := f.evidence()
+	e["visible"], e["used"] = n, 1
+	x := &Finding{Verdict: OneGPUOfN, Confidence: high, Evidence: e,
+		Text: fmt.Sprintf("1 of %d GPUs worked; %d others were free", n, idle),
+		Fix:  []string{fmt.Sprintf("torchrun --nproc_per_node=%d …, with the model in DistributedDataParallel and a DistributedSampler", idle+1), "if one is meant: CUDA_VISIBLE_DEVICES=N leaves the others to other jobs"}}
+	if idle == 1 {
+		x.Text = fmt.Sprintf("1 of %d GPUs worked; another was free", n)
+	}
+	if s := f.step(); s.ok && s.v > 0 {
+		x.Gain = Gain{"steps_per_s": {round(1 / s.v), round(float64(idle+1) / s.v)}}
+	}
+	return x
+}
+
+// memoryButIdle: the model lies in the GPU's memory and nothing runs.
+func memoryButIdle(f *facts) *Finding {
+	last := f.probe().Page.LastAt
+	for _, i := range f.used {
+		g, s := f.t.GPUs[i], f.whole[i]
+		mine := s.Used
+		if g.Attributed {
+			mine = s.Ours
+		}
+		if idle := s.idle(); g.Memory == 0 || !idle.ok || idle.v <= 0.9 || share(mine, g.Memory) <= memHeld || !f.t.Imported && f.t.Seconds-last < 60 {
+			continue
+		}
+		e := f.evidence()
+		e["gpu"], e["held_mib"] = g.Index, mine
+		x := &Finding{Verdict: MemoryButIdle, Confidence: medium, Evidence: e,
+			Text: fmt.Sprintf("%s lie in GPU %d's memory and nothing runs on it", mib(mine), g.Index),
+			Fix:  []string{"`envfix watch --pid PID` says what the process waits for"}}
+		if !f.t.Imported {
+			x.Text += fmt.Sprintf(": no step for %s", seconds(f.t.Seconds-last))
+		}
+		return x
+	}
+	return nil
+}
+
+// notTraining: nothing of the job looks like a training loop yet.
+func notTraining(f *facts) *Finding {
+	p := f.probe()
+	if f.noGPU || f.t.Imported || p.Page.Steps > 0 || p.Page.Batches > 0 || len(f.used) > 0 || f.idle.ok && f.idle.v < idleNever {
+		return nil
+	}
+	e := f.evidence()
+	core := f.core()
+	if core.ok {
+		e["main_core"] = round(core.v)
+	}
+	x := &Finding{Verdict: NotTraining, Confidence: low, Evidence: e, Fix: []string{}}
+	torch := p.Version != "" || f.lead.Torch != ""
+	switch c := f.crash(); {
+	case c != nil:
+		x.Text = fmt.Sprintf("the job ended with %s before its first step", c.Type)
+	case !torch:
+		x.Text = "no process of this job loaded PyTorch, and the GPU was not used"
+	case f.t.Seconds >= 60 && core.ok && core.v > 0.5:
+		x.Confidence = medium
+		x.Text = fmt.Sprintf("no training step in %s: still preparing, on the CPU (%.1f cores)", seconds(f.t.Seconds), core.v)
+		x.Fix = []string{"do the preparation once and keep its result on disk"}
+	default:
+		x.Text = fmt.Sprintf("no training step in %s, and the GPU was not used", seconds(f.t.Seconds))
+	}
+	return x
+}

@@ -1,0 +1,343 @@
+package verdict
+
+import "strings"
+
+// Thresholds, with where they come from. XProf: op_stats_to_input_pipeline_analysis.cc;
+// TraceML: policy.py; SageMaker: debugger-rulesconfig; kineto: tb_plugin.
+const (
+	idleHigh    = 0.20 // share of idle samples from which the GPU is said to wait
+	idleNever   = 0.95
+	loadHigh    = 0.20 // XProf: "highly input-bound"; TraceML: critical
+	loadHighCPU = 0.30 // without a GPU the steps are slow and jitter is large: a healthy job was seen at 21 %
+	utilBusy    = 80.0
+	utilLow     = 70.0 // SageMaker LowGPUUtilization: p95 below 70
+	syncsMany   = 5.0  // a step
+	memHeld     = 0.20
+	memFull     = 0.90 // kineto tb_plugin
+	memLow      = 0.30 // TraceML
+	stepTiny    = 0.005
+	clockLoss   = 0.90
+	edgeHigh    = 0.20
+	skewHigh    = 0.20
+	workerBusy  = 0.70 // SageMaker: workers use 70 to 200 % of the cores
+	unusedMiB   = 400  // a GPU with less than this and no load was not used; a CUDA context alone takes more
+)
+
+// A facts is what the rules read: measurements, each of which may be unknown.
+type facts struct {
+	t       *Trace
+	lead    *Process   // the process that trains, or the likeliest one
+	ranks   []*Process // every process that trains
+	workers []*Process // of the loaders
+	gpus    []sum      // by position in t.GPUs, over the window
+	whole   []sum      // the same over the whole run
+	used    []int      // positions of the GPUs that the job used
+	noGPU   bool
+	idle    num // of the used GPUs; of all where none was used
+	util    num
+}
+
+// A num is a measurement that may be unknown.
+type num struct {
+	v  float64
+	ok bool
+}
+
+func known(v float64) num { return num{v, true} }
+
+// A sum is a GPU's frames added up.
+type sum struct{ GPUFrame }
+
+func ratio(a float64, n int) num {
+	if n == 0 {
+		return num{}
+	}
+	return known(a / float64(n))
+}
+
+func (s sum) idle() num { return ratio(float64(s.Idle), s.N) }
+func (s sum) util() num { return ratio(s.Util, s.N) }
+
+func gather(t *Trace) *facts {
+	f := &facts{t: t}
+	f.findProcesses()
+	from, to := f.window()
+	f.gpus, f.whole = f.add(from, to), f.add(0, t.Seconds+1)
+	for i := range f.gpus { // too short a run for any sample in the window
+		if f.gpus[i].N == 0 && f.gpus[i].PowerN == 0 {
+			f.gpus[i] = f.whole[i]
+		}
+	}
+	f.findUsed()
+	f.noGPU = len(t.GPUs) == 0 && t.Host.OtherGPU == "" && !f.touchedGPU()
+	f.idle, f.util = f.mean(sum.idle), f.mean(sum.util)
+	return f
+}
+
+// findProcesses picks the processes that train and, among them, the leading
+// one: rank 0, else the one with most steps, else torch with most CPU time.
+func (f *facts) findProcesses() {
+	score := func(p *Process) (s float64) {
+		if p.Probe != nil {
+			s = 1e3 + float64(p.Probe.Page.Steps)*1e3 + float64(p.Probe.Page.Batches)*10
+			if p.Probe.Rank != nil && *p.Probe.Rank == 0 && p.Probe.Page.Steps > 0 {
+				s *= 1e6
+			}
+		} else if p.Torch != "" {
+			s = 500
+		}
+		return s + min(p.CPU, 400)
+	}
+	for i := range f.t.Processes {
+		p := &f.t.Processes[i]
+		switch {
+		case p.Worker:
+			f.workers = append(f.workers, p)
+			continue
+		case p.Probe != nil && p.Probe.Page.Steps > 0:
+			f.ranks = append(f.ranks, p)
+		}
+		if f.lead == nil || score(p) > score(f.lead) {
+			f.lead = p
+		}
+	}
+	if f.lead == nil {
+		f.lead = &Process{}
+	}
+}
+
+func (f *facts) probe() *Probe {
+	if f.lead.Probe == nil {
+		return &Probe{}
+	}
+	return f.lead.Probe
+}
+
+// window is the time that is judged: the training loop after its warm-up where
+// the probe saw it, else what follows the first 5 s of GPU use.
+func (f *facts) window() (from, to float64) {
+	p := f.probe().Page
+	if p.Warm > 0 && p.LastAt-p.WarmAt >= 1 {
+		return p.WarmAt, p.LastAt
+	}
+	first := f.t.Seconds
+	for _, fr := range f.t.Frames {
+		for _, g := range fr.GPUs {
+			if g.N > g.Idle || g.Ours > 0 {
+				first = min(first, fr.At)
+			}
+		}
+	}
+	if first >= f.t.Seconds {
+		first = 0
+	}
+	return first + min(5, (f.t.Seconds-first)/4), f.t.Seconds + 1
+}
+
+func (f *facts) add(from, to float64) []sum {
+	out := make([]sum, len(f.t.GPUs))
+	for _, fr := range f.t.Frames {
+		if mid := fr.At + fr.Span/2; mid < from || mid > to {
+			continue
+		}
+		for i := range min(len(out), len(fr.GPUs)) {
+			out[i].GPUFrame = out[i].plus(fr.GPUs[i])
+		}
+	}
+	return out
+}
+
+// findUsed lists the GPUs the job worked on. Where the process list cannot be
+// compared, load and memory that were not there before count as the job's.
+func (f *facts) findUsed() {
+	for i, g := range f.t.GPUs {
+		s := f.whole[i]
+		switch {
+		case g.Attributed && s.Ours > 0:
+			f.used = append(f.used, i)
+		case g.Attributed:
+		case f.foreign(i):
+		case s.N > 0 && s.Util/float64(s.N) > 10, s.Used >= unusedMiB:
+			f.used = append(f.used, i)
+		}
+	}
+}
+
+// foreign reports whether a GPU is held by somebody else: more than a fifth of
+// its memory, and the job has less than half of that.
+func (f *facts) foreign(i int) bool {
+	g, s := f.t.GPUs[i], f.whole[i]
+	if g.Memory == 0 {
+		return false
+	}
+	if g.Attributed {
+		return share(s.Theirs, g.Memory) > memHeld && s.Ours < s.Theirs/2
+	}
+	if g.Before == nil {
+		return false
+	}
+	before := share(*g.Before, g.Memory)
+	if f.t.Imported { // the samples may have begun in the middle of the job: only a full GPU is told from its own
+		return before > memFull && share(s.Used, g.Memory)-before < 0.05
+	}
+	return before > memHeld && s.Used-*g.Before < *g.Before/2
+}
+
+func share(a, b int64) float64 { return float64(a) / float64(b) }
+
+func (f *facts) touchedGPU() bool {
+	for _, p := range f.t.Processes {
+		if p.GPUFiles || p.Probe != nil && (p.Probe.CUDAInit || p.Probe.onDevice()) {
+			return true
+		}
+	}
+	return false
+}
+
+// mean averages a measurement over the used GPUs, or over all where none was
+// used; unknown where none of them has it.
+func (f *facts) mean(of func(sum) num) num {
+	pick := f.used
+	if len(pick) == 0 {
+		for i := range f.t.GPUs {
+			pick = append(pick, i)
+		}
+	}
+	total, n := 0.0, 0
+	for _, i := range pick {
+		if v := of(f.gpus[i]); v.ok {
+			total, n = total+v.v, n+1
+		}
+	}
+	return ratio(total, n)
+}
+
+// waits reports whether the GPU idles for at least this share. Without a GPU,
+// or without a way to measure it, the rule goes by the rest of its evidence.
+func (f *facts) waits(least float64) bool { return !f.idle.ok || f.idle.v >= least }
+
+// sure lowers a confidence that rests on an idle GPU nobody could measure.
+func (f *facts) sure(level string) string {
+	if !f.idle.ok && level == high {
+		return medium
+	}
+	return level
+}
+
+// load is the share of a step that the loop waited for its loader.
+func (f *facts) load() num {
+	p := f.probe().Page
+	if p.Step <= 0 || p.Batches == 0 {
+		return num{}
+	}
+	return known(min(p.Load/p.Step, 1))
+}
+
+func (f *facts) loadLimit() float64 {
+	if f.noGPU {
+		return loadHighCPU
+	}
+	return loadHigh
+}
+
+// step is the mean time of a step in seconds.
+func (f *facts) step() num {
+	p := f.probe().Page
+	if p.Warm == 0 {
+		return num{}
+	}
+	return known(p.Step / float64(p.Warm))
+}
+
+// core is the share of a CPU core that the leading process wanted: what it got
+// and what it waited for, so that a busy machine does not hide it.
+func (f *facts) core() num {
+	p := f.lead
+	if p.LoopWall > 0 {
+		return known((p.LoopCPU + p.Delay) / p.LoopWall)
+	}
+	if p.Wall > 0 {
+		return known(p.CPU / p.Wall)
+	}
+	return num{}
+}
+
+// loader is the training loader: the first of those with most workers.
+func (f *facts) loader() (Loader, bool) {
+	var best Loader
+	for i, l := range f.probe().Loaders {
+		if i == 0 || l.Workers > best.Workers {
+			best = l
+		}
+	}
+	return best, len(f.probe().Loaders) > 0
+}
+
+// workerCPU is the workers' CPU use in cores.
+func (f *facts) workerCPU() (cores float64) {
+	for _, w := range f.workers {
+		if w.Wall > 0 {
+			cores += w.CPU / w.Wall
+		}
+	}
+	return cores
+}
+
+func (p *Probe) onDevice() bool {
+	for k := range p.Params {
+		if !strings.HasPrefix(k, "cpu/") {
+			return true
+		}
+	}
+	return false
+}
+
+// params counts the parameters, and those on the CPU and in 32-bit floats.
+func (p *Probe) params() (all, cpu, fp32 int64) {
+	for k, n := range p.Params {
+		all += n
+		if strings.HasPrefix(k, "cpu/") {
+			cpu += n
+		}
+		if strings.HasSuffix(k, "float32") {
+			fp32 += n
+		}
+	}
+	return all, cpu, fp32
+}
+
+// visible is CUDA_VISIBLE_DEVICES as the job saw it; nil: not set.
+func (f *facts) visible() *string {
+	if v := f.probe().Visible; v != nil {
+		return v
+	}
+	return f.t.Host.Visible
+}
+
+// hidden reports whether CUDA_VISIBLE_DEVICES hides every GPU: empty, or an
+// invalid first entry, at which CUDA stops reading.
+func hidden(v *string) bool {
+	if v == nil {
+		return false
+	}
+	first, _, _ := strings.Cut(*v, ",")
+	first = strings.TrimSpace(first)
+	return first == "" || strings.HasPrefix(first, "-") || strings.EqualFold(first, "NoDevFiles") || strings.EqualFold(first, "none")
+}
+
+// visibleCount is how many GPUs the job could see.
+func (f *facts) visibleCount() int {
+	n := len(f.t.GPUs)
+	if v := f.visible(); v != nil {
+		if hidden(v) {
+			return 0
+		}
+		n = min(n, strings.Count(strings.Trim(*v, ", "), ",")+1)
+	}
+	return n
+}
+
+// world is the number of processes that train together.
+func (f *facts) world() int {
+	return max(f.probe().World, len(f.ranks), 1)
+}

@@ -1,0 +1,259 @@
+package verdict
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// crash returns the exception that ended the job: the leading process's, else
+// the first one with a text.
+func (f *facts) crash() *Crash {
+	if c := f.probe().Crash; c != nil {
+		return c
+	}
+	for _, p := range f.t.Processes {
+		if p.Probe != nil && p.Probe.Crash != nil {
+			return p.Probe.Crash
+		}
+	}
+	return nil
+}
+
+func (f *facts) crashSays(parts ...string) bool {
+	c := f.crash()
+	if c == nil {
+		return false
+	}
+	for _, s := range parts {
+		if strings.Contains(c.Text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOOM: the kernel or the C library had no more memory for the job.
+func hostOOM(f *facts) *Finding {
+	h, killed := f.t.Host, f.t.Signal == "KILL" || f.crashSays("killed by signal: Killed")
+	e := f.evidence()
+	if h.MemoryLimit > 0 {
+		e["memory_limit_mib"], e["memory_peak_mib"] = h.MemoryLimit, h.MemoryPeak
+	}
+	x := &Finding{Verdict: HostOOM, Confidence: high, Evidence: e,
+		Fix: []string{"fewer workers: num_workers × prefetch_factor batches lie in memory", "prefetch_factor=1", "a higher memory limit for the container or job"}}
+	switch {
+	case h.OOMKills > 0:
+		e["oom_kills"] = h.OOMKills
+		x.Text = fmt.Sprintf("the kernel killed %s of this job for want of memory", plural(h.OOMKills, "process"))
+		if h.OOMKills > 1 {
+			x.Text = fmt.Sprintf("the kernel killed %d processes of this job for want of memory", h.OOMKills)
+		}
+		if h.MemoryLimit > 0 {
+			x.Text += fmt.Sprintf(" (%s of %s used)", mib(h.MemoryPeak), mib(h.MemoryLimit))
+		}
+	case killed && h.MemoryLimit > 0 && share(h.MemoryPeak, h.MemoryLimit) > memFull:
+		x.Confidence = medium
+		x.Text = fmt.Sprintf("a process of this job was killed at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
+	case f.crashSays("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"), f.crash() != nil && f.crash().Type == "MemoryError":
+		x.Text = "the machine's memory (not the GPU's) ran out: " + firstLine(f.crash().Text)
+	default:
+		return nil
+	}
+	return x
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if len(s) > 160 {
+		s = s[:160] + "…"
+	}
+	return s
+}
+
+// shmTooSmall: workers hand their batches over in /dev/shm, and it is full. The
+// texts are those of torch/utils/data/_utils/signal_handling.py and of c10.
+func shmTooSmall(f *facts) *Finding {
+	h, l := f.t.Host, Loader{}
+	l, _ = f.loader()
+	said := f.crashSays("shared memory(shm)", "signal: Bus error", "out of shared memory") ||
+		f.t.Signal == "BUS" && l.Workers > 0 || f.crashSays("No space left on device") && f.crashSays("/torch_", "shm")
+	need := int64(0)
+	if b := f.probe().Batch; b != nil && l.Workers > 0 {
+		need = 2 * int64(l.Workers) * int64(max(l.Prefetch, 1)) * b.Bytes() >> 20
+	}
+	filled := h.ShmTotal > 0 && h.ShmLow < h.ShmTotal/10 && need > h.ShmTotal
+	if !said && !filled {
+		return nil
+	}
+	e := f.evidence()
+	e["shm_total_mib"], e["shm_free_mib"], e["workers"] = h.ShmTotal, h.ShmLow, l.Workers
+	x := &Finding{Verdict: ShmTooSmall, Confidence: high, Evidence: e,
+		Fix: []string{"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory"}}
+	x.Text = "the DataLoader's workers ran out of shared memory"
+	if h.ShmTotal > 0 {
+		x.Text = fmt.Sprintf("/dev/shm has %s, and the DataLoader's workers ran out of it", mib(h.ShmTotal))
+	}
+	if need > 0 {
+		e["shm_need_mib"] = need
+		x.Text += fmt.Sprintf("; %s may need %s", plural(l.Workers, "worker"), mib(need))
+	}
+	if !said {
+		x.Confidence = medium
+	}
+	return x
+}
+
+// The texts of PyTorch's allocator (c10/cuda/CUDACachingAllocator.cpp): of 2.1
+// and later, then of earlier releases.
+var (
+	oomAsked    = regexp.MustCompile(`Tried to allocate ([\d.]+) (\w+)`)
+	oomFree     = regexp.MustCompile(`of which ([\d.]+) (\w+) is free|; ([\d.]+) (\w+) free`)
+	oomTotal    = regexp.MustCompile(`total capacity of ([\d.]+) (\w+)|; ([\d.]+) (\w+) total capacity`)
+	oomAlloc    = regexp.MustCompile(`memory ([\d.]+) (\w+) is allocated by PyTorch|; ([\d.]+) (\w+) already allocated`)
+	oomReserved = regexp.MustCompile(`([\d.]+) (\w+) is reserved by PyTorch but unallocated`)
+	oomOldRes   = regexp.MustCompile(`([\d.]+) (\w+) reserved in total`)
+	oomTheirs   = regexp.MustCompile(`Process (\d+) has ([\d.]+) (\w+) memory in use`)
+)
+
+// An outOfMemory is the allocator's text in numbers, GiB; NaN-free: 0 unknown.
+type outOfMemory struct{ asked, free, total, alloc, reserved, theirs float64 }
+
+func parseOOM(text string) outOfMemory {
+	o := outOfMemory{asked: gib(oomAsked, text), free: gib(oomFree, text), total: gib(oomTotal, text),
+		alloc: gib(oomAlloc, text), reserved: gib(oomReserved, text)}
+	if old := gib(oomOldRes, text); o.reserved == 0 && old > o.alloc {
+		o.reserved = old - o.alloc
+	}
+	for _, m := range oomTheirs.FindAllStringSubmatch(text, -1) {
+		o.theirs += toGiB(m[2], m[3])
+	}
+	return o
+}
+
+func gib(re *regexp.Regexp, text string) float64 {
+	m := re.FindStringSubmatch(text)
+	for i := 1; i+1 < len(m); i += 2 {
+		if m[i] != "" {
+			return toGiB(m[i], m[i+1])
+		}
+	}
+	return 0
+}
+
+func toGiB(n, unit string) float64 {
+	v, err := strconv.ParseFloat(n, 64)
+	if err != nil {
+		return 0
+	}
+	switch unit {
+	case "KiB":
+		return v / (1 << 20)
+	case "MiB":
+		return v / 1024
+	case "bytes":
+		return v / (1 << 30)
+	}
+	return v
+}
+
+// oom: the GPU's memory ran out; whose it was decides what helps.
+func oom(f *facts) *Finding {
+	c := f.crash()
+	said := c != nil && (strings.Contains(c.Text, "out of memory. Tried to allocate") || strings.Contains(c.Type, "OutOfMemoryError") || strings.Contains(c.Text, "CUDA error: out of memory") || strings.Contains(c.Text, "CUBLAS_STATUS_ALLOC_FAILED"))
+	if !said && f.probe().OOMs == 0 {
+		return nil
+	}
+	e := f.evidence()
+	if !said {
+		e["ooms"] = f.probe().OOMs
+		return &Finding{Verdict: OOM, Confidence: medium, Evidence: e, Fix: roomier(),
+			Text: fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", f.probe().OOMs)}
+	}
+	o := parseOOM(c.Text)
+	for k, v := range map[string]float64{"asked_gib": o.asked, "free_gib": o.free, "total_gib": o.total, "allocated_gib": o.alloc, "reserved_gib": o.reserved, "other_gib": o.theirs} {
+		if v > 0 {
+			e[k] = round(v)
+		}
+	}
+	x := &Finding{Verdict: OOM, Confidence: high, Evidence: e, Fix: roomier(), Text: "the GPU's memory ran out"}
+	if o.asked > 0 {
+		x.Text = fmt.Sprintf("the GPU's memory ran out: %s asked, %s free of %s", size(o.asked), size(o.free), size(o.total))
+	}
+	switch {
+	case o.reserved >= o.asked && o.asked > 0 && o.alloc <= memFull*o.total:
+		x.Text += fmt.Sprintf("; %s are reserved but unallocated: fragmentation", size(o.reserved))
+		x.Fix = append([]string{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}, x.Fix...)
+		if o.theirs > o.asked-o.free {
+			x.Text += fmt.Sprintf("; another process holds %s", size(o.theirs))
+		}
+	case o.theirs > o.asked-o.free && o.theirs > 0:
+		x.Text += fmt.Sprintf("; another process holds %s of it", size(o.theirs))
+		x.Fix = append([]string{"take a GPU that is free: CUDA_VISIBLE_DEVICES=N (`envfix watch --once` lists them)"}, x.Fix...)
+	case o.total > 0 && o.alloc/o.total > memFull:
+		x.Text += fmt.Sprintf("; the job itself fills it (%s allocated)", size(o.alloc))
+	}
+	return x
+}
+
+func size(gib float64) string {
+	if gib < 1 {
+		return fmt.Sprintf("%.0f MiB", gib*1024)
+	}
+	return fmt.Sprintf("%.3g GiB", gib)
+}
+
+func roomier() []string {
+	return []string{"half the batch size, with gradient accumulation over two batches", "torch.autocast(\"cuda\", torch.bfloat16)", "activation checkpointing: torch.utils.checkpoint"}
+}
+
+// stalledLoader: one wait for data is out of all proportion, or lasts still.
+func stalledLoader(f *facts) *Finding {
+	for i := range f.t.Processes {
+		p := &f.t.Processes[i]
+		if p.Probe == nil {
+			continue
+		}
+		pg := p.Probe.Page
+		wait, now := pg.LoadMax, false
+		limit := max(5, 20*pg.LoadP50)
+		if pg.Waiting > wait {
+			wait, now = pg.Waiting, f.t.Running || f.t.Signal != "" || f.t.Exit != 0
+			if pg.FirstWait { // workers start, a data set is opened: that may take long
+				limit = 60
+			}
+			if !now {
+				wait = pg.LoadMax
+			}
+		}
+		if wait <= limit || pg.Batches == 0 && !now {
+			continue
+		}
+		return stall(f, p, wait, now)
+	}
+	return nil
+}
+
+func stall(f *facts, p *Process, wait float64, now bool) *Finding {
+	e := f.evidence()
+	e["wait_s"], e["median_wait_ms"], e["batch"] = round(wait), round(p.Probe.Page.LoadP50*1e3), p.Probe.Page.Batches
+	x := &Finding{Verdict: StalledLoader, Confidence: high, Evidence: e,
+		Fix: []string{"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error"}}
+	x.Text = fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(p.Probe.Page.LoadP50))
+	if now {
+		x.Text = fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait), p.Probe.Page.Batches, seconds(p.Probe.Page.LoadP50))
+	}
+	for _, w := range append([]*Process{p}, f.workers...) {
+		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {
+			x.Text += fmt.Sprintf("; PID %d waits for the disk", w.PID)
+			e["blocked_pid"] = w.PID
+			if w.Mount != "" {
+				x.Text += " on " + w.Mount
+				e["mount"] = w.Mount
+			}
+			break
+		}
+	}
+	return x
+}

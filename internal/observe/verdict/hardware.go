@@ -1,0 +1,162 @@
+package verdict
+
+import "fmt"
+
+func (s sum) tensor() num { return ratio(s.Tensor, s.GPMN) }
+
+// powerShare is the used GPUs' mean power over their limit.
+func (f *facts) powerShare() num {
+	total, n := 0.0, 0
+	for _, i := range f.used {
+		if s, g := f.gpus[i], f.t.GPUs[i]; s.PowerN > 0 && g.PowerLimit > 0 {
+			total, n = total+s.Power/float64(s.PowerN)/g.PowerLimit, n+1
+		}
+	}
+	return ratio(total, n)
+}
+
+// slowed finds a used GPU of which more than a tenth of the active samples
+// were slowed for a reason. GpuIdle is no slowing, and a power cap at full
+// clocks is normal: the collector counts only samples below 90 % of the clock.
+func (f *facts) slowed(of func(GPUFrame) int) (gpu int, part, clock float64, ok bool) {
+	for _, i := range f.used {
+		s := f.gpus[i]
+		if s.Active == 0 {
+			continue
+		}
+		part, clock = float64(of(s.GPUFrame))/float64(s.Active), s.Clock/float64(s.Active)
+		if part > 0.1 {
+			return i, part, clock, true
+		}
+	}
+	return 0, 0, 0, false
+}
+
+func (f *facts) clockWords(i int, clock float64) string {
+	if c := f.t.GPUs[i].Clock; c > 0 {
+		return fmt.Sprintf("clock %.0f of %d MHz", clock*float64(c), c)
+	}
+	return fmt.Sprintf("clock at %s", pct(clock))
+}
+
+// thermal: the GPU slows down to cool.
+func thermal(f *facts) *Finding {
+	i, part, clock, ok := f.slowed(func(g GPUFrame) int { return g.Hot })
+	if !ok {
+		return nil
+	}
+	e, g := f.evidence(), f.t.GPUs[i]
+	e["gpu"], e["temperature_c"], e["throttled_share"], e["clock_share"] = g.Index, f.gpus[i].Temp, round(part), round(clock)
+	return &Finding{Verdict: Thermal, Confidence: high, Evidence: e,
+		Text: fmt.Sprintf("GPU %d is hot (%d °C): %s for %s of the run", g.Index, f.gpus[i].Temp, f.clockWords(i, clock), pct(part)),
+		Fix:  []string{"airflow, dust, room temperature", "a lower power limit holds the clock steady: nvidia-smi -pl WATTS"}}
+}
+
+// powerCap: the GPU slows down to stay below its power limit.
+func powerCap(f *facts) *Finding {
+	i, part, clock, ok := f.slowed(func(g GPUFrame) int { return g.Capped })
+	_, brake, _, braked := f.slowed(func(g GPUFrame) int { return g.Brake })
+	if !ok && !braked {
+		return nil
+	}
+	if braked && !ok {
+		i, part, clock, _ = f.slowed(func(g GPUFrame) int { return g.Brake })
+	}
+	e, g := f.evidence(), f.t.GPUs[i]
+	e["gpu"], e["capped_share"], e["clock_share"] = g.Index, round(part), round(clock)
+	x := &Finding{Verdict: PowerCap, Confidence: medium, Evidence: e,
+		Text: fmt.Sprintf("GPU %d is held by its power limit %s of the run: %s, about %s lost", g.Index, pct(part), f.clockWords(i, clock), pct(1-clock)),
+		Fix:  []string{"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one"}}
+	if g.PowerLimit > 0 {
+		e["power_limit_w"] = g.PowerLimit
+	}
+	if braked {
+		e["power_brake_share"] = round(brake)
+		x.Text += "; the power brake is on"
+		x.Fix = []string{"the power supply or its cables cannot feed the card"}
+	}
+	return x
+}
+
+// pcieLink: the link to the GPU is narrower than both ends can. Only active
+// samples count, for an idle link rests at Gen1.
+func pcieLink(f *facts) *Finding {
+	for _, i := range f.used {
+		s, g := f.gpus[i], f.t.GPUs[i]
+		if s.LinkN == 0 || s.Link/float64(s.LinkN) > 0.5 {
+			continue
+		}
+		part := s.Link / float64(s.LinkN)
+		e := f.evidence()
+		e["gpu"], e["link_share"] = g.Index, round(part)
+		x := &Finding{Verdict: PCIeLink, Confidence: medium, Evidence: e,
+			Fix: []string{"reseat the card or its riser, and look at the slot's setting in the firmware"}}
+		x.Text = fmt.Sprintf("GPU %d's PCIe link runs at %s of its best under load", g.Index, pct(part))
+		if g.Link != "" {
+			e["max_link"] = g.Link
+			x.Text += fmt.Sprintf(" (best %s)", g.Link)
+		}
+		if rx := ratio(s.Rx, s.RxN); rx.ok && g.LinkMBs > 0 {
+			load := rx.v / g.LinkMBs
+			e["link_load"] = round(load)
+			if load < 0.2 && copiesEachStep(f) == nil {
+				continue // a slow link that nobody needs costs nothing
+			}
+			x.Confidence = high
+			x.Text += fmt.Sprintf(", and carries %s of what it can", pct(min(load, 1)))
+		}
+		return x
+	}
+	return nil
+}
+
+// dataParallel: one process drives all GPUs and gathers on the first.
+func dataParallel(f *facts) *Finding {
+	for _, k := range f.probe().Parallel {
+		if k != "DataParallel" || f.probe().Devices < 2 && f.visibleCount() < 2 {
+			continue
+		}
+		e := f.evidence()
+		e["devices"] = max(f.probe().Devices, f.visibleCount())
+		return &Finding{Verdict: DataParallel, Confidence: high, Evidence: e,
+			Text: "torch.nn.DataParallel: one Python process feeds all GPUs, and GPU 0 gathers",
+			Fix:  []string{"torchrun --nproc_per_node=N …, with torch.nn.parallel.DistributedDataParallel"}}
+	}
+	return nil
+}
+
+// fp32NoTensorCores: 32-bit matrix products, and neither TF32 nor autocast.
+func fp32NoTensorCores(f *facts) *Finding {
+	p := f.probe()
+	b, seen := f.burst()
+	all, _, fp32 := p.params()
+	if !seen || b.Autocast > 0 || p.Matmul != "highest" || all == 0 || float64(fp32) < 0.9*float64(all) {
+		return nil
+	}
+	if !f.noGPU && (!f.util.ok || f.util.v <= utilLow) {
+		return nil // the GPU has time to spare: faster products would not help yet
+	}
+	for _, i := range f.used {
+		if sm := f.t.GPUs[i].SM; !sm.IsZero() && sm.Major < 8 {
+			return nil
+		}
+	}
+	te := f.mean(sum.tensor)
+	if te.ok && te.v >= 5 {
+		return nil
+	}
+	e := f.evidence()
+	e["parameters_fp32"], e["matmul_precision"] = fp32, p.Matmul
+	x := &Finding{Verdict: FP32NoTensorCores, Confidence: medium, Evidence: e,
+		Text: "matrix products in full 32-bit floats: without tensor cores",
+		Fix:  []string{"torch.set_float32_matmul_precision(\"high\")", "with torch.autocast(\"cuda\", torch.bfloat16):"}}
+	switch {
+	case te.ok:
+		x.Confidence, e["tensor_active"] = high, round(te.v)
+		x.Text += fmt.Sprintf(" (%.0f %% active)", te.v)
+	case f.noGPU:
+		x.Confidence = low
+		x.Text += " where a GPU has them (8.0 and later)"
+	}
+	return x
+}

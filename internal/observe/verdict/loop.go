@@ -1,0 +1,279 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+)
+
+// wanted is the number of workers to propose: one core stays for the loop, and
+// more than eight rarely help.
+func (f *facts) wanted() int {
+	n := int(f.t.Host.Allowed()) - 1
+	if w := f.world(); w > 1 {
+		n = int(f.t.Host.Allowed())/w - 1
+	}
+	return max(1, min(n, 8))
+}
+
+// loaderBound: the loop waits for its data.
+func loaderBound(f *facts) *Finding {
+	l := f.load()
+	if !l.ok {
+		return loaderFromOutside(f)
+	}
+	if l.v < f.loadLimit() || !f.waits(idleHigh) {
+		return nil
+	}
+	p, e := f.probe().Page, f.evidence()
+	ld, _ := f.loader()
+	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
+	e["wait_ms"], e["workers"] = round(wait*1e3), ld.Workers
+	x := &Finding{Verdict: LoaderBound, Confidence: f.sure(high), Evidence: e, weight: l.v}
+	if f.noGPU && l.v < 0.5 {
+		x.Confidence = medium
+	}
+	why := []string{fmt.Sprintf("num_workers=%d", ld.Workers)}
+	computing := false
+	if ld.Workers == 0 && p.LoadSeen > 0 {
+		c := min(p.LoadCPU/p.LoadSeen, 1)
+		e["loader_cpu_share"] = round(c)
+		computing = c > 0.5
+		why = append(why, fmt.Sprintf("%s of it CPU: %s", pct(c), word(computing, "decoding", "storage")))
+	} else if cores := f.workerCPU(); ld.Workers > 0 && cores > 0 {
+		e["worker_cores"] = round(cores)
+		computing = cores > workerBusy*min(float64(ld.Workers), max(f.t.Host.Allowed(), 1))
+		why = append(why, fmt.Sprintf("workers use %.1f cores: %s", cores, word(computing, "decoding", "storage")))
+	}
+	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (%s)", f.idleWords(), seconds(wait), seconds(step), strings.Join(why, ", "))
+	x.Fix = f.feedFix(ld, computing)
+	if l.v < 0.99 {
+		x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / (step - wait))}}
+		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step-p.Load))
+	}
+	return x
+}
+
+func word(cond bool, yes, no string) string {
+	if cond {
+		return yes
+	}
+	return no
+}
+
+func (f *facts) idleWords() string {
+	if !f.idle.ok || len(f.used) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the GPU was idle %s of the time: ", pct(f.idle.v))
+}
+
+func (f *facts) feedFix(ld Loader, computing bool) (fix []string) {
+	want := f.wanted()
+	if ld.Workers < want {
+		args := [][2]string{{"num_workers", fmt.Sprint(want)}, {"persistent_workers", "True"}}
+		if !f.noGPU && !ld.Pin {
+			args = append(args, [2]string{"pin_memory", "True"})
+		}
+		fix = rewrite(ld, args...)
+	}
+	switch {
+	case computing && ld.Workers > 0:
+		fix = append(fix, "decode once and store the result, or decode on the GPU: the allowed CPUs are busy")
+	case computing:
+		fix = append(fix, "do the work once, before training, and store the result")
+	default:
+		fix = append(fix, "put the data on a local disk, or read it in larger pieces")
+	}
+	return fix
+}
+
+// loaderFromOutside: without the probe, a GPU that alternates between working
+// hard and not at all is most often fed too slowly.
+func loaderFromOutside(f *facts) *Finding {
+	if len(f.used) == 0 || f.probe().Page.Steps > 0 && len(f.probe().Loaders) > 0 {
+		return nil
+	}
+	s := f.gpus[f.used[0]]
+	if !f.idle.ok || f.idle.v < idleHigh || s.High == 0 || float64(s.Idle+s.High) < 0.7*float64(s.N) || f.idle.v > idleNever {
+		return nil
+	}
+	e := f.evidence()
+	x := &Finding{Verdict: LoaderBound, Confidence: low, Evidence: e, weight: f.idle.v,
+		Text: fmt.Sprintf("the GPU was idle %s of the time and worked in bursts between: it waits to be fed, most often by the data loader", pct(f.idle.v)),
+		Fix:  []string{"`envfix run -- …` with the probe measures the loader", "DataLoader(…, num_workers=4, persistent_workers=True)"}}
+	if cores := f.workerCPU(); len(f.workers) > 0 && cores > workerBusy*max(f.t.Host.Allowed(), 1) {
+		x.Confidence = medium
+		e["worker_cores"] = round(cores)
+	}
+	return x
+}
+
+func (f *facts) burst() (Burst, bool) {
+	if b := f.probe().Burst; b != nil && b.Steps > 0 {
+		return *b, true
+	}
+	return Burst{}, false
+}
+
+func at(place string) string {
+	if place == "" {
+		return ""
+	}
+	return " (" + place + ")"
+}
+
+// copiesEachStep: tensors travel to the device that could stay there.
+func copiesEachStep(f *facts) *Finding {
+	b, ok := f.burst()
+	if !ok || !f.waits(idleHigh) {
+		return nil
+	}
+	n := float64(b.Copies) / float64(b.Steps)
+	need := float64(max(f.probe().Tensors, 1))
+	if n <= need+4 {
+		return nil
+	}
+	e := f.evidence()
+	e["copies_per_step"], e["batch_tensors"] = round(n), need
+	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: e, weight: min(1, (n-need)/20),
+		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a step%s; the batch needs %.0f", f.idleWords(), n, at(b.CopyAt), need),
+		Fix:  []string{"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch"}}
+	if b.OnCPU {
+		x.Text = fmt.Sprintf("%.0f moves to the device a step%s, the batch needs %.0f: on a GPU each is a copy", n, at(b.CopyAt), need)
+	}
+	return x
+}
+
+// syncBound: the loop reads values back and waits for the GPU each time.
+func syncBound(f *facts) *Finding {
+	b, ok := f.burst()
+	if !ok || !f.waits(idleHigh) && (!f.util.ok || f.util.v >= utilLow) {
+		return nil
+	}
+	n := float64(b.Syncs) / float64(b.Steps)
+	if n < syncsMany {
+		return nil
+	}
+	e := f.evidence()
+	e["syncs_per_step"] = round(n)
+	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: e, weight: min(1, n/20),
+		Text: fmt.Sprintf("%s%.0f reads of a value a step wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, at(b.SyncAt)),
+		Fix:  []string{"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()"}}
+	if b.OnCPU {
+		x.Text = fmt.Sprintf("%.0f reads of a value a step%s: on a GPU each waits for it (.item(), float(), if tensor)", n, at(b.SyncAt))
+	}
+	return x
+}
+
+// batchSize is that of the batches seen, else of the loader's arguments.
+func (f *facts) batchSize() int {
+	if b := f.probe().Batch; b != nil && len(b.Shape) > 0 {
+		return b.Shape[0]
+	}
+	ld, _ := f.loader()
+	return ld.Batch
+}
+
+func (f *facts) stepTypical() float64 {
+	if p := f.probe().Page.StepP50; p > 0 {
+		return p
+	}
+	return f.step().v
+}
+
+// tinyBatch: so little work a step that starting it costs more than doing it.
+func tinyBatch(f *facts) *Finding {
+	l, s, n := f.load(), f.stepTypical(), f.batchSize()
+	if !f.step().ok || s >= stepTiny || !f.waits(idleHigh) || l.ok && l.v >= f.loadLimit() {
+		return nil
+	}
+	mem := f.memoryShare()
+	small := n > 0 && n <= 2
+	b, _ := f.burst()
+	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || b.Python >= 0.5) {
+		return nil
+	}
+	e := f.evidence()
+	e["batch"] = n
+	x := &Finding{Verdict: TinyBatch, Confidence: medium, Evidence: e, weight: 0.25,
+		Fix: []string{"raise the batch size until about 80 % of the memory is used, and rescale the learning rate"}}
+	if small {
+		x.weight = 0.9
+	}
+	x.Text = fmt.Sprintf("%sbatch %d, %s a step", f.idleWords(), n, seconds(s))
+	if mem.ok && !f.noGPU {
+		e["memory_share"] = round(mem.v)
+		x.Text += fmt.Sprintf(", %s of the memory used", pct(mem.v))
+	}
+	x.Text += ": starting the work costs more than doing it"
+	return x
+}
+
+// memoryShare is the job's share of the memory of its GPUs at most.
+func (f *facts) memoryShare() (out num) {
+	for _, i := range f.used {
+		g, s := f.t.GPUs[i], f.whole[i]
+		if g.Memory == 0 {
+			continue
+		}
+		mine := s.Used
+		if g.Attributed {
+			mine = s.Ours
+		}
+		out = known(max(out.v, share(mine, g.Memory)))
+	}
+	return out
+}
+
+// pythonBound: one Python core cannot start work as fast as the GPU does it.
+func pythonBound(f *facts) *Finding {
+	b, seen := f.burst()
+	l, core := f.load(), f.core()
+	syncs := 0.0
+	if seen {
+		syncs = float64(b.Syncs) / float64(b.Steps)
+	}
+	if l.ok && l.v >= 0.10 || syncs >= syncsMany || f.t.Imported && steady(f) == nil {
+		return nil
+	}
+	if n := f.batchSize(); n > 0 && n <= 2 && f.stepTypical() < stepTiny {
+		return nil // the batch explains it
+	}
+	e := f.evidence()
+	x := &Finding{Verdict: PythonBound, Confidence: medium, Evidence: e, weight: 0.3,
+		Fix: []string{"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)", "move work out of the loop, or into tensor operations"}}
+	if b.Python > 0 {
+		e["python_share"] = round(b.Python)
+		x.weight = max(x.weight, b.Python)
+	}
+	if core.ok {
+		e["main_core"] = round(core.v)
+	}
+	switch {
+	case f.t.Imported:
+		return steady(f)
+	case f.probe().Page.Steps == 0:
+		return nil
+	case f.noGPU && b.Python >= 0.5:
+		x.Text = fmt.Sprintf("%s of a step is Python, outside of PyTorch's own code: a GPU would wait for it", pct(b.Python))
+	case !f.noGPU && f.idle.ok && f.idle.v >= idleHigh && core.ok && core.v >= 0.9:
+		x.Text = fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1)))
+	default:
+		return nil
+	}
+	return x
+}
+
+// steady: samples alone, always some load and never much: small kernels.
+func steady(f *facts) *Finding {
+	if len(f.used) == 0 || !f.util.ok || f.util.v >= utilLow {
+		return nil
+	}
+	s := f.gpus[f.used[0]]
+	if float64(s.Idle+s.High) >= 0.7*float64(s.N) {
+		return nil
+	}
+	return &Finding{Verdict: PythonBound, Confidence: low, Evidence: f.evidence(), weight: 0.3,
+		Text: fmt.Sprintf("the GPU was busy %s on average and never for long: work is started slower than it is done", pct(f.util.v/100)),
+		Fix:  []string{"a larger batch", "model = torch.compile(model)", "`envfix run -- …` with the probe measures the loop"}}
+}

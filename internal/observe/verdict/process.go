@@ -1,0 +1,142 @@
+package verdict
+
+// A Process is one process of the job: what /proc said of it and, where the
+// probe reached it, what it did.
+type Process struct {
+	PID      int     `json:"pid"`
+	Parent   int     `json:"ppid,omitempty"`
+	Name     string  `json:"name"`
+	Command  string  `json:"command,omitempty"`
+	User     string  `json:"user,omitempty"`
+	Worker   bool    `json:"worker,omitempty"` // of a DataLoader: a Python below one that trains, which loads and does not train
+	CPU      float64 `json:"cpu_s"`            // CPU seconds while it was watched
+	Wall     float64 `json:"wall_s"`           // seconds it was watched
+	LoopCPU  float64 `json:"loop_cpu_s,omitempty"`
+	LoopWall float64 `json:"loop_wall_s,omitempty"` // both since the training loop was warm
+	Delay    float64 `json:"delay_s,omitempty"`     // seconds it was ready and waited for a CPU, since the loop was warm
+	RSS      int64   `json:"rss,omitempty"`         // at most
+	Samples  int     `json:"samples,omitempty"`
+	Blocked  int     `json:"blocked,omitempty"` // samples in uninterruptible sleep: disk or network file system
+	Mount    string  `json:"mount,omitempty"`   // the network file system it has files open on
+	GPUFiles bool    `json:"gpu_files,omitempty"`
+	Torch    string  `json:"torch,omitempty"` // cpu, cuda or hip: the libtorch it has mapped
+	Probe    *Probe  `json:"probe,omitempty"` // nil: the probe did not reach it
+}
+
+// A Probe is what the inside lane saw of one process.
+type Probe struct {
+	Version  string           `json:"version,omitempty"` // of torch
+	CUDA     string           `json:"cuda,omitempty"`    // that torch was built with; "" none
+	HIP      string           `json:"hip,omitempty"`
+	XPU      bool             `json:"xpu,omitempty"`
+	CUDAInit bool             `json:"cuda_init,omitempty"`
+	SaidNo   bool             `json:"said_no,omitempty"` // torch.cuda.is_available() told the job False
+	Visible  *string          `json:"cuda_visible_devices,omitempty"`
+	Rank     *int             `json:"rank,omitempty"`
+	World    int              `json:"world,omitempty"`
+	Params   map[string]int64 `json:"params,omitempty"` // "device/dtype" → parameters of the optimizer
+	Matmul   string           `json:"matmul,omitempty"` // torch.get_float32_matmul_precision()
+	Compiled bool             `json:"compiled,omitempty"`
+	Page     Page             `json:"page,omitzero"`
+	Loaders  []Loader         `json:"loaders,omitempty"`
+	Batch    *Tensor          `json:"batch,omitempty"` // the first tensor of a batch
+	Tensors  int              `json:"batch_tensors,omitempty"`
+	Burst    *Burst           `json:"burst,omitempty"`
+	Parallel []string         `json:"parallel,omitempty"` // DataParallel, DistributedDataParallel
+	Devices  int              `json:"parallel_devices,omitempty"`
+	Crash    *Crash           `json:"crash,omitempty"`
+	OOMs     int              `json:"ooms,omitempty"` // out-of-memory errors that the allocator counted
+	Try      *Try             `json:"try,omitempty"`
+	Deep     []string         `json:"deep,omitempty"` // the costliest operators of a torch.profiler burst
+	Error    string           `json:"error,omitempty"`
+}
+
+// A Page is the probe's page of counters at its last reading. Counters marked
+// "warm" leave out everything before the third step.
+type Page struct {
+	Steps     uint64  `json:"steps,omitempty"`
+	Batches   uint64  `json:"batches,omitempty"`
+	Epochs    uint64  `json:"epochs,omitempty"`
+	Warm      uint64  `json:"warm_steps,omitempty"` // steps that are measured
+	WarmAt    float64 `json:"warm_at,omitempty"`    // seconds since the job's start
+	LastAt    float64 `json:"last_at,omitempty"`
+	Step      float64 `json:"step_s,omitempty"` // warm: seconds between optimizer steps, in all
+	Load      float64 `json:"load_s,omitempty"` // warm: seconds in the loader's next, first and last of an epoch apart
+	Edge      float64 `json:"edge_s,omitempty"` // seconds at the edges of epochs: workers start and stop
+	LoadCPU   float64 `json:"load_cpu_s,omitempty"`
+	LoadSeen  float64 `json:"load_seen_s,omitempty"` // of this loading time LoadCPU was measured
+	LoadMax   float64 `json:"load_max_s,omitempty"`  // the longest single wait
+	LoadP50   float64 `json:"load_p50_s,omitempty"`  // median wait, from power-of-two buckets
+	StepP50   float64 `json:"step_p50_s,omitempty"`  // median step
+	First     float64 `json:"first_s,omitempty"`     // seconds from the first batch to the third step
+	Waiting   float64 `json:"waiting_s,omitempty"`   // seconds in the loader when last seen, if it was there
+	FirstWait bool    `json:"first_wait,omitempty"`  // that wait is an epoch's first
+	PeakBytes int64   `json:"peak_bytes,omitempty"`
+	Alloc     int64   `json:"alloc_bytes,omitempty"`
+	Reserved  int64   `json:"reserved_bytes,omitempty"`
+}
+
+// A Loader is a DataLoader's configuration and the line that made it.
+type Loader struct {
+	Workers    int    `json:"workers"`
+	Pin        bool   `json:"pin_memory,omitempty"`
+	Batch      int    `json:"batch_size,omitempty"`
+	Persistent bool   `json:"persistent,omitempty"`
+	Prefetch   int    `json:"prefetch,omitempty"`
+	Dataset    string `json:"dataset,omitempty"`
+	Where      string `json:"where,omitempty"` // file:line
+	Source     string `json:"source,omitempty"`
+}
+
+// A Tensor is a shape with its type and place.
+type Tensor struct {
+	Shape  []int  `json:"shape"`
+	Type   string `json:"dtype,omitempty"`
+	Device string `json:"device,omitempty"`
+}
+
+// Bytes is the tensor's size.
+func (t Tensor) Bytes() int64 {
+	n := int64(4)
+	switch t.Type {
+	case "torch.float64", "torch.int64":
+		n = 8
+	case "torch.float16", "torch.bfloat16", "torch.int16":
+		n = 2
+	case "torch.uint8", "torch.int8", "torch.bool":
+		n = 1
+	}
+	for _, d := range t.Shape {
+		n *= int64(d)
+	}
+	return n
+}
+
+// A Burst is what a few steps under closer watch showed, in sums over Steps.
+type Burst struct {
+	Steps    int     `json:"steps"`
+	Copies   int     `json:"copies"`            // moves of CPU tensors to a device
+	CopyAt   string  `json:"copy_at,omitempty"` // file:line of most of them
+	Syncs    int     `json:"syncs"`             // reads of a value that wait for the device
+	SyncAt   string  `json:"sync_at,omitempty"`
+	OnCPU    bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
+	Autocast int     `json:"autocast"`
+	Python   float64 `json:"python_share,omitempty"` // share of one step outside native code; 0 not measured
+}
+
+// A Crash is an exception that ended the job.
+type Crash struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// A Try is the measured effect of other loader arguments.
+type Try struct {
+	Args   string  `json:"args"`
+	Steps  int     `json:"steps"`
+	Before float64 `json:"before_s"` // a step
+	After  float64 `json:"after_s"`
+	LoadB  float64 `json:"load_before_s"` // of it waiting for data
+	LoadA  float64 `json:"load_after_s"`
+	Error  string  `json:"error,omitempty"`
+}

@@ -1,0 +1,133 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+func pct(v float64) string { return fmt.Sprintf("%.0f %%", v*100) }
+
+// round keeps three significant digits: more would claim what a sampler at
+// 5 Hz cannot know.
+func round(v float64) float64 {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	p := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*p) / p
+}
+
+// seconds writes a time as people say it: 4.1 ms, 42 s, 3 h 10 min.
+func seconds(s float64) string {
+	switch {
+	case s < 0.0995:
+		return fmt.Sprintf("%.3g ms", round(s*1e3))
+	case s < 1:
+		return fmt.Sprintf("%.0f ms", s*1e3)
+	case s < 10:
+		return fmt.Sprintf("%.1f s", s)
+	case s < 120:
+		return fmt.Sprintf("%.0f s", s)
+	case s < 7200:
+		return fmt.Sprintf("%.0f min", s/60)
+	default:
+		return fmt.Sprintf("%d h %d min", int(s)/3600, int(s)%3600/60)
+	}
+}
+
+func mib(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d MiB", n)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/1024)
+}
+
+// count writes 86000000 as 86 M.
+func count(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f G", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.0f M", float64(n)/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.0f k", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// rewrite proposes a DataLoader call with other arguments: the user's own line
+// as a diff where the call ends on it, else the arguments alone.
+func rewrite(l Loader, args ...[2]string) []string {
+	var flags []string
+	for _, a := range args {
+		flags = append(flags, a[0]+"="+a[1])
+	}
+	out := []string{"DataLoader(…, " + strings.Join(flags, ", ") + ")"}
+	line := strings.TrimRight(l.Source, " \t\r\n")
+	open := strings.Index(line, "DataLoader(")
+	if open < 0 || strings.ContainsAny(line, "\n\x00") {
+		return out
+	}
+	end := closing(line, open+len("DataLoader("))
+	if end < 0 {
+		return out
+	}
+	inside := line[open+len("DataLoader(") : end]
+	for _, a := range args {
+		inside = setArgument(inside, a[0], a[1])
+	}
+	changed := line[:open] + "DataLoader(" + inside + line[end:]
+	return append(out, fmt.Sprintf("%s\n- %s\n+ %s", l.Where, strings.TrimSpace(line), strings.TrimSpace(changed)))
+}
+
+// closing finds the parenthesis that closes the one before from; -1: not on
+// this line, or the line holds strings that may hide one.
+func closing(line string, from int) int {
+	depth := 0
+	for i := from; i < len(line); i++ {
+		switch line[i] {
+		case '"', '\'', '#':
+			return -1
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		}
+	}
+	return -1
+}
+
+// setArgument replaces a keyword argument of a call, or adds it.
+func setArgument(args, name, value string) string {
+	depth, start := 0, 0
+	for i := 0; i <= len(args); i++ {
+		if i < len(args) {
+			switch args[i] {
+			case '(', '[', '{':
+				depth++
+			case ')', ']', '}':
+				depth--
+			}
+			if args[i] != ',' || depth != 0 {
+				continue
+			}
+		}
+		key, _, isKey := strings.Cut(args[start:i], "=")
+		if isKey && strings.TrimSpace(key) == name {
+			return args[:start] + key + "=" + value + args[i:]
+		}
+		start = i + 1
+	}
+	return strings.TrimRight(strings.TrimSpace(args), ",") + ", " + name + "=" + value
+}

@@ -1,0 +1,118 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+)
+
+// workersOverQuota: more loader workers than CPUs, and it hurts: they are
+// throttled, or wait for a CPU. Many workers that only wait for a disk do not.
+func workersOverQuota(f *facts) *Finding {
+	ld, _ := f.loader()
+	n, cpus := max(ld.Workers, 0), f.t.Host.Allowed()
+	if n == 0 || cpus == 0 || !f.waits(idleHigh) {
+		return nil
+	}
+	wall, cpu, delay := 0.0, 0.0, 0.0
+	for _, p := range append([]*Process{f.lead}, f.workers...) {
+		wall, cpu, delay = wall+p.Wall, cpu+p.CPU, delay+p.Delay
+	}
+	cores, starved := f.workerCPU()+f.core().v, wall > 0 && delay/wall > 0.2
+	excess := float64(n+1) > 2*cpus
+	throttled := f.t.Host.Throttled > 0.1 && float64(n+1) > cpus
+	if !throttled && !(excess && cores > workerBusy*cpus && (starved || cores > 0.9*cpus)) {
+		return nil
+	}
+	e := f.evidence()
+	e["workers"], e["cpus"], e["cores_used"] = n, cpus, round(cores)
+	limit := "affinity"
+	if f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus {
+		limit = "cgroup limit"
+	}
+	text := fmt.Sprintf("%s share %.3g CPUs (%s)", plural(n, "worker"), cpus, limit)
+	if cpus == 1 {
+		text = fmt.Sprintf("%s share 1 CPU (%s)", plural(n, "worker"), limit)
+	}
+	if f.t.Host.Throttled > 0 {
+		e["throttled_share"] = round(f.t.Host.Throttled)
+		text += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
+	}
+	if starved {
+		e["waiting_for_cpu_share"] = round(delay / wall)
+		text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay/wall))
+	}
+	fix := rewrite(ld, [2]string{"num_workers", fmt.Sprint(f.wanted())})
+	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: text,
+		Fix: append(fix, "or more CPUs for the container: docker run --cpus=N …")}
+}
+
+// workerRespawn: the run's time goes into starting and stopping workers at
+// each epoch.
+func workerRespawn(f *facts) *Finding {
+	p := f.probe().Page
+	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && !l.Persistent })
+	run := p.LastAt - (p.WarmAt - p.First)
+	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits(idleHigh) {
+		return nil
+	}
+	ld, s, e := f.probe().Loaders[i], min(p.Edge/run, 1), f.evidence()
+	e["edge_share"], e["epochs"], e["workers"] = round(s), p.Epochs, ld.Workers
+	x := &Finding{Verdict: WorkerRespawn, Confidence: high, Evidence: e,
+		Text: fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, plural(ld.Workers, "worker")),
+		Fix:  rewrite(ld, [2]string{"persistent_workers", "True"})}
+	if s < 0.99 {
+		rate := float64(p.Steps) / run
+		x.Gain = Gain{"steps_per_s": {round(rate), round(rate / (1 - s))}}
+	}
+	return x
+}
+
+// ddpSkew: all ranks step together, so one that waits for its data holds up
+// all the others.
+func ddpSkew(f *facts) *Finding {
+	if len(f.ranks) < 2 {
+		return nil
+	}
+	var waits []float64
+	worst, most, step := f.ranks[0], -1.0, 0.0
+	for _, r := range f.ranks {
+		p := r.Probe.Page
+		if p.Warm == 0 {
+			return nil
+		}
+		w := p.Load / float64(p.Warm)
+		waits, step = append(waits, w), max(step, p.Step/float64(p.Warm))
+		if w > most {
+			worst, most = r, w
+		}
+	}
+	slices.Sort(waits)
+	median := waits[(len(waits)-1)/2]
+	if most-median < skewHigh*step {
+		return nil
+	}
+	name := fmt.Sprintf("PID %d", worst.PID)
+	if worst.Probe.Rank != nil {
+		name = fmt.Sprintf("rank %d", *worst.Probe.Rank)
+	}
+	e := f.evidence()
+	e["rank"], e["wait_ms"], e["median_wait_ms"], e["ranks"] = name, round(most*1e3), round(median*1e3), len(f.ranks)
+	return &Finding{Verdict: DDPSkew, Confidence: medium, Evidence: e,
+		Text: fmt.Sprintf("%s waits %s a step for data, the median rank %s: all ranks wait for it", name, seconds(most), seconds(median)),
+		Fix:  []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"},
+		Gain: Gain{"steps_per_s": {round(1 / step), round(1 / (step - most + median))}}}
+}
+
+// compileWarmup: what looks slow is the compiler, once.
+func compileWarmup(f *facts) *Finding {
+	p := f.probe()
+	run := p.Page.LastAt - (p.Page.WarmAt - p.Page.First)
+	if !p.Compiled || run <= 0 || p.Page.First < 0.3*run || p.Page.First < 30*p.Page.StepP50 {
+		return nil
+	}
+	e := f.evidence()
+	e["first_steps_s"] = round(p.Page.First)
+	return &Finding{Verdict: CompileWarmup, Confidence: medium, Evidence: e,
+		Text: fmt.Sprintf("torch.compile took %s of %s in the first steps: normal for a short run", seconds(p.Page.First), seconds(run)),
+		Fix:  []string{"TORCHINDUCTOR_CACHE_DIR on a disk that stays", "torch.compile(model, dynamic=True) where shapes change"}}
+}
