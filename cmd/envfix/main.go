@@ -64,6 +64,9 @@ func dispatch(ctx context.Context, in invocation) error {
 func commands() []*cli.Command {
 	all := []*cli.Command{
 		planCommand(),
+		applyCommand(),
+		rollbackCommand(),
+		historyCommand(),
 	}
 	for _, c := range all {
 		c.OnUsageError = usageError

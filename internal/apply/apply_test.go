@@ -167,7 +167,7 @@ func TestApplyIntoNothing(t *testing.T) {
 	if to, err := os.Readlink(filepath.Join(b.dir, ".venv")); err != nil || to != ".envfix/gens/"+r.Generation {
 		t.Errorf(".venv → %q, %v; want the generation %q", to, err, r.Generation)
 	}
-	for _, line := range []string{"step 1 of 4: make the environment", "step 4 of 4: switch .venv", "no GPU is usable here, so nothing was computed on one"} {
+	for _, line := range []string{"step 1 of 4: make the environment", "step 4 of 4: switch .venv", "not proven: nothing was computed on a GPU: none is usable here"} {
 		if !strings.Contains(b.out.String(), line) {
 			t.Errorf("the output lacks %q:\n%s", line, b.out.String())
 		}

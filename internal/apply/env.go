@@ -53,6 +53,11 @@ func Open(dir string) (*Env, error) {
 	return &Env{Dir: dir, Name: name, root: root}, nil
 }
 
+// MakeParent creates the directory in which the environment dir is to be.
+func MakeParent(dir string) error {
+	return wrap(os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o755))
+}
+
 // Close closes the environment's directory.
 func (e *Env) Close() error { return e.root.Close() }
 

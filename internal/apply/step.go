@@ -115,7 +115,10 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	for k, v := range c.Env {
 		env[k] = r.fill(v)
 	}
-	c.Env, c.Log, c.Out, c.Owner = env, log, r.Out, r.Owner
+	c.Env, c.Log, c.Owner = env, log, r.Owner
+	if !c.Quiet {
+		c.Out = r.Out
+	}
 	if c.Dir = r.fill(c.Dir); !filepath.IsAbs(c.Dir) {
 		c.Dir = filepath.Join(filepath.Dir(r.env.Dir), c.Dir)
 	}

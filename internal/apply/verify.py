@@ -1,42 +1,76 @@
-# Prints as one line of JSON what the environment of this interpreter proves.
+# Prints as the last line of its output, in JSON, what the environment of this
+# interpreter can do. Arguments: "quick" or "full", then the modules to import.
 import importlib
 import json
 import sys
 
 
-def gpu(torch, index):
-    """Compares a product on the GPU with the same on the CPU."""
-    a = torch.arange(64 * 64, dtype=torch.float32).reshape(64, 64) / 4096
-    want = a @ a.T
-    got = (a.to("cuda:%d" % index) @ a.T.to("cuda:%d" % index)).cpu()
-    worst = float((got - want).abs().max() / want.abs().max())
-    return {"index": index, "name": torch.cuda.get_device_name(index), "error": "" if worst < 1e-2 else "its product is off by %g" % worst}
+def text(error):
+    return (type(error).__name__ + ": " + str(error))[:600]
 
 
-def main(modules):
-    out = {"imports": {}, "gpus": []}
-    for name in modules:
+def compute(torch, device, quick):
+    """Compare a matrix product, and a convolution, on device with the CPU's."""
+    torch.manual_seed(0)
+    a, b = torch.randn(256, 256), torch.randn(256, 256)
+    wrong = {"a matrix product": ((a.to(device) @ b.to(device)).cpu() - a @ b).abs().max().item()}
+    if not quick:
+        x, w = torch.randn(2, 3, 32, 32), torch.randn(8, 3, 3, 3)
+        conv = torch.nn.functional.conv2d
+        wrong["a convolution"] = (conv(x.to(device), w.to(device)).cpu() - conv(x, w)).abs().max().item()
+    # TF32 is good to about 1e-2 here; a wrong kernel is off by far more.
+    bad = [k for k, v in wrong.items() if not v < 0.1]
+    return " and ".join(bad) + " differs from the CPU's" if bad else ""
+
+
+def devices(torch):
+    if torch.cuda.is_available():
+        for i in range(torch.cuda.device_count()):
+            yield "cuda:%d" % i, torch.cuda.get_device_name(i)
+    xpu = getattr(torch, "xpu", None)
+    if xpu is not None and xpu.is_available():
+        for i in range(xpu.device_count()):
+            yield "xpu:%d" % i, xpu.get_device_name(i)
+    mps = getattr(torch.backends, "mps", None)
+    if mps is not None and mps.is_available():
+        yield "mps", "Apple GPU"
+
+
+def describe(torch, out, quick):
+    out["torch"] = str(torch.__version__)
+    out["cuda"] = getattr(torch.version, "cuda", None) or ""
+    for key, read in (
+        ("cudnn", lambda: torch.backends.cudnn.version() or 0),
+        ("arches", lambda: (torch._C._cuda_getArchFlags() or "").split()),
+    ):
         try:
-            importlib.import_module(name)
-        except BaseException as e:  # a library may end in SystemExit
-            out["imports"][name] = "%s: %s" % (type(e).__name__, e)
-    torch = sys.modules.get("torch")
-    if torch is not None and "torch" not in out["imports"]:
-        out["torch"] = torch.__version__
-        out["cuda"] = torch.version.cuda
-        try:
-            out["cudnn"] = torch.backends.cudnn.version()
+            out[key] = read()
         except Exception as e:
-            out["imports"]["cudnn"] = "%s: %s" % (type(e).__name__, e)
-        flags = getattr(torch._C, "_cuda_getArchFlags", None)
-        out["arches"] = ((flags() if flags else None) or "").split()
-        out["available"] = bool(torch.cuda.is_available())
-        for i in range(torch.cuda.device_count() if out["available"] else 0):
-            try:
-                out["gpus"].append(gpu(torch, i))
-            except Exception as e:
-                out["gpus"].append({"index": i, "error": "%s: %s" % (type(e).__name__, e)})
-    print("envfix:" + json.dumps(out))
+            out["errors"][key] = text(e)
+    try:
+        found = list(devices(torch))
+    except Exception as e:
+        out["errors"]["looking for GPUs"] = text(e)
+        found = []
+    for device, name in found:
+        try:
+            error = compute(torch, device, quick)
+        except Exception as e:
+            error = text(e)
+        out["gpus"].append({"device": device, "name": name, "error": error})
 
 
-main(sys.argv[1:])
+def main():
+    out = {"imports": {}, "errors": {}, "gpus": []}
+    for name in sys.argv[2:]:
+        try:
+            out["imports"][name] = str(getattr(importlib.import_module(name), "__version__", ""))
+        except BaseException as e:  # a library may end in SystemExit
+            out["errors"][name] = text(e)
+    torch = sys.modules.get("torch")
+    if torch is not None and "torch" not in out["errors"]:
+        describe(torch, out, sys.argv[1] == "quick")
+    return out
+
+
+print("\nenvfix:" + json.dumps(main()))

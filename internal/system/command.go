@@ -28,6 +28,8 @@ type Command struct {
 	Grace   time.Duration // between the interrupt and the kill; 0 means 5 s
 	Out     io.Writer     // gets each line, redacted and without control characters; may be nil
 	Log     *Log          // gets the same; may be nil
+	Raw     io.Writer     // gets the standard output as it is; may be nil
+	Quiet   bool          // for the caller: the output is not for people
 	Started func() error  // called once the program runs; its error kills the program
 }
 
@@ -81,6 +83,9 @@ func Run(ctx context.Context, c Command) error {
 	cmd.Dir = c.Dir
 	cmd.Stdin = nil // /dev/null: an installer that asks would wait for ever
 	cmd.Stdout, cmd.Stderr = out, out
+	if c.Raw != nil {
+		cmd.Stdout = io.MultiWriter(out, c.Raw)
+	}
 	cmd.WaitDelay = grace // also ends the wait for a daemon that kept our pipe
 	group(cmd, c)
 

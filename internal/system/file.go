@@ -125,10 +125,10 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, errors.New("it is not a regular file")
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", path, info.Size(), limit)
+		return nil, fmt.Errorf("it has %d bytes, more than the %d that it may have", info.Size(), limit)
 	}
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(f); err != nil {
@@ -141,4 +141,17 @@ func random() string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails (crypto/rand)
 	return hex.EncodeToString(b)
+}
+
+// ReadOwn is ReadFile for a file that will be believed and run: it refuses one
+// that belongs to another user than us and root, or that everybody may write.
+func ReadOwn(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := believable(info); err != nil {
+		return nil, err
+	}
+	return ReadFile(path, limit)
 }

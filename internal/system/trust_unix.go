@@ -3,6 +3,7 @@
 package system
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -96,6 +97,18 @@ func ours(path string, info fs.FileInfo) error {
 func trustedLink(path string, info fs.FileInfo) error {
 	if uid, _ := ownerOf(info); uid != 0 && uid != uint32(os.Geteuid()) {
 		return fmt.Errorf("%s is a symbolic link of another user (uid %d)", path, uid)
+	}
+	return nil
+}
+
+// believable refuses a file that another user made or could have changed.
+func believable(info fs.FileInfo) error {
+	uid, _ := ownerOf(info)
+	switch {
+	case uid != 0 && uid != uint32(os.Geteuid()) && !sudoUser(uid):
+		return fmt.Errorf("it belongs to another user (uid %d)", uid)
+	case info.Mode().IsRegular() && info.Mode()&0o002 != 0:
+		return errors.New("everybody may write it: `chmod o-w` it after reading it")
 	}
 	return nil
 }

@@ -23,3 +23,5 @@ func ours(path string, info fs.FileInfo) error {
 func SudoOwner() *Owner { return nil }
 
 func trustedLink(string, fs.FileInfo) error { return nil }
+
+func believable(fs.FileInfo) error { return nil }

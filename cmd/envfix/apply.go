@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/apply"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func applyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "apply",
+		Usage:     "carry a plan out: its own, after showing it and asking, or a saved one",
+		ArgsUsage: "[PLANFILE] [REQUIREMENT…]",
+		Description: `Builds the new environment beside the old one, has it prove itself, and makes it
+the one in use by one rename. Whatever ends envfix on the way, the old environment
+or the new one is there; running it again finishes the work.
+
+An argument that ends in .json is a plan that "envfix plan --out" wrote: it is
+refused where the machine has changed since.
+
+EXAMPLES
+  envfix apply
+  envfix apply --yes 'torch==2.9.*' torchvision
+  envfix plan --out plan.json && envfix apply plan.json
+  envfix apply --resume
+  envfix rollback
+
+EXIT STATUS
+  0    done, or nothing to do
+  1    a step failed; the old environment is in use
+  2    usage, or no terminal to ask on and no --yes
+  3    no compatible combination
+  5    the plan is stale
+  6    more privilege is needed
+  7    the rest comes after a reboot
+  8    another apply, or the package manager, is at work
+  9    no space, or a place that cannot be written
+  10   a hash, a plan or the journal is not what it should be
+  11   the new environment does not prove itself
+  130  interrupted`,
+		Flags: append(append([]cli.Flag{
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
+			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
+			&cli.BoolFlag{Name: "json", Usage: "print what was done as JSON"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each command before it runs"},
+		}, requestFlags()...), describeFlags()...),
+		Action: applyAction,
+	}
+}
+
+func applyAction(c *cli.Context) error {
+	if c.Bool("abandon") {
+		return abandon(c)
+	}
+	p, saved, err := planToApply(c)
+	if err != nil || p == nil {
+		return err
+	}
+	if refused := refusal(p); refused != nil {
+		return refused
+	}
+	show := io.Writer(os.Stdout)
+	if c.Bool("json") {
+		show = os.Stderr
+	}
+	if _, err := io.WriteString(show, ui.Plan(p, style(show))); err != nil {
+		return err
+	}
+	if err := consent(c, p); err != nil {
+		return err
+	}
+	return carryOut(c, p, saved)
+}
+
+// planToApply returns the plan and whether it was made earlier. The plan is nil
+// where there is nothing to resume.
+func planToApply(c *cli.Context) (*plan.Plan, bool, error) {
+	args := c.Args().Slice()
+	files := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasSuffix(a, ".json") })
+	switch {
+	case c.Bool("resume"):
+		if len(args) > 0 {
+			return nil, false, &failure{code: exitUsage, text: "`--resume` goes on with the plan that was begun; it takes no arguments"}
+		}
+		p, err := unfinished(c)
+		return p, true, err
+	case len(files) == 0:
+		p, err := makePlan(c)
+		return p, false, err
+	case len(args) > 1:
+		return nil, false, &failure{code: exitUsage, text: "a plan file says all there is to do; it takes no further arguments",
+			hints: []string{fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0]))}}
+	}
+	for _, f := range append(requestFlags(), describeFlags()...) {
+		if name := f.Names()[0]; c.IsSet(name) {
+			return nil, false, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and the plan file is made already", name),
+				hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", name)}}
+		}
+	}
+	p, err := readPlan(files[0])
+	return p, true, err
+}
+
+// readPlan reads a saved plan, which is run as it stands: so it must be the
+// user's own and whole.
+func readPlan(path string) (*plan.Plan, error) {
+	bad := func(code int, err error) (*plan.Plan, error) {
+		return nil, &failure{code: code, err: err, text: fmt.Sprintf("plan %s: %v", ui.Clean(path), err),
+			hints: []string{"`envfix plan --out FILE` writes a plan"}}
+	}
+	b, err := system.ReadOwn(path, plan.MaxBytes)
+	if err != nil {
+		var p *os.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return bad(exitUsage, err)
+	}
+	p, err := plan.Decode(b)
+	if errors.Is(err, plan.ErrChanged) {
+		return bad(exitIntegrity, err)
+	}
+	if err != nil {
+		return bad(exitUsage, err)
+	}
+	return p, nil
+}
+
+// unfinished returns the plan to resume, nil where there is none.
+func unfinished(c *cli.Context) (*plan.Plan, error) {
+	e, err := apply.Open(c.String("env"))
+	if err != nil {
+		return nil, fromApply(err)
+	}
+	defer e.Close()
+	p, err := e.Unfinished()
+	if err == nil && p == nil {
+		fmt.Fprintln(os.Stderr, "envfix: nothing was left unfinished")
+	}
+	return p, fromApply(err)
+}
+
+func abandon(c *cli.Context) error {
+	e, err := apply.Open(c.String("env"))
+	if err != nil {
+		return fromApply(err)
+	}
+	defer e.Close()
+	did, err := e.Abandon()
+	if err != nil {
+		return fromApply(err)
+	}
+	if did {
+		fmt.Fprintln(os.Stderr, "envfix: the unfinished plan is given up; what it had changed in the system stays")
+	} else {
+		fmt.Fprintln(os.Stderr, "envfix: there was nothing to give up")
+	}
+	return nil
+}
+
+// consent asks whether the plan that was shown may be carried out.
+func consent(c *cli.Context, p *plan.Plan) error {
+	if c.Bool("yes") || len(p.Steps) == 0 {
+		return nil
+	}
+	if !isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
+		return &failure{code: exitUsage, text: "there is no terminal to ask on",
+			hints: []string{"`envfix apply --yes` does not ask"}}
+	}
+	fmt.Fprintf(os.Stderr, "carry out these %d steps? [y/N] ", len(p.Steps))
+	answer := make(chan string, 1)
+	go func() {
+		b := make([]byte, 64)
+		n, _ := os.Stdin.Read(b) // the end of the input is a no
+		answer <- strings.ToLower(strings.TrimSpace(string(b[:n])))
+	}()
+	select {
+	case <-c.Context.Done():
+		fmt.Fprintln(os.Stderr)
+		return c.Context.Err()
+	case a := <-answer:
+		if a == "y" || a == "yes" {
+			return nil
+		}
+	}
+	return &failure{code: exitInterrupted, text: "not carried out; nothing was changed"}
+}
+
+// carryOut applies p and says what came of it.
+func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
+	dir := p.Target.Dir
+	if dir == "" {
+		dir = c.String("env")
+	}
+	if err := apply.MakeParent(dir); err != nil {
+		return fromApply(err)
+	}
+	e, err := apply.Open(dir)
+	if err != nil {
+		return fromApply(err)
+	}
+	defer e.Close()
+	o := apply.Options{Out: os.Stderr, Verbose: c.Bool("verbose"), Tools: toolsDir()}
+	if saved {
+		o.Facts = func(context.Context) (machine.Machine, error) { return thisMachine(c), nil }
+	}
+	r, err := e.Apply(c.Context, p, o)
+	if err != nil {
+		return fromApply(err)
+	}
+	if c.Bool("json") {
+		return applyJSON(os.Stdout, p, r)
+	}
+	switch {
+	case r.Nothing:
+		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
+	case r.Before != "" || r.Generation != "":
+		fmt.Fprintf(os.Stderr, "envfix: %s is ready; `envfix rollback` goes back\n", ui.Clean(dir))
+	default:
+		fmt.Fprintf(os.Stderr, "envfix: done\n")
+	}
+	return nil
+}
+
+func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
+	type took struct {
+		ID      string  `json:"id"`
+		Seconds float64 `json:"seconds"`
+	}
+	answer := struct {
+		Format     int     `json:"format"`
+		Plan       string  `json:"plan"`
+		Nothing    bool    `json:"nothing"`
+		Generation string  `json:"generation,omitempty"`
+		Before     string  `json:"before,omitempty"`
+		Own        float64 `json:"own_seconds"`
+		Steps      []took  `json:"steps"`
+	}{1, p.ID, r.Nothing, r.Generation, r.Before, r.Own.Seconds(), []took{}}
+	for _, t := range r.Steps {
+		answer.Steps = append(answer.Steps, took{t.Step, t.Time.Seconds()})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(answer)
+}
+
+// toolsDir is where envfix keeps tools of its own, such as uv.
+func toolsDir() string {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			home = os.TempDir()
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "envfix", "tools")
+}
+
+var applyCodes = map[apply.Kind]int{
+	apply.Failed: exitFailed, apply.BadPlan: exitUsage, apply.Stale: exitStale, apply.Privilege: exitPrivilege,
+	apply.Reboot: exitReboot, apply.Busy: exitBusy, apply.Preflight: exitPreflight, apply.Integrity: exitIntegrity,
+	apply.Verification: exitVerify, apply.Interrupted: exitInterrupted,
+}
+
+// fromApply gives an error of package apply its exit code.
+func fromApply(err error) error {
+	var e *apply.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, err: e}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"envfix/internal/apply"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func rollbackCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rollback",
+		Usage:     "go back to an earlier environment",
+		ArgsUsage: "[ID]",
+		Description: `Makes the environment that was in use before the one in use again, or the one of
+that ID ("envfix history" lists them). It is one rename: no network, no program.
+
+EXAMPLES
+  envfix rollback
+  envfix rollback 3f2a9c81d0b7-1`,
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"}},
+		Action: rollbackAction,
+	}
+}
+
+func rollbackAction(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return &failure{code: exitUsage, text: "`envfix rollback` takes one ID at most", hints: []string{"`envfix history` lists them"}}
+	}
+	e, err := apply.Open(c.String("env"))
+	if err != nil {
+		return fromApply(err)
+	}
+	defer e.Close()
+	g, err := e.Rollback(c.Args().First())
+	if err != nil {
+		return fromApply(err)
+	}
+	what := "torch " + g.Torch
+	if g.Adopted {
+		what = "what was there before envfix"
+	}
+	fmt.Fprintf(os.Stderr, "envfix: %s is %s again (%s)\n", ui.Clean(c.String("env")), ui.Clean(what), ui.Clean(g.ID))
+	return nil
+}

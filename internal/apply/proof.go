@@ -1,0 +1,183 @@
+package apply
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"envfix/internal/plan"
+	"envfix/internal/system"
+)
+
+// proofProgram is what an environment's Python runs to prove itself.
+//
+//go:embed verify.py
+var proofProgram string
+
+// proofMark begins the line of its output that is the answer.
+const proofMark = "envfix:"
+
+// A Proof is what an environment's Python says about itself.
+type Proof struct {
+	Imports map[string]string `json:"imports"` // module → its version
+	Errors  map[string]string `json:"errors"`  // what did not work → why
+	Torch   string            `json:"torch"`   // with its label
+	CUDA    string            `json:"cuda"`    // torch.version.cuda, "" none
+	CuDNN   int               `json:"cudnn"`   // as cuDNN writes it: 91002 is 9.10.2; 0 none
+	Arches  []string          `json:"arches"`  // torch._C._cuda_getArchFlags()
+	GPUs    []GPUProof        `json:"gpus"`
+}
+
+// A GPUProof compares what one GPU computes with the CPU's result.
+type GPUProof struct {
+	Device string `json:"device"` // cuda:0, xpu:0, mps
+	Name   string `json:"name"`
+	Error  string `json:"error"` // "" it computed
+}
+
+// Python returns the interpreter of the environment dir.
+func Python(dir string) string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(dir, "Scripts", "python.exe")
+	}
+	return filepath.Join(dir, "bin", "python")
+}
+
+// Argv is the command with which python proves that modules import and that
+// every GPU computes; see [ReadProof].
+func Argv(python string, modules []string) []string {
+	return append([]string{python, "-I", "-c", proofProgram, "full"}, modules...)
+}
+
+// QuickArgv is Argv with the matrix product alone.
+func QuickArgv(python string, modules []string) []string {
+	return append([]string{python, "-I", "-c", proofProgram, "quick"}, modules...)
+}
+
+// ReadProof finds the answer in what the command printed.
+func ReadProof(out string) (Proof, error) {
+	lines := strings.Split(out, "\n")
+	for _, line := range slices.Backward(lines) {
+		if text, yes := strings.CutPrefix(line, proofMark); yes {
+			var p Proof
+			if err := json.Unmarshal([]byte(text), &p); err != nil {
+				return p, fmt.Errorf("the environment's Python gave no readable answer: %w", err)
+			}
+			return p, nil
+		}
+	}
+	return Proof{}, errors.New("the environment's Python ended before it could answer")
+}
+
+// Compare says what of a proof is not what was wanted; nothing: it holds.
+func Compare(want plan.Verify, got Proof) []string {
+	var out []string
+	add := func(format string, args ...any) {
+		out = append(out, system.Printable(fmt.Sprintf(format, args...)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(got.Errors)) {
+		add("%s: %s", name, got.Errors[name])
+	}
+	differ := func(what, want, got string) {
+		if want != got {
+			add("%s is %s, and the plan says %s", what, orNone(got), orNone(want))
+		}
+	}
+	if got.Torch == "" {
+		if len(out) == 0 && slices.Contains(want.Imports, "torch") {
+			add("torch was not imported")
+		}
+		return out
+	}
+	if want.Torch != "" {
+		differ("torch", want.Torch, comparable(got.Torch, want.Torch))
+		differ("its CUDA", want.CUDA, got.CUDA)
+	}
+	if want.CuDNN != "" && got.Errors["cudnn"] == "" {
+		differ("its cuDNN", threeParts(want.CuDNN), cudnnVersion(got.CuDNN))
+	}
+	if len(want.Arches) > 0 && !sameSet(want.Arches, got.Arches) {
+		differ("its code for GPUs", strings.Join(want.Arches, " "), strings.Join(got.Arches, " "))
+	}
+	computed := 0
+	for _, g := range got.GPUs {
+		if g.Error == "" {
+			computed++
+		} else {
+			add("%s (%s) does not compute: %s", g.Device, g.Name, g.Error)
+		}
+	}
+	if computed < want.GPUs {
+		add("%d of %d GPUs compute", computed, want.GPUs)
+	}
+	return out
+}
+
+// comparable drops the label of a version where the wanted one has none: wheels
+// of conda and of some indexes carry none.
+func comparable(got, want string) string {
+	if public, _, _ := strings.Cut(got, "+"); !strings.Contains(want, "+") {
+		return public
+	}
+	return got
+}
+
+// Words says what a proof shows and what it does not.
+func (p Proof) Words() (shown, not []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.Imports)) {
+		shown = append(shown, system.Printable(strings.TrimSpace("import "+name+" "+p.Imports[name])))
+	}
+	if p.CUDA != "" {
+		shown = append(shown, "CUDA "+p.CUDA)
+	}
+	if p.CuDNN != 0 {
+		shown = append(shown, "cuDNN "+cudnnVersion(p.CuDNN))
+	}
+	for _, g := range p.GPUs {
+		if g.Error == "" {
+			shown = append(shown, system.Printable(fmt.Sprintf("%s (%s) computes what the CPU does", g.Device, g.Name)))
+		}
+	}
+	switch {
+	case p.Torch != "" && len(p.GPUs) == 0 && len(p.Arches) == 0:
+		not = append(not, "nothing was computed on a GPU: this build has no code for one")
+	case p.Torch != "" && len(p.GPUs) == 0:
+		not = append(not, "nothing was computed on a GPU: none is usable here")
+	}
+	return shown, not
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// threeParts cuts 9.10.2.21 to 9.10.2: the fourth is not in the library's number.
+func threeParts(v string) string {
+	parts := strings.Split(v, ".")
+	return strings.Join(parts[:min(3, len(parts))], ".")
+}
+
+// cudnnVersion reads cuDNN's own number: 91002 is 9.10.2, and 8902 is 8.9.2
+// (cudnn_version.h: major*10000 + minor*100 from 9 on, major*1000 before).
+func cudnnVersion(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case n >= 90000:
+		return fmt.Sprintf("%d.%d.%d", n/10000, n/100%100, n%100)
+	}
+	return fmt.Sprintf("%d.%d.%d", n/1000, n/100%10, n%100)
+}
