@@ -109,7 +109,7 @@ func readHead(s *source, text []byte, m *Matrix) {
 }
 
 // notOurs are the files of data/ that other packages read.
-var notOurs = map[string]bool{"messages.yaml": true}
+var notOurs = map[string]bool{"messages.yaml": true, WheelsFile: true}
 
 // files lists the YAML files of a matrix in order.
 func files(fsys fs.FS) ([]string, []Fault) {

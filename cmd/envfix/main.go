@@ -67,6 +67,7 @@ func commands() []*cli.Command {
 		applyCommand(),
 		rollbackCommand(),
 		historyCommand(),
+		matrixCommand(),
 	}
 	for _, c := range all {
 		c.OnUsageError = usageError

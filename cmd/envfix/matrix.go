@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"envfix/internal/ui"
+	"envfix/internal/version"
+
+	"github.com/urfave/cli/v2"
+)
+
+func matrixCommand() *cli.Command {
+	subs := []*cli.Command{
+		matrixProveCommand(),
+	}
+	for _, c := range subs {
+		c.OnUsageError = usageError
+		c.HideHelp = true
+	}
+	return &cli.Command{
+		Name:  "matrix",
+		Usage: "the compatibility data: look at it, prove it, keep it current",
+		Description: `EXAMPLES
+  envfix matrix prove torch==2.15.0`,
+		Subcommands: subs,
+	}
+}
+
+// torchArgument reads the one optional argument of most matrix commands: torch,
+// torch==2.9.1, torch>=2.8, torch==2.9.1+cu126 or a bare 2.9.1.
+func torchArgument(c *cli.Context) (spec version.Specifier, label string, err error) {
+	if c.NArg() > 1 {
+		return spec, "", &failure{code: exitUsage, text: "one requirement at most: " + ui.Clip(c.Args().Get(1), 60) + " is too much"}
+	}
+	text := strings.ReplaceAll(c.Args().First(), " ", "")
+	rest := strings.TrimPrefix(text, "torch")
+	if rest != "" && '0' <= rest[0] && rest[0] <= '9' {
+		rest = "==" + rest
+	}
+	rest, label = version.SplitLocal(rest)
+	spec, err = version.ParseSpecifier(rest)
+	if err != nil || (label != "" && !buildText.MatchString(label)) {
+		return spec, "", &failure{code: exitUsage, text: fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)), hints: []string{"`envfix matrix " + c.Command.Name + " torch==2.9.1`"}}
+	}
+	return spec, label, nil
+}
+
+// noArguments refuses what a command does not take.
+func noArguments(c *cli.Context, most int) error {
+	if c.NArg() <= most {
+		return nil
+	}
+	return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().Get(most), 60), hints: []string{"`envfix matrix " + c.Command.Name + " --help`"}}
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

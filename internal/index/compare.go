@@ -1,0 +1,252 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A Verdict is the outcome of comparing a row with a wheel.
+type Verdict string
+
+// The verdicts, the best first.
+const (
+	Agree  Verdict = "agree"
+	Unread Verdict = "cannot be read"
+	Differ Verdict = "differ"
+)
+
+// A Check compares one field of a row with what the wheel says.
+type Check struct {
+	Field   string  `json:"field"`
+	Row     string  `json:"row"`
+	Wheel   string  `json:"wheel"`
+	Verdict Verdict `json:"verdict"`
+	Note    string  `json:"note,omitempty"`
+}
+
+// worst returns the verdict of several checks together.
+func worst(checks []Check) Verdict {
+	v := Agree
+	for _, c := range checks {
+		if c.Verdict == Differ || v == Agree {
+			v = c.Verdict
+		}
+	}
+	return v
+}
+
+// same compares two texts that say the same thing in the same words. A field
+// that neither has is not compared.
+func same(checks []Check, field, row, wheel string) []Check {
+	if row == "" && wheel == "" {
+		return checks
+	}
+	c := Check{Field: field, Row: row, Wheel: clip(Clean(wheel)), Verdict: Differ}
+	if row == wheel {
+		c.Verdict = Agree
+	}
+	return append(checks, c)
+}
+
+// CompareBytes compares a row with a wheel that [Client.Torch] read.
+func CompareBytes(b *matrix.Build, t *Torch) []Check {
+	checks := same(nil, "label", rowLabel(b, t.Label), t.Label)
+	cuda := Check{Field: "cuda", Row: b.CUDA.MajorMinor(), Wheel: t.CUDA, Verdict: Agree}
+	if cuda.Row != cuda.Wheel {
+		cuda.Verdict = Differ
+	}
+	if cuda.Row+cuda.Wheel != "" {
+		checks = append(checks, cuda)
+	}
+	if len(t.Gaps) > 0 && t.CUDA != "" && len(t.Native) == 0 {
+		checks = append(checks, Check{Field: "arch list", Row: codes("sm_", b.Native), Verdict: Unread, Note: strings.Join(t.Gaps, "; ")})
+	} else {
+		checks = same(checks, "cubins", codes("sm_", b.Native), codes("sm_", t.Native))
+		checks = same(checks, "ptx", codes("compute_", b.PTX), codes("compute_", t.PTX))
+	}
+	checks = append(checks, CompareMetadata(b, t)...)
+	return checks
+}
+
+// rowLabel is the local label that the wheel of a row carries: CPU wheels have
+// "+cpu" or none, and those of Apple's machines, which we call mps, have none.
+func rowLabel(b *matrix.Build, wheel string) string {
+	if (b.Label == "mps" || b.Label == "cpu") && wheel == "" {
+		return ""
+	}
+	return b.Label
+}
+
+func codes(prefix string, list []matrix.Code) string {
+	words := make([]string, len(list))
+	for i, c := range list {
+		words[i] = prefix + c.SM.Code() + c.Suffix
+	}
+	return strings.Join(words, " ")
+}
+
+// CompareMetadata compares a row with what METADATA and the tags of a wheel say.
+func CompareMetadata(b *matrix.Build, t *Torch) []Check {
+	var checks []Check
+	if t.Meta != nil && !b.CUDA.IsZero() {
+		for _, p := range []struct{ field, row, project string }{
+			{"toolkit", b.CUDA.String(), "cuda-toolkit"},
+			{"cudnn", b.CuDNN.String(), "nvidia-cudnn-cu"},
+			{"nccl", b.NCCL.String(), "nvidia-nccl-cu"},
+			{"triton", b.Triton.String(), "triton"},
+		} {
+			checks = comparePin(checks, t, p.field, p.row, p.project)
+		}
+	}
+	if t.Name.Interpreter() != "" {
+		c := Check{Field: "python tag", Row: pythonRange(b), Wheel: t.Name.Interpreter(), Verdict: Agree}
+		if !covers(b, t.Name.Interpreter()) {
+			c.Verdict = Differ
+		}
+		checks = append(checks, c)
+	}
+	if tags := t.tagClash(); tags != "" {
+		checks = append(checks, Check{Field: "tags", Row: t.File.Name, Wheel: tags, Verdict: Differ})
+	}
+	return compareGlibc(checks, b, t)
+}
+
+// tagClash returns the tags of the WHEEL file where they are of another Python
+// or another machine than the file's name. Other manylinux words are usual: the
+// x86_64 wheels up to 2.6 say linux_x86_64 inside and manylinux1 outside.
+func (t *Torch) tagClash() string {
+	os, arch := t.Name.Platform()
+	for _, tag := range t.Tags {
+		n, ok := ParseName("torch-0-" + tag + ".whl")
+		if !ok {
+			continue
+		}
+		o, a := n.Platform()
+		if slices.Equal(n.Pythons, t.Name.Pythons) && o == os && (a == arch || o == "macos") {
+			return "" // some macOS arm64 wheels say x86_64 inside
+		}
+	}
+	return strings.Join(t.Tags, " ")
+}
+
+// comparePin compares a version of a row with the requirement for it. A wheel
+// that bundles the library requires nothing, which proves nothing.
+func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
+	var names []string
+	for _, r := range t.Meta.Requires {
+		major, isCUDA := strings.CutPrefix(r.Name, project)
+		if r.Name == project || (isCUDA && strings.HasSuffix(project, "-cu") && strings.Trim(major, "0123456789") == "") {
+			names = append(names, r.Name)
+		}
+	}
+	pin := t.Meta.Pin(t.Env(), names...)
+	switch {
+	case pin == "" && field == "toolkit":
+		return checks // before 2.11 there was no such requirement; "cuda" is compared
+	case pin == "" && len(names) > 0 && row != "":
+		return append(checks, Check{Field: field, Row: row, Verdict: Agree, Note: "METADATA does not require " + names[0] + " on Python " + t.Name.Interpreter()})
+	case pin == "" && row != "":
+		return append(checks, Check{Field: field, Row: row, Verdict: Unread, Note: "METADATA requires none: the wheel bundles it"})
+	case strings.Trim(pin, "0123456789.") == "":
+		return same(checks, field, row, pin)
+	}
+	// A range, such as triton~=3.9.0: the row's version must be in it.
+	c := Check{Field: field, Row: row, Wheel: Clean(pin), Verdict: Differ}
+	if spec, err := version.ParseSpecifier(pin); err == nil {
+		if v, err := version.ParsePython(row); err == nil && spec.Admits(v) {
+			c.Verdict = Agree
+		}
+	}
+	return append(checks, c)
+}
+
+// compareGlibc compares the row's floor with the file's tag, and with symbols
+// where the tag promises less.
+func compareGlibc(checks []Check, b *matrix.Build, t *Torch) []Check {
+	if b.OS != "linux" {
+		return checks
+	}
+	tag := t.Name.Glibc()
+	c := Check{Field: "glibc", Row: b.Glibc.String(), Wheel: tag.String(), Verdict: Differ}
+	switch {
+	case tag.IsZero():
+		c.Verdict, c.Note = Unread, "its tag names none"
+	case tag.Compare(b.Glibc) == 0:
+		c.Verdict = Agree
+	case tag.Less(b.Glibc) && t.Glibc.IsZero():
+		c.Verdict, c.Note = Unread, "its tag promises less; symbols are read of one wheel per release"
+		if tag.Less(trusted) {
+			return checks // judged by that one wheel
+		}
+		c.Verdict = Differ
+	case tag.Less(b.Glibc) && t.Glibc.Compare(b.Glibc) == 0:
+		c.Verdict, c.Wheel = Agree, t.Glibc.String()
+		c.Note = fmt.Sprintf("from the symbols of its libraries; its tag promises %s", tag)
+	}
+	return append(checks, c)
+}
+
+// covers reports whether a row has wheels for an interpreter, such as 3.13t.
+func covers(b *matrix.Build, python string) bool {
+	if strings.HasSuffix(python, "t") {
+		return slices.Contains(b.FreeThreaded, python)
+	}
+	v, err := version.ParsePython(python)
+	return err == nil && v.Compare(b.PythonMin) >= 0 && v.Compare(b.PythonMax) <= 0
+}
+
+// pythonRange writes a row's Pythons: 3.10 - 3.14, 3.13t.
+func pythonRange(b *matrix.Build) string {
+	s := b.PythonMin.String() + " - " + b.PythonMax.String()
+	for _, f := range b.FreeThreaded {
+		s += ", " + f
+	}
+	return s
+}
+
+// rowPythons lists the interpreters that a row has wheels for.
+func rowPythons(b *matrix.Build) []string {
+	var list []string
+	lo, hi := minorOf(b.PythonMin), minorOf(b.PythonMax)
+	for n := lo; n <= hi && n < 100; n++ {
+		list = append(list, fmt.Sprintf("3.%d", n))
+	}
+	return append(list, b.FreeThreaded...)
+}
+
+func minorOf(v version.Python) (n int) {
+	if _, err := fmt.Sscanf(v.String(), "3.%d", &n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// comparePythons compares a row's interpreters with those that the index has
+// wheels for.
+func comparePythons(b *matrix.Build, found []string) Check {
+	c := Check{Field: "pythons", Row: pythonRange(b), Verdict: Agree}
+	var more, less []string
+	for _, p := range found {
+		if !covers(b, p) {
+			more = append(more, p)
+		}
+	}
+	for _, p := range rowPythons(b) {
+		if !slices.Contains(found, p) {
+			less = append(less, p)
+		}
+	}
+	c.Wheel = strings.Join(found, " ")
+	if len(more) > 0 {
+		c.Verdict, c.Note = Differ, "the index also has "+strings.Join(more, " ")
+	}
+	if len(less) > 0 {
+		c.Verdict = Differ
+		c.Note = strings.TrimPrefix(c.Note+"; no wheel for "+strings.Join(less, " "), "; ")
+	}
+	return c
+}

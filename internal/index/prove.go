@@ -1,0 +1,318 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A Query says which rows are to be proven.
+type Query struct {
+	Torch  version.Specifier // zero: every release of the matrix
+	OS     string            // linux
+	Wheels []matrix.WheelSet // sizes and hashes on record; nil: not compared
+}
+
+// A Proof compares one row of the matrix with one wheel.
+type Proof struct {
+	Torch   string   `json:"torch"`
+	Build   string   `json:"build"` // of the row; "" where there is none
+	OS      string   `json:"os"`
+	Arch    string   `json:"arch"`
+	Python  string   `json:"python"`
+	File    string   `json:"file"`
+	By      string   `json:"by"` // bytes, metadata or page
+	Source  string   `json:"source,omitempty"`
+	Verdict Verdict  `json:"verdict"`
+	Checks  []Check  `json:"checks"`
+	Error   string   `json:"error,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+
+	Set *matrix.WheelSet `json:"-"` // all wheels of the release on this platform, where their sizes and hashes are known
+
+	sort version.Python
+	pair *pair
+	size int64 // of the file, as the server says; 0 unknown
+}
+
+// A pair is one release on one platform of the index, all its Python tags.
+type pair struct {
+	release *matrix.Release
+	os      string
+	arch    string
+	label   string // of the file names
+	files   []File // lowest Python first
+}
+
+// A job is one wheel to read.
+type job struct {
+	pair  *pair
+	file  File
+	bytes bool
+}
+
+// Prove reads the wheels of torch that an index has for the rows asked for: one
+// of every release and platform by its bytes, the other Pythons by their
+// metadata. It uses at most MaxConnections at a time and calls progress (which
+// may be nil) after each wheel, from one goroutine at a time. The proofs come in
+// the order newest release first, then architecture and Python. An error means
+// that the page itself could not be read.
+func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress func(done, total int, file string)) ([]Proof, []string, error) {
+	page, err := c.Project(ctx, "torch")
+	if err != nil {
+		return nil, nil, err
+	}
+	pairs, proofs := sortPairs(m, q, page)
+	var jobs []job
+	for _, p := range pairs {
+		for i, f := range p.files {
+			jobs = append(jobs, job{p, f, i == 0})
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, page.Notes, fmt.Errorf("%s has no %s wheel of torch %s that the matrix knows", c.Address(), q.OS, q.Torch)
+	}
+	// The long readings first, so that none is left over at the end.
+	slices.SortStableFunc(jobs, func(a, b job) int { return boolOrder(b.bytes) - boolOrder(a.bytes) })
+	results := make([]Proof, len(jobs))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	next, done := 0, 0
+	for range MaxConnections {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(jobs) || ctx.Err() != nil {
+					return
+				}
+				p := c.prove(ctx, jobs[i])
+				mu.Lock()
+				results[i] = p
+				done++
+				if progress != nil {
+					progress(done, len(jobs), p.File)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, page.Notes, context.Cause(ctx)
+	}
+	for i := range results {
+		if p := &results[i]; p.By == "bytes" && len(p.Checks) > 0 {
+			p.Set = p.pair.set(results)
+			p.Checks = append(p.Checks, compareSet(p.pair, p.Set, q.Wheels)...)
+			p.Verdict = worst(p.Checks)
+		}
+	}
+	proofs = append(proofs, results...)
+	slices.SortStableFunc(proofs, func(a, b Proof) int {
+		return cmp.Or(b.sort.Compare(a.sort), cmp.Compare(b.OS, a.OS), cmp.Compare(b.Arch, a.Arch), cmp.Compare(a.By, b.By), comparePython(a.Python, b.Python))
+	})
+	return proofs, page.Notes, nil
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sortPairs arranges the wheels of a page by release and platform, and reports
+// the rows of the default index that no wheel stands for.
+func sortPairs(m *matrix.Matrix, q Query, page *Project) ([]*pair, []Proof) {
+	type key struct{ torch, os, arch, label string }
+	byKey := map[key]*pair{}
+	var pairs []*pair
+	releases := map[string]*matrix.Release{}
+	for _, r := range m.Releases {
+		if q.Torch.Admits(r.Torch) {
+			releases[r.Torch.String()] = r
+		}
+	}
+	labelled := false
+	for _, f := range page.Files {
+		n, ok := ParseName(f.Name)
+		if !ok || n.Project != "torch" || f.Yanked {
+			continue
+		}
+		os, arch := n.Platform()
+		rel := releases[n.Version]
+		if rel == nil || os != q.OS {
+			continue
+		}
+		labelled = labelled || n.Label != ""
+		k := key{n.Version, os, arch, n.Label}
+		p := byKey[k]
+		if p == nil {
+			p = &pair{release: rel, os: os, arch: arch, label: n.Label}
+			byKey[k] = p
+			pairs = append(pairs, p)
+		}
+		p.files = append(p.files, f)
+	}
+	for _, p := range pairs {
+		p.files = latestBuilds(p.files)
+	}
+	var missing []Proof
+	for _, r := range m.Releases {
+		for _, b := range r.Builds {
+			if labelled || releases[r.Torch.String()] == nil || !b.Default || b.OS != q.OS || byKey[key{r.Torch.String(), b.OS, b.Arch, ""}] != nil {
+				continue
+			}
+			missing = append(missing, Proof{Torch: r.Torch.String(), Build: b.Label, OS: b.OS, Arch: b.Arch, By: "page", Source: b.Source, Verdict: Unread, Error: "the index has no such wheel", sort: r.Torch})
+		}
+	}
+	return pairs, missing
+}
+
+// latestBuilds sorts wheels by Python and keeps of each the one that installers
+// take: torch 2.10.0 and 2.0.0 were built again, as torch-2.10.0-3-cp312-….
+func latestBuilds(files []File) []File {
+	build := func(f File) int { n, _ := ParseName(f.Name); return n.Build }
+	slices.SortStableFunc(files, func(a, b File) int {
+		return cmp.Or(comparePython(pythonOf(a), pythonOf(b)), build(b)-build(a))
+	})
+	return slices.CompactFunc(files, func(a, b File) bool { return pythonOf(a) == pythonOf(b) && pythonOf(a) != "" })
+}
+
+func pythonOf(f File) string {
+	n, _ := ParseName(f.Name)
+	return n.Interpreter()
+}
+
+// comparePython orders 3.9, 3.10, 3.13, 3.13t, 3.14.
+func comparePython(a, b string) int {
+	number := func(s string) int {
+		var minor int
+		var suffix string
+		_, _ = fmt.Sscanf(s, "3.%d%s", &minor, &suffix)
+		n := minor * 2
+		if suffix != "" {
+			n += 1000 // after all others: the lowest ordinary Python is read by bytes
+		}
+		return n
+	}
+	return number(a) - number(b)
+}
+
+// prove reads one wheel and compares it.
+func (c *Client) prove(ctx context.Context, j job) Proof {
+	p := Proof{Torch: j.pair.release.Torch.String(), OS: j.pair.os, Arch: j.pair.arch, Python: pythonOf(j.file), File: j.file.Name, By: "metadata", Verdict: Unread, sort: j.pair.release.Torch, pair: j.pair}
+	row := j.pair.row(j.pair.label)
+	var t *Torch
+	var err error
+	if j.bytes {
+		p.By = "bytes"
+		if t, err = c.Torch(ctx, j.file); err == nil && j.pair.label == "" {
+			row = cmp.Or(row, j.pair.row(t.Label))
+		}
+	} else {
+		t, err = c.TorchMetadata(ctx, j.file)
+	}
+	if row != nil {
+		p.Build, p.Source = row.Label, row.Source
+	}
+	switch {
+	case err != nil:
+		p.Error = err.Error()
+		return p
+	case row == nil:
+		p.Verdict, p.Error = Differ, "the matrix has no row for this wheel"
+		return p
+	}
+	if j.bytes {
+		p.Checks = CompareBytes(row, t)
+		var found []string
+		for _, f := range j.pair.files {
+			found = append(found, pythonOf(f))
+		}
+		p.Checks = append(p.Checks, comparePythons(row, found))
+	} else {
+		p.Checks = CompareMetadata(row, t)
+	}
+	p.size = cmp.Or(t.Size, j.file.Size)
+	if f := j.file; f.Size > 0 && t.Size > 0 && f.Size != t.Size {
+		p.Checks = append(p.Checks, Check{Field: "size", Row: fmt.Sprint(f.Size), Wheel: fmt.Sprint(t.Size), Verdict: Differ, Note: "the page and the server disagree about this file"})
+	}
+	p.Notes = t.Gaps
+	p.Verdict = worst(p.Checks)
+	return p
+}
+
+// row finds the matrix's row: by label, else what the default index carries.
+func (p *pair) row(label string) *matrix.Build {
+	for _, b := range p.release.Builds {
+		if b.OS != p.os || b.Arch != p.arch {
+			continue
+		}
+		if (label == "" && b.Default) || (label != "" && b.Label == label) {
+			return b
+		}
+	}
+	return nil
+}
+
+// set sums the wheels of a release on one platform up; nil where the size or the
+// hash of one is not known.
+func (p *pair) set(results []Proof) *matrix.WheelSet {
+	w := &matrix.WheelSet{Torch: p.release.Torch.String(), OS: p.os, Arch: p.arch, Count: len(p.files)}
+	for _, r := range results {
+		if r.pair == p && r.size == 0 {
+			return nil
+		}
+		if r.pair == p {
+			w.Bytes += r.size
+		}
+	}
+	var ok bool
+	w.SHA256, ok = hashOfHashes(p.files)
+	if !ok {
+		return nil
+	}
+	return w
+}
+
+// compareSet compares the sizes and hashes of all wheels of a release on one
+// platform with those on record. Range requests cannot check a file's hash: it is
+// the page's word that is compared.
+func compareSet(p *pair, found *matrix.WheelSet, sets []matrix.WheelSet) []Check {
+	i := slices.IndexFunc(sets, func(w matrix.WheelSet) bool {
+		return p.label == "" && w.Torch == p.release.Torch.String() && w.OS == p.os && w.Arch == p.arch
+	})
+	switch {
+	case i < 0:
+		return nil
+	case found == nil:
+		return []Check{{Field: "sha256", Row: sets[i].SHA256, Verdict: Unread, Note: "the index does not give the size and hash of every wheel"}}
+	}
+	checks := same(nil, "wheels", fmt.Sprint(sets[i].Count), fmt.Sprint(found.Count))
+	checks = same(checks, "size", fmt.Sprint(sets[i].Bytes), fmt.Sprint(found.Bytes))
+	return same(checks, "sha256", sets[i].SHA256, found.SHA256)
+}
+
+// hashOfHashes is the sha256 of what sha256sum prints for files, in the order of
+// their names.
+func hashOfHashes(files []File) (string, bool) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	var b bytes.Buffer
+	for _, f := range files {
+		if f.SHA256 == "" {
+			return "", false
+		}
+		fmt.Fprintf(&b, "%s  %s\n", f.SHA256, f.Name)
+	}
+	return sha256Hex(b.Bytes()), true
+}
