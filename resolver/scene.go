@@ -169,7 +169,7 @@ func gpuName(g machine.GPU) string {
 		name = "GPU " + fmt.Sprint(g.Index)
 	}
 	switch {
-	case !g.SM.IsZero():
+	case !g.SM.IsZero() && !strings.Contains(name, g.SM.String()):
 		return name + " (" + g.SM.String() + ")"
 	case g.GFX != "":
 		return name + " (" + clip(g.GFX) + ")"

@@ -64,6 +64,7 @@ func dispatch(ctx context.Context, in invocation) error {
 func commands() []*cli.Command {
 	all := []*cli.Command{
 		planCommand(),
+		whyCommand(),
 		applyCommand(),
 		rollbackCommand(),
 		historyCommand(),

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/ui"
+	"envfix/resolver"
+
+	"github.com/urfave/cli/v2"
+)
+
+func whyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "why",
+		Usage:     "say why a build is, or is not, right for this machine",
+		ArgsUsage: "REQUIREMENT",
+		Description: `Judges every build that the requirement matches: which rule refuses it, with the
+numbers, or which build is preferred to it and on what ground. Then the smallest
+changes that would allow more. -v prints every rule's word on every build.
+
+EXAMPLES
+  envfix why torch==2.15.0
+  envfix why torch==2.14.1+cu130 --gpu V100 --driver 580.95.05
+  envfix why vllm -v
+  envfix why torch==2.9.1 --json
+
+EXIT STATUS
+  0  the case was stated
+  2  usage, or input that cannot be read
+  3  no known build matches the requirement`,
+		Flags: append(append([]cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print the case as JSON"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every rule's word on every build"},
+		}, requestFlags()...), describeFlags()...),
+		Action: whyAction,
+	}
+}
+
+func whyAction(c *cli.Context) error {
+	m, err := matrixFor(c)
+	if err != nil {
+		return err
+	}
+	h, described, err := gatherMachine(c, m)
+	if err != nil {
+		return err
+	}
+	r, err := gatherRequest(c, described)
+	if err != nil {
+		return err
+	}
+	if len(r.Requirements) != 1 {
+		return &failure{code: exitUsage, text: fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)), hints: []string{"`envfix why torch==2.15.0`"}}
+	}
+	asked := r.Requirements[0]
+	r.Requirements = nil
+	answer, err := resolver.Why(m, h, r, asked)
+	if err != nil {
+		return &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+	}
+	if c.Bool("json") {
+		err = whyJSON(c.App.Writer, asked, answer)
+	} else {
+		_, err = io.WriteString(c.App.Writer, whyText(h, asked, answer, c.Bool("verbose")))
+	}
+	if err == nil && len(answer.Verdicts) == 0 {
+		err = &failure{code: exitNoSolution}
+	}
+	return err
+}
+
+func whyJSON(w io.Writer, asked resolver.Requirement, a *resolver.Case) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		Format       int                `json:"format"`
+		Requirement  string             `json:"requirement"`
+		Decision     resolver.Decision  `json:"decision"`
+		Choice       *resolver.Choice   `json:"choice"`
+		Then         *resolver.Choice   `json:"then"`
+		Verdicts     []resolver.Verdict `json:"verdicts"`
+		Nearest      []resolver.Nearest `json:"nearest"`
+		Alternatives []string           `json:"alternatives"`
+	}{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
+		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...), append([]string{}, a.Resolution.Alternatives...)})
+}
+
+// whyText is the case for people: one line per build, or with all every rule's.
+func whyText(h machine.Machine, asked resolver.Requirement, a *resolver.Case, all bool) string {
+	const most = 8
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s\n\n", ui.Clean(asked.Text), whyMachine(h, a.Python))
+	if len(a.Verdicts) == 0 {
+		fmt.Fprintf(&b, "  no build for %s %s is known that it matches\n", h.Platform.OS, h.Platform.Arch)
+	}
+	var rows [][2]string
+	for i, v := range a.Verdicts {
+		name := "torch " + v.Torch + "+" + v.Build
+		if all {
+			b.WriteString(ui.Columns([][2]string{{name, v.Status + ": " + ui.Clean(v.Text)}}, 2) + whyWords(v) + "\n")
+			continue
+		}
+		if i == most {
+			rows = append(rows, [2]string{fmt.Sprintf("and %d more", len(a.Verdicts)-most), "`-v` shows all"})
+			break
+		}
+		rows = append(rows, [2]string{name, v.Status + ": " + ui.Clean(v.Text)})
+	}
+	b.WriteString(ui.Columns(rows, 2))
+	b.WriteString("\n" + whyAnswer(a.Resolution))
+	return b.String()
+}
+
+// whyMachine names what the rules look at, in one line.
+func whyMachine(h machine.Machine, python string) string {
+	parts := []string{"no GPU"}
+	if len(h.GPUs) > 0 {
+		parts = nil
+	}
+	for _, g := range h.GPUs {
+		name := strings.TrimPrefix(ui.Clean(g.Name), "NVIDIA ")
+		if !g.SM.IsZero() && !strings.Contains(name, g.SM.String()) {
+			name += " (" + g.SM.String() + ")"
+		}
+		parts = append(parts, name)
+	}
+	if h.Driver != nil {
+		parts = append(parts, "driver "+h.Driver.Version.String())
+	}
+	return strings.Join(append(parts, "Python "+python), ", ")
+}
+
+// whyWords lists every rule's word on one build.
+func whyWords(v resolver.Verdict) string {
+	var rows [][2]string
+	for _, w := range v.Words {
+		mark := "passed   "
+		if !w.OK {
+			mark = "refused  "
+		}
+		text := ui.Clean(w.Text)
+		if w.Source != "" && !w.OK {
+			text += " [" + ui.Clean(w.Source) + "]"
+		}
+		rows = append(rows, [2]string{mark + w.Rule, text})
+	}
+	return ui.Columns(rows, 4)
+}
+
+// whyAnswer says what the machine gets instead, and what would change that.
+func whyAnswer(r *resolver.Resolution) string {
+	var rows [][2]string
+	add := func(left, right string) { rows = append(rows, [2]string{left, ui.Clean(right)}) }
+	switch {
+	case r.Choice != nil:
+		add("the answer", fmt.Sprintf("%s torch %s %s", r.Decision, r.Choice.Torch, r.Choice.Build))
+	case r.Then != nil:
+		add("the answer", fmt.Sprintf("%s, then torch %s %s", r.Decision, r.Then.Torch, r.Then.Build))
+	default:
+		add("the answer", string(r.Decision))
+	}
+	for _, n := range r.Nearest {
+		add("nearest", fmt.Sprintf("%s: torch %s %s", n.Change, n.Torch, n.Build))
+	}
+	for _, alt := range r.Alternatives {
+		add("or", alt)
+	}
+	return ui.Columns(rows, 0)
+}

@@ -1,0 +1,141 @@
+package resolver
+
+import (
+	"fmt"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// A Word is what one rule says about one build.
+type Word struct {
+	Rule   string `json:"rule"`
+	OK     bool   `json:"ok"`
+	Text   string `json:"text"`
+	Source string `json:"source,omitempty"`
+}
+
+// A Verdict is the case for or against one build on one machine.
+type Verdict struct {
+	Torch  string `json:"torch"`
+	Build  string `json:"build"`
+	Status string `json:"status"` // chosen, outranked, refused
+	Words  []Word `json:"words"`  // every rule's
+
+	// Outranked names the build that is better and the comparison that decided.
+	OutrankedBy string `json:"outranked_by,omitempty"`
+	Preference  string `json:"preference,omitempty"` // torch, native, default, cuda, rocm
+	Text        string `json:"text"`                 // the verdict in one sentence
+}
+
+// Case is everything that `why` says: the verdicts on the builds that a
+// requirement matches, and the answer that the machine gets.
+type Case struct {
+	Verdicts   []Verdict
+	Resolution *Resolution
+	Python     string
+}
+
+// Why judges every build that one requirement on torch matches: each rule's
+// word, with the numbers and the source, and for builds that pass and are not
+// chosen, which one outranks them and why. The machine and the rest of the
+// request are those of [Resolve]. Its error reports a malformed Request.
+func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement Requirement) (*Case, error) {
+	all := r
+	all.Requirements = append(append([]Requirement(nil), r.Requirements...), requirement)
+	answer, err := Resolve(m, h, all)
+	if err != nil {
+		return nil, err
+	}
+	open := r // torch itself is free, so that the machine's best shows what outranks
+	if len(open.Requirements) == 0 {
+		open.Requirements = []Requirement{{Name: "torch", Text: "torch"}}
+	}
+	if requirement.Name != "torch" {
+		open.Requirements = append(append([]Requirement(nil), open.Requirements...), requirement)
+	}
+	s, err := newScene(m, h, open)
+	if err != nil {
+		return nil, err
+	}
+	q := s.whyQuestion()
+	best := q.best()
+	c := &Case{Resolution: answer, Python: q.py.String()}
+	q.builds(func(b *matrix.Build) {
+		if requirement.Name == "torch" && (!requirement.Spec.Admits(b.Release.Torch) || requirement.Label != "" && requirement.Label != b.Label) {
+			return
+		}
+		c.Verdicts = append(c.Verdicts, q.verdict(b, best, requirement))
+	})
+	return c, nil
+}
+
+// whyQuestion is the question that decide asks first on this machine.
+func (s *scene) whyQuestion() *question {
+	switch gpus := s.vendor(machine.NVIDIA); {
+	case s.w.accel() == cpu:
+	case len(gpus) > 0:
+		able, _ := s.able(gpus)
+		if len(able) > 0 {
+			q, _ := s.try(cuda, able, s.installed())
+			return q
+		}
+		q, _ := s.try(cuda, gpus, s.installed())
+		return q
+	case len(s.vendor(machine.AMD)) > 0:
+		q, _ := s.try(rocm, s.vendor(machine.AMD), driver{})
+		return q
+	case len(s.vendor(machine.Intel)) > 0:
+		q, _ := s.try(xpu, s.vendor(machine.Intel), driver{})
+		return q
+	case len(s.vendor(machine.Apple)) > 0:
+		q, _ := s.try(mps, s.vendor(machine.Apple), driver{})
+		return q
+	}
+	q, _ := s.try(cpu, nil, driver{})
+	return q
+}
+
+func (q *question) verdict(b, best *matrix.Build, requirement Requirement) Verdict {
+	e := *q
+	e.explain = true
+	if requirement.Label != "" || q.w.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
+		e.scene = q.named(requirement)
+	}
+	v := Verdict{Torch: b.Release.Torch.String(), Build: b.Label, Status: "refused"}
+	refused := 0
+	for i := range rules {
+		w := Word{Rule: rules[i].name}
+		if r := rules[i].refuses(&e, b); r != nil {
+			w.Text, w.Source = r.Text, r.Source
+			if refused == 0 || weight(w.Rule) > weight(v.Preference) {
+				v.Text, v.Preference = w.Text, w.Rule
+			}
+			refused++
+		} else {
+			w.OK, w.Text, w.Source = true, rules[i].passed(&e, b), b.Source
+		}
+		v.Words = append(v.Words, w)
+	}
+	v.Preference = ""
+	switch {
+	case refused > 0:
+	case best == nil || best == b:
+		v.Status, v.Text = "chosen", "it is the preferred build here"
+	default:
+		_, p := q.compare(best, b)
+		v.Status, v.OutrankedBy = "outranked", torchName(best)
+		v.Text = "it would run; " + torchName(best) + " is preferred"
+		if p != nil {
+			v.Preference, v.Text = p.name, fmt.Sprintf("it would run; %s is preferred: %s", torchName(best), p.text)
+		}
+	}
+	return v
+}
+
+// named is the scene in which a requirement's label counts as naming the build.
+func (q *question) named(r Requirement) *scene {
+	t := *q.scene
+	t.w.label, t.w.named = r.Label, "`"+clip(r.Text)+"`"
+	return &t
+}
