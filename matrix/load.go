@@ -85,8 +85,10 @@ func (m *Matrix) readFile(s *source, name string, text []byte) {
 	switch {
 	case name == "matrix.yaml":
 		readHead(s, text, m)
+	case name == "sources.yaml":
+		readSources(s, text, m)
 	case strings.HasPrefix(name, "torch/"):
-		m.Releases = append(m.Releases, readTorch(s, text)...)
+		m.Releases = append(m.Releases, readTorch(s, text, m.shared)...)
 	default:
 		readTables(s, text, m)
 	}
@@ -105,6 +107,16 @@ func readHead(s *source, text []byte, m *Matrix) {
 		s.fault(line, "no version")
 	}
 	m.Date, _ = o.scalar("date", true)
+	o.done()
+}
+
+// readSources reads the sources that several files name.
+func readSources(s *source, text []byte, m *Matrix) {
+	o, ok := s.parse(text)
+	if !ok {
+		return
+	}
+	m.shared, _ = o.head()
 	o.done()
 }
 
@@ -127,7 +139,11 @@ func files(fsys fs.FS) ([]string, []Fault) {
 			}
 		}
 	}
-	sort.Strings(names)
+	// sources.yaml first: the others name its sources.
+	sort.Slice(names, func(i, j int) bool {
+		a, b := names[i] == "sources.yaml", names[j] == "sources.yaml"
+		return a && !b || a == b && names[i] < names[j]
+	})
 	if len(names) > maxFiles {
 		faults = append(faults, Fault{File: "data", Text: fmt.Sprintf("%d files; at most %d are read", len(names), maxFiles)})
 		names = nil

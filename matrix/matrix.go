@@ -18,7 +18,8 @@ type Matrix struct {
 	Date    string // 2026-11-21, when the data was last looked at
 	SHA256  string // hex, over all files that were read
 
-	index index // made by Load for the lookups
+	index  index             // made by Load for the lookups
+	shared map[string]string // sources.yaml, while loading
 
 	Releases      []*Release // newest first
 	Floors        []Floor    // driver floor per CUDA family and platform
@@ -38,7 +39,6 @@ type Matrix struct {
 	CuDNN         []CuDNN      // cuDNN's own support matrix; Libraries wins over it
 	Images        []Image      // cuDNN in NVIDIA's container images
 	Commands      []CommandEra // how PyTorch wrote its install commands
-	Pages         []Page       // published commands that follow no era
 }
 
 // Proof says how a row is known, the best first.
@@ -205,15 +205,17 @@ type Ptxas struct {
 type Extension struct {
 	Package      string
 	Version      version.Python
-	OS, Arch     string
-	Sdist        bool              // only a source distribution
+	OS, Arch     string            // "" any
+	Sdist        bool              // a source distribution
 	Python       string            // specifier; "" any
+	Yanked       bool              // withdrawn: never to be chosen
+	FreeThreaded bool              // wheels for free-threaded Pythons exist too
 	Torch        version.Specifier // what it needs, declared or proven
-	TorchLabels  []string          // builds of torch that it loads beside; empty: any
-	CUDA         string            // built for: "12.8" or "12"; "" no CUDA
-	Native, PTX  []Code
-	MinSM        machine.SM // needs at least this GPU; zero: any
-	Date         string     // of the upload
+	TorchLabels  []string          // builds of torch that it loads beside; empty: any of its CUDA's major
+	CUDA         string            // built for: "12.8" or "12", its major must be torch's; "" no CUDA
+	Native, PTX  []Code            // of its core library; both empty: not read, or none of its own
+	MinSM        machine.SM        // needs at least this GPU; zero: any
+	Fails        string            // where a wrong torch or CUDA shows: import, call, log, silent; "" not known
 	Proof        Proof
 	Source, Note string
 }
@@ -304,12 +306,6 @@ type Image struct {
 	CuDNN  []string
 	Source string
 }
-
-// A CommandEra is how PyTorch wrote its install commands for a span of releases.
-type CommandEra struct{}
-
-// A Page is a published command that follows no era.
-type Page struct{}
 
 // A Components says which libraries a CUDA toolkit is made of; builds of that
 // toolkit pin them.

@@ -3,6 +3,8 @@ package matrix
 import (
 	"strconv"
 	"strings"
+
+	"envfix/internal/version"
 )
 
 // readTables reads a data file that is not a release's: any of the tables below
@@ -16,7 +18,7 @@ func readTables(s *source, data []byte, m *Matrix) {
 	if !ok {
 		return
 	}
-	r := &rowReader{s, names, map[string]bool{}}
+	r := &rowReader{s, names, m.shared, map[string]bool{}}
 	t := o.sets()
 	rows := func(key string, f func(object)) {
 		o.list(key, func(row object) {
@@ -101,21 +103,19 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("images", func(o object) {
 		m.Images = append(m.Images, Image{CUDA: o.text("cuda"), CuDNN: o.versions("cudnn"), Source: r.place(o)})
 	})
+	names := map[string]string{}
+	rows("gfx_names", func(o object) { names[o.text("gfx")] = o.text("names") })
 	rows("rocm", func(o object) {
-		m.ROCm = append(m.ROCm, ROCmTarget{
-			Label: o.text("build"), Torch: o.specifier("torch"), GFX: o.text("gfx"), Names: o.text("names"), Broken: o.text("broken"),
-			Proof: o.proof(), Source: r.place(o)})
+		t := ROCmTarget{Label: o.text("build"), Torch: o.specifier("torch"), Broken: o.text("broken"), Proof: o.proof(), Source: r.place(o)}
+		for _, t.GFX = range o.words("gfx") {
+			t.Names = names[t.GFX]
+			m.ROCm = append(m.ROCm, t)
+		}
 	})
 }
 
 func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
-	rows("extensions", func(o object) {
-		m.Extensions = append(m.Extensions, Extension{
-			Package: o.text("package"), Version: o.python("version"), OS: o.text("os"), Arch: o.text("arch"),
-			Sdist: o.yes("sdist"), Python: o.text("python"), Torch: o.specifier("torch"), TorchLabels: o.words("builds"),
-			CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"), MinSM: o.sm("min_sm"),
-			Date: o.text("date"), Proof: o.proof(), Note: o.text("notes"), Source: r.place(o)})
-	})
+	rows("extensions", func(o object) { readExtensions(r, o, m) })
 	rows("defects", func(o object) {
 		m.Defects = append(m.Defects, Defect{
 			Package: o.text("package"), Versions: o.specifier("versions"), Labels: o.words("builds"),
@@ -159,4 +159,28 @@ func (o object) numbers(key string) []int {
 		out = append(out, n)
 	}
 	return out
+}
+
+// readExtensions reads a row that stands for several versions and platforms, and
+// makes one Extension of each.
+func readExtensions(r *rowReader, o object, m *Matrix) {
+	e := Extension{
+		Package: o.text("package"), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
+		Torch: o.specifier("torch"), TorchLabels: o.words("builds"), CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"),
+		MinSM: o.sm("min_sm"), Fails: o.text("fails"), Proof: o.proof(), Note: o.text("notes"), Source: r.place(o)}
+	versions, line := o.scalar("versions", true)
+	platforms := o.words("on")
+	if len(platforms) == 0 {
+		platforms = []string{""}
+	}
+	for _, v := range strings.Fields(versions) {
+		var err error
+		if e.Version, err = version.ParsePython(v); err != nil {
+			o.s.fault(line, "versions: %v", err)
+		}
+		for _, p := range platforms {
+			e.OS, e.Arch, _ = strings.Cut(p, "-")
+			m.Extensions = append(m.Extensions, e)
+		}
+	}
 }

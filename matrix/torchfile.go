@@ -34,7 +34,8 @@ func (o object) head() (names map[string]string, ok bool) {
 // A rowReader turns rows of one file into values with their sources.
 type rowReader struct {
 	s     *source
-	names map[string]string // sources by name
+	names map[string]string // the file's sources by name
+	all   map[string]string // those of sources.yaml
 	used  map[string]bool
 }
 
@@ -44,7 +45,10 @@ func (r *rowReader) source(o object) (place, citation string) {
 	r.used[name] = true
 	c, ok := r.names[name]
 	if !ok {
-		r.s.fault(line, "source %q is not among the sources of this file", clip(name))
+		c, ok = r.all[name]
+	}
+	if !ok {
+		r.s.fault(line, "source %q is neither among the sources of this file nor in sources.yaml", clip(name))
 	}
 	return fmt.Sprintf("data/%s:%d", r.s.file, o.line), c
 }
@@ -63,7 +67,7 @@ func (r *rowReader) done(o object) {
 }
 
 // readTorch reads one data/torch/X.Y.yaml.
-func readTorch(s *source, data []byte) []*Release {
+func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 	o, ok := s.parse(data)
 	if !ok {
 		return nil
@@ -73,7 +77,8 @@ func readTorch(s *source, data []byte) []*Release {
 		return nil
 	}
 	minor, minorLine := o.scalar("torch", true)
-	r := &rowReader{s, names, map[string]bool{}}
+	indexes := o.text("indexes")
+	r := &rowReader{s, names, shared, map[string]bool{}}
 	sets := o.sets()
 	var out []*Release
 	o.list("releases", func(ro object) {
@@ -88,6 +93,9 @@ func readTorch(s *source, data []byte) []*Release {
 		ro.list("builds", func(bo object) {
 			b := readBuild(r, sets.row(bo))
 			b.Release = rel
+			if b.Index != "" && !strings.Contains(b.Index, "://") {
+				b.Index = indexes + b.Index
+			}
 			rel.Builds = append(rel.Builds, b)
 		})
 		ro.done()

@@ -40,8 +40,8 @@ func (f *factory) libraries() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		out.row(0, []pair{{"package", name}, {"version", parts[1]}, {"cuda", raw + major}, {"arch", parts[2]},
-			{"cubins", dotCodes(native)}, {"ptx", dotCodes(ptx)}, {"source", source}})
+		out.row(0, []pair{{"use", libraryArch(out, parts[2], source) + " " + libraryCode(out, native, ptx)},
+			{"package", name}, {"version", parts[1]}, {"cuda", raw + major}})
 	}
 	if err := f.torchvision(out); err != nil {
 		return err
@@ -51,6 +51,16 @@ func (f *factory) libraries() error {
 	}
 	f.files["libraries.yaml"] = out.bytes()
 	return nil
+}
+
+func libraryArch(out *file, arch, source string) string {
+	return out.set(arch, []pair{{"arch", arch}, {"source", source}})
+}
+
+// libraryCode names a list of code by its ends: 75-121.
+func libraryCode(out *file, cubins, ptx string) string {
+	c := strings.Fields(cubins)
+	return out.set("sm"+c[0]+"-"+c[len(c)-1], []pair{{"cubins", dotCodes(cubins)}, {"ptx", dotCodes(ptx)}})
 }
 
 // torchvision adds its own kernels: they differ from torch's.
@@ -65,8 +75,8 @@ func (f *factory) torchvision(out *file) error {
 		if label == "" {
 			continue // built without CUDA: no kernels
 		}
-		out.row(0, []pair{{"package", "torchvision"}, {"version", r["version"]}, {"cuda", raw + label[:len(label)-1]}, {"arch", arch(r["file"])},
-			{"cubins", dotCodes(r["cubins"])}, {"ptx", dotCodes(r["ptx"])}, {"source", source}})
+		out.row(0, []pair{{"use", libraryArch(out, arch(r["file"]), source) + " " + libraryCode(out, r["cubins"], r["ptx"])},
+			{"package", "torchvision"}, {"version", r["version"]}, {"cuda", raw + label[:len(label)-1]}})
 	}
 	return nil
 }

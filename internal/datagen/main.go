@@ -27,7 +27,7 @@ func main() {
 
 func run(facts, out string) error {
 	f := &factory{facts: facts, files: map[string][]byte{}}
-	for _, step := range []func() error{f.torch, f.cuda, f.drivers, f.cudnn, f.libraries, f.rocm, f.devices} {
+	for _, step := range []func() error{f.torch, f.cuda, f.drivers, f.cudnn, f.libraries, f.rocm, f.extensions, f.devices} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -164,14 +164,30 @@ func (f *factory) rocm() error {
 		return err
 	}
 	out := newFile("AMD GPUs that the ROCm builds have code for.")
-	out.line("rocm:")
+	out.line("gfx_names:")
+	named := map[string]bool{}
+	for _, r := range rows {
+		if !named[r["gfx"]] {
+			named[r["gfx"]] = true
+			out.row(0, []pair{{"gfx", r["gfx"]}, {"names", r["gpu_names"]}})
+		}
+	}
+	targets := map[string]string{}
+	var order []string
 	for _, r := range rows {
 		torch := r["torch"]
 		if torch == "all" {
 			torch = ""
 		}
-		gpu := out.set(r["gfx"], []pair{{"gfx", r["gfx"]}, {"names", r["gpu_names"]}})
-		out.row(0, []pair{{"use", gpu}, {"build", r["variant"]}, {"torch", torch}, {"broken", brokenTarget(r["source"])}, {"proof", r["proof"]}, {"source", out.source("rocm", r["source"])}})
+		key := flow([]pair{{"build", r["variant"]}, {"torch", torch}, {"broken", brokenTarget(r["source"])}, {"proof", r["proof"]}, {"source", out.source("rocm", r["source"])}})
+		if targets[key] == "" {
+			order = append(order, key)
+		}
+		targets[key] = strings.TrimSpace(targets[key] + " " + r["gfx"])
+	}
+	out.line("\nrocm:")
+	for _, key := range order {
+		out.line("- {gfx: %q, %s", targets[key], key[1:])
 	}
 	f.files["rocm.yaml"] = out.bytes()
 	return nil

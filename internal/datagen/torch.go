@@ -12,6 +12,9 @@ import (
 // wheelNote is prepended to the source of rows that the wheel itself proved.
 const wheelNote = "wheel bytes of the default index, read 2026-11-21"
 
+// indexes is the folder of PyTorch's own indexes.
+const indexes = "https://download.pytorch.org/whl/"
+
 func (f *factory) torch() error {
 	variants, err := f.table("torch/variants.csv")
 	if err != nil {
@@ -36,9 +39,11 @@ func (f *factory) torch() error {
 	for _, v := range variants {
 		byRelease[v["torch"]] = append(byRelease[v["torch"]], v)
 	}
+	t.shareSources(companions, variants)
 	for i := len(companions) - 1; i >= 0; i-- {
 		t.release(companions[i], byRelease[companions[i]["torch"]])
 	}
+	f.files["sources.yaml"] = t.shared.bytes()
 	for minor, file := range t.files {
 		f.files["torch/"+minor+".yaml"] = file.bytes()
 	}
@@ -69,7 +74,45 @@ func (f *factory) freeThreaded() (map[string]string, error) {
 	return out, nil
 }
 
+// shareSources gives the sources that several files name to one file of their own.
+func (t *torchWriter) shareSources(companions, variants []row) {
+	t.shared = newFile("Sources that several files name.")
+	minors := map[string]map[string]bool{}
+	note := func(text, hint, torch string) {
+		if minors[text] == nil {
+			minors[text] = map[string]bool{}
+		}
+		minors[text][firstTwo(torch)] = true
+		if len(minors[text]) == 2 {
+			t.shared.source(hint, text)
+		}
+	}
+	for _, c := range companions {
+		note(c["source"], "companions-all", c["torch"])
+	}
+	for _, v := range variants {
+		note(sourceOf(v), v["proof"]+"-all", v["torch"])
+	}
+}
+
+// source names a source: a shared one, or one of the file's own.
+func (t *torchWriter) source(out *file, hint, text string) string {
+	if n, ok := t.shared.names[text]; ok {
+		return n
+	}
+	return out.source(hint, text)
+}
+
+// sourceOf is a row's source; the wheel itself where it proved the row.
+func sourceOf(b row) string {
+	if b["proof"] == "wheel" && !strings.HasPrefix(b["source"], "wheel bytes") {
+		return wheelNote + "; before that " + b["source"]
+	}
+	return b["source"]
+}
+
 type torchWriter struct {
+	shared       *file
 	verified     map[string]row // by "release os_arch"
 	freeThreaded map[string]string
 	files        map[string]*file
@@ -82,7 +125,7 @@ func (t *torchWriter) release(c row, builds []row) {
 	out := t.files[minor]
 	if out == nil {
 		out = newFile("PyTorch "+minor+": every published build.", "A build says which sets it uses; later sets and the row itself win.")
-		out.head = []pair{{"torch", minor}}
+		out.head = []pair{{"torch", minor}, {"indexes", indexes}}
 		out.line("releases:")
 		t.files[minor] = out
 	}
@@ -94,7 +137,7 @@ func (t *torchWriter) release(c row, builds []row) {
 	}
 	out.line("- torch: %q", version)
 	out.line("  date: %q", date)
-	out.line("  source: %s", out.source("companions", c["source"]))
+	out.line("  source: %s", t.source(out, "companions", c["source"]))
 	out.line("  companions: %s", flow([]pair{
 		{"torchvision", c["torchvision"]}, {"torchaudio", c["torchaudio"]}, {"triton", tritonOf(c["triton"])},
 		{"torchtext", c["torchtext"]}, {"torchcodec", c["torchcodec"]}}))
@@ -153,16 +196,13 @@ func (t *torchWriter) build(out *file, b row) []pair {
 		triton = tritonOf(seen["triton"])
 	}
 	stack := out.set(label, []pair{
-		{"build", label}, {"index", b["index_url"]}, {"cuda", b["cuda_toolkit"]}, {"cudnn", b["cudnn"]},
+		{"build", label}, {"index", strings.TrimPrefix(b["index_url"], indexes)}, {"cuda", b["cuda_toolkit"]}, {"cudnn", b["cudnn"]},
 		{"nccl", b["nccl"]}, {"triton", triton}, {"cubins", dotCodes(b["sm_list"])}, {"ptx", dotCodes(b["ptx"])},
 		{"pins", pins(b, seen)}})
-	source := b["source"]
-	if b["proof"] == "wheel" && !strings.HasPrefix(source, "wheel bytes") {
-		source = wheelNote + "; before that " + source
-	}
+	known := out.set(b["proof"], []pair{{"proof", b["proof"]}, {"source", t.source(out, b["proof"], sourceOf(b))}})
 	return []pair{
-		{"use", stack + " " + platform}, {"default", yes(b["is_pypi_default"] == "yes")}, {"status", status(b["channel_status"])},
-		{"companions", companionsOf(b, label)}, {"proof", b["proof"]}, {"source", out.source(b["proof"], source)}, {"notes", b["notes"]}}
+		{"use", stack + " " + platform + " " + known}, {"default", yes(b["is_pypi_default"] == "yes")}, {"status", status(b["channel_status"])},
+		{"companions", companionsOf(b, label)}, {"notes", b["notes"]}}
 }
 
 // status maps the facts' words to the three that are not "offered".

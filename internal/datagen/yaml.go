@@ -129,7 +129,9 @@ func (f *file) bytes() []byte {
 	for _, h := range f.head {
 		b.WriteString(h.key + ": " + scalar(h.value) + "\n")
 	}
-	b.WriteString("\nsources:\n")
+	if len(f.sources) > 0 {
+		b.WriteString("\nsources:\n")
+	}
 	for _, s := range f.sources {
 		b.WriteString("  " + f.names[s] + ": " + scalar(s) + "\n")
 	}
