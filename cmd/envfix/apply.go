@@ -58,7 +58,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "json", Usage: "print what was done as JSON"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each command before it runs"},
-		}, requestFlags()...), describeFlags()...),
+		}, requestFlags()...), append(describeFlags(), lockFlags()...)...),
 		Action: applyAction,
 	}
 }

@@ -69,6 +69,7 @@ func commands() []*cli.Command {
 		rollbackCommand(),
 		historyCommand(),
 		matrixCommand(),
+		lockCommand(),
 	}
 	for _, c := range all {
 		c.OnUsageError = usageError

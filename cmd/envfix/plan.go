@@ -41,7 +41,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
-		}, requestFlags()...), describeFlags()...),
+		}, requestFlags()...), append(describeFlags(), lockFlags()...)...),
 		Action: planAction,
 	}
 }
@@ -150,6 +150,9 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	r, err := gatherRequest(c, described)
 	if err != nil {
 		return nil, err
+	}
+	if p, err := lockedPlan(c, m, h, r); p != nil || err != nil {
+		return p, err
 	}
 	res, err := resolver.Resolve(m, h, r)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 // Bind checks a profile's pylock file against the lock: its digest first, then
 // that both speak of the same torch, Python, size and hosts. allowed says which
-// hosts files may come from; it is the user's and the matrix's word, never the
-// lock's own.
-func (p *Profile) Bind(pylock []byte, allowed func(host string) bool) (*Packages, error) {
+// indexes packages may come from beside the default one; it is the matrix's and
+// the user's word, never the lock's own, and a file must lie on its index's host.
+func (p *Profile) Bind(pylock []byte, allowed func(index string) bool) (*Packages, error) {
 	if got := Sum(pylock); got != p.Pylock.SHA256 {
 		return nil, fmt.Errorf("%s: its sha256 is %s, the lock says %s", p.Pylock.File, got, p.Pylock.SHA256)
 	}
@@ -22,12 +22,27 @@ func (p *Profile) Bind(pylock []byte, allowed func(host string) bool) (*Packages
 	if err := p.agrees(k); err != nil {
 		return nil, fmt.Errorf("%s and %s disagree: %w", File, p.Pylock.File, err)
 	}
-	for _, h := range k.Hosts() {
-		if !allowed(h) {
-			return nil, fmt.Errorf("%s: files from %s, which is neither an index of the matrix nor one that you allowed", p.Pylock.File, clean(h))
+	for _, q := range k.Packages {
+		if q.Index == "" {
+			continue
+		}
+		if !allowed(q.Index) {
+			return nil, fmt.Errorf("%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named", p.Pylock.File, q.Name, clean(q.Index))
+		}
+		for _, w := range q.Wheels {
+			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) {
+				return nil, fmt.Errorf("%s: a file of %s lies on %s, not with its index", p.Pylock.File, q.Name, clean(w.Host()))
+			}
 		}
 	}
 	return k, nil
+}
+
+// sameSite reports whether a file's host belongs to its index's: the same, or a
+// host beside it, as download-r2.pytorch.org is beside download.pytorch.org.
+func sameSite(file, index string) bool {
+	_, domain, ok := strings.Cut(index, ".")
+	return file == index || ok && strings.Contains(domain, ".") && strings.HasSuffix(file, "."+domain)
 }
 
 func (p *Profile) agrees(k *Packages) error {
@@ -65,15 +80,17 @@ func (p *Packages) Download() int64 {
 	return sum
 }
 
-// Requirements returns a requirements file that pins every package to its wheels
-// by SHA-256, for installers that do not read pylock. Each line names the file's
-// own URL, so no index is asked; from replaces URL prefixes by a mirror's. In a
-// bundle, files are found by name: the lines then carry versions.
-func (p *Packages) Requirements(mirror func(url string) string) string {
+// Requirements returns a requirements file that pins every package by SHA-256,
+// for installers that do not read pylock. A package of the default index is named
+// by its version, so that it comes from the installer's own default index or its
+// mirror and never from a host that a lock names; one with an index of its own is
+// named by its URL, which fetch may replace by a mirror's. With fetch nil, every
+// package is named by its version: the files then lie in a folder.
+func (p *Packages) Requirements(fetch func(url string) string) string {
 	var b strings.Builder
 	for _, k := range p.Packages {
-		if k.Wheels[0].URL != "" && len(k.Wheels) == 1 {
-			fmt.Fprintf(&b, "%s @ %s", k.Name, mirror(k.Wheels[0].URL))
+		if k.Index != "" && fetch != nil {
+			fmt.Fprintf(&b, "%s @ %s", k.Name, fetch(k.Wheels[0].URL))
 		} else {
 			fmt.Fprintf(&b, "%s==%s", k.Name, k.Version)
 		}
@@ -83,4 +100,13 @@ func (p *Packages) Requirements(mirror func(url string) string) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// Files returns the wheels of all packages, in the order of the file.
+func (p *Packages) Files() []Wheel {
+	var out []Wheel
+	for _, k := range p.Packages {
+		out = append(out, k.Wheels...)
+	}
+	return out
 }

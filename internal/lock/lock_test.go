@@ -169,13 +169,17 @@ func TestForgedDigests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = got.Profiles[0].Bind(kb, func(h string) bool { return h == "files.example" || h == "download.pytorch.org" })
+		_, err = got.Profiles[0].Bind(kb, func(index string) bool { return index == "https://download.pytorch.org/whl/cu126" })
 		return err
 	}
 	tests := map[string]func(*Lock, *Packages){
-		"files from https-look-alike.example": func(l *Lock, k *Packages) {
-			k.Packages[1].Wheels[0].URL = "https://https-look-alike.example/numpy-2.3.0-cp312-cp312-manylinux_2_28_x86_64.whl"
-			l.Profiles[0].Hosts = []string{"download.pytorch.org", "https-look-alike.example"}
+		"which is neither an index of the matrix": func(l *Lock, k *Packages) {
+			k.Packages[0].Index = "https://download-pytorch.example/whl/cu126"
+			l.Profiles[0].Indexes[0].URL = k.Packages[0].Index
+		},
+		"lies on look-alike-pytorch.org, not with its index": func(l *Lock, k *Packages) {
+			k.Packages[0].Wheels[0].URL = strings.Replace(k.Packages[0].Wheels[0].URL, "download.pytorch.org", "look-alike-pytorch.org", 1)
+			l.Profiles[0].Hosts = []string{"files.example", "look-alike-pytorch.org"}
 		},
 		"leaves the folder": func(l *Lock, k *Packages) {
 			k.Packages[1].Wheels[0].URL, k.Packages[1].Wheels[0].Path = "", "../numpy-2.3.0-cp312-cp312-manylinux_2_28_x86_64.whl"

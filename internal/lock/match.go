@@ -166,3 +166,20 @@ func (m Match) Overlap(n Match) bool {
 	return !(differ(m.OS, n.OS) || differ(m.Arch, n.Arch) || differ(m.GPU, n.GPU) || differ(m.Environment, n.Environment) ||
 		differ(kind(m.Libc), kind(n.Libc)) || apart(m.SMs, n.SMs) || apart(m.GFX, n.GFX))
 }
+
+// Text returns the conditions in one line: "linux x86_64, nvidia 7.0, driver
+// >=525.60.13".
+func (m Match) Text() string {
+	s := m.OS + " " + m.Arch
+	if m.Environment != "" {
+		s += " (" + m.Environment + ")"
+	}
+	if m.GPU == "none" {
+		return s + ", no GPU"
+	}
+	s += ", " + strings.TrimSpace(m.GPU+" "+strings.Join(append(slices.Clone(m.SMs), m.GFX...), " "))
+	if m.Driver != "" {
+		s += ", driver " + m.Driver
+	}
+	return clean(s)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"envfix/internal/lock"
+)
+
+// maxWheel is the largest file that is read for its hash, in bytes; torch's
+// largest wheel so far has 3.0e9.
+const maxWheel = 8 << 30
+
+// fileFacts completes what an index did not say of its files, each file once.
+type fileFacts struct {
+	client *http.Client
+	mirror func(url string) string // where a URL is really fetched
+	mu     sync.Mutex
+	known  map[string]*fileFact // by URL
+}
+
+type fileFact struct {
+	once   sync.Once
+	size   int64
+	sha256 string
+	err    error
+}
+
+func newFileFacts(mirror func(string) string) *fileFacts {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxConnsPerHost = 8
+	t.ResponseHeaderTimeout = 30 * time.Second
+	return &fileFacts{client: &http.Client{Transport: t}, mirror: mirror, known: map[string]*fileFact{}}
+}
+
+// complete fills in missing sizes by HEAD requests, and missing hashes from the
+// files' own bytes. An entry without a hash is never written.
+func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(packages))
+	for i := range packages {
+		wg.Go(func() {
+			for j := range packages[i].Wheels {
+				if err := f.wheel(ctx, &packages[i].Wheels[j]); err != nil {
+					errs[i] = fmt.Errorf("%s: %w", packages[i].Name, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fileFacts) wheel(ctx context.Context, w *lock.Wheel) error {
+	if w.Size > 0 && w.Hashes.SHA256 != "" {
+		return nil
+	}
+	f.mu.Lock()
+	fact := f.known[w.URL]
+	if fact == nil {
+		fact = &fileFact{}
+		f.known[w.URL] = fact
+	}
+	f.mu.Unlock()
+	fact.once.Do(func() {
+		if w.Hashes.SHA256 == "" {
+			fact.size, fact.sha256, fact.err = f.read(ctx, w.URL)
+		} else {
+			fact.size, fact.err = f.size(ctx, w.URL)
+		}
+	})
+	if fact.err != nil {
+		return fact.err
+	}
+	w.Size = fact.size
+	if w.Hashes.SHA256 == "" {
+		w.Hashes.SHA256 = fact.sha256
+	}
+	return nil
+}
+
+// size asks for a file's length without receiving it.
+func (f *fileFacts) size(ctx context.Context, url string) (int64, error) {
+	resp, err := f.do(ctx, http.MethodHead, url)
+	if err != nil {
+		return 0, err
+	}
+	resp.Body.Close()
+	if resp.ContentLength <= 0 {
+		size, _, err := f.read(ctx, url)
+		return size, err
+	}
+	return resp.ContentLength, nil
+}
+
+// read receives a whole file and returns its length and SHA-256; nothing is kept.
+func (f *fileFacts) read(ctx context.Context, url string) (int64, string, error) {
+	resp, err := f.do(ctx, http.MethodGet, url)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(resp.Body, maxWheel))
+	if err != nil {
+		return 0, "", err
+	}
+	if resp.ContentLength > 0 && n != resp.ContentLength {
+		return 0, "", fmt.Errorf("%d of %d bytes arrived", n, resp.ContentLength)
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (f *fileFacts) do(ctx context.Context, method, url string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, f.mirror(url), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		return nil, fmt.Errorf("the index answers %s", resp.Status)
+	}
+	return resp, nil
+}

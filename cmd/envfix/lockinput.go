@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/lock"
+	"envfix/internal/ui"
+	"envfix/resolver"
+
+	"github.com/urfave/cli/v2"
+)
+
+// gatherLockInput reads what a lock is made from: arguments and flags first, then
+// envfix.toml, then what the present lock was made from. Files are read anew.
+func gatherLockInput(c *cli.Context, dir string, old *lock.Lock) (lock.Input, error) {
+	in := lock.Input{SameTorch: c.Bool("same-torch")}
+	t, err := readTeam(dir)
+	if err != nil {
+		return in, err
+	}
+	in.SameTorch = in.SameTorch || t.SameTorch
+	files := c.StringSlice("requirements")
+	for _, a := range c.Args().Slice() {
+		q, err := resolver.ParseRequirement(a, "")
+		if err != nil {
+			return in, &failure{code: exitUsage, text: ui.Clean(err.Error())}
+		}
+		in.Requirements = append(in.Requirements, q.Text)
+	}
+	for _, pair := range c.StringSlice("target") {
+		name, facts, ok := strings.Cut(pair, "=")
+		if !ok {
+			return in, badValue("target", pair, `write --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
+		}
+		in.Targets = append(in.Targets, lock.Target{Name: strings.TrimSpace(name), Facts: strings.Trim(facts, `"`)})
+	}
+	asked := len(in.Requirements)+len(files) > 0
+	if !asked {
+		in.Requirements, files = t.Requirements, t.Files
+	}
+	if len(in.Targets) == 0 {
+		for name, facts := range t.Targets {
+			in.Targets = append(in.Targets, lock.Target{Name: name, Facts: facts})
+		}
+	}
+	if old != nil {
+		in.SameTorch = in.SameTorch || old.Input.SameTorch
+		if len(in.Requirements)+len(files) == 0 || c.Bool("upgrade") {
+			in.Requirements, files = old.Input.Requirements, sourcePaths(old.Input.Sources)
+		}
+		if len(in.Targets) == 0 {
+			in.Targets = old.Input.Targets
+		}
+	}
+	if in.Sources, err = readSources(dir, files); err != nil {
+		return in, err
+	}
+	for i, t := range in.Targets {
+		if facts, err := targetFacts(t.Facts); err == nil {
+			in.Targets[i].Facts = joinFacts(facts) // what is wrong is said where targets are parsed
+		}
+	}
+	slices.Sort(in.Requirements)
+	slices.SortFunc(in.Targets, func(a, b lock.Target) int { return strings.Compare(a.Name, b.Name) })
+	if len(in.Requirements)+len(in.Sources) == 0 {
+		in.Requirements = []string{"torch", "torchvision"}
+	}
+	if len(in.Targets) == 0 {
+		return in, &failure{code: exitUsage, text: "a lock needs the kinds of machine that it is for",
+			hints: []string{`envfix lock --target v100="gpu=V100 driver=580 os=linux" --target cpu="gpu=none"`, "or write them under [targets] in " + lock.TeamFile}}
+	}
+	return in, nil
+}
+
+func readTeam(dir string) (lock.Team, error) {
+	b, err := readCapped(filepath.Join(dir, lock.TeamFile), lock.MaxBytes)
+	if errors.Is(err, os.ErrNotExist) {
+		return lock.Team{}, nil
+	}
+	var t lock.Team
+	if err == nil {
+		t, err = lock.DecodeTeam(b)
+	}
+	if err != nil {
+		return t, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
+			hints: []string{"its keys are requirements, files, same-torch and [targets]"}}
+	}
+	return t, nil
+}
+
+// readSources reads the requirements of each file, so that the lock's digest
+// covers what they say and not where their comments stand.
+func readSources(dir string, files []string) ([]lock.Source, error) {
+	var out []lock.Source
+	for _, f := range files {
+		path := f
+		if !filepath.IsAbs(f) {
+			path = filepath.Join(dir, f)
+		}
+		list, err := requirementsFile(path)
+		if err != nil {
+			return nil, err
+		}
+		s := lock.Source{Path: filepath.ToSlash(f)}
+		for _, q := range list {
+			s.Requirements = append(s.Requirements, q.Text)
+		}
+		slices.Sort(s.Requirements)
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func sourcePaths(sources []lock.Source) []string {
+	var out []string
+	for _, s := range sources {
+		out = append(out, filepath.FromSlash(s.Path))
+	}
+	return out
+}
+
+// inputRequirements parses everything that the lock must hold.
+func inputRequirements(in lock.Input) ([]resolver.Requirement, error) {
+	texts := slices.Clone(in.Requirements)
+	for _, s := range in.Sources {
+		texts = append(texts, s.Requirements...)
+	}
+	var out []resolver.Requirement
+	for _, text := range texts {
+		q, err := resolver.ParseRequirement(text, "")
+		if err != nil {
+			return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// readCapped reads a regular file of at most max bytes.
+func readCapped(path string, max int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", filepath.Base(path))
+	}
+	if info.Size() > max {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that it may have", filepath.Base(path), info.Size(), max>>20)
+	}
+	return os.ReadFile(path)
+}
