@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/ui"
+	"envfix/matrix"
 )
 
 var (
@@ -32,8 +34,48 @@ func describedGPU(text string) (machine.GPU, error) {
 		head, tail, _ := strings.Cut(chip, " ")
 		return appleGPU(strings.TrimSpace("Apple " + head + " " + titled(tail))), nil
 	}
-	return machine.GPU{}, &failure{code: exitUsage, text: fmt.Sprintf("no GPU is known by the name %q", ui.Clip(text, 60)),
-		hints: []string{"`--gpu 8.6` names it by its compute capability"}}
+	return namedGPU(text)
+}
+
+// namedGPU looks a name up in the device table.
+func namedGPU(text string) (machine.GPU, error) {
+	table, err := matrix.Devices()
+	if err != nil {
+		return machine.GPU{}, &failure{code: exitFailed, text: err.Error(), err: err}
+	}
+	found := table.LookupName(text)
+	if len(found) == 0 {
+		f := &failure{code: exitUsage, text: fmt.Sprintf("no GPU is known by the name %q", ui.Clip(ui.Clean(text), 60)),
+			hints: []string{"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists"}}
+		if near := table.Nearest(text, 3); len(near) > 0 {
+			f.details = []string{"nearest: " + strings.Join(near, ", ")}
+		}
+		return machine.GPU{}, f
+	}
+	d := found[0]
+	if names := severalAnswers(found); len(names) > 1 {
+		return machine.GPU{}, &failure{code: exitUsage, text: fmt.Sprintf("%q may be any of several GPUs", ui.Clip(ui.Clean(text), 60)),
+			details: names, hints: []string{"use the whole name, or the compute capability: `--gpu " + d.SM.String() + "`"}}
+	}
+	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: insideProcessor(d)}
+	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
+		return g, &failure{code: exitUsage, text: fmt.Sprintf("%s is known, but not its compute capability", d.Name), hints: []string{"name the capability: `--gpu 3.5`"}}
+	}
+	return g, nil
+}
+
+// severalAnswers lists the devices of a name that differ in what builds are made
+// for; one or none: the name is clear.
+func severalAnswers(found []matrix.Device) []string {
+	var out, seen []string
+	for _, d := range found {
+		key := d.Vendor + d.SM.String() + d.GFX
+		if !slices.Contains(seen, key) {
+			seen = append(seen, key)
+			out = append(out, strings.TrimSpace(d.Name+"  "+d.SM.String()+d.GFX))
+		}
+	}
+	return out
 }
 
 var smText = regexp.MustCompile(`(?i)^((sm_|compute_)[0-9a-z.]*|[0-9]{1,2}\.[0-9]+)$`)

@@ -63,6 +63,7 @@ func dispatch(ctx context.Context, in invocation) error {
 // file of its name.
 func commands() []*cli.Command {
 	all := []*cli.Command{
+		factsCommand(),
 		planCommand(),
 		whyCommand(),
 		applyCommand(),
@@ -70,6 +71,7 @@ func commands() []*cli.Command {
 		historyCommand(),
 		matrixCommand(),
 		lockCommand(),
+		nvmlCommand(),
 	}
 	for _, c := range all {
 		c.OnUsageError = usageError

@@ -24,6 +24,16 @@ var (
 	pythonish = regexp.MustCompile(`^[23]\.\d{1,2}(\.\d{1,3})?((a|b|rc)\d{1,3})?\+?t?$`)
 )
 
+// Normal returns the facts in the form that Decode gives them: no nil lists, one
+// name for each thing, no control characters in names.
+func Normal(m Machine) Machine {
+	m.Format = Format
+	m.GPUs = slices.Clone(m.GPUs)
+	m.Installed = slices.Clone(m.Installed)
+	m.normalise()
+	return m
+}
+
 // normalise brings hand-written facts to the form that Encode writes.
 func (m *Machine) normalise() {
 	m.fill()

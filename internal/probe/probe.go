@@ -14,6 +14,8 @@ package probe
 import (
 	"context"
 	"runtime"
+	"sync"
+	"time"
 
 	"envfix/internal/machine"
 )
@@ -23,19 +25,107 @@ const (
 	goarch = runtime.GOARCH
 )
 
+// Limit is how long a program that the probe starts may take.
+const Limit = 2 * time.Second
+
 // Options say where to look. The zero Options look at this machine with no
-// environment variables and ask neither NVML nor nvidia-smi.
+// environment variables and start no program but nvidia-smi.
 type Options struct {
 	Root string   // the directory that stands for /; "" the machine itself
 	OS   string   // as machine.Platform.OS; "" the one this binary is built for
 	Env  []string // NAME=value
+	Dir  string   // the project's absolute directory; "" no project
+	Venv string   // its environment, absolute or relative to Dir; "" none
+
+	Named bool // the user named Venv: it is the target whatever is activated
+
+	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
+	NVML   string                      // ENVFIX_NVML: the library's path, or off
+	Limit  time.Duration               // for each program that is started; 0: Limit
+	Device func(PCI) (Device, bool)    // the device table by id; nil knows nothing
+	ByName func(string) (Device, bool) // the device table by name; nil knows nothing
 }
 
-// Gather reads everything.
+func (o Options) limit() time.Duration {
+	if o.Limit == 0 {
+		return Limit
+	}
+	return o.Limit
+}
+
+// Gather reads everything. It returns within the limit and a little more,
+// whatever hangs.
 func Gather(ctx context.Context, o Options) machine.Machine {
 	h := newHost(o)
 	m := machine.Machine{Format: machine.Format}
 	m.Platform = h.platform()
-	m.Notes = h.notes
-	return m
+
+	// GPUs wait for another process; everything else is read meanwhile.
+	var wait sync.WaitGroup
+	gpus := *h
+	gpus.notes = nil
+	wait.Go(func() { m.GPUs, m.Driver = gpus.gpus(ctx, o, m.Platform.Environment) })
+	m.Privilege = h.privilege()
+	m.Toolkits = h.toolkits()
+	m.Tools = h.tools()
+	m.Env = h.environ()
+	env := h.pythons(o)
+	m.Pythons, m.Installed = env.pythons, env.installed
+	wait.Wait()
+
+	m.Notes = append(h.notes, gpus.notes...)
+	if m.Platform.Environment == machine.Bare && h.loginNode(m) {
+		m.Platform.Environment = machine.HPCLogin
+	}
+	return machine.Normal(m)
+}
+
+// gpus lists the GPUs of every vendor and NVIDIA's driver.
+func (h *host) gpus(ctx context.Context, o Options, environment string) ([]machine.GPU, *machine.Driver) {
+	if h.os == "macos" {
+		return h.appleGPUs(), nil
+	}
+	bus := h.busGPUs()
+	n := h.nvidia(ctx, o, environment, bus)
+	driver := h.driver(n, environment)
+	out := h.nvidiaGPUs(n, driver, o)
+	if len(out) == 0 && environment == machine.Jetson {
+		out = h.jetson()
+	}
+	out = append(out, h.amdGPUs(bus, o)...)
+	out = append(out, h.intelGPUs(bus, o)...)
+	if environment == machine.WSL2 && len(out) == 0 {
+		out = append(out, h.wslForeign()...)
+	}
+	if h.os == "windows" {
+		out = append(out, h.windowsGPUs(out, o)...)
+	}
+	h.nameUnknown(out)
+	targets(out, o)
+	for i := range out {
+		out[i].Index = i
+	}
+	return out, driver
+}
+
+// loginNode reports whether this is a cluster's login node: a scheduler's
+// commands, no GPU, and no job around us.
+func (h *host) loginNode(m machine.Machine) bool {
+	for _, g := range m.GPUs {
+		if !g.Integrated {
+			return false
+		}
+	}
+	for _, job := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID"} {
+		if h.env[job] != "" {
+			return false
+		}
+	}
+	for _, t := range m.Tools {
+		switch t.Name {
+		case "sbatch", "qsub", "bsub", "flux":
+			return true
+		}
+	}
+	return false
 }

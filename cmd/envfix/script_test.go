@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"envfix/internal/probe"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected outputs of scripts and golden files")
+
+// TestMain makes this test binary the program itself when a script starts
+// envfix, and envfix's own child when that starts one.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"envfix": main})
+}
+
+// TestScript runs the stories of testdata/script on the real main. A script
+// finds, beside testscript's own variables:
+//
+//	$NVML      libnvidia-ml.so.1, a stand-in that testdata/nvml.c explains;
+//	           `env ENVFIX_NVML=$NVML` puts it in the machine
+//	$NVML_OLD  the same, without what libraries of old drivers lack
+//	$MACHINES  facts of machines, for --facts
+//	$ROOTS     trees of files that stand for machines, for ENVFIX_ROOT
+//
+// ENVFIX_NVML is off and the date fixed, so that no answer depends on the GPU or
+// the day of the machine that runs the tests.
+func TestScript(t *testing.T) {
+	machines, err := filepath.Abs("testdata/machines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := filepath.Abs("../../internal/probe/testdata/roots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := standIns(); err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) }) // after the scripts, which run in parallel
+	} else {
+		t.Logf("scripts that need the stand-in library are skipped: %v", err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
+		Condition: func(c string) (bool, error) {
+			if c == "nvml" { // this build can load the stand-in, and it could be built
+				_, err := standIns()
+				return err == nil && probe.HasNVML, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", c)
+		},
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("ENVFIX_TODAY", "2026-11-21")
+			e.Setenv("ENVFIX_NVML", "off")
+			e.Setenv("MACHINES", machines)
+			e.Setenv("ROOTS", roots)
+			if dir, err := standIns(); err == nil {
+				e.Setenv("NVML", filepath.Join(dir, "libnvidia-ml.so.1"))
+				e.Setenv("NVML_OLD", filepath.Join(dir, "old", "libnvidia-ml.so.1"))
+			}
+			return os.MkdirAll(home, 0o755)
+		},
+	})
+}
+
+// standIns compiles testdata/nvml.c, once, and returns the directory of the
+// libraries.
+var standIns = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "envfix-nvml-*")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(filepath.Join(dir, "old"), 0o755); err != nil {
+		return "", err
+	}
+	for out, flag := range map[string]string{"libnvidia-ml.so.1": "-DNEW", "old/libnvidia-ml.so.1": "-DOLD"} {
+		cc := exec.CommandContext(context.Background(), "cc", flag, "-shared", "-fPIC", "-o", filepath.Join(dir, out), "testdata/nvml.c")
+		if b, err := cc.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("cc: %w\n%s", err, b)
+		}
+	}
+	return dir, nil
+})

@@ -1,0 +1,23 @@
+package probe
+
+import (
+	"strings"
+
+	"envfix/internal/machine"
+
+	"golang.org/x/sys/unix"
+)
+
+// appleGPUs is the GPU of an Apple chip, which shares the chip's memory. Macs
+// with Intel processors have none that PyTorch still builds for.
+func (h *host) appleGPUs() []machine.GPU {
+	brand, err := unix.Sysctl("machdep.cpu.brand_string")
+	if err != nil || !strings.HasPrefix(brand, "Apple") {
+		return nil
+	}
+	g := machine.GPU{Vendor: machine.Apple, Name: machine.Printable(brand), Visible: true, Integrated: true, Evidence: machine.FromSysctl}
+	if n, err := unix.SysctlUint64("hw.memsize"); err == nil && n < 1<<50 {
+		g.MemoryBytes = int64(n)
+	}
+	return []machine.GPU{g}
+}

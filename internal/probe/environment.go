@@ -1,0 +1,308 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"envfix/internal/machine"
+)
+
+// An Env is a Python environment on disk, read without starting Python.
+type Env struct {
+	Dir    string
+	Python machine.Python // Path "": there is no interpreter
+	Base   string         // directory of the interpreter that it was made from; "" none
+	System bool           // it also sees the packages of that interpreter
+	Sites  []string       // its directories of packages
+	Dists  []Dist         // sorted by name
+	Conda  []CondaRecord  // what conda installed, Python packages or not
+}
+
+// A Dist is one installed distribution, as its dist-info says.
+type Dist struct {
+	machine.Package
+	HIP       *string // what torch/version.py says; nil where it says none
+	Info      string  // its dist-info directory
+	Record    string  // its RECORD file; "" there is none
+	Installer string  // pip, uv, conda; "" unknown
+}
+
+// A CondaRecord is one package of a conda environment, as the name of its record
+// in conda-meta says.
+type CondaRecord struct{ Name, Version, Build string }
+
+// Environment reads the environment in a directory: a virtual environment or a
+// conda one. Its error is fs.ErrNotExist where there is none.
+func Environment(dir string) (Env, error) {
+	h := newHost(Options{})
+	if !h.isEnv(dir) {
+		return Env{}, fmt.Errorf("%s: no Python environment: %w", dir, fs.ErrNotExist)
+	}
+	e := h.readEnv(dir)
+	if e.Python.Path == "" {
+		return e, errors.New(dir + ": its Python is gone")
+	}
+	return e, nil
+}
+
+// readEnv reads an environment's directory.
+func (h *host) readEnv(dir string) Env {
+	e := Env{Dir: dir}
+	if p, _, ok := h.python(h.envPython(dir)); ok {
+		e.Python = p
+	}
+	if cfg := h.pyvenv(dir); cfg != nil {
+		e.Base, e.System = cfg.home, cfg.system
+	}
+	e.Sites = h.sitePackages(dir)
+	if e.System && e.Base != "" {
+		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), minorOf(e.Python.Version))...)
+	}
+	e.Dists = h.dists(e.Sites)
+	for _, name := range h.names(dir + "/conda-meta") {
+		if r, ok := parseCondaRecord(name); ok {
+			e.Conda = append(e.Conda, r)
+		}
+	}
+	return e
+}
+
+// readPrefix reads what an interpreter that belongs to no environment sees.
+func (h *host) readPrefix(p machine.Python) Env {
+	prefix := path.Dir(path.Dir(h.resolved(p.Path)))
+	e := Env{Dir: prefix, Python: p}
+	minor := minorOf(p.Version)
+	if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
+		e.Sites = append(e.Sites, h.home+"/.local/lib/python"+minor+"/site-packages")
+	}
+	e.Sites = append(e.Sites, h.sitesOf(prefix, minor)...)
+	e.Dists = h.dists(e.Sites)
+	return e
+}
+
+// packages is what facts keep of an environment.
+func packages(e Env) []machine.Package {
+	var out []machine.Package
+	for _, d := range e.Dists {
+		out = append(out, d.Package)
+	}
+	return out
+}
+
+func minorOf(version string) string {
+	f := strings.SplitN(version, ".", 3)
+	if len(f) < 2 {
+		return version
+	}
+	return f[0] + "." + f[1]
+}
+
+// A pyvenv is what pyvenv.cfg says.
+type pyvenv struct {
+	home, version        string
+	system, freeThreaded bool
+}
+
+// pyvenv reads dir/pyvenv.cfg; nil: there is none. The standard library writes
+// "version = 3.12.4", uv and virtualenv "version_info = 3.12.4.final.0".
+func (h *host) pyvenv(dir string) *pyvenv {
+	data := h.bytes(dir+"/pyvenv.cfg", 1<<16)
+	if data == nil {
+		return nil
+	}
+	c := &pyvenv{}
+	for line := range strings.Lines(string(data)) {
+		name, value, _ := strings.Cut(line, "=")
+		value = machine.Printable(strings.TrimSpace(value))
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "home":
+			c.home = value
+			c.freeThreaded = strings.Contains(value, "+freethreaded")
+		case "version", "version_info":
+			if v := pythonPatch.FindString(value); v != "" {
+				c.version = v
+			}
+		case "include-system-site-packages":
+			c.system = strings.EqualFold(value, "true")
+		}
+	}
+	return c
+}
+
+// sitePackages lists the package directories of an environment: one Python, so
+// whatever minor version is there.
+func (h *host) sitePackages(dir string) []string {
+	if h.os == "windows" {
+		return []string{dir + "/Lib/site-packages"}
+	}
+	var out []string
+	for _, lib := range []string{"lib", "lib64"} {
+		if lib == "lib64" && h.link(dir+"/lib64") == "lib" {
+			continue
+		}
+		for _, name := range h.names(dir + "/" + lib) {
+			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor.MatchString(name) && h.isDir(site) {
+				out = append(out, site)
+			}
+		}
+	}
+	return out
+}
+
+// sitesOf lists the package directories of one minor version below a prefix that
+// may hold several, with Debian's own.
+func (h *host) sitesOf(prefix, minor string) []string {
+	var out []string
+	for _, dir := range []string{
+		prefix + "/lib/python" + minor + "/site-packages", prefix + "/lib64/python" + minor + "/site-packages", prefix + "/lib/python" + minor + "t/site-packages",
+		"/usr/local/lib/python" + minor + "/dist-packages", "/usr/local/lib/python" + minor + "/site-packages",
+		"/usr/lib/python3/dist-packages", prefix + "/Lib/site-packages",
+	} {
+		system := prefix == "/usr" || prefix == "/"
+		if (system || strings.HasPrefix(dir, prefix+"/lib") || strings.HasPrefix(dir, prefix+"/Lib")) && h.isDir(dir) && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// dists reads the distributions of some directories; the first of a name wins,
+// as for Python's import. Hundreds of small files: a few readers at once.
+func (h *host) dists(sites []string) []Dist {
+	var infos []string
+	for _, site := range sites {
+		for _, name := range h.names(site) {
+			if (strings.HasSuffix(name, ".dist-info") || strings.HasSuffix(name, ".egg-info")) && !strings.HasPrefix(name, "~") {
+				infos = append(infos, site+"/"+name)
+			}
+		}
+	}
+	read := make([]Dist, len(infos))
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			for i := worker; i < len(infos); i += 4 {
+				read[i] = h.dist(infos[i])
+			}
+		})
+	}
+	wait.Wait()
+	var out []Dist
+	seen := map[string]bool{}
+	for _, d := range read {
+		if d.Name != "" && !seen[d.Name] {
+			seen[d.Name] = true
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b Dist) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// family are the requirements that matter: torch and what must match it.
+var family = regexp.MustCompile(`(?i)^(torch|torchvision|torchaudio|torchtext|torchcodec|triton|pytorch[-_]triton|nvidia[-_.])`)
+
+// dist reads one dist-info (or egg-info) directory. Its name carries name and
+// version too, for metadata that cannot be read.
+func (h *host) dist(info string) Dist {
+	d := Dist{Info: info}
+	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
+	name, rest, _ := strings.Cut(stem, "-")
+	d.Name = machine.NormalName(machine.Printable(name))
+	d.Version, _, _ = strings.Cut(machine.Printable(rest), "-py")
+	d.Path = path.Dir(info)
+	d.metadata(string(h.metadata(info)))
+	if h.exists(info + "/RECORD") {
+		d.Record = info + "/RECORD"
+	}
+	if by := h.bytes(info+"/INSTALLER", 64); by != nil {
+		d.Installer = machine.Printable(strings.TrimSpace(string(by)))
+	}
+	if d.Name == "torch" {
+		h.torchVersion(&d)
+	}
+	return d
+}
+
+// metadata returns the header of a distribution's metadata. Descriptions follow
+// it and can be long, so the file is read only as far as needed.
+func (h *host) metadata(info string) []byte {
+	for _, name := range []string{"/METADATA", "/PKG-INFO", ""} {
+		if data := h.bytes(info+name, 64<<10); data != nil {
+			return data
+		}
+	}
+	return nil
+}
+
+// metadata takes name, version and requirements from the header, which ends at
+// the first empty line.
+func (d *Dist) metadata(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			return
+		}
+		field, value, ok := strings.Cut(line, ": ")
+		if !ok || len(value) > 500 {
+			continue
+		}
+		value = machine.Printable(strings.TrimSpace(value))
+		switch strings.ToLower(field) {
+		case "name":
+			if value != "" {
+				d.Name = machine.NormalName(value)
+			}
+		case "version":
+			if value != "" {
+				d.Version = value
+			}
+		case "requires-dist":
+			if family.MatchString(value) && len(d.Requires) < 100 {
+				d.Requires = append(d.Requires, value)
+			}
+		}
+	}
+}
+
+var torchFact = regexp.MustCompile(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
+
+// torchVersion reads torch/version.py, which knows what the metadata of a wheel
+// on the default index does not say: the local label and the CUDA.
+func (h *host) torchVersion(d *Dist) {
+	for _, m := range torchFact.FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
+		value := machine.Printable(m[2])
+		if value == "" {
+			continue
+		}
+		switch m[1] {
+		case "__version__":
+			d.Version = value
+		case "cuda":
+			d.CUDA = &value
+		case "hip":
+			d.HIP = &value
+		}
+	}
+}
+
+// parseCondaRecord splits name-version-build.json; only the name may contain
+// hyphens.
+func parseCondaRecord(file string) (CondaRecord, bool) {
+	stem, ok := strings.CutSuffix(file, ".json")
+	if !ok {
+		return CondaRecord{}, false
+	}
+	f := strings.Split(machine.Printable(stem), "-")
+	if len(f) < 3 {
+		return CondaRecord{}, false
+	}
+	n := len(f)
+	return CondaRecord{Name: strings.Join(f[:n-2], "-"), Version: f[n-2], Build: f[n-1]}, true
+}

@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// intelGPUs lists Intel's GPUs on the bus. The one inside a processor always has
+// the address 00:02.0; cards stand behind a bridge.
+func (h *host) intelGPUs(bus []pciGPU, o Options) []machine.GPU {
+	var out []machine.GPU
+	for _, p := range bus {
+		if p.Vendor != "8086" {
+			continue
+		}
+		g := p.gpu(o.Device)
+		g.Integrated = g.Integrated || strings.HasSuffix(p.Address, ":00:02.0")
+		g.Visible = p.Driver == "i915" || p.Driver == "xe"
+		out = append(out, g)
+	}
+	return out
+}
+
+// wslForeign finds the GPUs of AMD and Intel under WSL, where no bus shows them:
+// the Windows drivers leave their user-mode libraries in the driver store. The
+// model stays unknown.
+func (h *host) wslForeign() []machine.GPU {
+	const store = "/usr/lib/wsl/drivers"
+	seen := map[string]bool{}
+	for _, dir := range h.names(store) {
+		for _, name := range h.names(store + "/" + dir) {
+			switch {
+			case strings.HasPrefix(name, "amdxc64"), strings.HasPrefix(name, "libamd"):
+				seen[machine.AMD] = true
+			case strings.HasPrefix(name, "libigd12"), strings.HasPrefix(name, "libigdgmm"):
+				seen[machine.Intel] = true
+			}
+		}
+	}
+	var out []machine.GPU
+	for _, g := range []machine.GPU{{Vendor: machine.AMD, Name: "AMD GPU of Windows"}, {Vendor: machine.Intel, Name: "Intel GPU of Windows", Integrated: true}} {
+		if seen[g.Vendor] {
+			g.Visible, g.Evidence = true, "wsl"
+			h.note("WSL shows an %s, but not its model; `--gpu` can name it", g.Name)
+			out = append(out, g)
+		}
+	}
+	return out
+}

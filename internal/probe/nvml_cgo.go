@@ -1,0 +1,175 @@
+//go:build linux && cgo
+
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// HasNVML says whether this build can load NVIDIA's library.
+const HasNVML = true
+
+// ServeNVML loads NVIDIA's library, asks it for everything and writes one line
+// of JSON. It runs in a process of its own: a symbol that is missing ends the
+// process, a broken library may crash it, and a wedged driver stalls it.
+// Libraries are tried in order until one loads; none means the loader's choice.
+func ServeNVML(w io.Writer, libraries []string) error {
+	if len(libraries) == 0 {
+		libraries = []string{""}
+	}
+	r := nvmlReport{Return: nvmlNoLibrary}
+	for _, path := range libraries {
+		var options []nvml.LibraryOption
+		if path != "" {
+			options = append(options, nvml.WithLibraryPath(path))
+		}
+		lib := nvml.New(options...)
+		r = nvmlReport{Return: int(lib.Init()), Library: path}
+		if r.Return == nvmlNoLibrary {
+			continue // nothing may be called now: no symbol is there
+		}
+		q := query{lib: lib, report: &r}
+		q.all()
+		break
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// A query asks one loaded library. Every call is guarded: a library of an older
+// driver lacks symbols, and calling a missing one ends the process.
+type query struct {
+	lib    nvml.Interface
+	report *nvmlReport
+}
+
+func (q query) has(symbols ...string) bool {
+	for _, s := range symbols {
+		if q.lib.Extensions().LookupSymbol(s) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// check keeps a failed call as a problem and reports whether it succeeded.
+func (q query) check(call string, ret nvml.Return) bool {
+	if ret == nvml.SUCCESS {
+		return true
+	}
+	q.report.Problems = append(q.report.Problems, fmt.Sprintf("%s: error %d", call, int(ret)))
+	return false
+}
+
+func (q query) all() {
+	r := q.report
+	if r.Return != nvmlSuccess && q.has("nvmlErrorString") {
+		r.Error = q.lib.ErrorString(nvml.Return(r.Return))
+	}
+	// The one question that is answered without a kernel module.
+	if q.has("nvmlSystemGetNVMLVersion") {
+		r.NVML, _ = q.lib.SystemGetNVMLVersion()
+	}
+	if r.Return != nvmlSuccess {
+		return
+	}
+	if q.has("nvmlSystemGetDriverVersion") {
+		var ret nvml.Return
+		r.Driver, ret = q.lib.SystemGetDriverVersion()
+		q.check("driver version", ret)
+	}
+	if !q.has("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount") || !q.has("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex") {
+		return
+	}
+	n, ret := q.lib.DeviceGetCount()
+	if !q.check("number of GPUs", ret) {
+		return
+	}
+	for i := range min(n, 256) {
+		d, ret := q.lib.DeviceGetHandleByIndex(i)
+		if !q.check(fmt.Sprintf("GPU %d", i), ret) { // lost, or no permission
+			continue
+		}
+		r.GPUs = append(r.GPUs, q.gpu(d))
+	}
+}
+
+func (q query) gpu(d nvml.Device) nvmlGPU {
+	g := q.device(d)
+	if q.has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
+		if p, ret := d.GetPciInfo(); ret == nvml.SUCCESS {
+			g.PCIDevice, g.PCISub, g.PCIBus = p.PciDeviceId, p.PciSubSystemId, text(p.BusId[:])
+			if g.PCIBus == "" {
+				g.PCIBus = text(p.BusIdLegacy[:])
+			}
+		}
+	}
+	if !q.has("nvmlDeviceGetMigMode") {
+		return g
+	}
+	if mode, _, ret := d.GetMigMode(); ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
+		return g
+	}
+	g.MIG = true
+	if !q.has("nvmlDeviceGetMaxMigDeviceCount") || !q.has("nvmlDeviceGetMigDeviceHandleByIndex") {
+		return g
+	}
+	n, _ := d.GetMaxMigDeviceCount()
+	for i := range min(n, 64) {
+		slice, ret := d.GetMigDeviceHandleByIndex(i)
+		if ret != nvml.SUCCESS { // no slice has this number
+			continue
+		}
+		s := q.device(slice)
+		if s.Major == 0 {
+			s.Major, s.Minor = g.Major, g.Minor
+		}
+		g.Slices = append(g.Slices, s)
+	}
+	return g
+}
+
+// device asks what whole GPUs and slices both answer.
+func (q query) device(d nvml.Device) nvmlGPU {
+	var g nvmlGPU
+	if q.has("nvmlDeviceGetName") {
+		g.Name, _ = d.GetName()
+	}
+	if q.has("nvmlDeviceGetCudaComputeCapability") {
+		major, minor, ret := d.GetCudaComputeCapability()
+		if ret == nvml.SUCCESS {
+			g.Major, g.Minor = major, minor
+		}
+	}
+	if q.has("nvmlDeviceGetUUID") {
+		g.UUID, _ = d.GetUUID()
+	}
+	if q.has("nvmlDeviceGetMemoryInfo") { // not supported where memory is shared, as on GB10
+		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {
+			g.Memory = m.Total
+		}
+	}
+	return g
+}
+
+// text reads a C string from a fixed array, whose element type differs between
+// architectures.
+func text[T int8 | uint8](c []T) string {
+	var b strings.Builder
+	for _, x := range c {
+		if x == 0 {
+			break
+		}
+		b.WriteByte(byte(x))
+	}
+	return b.String()
+}

@@ -1,0 +1,330 @@
+package probe
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+var (
+	pythonProgram = regexp.MustCompile(`^python(3(\.\d{1,2}t?)?)?(\.exe)?$`)
+	pythonMinor   = regexp.MustCompile(`^python(3\.\d{1,2})(t?)$`)
+	pythonPatch   = regexp.MustCompile(`^3\.\d{1,2}\.\d{1,3}(?:(?:a|b|rc)\d{1,2})?`)
+	patchLevel    = regexp.MustCompile(`#define\s+PY_VERSION\s+"(3\.[0-9a-z.]+)\+?"`)
+	winPython     = regexp.MustCompile(`(?i)^Python3(\d{1,2})(-32|-arm64)?$`)
+)
+
+// A pythonSet is what was found: interpreters, the active one first, and what is
+// installed beside it.
+type pythonSet struct {
+	pythons   []machine.Python
+	installed []machine.Package
+}
+
+// pythons finds interpreters without starting one: the active environment's,
+// those on PATH, and those of pyenv, uv and conda.
+func (h *host) pythons(o Options) pythonSet {
+	var s pythonSet
+	var seen []string
+	add := func(file string) {
+		p, key, ok := h.python(file)
+		if ok && !slices.Contains(seen, key) {
+			seen = append(seen, key)
+			s.pythons = append(s.pythons, p)
+		}
+	}
+	active := h.activeEnv(o)
+	if active != "" {
+		add(h.envPython(active))
+		if len(s.pythons) == 1 {
+			s.pythons[0].Active = true
+		}
+	}
+	for _, file := range h.pythonPrograms() {
+		add(file)
+	}
+	switch {
+	case active != "":
+		s.installed = packages(h.readEnv(active))
+	case len(s.pythons) > 0:
+		s.installed = packages(h.readPrefix(s.pythons[0]))
+	}
+	return s
+}
+
+// activeEnv is the environment that commands would change: the one named by the
+// user, the activated one, the project's. Conda activates its base environment
+// in every shell, so base comes after the project's.
+func (h *host) activeEnv(o Options) string {
+	project := o.Venv
+	if project != "" && !path.IsAbs(project) && o.Dir != "" {
+		project = path.Join(o.Dir, project)
+	}
+	conda := h.env["CONDA_PREFIX"]
+	named := conda
+	if h.env["CONDA_DEFAULT_ENV"] == "base" {
+		named = ""
+	}
+	order := []string{h.env["VIRTUAL_ENV"], named, project, conda}
+	if o.Named {
+		order = []string{project}
+	}
+	for _, dir := range order {
+		if dir != "" && h.isEnv(dir) {
+			return dir
+		}
+	}
+	return ""
+}
+
+func (h *host) isEnv(dir string) bool {
+	return h.exists(dir+"/pyvenv.cfg") || h.isDir(dir+"/conda-meta")
+}
+
+// envPython is the interpreter of an environment's directory.
+func (h *host) envPython(dir string) string {
+	if h.os == "windows" {
+		if h.isDir(dir + "/conda-meta") {
+			return dir + "/python.exe"
+		}
+		return dir + "/Scripts/python.exe"
+	}
+	for _, name := range []string{"python3", "python"} {
+		if h.isProgram(dir + "/bin/" + name) {
+			return dir + "/bin/" + name
+		}
+	}
+	return dir + "/bin/python"
+}
+
+// pythonPrograms lists the files that are interpreters by their names.
+func (h *host) pythonPrograms() []string {
+	var out []string
+	list := func(dir string) {
+		names := slices.DeleteFunc(h.names(dir), func(n string) bool { return !pythonProgram.MatchString(n) })
+		slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+		for _, n := range names {
+			out = append(out, dir+"/"+n)
+		}
+	}
+	pyenv := h.pyenvRoot()
+	for _, dir := range h.pathDirs() {
+		if pyenv != "" && dir == pyenv+"/shims" {
+			h.pyenvVersions(pyenv, list)
+			continue
+		}
+		list(dir)
+	}
+	if pyenv != "" {
+		h.pyenvVersions(pyenv, list)
+	}
+	for _, root := range h.uvRoots() {
+		for _, name := range h.names(root) {
+			if strings.HasPrefix(name, "cpython-") && h.link(root+"/"+name) == "" {
+				list(root + "/" + name + "/bin")
+			}
+		}
+	}
+	for _, root := range h.condaRoots() {
+		list(root + "/bin")
+		for _, name := range h.names(root + "/envs") {
+			list(root + "/envs/" + name + "/bin")
+		}
+	}
+	for _, base := range h.installedPythons() {
+		for _, name := range h.names(base) {
+			list(base + "/" + name)
+			list(base + "/" + name + "/bin")
+		}
+	}
+	return out
+}
+
+// installedPythons are where the installers for Windows and macOS put Pythons.
+func (h *host) installedPythons() []string {
+	switch h.os {
+	case "windows":
+		return []string{h.env["LOCALAPPDATA"] + "/Programs/Python", h.env["ProgramFiles"]}
+	case "macos":
+		return []string{"/Library/Frameworks/Python.framework/Versions"}
+	}
+	return nil
+}
+
+// rank puts python3 before python3.12 before python.
+func rank(name string) int {
+	switch strings.TrimSuffix(name, ".exe") {
+	case "python3":
+		return 0
+	case "python":
+		return 2
+	}
+	return 1
+}
+
+func (h *host) pyenvRoot() string {
+	for _, dir := range []string{h.env["PYENV_ROOT"], h.home + "/.pyenv"} {
+		if path.IsAbs(dir) && h.isDir(dir+"/versions") {
+			return path.Clean(dir)
+		}
+	}
+	return ""
+}
+
+// pyenvVersions lists pyenv's Pythons, the chosen one first. A shim is a script
+// and says nothing by itself.
+func (h *host) pyenvVersions(root string, list func(string)) {
+	chosen, _, _ := strings.Cut(h.env["PYENV_VERSION"], ":")
+	if chosen == "" {
+		chosen, _, _ = strings.Cut(h.text(root+"/version"), "\n")
+	}
+	names := h.names(root + "/versions")
+	slices.SortStableFunc(names, func(a, b string) int {
+		return boolInt(b == strings.TrimSpace(chosen)) - boolInt(a == strings.TrimSpace(chosen))
+	})
+	for _, name := range names {
+		list(root + "/versions/" + name + "/bin")
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (h *host) uvRoots() []string {
+	dirs := []string{h.env["UV_PYTHON_INSTALL_DIR"], h.env["XDG_DATA_HOME"] + "/uv/python", h.home + "/.local/share/uv/python"}
+	if h.os == "windows" {
+		dirs = append(dirs, h.env["APPDATA"]+"/uv/python")
+	}
+	return slices.DeleteFunc(dirs, func(d string) bool { return !path.IsAbs(d) && h.os != "windows" || !h.isDir(d) })
+}
+
+// python describes the interpreter at file by the files around it. The key is
+// the same for two names of one interpreter; an environment's is its own.
+func (h *host) python(file string) (p machine.Python, key string, ok bool) {
+	if !h.isProgram(file) {
+		return p, "", false
+	}
+	real := h.resolved(file)
+	p = machine.Python{Path: file, Source: "system"}
+	own := path.Dir(path.Dir(file))
+	if cfg := h.pyvenv(own); cfg != nil {
+		if p.Version = cfg.version; p.Version == "" {
+			p.Version, _, _ = h.interpreterVersion(real)
+		}
+		p.Source = "venv"
+		p.FreeThreaded = cfg.freeThreaded || strings.HasSuffix(path.Base(real), "t")
+		p.Arch = h.foreignArch(real)
+		return p, "venv " + h.resolved(own), p.Version != ""
+	}
+	var stdlib string
+	p.Version, stdlib, p.FreeThreaded = h.interpreterVersion(real)
+	p.ExternallyManaged = stdlib != "" && h.exists(stdlib+"/EXTERNALLY-MANAGED")
+	prefix := path.Dir(path.Dir(real))
+	switch {
+	case h.isDir(prefix + "/conda-meta"):
+		p.Source = "conda"
+	case strings.Contains(real, "/uv/python/"), h.env["UV_PYTHON_INSTALL_DIR"] != "" && strings.HasPrefix(real, h.env["UV_PYTHON_INSTALL_DIR"]+"/"):
+		p.Source = "uv"
+	case strings.Contains(real, "/.pyenv/"), h.env["PYENV_ROOT"] != "" && strings.HasPrefix(real, h.env["PYENV_ROOT"]+"/"):
+		p.Source = "pyenv"
+	}
+	p.Arch = h.foreignArch(real)
+	return p, real, p.Version != ""
+}
+
+// interpreterVersion reads the version of the interpreter at a path without
+// links: from its directory (pyenv, uv), conda's record or its header; the name
+// of its standard library gives at least 3.12.
+func (h *host) interpreterVersion(real string) (v, stdlib string, freeThreaded bool) {
+	prefix := path.Dir(path.Dir(real))
+	if h.os == "windows" {
+		prefix = path.Dir(real)
+		if m := winPython.FindStringSubmatch(path.Base(prefix)); m != nil {
+			return "3." + m[1], prefix + "/Lib", false
+		}
+	}
+	minor, t := "", ""
+	if m := pythonMinor.FindStringSubmatch(path.Base(real)); m != nil {
+		minor, t = m[1], m[2]
+	} else {
+		for _, name := range h.names(prefix + "/lib") {
+			if m := pythonMinor.FindStringSubmatch(name); m != nil && h.exists(prefix+"/lib/"+name+"/os.py") {
+				minor, t = m[1], m[2]
+			}
+		}
+	}
+	if minor == "" {
+		return "", "", false
+	}
+	stdlib = prefix + "/lib/python" + minor + t
+	if !h.isDir(stdlib) && h.isDir(prefix+"/lib64/python"+minor+t) {
+		stdlib = prefix + "/lib64/python" + minor + t
+	}
+	freeThreaded = t == "t" || strings.Contains(path.Base(prefix), "+freethreaded")
+	return h.patched(prefix, minor, t), stdlib, freeThreaded
+}
+
+// patched completes 3.12 to 3.12.4 where a file beside the interpreter says so.
+func (h *host) patched(prefix, minor, t string) string {
+	for _, name := range []string{path.Base(prefix), strings.TrimPrefix(path.Base(prefix), "cpython-")} {
+		if v := pythonPatch.FindString(name); strings.HasPrefix(v, minor+".") {
+			return v
+		}
+	}
+	if v := h.condaPackage(prefix, "python"); strings.HasPrefix(v, minor+".") {
+		return v
+	}
+	header := h.bytes(prefix+"/include/python"+minor+t+"/patchlevel.h", 1<<16)
+	if m := patchLevel.FindSubmatch(header); m != nil && strings.HasPrefix(string(m[1]), minor+".") {
+		return pythonPatch.FindString(string(m[1]))
+	}
+	return minor
+}
+
+// foreignArch is an interpreter's architecture where it is not the machine's,
+// such as a 32-bit Python on Windows or an Intel one on an Apple chip.
+func (h *host) foreignArch(file string) string {
+	header := h.bytes(file, 4096)
+	switch h.os {
+	case "linux":
+		if a := elfArch(header); a != "" && a != h.arch() {
+			return a
+		}
+	case "macos":
+		if a := machArch(header); a == "x86_64" && goarch == "arm64" {
+			return a
+		}
+	case "windows":
+		if a := peArch(header); a != "" && a != "x86_64" {
+			return a
+		}
+	}
+	return ""
+}
+
+// machArch reads the CPU type of a thin 64-bit Mach-O header.
+func machArch(b []byte) string {
+	if len(b) < 8 || string(b[:4]) != "\xcf\xfa\xed\xfe" {
+		return ""
+	}
+	return map[string]string{"\x07\x00\x00\x01": "x86_64", "\x0c\x00\x00\x01": "arm64"}[string(b[4:8])]
+}
+
+// peArch reads the machine of a PE header, whose place stands at byte 60.
+func peArch(b []byte) string {
+	if len(b) < 64 || string(b[:2]) != "MZ" {
+		return ""
+	}
+	at := int(b[60]) | int(b[61])<<8
+	if at+6 > len(b) || string(b[at:at+4]) != "PE\x00\x00" {
+		return ""
+	}
+	return map[string]string{"\x4c\x01": "x86", "\x64\x86": "x86_64", "\x64\xaa": "arm64"}[string(b[at+4:at+6])]
+}

@@ -1,0 +1,91 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+var (
+	versionTxt = regexp.MustCompile(`CUDA Version (\d+\.\d+(?:\.\d+)?)`)
+	cudaDir    = regexp.MustCompile(`^cuda-(\d+\.\d+(?:\.\d+)?)$`)
+	cudaHeader = regexp.MustCompile(`#define CUDA_VERSION (\d{4,5})`)
+)
+
+// toolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
+// one whose nvcc is on PATH. A directory without nvcc or a version is none: CUDA
+// images leave /usr/local/cuda with libraries alone.
+func (h *host) toolkits() []machine.Toolkit {
+	var dirs []string
+	add := func(dir string) {
+		if dir != "" && path.IsAbs(dir) {
+			dirs = append(dirs, path.Clean(dir))
+		}
+	}
+	for _, program := range h.onPath("nvcc") {
+		add(path.Dir(path.Dir(program)))
+	}
+	add(h.env["CUDA_HOME"])
+	add(h.env["CUDA_PATH"])
+	add("/usr/local/cuda")
+	for _, base := range []string{"/usr/local", "/opt", "/opt/nvidia/hpc_sdk/Linux_x86_64/cuda"} {
+		for _, name := range h.names(base) {
+			if cudaDir.MatchString(name) {
+				add(base + "/" + name)
+			}
+		}
+	}
+	add("/opt/cuda") // Arch
+	add("/usr/lib/nvidia-cuda-toolkit")
+	var out []machine.Toolkit
+	var seen []string
+	for _, dir := range dirs {
+		real := h.resolved(dir)
+		if slices.Contains(seen, real) {
+			continue
+		}
+		seen = append(seen, real)
+		if v := h.toolkitVersion(dir, real); !v.IsZero() {
+			out = append(out, machine.Toolkit{Version: v, Path: dir})
+		}
+	}
+	return out
+}
+
+// toolkitVersion reads the version that a toolkit states (version.json since
+// 11.1, version.txt before), its header, or its directory's name.
+func (h *host) toolkitVersion(dir, real string) version.Dotted {
+	var stated struct{ CUDA struct{ Version string } }
+	if json.Unmarshal(h.bytes(dir+"/version.json", 1<<16), &stated) == nil {
+		if v := cudaVersion(stated.CUDA.Version); !v.IsZero() {
+			return v
+		}
+	}
+	if m := versionTxt.FindStringSubmatch(h.text(dir + "/version.txt")); m != nil {
+		return cudaVersion(m[1])
+	}
+	for _, include := range []string{"/include/cuda.h", "/targets/x86_64-linux/include/cuda.h", "/targets/sbsa-linux/include/cuda.h"} {
+		if m := cudaHeader.FindSubmatch(h.bytes(dir+include, maxFile)); m != nil {
+			n, _ := strconv.Atoi(string(m[1])) // 12040 is 12.4
+			return cudaVersion(fmt.Sprintf("%d.%d", n/1000, n%1000/10))
+		}
+	}
+	if m := cudaDir.FindStringSubmatch(path.Base(real)); m != nil && h.exists(dir+"/bin/nvcc") {
+		return cudaVersion(m[1])
+	}
+	return version.Dotted{}
+}
+
+// cudaVersion drops what is no CUDA version.
+func cudaVersion(s string) version.Dotted {
+	if v := dotted(s); v.Major() > 0 && v.Major() < 100 {
+		return v
+	}
+	return version.Dotted{}
+}

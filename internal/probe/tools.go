@@ -1,0 +1,172 @@
+package probe
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// toolNames are the programs that a plan or a diagnosis may name.
+var toolNames = []string{
+	"uv", "pip", "pip3", "conda", "mamba", "micromamba", "pixi", "poetry", "pyenv",
+	"apt-get", "dnf", "yum", "zypper", "pacman", "apk", "nix", "sudo", "doas",
+	"nvidia-smi", "nvidia-modprobe", "nvidia-persistenced", "nv-fabricmanager", "ubuntu-drivers", "mokutil", "dkms", "modprobe", "nvcc", "rocminfo", "amd-smi", "xpu-smi",
+	"gcc", "cc", "git", "docker", "podman", "nvidia-ctk", "sbatch", "qsub", "bsub", "flux",
+}
+
+// tools finds programs on PATH, and those of the administrator where a user's
+// PATH lacks them. Conda often is a shell function alone; CONDA_EXE names it.
+func (h *host) tools() []machine.Tool {
+	var out []machine.Tool
+	for _, name := range toolNames {
+		p := h.firstOnPath(name)
+		if p == "" && strings.HasSuffix(name, "conda") || p == "" && name == "mamba" {
+			p = h.condaProgram(name)
+		}
+		if p == "" && name == "uv" {
+			p = h.firstProgram(h.home+"/.local/bin/uv", h.home+"/.cargo/bin/uv")
+		}
+		if p != "" {
+			out = append(out, machine.Tool{Name: name, Path: p, Version: h.toolVersion(name, p)})
+		}
+	}
+	return out
+}
+
+// systemDirs complete PATH for the programs of the system.
+var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// onPath returns every place of PATH where a program of that name lies.
+func (h *host) onPath(name string) []string {
+	dirs := h.pathDirs()
+	if h.os == "windows" {
+		name += ".exe"
+	} else {
+		for _, d := range systemDirs {
+			if !slices.Contains(dirs, d) {
+				dirs = append(dirs, d)
+			}
+		}
+	}
+	var out []string
+	for _, dir := range dirs {
+		if file := path.Join(dir, name); h.isProgram(file) {
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
+func (h *host) firstOnPath(name string) string {
+	if all := h.onPath(name); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+func (h *host) firstProgram(paths ...string) string {
+	for _, p := range paths {
+		if path.IsAbs(p) && h.isProgram(p) {
+			return p
+		}
+	}
+	return ""
+}
+
+func (h *host) condaProgram(name string) string {
+	exe := map[string]string{"conda": h.env["CONDA_EXE"], "mamba": h.env["MAMBA_EXE"], "micromamba": h.env["MAMBA_EXE"]}[name]
+	if exe != "" && path.Base(exe) == name {
+		if p := h.firstProgram(exe); p != "" {
+			return p
+		}
+	}
+	for _, root := range h.condaRoots() {
+		if p := h.firstProgram(root + "/bin/" + name); p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// condaRoots are the usual places of conda installations.
+func (h *host) condaRoots() []string {
+	var out []string
+	add := func(dir string) {
+		if path.IsAbs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
+			out = append(out, dir)
+		}
+	}
+	if exe := h.env["CONDA_EXE"]; exe != "" {
+		add(path.Dir(path.Dir(exe)))
+	}
+	add(h.env["MAMBA_ROOT_PREFIX"])
+	for _, base := range []string{h.home, "/opt", "/usr/local"} {
+		for _, name := range []string{"miniforge3", "mambaforge", "miniconda3", "anaconda3", "miniconda", "anaconda", "conda", "micromamba"} {
+			add(base + "/" + name)
+		}
+	}
+	return out
+}
+
+// toolVersion reads the version of a tool from the files around it; "" where
+// only running it would tell.
+func (h *host) toolVersion(name, file string) string {
+	real := h.resolved(file)
+	prefix := path.Dir(path.Dir(real))
+	switch name {
+	case "conda", "mamba":
+		return h.condaPackage(prefix, name)
+	case "pip", "pip3", "uv":
+		for _, site := range h.sitePackages(prefix) {
+			for _, d := range h.names(site) {
+				if rest, ok := strings.CutPrefix(d, strings.TrimSuffix(name, "3")+"-"); ok && strings.HasSuffix(rest, ".dist-info") {
+					return strings.TrimSuffix(rest, ".dist-info")
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// condaPackage returns the version of a package in a conda environment, from the
+// name of its record: conda-24.9.2-py312h7900ff3_0.json.
+func (h *host) condaPackage(prefix, name string) string {
+	for _, file := range h.names(prefix + "/conda-meta") {
+		if p, ok := parseCondaRecord(file); ok && p.Name == name {
+			return p.Version
+		}
+	}
+	return ""
+}
+
+// privilege is root, sudo where this user is in a group that may become root, or
+// none. It is unknown below a root directory.
+func (h *host) privilege() string {
+	switch {
+	case h.root != "" || h.os == "windows":
+		return ""
+	case os.Geteuid() == 0:
+		return "root"
+	case h.firstOnPath("sudo") == "" && h.firstOnPath("doas") == "":
+		return "none"
+	}
+	groups, _ := os.Getgroups()
+	for line := range strings.Lines(h.text("/etc/group")) {
+		f := strings.Split(strings.TrimSpace(line), ":")
+		if len(f) < 4 || !slices.Contains([]string{"sudo", "wheel", "admin"}, f[0]) {
+			continue
+		}
+		id, err := strconv.Atoi(f[2])
+		if err == nil && slices.Contains(groups, id) || slices.Contains(strings.Split(f[3], ","), h.env["USER"]) {
+			return "sudo"
+		}
+	}
+	if h.os == "macos" && slices.Contains(groups, 80) { // admin
+		return "sudo"
+	}
+	return "none"
+}

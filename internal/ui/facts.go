@@ -1,0 +1,268 @@
+package ui
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// Facts lays a machine out for people, in at most [Width] columns. Verbose lists
+// every package, tool and variable, and says how each fact is known.
+func Facts(m machine.Machine, verbose bool, s Style) string {
+	f := factSheet{s: s, verbose: verbose}
+	f.section("System", systemRows(m))
+	f.section("GPUs", f.gpuRows(m))
+	f.section("NVIDIA driver", f.driverRows(m))
+	f.section("CUDA toolkits", toolkitRows(m))
+	f.section("Pythons", f.pythonRows(m))
+	f.section("Installed", f.installedRows(m))
+	f.section("Tools", f.toolRows(m))
+	f.section("Environment variables", f.envRows(m))
+	f.section("Notes", noteRows(m))
+	return f.b.String()
+}
+
+type factSheet struct {
+	b       strings.Builder
+	s       Style
+	verbose bool
+}
+
+func (f *factSheet) section(title string, rows [][2]string) {
+	if len(rows) == 0 {
+		return
+	}
+	if f.b.Len() > 0 {
+		f.b.WriteString("\n")
+	}
+	f.b.WriteString(f.s.Bold(title) + "\n")
+	f.b.WriteString(Columns(rows, 2))
+}
+
+func systemRows(m machine.Machine) [][2]string {
+	p := m.Platform
+	rows := [][2]string{{"system", Clean(joined(p.OS, p.Distro, p.DistroVersion, p.Arch))}}
+	if p.Libc != nil {
+		rows = append(rows, [2]string{"C library", Clean(p.Libc.String())})
+	}
+	if p.Kernel != "" {
+		rows = append(rows, [2]string{"kernel", Clean(p.Kernel)})
+	}
+	kind := map[string]string{
+		machine.WSL2: "WSL 2", machine.Container: "a container", machine.ContainerBuild: "a container that builds an image",
+		machine.Jetson: "a Jetson", machine.HPCLogin: "a cluster's login node",
+	}[p.Environment]
+	if kind != "" {
+		rows = append(rows, [2]string{"kind", joined(kind, p.L4T)})
+	}
+	if p.SecureBoot != nil && *p.SecureBoot {
+		rows = append(rows, [2]string{"Secure Boot", "on"})
+	}
+	switch m.Privilege {
+	case "root":
+		rows = append(rows, [2]string{"privilege", "root"})
+	case "sudo":
+		rows = append(rows, [2]string{"privilege", "may use sudo"})
+	case "none":
+		rows = append(rows, [2]string{"privilege", "none: cannot install system packages"})
+	}
+	return rows
+}
+
+func (f *factSheet) gpuRows(m machine.Machine) [][2]string {
+	if len(m.GPUs) == 0 {
+		return [][2]string{{"none", "no GPU was found"}}
+	}
+	var rows [][2]string
+	for _, g := range m.GPUs {
+		text := []string{Clean(g.Name)}
+		switch {
+		case !g.SM.IsZero():
+			text = append(text, "compute capability "+g.SM.String())
+		case g.GFX != "":
+			text = append(text, Clean(g.GFX))
+		case g.Vendor == machine.NVIDIA:
+			text = append(text, "compute capability unknown")
+		}
+		if g.MIG != "" {
+			text = append(text, "MIG "+Clean(g.MIG))
+		}
+		if g.MemoryBytes > 0 {
+			text = append(text, fmt.Sprintf("%.1f GiB", float64(g.MemoryBytes)/(1<<30)))
+		}
+		if g.Integrated {
+			text = append(text, "shares the CPU's memory")
+		}
+		if !g.Visible {
+			text = append(text, "not usable: "+whyNot(g, m.Driver))
+		}
+		if f.verbose {
+			text = append(text, Clean(joined(g.UUID, g.PCIAddress, g.PCIID)), knownFrom(g.Evidence))
+		}
+		text = slices.DeleteFunc(text, func(t string) bool { return t == "" })
+		rows = append(rows, [2]string{fmt.Sprint(g.Index), strings.Join(text, ", ")})
+	}
+	return rows
+}
+
+// whyNot says in words what keeps a GPU from being used.
+func whyNot(g machine.GPU, d *machine.Driver) string {
+	switch {
+	case g.KernelDriver == "nouveau":
+		return "the nouveau driver holds it, not NVIDIA's"
+	case g.KernelDriver == "vfio-pci":
+		return "it is passed through to a virtual machine"
+	case g.Vendor == machine.NVIDIA && d == nil:
+		return "there is no NVIDIA driver"
+	case g.Vendor == machine.NVIDIA && d.NotLoaded:
+		return "the driver's kernel module is not loaded"
+	case g.Vendor == machine.AMD:
+		return "the amdgpu driver does not show it to ROCm"
+	}
+	return "the driver does not list it"
+}
+
+func (f *factSheet) driverRows(m machine.Machine) [][2]string {
+	d := m.Driver
+	if d == nil {
+		if !slices.ContainsFunc(m.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA }) {
+			return nil
+		}
+		return [][2]string{{"none", "no NVIDIA driver is installed"}}
+	}
+	version := d.Version.String()
+	if m.Platform.Environment == machine.WSL2 {
+		version += " (the Windows driver)"
+	}
+	rows := [][2]string{{"version", version}}
+	switch {
+	case d.NotLoaded:
+		rows = append(rows, [2]string{"kernel module", "not loaded"})
+	case !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0:
+		rows = append(rows, [2]string{"kernel module", d.LoadedVersion.String() + ": not the version of the library; reboot"})
+	}
+	if d.KernelModule != "" {
+		rows = append(rows, [2]string{"flavour", Clean(d.KernelModule) + " kernel module"})
+	}
+	if f.verbose && d.Evidence != "" {
+		rows = append(rows, [2]string{"known", knownFrom(d.Evidence)})
+	}
+	return rows
+}
+
+func toolkitRows(m machine.Machine) [][2]string {
+	var rows [][2]string
+	for _, t := range m.Toolkits {
+		rows = append(rows, [2]string{t.Version.String(), Clean(t.Path)})
+	}
+	return rows
+}
+
+func (f *factSheet) pythonRows(m machine.Machine) [][2]string {
+	var rows [][2]string
+	for i, p := range m.Pythons {
+		if i == 8 && !f.verbose {
+			rows = append(rows, [2]string{"…", fmt.Sprintf("%d more: `envfix facts -v`", len(m.Pythons)-i)})
+			break
+		}
+		var marks []string
+		if p.Active {
+			marks = append(marks, "active")
+		}
+		if p.ExternallyManaged {
+			marks = append(marks, "externally managed")
+		}
+		if p.FreeThreaded {
+			marks = append(marks, "free-threaded")
+		}
+		if p.Source != "" && p.Source != "system" {
+			marks = append(marks, "from "+Clean(p.Source))
+		}
+		if p.Arch != "" {
+			marks = append(marks, Clean(p.Arch))
+		}
+		text := Clean(p.Path)
+		if len(marks) > 0 {
+			text += " (" + strings.Join(marks, ", ") + ")"
+		}
+		rows = append(rows, [2]string{Clean(p.Version), text})
+	}
+	return rows
+}
+
+// related are the packages that facts show without being asked.
+func related(name string) bool {
+	return strings.HasPrefix(name, "torch") || strings.HasPrefix(name, "nvidia-") || strings.HasPrefix(name, "cuda-") ||
+		slices.Contains([]string{"triton", "numpy", "xformers", "flash-attn", "vllm", "bitsandbytes", "transformers", "jax", "tensorflow"}, name)
+}
+
+func (f *factSheet) installedRows(m machine.Machine) [][2]string {
+	var rows [][2]string
+	hidden := 0
+	for _, p := range m.Installed {
+		if !f.verbose && !related(p.Name) {
+			hidden++
+			continue
+		}
+		text := Clean(p.Version)
+		if p.CUDA != nil {
+			text += " (CUDA " + Clean(*p.CUDA) + ")"
+		}
+		rows = append(rows, [2]string{Clean(p.Name), text})
+	}
+	if hidden > 0 {
+		rows = append(rows, [2]string{"…", fmt.Sprintf("%d other packages: `envfix facts -v`", hidden)})
+	}
+	return rows
+}
+
+func (f *factSheet) toolRows(m machine.Machine) [][2]string {
+	if !f.verbose {
+		var names []string
+		for _, t := range m.Tools {
+			names = append(names, Clean(t.Name))
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		return [][2]string{{"found", strings.Join(names, " ")}}
+	}
+	var rows [][2]string
+	for _, t := range m.Tools {
+		rows = append(rows, [2]string{Clean(t.Name), Clean(joined(t.Path, t.Version))})
+	}
+	return rows
+}
+
+func (f *factSheet) envRows(m machine.Machine) [][2]string {
+	var rows [][2]string
+	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+		if name == "PATH" && !f.verbose {
+			continue
+		}
+		rows = append(rows, [2]string{Clean(name), Clean(m.Env[name])})
+	}
+	return rows
+}
+
+func noteRows(m machine.Machine) [][2]string {
+	var rows [][2]string
+	for _, n := range m.Notes {
+		rows = append(rows, [2]string{"-", Clean(n)})
+	}
+	return rows
+}
+
+func knownFrom(evidence string) string {
+	if evidence == "" {
+		return ""
+	}
+	return "known from " + Clean(evidence)
+}
+
+func joined(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
