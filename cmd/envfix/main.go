@@ -69,9 +69,12 @@ func commands() []*cli.Command {
 		applyCommand(),
 		rollbackCommand(),
 		historyCommand(),
+		verifyCommand(),
+		envCommand(),
 		matrixCommand(),
 		lockCommand(),
 		nvmlCommand(),
+		completionCommand(),
 	}
 	for _, c := range all {
 		c.OnUsageError = usageError
@@ -104,6 +107,14 @@ func report(err error, asJSON bool) int {
 	return f.code
 }
 
+// printJSON prints a value as every JSON answer of the program looks.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
 func writeErrorJSON(w io.Writer, f *failure) {
 	type body struct {
 		Code    int      `json:"code"`
@@ -115,9 +126,6 @@ func writeErrorJSON(w io.Writer, f *failure) {
 		Format int  `json:"format"`
 		Error  body `json:"error"`
 	}{1, body{f.code, f.text, f.details, append([]string{}, f.hints...)}}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
 	// A closed stdout leaves nobody to tell; the exit code still says it.
-	_ = e.Encode(answer)
+	_ = printJSON(w, answer)
 }

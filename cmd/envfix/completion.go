@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func completionCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print the completion script of a shell",
+		ArgsUsage: "bash|zsh|fish",
+		Description: `EXAMPLES
+  source <(envfix completion bash)
+  envfix completion zsh > "${fpath[1]}/_envfix"
+  envfix completion fish > ~/.config/fish/completions/envfix.fish
+
+EXIT STATUS
+  0  the script is on standard output
+  2  usage`,
+		Action: func(c *cli.Context) error {
+			writers := map[string]func(io.Writer, []*cli.Command) error{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+			write, ok := writers[c.Args().First()]
+			if !ok || c.Args().Len() != 1 {
+				return &failure{code: exitUsage, text: "name one shell: bash, zsh or fish", hints: []string{"`envfix completion bash`"}}
+			}
+			return write(c.App.Writer, commands())
+		},
+	}
+}
+
+// visible calls f for every command that people may type, with its words.
+func visible(cmds []*cli.Command, before string, f func(words string, c *cli.Command) error) error {
+	for _, c := range cmds {
+		if c.Hidden {
+			continue
+		}
+		words := strings.TrimSpace(before + " " + c.Name)
+		if err := f(words, c); err != nil {
+			return err
+		}
+		if err := visible(c.Subcommands, words, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flagWords are the long and short flags of a command as they are typed.
+func flagWords(c *cli.Command) []string {
+	var out []string
+	for _, f := range c.Flags {
+		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
+			continue
+		}
+		for _, n := range f.Names() {
+			out = append(out, dashed(n))
+		}
+	}
+	return append(out, "--help")
+}
+
+// bashCompletion offers commands, flags and files.
+func bashCompletion(w io.Writer, cmds []*cli.Command) error {
+	var cases strings.Builder
+	err := visible(cmds, "", func(words string, c *cli.Command) error {
+		_, err := fmt.Fprintf(&cases, "    %q) words=%q ;;\n", words, strings.Join(append(names(c.Subcommands), flagWords(c)...), " "))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, `# bash completion of envfix
+_envfix() {
+  local cur=${COMP_WORDS[COMP_CWORD]} path= words= word
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in -*) ;; *) path="${path:+$path }$word" ;; esac
+  done
+  while :; do
+    case $path in
+    "") words=%q ;;
+%s    *) case $path in *" "*) path=${path%% *}; continue ;; esac ;;
+    esac
+    break
+  done
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _envfix envfix
+`, strings.Join(append(names(cmds), "--help", "--version"), " "), cases.String())
+	return err
+}
+
+// zshCompletion offers commands with what they do, then flags and files.
+func zshCompletion(w io.Writer, cmds []*cli.Command) error {
+	var list, cases strings.Builder
+	for _, c := range cmds {
+		if !c.Hidden {
+			fmt.Fprintf(&list, "    %s\n", zshQuote(c.Name+":"+c.Usage))
+		}
+	}
+	err := visible(cmds, "", func(words string, c *cli.Command) error {
+		_, err := fmt.Fprintf(&cases, "    %s) compadd -- %s ;;\n", zshQuote(words), strings.Join(append(names(c.Subcommands), flagWords(c)...), " "))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, `#compdef envfix
+_envfix() {
+  local -a list path
+  local word key
+  list=(
+%s  )
+  for word in ${words[2,CURRENT-1]}; do
+    [[ $word == -* ]] || path+=($word)
+  done
+  if (( ${#path} == 0 )); then
+    _describe command list
+    return
+  fi
+  while (( ${#path} > 0 )); do
+    key="${(j: :)path}"
+    case $key in
+%s    *) path[-1]=(); continue ;;
+    esac
+    break
+  done
+  _files
+}
+if [ "$funcstack[1]" = "_envfix" ]; then _envfix "$@"; else compdef _envfix envfix; fi
+`, list.String(), cases.String())
+	return err
+}
+
+func zshQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// fishCompletion offers commands and flags with what they do.
+func fishCompletion(w io.Writer, cmds []*cli.Command) error {
+	quote := func(s string) string {
+		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+	}
+	top := strings.Join(names(cmds), " ")
+	fmt.Fprintln(w, "# fish completion of envfix")
+	return visible(cmds, "", func(words string, c *cli.Command) error {
+		parent, name := "", words
+		if i := strings.LastIndex(words, " "); i >= 0 {
+			parent, name = words[:i], words[i+1:]
+		}
+		when := "not __fish_seen_subcommand_from " + top
+		if parent != "" {
+			when = "__fish_seen_subcommand_from " + parent
+		}
+		if _, err := fmt.Fprintf(w, "complete -c envfix -n %s -a %s -d %s\n", quote(when), name, quote(c.Usage)); err != nil {
+			return err
+		}
+		for _, f := range c.Flags {
+			d, ok := f.(cli.DocGenerationFlag)
+			if v, shown := f.(cli.VisibleFlag); !ok || shown && !v.IsVisible() {
+				continue
+			}
+			_, usage := placeholder(d.GetUsage())
+			option := "-l " + f.Names()[0]
+			for _, n := range f.Names()[1:] {
+				if len(n) == 1 {
+					option += " -s " + n
+				}
+			}
+			if d.TakesValue() {
+				option += " -r"
+			}
+			if _, err := fmt.Fprintf(w, "complete -c envfix -n %s %s -d %s\n", quote("__fish_seen_subcommand_from "+name), option, quote(usage)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

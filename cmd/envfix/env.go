@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"envfix/installers"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func envCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "env",
+		Usage: "print the shell lines that put the environment into use",
+		Description: `Prints lines for a shell to evaluate: the environment's programs first on PATH,
+and LD_LIBRARY_PATH, LD_PRELOAD, PYTHONPATH and CUDA_VISIBLE_DEVICES without what
+would replace torch's own libraries or hide GPUs. LD_LIBRARY_PATH is never
+extended: it is searched before the libraries that torch brings.
+
+EXAMPLES
+  eval "$(envfix env)"
+  envfix env --shell fish | source
+  envfix env --shell powershell | Out-String | Invoke-Expression
+
+EXIT STATUS
+  0  the lines are on standard output
+  1  there is no environment
+  2  usage`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
+			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+		},
+		Action: envAction,
+	}
+}
+
+func envAction(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	shell := c.String("shell")
+	if shell == "" {
+		shell = defaultShell()
+	}
+	if !ui.IsShell(shell) {
+		return badValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
+	}
+	m, err := matrixFor(c)
+	if err != nil {
+		return err
+	}
+	dir, bin, err := environment(c.String("env"))
+	if err != nil {
+		return err
+	}
+	h := thisMachine(c)
+	text, err := ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h)))
+	if err != nil {
+		return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err}
+	}
+	_, err = io.WriteString(c.App.Writer, text)
+	return err
+}
+
+func noArguments(c *cli.Context) error {
+	if c.Args().Len() == 0 {
+		return nil
+	}
+	return &failure{code: exitUsage, text: fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().First(), 60)),
+		hints: []string{fmt.Sprintf("`envfix %s --help` shows the usage", c.Command.Name)}}
+}
+
+func defaultShell() string {
+	switch {
+	case runtime.GOOS == "windows":
+		return "powershell"
+	case filepath.Base(os.Getenv("SHELL")) == "fish":
+		return "fish"
+	}
+	return "sh"
+}
+
+// environment returns the environment that name stands for now, and its
+// directory of programs. The link is resolved: a shell stays with the environment
+// that it was started with, also after the next switch.
+func environment(name string) (dir, bin string, err error) {
+	missing := func(err error) error {
+		return &failure{code: exitFailed, text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), err: err, hints: []string{"`envfix apply` makes it"}}
+	}
+	dir, err = filepath.Abs(name)
+	if err != nil {
+		return "", "", missing(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", "", missing(err)
+	}
+	for _, sub := range []string{"bin", "Scripts"} {
+		for _, python := range []string{"python", "python.exe"} {
+			if _, err := os.Stat(filepath.Join(dir, sub, python)); err == nil {
+				return dir, filepath.Join(dir, sub), nil
+			}
+		}
+	}
+	return "", "", missing(nil)
+}
+
+// wslLibraries is where WSL puts the Windows driver's programs and libraries.
+const wslLibraries = "/usr/lib/wsl/lib"
+
+// assignments is what a shell needs for the environment in dir.
+func assignments(h machine.Machine, dir, bin string, fixes []plan.EnvFix) []ui.Assignment {
+	sep := string(os.PathListSeparator)
+	path := strings.Split(os.Getenv("PATH"), sep)
+	var out []ui.Assignment
+	if _, err := os.Stat(filepath.Join(dir, "pyvenv.cfg")); err == nil {
+		out = append(out, ui.Assignment{Name: "VIRTUAL_ENV", Value: dir})
+	} else {
+		out = append(out, ui.Assignment{Name: "CONDA_PREFIX", Value: dir})
+	}
+	first := []string{bin}
+	if h.Platform.Environment == machine.WSL2 && !slices.Contains(path, wslLibraries) {
+		first = append(first, wslLibraries) // nvidia-smi lies there
+	}
+	if path[0] != bin {
+		out = append(out, ui.Assignment{Name: "PATH", Value: strings.Join(first, sep), Kind: ui.Prepend})
+	}
+	var done []string
+	for _, f := range fixes {
+		if slices.Contains(done, f.Variable) {
+			continue
+		}
+		done = append(done, f.Variable)
+		a := ui.Assignment{Name: f.Variable, Value: f.Value}
+		if f.Action == "remove" {
+			a.Value = installers.Without(os.Getenv(f.Variable), sep, f.Variable, fixes)
+			if a.Value == "" {
+				a.Kind = ui.Unset
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"envfix/internal/apply"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+	"envfix/matrix"
+
+	"github.com/urfave/cli/v2"
+)
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "verify",
+		Usage: "prove that torch computes on every GPU of the environment",
+		Description: `Starts the environment's Python: torch and its companions import, CUDA, cuDNN and
+the GPU code are those that the data says of this build, and a product on every
+GPU equals the CPU's. It says in words what was not run.
+
+EXAMPLES
+  envfix verify
+  envfix verify --quick
+  envfix verify --env ~/envs/train --json
+
+EXIT STATUS
+  0   everything that could be run was right
+  1   there is no environment, or no torch in it
+  11  something is wrong`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
+			&cli.BoolFlag{Name: "quick", Usage: "compute nothing: imports and what the build says of itself"},
+			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+		},
+		Action: verifyAction,
+	}
+}
+
+// ofTheShell are the variables that change what torch loads and sees. The proof
+// keeps them, because the user's jobs run with them.
+var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
+
+func verifyAction(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	m, err := matrixFor(c)
+	if err != nil {
+		return err
+	}
+	dir, bin, err := environment(c.String("env"))
+	if err != nil {
+		return err
+	}
+	modules := companions(dir)
+	proof, err := prove(c.Context, bin, modules, c.Bool("quick"))
+	if err != nil {
+		return err
+	}
+	if proof.Torch == "" {
+		return &failure{code: exitVerify, text: "torch does not import", details: apply.Compare(plan.Verify{}, proof),
+			hints: []string{"`envfix doctor` looks for the cause"}}
+	}
+	want, known := expected(m, thisMachine(c), proof)
+	want.Imports = modules
+	if c.Bool("quick") {
+		want.GPUs = 0
+	}
+	wrong := apply.Compare(want, proof)
+	notes := notRun(proof, want, known, c.Bool("quick"))
+	if c.Bool("json") {
+		if err := printJSON(c.App.Writer, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs, Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}); err != nil {
+			return err
+		}
+		if len(wrong) > 0 {
+			return &failure{code: exitVerify}
+		}
+		return nil
+	}
+	if len(wrong) > 0 {
+		return &failure{code: exitVerify, text: fmt.Sprintf("torch %s in %s does not prove itself", ui.Clean(proof.Torch), ui.Clean(c.String("env"))), details: wrong,
+			hints: []string{"`envfix doctor` looks for the cause"}}
+	}
+	for _, line := range append(proven(proof, modules), notes...) {
+		fmt.Fprintln(c.App.Writer, ui.Clean(line))
+	}
+	return nil
+}
+
+// A verifyAnswer is `envfix verify --json`.
+type verifyAnswer struct {
+	Format int              `json:"format"`
+	OK     bool             `json:"ok"`
+	Torch  string           `json:"torch"`
+	GPUs   []apply.GPUProof `json:"gpus"`
+	Wrong  []string         `json:"wrong"`
+	NotRun []string         `json:"not_run"`
+}
+
+// companions names what the environment in dir holds of torch and its companions.
+func companions(dir string) []string {
+	modules := []string{"torch"}
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		for _, pattern := range []string{"lib/python*/site-packages/", "Lib/site-packages/"} {
+			if found, err := filepath.Glob(filepath.Join(dir, pattern+name+"-*.dist-info")); err == nil && len(found) > 0 {
+				modules = append(modules, name)
+				break
+			}
+		}
+	}
+	return modules
+}
+
+// prove has the environment's Python say what it can do.
+func prove(ctx context.Context, bin string, modules []string, quick bool) (apply.Proof, error) {
+	env := map[string]string{}
+	for _, name := range ofTheShell {
+		if v, ok := os.LookupEnv(name); ok {
+			env[name] = v
+		}
+	}
+	if quick {
+		env["CUDA_VISIBLE_DEVICES"] = "" // nothing to compute on
+	}
+	python := filepath.Join(bin, "python")
+	var out bytes.Buffer
+	err := system.Run(ctx, system.Command{Argv: apply.Argv(python, modules), Env: env, Out: &out})
+	if ctx.Err() != nil {
+		return apply.Proof{}, ctx.Err()
+	}
+	proof, bad := apply.ReadProof(out.String())
+	var exit *system.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return proof, &failure{code: exitVerify, text: "the environment's Python ended with an error: " + exit.Error(), details: exit.Tail, err: err,
+			hints: []string{"`envfix doctor` looks for the cause"}}
+	case err != nil:
+		return proof, &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err}
+	case bad != nil:
+		return proof, &failure{code: exitVerify, text: bad.Error(), details: strings.Split(strings.TrimSpace(out.String()), "\n")}
+	}
+	return proof, nil
+}
+
+// expected is what the data says of the build that the proof names; false where
+// it knows no such build.
+func expected(m *matrix.Matrix, h machine.Machine, proof apply.Proof) (plan.Verify, bool) {
+	want := plan.Verify{Torch: proof.Torch}
+	public, label, _ := strings.Cut(proof.Torch, "+")
+	rel, ok := m.Release(public)
+	if !ok {
+		return want, false
+	}
+	for _, b := range rel.Builds {
+		if b.OS != h.Platform.OS || b.Arch != h.Platform.Arch || b.Label != label {
+			continue
+		}
+		want.CUDA, want.CuDNN = b.CUDA.MajorMinor(), b.CuDNN.String()
+		for _, g := range h.GPUs {
+			cuda := g.Vendor == machine.NVIDIA && !b.CUDA.IsZero()
+			rocm := g.Vendor == machine.AMD && strings.HasPrefix(b.Label, "rocm")
+			if g.Visible && (cuda || rocm) {
+				want.GPUs++
+			}
+		}
+		if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
+			want.GPUs = min(want.GPUs, len(strings.FieldsFunc(v, func(r rune) bool { return r == ',' })))
+		}
+		for _, c := range b.Native {
+			want.Arches = append(want.Arches, "sm_"+c.SM.Code()+c.Suffix)
+		}
+		for _, c := range b.PTX {
+			want.Arches = append(want.Arches, "compute_"+c.SM.Code()+c.Suffix)
+		}
+		return want, true
+	}
+	return want, false
+}
+
+// proven says in words what was shown.
+func proven(p apply.Proof, modules []string) []string {
+	out := []string{fmt.Sprintf("%s import; torch is %s", strings.Join(modules, ", "), p.Torch)}
+	if p.CUDA != nil {
+		out = append(out, "CUDA "+*p.CUDA+", code for "+strings.Join(p.Arches, " "))
+	}
+	for _, g := range p.GPUs {
+		out = append(out, fmt.Sprintf("GPU %d (%s) computes what the CPU does", g.Index, g.Name))
+	}
+	return out
+}
+
+// notRun says in words what was not shown, and why.
+func notRun(p apply.Proof, want plan.Verify, known, quick bool) []string {
+	var out []string
+	if !known {
+		out = append(out, "the data has no row for this build: CUDA, cuDNN and GPU code were not compared")
+	}
+	switch {
+	case quick:
+		out = append(out, "nothing was computed on a GPU: --quick")
+	case len(p.GPUs) == 0 && p.CUDA == nil:
+		out = append(out, "nothing was computed on a GPU: this build has no CUDA")
+	case len(p.GPUs) == 0 && want.GPUs == 0:
+		out = append(out, "nothing was computed on a GPU: none is here")
+	}
+	return out
+}

@@ -1,0 +1,296 @@
+package installers
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const cu126 = "https://download.pytorch.org/whl/cu126"
+
+func v100() machine.Machine {
+	return machine.Machine{
+		Format:    1,
+		Platform:  machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", DistroVersion: "24.04", Kernel: "6.8.0-45-generic"},
+		Privilege: "sudo",
+		GPUs:      []machine.GPU{{Vendor: "nvidia", Name: "Tesla V100", SM: machine.MustSM("7.0"), Visible: true}},
+		Driver:    &machine.Driver{Version: version.MustDotted("580.95.05")},
+		Pythons:   []machine.Python{{Version: "3.12.4", Path: "/usr/bin/python3", Active: true, Source: "system"}},
+		Tools:     []machine.Tool{{Name: "uv", Path: "/usr/bin/uv"}},
+		Env:       map[string]string{},
+	}
+}
+
+func choice() *resolver.Choice {
+	url := cu126
+	return &resolver.Choice{Torch: "2.14.1", Build: "cu126", CUDA: "12.6", CuDNN: "9.10.2.21", Python: "3.12", Channel: "pip", Index: &url,
+		Packages: map[string]string{"torch": "2.14.1+cu126", "torchvision": "0.29.1+cu126"}, Arches: []string{"sm_70"}}
+}
+
+func install(c *resolver.Choice) *resolver.Resolution {
+	return &resolver.Resolution{Decision: resolver.Install, Choice: c, Driver: resolver.DriverChoice{Action: "keep"}}
+}
+
+func must(t *testing.T, h machine.Machine, r resolver.Request, res *resolver.Resolution, target plan.Target) *plan.Plan {
+	t.Helper()
+	if target.Dir == "" {
+		target.Dir = ".venv"
+	}
+	p, err := Plan(&matrix.Matrix{}, h, r, res, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// commands is the steps as lines: id, then the argv or the kind.
+func commands(p *plan.Plan) []string {
+	var out []string
+	for _, s := range p.Steps {
+		line := s.ID + ":"
+		if s.Root {
+			line += " root"
+		}
+		switch {
+		case s.Run != nil:
+			line += " " + strings.Join(s.Run.Argv, " ")
+		case s.Manual != nil:
+			line += " manual " + s.Manual.Text
+		case s.Verify != nil:
+			line += " verify " + s.Verify.Torch
+		case s.Switch != nil:
+			line += " switch " + s.Switch.Dir
+		case s.Block != nil:
+			line += " block " + s.Block.Path
+		case s.Write != nil:
+			line += " write " + s.Write.Path
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func requirement(t *testing.T, text string) resolver.Requirement {
+	t.Helper()
+	q, err := resolver.ParseRequirement(text, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func TestSteps(t *testing.T) {
+	bare := v100()
+	bare.Tools = nil
+	none := v100()
+	none.Tools, none.Pythons = []machine.Tool{{Name: "apt-get", Path: "/usr/bin/apt-get"}}, nil
+	oldPython := v100()
+	oldPython.Pythons[0].Version = "3.9.2"
+	defaultIndex := choice()
+	defaultIndex.Index, defaultIndex.Torch, defaultIndex.Build = nil, "2.15.0", "cu132"
+	defaultIndex.Packages = map[string]string{"torch": "2.15.0+cu132", "torchvision": "0.30.0"}
+	mixed := choice()
+	mixed.Packages = map[string]string{"torch": "2.14.1+cu126", "torchaudio": "2.11.0", "vllm": "0.12.0"}
+	mine := v100()
+	mine.Env["PIP_INDEX_URL"] = "https://me:secret@pkgs.example/simple"
+
+	for _, test := range []struct {
+		name    string
+		machine machine.Machine
+		request resolver.Request
+		choice  *resolver.Choice
+		target  plan.Target
+		want    []string
+	}{
+		{name: "uv", machine: v100(), choice: choice(), want: []string{
+			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.14.1+cu126",
+			"switch: switch .venv",
+		}},
+		{name: "pip", machine: v100(), choice: choice(), target: plan.Target{Manager: "pip"}, want: []string{
+			"venv: /usr/bin/python3 -m venv {gen}",
+			"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+			"check: {gen}/bin/python -I -m pip --isolated check",
+			"verify: verify 2.14.1+cu126",
+			"switch: switch .venv",
+		}},
+		{name: "no uv", machine: bare, choice: choice(), want: []string{
+			"tools: /usr/bin/python3 -m venv {tools}/uv",
+			"uv: {tools}/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --only-binary :all: uv",
+			"venv: {tools}/uv/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"torch: {tools}/uv/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+			"check: {tools}/uv/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.14.1+cu126",
+			"switch: switch .venv",
+		}},
+		{name: "neither Python nor uv", machine: none, choice: choice(), want: []string{
+			"python: root /usr/bin/apt-get install -y python3 python3-venv",
+			"again: manual run `envfix apply` again",
+		}},
+		{name: "no Python that fits", machine: oldPython, choice: choice(), target: plan.Target{Offline: true}, want: []string{
+			"python: /usr/bin/uv --offline python install 3.12",
+			"venv: /usr/bin/uv --offline venv --no-project --python 3.12 {gen}",
+			"torch: /usr/bin/uv --offline pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.14.1+cu126",
+			"switch: switch .venv",
+		}},
+		{name: "pip cannot bring a Python", machine: oldPython, choice: choice(), target: plan.Target{Manager: "pip"}, want: []string{
+			"python: manual install Python 3.12, or drop `--manager pip`: uv brings its own",
+		}},
+		{name: "default index: no label, no index", machine: v100(), choice: defaultIndex, want: []string{
+			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch==2.15.0 torchvision==0.30.0",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.15.0+cu132",
+			"switch: switch .venv",
+		}},
+		{name: "the rest comes later, with torch held", machine: v100(), choice: mixed,
+			request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "vllm[audio]>=0.10"), requirement(t, "transformers>=4 ; python_version < '3.13'")}},
+			target:  plan.Target{Mirrors: []string{"https://download.pytorch.org/whl=https://mirror.example/torch", "default=https://mirror.example/simple"}},
+			want: []string{
+				"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+				"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://mirror.example/torch/cu126 torch==2.14.1+cu126",
+				"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://mirror.example/simple torch==2.14.1+cu126 torchaudio==2.11.0 vllm[audio]==0.12.0 transformers>=4 ; python_version < '3.13'",
+				"check: /usr/bin/uv pip check --python {gen}/bin/python",
+				"verify: verify 2.14.1+cu126",
+				"switch: switch .venv",
+			}},
+		{name: "my own index, without its password", machine: mine, choice: defaultIndex, want: []string{
+			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://pkgs.example/simple torch==2.15.0 torchvision==0.30.0",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.15.0+cu132",
+			"switch: switch .venv",
+		}},
+		{name: "in place", machine: v100(), choice: choice(), target: plan.Target{InPlace: true}, want: []string{
+			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.14.1+cu126",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := must(t, test.machine, test.request, install(test.choice), test.target)
+			if diff := cmp.Diff(test.want, commands(p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Whatever the wish, one installer call names at most one index, never an extra
+// one, and no child is given the user's configuration.
+func TestOneIndexPerCall(t *testing.T) {
+	h := v100()
+	h.Env["PIP_EXTRA_INDEX_URL"] = "https://evil.example/simple"
+	h.Env["UV_INDEX"] = "https://evil.example/simple"
+	for _, manager := range []string{"uv", "pip"} {
+		p := must(t, h, resolver.Request{Requirements: []resolver.Requirement{requirement(t, "transformers")}}, install(choice()), plan.Target{Manager: manager})
+		calls := 0
+		for _, s := range p.Steps {
+			if s.Run == nil || !strings.Contains(strings.Join(s.Run.Argv, " "), "pip install") {
+				continue
+			}
+			calls++
+			text := strings.Join(s.Run.Argv, " ")
+			if n := strings.Count(text, "index"); n > 1 || strings.Contains(text, "extra-index") || strings.Contains(text, "evil") {
+				t.Errorf("%s: %s", manager, text)
+			}
+			want := map[string]string{"UV_NO_CONFIG": "1"}
+			if manager == "pip" {
+				want = map[string]string{"PIP_CONFIG_FILE": "/dev/null"}
+			}
+			if diff := cmp.Diff(want, s.Run.Env); diff != "" {
+				t.Errorf("%s: environment of %s: %s", manager, s.ID, diff)
+			}
+		}
+		if calls != 2 {
+			t.Errorf("%s: %d calls install, want 2", manager, calls)
+		}
+		warned := strings.Join(p.Warnings, "\n")
+		if !strings.Contains(warned, "PIP_EXTRA_INDEX_URL is not honoured") || !strings.Contains(warned, "UV_INDEX is not honoured") {
+			t.Errorf("%s: warnings %q", manager, p.Warnings)
+		}
+	}
+}
+
+func TestSecretsStayOut(t *testing.T) {
+	h := v100()
+	h.Env["PIP_INDEX_URL"] = "https://me:s3cret@pkgs.example/simple"
+	h.Env["HTTPS_PROXY"] = "http://me:s3cret@proxy:3128"
+	h.Env["NO_PROXY"] = "localhost"
+	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{})
+	for _, s := range p.Steps {
+		if s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, " "), "s3cret") || s.Run != nil && s.Run.Env["HTTPS_PROXY"] != "" {
+			t.Errorf("step %s holds the password: %v", s.ID, s.Run)
+		}
+	}
+	if strings.Contains(strings.Join(p.Warnings, "\n"), "s3cret") {
+		t.Errorf("warnings hold the password: %q", p.Warnings)
+	}
+	if got := p.Steps[1].Run.Env["NO_PROXY"]; got != "localhost" {
+		t.Errorf("NO_PROXY is %q, want it passed on", got)
+	}
+}
+
+func TestNothingToDo(t *testing.T) {
+	cuda := "12.6"
+	conforming := v100()
+	conforming.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126", CUDA: &cuda}, {Name: "torchvision", Version: "0.29.1+cu126"}}
+	for _, test := range []struct {
+		name   string
+		change func(h *machine.Machine, r *resolver.Request)
+		empty  bool
+	}{
+		{"the same", func(*machine.Machine, *resolver.Request) {}, true},
+		{"another build", func(h *machine.Machine, _ *resolver.Request) { h.Installed[0].Version = "2.14.1+cpu" }, false},
+		{"a wheel without label, by its CUDA", func(h *machine.Machine, _ *resolver.Request) { h.Installed[0].Version = "2.14.1" }, true},
+		{"a wheel without label of another CUDA", func(h *machine.Machine, _ *resolver.Request) {
+			other := "13.0"
+			h.Installed[0].Version, h.Installed[0].CUDA = "2.14.1", &other
+		}, false},
+		{"no companion", func(h *machine.Machine, _ *resolver.Request) { h.Installed = h.Installed[:1] }, false},
+		{"another Python", func(h *machine.Machine, _ *resolver.Request) { h.Pythons[0].Version = "3.11.9" }, false},
+		{"a further wish", func(_ *machine.Machine, r *resolver.Request) {
+			r.Requirements = []resolver.Requirement{requirement(t, "transformers")}
+		}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := conforming
+			h.Installed = append([]machine.Package{}, conforming.Installed...)
+			h.Pythons = append([]machine.Python{}, conforming.Pythons...)
+			var r resolver.Request
+			test.change(&h, &r)
+			p := must(t, h, r, install(choice()), plan.Target{})
+			if empty := len(p.Steps) == 0; empty != test.empty {
+				t.Errorf("no steps: %v, want %v\n%s", empty, test.empty, strings.Join(commands(p), "\n"))
+			}
+		})
+	}
+}
+
+func TestWhatIsLeftBehind(t *testing.T) {
+	h := v100()
+	h.Installed = []machine.Package{
+		{Name: "torch", Version: "2.7.1"}, {Name: "numpy", Version: "2.0"}, {Name: "nvidia-cudnn-cu12", Version: "9"},
+		{Name: "vllm", Version: "0.10.0", Requires: []string{"torch==2.7.1"}}, {Name: "transformers", Version: "5.0"},
+	}
+	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{})
+	want := []string{
+		"vllm 0.10.0, installed here, needs torch==2.7.1: it does not fit beside torch 2.14.1",
+		"the new environment does not hold what the present one does besides (vllm, transformers): name them, use `-r FILE`, or `--in-place`",
+	}
+	if diff := cmp.Diff(want, p.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
