@@ -65,7 +65,7 @@ func (b *builder) finish(exe string) {
 // prove adds the proof and the switch.
 func (b *builder) prove() {
 	v := verify(b.h, b.r, b.res, b.choice)
-	b.add(plan.Step{ID: "verify", Title: "prove that torch works", Why: proofWords(v), Verify: v})
+	b.add(plan.Step{ID: "verify", Title: "prove that torch works", Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {
 		b.add(plan.Step{ID: "switch", Title: "make it " + b.t.Dir, Why: "one rename; until here nothing that was there has changed", Switch: &plan.Switch{Dir: b.t.Dir}})
 	}

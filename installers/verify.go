@@ -68,8 +68,11 @@ func vendorOf(build string) string {
 	return machine.NVIDIA
 }
 
-func proofWords(v *plan.Verify) string {
-	if v.GPUs == 0 {
+func proofWords(r resolver.Request, v *plan.Verify) string {
+	switch {
+	case r.Described:
+		return "imports, what the build was made for, and a product on every GPU that is there (the machine of this plan was described)"
+	case v.GPUs == 0:
 		return "imports, and what the build was made for; there is no GPU to compute on"
 	}
 	return "imports, what the build was made for, and a product on every GPU compared with the CPU's"

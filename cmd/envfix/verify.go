@@ -38,7 +38,7 @@ EXIT STATUS
   11  something is wrong`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
-			&cli.BoolFlag{Name: "quick", Usage: "compute nothing: imports and what the build says of itself"},
+			&cli.BoolFlag{Name: "quick", Usage: "compute a matrix product alone, without a convolution"},
 			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
 		},
 		Action: verifyAction,
@@ -72,11 +72,11 @@ func verifyAction(c *cli.Context) error {
 	}
 	want, known := expected(m, thisMachine(c), proof)
 	want.Imports = modules
-	if c.Bool("quick") {
-		want.GPUs = 0
-	}
 	wrong := apply.Compare(want, proof)
-	notes := notRun(proof, want, known, c.Bool("quick"))
+	shown, notes := proof.Words()
+	if !known {
+		notes = append(notes, "the data has no row for this build: its CUDA, cuDNN and GPU code were not compared")
+	}
 	if c.Bool("json") {
 		if err := printJSON(c.App.Writer, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs, Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}); err != nil {
 			return err
@@ -90,8 +90,11 @@ func verifyAction(c *cli.Context) error {
 		return &failure{code: exitVerify, text: fmt.Sprintf("torch %s in %s does not prove itself", ui.Clean(proof.Torch), ui.Clean(c.String("env"))), details: wrong,
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
-	for _, line := range append(proven(proof, modules), notes...) {
-		fmt.Fprintln(c.App.Writer, ui.Clean(line))
+	for _, line := range shown {
+		fmt.Fprintln(c.App.Writer, "proven: "+ui.Clean(line))
+	}
+	for _, line := range notes {
+		fmt.Fprintln(c.App.Writer, "not proven: "+ui.Clean(line))
 	}
 	return nil
 }
@@ -128,12 +131,12 @@ func prove(ctx context.Context, bin string, modules []string, quick bool) (apply
 			env[name] = v
 		}
 	}
+	argv := apply.Argv(filepath.Join(bin, "python"), modules)
 	if quick {
-		env["CUDA_VISIBLE_DEVICES"] = "" // nothing to compute on
+		argv = apply.QuickArgv(filepath.Join(bin, "python"), modules)
 	}
-	python := filepath.Join(bin, "python")
 	var out bytes.Buffer
-	err := system.Run(ctx, system.Command{Argv: apply.Argv(python, modules), Env: env, Out: &out})
+	err := system.Run(ctx, system.Command{Argv: argv, Env: env, Raw: &out, Quiet: true})
 	if ctx.Err() != nil {
 		return apply.Proof{}, ctx.Err()
 	}
@@ -184,33 +187,4 @@ func expected(m *matrix.Matrix, h machine.Machine, proof apply.Proof) (plan.Veri
 		return want, true
 	}
 	return want, false
-}
-
-// proven says in words what was shown.
-func proven(p apply.Proof, modules []string) []string {
-	out := []string{fmt.Sprintf("%s import; torch is %s", strings.Join(modules, ", "), p.Torch)}
-	if p.CUDA != nil {
-		out = append(out, "CUDA "+*p.CUDA+", code for "+strings.Join(p.Arches, " "))
-	}
-	for _, g := range p.GPUs {
-		out = append(out, fmt.Sprintf("GPU %d (%s) computes what the CPU does", g.Index, g.Name))
-	}
-	return out
-}
-
-// notRun says in words what was not shown, and why.
-func notRun(p apply.Proof, want plan.Verify, known, quick bool) []string {
-	var out []string
-	if !known {
-		out = append(out, "the data has no row for this build: CUDA, cuDNN and GPU code were not compared")
-	}
-	switch {
-	case quick:
-		out = append(out, "nothing was computed on a GPU: --quick")
-	case len(p.GPUs) == 0 && p.CUDA == nil:
-		out = append(out, "nothing was computed on a GPU: this build has no CUDA")
-	case len(p.GPUs) == 0 && want.GPUs == 0:
-		out = append(out, "nothing was computed on a GPU: none is here")
-	}
-	return out
 }

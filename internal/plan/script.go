@@ -39,8 +39,10 @@ func quote(s string) (string, error) {
 	var b strings.Builder
 	for s != "" {
 		at, name := nextPlaceholder(s)
-		if at > 0 {
-			q, err := syntax.Quote(s[:at], syntax.LangPOSIX)
+		if piece := s[:at]; plain(piece) {
+			b.WriteString(piece)
+		} else if piece != "" {
+			q, err := syntax.Quote(piece, syntax.LangPOSIX)
 			if err != nil {
 				return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", s, err)
 			}
@@ -53,6 +55,12 @@ func quote(s string) (string, error) {
 		s = s[at+len(name)+2:]
 	}
 	return b.String(), nil
+}
+
+// plain reports whether every shell reads s as itself. syntax.Quote would quote
+// "torch==2.9.1" too, which people need not see.
+func plain(s string) bool {
+	return s != "" && s[0] != '=' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-") == ""
 }
 
 // nextPlaceholder finds the first "{gen}" or "{tools}" of s; without one it

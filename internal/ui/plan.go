@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -272,13 +273,20 @@ func (v *view) driver(d plan.Driver) {
 	v.row("driver", strings.Join(parts, ", "))
 }
 
+// undoubted are rules that nobody doubts where a build is installed as things are;
+// `envfix why torch` shows them all.
+var undoubted = []string{"request", "source", "python", "platform", "driver-gpu", "defects"}
+
 func (v *view) reasons(p *plan.Plan) {
 	if len(p.Reasons) == 0 && p.HeldBack == "" {
 		return
 	}
-	v.section("because")
+	v.section("because (`envfix why torch` shows every rule)")
 	var rows [][2]string
 	for _, r := range p.Reasons {
+		if p.Decision == resolver.Install && slices.Contains(undoubted, r.Rule) {
+			continue
+		}
 		rows = append(rows, [2]string{Clean(r.Rule), Clean(r.Text)})
 	}
 	v.b.WriteString(Columns(rows, 2))

@@ -69,13 +69,13 @@ func (v *view) step(n int, s plan.Step, sudo bool) {
 	case s.Run != nil:
 		v.command(*s.Run, s.Root && sudo)
 	case s.Write != nil:
-		v.item("   ", "writes "+s.Write.Path)
+		v.item("     ", "writes "+s.Write.Path)
 	case s.Block != nil:
-		v.item("   ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", "$gen"))
+		v.item("     ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", "$gen"))
 	case s.Manual != nil:
-		v.item("   ", s.Manual.Text)
+		v.item("     ", s.Manual.Text)
 	case s.Switch != nil:
-		v.item("   ", Clean(s.Switch.Dir)+" -> $gen")
+		v.item("     ", s.Switch.Dir+" -> $gen")
 	}
 }
 
