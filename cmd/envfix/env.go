@@ -44,7 +44,7 @@ EXIT STATUS
 }
 
 func envAction(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
+	if err := noOperands(c); err != nil {
 		return err
 	}
 	shell := c.String("shell")
@@ -71,7 +71,7 @@ func envAction(c *cli.Context) error {
 	return err
 }
 
-func noArguments(c *cli.Context) error {
+func noOperands(c *cli.Context) error {
 	if c.Args().Len() == 0 {
 		return nil
 	}

@@ -107,14 +107,6 @@ func report(err error, asJSON bool) int {
 	return f.code
 }
 
-// printJSON prints a value as every JSON answer of the program looks.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
 func writeErrorJSON(w io.Writer, f *failure) {
 	type body struct {
 		Code    int      `json:"code"`
@@ -127,5 +119,5 @@ func writeErrorJSON(w io.Writer, f *failure) {
 		Error  body `json:"error"`
 	}{1, body{f.code, f.text, f.details, append([]string{}, f.hints...)}}
 	// A closed stdout leaves nobody to tell; the exit code still says it.
-	_ = printJSON(w, answer)
+	_ = writeJSON(w, answer)
 }

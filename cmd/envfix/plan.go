@@ -12,7 +12,6 @@ import (
 	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 )
 
 func planCommand() *cli.Command {
@@ -110,7 +109,7 @@ func refusal(p *plan.Plan) error {
 // style allows colour on a terminal, unless NO_COLOR is set (no-color.org).
 func style(w io.Writer) ui.Style {
 	f, ok := w.(*os.File)
-	return ui.Style{Color: ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))}
+	return ui.Style{Color: ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)}
 }
 
 // writePlan writes the plan beside path and renames it, so that no reader ever

@@ -50,7 +50,7 @@ EXIT STATUS
 var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
 
 func verifyAction(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
+	if err := noOperands(c); err != nil {
 		return err
 	}
 	m, err := matrixFor(c)
@@ -78,7 +78,7 @@ func verifyAction(c *cli.Context) error {
 		notes = append(notes, "the data has no row for this build: its CUDA, cuDNN and GPU code were not compared")
 	}
 	if c.Bool("json") {
-		if err := printJSON(c.App.Writer, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs, Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}); err != nil {
+		if err := writeJSON(c.App.Writer, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs, Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}); err != nil {
 			return err
 		}
 		if len(wrong) > 0 {
