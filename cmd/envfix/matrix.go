@@ -14,6 +14,7 @@ import (
 
 func matrixCommand() *cli.Command {
 	subs := []*cli.Command{
+		matrixInstallCommand(),
 		matrixProveCommand(),
 	}
 	for _, c := range subs {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"envfix/internal/ui"
+	"envfix/internal/version"
+	"envfix/matrix"
+
+	"github.com/urfave/cli/v2"
+)
+
+func matrixInstallCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "command",
+		Usage:     "print the install command that PyTorch publishes for a release",
+		ArgsUsage: "[torch==VERSION]",
+		Description: `Without a version: the newest release. This is what the project's own pages say,
+not what fits a machine: that is envfix plan.
+
+EXAMPLES
+  envfix matrix command torch==2.9.1 --build cu126
+  envfix matrix command torch==2.5.1 --build cu124 --tool conda
+  envfix matrix command --os macos torch==2.11.0`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.StringFlag{Name: "os", Usage: "`SYSTEM`: linux, windows or macos", Value: hostOS()},
+			&cli.StringFlag{Name: "tool", Usage: "`TOOL`: pip or conda", Value: "pip"},
+			&cli.StringFlag{Name: "build", Usage: "`BUILD`: cu126, cpu, rocm7.2, xpu, mps (default: what the default index has)"},
+		},
+		Action: matrixInstallAction,
+	}
+}
+
+// hostOS is this system in the words of the data.
+func hostOS() string {
+	if runtime.GOOS == "darwin" {
+		return "macos"
+	}
+	return runtime.GOOS
+}
+
+func matrixInstallAction(c *cli.Context) error {
+	spec, label, err := torchArgument(c)
+	if err != nil {
+		return err
+	}
+	m, err := matrix.Embedded()
+	if err != nil {
+		return err
+	}
+	r, err := newestRelease(m, spec)
+	if err != nil {
+		return err
+	}
+	build := c.String("build")
+	if build == "" {
+		build = label
+	}
+	if build == "" {
+		build = defaultBuild(r, c.String("os"))
+	}
+	argv, err := matrix.InstallCommand(m, r.Torch.String(), build, c.String("os"), c.String("tool"))
+	if err != nil {
+		return &failure{code: exitNoSolution, text: err.Error()}
+	}
+	if c.Bool("json") {
+		return writeJSON(c.App.Writer, map[string]any{"format": 1, "argv": argv})
+	}
+	_, err = fmt.Fprintln(c.App.Writer, strings.Join(argv, " "))
+	return err
+}
+
+// newestRelease returns the newest release that a specifier admits.
+func newestRelease(m *matrix.Matrix, spec version.Specifier) (*matrix.Release, error) {
+	for _, r := range m.Releases {
+		if spec.Admits(r.Torch) {
+			return r, nil
+		}
+	}
+	return nil, &failure{code: exitNoSolution, text: fmt.Sprintf("the matrix knows no torch %s; it knows %s to %s", ui.Clip(spec.String(), 60), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)}
+}
+
+// defaultBuild is the build that the default index carries for a system.
+func defaultBuild(r *matrix.Release, os string) string {
+	for _, b := range r.Builds {
+		if b.OS == os && b.Default && b.Arch != "aarch64" {
+			return b.Label
+		}
+	}
+	return "cpu"
+}
