@@ -74,6 +74,9 @@ const supporting = " filelock fsspec jinja2 markupsafe mpmath networkx numpy pil
 // leftBehind warns of what the present environment holds and the new one will
 // not, and of packages that pin another torch.
 func (b *builder) leftBehind() {
+	if !b.inEnvironment() {
+		return // a system's Python keeps what it has
+	}
 	asked := map[string]bool{}
 	for name := range b.choice.Packages {
 		asked[name] = true
@@ -106,4 +109,15 @@ func (b *builder) leftBehind() {
 		rest = " and more"
 	}
 	b.warn("the new environment does not hold what the present one does besides (%s%s): name them, use `-r FILE`, or `--in-place`", strings.Join(shown, ", "), rest)
+}
+
+// inEnvironment reports whether the facts are of an environment, which the plan
+// replaces, and not of a system's Python.
+func (b *builder) inEnvironment() bool {
+	for _, p := range b.h.Pythons {
+		if p.Active && (p.Source == "venv" || p.Source == "conda") {
+			return true
+		}
+	}
+	return false
 }

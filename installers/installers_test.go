@@ -281,6 +281,7 @@ func TestNothingToDo(t *testing.T) {
 
 func TestWhatIsLeftBehind(t *testing.T) {
 	h := v100()
+	h.Pythons[0].Source = "venv"
 	h.Installed = []machine.Package{
 		{Name: "torch", Version: "2.7.1"}, {Name: "numpy", Version: "2.0"}, {Name: "nvidia-cudnn-cu12", Version: "9"},
 		{Name: "vllm", Version: "0.10.0", Requires: []string{"torch==2.7.1"}}, {Name: "transformers", Version: "5.0"},

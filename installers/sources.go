@@ -3,7 +3,6 @@ package installers
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -21,8 +20,8 @@ type sources struct {
 	warnings     []string
 }
 
-// network is what of the environment a child may see to reach its index.
-var network = []string{
+// Network is what of the environment a child may see to reach its index.
+var Network = []string{
 	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 }
@@ -62,7 +61,7 @@ func readSources(h machine.Machine, t plan.Target) sources {
 			s.warnings = append(s.warnings, name+" is not honoured: two indexes in one call let either of them replace any package")
 		}
 	}
-	for _, name := range network {
+	for _, name := range Network {
 		if v := h.Env[name]; v != "" {
 			bare, secret := withoutSecret(v)
 			if secret {
@@ -71,9 +70,6 @@ func readSources(h machine.Machine, t plan.Target) sources {
 			}
 			s.env[name] = bare
 		}
-	}
-	if shown := slices.Sorted(maps.Keys(s.env)); len(shown) > 0 {
-		s.warnings = append(s.warnings, "the installers are given "+strings.Join(shown, ", ")+" from your environment")
 	}
 	return s
 }

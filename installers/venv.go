@@ -27,9 +27,7 @@ func (b *builder) venv() {
 	if !ok {
 		return
 	}
-	if !b.t.InPlace {
-		b.create(exe)
-	} else if !b.exists() {
+	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}
 	first, pins, rest := b.requirements()
@@ -316,14 +314,4 @@ func anyPython(h machine.Machine) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// exists reports whether the target holds an environment already.
-func (b *builder) exists() bool {
-	for _, p := range b.h.Pythons {
-		if p.Active && p.Source == "venv" {
-			return true
-		}
-	}
-	return false
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
+	"envfix/installers"
+	"envfix/internal/plan"
+	"envfix/internal/ui"
 	"envfix/matrix"
+	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
 )
@@ -22,6 +25,23 @@ func showVersion(w io.Writer) error {
 	return err
 }
 
-// homeAction is `envfix` alone: what this machine is, what is wrong, and the
-// next command to type.
-func homeAction(c *cli.Context) error { return showHelp(os.Stdout, nil) }
+// homeAction is `envfix` alone: one screen that says what this machine is, what
+// is wrong, and the next command to type.
+func homeAction(c *cli.Context) error {
+	m, err := matrixFor(c)
+	if err != nil {
+		return err
+	}
+	h := thisMachine(c)
+	r := resolver.Request{Today: today(), ProjectPython: projectPython(".")}
+	res, err := resolver.Resolve(m, h, r)
+	if err != nil {
+		return err
+	}
+	p, err := installers.Plan(m, h, r, res, plan.Target{Dir: ".venv"})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.App.Writer, ui.Home(p, style(c.App.Writer)))
+	return err
+}

@@ -273,22 +273,25 @@ func (v *view) driver(d plan.Driver) {
 	v.row("driver", strings.Join(parts, ", "))
 }
 
-// undoubted are rules that nobody doubts where a build is installed as things are;
-// `envfix why torch` shows them all.
-var undoubted = []string{"request", "source", "python", "platform", "driver-gpu", "defects"}
+// undoubted are rules that nobody asks about where a build is installed as things
+// are, or where no GPU is used; `envfix why torch` shows them all.
+var undoubted = map[resolver.Decision][]string{
+	resolver.Install:    {"request", "source", "python", "platform", "driver-gpu", "defects"},
+	resolver.InstallCPU: {"request", "source", "python", "platform", "driver-gpu", "defects", "driver-floor", "gpu-code", "jit", "stack"},
+}
 
 func (v *view) reasons(p *plan.Plan) {
-	if len(p.Reasons) == 0 && p.HeldBack == "" {
-		return
-	}
-	v.section("because (`envfix why torch` shows every rule)")
 	var rows [][2]string
 	for _, r := range p.Reasons {
-		if p.Decision == resolver.Install && slices.Contains(undoubted, r.Rule) {
+		if slices.Contains(undoubted[p.Decision], r.Rule) {
 			continue
 		}
 		rows = append(rows, [2]string{Clean(r.Rule), Clean(r.Text)})
 	}
+	if len(rows) == 0 {
+		return
+	}
+	v.section("because (`envfix why torch` shows every rule)")
 	v.b.WriteString(Columns(rows, 2))
 }
 

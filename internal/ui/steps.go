@@ -2,8 +2,11 @@ package ui
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"envfix/installers"
 	"envfix/internal/plan"
 	"envfix/resolver"
 )
@@ -24,6 +27,9 @@ func (v *view) steps(p *plan.Plan) {
 	}
 	v.section(stepsTitle(p))
 	sudo := p.Basis.Facts.Privilege != "root"
+	if given := network(p); given != "" {
+		v.item("", "every command is also given, from your environment: "+given)
+	}
 	var receive, disk int64
 	for i, s := range p.Steps {
 		v.step(i+1, s, sudo)
@@ -38,6 +44,20 @@ func (v *view) steps(p *plan.Plan) {
 		}
 		v.row("size", text+" (as far as the data knows; what is cached is not received again)")
 	}
+}
+
+// network is what the commands are given of the user's proxies and certificates.
+func network(p *plan.Plan) string {
+	var parts []string
+	for _, name := range installers.Network {
+		for _, s := range p.Steps {
+			if s.Run != nil && s.Run.Env[name] != "" {
+				parts = append(parts, name+"="+s.Run.Env[name])
+				break
+			}
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 func stepsTitle(p *plan.Plan) string {
@@ -81,6 +101,8 @@ func (v *view) step(n int, s plan.Step, sudo bool) {
 
 // command prints a command as it can be pasted, broken between its words.
 func (v *view) command(r plan.Run, sudo bool) {
+	r.Env = maps.Clone(r.Env)
+	maps.DeleteFunc(r.Env, func(k, _ string) bool { return slices.Contains(installers.Network, k) })
 	words, err := r.Words()
 	if err != nil {
 		// Not for a shell; it is run without one.
