@@ -80,7 +80,7 @@ func (b *builder) locked(l LockedProfile) {
 	if !ok {
 		return
 	}
-	if !b.t.InPlace || !b.exists() {
+	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}
 	file := gen + "/envfix-requirements.txt"
