@@ -1,0 +1,81 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	escapes  = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+	htmlTag  = regexp.MustCompile(`</?(?:pre|code|p|br|div|span|details|summary|blockquote|li|ul|ol|td|tr|th|table|tbody|b|i|em|strong|samp|kbd|tt|hr|h[1-6]|a|img)\b[^<>]{0,200}/?>`)
+	quoted   = regexp.MustCompile(`^\s*(?:>\s?)+`)
+	prompted = regexp.MustCompile(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
+	entities = strings.NewReplacer("&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ", "&apos;", "'")
+	marks    = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "", "\u2011", "-", "\u2013", "-", "\u2212", "-")
+)
+
+// clean removes what terminals, mail and forums put around a line: escape
+// sequences, what a carriage return wrote over, quote marks, HTML tags and
+// entities, typographic quotes, control characters. Box drawing and leading
+// blanks stay; they carry the shape of tables.
+func clean(l string) string {
+	if plain(l) {
+		return strings.TrimRight(l, " \t")
+	}
+	if strings.IndexByte(l, 0x1b) >= 0 {
+		l = escapes.ReplaceAllString(l, "")
+	}
+	if i := strings.LastIndexByte(strings.TrimRight(l, "\r"), '\r'); i >= 0 {
+		l = l[i+1:]
+	}
+	if strings.IndexByte(l, '>') >= 0 {
+		if q := quoted.FindString(l); q != "" && !strings.HasPrefix(strings.TrimSpace(l), ">>>") {
+			l = l[len(q):]
+		}
+		if strings.IndexByte(l, '<') >= 0 {
+			l = htmlTag.ReplaceAllString(l, "")
+		}
+	}
+	if strings.IndexByte(l, '&') >= 0 {
+		l = entities.Replace(l)
+	}
+	l = marks.Replace(l)
+	l = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < 0x20, r == 0x7f, r == utf8.RuneError, unicode.Is(unicode.Cf, r), unicode.Is(unicode.Cc, r):
+			return -1
+		}
+		return r
+	}, l)
+	return strings.TrimRight(l, " ")
+}
+
+// plain reports whether a line needs no cleaning.
+func plain(l string) bool {
+	for i := range len(l) {
+		if c := l[i]; c < 0x20 || c > 0x7e || c == '>' || c == '<' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
+// unprompt removes a shell's or Python's prompt.
+func unprompt(l string) string {
+	return strings.TrimSpace(l[len(prompted.FindString(l)):])
+}
+
+// clip cuts a text to n bytes, at a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,214 @@
+package doctor
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"envfix/data"
+)
+
+// A Check is one ailment that doctor knows: its cause in the vocabulary of
+// causes ("none" outside of it), how bad it is, and the usual way out.
+type Check struct {
+	ID       string
+	Group    string
+	Cause    string
+	Severity Severity
+	Text     string
+	Fix      []string
+	Guard    string // what it must not be mistaken for
+	Source   string
+}
+
+// A Message is one message that a program prints.
+type Message struct {
+	ID      string
+	Program string
+	Checks  []string // the first is the one meant unless other evidence decides
+	Cause   string
+	Fix     []string
+	Symptom bool // it names what happened, not why
+	Pattern string
+	Example string
+	Counter string // alike, and must not match
+	Source  string
+
+	re func() *regexp.Regexp
+}
+
+// A Clue is what people write in their own words, or two lines that mean more
+// together than apart. It names a check where every pattern of All is found and
+// none of None.
+type Clue struct {
+	ID      string
+	Checks  []string
+	Cause   string
+	Weak    bool // only where nothing else says why
+	Over    []string // checks that it is the reason of
+	All     []string
+	None    []string
+	Example string
+}
+
+// Knowledge is what doctor and explain know.
+type Knowledge struct {
+	Checks   map[string]*Check
+	Order    []string // ids of the checks in the order of the data
+	Messages []*Message
+	Clues    []*Clue
+
+	scanner *scanner
+}
+
+// Embedded returns the knowledge that the program was built with. A test loads
+// it, so that it cannot fail.
+var Embedded = sync.OnceValue(func() *Knowledge {
+	k, err := Load(data.FS)
+	if err != nil {
+		panic(err)
+	}
+	return k
+})
+
+// Load reads checks.yaml, messages.yaml and clues.yaml. Its error names the file
+// and line.
+func Load(fsys fs.FS) (*Knowledge, error) {
+	k := &Knowledge{Checks: map[string]*Check{}}
+	for _, f := range []struct {
+		name string
+		add  func(record) error
+	}{{"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}} {
+		text, err := fs.ReadFile(fsys, f.name)
+		if err != nil {
+			return nil, err
+		}
+		records, err := parseRecords(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		for _, r := range records {
+			if err := f.add(r); err != nil {
+				return nil, fmt.Errorf("%s: line %d: %w", f.name, r.line, err)
+			}
+		}
+	}
+	k.scanner = newScanner(k)
+	return k, nil
+}
+
+func (k *Knowledge) addCheck(r record) error {
+	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
+		Fix: r.keys["fix"], Guard: r.one("guard"), Source: r.one("source")}
+	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "guard", "source"); err != nil {
+		return err
+	}
+	if !c.Severity.parse(r.one("severity")) || c.ID == "" || c.Cause == "" || k.Checks[c.ID] != nil {
+		return fmt.Errorf("%q is not a check, or there twice", c.ID)
+	}
+	k.Checks[c.ID] = c
+	k.Order = append(k.Order, c.ID)
+	return nil
+}
+
+func (k *Knowledge) addMessage(r record) error {
+	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Fix: r.keys["fix"],
+		Symptom: r.one("symptom") == "true", Pattern: r.one("pattern"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
+	if err := known(r, "id", "program", "checks", "cause", "fix", "symptom", "pattern", "example", "counter", "source"); err != nil {
+		return err
+	}
+	if m.ID == "" || m.Pattern == "" || slices.ContainsFunc(k.Messages, func(o *Message) bool { return o.ID == m.ID }) {
+		return fmt.Errorf("%q is not a message, or there twice", m.ID)
+	}
+	if err := k.inherit(m.Checks, &m.Cause, &m.Fix); err != nil {
+		return err
+	}
+	m.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression(m.Pattern)) })
+	k.Messages = append(k.Messages, m)
+	return nil
+}
+
+func (k *Knowledge) addClue(r record) error {
+	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Weak: r.one("weak") == "true",
+		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"], Example: r.one("example")}
+	if err := known(r, "id", "checks", "cause", "weak", "explains", "all", "none", "example"); err != nil {
+		return err
+	}
+	if c.ID == "" || len(c.All) == 0 {
+		return fmt.Errorf("%q is not a clue", c.ID)
+	}
+	var fix []string
+	if err := k.inherit(c.Checks, &c.Cause, &fix); err != nil {
+		return err
+	}
+	k.Clues = append(k.Clues, c)
+	return nil
+}
+
+// inherit takes the cause and the way out of the first check where an entry does
+// not give them itself.
+func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string) error {
+	if len(checks) == 0 {
+		return fmt.Errorf("no checks")
+	}
+	for _, id := range checks {
+		if k.Checks[id] == nil {
+			return fmt.Errorf("no check %s", id)
+		}
+	}
+	if *cause == "" {
+		*cause = k.Checks[checks[0]].Cause
+	}
+	if len(*fix) == 0 {
+		*fix = k.Checks[checks[0]].Fix
+	}
+	return nil
+}
+
+func known(r record, keys ...string) error {
+	for k := range r.keys {
+		if !slices.Contains(keys, k) {
+			return fmt.Errorf("unknown key %s", k)
+		}
+	}
+	return nil
+}
+
+// expression is the regular expression of a pattern: without regard to case, and
+// with a blank outside brackets standing for any run of blanks ("a ?b": none or
+// more).
+func expression(pattern string) string {
+	var b strings.Builder
+	b.WriteString("(?i)")
+	class := false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		next := byte(0)
+		if i+1 < len(pattern) {
+			next = pattern[i+1]
+		}
+		switch {
+		case c == '\\':
+			b.WriteByte(c)
+			b.WriteByte(next)
+			i++
+		case c == '[' && !class, c == ']' && class:
+			class = c == '['
+			b.WriteByte(c)
+		case c != ' ' || class:
+			b.WriteByte(c)
+		case next == '?' || next == '*':
+			b.WriteString(`\s*`)
+			i++
+		case next == '+':
+			b.WriteString(`\s+`)
+			i++
+		default:
+			b.WriteString(`\s+`)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A Usage is the memory in use on one GPU, as nvidia-smi shows it.
+type Usage struct {
+	GPU   int
+	Bytes int64
+	Said  Said
+}
+
+const amount = `(\d+(?:\.\d+)?) ?([KMGT]?i?B|bytes)`
+
+// The numbers of "out of memory" messages of torch: old ("GPU 0; 11.17 GiB total
+// capacity; 505.96 MiB already allocated; 12.50 MiB free; 530.00 MiB reserved")
+// and new ("has a total capacity of 7.79 GiB of which 13.94 MiB is free. Process
+// 12345 has 7.60 GiB memory in use").
+var (
+	memTotal    = regexp.MustCompile(`(?i)` + amount + ` total capacity|total capacity of ` + amount)
+	memFree     = regexp.MustCompile(`(?i)` + amount + ` (?:is )?free|of which ` + amount)
+	memTried    = regexp.MustCompile(`(?i)tried to allocate ` + amount)
+	memReserved = regexp.MustCompile(`(?i)` + amount + ` (?:reserved in total|cached)|this process has ` + amount)
+	memAlready  = regexp.MustCompile(`(?i)` + amount + ` (?:already allocated|is allocated by PyTorch)`)
+	memProcess  = regexp.MustCompile(`(?i)\bprocess \d+ has ` + amount)
+)
+
+// memory reads the numbers of the line where it holds any.
+func (r *Reader) memory(s Said) {
+	l := r.whole
+	total := bytesOf(memTotal.FindStringSubmatch(l))
+	if total <= 0 {
+		return
+	}
+	if n := len(r.c.Memory); n > 0 && r.c.Memory[n-1].Said.Line == s.Line || n >= 8 {
+		return
+	}
+	a := Allocation{Total: total, Free: bytesOf(memFree.FindStringSubmatch(l)), Tried: bytesOf(memTried.FindStringSubmatch(l)),
+		Ours: bytesOf(memReserved.FindStringSubmatch(l)), Said: s}
+	if a.Ours < 0 {
+		a.Ours = bytesOf(memAlready.FindStringSubmatch(l))
+	}
+	for _, m := range memProcess.FindAllStringSubmatch(l, -1) {
+		a.Others += bytesOf(m)
+	}
+	r.c.Memory = append(r.c.Memory, a)
+}
+
+// bytesOf is the amount in a match, -1 where there is none.
+func bytesOf(m []string) int64 {
+	for i := 1; i+1 < len(m); i += 2 {
+		if m[i] == "" {
+			continue
+		}
+		f, err := strconv.ParseFloat(m[i], 64)
+		if err != nil || f < 0 || f > 1e9 {
+			return -1
+		}
+		unit := map[byte]float64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'b': 1}[strings.ToLower(m[i+1])[0]]
+		return int64(f * unit)
+	}
+	return -1
+}

@@ -1,0 +1,201 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// driverReaders read nvidia-smi of every generation, the kernel's view, lspci,
+// and what people write about GPUs and drivers.
+var driverReaders = []reader{
+	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2], s) }},
+	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Said) { r.driver(m[1], s) }},
+	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1], s) }},
+	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
+	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.loaded(m[1]+m[2], s) }},
+	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|^ii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},
+	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Said) { r.addGPU(m[2], s) }},
+	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, func(r *Reader, m []string, s Said) { r.addGPU(m[1], s) }},
+	{`GPU models and configuration\s*:\s*(\S.*)?$`, func(r *Reader, m []string, s Said) {
+		if m[1] != "" && !strings.HasPrefix(m[1], "GPU ") {
+			r.addGPU(m[1], s)
+		}
+	}},
+	{`^\|?\s*(?:\d+%|N/A|ERR!).{0,60}\|\s*(\d+)MiB\s*/\s*(\d+)MiB`, func(r *Reader, m []string, s Said) { r.row(m[1], m[2], s) }},
+	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.pci(m[1], s) }},
+	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Said) {
+		if n := len(r.c.Machine.GPUs); n > 0 && r.c.Machine.GPUs[n-1].KernelDriver == "" {
+			r.c.Machine.GPUs[n-1].KernelDriver = m[1]
+		}
+	}},
+	{`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`, func(r *Reader, m []string, s Said) { r.named(m[1], s) }},
+	{nameExpr, func(r *Reader, m []string, s Said) { r.named(m[0], s) }},
+	{`\b(gfx\d{3,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
+	{`GPU ?: ?sm_(\d+)|compute capability (?:is |of )?(\d+\.\d)\b`, func(r *Reader, m []string, s Said) {
+		if v, err := machine.ParseSM(m[1] + m[2]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
+			r.capability("", v, s)
+		}
+	}},
+}
+
+// nameExpr finds the names of GPUs in running text.
+const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L4|L40S?|L20|T4|V100S?|P4|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
+
+var nameRE = regexp.MustCompile(`(?i)` + nameExpr)
+
+func (r *Reader) driver(v string, s Said) {
+	d, err := version.ParseDotted(v)
+	if err != nil || d.Major() < 300 || d.Major() > 999 {
+		return
+	}
+	if at := r.c.Machine.Driver; at != nil && !at.Version.IsZero() && !strings.Contains(s.Text, "NVRM") {
+		return // the first one named
+	}
+	r.ensureDriver().Version = d
+	r.c.say("driver", s)
+}
+
+func (r *Reader) loaded(v string, s Said) {
+	if d, err := version.ParseDotted(v); err == nil {
+		r.ensureDriver().LoadedVersion = d
+		r.c.say("module", s)
+	}
+}
+
+func (r *Reader) ensureDriver() *machine.Driver {
+	if r.c.Machine.Driver == nil {
+		r.c.Machine.Driver = &machine.Driver{}
+	}
+	return r.c.Machine.Driver
+}
+
+func (r *Reader) smiCUDA(v string, s Said) {
+	if d, err := version.ParseDotted(v); err == nil && r.c.SMI.CUDA.IsZero() && d.Major() >= 7 && d.Major() < 20 {
+		r.c.SMI = SMI{d, s}
+	}
+}
+
+// addGPU notes a GPU of a list: such a list names every one.
+func (r *Reader) addGPU(name string, s Said) {
+	name = strings.TrimSpace(strings.TrimRight(name, ".| "))
+	if strings.HasPrefix(name, "Could not") || name == "No CUDA" || name == "" || len(name) > 80 {
+		return
+	}
+	if strings.EqualFold(name, "N/A") || !nameRE.MatchString(name) && !strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
+		return
+	}
+	if !r.c.listed {
+		r.c.listed, r.c.Machine.GPUs = true, nil
+	}
+	if len(r.c.Machine.GPUs) < 64 {
+		r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(name, len(r.c.Machine.GPUs)))
+		r.c.say("gpu", s)
+	}
+}
+
+// named notes a GPU that running text names.
+func (r *Reader) named(text string, s Said) {
+	name := nameRE.FindString(text)
+	if name == "" || r.c.listed || len(r.c.Machine.GPUs) > 8 {
+		return
+	}
+	g := newGPU(name, len(r.c.Machine.GPUs))
+	for _, o := range r.c.Machine.GPUs {
+		if strings.EqualFold(o.Name, g.Name) || !g.SM.IsZero() && o.SM == g.SM {
+			return
+		}
+	}
+	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
+	r.c.say("gpu", s)
+}
+
+// pci notes a GPU of lspci.
+func (r *Reader) pci(text string, s Said) {
+	lower := strings.ToLower(text)
+	g := newGPU(text, len(r.c.Machine.GPUs))
+	switch {
+	case strings.Contains(lower, "nvidia"):
+		g.Vendor = machine.NVIDIA
+	case strings.Contains(lower, "amd") || strings.Contains(lower, "ati "):
+		g.Vendor = machine.AMD
+	case strings.Contains(lower, "intel"):
+		g.Vendor = machine.Intel
+	default:
+		return
+	}
+	g.Evidence = machine.FromPCI
+	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
+	r.c.say("gpu", s)
+	r.c.say("lspci", s)
+}
+
+// capability sets the compute capability of a GPU, by name where one is given.
+func (r *Reader) capability(name string, sm machine.SM, s Said) {
+	r.c.say("capability", s)
+	for i := range r.c.Machine.GPUs {
+		if g := &r.c.Machine.GPUs[i]; name == "" && len(r.c.Machine.GPUs) == 1 || name != "" && strings.Contains(strings.ToLower(name), strings.ToLower(g.Name)) || g.SM == sm {
+			g.SM = sm
+			return
+		}
+	}
+	g := newGPU(name, len(r.c.Machine.GPUs))
+	g.SM, g.Vendor = sm, machine.NVIDIA
+	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
+	r.c.say("gpu", s)
+}
+
+func (r *Reader) gfx(gfx string, s Said) {
+	r.c.say("gfx", s)
+	for i := range r.c.Machine.GPUs {
+		if g := &r.c.Machine.GPUs[i]; g.Vendor == machine.AMD && g.GFX == "" {
+			g.GFX = gfx
+			return
+		}
+	}
+	if len(r.c.Machine.GPUs) == 0 {
+		r.c.Machine.GPUs = append(r.c.Machine.GPUs, machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx, Visible: true})
+	}
+}
+
+// row takes the memory of a row of nvidia-smi's table.
+func (r *Reader) row(used, total string, s Said) {
+	n := len(r.c.Machine.GPUs)
+	if n == 0 {
+		return
+	}
+	r.c.Machine.GPUs[n-1].MemoryBytes = mebibytes(total)
+	r.c.Used = append(r.c.Used, Usage{GPU: n - 1, Bytes: mebibytes(used), Said: s})
+}
+
+func mebibytes(s string) int64 {
+	var n int64
+	for _, c := range head(s, 9) {
+		n = n*10 + int64(c-'0')
+	}
+	return n << 20
+}
+
+// newGPU is a GPU known by its name alone.
+func newGPU(name string, index int) machine.GPU {
+	g := machine.GPU{Index: index, Name: strings.TrimSpace(name), Visible: true}
+	lower := strings.ToLower(name)
+	switch {
+	case strings.Contains(lower, "radeon") || strings.Contains(lower, "instinct") || strings.Contains(lower, "amd") || amdName.MatchString(name):
+		g.Vendor = machine.AMD
+	case strings.Contains(lower, "intel") || strings.HasPrefix(lower, "arc "):
+		g.Vendor = machine.Intel
+	case strings.Contains(lower, "apple") || appleName.MatchString(name):
+		g.Vendor, g.Integrated = machine.Apple, true
+	default:
+		g.Vendor, g.SM = machine.NVIDIA, capabilityOf(name)
+	}
+	return g
+}
+
+var (
+	amdName   = regexp.MustCompile(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI\d{2,3}|\bW\d{4}\b`)
+	appleName = regexp.MustCompile(`(?i)^M[1-5]\b`)
+)

@@ -1,0 +1,123 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+)
+
+// packageReaders read lists of packages (pip, conda, uv, collect_env) and what
+// installers write while they work.
+var packageReaders = []reader{
+	{`^\s*(?:\[(pip\d?|conda)\]\s+)?(` + packageNames + `)\s*(==|=|\s)\s*v?(\d+[\w.+!-]*)(?:\s*[= ]\s*(\S+))?(?:\s+(\S+))?\s*$`, (*Reader).packageRow},
+	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Said) {
+		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") && !strings.Contains(s.Text, "version that satisfies") {
+			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
+		}
+	}},
+	{`Successfully installed\b(.*)`, func(r *Reader, m []string, s Said) {
+		for f := range strings.FieldsSeq(m[1]) {
+			if i := strings.LastIndexByte(f, '-'); i > 0 && i+1 < len(f) && f[i+1] >= '0' && f[i+1] <= '9' {
+				r.addPackage(Package{Name: normal(f[:i]), Version: f[i+1:], Tool: "pip", Said: s})
+			}
+		}
+	}},
+	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Said) { r.python(m[1], s) }},
+	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Said) {
+		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), Said: s})
+	}},
+	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: version| release)?[ :]+V?(\d+\.\d+(?:\.\d+)?)|CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.toolkit(m[1]+m[2]+m[3], s) }},
+	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Said) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
+	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Said) { r.wait = strings.ToUpper(m[1]) }},
+}
+
+// packageNames are the packages that decide anything here; lists hold hundreds.
+const packageNames = `pytorch|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton\S*|pytorch-triton\S*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime\S*|tensorflow\S*|jax\S*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|sentence-transformers|torch_\w+`
+
+var separators = regexp.MustCompile(`[-_.]+`)
+
+func normal(name string) string { return separators.ReplaceAllString(strings.ToLower(name), "-") }
+
+func (r *Reader) packageRow(m []string, s Said) {
+	p := Package{Name: normal(m[2]), Version: m[4], Build: m[5], Channel: m[6], Tool: "pip", Said: s}
+	switch {
+	case strings.EqualFold(m[1], "conda"), p.Build != "" && p.Channel != "", buildString.MatchString(p.Build):
+		p.Tool = "conda"
+	case m[1] == "" && p.Build != "" && !strings.HasPrefix(p.Build, "/"):
+		return // prose
+	}
+	if strings.HasPrefix(p.Build, "pypi") {
+		p.Channel = "pypi"
+	}
+	r.addPackage(p)
+}
+
+// buildString matches conda's: py310_cuda11.8_cudnn8.7.0_0, cpu_generic_py312_….
+var buildString = regexp.MustCompile(`(?i)^\w*(py\d|cpu|cuda|cudnn|pypi)\w*[._]\S*$`)
+
+func (r *Reader) addPackage(p Package) {
+	if len(r.c.Packages) < 2000 {
+		r.c.Packages = append(r.c.Packages, p)
+	}
+	switch {
+	case p.Name == "torch" && p.Channel == "pypi" && r.c.installed("pytorch") != nil:
+	case p.Name == "torch":
+		if !strings.Contains(strings.ToLower(p.Said.Text), "works") {
+			r.torch(p.Version, byList, p.Said)
+		}
+	case p.Name == "pytorch" && p.Tool == "conda":
+		r.condaTorch(p)
+	}
+}
+
+// condaTorch takes what conda's build string says of the build.
+func (r *Reader) condaTorch(p Package) {
+	if r.c.Torch.rank <= byList || r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
+		if r.c.Torch.rank < byList {
+			r.torch(p.Version, byList, p.Said)
+		}
+		switch m := condaCUDA.FindStringSubmatch(p.Build); {
+		case strings.Contains(p.Build, "cpu"):
+			r.c.Torch.NoCUDA, r.c.Torch.CUDASaid = true, p.Said
+		case m != nil && r.c.Torch.CUDA.IsZero():
+			v := m[1]
+			if !strings.Contains(v, ".") && len(v) > 2 {
+				v = v[:len(v)-1] + "." + v[len(v)-1:]
+			}
+			r.torchCUDA(v, p.Said)
+		}
+	}
+}
+
+var condaCUDA = regexp.MustCompile(`cuda_?(\d+(?:\.\d+)?)`)
+
+func (r *Reader) variable(name, value string, s Said) {
+	if name == "is_available" {
+		r.available(strings.Trim(value, "' \""), s)
+		return
+	}
+	if r.c.Machine.Env == nil {
+		r.c.Machine.Env = map[string]string{}
+	}
+	value = strings.TrimSpace(value)
+	value = strings.Trim(strings.TrimRight(value, ";,"), `"'`)
+	lower := strings.ToLower(value)
+	for _, w := range []string{"unset", "not set", "none set", "differs", "has no", "<not"} {
+		if strings.HasPrefix(lower, w) {
+			return
+		}
+	}
+	if _, set := r.c.Machine.Env[name]; !set {
+		r.c.Machine.Env[name] = clip(value, 4096)
+		r.c.say("env:"+name, s)
+	}
+}
+
+// installed returns the first package of a name.
+func (c *Case) installed(name string) *Package {
+	for i := range c.Packages {
+		if c.Packages[i].Name == name {
+			return &c.Packages[i]
+		}
+	}
+	return nil
+}

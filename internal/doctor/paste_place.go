@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// placeReaders read where it runs: system, architecture, C library, container,
+// WSL, Jetson, cluster.
+var placeReaders = []reader{
+	{`^\s*OS\s*:\s*(.+)`, func(r *Reader, m []string, s Said) { r.system(m[1], s) }},
+	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|Debian \d+|CentOS(?: Linux)? \d|RHEL \d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Said) { r.system(m[1]+m[2]+m[3], s) }},
+	{`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`, func(r *Reader, m []string, s Said) { r.platform(m[1]+m[2], s) }},
+	{`\b(Windows|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Said) {
+		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
+			r.c.Machine.Platform.OS = "windows"
+			r.c.say("os", s)
+		}
+	}},
+	{`Libc version\s*:\s*glibc-(\d+\.\d+)|\bglibc[ -](\d+\.\d+)|ldd \(.*\) (\d\.\d+)`, func(r *Reader, m []string, s Said) {
+		if v, err := version.ParseDotted(m[1] + m[2] + m[3]); err == nil && r.c.Machine.Platform.Libc == nil {
+			r.c.Machine.Platform.Libc = &machine.Libc{Kind: "glibc", Version: v}
+			r.c.say("libc", s)
+		}
+	}},
+	{`\b(aarch64|arm64|x86_64|amd64|ppc64le|riscv64|armv7l|i686|32-bit|win32)\b`, func(r *Reader, m []string, s Said) {
+		if r.c.Machine.Platform.Arch == "" {
+			r.c.Machine.Platform.Arch = strings.ToLower(m[1])
+			r.c.say("arch", s)
+		}
+	}},
+	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|\.sif\b|devcontainer|\bproxmox\b`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Container, s) }},
+	{`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.WSL, s) }},
+	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Jetson, s) }},
+	{`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Cluster, s) }},
+	{`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Conda, s) }},
+	{`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Colab, s) }},
+	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac mini|imac)`, func(r *Reader, m []string, s Said) {
+		if r.c.Machine.Platform.OS == "" {
+			r.c.Machine.Platform.OS = "macos"
+			r.c.say("os", s)
+		}
+	}},
+}
+
+func mark(at *Said, s Said) {
+	if at.IsZero() {
+		*at = s
+	}
+}
+
+// system reads a name of a system: "Ubuntu 22.04.3 LTS (x86_64)".
+func (r *Reader) system(text string, s Said) {
+	p := &r.c.Machine.Platform
+	lower := strings.ToLower(text)
+	switch {
+	case strings.Contains(lower, "windows"):
+		p.OS = "windows"
+	case strings.Contains(lower, "mac os") || strings.Contains(lower, "macos") || strings.Contains(lower, "mac osx"):
+		p.OS = "macos"
+		mark(&r.c.macOS, s)
+	case strings.TrimSpace(text) != "":
+		if p.OS == "" || p.OS == "windows" && r.c.facts["os"].Text != "" && !strings.Contains(strings.ToLower(r.c.facts["os"].Text), "windows") {
+			p.OS = "linux"
+		}
+		for _, d := range []string{"ubuntu", "debian", "centos", "rhel", "red hat", "rocky", "fedora", "alpine", "arch", "opensuse", "nixos"} {
+			if strings.Contains(lower, d) {
+				p.Distro = strings.ReplaceAll(d, "red hat", "rhel")
+				p.DistroVersion = firstNumber(lower)
+				break
+			}
+		}
+	}
+	r.c.say("os", s)
+	if i, j := strings.LastIndexByte(text, '('), strings.LastIndexByte(text, ')'); i >= 0 && j > i {
+		switch a := strings.ToLower(text[i+1 : j]); a {
+		case "x86_64", "arm64", "aarch64", "amd64":
+			p.Arch = a
+			r.c.facts["arch"] = s
+		}
+	}
+}
+
+func (r *Reader) platform(text string, s Said) {
+	p := &r.c.Machine.Platform
+	lower := strings.ToLower(text)
+	switch {
+	case strings.HasPrefix(lower, "linux"):
+		p.OS = "linux"
+		if i := strings.IndexAny(text, "0123456789"); i >= 0 {
+			p.Kernel = strings.SplitN(strings.SplitN(text[i:], "-x86", 2)[0], " ", 2)[0]
+		}
+	case strings.HasPrefix(lower, "windows"):
+		p.OS = "windows"
+	case strings.HasPrefix(lower, "macos"), strings.HasPrefix(lower, "darwin"):
+		p.OS = "macos"
+	}
+	for _, a := range []string{"x86_64", "aarch64", "arm64"} {
+		if strings.Contains(lower, a) {
+			p.Arch = a
+			r.c.facts["pyarch"] = s
+		}
+	}
+	r.c.say("os", s)
+}
+
+func firstNumber(s string) string {
+	i := strings.IndexAny(s, "0123456789")
+	if i < 0 {
+		return ""
+	}
+	j := i
+	for j < len(s) && (s[j] == '.' || s[j] >= '0' && s[j] <= '9') {
+		j++
+	}
+	return s[i:j]
+}
+
+func (r *Reader) python(v string, s Said) {
+	if len(r.c.Machine.Pythons) > 0 || strings.Contains(s.Text, "python_requires") {
+		return
+	}
+	r.c.Machine.Pythons = append(r.c.Machine.Pythons, machine.Python{Version: v, Active: true})
+	r.c.say("python", s)
+}
+
+func (r *Reader) toolkit(v string, s Said) {
+	if d, err := version.ParseDotted(v); err == nil && len(r.c.Machine.Toolkits) < 8 {
+		r.c.Machine.Toolkits = append(r.c.Machine.Toolkits, machine.Toolkit{Version: d})
+		r.c.say("toolkit", s)
+	}
+}
+
+// blank is an empty line: the end of a table.
+func (r *Reader) blank() { r.prev = "" }
+
+// say notes where a fact was read first.
+func (c *Case) say(fact string, s Said) {
+	if c.facts == nil {
+		c.facts = map[string]Said{}
+	}
+	if _, said := c.facts[fact]; !said {
+		c.facts[fact] = s
+	}
+}
+
+// conclude draws what follows from several facts together.
+func (c *Case) conclude() {
+	p := &c.Machine.Platform
+	c.Machine.Format = machine.Format
+	if p.Arch == "amd64" {
+		p.Arch = "x86_64"
+	}
+	if p.OS == "" && len(c.facts) > 0 {
+		p.OS = "linux"
+	}
+	if !c.Place.WSL.IsZero() && (p.OS == "linux" || p.OS == "") {
+		p.Environment = machine.WSL2
+	}
+	switch {
+	case !c.Place.Jetson.IsZero() && p.OS != "windows":
+		p.Environment, p.Arch = machine.Jetson, "aarch64"
+	case !c.Place.Container.IsZero() && p.Environment == "":
+		p.Environment = machine.Container
+	case p.Environment == "":
+		p.Environment = machine.Bare
+	}
+	if p.Arch == "" && (p.OS == "linux" || p.OS == "windows") {
+		p.Arch = "x86_64"
+	}
+	if c.Torch.Label == "" && !c.Torch.CUDA.IsZero() {
+		c.Torch.Label = "cu" + strings.ReplaceAll(c.Torch.CUDA.MajorMinor(), ".", "")
+	}
+}

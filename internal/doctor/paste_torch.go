@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// A reader takes facts from lines that match its expression (without regard to
+// case). Each expression holds literals, so that few lines are tried.
+type reader struct {
+	expr string
+	read func(r *Reader, m []string, said Said)
+}
+
+var readers = append(append(append(append([]reader{}, torchReaders...), driverReaders...), packageReaders...), placeReaders...)
+
+// The ranks of what names torch's version: what people write, what a list of
+// packages says, what torch says itself.
+const (
+	byProse = 1 + iota
+	byLabel // prose with a local label: copied from somewhere
+	byList
+	byTorch
+)
+
+// torchReaders read what torch says of itself: collect_env of every generation,
+// Python sessions, and what people write about versions.
+var torchReaders = []reader{
+	{`(?:^|[^\w])(?:py)?torch version ?[:=]+\s*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
+	{`(?:torch|th)\.__version__\W*?[^\w\n]*['"( :=>-]*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
+	{`pytorch accelerator|PyTorch version \(GPU\?\): (\d+\.\d+\S*) \((True|False)\)`, func(r *Reader, m []string, s Said) {
+		r.torch(m[1], byTorch, s)
+		r.available(m[2], s)
+	}},
+	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
+	{`torch\.version\.cuda\W+(None|\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
+	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Said) {
+		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
+	}},
+	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
+	{`cuda\.is_available\b\W*(?:still |always |now )?(?:returns?|gives?|is|prints?|says|=+>?|->|:)?\W*(?:still |always )?(True|False)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
+	{`cuda\.is_available\b`, func(r *Reader, m []string, s Said) {
+		if strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
+			r.wait = "is_available"
+		}
+	}},
+	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Said) { r.arches(m[1], s) }},
+	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?\s*(?:==?|:|@|,)?\s*v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and )?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Said) { r.prose(m[1], m[2], s) }},
+	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Said) { r.torch(m[1], byProse, s) }},
+	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Said) {
+		name, sm := m[1]+m[3], m[2]+m[4]
+		if v, err := machine.ParseSM(sm); err == nil {
+			r.capability(strings.TrimSpace(name[strings.LastIndex(name, ": ")+1:]), v, s)
+		}
+	}},
+	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capacity of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Said) { r.memory(s) }},
+	{`OutOfMemory|out of memory`, func(r *Reader, m []string, s Said) { r.memory(s) }},
+}
+
+// torch notes a version of torch. What torch says itself wins over a list of
+// packages, and that over what people write.
+func (r *Reader) torch(v string, rank int, s Said) {
+	t := &r.c.Torch
+	if v == "" || rank <= t.rank {
+		return
+	}
+	if v == "N/A" {
+		t.Broken, t.VersionSaid = true, s
+		return
+	}
+	public, label := version.SplitLocal(strings.TrimRight(v, ".,;:)'\"`"))
+	if strings.HasPrefix(label, "git") {
+		label = ""
+	}
+	t.Version, t.VersionSaid, t.rank = public, s, rank
+	t.setLabel(label)
+}
+
+// setLabel takes over what a local label says about the build.
+func (t *Torch) setLabel(label string) {
+	t.Label = label
+	cuda, isCUDA := labelCUDA(label)
+	switch {
+	case label == "cpu":
+		t.NoCUDA, t.CUDA, t.CUDASaid = true, version.Dotted{}, t.VersionSaid
+	case isCUDA:
+		t.NoCUDA, t.CUDA, t.CUDASaid = false, cuda, t.VersionSaid
+	case strings.HasPrefix(label, "rocm"):
+		t.HIP, t.NoCUDA = strings.TrimPrefix(label, "rocm"), false
+	}
+}
+
+// prose is torch with words around it: "worked with torch 2.6" is not the torch
+// that is here.
+func (r *Reader) prose(v, label string, s Said) {
+	text := strings.ToLower(s.Text)
+	for _, w := range []string{"work", "tried", "requires torch", "instead", "fixed", "support", "before:", "was built", "needs", "need torch", "upgrade to", "downgrade to", "newer than", "older than", "(the user"} {
+		if strings.Contains(text, w) {
+			return
+		}
+	}
+	label = strings.TrimLeft(strings.ToLower(label), " (+")
+	for _, w := range []string{"with ", "for ", "and "} {
+		label = strings.TrimPrefix(label, w)
+	}
+	rank := byProse
+	if label != "" {
+		v, rank = v+"+"+label, byLabel
+	}
+	if strings.HasPrefix(text, "pip") || strings.HasPrefix(text, "conda") || strings.Contains(text, " install ") {
+		rank = byProse // what was asked for is not what is there
+	}
+	r.torch(v, rank, s)
+}
+
+func (r *Reader) torchCUDA(v string, s Said) {
+	t := &r.c.Torch
+	v = strings.TrimSpace(v)
+	switch v = head(v, 40); {
+	case v == "None" || v == "Could not collect":
+		if t.HIP == "" {
+			t.NoCUDA, t.CUDASaid = true, s
+		}
+	case v == "N/A":
+	default:
+		if d, err := version.ParseDotted(strings.TrimRight(v, ".,")); err == nil {
+			t.CUDA, t.NoCUDA, t.CUDASaid = d, false, s
+		}
+	}
+}
+
+func (r *Reader) available(v string, s Said) {
+	if v == "" {
+		return
+	}
+	yes := strings.EqualFold(v, "true") || strings.EqualFold(v, "yes")
+	if !r.c.Torch.AvailableSaid.IsZero() && yes {
+		return // the failure is what it is about
+	}
+	r.c.Torch.Available, r.c.Torch.AvailableSaid = &yes, s
+}
+
+func (r *Reader) arches(list string, s Said) {
+	t := &r.c.Torch
+	t.Arches = nil
+	for _, f := range strings.FieldsFunc(list, func(c rune) bool { return !(c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z') }) {
+		if sm, err := machine.ParseSM(strings.TrimRight(f, "af")); err == nil {
+			t.Arches = append(t.Arches, sm)
+		}
+	}
+	t.ArchesSaid = s
+}
+
+// labelCUDA is 12.6 of cu126.
+func labelCUDA(label string) (version.Dotted, bool) {
+	d, ok := strings.CutPrefix(label, "cu")
+	d = strings.TrimPrefix(d, "da")
+	if !ok || len(d) < 2 || len(d) > 3 || strings.Trim(d, "0123456789") != "" {
+		return version.Dotted{}, false
+	}
+	v, err := version.ParseDotted(d[:len(d)-1] + "." + d[len(d)-1:])
+	return v, err == nil
+}

@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"regexp"
+	"slices"
+	"sync"
+)
+
+// A scanner knows which of a list of expressions are worth trying on a line: a
+// window of three bytes slides over the line, and only an expression of which
+// the line holds a literal that it cannot do without is tried.
+type scanner struct {
+	table [1 << 14][]needle
+	tests []test
+	plain []int // tests without literals: tried on every line
+}
+
+type needle struct {
+	literal string
+	test    int
+}
+
+// A test is one expression: of a message, of a part of a clue, or of a reader of
+// facts; the two others are -1.
+type test struct {
+	re      func() *regexp.Regexp
+	message int
+	clue    int // index × maxParts + part
+	reader  int
+}
+
+const maxParts = 12
+
+func newScanner(k *Knowledge) *scanner {
+	s := &scanner{}
+	for i, m := range k.Messages {
+		s.add(test{re: m.re, message: i, clue: -1, reader: -1}, expression(m.Pattern))
+	}
+	for i, c := range k.Clues {
+		for j, p := range append(slices.Clone(c.All), c.None...) {
+			s.add(test{message: -1, clue: i*maxParts + j, reader: -1}, expression(p))
+		}
+	}
+	for i, r := range readers {
+		s.add(test{message: -1, clue: -1, reader: i}, "(?i)"+r.expr)
+	}
+	return s
+}
+
+func (s *scanner) add(t test, expr string) {
+	n := len(s.tests)
+	if t.re == nil {
+		t.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	}
+	s.tests = append(s.tests, t)
+	set := literals(expr)
+	if shortest(set) < 3 {
+		s.plain = append(s.plain, n)
+		return
+	}
+	for _, l := range set {
+		h := gram(l[0], l[1], l[2])
+		s.table[h] = append(s.table[h], needle{l, n})
+	}
+}
+
+func gram(a, b, c byte) int {
+	return (int(a)<<9 ^ int(b)<<5 ^ int(c)) & (1<<14 - 1)
+}
+
+// A pass is one run of a scanner over a text.
+type pass struct {
+	*scanner
+	seen  []int // per test: the number of the last line that held one of its literals
+	stamp int
+	fold  []byte
+	due   []int
+}
+
+func (s *scanner) start() *pass { return &pass{scanner: s, seen: make([]int, len(s.tests))} }
+
+// candidates returns the tests worth trying on a line, in order. The slice is
+// valid until the next call.
+func (p *pass) candidates(line string) []int {
+	p.stamp++
+	p.due = append(p.due[:0], p.plain...)
+	p.fold = p.fold[:0]
+	for i := range len(line) {
+		p.fold = append(p.fold, lower(line[i]))
+	}
+	b := p.fold
+	for i := 0; i+2 < len(b); i++ {
+		for _, n := range p.table[gram(b[i], b[i+1], b[i+2])] {
+			if p.seen[n.test] != p.stamp && len(b)-i >= len(n.literal) && string(b[i:i+len(n.literal)]) == n.literal {
+				p.seen[n.test] = p.stamp
+				p.due = append(p.due, n.test)
+			}
+		}
+	}
+	slices.Sort(p.due)
+	return p.due
+}
