@@ -121,7 +121,7 @@ func readSources(s *source, text []byte, m *Matrix) {
 }
 
 // notOurs are the files of data/ that other packages read.
-var notOurs = map[string]bool{"messages.yaml": true, WheelsFile: true}
+var notOurs = map[string]bool{"messages.yaml": true, "checks.yaml": true, "clues.yaml": true, WheelsFile: true}
 
 // files lists the YAML files of a matrix in order.
 func files(fsys fs.FS) ([]string, []Fault) {

@@ -68,6 +68,7 @@ func commands() []*cli.Command {
 		applyCommand(),
 		rollbackCommand(),
 		historyCommand(),
+		explainCommand(),
 		verifyCommand(),
 		envCommand(),
 		matrixCommand(),

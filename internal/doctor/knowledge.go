@@ -47,7 +47,7 @@ type Clue struct {
 	ID      string
 	Checks  []string
 	Cause   string
-	Weak    bool // only where nothing else says why
+	Weak    bool     // only where nothing else says why
 	Over    []string // checks that it is the reason of
 	All     []string
 	None    []string

@@ -24,13 +24,13 @@ type Reader struct {
 	parts map[int]Said // clue parts found
 	count map[int]int  // lines per message
 
-	file string
-	line int
-	prev string // the line before, cleaned
+	file  string
+	line  int
+	prev  string // the line before, cleaned
 	whole string // the line that is read
-	wait string // the variable that `echo` asked for, whose value is the next line
-	read int64
-	odd  int // bytes that are not text
+	wait  string // the variable that `echo` asked for, whose value is the next line
+	read  int64
+	odd   int // bytes that are not text
 }
 
 // NewReader returns a reader of pasted text.

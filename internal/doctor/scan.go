@@ -12,7 +12,7 @@ import (
 type scanner struct {
 	table [1 << 14][]needle
 	tests []test
-	plain []int // tests without literals: tried on every line
+	plain []int // tests without literals: tried on the first lines only
 }
 
 type needle struct {
@@ -29,7 +29,10 @@ type test struct {
 	reader  int
 }
 
-const maxParts = 12
+const (
+	maxParts = 20
+	maxPlain = 8000 // lines on which expressions without a literal are tried
+)
 
 func newScanner(k *Knowledge) *scanner {
 	s := &scanner{}
@@ -83,7 +86,10 @@ func (s *scanner) start() *pass { return &pass{scanner: s, seen: make([]int, len
 // valid until the next call.
 func (p *pass) candidates(line string) []int {
 	p.stamp++
-	p.due = append(p.due[:0], p.plain...)
+	p.due = p.due[:0]
+	if p.stamp <= maxPlain {
+		p.due = append(p.due, p.plain...)
+	}
 	p.fold = p.fold[:0]
 	for i := range len(line) {
 		p.fold = append(p.fold, lower(line[i]))

@@ -1,0 +1,59 @@
+package doctor
+
+import (
+	"io"
+	"slices"
+)
+
+// A Match is one message that explain knows, as interfaces.md fixes it.
+type Match struct {
+	Message  string            `json:"message"` // its id in messages.yaml
+	Checks   []string          `json:"checks"`
+	Program  string            `json:"program"`
+	Cause    string            `json:"cause"`
+	Severity Severity          `json:"severity"`
+	Text     string            `json:"text"`
+	Fix      []string          `json:"fix"`
+	Line     int               `json:"line"`
+	Captures map[string]string `json:"captures"`
+	Source   string            `json:"source"`
+}
+
+// Explanation is the answer of explain.
+type Explanation struct {
+	Format  int     `json:"format"`
+	Matches []Match `json:"matches"`
+}
+
+// Explain returns the messages that a text holds, each once: those that name a
+// cause before those that are only its symptoms, then in the order of the text.
+func (k *Knowledge) Explain(in io.Reader) (Explanation, error) {
+	r := NewReader(k)
+	if err := r.Read("", in); err != nil {
+		return Explanation{}, err
+	}
+	hits := r.c.Hits
+	slices.SortStableFunc(hits, func(a, b Hit) int {
+		if a.Message.Symptom != b.Message.Symptom {
+			if b.Message.Symptom {
+				return -1
+			}
+			return 1
+		}
+		return a.Said.Line - b.Said.Line
+	})
+	answer := Explanation{Format: Format, Matches: []Match{}}
+	for _, h := range hits {
+		if slices.ContainsFunc(answer.Matches, func(m Match) bool { return m.Message == h.Message.ID }) {
+			continue
+		}
+		check := k.Checks[h.Message.Checks[0]]
+		captures := h.Captures
+		if captures == nil {
+			captures = map[string]string{}
+		}
+		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
+			Severity: check.Severity, Text: check.Text, Fix: h.Message.Fix, Line: h.Said.Line, Captures: captures, Source: h.Message.Source})
+	}
+	return answer, nil
+}
