@@ -1,0 +1,246 @@
+// Package pyproject reads what a Python project asks for: requirements files,
+// pyproject.toml and .python-version. It also writes the change to
+// pyproject.toml that makes uv take torch from the chosen index.
+//
+// It is pure and follows nothing by itself: nested files come through a function
+// of the caller, and URLs, editable installs and index options are reported, not
+// obeyed.
+package pyproject
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"envfix/resolver"
+)
+
+// maxFile bounds what is read; a project file is a few kilobytes.
+const maxFile = 1 << 20
+
+// A Project is what a file asks for.
+type Project struct {
+	Requirements []resolver.Requirement
+	Python       string   // requires-python, or the content of .python-version
+	Groups       []string // dependency groups and extras that it defines, sorted
+	Indexes      []Index  // indexes that it names
+	Sources      []Source // packages that it takes from somewhere in particular
+	Notes        []string // what was not followed, and why
+}
+
+// An Index is an index that a project names.
+type Index struct {
+	Name     string // "" unnamed
+	URL      string
+	Explicit bool   // used only by packages whose source names it
+	Default  bool   // stands in for the default index
+	From     string // file and line, or the option
+}
+
+// A Source says where uv takes one package from.
+type Source struct {
+	Package string // normalised
+	Index   string // name of an index; "" a path, a URL or a repository
+	Other   string // path, url or git, where Index is ""
+	Marker  string
+	Group   string // dependency group or extra that it is limited to
+}
+
+// document is the part of pyproject.toml that is read.
+type document struct {
+	Project struct {
+		Dependencies []string            `toml:"dependencies"`
+		Optional     map[string][]string `toml:"optional-dependencies"`
+		Python       string              `toml:"requires-python"`
+	} `toml:"project"`
+	Groups map[string][]any `toml:"dependency-groups"`
+	Tool   struct {
+		UV struct {
+			Sources    map[string]any   `toml:"sources"`
+			Index      []map[string]any `toml:"index"`
+			IndexURL   string           `toml:"index-url"`
+			ExtraIndex []string         `toml:"extra-index-url"`
+		} `toml:"uv"`
+	} `toml:"tool"`
+}
+
+// ReadProject reads a pyproject.toml. groups are the dependency groups and
+// extras to include. Its error names the file and what was wrong.
+func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
+	}
+	var d document
+	if err := toml.Unmarshal(text, &d); err != nil {
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			row, _ := at.Position()
+			return nil, fmt.Errorf("%s:%d: %s", name, row, strings.TrimPrefix(at.Error(), "toml: "))
+		}
+		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	p := &Project{Python: strings.TrimSpace(d.Project.Python)}
+	r := reader{p: p, name: name}
+	r.add(d.Project.Dependencies, "project.dependencies")
+	for n := range d.Project.Optional {
+		p.Groups = append(p.Groups, n)
+	}
+	for n := range d.Groups {
+		p.Groups = append(p.Groups, n)
+	}
+	sort.Strings(p.Groups)
+	p.Groups = slices.Compact(p.Groups)
+	if r.err != nil {
+		return nil, r.err
+	}
+	for _, g := range groups {
+		if err := r.group(&d, g, 0); err != nil {
+			return nil, err
+		}
+	}
+	p.Indexes = d.indexes(name)
+	p.Sources = d.sources()
+	return p, r.err
+}
+
+// reader collects requirements and keeps the first error.
+type reader struct {
+	p    *Project
+	name string
+	err  error
+}
+
+func (r *reader) add(lines []string, where string) {
+	for _, l := range lines {
+		q, err := resolver.ParseRequirement(l, r.name+": "+where)
+		if err != nil {
+			if r.err == nil {
+				r.err = fmt.Errorf("%s: %s: %w", r.name, where, err)
+			}
+			continue
+		}
+		r.p.Requirements = append(r.p.Requirements, q)
+	}
+}
+
+// group adds a dependency group (PEP 735), with those that it includes, or an
+// extra.
+func (r *reader) group(d *document, name string, depth int) error {
+	want := resolver.NormalizeName(name)
+	if depth > 20 {
+		return fmt.Errorf("%s: the dependency groups include each other", r.name)
+	}
+	found := false
+	for _, n := range sortedKeys(d.Project.Optional) {
+		if resolver.NormalizeName(n) == want {
+			found = true
+			r.add(d.Project.Optional[n], "project.optional-dependencies."+n)
+		}
+	}
+	for _, n := range sortedKeys(d.Groups) {
+		if resolver.NormalizeName(n) != want {
+			continue
+		}
+		found = true
+		for _, item := range d.Groups[n] {
+			switch v := item.(type) {
+			case string:
+				r.add([]string{v}, "dependency-groups."+n)
+			case map[string]any:
+				include, ok := v["include-group"].(string)
+				if !ok {
+					return fmt.Errorf("%s: dependency-groups.%s holds something that is neither a requirement nor include-group", r.name, n)
+				}
+				if err := r.group(d, include, depth+1); err != nil {
+					return err
+				}
+			default:
+				return fmt.Errorf("%s: dependency-groups.%s holds something that is neither a requirement nor include-group", r.name, n)
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s: there is no dependency group or extra %q", r.name, name)
+	}
+	return nil
+}
+
+func (d *document) indexes(name string) []Index {
+	var out []Index
+	for _, m := range d.Tool.UV.Index {
+		out = append(out, Index{Name: text(m["name"]), URL: text(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"})
+	}
+	if u := d.Tool.UV.IndexURL; u != "" {
+		out = append(out, Index{URL: u, Default: true, From: name + ": tool.uv.index-url"})
+	}
+	for _, u := range d.Tool.UV.ExtraIndex {
+		out = append(out, Index{URL: u, From: name + ": tool.uv.extra-index-url"})
+	}
+	return out
+}
+
+func (d *document) sources() []Source {
+	var out []Source
+	for _, n := range sortedKeys(d.Tool.UV.Sources) {
+		list, ok := d.Tool.UV.Sources[n].([]any)
+		if !ok {
+			list = []any{d.Tool.UV.Sources[n]}
+		}
+		for _, item := range list {
+			m, ok := item.(map[string]any)
+			if !ok {
+				continue
+			}
+			s := Source{Package: resolver.NormalizeName(n), Index: text(m["index"]), Marker: text(m["marker"]), Group: text(m["extra"]) + text(m["group"])}
+			for _, other := range []string{"path", "url", "git"} {
+				if v := text(m[other]); s.Index == "" && v != "" {
+					s.Other = v
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// PythonVersion reads a .python-version file: the first version that it names,
+// such as "3.12"; "" where it names none.
+func PythonVersion(content []byte) string {
+	for line := range strings.Lines(string(content)) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		line = strings.TrimPrefix(strings.TrimPrefix(line, "cpython-"), "cpython@")
+		if line == "" {
+			continue
+		}
+		free := strings.HasSuffix(line, "t")
+		parts := strings.Split(strings.TrimSuffix(line, "t"), ".")
+		if len(parts) < 2 || len(parts) > 3 || strings.Trim(parts[0]+parts[1], "0123456789") != "" || parts[0] == "" || parts[1] == "" || len(line) > 20 {
+			return ""
+		}
+		v := parts[0] + "." + parts[1]
+		if free {
+			v += "t"
+		}
+		return v
+	}
+	return ""
+}

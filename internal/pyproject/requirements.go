@@ -1,0 +1,163 @@
+package pyproject
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"envfix/resolver"
+)
+
+// ReadRequirements reads a requirements file of pip. open returns the files that
+// it names with -r and -c; nil refuses them. Options that would change where
+// packages come from are kept in Indexes and Notes; editable installs, paths and
+// repositories are left to the installer and noted. Its error names file and
+// line.
+func ReadRequirements(content []byte, name string, open func(path string) ([]byte, error)) (*Project, error) {
+	p := &Project{}
+	f := &lines{p: p, open: open, limits: map[string]resolver.Requirement{}}
+	if err := f.read(content, name, false, 0); err != nil {
+		return nil, err
+	}
+	// A constraint limits a package that is asked for, and asks for none.
+	for i, q := range p.Requirements {
+		if c, ok := f.limits[q.Name]; ok {
+			joined := strings.Trim(q.Spec.String()+","+c.Spec.String(), ",")
+			text := q.Name + joined
+			if q.Label == "" {
+				q.Label = c.Label
+			}
+			again, err := resolver.ParseRequirement(text, q.From)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", q.From, err)
+			}
+			q.Spec, q.Text = again.Spec, q.Text+" (limited by "+c.From+")"
+			p.Requirements[i] = q
+		}
+	}
+	return p, nil
+}
+
+type lines struct {
+	p      *Project
+	open   func(string) ([]byte, error)
+	limits map[string]resolver.Requirement // by name, of -c files
+}
+
+func (f *lines) read(content []byte, name string, constraint bool, depth int) error {
+	if len(content) > maxFile {
+		return fmt.Errorf("%s: larger than %d MiB: this is not a requirements file", name, maxFile>>20)
+	}
+	if depth > 10 {
+		return fmt.Errorf("%s: requirements files include each other", name)
+	}
+	n := 0
+	start, whole := 1, ""
+	for line := range strings.Lines(strings.ReplaceAll(strings.TrimPrefix(string(content), "\ufeff"), "\r\n", "\n")) {
+		n++
+		if whole == "" {
+			start = n
+		}
+		line = strings.TrimRight(line, "\n")
+		if before, ok := strings.CutSuffix(line, "\\"); ok {
+			whole += before + " "
+			continue
+		}
+		whole += line
+		if err := f.line(whole, fmt.Sprintf("%s:%d", name, start), name, constraint, depth); err != nil {
+			return err
+		}
+		whole = ""
+	}
+	if whole != "" {
+		return f.line(whole, fmt.Sprintf("%s:%d", name, start), name, constraint, depth)
+	}
+	return nil
+}
+
+func (f *lines) line(s, at, name string, constraint bool, depth int) error {
+	s = strings.TrimSpace(withoutComment(s))
+	switch {
+	case s == "":
+		return nil
+	case strings.HasPrefix(s, "-"):
+		return f.option(s, at, name, depth)
+	case isPlace(s):
+		f.note(at, "%q is installed from its place; what it needs of torch was not read", s)
+		return nil
+	}
+	s, _, _ = strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
+	q, err := resolver.ParseRequirement(s, at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if constraint {
+		f.limits[q.Name] = q
+		return nil
+	}
+	f.p.Requirements = append(f.p.Requirements, q)
+	return nil
+}
+
+// option reads one option line.
+func (f *lines) option(s, at, name string, depth int) error {
+	key, value, _ := strings.Cut(s, " ")
+	if k, v, ok := strings.Cut(key, "="); ok && strings.HasPrefix(key, "--") {
+		key, value = k, v
+	} else if len(key) > 2 && !strings.HasPrefix(key, "--") { // -rother.txt
+		key, value = s[:2], s[2:]
+	}
+	value = strings.Trim(strings.TrimSpace(value), `"'`)
+	switch key {
+	case "-r", "--requirement", "-c", "--constraint":
+		if f.open == nil {
+			return fmt.Errorf("%s: %q names another file, which cannot be read here", at, s)
+		}
+		inner := value
+		if !path.IsAbs(value) {
+			inner = path.Join(path.Dir(name), value)
+		}
+		content, err := f.open(inner)
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		return f.read(content, inner, strings.HasPrefix(key, "-c") || key == "--constraint", depth+1)
+	case "-i", "--index-url":
+		f.p.Indexes = append(f.p.Indexes, Index{URL: value, Default: true, From: at})
+	case "--extra-index-url":
+		f.p.Indexes = append(f.p.Indexes, Index{URL: value, From: at})
+	case "-f", "--find-links":
+		f.p.Indexes = append(f.p.Indexes, Index{URL: value, From: at, Name: "find-links"})
+	case "-e", "--editable":
+		f.note(at, "%q is installed from its place; what it needs of torch was not read", value)
+	default:
+		f.note(at, "%q is not followed", s)
+	}
+	return nil
+}
+
+func (f *lines) note(at, format string, args ...any) {
+	f.p.Notes = append(f.p.Notes, at+": "+fmt.Sprintf(format, args...))
+}
+
+// withoutComment drops a comment: "#" at the start or after a blank (pip's rule,
+// so that a URL keeps its fragment).
+func withoutComment(s string) string {
+	if strings.HasPrefix(s, "#") {
+		return ""
+	}
+	for _, mark := range []string{" #", "\t#"} {
+		s, _, _ = strings.Cut(s, mark)
+	}
+	return s
+}
+
+// isPlace reports whether a line names a path, a URL or a repository instead of
+// a package.
+func isPlace(s string) bool {
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") {
+		return true
+	}
+	head, _, _ := strings.Cut(s, " ")
+	return strings.Contains(head, "://") || strings.HasSuffix(head, ".whl")
+}

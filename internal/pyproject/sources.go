@@ -1,0 +1,81 @@
+package pyproject
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/resolver"
+)
+
+// Contradictions says where a project's own sources and indexes would give
+// another build of torch than the chosen one: the installer that follows the
+// project would undo the choice.
+func (p *Project) Contradictions(c *resolver.Choice) []string {
+	if c == nil || c.Channel != "pip" {
+		return nil
+	}
+	var out []string
+	named := map[string]string{}
+	for _, i := range p.Indexes {
+		if i.Name != "" {
+			named[i.Name] = i.URL
+		}
+	}
+	for _, s := range p.Sources {
+		switch {
+		case !isTorch(s.Package):
+		case s.Index == "":
+			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from %s", s.Package, s.Other))
+		case !sameIndex(named[s.Index], c.Index):
+			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s", s.Package, s.Index, named[s.Index], place(c.Index)))
+		}
+	}
+	for _, i := range p.Indexes {
+		if i.Explicit || p.sourced("torch") {
+			continue
+		}
+		if l := label(i.URL); l != "" && l != c.Build {
+			out = append(out, fmt.Sprintf("%s names %s, which carries %s builds; the choice is %s", i.From, i.URL, l, c.Build))
+		} else if i.Default && c.Index == nil && l == "" {
+			out = append(out, fmt.Sprintf("%s replaces the default index by %s; whether it carries the chosen build is not known", i.From, i.URL))
+		}
+	}
+	return out
+}
+
+func (p *Project) sourced(name string) bool {
+	for _, s := range p.Sources {
+		if s.Package == name {
+			return true
+		}
+	}
+	return false
+}
+
+func isTorch(name string) bool {
+	return name == "torch" || name == "torchvision" || name == "torchaudio"
+}
+
+func sameIndex(url string, index *string) bool {
+	return index != nil && strings.TrimSuffix(url, "/") == strings.TrimSuffix(*index, "/")
+}
+
+func place(index *string) string {
+	if index == nil {
+		return "the default index"
+	}
+	return *index
+}
+
+// label is the build that PyTorch's index of this URL carries: …/whl/cu126.
+func label(url string) string {
+	url = strings.TrimSuffix(url, "/")
+	last := url[strings.LastIndexByte(url, '/')+1:]
+	if !strings.Contains(url, "download.pytorch.org/whl/") && !strings.Contains(url, "/whl/") {
+		return ""
+	}
+	if strings.HasPrefix(last, "cu") || strings.HasPrefix(last, "rocm") || last == "cpu" || last == "xpu" {
+		return last
+	}
+	return ""
+}
