@@ -155,8 +155,9 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	}
 	res, err := resolver.Resolve(m, h, r)
 	if err != nil {
-		return nil, &failure{code: exitUsage, text: err.Error(), err: err}
+		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
+	res.Warnings = append(res.Warnings, projectWarnings(c.StringSlice("requirements"), res.Choice)...)
 	t, err := gatherTarget(c, h.Platform.OS)
 	if err != nil {
 		return nil, err

@@ -182,12 +182,3 @@ func checkMirror(pair string) error {
 	}
 	return nil
 }
-
-// requirementsFile reads one file of -r.
-func requirementsFile(path string) ([]resolver.Requirement, error) {
-	return nil, &failure{code: exitFailed, text: "`-r` is not there yet", hints: []string{"name the requirements as arguments"}}
-}
-
-// projectPython is what the project in dir demands of Python; "" where it says
-// nothing.
-func projectPython(dir string) string { return "" }

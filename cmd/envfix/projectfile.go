@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"envfix/internal/pyproject"
+	"envfix/internal/ui"
+	"envfix/resolver"
+)
+
+// maxProjectFile bounds a file of -r; more is read by nobody by hand either.
+const maxProjectFile = 1 << 20
+
+// requirementsFile reads one file of -r.
+func requirementsFile(path string) ([]resolver.Requirement, error) {
+	p, err := projectFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Requirements, nil
+}
+
+// projectFile reads a requirements file or a pyproject.toml. "pyproject.toml[dev]"
+// adds the dependency group or extra dev.
+func projectFile(path string) (*pyproject.Project, error) {
+	var groups []string
+	if base, inner, ok := strings.Cut(path, "["); ok && strings.HasSuffix(inner, "]") {
+		path = base
+		for g := range strings.SplitSeq(strings.TrimSuffix(inner, "]"), ",") {
+			groups = append(groups, strings.TrimSpace(g))
+		}
+	}
+	text, err := readProjectFile(path)
+	if err == nil {
+		var p *pyproject.Project
+		if strings.HasSuffix(path, ".toml") {
+			p, err = pyproject.ReadProject(text, path, groups...)
+		} else {
+			p, err = pyproject.ReadRequirements(text, path, readProjectFile)
+		}
+		if err == nil {
+			return p, nil
+		}
+	}
+	return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
+		hints: []string{"`-r FILE` takes a requirements file or a pyproject.toml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
+}
+
+func readProjectFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxProjectFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a requirements file", path, maxProjectFile>>20)
+	}
+	return text, nil
+}
+
+// projectPython is what the project in dir demands of Python: its
+// .python-version, else requires-python; "" where it says nothing.
+func projectPython(dir string) string {
+	if text, err := readProjectFile(filepath.Join(dir, ".python-version")); err == nil {
+		if v := pyproject.PythonVersion(text); v != "" {
+			return v
+		}
+	}
+	if text, err := readProjectFile(filepath.Join(dir, "pyproject.toml")); err == nil {
+		if p, err := pyproject.ReadProject(text, "pyproject.toml"); err == nil {
+			return p.Python
+		}
+	}
+	return ""
+}
+
+// projectWarnings says where the files of -r would give another build than the
+// chosen one, and what of them was not followed.
+func projectWarnings(paths []string, c *resolver.Choice) []string {
+	var out []string
+	for _, path := range paths {
+		p, err := projectFile(path)
+		if err != nil {
+			continue // it was reported when the request was read
+		}
+		for _, w := range p.Contradictions(c) {
+			out = append(out, w+": an installer that follows the project would take another build")
+		}
+		out = append(out, p.Notes...)
+	}
+	return out
+}
