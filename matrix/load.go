@@ -20,8 +20,34 @@ const (
 	maxFiles = 200
 )
 
-// Embedded returns the matrix that the program was built with.
-func Embedded() (*Matrix, error) { return Load(data.FS) }
+// Embedded returns the matrix that the program was built with: from its compiled
+// form where that is of these very files, else from the YAML.
+func Embedded() (*Matrix, error) {
+	if sum, err := Sum(data.FS); err == nil {
+		if m := decompile(data.Compiled, sum); m != nil {
+			return m, nil
+		}
+	}
+	return Load(data.FS)
+}
+
+// Sum returns the SHA256 of a matrix's files, as Matrix.SHA256 has it: of the
+// lines that sha256sum would print for them.
+func Sum(fsys fs.FS) (string, error) {
+	names, faults := files(fsys)
+	if len(faults) > 0 {
+		return "", errors.New(faults[0].String())
+	}
+	sum := sha256.New()
+	for _, name := range names {
+		text, err := readFile(fsys, name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%x  %s\n", sha256.Sum256(text), name)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
 
 // Load reads and validates a matrix. Its error names the first faults; use
 // [Check] for all of them.

@@ -2,6 +2,10 @@
 //
 //	go run ./internal/datagen ../shared/facts
 //
+// and their compiled form, after which any change of data/ by hand asks too:
+//
+//	go generate ./data
+//
 // It copies and regroups, it decides nothing: a value that the facts do not
 // carry is not written. Files of data/ that no table could give (conda, defects,
 // architectures, install commands) are kept by hand and left alone.
@@ -12,14 +16,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"envfix/matrix"
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/datagen FACTS")
+	var err error
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "-compile":
+		err = compile(os.Args[2])
+	case len(os.Args) == 2 && os.Args[1][0] != '-':
+		if err = run(os.Args[1], "data"); err == nil {
+			err = compile("data")
+		}
+	default:
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/datagen FACTS\n       go run ./internal/datagen -compile DATA")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], "data"); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "datagen: error:", err)
 		os.Exit(1)
 	}
@@ -38,6 +52,19 @@ func run(facts, out string) error {
 		}
 	}
 	return nil
+}
+
+// compile writes the compiled form of a folder of data.
+func compile(dir string) error {
+	m, err := matrix.Load(os.DirFS(dir))
+	if err != nil {
+		return err
+	}
+	text, err := matrix.Compile(m)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "compiled.bin"), text, 0o644)
 }
 
 // A factory holds the facts' folder and the files made so far.

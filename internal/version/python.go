@@ -3,15 +3,25 @@ package version
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	pep440 "github.com/aquasecurity/go-pep440-version"
 )
 
 // A Python is a PEP 440 version, such as 2.14.1, 2.6.0rc1 or 3.12. The zero
 // Python means "unknown" and orders below every other.
-type Python struct {
-	v    pep440.Version
+type Python struct{ p *python }
+
+// python is shared by the copies of a Python, so that a version is parsed once.
+type python struct {
 	text string
+	once sync.Once
+	v    pep440.Version
+}
+
+func (p *python) version() pep440.Version {
+	p.once.Do(func() { p.v, _ = pep440.Parse(p.text) })
+	return p.v
 }
 
 // ParsePython reads a PEP 440 version. A local label is refused: it is an
@@ -24,7 +34,18 @@ func ParsePython(s string) (Python, error) {
 	if err != nil {
 		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", clip(s))
 	}
-	return Python{v, s}, nil
+	p := &python{text: s, v: v}
+	p.once.Do(func() {})
+	return Python{p}, nil
+}
+
+// TrustPython is ParsePython for text that was parsed before, when it was
+// compiled into the program: parsing it again waits until somebody compares.
+func TrustPython(s string) Python {
+	if s == "" {
+		return Python{}
+	}
+	return Python{&python{text: s}}
 }
 
 // MustPython is ParsePython for literals in tests and embedded data; it panics
@@ -45,30 +66,35 @@ func SplitLocal(s string) (public, label string) {
 }
 
 // IsZero reports whether the version is unknown.
-func (v Python) IsZero() bool { return v.text == "" }
+func (v Python) IsZero() bool { return v.p == nil }
 
 // String returns the version as it was written.
-func (v Python) String() string { return v.text }
+func (v Python) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return v.p.text
+}
 
 // Compare returns -1, 0 or +1 in PEP 440 order.
 func (v Python) Compare(w Python) int {
 	switch {
-	case v.IsZero() && w.IsZero():
+	case v.p == w.p:
 		return 0
 	case v.IsZero():
 		return -1
 	case w.IsZero():
 		return 1
 	}
-	return v.v.Compare(w.v)
+	return v.p.version().Compare(w.p.version())
 }
 
 // IsPreRelease reports whether the version is an alpha, beta, release candidate
 // or development release.
-func (v Python) IsPreRelease() bool { return !v.IsZero() && v.v.IsPreRelease() }
+func (v Python) IsPreRelease() bool { return !v.IsZero() && v.p.version().IsPreRelease() }
 
 // MarshalText writes the version as it was read.
-func (v Python) MarshalText() ([]byte, error) { return []byte(v.text), nil }
+func (v Python) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a PEP 440 version; empty text gives the zero Python.
 func (v *Python) UnmarshalText(b []byte) (err error) {
@@ -82,10 +108,22 @@ func (v *Python) UnmarshalText(b []byte) (err error) {
 
 // A Specifier is a PEP 440 version specifier, such as ">=2.6,<2.8". The zero
 // Specifier admits every final release.
-type Specifier struct {
-	s    pep440.Specifiers
+type Specifier struct{ p *specifier }
+
+type specifier struct {
 	text string
+	once sync.Once
+	s    pep440.Specifiers
 	pre  bool // the text itself names a pre-release
+}
+
+func (p *specifier) parse() error {
+	var err error
+	p.once.Do(func() {
+		p.s, err = pep440.NewSpecifiers(p.text, pep440.WithPreRelease(true))
+		p.pre = namesPreRelease(p.text)
+	})
+	return err
 }
 
 // ParseSpecifier reads a comma-separated PEP 440 specifier without local labels.
@@ -95,14 +133,20 @@ func ParseSpecifier(s string) (Specifier, error) {
 	if s == "" {
 		return Specifier{}, nil
 	}
-	if len(s) > 200 {
+	p := &specifier{text: s}
+	if len(s) > 200 || p.parse() != nil {
 		return Specifier{}, fmt.Errorf("%q is not a version specifier (PEP 440)", clip(s))
 	}
-	p, err := pep440.NewSpecifiers(s, pep440.WithPreRelease(true))
-	if err != nil {
-		return Specifier{}, fmt.Errorf("%q is not a version specifier (PEP 440)", clip(s))
+	return Specifier{p}, nil
+}
+
+// TrustSpecifier is ParseSpecifier for text that was parsed before, when it was
+// compiled into the program.
+func TrustSpecifier(s string) Specifier {
+	if s == "" {
+		return Specifier{}
 	}
-	return Specifier{s: p, text: s, pre: namesPreRelease(s)}, nil
+	return Specifier{&specifier{text: s}}
 }
 
 func namesPreRelease(spec string) bool {
@@ -116,10 +160,15 @@ func namesPreRelease(spec string) bool {
 }
 
 // IsZero reports whether the specifier admits everything.
-func (s Specifier) IsZero() bool { return s.text == "" }
+func (s Specifier) IsZero() bool { return s.p == nil }
 
 // String returns the specifier as it was written.
-func (s Specifier) String() string { return s.text }
+func (s Specifier) String() string {
+	if s.p == nil {
+		return ""
+	}
+	return s.p.text
+}
 
 // Admits reports whether v satisfies the specifier. Pre-releases are admitted
 // only where the specifier itself names one (PEP 440, "Handling of
@@ -129,14 +178,18 @@ func (s Specifier) Admits(v Python) bool {
 	if v.IsZero() {
 		return false
 	}
-	if v.IsPreRelease() && !s.pre {
+	if s.p == nil {
+		return !v.IsPreRelease()
+	}
+	_ = s.p.parse() // it parsed before, or it admits nothing
+	if v.IsPreRelease() && !s.p.pre {
 		return false
 	}
-	return s.text == "" || s.s.Check(v.v)
+	return s.p.s.Check(v.p.version())
 }
 
 // MarshalText writes the specifier as it was read.
-func (s Specifier) MarshalText() ([]byte, error) { return []byte(s.text), nil }
+func (s Specifier) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a specifier.
 func (s *Specifier) UnmarshalText(b []byte) (err error) {

@@ -1,0 +1,27 @@
+package matrix
+
+import (
+	"testing"
+
+	"envfix/data"
+)
+
+// BenchmarkLoad is what a plan pays for the data: under 10 ms and 15 MB.
+func BenchmarkLoad(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Embedded(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLoadYAML reads the source files, as `matrix check` does.
+func BenchmarkLoadYAML(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Load(data.FS); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
