@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -28,7 +27,7 @@ func programHelp(cmds []*cli.Command) string {
 	b.WriteString(`
 EXAMPLES
   envfix                          what this machine is, and what to do next
-  envfix plan                     what fits, why, and every step; changes nothing
+  envfix plan                     what fits, why, and every step; no change
   envfix apply                    the same, and does it
   envfix plan --gpu "RTX 5090" --driver 570.86.16
   envfix doctor                   what is wrong here
@@ -48,7 +47,10 @@ func commandHelp(path []*cli.Command) string {
 		name += " " + p.Name
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\nUSAGE\n  %s", name, c.Usage, name)
+	for _, l := range ui.Wrap(name+": "+c.Usage, ui.Width) {
+		b.WriteString(l + "\n")
+	}
+	b.WriteString("\nUSAGE\n  " + name)
 	if len(c.Flags) > 0 {
 		b.WriteString(" [FLAGS]")
 	}
@@ -63,7 +65,29 @@ func commandHelp(path []*cli.Command) string {
 		b.WriteString("\nFLAGS\n" + flagRows(c.Flags))
 	}
 	if c.Description != "" {
-		b.WriteString("\n" + strings.TrimSpace(c.Description) + "\n")
+		b.WriteString("\n" + reflow(strings.TrimSpace(c.Description)))
+	}
+	if !strings.Contains(c.Description, "EXIT STATUS") {
+		b.WriteString("\nEXIT STATUS\n  0  done\n  1  it failed\n  2  usage, or input that cannot be read\n")
+	}
+	return b.String()
+}
+
+// reflow fills the paragraphs of a description. Headings, examples and tables
+// (indented, or with columns) stay as they are.
+func reflow(text string) string {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		if strings.Contains(paragraph, "  ") {
+			b.WriteString(paragraph + "\n")
+			continue
+		}
+		for _, l := range ui.Wrap(paragraph, ui.Width) {
+			b.WriteString(l + "\n")
+		}
 	}
 	return b.String()
 }

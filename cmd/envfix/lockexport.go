@@ -119,7 +119,7 @@ func lockExportCommand() *cli.Command {
 		Name: "export", Usage: "write a profile in another tool's form to standard output",
 		Description: `requirements  hashed requirements, for pip and uv
 conda         environment.yml: conda's Python, the locked wheels by pip
-uv            the patch for pyproject.toml: explicit indexes, sources, conflicting extras
+uv            the patch for pyproject.toml: indexes, sources, conflicting extras
 dockerfile    an image that builds without a GPU
 
 EXAMPLES

@@ -5,8 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"envfix/installers"
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 	"envfix/resolver"
@@ -162,12 +164,26 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := installers.Plan(m, h, r, res, t)
+	p, err := installers.Plan(m, withOwnTools(c, h), r, res, t)
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
-	p.Basis.Envfix = buildVersion
+	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
 	return p, plan.Seal(p)
+}
+
+// withOwnTools adds the uv that an earlier plan put into envfix's own tools, where
+// the machine has none.
+func withOwnTools(c *cli.Context, h machine.Machine) machine.Machine {
+	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) || c.IsSet("facts") {
+		return h
+	}
+	if info, err := os.Stat(uv); err != nil || !info.Mode().IsRegular() {
+		return h
+	}
+	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
+	return h
 }
 
 // gatherTarget reads where packages go.

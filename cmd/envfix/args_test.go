@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
+)
+
+func sampleCommands() []*cli.Command {
+	nothing := func(*cli.Context) error { return nil }
+	return []*cli.Command{
+		{Name: "plan", Action: nothing, Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json"}, &cli.StringFlag{Name: "facts"}, &cli.StringFlag{Name: "cuda"},
+			&cli.StringSliceFlag{Name: "gpu"}, &cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}}, &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}},
+		}},
+		{Name: "lock", Action: nothing, Flags: []cli.Flag{&cli.BoolFlag{Name: "check"}}, Subcommands: []*cli.Command{
+			{Name: "show", Action: nothing, Flags: []cli.Flag{&cli.BoolFlag{Name: "json"}}},
+		}},
+		{Name: "matrix", Subcommands: []*cli.Command{{Name: "show", Action: nothing}}},
+		{Name: "run", Action: nothing, Flags: []cli.Flag{&cli.StringFlag{Name: "report"}}},
+		{Name: "__nvml", Hidden: true, Action: nothing},
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		want string // argv, or the error and its hints
+		help bool
+	}{
+		{args: "plan torch --json", want: "envfix plan --json -- torch"},
+		{args: "plan torch==2.9.1 --facts f.json torchvision --json", want: "envfix plan --facts=f.json --json -- torch==2.9.1 torchvision"},
+		{args: "plan --facts=f.json", want: "envfix plan --facts=f.json"},
+		{args: "plan --facts -", want: "envfix plan --facts=-"},
+		{args: "plan -", want: "envfix plan -- -"},
+		{args: "--json plan torch", want: "envfix plan --json -- torch"},
+		{args: "--cuda 12.6 plan torch", want: "envfix plan --cuda=12.6 -- torch"},
+		{args: "plan --gpu A,B --gpu C", want: "envfix plan --gpu=A,B --gpu=C"},
+		{args: "plan -r req.txt -rmore.txt -y", want: "envfix plan -r=req.txt -r=more.txt -y"},
+		{args: "plan -- --json", want: "envfix plan -- --json"},
+		{args: "plan -v torch --verbose", want: "envfix plan -- torch"},
+		{args: "plan --json=false", want: "envfix plan --json=false"},
+		{args: "lock --check", want: "envfix lock --check"},
+		{args: "lock show --json", want: "envfix lock show --json"},
+		{args: "lock torch", want: "envfix lock -- torch"},
+		{args: "run --report r.json python train.py --lr 3 --report x", want: "envfix run --report=r.json -- python train.py --lr 3 --report x"},
+		{args: "run -- python --version", want: "envfix run -- python --version"},
+		{args: "plan --help", want: "envfix plan", help: true},
+		{args: "help plan", want: "envfix plan", help: true},
+		{args: "plan torch -h", want: "envfix plan -- torch", help: true},
+		{args: "matrix", want: "envfix matrix"},
+		{args: "", want: "envfix"},
+
+		{args: "pln", want: "unknown command `pln`; did you mean `plan`?; `envfix --help` lists the commands"},
+		{args: "_nvml", want: "unknown command `_nvml`; `envfix --help` lists the commands"},
+		{args: "matrix sho", want: "unknown `envfix matrix` command `sho`; did you mean `show`?; `envfix --help` lists the commands"},
+		{args: "plan --jsn", want: "unknown flag `--jsn`; did you mean `--json`?; `envfix plan --help` lists its flags"},
+		{args: "plan --cudaa=12", want: "unknown flag `--cudaa`; did you mean `--cuda`?; `envfix plan --help` lists its flags"},
+		{args: "plan -json", want: "unknown flag `-json`; did you mean `--json`?; `envfix plan --help` lists its flags"},
+		{args: "plan torch --cuda", want: "flag `--cuda` needs a value; `envfix plan --help` lists its flags"},
+		{args: "plan --cuda -- torch", want: "flag `--cuda` needs a value; `envfix plan --help` lists its flags"},
+		{args: "lock show --check", want: "unknown flag `--check`; `envfix lock show --help` lists its flags"},
+		{args: "--nothing", want: "unknown flag `--nothing`; `envfix --help` lists the commands"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			in, err := parse(append([]string{"envfix"}, strings.Fields(test.args)...), sampleCommands())
+			got := strings.Join(in.argv, " ")
+			var f *failure
+			if errors.As(err, &f) {
+				got = strings.Join(append([]string{f.text}, f.hints...), "; ")
+				if f.code != exitUsage {
+					t.Errorf("exit code %d, want %d", f.code, exitUsage)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if in.help != test.help {
+				t.Errorf("help is %v, want %v", in.help, test.help)
+			}
+		})
+	}
+}
+
+// Every flag of every command keeps its meaning wherever it stands.
+func TestFlagsMayStandAnywhere(t *testing.T) {
+	err := visible(commands(), "", func(words string, c *cli.Command) error {
+		if c.Action == nil || c.Name == runsAnother {
+			return nil
+		}
+		for _, f := range c.Flags {
+			for _, n := range f.Names() {
+				args := []string{dashed(n)}
+				if !isBool(f) {
+					args = append(args, "1")
+				}
+				before, err1 := parse(append(append([]string{"envfix"}, strings.Fields(words)...), append(args, "operand")...), commands())
+				after, err2 := parse(append(append([]string{"envfix"}, strings.Fields(words)...), append([]string{"operand"}, args...)...), commands())
+				if err1 != nil || err2 != nil {
+					t.Errorf("%s %s: %v, %v", words, dashed(n), err1, err2)
+				}
+				if diff := cmp.Diff(before.argv, after.argv); diff != "" {
+					t.Errorf("%s %s: %s", words, dashed(n), diff)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every help text fits a terminal (but for commands to paste), and says by example
+// how a command is used and with which status it ends.
+func TestHelp(t *testing.T) {
+	texts := map[string]string{"envfix": programHelp(commands())}
+	var walk func(path []*cli.Command, cmds []*cli.Command)
+	walk = func(path []*cli.Command, cmds []*cli.Command) {
+		for _, c := range cmds {
+			if c.Hidden {
+				continue
+			}
+			here := append(path[:len(path):len(path)], c)
+			var words []string
+			for _, p := range here {
+				words = append(words, p.Name)
+			}
+			texts["envfix "+strings.Join(words, " ")] = commandHelp(here)
+			walk(here, c.Subcommands)
+		}
+	}
+	walk(nil, commands())
+	for name, text := range texts {
+		for line := range strings.Lines(text) {
+			pasted := strings.HasPrefix(line, "  ") && strings.Contains(line, "envfix ")
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 && !pasted {
+				t.Errorf("%s --help: a line of %d columns: %s", name, n, line)
+			}
+		}
+		for _, section := range []string{"EXAMPLES\n", "EXIT STATUS\n"} {
+			if !strings.Contains(text, section) {
+				t.Errorf("%s --help has no section %s", name, strings.TrimSpace(section))
+			}
+		}
+	}
+}
