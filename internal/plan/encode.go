@@ -120,9 +120,6 @@ func Decode(b []byte) (*Plan, error) {
 	if err := d.Decode(&p); err != nil {
 		return nil, jsonError(err)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("something follows the plan's JSON")
-	}
 	for _, s := range p.Steps {
 		if err := s.check(); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -42,7 +43,7 @@ func quote(s string) (string, error) {
 		if piece := s[:at]; plain(piece) {
 			b.WriteString(piece)
 		} else if piece != "" {
-			q, err := syntax.Quote(piece, syntax.LangPOSIX)
+			q, err := literal(piece)
 			if err != nil {
 				return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", s, err)
 			}
@@ -55,6 +56,18 @@ func quote(s string) (string, error) {
 		s = s[at+len(name)+2:]
 	}
 	return b.String(), nil
+}
+
+// literal quotes s. Line breaks and tabs may stand between single quotes as they
+// are, which syntax.Quote does not do; other control characters it refuses, and so
+// do we: they would reach the terminal of whoever reads the script.
+func literal(s string) (string, error) {
+	visible := strings.NewReplacer("\n", "", "\t", "").Replace(s)
+	q, err := syntax.Quote(visible, syntax.LangPOSIX)
+	if visible == s || err != nil {
+		return q, err
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'", nil
 }
 
 // plain reports whether every shell reads s as itself. syntax.Quote would quote
@@ -108,7 +121,7 @@ func (s *script) line(l string) { s.b.WriteString(l + "\n") }
 // comment keeps outside text on its line.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

@@ -1,0 +1,51 @@
+#!/bin/sh
+# envfix plan sha256:60169ad8f95c03c5d7c352780ecc3035213eb0bcb414a6861f0fd95b406f89b6
+# fix_driver: torch 2.14.1, build cu126, Python 3.12
+# warning: a name: $(touch pwned) # and a line
+set -eu
+target="my env's/.venv"
+gen=$PWD/.envfix/gens/$(date +%Y%m%d%H%M%S)
+mkdir -p "$PWD/.envfix/gens"
+tools=${XDG_STATE_HOME:-"$HOME/.local/state"}/envfix/tools
+mkdir -p "$tools"
+root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }
+user() { env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" "$@"; }
+
+# none is here
+echo 'step 1 of 8: install the driver'
+root DEBIAN_FRONTEND=noninteractive apt-get install -y nvidia-driver-580-open
+
+# the module must be loaded
+echo 'step 2 of 8: reboot'
+echo reboot
+exit 7
+
+# w
+echo 'step 3 of 8: make `it`'
+user "$tools"/uv/bin/uv venv "$gen"
+
+# w
+echo 'step 4 of 8: install'
+user uv pip install --python "$gen"/bin/python torch==2.14.1+cu126 "x ; python_version < '3.13'" '$(touch pwned)' 'a
+b' ''
+
+# w
+echo 'step 5 of 8: block'
+printf '%s\n' '# >>> envfix envfix >>>' "x='1'" '# <<< envfix envfix <<<' >>"$gen"/bin/activate
+
+# w
+echo 'step 6 of 8: write'
+printf %s 'one
+'\''two'\''
+' >'a file'
+chmod 600 'a file'
+
+# w
+echo 'step 7 of 8: verify'
+user CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 "$gen"/bin/python -I -c 'import torch, torchvision; assert torch.__version__ == "2.14.1+cu126", torch.__version__; assert torch.version.cuda == "12.6", torch.version.cuda; assert torch.cuda.device_count() == 2, torch.cuda.device_count()'
+
+# w
+echo 'step 8 of 8: switch'
+if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi
+ln -s "$gen" "$target.next"
+mv -T "$target.next" "$target"
