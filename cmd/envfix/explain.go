@@ -20,8 +20,13 @@ func explainCommand() *cli.Command {
 		Description: `Reads a message, or any text with messages in it, from the arguments or from
 standard input. A line that means nothing bad gets no answer.
 
-   envfix explain "no kernel image is available for execution on the device"
-   python train.py 2>&1 | envfix explain`,
+EXAMPLES
+  envfix explain "no kernel image is available for execution on the device"
+  python train.py 2>&1 | envfix explain
+
+EXIT STATUS
+  0  always, also where no message is known
+  2  usage, or input that cannot be read`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
