@@ -76,7 +76,8 @@ func wrap(err error) error {
 // Words of pip, uv and the package managers. They are the only way to tell why
 // an installer failed: all of them exit with 1, 2 or 100.
 var (
-	saysHash = []string{"do not match the hashes", "hash mismatch", "hash sum mismatch", "hashes mismatch", "checksum mismatch"}
+	saysHash = []string{"do not match the hashes", "hash mismatch", "hash sum mismatch", "hashes mismatch", "checksum mismatch",
+		"failed to extract archive", "badzipfile", "bad zip file", "bad crc"}
 	saysDisk = []string{"no space left on device", "disk quota exceeded", "read-only file system", "you don't have enough free space", "[errno 28]", "os error 28", "os error 30"}
 	saysBusy = []string{"could not get lock", "unable to acquire the dpkg frontend lock", "is another process using it", "system management is locked"}
 )
@@ -88,7 +89,7 @@ func fromInstaller(title string, e *system.ExitError, log string) error {
 	switch {
 	case contains(text, saysHash):
 		out.Kind = Integrity
-		out.Text += ": a file does not have the hash that its index announced"
+		out.Text += ": a file is not the one that its index announced"
 		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
 	case contains(text, saysDisk):
 		out.Kind = Preflight

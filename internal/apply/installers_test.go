@@ -1,0 +1,188 @@
+package apply
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"envfix/internal/plan"
+	"envfix/internal/testindex"
+)
+
+// real makes a plan whose steps are those that package installers makes for a
+// real pip or a real uv, against the loopback index x. Timeouts are short: a
+// test waits for them.
+func (b *bench) real(tool string, x *testindex.Index, reqs ...string) *plan.Plan {
+	b.Helper()
+	return b.plan("2.14.1+cu126", func(p *plan.Plan) {
+		venv, install := p.Steps[0].Run, p.Steps[1].Run
+		if tool == "uv" {
+			uv := testindex.UV(b)
+			venv.Argv = []string{uv, "venv", "--no-project", "--python", b.python, "{gen}"}
+			install.Argv = append([]string{uv, "pip", "install", "--python", "{gen}/bin/python", "--only-binary", ":all:", "--default-index", x.URL}, reqs...)
+			install.Env = map[string]string{"UV_CACHE_DIR": b.TempDir(), "UV_HTTP_TIMEOUT": "1", "UV_HTTP_RETRIES": "0"}
+		} else {
+			install.Argv = append([]string{b.pip(), "--python", "{gen}", "install", "--isolated", "--no-input", "--no-cache-dir", "--no-compile",
+				"--retries", "0", "--timeout", "1", "--only-binary", ":all:", "--index-url", x.URL}, reqs...)
+		}
+		p.Target.Manager = tool
+	})
+}
+
+// pip is a real pip that installs into other environments: making one with
+// ensurepip takes four seconds each.
+func (b *bench) pip() string {
+	b.Helper()
+	pip := filepath.Join(filepath.Dir(b.python), "pip3")
+	if _, err := os.Stat(pip); err != nil {
+		b.Fatalf("no pip beside %s: %v", b.python, err)
+	}
+	return pip
+}
+
+func torchIndex(t testing.TB) *testindex.Index {
+	return testindex.Serve(t,
+		testindex.Torch("2.14.1+cu126", "12.6", "sm_75", "sm_80"),
+		testindex.Wheel{Name: "torchvision", Version: "0.29.1+cu126", Requires: []string{"torch==2.14.1", "num-py"}},
+		testindex.Wheel{Name: "num-py", Version: "2.1.0", Padding: 400 << 10},
+	)
+}
+
+var tools = []string{"pip", "uv"}
+
+func TestRealInstallers(t *testing.T) {
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) {
+			b, x := newBench(t), torchIndex(t)
+			b.mustApply(b.real(tool, x, "torch==2.14.1", "torchvision"))
+			if got := b.torch(); got != "2.14.1+cu126" {
+				t.Errorf("torch: got %q\n%s", got, b.out.String())
+			}
+		})
+	}
+}
+
+// Each way in which an index fails has its exit code, and changes nothing.
+func TestIndexFails(t *testing.T) {
+	page, wheel := "/simple/torch/", "/files/"+testindex.Torch("2.14.1+cu126", "").Filename()
+	tests := []struct {
+		name, path string
+		fault      testindex.Fault
+		pip, uv    Kind
+	}{
+		{"page not found", page, testindex.NotFound, Failed, Failed},
+		{"page is garbage", page, testindex.Garbage, Failed, Failed},
+		{"page stalls", page, testindex.Stall, Failed, Failed},
+		// pip takes what came for the whole file, and finds another hash.
+		{"wheel cut off", wheel, testindex.Truncate, Integrity, Failed},
+		{"wrong hash", page, testindex.WrongHash, Integrity, Integrity},
+		{"other bytes", wheel, testindex.WrongBytes, Integrity, Integrity},
+	}
+	for _, tt := range tests {
+		for tool, kind := range map[string]Kind{"pip": tt.pip, "uv": tt.uv} {
+			t.Run(tt.name+"/"+tool, func(t *testing.T) {
+				b, x := newBench(t), torchIndex(t)
+				x.Break(tt.path, tt.fault)
+				_, err := b.apply(context.Background(), b.real(tool, x, "torch==2.14.1"))
+				if err == nil {
+					t.Fatalf("it worked:\n%s", b.out.String())
+				}
+				b.wantKind(err, kind)
+				if t.Failed() {
+					t.Log(b.out.String())
+				}
+				if _, err := os.Lstat(filepath.Join(b.dir, ".venv")); !gone(err) {
+					t.Errorf(".venv is there: %v", err)
+				}
+				if left := b.tree(".envfix/gens"); len(left) != 1 {
+					t.Errorf("rubbish is left: %v", left)
+				}
+			})
+		}
+	}
+}
+
+// small mounts a file system of so many bytes on a new directory; only root can.
+func small(t *testing.T, options string, flags uintptr) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options); err != nil {
+		t.Skipf("no small file system can be mounted here (%v): run the tests as root for this one", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// A full disk ends with the old environment and the code for it, whether envfix
+// or the installer meets it.
+func TestFullDisk(t *testing.T) {
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) {
+			x := torchIndex(t)
+			b := newBench(t)
+			b.dir = small(t, "size=500k", 0)
+			_, err := b.apply(context.Background(), b.real(tool, x, "torch==2.14.1", "torchvision"))
+			if err == nil {
+				t.Fatalf("it worked:\n%s", b.out.String())
+			}
+			b.wantKind(err, Preflight)
+			if left := b.tree(".envfix/gens"); len(left) != 1 {
+				t.Errorf("rubbish is left: %v", left)
+			}
+		})
+	}
+}
+
+func TestReadOnlyTarget(t *testing.T) {
+	b := newBench(t)
+	b.dir = small(t, "size=1m", syscall.MS_RDONLY)
+	_, err := b.apply(context.Background(), b.plan("2.14.1+cu126"))
+	b.wantKind(err, Preflight)
+}
+
+// Ctrl-C while the installer waits for a stalled index: the installer is gone,
+// the old environment stays, and nothing is left over.
+func TestInterruptInstaller(t *testing.T) {
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) {
+			b, x := newBench(t), torchIndex(t)
+			b.mustApply(b.plan("2.13.0+cu126"))
+			x.Break("/simple/torch/", testindex.Stall)
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() { // Ctrl-C once the installer asks
+				for !slices.Contains(x.Requests(), "/simple/torch/") && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
+			p := b.real(tool, x, "torch==2.14.1")
+			install := p.Steps[1].Run
+			if tool == "uv" {
+				install.Env["UV_HTTP_TIMEOUT"] = "60"
+			} else {
+				install.Argv[slices.Index(install.Argv, "--timeout")+1] = "60"
+			}
+			_, err := b.apply(ctx, reseal(t, p))
+			b.wantKind(err, Interrupted)
+			if got := b.torch(); got != "2.13.0+cu126" {
+				t.Errorf("torch: got %q, want the old one", got)
+			}
+			if left := b.tree(".envfix/gens"); strings.Contains(strings.Join(left, "\n"), p.ID[7:19]+"-2/") {
+				t.Errorf("rubbish is left: %v", left)
+			}
+		})
+	}
+}
+
+func reseal(t *testing.T, p *plan.Plan) *plan.Plan {
+	t.Helper()
+	if err := plan.Seal(p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
