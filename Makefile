@@ -39,8 +39,9 @@ bench: build ## time what people wait for, beside python3 and uv
 fuzz: ## every parser of outside input, 30 s each
 	bash internal/ci/fuzz
 
-faults: build ## kill apply everywhere and see what is left (KILLS=50)
-	ENVFIX_FAULTS=1 go test -count=1 -timeout 60m -v -run '^TestFaults' ./internal/apply/...
+KILLS ?= 50
+faults: ## fail and kill apply at every point and see what is left (KILLS=50 random kills)
+	go test -tags failpoints -count=1 -timeout 60m -v -run '^(TestFaults|TestRandomKills)$$' ./internal/apply -kills $(KILLS)
 
 golden: ## rewrite the expected outputs
 	go test ./... -run 'Golden|Table|Script' -update

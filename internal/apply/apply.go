@@ -158,7 +158,11 @@ func (r *run) begin() error {
 	}
 	short := strings.TrimPrefix(r.plan.ID, "sha256:")
 	short = short[:min(12, len(short))]
-	r.gen = Generation{ID: fmt.Sprintf("%s-%d", short, order/2), Env: r.env.Name, Order: order, Plan: r.plan.ID,
+	id := func() string { return fmt.Sprintf("%s-%d", short, order/2) }
+	for r.env.taken(id()) { // by one that was cut off and that a process still uses
+		order += 2
+	}
+	r.gen = Generation{ID: id(), Env: r.env.Name, Order: order, Plan: r.plan.ID,
 		Torch: r.plan.Torch, Python: r.plan.Python, Packages: r.plan.Packages}
 	r.result.Before = r.env.Current()
 	b, err := plan.Encode(r.plan)

@@ -162,6 +162,12 @@ func (e *Env) everyGeneration() ([]Generation, error) {
 	return out, nil
 }
 
+// taken reports whether something has the name of a generation.
+func (e *Env) taken(id string) bool {
+	_, err := e.root.Lstat(genPath(id))
+	return !gone(err)
+}
+
 // mark makes a generation complete.
 func (e *Env) mark(g Generation) error {
 	b, err := json.MarshalIndent(g, "", "  ")

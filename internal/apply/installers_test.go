@@ -19,7 +19,8 @@ import (
 // test waits for them.
 func (b *bench) real(tool string, x *testindex.Index, reqs ...string) *plan.Plan {
 	b.Helper()
-	return b.plan("2.14.1+cu126", func(p *plan.Plan) {
+	_, version, _ := strings.Cut(reqs[0], "==") // a plan is for one torch
+	return b.plan(version+"+cu126", func(p *plan.Plan) {
 		venv, install := p.Steps[0].Run, p.Steps[1].Run
 		if tool == "uv" {
 			uv := testindex.UV(b)

@@ -17,7 +17,7 @@ func (e *Env) recover(j *journal) ([]string, error) {
 	if err != nil {
 		return said, err
 	}
-	if err := e.root.Remove(nextLink); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := e.root.Remove(nextLink); err != nil && !gone(err) {
 		return said, err
 	}
 	if err := e.sweep(); err != nil {
@@ -123,8 +123,11 @@ func (e *Env) dropEmptyMarker(id string) error {
 			return nil
 		}
 	}
-	if _, err := e.root.Lstat(genPath(id)); errors.Is(err, fs.ErrNotExist) {
-		return e.root.Remove(markerPath(id))
+	if _, err := e.root.Lstat(genPath(id)); !gone(err) {
+		return err
+	}
+	if err := e.root.Remove(markerPath(id)); !gone(err) {
+		return err
 	}
 	return nil
 }
@@ -134,7 +137,7 @@ func (e *Env) dropAdoptedMarker(id string, entry fs.DirEntry) error {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return nil
 	}
-	if err := e.root.Remove(markerPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := e.root.Remove(markerPath(id)); err != nil && !gone(err) {
 		return err
 	}
 	return nil

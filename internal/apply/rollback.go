@@ -39,13 +39,26 @@ func (e *Env) Rollback(id string) (g Generation, err error) {
 	if err != nil {
 		return g, err
 	}
+	return g, wrap(e.goBack(j, g))
+}
+
+func (e *Env) goBack(j *journal, g Generation) error {
+	if err := system.Point("rollback:before-intent"); err != nil {
+		return err
+	}
 	if err := j.add(Entry{State: Intent, Env: e.Name, Gen: g.ID, Step: "rollback"}); err != nil {
-		return g, wrap(err)
+		return err
+	}
+	if err := system.Point("rollback:after-intent"); err != nil {
+		return err
 	}
 	if err := e.become(j, g); err != nil {
-		return g, wrap(err)
+		return err
 	}
-	return g, wrap(j.add(Entry{State: Rolled, Env: e.Name, Gen: g.ID, Plan: g.Plan, Note: g.Torch}))
+	if err := system.Point("rollback:after-effect"); err != nil {
+		return err
+	}
+	return j.add(Entry{State: Rolled, Env: e.Name, Gen: g.ID, Plan: g.Plan, Note: g.Torch})
 }
 
 // earlier finds the generation to go back to.

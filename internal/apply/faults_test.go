@@ -1,0 +1,352 @@
+//go:build failpoints
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"envfix/internal/plan"
+)
+
+// The fault harness: `make faults`. Every point at which a fault can be injected
+// is passed by three stories (a second environment, the adoption of a directory
+// that was there, a rollback), and each point fails in each way in a process of
+// its own. Afterwards the environment must import, as the old or as the new one;
+// running again must end well, and nothing else may have changed.
+
+var kills = flag.Int("kills", 50, "random kills of real installers, half with pip and half with uv")
+var seed = flag.Int64("seed", 1, "of the random kills")
+
+var faultKinds = []string{"kill", "enospc", "eio", "sigint", "sigterm"}
+
+// TestMain lets the test binary stand in for envfix: a fault may end it.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("ENVFIX_FAULT_DIR"); dir != "" {
+		os.Exit(faultChild(dir, os.Getenv("ENVFIX_FAULT_PLAN")))
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// faultChild applies the plan in the file, or rolls back where there is none. It
+// exits 0 when that worked.
+func faultChild(dir, file string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	e, err := Open(filepath.Join(dir, ".venv"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if file == "" {
+		_, err = e.Rollback(os.Getenv("ENVFIX_FAULT_ID"))
+	} else {
+		var b []byte
+		var p *plan.Plan
+		if b, err = os.ReadFile(file); err == nil {
+			if p, err = plan.Decode(b); err == nil {
+				_, err = e.Apply(ctx, p, Options{Out: os.Stderr})
+			}
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// A story is one way of using envfix: a project to begin with, what is run, and
+// what torch is before and after.
+type story struct {
+	name     string
+	template string // project directory, copied for every fault
+	plan     string // plan file; "" a rollback
+	id       string // generation to roll back to
+	old, new string
+}
+
+// outcome is what one fault led to.
+type outcome struct {
+	story, point, kind string
+	torn, stuck        bool // no environment imports; running again did not end well
+	changed            string
+	after              string // what torch was after the fault
+}
+
+func TestFaults(t *testing.T) {
+	b := newBench(t)
+	stories := makeStories(b)
+	var todo []outcome
+	for _, s := range stories {
+		for _, point := range s.points(b) {
+			for _, kind := range faultKinds {
+				todo = append(todo, outcome{story: s.name, point: point, kind: kind})
+			}
+		}
+	}
+	byName := map[string]story{}
+	for _, s := range stories {
+		byName[s.name] = s
+	}
+	var mu sync.Mutex
+	var done []outcome
+	var workers sync.WaitGroup
+	next := make(chan outcome)
+	for range 2 {
+		workers.Go(func() {
+			for o := range next {
+				o = byName[o.story].inject(b, o)
+				mu.Lock()
+				done = append(done, o)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, o := range todo {
+		next <- o
+	}
+	close(next)
+	workers.Wait()
+	report(t, stories, done)
+}
+
+// makeStories prepares the projects.
+func makeStories(b *bench) []story {
+	b.Helper()
+	write := func(name string, p *plan.Plan) string {
+		path := filepath.Join(b.TempDir(), name)
+		text, err := plan.Encode(p)
+		if err == nil {
+			err = os.WriteFile(path, text, 0o600)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return path
+	}
+	fast := b.fastSteps()
+	second := write("second.json", b.plan("2.14.1+cu126", fast))
+	b.mustApply(b.plan("2.13.0+cu126", fast))
+	twice := newBenchAt(b.T, b.python, b.site)
+	oldest := twice.mustApply(twice.plan("2.12.0+cu126", fast))
+	twice.mustApply(twice.plan("2.13.0+cu126", fast))
+	adopt := newBenchAt(b.T, b.python, b.site)
+	adopt.mustApply(adopt.plan("2.13.0+cu126", func(p *plan.Plan) {
+		fast(p)
+		p.Target.InPlace = true
+		p.Steps = p.Steps[:len(p.Steps)-1]
+	}))
+	if err := os.RemoveAll(filepath.Join(adopt.dir, stateDir)); err != nil {
+		b.Fatal(err)
+	}
+	return []story{
+		{"second", b.dir, second, "", "2.13.0+cu126", "2.14.1+cu126"},
+		{"third, collects", twice.dir, second, "", "2.13.0+cu126", "2.14.1+cu126"},
+		{"adopt", adopt.dir, second, "", "2.13.0+cu126", "2.14.1+cu126"},
+		{"rollback", twice.dir, "", oldest.Generation, "2.13.0+cu126", "2.12.0+cu126"},
+	}
+}
+
+func newBenchAt(t *testing.T, python, site string) *bench {
+	return &bench{T: t, dir: t.TempDir(), python: python, site: site}
+}
+
+// fastSteps replaces the making of an environment, 60 ms, by copying one, and
+// adds a step of each further kind.
+func (b *bench) fastSteps() func(*plan.Plan) {
+	b.Helper()
+	empty := filepath.Join(b.TempDir(), "venv")
+	if out, err := exec.Command(b.python, "-I", "-m", "venv", "--without-pip", empty).CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return func(p *plan.Plan) {
+		p.Steps[0].Run.Argv = []string{"cp", "-a", empty, "{gen}"}
+		p.Steps = slices.Insert(p.Steps, 2,
+			plan.Step{ID: "note", Title: "write a file", Write: &plan.Write{Path: "{gen}/note", Mode: 0o644, Content: "torch " + p.Torch + "\n"}},
+			plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}})
+	}
+}
+
+func (s story) command(dir string, env ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0])
+	c.Env = append([]string{"ENVFIX_FAULT_DIR=" + dir, "ENVFIX_FAULT_PLAN=" + s.plan, "ENVFIX_FAULT_ID=" + s.id, "HOME=" + filepath.Join(dir, "home"), "PATH=/usr/bin:/bin"}, env...)
+	return c
+}
+
+// copy makes a project of the story's template, beside files that are nobody's
+// business.
+func (s story) copy(b *bench) string {
+	b.Helper()
+	dir, err := os.MkdirTemp(b.TempDir(), "p")
+	if err == nil {
+		err = exec.Command("cp", "-a", s.template+"/.", dir).Run()
+	}
+	if err == nil {
+		err = errors.Join(os.WriteFile(dir+"/mine.txt", []byte("mine\n"), 0o644), os.MkdirAll(dir+"/home/.config", 0o755))
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// points lists the points that the story passes.
+func (s story) points(b *bench) []string {
+	b.Helper()
+	dir := s.copy(b)
+	list := filepath.Join(b.TempDir(), "points")
+	if out, err := s.command(dir, "ENVFIX_FAILPOINT_LIST="+list).CombinedOutput(); err != nil {
+		b.Fatalf("%s without a fault: %v\n%s", s.name, err, out)
+	}
+	if got := torchOf(dir); got != s.new {
+		b.Fatalf("%s without a fault: torch is %q, want %q", s.name, got, s.new)
+	}
+	text, err := os.ReadFile(list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out []string
+	for p := range strings.Lines(string(text)) {
+		if p = strings.TrimSpace(p); !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func torchOf(dir string) string {
+	out, err := exec.Command(filepath.Join(dir, ".venv/bin/python"), "-I", "-c", "import torch; print(torch.__version__)").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// inject runs the story with one fault, looks, and runs it again without.
+func (s story) inject(b *bench, o outcome) outcome {
+	dir := s.copy(b)
+	defer os.RemoveAll(dir)
+	first, _ := s.command(dir, "ENVFIX_FAILPOINT="+o.point+"="+o.kind).CombinedOutput() // it is meant to fail
+	o.after = torchOf(dir)
+	if o.torn = o.after != s.old && o.after != s.new; o.torn {
+		b.Logf("%s, %s at %s: torn\n%s", s.name, o.kind, o.point, first)
+	}
+	again := s
+	if s.plan == "" && o.after == s.new {
+		again.id = "" // it is there already; a second rollback would be another wish
+		o.stuck = false
+	} else if out, err := again.command(dir).CombinedOutput(); err != nil || torchOf(dir) != s.new {
+		b.Logf("%s, %s at %s: running again: %v, torch is %q\n%s", s.name, o.kind, o.point, err, torchOf(dir), out)
+		o.stuck = true
+	}
+	o.changed = s.leftovers(dir)
+	if o.changed != "" {
+		b.Logf("%s, %s at %s: %s", s.name, o.kind, o.point, o.changed)
+	}
+	return o
+}
+
+// leftovers names what should not be there after all went well in the end.
+func (s story) leftovers(dir string) string {
+	var bad []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		top, _, _ := strings.Cut(name, "/")
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(d.Name(), ".envfix-tmp-") && s.plan != "", name == nextLink && s.plan != "":
+			bad = append(bad, name)
+		case name != "." && !slices.Contains([]string{stateDir, ".venv", "mine.txt", "home"}, top):
+			bad = append(bad, name)
+		case top == "home" && name != "home" && name != "home/.config":
+			bad = append(bad, name)
+		}
+		return nil
+	})
+	if err != nil {
+		bad = append(bad, err.Error())
+	}
+	if text, err := os.ReadFile(dir + "/mine.txt"); err != nil || string(text) != "mine\n" {
+		bad = append(bad, "mine.txt")
+	}
+	e, err := Open(filepath.Join(dir, ".venv"))
+	if err != nil {
+		return err.Error()
+	}
+	defer e.Close()
+	gens, err := e.everyGeneration()
+	entries, err2 := fs.ReadDir(e.root.FS(), gensDir)
+	if errors.Join(err, err2) != nil || s.plan != "" && len(entries) > 2*len(gens) {
+		var names []string
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		bad = append(bad, fmt.Sprint("generations ", names))
+	}
+	return strings.Join(bad, ", ")
+}
+
+// report prints the table and fails the test for every bad outcome.
+func report(t *testing.T, stories []story, done []outcome) {
+	t.Helper()
+	type row struct{ points, old, new, torn, stuck, changed int }
+	table := map[string]*row{}
+	points := map[string]bool{}
+	for _, o := range done {
+		key := o.story + "|" + o.kind
+		if table[key] == nil {
+			table[key] = &row{}
+		}
+		r := table[key]
+		r.points++
+		points[o.story+o.point] = true
+		for _, s := range stories {
+			if s.name == o.story && o.after == s.old {
+				r.old++
+			} else if s.name == o.story && o.after == s.new {
+				r.new++
+			}
+		}
+		if o.torn {
+			r.torn++
+		}
+		if o.stuck {
+			r.stuck++
+		}
+		if o.changed != "" {
+			r.changed++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-16s %-8s %6s %5s %5s %5s %14s %9s\n", "story", "fault", "points", "old", "new", "torn", "not recovered", "left over")
+	bad := 0
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		r := table[key]
+		name, kind, _ := strings.Cut(key, "|")
+		fmt.Fprintf(&b, "%-16s %-8s %6d %5d %5d %5d %14d %9d\n", name, kind, r.points, r.old, r.new, r.torn, r.stuck, r.changed)
+		bad += r.torn + r.stuck + r.changed
+	}
+	fmt.Printf("%s%d points, %d faults\n", b.String(), len(points), len(done))
+	if len(points) < 60 {
+		t.Errorf("%d points; at least 60 are wanted", len(points))
+	}
+	if bad > 0 {
+		t.Errorf("%d bad outcomes", bad)
+	}
+}
