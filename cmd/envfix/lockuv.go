@@ -108,8 +108,11 @@ func (u uvTool) argv(j lock.Job) []string {
 var passed = []string{"HOME", "USER", "LANG", "TZ", "TERM", "TMPDIR", "XDG_CACHE_HOME", "UV_CACHE_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE"}
 
+// uvEnvironment is what uv sees. It brings no Python for this: resolving for
+// another version needs none of that version, and looking for one to download
+// costs seconds, or half a minute without a way out.
 func uvEnvironment(environ []string, index string) []string {
-	env := []string{"UV_NO_CONFIG=1", "NO_COLOR=1", "PATH=/usr/bin:/bin", "MACOSX_DEPLOYMENT_TARGET=14.0"}
+	env := []string{"UV_NO_CONFIG=1", "UV_PYTHON_DOWNLOADS=never", "NO_COLOR=1", "PATH=/usr/bin:/bin", "MACOSX_DEPLOYMENT_TARGET=14.0"}
 	for _, name := range passed {
 		for _, pair := range environ {
 			if strings.HasPrefix(pair, name+"=") {
