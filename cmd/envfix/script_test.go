@@ -30,16 +30,12 @@ func TestMain(m *testing.M) {
 //	           `env ENVFIX_NVML=$NVML` puts it in the machine
 //	$NVML_OLD  the same, without what libraries of old drivers lack
 //	$MACHINES  facts of machines, for --facts
-//	$ROOTS     trees of files that stand for machines, for ENVFIX_ROOT
 //
+// Files below a directory of the script can stand for a machine: ENVFIX_ROOT.
 // ENVFIX_NVML is off and the date fixed, so that no answer depends on the GPU or
 // the day of the machine that runs the tests.
 func TestScript(t *testing.T) {
 	machines, err := filepath.Abs("testdata/machines")
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots, err := filepath.Abs("../../internal/probe/testdata/roots")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +60,6 @@ func TestScript(t *testing.T) {
 			e.Setenv("ENVFIX_TODAY", "2026-11-21")
 			e.Setenv("ENVFIX_NVML", "off")
 			e.Setenv("MACHINES", machines)
-			e.Setenv("ROOTS", roots)
 			if dir, err := standIns(); err == nil {
 				e.Setenv("NVML", filepath.Join(dir, "libnvidia-ml.so.1"))
 				e.Setenv("NVML_OLD", filepath.Join(dir, "old", "libnvidia-ml.so.1"))

@@ -145,7 +145,7 @@ func wordJSON(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("not JSON: %s (byte %d)", Printable(syntax.Error()), syntax.Offset)
 	case errors.As(err, &typed):
-		return fmt.Errorf("%s: a %s stands where a %s belongs", Printable(typed.Field), typed.Value, kind(typed.Type.String()))
+		return fmt.Errorf("%s: %s belongs there", Printable(typed.Field), kind(typed.Type.String()))
 	}
 	return errors.New(Printable(strings.TrimPrefix(err.Error(), "json: ")))
 }
@@ -153,11 +153,11 @@ func wordJSON(err error) error {
 func kind(goType string) string {
 	switch {
 	case strings.Contains(goType, "int"):
-		return "whole number"
+		return "a whole number"
 	case strings.HasPrefix(goType, "[]"):
-		return "list"
+		return "a list"
 	case strings.HasPrefix(goType, "map["), strings.HasPrefix(goType, "machine."):
-		return "object"
+		return "an object"
 	case goType == "bool":
 		return "true or false"
 	}

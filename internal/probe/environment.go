@@ -196,7 +196,7 @@ func (h *host) dists(sites []string) []Dist {
 	var out []Dist
 	seen := map[string]bool{}
 	for _, d := range read {
-		if d.Name != "" && !seen[d.Name] {
+		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off
 			seen[d.Name] = true
 			out = append(out, d)
 		}

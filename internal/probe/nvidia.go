@@ -26,14 +26,15 @@ type nvidia struct {
 // A kernelModule is the loaded NVIDIA module, as the kernel's files tell.
 type kernelModule struct {
 	version version.Dotted
-	flavour string   // open, proprietary; "" unknown
-	gpus    []string // addresses of the GPUs that it drives
-	models  map[string]string
+	flavour string            // open, proprietary; "" unknown
+	gpus    []string          // addresses of the GPUs that it drives
+	models  map[string]string // by address
+	uuids   map[string]string // by address; unknown where the user may not know them
 }
 
 var (
-	moduleText = regexp.MustCompile(`Kernel Module[^\n]*?\s(\d{2,4}\.\d{2,3}(?:\.\d{2,3})?)\b`)
-	libVersion = regexp.MustCompile(`^lib(?:nvidia-ml|cuda)\.so\.(\d{2,4}\.\d{2,3}(?:\.\d{2,3})?)$`)
+	moduleText = regexp.MustCompile(`Kernel Module[^\n]*?\s(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)\b`)
+	libVersion = regexp.MustCompile(`^lib(?:nvidia-ml|cuda)\.so\.(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)$`)
 )
 
 // parseModule reads /proc/driver/nvidia/version. The open module calls itself
@@ -61,12 +62,15 @@ func (h *host) kernelModule() kernelModule {
 	if v := dotted(h.text("/sys/module/nvidia/version")); machine.PlausibleDriver(v) {
 		k.version = v
 	}
-	k.models = map[string]string{}
+	k.models, k.uuids = map[string]string{}, map[string]string{}
 	for _, address := range h.names(dir) {
 		k.gpus = append(k.gpus, address)
 		for line := range strings.Lines(h.text(dir + "/" + address + "/information")) {
 			if name, ok := strings.CutPrefix(line, "Model:"); ok {
 				k.models[address] = machine.Printable(strings.TrimSpace(name))
+			}
+			if id, ok := strings.CutPrefix(line, "GPU UUID:"); ok && !strings.Contains(id, "?") {
+				k.uuids[address] = machine.Printable(strings.TrimSpace(id))
 			}
 		}
 	}
@@ -181,7 +185,10 @@ func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidi
 	if n.report == nil {
 		return
 	}
-	if w := n.report.words(); w != "" {
+	switch w := n.report.words(); {
+	case n.report.Return == nvmlDriverNotLoaded && !n.kernel.version.IsZero():
+		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it; /dev/nvidiactl is missing or closed to us", n.kernel.version)
+	case w != "":
 		h.note("%s", w)
 	}
 	for _, p := range n.report.Problems {
@@ -286,6 +293,7 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 		if name := n.kernel.models[p.Address]; name != "" {
 			g.Name = name
 		}
+		g.UUID = n.kernel.uuids[p.Address]
 		g.Visible = h.usableByFiles(n, d, p)
 		if g.Visible {
 			g.Evidence = machine.FromProc

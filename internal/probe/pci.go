@@ -114,7 +114,7 @@ func (h *host) nameUnknown(gpus []machine.GPU) {
 			continue
 		}
 		if list == "" {
-			list = h.firstText(pciIDs...) + "\n"
+			list = "\n" + h.firstText(pciIDs...) + "\n"
 		}
 		if g.Name = pciName(list, g.PCIID); g.Name == "" {
 			vendor := map[string]string{machine.NVIDIA: "NVIDIA", machine.AMD: "AMD", machine.Intel: "Intel"}[g.Vendor]
@@ -153,9 +153,8 @@ func shortAddress(a string) string {
 	if !ok {
 		return strings.ToLower(a)
 	}
-	if n := strings.TrimLeft(domain, "0"); len(n) <= 4 {
-		domain = strings.Repeat("0", 4-len(n)) + n
-	}
+	domain = strings.TrimLeft(domain, "0")
+	domain = strings.Repeat("0", max(0, 4-len(domain))) + domain
 	return domain + ":" + rest
 }
 
