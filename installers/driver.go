@@ -248,7 +248,10 @@ func redhat(branch string, open bool, p machine.Platform) (*recipe, string) {
 		r.prepare = append(r.prepare, []string{"dnf", "install", "-y", "kernel-devel-" + p.Kernel})
 	}
 	if major == "10" && p.Distro != "amzn" {
-		return locked(r, branch, open), ""
+		r.prepare = append(r.prepare,
+			[]string{"dnf", "install", "-y", "python3-dnf-plugin-versionlock"},
+			[]string{"dnf", "versionlock", "*nvidia*" + branch + "*"})
+		return unversioned(r, open), ""
 	}
 	stream := "nvidia-driver:" + branch + "-dkms"
 	if open {
@@ -259,16 +262,13 @@ func redhat(branch string, open bool, p machine.Platform) (*recipe, string) {
 	return r, ""
 }
 
-// locked completes a dnf recipe for repositories without module streams: the
-// branch is locked, then the unversioned name is installed.
-func locked(r *recipe, branch string, open bool) *recipe {
+// unversioned completes a dnf recipe for repositories without module streams: the
+// branch is locked before, so the name without a number is that branch.
+func unversioned(r *recipe, open bool) *recipe {
 	name := "cuda-drivers"
 	if open {
 		name = "nvidia-open"
 	}
-	r.prepare = append(r.prepare,
-		[]string{"dnf", "install", "-y", "python3-dnf-plugin-versionlock"},
-		[]string{"dnf", "versionlock", "*nvidia*" + branch + "*"})
 	r.driver = []string{"dnf", "install", "-y", name}
 	r.undo = []string{"dnf", "remove", "-y", name}
 	return r
@@ -281,7 +281,8 @@ func fedora(branch string, open bool, p machine.Platform) (*recipe, string) {
 	if p.Kernel != "" {
 		r.prepare = append(r.prepare, []string{"dnf", "install", "-y", "kernel-devel-" + p.Kernel})
 	}
-	return locked(r, branch, open), ""
+	r.prepare = append(r.prepare, []string{"dnf", "versionlock", "add", "*nvidia*" + branch + "*"})
+	return unversioned(r, open), ""
 }
 
 func suse(branch string, open bool, p machine.Platform) (*recipe, string) {

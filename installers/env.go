@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -227,11 +228,11 @@ func Without(value, sep string, variable string, fixes []plan.EnvFix) string {
 func (b *builder) activate() {
 	var lines []string
 	for _, f := range b.fixes {
-		if f.Variable != "LD_LIBRARY_PATH" || f.Action != "remove" || strings.ContainsAny(f.Value, "'\n:") {
+		odd := strings.ContainsFunc(f.Value, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) })
+		if f.Variable != "LD_LIBRARY_PATH" || f.Action != "remove" || odd {
 			continue
 		}
 		lines = append(lines,
-			"# "+f.Why,
 			"LD_LIBRARY_PATH=$(printf %s \"${LD_LIBRARY_PATH-}\" | tr ':' '\\n' | grep -Fxv -- '"+f.Value+"' | paste -sd: -)")
 	}
 	if len(lines) == 0 || b.h.Platform.OS == "windows" {

@@ -47,9 +47,9 @@ func toCompute(h machine.Machine, r resolver.Request, res *resolver.Resolution, 
 	case len(r.GPUs) > 0:
 		return len(r.GPUs)
 	}
-	n := 0
+	n, mended := 0, c == res.Then
 	for _, g := range h.GPUs {
-		if g.Visible && g.Vendor == vendorOf(c.Build) && g.Vendor != machine.Intel && g.Vendor != machine.Apple {
+		if (g.Visible || mended) && g.Vendor == vendorOf(c.Build) && g.Vendor != machine.Intel && g.Vendor != machine.Apple {
 			n++ // the proof counts torch.cuda's devices: NVIDIA's and AMD's
 		}
 	}

@@ -194,11 +194,11 @@ func (v *view) choice(p *plan.Plan) {
 		v.combination("choice", resolver.Choice{Torch: p.Torch, Build: p.Build, CUDA: p.CUDA, CuDNN: p.CuDNN, Python: p.Python, Channel: p.Channel, Index: p.Index, Packages: p.Packages})
 	}
 	v.driver(p.Driver)
+	if p.Fallback != nil {
+		v.combination("now", *p.Fallback)
+	}
 	if p.Then != nil {
 		v.combination("then", *p.Then)
-	}
-	if p.Fallback != nil {
-		v.combination("without", *p.Fallback)
 	}
 	for _, e := range p.Environments {
 		if e.Choice != nil {

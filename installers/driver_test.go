@@ -1,0 +1,132 @@
+package installers
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDriverSteps(t *testing.T) {
+	fix := func(action, branch, module string) *resolver.Resolution {
+		return &resolver.Resolution{Decision: resolver.FixDriver, Then: choice(), Driver: resolver.DriverChoice{Action: action, Branch: branch, KernelModule: module, Minimum: version.MustDotted("525.60.13")}}
+	}
+	linux := func(distro, version, arch string) machine.Platform {
+		return machine.Platform{OS: "linux", Arch: arch, Distro: distro, DistroVersion: version}
+	}
+	apt := " -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "
+	const repo = "https://developer.download.nvidia.com/compute/cuda/repos/"
+	for _, test := range []struct {
+		name     string
+		platform machine.Platform
+		res      *resolver.Resolution
+		want     []string
+	}{
+		{"ubuntu, open", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", DistroVersion: "24.04", Kernel: "6.8.0-45-generic"}, fix("install", "580", "open"), []string{
+			"driver-prepare-1: root apt-get update",
+			"driver-prepare-2: root apt-get install -y linux-headers-6.8.0-45-generic",
+			"driver: root apt-get install -y" + apt + "nvidia-driver-580-open",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"a derivative of ubuntu, proprietary", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "linuxmint", DistroLike: "ubuntu debian", DistroVersion: "22"}, fix("install", "580", "proprietary"), []string{
+			"driver-prepare-1: root apt-get update",
+			"driver: root apt-get install -y" + apt + "nvidia-driver-580",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"debian", linux("debian", "12", "aarch64"), fix("install", "580", "open"), []string{
+			"driver-prepare-1: curl --fail --silent --show-error --location --create-dirs --output {tools}/cuda-keyring_1.1-1_all.deb " + repo + "debian12/sbsa/cuda-keyring_1.1-1_all.deb",
+			"driver-prepare-2: root dpkg --install {tools}/cuda-keyring_1.1-1_all.deb",
+			"driver-prepare-3: root apt-get update",
+			"driver-prepare-4: root apt-get install -y nvidia-driver-pinning-580",
+			"driver: root apt-get install -y --allow-downgrades" + apt + "nvidia-open",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"kepler on debian 13", linux("debian", "13", "x86_64"), fix("install", "470", "proprietary"), []string{
+			"driver: manual Debian 13 has no driver 470, the last for Kepler: use Debian 12",
+		}},
+		{"rocky 9", linux("rocky", "9.4", "x86_64"), fix("install", "580", "proprietary"), []string{
+			"driver-prepare-1: root dnf config-manager --add-repo " + repo + "rhel9/x86_64/cuda-rhel9.repo",
+			"driver: root dnf module install -y nvidia-driver:580-dkms",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"rhel 10", linux("rhel", "10.0", "x86_64"), fix("install", "580", "open"), []string{
+			"driver-prepare-1: root dnf config-manager --add-repo " + repo + "rhel10/x86_64/cuda-rhel10.repo",
+			"driver-prepare-2: root dnf install -y python3-dnf-plugin-versionlock",
+			"driver-prepare-3: root dnf versionlock *nvidia*580*",
+			"driver: root dnf install -y nvidia-open",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"centos 7", linux("centos", "7", "x86_64"), fix("install", "580", "open"), []string{
+			"driver: manual NVIDIA's repository for centos 7 is closed: install driver 580 from its .run file",
+		}},
+		{"fedora", linux("fedora", "44", "x86_64"), fix("install", "610", "open"), []string{
+			"driver-prepare-1: root dnf config-manager addrepo --from-repofile=" + repo + "fedora44/x86_64/cuda-fedora44.repo",
+			"driver-prepare-2: root dnf versionlock add *nvidia*610*",
+			"driver: root dnf install -y nvidia-open",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"sles", linux("sles", "15.6", "x86_64"), fix("switch-module", "580", "open"), []string{
+			"driver-prepare-1: root zypper addrepo --refresh " + repo + "sles15/x86_64/cuda-sles15.repo",
+			"driver-prepare-2: root zypper --gpg-auto-import-keys refresh",
+			"driver: root zypper --non-interactive install nvidia-open-580",
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"another distribution", linux("nixos", "26.05", "x86_64"), fix("install", "580", "open"), []string{
+			"driver: manual install driver 580 with the open kernel module by the means of nixos",
+		}},
+		{"WSL", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", Environment: machine.WSL2}, fix("install", "580", "open"), []string{
+			"driver: manual update NVIDIA's driver in Windows to 525.60.13 or newer; WSL has no driver of its own",
+		}},
+		{"a container", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", Environment: machine.Container}, fix("install", "580", "open"), []string{
+			"driver: manual a container takes the driver of its host: update it there, and start the container with GPU access",
+		}},
+		{"jetson", machine.Platform{OS: "linux", Arch: "aarch64", Distro: "ubuntu", Environment: machine.Jetson}, fix("install", "580", "open"), []string{
+			"driver: manual the driver of a Jetson is part of L4T: flash or upgrade JetPack",
+		}},
+		{"reboot", linux("ubuntu", "24.04", "x86_64"), fix("reboot", "", ""), []string{
+			"reboot: manual reboot, then run `envfix apply --resume`",
+		}},
+		{"load", linux("ubuntu", "24.04", "x86_64"), fix("load", "", ""), []string{
+			"driver-load: root modprobe nvidia",
+			"driver-load-uvm: root modprobe nvidia-uvm",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := v100()
+			h.Platform = test.platform
+			p := must(t, h, resolver.Request{}, test.res, plan.Target{})
+			got := commands(p)
+			// What follows installs torch, once the driver is right.
+			if diff := cmp.Diff(test.want, got[:min(len(got), len(test.want))]); diff != "" {
+				t.Error(diff)
+			}
+			if rest := got[len(test.want):]; len(rest) != 5 || rest[0] != "venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}" {
+				t.Errorf("after the driver: %q", rest)
+			}
+		})
+	}
+}
+
+// Nothing changes a driver that works, unless it was allowed.
+func TestDriverOnlyWhenAllowed(t *testing.T) {
+	h := v100()
+	res := &resolver.Resolution{Decision: resolver.UpgradeDriver, Then: choice(), Driver: resolver.DriverChoice{Action: "upgrade", Branch: "580", KernelModule: "open"}}
+	if got := commands(must(t, h, resolver.Request{}, res, plan.Target{})); got != nil {
+		t.Errorf("without --change-driver and without a fallback: %q", got)
+	}
+	older := choice()
+	older.Torch = "2.7.1"
+	older.Packages = map[string]string{"torch": "2.7.1+cu126"}
+	res.Fallback = older
+	if got := commands(must(t, h, resolver.Request{}, res, plan.Target{})); len(got) != 5 || got[3] != "verify: verify 2.7.1+cu126" {
+		t.Errorf("without --change-driver: %q", got)
+	}
+	got := commands(must(t, h, resolver.Request{ChangeDriver: true}, res, plan.Target{}))
+	if len(got) < 4 || got[0] != "driver-prepare-1: root apt-get update" || got[len(got)-2] != "verify: verify 2.14.1+cu126" {
+		t.Errorf("with --change-driver: %q", got)
+	}
+}

@@ -1,0 +1,255 @@
+package ui
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"envfix/installers"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected texts")
+
+func host(gpus ...machine.GPU) machine.Machine {
+	return machine.Machine{
+		Format:    1,
+		Platform:  machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", DistroVersion: "24.04", Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.39")}, Kernel: "6.8.0-45-generic"},
+		Privilege: "sudo", GPUs: gpus,
+		Pythons: []machine.Python{{Version: "3.12.4", Path: "/usr/bin/python3", Active: true, Source: "system"}},
+		Tools:   []machine.Tool{{Name: "uv", Path: "/usr/bin/uv"}},
+		Env:     map[string]string{},
+	}
+}
+
+func gpu(name, sm string) machine.GPU {
+	return machine.GPU{Vendor: "nvidia", Name: name, SM: machine.MustSM(sm), Visible: true, MemoryBytes: 32 << 30}
+}
+
+func combination(torch, build, cuda string) *resolver.Choice {
+	index := "https://download.pytorch.org/whl/" + build
+	return &resolver.Choice{Torch: torch, Build: build, CUDA: cuda, CuDNN: "9.10.2.21", Python: "3.12", Channel: "pip", Index: &index,
+		Packages: map[string]string{"torch": torch + "+" + build, "torchvision": "0.29.1+" + build}, Arches: []string{"sm_70"}}
+}
+
+// texts are the plans whose text is kept in testdata.
+func texts() map[string]func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+	type answer = func() (machine.Machine, resolver.Request, *resolver.Resolution)
+	return map[string]answer{
+		"install": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host(gpu("Tesla V100-SXM2-32GB", "7.0"), gpu("Tesla V100-SXM2-32GB", "7.0"))
+			h.Driver = &machine.Driver{Version: version.MustDotted("580.95.05"), KernelModule: "proprietary"}
+			h.Env["LD_LIBRARY_PATH"] = "/opt/site/lib:/usr/local/cuda-12.3/lib64"
+			h.Env["HTTPS_PROXY"] = "http://proxy.example:3128"
+			h.LibraryDirs = []machine.LibraryDir{{Path: "/usr/local/cuda-12.3/lib64", Files: []string{"libcudnn.so.9", "libcublas.so.12"}, From: "~/.bashrc:12"}}
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Install, Choice: combination("2.14.1", "cu126", "12.6"),
+				Driver:   resolver.DriverChoice{Action: "keep", Minimum: version.MustDotted("525.60.13")},
+				Reasons:  []resolver.Reason{{Rule: "request", Text: "nothing is against it"}, {Rule: "gpu-code", Text: "has code for the Tesla V100-SXM2-32GB (7.0): sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"}, {Rule: "driver-floor", Text: "580.95.05 is not older than 525.60.13"}},
+				Warnings: []string{"semi-structured sparsity does not run below compute capability 8.0"},
+				HeldBack: "torch 2.15.0 has no code for 7.0; it begins with 7.5",
+			}
+		},
+		"nothing": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host(gpu("Tesla V100", "7.0"))
+			h.Driver = &machine.Driver{Version: version.MustDotted("580.95.05")}
+			h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}}
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Install, Choice: combination("2.14.1", "cu126", "12.6"), Driver: resolver.DriverChoice{Action: "keep"}}
+		},
+		"cpu": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			c := combination("2.14.1", "cpu", "")
+			c.CuDNN = ""
+			return host(), resolver.Request{}, &resolver.Resolution{Decision: resolver.InstallCPU, Choice: c, Driver: resolver.DriverChoice{Action: "none"}, Warnings: []string{"there is no GPU: everything is computed on the CPU"}}
+		},
+		"fix_driver": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			g := gpu("GeForce RTX 4060", "8.9")
+			g.Visible, g.KernelDriver = false, "nouveau"
+			return host(g), resolver.Request{}, &resolver.Resolution{Decision: resolver.FixDriver, Then: combination("2.15.0", "cu132", "13.2"),
+				Driver:  resolver.DriverChoice{Action: "install", Minimum: version.MustDotted("580.65.06"), Branch: "580", KernelModule: "open"},
+				Reasons: []resolver.Reason{{Rule: "driver", Text: "nouveau drives the GPU, and CUDA does not run on it"}}}
+		},
+		"upgrade_driver": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host(gpu("NVIDIA GeForce RTX 5090", "12.0"))
+			h.Driver = &machine.Driver{Version: version.MustDotted("570.172.08"), KernelModule: "open"}
+			return h, resolver.Request{Described: true}, &resolver.Resolution{Decision: resolver.UpgradeDriver, Then: combination("2.15.0", "cu132", "13.2"), Fallback: combination("2.11.0", "cu128", "12.8"),
+				Driver:  resolver.DriverChoice{Action: "upgrade", Minimum: version.MustDotted("580.65.06"), Branch: "580", KernelModule: "open"},
+				Reasons: []resolver.Reason{{Rule: "driver-floor", Text: "torch 2.15.0 needs CUDA 13, and that a driver from 580.65.06 on"}}}
+		},
+		"split": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host(gpu("GeForce GTX 1080 Ti", "6.1"), gpu("GeForce RTX 5090", "12.0"))
+			h.Driver = &machine.Driver{Version: version.MustDotted("580.95.05")}
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Split, Driver: resolver.DriverChoice{Action: "keep"}, Environments: []resolver.Environment{
+				{GPUs: []int{0}, CUDAVisible: "0", Choice: combination("2.14.1", "cu126", "12.6")},
+				{GPUs: []int{1}, CUDAVisible: "1", Choice: combination("2.15.0", "cu132", "13.2")},
+			}}
+		},
+		"no_solution": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host(gpu("Tesla V100", "7.0"))
+			h.Driver = &machine.Driver{Version: version.MustDotted("580.65.06")}
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.NoSolution,
+				Reasons: []resolver.Reason{{Rule: "gpu-code", Text: "torch 2.15.0+cu132 has no code for 7.0; the oldest it supports is 7.5"}, {Rule: "request", Text: "torch 2.14.1+cu126 is not for CUDA 13, which was asked for"}},
+				Nearest: []resolver.Nearest{{Change: "drop `--cuda 13.0`", Torch: "2.14.1", Build: "cu126"}}, Alternatives: []string{"conda-forge: pytorch 2.13, cuda12.9"}}
+		},
+		"need_target": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host()
+			h.Platform.Environment = machine.ContainerBuild
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.NeedTarget}
+		},
+		"hostile": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
+			h := host(gpu("\x1b[31m$(touch pwned)\n\u202e; rm -rf ~ '\"", "7.0"))
+			h.Platform.Distro = "ub\x07untu"
+			h.Driver = &machine.Driver{Version: version.MustDotted("580.95.05"), KernelModule: "op\x1b]0;x\x07en"}
+			h.Env["LD_LIBRARY_PATH"] = "/usr/local/cuda\x1b[2J"
+			c := combination("2.14.1", "cu126", "12.6")
+			c.Packages["torchvision"] = "0.29.1\x1b[1m"
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Install, Choice: c, Driver: resolver.DriverChoice{Action: "keep"},
+				Warnings: []string{"see \x9b31m this\r\nand that"}, Reasons: []resolver.Reason{{Rule: "gpu\x00code", Text: "bell \x07"}}, HeldBack: "\x1b]8;;x\x1b\\link"}
+		},
+	}
+}
+
+func text(t *testing.T, name string) string {
+	t.Helper()
+	h, r, res := texts()[name]()
+	p, err := installers.Plan(&matrix.Matrix{}, h, r, res, plan.Target{Dir: ".venv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Decision == resolver.NoSolution || p.Decision == resolver.NeedTarget {
+		return Error(Refusal(p))
+	}
+	return Plan(p, Style{}) + "----\n" + Home(p, Style{})
+}
+
+func TestTexts(t *testing.T) {
+	for name := range texts() {
+		t.Run(name, func(t *testing.T) {
+			got := text(t, name)
+			golden := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Error(diff)
+			}
+			for line := range strings.Lines(got) {
+				line = strings.TrimSuffix(line, "\n")
+				if n := len([]rune(line)); n > Width && !strings.HasPrefix(line, "envfix: error:") && !strings.HasPrefix(line, "hint:") && !strings.HasPrefix(line, "  ") {
+					t.Errorf("a line of %d columns: %s", n, line)
+				}
+				for _, r := range line {
+					if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+						t.Errorf("%U reaches the terminal: %q", r, line)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Colour marks what stands there anyway.
+func TestColour(t *testing.T) {
+	h, r, res := texts()["install"]()
+	p, err := installers.Plan(&matrix.Matrix{}, h, r, res, plan.Target{Dir: ".venv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	painted := Plan(p, Style{Color: true})
+	bare := strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[33m", "", "\x1b[0m", "").Replace(painted)
+	if painted == bare {
+		t.Error("nothing is painted")
+	}
+	if diff := cmp.Diff(Plan(p, Style{}), bare); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"RTX 5090":          "RTX 5090",
+		"é ö 中":             "é ö 中",
+		"a\nb\tc":           `a\nb\tc`,
+		"\x1b[31mred":       `\x1b[31mred`,
+		"\u202eevil":        `\u202eevil`,
+		"\u200bzero":        `\u200bzero`,
+		"bad \xff byte":     `bad \xff byte`,
+		"c1 \u009b31m":      `c1 \u009b31m`,
+		"\U000e0041 tagged": `\U000e0041 tagged`,
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("\x1b[31m\u202e\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		c := Clean(s)
+		for _, r := range c {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar && !strings.ContainsRune(s, r) {
+				t.Fatalf("Clean(%q) = %q holds %U", s, c, r)
+			}
+		}
+		if again := Clean(c); again != c {
+			t.Fatalf("Clean twice: %q, then %q", c, again)
+		}
+	})
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"Tesla V100-SXM2-32GB", "Tesla T4", "GeForce RTX 5090", "GeForce RTX 4090"}
+	for word, want := range map[string][]string{
+		"RTX 5090":        {"GeForce RTX 5090"},
+		"tesla t44":       {"Tesla T4"},
+		"GeForce RTX 509": {"GeForce RTX 5090", "GeForce RTX 4090"},
+		"zzzzzzzzzzzzz":   nil,
+	} {
+		if diff := cmp.Diff(want, Nearest(word, known, 2)); diff != "" {
+			t.Errorf("%s: %s", word, diff)
+		}
+	}
+}
+
+func TestAssignments(t *testing.T) {
+	all := []Assignment{{Name: "PATH", Value: "/my env's/bin", Kind: Prepend}, {Name: "LD_LIBRARY_PATH", Kind: Unset}, {Name: "PYTHONPATH", Value: "/a:/b"}, {Name: "VIRTUAL_ENV", Value: `/c\d`}}
+	for shell, want := range map[string]string{
+		"sh": `export PATH="/my env's/bin""${PATH:+:$PATH}"
+unset LD_LIBRARY_PATH
+export PYTHONPATH=/a:/b
+export VIRTUAL_ENV='/c\d'
+`,
+		"fish": `set -gx PATH '/my env\'s/bin' $PATH
+set -e LD_LIBRARY_PATH
+set -gx PYTHONPATH (string split : -- '/a:/b')
+set -gx VIRTUAL_ENV '/c\\d'
+`,
+		"powershell": `$env:PATH = '/my env''s/bin' + [IO.Path]::PathSeparator + $env:PATH
+Remove-Item -ErrorAction SilentlyContinue Env:LD_LIBRARY_PATH
+$env:PYTHONPATH = '/a:/b'
+$env:VIRTUAL_ENV = '/c\d'
+`,
+	} {
+		got, err := Assignments(shell, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", shell, diff)
+		}
+	}
+}
