@@ -77,8 +77,7 @@ func load(fsys fs.FS, lax bool) (*Matrix, error) {
 	return nil, errors.New(b.String())
 }
 
-// read returns the matrix with every fault found, those of meaning only where
-// the form is right.
+// read returns the matrix with every fault found, of form and of meaning.
 func read(fsys fs.FS, lax bool) (*Matrix, []Fault) {
 	names, faults := files(fsys)
 	m := &Matrix{}
@@ -101,10 +100,7 @@ func read(fsys fs.FS, lax bool) (*Matrix, []Fault) {
 	m.sort()
 	m.pinComponents()
 	m.index = newIndex(m)
-	if len(faults) == 0 {
-		faults = m.validate()
-	}
-	return m, unique(faults)
+	return m, unique(append(faults, m.validate()...))
 }
 
 func (m *Matrix) readFile(s *source, name string, text []byte) {

@@ -39,6 +39,7 @@ type Matrix struct {
 	CuDNN         []CuDNN      // cuDNN's own support matrix; Libraries wins over it
 	Images        []Image      // cuDNN in NVIDIA's container images
 	Commands      []CommandEra // how PyTorch wrote its install commands
+	Brackets      []Bracket    // where support of a GPU begins and ends
 }
 
 // Proof says how a row is known, the best first.
@@ -313,4 +314,12 @@ type Components struct {
 	CUDA   version.Dotted
 	Pins   map[string]string // cublas, cufft, curand, cusolver, cusparse
 	Source string
+}
+
+// A Bracket is an end of a GPU's support: a build that has code for it, and a
+// neighbour that has none.
+type Bracket struct {
+	SM       machine.SM
+	Has, Not string // "2.9.1 cu126 linux-x86_64"
+	Source   string
 }

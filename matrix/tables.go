@@ -85,6 +85,9 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 		m.CubinRules = append(m.CubinRules, CubinRule{Cubin: o.sm("cubin"), Device: o.sm("device"), Runs: o.yes("runs")})
 		r.place(o)
 	})
+	rows("brackets", func(o object) {
+		m.Brackets = append(m.Brackets, Bracket{SM: o.sm("gpu"), Has: o.text("has"), Not: o.text("not"), Source: r.place(o)})
+	})
 	rows("libraries", func(o object) {
 		m.Libraries = append(m.Libraries, Library{
 			Package: o.text("package"), Version: o.dotted("version"), Major: o.number("cuda"), Arch: o.one("arch", "x86_64", "aarch64"),

@@ -1,3 +1,333 @@
 package matrix
 
-func (m *Matrix) validate() []Fault { return nil }
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// Check reads a matrix strictly and returns everything that is wrong with it:
+// form, references, order, duplicates, dates, brackets, and the device table.
+func Check(fsys fs.FS) []Fault {
+	_, faults := read(fsys, false)
+	return unique(append(faults, checkDevices(fsys)...))
+}
+
+// A checker collects faults of meaning, each at the place of its row.
+type checker struct {
+	m      *Matrix
+	faults []Fault
+}
+
+// fault reports a row; place is its Source, "data/file:line".
+func (c *checker) fault(place, format string, args ...any) {
+	file, line, _ := strings.Cut(place, ":")
+	n, _ := strconv.Atoi(line)
+	c.faults = append(c.faults, Fault{file, n, fmt.Sprintf(format, args...)})
+}
+
+// validate checks what the rows mean.
+func (m *Matrix) validate() []Fault {
+	c := &checker{m: m}
+	c.head()
+	c.releases()
+	c.drivers()
+	c.rows()
+	c.brackets()
+	return c.faults
+}
+
+var (
+	matrixVersion = regexp.MustCompile(`^20\d\d\.([1-9]|1[0-2])\.\d{1,3}$`)
+	labelForm     = regexp.MustCompile(`^(cu\d{3}|cpu|xpu|mps|rocm\d+\.\d+(\.\d+)?)$`)
+	freeForm      = regexp.MustCompile(`^3\.\d+t$`)
+	urlForm       = regexp.MustCompile(`^https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*$`)
+)
+
+func (c *checker) head() {
+	if !matrixVersion.MatchString(c.m.Version) {
+		c.fault("data/matrix.yaml", "version: %q is not of the form 2026.11.2", clip(c.m.Version))
+	}
+	c.date("data/matrix.yaml", "date", c.m.Date)
+	if len(c.m.Releases) == 0 {
+		c.fault("data/torch", "no releases")
+	}
+}
+
+// date checks a day such as 2026-11-21.
+func (c *checker) date(place, what, day string) {
+	var y, m, d int
+	n, _ := fmt.Sscanf(day, "%4d-%2d-%2d", &y, &m, &d)
+	days := []int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+	if y%4 == 0 {
+		days[1] = 29
+	}
+	if n != 3 || len(day) != 10 || y < 2007 || y > 2099 || m < 1 || m > 12 || d < 1 || d > days[m-1] {
+		c.fault(place, "%s: %q is not a day such as 2026-11-21", what, clip(day))
+	}
+}
+
+func (c *checker) releases() {
+	seen := map[string]string{}
+	for i, r := range c.m.Releases {
+		v := r.Torch.String()
+		if at, twice := seen[v]; twice {
+			c.fault(r.Source, "torch %s is there twice; the other is at %s", v, at)
+		}
+		seen[v] = r.Source
+		c.date(r.Source, "date", r.Date)
+		if r.Torch.IsPreRelease() {
+			c.fault(r.Source, "torch %s is not a final release", v)
+		}
+		if _, ok := r.Companions["torchvision"]; !ok {
+			c.fault(r.Source, "torch %s names no torchvision", v)
+		}
+		if len(r.Builds) == 0 {
+			c.fault(r.Source, "torch %s has no builds", v)
+		}
+		if i > 0 {
+			above := c.m.Releases[i-1]
+			if above.file() == r.file() && above.line() > r.line() {
+				c.fault(r.Source, "torch %s stands above %s: newest first", v, above.Torch)
+			}
+		}
+		c.builds(r)
+	}
+}
+
+// file and line are the parts of where a release stands.
+func (r *Release) file() string { f, _, _ := strings.Cut(r.Source, ":"); return f }
+func (r *Release) line() int {
+	_, l, _ := strings.Cut(r.Source, ":")
+	n, _ := strconv.Atoi(l)
+	return n
+}
+
+func (c *checker) builds(r *Release) {
+	seen := map[[3]string]bool{}
+	defaults := map[[2]string]string{}
+	var above *Build
+	for _, b := range r.Builds {
+		key := [3]string{b.Label, b.OS, b.Arch}
+		if seen[key] {
+			c.fault(b.Source, "torch %s %s for %s %s is there twice", r.Torch, b.Label, b.OS, b.Arch)
+		}
+		seen[key] = true
+		if b.Default {
+			on := [2]string{b.OS, b.Arch}
+			if other := defaults[on]; other != "" {
+				c.fault(b.Source, "torch %s: %s and %s cannot both be the default index's for %s %s", r.Torch, other, b.Label, b.OS, b.Arch)
+			}
+			defaults[on] = b.Label
+		}
+		if above != nil && above.OS == b.OS && above.Arch == b.Arch && !above.Default && b.Default {
+			c.fault(b.Source, "torch %s: the default index's build comes first", r.Torch)
+		}
+		above = b
+		c.build(b)
+		c.compute(b)
+	}
+}
+
+// build checks one row by itself.
+func (c *checker) build(b *Build) {
+	if !labelForm.MatchString(b.Label) {
+		c.fault(b.Source, "build: %q is none of cuNNN, cpu, rocmN.N, xpu, mps", clip(b.Label))
+	}
+	if b.Index != "" && !urlForm.MatchString(b.Index) {
+		c.fault(b.Source, "index: %q is not an https URL", clip(b.Index))
+	}
+	if b.Index == "" && !b.Default {
+		c.fault(b.Source, "%s has no index and is not the default index's: nobody could install it", b.Label)
+	}
+	if b.PythonMax.Compare(b.PythonMin) < 0 {
+		c.fault(b.Source, "python: %s comes before %s", b.PythonMax, b.PythonMin)
+	}
+	for _, f := range b.FreeThreaded {
+		v, err := version.ParsePython(strings.TrimSuffix(f, "t"))
+		if !freeForm.MatchString(f) || err != nil || v.Compare(b.PythonMin) < 0 || v.Compare(b.PythonMax) > 0 {
+			c.fault(b.Source, "free_threaded: %q is not such as 3.14t within %s to %s", clip(f), b.PythonMin, b.PythonMax)
+		}
+	}
+	if (b.OS == "linux") == b.Glibc.IsZero() {
+		c.fault(b.Source, "glibc: given for %s exactly where it is Linux", b.OS)
+	}
+	if (b.OS == "macos") == b.MacOSMin.IsZero() {
+		c.fault(b.Source, "macos: given for %s exactly where it is macOS", b.OS)
+	}
+	if b.Label == "mps" && (b.OS != "macos" || b.Arch != "arm64") {
+		c.fault(b.Source, "mps is of macOS on arm64, not of %s on %s", b.OS, b.Arch)
+	}
+}
+
+// compute checks a build's CUDA and its code.
+func (c *checker) compute(b *Build) {
+	cuda, isCUDA := LabelCUDA(b.Label)
+	if !isCUDA {
+		if !b.CUDA.IsZero() || len(b.Native)+len(b.PTX) > 0 {
+			c.fault(b.Source, "%s is not a CUDA build and has CUDA or GPU code", b.Label)
+		}
+		return
+	}
+	if b.CUDA.MajorMinor() != cuda.MajorMinor() {
+		c.fault(b.Source, "cuda: %q is not that of %s", b.CUDA, b.Label)
+	}
+	if b.CuDNN.IsZero() {
+		c.fault(b.Source, "cudnn: a CUDA build without cuDNN")
+	}
+	if len(b.Native) == 0 {
+		c.fault(b.Source, "cubins: a CUDA build without code")
+	}
+	if !slices.ContainsFunc(c.m.Floors, func(f Floor) bool { return f.Label == b.Label }) {
+		c.fault(b.Source, "no driver floor is given for %s", b.Label)
+	}
+	c.codes(b.Source, "cubins", b.Native)
+	c.codes(b.Source, "ptx", b.PTX)
+}
+
+// codes checks a list of GPU code: known capabilities, lowest first, once each.
+func (c *checker) codes(place, key string, list []Code) {
+	for i, x := range list {
+		if _, ok := c.m.Arch(x.SM); !ok {
+			c.fault(place, "%s: %s is not among the arches", key, x.SM)
+		}
+		if i > 0 && (x.SM.Less(list[i-1].SM) || x == list[i-1]) {
+			c.fault(place, "%s: %s after %s: lowest first, once each", key, codeText(x), codeText(list[i-1]))
+		}
+	}
+}
+
+func codeText(x Code) string { return x.SM.String() + x.Suffix }
+
+// brackets holds the builds against the rows that say where support begins and
+// ends, and finds the ends that no row names.
+func (c *checker) brackets() {
+	named := map[string]bool{}
+	for _, b := range c.m.Brackets {
+		has, not := c.bracketBuild(b, b.Has), c.bracketBuild(b, b.Not)
+		if has == nil || not == nil {
+			continue
+		}
+		if yes, _ := c.m.Covers(has, b.SM); !yes {
+			c.fault(b.Source, "%s is said to have code for %s, and has none", b.Has, b.SM)
+		}
+		if yes, _ := c.m.Covers(not, b.SM); yes {
+			c.fault(b.Source, "%s is said to have no code for %s, and has it", b.Not, b.SM)
+		}
+		named[b.SM.String()+b.Has+b.Not] = true
+	}
+	if len(c.m.Brackets) > 0 {
+		c.edges(named)
+	}
+}
+
+func (c *checker) bracketBuild(b Bracket, text string) *Build {
+	words := strings.Fields(text)
+	if len(words) == 3 {
+		os, arch, _ := strings.Cut(words[2], "-")
+		if r, ok := c.m.Release(words[0]); ok {
+			if build, ok := r.Build(words[1], os, arch); ok {
+				return build
+			}
+		}
+	}
+	c.fault(b.Source, "%q names no build such as \"2.9.1 cu126 linux-x86_64\"", clip(text))
+	return nil
+}
+
+// edges finds neighbouring releases of one label and platform between which a
+// capability comes or goes.
+func (c *checker) edges(named map[string]bool) {
+	newer := map[[3]string]*Build{}
+	for _, r := range c.m.Releases {
+		for _, b := range r.Builds {
+			key := [3]string{b.Label, b.OS, b.Arch}
+			if n := newer[key]; n != nil && n.Release != r && !b.CUDA.IsZero() {
+				c.edge(b, n, named)
+			}
+			newer[key] = b
+		}
+	}
+}
+
+func (c *checker) edge(older, newer *Build, named map[string]bool) {
+	name := func(b *Build) string {
+		return fmt.Sprintf("%s %s %s-%s", b.Release.Torch, b.Label, b.OS, b.Arch)
+	}
+	for _, a := range c.m.Arches {
+		was, _ := c.m.Covers(older, a.SM)
+		is, _ := c.m.Covers(newer, a.SM)
+		switch {
+		case was && !is && !named[a.SM.String()+name(older)+name(newer)]:
+			c.fault(newer.Source, "%s has no code for %s, which %s has, and no bracket says so", name(newer), a.SM, name(older))
+		case !was && is && !named[a.SM.String()+name(newer)+name(older)]:
+			c.fault(newer.Source, "%s has code for %s, which %s has not, and no bracket says so", name(newer), a.SM, name(older))
+		}
+	}
+}
+
+// drivers checks floors, branches, toolkits and architectures.
+func (c *checker) drivers() {
+	twice(c, c.m.Floors, "floor", func(f Floor) (string, string) { return f.Label, f.Source })
+	twice(c, c.m.Branches, "branch", func(b Branch) (string, string) { return strconv.Itoa(b.Number), b.Source })
+	twice(c, c.m.Toolkits, "toolkit", func(t Toolkit) (string, string) { return t.Version.String(), t.Source })
+	twice(c, c.m.Arches, "capability", func(a Arch) (string, string) { return a.SM.String(), a.Source })
+	twice(c, c.m.ForwardCompat, "package", func(f ForwardCompat) (string, string) { return f.Package, f.Source })
+	for _, b := range c.m.Branches {
+		c.branch(b)
+	}
+	for _, a := range c.m.Arches {
+		c.modules(a.Source, a.Modules)
+		if _, ok := c.m.Branch(a.LastBranch); a.LastBranch > 390 && !ok {
+			c.fault(a.Source, "last_branch: %d is no driver branch", a.LastBranch)
+		}
+	}
+	for _, r := range c.m.CubinRules {
+		for _, sm := range []machine.SM{r.Cubin, r.Device} {
+			if _, ok := c.m.Arch(sm); !ok {
+				c.fault("data/arches.yaml", "a cubin rule names %s, which is not among the arches", sm)
+			}
+		}
+	}
+}
+
+func (c *checker) branch(b Branch) {
+	for what, v := range map[string]version.Dotted{"linux": b.Latest, "windows": b.LatestWindows} {
+		// a Windows branch goes on counting above Linux's: 580.x, 581.x, 582.x
+		if !v.IsZero() && (v.Major() < b.Number || v.Major() > b.Number+9) {
+			c.fault(b.Source, "%s: %s is not of branch %d", what, v, b.Number)
+		}
+	}
+	for what, day := range map[string]string{"first": b.First, "eol": b.EOL} {
+		if day != "" {
+			c.date(b.Source, what, day)
+		}
+	}
+	c.modules(b.Source, b.Modules)
+}
+
+func (c *checker) modules(place string, flavours []string) {
+	for _, f := range flavours {
+		if f != "open" && f != "proprietary" {
+			c.fault(place, "modules: %q is neither open nor proprietary", clip(f))
+		}
+	}
+}
+
+// twice reports rows of the same key.
+func twice[T any](c *checker, rows []T, what string, key func(T) (key, place string)) {
+	seen := map[string]string{}
+	for _, r := range rows {
+		k, place := key(r)
+		if at, ok := seen[k]; ok {
+			c.fault(place, "%s %s is there twice; the other is at %s", what, clip(k), at)
+		}
+		seen[k] = place
+	}
+}

@@ -100,12 +100,27 @@ func (f *factory) drivers() error {
 	for _, r := range rows {
 		kind, _, _ := strings.Cut(r["type"], " ")
 		out.row(0, []pair{{"branch", raw + r["branch"]}, {"kind", kind}, {"linux", driver(r["linux_latest"])}, {"windows", driver(r["windows_latest"])},
-			{"first", r["linux_first_release"]}, {"active_end", r["active_support_end"]}, {"eol", r["eol"]}, {"cuda", driver(r["cuda_reported"])},
+			{"first", r["linux_first_release"]}, {"active_end", r["active_support_end"]}, {"eol", day(r["eol"])}, {"cuda", driver(r["cuda_reported"])},
 			{"oldest", strings.Fields(r["gpu_floor"] + " ")[0]}, {"modules", modules(atoi(r["branch"]))},
-			{"source", out.source("branches", r["source"])}, {"notes", r["note"]}})
+			{"source", out.source("branches", r["source"])}, {"notes", branchNote(r)}})
 	}
 	f.files["drivers.yaml"] = out.bytes()
 	return nil
+}
+
+// day drops what is not a day; branchNote keeps it in words.
+func day(s string) string {
+	if regexp.MustCompile(`^\d{4}-\d\d-\d\d$`).MatchString(s) {
+		return s
+	}
+	return ""
+}
+
+func branchNote(r row) string {
+	if day(r["eol"]) == r["eol"] {
+		return r["note"]
+	}
+	return strings.TrimPrefix(r["note"]+"; end of life "+r["eol"], "; ")
 }
 
 // modules: the open kernel module came with 515, the proprietary one went with
