@@ -222,11 +222,7 @@ func TestLockRefuses(t *testing.T) {
 // Applying a lock installs exactly its files, from the index and from a bundle
 // without any network, and refuses a file that is not the pinned one.
 func TestLockApply(t *testing.T) {
-	out, err := exec.Command(testindex.Python(t), "-c", "import sys; print('%d.%d' % sys.version_info[:2])").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	minor := strings.TrimSpace(string(out))
+	minor := pythonMinor(t)
 	tag := "cp" + strings.ReplaceAll(minor, ".", "")
 	torch := testindex.Torch("2.10.0", "12.8", archFlags(t, "2.10.0", "cu128")...)
 	torch.Tag, torch.Requires = tag+"-"+tag+"-manylinux_2_28_x86_64", []string{"numpy"}
@@ -268,6 +264,16 @@ func TestLockApply(t *testing.T) {
 	if asked := x.Requests()[before:]; len(asked) > 0 {
 		t.Errorf("the bundle's apply asked the index: %q", asked)
 	}
+}
+
+// pythonMinor is the version of the Python that tests install into, such as 3.12.
+func pythonMinor(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command(testindex.Python(t), "-c", "import sys; print('%d.%d' % sys.version_info[:2])").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // archFlags is what the data says of a build's cubins.

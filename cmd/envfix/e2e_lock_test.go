@@ -1,0 +1,131 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"envfix/internal/testindex"
+)
+
+// TestE2ELock locks a team of five kinds of machine against the installer's
+// default index, has other programs read every file, and installs what is for
+// this machine with uv and with pip.
+func TestE2ELock(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("needs ENVFIX_E2E=1 (make e2e): it resolves and installs real packages")
+	}
+	dir, minor, envfix := t.TempDir(), pythonMinor(t), build(t)
+	targets := []string{"v100=gpu=7.0 driver=580 os=linux index=default", "rtx=gpu=12.0 driver=580 os=linux", "gb10=gpu=12.1 driver=580 arch=aarch64",
+		"laptop=os=macos", "win=os=windows gpu=none index=default"}
+	args := []string{"lock", "torch", "torchvision", "numpy", "transformers"}
+	for _, target := range targets {
+		args = append(args, "--target", target+" python="+minor)
+	}
+	wantExit(t, lockIn(t, dir, args...), exitOK) // fills uv's cache, for a fair comparison
+	bare := timed(t, "", bareCompiles(t, minor)...)
+	for _, f := range []string{"envfix.lock", "pylock.rtx.toml"} {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	wantExit(t, lockIn(t, dir, args...), exitOK)
+	ours := time.Since(start)
+	t.Logf("five profiles: %.1f s; the same five compiles by uv alone, one after another: %.1f s; ratio %.2f", ours.Seconds(), bare.Seconds(), ours.Seconds()/bare.Seconds())
+
+	readers := venv(t, "packaging>=26", "pip>=26.1", "py-rattler")
+	files, err := filepath.Glob("pylock.*.toml")
+	if err != nil || len(files) != 5 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	must(t, readers+"/bin/python", append([]string{testdata(t, "read_pylock.py")}, files...)...)
+	must(t, "sh", "-c", envfix+" lock export --format conda --profile rtx > environment.yml")
+	must(t, readers+"/bin/python", testdata(t, "solve_conda.py"), "environment.yml", t.TempDir())
+
+	target := venvOf(t, minor)
+	must(t, "uv", "pip", "sync", "--dry-run", "--python", target+"/bin/python", "--preview-features", "pylock", "pylock.rtx.toml")
+	must(t, readers+"/bin/python", "-I", "-m", "pip", "--python", target+"/bin/python", "install", "--dry-run", "--no-deps", "-r", "pylock.rtx.toml")
+
+	for _, manager := range []string{"uv", "pip"} {
+		env := filepath.Join(dir, "env-"+manager)
+		took := timed(t, "", []string{envfix, "apply", "--yes", "--manager", manager, "--env", env, "--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"})
+		t.Logf("the locked set installed by %s in %.0f s", manager, took.Seconds())
+		must(t, filepath.Join(env, "bin", "python"), "-I", "-c", "import torch, torchvision, numpy, transformers; assert torch.version.cuda == '13.2'")
+	}
+}
+
+// bareCompiles are the command lines that resolve the same five sets without
+// envfix.
+func bareCompiles(t *testing.T, python string) [][]string {
+	var out [][]string
+	for _, p := range [][2]string{{"torch==2.10.0", "x86_64-manylinux_2_28"}, {"torch==2.15.0", "x86_64-manylinux_2_28"}, {"torch==2.15.0", "aarch64-manylinux_2_28"},
+		{"torch==2.15.0", "aarch64-apple-darwin"}, {"torch==2.15.0", "x86_64-pc-windows-msvc"}} {
+		in := filepath.Join(t.TempDir(), "requirements.in")
+		if err := os.WriteFile(in, []byte(p[0]+"\ntorchvision\nnumpy\ntransformers\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, []string{"uv", "pip", "compile", "--quiet", "--generate-hashes", "--only-binary", ":all:", "--python-version", python, "--python-platform", p[1],
+			"--output-file", in + ".out", in})
+	}
+	return out
+}
+
+// timed runs commands one after another and returns how long they took together.
+func timed(t *testing.T, dir string, commands ...[]string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	for _, c := range commands {
+		cmd := exec.Command(c[0], c[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "MACOSX_DEPLOYMENT_TARGET=14.0", "UV_PYTHON_DOWNLOADS=never")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(c, " "), err, out)
+		}
+	}
+	return time.Since(start)
+}
+
+func must(t *testing.T, name string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	t.Logf("%s: %s", filepath.Base(name), strings.TrimSpace(string(out)))
+}
+
+// venv makes a virtual environment with packages of the default index in it.
+func venv(t *testing.T, packages ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, testindex.Python(t), "-I", "-m", "venv", dir)
+	must(t, dir+"/bin/python", append([]string{"-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--upgrade"}, packages...)...)
+	return dir
+}
+
+// venvOf makes an empty environment of one Python, which uv finds or brings.
+func venvOf(t *testing.T, python string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "venv")
+	must(t, "uv", "venv", "--quiet", "--python", python, dir)
+	return dir
+}
+
+// build builds the program and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "envfix")
+	must(t, "go", "build", "-o", path, ".")
+	return path
+}
+
+func testdata(t *testing.T, name string) string {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "testdata", name)
+}
