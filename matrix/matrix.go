@@ -216,6 +216,7 @@ type Extension struct {
 	CUDA         string            // built for: "12.8" or "12", its major must be torch's; "" no CUDA
 	Native, PTX  []Code            // of its core library; both empty: not read, or none of its own
 	MinSM        machine.SM        // needs at least this GPU; zero: any
+	Needs        []string          // other packages of this table that it cannot do without
 	Fails        string            // where a wrong torch or CUDA shows: import, call, log, silent; "" not known
 	Proof        Proof
 	Source, Note string

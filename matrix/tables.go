@@ -170,7 +170,7 @@ func readExtensions(r *rowReader, o object, m *Matrix) {
 	e := Extension{
 		Package: o.text("package"), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
 		Torch: o.specifier("torch"), TorchLabels: o.words("builds"), CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"),
-		MinSM: o.sm("min_sm"), Fails: o.text("fails"), Proof: o.proof(), Note: o.text("notes"), Source: r.place(o)}
+		MinSM: o.sm("min_sm"), Needs: o.words("needs"), Fails: o.text("fails"), Proof: o.proof(), Note: o.text("notes"), Source: r.place(o)}
 	versions, line := o.scalar("versions", true)
 	platforms := o.words("on")
 	if len(platforms) == 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -129,12 +130,21 @@ func (s *scene) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 			return nil
 		}
 	}
-	for _, f := range s.m.ForwardCompat {
-		if f.CUDA.MajorMinor() == o.Then.CUDA && slices.Contains(f.Base, d.branch.Number) {
-			return []string{fmt.Sprintf("%s: forward compatibility for data-centre GPUs on driver branch %d, without a driver change", f.Package, d.branch.Number)}
+	want, err := version.ParseDotted(o.Then.CUDA)
+	if err != nil {
+		return nil
+	}
+	var best *matrix.ForwardCompat // the package of that CUDA, else the next newer one of its major
+	for i := range s.m.ForwardCompat {
+		f := &s.m.ForwardCompat[i]
+		if f.CUDA.Major() == want.Major() && !f.CUDA.Less(want) && slices.Contains(f.Base, d.branch.Number) && (best == nil || f.CUDA.Less(best.CUDA)) {
+			best = f
 		}
 	}
-	return nil
+	if best == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: forward compatibility for data-centre GPUs on driver branch %d, without a driver change", best.Package, d.branch.Number)}
 }
 
 // otherSystems are the ways out where the system itself is the obstacle.

@@ -220,6 +220,13 @@ func (s *scene) serve(gpus []machine.GPU) *outcome {
 			return o
 		}
 	} else if o := s.settle(seen, d); o.Decision == Install {
+		if _, ptx := o.q.ptxOnly(o.build); ptx {
+			// One build would serve all, but some GPU only by compiling everything
+			// at first use: an environment of its own serves that one better.
+			if apart := s.split(seen); apart != nil {
+				return apart
+			}
+		}
 		if len(unseen) > 0 {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("%s is on the bus and not visible through the driver: it is left out", gpuNames(unseen)))
 		}

@@ -66,9 +66,18 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	switch {
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
-	case e.row == nil || q.accel != cuda:
+	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):
+		return []string{fmt.Sprintf("no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name, clip(e.req.Text), torchName(b))}
+	case e.row == nil:
 		return nil
-	case e.row.CUDA != "" && len(e.row.Native)+len(e.row.PTX) == 0:
+	case q.accel != cuda:
+		if e.row.CUDA != "" {
+			return []string{fmt.Sprintf("%s %s is built for CUDA: without an NVIDIA GPU only a part of it works", e.name, e.row.Version)}
+		}
+		return nil
+	}
+	c := q.codeOf(e.row)
+	if c.cuda != "" && (len(c.rows) == 0 || c.rows[0] != e.row) {
 		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}
 	}
 	for _, g := range q.gpus {

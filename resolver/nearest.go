@@ -21,7 +21,7 @@ func (s *scene) nearest(o *outcome) []Nearest {
 		if t == nil {
 			return
 		}
-		c := t.decide().settled()
+		c := t.decide().reached(o)
 		if c == nil || c.Torch == "" || !better(c) {
 			return
 		}
@@ -32,8 +32,8 @@ func (s *scene) nearest(o *outcome) []Nearest {
 	}
 	have := o.settled()
 	more := func(c *Choice) bool { return have == nil || newer(c, have) }
-	s.nearestWish(try, more)
-	s.nearestPython(try, more)
+	s.nearestWish(o, try, more)
+	s.nearestPython(o, try, more)
 	if len(s.vendor(machine.NVIDIA)) > 0 {
 		s.nearestDriver(o, try, more)
 		s.nearestGPU(try, more)
@@ -51,6 +51,15 @@ func (o *outcome) settled() *Choice {
 	return o.Then
 }
 
+// reached is what a changed question leads to. Where the answer at hand needs no
+// driver change, neither may the other: that would be two changes.
+func (o *outcome) reached(from *outcome) *Choice {
+	if from.Choice != nil || o.Choice != nil {
+		return o.Choice
+	}
+	return o.Then
+}
+
 func newer(a, b *Choice) bool {
 	v, err1 := version.ParsePython(a.Torch)
 	w, err2 := version.ParsePython(b.Torch)
@@ -60,7 +69,7 @@ func newer(a, b *Choice) bool {
 type tryFunc func(change string, t *scene, better func(*Choice) bool)
 
 // nearestWish drops or relaxes one part of the request at a time.
-func (s *scene) nearestWish(try tryFunc, more func(*Choice) bool) {
+func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	r := s.w.Request
 	if t := s.w.torchText(); t != "" && t != "torch" || s.labelsAsked() {
 		u := s.with(func(r *Request) { r.Requirements = unpinnedTorch(r.Requirements, false) })
@@ -68,7 +77,7 @@ func (s *scene) nearestWish(try tryFunc, more func(*Choice) bool) {
 			try("drop the label"+plural(s.w.labelled()), s.with(func(r *Request) { r.Requirements = unlabelled(r.Requirements) }), more)
 		}
 		if u != nil {
-			if c := u.decide().settled(); c != nil && more(c) {
+			if c := u.decide().reached(o); c != nil && more(c) {
 				try("torch "+c.Torch, u, more)
 			}
 		}
@@ -137,7 +146,7 @@ func unpinnedTorch(reqs []Requirement, _ bool) []Requirement {
 
 // nearestPython names the one other Python that allows most, the closest of
 // those that allow as much.
-func (s *scene) nearestPython(try tryFunc, more func(*Choice) bool) {
+func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) {
 	now := s.pythons()
 	if len(now) == 0 {
 		return
@@ -150,7 +159,7 @@ func (s *scene) nearestPython(try tryFunc, more func(*Choice) bool) {
 			continue
 		}
 		t := s.with(func(r *Request) { r.Python = p.String() })
-		c := t.decide().settled()
+		c := t.decide().reached(o)
 		if c == nil || !more(c) {
 			continue
 		}

@@ -17,6 +17,9 @@ type preference struct {
 // all of them stands "no driver change": builds that need one are only looked at
 // where no other passes.
 var preferences = []preference{
+	{"seen", "a wheel that somebody has seen", func(q *question, a, b *matrix.Build) int {
+		return boolInt(a.Status != matrix.NotSeen) - boolInt(b.Status != matrix.NotSeen)
+	}},
 	{"torch", "newer torch", func(q *question, a, b *matrix.Build) int {
 		return a.Release.Torch.Compare(b.Release.Torch)
 	}},

@@ -84,7 +84,7 @@ func (q *question) extensions(b *matrix.Build) []extension {
 	var out []extension
 	for _, r := range q.w.packages {
 		e := extension{name: r.Name, req: r}
-		if !isConda(b) {
+		if !isConda(b) && !q.passedThrough(r) {
 			e.row = q.wheelFor(r, b)
 		}
 		out = append(out, e)
@@ -141,31 +141,35 @@ func (s *scene) known(name string) bool {
 
 // packageRefusal says why no wheel of a requested package goes with a build.
 func (q *question) packageRefusal(r Requirement, b *matrix.Build) *Reason {
-	if r.URL != "" || !q.known(r.Name) {
+	if q.passedThrough(r) {
 		return nil
 	}
 	rows := q.wheels(r.Name)
 	if len(rows) == 0 {
 		return q.no("", "%s has no wheel for %s %s", r.Name, q.h.Platform.OS, q.h.Platform.Arch)
 	}
-	var nearest *matrix.Extension
+	var newest *matrix.Extension // that the request admits
 	why := ""
 	for _, e := range rows {
 		w := q.wheelRefusal(r, e, b)
 		if w == "" {
 			return nil
 		}
-		if nearest == nil && r.Spec.Admits(e.Version) { // the newest that the request admits
-			nearest, why = e, w
-		}
-		if !q.explain && nearest != nil {
-			continue
+		if newest == nil && r.Spec.Admits(e.Version) {
+			newest, why = e, w
 		}
 	}
-	if nearest == nil {
-		return q.no("", "no wheel of %s is known that %s admits; the newest known is %s", r.Name, clip(r.Text), rows[0].Version)
+	return q.no(newest.Source, "%s %s %s", r.Name, newest.Version, why)
+}
+
+// passedThrough reports whether a package is the installer's business alone: one
+// that the matrix does not know, or not in any version that the request admits.
+func (s *scene) passedThrough(r Requirement) bool {
+	if r.URL != "" || !s.known(r.Name) {
+		return true
 	}
-	return q.no(nearest.Source, "%s %s %s", r.Name, nearest.Version, why)
+	rows := s.wheels(r.Name)
+	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return r.Spec.Admits(e.Version) })
 }
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
@@ -174,47 +178,120 @@ func (q *question) wheelRefusal(r Requirement, e *matrix.Extension, b *matrix.Bu
 	switch {
 	case !r.Spec.Admits(e.Version):
 		return "is not what was asked for"
+	case e.Yanked:
+		return "was withdrawn"
 	case e.Sdist:
 		return "is only a source distribution: it has to be built"
 	case e.Python != "" && !q.py.fits(e.Python):
 		return "has no wheel for Python " + q.py.String() + " (" + e.Python + ")"
 	case !e.Torch.Admits(b.Release.Torch):
 		return "needs torch" + e.Torch.String()
-	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):
-		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
-	}
-	if e.CUDA == "" {
-		return q.tooOldFor(e)
 	}
 	if q.accel != cuda {
-		return "is built for CUDA " + e.CUDA
+		if e.CUDA != "" && (e.Fails == "import" || e.Fails == "") {
+			return "is built for CUDA " + e.CUDA
+		}
+		return q.needsRefusal(e, b)
 	}
-	major, _, _ := strings.Cut(e.CUDA, ".")
-	if bm, _, _ := strings.Cut(b.CUDA.String(), "."); bm != major {
-		return "is built for CUDA " + e.CUDA
+	code := q.codeOf(e)
+	switch {
+	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):
+		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
+	case code.cuda != "" && major(code.cuda) != major(b.CUDA.String()):
+		return "is built for CUDA " + code.cuda
 	}
-	if w := q.tooOldFor(e); w != "" {
+	if w := q.missingFor(e, code); w != "" {
 		return w
 	}
-	if len(e.Native)+len(e.PTX) == 0 {
-		return "" // its code was not read
-	}
-	for _, g := range q.gpus {
-		if native, ptx := q.m.ExtensionCovers(e, g.SM); !native && !ptx {
-			return "has no code for " + gpuName(g)
+	return q.needsRefusal(e, b)
+}
+
+// needsRefusal: a package that has no GPU code of its own is no better than the
+// one that holds it.
+func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
+	for _, name := range e.Needs {
+		if why := q.packageRefusal(Requirement{Name: name, Text: name}, b); why != nil {
+			return strings.TrimSpace("needs " + name + ": " + why.Text)
 		}
 	}
 	return ""
 }
 
-func (q *question) tooOldFor(e *matrix.Extension) string {
-	if e.MinSM.IsZero() || q.accel != cuda {
-		return ""
-	}
+// missingFor says which GPU in use a wheel has no code for.
+func (q *question) missingFor(e *matrix.Extension, c code) string {
 	for _, g := range q.gpus {
-		if g.SM.Less(e.MinSM) {
+		if !e.MinSM.IsZero() && g.SM.Less(e.MinSM) {
 			return "needs GPU " + e.MinSM.String() + " or newer; here is " + gpuName(g)
+		}
+		covered := len(c.rows) == 0
+		for _, row := range c.rows {
+			native, ptx := q.m.ExtensionCovers(row, g.SM)
+			covered = covered || native || ptx
+		}
+		if covered {
+			continue
+		}
+		if c.rows[0] != e {
+			return "was not read, and " + c.rows[0].Version.String() + ", which was, has no code for " + gpuName(g)
+		}
+		return "has no code for " + gpuName(g)
+	}
+	return ""
+}
+
+// code is what is known of the GPU code in a wheel: read from it, or else from
+// the releases of the same package next to it.
+type code struct {
+	cuda string
+	rows []*matrix.Extension // that were read: the wheel itself, or its neighbours; empty: none
+}
+
+// codeOf returns what is known of a wheel's code. Where nobody read the wheel, the
+// nearest older and newer ones that were, for this system and the same CUDA,
+// speak for it: a GPU that neither serves, it does not serve.
+func (q *question) codeOf(e *matrix.Extension) code {
+	c := code{cuda: e.CUDA}
+	if len(e.Native)+len(e.PTX) > 0 {
+		c.rows = []*matrix.Extension{e}
+		return c
+	}
+	if e.OS == "" || e.Proof == matrix.ByWheel && e.CUDA == "" {
+		return c // pure Python, or read and without GPU code
+	}
+	if c.cuda == "" {
+		c.cuda = q.cudaOfSibling(e)
+	}
+	var older, newer *matrix.Extension
+	for _, o := range q.wheels(e.Package) { // newest first
+		if len(o.Native)+len(o.PTX) == 0 || major(o.CUDA) != major(c.cuda) || c.cuda == "" || len(o.TorchLabels) > 0 {
+			continue
+		}
+		if o.Version.Compare(e.Version) > 0 {
+			newer = o
+		} else if older == nil {
+			older = o
+		}
+	}
+	for _, o := range []*matrix.Extension{newer, older} {
+		if o != nil {
+			c.rows = append(c.rows, o)
+		}
+	}
+	return c
+}
+
+// cudaOfSibling is the CUDA of the same release on another architecture.
+func (q *question) cudaOfSibling(e *matrix.Extension) string {
+	for i := range q.m.Extensions {
+		o := &q.m.Extensions[i]
+		if o.Package == e.Package && o.OS == e.OS && o.CUDA != "" && o.Version.Compare(e.Version) == 0 {
+			return o.CUDA
 		}
 	}
 	return ""
+}
+
+func major(v string) string {
+	m, _, _ := strings.Cut(v, ".")
+	return m
 }

@@ -37,7 +37,7 @@ func (f *factory) extensions() error {
 			source = "bytes"
 		}
 		known := out.set(source, []pair{{"proof", e.proof}, {"source", out.source(source, "default index, "+source+" read 2026-11-21 (facts/torch/extensions_proven.csv)")}})
-		about := out.set(e.pkg, []pair{{"package", e.pkg}, {"fails", fails[e.pkg]}, {"notes", e.note}})
+		about := out.set(e.pkg, []pair{{"package", e.pkg}, {"needs", needs[e.pkg]}, {"fails", fails[e.pkg]}, {"notes", e.note}})
 		pairs := append([]pair{{"use", known + " " + about}}, e.row()...)
 		out.row(0, pairs)
 	}
@@ -131,6 +131,10 @@ func bitsandbytesBuilds(version, cuda string) []string {
 	}
 	return builds
 }
+
+// needs names the packages that hold the GPU code of one that has none of its own
+// (extensions_proven.csv, notes).
+var needs = map[string]string{"sglang": "sglang-kernel", "faster-whisper": "ctranslate2"}
 
 // fails says where a wrong torch or CUDA shows (extensions_proven.md, "Traps").
 var fails = map[string]string{
