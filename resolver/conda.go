@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/matrix"
@@ -13,13 +14,14 @@ const (
 	condaPyTorch = "pytorch"
 )
 
-// condaReleases are the builds of the conda channels in the form of wheels, so
+// condaBuilds are the builds of the conda channels in the form of wheels, so
 // that the same rules judge them: the channel stands for the index, conda-forge
 // for the default one. What their CUDA libraries serve was not read.
-func (s *scene) condaReleases() []*matrix.Release {
-	if s.forge != nil {
-		return s.forge
+func (s *scene) condaBuilds() []*matrix.Build {
+	if s.memo.conda != nil {
+		return s.memo.conda
 	}
+	s.memo.conda = []*matrix.Build{}
 	byTorch := map[string]*matrix.Release{}
 	for i := range s.m.Conda {
 		c := &s.m.Conda[i]
@@ -33,14 +35,14 @@ func (s *scene) condaReleases() []*matrix.Release {
 				r.Date, r.Companions = known.Date, known.Companions
 			}
 			byTorch[c.Torch.String()] = r
-			s.forge = append(s.forge, r)
 		}
-		r.Builds = append(r.Builds, &matrix.Build{
+		s.memo.conda = append(s.memo.conda, &matrix.Build{
 			Release: r, Label: condaLabel(c), OS: c.OS, Arch: c.Arch, CUDA: c.CUDA, Native: c.Native, PTX: c.PTX,
 			Index: c.Channel, Default: c.Channel == condaForge, PythonMin: c.PythonMin, PythonMax: c.PythonMax,
 			Glibc: c.Glibc, Status: matrix.Offered, Source: c.Source, Notes: c.Note})
 	}
-	return s.forge
+	slices.SortStableFunc(s.memo.conda, func(a, b *matrix.Build) int { return b.Release.Torch.Compare(a.Release.Torch) })
+	return s.memo.conda
 }
 
 // condaLabel names a conda build as its wheel would be named: cu129, cpu, mps.

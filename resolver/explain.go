@@ -132,7 +132,7 @@ func (q *question) why() []Reason {
 			return
 		}
 		c := candidate{b, q.refusals(b)}
-		if q.w.admitsTorch(b.Release.Torch) && (q.w.label == "" || q.w.label == b.Label) {
+		if q.admitsTorch(b.Release.Torch) && (q.w.label == "" || q.w.label == b.Label) {
 			asked = append(asked, c)
 		} else {
 			rest = append(rest, c)

@@ -159,6 +159,9 @@ func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) 
 			continue
 		}
 		t := s.with(func(r *Request) { r.Python = p.String() })
+		if o.Decision == Install && t.ask(o.q.accel, o.q.gpus, o.q.drv, p).best() == nil {
+			continue
+		}
 		c := t.decide().reached(o)
 		if c == nil || !more(c) {
 			continue

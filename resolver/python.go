@@ -65,11 +65,11 @@ func pyOf(v version.Python) py {
 
 // within reports whether a wheel exists for p. Free-threaded interpreters take
 // their own wheels only.
-func (p py) within(low, high version.Python, free []string) bool {
+func (p py) within(low, high py, free []string) bool {
 	if p.free {
 		return slices.Contains(free, p.String())
 	}
-	return (low.IsZero() || p.compare(pyOf(low)) >= 0) && (high.IsZero() || p.compare(pyOf(high)) <= 0)
+	return (low.major == 0 || p.compare(low) >= 0) && (high.major == 0 || p.compare(high) <= 0)
 }
 
 // fits reports whether a requires-python specifier admits p; a text that is none

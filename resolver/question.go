@@ -27,16 +27,12 @@ func (s *scene) ask(accel string, gpus []machine.GPU, d driver, p py) *question 
 
 // builds calls f for every build for this system, newest torch first.
 func (s *scene) builds(f func(*matrix.Build)) {
-	releases := s.m.Releases
+	list := s.memo.wheels
 	if s.w.conda() {
-		releases = s.condaReleases()
+		list = s.condaBuilds()
 	}
-	for _, r := range releases {
-		for _, b := range r.Builds {
-			if b.OS == s.h.Platform.OS && b.Arch == s.h.Platform.Arch {
-				f(b)
-			}
-		}
+	for _, b := range list {
+		f(b)
 	}
 }
 

@@ -35,7 +35,7 @@ var rules = []rule{
 
 func requestRule(q *question, b *matrix.Build) *Reason {
 	switch {
-	case !q.w.admitsTorch(b.Release.Torch):
+	case !q.admitsTorch(b.Release.Torch):
 		return q.no("", "you asked for %s", q.w.torchText())
 	case q.w.label != "" && q.w.label != b.Label && !(q.w.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
 		return q.no("", "you asked for the build %s with %s", q.w.label, q.w.named)
@@ -92,7 +92,8 @@ func sourceWord(q *question, b *matrix.Build) string {
 }
 
 func pythonRule(q *question, b *matrix.Build) *Reason {
-	if q.py.within(b.PythonMin, b.PythonMax, b.FreeThreaded) {
+	low, high := q.memo.pythons(b)
+	if q.py.within(low, high, b.FreeThreaded) {
 		return nil
 	}
 	return q.no(b.Source, "no wheel for Python %s; its wheels are for %s", q.py, pythonSpan(b))
@@ -143,7 +144,7 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 	switch q.accel {
 	case cuda:
 		for _, g := range q.gpus {
-			if native, ptx := q.m.Covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
+			if native, ptx := q.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
 				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
 			}
 		}
@@ -198,7 +199,7 @@ func codeSpan(b *matrix.Build) string {
 // ptxOnly reports whether a GPU is served only by PTX.
 func (q *question) ptxOnly(b *matrix.Build) (machine.GPU, bool) {
 	for _, g := range q.gpus {
-		if native, ptx := q.m.Covers(b, g.SM); !native && ptx {
+		if native, ptx := q.covers(b, g.SM); !native && ptx {
 			return g, true
 		}
 	}

@@ -106,7 +106,7 @@ func (q *question) wheelFor(r Requirement, b *matrix.Build) *matrix.Extension {
 // wheels returns what the matrix knows of a package on this system, the newest
 // first; sdists are last of their version.
 func (s *scene) wheels(name string) []*matrix.Extension {
-	if rows, ok := s.rows[name]; ok {
+	if rows, ok := s.memo.rows[name]; ok {
 		return rows
 	}
 	var rows []*matrix.Extension
@@ -122,10 +122,7 @@ func (s *scene) wheels(name string) []*matrix.Extension {
 		}
 		return boolInt(a.Sdist) - boolInt(b.Sdist)
 	})
-	if s.rows == nil {
-		s.rows = map[string][]*matrix.Extension{}
-	}
-	s.rows[name] = rows
+	s.memo.rows[name] = rows
 	return rows
 }
 

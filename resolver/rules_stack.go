@@ -17,18 +17,13 @@ func stackRule(q *question, b *matrix.Build) *Reason {
 	if q.accel != cuda {
 		return nil
 	}
-	for _, l := range q.m.Stack(b) {
-		if l.Library == nil || !l.Core && !(l.Package == "nccl" && len(q.gpus) > 1) {
-			continue
+	for _, g := range q.gpus {
+		lacks := q.stackGap(b, g.SM)
+		if l := lacks.core; l != nil {
+			return q.no(l.Library.Source, "its %s %s has no code for %s", libraryName(l.Package), l.Version, gpuName(g))
 		}
-		for _, g := range q.gpus {
-			if native, ptx := q.m.LibraryCovers(l.Library, g.SM); !native && !ptx {
-				why := ""
-				if l.Package == "nccl" {
-					why = ", which several GPUs need"
-				}
-				return q.no(l.Library.Source, "its %s %s has no code for %s%s", libraryName(l.Package), l.Version, gpuName(g), why)
-			}
+		if l := lacks.several; l != nil && len(q.gpus) > 1 {
+			return q.no(l.Library.Source, "its %s %s, which several GPUs need, has no code for %s", libraryName(l.Package), l.Version, gpuName(g))
 		}
 	}
 	return nil

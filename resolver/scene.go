@@ -19,15 +19,20 @@ type scene struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	table  *matrix.DeviceTable      // read when a GPU is known by its name only
-	models map[string]matrix.Device // what it said
-
-	rows  map[string][]*matrix.Extension // wheels by package, as they were asked for
-	forge []*matrix.Release              // the conda channels' builds, made when asked for
+	memo     *memo
+	admitted map[string]bool // releases of torch that the request admits, as far as asked
 }
 
 // newScene reads a machine and a request. Its error reports a malformed request.
 func newScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
+	s, err := readScene(m, h, r)
+	if err == nil {
+		s.memo = newMemo(m, h.Platform)
+	}
+	return s, err
+}
+
+func readScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
 	w, err := readWish(r)
 	if err != nil {
 		return nil, err
@@ -56,10 +61,11 @@ func (s *scene) with(change func(*Request)) *scene {
 	r := s.w.Request
 	r.Requirements = slices.Clone(r.Requirements)
 	change(&r)
-	t, err := newScene(s.m, s.h, r)
+	t, err := readScene(s.m, s.h, r)
 	if err != nil {
 		return nil
 	}
+	t.memo = s.memo
 	return t
 }
 

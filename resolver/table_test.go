@@ -272,7 +272,7 @@ func renderChoice(c *Choice) string {
 }
 
 // parseTable splits a file into cases; a paragraph without a want is a comment.
-func parseTable(t *testing.T, file, text string) []tableCase {
+func parseTable(t testing.TB, file, text string) []tableCase {
 	var out []tableCase
 	line := 1
 	for para := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n\n") {

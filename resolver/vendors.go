@@ -238,29 +238,26 @@ func (s *scene) xpuServes(g machine.GPU) bool {
 // device looks a GPU up in the device table, by its PCI id or else by its name.
 func (s *scene) device(g machine.GPU) (matrix.Device, bool) {
 	key := g.PCIID + "\x00" + g.Name
-	if d, ok := s.models[key]; ok {
+	if d, ok := s.memo.models[key]; ok {
 		return d, d.Vendor != ""
 	}
-	if s.models == nil {
-		s.models = map[string]matrix.Device{}
-	}
-	if s.table == nil {
+	if s.memo.table == nil {
 		t, err := matrix.Devices()
 		if err != nil {
 			return matrix.Device{}, false
 		}
-		s.table = t
+		s.memo.table = t
 	}
-	d, ok := s.table.LookupPCI(g.PCIID, g.Subsystem)
+	d, ok := s.memo.table.LookupPCI(g.PCIID, g.Subsystem)
 	if !ok || d.Vendor != g.Vendor {
 		d, ok = matrix.Device{}, false
-		for _, m := range s.table.LookupName(g.Name) {
+		for _, m := range s.memo.table.LookupName(g.Name) {
 			if m.Vendor == g.Vendor {
 				d, ok = m, true
 				break
 			}
 		}
 	}
-	s.models[key] = d
+	s.memo.models[key] = d
 	return d, ok
 }

@@ -148,9 +148,6 @@ func (w *wish) conda() bool {
 	return slices.Contains([]string{"conda", "mamba", "micromamba"}, w.Manager)
 }
 
-// admitsTorch reports whether every requirement on torch admits v.
-func (w *wish) admitsTorch(v version.Python) bool { return admits(w.torch, v) }
-
 func admits(reqs []Requirement, v version.Python) bool {
 	for _, q := range reqs {
 		if !q.Spec.Admits(v) {

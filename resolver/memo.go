@@ -1,0 +1,121 @@
+package resolver
+
+import (
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A memo holds what does not change while one machine is resolved: nearest
+// answers ask the same builds about the same GPUs many times.
+type memo struct {
+	wheels []*matrix.Build         // for this system, newest torch first
+	conda  []*matrix.Build         // the conda channels' builds in the same form; nil until asked for
+	rank   map[*matrix.Release]int // position of a release, newest first
+	py     map[*matrix.Build][2]py
+	code   map[codeKey][2]bool // native, ptx
+	stack  map[codeKey]gap
+	rows   map[string][]*matrix.Extension // wheels of a package
+	table  *matrix.DeviceTable            // read when a GPU is known by its name only
+	models map[string]matrix.Device       // what it said
+}
+
+type codeKey struct {
+	b  *matrix.Build
+	sm machine.SM
+}
+
+// A gap is the first library of a build that has no code for a GPU, once of
+// those that every job needs and once of those that several GPUs need.
+type gap struct{ core, several *matrix.Pinned }
+
+func newMemo(m *matrix.Matrix, p machine.Platform) *memo {
+	c := &memo{
+		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
+		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{}, models: map[string]matrix.Device{},
+	}
+	for i, r := range m.Releases {
+		c.rank[r] = i
+		for _, b := range r.Builds {
+			if b.OS == p.OS && b.Arch == p.Arch {
+				c.wheels = append(c.wheels, b)
+			}
+		}
+	}
+	return c
+}
+
+// newerTorch orders two builds by their torch, positive where a's is newer.
+func (c *memo) newerTorch(a, b *matrix.Build) int {
+	if a.Release == b.Release {
+		return 0
+	}
+	i, ok1 := c.rank[a.Release]
+	j, ok2 := c.rank[b.Release]
+	if ok1 && ok2 {
+		return j - i
+	}
+	return a.Release.Torch.Compare(b.Release.Torch)
+}
+
+func (c *memo) pythons(b *matrix.Build) (low, high py) {
+	if v, ok := c.py[b]; ok {
+		return v[0], v[1]
+	}
+	v := [2]py{pyOf(b.PythonMin), pyOf(b.PythonMax)}
+	c.py[b] = v
+	return v[0], v[1]
+}
+
+// covers is matrix.Covers, remembered.
+func (s *scene) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
+	key := codeKey{b, sm}
+	if v, ok := s.memo.code[key]; ok {
+		return v[0], v[1]
+	}
+	native, ptx = s.m.Covers(b, sm)
+	s.memo.code[key] = [2]bool{native, ptx}
+	return native, ptx
+}
+
+// stackGap says which library of a build has no code for a GPU.
+func (s *scene) stackGap(b *matrix.Build, sm machine.SM) gap {
+	key := codeKey{b, sm}
+	if v, ok := s.memo.stack[key]; ok {
+		return v
+	}
+	var g gap
+	for _, l := range s.m.Stack(b) {
+		if l.Library == nil || !l.Core && l.Package != "nccl" {
+			continue
+		}
+		if native, ptx := s.m.LibraryCovers(l.Library, sm); native || ptx {
+			continue
+		}
+		switch {
+		case l.Core && g.core == nil:
+			g.core = &l
+		case !l.Core && g.several == nil:
+			g.several = &l
+		}
+	}
+	s.memo.stack[key] = g
+	return g
+}
+
+// admitsTorch reports whether every requirement on torch admits a release.
+func (s *scene) admitsTorch(v version.Python) bool {
+	if len(s.w.torch) == 0 {
+		return true
+	}
+	key := v.String()
+	ok, known := s.admitted[key]
+	if !known {
+		ok = admits(s.w.torch, v)
+		if s.admitted == nil {
+			s.admitted = map[string]bool{}
+		}
+		s.admitted[key] = ok
+	}
+	return ok
+}
