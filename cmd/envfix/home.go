@@ -7,7 +7,6 @@ import (
 	"envfix/installers"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
-	"envfix/matrix"
 	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
@@ -17,7 +16,7 @@ import (
 var buildVersion = "0.1.0"
 
 func showVersion(w io.Writer) error {
-	m, err := matrix.Embedded()
+	m, err := matrixFor(nil)
 	if err != nil {
 		return err
 	}

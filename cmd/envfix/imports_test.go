@@ -31,9 +31,11 @@ var layers = map[string][]string{
 	"internal/system":          {"internal/plan"},
 	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
 	"internal/index":           {"matrix", "internal/machine", "internal/version", "data"},
+	"internal/update":          {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
+	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/ui":              {"*"},
 	"internal/datagen":         {"matrix", "internal/machine", "internal/version", "data"},
-	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/ui"},
+	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the
@@ -56,10 +58,10 @@ var walls = map[string][]string{
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/observe", "internal/system", "internal/apply", "cmd/envfix"},
-	"golang.org/x/term":                         {"internal/ui", "cmd/envfix"},
+	"golang.org/x/term":                         {"internal/ui", "cmd/envfix", "cmd/envfix-sign"},
 	"golang.org/x/mod":                          {"internal/index", "internal/lock"},
 	"golang.org/x/crypto":                       {"internal/index"},
-	"aead.dev/minisign":                         {"internal/index"},
+	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }
 
 // helpers are packages that only tests and maintainers use; they are held to no

@@ -14,8 +14,11 @@ import (
 
 func matrixCommand() *cli.Command {
 	subs := []*cli.Command{
+		matrixShowCommand(),
 		matrixInstallCommand(),
 		matrixProveCommand(),
+		matrixCheckCommand(),
+		matrixUpdateCommand(),
 	}
 	for _, c := range subs {
 		c.OnUsageError = usageError
@@ -25,7 +28,11 @@ func matrixCommand() *cli.Command {
 		Name:  "matrix",
 		Usage: "the compatibility data: look at it, prove it, keep it current",
 		Description: `EXAMPLES
-  envfix matrix prove torch==2.15.0`,
+  envfix matrix show torch==2.9.1
+  envfix matrix show --gpu V100
+  envfix matrix command torch==2.9.1 --build cu126
+  envfix matrix prove torch==2.15.0
+  envfix matrix update --from https://mirror.example/envfix/matrix`,
 		Subcommands: subs,
 	}
 }

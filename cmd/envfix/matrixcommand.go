@@ -47,7 +47,7 @@ func matrixInstallAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := matrix.Embedded()
+	m, err := matrixFor(c)
 	if err != nil {
 		return err
 	}

@@ -160,6 +160,9 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
 	res.Warnings = append(res.Warnings, projectWarnings(c.StringSlice("requirements"), res.Choice)...)
+	if old := matrixAge(m, r.Today); old != "" {
+		res.Warnings = append(res.Warnings, old)
+	}
 	t, err := gatherTarget(c, h.Platform.OS)
 	if err != nil {
 		return nil, err

@@ -165,11 +165,20 @@ func today() string {
 	return time.Now().UTC().Format("2006-01-02")
 }
 
-// matrixFor loads the compatibility data that a command works with.
+// matrixFor loads the compatibility data that a command works with: what the
+// program was built with, or the newer release that `envfix matrix update` took.
+// A release that is damaged or not trusted any more is not used, and said so.
 func matrixFor(c *cli.Context) (*matrix.Matrix, error) {
 	m, err := matrix.Embedded()
 	if err != nil {
 		return nil, &failure{code: exitFailed, text: err.Error(), err: err}
+	}
+	newer, err := installedMatrix(m)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "envfix: warning: the updated matrix is not used: %s\n", ui.Clean(err.Error()))
+	}
+	if newer != nil {
+		return newer, nil
 	}
 	return m, nil
 }

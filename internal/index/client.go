@@ -321,3 +321,9 @@ func redact(address string) string {
 	}
 	return address
 }
+
+// File reads a whole file below the address, of at most limit bytes.
+func (c *Client) File(ctx context.Context, name string, limit int64) ([]byte, error) {
+	b, _, err := c.get(ctx, c.base.JoinPath(name).String(), request{limit: limit})
+	return b, err
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"envfix/internal/index"
+	"envfix/internal/ui"
+	release "envfix/internal/update" // "update" is the flag of the golden tests
+	"envfix/internal/version"
+	"envfix/matrix"
+
+	"github.com/urfave/cli/v2"
+)
+
+func matrixUpdateCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "update",
+		Usage: "take newer data than the program was built with, if it is signed",
+		Description: `Reads a release of the data from a directory or an address, checks who signed it,
+that it is newer than any seen before, that it has not expired, and that every
+file is the one that was signed. Without --from: where the last one came from.
+
+The keys that count are compiled in; a team adds its own in
+~/.config/envfix/matrix-keys.txt (minisign public keys, one a line).
+
+EXAMPLES
+  envfix matrix update --from https://mirror.example/envfix/matrix
+  envfix matrix update --from /media/usb/matrix --check
+
+EXIT STATUS
+  0   up to date, or updated
+  4   something newer is there (with --check)
+  10  the signature, a hash, the age or the order of releases is wrong`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "read the release at `URL` or directory"},
+			&cli.BoolFlag{Name: "check", Usage: "install nothing; exit 4 where something newer is there"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+		},
+		Action: matrixUpdateAction,
+	}
+}
+
+func matrixUpdateAction(c *cli.Context) error {
+	if err := noArguments(c, 0); err != nil {
+		return err
+	}
+	store := matrixStore()
+	from := c.String("from")
+	if from == "" {
+		from, _ = store.From()
+	}
+	if from == "" {
+		return &failure{code: exitUsage, text: "where from? no release was taken before", hints: []string{"`envfix matrix update --from URL`"}}
+	}
+	m, err := matrix.Embedded()
+	if err != nil {
+		return err
+	}
+	builtIn, err := version.ParseDotted(m.Version)
+	if err != nil {
+		return err
+	}
+	keys, err := trustedKeys()
+	if err != nil {
+		return err
+	}
+	known, err := store.Known(builtIn, keys, today())
+	if err != nil {
+		return &failure{code: exitFailed, text: ui.Clean(err.Error())}
+	}
+	src, shown, err := releaseSource(from)
+	if err != nil {
+		return err
+	}
+	r, err := release.Verify(c.Context, src, known)
+	if err != nil {
+		return updateFailure(shown, err)
+	}
+	return finishUpdate(c, store, r, known, shown)
+}
+
+// finishUpdate installs what is newer, and says what was done.
+func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known release.Known, from string) error {
+	check := c.Bool("check")
+	if r.News && !check {
+		if err := store.Install(r, from, today()); err != nil {
+			return &failure{code: exitFailed, text: "the release is good, but it could not be kept: " + ui.Clean(err.Error())}
+		}
+	} else if !check {
+		if err := store.Checked(from, today()); err != nil {
+			return &failure{code: exitFailed, text: ui.Clean(err.Error())}
+		}
+	}
+	done := "up to date"
+	switch {
+	case r.News && check:
+		done = "newer"
+	case r.News:
+		done = "updated"
+	}
+	var err error
+	if c.Bool("json") {
+		err = writeJSON(c.App.Writer, map[string]any{"format": 1, "result": done, "version": r.Manifest.Version, "was": known.Highest, "created": r.Manifest.Created,
+			"expires": r.Manifest.Expires, "signed_by": r.Signers, "sha256": r.SHA256, "from": from})
+	} else {
+		text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
+		if r.News {
+			text += fmt.Sprintf("; so far %s", known.Highest)
+		}
+		_, err = fmt.Fprintln(c.App.Writer, text)
+	}
+	if err == nil && r.News && check {
+		err = &failure{code: exitPending}
+	}
+	return err
+}
+
+// updateFailure gives the refusal of a release its exit code and its way out.
+func updateFailure(from string, err error) error {
+	f := &failure{code: exitFailed, text: "the release at " + ui.Clean(from) + " was not taken: " + ui.Clean(err.Error()), err: err}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, release.ErrNotFound):
+		f.hints = []string{"the address of a release is that of the directory with manifest.txt in it"}
+	case errors.Is(err, release.ErrSignature):
+		f.code = exitIntegrity
+		f.hints = []string{"keys of your own go into ~/.config/envfix/matrix-keys.txt, one minisign public key a line"}
+	case errors.Is(err, release.ErrExpired), errors.Is(err, release.ErrRollback), errors.Is(err, release.ErrHash), errors.Is(err, release.ErrForm):
+		f.code = exitIntegrity
+		f.hints = []string{"nothing was changed; the data that is here goes on working"}
+	}
+	return f
+}
+
+// releaseSource reads a release at an address or in a directory.
+func releaseSource(from string) (release.Source, string, error) {
+	if strings.HasPrefix(from, "https://") || strings.HasPrefix(from, "http://") {
+		client, err := index.New(from, index.Options{})
+		if err != nil {
+			return nil, "", &failure{code: exitUsage, text: err.Error()}
+		}
+		return func(ctx context.Context, name string, limit int64) ([]byte, error) {
+			b, err := client.File(ctx, name, limit)
+			if errors.Is(err, index.ErrNotFound) {
+				return nil, release.ErrNotFound
+			}
+			return b, err
+		}, client.Address(), nil
+	}
+	dir, err := filepath.Abs(from)
+	if err != nil {
+		return nil, "", err
+	}
+	src, err := release.Dir(dir)
+	if err != nil {
+		return nil, "", &failure{code: exitUsage, text: ui.Clean(err.Error())}
+	}
+	return src, dir, nil
+}
+
+// matrixStore is where a newer matrix lives.
+func matrixStore() release.Store {
+	return release.Store{Dir: filepath.Join(stateDir(), "matrix")}
+}
+
+// stateDir is envfix's directory of state: below XDG_STATE_HOME, or ~/.local/state.
+func stateDir() string { return filepath.Dir(toolsDir()) }
+
+// trustedKeys are the lists of keys that may sign: the one compiled in, and the
+// user's own.
+func trustedKeys() ([]release.KeyList, error) {
+	pinned, err := release.ParseKeys(release.Pinned)
+	if err != nil {
+		return nil, err
+	}
+	lists := []release.KeyList{pinned}
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return lists, nil
+	}
+	file := filepath.Join(config, "envfix", "matrix-keys.txt")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return lists, nil
+	}
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error())}
+	}
+	own, err := release.ParseKeys(string(text))
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: ui.Clean(file) + ": " + ui.Clean(err.Error())}
+	}
+	return append(lists, own), nil
+}
+
+// installedMatrix is the matrix of the last update where it is newer than the
+// built-in one, or nil. One that is damaged or no longer trusted counts as none;
+// the error says why.
+func installedMatrix(builtIn *matrix.Matrix) (*matrix.Matrix, error) {
+	store := matrixStore()
+	if _, err := os.Stat(store.Dir); err != nil {
+		return nil, nil
+	}
+	keys, err := trustedKeys()
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Installed(keys)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	v, err := version.ParseDotted(builtIn.Version)
+	if err != nil || r.Manifest.Version.Compare(v) <= 0 {
+		return nil, err
+	}
+	return r.Matrix, nil
+}
+
+// oldAfter is the age from which on every plan says how old the data is: torch
+// is released every eight weeks.
+const oldAfter = 90
+
+// matrixAge says how old the data is where that matters, else "".
+func matrixAge(m *matrix.Matrix, today string) string {
+	made, err := time.Parse(time.DateOnly, m.Date)
+	if err != nil {
+		return ""
+	}
+	now, err := time.Parse(time.DateOnly, today)
+	if err != nil {
+		return ""
+	}
+	days := int(now.Sub(made).Hours() / 24)
+	if days <= oldAfter {
+		return ""
+	}
+	return fmt.Sprintf("the compatibility data %s is %d days old: newer releases of torch are unknown to it; `envfix matrix update` takes newer data", m.Version, days)
+}

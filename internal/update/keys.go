@@ -1,0 +1,104 @@
+package update
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"aead.dev/minisign"
+)
+
+// Pinned is the list of keys that the program was built with.
+//
+//go:embed keys.txt
+var Pinned string
+
+// A KeyList says whose signatures count.
+type KeyList struct {
+	Number    int // grows with every new list
+	Threshold int // signatures of different keys that are needed
+	Keys      []Key
+}
+
+// A Key is one minisign public key.
+type Key struct {
+	Public minisign.PublicKey
+	Name   string
+}
+
+const maxKeys = 20
+
+// ParseKeys reads a list: lines "number N", "threshold N" and "RW… name";
+// comments begin with #.
+func ParseKeys(text string) (KeyList, error) {
+	list := KeyList{Threshold: 1}
+	seen := map[uint64]bool{}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
+		var err error
+		switch word {
+		case "number":
+			list.Number, err = strconv.Atoi(rest)
+		case "threshold":
+			list.Threshold, err = strconv.Atoi(rest)
+		default:
+			k := Key{Name: printable(rest)}
+			if err = k.Public.UnmarshalText([]byte(word)); err == nil {
+				if seen[k.Public.ID()] {
+					err = errors.New("this key is there twice")
+				}
+				seen[k.Public.ID()] = true
+				list.Keys = append(list.Keys, k)
+			}
+		}
+		if err != nil {
+			return KeyList{}, fmt.Errorf("line %d of the list of keys: %w", i+1, err)
+		}
+	}
+	if list.Number < 0 || list.Threshold < 1 || len(list.Keys) > maxKeys || (len(list.Keys) > 0 && list.Threshold > len(list.Keys)) {
+		return KeyList{}, fmt.Errorf("the list of keys makes no sense: %d keys, %d signatures needed", len(list.Keys), list.Threshold)
+	}
+	return list, nil
+}
+
+// Verify demands as many valid signatures of different keys as the list does. It
+// returns the names of the signers.
+func (l KeyList) Verify(message []byte, signatures [][]byte) ([]string, error) {
+	if len(l.Keys) == 0 {
+		return nil, fmt.Errorf("no keys are trusted: %w", ErrSignature)
+	}
+	var signers []string
+	for _, k := range l.Keys {
+		for _, s := range signatures {
+			if minisign.Verify(k.Public, message, s) {
+				signers = append(signers, k.Name)
+				break
+			}
+		}
+	}
+	if len(signers) < l.Threshold {
+		return nil, fmt.Errorf("%d of %d signatures that are needed are good: %w", len(signers), l.Threshold, ErrSignature)
+	}
+	return signers, nil
+}
+
+// printable keeps names from steering a terminal.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+	if len(s) > 60 {
+		s = s[:60]
+	}
+	return s
+}

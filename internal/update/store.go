@@ -1,0 +1,278 @@
+package update
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+
+	"envfix/internal/version"
+)
+
+// Dir returns a source that reads a release from a directory. Links that lead
+// out of it, and files that are not regular, are refused.
+func Dir(dir string) (Source, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ context.Context, name string, limit int64) ([]byte, error) { return readRoot(root, name, limit) }, nil
+}
+
+func readRoot(root *os.Root, name string, limit int64) ([]byte, error) {
+	i, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !i.Mode().IsRegular() {
+		return nil, fmt.Errorf("not a regular file: %w", ErrForm)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("more than %d bytes: %w", limit, ErrForm)
+	}
+	return b, err
+}
+
+// A Store keeps the release that is installed and remembers the highest version
+// seen. It is one directory of the user's.
+type Store struct{ Dir string }
+
+// state is state.json.
+type state struct {
+	Format   int    `json:"format"`
+	Release  string `json:"release"` // directory of the installed release; "" none
+	Highest  string `json:"highest"` // version
+	Manifest string `json:"manifest_sha256"`
+	From     string `json:"from"`
+	Checked  string `json:"checked"` // day
+}
+
+const stateName = "state.json"
+
+// From returns where the last release came from, and the day on which that was
+// last asked; both "" where it never was.
+func (s Store) From() (from, day string) {
+	st, err := s.state()
+	if err != nil {
+		return "", ""
+	}
+	return st.From, st.Checked
+}
+
+// Known returns what a new release is measured against: the highest version of
+// the store and of what is built in, and the lists of keys, newer ones that were
+// seen included.
+func (s Store) Known(builtIn version.Dotted, pinned []KeyList, today string) (Known, error) {
+	k := Known{Keys: slices.Clone(pinned), Highest: builtIn, Today: today}
+	st, err := s.state()
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	}
+	if err != nil {
+		return k, err
+	}
+	if v, err := version.ParseDotted(st.Highest); err == nil && v.Compare(builtIn) > 0 {
+		k.Highest, k.SHA256 = v, st.Manifest
+	}
+	if st.Release != "" {
+		if src, err := Dir(path.Join(s.Dir, st.Release)); err == nil {
+			r := &Release{files: map[string][]byte{}}
+			if lists, err := r.rotate(context.Background(), src, pinned); err == nil {
+				k.Keys, k.chain = lists, r.files
+			}
+		}
+	}
+	return k, nil
+}
+
+// Installed returns the release that is installed, verified again from its
+// bytes; nil where none is. It counts also after it has expired: without a
+// network there may be nothing better.
+func (s Store) Installed(pinned []KeyList) (*Release, error) {
+	st, err := s.state()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && st.Release == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	src, err := Dir(path.Join(s.Dir, st.Release))
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	r := &Release{files: map[string][]byte{}}
+	lists, err := r.rotate(ctx, src, pinned)
+	if err != nil {
+		return nil, err
+	}
+	text, signatures, err := r.signed(ctx, src, ManifestName, MaxManifest)
+	if err != nil {
+		return nil, err
+	}
+	if r.Signers, err = verifyAny(lists, text, signatures); err != nil {
+		return nil, err
+	}
+	if r.Manifest, err = ParseManifest(text); err != nil {
+		return nil, err
+	}
+	r.SHA256 = hash(text)
+	if err := r.fetch(ctx, src); err != nil {
+		return nil, err
+	}
+	return r, r.load()
+}
+
+func (s Store) state() (state, error) {
+	var st state
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return st, err
+	}
+	defer root.Close()
+	if err := private(root); err != nil {
+		return st, err
+	}
+	b, err := readRoot(root, stateName, MaxManifest)
+	if errors.Is(err, ErrNotFound) {
+		return st, fs.ErrNotExist
+	}
+	if err != nil {
+		return st, fmt.Errorf("%s: %w", stateName, err)
+	}
+	if err := json.Unmarshal(b, &st); err != nil || st.Format != 1 || (st.Release != "" && !releaseName(st.Release)) {
+		return state{}, fmt.Errorf("%s in %s is not readable; remove that directory and update again", stateName, s.Dir)
+	}
+	return st, nil
+}
+
+// releaseName demands a single path element as Install makes them.
+func releaseName(s string) bool {
+	return strings.HasPrefix(s, "release-") && !strings.ContainsAny(s, "/\\") && s != ".."
+}
+
+// private refuses a directory that others may write to.
+func private(root *os.Root) error {
+	i, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS != "windows" && i.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s may be written to by others: not trusted", root.Name())
+	}
+	return nil
+}
+
+// Install writes a verified release and makes it the one in use, by one rename.
+// The one before is removed.
+func (s Store) Install(r *Release, from, today string) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := private(root); err != nil {
+		return err
+	}
+	name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
+	if err := writeRelease(root, name, r.files); err != nil {
+		return err
+	}
+	if err := s.save(root, state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today}); err != nil {
+		return err
+	}
+	return removeOthers(root, name)
+}
+
+// Checked notes that a source was asked and had nothing newer.
+func (s Store) Checked(from, today string) error {
+	st, err := s.state()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	st.From, st.Checked = from, today
+	return s.save(root, st)
+}
+
+func (s Store) save(root *os.Root, st state) error {
+	st.Format = 1
+	b, err := json.MarshalIndent(st, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(root, stateName+".new", append(b, '\n')); err != nil {
+		return err
+	}
+	return root.Rename(stateName+".new", stateName)
+}
+
+// writeRelease writes the files aside and moves them to their place.
+func writeRelease(root *os.Root, name string, files map[string][]byte) error {
+	aside := "new-" + name
+	if err := root.RemoveAll(aside); err != nil {
+		return err
+	}
+	if err := root.MkdirAll(path.Join(aside, "torch"), 0o700); err != nil {
+		return err
+	}
+	for file, b := range files {
+		if err := writeFile(root, path.Join(aside, file), b); err != nil {
+			return err
+		}
+	}
+	if err := root.RemoveAll(name); err != nil {
+		return err
+	}
+	return root.Rename(aside, name)
+}
+
+func writeFile(root *os.Root, name string, b []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func removeOthers(root *os.Root, keep string) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if n := e.Name(); n != keep && (releaseName(n) || strings.HasPrefix(n, "new-release-")) {
+			if err := root.RemoveAll(n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
