@@ -53,6 +53,8 @@ type run struct {
 	plan    *plan.Plan
 	gen     Generation
 	result  Result
+
+	flushing <-chan error // the flush that runs beside a step; nil: none
 }
 
 // Apply carries p out on e. Its error is an *Error; then the environment is as
@@ -134,7 +136,7 @@ func (r *run) carryOut(ctx context.Context) error {
 	}
 	for i := range r.plan.Steps {
 		if err := r.step(ctx, i); err != nil {
-			return r.giveUp(i, err)
+			return r.giveUp(i, errors.Join(err, r.flushed()))
 		}
 	}
 	if err := r.point("end", "before-intent"); err != nil {

@@ -29,6 +29,9 @@ func (r *run) step(ctx context.Context, i int) error {
 	if err := r.point(s.ID, "after-intent"); err != nil {
 		return err
 	}
+	if s.Verify != nil {
+		r.flush()
+	}
 	start := time.Now()
 	err := r.act(ctx, i)
 	r.result.Steps = append(r.result.Steps, Took{Step: s.ID, Time: time.Since(start), Foreign: s.Run != nil || s.Verify != nil})
@@ -187,11 +190,35 @@ func (r *run) switchTo(ctx context.Context, mid func() error) error {
 	return r.record(Entry{State: Switched})
 }
 
+// flush begins to write the generation to the disk while it is being verified:
+// gigabytes take seconds.
+func (r *run) flush() {
+	if r.flushing != nil {
+		return
+	}
+	done := make(chan error, 1)
+	r.flushing = done
+	go func() { done <- system.SyncAll(r.env.root) }()
+}
+
+// flushed waits for what flush began.
+func (r *run) flushed() error {
+	if r.flushing == nil {
+		return nil
+	}
+	err := <-r.flushing
+	r.flushing = nil
+	return err
+}
+
 // complete makes the generation durable and then marks it: what the marker says
 // must be on the disk before the marker is.
 func (r *run) complete() error {
 	sum, files, err := manifest(r.env.root, genPath(r.gen.ID))
 	if err != nil {
+		return err
+	}
+	if err := r.flushed(); err != nil {
 		return err
 	}
 	r.gen.Manifest, r.gen.Files, r.gen.Created = sum, files, time.Now().UTC().Format(time.RFC3339)
