@@ -45,7 +45,7 @@ func TestScript(t *testing.T) {
 		t.Logf("scripts that need the stand-in library are skipped: %v", err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
+		Dir: "testdata/script", Cmds: scriptCommands(), RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
 		Condition: func(c string) (bool, error) {
 			if c == "nvml" { // this build can load the stand-in, and it could be built
 				_, err := standIns()

@@ -55,15 +55,21 @@ type Index struct {
 // Serve starts an index with these wheels; it stops with the test.
 func Serve(t testing.TB, wheels ...Wheel) *Index {
 	t.Helper()
-	x := &Index{wheels: map[string][]Wheel{}, faults: map[string][]Fault{}, times: map[string]int{}}
+	x, stop := Start(wheels...)
+	t.Cleanup(stop)
+	return x
+}
+
+// Start is Serve where the caller stops the index.
+func Start(wheels ...Wheel) (x *Index, stop func()) {
+	x = &Index{wheels: map[string][]Wheel{}, faults: map[string][]Fault{}, times: map[string]int{}}
 	x.Add(wheels...)
 	s := httptest.NewServer(http.HandlerFunc(x.serve))
-	t.Cleanup(func() {
+	x.Host, x.URL = s.URL, s.URL+"/simple"
+	return x, func() {
 		s.CloseClientConnections()
 		s.Close()
-	})
-	x.Host, x.URL = s.URL, s.URL+"/simple"
-	return x
+	}
 }
 
 // Add puts more wheels on the index.

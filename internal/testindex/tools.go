@@ -1,6 +1,7 @@
 package testindex
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,36 +14,57 @@ import (
 // not go through a version manager's shim.
 func Python(t testing.TB) string {
 	t.Helper()
+	python, err := FindPython()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return python
+}
+
+// FindPython is Python without a test.
+func FindPython() (string, error) {
 	for _, name := range []string{"python3.13", "python3.12", "python3.11", "python3"} {
 		out, err := exec.Command(name, "-I", "-c", "import sys, venv, ensurepip; print(sys.executable)").Output()
 		if err == nil {
-			return strings.TrimSpace(string(out))
+			return strings.TrimSpace(string(out)), nil
 		}
 	}
-	t.Fatal("no python3 with venv and ensurepip was found: install python3 and python3-venv")
-	return ""
+	return "", errors.New("no python3 with venv and ensurepip was found: install python3 and python3-venv")
 }
 
 // UV returns a real uv: the one on PATH, else one that pip fetched once from the
 // installer's default index into the user's cache.
 func UV(t testing.TB) string {
 	t.Helper()
+	uv, err := FindUV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uv
+}
+
+// FindUV is UV without a test.
+func FindUV() (string, error) {
 	if p, err := exec.LookPath("uv"); err == nil {
-		return p
+		return p, nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	dir := filepath.Join(cache, "envfix-test-tools", "uv")
 	uv := filepath.Join(dir, "bin", "uv")
 	if _, err := os.Stat(uv); err == nil {
-		return uv
+		return uv, nil
 	}
-	if err := install(Python(t), dir); err != nil {
-		t.Fatalf("uv could not be installed from the default index: %v", err)
+	python, err := FindPython()
+	if err != nil {
+		return "", err
 	}
-	return uv
+	if err := install(python, dir); err != nil {
+		return "", fmt.Errorf("uv could not be installed from the default index: %w", err)
+	}
+	return uv, nil
 }
 
 // install makes a venv with uv aside and renames it, so that packages tested at

@@ -139,28 +139,37 @@ func (w Wheel) SHA256() string {
 // was built for cuda ("12.6", "" for none) with code for arches, and finds no
 // GPU. Its version carries the label: 2.14.1+cu126.
 func Torch(version, cuda string, arches ...string) Wheel {
-	quoted := make([]string, len(arches))
-	for i, a := range arches {
-		quoted[i] = fmt.Sprintf("%q", a)
-	}
-	flags := strings.Join(arches, " ")
+	return TorchBuild{Version: version, Says: version, CUDA: cuda, CuDNN: 91002, Arches: arches}.Wheel()
+}
+
+// A TorchBuild describes a stand-in for torch.
+type TorchBuild struct {
+	Version string // of the wheel: the default index's have no label
+	Says    string // torch.__version__, with its label
+	CUDA    string
+	CuDNN   int // as cuDNN writes it: 91002 is 9.10.2
+	Arches  []string
+}
+
+// Wheel returns the stand-in.
+func (t TorchBuild) Wheel() Wheel {
 	cu := "None"
-	if cuda != "" {
-		cu = fmt.Sprintf("%q", cuda)
+	if t.CUDA != "" {
+		cu = fmt.Sprintf("%q", t.CUDA)
 	}
 	return Wheel{
-		Name: "torch", Version: version, RequiresPython: ">=3.8",
+		Name: "torch", Version: t.Version, RequiresPython: ">=3.8",
 		Files: map[string]string{
 			"torch/__init__.py": "from . import version, cuda, backends, _C\n" +
 				"__version__ = version.__version__\n",
-			"torch/version.py": fmt.Sprintf("__version__ = %q\ncuda = %s\nhip = None\n", version, cu),
+			"torch/version.py": fmt.Sprintf("__version__ = %q\ncuda = %s\nhip = None\n", t.Says, cu),
 			"torch/cuda/__init__.py": "def is_available():\n    return False\n\n" +
 				"def device_count():\n    return 0\n\n" +
 				"def get_arch_list():\n    return []\n",
-			"torch/backends/__init__.py":       "from . import cudnn\n",
-			"torch/backends/cudnn/__init__.py": "def version():\n    return 91002\n\ndef is_available():\n    return False\n",
-			"torch/_C.py": fmt.Sprintf("ARCHES = [%s]\n\ndef _cuda_getArchFlags():\n    return %q\n",
-				strings.Join(quoted, ", "), flags),
+			"torch/backends/__init__.py": "from . import cudnn\n",
+			"torch/backends/cudnn/__init__.py": fmt.Sprintf("def version():\n    return %d\n\ndef is_available():\n    return False\n",
+				t.CuDNN),
+			"torch/_C.py": fmt.Sprintf("def _cuda_getArchFlags():\n    return %q\n", strings.Join(t.Arches, " ")),
 		},
 	}
 }

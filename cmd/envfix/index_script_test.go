@@ -1,0 +1,82 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"envfix/internal/plan"
+	"envfix/internal/testindex"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptCommands are the commands that scripts have besides testscript's own:
+//
+//	tools             leaves on PATH only envfix, a real uv and the system's programs
+//	index FILE [PATH FAULT]
+//	                  serves on loopback, as $INDEX, stand-ins for what the plan in
+//	                  FILE installs; PATH of the index then misbehaves
+func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	return map[string]func(ts *testscript.TestScript, neg bool, args []string){"tools": toolsOnly, "index": serveIndex}
+}
+
+func toolsOnly(ts *testscript.TestScript, neg bool, args []string) {
+	uv, err := testindex.FindUV()
+	ts.Check(err)
+	ours, _, _ := strings.Cut(ts.Getenv("PATH"), string(filepath.ListSeparator))
+	ts.Setenv("PATH", strings.Join([]string{ours, filepath.Dir(uv), "/usr/bin", "/bin"}, ":"))
+}
+
+func serveIndex(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 && len(args) != 3 {
+		ts.Fatalf("usage: index PLANFILE [PATH FAULT]")
+	}
+	p, err := plan.Decode([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	x, stop := testindex.Start(standInWheels(p)...)
+	ts.Defer(stop)
+	if len(args) == 3 {
+		x.Break(args[1], testindex.Fault(args[2]))
+	}
+	ts.Setenv("INDEX", x.URL)
+}
+
+// standInWheels makes wheels that prove what the plan's verification asks for.
+func standInWheels(p *plan.Plan) []testindex.Wheel {
+	var out []testindex.Wheel
+	for _, s := range p.Steps {
+		if s.Verify != nil {
+			public, _, _ := strings.Cut(s.Verify.Torch, "+")
+			t := testindex.TorchBuild{Version: public, Says: public + "+" + p.Build, CUDA: s.Verify.CUDA, CuDNN: cudnnNumber(s.Verify.CuDNN), Arches: s.Verify.Arches}
+			if p.Index != nil {
+				t.Version = s.Verify.Torch
+			}
+			out = append(out, t.Wheel())
+		}
+	}
+	for name, version := range p.Packages {
+		public, _, _ := strings.Cut(version, "+")
+		if p.Index != nil {
+			public = version
+		}
+		if name != "torch" && public != "" {
+			out = append(out, testindex.Wheel{Name: name, Version: public})
+		}
+	}
+	return out
+}
+
+// cudnnNumber writes 9.10.2.21 as 91002 (cudnn_version.h).
+func cudnnNumber(v string) int {
+	n := 0
+	parts := strings.Split(v, ".")
+	for i, factor := range []int{10000, 100, 1} {
+		if i < len(parts) {
+			if d, err := strconv.Atoi(parts[i]); err == nil {
+				n += d * factor
+			}
+		}
+	}
+	return n
+}
