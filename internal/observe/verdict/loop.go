@@ -190,7 +190,7 @@ func tinyBatch(f *facts) *Finding {
 	mem := f.memoryShare()
 	small := n > 0 && n <= 2
 	b, _ := f.burst()
-	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || b.Python >= 0.5) {
+	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || b.Python >= pythonHigh) {
 		return nil
 	}
 	e := f.evidence()
@@ -254,7 +254,7 @@ func pythonBound(f *facts) *Finding {
 		return steady(f)
 	case f.probe().Page.Steps == 0:
 		return nil
-	case f.noGPU && b.Python >= 0.5:
+	case f.noGPU && b.Python >= pythonHigh:
 		x.Text = fmt.Sprintf("%s of a step is Python, outside of PyTorch's own code: a GPU would wait for it", pct(b.Python))
 	case !f.noGPU && f.idle.ok && f.idle.v >= idleHigh && core.ok && core.v >= 0.9:
 		x.Text = fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1)))
