@@ -17,10 +17,25 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	code := run(ctx, os.Args)
 	stop()
 	os.Exit(code)
+}
+
+// interruptible is the context that Ctrl-C ends. A signal that was ignored when
+// envfix began, as under nohup, stays ignored for it and its children.
+func interruptible() (context.Context, context.CancelFunc) {
+	var signals []os.Signal
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		if !signal.Ignored(s) {
+			signals = append(signals, s)
+		}
+	}
+	if len(signals) == 0 { // NotifyContext would take every signal
+		return context.WithCancel(context.Background())
+	}
+	return signal.NotifyContext(context.Background(), signals...)
 }
 
 // run is the program: it parses the arguments, runs one command and turns its
@@ -70,10 +85,12 @@ func commands() []*cli.Command {
 		historyCommand(),
 		explainCommand(),
 		verifyCommand(),
+		runCommand(),
 		envCommand(),
 		matrixCommand(),
 		lockCommand(),
 		nvmlCommand(),
+		nvmlSampleCommand(),
 		completionCommand(),
 	}
 	for _, c := range all {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"envfix/internal/probe"
 
@@ -15,5 +16,21 @@ func nvmlCommand() *cli.Command {
 		Name:   "__nvml",
 		Hidden: true,
 		Action: func(c *cli.Context) error { return probe.ServeNVML(os.Stdout, c.Args().Slice()) },
+	}
+}
+
+// nvmlSampleCommand is the child process that samples the GPUs of `envfix run`
+// and `envfix watch`: one line of JSON an interval, until its stdin ends.
+func nvmlSampleCommand() *cli.Command {
+	return &cli.Command{
+		Name:   "__nvmlsample",
+		Hidden: true,
+		Action: func(c *cli.Context) error {
+			every, err := time.ParseDuration(c.Args().First())
+			if err != nil || every < time.Millisecond {
+				return &failure{code: exitUsage, text: "an interval is needed, such as 200ms"}
+			}
+			return probe.ServeSamples(os.Stdin, os.Stdout, every, c.Args().Tail())
+		},
 	}
 }

@@ -50,7 +50,7 @@ func ReadCSV(data []byte) (*Trace, error) {
 		for len(f.GPUs) <= g {
 			f.GPUs = append(f.GPUs, GPUFrame{})
 		}
-		f.GPUs[g] = f.GPUs[g].plus(s.Frame(t.GPUs[g]))
+		f.GPUs[g] = f.GPUs[g].Plus(s.Frame(t.GPUs[g]))
 	}
 	if err := scan.Err(); err != nil {
 		return nil, err

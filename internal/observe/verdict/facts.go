@@ -142,7 +142,7 @@ func (f *facts) add(from, to float64) []sum {
 			continue
 		}
 		for i := range min(len(out), len(fr.GPUs)) {
-			out[i].GPUFrame = out[i].plus(fr.GPUs[i])
+			out[i].GPUFrame = out[i].Plus(fr.GPUs[i])
 		}
 	}
 	return out

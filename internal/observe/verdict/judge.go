@@ -106,7 +106,7 @@ func Judge(t *Trace) Report {
 	var groups []int
 	for _, r := range rules() {
 		x := r.judge(f)
-		if x != nil && x.Verdict == NotTraining && len(found) > 0 {
+		if x != nil && len(found) > 0 && (x.Verdict == NotTraining || x.Confidence == low) {
 			continue // what was found already says why
 		}
 		if x != nil {
@@ -201,6 +201,9 @@ func (f *facts) evidence() map[string]any {
 	}
 	if p := f.probe().Page; p.Steps > 0 {
 		e["steps"] = p.Steps
+	}
+	if b, ok := f.burst(); ok {
+		e["copies_per_step"], e["syncs_per_step"] = round(float64(b.Copies)/float64(b.Steps)), round(float64(b.Syncs)/float64(b.Steps))
 	}
 	return e
 }

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// wanted is the number of workers to propose: one core stays for the loop, and
-// more than eight rarely help.
-func (f *facts) wanted() int {
-	n := int(f.t.Host.Allowed()) - 1
-	if w := f.world(); w > 1 {
-		n = int(f.t.Host.Allowed())/w - 1
+// wanted is the number of workers to propose. Those that compute need a core
+// each, and one stays for the loop; those that wait may be twice as many. More
+// than eight rarely help.
+func (f *facts) wanted(computing bool) int {
+	cpus := int(f.t.Host.Allowed()) / f.world()
+	if !computing {
+		cpus *= 2
 	}
-	return max(1, min(n, 8))
+	return max(1, min(cpus-1, 8))
 }
 
 // loaderBound: the loop waits for its data.
@@ -68,7 +69,7 @@ func (f *facts) idleWords() string {
 }
 
 func (f *facts) feedFix(ld Loader, computing bool) (fix []string) {
-	want := f.wanted()
+	want := f.wanted(computing)
 	if ld.Workers < want {
 		args := [][2]string{{"num_workers", fmt.Sprint(want)}, {"persistent_workers", "True"}}
 		if !f.noGPU && !ld.Pin {

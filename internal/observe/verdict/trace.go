@@ -115,7 +115,8 @@ type GPUFrame struct {
 	Tensor float64 `json:"te,omitempty"` // sum of percent of the tensor pipe at work
 }
 
-func (a GPUFrame) plus(b GPUFrame) GPUFrame {
+// Plus adds two frames up.
+func (a GPUFrame) Plus(b GPUFrame) GPUFrame {
 	return GPUFrame{
 		N: a.N + b.N, Idle: a.Idle + b.Idle, Util: a.Util + b.Util, High: a.High + b.High,
 		Used: max(a.Used, b.Used), Ours: max(a.Ours, b.Ours), Theirs: max(a.Theirs, b.Theirs),
@@ -126,7 +127,8 @@ func (a GPUFrame) plus(b GPUFrame) GPUFrame {
 	}
 }
 
-func (a Frame) plus(b Frame) Frame {
+// Plus merges a frame with the one that follows it.
+func (a Frame) Plus(b Frame) Frame {
 	out := Frame{At: a.At, Span: a.Span + b.Span, CPU: a.CPU + b.CPU, RSS: max(a.RSS, b.RSS),
 		Steps: max(a.Steps, b.Steps), Load: a.Load + b.Load}
 	for i := range max(len(a.GPUs), len(b.GPUs)) {
@@ -137,7 +139,7 @@ func (a Frame) plus(b Frame) Frame {
 		if i < len(b.GPUs) {
 			y = b.GPUs[i]
 		}
-		out.GPUs = append(out.GPUs, x.plus(y))
+		out.GPUs = append(out.GPUs, x.Plus(y))
 	}
 	return out
 }
@@ -148,7 +150,7 @@ func Halve(frames []Frame) []Frame {
 	for i := 0; i < len(frames); i += 2 {
 		f := frames[i]
 		if i+1 < len(frames) {
-			f = f.plus(frames[i+1])
+			f = f.Plus(frames[i+1])
 		}
 		out = append(out, f)
 	}

@@ -41,7 +41,7 @@ func workersOverQuota(f *facts) *Finding {
 		e["waiting_for_cpu_share"] = round(delay / wall)
 		text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay/wall))
 	}
-	fix := rewrite(ld, [2]string{"num_workers", fmt.Sprint(f.wanted())})
+	fix := rewrite(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))})
 	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: text,
 		Fix: append(fix, "or more CPUs for the container: docker run --cpus=N …")}
 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"envfix/internal/observe"
+	"envfix/internal/observe/verdict"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      runsAnother,
+		Usage:     "run a job unchanged and say why its GPU idles",
+		ArgsUsage: "-- COMMAND [ARGUMENTS]",
+		Description: `Runs the command with its own output, input, signals and exit code, watches it
+from outside (NVML, /proc) and from inside (a small probe that Python loads by
+PYTHONPATH), and ends with a verdict on stderr: at most two causes with their
+numbers, and what to do. Nothing of the job is changed.
+
+EXAMPLES
+  envfix run -- python train.py
+  envfix run --report out.json --save job.efx -- torchrun --nproc_per_node=4 t.py
+  envfix run --try "num_workers=4,pin_memory=True" -- python train.py
+  envfix run --fail-if "idle>30%" -- python train.py
+  envfix run --replay job.efx
+
+EXIT STATUS
+  The job's own; a job killed by a signal kills envfix with the same one.
+  127 no such command · 126 it cannot be run · 2 usage
+  1 also when a --fail-if condition holds and the job itself ended with 0`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "no-probe", Usage: "watch from outside only; PYTHONPATH stays as it is"},
+			&cli.StringFlag{Name: "report", Usage: "write the verdict as JSON to `FILE`"},
+			&cli.StringFlag{Name: "save", Usage: "write what was seen to `FILE`, 1 MB at most"},
+			&cli.StringFlag{Name: "replay", Usage: "judge what --save wrote to `FILE`, or NVML samples as CSV; runs nothing"},
+			&cli.StringFlag{Name: "html", Usage: "write one page with the timeline to `FILE`"},
+			&cli.StringSliceFlag{Name: "fail-if", Usage: "exit with 1 if `CONDITION` holds, such as idle>30%"},
+			&cli.StringFlag{Name: "try", Usage: "give the DataLoader other `ARGUMENTS` for some steps, and compare"},
+			&cli.BoolFlag{Name: "deep", Usage: "add one short torch.profiler run; it may write to the job's stderr"},
+			&cli.BoolFlag{Name: "json", Usage: "print the verdict of --replay as JSON"},
+		},
+		Action: runAction,
+	}
+}
+
+func runAction(c *cli.Context) error {
+	var gates []verdict.Gate
+	for _, s := range c.StringSlice("fail-if") {
+		g, err := verdict.ParseGate(s)
+		if err != nil {
+			return &failure{code: exitUsage, text: "--fail-if: " + ui.Clean(err.Error())}
+		}
+		gates = append(gates, g)
+	}
+	if err := checkTry(c.String("try")); err != nil {
+		return err
+	}
+	argv := c.Args().Slice()
+	if file := c.String("replay"); file != "" {
+		if len(argv) > 0 {
+			return &failure{code: exitUsage, text: "--replay judges a recording and runs no command"}
+		}
+		return replay(c, file, gates)
+	}
+	if len(argv) == 0 {
+		return &failure{code: exitUsage, text: "no command to run", hints: []string{"`envfix run -- python train.py`"}}
+	}
+	if c.Bool("no-probe") && (c.String("try") != "" || c.Bool("deep")) {
+		return &failure{code: exitUsage, text: "--try and --deep need the probe, which --no-probe turns off"}
+	}
+	return runJob(c, argv, gates)
+}
+
+func runJob(c *cli.Context, argv []string, gates []verdict.Gate) error {
+	self, err := os.Executable()
+	if err != nil {
+		self = "" // without GPUs then; the trace says so
+	}
+	t, ended, err := observe.Run(observe.Options{Command: argv, Env: os.Environ(), Self: self,
+		NoProbe: c.Bool("no-probe"), Try: strings.ReplaceAll(c.String("try"), " ", ""), Deep: c.Bool("deep")})
+	switch {
+	case errors.Is(err, observe.ErrNotFound):
+		return &failure{code: 127, text: ui.Clean(argv[0]) + ": command not found"}
+	case errors.Is(err, observe.ErrNotExecutable):
+		return &failure{code: 126, text: ui.Clean(argv[0]) + ": permission denied"}
+	case err != nil:
+		return &failure{code: 126, text: ui.Clean(argv[0] + ": " + err.Error())}
+	}
+	failed := conclude(c, t, gates)
+	if ended.Signal != 0 {
+		observe.Die(ended.Signal)
+	}
+	if ended.Code != 0 {
+		return &failure{code: ended.Code}
+	}
+	return failed
+}
+
+// conclude judges, prints and writes. What cannot be written is said; it does
+// not change how the job ended.
+func conclude(c *cli.Context, t *verdict.Trace, gates []verdict.Gate) error {
+	r := verdict.Judge(t)
+	text := ui.Verdict(r, style(os.Stderr))
+	var failed error
+	for _, g := range gates {
+		if bad, why := g.Fails(r); bad {
+			text += "envfix: error: " + ui.Clean(why) + "\n"
+			failed = &failure{code: exitFailed}
+		}
+	}
+	fmt.Fprint(os.Stderr, text)
+	write := func(flag string, make func() ([]byte, error)) {
+		name := c.String(flag)
+		if name == "" {
+			return
+		}
+		data, err := make()
+		if err == nil {
+			err = os.WriteFile(name, data, 0o666)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "envfix: warning: --%s: %s\n", flag, ui.Clean(err.Error()))
+			if failed == nil {
+				failed = &failure{code: exitFailed}
+			}
+		}
+	}
+	write("report", func() ([]byte, error) { return jsonBytes(r) })
+	write("save", func() ([]byte, error) { return observe.Encode(t) })
+	write("html", func() ([]byte, error) { return ui.VerdictPage(t, r) })
+	return failed
+}
+
+func jsonBytes(v any) ([]byte, error) {
+	var b strings.Builder
+	err := writeJSON(&b, v)
+	return []byte(b.String()), err
+}
+
+func replay(c *cli.Context, file string, gates []verdict.Gate) error {
+	t, err := observe.Load(file)
+	if err != nil {
+		return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix run --save FILE -- …` writes a recording"}}
+	}
+	if c.Bool("json") {
+		if err := writeJSON(os.Stdout, verdict.Judge(t)); err != nil {
+			return err
+		}
+	}
+	return conclude(c, t, gates)
+}
+
+// tryable are the DataLoader's arguments that can change in the middle of an
+// epoch without changing what the job computes.
+var tryable = map[string]func(string) bool{
+	"num_workers":     isCount,
+	"prefetch_factor": func(s string) bool { return isCount(s) && s != "0" },
+	"pin_memory":      func(s string) bool { return s == "True" || s == "False" },
+}
+
+func isCount(s string) bool {
+	var n int
+	_, err := fmt.Sscanf(s, "%d", &n)
+	return err == nil && n >= 0 && n <= 256 && fmt.Sprint(n) == s
+}
+
+func checkTry(s string) error {
+	if s == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(s, " ", ""), ",") {
+		name, value, _ := strings.Cut(part, "=")
+		ok, known := tryable[name]
+		if !known || !ok(value) {
+			return &failure{code: exitUsage, text: fmt.Sprintf("--try: %q cannot be tried", ui.Clean(part)),
+				hints: []string{"`--try \"num_workers=4,pin_memory=True,prefetch_factor=4\"`"}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package observe
+
+import "syscall"
+
+func defaultAction(syscall.Signal) {}

@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"fmt"
+	"time"
+
+	"envfix/internal/machine"
+	"envfix/internal/observe/verdict"
+	"envfix/internal/probe"
+)
+
+// A gpuLane is the outside view of the GPUs: the child that reads NVML, and
+// what it said.
+type gpuLane struct {
+	sampler *probe.Sampler
+	lines   <-chan probe.SampleLine
+	note    string // why there is nothing
+	gpus    []verdict.GPU
+	static  []probe.SampledGPU
+	latest  []probe.Reading
+	host    bool // PIDs here are the machine's
+	started time.Time
+	tenants map[[2]int]verdict.Tenant // by GPU and PID
+}
+
+func startGPUs(o Options) *gpuLane {
+	g := &gpuLane{host: hostNamespace(), started: time.Now(), tenants: map[[2]int]verdict.Tenant{}}
+	if o.Self == "" {
+		g.note = "GPUs were not watched"
+		return g
+	}
+	g.sampler, g.note = probe.StartSampling(o.Self, Interval, o.Env)
+	if g.sampler != nil {
+		g.lines = g.sampler.Lines
+	}
+	return g
+}
+
+func (g *gpuLane) stop() {
+	if g.sampler != nil {
+		g.sampler.Stop()
+		g.sampler = nil
+	}
+}
+
+// take adds a line of the child to a frame. ours tells whether a process is the
+// job's.
+func (g *gpuLane) take(l probe.SampleLine, ours func(pid int) bool, f *verdict.Frame) {
+	switch {
+	case l.Error != "":
+		g.note = l.Error
+	case l.GPUs != nil:
+		g.static = l.GPUs
+		for _, s := range l.GPUs {
+			g.gpus = append(g.gpus, describe(s, g.host))
+		}
+	}
+	if len(l.Readings) == len(g.gpus) && len(l.Readings) > 0 {
+		g.latest = l.Readings
+		for len(f.GPUs) < len(g.gpus) {
+			f.GPUs = append(f.GPUs, verdict.GPUFrame{})
+		}
+		for i, r := range l.Readings {
+			f.GPUs[i] = f.GPUs[i].Plus(g.sample(i, r, ours).Frame(g.gpus[i]))
+		}
+	}
+}
+
+func describe(s probe.SampledGPU, host bool) verdict.GPU {
+	out := verdict.GPU{Index: s.Index, Name: clean(s.Name, 60), UUID: clean(s.UUID, 60), SM: machine.SM{Major: s.Major, Minor: s.Minor},
+		Memory: s.Memory, Clock: s.Clock, Cores: s.Cores, PowerLimit: s.PowerLimit, MIG: s.MIG, Attributed: s.Processes && host}
+	if s.MaxGen > 0 && s.MaxWidth > 0 {
+		out.Link = fmt.Sprintf("Gen%d x%d", s.MaxGen, s.MaxWidth)
+	}
+	return out
+}
+
+// baselineWithin is how soon after the job's start a reading still shows the
+// GPU without it: importing torch alone takes longer.
+const baselineWithin = time.Second
+
+func (g *gpuLane) sample(i int, r probe.Reading, ours func(int) bool) verdict.Sample {
+	gpu := &g.gpus[i]
+	s := verdict.Sample{Utils: r.Utils, Used: r.Used, Clock: r.Clock, Temp: r.Temp, Reasons: r.Reasons, Power: r.Power, PowerKnown: r.Power > 0,
+		Link: verdict.LinkShare(r.Gen, r.Width, g.static[i].MaxGen, g.static[i].MaxWidth),
+		Rx:   r.Rx, RxKnown: r.Rx >= 0, SMBusy: r.SMBusy, Tensor: r.Tensor, GPMKnown: r.SMBusy >= 0 && r.Tensor >= 0}
+	gpu.Lost = gpu.Lost || r.Lost
+	if gpu.Before == nil && time.Since(g.started) < baselineWithin {
+		before := r.Used
+		gpu.Before = &before
+	}
+	if len(r.Utils) > 0 && r.Utils[len(r.Utils)-1] > 20 {
+		gpu.LinkMBs = verdict.LinkRate(r.Gen, r.Width)
+	}
+	for _, p := range r.Procs {
+		pid := int(p[0])
+		switch {
+		case ours(pid):
+			s.Ours += p[1]
+			gpu.Attributed = true // also in a container, when the driver translates PIDs
+		case gpu.Attributed:
+			s.Theirs += p[1]
+			g.tenant(i, pid, p[1])
+		}
+	}
+	return s
+}
+
+// tenant keeps who else is on a GPU, the largest first.
+func (g *gpuLane) tenant(i, pid int, mem int64) {
+	key := [2]int{i, pid}
+	t, known := g.tenants[key]
+	if !known {
+		if len(g.tenants) > 256 {
+			return
+		}
+		t = tenantOf(pid)
+	}
+	t.Memory = max(t.Memory, mem)
+	g.tenants[key] = t
+}
+
+// finish returns the GPUs with their other users.
+func (g *gpuLane) finish() []verdict.GPU {
+	out := append([]verdict.GPU{}, g.gpus...)
+	for i := range out {
+		out[i].Tenants = nil
+		for key, t := range g.tenants {
+			if key[0] == i {
+				out[i].Tenants = append(out[i].Tenants, t)
+			}
+		}
+		sortTenants(out[i].Tenants)
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package observe
+
+import (
+	"encoding/binary"
+	"os"
+	"strconv"
+	"strings"
+
+	"envfix/internal/observe/verdict"
+)
+
+// The words of a probe's page; _envfix_probe.py has the same list.
+const (
+	wMagic = iota
+	wPID
+	wPhase
+	wSince
+	wBatches
+	wLoad
+	wSteps
+	wLast
+	wLastLoad
+	wEdge
+	wAMP
+	wCopy
+	wSync
+	wBurst
+	wAlloc
+	wReserved
+	wErr
+	wPeak
+	wLoadCPU
+	wLoadSeen
+	wEpochs
+	wLoadMax
+	wFirst
+	wWarm
+	wWarmAt
+	wWarmLoad
+	wOOMs
+	wCPUCopy
+	wCPUSync
+
+	loadHist = 64
+	stepHist = 128
+	pageSize = 4096
+	magic    = 0x31584946564E45
+
+	inLoader = 1 // phases
+	inFirst  = 2
+)
+
+// A rawPage is a page as it was read. Its words are each whole, but not of one
+// moment: the job writes while it is read.
+type rawPage [pageSize / 8]uint64
+
+// readPage reads a page file. ok is false while the probe has not begun it.
+func readPage(path string) (p rawPage, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return p, false
+	}
+	defer f.Close()
+	var b [pageSize]byte
+	if n, _ := f.ReadAt(b[:], 0); n != pageSize {
+		return p, false
+	}
+	for i := range p {
+		p[i] = binary.NativeEndian.Uint64(b[8*i:])
+	}
+	return p, p[wMagic] == magic
+}
+
+// A clock turns the probe's monotonic nanoseconds into seconds of the job.
+type clock struct{ start uint64 }
+
+func (c clock) at(ns uint64) float64 {
+	if ns < c.start {
+		return 0
+	}
+	return float64(ns-c.start) / 1e9
+}
+
+// page says what the words mean. now is the moment of the reading, in the
+// probe's nanoseconds.
+func (p *rawPage) page(c clock, now uint64) verdict.Page {
+	out := verdict.Page{
+		Steps: p[wSteps], Batches: p[wBatches], Epochs: p[wEpochs],
+		Edge: ns(p[wEdge]), LoadCPU: ns(p[wLoadCPU]), LoadSeen: ns(p[wLoadSeen]), LoadMax: ns(p[wLoadMax]),
+		LoadP50: median(p[loadHist:stepHist]), StepP50: median(p[stepHist : 2*stepHist-loadHist]),
+		PeakBytes: int64(p[wPeak]), Alloc: int64(p[wAlloc]), Reserved: int64(p[wReserved]),
+	}
+	if p[wSteps] > p[wWarm] && p[wLast] > p[wWarmAt] && p[wLastLoad] >= p[wWarmLoad] {
+		out.Warm = p[wSteps] - p[wWarm]
+		out.WarmAt, out.LastAt = c.at(p[wWarmAt]), c.at(p[wLast])
+		out.Step, out.Load = ns(p[wLast]-p[wWarmAt]), ns(p[wLastLoad]-p[wWarmLoad])
+	} else if p[wLast] > 0 {
+		out.LastAt = c.at(p[wLast])
+		out.WarmAt = out.LastAt
+	}
+	if first := p[wFirst]; first > 0 && p[wWarmAt] > first {
+		out.First = ns(p[wWarmAt] - first)
+	}
+	if ph := p[wPhase]; (ph == inLoader || ph == inFirst) && now > p[wSince] && p[wSince] > 0 {
+		out.Waiting, out.FirstWait = ns(now-p[wSince]), ph == inFirst
+	}
+	return out
+}
+
+func ns(v uint64) float64 { return float64(v) / 1e9 }
+
+// median reads it from counts by the bit length of nanoseconds: the middle of
+// the power-of-two range that holds it.
+func median(counts []uint64) float64 {
+	total := uint64(0)
+	for _, n := range counts {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	seen := uint64(0)
+	for bits, n := range counts {
+		if seen += n; 2*seen >= total {
+			return 0.75 * float64(uint64(1)<<min(bits, 62)) / 1e9
+		}
+	}
+	return 0
+}
+
+// probeFile splits the name of a file that a probe wrote: p123.page, p123.jsonl.
+func probeFile(name string) (pid int, kind string) {
+	stem, kind, ok := strings.Cut(name, ".")
+	if !ok || !strings.HasPrefix(stem, "p") || kind != "page" && kind != "jsonl" {
+		return 0, ""
+	}
+	pid, err := strconv.Atoi(stem[1:])
+	if err != nil || pid <= 0 {
+		return 0, ""
+	}
+	return pid, kind
+}

@@ -1,0 +1,253 @@
+//go:build unix
+
+package observe
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"envfix/internal/observe/verdict"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotFound and ErrNotExecutable are why a command cannot start, as a shell
+// tells them apart (127 and 126).
+var (
+	ErrNotFound      = errors.New("command not found")
+	ErrNotExecutable = errors.New("permission denied")
+)
+
+// An Ended says how a job ended.
+type Ended struct {
+	Code   int
+	Signal syscall.Signal // that killed it; 0 none
+}
+
+// Run starts a command with this process's own terminal, files and process
+// group, watches it, and returns what was seen when it ends. The command gets
+// what signals it would get without envfix. The error is ErrNotFound or
+// ErrNotExecutable when it could not start.
+func Run(o Options) (*verdict.Trace, Ended, error) {
+	path, err := find(o.Command[0], o.Env)
+	if err != nil {
+		return nil, Ended{}, err
+	}
+	var l *lane
+	var notes []string
+	if !o.NoProbe {
+		if l, err = newLane(o.Env); err != nil {
+			notes = append(notes, "no folder for the probe could be made, so only the outside was watched: "+clean(firstOf(err), 200))
+			l = nil
+		} else {
+			defer l.remove()
+		}
+	}
+	env := o.Env
+	if l != nil {
+		env = l.environment(env, o)
+	}
+	g := startGPUs(o)
+	defer g.stop()
+	pid, err := start(path, o.Command, env)
+	if err != nil {
+		return nil, Ended{}, err
+	}
+	j := newJob(pid)
+	defer j.release()
+	r := newRecorder(pid, true, l, g, o.Env)
+	r.notes = notes
+	ended := r.follows(j)
+	t := r.Trace()
+	t.Command, t.Exit = cleanAll(o.Command), ended.Code
+	if ended.Signal != 0 {
+		t.Signal = strings.TrimPrefix(unix.SignalName(ended.Signal), "SIG")
+	}
+	return t, ended, nil
+}
+
+func firstOf(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
+}
+
+// follows watches until the job ends.
+func (r *Recorder) follows(j *job) Ended {
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	lines := r.g.lines
+	for {
+		select {
+		case e := <-j.ended:
+			return e
+		case sig := <-j.stopped:
+			j.mirror(sig)
+		case s := <-j.signals:
+			j.pass(s.(syscall.Signal))
+		case l, ok := <-lines:
+			if !ok {
+				lines = nil
+				continue
+			}
+			r.gpuLine(l)
+		case now := <-tick.C:
+			r.tick(now)
+		}
+	}
+}
+
+// find looks a command up as a shell does.
+func find(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, runnable(name)
+	}
+	err := error(ErrNotFound)
+	if name == "" {
+		return "", err
+	}
+	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+		if dir == "" {
+			dir = "."
+		}
+		p := dir + "/" + name
+		switch e := runnable(p); e {
+		case nil:
+			return p, nil
+		case ErrNotExecutable:
+			err = e
+		}
+	}
+	return "", err
+}
+
+func runnable(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return ErrNotExecutable
+	case err != nil:
+		return ErrNotFound
+	case st.IsDir() || unix.Access(path, unix.X_OK) != nil:
+		return ErrNotExecutable
+	}
+	return nil
+}
+
+// start runs a program with this process's files. A script without a first
+// line that names its interpreter is given to sh, as shells and execvp do.
+func start(path string, argv, env []string) (int, error) {
+	attr := &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Env: env}
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if errors.Is(err, syscall.ENOEXEC) {
+		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", path}, argv[1:]...), attr)
+	}
+	switch {
+	case errors.Is(err, syscall.ENOENT): // a script whose interpreter is not there
+		return 0, ErrNotFound
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC):
+		return 0, ErrNotExecutable
+	}
+	return pid, err
+}
+
+// A job is the process that was started, and the signals on their way to it.
+type job struct {
+	pid     int
+	signals chan os.Signal
+	ended   chan Ended
+	stopped chan syscall.Signal
+}
+
+// passed are the signals that envfix hands on. The terminal itself sends INT
+// and QUIT to the whole foreground group, and TSTP stops envfix as it stops the
+// job. One that was ignored when envfix began (nohup) stays so for both.
+var passed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT, syscall.SIGALRM}
+
+func newJob(pid int) *job {
+	j := &job{pid: pid, signals: make(chan os.Signal, 64), ended: make(chan Ended, 1), stopped: make(chan syscall.Signal, 1)}
+	for _, s := range passed {
+		if !signal.Ignored(s) {
+			signal.Notify(j.signals, s)
+		}
+	}
+	// A closed stderr must not end envfix before it has told how the job ended.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go j.wait()
+	return j
+}
+
+func (j *job) release() { signal.Stop(j.signals) }
+
+// wait reports stops, and then the end.
+func (j *job) wait() {
+	for {
+		var ws syscall.WaitStatus
+		_, err := syscall.Wait4(j.pid, &ws, syscall.WUNTRACED, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // somebody else waited for it
+			j.ended <- Ended{Code: 1}
+			return
+		case ws.Stopped():
+			j.stopped <- ws.StopSignal()
+		case ws.Signaled():
+			j.ended <- Ended{128 + int(ws.Signal()), ws.Signal()}
+			return
+		case ws.Exited():
+			j.ended <- Ended{Code: ws.ExitStatus()}
+			return
+		}
+	}
+}
+
+// foreground reports whether the terminal's keys reach this process group.
+func foreground() bool {
+	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(tty)
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// pass hands a signal on, unless the terminal has done so already.
+func (j *job) pass(s syscall.Signal) {
+	if (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGCONT) && foreground() {
+		return
+	}
+	unix.Kill(j.pid, s)
+}
+
+// mirror stops envfix as its job has stopped, so that the shell above sees what
+// it would see without envfix; when the shell continues envfix, the job goes on.
+func (j *job) mirror(s syscall.Signal) {
+	if !foreground() {
+		return
+	}
+	b, err := os.ReadFile("/proc/" + itoa(j.pid) + "/stat")
+	if err != nil {
+		return
+	}
+	if st, err := parseStat(b); err != nil || st.state != 'T' {
+		return // it goes on already: the terminal stopped and continued both
+	}
+	unix.Kill(os.Getpid(), syscall.SIGSTOP)
+	unix.Kill(j.pid, syscall.SIGCONT)
+}
+
+// Die ends this process by the signal that ended the job, so that whoever
+// started envfix sees what it would see without it. It returns only if that
+// is not possible.
+func Die(s syscall.Signal) {
+	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the core dump, if any, is the job's
+	signal.Reset(s)
+	defaultAction(s)
+	unix.Kill(os.Getpid(), s)
+	time.Sleep(100 * time.Millisecond) // the signal arrives on another thread
+}

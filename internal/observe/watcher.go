@@ -1,0 +1,294 @@
+package observe
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"envfix/internal/observe/verdict"
+)
+
+// A watched is one process of the job while it is watched.
+type watched struct {
+	verdict.Process
+	stat, sched  procFile
+	start        uint64
+	firstCPU     float64 // at the first look: what a process did before counts for nothing
+	lastCPU      float64
+	seen, at     time.Time // first and latest look
+	warmCPU      float64
+	warmAt       time.Time
+	firstDelay   float64
+	state        byte
+	page         rawPage
+	paged        bool
+	events       int64 // bytes of its events already read
+	looked, gone bool  // libraries were looked at; the process ended
+}
+
+// A watcher looks at a tree of processes.
+type watcher struct {
+	root    int
+	own     bool // root was started by this envfix, so all of its CPU time counts
+	lane    *lane
+	clock   clock
+	begun   time.Time
+	procs   map[int]*watched
+	order   []int
+	mounts  []mount
+	seconds int // whole seconds so far, for what is looked at less often
+	peak    int64
+	buf     [4096]byte
+}
+
+func newWatcher(root int, own bool, l *lane) *watcher {
+	w := &watcher{root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}}
+	w.mounts = parseMounts([]byte(small(filepath.Join("/proc", strconv.Itoa(root)), "mountinfo")))
+	w.tree()
+	return w
+}
+
+// tree finds new processes, once a second.
+func (w *watcher) tree() {
+	if w.root == 0 {
+		return
+	}
+	for _, pid := range descendants(w.root, w.seconds%5 == 0) {
+		w.add(pid)
+	}
+	for pid := range w.files("page") {
+		w.add(pid) // a process that left the tree, or was not seen in it yet
+	}
+}
+
+func (w *watcher) add(pid int) {
+	if p := w.procs[pid]; p != nil && !p.gone || len(w.procs) >= mostProcesses {
+		return
+	}
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	st := openProc(filepath.Join(dir, "stat"))
+	b, ok := st.read(w.buf[:])
+	s, err := parseStat(b)
+	if !ok || err != nil {
+		st.close()
+		return
+	}
+	p := w.procs[pid]
+	if p == nil {
+		p = &watched{}
+		w.order = append(w.order, pid)
+	}
+	*p = watched{Process: verdict.Process{PID: pid, Parent: s.parent, Name: s.name, Command: commandLine(pid), User: owner(dir)},
+		stat: st, sched: openProc(filepath.Join(dir, "schedstat")), start: s.start, seen: time.Now(), at: time.Now()}
+	if !w.own {
+		p.firstCPU = s.cpu
+	}
+	p.lastCPU = s.cpu
+	p.firstDelay = p.delay(w.buf[:])
+	if w.own {
+		p.firstDelay = 0
+	}
+	w.procs[pid] = p
+}
+
+// owner is the name of a file's user, for a process's folder.
+func owner(path string) string {
+	uid, ok := ownerID(path)
+	if !ok {
+		return ""
+	}
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return clean(u.Username, 32)
+	}
+	return strconv.Itoa(uid)
+}
+
+// delay is how long the main thread was ready and waited for a CPU.
+func (p *watched) delay(buf []byte) float64 {
+	b, ok := p.sched.read(buf)
+	if !ok {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return 0
+	}
+	return ns(number64(f[1]))
+}
+
+// files lists the probes' files of a kind by process.
+func (w *watcher) files(kind string) map[int]string {
+	out := map[int]string{}
+	if w.lane == nil {
+		return out
+	}
+	list, _ := os.ReadDir(w.lane.dir)
+	for _, e := range list {
+		if pid, k := probeFile(e.Name()); k == kind && len(out) < mostProcesses {
+			out[pid] = filepath.Join(w.lane.dir, e.Name())
+		}
+	}
+	return out
+}
+
+// look takes one look at every process and returns the CPU seconds since the
+// last and the memory now.
+func (w *watcher) look(now time.Time) (cpu float64, rss int64) {
+	second := int(now.Sub(w.begun) / time.Second)
+	slow := second > w.seconds
+	if slow {
+		w.seconds = second
+		w.tree()
+	}
+	for _, pid := range w.order {
+		p := w.procs[pid]
+		if p.gone {
+			continue
+		}
+		c, ok := w.one(p, now, slow)
+		if !ok {
+			p.close()
+			continue
+		}
+		cpu, rss = cpu+c, rss+p.lastRSS()
+	}
+	w.peak = max(w.peak, rss)
+	return cpu, rss
+}
+
+func (p *watched) lastRSS() int64 { return p.RSS }
+
+func (p *watched) close() {
+	p.gone = true
+	p.stat.close()
+	p.sched.close()
+}
+
+func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok bool) {
+	b, ok := p.stat.read(w.buf[:])
+	if !ok {
+		return 0, false
+	}
+	s, err := parseStat(b)
+	if err != nil || s.start != p.start || s.state == 'Z' || s.state == 'X' {
+		return 0, false
+	}
+	cpu, p.lastCPU = s.cpu-p.lastCPU, s.cpu
+	if s.name != p.Name { // exec, or a name that the program gave itself
+		p.Name, p.Command = s.name, commandLine(p.PID)
+	}
+	p.Parent, p.RSS, p.at, p.state = s.parent, max(p.RSS, s.rss), now, s.state
+	p.CPU, p.Wall = s.cpu-p.firstCPU, now.Sub(p.seen).Seconds()
+	p.Samples++
+	if s.state == 'D' {
+		p.Blocked++
+	}
+	if p.paged || w.lane != nil && slow {
+		w.readPage(p, now)
+	}
+	if p.warmAt.IsZero() {
+		p.LoopCPU, p.LoopWall = 0, 0
+	} else {
+		p.LoopCPU, p.LoopWall = s.cpu-p.warmCPU, now.Sub(p.warmAt).Seconds()
+	}
+	if slow {
+		w.closer(p, now)
+	}
+	return cpu, true
+}
+
+// closer looks at what costs more, once a second.
+func (w *watcher) closer(p *watched, now time.Time) {
+	p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
+	if !p.GPUFiles && w.seconds%2 == 0 || p.Blocked > 0 && p.Mount == "" && w.seconds%5 == 0 {
+		gpu, network := openFiles(p.PID, w.mounts)
+		p.GPUFiles = p.GPUFiles || gpu
+		if network != "" {
+			p.Mount = network
+		}
+	}
+	if !p.looked && now.Sub(p.seen) > 3*time.Second && p.CPU > 0.5 {
+		p.looked = true
+		p.Torch = libTorch(p.PID)
+	}
+}
+
+// readPage reads a process's page; it marks the moment its loop became warm.
+func (w *watcher) readPage(p *watched, now time.Time) {
+	raw, ok := readPage(filepath.Join(w.lane.dir, fmt.Sprintf("p%d.page", p.PID)))
+	if !ok {
+		return
+	}
+	p.page, p.paged = raw, true
+	if p.warmAt.IsZero() && raw[wSteps] > 3 {
+		p.warmAt, p.warmCPU, p.firstDelay = now, p.lastCPU, p.delay(w.buf[:])
+	}
+}
+
+// finish reads the last pages and events and returns the processes as the
+// verdict wants them. It may be called while the job runs.
+func (w *watcher) finish() []verdict.Process {
+	now := monotonic()
+	for pid, path := range w.files("page") {
+		raw, ok := readPage(path)
+		if !ok {
+			continue
+		}
+		if w.procs[pid] == nil { // so short that no look fell into its life
+			w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}
+			w.order = append(w.order, pid)
+		}
+		w.procs[pid].page, w.procs[pid].paged = raw, true
+	}
+	events := w.files("jsonl")
+	for pid := range events {
+		if w.procs[pid] == nil {
+			w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}
+			w.order = append(w.order, pid)
+		}
+	}
+	out := make([]verdict.Process, 0, len(w.order))
+	for _, pid := range w.order {
+		p := w.procs[pid]
+		if path, ok := events[pid]; ok {
+			p.Probe = readEvents(path)
+		}
+		if p.paged {
+			if p.Probe == nil {
+				p.Probe = &verdict.Probe{}
+			}
+			p.Probe.Page, p.Probe.OOMs = p.page.page(w.clock, now), int(min(p.page[wOOMs], 1<<20))
+			if n := p.page[wErr]; n > 0 && p.Probe.Error == "" {
+				p.Probe.Error = "the probe took itself out"
+			}
+		}
+		out = append(out, p.Process)
+	}
+	markWorkers(out)
+	return out
+}
+
+// markWorkers finds the DataLoaders' workers: torch names them, and where it
+// does not, they are Pythons below one that has a loader with workers and train
+// nothing themselves.
+func markWorkers(all []verdict.Process) {
+	feeds := map[int]bool{}
+	for _, p := range all {
+		if p.Probe != nil {
+			for _, l := range p.Probe.Loaders {
+				feeds[p.PID] = feeds[p.PID] || l.Workers > 0
+			}
+		}
+	}
+	for i := range all {
+		p := &all[i]
+		trains := p.Probe != nil && (p.Probe.Page.Steps > 0 || p.Probe.Page.Batches > 0)
+		named := strings.HasPrefix(p.Name, "pt_data_worker")
+		below := feeds[p.Parent] && (strings.HasPrefix(p.Name, "python") || strings.HasPrefix(p.Name, "pt_")) && !strings.Contains(p.Command, "resource_tracker")
+		p.Worker = !trains && (named || below)
+	}
+}

@@ -1,0 +1,299 @@
+//go:build linux && cgo
+
+package probe
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math"
+	"time"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// ServeSamples loads NVIDIA's library and writes a line of readings at every
+// interval until stdin ends. Like ServeNVML it runs in a process of its own.
+func ServeSamples(stdin io.Reader, w io.Writer, every time.Duration, libraries []string) error {
+	out := json.NewEncoder(w)
+	if len(libraries) == 0 {
+		libraries = []string{""}
+	}
+	var s *sampler
+	ret := nvml.ERROR_LIBRARY_NOT_FOUND
+	for _, path := range libraries {
+		var options []nvml.LibraryOption
+		if path != "" {
+			options = append(options, nvml.WithLibraryPath(path))
+		}
+		lib := nvml.New(options...)
+		if ret = lib.Init(); ret != nvml.ERROR_LIBRARY_NOT_FOUND {
+			s = newSampler(lib)
+			break
+		}
+	}
+	if ret != nvml.SUCCESS {
+		r := nvmlReport{Return: int(ret)}
+		return out.Encode(SampleLine{Error: r.words()})
+	}
+	if err := out.Encode(SampleLine{GPUs: s.gpus}); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, stdin)
+		close(gone)
+	}()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		if err := out.Encode(SampleLine{Readings: s.read(n)}); err != nil {
+			return err
+		}
+		select {
+		case <-gone:
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// A sampler reads the same devices again and again. Which symbols the library
+// has is looked up once.
+type sampler struct {
+	lib     nvml.Interface
+	devices []nvml.Device
+	gpus    []SampledGPU
+	state   []state
+	sym     map[string]bool
+}
+
+// A state is what one reading needs of the one before.
+type state struct {
+	seen  uint64 // timestamp of the newest utilisation sample
+	rx    uint64 // bytes so far
+	rxAt  time.Time
+	gpm   [2]nvml.GpmSample
+	gpmOK bool
+	turn  int
+	last  Reading
+}
+
+// symbols are the calls newer than the oldest driver; calling one that is
+// missing ends the process.
+var symbols = []string{
+	"nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetCudaComputeCapability", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo_v2",
+	"nvmlDeviceGetMaxClockInfo", "nvmlDeviceGetClockInfo", "nvmlDeviceGetNumGpuCores", "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxPcieLinkGeneration",
+	"nvmlDeviceGetMaxPcieLinkWidth", "nvmlDeviceGetCurrPcieLinkGeneration", "nvmlDeviceGetCurrPcieLinkWidth", "nvmlDeviceGetMigMode", "nvmlDeviceGetSamples",
+	"nvmlDeviceGetUtilizationRates", "nvmlDeviceGetTemperature", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",
+	"nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
+	"nvmlDeviceGetComputeRunningProcesses", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMetricsGet",
+	"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex",
+}
+
+func newSampler(lib nvml.Interface) *sampler {
+	s := &sampler{lib: lib, sym: map[string]bool{}}
+	for _, name := range symbols {
+		s.sym[name] = lib.Extensions().LookupSymbol(name) == nil
+	}
+	if !s.sym["nvmlDeviceGetCount_v2"] && !s.sym["nvmlDeviceGetCount"] || !s.sym["nvmlDeviceGetHandleByIndex_v2"] && !s.sym["nvmlDeviceGetHandleByIndex"] {
+		return s
+	}
+	n, _ := lib.DeviceGetCount()
+	for i := range min(n, 64) {
+		d, ret := lib.DeviceGetHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			continue
+		}
+		s.devices, s.gpus, s.state = append(s.devices, d), append(s.gpus, s.describe(i, d)), append(s.state, s.start(d))
+	}
+	return s
+}
+
+func (s *sampler) describe(i int, d nvml.Device) SampledGPU {
+	g := SampledGPU{Index: i}
+	if s.sym["nvmlDeviceGetName"] {
+		g.Name, _ = d.GetName()
+	}
+	if s.sym["nvmlDeviceGetUUID"] {
+		g.UUID, _ = d.GetUUID()
+	}
+	if s.sym["nvmlDeviceGetCudaComputeCapability"] {
+		g.Major, g.Minor, _ = d.GetCudaComputeCapability()
+	}
+	_, g.Memory = s.memory(d)
+	if s.sym["nvmlDeviceGetMaxClockInfo"] {
+		c, _ := d.GetMaxClockInfo(nvml.CLOCK_SM)
+		g.Clock = int(c)
+	}
+	if s.sym["nvmlDeviceGetNumGpuCores"] {
+		g.Cores, _ = d.GetNumGpuCores()
+	}
+	if s.sym["nvmlDeviceGetEnforcedPowerLimit"] {
+		w, _ := d.GetEnforcedPowerLimit()
+		g.PowerLimit = float64(w) / 1000
+	}
+	if s.sym["nvmlDeviceGetMaxPcieLinkGeneration"] && s.sym["nvmlDeviceGetMaxPcieLinkWidth"] {
+		g.MaxGen, _ = d.GetMaxPcieLinkGeneration()
+		g.MaxWidth, _ = d.GetMaxPcieLinkWidth()
+	}
+	if s.sym["nvmlDeviceGetMigMode"] {
+		mode, _, ret := d.GetMigMode()
+		g.MIG = ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
+	}
+	_, g.Processes = s.processes(d)
+	return g
+}
+
+func (s *sampler) start(d nvml.Device) (st state) {
+	if !s.sym["nvmlGpmQueryDeviceSupport"] || !s.sym["nvmlGpmSampleAlloc"] || !s.sym["nvmlGpmSampleGet"] || !s.sym["nvmlGpmMetricsGet"] {
+		return st
+	}
+	if sup, ret := d.GpmQueryDeviceSupport(); ret != nvml.SUCCESS || sup.IsSupportedDevice == 0 {
+		return st
+	}
+	a, ret := s.lib.GpmSampleAlloc()
+	b, ret2 := s.lib.GpmSampleAlloc()
+	if ret == nvml.SUCCESS && ret2 == nvml.SUCCESS {
+		st.gpm, st.gpmOK = [2]nvml.GpmSample{a, b}, d.GpmSampleGet(a) == nvml.SUCCESS
+	}
+	return st
+}
+
+func (s *sampler) memory(d nvml.Device) (used, total int64) {
+	if s.sym["nvmlDeviceGetMemoryInfo_v2"] { // the first version counts what the driver reserves as used
+		if m, ret := d.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
+			return int64(m.Used >> 20), int64(m.Total >> 20)
+		}
+	}
+	if s.sym["nvmlDeviceGetMemoryInfo"] {
+		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {
+			return int64(m.Used >> 20), int64(m.Total >> 20)
+		}
+	}
+	return 0, 0
+}
+
+func (s *sampler) processes(d nvml.Device) (list [][2]int64, ok bool) {
+	if !s.sym["nvmlDeviceGetComputeRunningProcesses_v3"] && !s.sym["nvmlDeviceGetComputeRunningProcesses_v2"] && !s.sym["nvmlDeviceGetComputeRunningProcesses"] {
+		return nil, false
+	}
+	procs, ret := d.GetComputeRunningProcesses()
+	if ret != nvml.SUCCESS {
+		return nil, false
+	}
+	for _, p := range procs {
+		mem := int64(0)
+		if p.UsedGpuMemory != math.MaxUint64 { // not available
+			mem = int64(p.UsedGpuMemory >> 20)
+		}
+		list = append(list, [2]int64{int64(p.Pid), mem})
+	}
+	return list, true
+}
+
+// perSecond is how many readings a second envfix takes; what changes slowly or
+// costs more is read with every one of them.
+const perSecond = 5
+
+// read takes the n-th reading of every device.
+func (s *sampler) read(n int) []Reading {
+	if s.sym["nvmlDeviceGetCount_v2"] || s.sym["nvmlDeviceGetCount"] {
+		s.lib.DeviceGetCount()
+	}
+	out := make([]Reading, len(s.devices))
+	for i, d := range s.devices {
+		r := Reading{Rx: -1, SMBusy: -1, Tensor: -1, Procs: s.state[i].last.Procs}
+		var ret nvml.Return
+		r.Utils, ret = s.utils(i, d)
+		r.Used, _ = s.memory(d)
+		r.Lost = ret == nvml.ERROR_GPU_IS_LOST
+		if s.sym["nvmlDeviceGetClockInfo"] {
+			c, _ := d.GetClockInfo(nvml.CLOCK_SM)
+			r.Clock = int(c)
+		}
+		if s.sym["nvmlDeviceGetPowerUsage"] {
+			w, _ := d.GetPowerUsage()
+			r.Power = float64(w) / 1000
+		}
+		if s.sym["nvmlDeviceGetCurrentClocksEventReasons"] {
+			r.Reasons, _ = d.GetCurrentClocksEventReasons()
+		} else if s.sym["nvmlDeviceGetCurrentClocksThrottleReasons"] {
+			r.Reasons, _ = d.GetCurrentClocksThrottleReasons()
+		}
+		if s.sym["nvmlDeviceGetTemperature"] {
+			t, _ := d.GetTemperature(nvml.TEMPERATURE_GPU)
+			r.Temp = int(t)
+		}
+		if s.sym["nvmlDeviceGetCurrPcieLinkGeneration"] && s.sym["nvmlDeviceGetCurrPcieLinkWidth"] {
+			r.Gen, _ = d.GetCurrPcieLinkGeneration()
+			r.Width, _ = d.GetCurrPcieLinkWidth()
+		}
+		if n%perSecond == 0 {
+			r.Procs, _ = s.processes(d)
+			s.slow(i, d, &r)
+		}
+		s.state[i].last = r
+		out[i] = r
+	}
+	return out
+}
+
+// utils are the driver's own samples since the last reading; without those the
+// latest mean, which repeats within its period of 1/6 to 1 s.
+func (s *sampler) utils(i int, d nvml.Device) ([]float64, nvml.Return) {
+	if s.sym["nvmlDeviceGetSamples"] {
+		_, list, ret := d.GetSamples(nvml.GPU_UTILIZATION_SAMPLES, s.state[i].seen)
+		var out []float64
+		first := s.state[i].seen == 0
+		for _, x := range list {
+			if x.TimeStamp > s.state[i].seen {
+				s.state[i].seen = x.TimeStamp
+				out = append(out, float64(binary.NativeEndian.Uint32(x.SampleValue[:4])))
+			}
+		}
+		switch {
+		case first && len(out) > 1:
+			return out[len(out)-1:], ret // the rest is from before the job
+		case ret == nvml.SUCCESS || ret == nvml.ERROR_NOT_FOUND:
+			return out, nvml.SUCCESS
+		}
+	}
+	if !s.sym["nvmlDeviceGetUtilizationRates"] {
+		return nil, nvml.SUCCESS
+	}
+	u, ret := d.GetUtilizationRates()
+	if ret != nvml.SUCCESS {
+		return nil, ret
+	}
+	return []float64{float64(u.Gpu)}, ret
+}
+
+// slow reads, once a second, what costs a fraction of a millisecond. The call
+// that measures PCIe traffic for 20 ms is never made.
+func (s *sampler) slow(i int, d nvml.Device, r *Reading) {
+	st := &s.state[i]
+	if s.sym["nvmlDeviceGetFieldValues"] {
+		v := []nvml.FieldValue{{FieldId: nvml.FI_DEV_PCIE_COUNT_RX_BYTES}}
+		if d.GetFieldValues(v) == nvml.SUCCESS && nvml.Return(v[0].NvmlReturn) == nvml.SUCCESS {
+			total, now := binary.NativeEndian.Uint64(v[0].Value[:]), time.Now()
+			if dt := now.Sub(st.rxAt).Seconds(); st.rx > 0 && total >= st.rx && dt > 0 {
+				r.Rx = float64(total-st.rx) / 1e6 / dt
+			}
+			st.rx, st.rxAt = total, now
+		}
+	}
+	if !st.gpmOK {
+		return
+	}
+	old, fresh := st.gpm[st.turn], st.gpm[1-st.turn]
+	if d.GpmSampleGet(fresh) != nvml.SUCCESS {
+		return
+	}
+	q := nvml.GpmMetricsGetType{NumMetrics: 2, Sample1: old, Sample2: fresh}
+	q.Metrics[0].MetricId, q.Metrics[1].MetricId = uint32(nvml.GPM_METRIC_SM_UTIL), uint32(nvml.GPM_METRIC_ANY_TENSOR_UTIL)
+	if s.lib.GpmMetricsGet(&q) == nvml.SUCCESS {
+		r.SMBusy, r.Tensor = q.Metrics[0].Value, q.Metrics[1].Value
+	}
+	st.turn = 1 - st.turn
+}

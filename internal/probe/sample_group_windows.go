@@ -1,0 +1,5 @@
+package probe
+
+import "os/exec"
+
+func ownGroup(*exec.Cmd) {}

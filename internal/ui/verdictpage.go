@@ -1,0 +1,107 @@
+package ui
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"envfix/internal/observe/verdict"
+)
+
+//go:embed verdict.html
+var verdictHTML string
+
+// A chart is one line of the timeline, as an SVG path in a box of 1000 × 100.
+type chart struct {
+	Title, Unit string
+	Top         string
+	Line, Area  template.HTMLAttr
+}
+
+// VerdictPage is one page of HTML with the verdict and the timeline. It loads
+// nothing from anywhere and holds no script.
+func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
+	page := template.Must(template.New("verdict").Funcs(template.FuncMap{"lines": strings.Split, "cleaned": Clean}).Parse(verdictHTML))
+	data := struct {
+		Report  verdict.Report
+		Causes  []verdict.Finding
+		Command string
+		Charts  []chart
+		Seconds string
+	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t), fmt.Sprintf("%.0f", t.Seconds)}
+	var b bytes.Buffer
+	err := page.Execute(&b, data)
+	return b.Bytes(), err
+}
+
+func charts(t *verdict.Trace) (out []chart) {
+	for i, g := range t.GPUs {
+		name := fmt.Sprintf("GPU %d", g.Index)
+		out = append(out, line(t, name+" utilisation", "%", 100, func(f verdict.Frame) (float64, bool) {
+			if i >= len(f.GPUs) || f.GPUs[i].N == 0 {
+				return 0, false
+			}
+			return f.GPUs[i].Util / float64(f.GPUs[i].N), true
+		}))
+		if g.Memory > 0 {
+			out = append(out, line(t, name+" memory", "GiB", float64(g.Memory)/1024, func(f verdict.Frame) (float64, bool) {
+				if i >= len(f.GPUs) {
+					return 0, false
+				}
+				return float64(f.GPUs[i].Used) / 1024, true
+			}))
+		}
+	}
+	out = append(out, line(t, "waiting for data", "% of the time", 100, func(f verdict.Frame) (float64, bool) {
+		if f.Steps == 0 || f.Span <= 0 {
+			return 0, false
+		}
+		return min(100, 100*f.Load/f.Span), true
+	}))
+	most := 1.0
+	for _, f := range t.Frames {
+		if f.Span > 0 {
+			most = max(most, f.CPU/f.Span)
+		}
+	}
+	return append(out, line(t, "CPU of the job", "cores", most, func(f verdict.Frame) (float64, bool) {
+		if f.Span <= 0 {
+			return 0, false
+		}
+		return f.CPU / f.Span, true
+	}))
+}
+
+// line draws a measurement over time. Where it is unknown the line is broken.
+func line(t *verdict.Trace, title, unit string, top float64, of func(verdict.Frame) (float64, bool)) chart {
+	var path, area strings.Builder
+	end := max(t.Seconds, 0.001)
+	open, lastX := false, 0.0
+	for _, f := range t.Frames {
+		v, ok := of(f)
+		x := min(1000, 1000*(f.At+f.Span/2)/end)
+		if !ok {
+			if open {
+				fmt.Fprintf(&area, "L%.1f 100Z", lastX)
+			}
+			open = false
+			continue
+		}
+		y := 100 - 100*min(1, max(0, v/top))
+		if !open {
+			fmt.Fprintf(&path, "M%.1f %.1f", x, y)
+			fmt.Fprintf(&area, "M%.1f 100L%.1f %.1f", x, x, y)
+		} else {
+			fmt.Fprintf(&path, "L%.1f %.1f", x, y)
+			fmt.Fprintf(&area, "L%.1f %.1f", x, y)
+		}
+		open, lastX = true, x
+	}
+	if open {
+		fmt.Fprintf(&area, "L%.1f 100Z", lastX)
+	}
+	return chart{Title: title, Unit: unit, Top: fmt.Sprintf("%.3g", top),
+		Line: template.HTMLAttr(`d="` + path.String() + `"`), Area: template.HTMLAttr(`d="` + area.String() + `"`)}
+}
