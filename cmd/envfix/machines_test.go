@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMachines: the recorded machines are facts as `envfix facts --json
+// TestMachinesGolden: the recorded machines are facts as `envfix facts --json
 // --anonymize` writes them, to the byte. -update brings one that was written by
 // hand to that form.
-func TestMachines(t *testing.T) {
+func TestMachinesGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/machines/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no machines: %v", err)

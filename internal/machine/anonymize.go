@@ -1,18 +1,17 @@
 package machine
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
 	// A home directory and what lies below it, in a path or in a list of paths.
-	homePath = regexp.MustCompile(`(?i)((?:/var)?/home/[^/:;\s"']+|/Users/[^/:;\s"']+|/root\b|[a-z]:\\Users\\[^\\:;"']+)((?:[/\\][^:;\s"']*)?)`)
+	homePath = lazy(`(?i)((?:/var)?/home/[^/:;\s"']+|/Users/[^/:;\s"']+|/root\b|[a-z]:\\Users\\[^\\:;"']+)((?:[/\\][^:;\s"']*)?)`)
 	// GPU-…, MIG-… and plain UUIDs, and MIG-GPU-…/3/0 of drivers before 470.
-	uuid = regexp.MustCompile(`(?i)\b(GPU-|MIG-(?:GPU-)?)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	uuid = lazy(`(?i)\b(GPU-|MIG-(?:GPU-)?)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	// The host of a URL, with what may stand before it.
-	urlHost = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s"',;]+`)
+	urlHost = lazy(`([a-z][a-z0-9+.-]*://)[^/\s"',;]+`)
 )
 
 // Anonymize returns the facts without what tells whose they are: UUIDs, the
@@ -50,7 +49,7 @@ func (m Machine) Anonymize(words ...string) Machine {
 	}
 	env := map[string]string{}
 	for name, value := range m.Env {
-		env[name] = clean(urlHost.ReplaceAllString(value, "${1}…"))
+		env[name] = clean(urlHost().ReplaceAllString(value, "${1}…"))
 	}
 	m.Env = env
 	m.Notes = slices.Clone(m.Notes)
@@ -62,11 +61,11 @@ func (m Machine) Anonymize(words ...string) Machine {
 }
 
 func anonymous(s string, words []string) string {
-	s = homePath.ReplaceAllStringFunc(s, func(p string) string {
-		part := homePath.FindStringSubmatch(p)
+	s = homePath().ReplaceAllStringFunc(s, func(p string) string {
+		part := homePath().FindStringSubmatch(p)
 		return "~" + tail(part[2])
 	})
-	s = uuid.ReplaceAllString(s, "${1}…")
+	s = uuid().ReplaceAllString(s, "${1}…")
 	for _, w := range words {
 		s = strings.ReplaceAll(s, w, "…")
 	}

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"regexp"
 	"strings"
 
 	"envfix/internal/machine"
@@ -21,9 +20,9 @@ var (
 		"COLAB_RELEASE_TAG": true, "KAGGLE_KERNEL_RUN_TYPE": true, "GPU_DEVICE_ORDINAL": true, "ZE_AFFINITY_MASK": true, "ONEAPI_DEVICE_SELECTOR": true,
 	}
 	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "PIP_", "UV_"}
-	envSecret   = regexp.MustCompile(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
+	envSecret   = lazy(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
 	// user:password@ or token@ of a URL.
-	urlUser = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@`)
+	urlUser = lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@`)
 )
 
 // environ returns the variables that matter, without credentials.
@@ -44,7 +43,7 @@ func matters(name string) bool {
 	}
 	for _, p := range envPrefixes {
 		if strings.HasPrefix(name, p) {
-			return !envSecret.MatchString(name)
+			return !envSecret().MatchString(name)
 		}
 	}
 	return false
@@ -52,5 +51,5 @@ func matters(name string) bool {
 
 // Redact removes the credentials of every URL in a text, and control characters.
 func Redact(s string) string {
-	return machine.Printable(urlUser.ReplaceAllString(s, "${1}***@"))
+	return machine.Printable(urlUser().ReplaceAllString(s, "${1}***@"))
 }

@@ -1,11 +1,11 @@
 package probe
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +45,9 @@ func Environment(dir string) (Env, error) {
 		return Env{}, fmt.Errorf("%s: no Python environment: %w", dir, fs.ErrNotExist)
 	}
 	e := h.readEnv(dir)
+	for i := range e.Dists {
+		h.provenance(&e.Dists[i])
+	}
 	if e.Python.Path == "" {
 		return e, errors.New(dir + ": its Python is gone")
 	}
@@ -54,7 +57,7 @@ func Environment(dir string) (Env, error) {
 // readEnv reads an environment's directory.
 func (h *host) readEnv(dir string) Env {
 	e := Env{Dir: dir}
-	if p, _, ok := h.python(h.envPython(dir)); ok {
+	if p, ok := h.python(h.envPython(dir)); ok {
 		e.Python = p
 	}
 	if cfg := h.pyvenv(dir); cfg != nil {
@@ -125,7 +128,7 @@ func (h *host) pyvenv(dir string) *pyvenv {
 			c.home = value
 			c.freeThreaded = strings.Contains(value, "+freethreaded")
 		case "version", "version_info":
-			if v := pythonPatch.FindString(value); v != "" {
+			if v := pythonPatch().FindString(value); v != "" {
 				c.version = v
 			}
 		case "include-system-site-packages":
@@ -147,7 +150,7 @@ func (h *host) sitePackages(dir string) []string {
 			continue
 		}
 		for _, name := range h.names(dir + "/" + lib) {
-			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor.MatchString(name) && h.isDir(site) {
+			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor().MatchString(name) && h.isDir(site) {
 				out = append(out, site)
 			}
 		}
@@ -206,7 +209,7 @@ func (h *host) dists(sites []string) []Dist {
 }
 
 // family are the requirements that matter: torch and what must match it.
-var family = regexp.MustCompile(`(?i)^(torch|torchvision|torchaudio|torchtext|torchcodec|triton|pytorch[-_]triton|nvidia[-_.])`)
+var family = lazy(`(?i)^(torch|torchvision|torchaudio|torchtext|torchcodec|triton|pytorch[-_]triton|nvidia[-_.])`)
 
 // dist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
@@ -218,23 +221,31 @@ func (h *host) dist(info string) Dist {
 	d.Version, _, _ = strings.Cut(machine.Printable(rest), "-py")
 	d.Path = path.Dir(info)
 	d.metadata(string(h.metadata(info)))
-	if h.exists(info + "/RECORD") {
-		d.Record = info + "/RECORD"
-	}
-	if by := h.bytes(info+"/INSTALLER", 64); by != nil {
-		d.Installer = machine.Printable(strings.TrimSpace(string(by)))
-	}
 	if d.Name == "torch" {
 		h.torchVersion(&d)
 	}
 	return d
 }
 
+// provenance reads who installed a distribution, and which files.
+func (h *host) provenance(d *Dist) {
+	if h.exists(d.Info + "/RECORD") {
+		d.Record = d.Info + "/RECORD"
+	}
+	if by := h.bytes(d.Info+"/INSTALLER", 64); by != nil {
+		d.Installer = machine.Printable(strings.TrimSpace(string(by)))
+	}
+}
+
 // metadata returns the header of a distribution's metadata. Descriptions follow
 // it and can be long, so the file is read only as far as needed.
 func (h *host) metadata(info string) []byte {
 	for _, name := range []string{"/METADATA", "/PKG-INFO", ""} {
-		if data := h.bytes(info+name, 64<<10); data != nil {
+		data := h.bytes(info+name, 8<<10)
+		if len(data) == 8<<10 && !bytes.Contains(data, []byte("\n\n")) {
+			data = h.bytes(info+name, 256<<10)
+		}
+		if data != nil {
 			return data
 		}
 	}
@@ -264,19 +275,19 @@ func (d *Dist) metadata(text string) {
 				d.Version = value
 			}
 		case "requires-dist":
-			if family.MatchString(value) && len(d.Requires) < 100 {
+			if family().MatchString(value) && len(d.Requires) < 100 {
 				d.Requires = append(d.Requires, value)
 			}
 		}
 	}
 }
 
-var torchFact = regexp.MustCompile(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
+var torchFact = lazy(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
 
 // torchVersion reads torch/version.py, which knows what the metadata of a wheel
 // on the default index does not say: the local label and the CUDA.
 func (h *host) torchVersion(d *Dist) {
-	for _, m := range torchFact.FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
+	for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
 		value := machine.Printable(m[2])
 		if value == "" {
 			continue

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +22,8 @@ type host struct {
 	env   map[string]string
 	home  string
 	notes []string
+	found map[string][]string // programs of PATH by name; made by the first question
+	dirs  map[string]string   // directories with their links followed
 }
 
 func newHost(o Options) *host {
@@ -75,22 +76,9 @@ func (h *host) follow(path string, links int) string {
 	return done
 }
 
-// bytes returns the first part of a regular file, at most limit bytes.
-func (h *host) bytes(path string, limit int64) []byte {
-	f, err := os.Open(h.real(path))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit))
-	if err != nil {
-		return nil
-	}
-	return data
-}
+// bytes returns the first part of a regular file, at most limit bytes; nil where
+// it cannot be read.
+func (h *host) bytes(path string, limit int64) []byte { return readFile(h.real(path), limit) }
 
 // text returns a file's text without the white space around it. Files of /proc
 // and the device tree may end with a NUL.
@@ -100,15 +88,12 @@ func (h *host) text(path string) string {
 
 // names lists a directory, sorted.
 func (h *host) names(dir string) []string {
-	f, err := os.Open(h.real(dir))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(-1)
+	names := h.unsorted(dir)
 	slices.Sort(names)
 	return names
 }
+
+func (h *host) unsorted(dir string) []string { return readNames(h.real(dir)) }
 
 func (h *host) exists(path string) bool {
 	_, err := os.Stat(h.real(path))
@@ -136,10 +121,35 @@ func (h *host) resolved(path string) string {
 	if h.root != "" {
 		return h.follow(path, 40)
 	}
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		return p
+	for range 40 {
+		dir := h.resolvedDir(filepath.Dir(path))
+		path = filepath.Join(dir, filepath.Base(path))
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if path = target; !filepath.IsAbs(target) {
+			path = filepath.Join(dir, target)
+		}
 	}
 	return path
+}
+
+// resolvedDir follows the links of a directory, once per directory: programs and
+// libraries stand together.
+func (h *host) resolvedDir(dir string) string {
+	if real, ok := h.dirs[dir]; ok {
+		return real
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	if h.dirs == nil {
+		h.dirs = map[string]string{}
+	}
+	h.dirs[dir] = real
+	return real
 }
 
 // isProgram reports whether path is a file that can be started.

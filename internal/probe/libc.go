@@ -1,11 +1,9 @@
 package probe
 
 import (
-	"bytes"
 	"debug/elf"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 
 	"envfix/internal/machine"
@@ -13,11 +11,11 @@ import (
 )
 
 var (
-	glibcName   = regexp.MustCompile(`libc-(2\.\d+)(?:\.\d+)?\.so$`)
-	glibcStore  = regexp.MustCompile(`glibc-(2\.\d+)`)
-	glibcBanner = regexp.MustCompile(`GNU C Library [^\n]{0,200}?release version (2\.\d+)`)
-	muslVersion = regexp.MustCompile(`\x00(1\.\d\.\d{1,2})\x00`)
-	apkMusl     = regexp.MustCompile(`(?m)^P:musl\nV:(1\.\d\.\d+)`)
+	glibcName   = lazy(`libc-(2\.\d+)(?:\.\d+)?\.so$`)
+	glibcStore  = lazy(`glibc-(2\.\d+)`)
+	glibcBanner = lazy(`GNU C Library [^\n]{0,200}?release version (2\.\d+)`)
+	muslVersion = lazy(`\x00(1\.\d\.\d{1,2})\x00`)
+	apkMusl     = lazy(`(?m)^P:musl\nV:(1\.\d\.\d+)`)
 )
 
 // libc finds kind and version of the C library without running anything: the
@@ -62,18 +60,15 @@ func (h *host) glibcIn(dir string) version.Dotted {
 		return version.Dotted{}
 	}
 	real := h.resolved(file)
-	m := glibcName.FindStringSubmatch(real)
+	m := glibcName().FindStringSubmatch(real)
 	if m == nil {
-		m = glibcStore.FindStringSubmatch(real)
+		m = glibcStore().FindStringSubmatch(real)
 	}
 	if m != nil {
 		return dotted(m[1])
 	}
-	data := h.bytes(file, maxFile)
-	if i := bytes.Index(data, []byte("GNU C Library ")); i >= 0 {
-		if m := glibcBanner.FindSubmatch(data[i:min(len(data), i+400)]); m != nil {
-			return dotted(string(m[1]))
-		}
+	if m := glibcBanner().FindSubmatch(search(h.real(file), []byte("GNU C Library "))); m != nil {
+		return dotted(string(m[1]))
 	}
 	return version.Dotted{}
 }
@@ -81,9 +76,9 @@ func (h *host) glibcIn(dir string) version.Dotted {
 // musl reads the version that musl's loader holds as a string of its own.
 func (h *host) musl(loader string) *machine.Libc {
 	l := &machine.Libc{Kind: "musl"}
-	if m := muslVersion.FindSubmatch(h.bytes(loader, maxFile)); m != nil {
+	if m := muslVersion().FindSubmatch(h.bytes(loader, maxFile)); m != nil {
 		l.Version = dotted(string(m[1]))
-	} else if m := apkMusl.FindStringSubmatch(h.text("/lib/apk/db/installed")); m != nil {
+	} else if m := apkMusl().FindStringSubmatch(h.text("/lib/apk/db/installed")); m != nil {
 		l.Version = dotted(m[1])
 	}
 	return l

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"envfix/internal/machine"
@@ -33,15 +32,15 @@ type kernelModule struct {
 }
 
 var (
-	moduleText = regexp.MustCompile(`Kernel Module[^\n]*?\s(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)\b`)
-	libVersion = regexp.MustCompile(`^lib(?:nvidia-ml|cuda)\.so\.(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)$`)
+	moduleText = lazy(`Kernel Module[^\n]*?\s(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)\b`)
+	libVersion = lazy(`^lib(?:nvidia-ml|cuda)\.so\.(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)$`)
 )
 
 // parseModule reads /proc/driver/nvidia/version. The open module calls itself
 // "NVIDIA UNIX Open Kernel Module for x86_64  595.45.04", the proprietary one
 // "NVIDIA UNIX x86_64 Kernel Module  535.129.03".
 func parseModule(s string) (v version.Dotted, flavour string) {
-	m := moduleText.FindStringSubmatch(s)
+	m := moduleText().FindStringSubmatch(s)
 	if m == nil {
 		return version.Dotted{}, ""
 	}
@@ -115,7 +114,7 @@ func (h *host) nvidiaLibraries() (found []string, user version.Dotted) {
 			if !h.exists(dir + name) {
 				continue
 			}
-			if m := libVersion.FindStringSubmatch(path.Base(h.resolved(dir + name))); m != nil && user.IsZero() {
+			if m := libVersion().FindStringSubmatch(path.Base(h.resolved(dir + name))); m != nil && user.IsZero() {
 				user = plausible(m[1])
 			}
 		}

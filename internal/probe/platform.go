@@ -3,7 +3,6 @@ package probe
 import (
 	"debug/elf"
 	"encoding/binary"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -67,11 +66,11 @@ func parseOSRelease(s string) map[string]string {
 	return out
 }
 
-var redhatRelease = regexp.MustCompile(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
+var redhatRelease = lazy(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
 
 // oldRelease reads what distributions had before os-release.
 func (h *host) oldRelease(p *machine.Platform) {
-	if m := redhatRelease.FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
+	if m := redhatRelease().FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
 		names := map[string]string{"CentOS": "centos", "Rocky": "rocky", "AlmaLinux": "almalinux", "Oracle": "ol", "Scientific": "scientific", "Red Hat": "rhel"}
 		p.Distro, p.DistroLike, p.DistroVersion = names[m[1]], "rhel fedora", m[2]
 		return
@@ -156,7 +155,7 @@ func (h *host) environment(p machine.Platform) string {
 	return machine.Bare
 }
 
-var containerGroup = regexp.MustCompile(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
+var containerGroup = lazy(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
 
 // container looks for the marks that engines leave inside of a container.
 func (h *host) container() bool {
@@ -170,7 +169,7 @@ func (h *host) container() bool {
 			return true
 		}
 	}
-	return containerGroup.MatchString(h.text("/proc/1/cgroup"))
+	return containerGroup().MatchString(h.text("/proc/1/cgroup"))
 }
 
 // imageBuild looks for the marks of a container that builds an image: what is
@@ -204,12 +203,12 @@ func (h *host) secureBoot() *bool {
 	return &on // no EFI: there is none to secure
 }
 
-var l4tRelease = regexp.MustCompile(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
+var l4tRelease = lazy(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
 
 // l4t returns the release of Linux for Tegra on a Jetson: 36.4.3 from
 // "# R36 (release), REVISION: 4.3, …".
 func (h *host) l4t() string {
-	m := l4tRelease.FindStringSubmatch(h.text("/etc/nv_tegra_release"))
+	m := l4tRelease().FindStringSubmatch(h.text("/etc/nv_tegra_release"))
 	if m == nil {
 		return ""
 	}
@@ -220,11 +219,11 @@ func (h *host) l4t() string {
 	return v.String()
 }
 
-var tegraChip = regexp.MustCompile(`nvidia,(tegra\d+)`)
+var tegraChip = lazy(`nvidia,(tegra\d+)`)
 
 // tegra returns the chip of a Jetson, such as tegra234, from its device tree.
 func (h *host) tegra() string {
-	if m := tegraChip.FindStringSubmatch(h.text("/proc/device-tree/compatible")); m != nil {
+	if m := tegraChip().FindStringSubmatch(h.text("/proc/device-tree/compatible")); m != nil {
 		return m[1]
 	}
 	if f := strings.ToLower(h.text("/sys/devices/soc0/family")); strings.HasPrefix(f, "tegra") {

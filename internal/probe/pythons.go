@@ -1,8 +1,8 @@
 package probe
 
 import (
+	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	pythonProgram = regexp.MustCompile(`^python(3(\.\d{1,2}t?)?)?(\.exe)?$`)
-	pythonMinor   = regexp.MustCompile(`^python(3\.\d{1,2})(t?)$`)
-	pythonPatch   = regexp.MustCompile(`^3\.\d{1,2}\.\d{1,3}(?:(?:a|b|rc)\d{1,2})?`)
-	patchLevel    = regexp.MustCompile(`#define\s+PY_VERSION\s+"(3\.[0-9a-z.]+)\+?"`)
-	winPython     = regexp.MustCompile(`(?i)^Python3(\d{1,2})(-32|-arm64)?$`)
+	pythonProgram = lazy(`^python(3(\.\d{1,2}t?)?)?(\.exe)?$`)
+	pythonMinor   = lazy(`^python(3\.\d{1,2})(t?)$`)
+	pythonPatch   = lazy(`^3\.\d{1,2}\.\d{1,3}(?:(?:a|b|rc)\d{1,2})?`)
+	patchLevel    = lazy(`#define\s+PY_VERSION\s+"(3\.[0-9a-z.]+)\+?"`)
+	winPython     = lazy(`(?i)^Python3(\d{1,2})(-32|-arm64)?$`)
 )
 
 // A pythonSet is what was found: interpreters, the active one first, and what is
@@ -30,9 +30,15 @@ func (h *host) pythons(o Options) pythonSet {
 	var s pythonSet
 	var seen []string
 	add := func(file string) {
-		p, key, ok := h.python(file)
-		if ok && !slices.Contains(seen, key) {
-			seen = append(seen, key)
+		if !h.isProgram(file) {
+			return
+		}
+		key := h.pythonKey(file)
+		if slices.Contains(seen, key) {
+			return
+		}
+		seen = append(seen, key)
+		if p, ok := h.python(file); ok {
 			s.pythons = append(s.pythons, p)
 		}
 	}
@@ -104,8 +110,8 @@ func (h *host) envPython(dir string) string {
 func (h *host) pythonPrograms() []string {
 	var out []string
 	list := func(dir string) {
-		names := slices.DeleteFunc(h.names(dir), func(n string) bool { return !pythonProgram.MatchString(n) })
-		slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+		names := slices.DeleteFunc(h.unsorted(dir), func(n string) bool { return !strings.HasPrefix(n, "python") || !pythonProgram().MatchString(n) })
+		slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 		for _, n := range names {
 			out = append(out, dir+"/"+n)
 		}
@@ -205,23 +211,29 @@ func (h *host) uvRoots() []string {
 	return slices.DeleteFunc(dirs, func(d string) bool { return !path.IsAbs(d) && h.os != "windows" || !h.isDir(d) })
 }
 
-// python describes the interpreter at file by the files around it. The key is
-// the same for two names of one interpreter; an environment's is its own.
-func (h *host) python(file string) (p machine.Python, key string, ok bool) {
+// pythonKey is the same for two names of one interpreter; an environment's is
+// its own, though its interpreter is a link to another.
+func (h *host) pythonKey(file string) string {
+	if own := path.Dir(path.Dir(file)); h.exists(own + "/pyvenv.cfg") {
+		return "venv " + h.resolved(own)
+	}
+	return h.resolved(file)
+}
+
+// python describes the interpreter at file by the files around it.
+func (h *host) python(file string) (p machine.Python, ok bool) {
 	if !h.isProgram(file) {
-		return p, "", false
+		return p, false
 	}
 	real := h.resolved(file)
-	p = machine.Python{Path: file, Source: "system"}
-	own := path.Dir(path.Dir(file))
-	if cfg := h.pyvenv(own); cfg != nil {
+	p = machine.Python{Path: file, Source: "system", Arch: h.foreignArch(real)}
+	if cfg := h.pyvenv(path.Dir(path.Dir(file))); cfg != nil {
 		if p.Version = cfg.version; p.Version == "" {
 			p.Version, _, _ = h.interpreterVersion(real)
 		}
 		p.Source = "venv"
 		p.FreeThreaded = cfg.freeThreaded || strings.HasSuffix(path.Base(real), "t")
-		p.Arch = h.foreignArch(real)
-		return p, "venv " + h.resolved(own), p.Version != ""
+		return p, p.Version != ""
 	}
 	var stdlib string
 	p.Version, stdlib, p.FreeThreaded = h.interpreterVersion(real)
@@ -235,8 +247,7 @@ func (h *host) python(file string) (p machine.Python, key string, ok bool) {
 	case strings.Contains(real, "/.pyenv/"), h.env["PYENV_ROOT"] != "" && strings.HasPrefix(real, h.env["PYENV_ROOT"]+"/"):
 		p.Source = "pyenv"
 	}
-	p.Arch = h.foreignArch(real)
-	return p, real, p.Version != ""
+	return p, p.Version != ""
 }
 
 // interpreterVersion reads the version of the interpreter at a path without
@@ -246,16 +257,16 @@ func (h *host) interpreterVersion(real string) (v, stdlib string, freeThreaded b
 	prefix := path.Dir(path.Dir(real))
 	if h.os == "windows" {
 		prefix = path.Dir(real)
-		if m := winPython.FindStringSubmatch(path.Base(prefix)); m != nil {
+		if m := winPython().FindStringSubmatch(path.Base(prefix)); m != nil {
 			return "3." + m[1], prefix + "/Lib", false
 		}
 	}
 	minor, t := "", ""
-	if m := pythonMinor.FindStringSubmatch(path.Base(real)); m != nil {
+	if m := pythonMinor().FindStringSubmatch(path.Base(real)); m != nil {
 		minor, t = m[1], m[2]
 	} else {
 		for _, name := range h.names(prefix + "/lib") {
-			if m := pythonMinor.FindStringSubmatch(name); m != nil && h.exists(prefix+"/lib/"+name+"/os.py") {
+			if m := pythonMinor().FindStringSubmatch(name); m != nil && h.exists(prefix+"/lib/"+name+"/os.py") {
 				minor, t = m[1], m[2]
 			}
 		}
@@ -274,7 +285,7 @@ func (h *host) interpreterVersion(real string) (v, stdlib string, freeThreaded b
 // patched completes 3.12 to 3.12.4 where a file beside the interpreter says so.
 func (h *host) patched(prefix, minor, t string) string {
 	for _, name := range []string{path.Base(prefix), strings.TrimPrefix(path.Base(prefix), "cpython-")} {
-		if v := pythonPatch.FindString(name); strings.HasPrefix(v, minor+".") {
+		if v := pythonPatch().FindString(name); strings.HasPrefix(v, minor+".") {
 			return v
 		}
 	}
@@ -282,8 +293,8 @@ func (h *host) patched(prefix, minor, t string) string {
 		return v
 	}
 	header := h.bytes(prefix+"/include/python"+minor+t+"/patchlevel.h", 1<<16)
-	if m := patchLevel.FindSubmatch(header); m != nil && strings.HasPrefix(string(m[1]), minor+".") {
-		return pythonPatch.FindString(string(m[1]))
+	if m := patchLevel().FindSubmatch(header); m != nil && strings.HasPrefix(string(m[1]), minor+".") {
+		return pythonPatch().FindString(string(m[1]))
 	}
 	return minor
 }
@@ -291,7 +302,7 @@ func (h *host) patched(prefix, minor, t string) string {
 // foreignArch is an interpreter's architecture where it is not the machine's,
 // such as a 32-bit Python on Windows or an Intel one on an Apple chip.
 func (h *host) foreignArch(file string) string {
-	header := h.bytes(file, 4096)
+	header := h.bytes(file, 1024)
 	switch h.os {
 	case "linux":
 		if a := elfArch(header); a != "" && a != h.arch() {

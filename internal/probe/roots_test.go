@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected facts")
 
-// TestRoots reads every machine of testdata/roots, a tree of files in one
+// TestRootsGolden reads every machine of testdata/roots, a tree of files in one
 // archive, and compares all facts with the .json beside it. The archive's
 // comment says in its first line which machine it is; further lines make what an
 // archive cannot hold:
@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "rewrite the expected facts")
 //	hex PATH BYTES          a binary file
 //	env NAME=VALUE          an environment variable
 //	venv DIR                the project's environment
-func TestRoots(t *testing.T) {
+func TestRootsGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/roots/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no machines in testdata/roots: %v", err)

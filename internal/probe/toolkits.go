@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -13,9 +12,9 @@ import (
 )
 
 var (
-	versionTxt = regexp.MustCompile(`CUDA Version (\d+\.\d+(?:\.\d+)?)`)
-	cudaDir    = regexp.MustCompile(`^cuda-(\d+\.\d+(?:\.\d+)?)$`)
-	cudaHeader = regexp.MustCompile(`#define CUDA_VERSION (\d{4,5})`)
+	versionTxt = lazy(`CUDA Version (\d+\.\d+(?:\.\d+)?)`)
+	cudaDir    = lazy(`^cuda-(\d+\.\d+(?:\.\d+)?)$`)
+	cudaHeader = lazy(`#define CUDA_VERSION (\d{4,5})`)
 )
 
 // toolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
@@ -36,7 +35,7 @@ func (h *host) toolkits() []machine.Toolkit {
 	add("/usr/local/cuda")
 	for _, base := range []string{"/usr/local", "/opt", "/opt/nvidia/hpc_sdk/Linux_x86_64/cuda"} {
 		for _, name := range h.names(base) {
-			if cudaDir.MatchString(name) {
+			if cudaDir().MatchString(name) {
 				add(base + "/" + name)
 			}
 		}
@@ -67,16 +66,16 @@ func (h *host) toolkitVersion(dir, real string) version.Dotted {
 			return v
 		}
 	}
-	if m := versionTxt.FindStringSubmatch(h.text(dir + "/version.txt")); m != nil {
+	if m := versionTxt().FindStringSubmatch(h.text(dir + "/version.txt")); m != nil {
 		return cudaVersion(m[1])
 	}
 	for _, include := range []string{"/include/cuda.h", "/targets/x86_64-linux/include/cuda.h", "/targets/sbsa-linux/include/cuda.h"} {
-		if m := cudaHeader.FindSubmatch(h.bytes(dir+include, maxFile)); m != nil {
+		if m := cudaHeader().FindSubmatch(h.bytes(dir+include, maxFile)); m != nil {
 			n, _ := strconv.Atoi(string(m[1])) // 12040 is 12.4
 			return cudaVersion(fmt.Sprintf("%d.%d", n/1000, n%1000/10))
 		}
 	}
-	if m := cudaDir.FindStringSubmatch(path.Base(real)); m != nil && h.exists(dir+"/bin/nvcc") {
+	if m := cudaDir().FindStringSubmatch(path.Base(real)); m != nil && h.exists(dir+"/bin/nvcc") {
 		return cudaVersion(m[1])
 	}
 	return version.Dotted{}

@@ -18,6 +18,14 @@ var toolNames = []string{
 	"gcc", "cc", "git", "docker", "podman", "nvidia-ctk", "sbatch", "qsub", "bsub", "flux",
 }
 
+var toolSet = func() map[string]bool {
+	set := map[string]bool{}
+	for _, name := range toolNames {
+		set[name] = true
+	}
+	return set
+}()
+
 // tools finds programs on PATH, and those of the administrator where a user's
 // PATH lacks them. Conda often is a shell function alone; CONDA_EXE names it.
 func (h *host) tools() []machine.Tool {
@@ -40,25 +48,38 @@ func (h *host) tools() []machine.Tool {
 // systemDirs complete PATH for the programs of the system.
 var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// onPath returns every place of PATH where a program of that name lies.
+// onPath returns every place of PATH, and of the system's directories after it,
+// where a tool of that name lies. Each directory is listed once, instead of
+// asking it for every tool.
 func (h *host) onPath(name string) []string {
-	dirs := h.pathDirs()
-	if h.os == "windows" {
-		name += ".exe"
-	} else {
-		for _, d := range systemDirs {
-			if !slices.Contains(dirs, d) {
-				dirs = append(dirs, d)
+	if h.found == nil {
+		h.found = map[string][]string{}
+		for _, dir := range h.programDirs() {
+			for _, file := range h.unsorted(dir) {
+				tool := file
+				if h.os == "windows" {
+					tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
+				}
+				if toolSet[tool] && h.isProgram(path.Join(dir, file)) {
+					h.found[tool] = append(h.found[tool], path.Join(dir, file))
+				}
 			}
 		}
 	}
-	var out []string
-	for _, dir := range dirs {
-		if file := path.Join(dir, name); h.isProgram(file) {
-			out = append(out, file)
+	return h.found[name]
+}
+
+func (h *host) programDirs() []string {
+	dirs := h.pathDirs()
+	if h.os == "windows" {
+		return dirs
+	}
+	for _, d := range systemDirs {
+		if !slices.Contains(dirs, d) {
+			dirs = append(dirs, d)
 		}
 	}
-	return out
+	return dirs
 }
 
 func (h *host) firstOnPath(name string) string {

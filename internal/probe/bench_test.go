@@ -1,0 +1,16 @@
+package probe
+
+import (
+	"context"
+	"os"
+	"testing"
+)
+
+// BenchmarkGather reads this machine without NVML: what `envfix facts` does
+// beside starting and printing.
+func BenchmarkGather(b *testing.B) {
+	o := Options{Env: os.Environ(), NVML: "off"}
+	for b.Loop() {
+		Gather(context.Background(), o)
+	}
+}
