@@ -246,12 +246,19 @@ func isAppleWord(w string) bool { return w == "pro" || w == "max" || w == "ultra
 // readModels reads every name of the table.
 func (t *DeviceTable) readModels() *models {
 	m := &models{}
-	seen := map[string]bool{}
+	type row struct {
+		name, chip string
+		sm         machine.SM
+		modules    int
+	}
+	seen := map[row]bool{}
 	add := func(name string, d Device) {
-		words := nameWords(name)
-		key := strings.Join(words, " ") + "\t" + d.Chip + d.SM.String() + strings.Join(d.Modules, "")
-		if len(words) > 0 && !seen[key] {
-			seen[key] = true
+		key := row{name, d.Chip, d.SM, len(d.Modules)}
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		if words := nameWords(name); len(words) > 0 {
 			m.names = append(m.names, modelName{words, d})
 		}
 	}

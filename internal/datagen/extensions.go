@@ -148,6 +148,11 @@ var fails = map[string]string{
 // with 2.12; the others follow in step).
 var fbgemmTorch = map[string]int{"1.3": 8, "1.4": 9, "1.5": 10, "1.6": 11, "1.7": 12, "1.8": 13, "1.9": 14}
 
+// tritonWindows is the torch that goes with a minor of triton-windows: its wheels
+// declare none (extensions.csv: woct0rdho/triton-windows README, compatibility
+// ledger).
+var tritonWindows = map[string]string{"3.5": ">=2.9,<2.10", "3.6": ">=2.10,<2.12", "3.7": ">=2.12,<2.14", "3.8": ">=2.14,<2.15"}
+
 // torchOf is the requirement: declared, narrowed by symbols that were looked for
 // in torch 2.14.1 and 2.15.0 and are not there.
 func torchOf(r row) string {
@@ -159,6 +164,9 @@ func torchOf(r row) string {
 	}
 	if minor, ok := fbgemmTorch[firstTwo(r["version"])]; ok && r["package"] == "fbgemm-gpu" {
 		parts = append(parts, fmt.Sprintf(">=2.%d,<2.%d", minor, minor+1))
+	}
+	if spec, ok := tritonWindows[firstTwo(r["version"])]; ok && r["package"] == "triton-windows" {
+		parts = append(parts, spec)
 	}
 	missing := regexp.MustCompile(`absent from 2\.15\.0\+cu132: (\d+), from 2\.14\.1\+cu130: (\d+)`).FindStringSubmatch(r["note"])
 	if missing != nil && len(parts) < 2 && !strings.Contains(declared, "<") && !strings.Contains(declared, "==") && r["package"] != "torchao" && r["package"] != "paddlepaddle-gpu" {

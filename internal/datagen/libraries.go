@@ -222,7 +222,11 @@ func (s shared) codes() []string {
 func merge(rows []row) (native, ptx string, err error) {
 	var libs []shared
 	for _, r := range rows {
-		libs = append(libs, parseShared(r))
+		s := parseShared(r)
+		if strings.Contains(r["package"], "cusparselt") || strings.Contains(r["package"], "nvshmem") {
+			s.ptx = nil // single stray kernels; NVSHMEM's PTX does not help (stack.md)
+		}
+		libs = append(libs, s)
 	}
 	all := func(device string) (nat, any bool) {
 		nat, any = true, true
