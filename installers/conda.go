@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 )
@@ -70,6 +71,11 @@ func (b *builder) condaSpecs() []string {
 	default:
 		specs = []string{"pytorch=" + c.Torch + "=cpu*"}
 	}
+	if c.Channel == condaForge && c.CUDA != "" && b.beforeTuring() {
+		// conda's cuDNN is a package of its own, and 9.11 ends everything before
+		// Turing; the feedstock pins it in its own tests alone.
+		specs = append(specs, "cudnn<9.11")
+	}
 	placed := map[string]bool{"torch": true}
 	for _, n := range slices.Sorted(maps.Keys(c.Packages)) {
 		if placed[n] {
@@ -89,4 +95,14 @@ func (b *builder) condaSpecs() []string {
 		}
 	}
 	return specs
+}
+
+// beforeTuring reports an NVIDIA GPU older than compute capability 7.5.
+func (b *builder) beforeTuring() bool {
+	for _, g := range b.h.GPUs {
+		if g.Vendor == machine.NVIDIA && !g.SM.IsZero() && g.SM.Less(machine.SM{Major: 7, Minor: 5}) {
+			return true
+		}
+	}
+	return false
 }

@@ -173,11 +173,21 @@ func (b *builder) split() {
 	}
 }
 
+// tool returns a program of the machine. Where its path was shortened, as facts
+// --anonymize does, its name stands for it.
 func tool(h machine.Machine, name string) (machine.Tool, bool) {
 	for _, t := range h.Tools {
 		if t.Name == name {
+			if !whole(t.Path) {
+				t.Path = name
+			}
 			return t, true
 		}
 	}
 	return machine.Tool{}, false
+}
+
+// whole reports whether a path of the facts can be used as it is.
+func whole(path string) bool {
+	return path != "" && path[0] != '~' && !strings.Contains(path, "…")
 }

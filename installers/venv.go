@@ -283,7 +283,7 @@ func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
 func (b *builder) interpreter() (string, bool) {
 	best, rank := "", 0
 	for _, p := range b.h.Pythons {
-		if !isPython(p, b.choice.Python) || p.Path == "" {
+		if !isPython(p, b.choice.Python) || !whole(p.Path) {
 			continue
 		}
 		score := 1 // an environment's own link to its interpreter
@@ -309,7 +309,7 @@ func isPython(p machine.Python, want string) bool {
 // anyPython returns an interpreter that can make a tool environment.
 func anyPython(h machine.Machine) (string, bool) {
 	for _, p := range h.Pythons {
-		if v, err := version.ParsePython(p.Version); err == nil && p.Path != "" && v.Compare(version.MustPython("3.8")) >= 0 {
+		if v, err := version.ParsePython(p.Version); err == nil && whole(p.Path) && v.Compare(version.MustPython("3.8")) >= 0 {
 			return p.Path, true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 func Home(p *plan.Plan, s Style) string {
 	v := &view{Style: s}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
+	v.elsewhere(p)
 	v.line("")
 	v.row("torch", installedTorch(p.Basis.Facts))
 	wrong, next := assess(p)

@@ -59,6 +59,7 @@ func (v *view) item(bullet, text string) {
 func Plan(p *plan.Plan, s Style) string {
 	v := &view{Style: s}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
+	v.elsewhere(p)
 	v.choice(p)
 	v.reasons(p)
 	v.warnings(p.Warnings)
@@ -93,12 +94,23 @@ func (v *view) machine(h machine.Machine, described bool) {
 	case len(h.GPUs) > 0 && h.GPUs[0].Vendor == machine.NVIDIA:
 		v.row("driver", "none")
 	}
-	if len(h.GPUs) == 0 && !described {
-		v.line("")
-		v.line("No GPU is here. Plan for another machine:")
-		v.line(`  envfix plan --gpu "RTX 5090" --driver 570.86.16`)
-		v.line("  envfix plan --facts FILE        (there: envfix facts --json > FILE)")
+}
+
+// elsewhere shows how to plan for another machine where this one has nothing for
+// torch to run on.
+func (v *view) elsewhere(p *plan.Plan) {
+	h := p.Basis.Facts
+	if p.Basis.Request.Described || len(h.GPUs) > 0 && p.Decision != resolver.InstallCPU || p.Basis.Request.CPU {
+		return
 	}
+	v.line("")
+	if len(h.GPUs) == 0 {
+		v.line("No GPU is here. Plan for another machine:")
+	} else {
+		v.line("No PyTorch build runs on the GPU that is here. Plan for another machine:")
+	}
+	v.line(`  envfix plan --gpu "RTX 5090" --driver 570.86.16`)
+	v.line("  envfix plan --facts FILE        (there: envfix facts --json > FILE)")
 }
 
 func platformText(p machine.Platform) string {

@@ -1,0 +1,73 @@
+package installers
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestConda(t *testing.T) {
+	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0", "torchvision": ""}}
+	cpu := &resolver.Choice{Torch: "2.13.0", Build: "cpu", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0"}}
+	old := &resolver.Choice{Torch: "2.5.1", Build: "cu124", CUDA: "12.4", Python: "3.11", Channel: pytorchChannel, Packages: map[string]string{"torch": "2.5.1", "torchvision": "0.20.1"}}
+	turing := v100()
+	turing.GPUs[0] = machine.GPU{Vendor: "nvidia", Name: "T4", SM: machine.MustSM("7.5"), Visible: true}
+	turing.Tools = []machine.Tool{{Name: "micromamba", Path: "/opt/mm/micromamba"}, {Name: "conda", Path: "/opt/conda/bin/conda"}}
+	volta := v100()
+	volta.Tools = turing.Tools
+	for _, test := range []struct {
+		name    string
+		machine machine.Machine
+		choice  *resolver.Choice
+		request resolver.Request
+		target  plan.Target
+		want    []string
+	}{
+		{"conda-forge chooses micromamba where it is", turing, forge, resolver.Request{}, plan.Target{}, []string{
+			"conda: /opt/mm/micromamba create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 torchvision",
+			"verify: verify 2.13.0", "switch: switch .venv",
+		}},
+		{"conda, with cuDNN held back for an old GPU", volta, forge, resolver.Request{Requirements: []resolver.Requirement{requirement(t, "numpy>=2, <3")}}, plan.Target{Manager: "conda"}, []string{
+			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 cudnn<9.11 torchvision numpy>=2,<3",
+			"verify: verify 2.13.0", "switch: switch .venv",
+		}},
+		{"a CPU build, in place, offline", turing, cpu, resolver.Request{}, plan.Target{Manager: "conda", InPlace: true, Offline: true}, []string{
+			"conda: /opt/conda/bin/conda install --yes --prefix {gen} --override-channels --offline --channel conda-forge python=3.12 pytorch=2.13.0=cpu*",
+			"verify: verify 2.13.0",
+		}},
+		{"the pytorch channel", turing, old, resolver.Request{}, plan.Target{Manager: "conda"}, []string{
+			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel pytorch --channel nvidia python=3.11 pytorch==2.5.1 pytorch-cuda=12.4 torchvision=0.20.1",
+			"verify: verify 2.5.1", "switch: switch .venv",
+		}},
+		{"no conda", v100(), forge, resolver.Request{}, plan.Target{Manager: "mamba"}, []string{
+			"conda: manual install mamba, or use `--manager uv`, which envfix brings itself",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := must(t, test.machine, test.request, install(test.choice), test.target)
+			if diff := cmp.Diff(test.want, commands(p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Without a driver conda has no __cuda, and would take a CPU build in silence.
+func TestCondaOverride(t *testing.T) {
+	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0"}}
+	h := v100()
+	h.Tools = []machine.Tool{{Name: "conda", Path: "conda"}}
+	for _, test := range []struct {
+		described bool
+		want      map[string]string
+	}{{true, map[string]string{"CONDA_OVERRIDE_CUDA": "12.9"}}, {false, map[string]string{}}} {
+		p := must(t, h, resolver.Request{Described: test.described}, install(forge), plan.Target{})
+		if diff := cmp.Diff(test.want, p.Steps[0].Run.Env); diff != "" {
+			t.Errorf("described %v: %s", test.described, diff)
+		}
+	}
+}
