@@ -136,7 +136,7 @@ func (b *builder) build() error {
 	if b.choice == nil {
 		return nil
 	}
-	if !changes && conforms(b.h, b.r, b.choice) {
+	if !changes && b.t.Manager != "uv-project" && conforms(b.h, b.r, b.choice) {
 		return nil
 	}
 	b.warnings = append(b.warnings, b.src.warnings...)

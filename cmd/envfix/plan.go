@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"envfix/installers"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -198,5 +200,13 @@ func gatherTarget(c *cli.Context, targetOS string) (plan.Target, error) {
 		}
 		t.Mirrors = append(t.Mirrors, pair)
 	}
+	if t.Manager != "uv-project" {
+		return t, nil
+	}
+	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), "pyproject.toml"), 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return t, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err, hints: []string{"`--manager uv` installs without a project"}}
+	}
+	t.Project = text
 	return t, nil
 }

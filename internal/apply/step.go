@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -141,6 +143,15 @@ func (r *run) write(w *plan.Write) error {
 	path := r.fill(w.Path)
 	if !filepath.IsAbs(path) {
 		path = r.env.path(path)
+	}
+	if w.Before != "" {
+		now, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if sum := sha256.Sum256(now); hex.EncodeToString(sum[:]) != w.Before && string(now) != r.fill(w.Content) {
+			return &Error{Kind: Stale, Text: path + " was changed since the plan was made", Hints: []string{"`envfix plan` makes a new one"}}
+		}
 	}
 	return system.WriteFile(path, []byte(r.fill(w.Content)), os.FileMode(w.Mode))
 }

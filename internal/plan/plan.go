@@ -70,6 +70,10 @@ type Target struct {
 	// Mirrors are pairs "FROM=TO": an index URL that begins with FROM is fetched
 	// from TO instead; "default=TO" serves the default index.
 	Mirrors []string `json:"mirrors,omitempty"`
+
+	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
+	// uv-project reads it.
+	Project []byte `json:"-"`
 }
 
 // A Step is one change. Exactly one of Run, Write, Block, Manual, Switch and
@@ -105,6 +109,7 @@ type Write struct {
 	Path    string `json:"path"`
 	Mode    uint32 `json:"mode"` // permission bits
 	Content string `json:"content"`
+	Before  string `json:"before,omitempty"` // sha256, in hex, of the file that it replaces; "" any
 }
 
 // A Block owns the lines between two markers of a file that is not ours.

@@ -1,0 +1,58 @@
+package installers
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/plan"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestProject(t *testing.T) {
+	const text = `[project]
+name = "train"
+version = "1"
+dependencies = ["torch>=2.9", "transformers"]
+`
+	target := plan.Target{Manager: "uv-project", Project: []byte(text), Mirrors: []string{"https://download.pytorch.org/whl=https://mirror.example/torch"}}
+	p := must(t, v100(), resolver.Request{}, install(choice()), target)
+	if diff := cmp.Diff([]string{"pyproject: write pyproject.toml"}, commands(p)); diff != "" {
+		t.Fatal(diff)
+	}
+	w := p.Steps[0].Write
+	want := text + `
+[tool.uv.sources]
+torch = { index = "pytorch-cu126" }
+torchvision = { index = "pytorch-cu126" }
+
+[[tool.uv.index]]
+name = "pytorch-cu126"
+url = "https://mirror.example/torch/cu126"
+explicit = true
+`
+	if diff := cmp.Diff(want, w.Content); diff != "" {
+		t.Error(diff)
+	}
+	if len(w.Before) != 64 {
+		t.Errorf("the file that is replaced is not named: %q", w.Before)
+	}
+
+	// Once it is patched there is nothing to do.
+	target.Project = []byte(w.Content)
+	if got := commands(must(t, v100(), resolver.Request{}, install(choice()), target)); got != nil {
+		t.Errorf("patched already, and yet %q", got)
+	}
+}
+
+func TestNewProject(t *testing.T) {
+	r := resolver.Request{Requirements: []resolver.Requirement{requirement(t, "torch"), requirement(t, "transformers>=4")}}
+	p := must(t, v100(), r, install(choice()), plan.Target{Manager: "uv-project"})
+	content := p.Steps[0].Write.Content
+	for _, line := range []string{`requires-python = ">=3.12"`, `    "torch==2.14.1",`, `    "transformers>=4",`, `url = "https://download.pytorch.org/whl/cu126"`} {
+		if !strings.Contains(content, line+"\n") {
+			t.Errorf("%q is missing in\n%s", line, content)
+		}
+	}
+}
