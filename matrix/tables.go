@@ -3,8 +3,6 @@ package matrix
 import (
 	"strconv"
 	"strings"
-
-	"envfix/internal/version"
 )
 
 // readTables reads a data file that is not a release's: any of the tables below
@@ -89,9 +87,12 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 		m.Brackets = append(m.Brackets, Bracket{SM: o.sm("gpu"), Has: o.text("has"), Not: o.text("not"), Source: r.place(o)})
 	})
 	rows("libraries", func(o object) {
-		m.Libraries = append(m.Libraries, Library{
-			Package: o.text("package"), Version: o.dotted("version"), Major: o.number("cuda"), Arch: o.one("arch", "x86_64", "aarch64"),
-			Native: o.codes("cubins"), PTX: o.codes("ptx"), Note: o.text("notes"), Source: r.place(o)})
+		l := Library{
+			Package: o.text("package"), Major: o.number("cuda"), Arch: o.one("arch", "x86_64", "aarch64"),
+			Native: o.codes("cubins"), PTX: o.codes("ptx"), Note: o.text("notes"), Source: r.place(o)}
+		for _, l.Version = range o.dotteds("versions") {
+			m.Libraries = append(m.Libraries, l)
+		}
 	})
 	rows("ptxas", func(o object) {
 		m.Ptxas = append(m.Ptxas, Ptxas{
@@ -128,12 +129,14 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 	})
 	rows("conda", func(o object) {
 		c := CondaBuild{
-			Channel: o.text("channel"), Torch: o.python("torch"), OS: o.one("os", "linux", "windows", "macos"),
+			Channel: o.text("channel"), OS: o.one("os", "linux", "windows", "macos"),
 			Arch: o.one("arch", "x86_64", "aarch64", "arm64"), CUDA: o.dotted("cuda"),
 			Native: o.codes("cubins"), PTX: o.codes("ptx"), Glibc: o.dotted("glibc"), Note: o.text("notes")}
 		c.PythonMin, c.PythonMax = o.pythonRange()
 		c.Source = r.place(o)
-		m.Conda = append(m.Conda, c)
+		for _, c.Torch = range o.pythons("torch") {
+			m.Conda = append(m.Conda, c)
+		}
 	})
 	rows("vendor_indexes", func(o object) {
 		m.VendorIndexes = append(m.VendorIndexes, VendorIndex{
@@ -171,16 +174,11 @@ func readExtensions(r *rowReader, o object, m *Matrix) {
 		Package: o.text("package"), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
 		Torch: o.specifier("torch"), TorchLabels: o.words("builds"), CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"),
 		MinSM: o.sm("min_sm"), Needs: o.words("needs"), Fails: o.text("fails"), Proof: o.proof(), Note: o.text("notes"), Source: r.place(o)}
-	versions, line := o.scalar("versions", true)
 	platforms := o.words("on")
 	if len(platforms) == 0 {
 		platforms = []string{""}
 	}
-	for _, v := range strings.Fields(versions) {
-		var err error
-		if e.Version, err = version.ParsePython(v); err != nil {
-			o.s.fault(line, "versions: %v", err)
-		}
+	for _, e.Version = range o.pythons("versions") {
 		for _, p := range platforms {
 			e.OS, e.Arch, _ = strings.Cut(p, "-")
 			m.Extensions = append(m.Extensions, e)

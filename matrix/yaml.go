@@ -271,6 +271,35 @@ func (o object) versions(key string) []string {
 	return strings.Fields(t)
 }
 
+// dotteds and pythons are quoted versions parted by spaces.
+func (o object) dotteds(key string) []version.Dotted {
+	t, line := o.scalar(key, true)
+	var out []version.Dotted
+	for _, w := range strings.Fields(t) {
+		v, err := version.ParseDotted(w)
+		if err != nil {
+			o.s.fault(line, "%s: %v", key, err)
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (o object) pythons(key string) []version.Python {
+	t, line := o.scalar(key, true)
+	var out []version.Python
+	for _, w := range strings.Fields(t) {
+		v, err := version.ParsePython(w)
+		if err != nil {
+			o.s.fault(line, "%s: %v", key, err)
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 func (o object) sms(key string) []machine.SM {
 	t, line := o.scalar(key, true)
 	var out []machine.SM

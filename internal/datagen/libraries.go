@@ -32,7 +32,7 @@ func (f *factory) libraries() error {
 		wheels[key] = append(wheels[key], r)
 	}
 	source := out.source("bytes", "fatbin entries counted in the wheels of the default index, 2026-11-21 (facts/nvidia/stack_cubins.csv)")
-	out.line("libraries:")
+	libs := &libraryRows{out: out}
 	for _, key := range order {
 		parts := strings.Fields(key)
 		name, major := packageOf(parts[0])
@@ -40,12 +40,12 @@ func (f *factory) libraries() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		out.row(0, []pair{{"use", libraryArch(out, parts[2], source) + " " + libraryCode(out, native, ptx)},
-			{"package", name}, {"version", parts[1]}, {"cuda", raw + major}})
+		libs.add(libraryArch(out, parts[2], source)+" "+libraryCode(out, native, ptx), name, major, parts[1])
 	}
-	if err := f.torchvision(out); err != nil {
+	if err := f.torchvision(libs); err != nil {
 		return err
 	}
+	libs.write()
 	if err := f.ptxas(out); err != nil {
 		return err
 	}
@@ -63,20 +63,45 @@ func libraryCode(out *file, cubins, ptx string) string {
 	return out.set("sm"+c[0]+"-"+c[len(c)-1], []pair{{"cubins", dotCodes(cubins)}, {"ptx", dotCodes(ptx)}})
 }
 
+// libraryRows joins the versions of which the same is known.
+type libraryRows struct {
+	out      *file
+	order    []string
+	versions map[string]string
+}
+
+func (l *libraryRows) add(use, name, major, version string) {
+	key := flow([]pair{{"use", use}, {"package", name}, {"cuda", raw + major}})
+	if l.versions == nil {
+		l.versions = map[string]string{}
+	}
+	if l.versions[key] == "" {
+		l.order = append(l.order, key)
+	}
+	l.versions[key] = strings.TrimSpace(l.versions[key] + " " + version)
+}
+
+func (l *libraryRows) write() {
+	l.out.line("libraries:")
+	for _, key := range l.order {
+		l.out.line("- %s, versions: %q}", strings.TrimSuffix(key, "}"), l.versions[key])
+	}
+}
+
 // torchvision adds its own kernels: they differ from torch's.
-func (f *factory) torchvision(out *file) error {
+func (f *factory) torchvision(libs *libraryRows) error {
 	rows, err := f.table("torch/torchvision_cubins.csv")
 	if err != nil {
 		return err
 	}
-	source := out.source("torchvision", "fatbin headers of torchvision/_C.so, default index, 2026-11-21 (facts/torch/torchvision_cubins.csv)")
+	source := libs.out.source("torchvision", "fatbin headers of torchvision/_C.so, default index, 2026-11-21 (facts/torch/torchvision_cubins.csv)")
 	for _, r := range rows {
 		_, label, _ := strings.Cut(r["built_as"], "+cu")
 		if label == "" {
 			continue // built without CUDA: no kernels
 		}
-		out.row(0, []pair{{"use", libraryArch(out, arch(r["file"]), source) + " " + libraryCode(out, r["cubins"], r["ptx"])},
-			{"package", "torchvision"}, {"version", r["version"]}, {"cuda", raw + label[:len(label)-1]}})
+		use := libraryArch(libs.out, arch(r["file"]), source) + " " + libraryCode(libs.out, r["cubins"], r["ptx"])
+		libs.add(use, "torchvision", label[:len(label)-1], r["version"])
 	}
 	return nil
 }
