@@ -210,6 +210,7 @@ func (s *scene) serve(gpus []machine.GPU) *outcome {
 		if o := s.split(gpus); o != nil {
 			return o
 		}
+		return s.refuse("driver-gpu", s.splitText(gpus))
 	}
 	if action, why := s.driverFault(gpus, d); action != "" {
 		return s.fix(action, why, gpus, d)

@@ -33,7 +33,7 @@ func (s *scene) split(gpus []machine.GPU) *outcome {
 		if env == nil {
 			return nil
 		}
-		if i := slices.IndexFunc(groups, func(o *group) bool { return sameAnswer(&o.env, env) }); i >= 0 {
+		if i := slices.IndexFunc(groups, func(o *group) bool { return sameAnswer(&o.env, env) && !s.moduleConflict(append(slices.Clone(o.gpus), same...)) }); i >= 0 {
 			groups[i].gpus = append(groups[i].gpus, same...)
 			continue
 		}
@@ -51,6 +51,7 @@ func (s *scene) split(gpus []machine.GPU) *outcome {
 		}
 		g.env.GPUs, g.env.CUDAVisible = visible(g.gpus)
 		if conflict {
+			g.env.Driver.KernelModule = s.moduleFor(g.gpus)
 			g.env.Note = fmt.Sprintf("needs the %s kernel module; only one can be loaded at a time", s.moduleFor(g.gpus))
 		}
 		o.Environments = append(o.Environments, g.env)
