@@ -114,7 +114,7 @@ func (j *judge) draw(r *rand.Rand) drawn {
 	return d
 }
 
-func (d drawn) request(t *testing.T) Request {
+func (d drawn) request(t interface{ Fatal(...any) }) Request {
 	r := Request{Python: d.python}
 	text := "torch"
 	if d.pin != "" {
@@ -220,7 +220,7 @@ func (j *judge) gpu(d drawn, b map[string]string, cc string) string {
 	if lib, ok := j.cudnn[b["cudnn"]+" "+strconv.Itoa(number(b["cuda_toolkit"], 0))+" "+d.arch]; ok && !hasCode(lib["sm_list"], cc) && !hasPTX(lib["ptx_list"], cc) {
 		return "cuDNN has no code for " + cc
 	}
-	if j.stack[b["torch"]+" "+b["variant"]+" "+d.arch+" "+cc] == "no" {
+	if d.os == "linux" && j.stack[b["torch"]+" "+b["variant"]+" "+d.arch+" "+cc] == "no" {
 		return "the stack has no code for " + cc
 	}
 	if len(d.gpus) > 1 && number(cc, 0) == 5 && b["nccl"] != "" && number(b["cuda_toolkit"], 0) == 12 && !newerNumbers("2.28.3", b["nccl"]) {
@@ -347,7 +347,7 @@ func newerNumbers(a, b string) bool {
 	return false
 }
 
-func readJudge(t *testing.T) *judge {
+func readJudge(t testing.TB) *judge {
 	j := &judge{floors: map[string]map[string]string{}, gens: map[string]map[string]string{}, cudnn: map[string]map[string]string{}, stack: map[string]string{}}
 	j.builds = readTable(t, "variants")
 	for _, b := range j.builds {
@@ -381,7 +381,7 @@ func readJudge(t *testing.T) *judge {
 	return j
 }
 
-func readTable(t *testing.T, name string) []map[string]string {
+func readTable(t testing.TB, name string) []map[string]string {
 	f, err := os.Open("testdata/judge/" + name + ".csv.gz")
 	if err != nil {
 		t.Fatal(err)

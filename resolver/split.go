@@ -33,7 +33,9 @@ func (s *scene) split(gpus []machine.GPU) *outcome {
 		if env == nil {
 			return nil
 		}
-		if i := slices.IndexFunc(groups, func(o *group) bool { return sameAnswer(&o.env, env) && !s.moduleConflict(append(slices.Clone(o.gpus), same...)) }); i >= 0 {
+		if i := slices.IndexFunc(groups, func(o *group) bool {
+			return sameAnswer(&o.env, env) && !s.moduleConflict(append(slices.Clone(o.gpus), same...))
+		}); i >= 0 {
 			groups[i].gpus = append(groups[i].gpus, same...)
 			continue
 		}

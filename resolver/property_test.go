@@ -1,0 +1,200 @@
+package resolver
+
+import (
+	"flag"
+	"math/rand"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// property checks one property on machines that the judge draws.
+func property(t *testing.T, check func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn)) {
+	m, err := matrix.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := readJudge(t)
+	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": "100"} {
+		if os.Getenv("ENVFIX_LONG") == "" { // the same machines in every run
+			if err := flag.Set(name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		check(rt, m, j, j.draw(rand.New(rand.NewSource(rapid.Int64().Draw(rt, "machine")))))
+	})
+}
+
+func (c drawn) decide(t *rapid.T, m *matrix.Matrix, change func(*machine.Machine, *Request)) *outcome {
+	h, r := c.machine(), c.request(t)
+	if change != nil {
+		change(&h, &r)
+	}
+	s, err := newScene(m, h, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.decide()
+}
+
+func torchOf(o *outcome) version.Python {
+	if o.Decision != Install {
+		return version.Python{}
+	}
+	return version.MustPython(o.Choice.Torch)
+}
+
+// The order of GPUs does not change what is chosen, nor does the order of rules.
+func TestPropertyOrderFree(t *testing.T) {
+	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
+		a := c.decide(t, m, nil)
+		b := c.decide(t, m, func(h *machine.Machine, _ *Request) { slices.Reverse(h.GPUs) })
+		if a.Decision != b.Decision || short(a.settled(), true) != short(b.settled(), true) {
+			t.Fatalf("%+v: %s %s, reversed %s %s", c, a.Decision, short(a.settled(), true), b.Decision, short(b.settled(), true))
+		}
+		if a.q == nil {
+			return
+		}
+		for _, b := range a.q.memo.wheels {
+			backwards := true
+			for i := len(rules) - 1; i >= 0; i-- {
+				backwards = rules[i].refuses(a.q, b) == nil && backwards
+			}
+			if backwards != a.q.passes(b) {
+				t.Fatalf("%+v: %s depends on the order of the rules", c, torchName(b))
+			}
+		}
+	})
+}
+
+// A newer driver that still drives every GPU never makes the choice older.
+func TestPropertyDriverMonotone(t *testing.T) {
+	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
+		o := c.decide(t, m, nil)
+		if o.Decision != Install {
+			return
+		}
+		for _, b := range m.Branches {
+			v := b.Latest
+			if c.os == "windows" || c.wsl {
+				v = b.LatestWindows
+			}
+			if v.IsZero() || v.Less(version.MustDotted(c.driver)) || slices.ContainsFunc(c.gpus, func(cc string) bool {
+				a, _ := m.Arch(machine.MustSM(cc))
+				return a.LastBranch > 0 && b.Number > a.LastBranch
+			}) {
+				continue
+			}
+			n := c.decide(t, m, func(h *machine.Machine, _ *Request) { h.Driver.Version = v })
+			if n.Decision != Install || torchOf(n).Compare(torchOf(o)) < 0 {
+				t.Fatalf("%+v: torch %s, and with driver %s %s %s", c, o.Choice.Torch, v, n.Decision, short(n.Choice, true))
+			}
+		}
+	})
+}
+
+// More indexes and fewer pins never make the choice older.
+func TestPropertyWishMonotone(t *testing.T) {
+	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
+		o := c.decide(t, m, nil)
+		for name, change := range map[string]func(*machine.Machine, *Request){
+			"every index": func(_ *machine.Machine, r *Request) { r.OnlyIndex = "" },
+			"no pin":      func(_ *machine.Machine, r *Request) { r.Requirements = unpinned(r.Requirements) },
+		} {
+			if n := c.decide(t, m, change); o.Decision == Install && (n.Decision != Install && n.Decision != Split || n.Decision == Install && torchOf(n).Compare(torchOf(o)) < 0) {
+				t.Fatalf("%+v: torch %s, and with %s %s %s", c, o.Choice.Torch, name, n.Decision, short(n.Choice, true))
+			}
+		}
+	})
+}
+
+// A nearest change, made, gives what it says.
+func TestPropertyNearest(t *testing.T) {
+	made := 0
+	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
+		res, err := Resolve(m, c.machine(), c.request(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range res.Nearest {
+			o := c.decide(t, m, func(h *machine.Machine, r *Request) { applyChange(t, m, n, h, r) })
+			if got := o.settled(); got == nil || got.Torch != n.Torch || got.Build != n.Build {
+				t.Fatalf("%+v: nearest %q promises torch %s %s and gives %s %s", c, n.Change, n.Torch, n.Build, o.Decision, short(got, true))
+			}
+			made++
+		}
+	})
+	if made == 0 {
+		t.Fatal("no nearest change was tried")
+	}
+}
+
+// applyChange does what a nearest answer says, from its words alone.
+func applyChange(t *rapid.T, m *matrix.Matrix, n Nearest, h *machine.Machine, r *Request) {
+	words := strings.Fields(strings.ReplaceAll(n.Change, "`", ""))
+	switch {
+	case words[0] == "python":
+		r.Python = words[1]
+	case words[0] == "torch":
+		q, err := ParseRequirement("torch=="+words[1], "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Requirements = []Requirement{q}
+	case words[0] == "driver":
+		number, _ := strconv.Atoi(words[1])
+		b, _ := m.Branch(number)
+		d := *h.Driver
+		if d.Version = b.Latest; h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2 {
+			d.Version = b.LatestWindows
+		}
+		h.Driver = &d
+	case words[0] == "drop" && words[1] == "--only-index":
+		r.OnlyIndex = ""
+	case words[0] == "--build":
+		r.Build = words[1]
+	case words[0] == "leave":
+		var left []int
+		for _, g := range h.GPUs {
+			if !strings.Contains(n.Change, gpuName(g)) {
+				left = append(left, g.Index)
+			}
+		}
+		if len(left) == 0 {
+			left = []int{0}
+		}
+		r.GPUs = left
+	default:
+		t.Fatalf("a change that the test does not know: %q", n.Change)
+	}
+}
+
+// A fleet of one gets the single answer, and classes share theirs.
+func TestPropertyFleetOfOne(t *testing.T) {
+	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
+		one, err := Resolve(m, c.machine(), c.request(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := ResolveAll(m, []machine.Machine{c.machine(), c.machine()}, c.request(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, res := range all {
+			if d := cmp.Diff(render(one), render(res)); d != "" {
+				t.Fatalf("%+v: (-single +fleet):\n%s", c, d)
+			}
+		}
+	})
+}
