@@ -83,6 +83,7 @@ func commands() []*cli.Command {
 		applyCommand(),
 		rollbackCommand(),
 		historyCommand(),
+		doctorCommand(),
 		explainCommand(),
 		verifyCommand(),
 		runCommand(),

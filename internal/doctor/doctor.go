@@ -88,7 +88,8 @@ type Report struct {
 // A Case is everything that is known of a patient. A zero field is unknown,
 // never absent.
 type Case struct {
-	Matrix  *matrix.Matrix // nil: checks that need it find nothing
+	Matrix  *matrix.Matrix      // nil: checks that need it find nothing
+	Devices *matrix.DeviceTable // nil: names of GPUs say nothing
 	Machine machine.Machine
 	Torch   Torch
 	SMI     SMI

@@ -2,19 +2,112 @@ package doctor
 
 import "regexp/syntax"
 
-// literals returns strings in lower case of which every match of an expression
-// contains at least one, or nil where there is no such set. They let a scan pass
-// over nearly every line without trying the expression.
-func literals(expr string) []string {
+// A branch is one way in which an expression may match: through a line that holds
+// the literal, and of each further set at least one string. All are in lower case.
+type branch struct {
+	literal string
+	more    [][]string
+}
+
+// branches returns the ways in which an expression may match, or nil where there
+// is one without a literal of three bytes. They let a scan pass over nearly every
+// line without trying the expression.
+func branches(expr string) []branch {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return nil
 	}
-	return required(re.Simplify())
+	return ways(re.Simplify())
 }
 
+func ways(re *syntax.Regexp) []branch {
+	switch re.Op {
+	case syntax.OpCapture, syntax.OpPlus:
+		return ways(re.Sub[0])
+	case syntax.OpAlternate:
+		var all []branch
+		for _, s := range re.Sub {
+			w := ways(s)
+			if w == nil {
+				return nil
+			}
+			all = append(all, w...)
+		}
+		return all
+	case syntax.OpConcat:
+		if w := sequence(re.Sub); w != nil {
+			return w
+		}
+		// R(TX|adeon.*): each alternative with what stands around it.
+		for i, s := range re.Sub {
+			if s.Op == syntax.OpCapture {
+				s = s.Sub[0]
+			}
+			if s.Op != syntax.OpAlternate {
+				continue
+			}
+			var all []branch
+			for _, a := range s.Sub {
+				subs := append(append(append([]*syntax.Regexp{}, re.Sub[:i]...), a), re.Sub[i+1:]...)
+				w := sequence(flat(subs))
+				if w == nil {
+					all = nil
+					break
+				}
+				all = append(all, w...)
+			}
+			if all != nil && len(all) <= maxExact {
+				return all
+			}
+		}
+		return nil
+	}
+	var out []branch
+	if set := required(re); shortest(set) >= 3 {
+		for _, l := range set {
+			out = append(out, branch{literal: l})
+		}
+	}
+	return out
+}
+
+// flat puts the parts of nested sequences in one row.
+func flat(subs []*syntax.Regexp) []*syntax.Regexp {
+	var out []*syntax.Regexp
+	for _, s := range subs {
+		if s.Op == syntax.OpConcat {
+			out = append(out, flat(s.Sub)...)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sequence returns the branches of parts in a row: the set that says most, and
+// the others as conditions.
+func sequence(subs []*syntax.Regexp) []branch {
+	best := bestOf(subs)
+	if shortest(best) < 3 {
+		return nil
+	}
+	var more [][]string
+	for _, s := range subs {
+		if set := required(s); shortest(set) >= 2 && len(set) <= 24 && !same(set, best) {
+			more = append(more, set)
+		}
+	}
+	var out []branch
+	for _, l := range best {
+		out = append(out, branch{l, more})
+	}
+	return out
+}
+
+func same(a, b []string) bool { return len(a) == len(b) && a[0] == b[0] }
+
 // maxExact bounds the sets of strings that an expression is multiplied out to.
-const maxExact = 128
+const maxExact = 512
 
 // exact returns every string in lower case that an expression matches, where
 // they are few; nil otherwise. Assertions match the empty string.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,6 +68,45 @@ func TestPatternsAreRE2(t *testing.T) {
 		}
 		if len(c.All)+len(c.None) > maxParts {
 			t.Errorf("%s: more than %d parts", c.ID, maxParts)
+		}
+	}
+}
+
+// What the scan passes over, no expression matches.
+func TestScanMissesNothing(t *testing.T) {
+	k := knowledge(t)
+	var lines []string
+	for _, m := range k.Messages {
+		lines = append(lines, m.Example, m.Counter)
+	}
+	for _, c := range k.Clues {
+		lines = append(lines, c.Example)
+	}
+	p := k.scanner.start()
+	for i, l := range lines {
+		if i%4 != 0 {
+			continue // the rest says the same, at four times the price
+		}
+		p.stamp = 0
+		clear(p.seen)
+		due := p.candidates(l)
+		for n, tt := range p.tests {
+			if tt.re().MatchString(l) && !slices.Contains(due, n) {
+				t.Errorf("%q: %v matches and is not tried", l, tt.re())
+			}
+		}
+	}
+}
+
+// Every clue is found in its own example, once its lines are read.
+func TestClues(t *testing.T) {
+	for _, c := range knowledge(t).Clues {
+		r := NewReader(knowledge(t))
+		if err := r.Read("", strings.NewReader(strings.ReplaceAll(c.Example, `\n`, "\n"))); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Case().Clues; !slices.ContainsFunc(got, func(h ClueHit) bool { return h.Clue.ID == c.ID }) {
+			t.Errorf("%s is not found in its example %q", c.ID, c.Example)
 		}
 	}
 }

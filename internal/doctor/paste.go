@@ -2,9 +2,12 @@ package doctor
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -13,7 +16,11 @@ const (
 	maxPaste = 128 << 20 // bytes read of one text
 	maxLine  = 4 << 10   // bytes of a line that are looked at; the rest as further lines
 	maxHits  = 4         // lines kept per message
-	joinable = 1 << 20   // below this size lines are also looked at in pairs: a terminal may have wrapped them
+	joinable = 64 << 10  // within these bytes lines are also looked at in pairs (a terminal may have wrapped them)
+	wrapped  = 50        // a line of so many characters may go on in the next
+	wordy    = 512 << 10 // within these bytes people's own words count; what is longer is a log
+	alike    = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
+	shapes   = 1 << 16   // shapes of lines remembered
 )
 
 // A Reader turns pasted text into a [Case]. The zero Reader is not usable.
@@ -21,8 +28,9 @@ type Reader struct {
 	c     *Case
 	k     *Knowledge
 	pass  *pass
-	parts map[int]Said // clue parts found
-	count map[int]int  // lines per message
+	words map[int][]int // per part of a clue: the kept lines that hold one of its literals
+	kept  []kept
+	count map[int]int // lines per message
 
 	file  string
 	line  int
@@ -30,21 +38,29 @@ type Reader struct {
 	whole string // the line that is read
 	wait  string // the variable that `echo` asked for, whose value is the next line
 	read  int64
-	odd   int // bytes that are not text
+	seen  map[uint64]int8 // lines by their shape
 }
 
 // NewReader returns a reader of pasted text.
 func NewReader(k *Knowledge) *Reader {
 	c := &Case{Pasted: true, facts: map[string]Said{}}
-	return &Reader{c: c, k: k, pass: k.scanner.start(), parts: map[int]Said{}, count: map[int]int{}}
+	return &Reader{c: c, k: k, pass: k.scanner.start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
 }
 
 // Read takes in one text; name is that of its file, "" where there is but one.
 // It streams: of a log of any size only what matters is kept. Its error is that
 // of reading.
 func (r *Reader) Read(name string, in io.Reader) error {
-	r.file, r.line, r.prev, r.read, r.odd = name, 0, "", 0, 0
+	r.file, r.line, r.prev, r.read = name, 0, "", 0
 	b := bufio.NewReaderSize(io.LimitReader(in, maxPaste+1), 64<<10)
+	start, _ := b.Peek(4 << 10)
+	switch {
+	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+		return r.wide(b, start[0] == 0xff) // PowerShell writes what is redirected so
+	case binary(start):
+		r.note("this is not text; it was left out")
+		return nil
+	}
 	for {
 		chunk, err := b.ReadSlice('\n')
 		r.read += int64(len(chunk))
@@ -68,10 +84,38 @@ func (r *Reader) Read(name string, in io.Reader) error {
 			return err
 		}
 	}
-	if r.read > 512 && r.odd > int(r.read/3) {
-		r.note("this does not look like text")
-	}
 	return nil
+}
+
+// wide reads text of two bytes a character.
+func (r *Reader) wide(in io.Reader, little bool) error {
+	raw, err := io.ReadAll(io.LimitReader(in, 4<<20))
+	if err != nil {
+		return err
+	}
+	units := make([]uint16, 0, len(raw)/2)
+	for i := 2; i+1 < len(raw); i += 2 {
+		u := uint16(raw[i])<<8 | uint16(raw[i+1])
+		if little {
+			u = uint16(raw[i+1])<<8 | uint16(raw[i])
+		}
+		units = append(units, u)
+	}
+	return r.Read(r.file, strings.NewReader(string(utf16.Decode(units))))
+}
+
+// binary reports whether bytes are no text: a zero byte, or one byte in ten that
+// belongs to no character.
+func binary(b []byte) bool {
+	bad := 0
+	for s := b; len(s) > 0; {
+		c, n := utf8.DecodeRune(s)
+		if c == 0 || c == utf8.RuneError && n == 1 && len(s) > utf8.UTFMax {
+			bad++
+		}
+		s = s[n:]
+	}
+	return bytes.IndexByte(b, 0) >= 0 && bad > len(b)/100 || bad > len(b)/10
 }
 
 // Case returns what was read.
@@ -92,11 +136,11 @@ func (r *Reader) note(text string) {
 // line breaks (a log written as JSON).
 func (r *Reader) take(raw string) {
 	raw = strings.TrimRight(raw, "\r\n")
-	r.odd += strings.Count(raw, "\x00")
+	if r.read > joinable && r.stale(raw) {
+		return
+	}
 	if !utf8.ValidString(raw) {
-		valid := strings.ToValidUTF8(raw, "\uFFFD")
-		r.odd += strings.Count(valid, "\uFFFD")
-		raw = valid
+		raw = strings.ToValidUTF8(raw, "\uFFFD")
 	}
 	if len(raw) > 400 && strings.Count(raw, `\n`) > 3 {
 		for piece := range strings.SplitSeq(raw, `\n`) {
@@ -124,7 +168,7 @@ func (r *Reader) piece(raw string) {
 		r.wait = ""
 	}
 	r.try(l, said, false)
-	if r.prev != "" && r.read < joinable {
+	if len(r.prev) >= wrapped && r.read < joinable {
 		before := Said{File: r.file, Line: r.line - 1, Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160)}
 		r.try(tail(r.prev, 300)+" "+strings.TrimSpace(head(l, 300)), before, true)
 	}
@@ -150,8 +194,8 @@ func (r *Reader) try(l string, said Said, joined bool) {
 				}
 			}
 		case t.clue >= 0:
-			if _, found := r.parts[t.clue]; !found && t.re().MatchString(l) {
-				r.parts[t.clue] = said
+			if r.read <= wordy {
+				r.keep(t.clue, l, said)
 			}
 		case !joined:
 			if m := t.re().FindStringSubmatch(l); m != nil {
@@ -160,6 +204,35 @@ func (r *Reader) try(l string, said Said, joined bool) {
 			}
 		}
 	}
+}
+
+// stale reports whether lines like this one, but for their numbers, were looked at
+// before. A log of hours repeats a few dozen.
+func (r *Reader) stale(l string) bool {
+	h := uint64(14695981039346656037)
+	digits := false
+	for i := range len(l) {
+		c := l[i]
+		if '0' <= c && c <= '9' {
+			if digits {
+				continue
+			}
+			digits, c = true, '0'
+		} else if digits && ('a' <= c && c <= 'f' || c == '.') {
+			continue // hexadecimal numbers and fractions
+		} else {
+			digits = false
+		}
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	n := r.seen[h]
+	if n >= alike {
+		return true
+	}
+	if len(r.seen) < shapes {
+		r.seen[h] = n + 1
+	}
+	return false
 }
 
 // already reports whether either line of a pair held a message of its own: then
@@ -192,26 +265,59 @@ func (r *Reader) hit(n int, m []string, said Said) {
 	r.c.Hits = append(r.c.Hits, h)
 }
 
+// A kept line is looked at again for what people say in their own words, once
+// everything was read: most clues fall with their first part.
+type kept struct {
+	text string
+	said Said
+}
+
+func (r *Reader) keep(part int, l string, said Said) {
+	if n := len(r.kept); n == 0 || r.kept[n-1].said != said || r.kept[n-1].text != l {
+		r.kept = append(r.kept, kept{l, said})
+	}
+	r.words[part] = append(r.words[part], len(r.kept)-1)
+}
+
 // clues turns the parts found into the clues that are complete.
 func (r *Reader) clues() {
 	for i, c := range r.k.Clues {
 		var said []Said
-		all := true
 		for j := range c.All {
-			s, ok := r.parts[i*maxParts+j]
-			all = all && ok
+			s, ok := r.part(i*maxParts + j)
+			if !ok {
+				break
+			}
 			said = append(said, s)
 		}
-		for j := range c.None {
-			if _, ok := r.parts[i*maxParts+len(c.All)+j]; ok {
-				all = false
-			}
+		if len(said) < len(c.All) || slices.ContainsFunc(indexes(len(c.None)), func(j int) bool {
+			_, ok := r.part(i*maxParts + len(c.All) + j)
+			return ok
+		}) {
+			continue
 		}
-		if all {
-			r.c.Evidence++
-			r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, Said: said})
+		r.c.Evidence++
+		r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, Said: said})
+	}
+}
+
+// part returns the first kept line that a part of a clue matches.
+func (r *Reader) part(n int) (Said, bool) {
+	re := r.k.scanner.clue[n]
+	for _, i := range r.words[n] {
+		if re().MatchString(r.kept[i].text) {
+			return r.kept[i].said, true
 		}
 	}
+	return Said{}, false
+}
+
+func indexes(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 func head(s string, n int) string {

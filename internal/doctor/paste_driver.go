@@ -32,6 +32,12 @@ var driverReaders = []reader{
 		}
 	}},
 	{`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`, func(r *Reader, m []string, s Said) { r.named(m[1], s) }},
+	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Said) {
+		if !r.c.listed && len(r.c.Machine.GPUs) == 0 {
+			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[0][1:], 0))
+			r.c.say("gpu", s)
+		}
+	}},
 	{nameExpr, func(r *Reader, m []string, s Said) { r.named(m[0], s) }},
 	{`\b(gfx\d{3,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|compute capability (?:is |of )?(\d+\.\d)\b`, func(r *Reader, m []string, s Said) {
@@ -42,7 +48,7 @@ var driverReaders = []reader{
 }
 
 // nameExpr finds the names of GPUs in running text.
-const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L4|L40S?|L20|T4|V100S?|P4|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
+const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
 var nameRE = regexp.MustCompile(`(?i)` + nameExpr)
 
@@ -190,7 +196,7 @@ func newGPU(name string, index int) machine.GPU {
 	case strings.Contains(lower, "apple") || appleName.MatchString(name):
 		g.Vendor, g.Integrated = machine.Apple, true
 	default:
-		g.Vendor, g.SM = machine.NVIDIA, capabilityOf(name)
+		g.Vendor = machine.NVIDIA
 	}
 	return g
 }

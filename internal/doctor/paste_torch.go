@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -14,7 +15,7 @@ type reader struct {
 	read func(r *Reader, m []string, said Said)
 }
 
-var readers = append(append(append(append([]reader{}, torchReaders...), driverReaders...), packageReaders...), placeReaders...)
+var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders)
 
 // The ranks of what names torch's version: what people write, what a list of
 // packages says, what torch says itself.

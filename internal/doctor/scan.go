@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"sync"
@@ -12,12 +13,13 @@ import (
 type scanner struct {
 	table [1 << 14][]needle
 	tests []test
-	plain []int // tests without literals: tried on the first lines only
+	clue  map[int]func() *regexp.Regexp // by index × maxParts + part
+	plain []int                         // tests without literals: tried on the first lines only
 }
 
 type needle struct {
-	literal string
-	test    int
+	branch
+	test int
 }
 
 // A test is one expression: of a message, of a part of a clue, or of a reader of
@@ -31,11 +33,11 @@ type test struct {
 
 const (
 	maxParts = 20
-	maxPlain = 8000 // lines on which expressions without a literal are tried
+	maxPlain = 2000 // lines on which expressions without a literal are tried
 )
 
 func newScanner(k *Knowledge) *scanner {
-	s := &scanner{}
+	s := &scanner{clue: map[int]func() *regexp.Regexp{}}
 	for i, m := range k.Messages {
 		s.add(test{re: m.re, message: i, clue: -1, reader: -1}, expression(m.Pattern))
 	}
@@ -56,14 +58,17 @@ func (s *scanner) add(t test, expr string) {
 		t.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 	}
 	s.tests = append(s.tests, t)
-	set := literals(expr)
-	if shortest(set) < 3 {
+	if t.clue >= 0 {
+		s.clue[t.clue] = t.re
+	}
+	set := branches(expr)
+	if set == nil {
 		s.plain = append(s.plain, n)
 		return
 	}
-	for _, l := range set {
-		h := gram(l[0], l[1], l[2])
-		s.table[h] = append(s.table[h], needle{l, n})
+	for _, b := range set {
+		h := gram(b.literal[0], b.literal[1], b.literal[2])
+		s.table[h] = append(s.table[h], needle{b, n})
 	}
 }
 
@@ -97,7 +102,7 @@ func (p *pass) candidates(line string) []int {
 	b := p.fold
 	for i := 0; i+2 < len(b); i++ {
 		for _, n := range p.table[gram(b[i], b[i+1], b[i+2])] {
-			if p.seen[n.test] != p.stamp && len(b)-i >= len(n.literal) && string(b[i:i+len(n.literal)]) == n.literal {
+			if p.seen[n.test] != p.stamp && len(b)-i >= len(n.literal) && string(b[i:i+len(n.literal)]) == n.literal && holds(b, n.more) {
 				p.seen[n.test] = p.stamp
 				p.due = append(p.due, n.test)
 			}
@@ -105,4 +110,21 @@ func (p *pass) candidates(line string) []int {
 	}
 	slices.Sort(p.due)
 	return p.due
+}
+
+// holds reports whether a line holds a string of every set.
+func holds(line []byte, sets [][]string) bool {
+	for _, set := range sets {
+		found := false
+		for _, l := range set {
+			if bytes.Contains(line, []byte(l)) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }

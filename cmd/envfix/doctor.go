@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"envfix/internal/doctor"
+	"envfix/internal/ui"
+	"envfix/matrix"
+
+	"github.com/urfave/cli/v2"
+)
+
+func doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "name what is wrong, the root cause first, with this machine or with pasted text",
+		Description: `Without --from it looks at this machine and its environment. With --from it
+reads whatever was pasted into a ticket or a forum, mixed and incomplete: the
+output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
+
+EXAMPLES
+  envfix doctor
+  envfix doctor --from issue.txt
+  python -m torch.utils.collect_env | envfix doctor --from -
+
+EXIT STATUS
+  0  nothing is wrong
+  1  something is wrong, or a paste holds nothing that names a cause
+  2  usage, or input that cannot be read`,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "from", Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every finding with its evidence"},
+		},
+		Action: doctorAction,
+	}
+}
+
+func doctorAction(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60), hints: []string{"`envfix doctor --from FILE` reads a file"}}
+	}
+	m, err := matrix.Embedded()
+	if err != nil {
+		return err
+	}
+	k := doctor.Embedded()
+	var patient *doctor.Case
+	if c.IsSet("from") {
+		patient, err = readPastes(k, c.StringSlice("from"))
+	} else {
+		patient, err = thisPatient(c, m)
+	}
+	if err != nil {
+		return err
+	}
+	patient.Matrix = m
+	if patient.Devices, err = matrix.Devices(); err != nil {
+		return err
+	}
+	report := k.Examine(patient)
+	if c.Bool("json") {
+		err = writeJSON(c.App.Writer, report)
+	} else {
+		_, err = io.WriteString(c.App.Writer, doctorText(report, patient, c.Bool("verbose")))
+	}
+	if err == nil && !report.OK {
+		err = &failure{code: exitFailed}
+	}
+	return err
+}
+
+// readPastes reads the files of --from into one case.
+func readPastes(k *doctor.Knowledge, names []string) (*doctor.Case, error) {
+	r := doctor.NewReader(k)
+	for _, name := range names {
+		label := ui.Clean(name)
+		if len(names) == 1 {
+			label = ""
+		}
+		if err := readPaste(r, name, label); err != nil {
+			text := err.Error()
+			var p *fs.PathError
+			if errors.As(err, &p) {
+				text = p.Err.Error()
+			}
+			return nil, &failure{code: exitUsage, text: ui.Clean(name) + ": " + text, err: err, hints: []string{"`envfix doctor --from -` reads standard input"}}
+		}
+	}
+	return r.Case(), nil
+}
+
+func readPaste(r *doctor.Reader, name, label string) error {
+	if name == "-" {
+		return r.Read(label, os.Stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.Read(label, f)
+}
+
+// thisPatient is this machine as probe sees it.
+func thisPatient(c *cli.Context, m *matrix.Matrix) (*doctor.Case, error) {
+	h, _, err := gatherMachine(c, m)
+	if err != nil {
+		return nil, err
+	}
+	return doctor.FromMachine(h), nil
+}

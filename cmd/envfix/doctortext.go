@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/doctor"
+	"envfix/internal/ui"
+)
+
+// shownFindings is how many findings fit a screen; -v shows all.
+const shownFindings = 3
+
+// doctorText is the report for people: the verdict, then what to do first.
+func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
+	var b strings.Builder
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", ui.Clean(n))
+	}
+	if len(r.Findings) == 0 {
+		if p.Pasted && !r.OK {
+			b.WriteString(nothingNamed)
+		} else {
+			b.WriteString("nothing is wrong\n")
+		}
+		return b.String()
+	}
+	shown := r.Findings
+	if !verbose && len(shown) > shownFindings {
+		shown = shown[:shownFindings]
+	}
+	for i, f := range shown {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(findingText(f, i == 0, verbose))
+	}
+	if n := len(r.Findings) - len(shown); n > 0 {
+		fmt.Fprintf(&b, "\n%d more; `-v` shows all\n", n)
+	}
+	return b.String()
+}
+
+const nothingNamed = `nothing here that names a cause
+
+Paste more, in one file and in any order:
+  python -m torch.utils.collect_env
+  nvidia-smi
+  the whole error message, from "Traceback" to its last line
+`
+
+func findingText(f doctor.Finding, first, verbose bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", f.Severity, ui.Clean(f.Text))
+	evidence, fix := f.Evidence, f.Fix
+	if !verbose {
+		evidence, fix = evidence[:min(2, len(evidence))], fix[:min(3, len(fix))]
+	}
+	for _, e := range evidence {
+		fmt.Fprintf(&b, "  %s\n", ui.Clip(e, 76))
+	}
+	for _, x := range fix {
+		mark := "  -"
+		if first {
+			mark = "  =>"
+		}
+		fmt.Fprintf(&b, "%s %s\n", mark, ui.Clean(x))
+	}
+	if verbose {
+		fmt.Fprintf(&b, "  %s, check %s, confidence %s\n", f.Cause, f.Check, f.Confidence)
+		if len(f.Explains) > 0 {
+			fmt.Fprintf(&b, "  explains %s\n", strings.Join(f.Explains, " "))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,133 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// accessRules look at who may use the GPU, and at what holds it.
+var accessRules = []rule{
+	{[]string{"ACC001"}, "CUDA_VISIBLE_DEVICES and the list of GPUs", (*exam).visibleDevices},
+	{[]string{"ACC010", "ACC009"}, "the numbers of an out-of-memory message", (*exam).whoseMemory},
+	{[]string{"ACC006", "ACC007"}, "MIG and a message", (*exam).mig},
+	{[]string{"ACC008"}, "a permission refused", (*exam).permission},
+	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
+	{[]string{"HW003"}, "several hardware messages", (*exam).hardware},
+	{[]string{"ACC003"}, "an index set in a script", (*exam).lateIndex},
+}
+
+// visibleDevices: the variable hides the GPUs. An index that does not exist hides
+// itself and everything after it.
+func (e *exam) visibleDevices() {
+	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
+		v, set := e.Machine.Env[name]
+		if !set {
+			continue
+		}
+		said := e.fact("env:" + name)
+		bad := ""
+		n := len(e.Machine.GPUs)
+		one := strings.Contains(strings.ToLower(said.Text), "single") || e.clue("cvd-set-in-script")
+		for i, entry := range strings.Split(v, ",") {
+			entry = strings.Trim(strings.TrimSpace(entry), `"'`)
+			k := atoi(entry)
+			switch {
+			case i == 0 && (entry == "" || entry == "-1" || entry == "NoDevFiles" || strings.EqualFold(entry, "none")):
+				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
+			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all":
+			case k < 0 && len(entry) < 12 && i == 0:
+				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
+			case e.listed && n > 0 && k >= n, one && k >= 1 && i == 0:
+				bad = fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, v)
+			}
+		}
+		if _, trouble := e.has(append([]string{"cuda-ordinal", "torch-unknown-error"}, noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
+			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableSaid)
+		}
+	}
+}
+
+// lateIndex: a script that sets the variable itself.
+func (e *exam) lateIndex() {
+	if _, ok := e.has("torch-no-gpus", "cuda-no-device", "cuda-ordinal"); ok && e.clue("cvd-set-in-script") {
+		e.find("ACC001", likely, Finding{Text: "the script sets CUDA_VISIBLE_DEVICES itself"}, e.fact("env:CUDA_VISIBLE_DEVICES"))
+	}
+}
+
+// whoseMemory: what is neither free nor this process's own belongs to others. A
+// process of its own that fills the GPU is simply too big.
+func (e *exam) whoseMemory() {
+	for _, a := range e.Memory {
+		if a.Total <= 0 || a.Free < 0 {
+			continue
+		}
+		others := a.Others
+		if a.Ours >= 0 {
+			others = max(others, a.Total-a.Free-a.Ours)
+		}
+		text := fmt.Sprintf("%s of the GPU's %s are in use by other processes", gib(others), gib(a.Total))
+		switch {
+		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
+			e.find("ACC010", likely+5, Finding{Text: text, Fix: []string{"`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process"}}, a.Said)
+		case a.Ours > a.Total/2:
+			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))}, a.Said)
+		case a.Tried > a.Total:
+			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))}, a.Said)
+		}
+	}
+	if s, ok := e.has("torch-oom"); ok && len(e.Memory) == 0 {
+		for _, u := range e.Used {
+			g := e.Machine.GPUs[min(u.GPU, len(e.Machine.GPUs)-1)]
+			if g.MemoryBytes > 0 && u.Bytes > g.MemoryBytes*8/10 {
+				e.find("ACC010", strong, Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes), gib(g.MemoryBytes))}, u.Said, s)
+				return
+			}
+		}
+	}
+}
+
+func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+
+// mig: the messages of a GPU that is divided, or should be.
+func (e *exam) mig() {
+	divided := e.clue("mig-anything")
+	for _, g := range e.Machine.GPUs {
+		divided = divided || strings.Contains(g.Name, "MIG ")
+	}
+	if !divided {
+		return
+	}
+	if s, ok := e.has("cuda-ordinal", "torch-no-gpus", "cuda-no-device", "nccl-duplicate-gpu", "nccl-unhandled", "torch-unknown-error"); ok {
+		e.find("ACC006", likely, Finding{Text: "the GPU is in MIG mode: a process sees one instance only, and none where none was made",
+			Fix: []string{"`sudo nvidia-smi mig -cgi PROFILE -C` makes an instance, `sudo nvidia-smi -mig 0` ends the mode", "one process per instance: `CUDA_VISIBLE_DEVICES=MIG-…`"}}, s)
+	}
+}
+
+// permission: a device that may not be opened.
+func (e *exam) permission() {
+	s, ok := e.has("rocm-kfd-permission", "nvml-permission")
+	if !ok {
+		return
+	}
+	check := "ACC008"
+	if e.vendor(machine.AMD) || e.Torch.HIP != "" {
+		check = "ROC003"
+	}
+	e.find(check, message+2, Finding{Cause: "device_permissions"}, s)
+}
+
+// sharedMemory: /dev/shm refuses, whatever the wording.
+func (e *exam) sharedMemory() {
+	if s, ok := e.has("nccl-shm"); ok && strings.Contains(strings.ToLower(s.Text), "permission") {
+		e.find("MG001", likely, Finding{Text: "/dev/shm may not be written by this user", Fix: []string{"`sudo chmod 1777 /dev/shm`"}}, s)
+	}
+}
+
+// hardware: a GPU that fell off the bus is the reason of whatever else is said.
+func (e *exam) hardware() {
+	if s, ok := e.has("xid-fallen", "xid-power", "device-handle"); ok {
+		e.find("HW002", likely, Finding{}, s)
+	}
+}

@@ -1,0 +1,256 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// identify takes from the device table what the names of GPUs say.
+func (e *exam) identify() {
+	if e.Devices == nil {
+		return
+	}
+	for i := range e.Machine.GPUs {
+		g := &e.Machine.GPUs[i]
+		if !g.SM.IsZero() || g.GFX != "" || g.Name == "" {
+			continue
+		}
+		found := e.Devices.LookupName(g.Name)
+		if len(found) == 0 {
+			continue
+		}
+		// A name sold with several chips: none of them is known to be here.
+		if len(found) == 1 && (found[0].Vendor == g.Vendor || g.Vendor == "") {
+			g.SM, g.GFX, g.Vendor = found[0].SM, found[0].GFX, found[0].Vendor
+		}
+	}
+}
+
+// buildRules look at what torch was built for.
+var buildRules = []rule{
+	{[]string{"PY001", "PY016", "PY025", "IDX003", "ARC014"}, "torch's build", (*exam).cpuBuild},
+	{[]string{"PY017", "HW001", "ROC001"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
+	{[]string{"PY001"}, "xformers' warning", (*exam).xformersCPU},
+}
+
+// cpuBuild: torch was built without CUDA. Whose fault that is depends on who
+// installed it and where.
+func (e *exam) cpuBuild() {
+	t := e.Torch
+	if !t.NoCUDA || t.HIP != "" || e.Machine.Platform.OS == "macos" || e.xpu() {
+		return
+	}
+	weight := proven
+	nvidia := e.vendor(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
+	if !nvidia {
+		weight = likely
+	}
+	text := "this torch was built without CUDA"
+	if t.Version != "" {
+		text = fmt.Sprintf("torch %s was built without CUDA", withLabel(t))
+	}
+	if g := e.firstGPU(machine.NVIDIA); g != nil {
+		text += fmt.Sprintf("; it cannot use the %s", g.Name)
+	}
+	f := Finding{Text: text, Fix: e.reinstall("")}
+	said := []Said{t.VersionSaid, t.CUDASaid, t.AvailableSaid}
+	switch conda := e.condaPackage("pytorch"); {
+	case e.Machine.Platform.Environment == machine.Jetson:
+		e.find("ARC014", weight, Finding{Text: text + "; Jetson needs NVIDIA's own wheel"}, append(said, e.Place.Jetson)...)
+	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && e.installed("torch") == nil:
+		f.Fix = nil
+		if conda != nil {
+			said = append(said, conda.Said)
+		}
+		e.find("PY025", weight, f, append(said, e.Place.Conda)...)
+	case e.Machine.Platform.Arch == "aarch64" && e.Machine.Platform.OS == "linux" && !e.offersCUDA():
+		e.find("IDX003", weight, f, append(said, e.fact("arch"))...)
+	case !nvidia && (e.vendor(machine.AMD) || e.vendor(machine.Intel)):
+		e.find("PY001", strong, f, said...)
+	default:
+		e.find("PY001", weight, f, said...)
+	}
+}
+
+// offersCUDA reports whether this release has a CUDA build for this platform;
+// unknown is yes.
+func (e *exam) offersCUDA() bool {
+	if e.Matrix == nil || e.Torch.Version == "" {
+		return true
+	}
+	r, ok := e.Matrix.Release(e.Torch.Version)
+	if !ok {
+		return version.MustPython("1.13").Compare(pythonVersion(e.Torch.Version)) <= 0 // older than the data: no CUDA wheel for aarch64
+	}
+	for _, b := range r.Builds {
+		if b.OS == e.Machine.Platform.OS && b.Arch == e.Machine.Platform.Arch && !b.CUDA.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+func pythonVersion(s string) version.Python {
+	v, _ := version.ParsePython(s)
+	return v
+}
+
+func withLabel(t Torch) string {
+	if t.Label == "" || strings.Contains(t.Version, "+") {
+		return t.Version
+	}
+	return t.Version + "+" + t.Label
+}
+
+// xpu reports whether an Intel GPU is what it is about.
+func (e *exam) xpu() bool {
+	if e.Torch.Label == "xpu" {
+		return true
+	}
+	_, said := e.has("xpu-not-available", "ipex-pair")
+	return said
+}
+
+func (e *exam) firstGPU(vendor string) *machine.GPU {
+	for i := range e.Machine.GPUs {
+		if e.Machine.GPUs[i].Vendor == vendor {
+			return &e.Machine.GPUs[i]
+		}
+	}
+	return nil
+}
+
+func (e *exam) condaPackage(name string) *Package {
+	for i := range e.Packages {
+		if p := &e.Packages[i]; p.Name == name && p.Tool == "conda" && p.Channel != "pypi" {
+			return p
+		}
+	}
+	return nil
+}
+
+// vendorBuild: the build is for another vendor's GPU, or there is no GPU that any
+// build for CUDA could use.
+func (e *exam) vendorBuild() {
+	t := e.Torch
+	nvidia, amd, intel := e.vendor(machine.NVIDIA), e.vendor(machine.AMD), e.vendor(machine.Intel)
+	gpu := e.fact("gpu")
+	cudaTrouble, trouble := e.has("torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
+	switch {
+	case nvidia && t.HIP != "" && !amd:
+		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionSaid, gpu)
+	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
+		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionSaid, t.CUDASaid, gpu)
+	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.facts["gfx"].IsZero():
+		e.find("HW001", likely-5, Finding{Text: "the GPU is AMD's: CUDA cannot use it", Fix: []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}}, gpu, cudaTrouble)
+	case intel && !nvidia && !amd && !e.xpu() && (trouble || !t.CUDA.IsZero() && e.unavailable()):
+		e.find("HW001", likely, Finding{Text: "there is only an Intel GPU: CUDA cannot use it"}, gpu, cudaTrouble)
+	case e.vendor(machine.Apple) && !nvidia && trouble && e.Machine.Platform.Arch != "x86_64":
+		e.find("HW001", likely, Finding{Text: "Apple's GPU does not run CUDA; PyTorch uses it as the device mps", Fix: []string{"use `device = \"mps\"` in place of `\"cuda\"`"}}, gpu, cudaTrouble)
+	}
+	e.rocmTarget()
+}
+
+// onlyIntegrated reports whether every GPU of a vendor is a processor's own: the
+// discrete one may be unlisted.
+func (e *exam) onlyIntegrated(vendor string) bool {
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor == vendor && !strings.Contains(g.Name, "Graphics") {
+			return false
+		}
+	}
+	return true
+}
+
+// rocmTarget: the ROCm build has no kernels for the GPU's target.
+func (e *exam) rocmTarget() {
+	g := e.firstGPU(machine.AMD)
+	label := e.Torch.Label
+	if e.Torch.HIP != "" && !strings.HasPrefix(label, "rocm") {
+		label = "rocm" + e.Torch.HIP
+	}
+	if e.Matrix == nil || g == nil || g.GFX == "" || !strings.HasPrefix(label, "rocm") || e.available() {
+		return
+	}
+	known := false
+	for _, r := range e.Matrix.ROCm {
+		if r.Label != label {
+			continue
+		}
+		if v := pythonVersion(e.Torch.Version); !v.IsZero() && !r.Torch.Admits(v) {
+			continue
+		}
+		known = true
+		if r.GFX == g.GFX {
+			return
+		}
+	}
+	if known {
+		e.find("ROC001", likely, Finding{Text: fmt.Sprintf("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)}, e.fact("gfx"), e.Torch.VersionSaid)
+	}
+}
+
+// xformersCPU: xformers says which torch it found; a +cpu there is the reason.
+func (e *exam) xformersCPU() {
+	for _, h := range e.Hits {
+		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
+			e.find("PY001", likely, Finding{Text: "xformers was built for a CUDA build of torch and found " + h.Captures["have"], Fix: e.reinstall("")}, h.Said)
+		}
+	}
+}
+
+// reinstall is the way to a build that runs here: the exact command where the
+// build is known, else the question to envfix.
+func (e *exam) reinstall(label string) []string {
+	v := ""
+	if e.Torch.Version != "" {
+		v = "==" + e.Torch.Version
+	}
+	if label != "" && e.Matrix != nil {
+		if r, ok := e.Matrix.Release(e.Torch.Version); ok {
+			if b, ok := r.Build(label, e.Machine.Platform.OS, e.Machine.Platform.Arch); ok && b.Index != "" {
+				return []string{fmt.Sprintf("`pip install --force-reinstall torch%s torchvision --index-url %s`", v, b.Index)}
+			}
+		}
+	}
+	return []string{"`" + e.planCommand() + "` chooses the build and prints the commands"}
+}
+
+// planCommand asks envfix for this very machine.
+func (e *exam) planCommand() string {
+	words := []string{"envfix", "plan"}
+	if !e.Pasted {
+		return join(words...)
+	}
+	for i, g := range e.Machine.GPUs {
+		if i < 4 && g.Vendor == machine.NVIDIA && !g.SM.IsZero() {
+			words = append(words, "--gpu", g.SM.String())
+		}
+	}
+	if d := e.Machine.Driver; d != nil && !d.Version.IsZero() {
+		words = append(words, "--driver", d.Version.String())
+	}
+	if os := e.Machine.Platform.OS; os != "" && os != "linux" {
+		words = append(words, "--os", os)
+	}
+	return join(words...)
+}
+
+// build returns the build of the matrix that is installed.
+func (e *exam) build() (*matrix.Build, bool) {
+	if e.Matrix == nil || e.Torch.Version == "" || e.Torch.CUDA.IsZero() {
+		return nil, false
+	}
+	r, ok := e.Matrix.Release(e.Torch.Version)
+	if !ok {
+		return nil, false
+	}
+	p := e.Machine.Platform
+	arch := p.Arch
+	label := "cu" + strings.ReplaceAll(e.Torch.CUDA.MajorMinor(), ".", "")
+	return r.Build(label, p.OS, arch)
+}

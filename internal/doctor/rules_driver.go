@@ -1,0 +1,179 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// driverRules look at the driver against the build, and at its two halves.
+var driverRules = []rule{
+	{[]string{"DRV005", "DRV006"}, "the driver, or what nvidia-smi reports, and torch's CUDA", (*exam).driverFloor},
+	{[]string{"DRV004"}, "the versions of the driver's library and of its kernel module", (*exam).driverHalves},
+	{[]string{"DRV001", "KMD001", "HW012"}, "the kernel driver bound to the GPU", (*exam).boundDriver},
+	{[]string{"DRV001", "HW001"}, "what is there of GPU, driver and torch", (*exam).nothingThere},
+	{[]string{"DRV015"}, "nvidia-smi working while torch sees nothing", (*exam).silentFailure},
+	{[]string{"DRV010"}, "collect_env without a driver while CUDA works", (*exam).renamedFields},
+}
+
+func dotted(s string) version.Dotted {
+	v, _ := version.ParseDotted(s)
+	return v
+}
+
+// windowsColumn reports whether driver versions are those of Windows.
+func (e *exam) windowsColumn() bool {
+	return e.Machine.Platform.OS == "windows" || e.Machine.Platform.Environment == machine.WSL2
+}
+
+func (e *exam) floorOf(f matrix.Floor) version.Dotted {
+	if e.windowsColumn() {
+		return f.Windows
+	}
+	return f.Linux
+}
+
+func (e *exam) first(a matrix.Arch) version.Dotted {
+	if e.windowsColumn() {
+		return a.FirstWindows
+	}
+	return a.FirstDriver
+}
+
+// floor is the oldest driver for a CUDA on this platform. Before CUDA 11 there is
+// no compatibility between minor versions: the toolkit's own table counts.
+func (e *exam) floor(cuda version.Dotted) version.Dotted {
+	if e.Matrix == nil || cuda.IsZero() {
+		return version.Dotted{}
+	}
+	if cuda.Major() >= 11 {
+		if f, ok := e.Matrix.Floor("cu" + strings.ReplaceAll(cuda.MajorMinor(), ".", "")); ok {
+			return e.floorOf(f)
+		}
+	}
+	var oldest version.Dotted
+	for _, t := range e.Matrix.Toolkits {
+		if t.Version.MajorMinor() != cuda.MajorMinor() {
+			continue
+		}
+		v := t.LinuxTable
+		if e.windowsColumn() {
+			v = t.WindowsTable
+		}
+		if !v.IsZero() && (oldest.IsZero() || v.Less(oldest)) {
+			oldest = v
+		}
+	}
+	return oldest
+}
+
+// driverFloor: the build's CUDA needs a newer driver. The driver's version
+// decides; the CUDA version that nvidia-smi prints only where nothing else is
+// known, and then its major.
+func (e *exam) driverFloor() {
+	t := e.Torch
+	if t.CUDA.IsZero() || e.available() {
+		if e.available() && !t.CUDA.IsZero() && !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor())) {
+			e.find("DRV006", trifle, Finding{Text: fmt.Sprintf("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong", t.CUDA.MajorMinor(), e.SMI.CUDA), Fix: []string{"nothing to do"}}, t.CUDASaid, e.SMI.Said)
+		}
+		return
+	}
+	floor := e.floor(t.CUDA)
+	d := e.Machine.Driver
+	switch {
+	case d != nil && !d.Version.IsZero() && !floor.IsZero():
+		if d.Version.Less(floor) {
+			e.tooOld(fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, t.CUDA.MajorMinor(), floor), e.fact("driver"), t.CUDASaid)
+		}
+	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor()))):
+		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA, t.CUDA.MajorMinor()), e.SMI.Said, t.CUDASaid)
+	}
+}
+
+func (e *exam) tooOld(text string, said ...Said) {
+	check := "DRV005"
+	cause := ""
+	if e.Machine.Platform.Environment == machine.WSL2 {
+		text += "; under WSL that is the driver of Windows"
+	}
+	e.find(check, proven, Finding{Cause: cause, Text: text, Fix: []string{"update the NVIDIA driver", "or a build for an older CUDA: `" + e.planCommand() + "`"}}, said...)
+}
+
+// driverHalves: the library and the kernel module are of different versions.
+func (e *exam) driverHalves() {
+	d := e.Machine.Driver
+	if d == nil || d.Version.IsZero() || d.LoadedVersion.IsZero() || d.Version.Compare(d.LoadedVersion) == 0 {
+		return
+	}
+	// NVML's own library version has two groups where the driver has three.
+	if strings.HasPrefix(d.Version.String(), d.LoadedVersion.String()+".") || strings.HasPrefix(d.LoadedVersion.String(), d.Version.String()+".") {
+		return
+	}
+	e.find("DRV004", proven, Finding{Text: fmt.Sprintf("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)}, e.fact("driver"), e.fact("module"))
+}
+
+// boundDriver: another kernel driver holds the GPU.
+func (e *exam) boundDriver() {
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor != machine.NVIDIA {
+			continue
+		}
+		switch g.KernelDriver {
+		case "nouveau", "nova":
+			e.find("KMD001", proven, Finding{Text: "the kernel driver " + g.KernelDriver + " holds the " + g.Name}, e.fact("lspci"))
+		case "vfio-pci":
+			e.find("HW012", likely, Finding{}, e.fact("lspci"))
+		}
+	}
+}
+
+// nothingThere: no driver answers. In a container or under WSL, that is where to
+// look.
+func (e *exam) nothingThere() {
+	said, ok := e.has(noDevice...)
+	if !ok || e.Torch.NoCUDA {
+		return
+	}
+	p := e.Machine.Platform
+	switch {
+	case p.Environment == machine.WSL2 && e.Machine.Driver == nil:
+		e.find("CTR014", likely-5, Finding{Text: "under WSL the driver of Windows is missing, too old, or not passed on", Fix: []string{"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`", "never install a Linux NVIDIA driver inside WSL"}}, said, e.Place.WSL)
+	case p.Environment == machine.Container && !e.vendor(machine.AMD):
+		s, plain := e.has("torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu", "nvml-unknown", "triton-libcuda", "cuda-no-device")
+		if plain {
+			e.find("CTR001", likely-8, Finding{}, s, e.Place.Container)
+		}
+	case e.allAbsent():
+		e.find("DRV001", strong, Finding{Text: "no NVIDIA driver answers on this machine"}, said)
+	}
+}
+
+func (e *exam) allAbsent() bool {
+	_, said := e.has("torch-no-nvidia-driver", "smi-not-found", "nvml-not-loaded")
+	return said && e.Machine.Driver == nil && !e.available()
+}
+
+// silentFailure: torch has CUDA, the driver answers and is new enough, the build
+// serves the GPU, and still torch sees nothing, without a message that says why.
+func (e *exam) silentFailure() {
+	t := e.Torch
+	if !e.unavailable() || t.CUDA.IsZero() || e.Machine.Driver == nil || e.Machine.Driver.Version.IsZero() {
+		return
+	}
+	if f := e.floor(t.CUDA); f.IsZero() || e.Machine.Driver.Version.Less(f) {
+		return
+	}
+	e.find("DRV015", weak, Finding{Text: "torch sees no GPU although build and driver fit: nvidia_uvm is not loaded, a variable hides the GPU, or the process may not open it",
+		Fix: []string{"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it", "`sudo nvidia-modprobe -u -c=0`, or reboot", "paste the warning that torch prints"}}, t.AvailableSaid, e.fact("driver"))
+}
+
+// renamedFields: nvidia-smi of R610 and later names its fields anew; collect_env
+// then reports no driver.
+func (e *exam) renamedFields() {
+	if s := e.fact("driver-uncollected"); e.available() && !s.IsZero() && e.Machine.Driver == nil {
+		e.find("DRV010", trifle, Finding{Text: "collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew", Fix: []string{"nothing to do"}}, s)
+	}
+}

@@ -1,0 +1,246 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// gpuRules look at whether the build has code for the GPU.
+var gpuRules = []rule{
+	{[]string{"ARC001", "ARC002", "ARC005", "ARC013"}, "the GPU's capability and torch's list of architectures or build", (*exam).arch},
+	{[]string{"ARC001", "ARC005", "TK011", "ROC001"}, "the message that no kernel image is there", (*exam).noKernel},
+	{[]string{"ARC014"}, "a Jetson", (*exam).jetson},
+	{[]string{"HW014"}, "the GPU's capability and the driver", (*exam).branchDropsGPU},
+}
+
+// reach says how a build stands to a GPU.
+type reach int
+
+const (
+	unknownReach reach = iota
+	covered
+	gpuTooNew
+	gpuTooOld
+)
+
+// arch: the build has no code for a GPU in use.
+func (e *exam) arch() {
+	if e.Torch.NoCUDA || e.Torch.HIP != "" {
+		return
+	}
+	var bad []machine.GPU
+	good, state := 0, unknownReach
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor != machine.NVIDIA || g.SM.IsZero() {
+			continue
+		}
+		switch r := e.reach(g.SM); r {
+		case covered:
+			good++
+		case gpuTooNew, gpuTooOld:
+			bad, state = append(bad, g), r
+		}
+	}
+	if len(bad) == 0 {
+		return
+	}
+	g := bad[0]
+	said := []Said{e.fact("capability"), e.fact("gpu"), e.Torch.ArchesSaid, e.Torch.VersionSaid}
+	what := "this torch"
+	if e.Torch.Version != "" {
+		what = "torch " + withLabel(e.Torch)
+	}
+	text := fmt.Sprintf("%s has no code for the %s (compute capability %s)", what, nameOr(g), g.SM)
+	if _, warned := e.has("torch-arch-incompatible", "torch-arch-cc", "torch-arch-too-old-desc", "no-kernel-image", "torch-arch-reinstall"); !warned && good > 0 {
+		e.find("ARC013", hint, Finding{Text: text + "; it serves the other GPUs"}, said...)
+		return
+	}
+	f := Finding{Text: text, Fix: e.buildFor(g.SM, state)}
+	if state == gpuTooNew {
+		e.find("ARC002", proven, f, said...)
+	} else {
+		e.find("ARC005", proven, f, said...)
+	}
+}
+
+func nameOr(g machine.GPU) string {
+	if g.Name == "" {
+		return "GPU"
+	}
+	return g.Name
+}
+
+// reach judges by the list that torch itself printed, else by the build in the
+// data, else by the CUDA it was built with.
+func (e *exam) reach(sm machine.SM) reach {
+	if a := e.Torch.Arches; len(a) > 0 {
+		return reachOf(a, sm)
+	}
+	if b, ok := e.build(); ok {
+		native, ptx := e.Matrix.Covers(b, sm)
+		if native || ptx {
+			return covered
+		}
+		var have []machine.SM
+		for _, c := range b.Native {
+			have = append(have, c.SM)
+		}
+		return reachOf(have, sm)
+	}
+	switch cuda := e.Torch.CUDA; {
+	case cuda.IsZero():
+	case toolkitBefore(e.Matrix, cuda.MajorMinor(), sm):
+		return gpuTooNew
+	}
+	return unknownReach
+}
+
+// reachOf judges by a list of cubins: one of the same major and no greater minor
+// runs.
+func reachOf(have []machine.SM, sm machine.SM) reach {
+	if len(have) == 0 {
+		return unknownReach
+	}
+	newest := have[0]
+	for _, h := range have {
+		if h.Major == sm.Major && h.Minor <= sm.Minor {
+			return covered
+		}
+		if newest.Less(h) {
+			newest = h
+		}
+	}
+	if newest.Less(sm) {
+		return gpuTooNew
+	}
+	return gpuTooOld
+}
+
+// toolkitBefore reports whether a CUDA of before the GPU cannot hold code for it.
+// Source: PTX release notes, the first toolkit of each architecture.
+func toolkitBefore(m *matrix.Matrix, cuda string, sm machine.SM) bool {
+	first := map[int]string{7: "9.0", 8: "11.0", 9: "11.8", 10: "12.8", 11: "13.0", 12: "12.8"}[sm.Major]
+	return first != "" && dotted(cuda).Less(dotted(first))
+}
+
+// buildFor names the build of the same release that has code for the GPU and that
+// the driver runs, else asks envfix.
+func (e *exam) buildFor(sm machine.SM, state reach) []string {
+	if e.Matrix == nil {
+		return nil
+	}
+	if r, ok := e.Matrix.Release(e.Torch.Version); ok {
+		for _, b := range r.Builds {
+			if b.OS != e.Machine.Platform.OS || b.Arch != e.Machine.Platform.Arch || b.CUDA.IsZero() || b.Status != matrix.Offered || b.Index == "" {
+				continue
+			}
+			if native, ptx := e.Matrix.Covers(b, sm); (native || ptx) && !e.belowFloor(b) {
+				return []string{fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision --index-url %s`", e.Torch.Version, b.Index), "`" + e.planCommand() + "` for the newest that fits"}
+			}
+		}
+	}
+	plan := "`" + e.planCommand() + "` names the release and build that have code for it"
+	if state == gpuTooOld && sm.Less(machine.SM{Major: 5}) {
+		plan = "no current build serves this GPU: use the CPU build, or another GPU"
+	}
+	return []string{plan}
+}
+
+func (e *exam) belowFloor(b *matrix.Build) bool {
+	d := e.Machine.Driver
+	if d == nil || d.Version.IsZero() {
+		return false
+	}
+	f, ok := e.Matrix.Floor(b.Label)
+	return ok && d.Version.Less(e.floorOf(f))
+}
+
+// noKernel: "no kernel image" without the warning that names the capability. It
+// may be torch or an extension that has none.
+func (e *exam) noKernel() {
+	said, ok := e.has("no-kernel-image", "torch-arch-incompatible", "torch-arch-reinstall", "torch-arch-cc")
+	if !ok {
+		return
+	}
+	if e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) || e.Torch.HIP != "" {
+		e.find("ROC001", likely, Finding{}, said, e.fact("gpu"))
+		return
+	}
+	if s, old := e.has("torch-arch-too-old-desc"); old {
+		e.find("ARC005", likely, Finding{}, s, said)
+		return
+	}
+	oldest := machine.SM{Major: 7, Minor: 5} // CUDA 13 ends what is older; a build without its code has dropped it
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor != machine.NVIDIA || g.SM.IsZero() {
+			continue
+		}
+		switch r := e.reach(g.SM); {
+		case r == covered:
+			if e.mentionsExtension() {
+				e.find("TK011", likely, Finding{Text: fmt.Sprintf("torch has code for compute capability %s; the extension was built without", g.SM)}, said)
+			}
+		case r == unknownReach && g.SM.Less(oldest):
+			e.find("ARC005", strong+8, Finding{}, said, e.fact("gpu"))
+		}
+	}
+}
+
+// mentionsExtension reports whether compiled extensions are part of the story.
+func (e *exam) mentionsExtension() bool {
+	for _, n := range []string{"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm", "torch-sparse"} {
+		if e.installed(n) != nil {
+			return true
+		}
+	}
+	return e.clue("extension-built-for-other")
+}
+
+// jetson: a generic wheel on a Jetson.
+func (e *exam) jetson() {
+	if e.Machine.Platform.Environment != machine.Jetson {
+		return
+	}
+	said, trouble := e.has(append([]string{"torch-cpu-build", "no-kernel-image", "torch-arch-incompatible", "torch-arch-cc", "cuda-lib-missing", "lib-missing-other", "pip-no-version", "wheel-tag", "torch-not-linked-cuda", "tv-nms"}, noDevice...)...)
+	if trouble || e.unavailable() || e.Torch.NoCUDA {
+		e.find("ARC014", likely+5, Finding{}, e.Place.Jetson, said, e.Torch.AvailableSaid)
+	}
+}
+
+// branchDropsGPU: the installed driver branch no longer drives the GPU, or does
+// not drive it yet.
+func (e *exam) branchDropsGPU() {
+	d := e.Machine.Driver
+	if e.Matrix == nil || d == nil || d.Version.IsZero() || e.available() {
+		return
+	}
+	for _, g := range e.Machine.GPUs {
+		a, ok := e.Matrix.Arch(g.SM)
+		if g.Vendor != machine.NVIDIA || !ok {
+			continue
+		}
+		switch {
+		case a.LastBranch > 0 && d.Version.Major() > a.LastBranch:
+			e.find("HW014", likely, Finding{Text: fmt.Sprintf("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name, a.LastBranch),
+				Fix: []string{fmt.Sprintf("install driver branch %d and hold it", a.LastBranch)}}, e.fact("driver"), e.fact("gpu"))
+			return
+		case !e.first(a).IsZero() && d.Version.Less(e.first(a)):
+			e.find("DRV005", likely, Finding{Text: fmt.Sprintf("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.first(a)),
+				Fix: []string{"update the NVIDIA driver"}}, e.fact("driver"), e.fact("gpu"))
+			return
+		}
+	}
+}
+
+// named lists what is there, cut to a few.
+func listed(names []string) string {
+	names = slices.Compact(names)
+	if len(names) > 4 {
+		names = append(names[:4:4], "…")
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,156 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/matrix"
+)
+
+// libraryRules look at which shared library wins.
+var libraryRules = []rule{
+	{[]string{"DRV008", "CTR011", "LD001", "LD006"}, "LD_LIBRARY_PATH", (*exam).loaderPath},
+	{[]string{"DRV008", "CTR011", "LD001", "LD002"}, "the file that a library resolves to", (*exam).resolved},
+	{[]string{"LD003", "LD009"}, "the nvidia-* packages of the environment", (*exam).pipLibraries},
+	{[]string{"LD003"}, "an undefined symbol of a library and the packages that bring it", (*exam).symbolOwner},
+	{[]string{"REL001"}, "torch's version and the known defects", (*exam).defects},
+}
+
+// libraryTrouble are the messages that a foreign library of CUDA brings about.
+var libraryTrouble = []string{"nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible", "cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn"}
+
+// loaderPath: what LD_LIBRARY_PATH puts before the wheel's own libraries.
+func (e *exam) loaderPath() {
+	value, set := e.Machine.Env["LD_LIBRARY_PATH"]
+	if !set || value == "" {
+		return
+	}
+	said := e.fact("env:LD_LIBRARY_PATH")
+	trouble, inTrouble := e.has(libraryTrouble...)
+	failing := e.unavailable() || len(e.Hits) > 0
+	var shadowing []string
+	for entry := range strings.SplitSeq(value, ":") {
+		low := strings.ToLower(strings.TrimRight(entry, "/"))
+		switch {
+		case strings.HasSuffix(low, "/stubs"):
+			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry}, said)
+		case strings.Contains(low, "/compat"):
+			if failing {
+				e.find("CTR011", likely, Finding{Text: "LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry}, said)
+			}
+		case strings.Contains(low, "site-packages"):
+		case strings.Contains(low, "cuda"), strings.Contains(low, "cudnn"), strings.Contains(low, "nccl"), strings.Contains(low, "tensorrt"):
+			shadowing = append(shadowing, entry)
+		}
+	}
+	if len(shadowing) == 0 {
+		return
+	}
+	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + listed(shadowing)
+	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
+	if inTrouble {
+		e.find("LD001", likely+5, Finding{Text: text, Fix: fix}, said, trouble)
+	} else if !e.Pasted {
+		e.find("LD006", trifle, Finding{Text: text, Fix: fix}, said)
+	}
+}
+
+// resolved: a library is taken from where torch did not put it.
+func (e *exam) resolved() {
+	for _, l := range e.Libraries {
+		low := strings.ToLower(l.Path)
+		switch {
+		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/stubs"):
+			e.find("DRV008", proven, Finding{Text: "libcuda is the stub of a toolkit: " + l.Path}, l.Said)
+		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/compat"):
+			e.find("CTR011", likely, Finding{Text: "libcuda is that of a compatibility package: " + l.Path}, l.Said)
+		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
+		case strings.Contains(low, "site-packages"), strings.Contains(low, "dist-packages"), strings.HasPrefix(low, "..."), strings.Contains(low, "/nvidia/"):
+		default:
+			if s, trouble := e.has(libraryTrouble...); trouble {
+				e.find("LD001", proven, Finding{Text: fmt.Sprintf("%s is taken from %s in place of the wheel's", l.Name, l.Path),
+					Fix: []string{"`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path"}}, l.Said, s)
+			}
+		}
+	}
+}
+
+// nvidiaPackage splits nvidia-cudnn-cu12 into cudnn and 12.
+func nvidiaPackage(name string) (library, major string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "nvidia-")
+	i := strings.LastIndex(rest, "-cu1")
+	if !ok || i < 0 {
+		return "", "", false
+	}
+	return rest[:i], rest[i+3:], true
+}
+
+// pipLibraries: two packages write the same files, or one is not the version that
+// torch was built with.
+func (e *exam) pipLibraries() {
+	byLibrary := map[string]Package{}
+	b, known := e.build()
+	trouble, inTrouble := e.has(append([]string{"nvjitlink-symbol"}, libraryTrouble...)...)
+	for _, p := range e.Packages {
+		library, major, ok := nvidiaPackage(p.Name)
+		if !ok {
+			continue
+		}
+		if o, both := byLibrary[library]; both && o.Name != p.Name {
+			w := proven
+			if !inTrouble {
+				w = strong
+			}
+			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library),
+				Fix: []string{fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA", o.Name, p.Name)}}, o.Said, p.Said, trouble)
+		}
+		byLibrary[library] = p
+		if !known || fmt.Sprint(b.CUDA.Major()) != major {
+			continue
+		}
+		if pin := pinOf(b, library); pin != "" && pin != p.Version {
+			w := hint
+			if inTrouble {
+				w = likely
+			}
+			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s is %s, and torch %s was built with %s", p.Name, p.Version, withLabel(e.Torch), pin),
+				Fix: []string{fmt.Sprintf("`pip install %s==%s`", p.Name, pin)}}, p.Said, trouble)
+		}
+	}
+}
+
+func pinOf(b *matrix.Build, library string) string {
+	switch library {
+	case "cudnn":
+		return b.CuDNN.String()
+	case "nccl":
+		return b.NCCL.String()
+	}
+	return b.Pins[library]
+}
+
+// symbolOwner: an undefined symbol of NCCL where the loader's path is set points
+// there; without it, to the packages.
+func (e *exam) symbolOwner() {
+	s, ok := e.has("nccl-symbol", "cublas-symbol")
+	if !ok {
+		return
+	}
+	if v := e.Machine.Env["LD_LIBRARY_PATH"]; v != "" {
+		return
+	}
+	for _, name := range []string{"tensorflow", "jax", "cupy", "onnxruntime-gpu"} {
+		if p := e.installed(name); p != nil {
+			e.find("LD003", likely, Finding{Text: "another package of the environment brought its own CUDA libraries: " + name}, s, p.Said)
+			return
+		}
+	}
+}
+
+// defects: this very build is known to be broken.
+func (e *exam) defects() {
+	if s, bad := e.has("cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol", "cublas-symbol", "image-invalid"); bad && strings.Contains(e.Torch.Version, ".dev") {
+		e.find("REL001", likely+3, Finding{Text: "torch " + withLabel(e.Torch) + " is a nightly, and its libraries do not fit together",
+			Fix: []string{"the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH"}}, e.Torch.VersionSaid, s)
+	}
+}

@@ -1,0 +1,331 @@
+package doctor
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// packageRules look at the packages of the environment.
+var packageRules = []rule{
+	{[]string{"PY007"}, "the versions of torch, torchvision and torchaudio", (*exam).companions},
+	{[]string{"PY005", "PY011"}, "several entries of torch", (*exam).copies},
+	{[]string{"PY008"}, "numpy and torch", (*exam).numpy},
+	{[]string{"PY007"}, "a ROCm library beside a CUDA torch", (*exam).rocmCompanion},
+	{[]string{"TK004", "LD016"}, "nvcc and torch's CUDA while something is built", (*exam).toolkit},
+}
+
+// companions: torchvision and torchaudio of another release, or of another CUDA.
+func (e *exam) companions() {
+	if e.Torch.Version == "" {
+		return
+	}
+	var release *matrix.Release
+	if e.Matrix != nil {
+		release, _ = e.Matrix.Release(e.Torch.Version)
+	}
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		p := e.installed(name)
+		if p == nil || p.Channel != "" && p.Channel != "pypi" {
+			continue
+		}
+		have, label := version.SplitLocal(p.Version)
+		w := hint
+		if s, said := e.has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
+			w = likely
+			_ = s
+		}
+		if release != nil && e.Torch.rank >= byList {
+			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have && !sameMinor(want.String(), have) {
+				e.find("PY007", w, Finding{Text: fmt.Sprintf("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want),
+					Fix: []string{fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)}}, p.Said, e.Torch.VersionSaid)
+				continue
+			}
+		}
+		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA && !strings.HasPrefix(label, "git") {
+			e.find("PY007", w+5, Finding{Text: fmt.Sprintf("%s is built for %s and torch for %s", name, label, e.Torch.Label)}, p.Said, e.Torch.VersionSaid)
+		}
+	}
+}
+
+func sameMinor(a, b string) bool {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	return len(x) > 1 && len(y) > 1 && x[0] == y[0] && x[1] == y[1]
+}
+
+// copies: the torch that is imported is not the one that the package manager
+// lists, or two managers brought one each.
+func (e *exam) copies() {
+	t := e.Torch
+	conda := e.condaPackage("pytorch")
+	pip := e.pipPackage("torch")
+	if conda != nil && pip != nil && public(pip.Version) != public(conda.Version) {
+		e.find("PY005", likely, Finding{Text: fmt.Sprintf("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)}, conda.Said, pip.Said)
+	}
+	if t.rank == byTorch && pip != nil && conda == nil && t.Version != "" && public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
+		e.find("PY011", likely-5, Finding{Text: fmt.Sprintf("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)}, t.VersionSaid, pip.Said)
+	}
+}
+
+func (e *exam) pipPackage(name string) *Package {
+	for i := range e.Packages {
+		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") && !strings.HasPrefix(p.Said.Text, "Successfully") {
+			return p
+		}
+	}
+	return nil
+}
+
+func public(v string) string {
+	p, _ := version.SplitLocal(v)
+	return p
+}
+
+// numpy: torch before 2.3 was built against NumPy 1 (numpy.org, NumPy 2
+// migration; pytorch 2.3 release notes).
+func (e *exam) numpy() {
+	p := e.installed("numpy")
+	t := pythonVersion(e.Torch.Version)
+	if p == nil || t.IsZero() || pythonVersion(p.Version).Compare(version.MustPython("2.0")) < 0 || t.Compare(version.MustPython("2.3")) >= 0 {
+		return
+	}
+	e.find("PY008", weak, Finding{Text: fmt.Sprintf("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version), Fix: []string{"`pip install \"numpy<2\"`, or torch 2.3 or newer"}}, p.Said, e.Torch.VersionSaid)
+}
+
+// rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
+// was taken from the ROCm build.
+func (e *exam) rocmCompanion() {
+	s, ok := e.has("torch-hip-lib")
+	if ok && !e.vendor(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.installed("torchaudio") != nil || strings.Contains(s.Text, "torchaudio")) {
+		e.find("PY007", likely, Finding{Text: "a companion of torch is the ROCm build"}, s, e.Torch.VersionSaid)
+	}
+}
+
+// toolkit: nvcc's major is not torch's, while something is built.
+func (e *exam) toolkit() {
+	s, building := e.has("build-failed-ext", "cuda-home-bad", "cuda-home-unset", "nvcc-arch")
+	if !building || e.Torch.CUDA.IsZero() {
+		return
+	}
+	for _, k := range e.Machine.Toolkits {
+		if k.Version.Major() != e.Torch.CUDA.Major() {
+			e.find("TK004", likely, Finding{Text: fmt.Sprintf("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())}, e.fact("toolkit"), e.Torch.CUDASaid, s)
+			return
+		}
+	}
+}
+
+// wheelRules look at what an installer could not find.
+var wheelRules = []rule{
+	{[]string{"IDX002", "PY012", "IDX003", "IDX001"}, "what an installer did not find, the index, the Python and the platform", (*exam).notFound},
+	{[]string{"PY001", "IDX002"}, "an index that does not exist and a torch without CUDA", (*exam).noSuchIndex},
+	{[]string{"PY001", "PY016"}, "`pip install torch` on Windows", (*exam).windowsDefault},
+}
+
+var (
+	wantedTorch = regexp.MustCompile(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
+	indexLabel  = regexp.MustCompile(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
+)
+
+// notFound: pip or uv found no version. The reason is in the index, the Python,
+// or the platform, in the order of what is known.
+func (e *exam) notFound() {
+	h := e.hit("pip-no-version")
+	if h == nil {
+		h = e.hit("uv-no-platform-wheel")
+	}
+	if h == nil {
+		return
+	}
+	if label, said := e.badIndex(); label != "" {
+		e.find("IDX002", proven, Finding{Text: "there is no index for " + label + " builds of torch", Fix: e.indexFix()}, said, h.Said)
+		return
+	}
+	p := e.Machine.Platform
+	python := e.activePython()
+	v, label, want := e.wanted()
+	switch {
+	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
+		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
+	case p.OS == "macos" && p.Arch == "x86_64" && !pythonVersion(v).IsZero() && pythonVersion(v).Compare(version.MustPython("2.3")) >= 0,
+		p.OS == "macos" && p.Arch == "x86_64" && v == "":
+		e.find("IDX003", likely, Finding{Text: "torch 2.2.2 is the last with wheels for Intel Macs"}, h.Said, e.fact("arch"))
+	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
+		e.find("IDX003", likely, Finding{Text: "there is no " + label + " build of torch for this platform"}, h.Said)
+	case python != "" && pythonOut(e.Matrix, v, python):
+		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python"))
+	case want && label != "" && !e.labelExists(v, label):
+		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.Said)
+	}
+}
+
+func orNewest(v string) string {
+	if v == "" {
+		return "of this index"
+	}
+	return v
+}
+
+// activePython is the Python in use, as major.minor.
+func (e *exam) activePython() string {
+	for _, p := range e.Machine.Pythons {
+		if parts := strings.Split(p.Version, "."); len(parts) >= 2 {
+			return parts[0] + "." + parts[1]
+		}
+	}
+	return ""
+}
+
+// wanted is the torch that was asked for; want is false where none is named.
+func (e *exam) wanted() (v, label string, want bool) {
+	for _, h := range e.Hits {
+		if m := wantedTorch.FindStringSubmatch(h.Said.Text); m != nil {
+			return m[1], m[2], true
+		}
+	}
+	return "", "", false
+}
+
+// pythonOut reports whether a release has no wheel for a Python. Before 1.12, the
+// first release of the data: 1.11 is the first with wheels for Python 3.10
+// (PyTorch 1.11 release notes).
+func pythonOut(m *matrix.Matrix, v, python string) bool {
+	py := pythonVersion(python)
+	want := pythonVersion(strings.TrimSuffix(v, ".*"))
+	if py.IsZero() {
+		return false
+	}
+	if py.Compare(version.MustPython("3.10")) >= 0 && !want.IsZero() && want.Compare(version.MustPython("1.11")) < 0 {
+		return true
+	}
+	if m == nil {
+		return false
+	}
+	lowest, highest := version.Python{}, version.Python{}
+	for _, r := range m.Releases {
+		if v != "" && r.Torch.String() != v && !strings.HasPrefix(r.Torch.String(), v+".") {
+			continue
+		}
+		for _, b := range r.Builds {
+			if lowest.IsZero() || b.PythonMin.Compare(lowest) < 0 {
+				lowest = b.PythonMin
+			}
+			if b.PythonMax.Compare(highest) > 0 {
+				highest = b.PythonMax
+			}
+		}
+	}
+	return !highest.IsZero() && (py.Compare(highest) > 0 || py.Compare(lowest) < 0)
+}
+
+func (e *exam) pythonFix(v string) []string {
+	return []string{"`uv venv --python 3.12`, or a release of torch that has this Python: `envfix why torch`"}
+}
+
+func (e *exam) aarch64Has(v, label string) bool {
+	if e.Matrix == nil {
+		return true
+	}
+	r, ok := e.Matrix.Release(v)
+	if !ok {
+		return false
+	}
+	_, ok = r.Build(label, "linux", "aarch64")
+	return ok
+}
+
+// labelExists reports whether a release has a build of a label on any platform;
+// releases that the data does not hold are taken to have it.
+func (e *exam) labelExists(v, label string) bool {
+	if e.Matrix == nil {
+		return true
+	}
+	r, ok := e.Matrix.Release(v)
+	if !ok {
+		return true
+	}
+	for _, b := range r.Builds {
+		if b.Label == label {
+			return true
+		}
+	}
+	return false
+}
+
+// badIndex is the label of an index URL under which there is nothing. Labels of
+// before the data begins (CUDA 9.0 to 11.5) are known by name.
+func (e *exam) badIndex() (string, Said) {
+	s := e.fact("index")
+	m := indexLabel.FindStringSubmatch(s.Text)
+	if m == nil || e.Matrix == nil || !strings.HasPrefix(m[1], "cu") {
+		return "", Said{}
+	}
+	for _, old := range []string{"cu75", "cu80", "cu90", "cu91", "cu92", "cu100", "cu101", "cu102", "cu110", "cu111", "cu113", "cu115"} {
+		if m[1] == old {
+			return "", Said{}
+		}
+	}
+	for _, r := range e.Matrix.Releases {
+		for _, b := range r.Builds {
+			if b.Label == m[1] {
+				return "", Said{}
+			}
+		}
+	}
+	return m[1], s
+}
+
+func (e *exam) indexFix() []string {
+	seen := map[string]bool{}
+	var have []string
+	if e.Matrix != nil && len(e.Matrix.Releases) > 0 {
+		for _, r := range e.Matrix.Releases[:min(3, len(e.Matrix.Releases))] {
+			for _, b := range r.Builds {
+				if strings.HasPrefix(b.Label, "cu") && !seen[b.Label] {
+					seen[b.Label] = true
+					have = append(have, b.Label)
+				}
+			}
+		}
+	}
+	return []string{"`" + e.planCommand() + "` names the index; current ones are " + strings.Join(have, ", ")}
+}
+
+// noSuchIndex: an extra index that does not exist fails silently, and the
+// default one answers with a CPU build.
+func (e *exam) noSuchIndex() {
+	label, s := e.badIndex()
+	if label == "" || !e.unavailable() && !e.Torch.NoCUDA {
+		return
+	}
+	if _, failed := e.has("pip-no-version"); failed {
+		return
+	}
+	e.find("PY001", likely, Finding{Text: "there is no index for " + label + " builds, so pip took the default index's CPU build", Fix: e.indexFix()}, s, e.Torch.AvailableSaid)
+}
+
+// windowsDefault: on Windows the default index carries the CPU build alone.
+func (e *exam) windowsDefault() {
+	if e.Machine.Platform.OS != "windows" || !e.unavailable() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
+		return
+	}
+	w := weak
+	s := e.fact("pip-install-torch")
+	if !s.IsZero() && indexLabel.FindString(s.Text) == "" {
+		w = strong + 3
+	}
+	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableSaid)
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// placeRules look at containers, WSL and other systems.
+var placeRules = []rule{
+	{[]string{"CTR011"}, "error 803 or 804, and a container or a compatibility library", (*exam).compat},
+	{[]string{"CTR013", "CTR016"}, "WSL and a driver's message", (*exam).wsl},
+	{[]string{"CTR020"}, "the container runtime's configuration", (*exam).noCgroups},
+	{[]string{"CTR009"}, "NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES", (*exam).containerVariables},
+	{[]string{"MPS002", "MPS004"}, "a Mac, its architecture and Python's", (*exam).apple},
+	{[]string{"PY024"}, "the C library and what failed", (*exam).oldLibc},
+	{[]string{"ROC001"}, "an AMD GPU that the kernel's compute driver refuses", (*exam).kfd},
+}
+
+// compat: error 803 in a container is the image's own libcuda before the host's;
+// on a host it is half an upgrade.
+func (e *exam) compat() {
+	s, ok := e.has("cuda-803")
+	if !ok || e.Machine.Platform.Environment != machine.Container {
+		return
+	}
+	if e.fact("module").IsZero() || e.clue("compat-path") {
+		e.find("CTR011", likely-5, Finding{}, s, e.Place.Container)
+	}
+}
+
+// wsl: under WSL the driver is Windows'. What the usual messages of a missing
+// driver mean there is another thing.
+func (e *exam) wsl() {
+	if e.Machine.Platform.Environment != machine.WSL2 {
+		return
+	}
+	s, ok := e.has("nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked", "cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus", "container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804", "cuda-803")
+	if ok {
+		e.find("CTR014", likely, Finding{Text: "under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it",
+			Fix: []string{"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`", "`sudo apt purge 'nvidia-driver-*' 'libnvidia-*'` inside WSL", "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found"}}, s, e.Place.WSL)
+	}
+}
+
+// noCgroups: the switch for rootless containers, set on a host that is not.
+func (e *exam) noCgroups() {
+	if s := e.fact("no-cgroups"); !s.IsZero() {
+		e.find("CTR020", likely, Finding{Text: "no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only",
+			Fix: []string{"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI"}}, s)
+	}
+}
+
+func (e *exam) containerVariables() {
+	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
+	if set && (v == "" || v == "void" || v == "none") {
+		e.find("CTR022", likely, Finding{Text: "NVIDIA_VISIBLE_DEVICES is " + quote(v) + ": the container gets no GPU"}, e.fact("env:NVIDIA_VISIBLE_DEVICES"))
+	}
+	c, set := e.Machine.Env["NVIDIA_DRIVER_CAPABILITIES"]
+	if set && c != "" && !strings.Contains(c, "compute") && !strings.Contains(c, "all") {
+		e.find("CTR009", likely, Finding{Text: "NVIDIA_DRIVER_CAPABILITIES is " + quote(c) + ", without compute"}, e.fact("env:NVIDIA_DRIVER_CAPABILITIES"))
+	}
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// apple: an x86_64 Python on a Mac with Apple's own processor.
+func (e *exam) apple() {
+	p := e.Machine.Platform
+	if p.OS != "macos" {
+		return
+	}
+	silicon := e.vendor(machine.Apple) || e.clue("apple-rosetta")
+	py := e.fact("pyarch")
+	if silicon && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
+		e.find("MPS002", proven, Finding{}, py, e.fact("arch"), e.fact("gpu"))
+	}
+}
+
+// oldLibc: a wheel for a newer C library than the system has.
+func (e *exam) oldLibc() {
+	l := e.Machine.Platform.Libc
+	if l == nil || l.Kind != "glibc" || !l.Version.Less(dotted("2.28")) {
+		return
+	}
+	if s, ok := e.has("wheel-tag", "pip-no-version", "uv-no-platform-wheel"); ok && e.Machine.Platform.OS == "linux" {
+		e.find("PY024", likely, Finding{Text: fmt.Sprintf("wheels of torch 2.7 and newer need glibc 2.28; here is %s", l.Version)}, e.fact("libc"), s)
+	}
+}
+
+// kfd: the kernel says that it does not support the GPU; the errors that follow
+// speak of memory or permission.
+func (e *exam) kfd() {
+	if s, ok := e.has("rocm-kfd-unsupported"); ok {
+		e.find("ROC004", proven, Finding{}, s, e.fact("gpu"))
+	}
+}
