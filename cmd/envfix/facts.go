@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -80,7 +81,7 @@ func ownWords() []string {
 func thisMachine(c *cli.Context) machine.Machine {
 	o := probe.Options{
 		Root: os.Getenv("ENVFIX_ROOT"), Env: os.Environ(), NVML: os.Getenv("ENVFIX_NVML"),
-		Venv: c.String("env"), Named: c.IsSet("env"),
+		Venv: cmp.Or(c.String("env"), ".venv"), Named: c.IsSet("env"),
 	}
 	if o.Root == "" {
 		o.Dir, _ = os.Getwd()

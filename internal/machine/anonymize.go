@@ -39,6 +39,11 @@ func (m Machine) Anonymize(words ...string) Machine {
 	for i := range m.Pythons {
 		m.Pythons[i].Path = clean(m.Pythons[i].Path)
 	}
+	m.LibraryDirs = slices.Clone(m.LibraryDirs)
+	for i := range m.LibraryDirs {
+		d := &m.LibraryDirs[i]
+		d.Path, d.From = clean(d.Path), clean(d.From)
+	}
 	m.Installed = slices.Clone(m.Installed)
 	for i := range m.Installed {
 		m.Installed[i].Path = clean(m.Installed[i].Path)

@@ -69,6 +69,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Toolkits = h.toolkits()
 	m.Tools = h.tools()
 	m.Env = h.environ()
+	m.LibraryDirs = h.loaderPath()
 	env := h.pythons(o)
 	m.Pythons, m.Installed = env.pythons, env.installed
 	wait.Wait()
