@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+)
+
+// TestE2EOldDebian starts the static build in a chroot of Debian 11 (glibc 2.31),
+// where the cgo build made here cannot start, and plans there.
+func TestE2EOldDebian(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("needs ENVFIX_E2E=1 (make e2e): it fetches a Debian 11")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for debootstrap and chroot")
+	}
+	root := oldDebian(t)
+	static := filepath.Join(root, "envfix")
+	build := exec.Command("go", "build", "-o", static, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("static build: %v\n%s", err, out)
+	}
+
+	out, err := exec.Command("chroot", root, "/envfix", "facts", "--json").Output()
+	if err != nil {
+		t.Fatalf("facts in the chroot: %v", err)
+	}
+	var facts machine.Machine
+	if err := json.Unmarshal(out, &facts); err != nil {
+		t.Fatalf("facts in the chroot: %v\n%s", err, out)
+	}
+	if got := facts.Platform.Libc; got == nil || got.Kind != "glibc" || got.Version.String() != "2.31" {
+		t.Errorf("libc in the chroot = %+v, want glibc 2.31", got)
+	}
+	plan, err := exec.Command("chroot", root, "/envfix", "plan", "--gpu", "V100", "--driver", "580.95.05", "--python", "3.12").Output()
+	if err != nil || !strings.Contains(string(plan), "2.14.1") {
+		t.Errorf("plan in the chroot: %v\n%s", err, plan)
+	}
+}
+
+// oldDebian returns the root of a minimal Debian 11, made by debootstrap from the
+// mirror that this system's apt uses.
+func oldDebian(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("debootstrap"); err != nil {
+		t.Log("installing debootstrap")
+		if out, err := exec.Command("sh", "-c", "apt-get update -q && apt-get install -qy debootstrap").CombinedOutput(); err != nil {
+			t.Skipf("no debootstrap, and apt-get cannot install it: %v\n%s", err, out)
+		}
+	}
+	mirror, err := exec.Command("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").Output()
+	if err != nil || len(mirror) == 0 {
+		t.Skipf("apt names no mirror: %v", err)
+	}
+	root := t.TempDir()
+	first, _, _ := strings.Cut(string(mirror), "\n")
+	if out, err := exec.Command("debootstrap", "--variant=minbase", "bullseye", root, first).CombinedOutput(); err != nil {
+		t.Fatalf("debootstrap: %v\n%s", err, out)
+	}
+	return root
+}
