@@ -64,6 +64,9 @@ EXIT STATUS
 }
 
 func applyAction(c *cli.Context) error {
+	if did, err := asInvoker(); did {
+		return err
+	}
 	if c.Bool("abandon") {
 		return abandon(c)
 	}
@@ -215,10 +218,12 @@ func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
 		return fromApply(err)
 	}
 	defer e.Close()
-	o := apply.Options{Out: os.Stderr, Verbose: c.Bool("verbose"), Tools: toolsDir()}
-	if saved {
-		o.Facts = func(context.Context) (machine.Machine, error) { return thisMachine(c), nil }
+	o := apply.Options{Out: os.Stderr, Verbose: c.Bool("verbose"), Tools: toolsDir(), Resume: c.Bool("resume")}
+	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Root }) {
+		o.Root = rooter(c.Context)
 	}
+	o.Facts = func(context.Context) (machine.Machine, error) { return thisMachine(c), nil }
+	o.Fresh = !saved
 	r, err := e.Apply(c.Context, p, o)
 	if err != nil {
 		return fromApply(err)
@@ -284,5 +289,6 @@ func fromApply(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	fmt.Print(e.Script) // for an administrator; "" with every other error
 	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, err: e}
 }

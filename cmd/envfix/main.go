@@ -84,6 +84,7 @@ func commands() []*cli.Command {
 		rollbackCommand(),
 		historyCommand(),
 		doctorCommand(),
+		rootCommand(),
 		explainCommand(),
 		verifyCommand(),
 		runCommand(),

@@ -27,6 +27,9 @@ EXAMPLES
 }
 
 func rollbackAction(c *cli.Context) error {
+	if did, err := asInvoker(); did {
+		return err
+	}
 	if c.NArg() > 1 {
 		return &failure{code: exitUsage, text: "`envfix rollback` takes one ID at most", hints: []string{"`envfix history` lists them"}}
 	}

@@ -22,11 +22,14 @@ type Options struct {
 	Verbose bool
 	Tools   string // the directory of envfix's own tools, for {tools}
 
-	// Facts reads the machine again; nil where the plan is for a described one,
-	// which cannot be compared with this.
+	// Facts reads the machine again. Fresh says that the plan was made from it just
+	// now, so that nothing need be compared.
 	Facts func(context.Context) (machine.Machine, error)
+	Fresh bool
 
-	Owner *system.Owner // run the installers as this user; nil: as we are
+	Root   Rooter // runs the steps for root; nil: there are no such rights
+	Resume bool   // a person did what the plan waits for
+	Boot   string // identifies this start of the machine; "" asks the kernel
 }
 
 // A Result is what an apply did.
@@ -89,6 +92,9 @@ func (r *run) locked(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.journal.close()) }()
+	if r.Boot != "" {
+		r.journal.boot = r.Boot
+	}
 	said, err := r.env.recover(r.journal)
 	for _, s := range said {
 		r.say("%s", s)
@@ -100,10 +106,18 @@ func (r *run) locked(ctx context.Context) (err error) {
 		r.result = Result{Nothing: true, Generation: r.env.Current()}
 		return nil
 	}
-	if err := r.stale(ctx); err != nil {
+	if err := r.other(); err != nil {
 		return err
 	}
-	if err := r.preflight(); err != nil {
+	if err := r.mayRoot(); err != nil {
+		return err
+	}
+	if open := r.journal.unfinished(r.env.Name); open == nil {
+		if err := r.stale(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.preflight(ctx); err != nil {
 		return err
 	}
 	return r.carryOut(ctx)

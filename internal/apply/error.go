@@ -34,6 +34,7 @@ type Error struct {
 	Text    string
 	Details []string
 	Hints   []string
+	Script  string // what an administrator would run, with Privilege
 	Err     error
 }
 
@@ -55,7 +56,10 @@ func storage(err error) string {
 	return diskQuota(err)
 }
 
-// wrap turns any error into an *Error.
+// Wrap turns any error into an *Error.
+func Wrap(err error) error { return wrap(err) }
+
+// wrap is Wrap.
 func wrap(err error) error {
 	var known *Error
 	var busy *system.BusyError

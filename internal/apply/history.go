@@ -83,7 +83,7 @@ func events(entries []Entry, env string) []Event {
 		if e.State == End {
 			out[open].Step = ""
 		}
-		if e.State == End || e.State == Failure || e.State == Abandoned || e.State == Recovered {
+		if ended(e.State) {
 			open = -1
 		}
 	}

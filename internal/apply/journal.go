@@ -56,6 +56,7 @@ type journal struct {
 	f       *os.File
 	size    int64
 	entries []Entry
+	boot    string // of this start of the machine
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -79,7 +80,7 @@ func openJournal(root *os.Root) (*journal, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	j := &journal{f: f, size: int64(good), entries: entries}
+	j := &journal{f: f, size: int64(good), entries: entries, boot: bootID()}
 	if good < b.Len() {
 		if err := f.Truncate(j.size); err != nil {
 			return nil, errors.Join(err, f.Close())
@@ -147,7 +148,7 @@ func (j *journal) add(e Entry) error {
 	e.Seq = len(j.entries) + 1
 	e.Time = time.Now().UTC().Format(time.RFC3339)
 	e.PID = os.Getpid()
-	e.Boot = bootID()
+	e.Boot = j.boot
 	line, err := encodeEntry(e)
 	if err != nil {
 		return err

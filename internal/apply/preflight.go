@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,10 @@ import (
 
 // preflight refuses what cannot end well before anything is begun: too little
 // space for what the plan says it receives and keeps.
-func (r *run) preflight() error {
+func (r *run) preflight(ctx context.Context) error {
+	if err := r.preflightSystem(ctx); err != nil {
+		return err
+	}
 	var disk, receive int64
 	for _, s := range r.plan.Steps {
 		if !s.Root {

@@ -151,10 +151,10 @@ func (j *journal) unfinished(env string) *Entry {
 		if e.Env != env {
 			continue
 		}
-		switch e.State {
-		case Begin:
+		switch {
+		case e.State == Begin:
 			open = &j.entries[i]
-		case End, Failure, Abandoned, Recovered:
+		case ended(e.State):
 			open = nil
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 // stale compares the facts that the plan was made from with the machine as it is.
 func (r *run) stale(ctx context.Context) error {
-	if r.Facts == nil || r.plan.Basis.Request.Described {
-		if r.Facts != nil {
+	if r.Facts == nil || r.Fresh || r.plan.Basis.Request.Described {
+		if !r.Fresh && r.Facts != nil {
 			r.say("this plan was made for a described machine: its facts are not compared with this one")
 		}
 		return nil

@@ -21,6 +21,13 @@ func (r *run) step(ctx context.Context, i int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if done, err := r.carriedOn(ctx, i); done || err != nil {
+		if err == nil {
+			r.say("step %d of %d: %s (done before)", i+1, len(r.plan.Steps), s.Title)
+			err = r.record(Entry{State: Done, Step: s.ID})
+		}
+		return err
+	}
 	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
 	if err := r.point(s.ID, "before-intent"); err != nil {
 		return err
@@ -64,6 +71,11 @@ func (r *run) act(ctx context.Context, i int) error {
 	s := r.plan.Steps[i]
 	mid := func() error { return r.point(s.ID, "mid") }
 	switch {
+	case s.Root:
+		if err := mid(); err != nil {
+			return err
+		}
+		return r.asRoot(ctx, i)
 	case s.Run != nil:
 		return r.exec(ctx, i, mid)
 	case s.Write != nil:
@@ -105,14 +117,19 @@ func (r *run) exec(ctx context.Context, i int, mid func() error) error {
 	return r.program(ctx, i, system.Command{Argv: argv, Env: s.Run.Env, Dir: s.Run.Dir, Started: mid})
 }
 
-// program runs one program for step i with its log.
-func (r *run) program(ctx context.Context, i int, c system.Command) error {
-	s := r.plan.Steps[i]
-	name := fmt.Sprintf("%s/%s-%02d-%s.log", logsDir, r.gen.ID, i+1, s.ID)
+// openLog creates the log of step i and returns its name below the project.
+func (r *run) openLog(i int) (*system.Log, string, error) {
+	name := fmt.Sprintf("%s/%s-%02d-%s.log", logsDir, r.gen.ID, i+1, r.plan.Steps[i].ID)
 	if err := r.env.root.Remove(name); err != nil && !gone(err) {
-		return err
+		return nil, name, err
 	}
 	log, err := system.OpenLog(r.env.root, name)
+	return log, name, err
+}
+
+// program runs one program for step i with its log.
+func (r *run) program(ctx context.Context, i int, c system.Command) error {
+	log, name, err := r.openLog(i)
 	if err != nil {
 		return err
 	}
@@ -120,7 +137,7 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	for k, v := range c.Env {
 		env[k] = r.fill(v)
 	}
-	c.Env, c.Log, c.Owner = env, log, r.Owner
+	c.Env, c.Log = env, log
 	if !c.Quiet {
 		c.Out = r.Out
 	}
@@ -134,7 +151,7 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	err = errors.Join(system.Run(ctx, c), log.Close())
 	var exit *system.ExitError
 	if errors.As(err, &exit) {
-		return fromInstaller(s.Title, exit, r.env.path(name))
+		return fromInstaller(r.plan.Steps[i].Title, exit, r.env.path(name))
 	}
 	return err
 }

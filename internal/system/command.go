@@ -4,6 +4,7 @@
 package system
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ type Command struct {
 	Argv    []string          // Argv[0] is resolved by [Resolve]
 	Env     map[string]string // on top of [Environment]
 	Dir     string
+	Stdin   []byte        // nil: nothing to read
 	Root    bool          // runs with root's rights: only system tools, never another PATH
-	Owner   *Owner        // run as this user; nil: as we are
 	Patient bool          // never interrupted: dpkg and rpm leave a broken system behind
 	Grace   time.Duration // between the interrupt and the kill; 0 means 5 s
 	Out     io.Writer     // gets each line, redacted and without control characters; may be nil
@@ -33,9 +34,10 @@ type Command struct {
 	Started func() error  // called once the program runs; its error kills the program
 }
 
-// An Owner is the user for whom a program runs.
+// An Owner is the user who started us with sudo.
 type Owner struct {
 	UID, GID uint32
+	Groups   []uint32 // further ones
 	Home     string
 	Name     string
 }
@@ -79,9 +81,11 @@ func Run(ctx context.Context, c Command) error {
 	if c.Patient {
 		cmd = exec.Command(path, c.Argv[1:]...)
 	}
-	cmd.Env = Environment(os.Environ(), c.Owner, c.Env)
+	cmd.Env = Environment(os.Environ(), c.Env)
 	cmd.Dir = c.Dir
-	cmd.Stdin = nil // /dev/null: an installer that asks would wait for ever
+	if c.Stdin != nil { // else /dev/null: an installer that asks would wait for ever
+		cmd.Stdin = bytes.NewReader(c.Stdin)
+	}
 	cmd.Stdout, cmd.Stderr = out, out
 	if c.Raw != nil {
 		cmd.Stdout = io.MultiWriter(out, c.Raw)
@@ -95,7 +99,10 @@ func Run(ctx context.Context, c Command) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	stopHurry := hurry(ctx, cmd)
+	stopHurry := func() {}
+	if !c.Patient {
+		stopHurry = hurry(ctx, cmd)
+	}
 	var broken error
 	if c.Started != nil {
 		if broken = c.Started(); broken != nil {

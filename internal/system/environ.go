@@ -23,7 +23,7 @@ var passedWindows = []string{
 // Environment builds a child's environment from nothing: the allowed variables of
 // ours, then extra, which wins. pip and uv are told to ignore every configuration
 // file; pip needs --isolated as well.
-func Environment(ours []string, owner *Owner, extra map[string]string) []string {
+func Environment(ours []string, extra map[string]string) []string {
 	env := map[string]string{}
 	allowed := passed
 	if runtime.GOOS == "windows" {
@@ -47,10 +47,6 @@ func Environment(ours []string, owner *Owner, extra map[string]string) []string 
 	env["UV_NO_CONFIG"] = "1"
 	env["PYTHONNOUSERSITE"] = "1"
 	env["PYTHONUNBUFFERED"] = "1"
-	if owner != nil {
-		env["HOME"], env["USER"], env["LOGNAME"] = owner.Home, owner.Name, owner.Name
-		delete(env, "XDG_CACHE_HOME")
-	}
 	maps.Copy(env, extra)
 	out := make([]string, 0, len(env))
 	for _, k := range slices.Sorted(maps.Keys(env)) {

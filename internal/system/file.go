@@ -155,3 +155,28 @@ func ReadOwn(path string, limit int64) ([]byte, error) {
 	}
 	return ReadFile(path, limit)
 }
+
+// OwnCopy copies a file into a new directory that only we can reach, and returns
+// the copy and what removes it: so that nobody exchanges the file between the
+// look at it and its use.
+func OwnCopy(path string) (copied string, remove func(), err error) {
+	b, err := ReadFile(path, 16<<20)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w", path, err)
+	}
+	parent := "/tmp" // whose sticky bit keeps others from renaming; TMPDIR is anybody's
+	if _, err := os.Stat(parent); err != nil {
+		parent = os.TempDir()
+	}
+	dir, err := os.MkdirTemp(parent, "envfix-") // mode 0700
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	copied = filepath.Join(dir, filepath.Base(path))
+	if err := os.WriteFile(copied, b, 0o600); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return copied, remove, nil
+}

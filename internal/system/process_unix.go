@@ -13,13 +13,9 @@ import (
 func group(cmd *exec.Cmd, c Command) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.Patient {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C and a closed terminal do not reach it
-	} else {
-		dieWithParent(cmd.SysProcAttr)
+		return // Ctrl-C reaches our group, not its; a new session would lose sudo's leave
 	}
-	if c.Owner != nil {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.Owner.UID, Gid: c.Owner.GID}
-	}
+	dieWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error {
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
 	}

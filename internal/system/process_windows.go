@@ -5,7 +5,10 @@ import (
 	"os/exec"
 )
 
-func group(cmd *exec.Cmd, _ Command) {
+func group(cmd *exec.Cmd, c Command) {
+	if c.Patient {
+		return
+	}
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 }
 

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 )
@@ -25,3 +26,6 @@ func SudoOwner() *Owner { return nil }
 func trustedLink(string, fs.FileInfo) error { return nil }
 
 func believable(fs.FileInfo) error { return nil }
+
+// Become is for systems with sudo.
+func Become(*Owner, []string) error { return errors.ErrUnsupported }

@@ -82,3 +82,23 @@ func mapped(proc, dir string) bool {
 }
 
 func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+// Openers returns the processes that hold a file open whose name begins with
+// prefix, such as /dev/nvidia. Other users' processes are seen by root alone.
+func Openers(prefix string) []int {
+	fds, err := filepath.Glob("/proc/[0-9]*/fd/*")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, fd := range fds {
+		to, err := os.Readlink(fd)
+		if err != nil || !strings.HasPrefix(to, prefix) {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(fd, "/")[2]); err == nil && pid != os.Getpid() && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

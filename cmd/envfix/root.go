@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"envfix/internal/apply"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+// maxStep is more than any step for root takes as JSON.
+const maxStep = 1 << 20
+
+// rootCommand is the only thing that envfix runs with root's rights when it was
+// started by a user: one step, read from standard input, if it is among the few
+// that root may run.
+func rootCommand() *cli.Command {
+	return &cli.Command{Name: "__root", Hidden: true, Usage: "run one step as root", Action: rootAction}
+}
+
+func rootAction(c *cli.Context) error {
+	if os.Geteuid() != 0 {
+		return &failure{code: exitPrivilege, text: "`envfix __root` is for `envfix apply` to run through sudo"}
+	}
+	b, err := io.ReadAll(io.LimitReader(os.Stdin, maxStep+1))
+	if err != nil {
+		return err
+	}
+	var s plan.Step
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil || len(b) > maxStep || d.More() {
+		return &failure{code: exitUsage, text: "standard input holds no step"}
+	}
+	return fromApply(apply.Wrap(apply.Direct(c.Context, s, os.Stdout, nil)))
+}
+
+// rooter finds out how steps for root can be run here: as root, or through sudo,
+// which may ask for a password on a terminal. It is nil where there is no way.
+func rooter(ctx context.Context) apply.Rooter {
+	if os.Geteuid() == 0 {
+		return apply.Direct
+	}
+	sudo, err := system.Resolve([]string{"sudo"}, true)
+	if err != nil {
+		return nil
+	}
+	if exec.CommandContext(ctx, sudo, "-n", "-v").Run() != nil {
+		if !isTerminal(os.Stdin) {
+			return nil
+		}
+		ask := exec.CommandContext(ctx, sudo, "-v")
+		ask.Stdin, ask.Stdout, ask.Stderr = os.Stdin, os.Stderr, os.Stderr
+		if ask.Run() != nil {
+			return nil
+		}
+	}
+	return viaSudo(sudo)
+}
+
+func viaSudo(sudo string) apply.Rooter {
+	return func(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		b, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		return system.Run(ctx, system.Command{Argv: []string{sudo, "-n", "--", self, "__root"}, Stdin: b, Patient: true, Out: out, Log: log})
+	}
+}
+
+// asInvoker runs this very command again as the user who started it with sudo: an
+// environment that belongs to root in a user's project is of no use to them. It
+// reports false where nobody did.
+func asInvoker() (bool, error) {
+	owner := system.SudoOwner()
+	if owner == nil {
+		return false, nil
+	}
+	fmt.Fprintf(os.Stderr, "envfix: going on as %s; steps for root go through sudo\n", ui.Clean(owner.Name))
+	err := system.Become(owner, os.Args)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return true, &failure{code: exit.ExitCode()}
+	}
+	return true, err
+}

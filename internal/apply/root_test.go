@@ -1,0 +1,349 @@
+package apply
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/installers"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A fresh machine of each distribution: every step for root that is planned for
+// it may run as root, and the program is one of the distribution's.
+func TestDriverStepsMayRunAsRoot(t *testing.T) {
+	m, err := matrix.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ distro, like, version, program string }{
+		{"ubuntu", "debian", "22.04", "apt-get"}, {"ubuntu", "debian", "24.04", "apt-get"}, {"linuxmint", "ubuntu debian", "22", "apt-get"},
+		{"debian", "", "12", "apt-get"}, {"debian", "", "13", "apt-get"},
+		{"rhel", "fedora", "8.10", "dnf"}, {"rocky", "rhel centos fedora", "9.6", "dnf"}, {"rhel", "fedora", "10.0", "dnf"}, {"amzn", "fedora", "2023", "dnf"}, {"fedora", "", "43", "dnf"},
+		{"sles", "suse", "15.7", "zypper"}, {"opensuse-leap", "suse opensuse", "15.6", "zypper"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.distro+" "+tt.version, func(t *testing.T) {
+			p := driverPlan(t, m, tt.distro, tt.like, tt.version)
+			r := run{plan: p, Options: Options{Tools: "/home/me/.local/state/envfix/tools"}, env: &Env{Dir: "/home/me/project/.venv"}}
+			programs := map[string]bool{}
+			for _, s := range p.Steps {
+				if !s.Root {
+					continue
+				}
+				if err := CheckRoot(r.filled(s)); err != nil {
+					t.Errorf("%q: %v", s.Run.Argv, err)
+				}
+				programs[s.Run.Argv[0]] = true
+			}
+			if !programs[tt.program] {
+				t.Errorf("programs for root: %v, want %s among them", programs, tt.program)
+			}
+			if script, err := RootScript(p); err != nil || !strings.Contains(script, tt.program) || strings.Contains(script, `"$gen"`) {
+				t.Errorf("the administrator's script: %v\n%s", err, script)
+			}
+		})
+	}
+}
+
+// driverPlan plans for a machine with an RTX 4060 and no driver.
+func driverPlan(t *testing.T, m *matrix.Matrix, distro, like, release string) *plan.Plan {
+	t.Helper()
+	h := machine.Machine{
+		Platform: machine.Platform{OS: "linux", Arch: "x86_64", Distro: distro, DistroLike: like, DistroVersion: release, Kernel: "6.8.0-45-generic",
+			Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.36")}, Environment: machine.Bare},
+		Privilege: "sudo",
+		GPUs:      []machine.GPU{{Vendor: machine.NVIDIA, Name: "RTX 4060", SM: machine.MustSM("8.9"), PCIID: "10de:2882"}},
+		Pythons:   []machine.Python{{Version: "3.12.4", Path: "/usr/bin/python3"}},
+	}
+	req := resolver.Request{Today: "2026-11-21"}
+	res, err := resolver.Resolve(m, h, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Decision != resolver.FixDriver {
+		t.Fatalf("decision %s, want %s", res.Decision, resolver.FixDriver)
+	}
+	p, err := installers.Plan(m, h, req, res, plan.Target{Dir: ".venv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What may not run as root, whoever asks for it.
+func TestThreat11RootMisuse(t *testing.T) {
+	for _, argv := range [][]string{
+		{"sh", "-c", "true"}, {"/tmp/apt-get", "update"}, {"./apt-get", "update"}, {"bash"}, {"pip", "install", "torch"}, {"python3", "-m", "pip"},
+		{"apt-get", "install", "-y", "--", "nvidia-open"}, {"apt-get", "install", "-y", "./evil.deb"}, {"apt-get", "install", "-y", "/tmp/evil.deb"},
+		{"apt-get", "install", "-o", "Dpkg::Pre-Install-Pkgs::=/tmp/x", "nvidia-open"}, {"apt-get", "install", "-oAPT::Update::Pre-Invoke::=x", "nvidia-open"},
+		{"apt-get", "install"}, {"apt-get", "source", "x1"}, {"apt-get", "install", "-c", "/tmp/apt.conf", "nvidia-open"}, {"apt-get", "install", "-o"},
+		{"dpkg", "--install", "/tmp/evil.deb"}, {"dpkg", "--install", "/home/me/cuda-keyring_1.1-1_all.deb", "/tmp/evil.deb"}, {"dpkg", "-i", "x"},
+		{"dnf", "install", "-y", "https://evil.example/x.rpm"}, {"dnf", "install", "--setopt=tsflags=noscripts", "x"},
+		{"dnf", "config-manager", "--add-repo", "https://evil.example/cuda.repo"}, {"dnf", "config-manager", "--add-repo", "https://developer.download.nvidia.com.evil.example/compute/cuda/repos/rhel9/x86_64/cuda-rhel9.repo"},
+		{"zypper", "addrepo", "--refresh", "http://developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64/cuda-sles15.repo"},
+		{"modprobe", "evil"}, {"modprobe", "nvidia", "NVreg_x=1"}, {"modprobe", "-C", "/tmp/x", "nvidia"}, {"systemctl", "start", "evil"}, {"update-initramfs", "-u", "-k", "x"},
+	} {
+		if err := CheckRoot(plan.Step{ID: "driver", Root: true, Run: &plan.Run{Argv: argv}}); err == nil {
+			t.Errorf("%q may run as root", argv)
+		}
+	}
+	for _, s := range []plan.Step{
+		{Run: &plan.Run{Argv: []string{"apt-get", "update"}, Env: map[string]string{"LD_PRELOAD": "/tmp/x.so"}}},
+		{Run: &plan.Run{Argv: []string{"apt-get", "update"}, Env: map[string]string{"DEBIAN_FRONTEND": "dialog"}}},
+		{Run: &plan.Run{Argv: []string{"apt-get", "update"}, Dir: "/tmp"}},
+		{Write: &plan.Write{Path: "/etc/passwd"}}, {Write: &plan.Write{Path: "/etc/apt/preferences.d/../../passwd"}}, {Write: &plan.Write{Path: "/etc/modprobe.d/evil.conf"}},
+		{Block: &plan.Block{Path: "/root/.bashrc"}}, {Switch: &plan.Switch{Dir: "/"}}, {},
+	} {
+		if err := CheckRoot(s); err == nil {
+			t.Errorf("%+v may run as root", s)
+		}
+	}
+	if err := CheckRoot(plan.Step{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia-nouveau.conf"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever JSON root's half is fed, it runs only what is on the list.
+func FuzzCheckRoot(f *testing.F) {
+	f.Add([]byte(`{"id":"driver","root":true,"run":{"argv":["apt-get","update"],"env":{}}}`))
+	f.Add([]byte(`{"id":"x","write":{"path":"/etc/modprobe.d/nvidia.conf","mode":420,"content":""}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s plan.Step
+		if json.Unmarshal(b, &s) != nil || CheckRoot(s) != nil {
+			return
+		}
+		if s.Write != nil {
+			if !strings.HasPrefix(s.Write.Path, "/etc/") || strings.Contains(s.Write.Path, "..") {
+				t.Errorf("root may write %q", s.Write.Path)
+			}
+			return
+		}
+		if _, known := rootVerbs[filepath.Base(s.Run.Argv[0])]; !known {
+			t.Errorf("root may run %q", s.Run.Argv)
+		}
+		for _, a := range s.Run.Argv {
+			if strings.ContainsAny(a, "\x00\n;|&$`") {
+				t.Errorf("root may be given %q", a)
+			}
+		}
+	})
+}
+
+// A driverBench applies plans with a system half; nothing of the system changes.
+type driverBench struct {
+	*bench
+	ran  []string
+	h    machine.Machine
+	boot string
+}
+
+func newDriverBench(t *testing.T) *driverBench {
+	return &driverBench{bench: newBench(t), boot: "first"}
+}
+
+func (b *driverBench) driverPlan() *plan.Plan {
+	branch := "580"
+	return b.plan("2.14.1+cu126", func(p *plan.Plan) {
+		p.Decision = resolver.FixDriver
+		p.Driver = plan.Driver{Action: "install", Branch: &branch}
+		p.Steps = append([]plan.Step{
+			{ID: "driver-load", Title: "load", Root: true, Run: &plan.Run{Argv: []string{"modprobe", "nvidia"}}},
+			{ID: "driver", Title: "install driver 580", Root: true, Run: &plan.Run{Argv: []string{"update-initramfs", "-u"}}},
+			{ID: "reboot", Title: "reboot", Manual: &plan.Manual{Reboot: true, Text: "reboot"}},
+		}, p.Steps...)
+	})
+}
+
+func (b *driverBench) driver(installed, loaded string) {
+	b.h.Driver = &machine.Driver{Version: version.MustDotted(installed), LoadedVersion: version.MustDotted(loaded)}
+}
+
+func (b *driverBench) apply(p *plan.Plan) (Result, error) {
+	b.Helper()
+	b.ran = nil
+	b.out.Reset()
+	return b.open().Apply(context.Background(), p, Options{Out: &b.out, Fresh: true, Boot: b.boot,
+		Facts: func(context.Context) (machine.Machine, error) { return b.h, nil },
+		Root: func(_ context.Context, s plan.Step, _ io.Writer, _ *system.Log) error {
+			b.ran = append(b.ran, strings.Join(s.Run.Argv, " "))
+			return CheckRoot(s)
+		}})
+}
+
+// The system half runs once, stops at the reboot, goes on after it, and looks
+// whether the driver is the one that was planned.
+func TestReboot(t *testing.T) {
+	b := newDriverBench(t)
+	p := b.driverPlan()
+	b.driver("580.95.05", "535.183.01")
+	_, err := b.apply(p)
+	b.wantKind(err, Reboot)
+	if diff := cmp.Diff([]string{"modprobe nvidia", "update-initramfs -u"}, b.ran); diff != "" {
+		t.Errorf("run as root (-want +got):\n%s", diff)
+	}
+	if _, err := os.Lstat(filepath.Join(b.dir, ".venv")); !gone(err) {
+		t.Errorf(".venv is there before the reboot: %v", err)
+	}
+
+	_, err = b.apply(p) // nobody rebooted
+	b.wantKind(err, Reboot)
+	if len(b.ran) > 0 {
+		t.Errorf("run again as root: %q", b.ran)
+	}
+	other := b.plan("2.13.0+cu126")
+	_, err = b.apply(other)
+	b.wantKind(err, Busy)
+
+	b.boot = "second"
+	_, err = b.apply(p) // the old module is loaded still
+	b.wantKind(err, Verification)
+
+	b.driver("580.95.05", "580.95.05")
+	b.boot = "third"
+	left, err := b.open().Unfinished()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left != nil {
+		t.Errorf("a plan whose driver did not come is not done with: %s", left.ID)
+	}
+}
+
+func TestRebootGoesOn(t *testing.T) {
+	b := newDriverBench(t)
+	p := b.driverPlan()
+	b.driver("580.95.05", "535.183.01")
+	_, err := b.apply(p)
+	b.wantKind(err, Reboot)
+	b.driver("580.95.05", "580.95.05")
+	b.boot = "second"
+	left, err := b.open().Unfinished()
+	if err != nil || left == nil || left.ID != p.ID {
+		t.Fatalf("to resume: %v, %v", left, err)
+	}
+	if _, err := b.apply(left); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.ran) > 0 {
+		t.Errorf("run again as root: %q", b.ran)
+	}
+	if got := b.torch(); got != "2.14.1+cu126" {
+		t.Errorf("torch: got %q\n%s", got, b.out.String())
+	}
+	if r, err := b.apply(p); err != nil || !r.Nothing {
+		t.Errorf("once more: %+v, %v", r, err)
+	}
+}
+
+func TestAbandonAllowsAnotherPlan(t *testing.T) {
+	b := newDriverBench(t)
+	b.driver("580.95.05", "535.183.01")
+	_, err := b.apply(b.driverPlan())
+	b.wantKind(err, Reboot)
+	if did, err := b.open().Abandon(); err != nil || !did {
+		t.Fatalf("abandon: %v, %v", did, err)
+	}
+	if _, err := b.apply(b.plan("2.13.0+cu126")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A package manager that ends well and installs nothing is found out.
+func TestEffectNotExitCode(t *testing.T) {
+	b := newDriverBench(t)
+	_, err := b.apply(b.driverPlan())
+	b.wantKind(err, Verification)
+	b.driver("535.183.01", "535.183.01")
+	_, err = b.apply(b.driverPlan())
+	b.wantKind(err, Verification)
+}
+
+// Without rights: the administrator's script, and nothing was begun.
+func TestNoRights(t *testing.T) {
+	b := newDriverBench(t)
+	_, err := b.open().Apply(context.Background(), b.driverPlan(), Options{Out: &b.out})
+	b.wantKind(err, Privilege)
+	var e *Error
+	errors.As(err, &e)
+	if !strings.Contains(e.Script, "root modprobe nvidia") || strings.Contains(e.Script, "cp -r") {
+		t.Errorf("script for an administrator:\n%s", e.Script)
+	}
+	if h, err := b.open().History(); err != nil || len(h.Events) > 0 {
+		t.Errorf("history: %+v, %v", h.Events, err)
+	}
+}
+
+// Where the driver belongs to another system it is not installed.
+func TestNoDriverInWSLContainerJetson(t *testing.T) {
+	for _, kind := range []string{machine.WSL2, machine.Container, machine.ContainerBuild, machine.Jetson} {
+		b := newDriverBench(t)
+		p := b.driverPlan()
+		p.Basis.Facts.Platform.Environment = kind
+		_, err := b.apply(reseal(t, p))
+		b.wantKind(err, Preflight)
+		if len(b.ran) > 0 {
+			t.Errorf("%s: ran %q", kind, b.ran)
+		}
+	}
+}
+
+// dpkg and rpm lock with fcntl: flock would not see it.
+func TestPackageManagerAtWork(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock-frontend")
+	b := newBench(t)
+	holder := exec.Command(b.python, "-I", "-c", "import fcntl, sys, time\nf = open(sys.argv[1], 'w')\nfcntl.lockf(f, fcntl.LOCK_EX)\nprint('locked', flush=True)\ntime.sleep(600)", lock)
+	out, err := holder.StdoutPipe()
+	if err == nil {
+		err = holder.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { holder.Process.Kill(); holder.Wait() }()
+	if !bufio.NewScanner(out).Scan() {
+		t.Fatal("the holder did not lock")
+	}
+	p := packager{locks: []string{lock}}
+	err = p.ready(context.Background(), nil)
+	b.wantKind(err, Busy)
+	if pid, err := system.Holder(lock); err != nil || pid != holder.Process.Pid {
+		t.Errorf("holder: %d, %v; want %d", pid, err, holder.Process.Pid)
+	}
+	holder.Process.Kill()
+	holder.Wait()
+	if err := p.ready(context.Background(), nil); err != nil {
+		t.Errorf("after the holder was killed: %v", err)
+	}
+}
+
+// Packages that are not in order, and packages that are held, are told before
+// anything is done.
+func TestPackageManagerNotInOrder(t *testing.T) {
+	b := newBench(t)
+	err := packager{clean: [][]string{{"echo", "half-configured: nvidia-kernel-dkms"}}, mend: "`mend`"}.ready(context.Background(), nil)
+	b.wantKind(err, Preflight)
+	err = heldBack([]string{"nvidia-open"}, []plan.Step{{Root: true, Run: &plan.Run{Argv: []string{"apt-get", "install", "-y", "nvidia-open"}}}})
+	b.wantKind(err, Preflight)
+	if err := heldBack([]string{"linux-image"}, []plan.Step{{Root: true, Run: &plan.Run{Argv: []string{"apt-get", "install", "-y", "nvidia-open"}}}}); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(packagers["apt-get"].held, []string{"apt-mark", "showhold"}) {
+		t.Error("held packages are not asked for")
+	}
+}

@@ -1,0 +1,167 @@
+package apply
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/plan"
+)
+
+// CheckRoot refuses a step that may not run with root's rights: anything but the
+// few commands that installing a driver takes. It is asked again by the process
+// that has the rights, which believes nobody.
+func CheckRoot(s plan.Step) error {
+	bad := func(format string, args ...any) error {
+		return &Error{Kind: Privilege, Text: fmt.Sprintf("step %q may not run as root: ", s.ID) + fmt.Sprintf(format, args...),
+			Hints: []string{"run it by hand if you trust it"}}
+	}
+	switch {
+	case s.Write != nil:
+		if !rootFile(s.Write.Path) {
+			return bad("%q is not a file that a driver's installation writes", s.Write.Path)
+		}
+		return nil
+	case s.Run == nil:
+		return bad("only commands and a few files are for root")
+	case s.Run.Dir != "":
+		return bad("it names a working directory")
+	case len(s.Run.Argv) == 0:
+		return bad("it runs nothing")
+	}
+	for name, value := range s.Run.Env {
+		if want, known := rootEnv[name]; !known || !want.MatchString(value) {
+			return bad("the variable %s=%q is not among those for root", name, value)
+		}
+	}
+	name := s.Run.Argv[0]
+	if strings.Contains(name, "/") {
+		dir, base := path.Split(name)
+		if !slices.Contains([]string{"/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/"}, dir) {
+			return bad("%s is not one of the system's programs", name)
+		}
+		name = base
+	}
+	for _, v := range rootVerbs[name] {
+		if v.admits(s.Run.Argv[1:]) {
+			return nil
+		}
+	}
+	return bad("%q is not among the commands for root", strings.Join(s.Run.Argv, " "))
+}
+
+// rootEnv are the variables that a command for root may be given.
+var rootEnv = map[string]*regexp.Regexp{
+	"DEBIAN_FRONTEND":          regexp.MustCompile(`^noninteractive$`),
+	"NEEDRESTART_MODE":         regexp.MustCompile(`^l$`),
+	"NEEDRESTART_SUSPEND":      regexp.MustCompile(`^1$`),
+	"UCF_FORCE_CONFFOLD":       regexp.MustCompile(`^1$`),
+	"APT_LISTCHANGES_FRONTEND": regexp.MustCompile(`^none$`),
+}
+
+// A verb is a command line: words that must stand as they are, then operands that
+// match, at least one of them where any are allowed.
+type verb struct {
+	words    []string
+	options  *regexp.Regexp // may stand between the words and the operands
+	operands *regexp.Regexp // nil: none
+	most     int            // how many operands; 0: any number
+}
+
+func (v verb) admits(args []string) bool {
+	for _, w := range v.words {
+		if len(args) == 0 || args[0] != w {
+			return false
+		}
+		args = args[1:]
+	}
+	for v.options != nil && len(args) > 0 && v.options.MatchString(args[0]) {
+		if args[0] == "-o" { // apt's: its value follows
+			if len(args) < 2 || !aptOption.MatchString(args[1]) {
+				return false
+			}
+			args = args[1:]
+		}
+		args = args[1:]
+	}
+	if v.operands == nil {
+		return len(args) == 0
+	}
+	if len(args) == 0 || v.most > 0 && len(args) > v.most {
+		return false
+	}
+	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands.MatchString(a) })
+}
+
+// The grammars. A value that begins with a dash is an option to somebody.
+var (
+	aptFlag   = regexp.MustCompile(`^(-y|-q|-o|--yes|--allow-downgrades|--download-only|--no-install-recommends|--allow-change-held-packages)$`)
+	aptOption = regexp.MustCompile(`^(Dpkg::Options::=--force-conf(def|old)|DPkg::Lock::Timeout=\d{1,4}|Acquire::Retries=\d)$`)
+	// Debian policy 5.6.1 and 5.6.12: a package's name, and =version.
+	debPackage = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+(=[0-9][A-Za-z0-9.+:~-]*)?$`)
+	rpmPackage = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:-]*$`)
+	rpmGlob    = regexp.MustCompile(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`)
+	rpmFlag    = regexp.MustCompile(`^(-y|-q|--assumeyes|--downloadonly|--allowerasing|--refresh|--non-interactive|--gpg-auto-import-keys|--auto-agree-with-licenses|--download-only)$`)
+	keyring    = regexp.MustCompile(`^/[A-Za-z0-9._/@+-]+/cuda-keyring_[0-9.]+-[0-9]+_all\.deb$`)
+	repoURL    = regexp.MustCompile(`^(--from-repofile=)?https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[a-z0-9.-]+\.repo$`)
+	module     = regexp.MustCompile(`^nvidia(-uvm|-modeset|-drm)?$`)
+	service    = regexp.MustCompile(`^(nvidia-fabricmanager|nvidia-persistenced|unattended-upgrades)(\.service)?$|^apt-daily-upgrade\.timer$`)
+)
+
+// rootVerbs are the command lines that may run as root.
+var rootVerbs = map[string][]verb{
+	"apt-get": {
+		{words: []string{"update"}, options: aptFlag},
+		{words: []string{"install"}, options: aptFlag, operands: debPackage},
+		{words: []string{"remove"}, options: aptFlag, operands: debPackage},
+	},
+	"apt-mark": {
+		{words: []string{"hold"}, operands: debPackage},
+		{words: []string{"unhold"}, operands: debPackage},
+	},
+	"dpkg": {
+		{words: []string{"--install"}, operands: keyring, most: 1},
+		{words: []string{"--configure", "-a"}},
+	},
+	"dnf": {
+		{words: []string{"install"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"remove"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"module", "install"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"module", "enable"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"module", "reset"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"module", "remove"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"versionlock"}, operands: rpmGlob},
+		{words: []string{"versionlock", "add"}, operands: rpmGlob},
+		{words: []string{"config-manager", "--add-repo"}, operands: repoURL, most: 1},
+		{words: []string{"config-manager", "addrepo"}, operands: repoURL, most: 1},
+	},
+	"zypper": {
+		{words: []string{"--non-interactive", "install"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"--non-interactive", "remove"}, options: rpmFlag, operands: rpmPackage},
+		{words: []string{"addrepo", "--refresh"}, operands: repoURL, most: 1},
+		{words: []string{"--gpg-auto-import-keys", "refresh"}},
+	},
+	"modprobe":         {{operands: module, most: 1}},
+	"update-initramfs": {{words: []string{"-u"}}},
+	"dracut":           {{words: []string{"-f"}}, {words: []string{"--force"}}},
+	"systemctl": {
+		{words: []string{"enable", "--now"}, operands: service, most: 1},
+		{words: []string{"start"}, operands: service, most: 1},
+		{words: []string{"stop"}, operands: service, most: 1},
+	},
+}
+
+// rootFile reports whether a driver's installation may write path.
+func rootFile(p string) bool {
+	if p != path.Clean(p) || strings.ContainsAny(p, "\n\x00") {
+		return false
+	}
+	dir, base := path.Split(p)
+	kinds := map[string]string{"/etc/apt/sources.list.d/": ".list .sources", "/etc/apt/preferences.d/": "", "/etc/apt/keyrings/": ".gpg .asc",
+		"/etc/modprobe.d/": ".conf", "/etc/yum.repos.d/": ".repo", "/etc/zypp/repos.d/": ".repo"}
+	kind, known := kinds[dir]
+	return known && regexp.MustCompile(`^(envfix|nvidia|cuda)[A-Za-z0-9._-]*$`).MatchString(base) &&
+		(kind == "" || slices.Contains(strings.Fields(kind), path.Ext(base)))
+}
