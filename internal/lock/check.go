@@ -53,7 +53,7 @@ func (p *Profile) agrees(k *Packages) error {
 	case torch.Version != p.Torch:
 		return fmt.Errorf("torch %s in one, %s in the other", p.Torch, clean(torch.Version))
 	case k.RequiresPython != "=="+p.Python+".*":
-		return fmt.Errorf("Python %s in one, %s in the other", p.Python, clean(k.RequiresPython))
+		return fmt.Errorf("python %s in one, %s in the other", p.Python, clean(k.RequiresPython))
 	case !slices.Equal(k.Hosts(), p.Hosts):
 		return fmt.Errorf("hosts %s in one, %s in the other", strings.Join(p.Hosts, " "), strings.Join(k.Hosts(), " "))
 	case k.Download() != p.Size.Download:

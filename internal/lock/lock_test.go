@@ -194,7 +194,7 @@ func TestForgedDigests(t *testing.T) {
 		"no wheel":                    func(l *Lock, k *Packages) { k.Packages[0].Wheels = nil },
 		"bytes to receive in one":     func(l *Lock, k *Packages) { k.Packages[0].Wheels[0].Size++ },
 		"torch 2.9.0 in one":          func(l *Lock, k *Packages) { l.Profiles[0].Torch = "2.9.0" },
-		"Python 3.13 in one":          func(l *Lock, k *Packages) { l.Profiles[0].Python = "3.13" },
+		"python 3.13 in one":          func(l *Lock, k *Packages) { l.Profiles[0].Python = "3.13" },
 		"the index of torch":          func(l *Lock, k *Packages) { l.Profiles[0].Indexes[0].URL = "https://download.pytorch.org/whl/cu130" },
 		"two profiles are called":     func(l *Lock, k *Packages) { l.Profiles = append(l.Profiles, l.Profiles[0]) },
 		"profile name":                func(l *Lock, k *Packages) { l.Profiles[0].Name = "a.b" },
