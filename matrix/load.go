@@ -145,6 +145,9 @@ func readSources(s *source, text []byte, m *Matrix) {
 // notOurs are the files of data/ that other packages read.
 var notOurs = map[string]bool{"messages.yaml": true, "checks.yaml": true, "clues.yaml": true, WheelsFile: true}
 
+// Reads reports whether a file of data/ is part of a matrix.
+func Reads(name string) bool { return strings.HasSuffix(name, ".yaml") && !notOurs[name] }
+
 // files lists the YAML files of a matrix in order.
 func files(fsys fs.FS) ([]string, []Fault) {
 	var names []string
@@ -156,7 +159,7 @@ func files(fsys fs.FS) ([]string, []Fault) {
 		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
-			if e.Type().IsRegular() && strings.HasSuffix(name, ".yaml") && !notOurs[name] {
+			if e.Type().IsRegular() && Reads(name) {
 				names = append(names, name)
 			}
 		}

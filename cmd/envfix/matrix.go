@@ -17,7 +17,9 @@ func matrixCommand() *cli.Command {
 		matrixShowCommand(),
 		matrixInstallCommand(),
 		matrixProveCommand(),
+		matrixHarvestCommand(),
 		matrixCheckCommand(),
+		matrixDiffCommand(),
 		matrixUpdateCommand(),
 	}
 	for _, c := range subs {

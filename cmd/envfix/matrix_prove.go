@@ -17,7 +17,6 @@ import (
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 )
 
 func matrixProveCommand() *cli.Command {
@@ -78,7 +77,7 @@ func matrixProveAction(c *cli.Context) error {
 		return err
 	}
 	started := time.Now()
-	bar := &progress{w: os.Stderr, on: term.IsTerminal(int(os.Stderr.Fd()))}
+	bar := newProgress()
 	proofs, notes, err := client.Prove(c.Context, m, index.Query{Torch: spec, OS: c.String("os"), Wheels: wheels}, bar.step)
 	bar.end()
 	if err != nil {
@@ -216,6 +215,8 @@ type progress struct {
 	w  io.Writer
 	on bool
 }
+
+func newProgress() *progress { return &progress{w: os.Stderr, on: isTerminal(os.Stderr)} }
 
 func (p *progress) step(done, total int, what string) {
 	if p.on {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"envfix/internal/index"
+	"envfix/internal/ui"
+	"envfix/internal/version"
+
+	"github.com/urfave/cli/v2"
+)
+
+func matrixHarvestCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "harvest",
+		Usage:     "draft the data of a new torch release from its wheels",
+		ArgsUsage: "torch==VERSION",
+		Description: `Reads the wheels of one release as envfix matrix prove does, and writes a
+data/torch/X.Y.yaml for a person to review and complete. What the wheels leave
+open stands in it as "# review:".
+
+EXAMPLES
+  envfix matrix harvest torch==2.15.0 > draft.yaml
+  envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
+			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},
+		},
+		Action: matrixHarvestAction,
+	}
+}
+
+func matrixHarvestAction(c *cli.Context) error {
+	spec, label, err := torchArgument(c)
+	if err != nil {
+		return err
+	}
+	torch, err := version.ParsePython(strings.TrimLeft(spec.String(), "="))
+	if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
+		return &failure{code: exitUsage, text: "one release is harvested at a time", hints: []string{"`envfix matrix harvest torch==2.15.0`"}}
+	}
+	m, err := matrixFor(c)
+	if err != nil {
+		return err
+	}
+	client, choice, err := openIndex(c.Context, c.String("index"))
+	if err != nil {
+		return err
+	}
+	bar := newProgress()
+	draft, err := client.Harvest(c.Context, m, torch, bar.step)
+	bar.end()
+	if errors.Is(err, index.ErrNotFound) {
+		return &failure{code: exitNoSolution, text: "the index has no wheel of torch " + torch.String()}
+	}
+	if err != nil {
+		return indexFailure(err)
+	}
+	from := "the default index"
+	if choice.from == "--index" {
+		from = client.Address()
+	}
+	text := draft.YAML(from, today())
+	for _, n := range draft.Notes {
+		fmt.Fprintf(os.Stderr, "envfix: warning: %s\n", ui.Clean(n))
+	}
+	if out := c.String("out"); out != "" {
+		return writeNew(out, text)
+	}
+	_, err = c.App.Writer.Write(text)
+	return err
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(name string, text []byte) error {
+	f, err := os.OpenFile(filepath.Clean(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return &failure{code: exitUsage, text: ui.Clean(name) + " is there already", hints: []string{"without `--out` the draft is printed"}}
+	}
+	if err != nil {
+		return &failure{code: exitFailed, text: ui.Clean(err.Error())}
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,452 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A Draft is what the wheels of an index say about a release that the matrix may
+// not know yet.
+type Draft struct {
+	Release *matrix.Release
+	Pins    map[*matrix.Build]map[string]string // what a build pins besides its toolkit; "" says that it brings none of it
+	Notes   []string                            // what a person has to look at
+}
+
+func (d *Draft) note(format string, args ...any) {
+	if s := Clean(fmt.Sprintf(format, args...)); !slices.Contains(d.Notes, s) {
+		d.Notes = append(d.Notes, s)
+	}
+}
+
+// Harvest reads every wheel of one torch release of an index, one of each
+// platform and label by its bytes and the others by their metadata, and puts
+// together the rows of the matrix. What wheels do not say (builds on other
+// indexes, defects) is for a person to add.
+func (c *Client) Harvest(ctx context.Context, m *matrix.Matrix, torch version.Python, progress func(done, total int, file string)) (*Draft, error) {
+	page, err := c.Project(ctx, "torch")
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{Release: &matrix.Release{Torch: torch, Companions: map[string]version.Python{}}, Pins: map[*matrix.Build]map[string]string{}}
+	pairs := d.pairs(page)
+	if len(pairs) == 0 {
+		return nil, fmt.Errorf("%s has no wheel of torch %s: %w", c.Address(), torch, ErrNotFound)
+	}
+	d.Notes = append(d.Notes, page.Notes...)
+	companions, err := c.companions(ctx, d, torch)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range pairs {
+		if progress != nil {
+			progress(i, len(pairs), p.files[0].Name)
+		}
+		if err := c.harvestPair(ctx, m, d, p, companions); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(d.Release.Builds, func(a, b *matrix.Build) int {
+		return cmp.Or(cmp.Compare(a.OS, b.OS), cmp.Compare(a.Arch, b.Arch), b.CUDA.Compare(a.CUDA), cmp.Compare(a.Label, b.Label))
+	})
+	d.common()
+	return d, nil
+}
+
+// pairs arranges the wheels of the release by platform and label.
+func (d *Draft) pairs(page *Project) []*pair {
+	var pairs []*pair
+	for _, f := range page.Files {
+		n, ok := ParseName(f.Name)
+		if !ok || n.Project != "torch" || n.Version != d.Release.Torch.String() || f.Yanked {
+			continue
+		}
+		os, arch := n.Platform()
+		i := slices.IndexFunc(pairs, func(p *pair) bool { return p.os == os && p.arch == arch && p.label == n.Label })
+		if i < 0 {
+			i = len(pairs)
+			pairs = append(pairs, &pair{release: d.Release, os: os, arch: arch, label: n.Label})
+		}
+		pairs[i].files = append(pairs[i].files, f)
+		if day, _, ok := strings.Cut(f.Uploaded, "T"); ok && (d.Release.Date == "" || day < d.Release.Date) && dayForm.MatchString(day) {
+			d.Release.Date = day
+		}
+	}
+	for _, p := range pairs {
+		p.files = latestBuilds(p.files)
+	}
+	if d.Release.Date == "" && len(pairs) > 0 {
+		d.note("the index does not say when the wheels were uploaded: fill in the date")
+	}
+	return pairs
+}
+
+var dayForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+
+func (c *Client) harvestPair(ctx context.Context, m *matrix.Matrix, d *Draft, p *pair, companions []companion) error {
+	t, err := c.Torch(ctx, p.files[0])
+	if err != nil {
+		return err
+	}
+	b := d.build(m, p, t)
+	for _, f := range p.files[1:] {
+		other, err := c.TorchMetadata(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, check := range CompareMetadata(b, other) {
+			if check.Verdict == Differ {
+				d.note("%s: %s is %s, not %s as in %s", f.Name, check.Field, or(check.Wheel, "none"), check.Row, p.files[0].Name)
+			}
+		}
+	}
+	b.Companions = companionsFor(companions, b)
+	d.Release.Builds = append(d.Release.Builds, b)
+	return nil
+}
+
+// build makes the row of one platform and label.
+func (d *Draft) build(m *matrix.Matrix, p *pair, t *Torch) *matrix.Build {
+	b := &matrix.Build{
+		Release: d.Release, Label: t.Label, OS: p.os, Arch: p.arch, Default: p.label == "", Native: t.Native, PTX: t.PTX, Status: matrix.Offered, Proof: matrix.ByWheel,
+		MacOSMin: t.Name.MacOS(), Glibc: t.Name.Glibc(),
+	}
+	switch {
+	case b.Label == "" && p.os == "macos" && p.arch == "arm64":
+		b.Label = "mps"
+	case b.Label == "":
+		b.Label = "cpu"
+	}
+	b.Index = "https://download.pytorch.org/whl/" + strings.Replace(b.Label, "mps", "cpu", 1)
+	if b.Glibc.Less(t.Glibc) {
+		b.Glibc = t.Glibc
+	}
+	if len(t.Gaps) > 0 {
+		d.note("%s", strings.Join(t.Gaps, "; "))
+	}
+	for _, f := range p.files {
+		d.addPython(b, pythonOf(f))
+	}
+	if t.CUDA != "" {
+		d.stack(m, b, t)
+	}
+	return b
+}
+
+// stack fills in the versions of CUDA and its libraries.
+func (d *Draft) stack(m *matrix.Matrix, b *matrix.Build, t *Torch) {
+	env, major := t.Env(), t.CUDA
+	major, _, _ = strings.Cut(major, ".")
+	pin := func(names ...string) string {
+		v := t.Meta.Pin(env, names...)
+		if strings.Trim(v, "0123456789.") != "" && !strings.HasPrefix(v, "~=") {
+			d.note("%s asks for %s %s: which version comes with it?", t.File.Name, names[0], v)
+			return ""
+		}
+		return strings.TrimPrefix(v, "~=")
+	}
+	nvidia := func(library string) string { return pin("nvidia-"+library+"-cu"+major, "nvidia-"+library) }
+	b.CuDNN, b.NCCL = dotted(nvidia("cudnn")), dotted(nvidia("nccl"))
+	if v, err := version.ParsePython(pin("triton")); err == nil {
+		b.Triton = v
+	}
+	pins := map[string]string{"nvshmem": nvidia("nvshmem"), "cusparselt": nvidia("cusparselt")}
+	libraries := map[string]string{}
+	for _, l := range toolkitLibraries {
+		libraries[l] = nvidia(l)
+	}
+	toolkit := toolkitOf(m, t, libraries, pin("cuda-toolkit"))
+	if b.CUDA = dotted(toolkit); b.CUDA.IsZero() {
+		b.CUDA = dotted(t.CUDA)
+		d.note("%s: which patch of CUDA %s?", t.File.Name, t.CUDA)
+	}
+	d.Pins[b] = differences(m, b, t, libraries, pins)
+}
+
+// toolkitLibraries are what a CUDA toolkit is made of, as far as wheels of torch
+// pin it.
+var toolkitLibraries = []string{"cublas", "cufft", "curand", "cusolver", "cusparse"}
+
+// toolkitOf returns the CUDA toolkit of a wheel: what cuda-toolkit is pinned to,
+// else the one whose libraries are pinned.
+func toolkitOf(m *matrix.Matrix, t *Torch, libraries map[string]string, pinned string) string {
+	if pinned != "" {
+		return pinned
+	}
+	for _, c := range m.Components {
+		if c.CUDA.MajorMinor() == t.CUDA && libraries["cublas"] != "" && c.Pins["cublas"] == libraries["cublas"] {
+			return c.CUDA.String()
+		}
+	}
+	return ""
+}
+
+// differences returns the libraries that a build pins otherwise than its toolkit
+// does; "" for those that it does not bring.
+func differences(m *matrix.Matrix, b *matrix.Build, t *Torch, libraries, pins map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range pins {
+		if v != "" {
+			out[k] = v
+		}
+	}
+	extras := toolkitExtras(t)
+	for _, c := range m.Components {
+		if c.CUDA.Compare(b.CUDA) != 0 {
+			continue
+		}
+		for _, l := range toolkitLibraries {
+			have := libraries[l]
+			if have == "" && slices.Contains(extras, l) {
+				have = c.Pins[l]
+			}
+			if have != c.Pins[l] {
+				out[l] = have
+			}
+		}
+	}
+	return out
+}
+
+// toolkitExtras are the parts of cuda-toolkit[cublas,cudart,…] that are asked for.
+func toolkitExtras(t *Torch) []string {
+	for _, r := range t.Meta.Requires {
+		if r.Name == "cuda-toolkit" && t.Env().Admits(r.Marker) {
+			return r.Extras
+		}
+	}
+	return nil
+}
+
+func dotted(s string) version.Dotted {
+	v, err := version.ParseDotted(s)
+	if err != nil {
+		return version.Dotted{}
+	}
+	return v
+}
+
+// addPython widens a row's Pythons by one that there is a wheel for.
+func (d *Draft) addPython(b *matrix.Build, python string) {
+	if strings.HasSuffix(python, "t") {
+		b.FreeThreaded = append(b.FreeThreaded, python)
+		return
+	}
+	v, err := version.ParsePython(python)
+	if err != nil {
+		d.note("a wheel for no single CPython: %s %s %s", b.Label, b.OS, b.Arch)
+		return
+	}
+	if b.PythonMin.IsZero() {
+		b.PythonMin = v
+	}
+	if !b.PythonMax.IsZero() && minorOf(v) != minorOf(b.PythonMax)+1 {
+		d.note("%s %s %s: no wheel between Python %s and %s", b.Label, b.OS, b.Arch, b.PythonMax, v)
+	}
+	b.PythonMax = v
+}
+
+// common lifts the versions of companions that all builds share to the release.
+func (d *Draft) common() {
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		seen := map[string]bool{}
+		for _, b := range d.Release.Builds {
+			seen[b.Companions[name]] = true
+		}
+		if len(seen) != 1 || seen[""] {
+			continue
+		}
+		for _, b := range d.Release.Builds {
+			if v, err := version.ParsePython(b.Companions[name]); err == nil {
+				d.Release.Companions[name] = v
+			}
+			delete(b.Companions, name)
+		}
+	}
+	for _, b := range d.Release.Builds {
+		if !b.Triton.IsZero() {
+			d.Release.Companions["triton"] = b.Triton
+		}
+	}
+}
+
+// A companion is one release of a package that goes with torch.
+type companion struct {
+	name    string
+	version version.Python
+	cuda    map[string]string // CUDA of its wheel by "os arch": "13.0"; "" CPU
+}
+
+// companions finds the newest torchvision and torchaudio whose metadata admits
+// the torch, and reads what CUDA they were built for.
+func (c *Client) companions(ctx context.Context, d *Draft, torch version.Python) ([]companion, error) {
+	var out []companion
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		p, err := c.Project(ctx, name)
+		if errors.Is(err, ErrNotFound) {
+			d.note("the index has no %s", name)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, err := c.companion(ctx, d, p, torch)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			out = append(out, *found)
+		}
+	}
+	return out, nil
+}
+
+// companion finds the release of a package that pins this torch, else the newest
+// that admits it. Pins fall with the versions, so the search ends at the first
+// lower one.
+func (c *Client) companion(ctx context.Context, d *Draft, p *Project, torch version.Python) (*companion, error) {
+	versions, files := releasesOf(p)
+	var admits *version.Python
+	spec := ""
+	for i, v := range versions {
+		need, err := c.needsTorch(ctx, files[v.String()][0])
+		if err != nil {
+			return nil, err
+		}
+		if pinned, err := version.ParsePython(strings.TrimPrefix(need, "==")); err == nil && strings.HasPrefix(need, "==") {
+			if pinned.Compare(torch) == 0 {
+				return c.companionCUDA(ctx, companion{p.Name, v, map[string]string{}}, files[v.String()])
+			}
+			if pinned.Compare(torch) < 0 {
+				break
+			}
+			continue
+		}
+		if s, err := version.ParseSpecifier(need); err == nil && s.Admits(torch) && admits == nil {
+			admits, spec = &versions[i], need
+		}
+	}
+	if admits == nil {
+		d.note("no %s of the index goes with torch %s", p.Name, torch)
+		return nil, nil
+	}
+	d.note("%s %s declares torch%s: see that it loads beside %s", p.Name, *admits, or(spec, " without a version"), torch)
+	return c.companionCUDA(ctx, companion{p.Name, *admits, map[string]string{}}, files[admits.String()])
+}
+
+// needsTorch returns the specifier of a wheel's requirement of torch, without a
+// local label; "" where it has none.
+func (c *Client) needsTorch(ctx context.Context, f File) (string, error) {
+	w, err := c.OpenTail(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	name, ok := w.distInfo("METADATA")
+	if !ok {
+		return "", fmt.Errorf("%s: it holds no METADATA", f.Name)
+	}
+	b, err := w.Read(ctx, name, maxMetadata)
+	if err != nil {
+		return "", err
+	}
+	meta, err := ParseMetadata(b)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", f.Name, err)
+	}
+	for _, r := range meta.Requires {
+		if r.Name == "torch" {
+			public, _ := version.SplitLocal(r.Spec)
+			return public, nil
+		}
+	}
+	return "", nil
+}
+
+// releasesOf sorts the wheels of a project by release, the newest first.
+func releasesOf(p *Project) ([]version.Python, map[string][]File) {
+	files := map[string][]File{}
+	var versions []version.Python
+	for _, f := range p.Files {
+		n, ok := ParseName(f.Name)
+		v, err := version.ParsePython(n.Version)
+		if !ok || err != nil || n.Project != p.Name || f.Yanked || v.IsPreRelease() {
+			continue
+		}
+		if files[n.Version] == nil {
+			versions = append(versions, v)
+		}
+		files[n.Version] = append(files[n.Version], f)
+	}
+	slices.SortFunc(versions, func(a, b version.Python) int { return b.Compare(a) })
+	return versions, files
+}
+
+var companionLabel = regexp.MustCompile(`(?m)^__version__ = ['"][^'"+]*\+?([^'"]*)['"]`)
+
+// companionCUDA reads version.py of one wheel per platform: its label is that of
+// the torch it was built for.
+func (c *Client) companionCUDA(ctx context.Context, out companion, files []File) (*companion, error) {
+	for _, f := range files {
+		n, _ := ParseName(f.Name)
+		os, arch := n.Platform()
+		key := os + " " + arch
+		if _, done := out.cuda[key]; done {
+			continue
+		}
+		w, err := c.Open(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		member := path.Join(out.name, "version.py")
+		if w.MemberSize(member) < 0 {
+			continue
+		}
+		b, err := w.Read(ctx, member, maxVersion)
+		if err != nil {
+			return nil, err
+		}
+		out.cuda[key] = ""
+		if m := companionLabel.FindSubmatch(b); m != nil {
+			if v, ok := matrix.LabelCUDA(string(m[1])); ok {
+				out.cuda[key] = v.MajorMinor()
+			}
+		}
+	}
+	return &out, nil
+}
+
+// companionsFor says which companions load beside a build. torchvision compares
+// the CUDA major at import and torchaudio major.minor (torchvision/extension.py,
+// torchaudio/_extension/utils.py); a side without CUDA does not compare.
+func companionsFor(list []companion, b *matrix.Build) map[string]string {
+	out := map[string]string{}
+	for _, k := range list {
+		cuda, built := k.cuda[b.OS+" "+b.Arch]
+		mine := b.CUDA.MajorMinor()
+		if k.name == "torchvision" {
+			cuda, _, _ = strings.Cut(cuda, ".")
+			mine, _, _ = strings.Cut(mine, ".")
+		}
+		out[k.name] = k.version.String()
+		if built && cuda != "" && mine != "" && cuda != mine {
+			out[k.name] = ""
+		}
+	}
+	return out
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,196 @@
+package matrix
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// A Change is one difference between two matrices: a row that came or went, or a
+// field of a row.
+type Change struct {
+	Table    string // Builds, Floors …
+	Row      string // "torch 2.9.1 cu126 linux x86_64"
+	Field    string // "" the whole row
+	Old, New string
+}
+
+// String returns the change as one line.
+func (c Change) String() string {
+	switch {
+	case c.Field == "" && c.Old == "":
+		return c.Row + ": new"
+	case c.Field == "":
+		return c.Row + ": gone"
+	}
+	return fmt.Sprintf("%s: %s: %s → %s", c.Row, c.Field, orNone(c.Old), orNone(c.New))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// rowKeys names the fields that tell the rows of a table apart, and how such a
+// row is called. A table that is not here has rows that only come and go.
+var rowKeys = map[string]struct {
+	name   string
+	fields []string
+}{
+	"Floors":     {"driver floor", []string{"Label"}},
+	"Branches":   {"driver branch", []string{"Number"}},
+	"Toolkits":   {"CUDA", []string{"Version"}},
+	"Components": {"parts of CUDA", []string{"CUDA"}},
+	"Arches":     {"capability", []string{"SM"}},
+	"CubinRules": {"cubin rule", []string{"Cubin", "Device"}},
+	"Libraries":  {"library", []string{"Package", "Version", "Major", "Arch"}},
+	"Ptxas":      {"ptxas of triton", []string{"Triton", "Arch"}},
+	"Extensions": {"extension", []string{"Package", "Version", "OS", "Arch", "CUDA", "Python", "Torch", "TorchLabels", "Sdist"}},
+	"Conda":      {"conda", []string{"Channel", "Torch", "OS", "Arch", "CUDA"}},
+	"ROCm":       {"gfx target", []string{"Label", "GFX", "Torch"}},
+	"Images":     {"image", []string{"CUDA"}},
+}
+
+// untold are fields that say where a row stands or comes from, not what it says.
+var untold = []string{"Source", "Release", "Builds"}
+
+// Diff returns what differs between two matrices, table by table, in the order of
+// their rows. Where a row says it (Source) does not count; how it is known does.
+func Diff(old, new *Matrix) []Change {
+	d := &differ{}
+	d.rows("Releases", releaseRows(old), releaseRows(new))
+	d.rows("Builds", buildRows(old), buildRows(new))
+	t := reflect.TypeFor[Matrix]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() || f.Type.Kind() != reflect.Slice || f.Name == "Releases" {
+			continue
+		}
+		d.rows(f.Name, tableRows(f.Name, reflect.ValueOf(*old).Field(i)), tableRows(f.Name, reflect.ValueOf(*new).Field(i)))
+	}
+	return d.changes
+}
+
+// A diffRow is a row by its key, its fields as text.
+type diffRow struct {
+	key    string
+	fields []struct{ name, text string }
+}
+
+func releaseRows(m *Matrix) []diffRow {
+	var rows []diffRow
+	for _, r := range m.Releases {
+		rows = append(rows, diffRow{"torch " + r.Torch.String(), fieldTexts(reflect.ValueOf(*r), nil)})
+	}
+	return rows
+}
+
+func buildRows(m *Matrix) []diffRow {
+	var rows []diffRow
+	for _, r := range m.Releases {
+		for _, b := range r.Builds {
+			key := strings.Join([]string{"torch", r.Torch.String(), b.Label, b.OS, b.Arch}, " ")
+			rows = append(rows, diffRow{key, fieldTexts(reflect.ValueOf(*b), []string{"Label", "OS", "Arch"})})
+		}
+	}
+	return rows
+}
+
+func tableRows(table string, list reflect.Value) []diffRow {
+	var rows []diffRow
+	k, known := rowKeys[table]
+	for i := range list.Len() {
+		v := list.Index(i)
+		words := []string{k.name}
+		for _, f := range k.fields {
+			if text := valueText(v.FieldByName(f)); text != "" && text != "false" {
+				words = append(words, text)
+			}
+		}
+		all := fieldTexts(v, k.fields)
+		if !known {
+			words, all = []string{strings.ToLower(strings.TrimSuffix(table, "s"))}, nil
+			for _, f := range fieldTexts(v, nil) {
+				words = append(words, f.text)
+			}
+		}
+		rows = append(rows, diffRow{strings.Join(words, " "), all})
+	}
+	return rows
+}
+
+type differ struct{ changes []Change }
+
+// rows compares two tables. Rows of one key are compared in their order.
+func (d *differ) rows(table string, old, new []diffRow) {
+	before := map[string][]diffRow{}
+	for _, r := range old {
+		before[r.key] = append(before[r.key], r)
+	}
+	for _, r := range new {
+		if len(before[r.key]) == 0 {
+			d.changes = append(d.changes, Change{Table: table, Row: r.key, New: r.key})
+			continue
+		}
+		was := before[r.key][0]
+		before[r.key] = before[r.key][1:]
+		for i, f := range r.fields {
+			if was.fields[i].text != f.text {
+				d.changes = append(d.changes, Change{table, r.key, f.name, was.fields[i].text, f.text})
+			}
+		}
+	}
+	for _, r := range old {
+		if left := before[r.key]; len(left) > 0 {
+			before[r.key] = left[1:]
+			d.changes = append(d.changes, Change{Table: table, Row: r.key, Old: r.key})
+		}
+	}
+}
+
+func fieldTexts(v reflect.Value, except []string) []struct{ name, text string } {
+	var out []struct{ name, text string }
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !f.IsExported() || slices.Contains(except, f.Name) || slices.Contains(untold, f.Name) {
+			continue
+		}
+		out = append(out, struct{ name, text string }{strings.ToLower(f.Name), valueText(v.Field(i))})
+	}
+	return out
+}
+
+// valueText writes a value as a person would.
+func valueText(v reflect.Value) string {
+	if s, ok := v.Interface().(fmt.Stringer); ok {
+		return s.String()
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		var words []string
+		for i := range v.Len() {
+			words = append(words, valueText(v.Index(i)))
+		}
+		return strings.Join(words, " ")
+	case reflect.Map:
+		var words []string
+		for _, k := range v.MapKeys() {
+			words = append(words, k.String()+" "+orNone(valueText(v.MapIndex(k))))
+		}
+		sort.Strings(words)
+		return strings.Join(words, ", ")
+	case reflect.Struct:
+		if c, ok := v.Interface().(Code); ok {
+			return c.SM.String() + c.Suffix
+		}
+	case reflect.Int:
+		if v.Int() == 0 {
+			return ""
+		}
+	}
+	return strings.TrimSpace(fmt.Sprint(v.Interface()))
+}

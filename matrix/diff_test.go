@@ -1,0 +1,79 @@
+package matrix
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"envfix/data"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// edited is the embedded data with one piece of text replaced.
+func edited(t *testing.T, file, old, new string) *Matrix {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	names, _ := files(data.FS)
+	for _, name := range names {
+		text, err := data.FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == file {
+			if !strings.Contains(string(text), old) {
+				t.Fatalf("%s does not hold %q", file, old)
+			}
+			text = []byte(strings.Replace(string(text), old, new, 1))
+		}
+		fsys[name] = &fstest.MapFile{Data: text}
+	}
+	m, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestDiff(t *testing.T) {
+	m, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, file, old, new string
+		want                 []string
+	}{
+		{"nothing", "matrix.yaml", "2026.11.2", "2026.11.3", nil},
+		{"a row moved", "torch/2.15.yaml", "releases:", "# a comment\n\nreleases:", nil},
+		{"a date", "torch/2.15.yaml", "2026-10-28", "2026-10-29", []string{"torch 2.15.0: date: 2026-10-28 → 2026-10-29"}},
+		{"a library of a set", "torch/2.15.yaml", `cudnn: "9.26.0.51", nccl: "2.30.7", triton: "3.9.0", cubins: "7.5 `, `cudnn: "9.26.0.52", nccl: "2.30.7", triton: "3.9.0", cubins: "7.5 `,
+			[]string{"torch 2.15.0 cu132 linux x86_64: cudnn: 9.26.0.51 → 9.26.0.52"}},
+		{"a generation", "arches.yaml", "name: Volta", "name: Volt", []string{"capability 7.0: name: Volta → Volt"}},
+	} {
+		var got []string
+		for _, c := range Diff(m, edited(t, tt.file, tt.old, tt.new)) {
+			got = append(got, c.String())
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+	less := *m
+	less.Defects = m.Defects[1:]
+	less.Releases = m.Releases[1:]
+	var gone, new int
+	for _, c := range Diff(m, &less) {
+		if strings.HasSuffix(c.String(), ": gone") {
+			gone++
+		}
+	}
+	for _, c := range Diff(&less, m) {
+		if strings.HasSuffix(c.String(), ": new") {
+			new++
+		}
+	}
+	if want := 2 + len(m.Releases[0].Builds); gone != want || new != want {
+		t.Errorf("%d gone, %d new; want %d", gone, new, want)
+	}
+}
