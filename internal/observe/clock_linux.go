@@ -21,3 +21,12 @@ func shm() (total, free int64) {
 }
 
 const tmpfs = 0x01021994 // TMPFS_MAGIC
+
+// sinceBoot is the clock of a process's start in /proc/PID/stat, in seconds.
+func sinceBoot() float64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
+		return 0
+	}
+	return float64(t.Nano()) / 1e9
+}

@@ -11,3 +11,5 @@ func monotonic() uint64 { return uint64(time.Since(begun)) }
 var begun = time.Now()
 
 func shm() (total, free int64) { return 0, 0 }
+
+func sinceBoot() float64 { return 0 }

@@ -52,12 +52,16 @@ func newWatcher(root int, own bool, l *lane) *watcher {
 	return w
 }
 
-// tree finds new processes, once a second.
+// watchClosely is how many seconds new processes are looked for at every look:
+// short jobs live and die between two whole seconds.
+const watchClosely = 10
+
+// tree finds new processes, later once a second.
 func (w *watcher) tree() {
 	if w.root == 0 {
 		return
 	}
-	for _, pid := range descendants(w.root, w.seconds%5 == 0) {
+	for _, pid := range descendants(w.root, w.seconds < watchClosely || w.seconds%5 == 0) {
 		w.add(pid)
 	}
 	for pid := range w.files("page") {
@@ -142,6 +146,8 @@ func (w *watcher) look(now time.Time) (cpu float64, rss int64) {
 	slow := second > w.seconds
 	if slow {
 		w.seconds = second
+	}
+	if slow || second < watchClosely {
 		w.tree()
 	}
 	for _, pid := range w.order {
@@ -183,11 +189,14 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	}
 	p.Parent, p.RSS, p.at, p.state = s.parent, max(p.RSS, s.rss), now, s.state
 	p.CPU, p.Wall = s.cpu-p.firstCPU, now.Sub(p.seen).Seconds()
+	if age := sinceBoot() - float64(s.start)/ticks; w.own && age > p.Wall {
+		p.Wall = age // its CPU time counts from its start
+	}
 	p.Samples++
 	if s.state == 'D' {
 		p.Blocked++
 	}
-	if p.paged || w.lane != nil && slow {
+	if p.paged || w.lane != nil && (slow || w.seconds < watchClosely) {
 		w.readPage(p, now)
 	}
 	if p.warmAt.IsZero() {
@@ -195,6 +204,7 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	} else {
 		p.LoopCPU, p.LoopWall = s.cpu-p.warmCPU, now.Sub(p.warmAt).Seconds()
 	}
+	p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
 	if slow {
 		w.closer(p, now)
 	}
@@ -203,7 +213,6 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 
 // closer looks at what costs more, once a second.
 func (w *watcher) closer(p *watched, now time.Time) {
-	p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
 	if !p.GPUFiles && w.seconds%2 == 0 || p.Blocked > 0 && p.Mount == "" && w.seconds%5 == 0 {
 		gpu, network := openFiles(p.PID, w.mounts)
 		p.GPUFiles = p.GPUFiles || gpu

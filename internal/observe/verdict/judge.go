@@ -84,8 +84,8 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{"R23", 0, hostOOM}, {"R24", 0, shmTooSmall}, {"R10", 0, oom}, {"R22", 0, stalledLoader},
-		{"R01", 1, cpuBuild}, {"R03", 1, cudaUnusable}, {"R02", 1, modelOnCPU}, {"R03b", 1, cudaSaidNo}, {"R21", 1, wrongGPU}, {"R09", 1, otherProcess},
-		{"R18", 1, oneGPUOfN}, {"R14", 1, memoryButIdle}, {"R04", 1, notTraining},
+		{"R01", 1, cpuBuild}, {"R03", 1, cudaUnusable}, {"R02", 1, modelOnCPU}, {"R21", 1, wrongGPU}, {"R09", 1, otherProcess},
+		{"R03b", 1, cudaSaidNo}, {"R18", 1, oneGPUOfN}, {"R14", 1, memoryButIdle}, {"R04", 1, notTraining},
 		{"R11", 2, workersOverQuota}, {"R25", 2, workerRespawn},
 		{"R05", sharing, loaderBound}, {"R06", sharing, copiesEachStep}, {"R07", sharing, syncBound}, {"R12", sharing, tinyBatch}, {"R08", sharing, pythonBound},
 		{"R15", 4, thermal}, {"R16", 4, powerCap}, {"R17", 4, pcieLink}, {"R19", 4, dataParallel}, {"R20", 4, ddpSkew},

@@ -6,25 +6,30 @@ import (
 )
 
 // workersOverQuota: more loader workers than CPUs, and it hurts: they are
-// throttled, or wait for a CPU. Many workers that only wait for a disk do not.
+// throttled, or want more CPUs than there are. Many that only wait for a disk do
+// no harm.
 func workersOverQuota(f *facts) *Finding {
 	ld, _ := f.loader()
 	n, cpus := max(ld.Workers, 0), f.t.Host.Allowed()
 	if n == 0 || cpus == 0 || !f.waits(idleHigh) {
 		return nil
 	}
-	wall, cpu, delay := 0.0, 0.0, 0.0
+	wall, delay, wanted := 0.0, 0.0, 0.0
 	for _, p := range append([]*Process{f.lead}, f.workers...) {
-		wall, cpu, delay = wall+p.Wall, cpu+p.CPU, delay+p.Delay
+		if p.Wall > 0 {
+			wall, delay, wanted = wall+p.Wall, delay+p.Delay, wanted+(p.CPU+p.Delay)/p.Wall
+		}
 	}
 	cores, starved := f.workerCPU()+f.core().v, wall > 0 && delay/wall > 0.2
 	excess := float64(n+1) > 2*cpus
 	throttled := f.t.Host.Throttled > 0.1 && float64(n+1) > cpus
-	if !throttled && !(excess && cores > workerBusy*cpus && (starved || cores > 0.9*cpus)) {
+	crowded := cores > workerBusy*cpus && (starved || cores > 0.9*cpus)
+	late := f.load().v >= f.loadLimit() && wanted > workerBusy*cpus // data comes late, and for want of CPUs
+	if !throttled && !(excess && (crowded || late)) {
 		return nil
 	}
 	e := f.evidence()
-	e["workers"], e["cpus"], e["cores_used"] = n, cpus, round(cores)
+	e["workers"], e["cpus"], e["cores_used"], e["cores_wanted"] = n, cpus, round(cores), round(wanted)
 	limit := "affinity"
 	if f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus {
 		limit = "cgroup limit"
