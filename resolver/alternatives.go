@@ -18,6 +18,9 @@ func (s *scene) alternatives(o *outcome) []string {
 	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.gpus) > 0 && !s.w.CPU
 	if stuck {
 		for _, b := range s.condaServes(gpus) {
+			if len(s.w.packages) > 0 {
+				break // what the channel has of them is not known
+			}
 			out = append(out, condaText(b))
 		}
 		out = append(out, s.sourceBuilds(gpus)...)

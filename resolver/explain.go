@@ -94,14 +94,14 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 	var best *matrix.Build
 	var why Reason
 	q.builds(func(b *matrix.Build) {
-		if b.Release.Torch.Compare(chosen.Release.Torch) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu || accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
+		if q.memo.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu || accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
 			return
 		}
-		if best != nil && best.Release.Torch.Compare(b.Release.Torch) >= 0 {
+		if best != nil && q.memo.newerTorch(best, b) >= 0 {
 			return
 		}
 		if rs := q.refusals(b); len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
-			best, why = b, rs[0]
+			best, why = b, weightiest(rs)
 		}
 	})
 	if best == nil {
@@ -132,6 +132,9 @@ func (q *question) why() []Reason {
 			return
 		}
 		c := candidate{b, q.refusals(b)}
+		if len(c.rs) == 0 {
+			return
+		}
 		if q.admitsTorch(b.Release.Torch) && (q.w.label == "" || q.w.label == b.Label) {
 			asked = append(asked, c)
 		} else {
@@ -143,28 +146,39 @@ func (q *question) why() []Reason {
 		list = rest
 	}
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) })
-	if len(list) > most {
-		list = list[:most]
+	if len(list) > most*4 {
+		list = list[:most*4]
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[j].b.Release.Torch.Compare(list[i].b.Release.Torch) < 0 })
 	var out []Reason
+	said := map[string]bool{}
 	for _, c := range list {
-		if len(c.rs) == 0 {
-			continue
+		r := weightiest(c.rs)
+		if said[r.Text] {
+			continue // older builds say the same
 		}
-		r := c.rs[0]
-		for _, x := range c.rs[1:] {
-			if weight(x.Rule) > weight(r.Rule) {
-				r = x
-			}
-		}
+		said[r.Text] = true
 		r.Text = torchName(c.b) + ": " + r.Text
 		out = append(out, r)
+	}
+	if len(out) > most {
+		out = out[:most]
 	}
 	if len(out) == 0 {
 		out = []Reason{{Rule: "platform", Text: fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.h.Platform.OS, q.h.Platform.Arch)}}
 	}
 	return out
+}
+
+// weightiest is the refusal that explains most.
+func weightiest(rs []Reason) Reason {
+	r := rs[0]
+	for _, x := range rs[1:] {
+		if weight(x.Rule) > weight(r.Rule) {
+			r = x
+		}
+	}
+	return r
 }
 
 // weight orders rules by how much their word explains: that a wheel does not

@@ -16,8 +16,19 @@ type memo struct {
 	code   map[codeKey][2]bool // native, ptx
 	stack  map[codeKey]gap
 	rows   map[string][]*matrix.Extension // wheels of a package
+	known  map[string]bool                // packages of the extension table
+	admit  map[admitKey]bool              // specifiers asked about
+	fit    map[fitKey]bool                // Pythons asked about
+	every  []py                           // the Pythons that any build is made for
 	table  *matrix.DeviceTable            // read when a GPU is known by its name only
 	models map[string]matrix.Device       // what it said
+}
+
+type admitKey struct{ spec, version string }
+
+type fitKey struct {
+	py   py
+	spec string
 }
 
 type codeKey struct {
@@ -32,7 +43,8 @@ type gap struct{ core, several *matrix.Pinned }
 func newMemo(m *matrix.Matrix, p machine.Platform) *memo {
 	c := &memo{
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
-		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{}, models: map[string]matrix.Device{},
+		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
+		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
 	}
 	for i, r := range m.Releases {
 		c.rank[r] = i
@@ -103,19 +115,42 @@ func (s *scene) stackGap(b *matrix.Build, sm machine.SM) gap {
 	return g
 }
 
-// admitsTorch reports whether every requirement on torch admits a release.
-func (s *scene) admitsTorch(v version.Python) bool {
-	if len(s.w.torch) == 0 {
-		return true
+// admits is Specifier.Admits, remembered.
+func (c *memo) admits(spec version.Specifier, v version.Python) bool {
+	if spec.IsZero() {
+		return !v.IsPreRelease()
 	}
-	key := v.String()
-	ok, known := s.admitted[key]
+	key := admitKey{spec.String(), v.String()}
+	ok, known := c.admit[key]
 	if !known {
-		ok = admits(s.w.torch, v)
-		if s.admitted == nil {
-			s.admitted = map[string]bool{}
-		}
-		s.admitted[key] = ok
+		ok = spec.Admits(v)
+		c.admit[key] = ok
 	}
 	return ok
+}
+
+// fits is py.fits, remembered.
+func (c *memo) fits(p py, spec string) bool {
+	key := fitKey{p, spec}
+	ok, known := c.fit[key]
+	if !known {
+		ok = p.fits(spec)
+		c.fit[key] = ok
+	}
+	return ok
+}
+
+// admitsTorch reports whether every requirement on torch admits a release.
+func (s *scene) admitsTorch(v version.Python) bool {
+	return s.admits(s.w.torch, v)
+}
+
+// admits reports whether every requirement admits a version.
+func (s *scene) admits(reqs []Requirement, v version.Python) bool {
+	for _, q := range reqs {
+		if !s.memo.admits(q.Spec, v) {
+			return false
+		}
+	}
+	return true
 }

@@ -154,7 +154,7 @@ func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) 
 	var best *scene
 	var bestChoice *Choice
 	var bestPy py
-	for _, p := range knownPythons(s.m) {
+	for _, p := range s.knownPythons() {
 		if p == now[0] {
 			continue
 		}

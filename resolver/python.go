@@ -120,7 +120,7 @@ func (s *scene) pythons() []py {
 		}
 		return boolInt(a.free) - boolInt(b.free) // the ordinary build before the free-threaded one
 	})
-	for _, p := range knownPythons(s.m) {
+	for _, p := range s.knownPythons() {
 		if s.projectAdmits(p) && !slices.Contains(found, p) {
 			found = append(found, p)
 		}
@@ -139,7 +139,14 @@ func (s *scene) projectAdmits(p py) bool {
 }
 
 // knownPythons are the ordinary Pythons that any build is made for, newest first.
-func knownPythons(m *matrix.Matrix) []py {
+func (s *scene) knownPythons() []py {
+	if s.memo.every == nil {
+		s.memo.every = everyPython(s.m)
+	}
+	return s.memo.every
+}
+
+func everyPython(m *matrix.Matrix) []py {
 	var low, high py
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {

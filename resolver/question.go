@@ -119,7 +119,7 @@ func (q *question) choice(b *matrix.Build) *Choice {
 		if _, asked := q.w.asked[name]; !asked && !slices.Contains(q.w.optional, name) {
 			continue
 		}
-		if v, ok := b.Companion(name); ok {
+		if v, ok := q.companion(b, name); ok {
 			c.Packages[name] = v.String() + label
 		}
 	}

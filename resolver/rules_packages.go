@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -20,11 +21,11 @@ func companionsRule(q *question, b *matrix.Build) *Reason {
 		if !asked {
 			continue
 		}
-		v, ok := b.Companion(name)
+		v, ok := q.companion(b, name)
 		switch {
 		case !ok:
 			return q.no(b.Source, "no %s loads beside it", name)
-		case !admits(reqs, v):
+		case !q.admits(reqs, v):
 			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", name, v, texts(reqs))
 		}
 	}
@@ -40,7 +41,7 @@ func companionsWord(q *question, b *matrix.Build) string {
 	var parts []string
 	for _, name := range companions {
 		if _, asked := q.w.asked[name]; asked {
-			if v, ok := b.Companion(name); ok {
+			if v, ok := q.companion(b, name); ok {
 				parts = append(parts, name+" "+v.String())
 			}
 		}
@@ -54,6 +55,22 @@ func companionsWord(q *question, b *matrix.Build) string {
 		return "nothing else was asked for"
 	}
 	return strings.Join(parts, ", ") + " load beside it"
+}
+
+// companion returns the version of a companion that loads beside a build. The
+// last torchaudio (2.11.0) serves later releases of torch too, but only where its
+// own release had a build of that label.
+func (s *scene) companion(b *matrix.Build, name string) (version.Python, bool) {
+	v, ok := b.Companion(name)
+	if !ok || name != "torchaudio" || v.Compare(b.Release.Torch) == 0 {
+		return v, ok
+	}
+	origin, known := s.m.Release(v.String())
+	if !known {
+		return v, ok
+	}
+	_, built := origin.Build(b.Label, b.OS, b.Arch)
+	return v, built
 }
 
 func texts(reqs []Requirement) string {
@@ -133,7 +150,12 @@ func sameArch(a, b string) bool {
 // known reports whether the matrix knows a package on any system; others are
 // passed through to the installer.
 func (s *scene) known(name string) bool {
-	return slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == name })
+	ok, asked := s.memo.known[name]
+	if !asked {
+		ok = slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == name })
+		s.memo.known[name] = ok
+	}
+	return ok
 }
 
 // packageRefusal says why no wheel of a requested package goes with a build.
@@ -152,7 +174,7 @@ func (q *question) packageRefusal(r Requirement, b *matrix.Build) *Reason {
 		if w == "" {
 			return nil
 		}
-		if newest == nil && r.Spec.Admits(e.Version) {
+		if newest == nil && q.memo.admits(r.Spec, e.Version) {
 			newest, why = e, w
 		}
 	}
@@ -166,22 +188,22 @@ func (s *scene) passedThrough(r Requirement) bool {
 		return true
 	}
 	rows := s.wheels(r.Name)
-	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return r.Spec.Admits(e.Version) })
+	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return s.memo.admits(r.Spec, e.Version) })
 }
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
 // where it does.
 func (q *question) wheelRefusal(r Requirement, e *matrix.Extension, b *matrix.Build) string {
 	switch {
-	case !r.Spec.Admits(e.Version):
+	case !q.memo.admits(r.Spec, e.Version):
 		return "is not what was asked for"
 	case e.Yanked:
 		return "was withdrawn"
 	case e.Sdist:
 		return "is only a source distribution: it has to be built"
-	case e.Python != "" && !q.py.fits(e.Python):
+	case e.Python != "" && !q.memo.fits(q.py, e.Python):
 		return "has no wheel for Python " + q.py.String() + " (" + e.Python + ")"
-	case !e.Torch.Admits(b.Release.Torch):
+	case !q.memo.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
 	}
 	if q.accel != cuda {

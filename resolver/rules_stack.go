@@ -136,12 +136,12 @@ func (q *question) hits(d *matrix.Defect, b *matrix.Build) bool {
 		return false
 	}
 	if d.Package == "torch" {
-		if !d.Versions.Admits(b.Release.Torch) {
+		if !q.memo.admits(d.Versions, b.Release.Torch) {
 			return false
 		}
 	} else {
-		v, ok := b.Companion(d.Package)
-		if !ok || !d.Versions.Admits(v) || !d.Torch.Admits(b.Release.Torch) {
+		v, ok := q.companion(b, d.Package)
+		if !ok || !q.memo.admits(d.Versions, v) || !q.memo.admits(d.Torch, b.Release.Torch) {
 			return false
 		}
 	}

@@ -19,8 +19,7 @@ type scene struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	memo     *memo
-	admitted map[string]bool // releases of torch that the request admits, as far as asked
+	memo *memo
 }
 
 // newScene reads a machine and a request. Its error reports a malformed request.

@@ -82,7 +82,7 @@ func (s *scene) rocmServes(g machine.GPU) bool {
 func (s *scene) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
 	gfx := s.gfxOf(g)
 	for _, t := range s.m.ROCm {
-		if t.Label == b.Label && t.GFX == gfx && t.Torch.Admits(b.Release.Torch) {
+		if t.Label == b.Label && t.GFX == gfx && s.memo.admits(t.Torch, b.Release.Torch) {
 			return t, true
 		}
 	}

@@ -148,15 +148,6 @@ func (w *wish) conda() bool {
 	return slices.Contains([]string{"conda", "mamba", "micromamba"}, w.Manager)
 }
 
-func admits(reqs []Requirement, v version.Python) bool {
-	for _, q := range reqs {
-		if !q.Spec.Admits(v) {
-			return false
-		}
-	}
-	return true
-}
-
 // torchText is what was asked of torch, as it was written.
 func (w *wish) torchText() string {
 	var parts []string
