@@ -86,11 +86,6 @@ func thisMachine(c *cli.Context) machine.Machine {
 	if o.Root == "" {
 		o.Dir, _ = os.Getwd()
 	}
-	if o.Venv != "" && o.Root == "" {
-		if abs, err := filepath.Abs(o.Venv); err == nil {
-			o.Venv = abs
-		}
-	}
 	o.Self, _ = os.Executable()
 	// For tests of what hangs: nobody wants to wait for them.
 	if d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT")); err == nil && d > 0 {

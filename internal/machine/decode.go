@@ -33,16 +33,43 @@ func Decode(data []byte) (Machine, error) {
 	if err := checkFormat(data); err != nil {
 		return Machine{}, err
 	}
-	var m Machine
-	if err := json.Unmarshal(data, &m); err != nil {
+	type plain Machine
+	var in struct {
+		plain
+		Env map[string]scalar `json:"env"` // in place of the one of plain
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
 		return Machine{}, wordJSON(err)
 	}
-	m.Format = Format
+	m := Machine(in.plain)
+	m.Format, m.Env = Format, map[string]string{}
+	for name, value := range in.Env {
+		m.Env[name] = string(value)
+	}
 	m.normalise()
 	if err := m.check(); err != nil {
 		return Machine{}, err
 	}
 	return m, nil
+}
+
+// A scalar is a text, or a number or truth value that somebody wrote without
+// quotes, as in "CUDA_VISIBLE_DEVICES": 0.
+type scalar string
+
+func (s *scalar) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && (b[0] == '{' || b[0] == '[') {
+		return errors.New("env: text belongs there")
+	}
+	var text *string
+	if err := json.Unmarshal(b, &text); err == nil {
+		if text != nil {
+			*s = scalar(*text)
+		}
+		return nil
+	}
+	*s = scalar(b)
+	return nil
 }
 
 // Encode returns the facts as indented JSON with a newline at its end.
@@ -145,7 +172,7 @@ func wordJSON(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("not JSON: %s (byte %d)", Printable(syntax.Error()), syntax.Offset)
 	case errors.As(err, &typed):
-		return fmt.Errorf("%s: %s belongs there", Printable(typed.Field), kind(typed.Type.String()))
+		return fmt.Errorf("%s: %s belongs there", Printable(strings.TrimPrefix(typed.Field, "plain.")), kind(typed.Type.String()))
 	}
 	return errors.New(Printable(strings.TrimPrefix(err.Error(), "json: ")))
 }

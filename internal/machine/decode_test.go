@@ -69,13 +69,15 @@ func TestEncodeEmpty(t *testing.T) {
 func TestDecodeByHand(t *testing.T) {
 	m, err := Decode([]byte(`{"format": 1, "platform": {"os": "Linux", "arch": "amd64", "distro": null, "libc": {"kind": "glibc", "version": ""}, "moon": 3},
 		"gpus": [{"name": "RTX\u001b[31m 5090", "pci_id": "0x10DE:0x2B85", "compute_capability": null, "mig": null}, {"name": "Radeon", "gfx": "gfx1100"}],
-		"driver": {"version": "570.86.16", "loaded_version": null}, "installed": [{"name": "Torch_Vision", "version": "0.21.0"}]}`))
+		"driver": {"version": "570.86.16", "loaded_version": null}, "installed": [{"name": "Torch_Vision", "version": "0.21.0"}],
+		"env": {"CUDA_VISIBLE_DEVICES": 0, "PYTHONNOUSERSITE": true, "X": null, "Y": "\u0041"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Machine{Format: Format, Platform: Platform{OS: "linux", Arch: "x86_64", Libc: &Libc{Kind: "glibc"}},
 		GPUs:   []GPU{{Index: 0, Vendor: NVIDIA, Name: "RTX [31m 5090", PCIID: "10de:2b85"}, {Index: 1, Vendor: AMD, Name: "Radeon", GFX: "gfx1100"}},
-		Driver: &Driver{Version: version.MustDotted("570.86.16")}, Installed: []Package{{Name: "torch-vision", Version: "0.21.0"}}}
+		Driver: &Driver{Version: version.MustDotted("570.86.16")}, Installed: []Package{{Name: "torch-vision", Version: "0.21.0"}},
+		Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0", "PYTHONNOUSERSITE": "true", "X": "", "Y": "A"}}
 	if diff := cmp.Diff(string(want.Encode()), string(m.Encode())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -112,6 +114,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"toolkit", start + `, "cuda_toolkits": [{"version": "", "path": "/x"}]}`, `cuda_toolkits[0].version: "" is not a CUDA version such as 12.6`},
 		{"Python", start + `, "pythons": [{"version": "three"}]}`, `pythons[0].version: "three" is not a Python version such as 3.12.4`},
 		{"environment", `{"format": 1, "platform": {"os": "linux", "arch": "x86_64", "environment": "cloud"}}`, `platform.environment: "cloud" is none of bare, wsl2, container, container-build, jetson, hpc-login`},
+		{"a list as a variable", start + `, "env": {"A": [1]}}`, "env: text belongs there"},
 		{"many GPUs", start + `, "gpus": [{}` + strings.Repeat(",{}", maxGPUs) + `]}`, "gpus: 1025 entries; no machine has more than 1024"},
 	}
 	for _, tt := range tests {

@@ -217,6 +217,35 @@ func (h *host) driver(n nvidia, environment string) *machine.Driver {
 	return d
 }
 
+// whyNotLoaded says in a note what keeps an installed driver from being loaded,
+// where files tell.
+func (h *host) whyNotLoaded(p machine.Platform) {
+	if p.Kernel == "" || !h.isDir("/lib/modules/"+p.Kernel) {
+		return
+	}
+	dir := "/lib/modules/" + p.Kernel
+	places := []string{dir + "/updates/dkms", dir + "/updates", dir + "/extra", dir + "/extra/nvidia", dir + "/kernel/drivers/video", dir + "/kernel/drivers/video/nvidia", dir + "/weak-updates/nvidia", dir + "/nvidia"}
+	for _, name := range h.names(dir + "/kernel") { // Ubuntu's signed modules: kernel/nvidia-570-open
+		if strings.HasPrefix(name, "nvidia-") {
+			places = append(places, dir+"/kernel/"+name)
+		}
+	}
+	for _, place := range places {
+		for _, name := range h.names(place) {
+			if !strings.HasPrefix(name, "nvidia.ko") && !strings.HasPrefix(name, "nvidia-current.ko") {
+				continue
+			}
+			if p.SecureBoot != nil && *p.SecureBoot {
+				h.note("%s/%s exists but is not loaded; Secure Boot is on and may have refused it", place, name)
+			} else {
+				h.note("%s/%s exists but is not loaded", place, name)
+			}
+			return
+		}
+	}
+	h.note("no NVIDIA kernel module was found for the running kernel %s; it was not built for it", p.Kernel)
+}
+
 // reportedDriver is what NVML or nvidia-smi say; nil: neither spoke.
 func (h *host) reportedDriver(n nvidia) *machine.Driver {
 	switch r := n.report; {
@@ -425,15 +454,39 @@ var tegraGPUs = map[string]Device{
 	"tegra264": {Name: "Jetson Thor", SM: machine.SM{Major: 11, Minor: 0}},
 }
 
-// jetson names the GPU of a Jetson by its device tree, where NVML does not.
-func (h *host) jetson() []machine.GPU {
+// jetson completes the GPU of a Jetson by its device tree: NVML does not list it
+// up to JetPack 5, and does not tell its capability up to Orin.
+func (h *host) jetson(gpus []machine.GPU) []machine.GPU {
 	d, ok := tegraGPUs[h.tegra()]
 	if !ok {
-		return nil
+		return gpus
+	}
+	for i := range gpus {
+		if gpus[i].SM.IsZero() {
+			gpus[i].SM, gpus[i].Integrated = d.SM, true
+		}
+	}
+	if len(gpus) > 0 {
+		return gpus
 	}
 	if model := machine.Printable(h.text("/proc/device-tree/model")); model != "" && len(model) < 200 {
 		d.Name = model
 	}
 	usable := h.exists("/dev/nvhost-gpu") || h.exists("/dev/nvgpu") || h.exists("/dev/nvmap") || h.exists("/dev/nvidiactl")
 	return []machine.GPU{{Vendor: machine.NVIDIA, Name: d.Name, SM: d.SM, Integrated: true, Visible: usable, Evidence: "device-tree"}}
+}
+
+// sharedMemory gives NVIDIA's GPUs that share the CPU's memory that size: NVML
+// does not support the question there.
+func (h *host) sharedMemory(gpus []machine.GPU) {
+	for i := range gpus {
+		g := &gpus[i]
+		if !g.Integrated || g.MemoryBytes > 0 {
+			continue
+		}
+		var kib int64
+		if _, err := fmt.Sscanf(h.text("/proc/meminfo"), "MemTotal: %d kB", &kib); err == nil && kib > 0 && kib < 1<<40 {
+			g.MemoryBytes = kib << 10
+		}
+	}
 }

@@ -37,7 +37,7 @@ type Options struct {
 	Dir  string   // the project's absolute directory; "" no project
 	Venv string   // its environment, absolute or relative to Dir; "" none
 
-	Named bool // the user named Venv: it is the target whatever is activated
+	Named bool // the user named Venv: no other environment counts
 
 	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
 	NVML   string                      // ENVFIX_NVML: the library's path, or off
@@ -64,7 +64,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	var wait sync.WaitGroup
 	gpus := *h
 	gpus.notes = nil
-	wait.Go(func() { m.GPUs, m.Driver = gpus.gpus(ctx, o, m.Platform.Environment) })
+	wait.Go(func() { m.GPUs, m.Driver = gpus.gpus(ctx, o, m.Platform) })
 	m.Privilege = h.privilege()
 	m.Toolkits = h.toolkits()
 	m.Tools = h.tools()
@@ -82,17 +82,22 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 }
 
 // gpus lists the GPUs of every vendor and NVIDIA's driver.
-func (h *host) gpus(ctx context.Context, o Options, environment string) ([]machine.GPU, *machine.Driver) {
+func (h *host) gpus(ctx context.Context, o Options, p machine.Platform) ([]machine.GPU, *machine.Driver) {
 	if h.os == "macos" {
 		return h.appleGPUs(), nil
 	}
+	environment := p.Environment
 	bus := h.busGPUs()
 	n := h.nvidia(ctx, o, environment, bus)
 	driver := h.driver(n, environment)
-	out := h.nvidiaGPUs(n, driver, o)
-	if len(out) == 0 && environment == machine.Jetson {
-		out = h.jetson()
+	if driver != nil && driver.NotLoaded && environment == machine.Bare {
+		h.whyNotLoaded(p)
 	}
+	out := h.nvidiaGPUs(n, driver, o)
+	if environment == machine.Jetson {
+		out = h.jetson(out)
+	}
+	h.sharedMemory(out)
 	out = append(out, h.amdGPUs(bus, o)...)
 	out = append(out, h.intelGPUs(bus, o)...)
 	if environment == machine.WSL2 && len(out) == 0 {

@@ -61,22 +61,18 @@ func (h *host) pythons(o Options) pythonSet {
 	return s
 }
 
-// activeEnv is the environment that commands would change: the one named by the
-// user, the activated one, the project's. Conda activates its base environment
-// in every shell, so base comes after the project's.
+// activeEnv is the environment that commands would change: the project's where
+// it exists (as for uv, an activated one elsewhere does not count then), else the
+// activated one. Conda activates its base environment in every shell; that is an
+// environment too, where there is no other.
 func (h *host) activeEnv(o Options) string {
 	project := o.Venv
 	if project != "" && !path.IsAbs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
 	}
-	conda := h.env["CONDA_PREFIX"]
-	named := conda
-	if h.env["CONDA_DEFAULT_ENV"] == "base" {
-		named = ""
-	}
-	order := []string{h.env["VIRTUAL_ENV"], named, project, conda}
+	order := []string{project, h.env["VIRTUAL_ENV"], h.env["CONDA_PREFIX"]}
 	if o.Named {
-		order = []string{project}
+		order = order[:1]
 	}
 	for _, dir := range order {
 		if dir != "" && h.isEnv(dir) {
