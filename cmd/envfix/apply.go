@@ -222,7 +222,7 @@ func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Root }) {
 		o.Root = rooter(c.Context)
 	}
-	o.Facts = func(context.Context) (machine.Machine, error) { return thisMachine(c), nil }
+	o.Facts = func(context.Context) (machine.Machine, error) { return machineWith(c, dir), nil }
 	o.Fresh = !saved
 	r, err := e.Apply(c.Context, p, o)
 	if err != nil {

@@ -77,11 +77,18 @@ func ownWords() []string {
 	return words
 }
 
-// thisMachine reads the facts of this machine, or of the one below ENVFIX_ROOT.
-func thisMachine(c *cli.Context) machine.Machine {
+// thisMachine reads the facts of this machine, or of the one below ENVFIX_ROOT,
+// for the environment that the command is about.
+func thisMachine(c *cli.Context) machine.Machine { return machineWith(c, c.String("env")) }
+
+// machineWith reads the facts of this machine for the environment in a directory.
+// Any other than .venv was named by somebody, and then an activated environment
+// does not stand in for it.
+func machineWith(c *cli.Context, env string) machine.Machine {
+	env = cmp.Or(env, ".venv")
 	o := probe.Options{
 		Root: os.Getenv("ENVFIX_ROOT"), Env: os.Environ(), NVML: os.Getenv("ENVFIX_NVML"),
-		Venv: cmp.Or(c.String("env"), ".venv"), Named: c.IsSet("env"),
+		Venv: env, Named: filepath.Clean(env) != ".venv",
 	}
 	if o.Root == "" {
 		o.Dir, _ = os.Getwd()

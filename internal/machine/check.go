@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"envfix/internal/version"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	maxList   = 4096    // entries of a list
 	maxText   = 32768   // bytes of one text; a PATH of a few hundred entries fits
+	maxName   = 256     // bytes of a name or a version
 	maxGPUs   = 1024    // 16 GPUs of 7 slices each are 112
 	maxMemory = 1 << 50 // bytes of one GPU: 1 PiB
 )
@@ -26,12 +28,31 @@ var (
 
 // Normal returns the facts in the form that Decode gives them: no nil lists, one
 // name for each thing, no control characters in names.
+//
+// What exceeds the bounds of Decode is cut off, so that facts that were gathered
+// can always be read again.
 func Normal(m Machine) Machine {
 	m.Format = Format
-	m.GPUs = slices.Clone(m.GPUs)
-	m.Installed = slices.Clone(m.Installed)
+	m.GPUs = slices.Clone(head(m.GPUs, maxGPUs))
+	m.Toolkits, m.Pythons, m.Tools, m.Notes = head(m.Toolkits, maxList), head(m.Pythons, maxList), head(m.Tools, maxList), head(m.Notes, maxList)
+	m.Installed = slices.DeleteFunc(slices.Clone(m.Installed), func(p Package) bool { return len(p.Name) > maxName || len(p.Version) > maxName })
+	m.Installed = head(m.Installed, maxList)
 	m.normalise()
+	for i := range m.GPUs {
+		m.GPUs[i].Name = clipTo(m.GPUs[i].Name, maxName)
+	}
 	return m
+}
+
+func head[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// clipTo shortens s to at most n bytes without cutting a character.
+func clipTo(s string, n int) string {
+	for len(s) > n {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return s
 }
 
 // normalise brings hand-written facts to the form that Encode writes.
@@ -180,7 +201,7 @@ func (m *Machine) checkGPUs() error {
 			return fmt.Errorf("%s.memory_bytes: %d is not the size of a GPU's memory in bytes", field, g.MemoryBytes)
 		case g.PCIID != "" && !pciID.MatchString(g.PCIID):
 			return fmt.Errorf("%s.pci_id: %q is not vendor:device such as 10de:1db5", field, clip(g.PCIID))
-		case len(g.Name) > 256:
+		case len(g.Name) > maxName:
 			return fmt.Errorf("%s.name: %d bytes are no GPU's name", field, len(g.Name))
 		case g.GFX != "" && !plainWord.MatchString(g.GFX):
 			return fmt.Errorf("%s.gfx: %q is not a target such as gfx1100", field, clip(g.GFX))
@@ -252,7 +273,7 @@ func (m *Machine) checkSoftware() error {
 		}
 	}
 	for i, p := range m.Installed {
-		if p.Name == "" || len(p.Name) > 256 || len(p.Version) > 256 {
+		if p.Name == "" || len(p.Name) > maxName || len(p.Version) > maxName {
 			return fmt.Errorf("installed[%d]: no package's name and version", i)
 		}
 	}

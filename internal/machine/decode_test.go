@@ -83,6 +83,21 @@ func TestDecodeByHand(t *testing.T) {
 	}
 }
 
+// TestNormal: whatever was gathered can be read again.
+func TestNormal(t *testing.T) {
+	m := full()
+	m.GPUs[0].Name = strings.Repeat("ä", 300)
+	m.Installed = append(m.Installed, Package{Name: strings.Repeat("x", 300), Version: "1"})
+	m.Notes = make([]string, maxList+1)
+	m = Normal(m)
+	if len(m.GPUs[0].Name) != 256 || len(m.Installed) != 1 || len(m.Notes) != maxList {
+		t.Errorf("name of %d bytes, %d packages, %d notes", len(m.GPUs[0].Name), len(m.Installed), len(m.Notes))
+	}
+	if _, err := Decode(m.Encode()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	const start = `{"format": 1, "platform": {"os": "linux", "arch": "x86_64"}`
 	tests := []struct{ name, in, want string }{

@@ -41,6 +41,7 @@ type Options struct {
 
 	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
 	NVML   string                      // ENVFIX_NVML: the library's path, or off
+	SMI    string                      // nvidia-smi; "" the place where drivers put it
 	Limit  time.Duration               // for each program that is started; 0: Limit
 	Device func(PCI) (Device, bool)    // the device table by id; nil knows nothing
 	ByName func(string) (Device, bool) // the device table by name; nil knows nothing

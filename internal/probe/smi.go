@@ -20,14 +20,17 @@ type smiReport struct {
 // mayAskSMI reports whether nvidia-smi could know more than files do: a driver
 // is loaded (or this is Windows, or WSL), and the program is there.
 func (h *host) mayAskSMI(o Options, environment string, n nvidia) bool {
-	if h.root != "" || o.NVML == "off" || h.smi() == "" {
+	if h.root != "" || o.NVML == "off" || h.smi(o) == "" {
 		return false
 	}
 	return h.os == "windows" || environment == machine.WSL2 || !n.kernel.version.IsZero()
 }
 
 // smi finds nvidia-smi where drivers put it, before PATH.
-func (h *host) smi() string {
+func (h *host) smi(o Options) string {
+	if o.SMI != "" {
+		return o.SMI
+	}
 	places := []string{"/usr/bin/nvidia-smi", wslLibraries + "/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/run/current-system/sw/bin/nvidia-smi"}
 	if h.os == "windows" {
 		places = []string{h.env["SystemRoot"] + `\System32\nvidia-smi.exe`, h.env["ProgramFiles"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
@@ -47,7 +50,7 @@ var smiFields = []string{"driver_version", "index", "name", "uuid", "pci.bus_id"
 // askSMI runs nvidia-smi; nil: no answer, and a note says why.
 func (h *host) askSMI(ctx context.Context, o Options) *smiReport {
 	for _, fields := range [][]string{smiFields, smiFields[:len(smiFields)-1]} {
-		argv := []string{h.smi(), "--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
+		argv := []string{h.smi(o), "--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
 		a := runLimited(ctx, o.limit(), argv, childEnv(o.Env))
 		if a.late {
 			h.note("nvidia-smi did not answer within %s: the driver hangs", o.limit())
