@@ -35,7 +35,6 @@ type DeviceTable struct {
 
 	chips map[string]Device // by name of the chip row
 	xpu   map[string]Device // by generation
-	model *models           // made by the first LookupName
 }
 
 // Devices returns the table that the program was built with.
@@ -151,8 +150,9 @@ func (t *DeviceTable) lookupIntel(id string) (Device, bool) {
 }
 
 // idRow reads "10de:1db5 TAB subsystem TAB chip TAB module TAB line TAB known TAB name".
-func (t *DeviceTable) idRow(row string) (Device, bool) {
-	f := strings.Split(row, "\t")
+func (t *DeviceTable) idRow(row string) (Device, bool) { return t.idFields(strings.Split(row, "\t")) }
+
+func (t *DeviceTable) idFields(f []string) (Device, bool) {
 	if len(f) != 7 {
 		return Device{}, false
 	}
