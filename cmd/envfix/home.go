@@ -5,8 +5,11 @@ import (
 	"io"
 
 	"envfix/installers"
+	"envfix/internal/doctor"
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
+	"envfix/matrix"
 	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
@@ -41,6 +44,19 @@ func homeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.App.Writer, ui.Home(p, style(c.App.Writer)))
+	_, err = io.WriteString(c.App.Writer, ui.Home(p, faults(m, h), style(c.App.Writer)))
 	return err
+}
+
+// faults are the first of what doctor finds, which envfix alone has room for.
+func faults(m *matrix.Matrix, h machine.Machine) []string {
+	patient := doctor.FromMachine(h)
+	patient.Matrix = m
+	var out []string
+	for _, f := range doctor.Embedded().Examine(patient).Findings {
+		if f.Severity != doctor.Note && len(out) < 3 {
+			out = append(out, f.Text)
+		}
+	}
+	return out
 }

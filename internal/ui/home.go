@@ -9,8 +9,9 @@ import (
 )
 
 // Home returns the screen of `envfix` alone: what the machine is, what torch is
-// here and what would fit, what is wrong, and the next command.
-func Home(p *plan.Plan, s Style) string {
+// here and what would fit, what is wrong (faults are doctor's words), and the next
+// command.
+func Home(p *plan.Plan, faults []string, s Style) string {
 	v := &view{Style: s}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
 	v.elsewhere(p)
@@ -23,11 +24,19 @@ func Home(p *plan.Plan, s Style) string {
 	for _, w := range wrong {
 		v.row("wrong", w)
 	}
-	for _, f := range p.EnvFixes {
-		v.row("wrong", envFix(f))
+	for _, f := range faults {
+		v.row("wrong", f)
+	}
+	if len(faults) == 0 {
+		for _, f := range p.EnvFixes {
+			v.row("wrong", envFix(f))
+		}
 	}
 	v.line("")
 	v.row("next", next)
+	if len(faults) > 0 {
+		v.row("", "`envfix doctor` says what is wrong, with its evidence")
+	}
 	v.row("", "`envfix --help` lists all commands")
 	return v.b.String()
 }

@@ -126,7 +126,7 @@ func text(t *testing.T, name string) string {
 	if p.Decision == resolver.NoSolution || p.Decision == resolver.NeedTarget {
 		return Error(Refusal(p))
 	}
-	return Plan(p, Style{}) + "----\n" + Home(p, Style{})
+	return Plan(p, Style{}) + "----\n" + Home(p, nil, Style{})
 }
 
 func TestTexts(t *testing.T) {
