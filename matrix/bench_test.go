@@ -25,3 +25,13 @@ func BenchmarkLoadYAML(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCheck is `matrix check` of everything: under 500 ms.
+func BenchmarkCheck(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if faults := Check(data.FS); len(faults) > 0 {
+			b.Fatal(faults[0])
+		}
+	}
+}

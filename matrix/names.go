@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -236,121 +235,6 @@ func otherVendor(name string, words []string) []Device {
 }
 
 func isAppleWord(w string) bool { return w == "pro" || w == "max" || w == "ultra" }
-
-// keyWord is the word that tells most: rows without it cannot match.
-func keyWord(words []string) string {
-	if w := without(words, isMemory, isForm, isBoard); len(w) > 0 {
-		words = w
-	}
-	best := words[0]
-	for _, w := range words[1:] {
-		digits, already := strings.ContainsAny(w, "0123456789"), strings.ContainsAny(best, "0123456789")
-		if digits && !already || digits == already && len(w) > len(best) {
-			best = w
-		}
-	}
-	return best
-}
-
-// models reads the names of the rows that hold a word; "" is in all of them.
-func (t *DeviceTable) models(word string) []modelName {
-	m := &modelReader{table: t, seen: map[modelKey]bool{}}
-	for row := range rowsWith(t.text, word) {
-		m.row(strings.Split(row, "\t"))
-	}
-	for row := range rowsWith(t.names, word) {
-		f := strings.Split(row, "\t")
-		switch {
-		case f[0] == "amd" && len(f) == 4:
-			m.add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
-		case f[0] == "alias" && len(f) == 3:
-			target := nameWords(f[2])
-			other := &modelReader{table: t, seen: map[modelKey]bool{}}
-			for row := range rowsWith(t.text, keyWord(target)) {
-				other.row(strings.Split(row, "\t"))
-			}
-			for _, d := range find(other.names, target, sameWords) {
-				m.add(f[1], d)
-			}
-		}
-	}
-	return m.names
-}
-
-// rowsWith yields the lines of a text that hold a word, whatever the case.
-func rowsWith(text, word string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for lower, at := lowerASCII(text), 0; at < len(text); {
-			i := strings.Index(lower[at:], word)
-			if i < 0 {
-				return
-			}
-			start := strings.LastIndexByte(text[:at+i], '\n') + 1
-			end := strings.IndexByte(text[start:], '\n')
-			if end < 0 {
-				end = len(text) - start
-			}
-			if !yield(text[start : start+end]) {
-				return
-			}
-			at = start + end + 1
-		}
-	}
-}
-
-// lowerASCII keeps every byte in its place, as strings.ToLower does not promise.
-func lowerASCII(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
-}
-
-type modelReader struct {
-	table *DeviceTable
-	names []modelName
-	seen  map[modelKey]bool
-}
-
-type modelKey struct {
-	name, chip string
-	sm         machine.SM
-	modules    int
-}
-
-func (m *modelReader) add(name string, d Device) {
-	key := modelKey{name, d.Chip, d.SM, len(d.Modules)}
-	if m.seen[key] {
-		return
-	}
-	m.seen[key] = true
-	if words := nameWords(name); len(words) > 0 {
-		m.names = append(m.names, modelName{words, d})
-	}
-}
-
-func (m *modelReader) row(f []string) {
-	switch {
-	case f[0] == "name" && len(f) == 6:
-		d := m.table.chips[f[1]]
-		d.Name, d.Line, d.Modules = f[5], productLine(f[3]), flavours(f[2])
-		m.add(d.Name, d)
-	case f[0] == "intel":
-		if d, ok := m.table.intelRow(f); ok {
-			m.add(d.Name, d)
-		}
-	case f[0] == "amd" && len(f) == 3:
-		m.add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
-	case strings.HasPrefix(f[0], "10de:"):
-		if d, ok := m.table.idFields(f); ok {
-			d.PCI, d.Subsystem = "", ""
-			m.add(d.Name, d)
-		}
-	}
-}
 
 // Nearest returns the n known names that are most like one: for "unknown GPU"
 // messages. NVIDIA's are preferred among equals.

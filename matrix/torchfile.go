@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"envfix/internal/version"
@@ -184,15 +183,4 @@ func (o object) pins() map[string]string {
 		out[k] = m.dotted(k).String()
 	}
 	return out
-}
-
-// sortedKeys returns a map's keys in order: maps are never ranged over into
-// output.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

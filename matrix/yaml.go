@@ -362,27 +362,6 @@ func (o object) list(key string, f func(object)) {
 	}
 }
 
-// strings is a list of texts.
-func (o object) strings(key string) []string {
-	n := o.take(key)
-	if n == nil {
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode {
-		o.s.fault(n.Line, "%s: %s where a list was needed", key, kind(n))
-		return nil
-	}
-	var out []string
-	for _, c := range n.Content {
-		if c.Kind != yaml.ScalarNode {
-			o.s.fault(c.Line, "%s: %s where text was needed", key, kind(c))
-			continue
-		}
-		out = append(out, c.Value)
-	}
-	return out
-}
-
 // mapping is the object under a key; an absent key gives an empty one.
 func (o object) mapping(key string) object {
 	if n := o.take(key); n != nil {
