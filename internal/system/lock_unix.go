@@ -32,12 +32,18 @@ func (e *BusyError) Error() string {
 
 // TryLock takes the lock file name below root, or returns a *BusyError at once.
 func TryLock(root *os.Root, name string) (*Lock, error) {
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is not a regular file", f.Name()), err, f.Close())
+	// os.Root follows links that stay within; a lock must be the file itself.
+	info, err := f.Stat()
+	named, err2 := root.Lstat(name)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !info.Mode().IsRegular() || !os.SameFile(info, named) {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", f.Name()), f.Close())
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

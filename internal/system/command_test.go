@@ -1,0 +1,268 @@
+//go:build linux
+
+package system
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// TestMain lets the test binary print its environment: what a child really got.
+func TestMain(m *testing.M) {
+	if os.Getenv("ENVFIX_TEST_PRINT") != "" {
+		for _, kv := range os.Environ() {
+			println(kv)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// Nothing of a hostile environment reaches a child: neither its variables nor the
+// programs that PATH names first.
+func TestThreat03HostileEnvironment(t *testing.T) {
+	hostile := []string{"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TARGET",
+		"PIP_CONFIG_FILE", "PIP_FIND_LINKS", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_CONFIG_FILE", "UV_PYTHON", "CONDA_PREFIX", "CONDARC", "GIT_SSH_COMMAND",
+		"GIT_CONFIG_GLOBAL", "BASH_ENV", "ENV", "IFS", "PERL5LIB", "NODE_OPTIONS", "VIRTUAL_ENV", "XDG_CONFIG_HOME", "DISTUTILS_USE_SDK", "SETUPTOOLS_USE_DISTUTILS"}
+	for _, name := range hostile {
+		t.Setenv(name, "canary-"+name)
+	}
+	t.Setenv("PATH", t.TempDir()+":.:"+os.Getenv("PATH"))
+	t.Setenv("BASH_FUNC_pip%%", "() { canary; }")
+	var out strings.Builder
+	err := Run(context.Background(), Command{Argv: []string{os.Args[0]}, Env: map[string]string{"ENVFIX_TEST_PRINT": "1"}, Out: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "canary") {
+		t.Errorf("a child was given:\n%s", out.String())
+	}
+	for _, want := range []string{"PIP_CONFIG_FILE=/dev/null", "UV_NO_CONFIG=1", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("a child lacks %s:\n%s", want, out.String())
+		}
+	}
+}
+
+// A program is the system's own or one that is named whole; what PATH offers
+// first, the working directory, and what others could exchange is never run.
+func TestThreat02PathHijack(t *testing.T) {
+	fake := t.TempDir()
+	for _, name := range []string{"pip", "uv", "nvidia-smi", "apt-get", "python3", "sudo", "ls", "envfix-no-such"} {
+		if err := os.WriteFile(filepath.Join(fake, name), []byte("#!/bin/sh\necho hijacked\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", fake+":.:"+os.Getenv("PATH"))
+	t.Chdir(fake)
+	if got, err := Resolve([]string{"ls"}, true); err != nil || strings.HasPrefix(got, fake) {
+		t.Errorf("ls: %q, %v", got, err)
+	}
+	for _, argv := range [][]string{{"envfix-no-such"}, {"./pip"}, {"../" + filepath.Base(fake) + "/pip"}, {}, {""}, {"ls", "a\x00b"}} {
+		if got, err := Resolve(argv, false); err == nil {
+			t.Errorf("%q resolves to %q", argv, got)
+		}
+	}
+	if got, err := Resolve([]string{filepath.Join(fake, "sudo")}, true); err == nil && os.Geteuid() != 0 {
+		t.Errorf("root would run %q, which a user owns", got)
+	}
+	loose := filepath.Join(fake, "loose")
+	if err := errors.Join(os.WriteFile(loose, []byte("#!/bin/sh\n"), 0o755), os.Chmod(loose, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Resolve([]string{loose}, true); err == nil {
+		t.Errorf("root would run %q, which everybody may write", got)
+	}
+}
+
+func TestExitError(t *testing.T) {
+	err := Run(context.Background(), Command{Argv: []string{"sh", "-c", "echo one; echo two >&2; exit 3"}})
+	var exit *ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("got %v", err)
+	}
+	exit.Err = nil
+	want := &ExitError{Argv: exit.Argv, Code: 3, Tail: exit.Tail}
+	if diff := cmp.Diff(want, exit); diff != "" || len(exit.Tail) != 2 {
+		t.Errorf("exit error (-want +got):\n%s\n%q", diff, exit.Tail)
+	}
+	if got, want := exit.Error(), "sh exited with status 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	err = Run(context.Background(), Command{Argv: []string{"sh", "-c", "kill -KILL $$"}})
+	if got, want := err.Error(), "sh was ended by killed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// An interrupt reaches the whole group: what the program started is gone too.
+func TestInterruptReachesTheGroup(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	ctx, cancel := context.WithCancel(context.Background())
+	script := "trap '' INT; (trap '' INT; exec sleep 600) & echo $! > " + pidFile + "; echo ready; wait"
+	started := writer(func(b []byte) {
+		if strings.Contains(string(b), "ready") {
+			cancel()
+		}
+	})
+	err := Run(ctx, Command{Argv: []string{"sh", "-c", script}, Out: started, Grace: 10 * time.Millisecond})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	b, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone(t, pid)
+}
+
+// gone waits until a process has ended; one that never does fails the test.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000); err != nil || n != 1 {
+		t.Errorf("process %d lives: %d, %v", pid, n, err)
+	}
+}
+
+// A patient program is not interrupted: dpkg would be left half-way.
+func TestPatient(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := filepath.Join(t.TempDir(), "done")
+	out := writer(func(b []byte) { cancel() })
+	err := Run(ctx, Command{Argv: []string{"sh", "-c", "echo begun; touch " + done}, Patient: true, Out: out})
+	if err != nil {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(done); err != nil {
+		t.Error("it was interrupted")
+	}
+}
+
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+// A program that leaves a daemon behind which holds its output does not hold us.
+func TestDaemonKeepsTheOutput(t *testing.T) {
+	err := Run(context.Background(), Command{Argv: []string{"sh", "-c", "sleep 600 & echo done"}, Grace: 50 * time.Millisecond})
+	if err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A secret is in no log, no output and no error, wherever it stands.
+func TestThreat13Secrets(t *testing.T) {
+	const secret = "s3cr3t-canary"
+	t.Setenv("INDEX_TOKEN", secret)
+	t.Setenv("HTTPS_PROXY", "http://me:"+secret+"@proxy.example:3128")
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	log, err := OpenLog(dir, "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	talk := "printf 'Looking in https://me:other-canary@index.example/simple\\npassword=third-canary\\n" +
+		"Authorization: Basic fourth-canary\\nhalf of s3cr3t-'; printf 'canary\\n'; exit 1"
+	err = Run(context.Background(), Command{Argv: []string{"sh", "-c", talk}, Out: &out, Log: log})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept, readErr := dir.ReadFile("log")
+	info, statErr := dir.Stat("log")
+	if readErr != nil || statErr != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("log: mode %v, %v, %v", info.Mode(), readErr, statErr)
+	}
+	var exit *ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("got %v", err)
+	}
+	for where, text := range map[string]string{"output": out.String(), "log": string(kept), "error": exit.Error() + strings.Join(exit.Tail, "\n")} {
+		if strings.Contains(text, "canary") {
+			t.Errorf("%s holds a secret:\n%s", where, text)
+		}
+	}
+	if !strings.Contains(string(kept), "index.example/simple") {
+		t.Errorf("the log lost what was no secret:\n%s", kept)
+	}
+}
+
+// What a program prints cannot act on the terminal.
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                         "plain",
+		"\x1b[31mred\x1b[0m":            "red",
+		"\x1b]0;title\x07text":          "text",
+		"a\x00b\x07c\u009bd":            "abcd",
+		"left\u202eright\u2066x":        "leftrightx",
+		"tab\there":                     "tab here",
+		"\x1b]8;;http://x\x1b\\link":    "link",
+		"caf\u00e9 \U0001F40D \xff end": "caf\u00e9 \U0001F40D  end",
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("Printable(%q): got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A gigabyte of output is cut in the log and costs no memory.
+func TestLogEnds(t *testing.T) {
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	log, err := OpenLog(dir, "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.left = 100
+	for range 50 {
+		log.Line("twenty characters..")
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := dir.ReadFile("log"); err != nil || len(b) > 200 || !strings.Contains(string(b), "cut off") {
+		t.Errorf("log of %d bytes, %v:\n%s", len(b), err, b)
+	}
+}
+
+// When envfix is killed, what it runs is killed with it.
+func TestChildDiesWithUs(t *testing.T) {
+	if exe, err := exec.LookPath("true"); err != nil {
+		t.Skipf("no program to run: %v", err)
+	} else if _, err := Resolve([]string{exe}, false); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("true")
+	group(c, Command{})
+	if c.SysProcAttr.Pdeathsig == 0 || !c.SysProcAttr.Setpgid {
+		t.Errorf("attributes: %+v", c.SysProcAttr)
+	}
+}
