@@ -32,6 +32,7 @@ type Reader struct {
 	kept  []kept
 	count map[int]int // lines per message
 
+	uuids bool // the list of GPUs is that of nvidia-smi -L
 	file  string
 	line  int
 	prev  string // the line before, cleaned

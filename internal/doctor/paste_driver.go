@@ -16,7 +16,7 @@ var driverReaders = []reader{
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1], s) }},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
 	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.loaded(m[1]+m[2], s) }},
-	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|^ii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},
+	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},
 	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Said) { r.addGPU(m[2], s) }},
 	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, func(r *Reader, m []string, s Said) { r.addGPU(m[1], s) }},
 	{`GPU models and configuration\s*:\s*(\S.*)?$`, func(r *Reader, m []string, s Said) {
@@ -39,7 +39,7 @@ var driverReaders = []reader{
 		}
 	}},
 	{nameExpr, func(r *Reader, m []string, s Said) { r.named(m[0], s) }},
-	{`\b(gfx\d{3,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
+	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|compute capability (?:is |of )?(\d+\.\d)\b`, func(r *Reader, m []string, s Said) {
 		if v, err := machine.ParseSM(m[1] + m[2]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
 			r.capability("", v, s)
@@ -93,7 +93,8 @@ func (r *Reader) addGPU(name string, s Said) {
 	if strings.EqualFold(name, "N/A") || !nameRE.MatchString(name) && !strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
 		return
 	}
-	if !r.c.listed {
+	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.listed || uuid && !r.uuids {
+		r.uuids = uuid
 		r.c.listed, r.c.Machine.GPUs = true, nil
 	}
 	if len(r.c.Machine.GPUs) < 64 {

@@ -14,6 +14,9 @@ var packageReaders = []reader{
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
 		}
 	}},
+	{`\bpip3? (?:list|show|freeze)\b.{0,30}\btorch\b\W{0,4}(\d+\.\d+\.\d+[\w.+]*)`, func(r *Reader, m []string, s Said) {
+		r.addPackage(Package{Name: "torch", Version: m[1], Tool: "pip", Said: s})
+	}},
 	{`Successfully installed\b(.*)`, func(r *Reader, m []string, s Said) {
 		for f := range strings.FieldsSeq(m[1]) {
 			if i := strings.LastIndexByte(f, '-'); i > 0 && i+1 < len(f) && f[i+1] >= '0' && f[i+1] <= '9' {
@@ -91,17 +94,36 @@ func (r *Reader) condaTorch(p Package) {
 var condaCUDA = regexp.MustCompile(`cuda_?(\d+(?:\.\d+)?)`)
 
 func (r *Reader) variable(name, value string, s Said) {
-	if name == "is_available" {
-		r.available(strings.Trim(value, "' \""), s)
+	value = strings.TrimSpace(value)
+	switch bare := strings.Trim(value, `'" `); name {
+	case "is_available":
+		if bare == "True" || bare == "False" {
+			r.available(bare, s)
+		}
+		return
+	case "torch.version.cuda":
+		if bare == "None" || bare != "" && strings.Trim(bare, "0123456789.") == "" {
+			r.torchCUDA(bare, s)
+		}
+		return
+	case "torch.__version__":
+		if torchVersion.MatchString(bare) {
+			r.torch(bare, byTorch, s)
+		}
 		return
 	}
 	if r.c.Machine.Env == nil {
 		r.c.Machine.Env = map[string]string{}
 	}
-	value = strings.TrimSpace(value)
-	value = strings.Trim(strings.TrimRight(value, ";,"), `"'`)
+	if name != "PYTHONPATH" {
+		value, _, _ = strings.Cut(value, " ")
+	}
+	value = strings.TrimRight(value, ";,.")
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		value = value[1 : n-1]
+	}
 	lower := strings.ToLower(value)
-	for _, w := range []string{"unset", "not set", "none set", "differs", "has no", "<not"} {
+	for _, w := range []string{"unset", "not set", "none set", "differs", "has no", "<not", "none", "(unset", "(not", "no "} {
 		if strings.HasPrefix(lower, w) {
 			return
 		}
@@ -111,6 +133,8 @@ func (r *Reader) variable(name, value string, s Said) {
 		r.c.say("env:"+name, s)
 	}
 }
+
+var torchVersion = regexp.MustCompile(`^\d\.\d+\.\d+[\w.+]*$`)
 
 // installed returns the first package of a name.
 func (c *Case) installed(name string) *Package {

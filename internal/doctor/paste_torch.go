@@ -30,7 +30,7 @@ const (
 // Python sessions, and what people write about versions.
 var torchReaders = []reader{
 	{`(?:^|[^\w])(?:py)?torch version ?[:=]+\s*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
-	{`(?:torch|th)\.__version__\W*?[^\w\n]*['"( :=>-]*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
+	{`(?:torch|th)\.__version__\W*(?:prints?|gives?|says|is|returns?|shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
 	{`pytorch accelerator|PyTorch version \(GPU\?\): (\d+\.\d+\S*) \((True|False)\)`, func(r *Reader, m []string, s Said) {
 		r.torch(m[1], byTorch, s)
 		r.available(m[2], s)
@@ -42,6 +42,8 @@ var torchReaders = []reader{
 	}},
 	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
 	{`cuda\.is_available\b\W*(?:still |always |now )?(?:returns?|gives?|is|prints?|says|=+>?|->|:)?\W*(?:still |always )?(True|False)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
+	{`print\(.*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.cuda" }},
+	{`print\(.*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Said) { r.wait = "torch.__version__" }},
 	{`cuda\.is_available\b`, func(r *Reader, m []string, s Said) {
 		if strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
 			r.wait = "is_available"

@@ -31,7 +31,7 @@ func (e *exam) visibleDevices() {
 		n := len(e.Machine.GPUs)
 		one := strings.Contains(strings.ToLower(said.Text), "single") || e.clue("cvd-set-in-script")
 		for i, entry := range strings.Split(v, ",") {
-			entry = strings.Trim(strings.TrimSpace(entry), `"'`)
+			entry = strings.TrimSpace(entry)
 			k := atoi(entry)
 			switch {
 			case i == 0 && (entry == "" || entry == "-1" || entry == "NoDevFiles" || strings.EqualFold(entry, "none")):

@@ -162,7 +162,7 @@ func (e *exam) belowFloor(b *matrix.Build) bool {
 // noKernel: "no kernel image" without the warning that names the capability. It
 // may be torch or an extension that has none.
 func (e *exam) noKernel() {
-	said, ok := e.has("no-kernel-image", "torch-arch-incompatible", "torch-arch-reinstall", "torch-arch-cc")
+	said, ok := e.has("no-kernel-image", "cuda-invalid-function", "torch-arch-incompatible", "torch-arch-reinstall", "torch-arch-cc")
 	if !ok {
 		return
 	}

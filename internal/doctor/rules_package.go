@@ -146,12 +146,20 @@ func (e *exam) notFound() {
 		e.find("IDX002", proven, Finding{Text: "there is no index for " + label + " builds of torch", Fix: e.indexFix()}, said, h.Said)
 		return
 	}
+	if s, tags := e.has("uv-python-tag"); tags {
+		if _, elsewhere := e.has("uv-index-platform"); !elsewhere {
+			e.find("PY012", likely, Finding{Fix: e.pythonFix("")}, s, h.Said)
+			return
+		}
+	}
 	p := e.Machine.Platform
 	python := e.activePython()
 	v, label, want := e.wanted()
 	switch {
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
+	case p.Distro == "alpine", p.Libc != nil && p.Libc.Kind == "musl", e.clue("platform-without-wheels"):
+		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os"))
 	case p.OS == "macos" && p.Arch == "x86_64" && !pythonVersion(v).IsZero() && pythonVersion(v).Compare(version.MustPython("2.3")) >= 0,
 		p.OS == "macos" && p.Arch == "x86_64" && v == "":
 		e.find("IDX003", likely, Finding{Text: "torch 2.2.2 is the last with wheels for Intel Macs"}, h.Said, e.fact("arch"))
