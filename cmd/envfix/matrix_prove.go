@@ -33,6 +33,7 @@ The index is --index, else the installer's own default.
 
 EXAMPLES
   envfix matrix prove torch==2.15.0
+  envfix matrix prove torch==2.15.0 --arch x86_64 --stack
   envfix matrix prove 'torch>=2.9' --index https://download.pytorch.org/whl/cu126
 
 EXIT STATUS
@@ -41,6 +42,8 @@ EXIT STATUS
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "os", Value: "linux", Usage: "prove the rows of `SYSTEM`: linux, windows or macos"},
+			&cli.StringFlag{Name: "arch", Usage: "only the rows of `ARCH`: x86_64, aarch64 or arm64"},
+			&cli.BoolFlag{Name: "stack", Usage: "also count the GPU code in the CUDA libraries that the builds pin; reads over 1 GB per build, once"},
 			&cli.BoolFlag{Name: "json", Usage: "print every comparison as JSON"},
 			&cli.StringFlag{Name: "record", Usage: "write the sizes and hashes of the wheels into `FILE`, the data/wheels.yaml of a checkout"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every comparison"},
@@ -78,10 +81,17 @@ func matrixProveAction(c *cli.Context) error {
 	}
 	started := time.Now()
 	bar := newProgress()
-	proofs, notes, err := client.Prove(c.Context, m, index.Query{Torch: spec, OS: c.String("os"), Wheels: wheels}, bar.step)
+	proofs, notes, err := client.Prove(c.Context, m, index.Query{Torch: spec, OS: c.String("os"), Arch: c.String("arch"), Wheels: wheels}, bar.step)
 	bar.end()
 	if err != nil {
 		return indexFailure(err)
+	}
+	if c.Bool("stack") {
+		more, err := proveStack(c, client, m, proofs, bar)
+		if err != nil {
+			return err
+		}
+		proofs = append(proofs, more...)
 	}
 	if file := c.String("record"); file != "" {
 		if err := recordWheels(file, proofs); err != nil {
@@ -180,7 +190,7 @@ func (r *proofReport) write(w io.Writer, all bool, took time.Duration) error {
 		if p.By == "metadata" && p.Verdict == index.Agree && !all {
 			continue
 		}
-		fmt.Fprintf(&b, "%-14s %-8s %-8s %-7s %-9s %s\n", p.Verdict, p.Torch, p.Arch, p.Python, p.By, p.Build)
+		fmt.Fprintf(&b, "%-14s %-8s %-8s %-7s %-9s %s\n", p.Verdict, p.Torch, p.Arch, or(p.Python, "-"), p.By, or(libraryName(p), p.Build))
 		if p.Error != "" {
 			b.WriteString("    " + ui.Clean(p.Error) + "\n")
 		}
@@ -201,6 +211,14 @@ func (r *proofReport) write(w io.Writer, all bool, took time.Duration) error {
 	fmt.Fprintf(&b, "read %.1f MB in %d requests, %.0f s\n", float64(r.Bytes)/1e6, r.Requests, took.Seconds())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// libraryName is the library that a proof of the stack is about.
+func libraryName(p index.Proof) string {
+	if p.By == "fatbins" && len(p.Checks) > 0 {
+		return p.Checks[0].Field
+	}
+	return ""
 }
 
 func or(s, other string) string {

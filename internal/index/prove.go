@@ -16,6 +16,7 @@ import (
 type Query struct {
 	Torch  version.Specifier // zero: every release of the matrix
 	OS     string            // linux
+	Arch   string            // "" any
 	Wheels []matrix.WheelSet // sizes and hashes on record; nil: not compared
 }
 
@@ -27,7 +28,7 @@ type Proof struct {
 	Arch    string   `json:"arch"`
 	Python  string   `json:"python"`
 	File    string   `json:"file"`
-	By      string   `json:"by"` // bytes, metadata or page
+	By      string   `json:"by"` // bytes, metadata, page or fatbins
 	Source  string   `json:"source,omitempty"`
 	Verdict Verdict  `json:"verdict"`
 	Checks  []Check  `json:"checks"`
@@ -150,7 +151,7 @@ func sortPairs(m *matrix.Matrix, q Query, page *Project) ([]*pair, []Proof) {
 		}
 		os, arch := n.Platform()
 		rel := releases[n.Version]
-		if rel == nil || os != q.OS {
+		if rel == nil || os != q.OS || (q.Arch != "" && arch != q.Arch) {
 			continue
 		}
 		labelled = labelled || n.Label != ""
@@ -169,7 +170,7 @@ func sortPairs(m *matrix.Matrix, q Query, page *Project) ([]*pair, []Proof) {
 	var missing []Proof
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {
-			if labelled || releases[r.Torch.String()] == nil || !b.Default || b.OS != q.OS || byKey[key{r.Torch.String(), b.OS, b.Arch, ""}] != nil {
+			if labelled || releases[r.Torch.String()] == nil || !b.Default || b.OS != q.OS || (q.Arch != "" && b.Arch != q.Arch) || byKey[key{r.Torch.String(), b.OS, b.Arch, ""}] != nil {
 				continue
 			}
 			missing = append(missing, Proof{Torch: r.Torch.String(), Build: b.Label, OS: b.OS, Arch: b.Arch, By: "page", Source: b.Source, Verdict: Unread, Error: "the index has no such wheel", sort: r.Torch})

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"envfix/internal/index"
+	"envfix/internal/ui"
+	"envfix/matrix"
+
+	"github.com/urfave/cli/v2"
+)
+
+// proveStack proves the libraries that the builds proven so far pin.
+func proveStack(c *cli.Context, client *index.Client, m *matrix.Matrix, proofs []index.Proof, bar *progress) ([]index.Proof, error) {
+	var builds []*matrix.Build
+	for _, p := range proofs {
+		r, ok := m.Release(p.Torch)
+		if !ok || p.By != "bytes" {
+			continue
+		}
+		if b, ok := r.Build(p.Build, p.OS, p.Arch); ok && !b.CUDA.IsZero() {
+			builds = append(builds, b)
+		}
+	}
+	if len(builds) == 0 {
+		return nil, nil
+	}
+	cache := newFatbinCache()
+	more, err := client.ProveStack(c.Context, m, builds, cache.functions(), bar.step)
+	bar.end()
+	if cache.err != nil {
+		fmt.Fprintf(os.Stderr, "envfix: warning: what was read is not kept: %s\n", ui.Clean(cache.err.Error()))
+	}
+	if err != nil {
+		return nil, indexFailure(err, "what was read so far is kept; the same command goes on from there")
+	}
+	return more, nil
+}
+
+// A fatbinCache keeps counts in one small file per wheel, named by its sha256.
+type fatbinCache struct {
+	dir string
+	mu  sync.Mutex
+	err error // the first failure to write
+}
+
+// A cachedWheel is such a file.
+type cachedWheel struct {
+	Format    int                      `json:"format"`
+	Libraries map[string]index.Fatbins `json:"libraries"`
+}
+
+func newFatbinCache() *fatbinCache {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return &fatbinCache{err: err}
+	}
+	return &fatbinCache{dir: filepath.Join(dir, "envfix", "fatbins")}
+}
+
+func (f *fatbinCache) functions() index.Cache {
+	if f.dir == "" {
+		return index.Cache{}
+	}
+	return index.Cache{Load: f.load, Store: f.store}
+}
+
+func (f *fatbinCache) load(sha256, member string) (index.Fatbins, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found, ok := f.read(sha256).Libraries[member]
+	return found, ok
+}
+
+// read returns what is kept of a wheel; a file that cannot be read is none.
+func (f *fatbinCache) read(sha256 string) cachedWheel {
+	w := cachedWheel{Format: 1, Libraries: map[string]index.Fatbins{}}
+	file, err := os.Open(filepath.Join(f.dir, sha256+".json"))
+	if err != nil {
+		return w
+	}
+	defer file.Close()
+	var kept cachedWheel
+	if json.NewDecoder(io.LimitReader(file, 1<<20)).Decode(&kept) == nil && kept.Format == 1 && kept.Libraries != nil {
+		return kept
+	}
+	return w
+}
+
+func (f *fatbinCache) store(sha256, member string, found index.Fatbins) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w := f.read(sha256)
+	w.Libraries[member] = found
+	if err := f.write(sha256+".json", w); err != nil && f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *fatbinCache) write(name string, w cachedWheel) error {
+	b, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(f.dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(b)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(f.dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}
