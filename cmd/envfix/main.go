@@ -88,6 +88,7 @@ func commands() []*cli.Command {
 		explainCommand(),
 		verifyCommand(),
 		runCommand(),
+		watchCommand(),
 		envCommand(),
 		matrixCommand(),
 		lockCommand(),

@@ -238,6 +238,12 @@ func (j *job) mirror(s syscall.Signal) {
 		return // it goes on already: the terminal stopped and continued both
 	}
 	unix.Kill(os.Getpid(), syscall.SIGSTOP)
+	for got := range j.signals { // the stop takes effect on any thread, at any moment
+		if got == syscall.SIGCONT {
+			break
+		}
+		j.pass(got.(syscall.Signal))
+	}
 	unix.Kill(j.pid, syscall.SIGCONT)
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,6 +98,17 @@ func (w *watcher) add(pid int) {
 		p.firstDelay = 0
 	}
 	w.procs[pid] = p
+}
+
+// forget drops the processes that have ended, for a watch that never ends.
+func (w *watcher) forget() {
+	w.order = slices.DeleteFunc(w.order, func(pid int) bool {
+		gone := w.procs[pid].gone
+		if gone {
+			delete(w.procs, pid)
+		}
+		return gone
+	})
 }
 
 // owner is the name of a file's user, for a process's folder.

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"envfix/internal/observe"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+func watchCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "watch",
+		Usage: "show live who uses which GPU, and what each waits for",
+		Description: `On a terminal the view is redrawn in place, q quits and p pauses; in a pipe there
+is one line a second. A process that was started by ` + "`envfix run`" + ` shows its steps and
+its waits too. With --pid, one job is watched and judged while it runs.
+
+EXAMPLES
+  envfix watch
+  envfix watch --pid 4242
+  envfix watch --once
+  envfix watch --json | jq .gpus
+
+EXIT STATUS
+  0  done, also when the process of --pid has ended
+  1  there is no process with that number`,
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "pid", Usage: "watch process `N` and those below it, and judge it"},
+			&cli.BoolFlag{Name: "once", Usage: "one line, after one second"},
+			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
+		},
+		Action: watchAction,
+	}
+}
+
+func watchAction(c *cli.Context) error {
+	if err := noOperands(c); err != nil {
+		return err
+	}
+	if c.IsSet("pid") && c.Int("pid") < 1 {
+		return &failure{code: exitUsage, text: fmt.Sprintf("--pid %d: a process number is greater than 0", c.Int("pid"))}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = ""
+	}
+	w, err := observe.StartWatch(observe.Options{Self: self, Env: os.Environ()}, c.Int("pid"))
+	if err != nil {
+		return &failure{code: exitFailed, text: err.Error(), hints: []string{"`envfix watch` lists the processes that use a GPU"}}
+	}
+	defer w.Stop()
+	live := isTerminal(os.Stdout) && !c.Bool("json") && !c.Bool("once") && os.Getenv("TERM") != "dumb"
+	if live {
+		return watchScreen(c.Context, w)
+	}
+	out := bufio.NewWriter(os.Stdout)
+	for {
+		v, ok := w.Next(c.Context)
+		if !ok {
+			return nil
+		}
+		if c.Bool("json") {
+			err = json.NewEncoder(out).Encode(v)
+		} else {
+			_, err = fmt.Fprintln(out, ui.WatchLine(screen(v)))
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil { // nobody reads on
+			return nil
+		}
+		if c.Bool("once") {
+			return nil
+		}
+	}
+}
+
+// screen is a view in the shape that ui draws.
+func screen(v observe.View) ui.WatchScreen {
+	s := ui.WatchScreen{Verdict: v.Verdict, Text: v.Text, Notes: v.Notes}
+	if t, err := time.Parse(time.RFC3339, v.Time); err == nil {
+		s.Time = t.Format("15:04:05")
+	}
+	for _, g := range v.GPUs {
+		s.GPUs = append(s.GPUs, ui.WatchGPU{Index: g.Index, Name: g.Name, Util: g.Util, Used: g.MemoryUsed, Total: g.MemoryTotal,
+			Power: g.Power, Temperature: g.Temperature, Clock: g.Clock, Slowed: g.Slowed})
+	}
+	for _, p := range v.Processes {
+		s.Processes = append(s.Processes, ui.WatchProcess{PID: p.PID, User: p.User, GPUs: p.GPUs, Memory: p.Memory, CPU: p.CPU, Waits: p.Waits, StepsPer: p.StepsPer, Command: p.Command})
+	}
+	return s
+}
+
+// watchScreen redraws the view in place until q, Ctrl-C or the process's end.
+func watchScreen(ctx context.Context, w *observe.Watch) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	keys := make(chan byte, 8)
+	reads := isTerminal(os.Stdin)
+	if reads {
+		if old, err := term.MakeRaw(int(os.Stdin.Fd())); err == nil {
+			defer term.Restore(int(os.Stdin.Fd()), old)
+			go readKeys(keys)
+		} else {
+			reads = false
+		}
+	}
+	views := make(chan observe.View)
+	go func() {
+		defer close(views)
+		for {
+			v, ok := w.Next(ctx)
+			if !ok {
+				return
+			}
+			views <- v
+		}
+	}()
+	os.Stdout.WriteString("\x1b[?25l") // hide the cursor
+	defer os.Stdout.WriteString("\x1b[?25h")
+	d := drawer{style: style(os.Stdout)}
+	d.draw(ui.WatchScreen{Time: time.Now().Format("15:04:05"), Keys: reads, Notes: []string{"looking for a second …"}})
+	for {
+		select {
+		case k := <-keys:
+			switch k {
+			case 'q', 'Q', 3, 4: // Ctrl-C and Ctrl-D are bytes in raw mode
+				return drain(stop, views)
+			case 'p', 'P', ' ':
+				d.last.Paused = !d.last.Paused
+				d.draw(d.last)
+			}
+		case v, ok := <-views:
+			if !ok {
+				return nil
+			}
+			if !d.last.Paused {
+				s := screen(v)
+				s.Keys = reads
+				d.draw(s)
+			}
+		}
+	}
+}
+
+// drain lets the goroutine that looks end.
+func drain(stop context.CancelFunc, views <-chan observe.View) error {
+	stop()
+	for range views {
+	}
+	return nil
+}
+
+// readKeys ends with the program: a read of the terminal cannot be taken back.
+func readKeys(keys chan<- byte) {
+	var b [1]byte
+	for {
+		if n, err := os.Stdin.Read(b[:]); err != nil || n == 0 {
+			return
+		}
+		keys <- b[0]
+	}
+}
+
+// A drawer redraws a screen over the one before.
+type drawer struct {
+	style ui.Style
+	lines int
+	last  ui.WatchScreen
+}
+
+func (d *drawer) draw(s ui.WatchScreen) {
+	width, height := ui.Width, 24
+	if w, h, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 20 {
+		width, height = w, h
+	}
+	lines := ui.Watch(s, width-1, d.style)
+	if len(lines) > height-1 && height > 4 { // a screen that scrolls cannot be redrawn
+		lines = lines[:height-1]
+	}
+	var b strings.Builder
+	if d.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", d.lines)
+	}
+	b.WriteString("\r\x1b[J")
+	for _, l := range lines {
+		b.WriteString(l + "\r\n")
+	}
+	os.Stdout.WriteString(b.String())
+	d.lines, d.last = len(lines), s
+}

@@ -1,0 +1,333 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"envfix/internal/observe/verdict"
+	"envfix/internal/probe"
+)
+
+// A View is the machine's GPUs and who uses them, over the last second.
+type View struct {
+	Format    int           `json:"format"`
+	Time      string        `json:"time"` // RFC 3339
+	GPUs      []GPUView     `json:"gpus"`
+	Processes []ProcessView `json:"processes"`
+	Verdict   string        `json:"verdict,omitempty"` // of the job that is watched with --pid, so far
+	Text      string        `json:"text,omitempty"`
+	Notes     []string      `json:"notes,omitempty"`
+}
+
+// A GPUView is one GPU. A missing number is not measurable here.
+type GPUView struct {
+	Index       int      `json:"index"`
+	Name        string   `json:"name,omitempty"`
+	Util        *float64 `json:"util,omitempty"` // percent
+	MemoryUsed  int64    `json:"memory_used_mib"`
+	MemoryTotal int64    `json:"memory_total_mib"`
+	Power       *float64 `json:"power_w,omitempty"`
+	Temperature *int     `json:"temperature_c,omitempty"`
+	Clock       *float64 `json:"clock_share,omitempty"`
+	Slowed      string   `json:"slowed,omitempty"` // heat, power
+}
+
+// A ProcessView is one process that uses a GPU or PyTorch.
+type ProcessView struct {
+	PID      int      `json:"pid"`
+	User     string   `json:"user,omitempty"`
+	GPUs     []int    `json:"gpus"`
+	Memory   int64    `json:"gpu_memory_mib"`
+	CPU      float64  `json:"cpu"` // cores
+	RSS      int64    `json:"rss_mib"`
+	Waits    string   `json:"waits_for"`
+	StepsPer *float64 `json:"steps_per_s,omitempty"`
+	Command  string   `json:"command"`
+}
+
+// A Watch looks at the machine, or at one job of it, second by second.
+type Watch struct {
+	gpus  *gpuLane
+	rec   *Recorder // of the job with --pid
+	w     *watcher  // of the whole machine without
+	prior map[int]counters
+	begun time.Time
+}
+
+// counters are a process's totals at the last view.
+type counters struct {
+	cpu   float64
+	steps uint64
+	load  uint64
+	at    time.Time
+}
+
+// StartWatch begins to watch: everything, or the process pid and those below
+// it. The error says that there is no such process.
+func StartWatch(o Options, pid int) (*Watch, error) {
+	w := &Watch{prior: map[int]counters{}, begun: time.Now()}
+	if pid > 0 {
+		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err != nil {
+			return nil, fmt.Errorf("no process %d", pid)
+		}
+	}
+	w.gpus = startGPUs(o)
+	if pid > 0 {
+		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+		w.rec = newRecorder(pid, false, laneOf(pid), w.gpus, strings.Split(string(env), "\x00"))
+		w.w = w.rec.w
+		for i := range w.gpus.gpus {
+			w.gpus.gpus[i].Before = nil // the job was there before we were
+		}
+		w.gpus.started = time.Time{}
+		return w, nil
+	}
+	w.w = newWatcher(0, false, nil)
+	return w, nil
+}
+
+// Stop ends the child that reads the GPUs.
+func (w *Watch) Stop() { w.gpus.stop() }
+
+// lanes are the folders of this user's running `envfix run`s.
+func lanes() (out []string) {
+	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.Getenv("TMPDIR"), "/tmp", "/var/tmp"} {
+		if parent == "" {
+			continue
+		}
+		list, _ := filepath.Glob(filepath.Join(parent, "envfix-run-*"))
+		for _, dir := range list {
+			if id, ok := ownerID(dir); ok && id == os.Getuid() && !slices.Contains(out, dir) {
+				out = append(out, dir)
+			}
+		}
+	}
+	return out
+}
+
+// laneOf finds the folder that a process's probe writes to.
+func laneOf(pid int) *lane {
+	for _, dir := range lanes() {
+		for _, p := range descendants(pid, true) {
+			if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("p%d.page", p))); err == nil {
+				return &lane{dir}
+			}
+		}
+	}
+	return nil
+}
+
+// Next watches for about a second and returns what it was like. ok is false
+// when the process that is watched has ended, or ctx is done.
+func (w *Watch) Next(ctx context.Context) (v View, ok bool) {
+	var frame verdict.Frame
+	end := time.After(time.Second)
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return v, false
+		case l, open := <-w.gpus.lines:
+			if !open {
+				w.gpus.lines = nil
+				continue
+			}
+			w.take(l, &frame)
+		case now := <-tick.C:
+			if w.rec != nil {
+				w.rec.tick(now)
+			} else {
+				w.w.look(now)
+			}
+		case now := <-end:
+			if w.rec == nil {
+				w.findProcesses()
+			} else if p := w.w.procs[w.w.root]; p == nil || p.gone {
+				return v, false
+			}
+			return w.view(now, frame), true
+		}
+	}
+}
+
+func (w *Watch) take(l probe.SampleLine, f *verdict.Frame) {
+	ours := func(pid int) bool { return w.rec != nil && w.rec.ours(pid) }
+	var one verdict.Frame
+	w.gpus.take(l, ours, &one)
+	f.GPUs = f.Plus(one).GPUs
+	if w.rec != nil {
+		w.rec.current.GPUs = w.rec.current.Plus(one).GPUs
+	}
+}
+
+// findProcesses adds who is on a GPU, this user's probes, and Pythons that have
+// PyTorch.
+func (w *Watch) findProcesses() {
+	w.w.forget()
+	for _, r := range w.gpus.latest {
+		for _, p := range r.Procs {
+			w.w.add(int(p[0]))
+		}
+	}
+	for _, dir := range lanes() {
+		l := &watcher{lane: &lane{dir}}
+		for pid := range l.files("page") {
+			w.w.add(pid)
+		}
+	}
+	list, _ := os.ReadDir("/proc")
+	for _, e := range list {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || w.w.procs[pid] != nil {
+			continue
+		}
+		name := strings.TrimSpace(small(filepath.Join("/proc", e.Name()), "comm"))
+		if strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pt_main") {
+			w.w.add(pid)
+		}
+	}
+}
+
+func (w *Watch) view(now time.Time, f verdict.Frame) View {
+	v := View{Format: 1, Time: now.Format(time.RFC3339), GPUs: []GPUView{}, Processes: []ProcessView{}}
+	on := map[int][]int{}
+	mem := map[int]int64{}
+	for i, g := range w.gpus.gpus {
+		if i < len(f.GPUs) {
+			v.GPUs = append(v.GPUs, gpuView(g, f.GPUs[i]))
+		}
+		if i < len(w.gpus.latest) {
+			for _, p := range w.gpus.latest[i].Procs {
+				on[int(p[0])] = append(on[int(p[0])], g.Index)
+				mem[int(p[0])] += p[1]
+			}
+		}
+	}
+	pages := map[int]string{}
+	for _, dir := range lanes() {
+		l := &watcher{lane: &lane{dir}}
+		for pid, path := range l.files("page") {
+			pages[pid] = path
+		}
+	}
+	for _, pid := range w.w.order {
+		p := w.w.procs[pid]
+		if p.gone {
+			continue
+		}
+		if x, show := w.process(p, on[pid], pages[pid], now); show {
+			x.Memory = mem[pid]
+			v.Processes = append(v.Processes, x)
+		}
+	}
+	slices.SortFunc(v.Processes, func(a, b ProcessView) int {
+		return cmp.Or(cmp.Compare(b.Memory, a.Memory), cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.PID, b.PID))
+	})
+	w.words(&v)
+	return v
+}
+
+func (w *Watch) words(v *View) {
+	if w.gpus.note != "" {
+		v.Notes = append(v.Notes, "GPUs: "+w.gpus.note)
+	}
+	if w.rec != nil {
+		r := verdict.Judge(w.rec.Trace())
+		v.Verdict, v.Text = r.Verdict, r.Text
+		if r.Verdict == verdict.NoGPU && len(r.Others) > 0 {
+			v.Verdict, v.Text = r.Others[0].Verdict, r.Others[0].Text
+		}
+	}
+}
+
+func gpuView(g verdict.GPU, f verdict.GPUFrame) GPUView {
+	out := GPUView{Index: g.Index, Name: g.Name, MemoryUsed: f.Used, MemoryTotal: g.Memory}
+	if f.N > 0 {
+		u := f.Util / float64(f.N)
+		out.Util = &u
+	}
+	if f.PowerN > 0 {
+		p := f.Power / float64(f.PowerN)
+		out.Power = &p
+	}
+	if f.Temp > 0 {
+		out.Temperature = &f.Temp
+	}
+	if f.Active > 0 {
+		c := f.Clock / float64(f.Active)
+		out.Clock = &c
+	}
+	switch {
+	case f.Hot > 0:
+		out.Slowed = "heat"
+	case f.Capped+f.Brake > 0:
+		out.Slowed = "power"
+	}
+	return out
+}
+
+// process is what is shown of a process; show is false for one that neither
+// holds a GPU nor has PyTorch, unless it was asked for.
+func (w *Watch) process(p *watched, gpus []int, page string, now time.Time) (x ProcessView, show bool) {
+	x = ProcessView{PID: p.PID, User: p.User, GPUs: append([]int{}, gpus...), RSS: p.RSS, Command: p.Command}
+	if x.Command == "" {
+		x.Command = "[" + p.Name + "]"
+	}
+	if page != "" {
+		if raw, ok := readPage(page); ok {
+			p.page, p.paged = raw, true
+		}
+	}
+	if p.Torch == "" && !p.looked && !p.paged {
+		p.looked = true
+		p.Torch = libTorch(p.PID)
+	}
+	was, known := w.prior[p.PID]
+	w.prior[p.PID] = counters{p.lastCPU, p.page[wSteps], p.page[wLoad], now}
+	if dt := now.Sub(was.at).Seconds(); known && dt > 0 {
+		x.CPU = max(0, p.lastCPU-was.cpu) / dt
+		if p.paged && p.page[wSteps] > 0 {
+			s := float64(p.page[wSteps]-min(was.steps, p.page[wSteps])) / dt
+			x.StepsPer = &s
+		}
+	}
+	x.Waits = waits(p, x.CPU, len(gpus) > 0, was, now)
+	return x, w.rec != nil || len(gpus) > 0 || p.paged || p.Torch != ""
+}
+
+// waits says in a few words what a process waits for.
+func waits(p *watched, cores float64, onGPU bool, was counters, now time.Time) string {
+	pg := p.page.page(clock{}, monotonic())
+	switch {
+	case p.paged && pg.Waiting > 1:
+		return fmt.Sprintf("data, for %.0f s", pg.Waiting)
+	case p.state == 'D':
+		if p.Mount != "" {
+			return "disk: " + p.Mount
+		}
+		return "disk"
+	case p.state == 'T':
+		return "stopped"
+	case p.paged && p.page[wSteps] > was.steps && !was.at.IsZero():
+		share := ns(p.page[wLoad]-min(was.load, p.page[wLoad])) / max(now.Sub(was.at).Seconds(), 0.001)
+		if share >= 0.2 {
+			return fmt.Sprintf("data %.0f %%", 100*min(share, 1))
+		}
+		return "nothing: it trains"
+	case cores >= 0.9:
+		return "its CPU work"
+	case onGPU:
+		return "the GPU, or idle"
+	case cores < 0.02:
+		return "idle"
+	}
+	return "some CPU work"
+}

@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/observe/verdict"
+)
+
+// A WatchGPU is a GPU of the live view; a nil number is not measurable here.
+type WatchGPU struct {
+	Index       int
+	Name        string
+	Util        *float64
+	Used, Total int64 // MiB
+	Power       *float64
+	Temperature *int
+	Clock       *float64
+	Slowed      string
+}
+
+// A WatchProcess is a process of the live view.
+type WatchProcess struct {
+	PID      int
+	User     string
+	GPUs     []int
+	Memory   int64
+	CPU      float64
+	Waits    string
+	StepsPer *float64
+	Command  string
+}
+
+// A WatchScreen is what the live view shows.
+type WatchScreen struct {
+	Time      string // of day
+	GPUs      []WatchGPU
+	Processes []WatchProcess
+	Verdict   string // of the job watched
+	Text      string
+	Notes     []string
+	Paused    bool
+	Keys      bool // q and p are read
+}
+
+// bar draws a share of ten cells.
+func bar(percent float64) string {
+	n := int(min(max(percent, 0), 100)/10 + 0.5)
+	return strings.Repeat("#", n) + strings.Repeat("-", 10-n)
+}
+
+func gib(mib int64) string { return fmt.Sprintf("%.1f", float64(mib)/1024) }
+
+// Watch draws the live view, each line at most width columns.
+func Watch(w WatchScreen, width int, s Style) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, Clip(Clean(fmt.Sprintf(format, args...)), width)) }
+	head := "envfix watch  " + w.Time
+	if w.Keys {
+		head += "   q quits, p pauses"
+	}
+	if w.Paused {
+		head += "   PAUSED"
+	}
+	add("%s", head)
+	out[0] = s.Bold(out[0])
+	if len(w.GPUs) == 0 {
+		add("no GPU to watch here; `envfix doctor` says why")
+	} else {
+		add("GPU  busy               memory GiB     power   temp  clock")
+	}
+	for _, g := range w.GPUs {
+		add("%-3d  %-17s  %-13s  %-6s  %-5s %-6s %s", g.Index, utilWords(g.Util), gib(g.Used)+"/"+gib(g.Total), number(g.Power, " W", 1),
+			integer(g.Temperature, " °C"), number(g.Clock, " %", 100), slowWords(g.Slowed))
+		if g.Name != "" {
+			add("     %s", g.Name)
+		}
+	}
+	if len(w.Processes) > 0 {
+		add("")
+		add("    PID  user      GPU  GiB     CPU  steps/s  waits for           command")
+	}
+	const most = 20
+	for i, p := range w.Processes {
+		if i == most {
+			add("    … and %d more", len(w.Processes)-most)
+			break
+		}
+		add("%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s", p.PID, Clip(p.User, 8), list(p.GPUs), memory(p), p.CPU, number(p.StepsPer, "", 1), Clip(p.Waits, 18), p.Command)
+	}
+	if len(w.GPUs) == 0 && len(w.Processes) == 0 {
+		add("no process with PyTorch either; start one with `envfix run -- python train.py`")
+	}
+	if w.Verdict != "" {
+		add("")
+		for i, l := range Wrap(w.Verdict+" so far: "+Clean(w.Text), width-2) {
+			if i > 0 {
+				l = "  " + l
+			}
+			out = append(out, Clip(l, width))
+		}
+	}
+	for _, n := range w.Notes {
+		for _, l := range Wrap("note: "+Clean(n), width-2) {
+			out = append(out, s.Dim(Clip(l, width)))
+		}
+	}
+	return out
+}
+
+func utilWords(u *float64) string {
+	if u == nil {
+		return "not measurable"
+	}
+	return fmt.Sprintf("%s %3.0f %%", bar(*u), *u)
+}
+
+func slowWords(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "slowed by " + s
+}
+
+func number(v *float64, unit string, scale float64) string {
+	if v == nil {
+		return "-"
+	}
+	if unit == "" {
+		return fmt.Sprintf("%.3g", *v*scale)
+	}
+	return fmt.Sprintf("%.0f%s", *v*scale, unit)
+}
+
+func integer(v *int, unit string) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d%s", *v, unit)
+}
+
+func list(gpus []int) string {
+	if len(gpus) == 0 {
+		return "-"
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(gpus), "[]"), " ", ",")
+}
+
+func memory(p WatchProcess) string {
+	if len(p.GPUs) == 0 {
+		return "-"
+	}
+	return gib(p.Memory)
+}
+
+// WatchLine is the live view in one line, for pipes and scripts.
+func WatchLine(w WatchScreen) string {
+	parts := []string{w.Time}
+	for _, g := range w.GPUs {
+		u := "not measurable"
+		if g.Util != nil {
+			u = fmt.Sprintf("%.0f%%", *g.Util)
+		}
+		p := fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.Used), gib(g.Total))
+		if g.Slowed != "" {
+			p += " slowed by " + g.Slowed
+		}
+		parts = append(parts, p)
+	}
+	if len(w.GPUs) == 0 {
+		parts = append(parts, "no gpu")
+	}
+	for i, p := range w.Processes {
+		if i == 8 {
+			parts = append(parts, fmt.Sprintf("%d more", len(w.Processes)-8))
+			break
+		}
+		q := fmt.Sprintf("pid %d %s waits for %s", p.PID, p.User, p.Waits)
+		if len(p.GPUs) > 0 {
+			q += fmt.Sprintf(" gpu %s %sGiB", list(p.GPUs), memory(p))
+		}
+		parts = append(parts, q)
+	}
+	if w.Verdict != "" && w.Verdict != verdict.NoGPU {
+		parts = append(parts, w.Verdict)
+	}
+	return Clean(strings.Join(parts, " | "))
+}
