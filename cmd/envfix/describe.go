@@ -100,19 +100,25 @@ func overrideOS(c *cli.Context, h *machine.Machine) (bool, error) {
 		}
 		return true, nil
 	}
+	elsewhere(h, os, environment)
+	return true, nil
+}
+
+// elsewhere moves the machine to another system, and keeps of it what could be
+// there too.
+func elsewhere(h *machine.Machine, os, environment string) {
 	_, arch := machine.NormalPlatform(os, h.Platform.Arch)
-	if os == "macos" && !c.IsSet("arch") {
-		arch = "arm64" // the only Macs that PyTorch still builds for
+	if os == "macos" {
+		arch = "arm64" // the only Macs that PyTorch still builds for; --arch overrides it
 	}
 	*h = machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: os, Arch: arch, Environment: environment},
 		Pythons: versionsOnly(h.Pythons), Privilege: "sudo"}
 	if os == "linux" {
 		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
 	}
-	if os == "macos" && arch == "arm64" {
+	if os == "macos" {
 		h.GPUs = []machine.GPU{appleGPU("Apple GPU")}
 	}
-	return true, nil
 }
 
 // versionsOnly keeps which Pythons there are, not where: the paths are another
@@ -160,16 +166,37 @@ func overrideGPUs(c *cli.Context, h *machine.Machine) (bool, error) {
 	}
 	h.GPUs = nil
 	for _, text := range c.StringSlice("gpu") {
-		g, err := describedGPU(strings.TrimSpace(text))
+		d, err := describe(strings.TrimSpace(text))
 		if err != nil {
 			return false, err
 		}
+		housing(c, h, d)
+		g := d.GPU
 		g.Index, g.Evidence = len(h.GPUs), machine.FromFlag
-		g.Visible = g.Vendor != machine.NVIDIA || h.Driver != nil
+		g.Visible = g.Vendor != machine.NVIDIA || h.Driver != nil || h.Platform.Environment == machine.Jetson
 		h.GPUs = append(h.GPUs, g)
 	}
 	leaveContainer(c, h)
 	return true, nil
+}
+
+// housing gives a GPU that exists in one kind of machine only that machine:
+// Apple's in Macs, a Jetson's in Jetsons, Grace's beside an Arm processor.
+func housing(c *cli.Context, h *machine.Machine, d described) {
+	switch {
+	case d.Vendor == machine.Apple && !c.IsSet("os"):
+		elsewhere(h, "macos", machine.Bare)
+		h.GPUs = nil
+	case d.Line == "jetson" && !c.IsSet("os"):
+		if h.Platform.OS != "linux" {
+			elsewhere(h, "linux", machine.Jetson)
+		}
+		h.Platform.Environment = machine.Jetson
+	}
+	arm := d.Line == "jetson" || d.Line == "spark" || d.grace()
+	if arm && !c.IsSet("arch") && h.Platform.OS == "linux" {
+		h.Platform.Arch = "aarch64"
+	}
 }
 
 // overrideDriver replaces the NVIDIA driver.

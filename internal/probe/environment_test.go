@@ -1,0 +1,98 @@
+package probe
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"envfix/internal/machine"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEnvironment reads an environment with everything in it.
+func TestEnvironment(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "venv")
+	site := filepath.Join(dir, "lib/python3.12/site-packages")
+	files := map[string]string{
+		"pyvenv.cfg": "home = /opt/python/bin\ninclude-system-site-packages = false\nversion = 3.12.4\n",
+		"lib/python3.12/site-packages/torch-2.9.1.dist-info/METADATA":   "Name: torch\nVersion: 2.9.1\nRequires-Dist: sympy\nRequires-Dist: nvidia-cudnn-cu12==9.10.2.21\n\ntext",
+		"lib/python3.12/site-packages/torch-2.9.1.dist-info/RECORD":     "torch/version.py,,\n",
+		"lib/python3.12/site-packages/torch-2.9.1.dist-info/INSTALLER":  "uv\n",
+		"lib/python3.12/site-packages/torch/version.py":                 "__version__ = '2.9.1+rocm6.4'\ncuda: Optional[str] = None\nhip: Optional[str] = '6.4.43482'\n",
+		"lib/python3.12/site-packages/Pillow-11.0.0.dist-info/METADATA": "Name: Pillow\nVersion: 11.0.0\n",
+		"lib/python3.12/site-packages/pillow-10.0.0.dist-info/METADATA": "Name: pillow\nVersion: 10.0.0\n",
+		"lib/python3.12/site-packages/no_metadata-1.0.dist-info/RECORD": "",
+		"lib/python3.12/site-packages/old-0.1-py3.12.egg-info/PKG-INFO": "Name: old\nVersion: 0.1\n",
+		"conda-meta/pytorch-2.3.0-py3.11_cuda12.1_cudnn8.9.2_0.json":    "{}",
+		"conda-meta/history": "",
+	}
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), []byte(text), 0o644)
+	}
+	if _, err := Environment(dir); err == nil {
+		t.Error("an environment without its Python was accepted")
+	}
+	write(t, filepath.Join(dir, "bin/python"), nil, 0o755)
+	got, err := Environment(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hip, info := "6.4.43482", site+"/torch-2.9.1.dist-info"
+	want := Env{
+		Dir: dir, Base: "/opt/python/bin", Sites: []string{site},
+		Python: machine.Python{Version: "3.12.4", Path: dir + "/bin/python", Source: "venv"},
+		Dists: []Dist{
+			{Package: machine.Package{Name: "no-metadata", Version: "1.0", Path: site}, Info: site + "/no_metadata-1.0.dist-info", Record: site + "/no_metadata-1.0.dist-info/RECORD"},
+			{Package: machine.Package{Name: "old", Version: "0.1", Path: site}, Info: site + "/old-0.1-py3.12.egg-info"},
+			{Package: machine.Package{Name: "pillow", Version: "11.0.0", Path: site}, Info: site + "/Pillow-11.0.0.dist-info"},
+			{Package: machine.Package{Name: "torch", Version: "2.9.1+rocm6.4", Requires: []string{"nvidia-cudnn-cu12==9.10.2.21"}, Path: site},
+				HIP: &hip, Info: info, Record: info + "/RECORD", Installer: "uv"},
+		},
+		Conda: []CondaRecord{{"pytorch", "2.3.0", "py3.11_cuda12.1_cudnn8.9.2_0"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Environment(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty directory: %v; want fs.ErrNotExist", err)
+	}
+}
+
+// TestReadFileSkipsWhatIsNoFile: a directory or nothing in a file's place neither
+// stalls nor fails.
+func TestReadFileSkipsWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if data := readFile(dir, 100); data != nil {
+		t.Errorf("a directory: %q", data)
+	}
+	if data := readFile(filepath.Join(dir, "none"), 100); data != nil {
+		t.Errorf("no file: %q", data)
+	}
+	write(t, filepath.Join(dir, "file"), []byte("abcdef"), 0o644)
+	if data := readFile(filepath.Join(dir, "file"), 3); string(data) != "abc" {
+		t.Errorf("the first three bytes: %q", data)
+	}
+	if data := search(filepath.Join(dir, "file"), []byte("cd")); string(data) != "cdef" {
+		t.Errorf("search: %q", data)
+	}
+	if _, err := os.Stat("/proc/version"); err == nil && len(readFile("/proc/version", 100)) == 0 {
+		t.Error("a file of /proc, which says that it is empty, was not read")
+	}
+}
+
+// TestSearchAcrossPieces: the mark may lie where two pieces of the file meet.
+func TestSearchAcrossPieces(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "libc.so.6")
+	for _, at := range []int{0, 65535, 65536, 66000, 66048, 200000} {
+		data := make([]byte, 210000)
+		copy(data[at:], "GNU C Library (GNU libc) stable release version 2.34.")
+		write(t, file, data, 0o644)
+		m := glibcBanner().FindSubmatch(search(file, []byte("GNU C Library ")))
+		if m == nil || string(m[1]) != "2.34" {
+			t.Errorf("at byte %d: %q", at, m)
+		}
+	}
+}
