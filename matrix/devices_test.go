@@ -60,7 +60,7 @@ func TestLookupName(t *testing.T) {
 
 // names are what people and drivers call GPUs, by the answer.
 const names = `
-12.0 open: RTX 5090; RTX5090; rtx 5090; 5090; NVIDIA GeForce RTX 5090; GeForce RTX 5090 Laptop; NVIDIA GeForce RTX 5090 Laptop GPU; RTX 5080; RTX 5070 Ti; RTX 5070; RTX 5060; RTX 5050; RTX PRO 6000 Blackwell; RTX PRO 6000; NVIDIA RTX PRO 6000 Blackwell Server Edition; RTX PRO 6000 Blackwell Max-Q; RTX PRO 5000 Blackwell; RTX 6000D
+12.0 open: RTX 5090; RTX5090; GeForceRTX5090; RTX5070TiLaptopGPU; rtx 5090; 5090; NVIDIA GeForce RTX 5090; GeForce RTX 5090 Laptop; NVIDIA GeForce RTX 5090 Laptop GPU; RTX 5080; RTX 5070 Ti; RTX 5070; RTX 5060; RTX 5050; RTX PRO 6000 Blackwell; RTX PRO 6000; NVIDIA RTX PRO 6000 Blackwell Server Edition; RTX PRO 6000 Blackwell Max-Q; RTX PRO 5000 Blackwell; RTX 6000D
 12.1 open: GB10; NVIDIA GB10; DGX Spark
 11.0: Thor; Jetson Thor
 11.0 open: Jetson AGX Thor
@@ -74,7 +74,7 @@ const names = `
 8.0: A100; NVIDIA A100-SXM4-80GB; A100-SXM4-40GB; A100 80GB PCIe; NVIDIA A100-SXM4-40GB MIG 1g.5gb; A30; A800; CMP 170HX
 7.5: T4; Tesla T4; NVIDIA T4; T4G; RTX 2080 Ti; 2080ti; RTX 2060; RTX 2070 Super; GTX 1650; GTX 1660 Ti; GTX 1660 SUPER; TITAN RTX; Quadro RTX 6000; RTX 8000; RTX 5000; Quadro RTX 4000; MX450; T1000
 7.2: Xavier; Jetson AGX Xavier; Jetson Xavier NX
-7.0 to 580 proprietary: V100; Tesla V100; V100 32GB; Tesla V100-SXM2-32GB; V100-PCIE-16GB; V100S; Titan V; NVIDIA TITAN V; Quadro GV100
+7.0 to 580 proprietary: V100; Tesla V100; TeslaV100; V100 32GB; Tesla V100-SXM2-32GB; V100-PCIE-16GB; V100S; Titan V; NVIDIA TITAN V; Quadro GV100
 6.2: Jetson TX2
 6.1 to 580 proprietary: 1080 Ti; GTX 1080 Ti; NVIDIA GeForce GTX 1080 Ti; GeForce GTX 1080 Ti; GTX1080Ti; gtx 1080; GTX 1070; GTX 1060; GTX 1060 6GB; GeForce GTX 1050; GTX 1050 Ti; P40; Tesla P4; Titan Xp; TITAN X (Pascal); Quadro P2000; MX150; MX350; P6000
 6.0 to 580 proprietary: P100; Tesla P100; Tesla P100-PCIE-16GB; Quadro GP100

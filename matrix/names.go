@@ -100,6 +100,11 @@ func nameWords(name string) []string {
 // splitWord parts a series from its number and a number from its rank: rtx5090,
 // 1080ti, rtx3060ti, 4070tisuper. Model words such as a100 or k40c stay whole.
 func splitWord(w string) []string {
+	for _, brand := range []string{"geforce", "tesla", "quadro", "radeon"} {
+		if rest, ok := strings.CutPrefix(w, brand); ok && rest != "" {
+			return append([]string{brand}, splitWord(rest)...)
+		}
+	}
 	for _, series := range []string{"rtx", "gtx", "gts", "gt", "rx", "titan"} {
 		rest, ok := strings.CutPrefix(w, series)
 		if ok && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
@@ -116,6 +121,10 @@ func splitWord(w string) []string {
 		return []string{number, digits}
 	case "tisuper":
 		return []string{number, "ti", "super"}
+	case "laptopgpu", "mobile":
+		return []string{number, "laptop"}
+	case "tilaptop", "tilaptopgpu", "timobile":
+		return []string{number, "ti", "laptop"}
 	}
 	return []string{w}
 }
