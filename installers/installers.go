@@ -25,7 +25,7 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	}
 	p.Target = t
 	p.EnvFixes = EnvFixes(m, h, r, res)
-	b := &builder{h: h, r: r, res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
+	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
 	if err := b.build(); err != nil {
 		return nil, err
 	}
@@ -110,6 +110,7 @@ func manager(h machine.Machine, r resolver.Request, c *resolver.Choice, t plan.T
 
 // A builder collects the steps of one plan.
 type builder struct {
+	m        *matrix.Matrix
 	h        machine.Machine
 	r        resolver.Request
 	res      *resolver.Resolution

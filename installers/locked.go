@@ -36,7 +36,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	}
 	p.Target = t
 	p.EnvFixes = EnvFixes(m, h, r, res)
-	b := &builder{h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes}
+	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes}
 	if !l.installed(h) {
 		b.locked(l)
 	}

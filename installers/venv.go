@@ -31,10 +31,12 @@ func (b *builder) venv() {
 		b.create(exe)
 	}
 	first, pins, rest := b.requirements()
+	size, _ := b.m.Size(b.choice.Torch, b.choice.Build, b.h.Platform.OS, b.h.Platform.Arch) // 0: nobody measured it
 	b.install(exe, plan.Step{
 		ID:    "torch",
 		Title: "install " + strings.Join(first, ", "),
 		Why:   b.fromIndex(),
+		Bytes: int64(size.DownloadMB) * 1e6, Disk: int64(size.DiskMB) * 1e6,
 	}, b.choice.Index, first)
 	if len(rest) > 0 {
 		b.install(exe, plan.Step{

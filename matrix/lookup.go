@@ -174,3 +174,13 @@ func (b *Build) Companion(name string) (version.Python, bool) {
 	v, ok := b.Release.Companions[name]
 	return v, ok && !v.IsZero()
 }
+
+// Size returns what installing a build takes; false: nobody measured it.
+func (m *Matrix) Size(torch, build, os, arch string) (Size, bool) {
+	for _, s := range m.Sizes {
+		if s.Torch.String() == torch && s.Build == build && s.OS == os && s.Arch == arch {
+			return s, true
+		}
+	}
+	return Size{}, false
+}

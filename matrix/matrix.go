@@ -38,6 +38,7 @@ type Matrix struct {
 	ROCm          []ROCmTarget // gfx targets of the ROCm builds
 	CuDNN         []CuDNN      // cuDNN's own support matrix; Libraries wins over it
 	Images        []Image      // cuDNN in NVIDIA's container images
+	Sizes         []Size       // what installing a build takes
 	Commands      []CommandEra // how PyTorch wrote its install commands
 	Brackets      []Bracket    // where support of a GPU begins and ends
 }
@@ -254,6 +255,17 @@ type CondaBuild struct {
 	Glibc                version.Dotted
 	Note                 string
 	Source               string
+}
+
+// A Size is what installing one build of torch takes, with torchvision and
+// everything that they pull in.
+type Size struct {
+	Torch              version.Python
+	Build              string
+	OS, Arch           string
+	DownloadMB, DiskMB int // millions of bytes
+	Proof              Proof
+	Source             string
 }
 
 // A VendorIndex is an index or a set of wheels that only a vendor publishes.

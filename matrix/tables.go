@@ -138,6 +138,11 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 			m.Conda = append(m.Conda, c)
 		}
 	})
+	rows("sizes", func(o object) {
+		m.Sizes = append(m.Sizes, Size{
+			Torch: o.python("torch"), Build: o.text("build"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
+			DownloadMB: o.number("download_mb"), DiskMB: o.number("disk_mb"), Proof: o.proof(), Source: r.place(o)})
+	})
 	rows("vendor_indexes", func(o object) {
 		m.VendorIndexes = append(m.VendorIndexes, VendorIndex{
 			Vendor: o.text("vendor"), Platform: o.text("platform"), GPUs: o.words("gpus"), Kind: o.text("kind"),

@@ -36,14 +36,54 @@ func (v *view) steps(p *plan.Plan) {
 		receive += s.Bytes
 		disk += s.Disk
 	}
+	v.size(receive, disk, unmeasured(p))
+}
+
+// size says what will be received; what nobody measured is named.
+func (v *view) size(receive, disk int64, unknown []string) {
+	var parts []string
 	if receive > 0 {
-		v.line("")
-		text := "about " + Size(receive) + " to receive"
-		if disk > 0 {
-			text += ", " + Size(disk) + " on disk"
-		}
-		v.row("size", text+" (as far as the data knows; what is cached is not received again)")
+		parts = append(parts, "about "+Size(receive)+" to receive")
 	}
+	if disk > 0 {
+		parts = append(parts, "about "+Size(disk)+" on disk")
+	}
+	text := strings.Join(parts, ", ")
+	if len(unknown) > 0 && text != "" {
+		text += "; "
+	}
+	if len(unknown) > 0 {
+		text += "nobody measured " + strings.Join(unknown, ", ")
+	}
+	if text != "" {
+		v.line("")
+		v.row("size", text)
+	}
+}
+
+// unmeasured names what the steps install without a known size.
+func unmeasured(p *plan.Plan) []string {
+	cuda := ""
+	var out []string
+	for _, s := range p.Steps {
+		if s.Verify != nil && s.Verify.CUDA != "" {
+			cuda = " (gigabytes, as every CUDA build)"
+		}
+	}
+	for _, s := range p.Steps {
+		if s.Run == nil || s.Bytes > 0 {
+			continue
+		}
+		switch s.ID {
+		case "torch", "conda":
+			out = append(out, "torch and what it brings"+cuda)
+		case "packages":
+			out = append(out, "the other packages")
+		case "driver":
+			out = append(out, "the driver")
+		}
+	}
+	return out
 }
 
 // network is what the commands are given of the user's proxies and certificates.
