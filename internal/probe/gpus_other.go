@@ -2,7 +2,13 @@
 
 package probe
 
-import "envfix/internal/machine"
+import (
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
 
 // windowsGPUs reads the registry; other systems have none.
 func (h *host) windowsGPUs([]machine.GPU, Options) []machine.GPU { return nil }
+
+// windowsDriver is the version of NVIDIA's driver in the registry.
+func windowsDriver() version.Dotted { return version.Dotted{} }

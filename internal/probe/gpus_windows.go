@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/version"
 
 	"golang.org/x/sys/windows/registry"
 )
@@ -43,6 +44,23 @@ func (h *host) windowsGPUs(known []machine.GPU, o Options) []machine.GPU {
 		out = append(out, g)
 	}
 	return out
+}
+
+// windowsDriver is the version of NVIDIA's driver in the registry; zero: none.
+func windowsDriver() version.Dotted {
+	for i := range 32 {
+		k, err := registry.OpenKey(registry.LOCAL_MACHINE, fmt.Sprintf(`%s\%04d`, displayClass, i), registry.QUERY_VALUE)
+		if err != nil {
+			continue
+		}
+		id, _, _ := k.GetStringValue("MatchingDeviceId")
+		v, _, _ := k.GetStringValue("DriverVersion")
+		k.Close()
+		if after(id, "ven_") == "10de" {
+			return parseWindowsDriver(v)
+		}
+	}
+	return version.Dotted{}
 }
 
 // after returns the four hexadecimal digits behind a mark.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -20,7 +21,11 @@ type nvidia struct {
 	kernel kernelModule
 	user   version.Dotted // of the libraries on disk
 	found  []string       // paths of NVIDIA's management library
+	cuda   []string       // paths of the driver's CUDA library
 }
+
+// hasLibraries reports whether there is any user space at all.
+func (n nvidia) hasLibraries() bool { return len(n.found) > 0 || len(n.cuda) > 0 }
 
 // A kernelModule is the loaded NVIDIA module, as the kernel's files tell.
 type kernelModule struct {
@@ -96,30 +101,37 @@ func (h *host) libraryDirs() []string {
 		"/usr/local/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64")
 }
 
-// nvidiaLibraries finds NVIDIA's management library and the version of the user
-// space, which the names of its files carry.
-func (h *host) nvidiaLibraries() (found []string, user version.Dotted) {
+// libraries finds the driver's libraries, and the version of the user space,
+// which the names of their files carry.
+func (h *host) libraries(n *nvidia) {
 	for _, dir := range h.libraryDirs() {
 		if !h.isDir(dir) {
-			continue
-		}
-		file := dir + "/libnvidia-ml.so.1"
-		if h.exists(file) {
-			found = append(found, file)
-		}
-		if !user.IsZero() {
 			continue
 		}
 		for _, name := range []string{"/libnvidia-ml.so.1", "/libcuda.so.1"} {
 			if !h.exists(dir + name) {
 				continue
 			}
-			if m := libVersion().FindStringSubmatch(path.Base(h.resolved(dir + name))); m != nil && user.IsZero() {
-				user = plausible(m[1])
+			if name == "/libcuda.so.1" {
+				n.cuda = append(n.cuda, dir+name)
+			} else {
+				n.found = append(n.found, dir+name)
+			}
+			if m := libVersion().FindStringSubmatch(path.Base(h.resolved(dir + name))); m != nil && n.user.IsZero() {
+				n.user = plausible(m[1])
 			}
 		}
 	}
-	return found, user
+}
+
+// wslShadows notes the libraries of a Linux driver under WSL, where they keep
+// programs from the ones of Windows.
+func (h *host) wslShadows(n nvidia) {
+	for _, file := range append(slices.Clone(n.cuda), n.found...) {
+		if !strings.HasPrefix(h.resolved(file), wslLibraries) && !strings.HasPrefix(h.resolved(file), "/usr/lib/wsl/") {
+			h.note("%s is a Linux driver's; under WSL it shadows the one of Windows in %s", file, wslLibraries)
+		}
+	}
 }
 
 // inLoaderCache reports whether the loader would find NVIDIA's library in a
@@ -144,8 +156,11 @@ func (h *host) nvidia(ctx context.Context, o Options, environment string, bus []
 			n.bus = append(n.bus, p)
 		}
 	}
-	n.found, n.user = h.nvidiaLibraries()
+	h.libraries(&n)
 	n.kernel = h.kernelModule()
+	if environment == machine.WSL2 {
+		h.wslShadows(n)
+	}
 	h.nvml(ctx, o, environment, &n)
 	answered := n.report != nil && n.report.Return != nvmlNoLibrary
 	if !answered && !n.hung && h.mayAskSMI(o, environment, n) {
@@ -197,11 +212,14 @@ func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidi
 
 // driver adds everything up to the driver; nil: there is none.
 func (h *host) driver(n nvidia, environment string) *machine.Driver {
+	if h.shutOut(n, environment) {
+		return nil
+	}
 	d := h.reportedDriver(n)
 	if d == nil {
 		return h.driverOnDisk(n, environment)
 	}
-	if environment == machine.WSL2 { // the Windows driver; no kernel module here
+	if environment == machine.WSL2 || h.os == "windows" { // the Windows driver; no kernel module here
 		return d
 	}
 	d.KernelModule = n.kernel.flavour
@@ -215,6 +233,25 @@ func (h *host) driver(n nvidia, environment string) *machine.Driver {
 		return nil
 	}
 	return d
+}
+
+// shutOut reports whether this is a container that was given no GPU. The host's
+// kernel module and bus show through, and the image may bring a driver's
+// libraries; neither makes a driver.
+func (h *host) shutOut(n nvidia, environment string) bool {
+	if environment != machine.Container && environment != machine.ContainerBuild {
+		return false
+	}
+	if n.report != nil && n.report.Return == nvmlSuccess || n.smi != nil {
+		return false
+	}
+	if n.hasLibraries() && (h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")) {
+		return false
+	}
+	if v := n.kernel.version; !v.IsZero() && environment == machine.Container {
+		h.note("the host's NVIDIA driver is %s, but this container was started without GPU access", v)
+	}
+	return true
 }
 
 // whyNotLoaded says in a note what keeps an installed driver from being loaded,
@@ -276,19 +313,16 @@ func (h *host) reportedDriver(n nvidia) *machine.Driver {
 // driverOnDisk is what the kernel's files and the libraries' names say.
 func (h *host) driverOnDisk(n nvidia, environment string) *machine.Driver {
 	loaded := n.kernel.version
-	inside := environment == machine.Container || environment == machine.ContainerBuild
 	switch {
-	case loaded.IsZero() && n.user.IsZero():
+	case h.os == "windows":
+		if v := windowsDriver(); !v.IsZero() {
+			return &machine.Driver{Version: v, Evidence: "registry"}
+		}
 		return nil
-	case inside && n.user.IsZero():
-		h.note("the host's NVIDIA driver is %s, but this container was started without GPU access", loaded)
+	case loaded.IsZero() && (n.user.IsZero() || environment == machine.WSL2): // a Linux driver's libraries mean nothing under WSL
 		return nil
-	case inside && loaded.IsZero() && len(n.bus) == 0:
-		return nil // an image that brings a driver's libraries and sees no GPU
-	case loaded.IsZero() && environment == machine.WSL2:
-		return nil // a Linux driver's libraries mean nothing there
 	case n.user.IsZero():
-		if len(n.found) == 0 && environment != machine.Jetson {
+		if !n.hasLibraries() && environment != machine.Jetson {
 			h.note("the NVIDIA kernel module %s is loaded, but no NVIDIA library was found", loaded)
 		}
 		return &machine.Driver{Version: loaded, LoadedVersion: loaded, KernelModule: n.kernel.flavour, Evidence: machine.FromProc}
@@ -340,7 +374,7 @@ func (h *host) usableByFiles(n nvidia, d *machine.Driver, p pciGPU) bool {
 	if n.report != nil || n.smi != nil || n.hung || d == nil || d.NotLoaded || p.Driver != "nvidia" {
 		return false
 	}
-	if n.user.IsZero() || n.user.Compare(n.kernel.version) != 0 {
+	if !n.hasLibraries() || !n.user.IsZero() && n.user.Compare(n.kernel.version) != 0 {
 		return false
 	}
 	for _, address := range n.kernel.gpus {

@@ -66,7 +66,11 @@ func (q query) check(call string, ret nvml.Return) bool {
 	if ret == nvml.SUCCESS {
 		return true
 	}
-	q.report.Problems = append(q.report.Problems, fmt.Sprintf("%s: error %d", call, int(ret)))
+	words := fmt.Sprintf("%s: error %d", call, int(ret))
+	if q.has("nvmlErrorString") {
+		words += ": " + q.lib.ErrorString(ret)
+	}
+	q.report.Problems = append(q.report.Problems, words)
 	return false
 }
 

@@ -72,6 +72,14 @@ func TestNVMLOwnVersion(t *testing.T) {
 	}
 }
 
+func TestParseWindowsDriver(t *testing.T) {
+	for in, want := range map[string]string{"32.0.15.6636": "566.36", "31.0.15.5222": "552.22", "27.21.14.5671": "456.71", "1.2": "", "": ""} {
+		if got := parseWindowsDriver(in).String(); got != want {
+			t.Errorf("parseWindowsDriver(%q) = %q; want %q", in, got, want)
+		}
+	}
+}
+
 func TestParseCondaRecord(t *testing.T) {
 	tests := map[string]CondaRecord{
 		"pytorch-2.3.0-py3.11_cuda12.1_cudnn8.9.2_0.json": {"pytorch", "2.3.0", "py3.11_cuda12.1_cudnn8.9.2_0"},

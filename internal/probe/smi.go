@@ -31,7 +31,7 @@ func (h *host) smi(o Options) string {
 	if o.SMI != "" {
 		return o.SMI
 	}
-	places := []string{"/usr/bin/nvidia-smi", wslLibraries + "/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/run/current-system/sw/bin/nvidia-smi"}
+	places := []string{wslLibraries + "/nvidia-smi", "/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/run/current-system/sw/bin/nvidia-smi"}
 	if h.os == "windows" {
 		places = []string{h.env["SystemRoot"] + `\System32\nvidia-smi.exe`, h.env["ProgramFiles"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
 	}
@@ -109,4 +109,15 @@ func parseSMI(s string) (*smiReport, error) {
 		r.gpus = append(r.gpus, g)
 	}
 	return r, nil
+}
+
+// parseWindowsDriver turns the version that Windows keeps of a driver into the
+// one that NVIDIA prints, which is its last five digits: 32.0.15.6636 is 566.36.
+func parseWindowsDriver(s string) version.Dotted {
+	digits := strings.ReplaceAll(s, ".", "")
+	if len(digits) < 5 || strings.Count(s, ".") != 3 {
+		return version.Dotted{}
+	}
+	digits = digits[len(digits)-5:]
+	return plausible(digits[:3] + "." + digits[3:])
 }
