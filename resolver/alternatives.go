@@ -59,7 +59,7 @@ func (s *scene) condaServes(gpus []machine.GPU) []*matrix.Build {
 		return nil
 	}
 	var out []*matrix.Build
-	for _, p := range t.pythons() {
+	for _, p := range append(t.pythons(), t.knownPythons()...) { // conda brings its own Python
 		q := t.ask(cuda, gpus, t.installed(), p)
 		if s.h.Driver == nil { // one can be installed
 			for _, b := range s.branches() {
@@ -97,6 +97,9 @@ func (s *scene) sourceBuilds(gpus []machine.GPU) []string {
 		rows := s.wheels(r.Name)
 		if len(rows) == 0 || list == "" {
 			continue
+		}
+		if rows[0].Note != "" {
+			out = append(out, r.Name+": "+rows[0].Note)
 		}
 		out = append(out, fmt.Sprintf("source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation", r.Name, list))
 	}

@@ -67,7 +67,11 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):
-		return []string{fmt.Sprintf("no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name, clip(e.req.Text), torchName(b))}
+		out := []string{fmt.Sprintf("no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name, clip(e.req.Text), torchName(b))}
+		if rows := q.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
+			out = append(out, e.name+": "+rows[0].Note)
+		}
+		return out
 	case e.row == nil:
 		return nil
 	case q.accel != cuda:
@@ -121,7 +125,7 @@ func hasOffered(r *matrix.Release, like *matrix.Build) bool {
 // why says why nothing passes: one refusal per candidate, of those that the
 // request admits where there are any, newest first.
 func (q *question) why() []Reason {
-	const most = 8
+	const most = 4
 	type candidate struct {
 		b  *matrix.Build
 		rs []Reason
@@ -145,24 +149,20 @@ func (q *question) why() []Reason {
 	if len(list) == 0 {
 		list = rest
 	}
-	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) })
-	if len(list) > most*4 {
-		list = list[:most*4]
-	}
-	sort.SliceStable(list, func(i, j int) bool { return list[j].b.Release.Torch.Compare(list[i].b.Release.Torch) < 0 })
-	var out []Reason
+	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) }) // the nearest misses first
 	said := map[string]bool{}
+	list = slices.DeleteFunc(list, func(c candidate) bool {
+		text := weightiest(c.rs).Text
+		again := said[text] || len(said) == most // older builds say the same
+		said[text] = true
+		return again
+	})
+	sort.SliceStable(list, func(i, j int) bool { return q.memo.newerTorch(list[i].b, list[j].b) > 0 })
+	var out []Reason
 	for _, c := range list {
 		r := weightiest(c.rs)
-		if said[r.Text] {
-			continue // older builds say the same
-		}
-		said[r.Text] = true
 		r.Text = torchName(c.b) + ": " + r.Text
 		out = append(out, r)
-	}
-	if len(out) > most {
-		out = out[:most]
 	}
 	if len(out) == 0 {
 		out = []Reason{{Rule: "platform", Text: fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.h.Platform.OS, q.h.Platform.Arch)}}

@@ -21,9 +21,15 @@ func (s *scene) nearest(o *outcome) []Nearest {
 		if t == nil {
 			return
 		}
-		c := t.decide().reached(o)
-		if c == nil || c.Torch == "" || !better(c) {
+		made := t.decide()
+		c := made.reached(o)
+		switch {
+		case c == nil || c.Torch == "" || !better(c):
 			return
+		case made.Decision == InstallCPU && len(s.gpus) > 0:
+			return // a CPU build is no way out for a GPU
+		case o.Decision == UpgradeDriver && made.Choice == nil:
+			return // what is sought is a way without the driver
 		}
 		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python}
 		if !slices.ContainsFunc(out, func(x Nearest) bool { return x.Change == n.Change }) {
@@ -31,7 +37,7 @@ func (s *scene) nearest(o *outcome) []Nearest {
 		}
 	}
 	have := o.settled()
-	more := func(c *Choice) bool { return have == nil || newer(c, have) }
+	more := func(c *Choice) bool { return have == nil || o.Decision == UpgradeDriver || newer(c, have) }
 	s.nearestWish(o, try, more)
 	s.nearestPython(o, try, more)
 	if len(s.vendor(machine.NVIDIA)) > 0 {
@@ -162,8 +168,9 @@ func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) 
 		if o.Decision == Install && t.ask(o.q.accel, o.q.gpus, o.q.drv, p).best() == nil {
 			continue
 		}
-		c := t.decide().reached(o)
-		if c == nil || !more(c) {
+		made := t.decide()
+		c := made.reached(o)
+		if c == nil || !more(c) || made.Decision == InstallCPU && len(s.gpus) > 0 || o.Decision == UpgradeDriver && made.Choice == nil {
 			continue
 		}
 		if bestChoice == nil || newer(c, bestChoice) || !newer(bestChoice, c) && distance(p, now[0]) < distance(bestPy, now[0]) {
@@ -226,7 +233,13 @@ func (s *scene) nearestGPU(try tryFunc, more func(*Choice) bool) {
 // nearestBuild names a build that PyTorch does not advertise, where it would
 // bring a newer torch.
 func (s *scene) nearestBuild(o *outcome, try tryFunc) {
-	if s.w.label != "" || o.q == nil || s.w.conda() || o.q.accel != cuda {
+	if s.w.label != "" || o.q == nil || s.w.conda() {
+		return
+	}
+	if o.q.accel == cpu && o.Decision == NoSolution {
+		try("--build cpu (nobody has seen the wheel)", s.with(func(r *Request) { r.Build = cpu }), func(*Choice) bool { return true })
+	}
+	if o.q.accel != cuda {
 		return
 	}
 	have := o.settled()

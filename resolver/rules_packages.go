@@ -278,19 +278,11 @@ func (q *question) codeOf(e *matrix.Extension) code {
 		return c // pure Python, or read and without GPU code
 	}
 	if c.cuda == "" {
-		c.cuda = q.cudaOfSibling(e)
+		c.cuda = q.cudaBeside(e)
 	}
-	var older, newer *matrix.Extension
-	for _, o := range q.wheels(e.Package) { // newest first
-		if len(o.Native)+len(o.PTX) == 0 || major(o.CUDA) != major(c.cuda) || c.cuda == "" || len(o.TorchLabels) > 0 {
-			continue
-		}
-		if o.Version.Compare(e.Version) > 0 {
-			newer = o
-		} else if older == nil {
-			older = o
-		}
-	}
+	older, newer := q.neighbours(e, func(o *matrix.Extension) bool {
+		return c.cuda != "" && len(o.Native)+len(o.PTX) > 0 && major(o.CUDA) == major(c.cuda) && len(o.TorchLabels) == 0
+	})
 	for _, o := range []*matrix.Extension{newer, older} {
 		if o != nil {
 			c.rows = append(c.rows, o)
@@ -299,13 +291,39 @@ func (q *question) codeOf(e *matrix.Extension) code {
 	return c
 }
 
-// cudaOfSibling is the CUDA of the same release on another architecture.
-func (q *question) cudaOfSibling(e *matrix.Extension) string {
+// neighbours returns the nearest older and newer wheels of a package on this
+// system that satisfy a condition; nil where there is none.
+func (q *question) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bool) (older, newer *matrix.Extension) {
+	for _, o := range q.wheels(e.Package) { // newest first
+		switch {
+		case o.Sdist || !ok(o):
+		case o.Version.Compare(e.Version) > 0:
+			newer = o
+		case older == nil && o != e:
+			older = o
+		}
+	}
+	return older, newer
+}
+
+// cudaBeside is the CUDA that a wheel of which only the metadata was read is
+// built for: that of the same release on another architecture, else that of the
+// releases next to it where they agree.
+func (q *question) cudaBeside(e *matrix.Extension) string {
 	for i := range q.m.Extensions {
 		o := &q.m.Extensions[i]
-		if o.Package == e.Package && o.OS == e.OS && o.CUDA != "" && o.Version.Compare(e.Version) == 0 {
+		if o.Package == e.Package && o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
 			return o.CUDA
 		}
+	}
+	older, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel })
+	switch {
+	case newer == nil && older == nil:
+		return ""
+	case newer == nil:
+		return older.CUDA
+	case older == nil || major(older.CUDA) == major(newer.CUDA):
+		return newer.CUDA
 	}
 	return ""
 }
