@@ -195,6 +195,19 @@ func (s *scene) passedThrough(r Requirement) bool {
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
 // where it does.
 func (q *question) wheelRefusal(r Requirement, e *matrix.Extension, b *matrix.Build) string {
+	if w := q.mismatch(r, e, b); w != "" {
+		return w
+	}
+	if q.accel == cuda {
+		if w := q.missingFor(e, q.codeOf(e)); w != "" {
+			return w
+		}
+	}
+	return q.needsRefusal(e, b)
+}
+
+// mismatch is wheelRefusal without a look at GPU code.
+func (q *question) mismatch(r Requirement, e *matrix.Extension, b *matrix.Build) string {
 	switch {
 	case !q.memo.admits(r.Spec, e.Version):
 		return "is not what was asked for"
@@ -206,32 +219,39 @@ func (q *question) wheelRefusal(r Requirement, e *matrix.Extension, b *matrix.Bu
 		return "has no wheel for Python " + q.py.String() + " (" + e.Python + ")"
 	case !q.memo.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
-	}
-	if q.accel != cuda {
-		if e.CUDA != "" && (e.Fails == "import" || e.Fails == "") {
-			return "is built for CUDA " + e.CUDA
-		}
-		return q.needsRefusal(e, b)
-	}
-	code := q.codeOf(e)
-	switch {
+	case q.accel != cuda && e.CUDA != "" && (e.Fails == "import" || e.Fails == ""):
+		return "is built for CUDA " + e.CUDA
+	case q.accel != cuda:
+		return ""
 	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):
 		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
-	case code.cuda != "" && major(code.cuda) != major(b.CUDA.String()):
-		return "is built for CUDA " + code.cuda
 	}
-	if w := q.missingFor(e, code); w != "" {
-		return w
+	if c := q.codeOf(e).cuda; c != "" && major(c) != major(b.CUDA.String()) {
+		return "is built for CUDA " + c
 	}
-	return q.needsRefusal(e, b)
+	return ""
 }
 
-// needsRefusal: a package that has no GPU code of its own is no better than the
-// one that holds it.
+// needsRefusal: a package without GPU code of its own is no better than the one
+// that holds it. The newest release of that one which goes with the build
+// decides, since the pins between the two were not read.
 func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 	for _, name := range e.Needs {
-		if why := q.packageRefusal(Requirement{Name: name, Text: name}, b); why != nil {
-			return strings.TrimSpace("needs " + name + ": " + why.Text)
+		why := "has no wheel here"
+		for _, n := range q.wheels(name) {
+			if why = q.mismatch(Requirement{}, n, b); why != "" {
+				continue
+			}
+			if q.accel == cuda {
+				why = q.missingFor(n, q.codeOf(n))
+			}
+			if why != "" {
+				why = n.Version.String() + " " + why
+			}
+			break
+		}
+		if why != "" {
+			return "needs " + name + ", which " + why
 		}
 	}
 	return ""
