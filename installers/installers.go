@@ -140,6 +140,11 @@ func (b *builder) build() error {
 	if !changes && b.t.Manager != "uv-project" && conforms(b.h, b.r, b.choice) {
 		return nil
 	}
+	if kind := b.vendorKind(); kind != "" && !strings.HasPrefix(kind, "index") {
+		b.add(plan.Step{ID: "torch", Title: "install torch from the vendor's wheels", Why: "they lie on a page of links, which is not an index that an installer can be held to",
+			Manual: &plan.Manual{Text: fmt.Sprintf("install the wheels of torch and torchvision for Python %s from %s, as the vendor's page says", b.choice.Python, *b.choice.Index)}})
+		return nil
+	}
 	b.warnings = append(b.warnings, b.src.warnings...)
 	b.leftBehind()
 	switch b.t.Manager {
@@ -172,6 +177,17 @@ func (b *builder) split() {
 			Manual: &plan.Manual{Text: "run `" + cmd + "`"},
 		})
 	}
+}
+
+// vendorKind says what the address of a vendor's choice is: an index, a page of
+// links, or links to single wheels; "" for PyTorch's own indexes.
+func (b *builder) vendorKind() string {
+	for _, v := range b.m.VendorIndexes {
+		if b.choice.Index != nil && v.URL == *b.choice.Index {
+			return v.Kind
+		}
+	}
+	return ""
 }
 
 // tool returns a program of the machine. Where its path was shortened, as facts

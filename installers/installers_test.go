@@ -295,3 +295,47 @@ func TestWhatIsLeftBehind(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// In place, another build of the same version satisfies the requirement, and would
+// stay.
+func TestAnotherBuildIsReplaced(t *testing.T) {
+	h := v100()
+	h.Pythons[0].Source = "venv"
+	h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cpu"}, {Name: "torchvision", Version: "0.28.0+cpu"}}
+	for manager, want := range map[string]string{"uv": " --reinstall-package torch ", "pip": " --force-reinstall "} {
+		p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Manager: manager, InPlace: true})
+		if got := commands(p)[0]; !strings.Contains(got, want) || strings.Contains(got, "package torchvision") {
+			t.Errorf("%s: %s", manager, got)
+		}
+		aside := must(t, h, resolver.Request{}, install(choice()), plan.Target{Manager: manager})
+		if got := commands(aside)[1]; strings.Contains(got, "reinstall") {
+			t.Errorf("%s, aside: %s", manager, got)
+		}
+	}
+}
+
+// What only a vendor serves is taken as the vendor serves it.
+func TestVendors(t *testing.T) {
+	m := &matrix.Matrix{VendorIndexes: []matrix.VendorIndex{
+		{URL: "https://vendor.example/index", Kind: "index"}, {URL: "https://vendor.example/nightly", Kind: "index (nightly)"}, {URL: "https://vendor.example/links", Kind: "find-links"},
+	}}
+	for kind, want := range map[string]string{
+		"index":   "torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://vendor.example/index torch torchvision",
+		"nightly": "torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --prerelease allow --default-index https://vendor.example/nightly torch torchvision",
+		"links":   "torch: manual install the wheels of torch and torchvision for Python 3.12 from https://vendor.example/links, as the vendor's page says",
+	} {
+		url := "https://vendor.example/" + kind
+		c := &resolver.Choice{Build: "rocm7.2", Python: "3.12", Channel: "pip", Index: &url, Packages: map[string]string{"torch": "", "torchvision": ""}}
+		p, err := Plan(m, v100(), resolver.Request{}, &resolver.Resolution{Decision: resolver.UseVendorIndex, Choice: c}, plan.Target{Dir: ".venv"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, line := range commands(p) {
+			found = found || line == want
+		}
+		if !found {
+			t.Errorf("%s: %q", kind, commands(p))
+		}
+	}
+}

@@ -152,16 +152,53 @@ func (b *builder) aside() string {
 
 // install completes s, one call of the installer with one index, and adds it.
 func (b *builder) install(exe string, s plan.Step, index *string, reqs []string) {
+	nightly := index != nil && strings.Contains(b.vendorKind(), "nightly") // pre-releases alone
 	if b.t.Manager == "pip" {
-		s.Run = &plan.Run{Argv: b.pip(b.python(), index, reqs), Env: b.src.environment("pip")}
+		argv := b.pip(b.python(), index, nil)
+		if nightly {
+			argv = append(argv, "--pre")
+		}
+		if s.ID == "torch" {
+			argv = append(argv, b.replace("--force-reinstall", "")...)
+		}
+		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.environment("pip")}
 	} else {
 		argv := b.uv(exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:")
+		if nightly {
+			argv = append(argv, "--prerelease", "allow")
+		}
+		if s.ID == "torch" {
+			argv = append(argv, b.replace("", "--reinstall-package")...)
+		}
 		if url := b.src.url(index); url != "" {
 			argv = append(argv, "--default-index", url)
 		}
 		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.environment("uv")}
 	}
 	b.add(s)
+}
+
+// replace returns the flags that make an installer replace another build of the
+// same version in place: 2.15.0+cpu satisfies torch==2.15.0 (PEP 440 ignores the
+// label), so it would stay. all is pip's flag, each is uv's per package.
+func (b *builder) replace(all, each string) []string {
+	if !b.t.InPlace {
+		return nil
+	}
+	var out []string
+	for _, p := range b.h.Installed {
+		want, chosen := b.choice.Packages[p.Name]
+		public, label := version.SplitLocal(p.Version)
+		wantPublic, _ := version.SplitLocal(want)
+		if !chosen || rank(p.Name) == len(family) || public != wantPublic || label == b.choice.Build {
+			continue
+		}
+		if all != "" {
+			return []string{all}
+		}
+		out = append(out, each, p.Name)
+	}
+	return out
 }
 
 func (b *builder) uv(exe string, args ...string) []string {
@@ -199,10 +236,13 @@ func (b *builder) requirements() (first, pins, rest []string) {
 	placed := map[string]bool{}
 	for _, n := range names {
 		public, label := version.SplitLocal(b.choice.Packages[n])
-		if rank(n) == len(family) || public == "" && n != "torch" {
+		if rank(n) == len(family) {
 			continue
 		}
-		pin := n + "==" + public
+		pin := n
+		if public != "" { // "" is whatever version the index has, as a vendor's
+			pin += "==" + public
+		}
 		if b.choice.Index != nil && label != "" {
 			pin += "+" + label
 		}
