@@ -13,7 +13,7 @@ var reasons = map[string][]string{
 	"device_permissions": {"driver_missing", "env_cuda_visible_devices", "cuda_init_unknown_999", "rocm_setup", "gpu_not_nvidia", "container_no_gpu"},
 
 	"driver_library_mismatch": {"driver_missing", "env_cuda_visible_devices", "cuda_init_unknown_999", "container_no_gpu", "code_device_placement"},
-	"driver_bug_or_branch":    {"cuda_init_unknown_999", "gpu_exclusive_mode", "env_cuda_visible_devices", "driver_missing", "gpu_hw_fault", "nccl_config", "oom", "fabric_manager"},
+	"driver_bug_or_branch":    {"cuda_init_unknown_999", "gpu_exclusive_mode", "env_cuda_visible_devices", "driver_missing", "gpu_hw_fault", "nccl_config", "nccl_p2p_topology", "oom", "fabric_manager"},
 	"cuda_init_unknown_999":   {"env_cuda_visible_devices", "code_device_placement", "driver_missing"},
 	"cuda_compat_lib_shadow":  {"driver_library_mismatch", "env_cuda_visible_devices", "cuda_init_unknown_999", "driver_missing", "ld_path_shadowing", "driver_too_old", "container_no_gpu"},
 	"fabric_manager":          {"nccl_config", "env_cuda_visible_devices", "cuda_init_unknown_999", "nccl_p2p_topology", "driver_bug_or_branch"},

@@ -35,7 +35,7 @@ type rule struct {
 }
 
 // rules lists all rules; their order decides nothing.
-var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, packageRules, placeRules, accessRules, wheelRules)
+var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, packageRules, placeRules, accessRules, wheelRules, extensionRules)
 
 // An exam is one examination.
 type exam struct {
@@ -54,7 +54,7 @@ func (k *Knowledge) Examine(c *Case) Report {
 		r.run(e)
 	}
 	found := rank(merge(e.out))
-	report := Report{Format: Format, OK: !c.Pasted || len(found) > 0, Findings: []Finding{}, Notes: c.Notes}
+	report := Report{Format: Format, OK: !c.Pasted || len(found) > 0 || e.available(), Findings: []Finding{}, Notes: c.Notes}
 	for _, f := range found {
 		if f.Severity == Error {
 			report.OK = false

@@ -38,6 +38,12 @@ var driverReaders = []reader{
 			r.c.say("gpu", s)
 		}
 	}},
+	{`\b(?:an?|my|the|with|on|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti| super)?)\b`, func(r *Reader, m []string, s Said) {
+		if !r.c.listed && len(r.c.Machine.GPUs) == 0 {
+			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1], 0))
+			r.c.say("gpu", s)
+		}
+	}},
 	{nameExpr, func(r *Reader, m []string, s Said) { r.named(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|compute capability (?:is |of )?(\d+\.\d)\b`, func(r *Reader, m []string, s Said) {

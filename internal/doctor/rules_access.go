@@ -11,11 +11,11 @@ import (
 var accessRules = []rule{
 	{[]string{"ACC001"}, "CUDA_VISIBLE_DEVICES and the list of GPUs", (*exam).visibleDevices},
 	{[]string{"ACC010", "ACC009"}, "the numbers of an out-of-memory message", (*exam).whoseMemory},
-	{[]string{"ACC006", "ACC007"}, "MIG and a message", (*exam).mig},
-	{[]string{"ACC008"}, "a permission refused", (*exam).permission},
+	{[]string{"ACC006"}, "MIG and a message", (*exam).mig},
+	{[]string{"ACC008", "ROC003"}, "a permission refused", (*exam).permission},
 	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
-	{[]string{"HW003"}, "several hardware messages", (*exam).hardware},
-	{[]string{"ACC003"}, "an index set in a script", (*exam).lateIndex},
+	{[]string{"HW002"}, "several hardware messages", (*exam).hardware},
+	{[]string{"ACC001"}, "an index set in a script", (*exam).lateIndex},
 }
 
 // visibleDevices: the variable hides the GPUs. An index that does not exist hides

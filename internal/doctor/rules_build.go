@@ -33,7 +33,7 @@ func (e *exam) identify() {
 // buildRules look at what torch was built for.
 var buildRules = []rule{
 	{[]string{"PY001", "PY016", "PY025", "IDX003", "ARC014"}, "torch's build", (*exam).cpuBuild},
-	{[]string{"PY017", "HW001", "ROC001"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
+	{[]string{"PY017", "HW001", "ROC001", "XPU003"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
 	{[]string{"PY001"}, "xformers' warning", (*exam).xformersCPU},
 }
 
@@ -140,6 +140,9 @@ func (e *exam) vendorBuild() {
 	nvidia, amd, intel := e.vendor(machine.NVIDIA), e.vendor(machine.AMD), e.vendor(machine.Intel)
 	gpu := e.fact("gpu")
 	cudaTrouble, trouble := e.has("torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
+	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") || strings.Contains(g.Name, "HD Graphics")) {
+		e.find("XPU003", proven, Finding{Text: "XPU builds do not serve the " + g.Name}, gpu)
+	}
 	switch {
 	case nvidia && t.HIP != "" && !amd:
 		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionSaid, gpu)

@@ -67,8 +67,13 @@ func (e *exam) resolved() {
 		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
 		case strings.Contains(low, "site-packages"), strings.Contains(low, "dist-packages"), strings.HasPrefix(low, "..."), strings.Contains(low, "/nvidia/"):
 		default:
-			if s, trouble := e.has(libraryTrouble...); trouble {
-				e.find("LD001", proven, Finding{Text: fmt.Sprintf("%s is taken from %s in place of the wheel's", l.Name, l.Path),
+			s, trouble := e.has(libraryTrouble...)
+			w := proven
+			if !trouble {
+				w = strong
+			}
+			if trouble || e.Pasted {
+				e.find("LD001", w, Finding{Text: fmt.Sprintf("%s is taken from %s in place of the wheel's", l.Name, l.Path),
 					Fix: []string{"`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path"}}, l.Said, s)
 			}
 		}

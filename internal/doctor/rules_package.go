@@ -13,7 +13,7 @@ import (
 
 // packageRules look at the packages of the environment.
 var packageRules = []rule{
-	{[]string{"PY007"}, "the versions of torch, torchvision and torchaudio", (*exam).companions},
+	{[]string{"PY007", "PY032"}, "the versions of torch, torchvision and torchaudio", (*exam).companions},
 	{[]string{"PY005", "PY011"}, "several entries of torch", (*exam).copies},
 	{[]string{"PY008"}, "numpy and torch", (*exam).numpy},
 	{[]string{"PY007"}, "a ROCm library beside a CUDA torch", (*exam).rocmCompanion},
@@ -40,6 +40,10 @@ func (e *exam) companions() {
 			w = likely
 			_ = s
 		}
+		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") && !strings.Contains(e.Torch.Version, "a0") {
+			e.find("PY032", w, Finding{Text: fmt.Sprintf("torch %s and %s %s are of different channels", e.Torch.Version, name, have)}, p.Said, e.Torch.VersionSaid)
+			continue
+		}
 		if release != nil && e.Torch.rank >= byList {
 			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have && !sameMinor(want.String(), have) {
 				e.find("PY007", w, Finding{Text: fmt.Sprintf("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want),
@@ -52,6 +56,8 @@ func (e *exam) companions() {
 		}
 	}
 }
+
+func nightly(v string) bool { return strings.Contains(v, ".dev") }
 
 func sameMinor(a, b string) bool {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
@@ -154,7 +160,7 @@ func (e *exam) notFound() {
 	}
 	p := e.Machine.Platform
 	python := e.activePython()
-	v, label, want := e.wanted()
+	v, label, want := e.asked()
 	switch {
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
@@ -189,8 +195,8 @@ func (e *exam) activePython() string {
 	return ""
 }
 
-// wanted is the torch that was asked for; want is false where none is named.
-func (e *exam) wanted() (v, label string, want bool) {
+// asked is the torch that was asked for; want is false where none is named.
+func (e *exam) asked() (v, label string, want bool) {
 	for _, h := range e.Hits {
 		if m := wantedTorch.FindStringSubmatch(h.Said.Text); m != nil {
 			return m[1], m[2], true

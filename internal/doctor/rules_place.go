@@ -10,12 +10,12 @@ import (
 // placeRules look at containers, WSL and other systems.
 var placeRules = []rule{
 	{[]string{"CTR011"}, "error 803 or 804, and a container or a compatibility library", (*exam).compat},
-	{[]string{"CTR013", "CTR016"}, "WSL and a driver's message", (*exam).wsl},
+	{[]string{"CTR014"}, "WSL and a driver's message", (*exam).wsl},
 	{[]string{"CTR020"}, "the container runtime's configuration", (*exam).noCgroups},
-	{[]string{"CTR009"}, "NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES", (*exam).containerVariables},
-	{[]string{"MPS002", "MPS004"}, "a Mac, its architecture and Python's", (*exam).apple},
+	{[]string{"CTR009", "CTR022"}, "NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES", (*exam).containerVariables},
+	{[]string{"MPS002"}, "a Mac, its architecture and Python's", (*exam).apple},
 	{[]string{"PY024"}, "the C library and what failed", (*exam).oldLibc},
-	{[]string{"ROC001"}, "an AMD GPU that the kernel's compute driver refuses", (*exam).kfd},
+	{[]string{"ROC004"}, "an AMD GPU that the kernel's compute driver refuses", (*exam).kfd},
 }
 
 // compat: error 803 in a container is the image's own libcuda before the host's;

@@ -4,10 +4,31 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"envfix/matrix"
 )
+
+// loaded reads the data once for all tests.
+func loaded() (*matrix.Matrix, *matrix.DeviceTable, error) {
+	d, err := tables()
+	return d.m, d.d, err
+}
+
+type dataTables struct {
+	m *matrix.Matrix
+	d *matrix.DeviceTable
+}
+
+var tables = sync.OnceValues(func() (dataTables, error) {
+	m, err := matrix.Embedded()
+	if err != nil {
+		return dataTables{}, err
+	}
+	d, err := matrix.Devices()
+	return dataTables{m, d}, err
+})
 
 func examine(t testing.TB, text string) (Report, *Case) {
 	t.Helper()
@@ -17,10 +38,7 @@ func examine(t testing.TB, text string) (Report, *Case) {
 	}
 	c := r.Case()
 	var err error
-	if c.Matrix, err = matrix.Embedded(); err != nil {
-		t.Fatal(err)
-	}
-	if c.Devices, err = matrix.Devices(); err != nil {
+	if c.Matrix, c.Devices, err = loaded(); err != nil {
 		t.Fatal(err)
 	}
 	return Embedded().Examine(c), c

@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A healthy machine has no finding of severity warning or error.
+func TestHealthy(t *testing.T) {
+	files, err := filepath.Glob("testdata/healthy/*.txt")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := examine(t, string(text))
+		for _, x := range r.Findings {
+			if x.Severity > Note {
+				t.Errorf("%s: %s %s %q %q", f, x.Check, x.Severity, x.Text, x.Evidence)
+			}
+		}
+	}
+}
+
+// Harmless lines mean nothing to explain.
+func TestNegatives(t *testing.T) {
+	text, err := os.ReadFile("testdata/negatives.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		if m := first(t, l); m != "" {
+			t.Errorf("%q is taken for %s", strings.TrimSpace(l), m)
+		}
+	}
+}
