@@ -59,6 +59,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("ENVFIX_TODAY", "2026-11-21")
 			e.Setenv("ENVFIX_NVML", "off")
+			e.Setenv("ENVFIX_PROBE_LIMIT", "60s") // a busy machine is no driver that hangs
 			e.Setenv("MACHINES", machines)
 			if dir, err := standIns(); err == nil {
 				e.Setenv("NVML", filepath.Join(dir, "libnvidia-ml.so.1"))

@@ -3,7 +3,6 @@ package probe
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // wheelLibrary matches the libraries that wheels of torch and of NVIDIA bring.
-var wheelLibrary = regexp.MustCompile(`^lib(cu|nv|nccl|torch|c10)[A-Za-z0-9_-]*\.so[.0-9]*$`)
+var wheelLibrary = lazy(`^lib(cu|nv|nccl|torch|c10)[A-Za-z0-9_-]*\.so[.0-9]*$`)
 
 // profiles are the files in which people set LD_LIBRARY_PATH, as a shell reads
 // them. "~" is the home directory.
@@ -36,7 +35,7 @@ func (h *host) loaderPath() []machine.LibraryDir {
 		}
 		d := machine.LibraryDir{Path: machine.Printable(entry), Files: []string{}, From: h.origin(entry)}
 		for _, name := range h.names(entry) {
-			if wheelLibrary.MatchString(name) && len(d.Files) < maxFiles {
+			if wheelLibrary().MatchString(name) && len(d.Files) < maxFiles {
 				d.Files = append(d.Files, name)
 			}
 		}

@@ -42,7 +42,7 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 				t.Fatal(err)
 			}
 			t.Parallel() // after every script is written: a file that is open for writing cannot be started
-			o := Options{SMI: program, Limit: 10 * time.Second, OS: "linux", Env: os.Environ()}
+			o := Options{SMI: program, Limit: time.Minute, OS: "linux", Env: os.Environ()}
 			if tt.name == "hangs" {
 				o.Limit = 100 * time.Millisecond
 			}
