@@ -3,7 +3,6 @@
 package apply
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,12 +10,10 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"envfix/internal/plan"
@@ -32,43 +29,6 @@ var kills = flag.Int("kills", 50, "random kills of real installers, half with pi
 var seed = flag.Int64("seed", 1, "of the random kills")
 
 var faultKinds = []string{"kill", "enospc", "eio", "sigint", "sigterm"}
-
-// TestMain lets the test binary stand in for envfix: a fault may end it.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv("ENVFIX_FAULT_DIR"); dir != "" {
-		os.Exit(faultChild(dir, os.Getenv("ENVFIX_FAULT_PLAN")))
-	}
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
-// faultChild applies the plan in the file, or rolls back where there is none. It
-// exits 0 when that worked.
-func faultChild(dir, file string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	e, err := Open(filepath.Join(dir, ".venv"))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if file == "" {
-		_, err = e.Rollback(os.Getenv("ENVFIX_FAULT_ID"))
-	} else {
-		var b []byte
-		var p *plan.Plan
-		if b, err = os.ReadFile(file); err == nil {
-			if p, err = plan.Decode(b); err == nil {
-				_, err = e.Apply(ctx, p, Options{Out: os.Stderr})
-			}
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
 
 // A story is one way of using envfix: a project to begin with, what is run, and
 // what torch is before and after.
@@ -166,22 +126,6 @@ func newBenchAt(t *testing.T, python, site string) *bench {
 	return &bench{T: t, dir: t.TempDir(), python: python, site: site}
 }
 
-// fastSteps replaces the making of an environment, 60 ms, by copying one, and
-// adds a step of each further kind.
-func (b *bench) fastSteps() func(*plan.Plan) {
-	b.Helper()
-	empty := filepath.Join(b.TempDir(), "venv")
-	if out, err := exec.Command(b.python, "-I", "-m", "venv", "--without-pip", empty).CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	return func(p *plan.Plan) {
-		p.Steps[0].Run.Argv = []string{"cp", "-a", empty, "{gen}"}
-		p.Steps = slices.Insert(p.Steps, 2,
-			plan.Step{ID: "note", Title: "write a file", Write: &plan.Write{Path: "{gen}/note", Mode: 0o644, Content: "torch " + p.Torch + "\n"}},
-			plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}})
-	}
-}
-
 func (s story) command(dir string, env ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env = append([]string{"ENVFIX_FAULT_DIR=" + dir, "ENVFIX_FAULT_PLAN=" + s.plan, "ENVFIX_FAULT_ID=" + s.id, "HOME=" + filepath.Join(dir, "home"), "PATH=/usr/bin:/bin"}, env...)
@@ -227,14 +171,6 @@ func (s story) points(b *bench) []string {
 		}
 	}
 	return out
-}
-
-func torchOf(dir string) string {
-	out, err := exec.Command(filepath.Join(dir, ".venv/bin/python"), "-I", "-c", "import torch; print(torch.__version__)").Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // inject runs the story with one fault, looks, and runs it again without.

@@ -81,6 +81,7 @@ func Run(ctx context.Context, c Command) error {
 	if c.Patient {
 		cmd = exec.Command(path, c.Argv[1:]...)
 	}
+	cmd.Args = c.Argv // as planned: not the path that was found for it
 	cmd.Env = Environment(os.Environ(), c.Env)
 	cmd.Dir = c.Dir
 	if c.Stdin != nil { // else /dev/null: an installer that asks would wait for ever
