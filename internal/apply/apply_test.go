@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -33,6 +34,25 @@ type bench struct {
 var findPython = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("python3", "-I", "-c", "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2])").Output()
 	return strings.TrimSpace(string(out)), err
+})
+
+// emptyVenv is an environment that plans copy, removed by TestMain: making one
+// takes 150 ms of a processor.
+var emptyVenv = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "envfix-test-venv-")
+	if err != nil {
+		return "", err
+	}
+	found, err := findPython()
+	if err != nil {
+		return "", err
+	}
+	python, _, _ := strings.Cut(found, " ")
+	out, err := exec.Command(python, "-I", "-m", "venv", "--without-pip", filepath.Join(dir, "venv")).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return filepath.Join(dir, "venv"), nil
 })
 
 func newBench(t *testing.T) *bench {
@@ -66,10 +86,14 @@ func (b *bench) unpacked(w testindex.Wheel) string {
 // plan makes a plan that installs torch's stand-in of this version.
 func (b *bench) plan(version string, change ...func(*plan.Plan)) *plan.Plan {
 	b.Helper()
+	empty, err := emptyVenv()
+	if err != nil {
+		b.Fatal(err)
+	}
 	src := b.unpacked(testindex.Torch(version, "12.6", "sm_75", "sm_80"))
 	p := &plan.Plan{Decision: resolver.Install, Torch: strings.Split(version, "+")[0], Build: "cu126", Target: plan.Target{Dir: ".venv", Manager: "pip"},
 		Steps: []plan.Step{
-			{ID: "venv", Title: "make the environment", Run: &plan.Run{Argv: []string{b.python, "-I", "-m", "venv", "--without-pip", "{gen}"}}},
+			{ID: "venv", Title: "make the environment", Run: &plan.Run{Argv: []string{"cp", "-a", empty, "{gen}"}}},
 			{ID: "torch", Title: "install torch " + version, Run: &plan.Run{Argv: []string{"cp", "-r", src + "/.", "{gen}/" + b.site}}},
 			{ID: "verify", Title: "verify", Verify: &plan.Verify{Torch: version, CUDA: "12.6", CuDNN: "9.10.2.21", Arches: []string{"sm_80", "sm_75"}, Imports: []string{"torch"}}},
 			{ID: "switch", Title: "switch .venv", Switch: &plan.Switch{Dir: ".venv"}},
@@ -196,11 +220,12 @@ func TestFailureKeepsTheOld(t *testing.T) {
 		}, BadPlan},
 		{"the disk is too small", func(p *plan.Plan) { p.Steps[1].Disk = 1 << 60 }, Preflight},
 	}
+	shared := newBench(t)
+	shared.mustApply(shared.plan("2.13.0+cu126"))
+	before := shared.tree(".envfix/gens")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			b.mustApply(b.plan("2.13.0+cu126"))
-			before := b.tree(".envfix/gens")
+			b := &bench{T: t, dir: shared.dir, python: shared.python, site: shared.site}
 			_, err := b.apply(context.Background(), b.plan("2.14.1+cu126", tt.spoil))
 			if err == nil {
 				t.Fatalf("it worked:\n%s", b.out.String())

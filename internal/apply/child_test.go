@@ -22,7 +22,11 @@ func TestMain(m *testing.M) {
 		os.Exit(faultChild(dir, os.Getenv("ENVFIX_FAULT_PLAN")))
 	}
 	flag.Parse()
-	os.Exit(m.Run())
+	code := m.Run()
+	if dir, err := emptyVenv(); err == nil {
+		os.RemoveAll(filepath.Dir(dir))
+	}
+	os.Exit(code)
 }
 
 // faultChild applies the plan in the file, or rolls back where there is none. It
@@ -53,20 +57,11 @@ func faultChild(dir, file string) int {
 	return 0
 }
 
-// fastSteps replaces the making of an environment, 60 ms, by copying one, and
-// adds a step of each further kind.
-func (b *bench) fastSteps() func(*plan.Plan) {
-	b.Helper()
-	empty := filepath.Join(b.TempDir(), "venv")
-	if out, err := exec.Command(b.python, "-I", "-m", "venv", "--without-pip", empty).CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	return func(p *plan.Plan) {
-		p.Steps[0].Run.Argv = []string{"cp", "-a", empty, "{gen}"}
-		p.Steps = slices.Insert(p.Steps, 2,
-			plan.Step{ID: "note", Title: "write a file", Write: &plan.Write{Path: "{gen}/note", Mode: 0o644, Content: "torch " + p.Torch + "\n"}},
-			plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}})
-	}
+// moreSteps adds a step of each further kind to a plan.
+func moreSteps(p *plan.Plan) {
+	p.Steps = slices.Insert(p.Steps, 2,
+		plan.Step{ID: "note", Title: "write a file", Write: &plan.Write{Path: "{gen}/note", Mode: 0o644, Content: "torch " + p.Torch + "\n"}},
+		plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}})
 }
 
 func torchOf(dir string) string {

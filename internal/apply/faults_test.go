@@ -99,15 +99,14 @@ func makeStories(b *bench) []story {
 		}
 		return path
 	}
-	fast := b.fastSteps()
-	second := write("second.json", b.plan("2.14.1+cu126", fast))
-	b.mustApply(b.plan("2.13.0+cu126", fast))
+	second := write("second.json", b.plan("2.14.1+cu126", moreSteps))
+	b.mustApply(b.plan("2.13.0+cu126", moreSteps))
 	twice := newBenchAt(b.T, b.python, b.site)
-	oldest := twice.mustApply(twice.plan("2.12.0+cu126", fast))
-	twice.mustApply(twice.plan("2.13.0+cu126", fast))
+	oldest := twice.mustApply(twice.plan("2.12.0+cu126", moreSteps))
+	twice.mustApply(twice.plan("2.13.0+cu126", moreSteps))
 	adopt := newBenchAt(b.T, b.python, b.site)
 	adopt.mustApply(adopt.plan("2.13.0+cu126", func(p *plan.Plan) {
-		fast(p)
+		moreSteps(p)
 		p.Target.InPlace = true
 		p.Steps = p.Steps[:len(p.Steps)-1]
 	}))

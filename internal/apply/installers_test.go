@@ -88,6 +88,9 @@ func TestIndexFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for tool, kind := range map[string]Kind{"pip": tt.pip, "uv": tt.uv} {
+			if tool == "pip" && (tt.fault == testindex.Garbage || tt.fault == testindex.WrongBytes) {
+				continue // half a second of a processor each, and no other words than its neighbours
+			}
 			t.Run(tt.name+"/"+tool, func(t *testing.T) {
 				b, x := newBench(t), torchIndex(t)
 				x.Break(tt.path, tt.fault)

@@ -83,7 +83,7 @@ func joined(trace string) []string {
 	return out
 }
 
-var execCall = regexp.MustCompile(`execve\("((?:[^"\\]|\\.)*)", \[(.*?)\], 0x[0-9a-f]+.*\) = 0$`)
+var execCall = regexp.MustCompile(`execve\("((?:[^"\\]|\\.)*)", \[(.*?)\], 0x[0-9a-f]+.*\) += 0$`)
 
 // executed returns the argument vectors of the programs that were started, but
 // for our own.
@@ -124,9 +124,8 @@ func TestThreat01ShellInjection(t *testing.T) {
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fast := b.fastSteps()
 	p := b.plan("2.14.1+cu126", func(p *plan.Plan) {
-		fast(p)
+		moreSteps(p)
 		p.Warnings = []string{"$(touch pwn)\n; #'\""}
 		p.Steps[0].Title = "GPU $(touch pwn)`touch pwn`\n; #'\"\x1b[31m"
 	})
@@ -161,26 +160,25 @@ func TestThreat01ShellInjection(t *testing.T) {
 }
 
 var (
-	syncCall   = regexp.MustCompile(`f(?:data)?sync\(\d+<(.*)>\) += 0$`)
-	renameCall = regexp.MustCompile(`renameat2?\(\d+<(.*?)>, "((?:[^"\\]|\\.)*)", \d+<(.*?)>, "((?:[^"\\]|\\.)*)"(, \w+)?\) = 0$`)
+	syncCall   = regexp.MustCompile(`f(?:data)?sync\(\d+<(.*?)>\) += 0$`)
+	renameCall = regexp.MustCompile(`renameat2?\(\d+<(.*?)>, "((?:[^"\\]|\\.)*)", \d+<(.*?)>, "((?:[^"\\]|\\.)*)"(, \w+)?\) += 0$`)
 )
 
 // Every rename of a file comes after the file's own fsync and before one of the
 // directory; a link's comes after one of the directory that it was made in.
 func TestEachRenameIsSynced(t *testing.T) {
 	b := newBench(t)
-	fast := b.fastSteps()
 	b.mustApply(b.plan("2.13.0+cu126", func(p *plan.Plan) { // in place, so that it is adopted next
-		fast(p)
+		moreSteps(p)
 		p.Target.InPlace = true
 		p.Steps = p.Steps[:len(p.Steps)-1]
 	}))
 	if err := os.RemoveAll(filepath.Join(b.dir, stateDir)); err != nil {
 		t.Fatal(err)
 	}
-	adopt := b.traced(b.plan("2.14.1+cu126", fast))
+	adopt := b.traced(b.plan("2.14.1+cu126", moreSteps))
 	checkSynced(t, adopt, true)
-	checkSynced(t, b.traced(b.plan("2.15.0+cu126", fast)), false)
+	checkSynced(t, b.traced(b.plan("2.15.0+cu126", moreSteps)), false)
 }
 
 func checkSynced(t *testing.T, calls []string, exchange bool) {
