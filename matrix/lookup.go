@@ -175,12 +175,27 @@ func (b *Build) Companion(name string) (version.Python, bool) {
 	return v, ok && !v.IsZero()
 }
 
-// Size returns what installing a build takes; false: nobody measured it.
+// Size returns what installing a build takes. false: nobody measured it; the
+// numbers are then those of the newest measured release of the same build, or
+// zero. Where the disk was not measured, it is to the download as where it was.
 func (m *Matrix) Size(torch, build, os, arch string) (Size, bool) {
+	var like, disk Size
 	for _, s := range m.Sizes {
-		if s.Torch.String() == torch && s.Build == build && s.OS == os && s.Arch == arch {
-			return s, true
+		if s.DiskMB > 0 && disk.DiskMB == 0 {
+			disk = s
+		}
+		if s.Build != build || s.OS != os || s.Arch != arch {
+			continue
+		}
+		if exact := s.Torch.String() == torch; exact || like.DownloadMB == 0 {
+			like = s
+			if exact {
+				break
+			}
 		}
 	}
-	return Size{}, false
+	if like.DiskMB == 0 && disk.DownloadMB > 0 {
+		like.DiskMB = like.DownloadMB * disk.DiskMB / disk.DownloadMB
+	}
+	return like, like.Torch.String() == torch && torch != ""
 }

@@ -134,3 +134,22 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d bytes of YAML; at most 250 KiB", total)
 	}
 }
+
+func TestSizes(t *testing.T) {
+	m := embedded(t)
+	for _, c := range []struct {
+		torch, build, arch string
+		download, disk     int
+		measured           bool
+	}{
+		{"2.15.0", "cu132", "x86_64", 3000, 5600, true},
+		{"2.7.1", "cu126", "x86_64", 2995, 5590, true},
+		{"2.14.1", "cu126", "x86_64", 2995, 5590, false}, // as 2.7.1, the newest cu126 that was measured
+		{"2.15.0", "cpu", "x86_64", 0, 0, false},
+	} {
+		got, ok := m.Size(c.torch, c.build, "linux", c.arch)
+		if got.DownloadMB != c.download || got.DiskMB != c.disk || ok != c.measured {
+			t.Errorf("%s %s: %d MB, %d MB on disk, %v", c.torch, c.build, got.DownloadMB, got.DiskMB, ok)
+		}
+	}
+}

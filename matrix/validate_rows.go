@@ -43,6 +43,15 @@ func (c *checker) rows() {
 			c.fault(t.Source, "no release has a build %s", clip(t.Label))
 		}
 	}
+	for _, z := range c.m.Sizes {
+		r, ok := c.m.Release(z.Torch.String())
+		if ok {
+			_, ok = r.Build(z.Build, z.OS, z.Arch)
+		}
+		if !ok || z.DownloadMB == 0 {
+			c.fault(z.Source, "torch %s %s on %s-%s is no build, or its size is missing", z.Torch, clip(z.Build), z.OS, z.Arch)
+		}
+	}
 	for _, v := range c.m.VendorIndexes {
 		if !urlForm.MatchString(v.URL) {
 			c.fault(v.Source, "url: %q is not an https URL", clip(v.URL))
