@@ -30,8 +30,20 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 		return nil, err
 	}
 	p.Steps = b.steps
+	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
+		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
+	}
 	p.Warnings = slices.Concat(p.Warnings, b.warnings)
 	return p, plan.Seal(p)
+}
+
+// onPath puts the environment's programs first.
+func onPath(h machine.Machine, t plan.Target) plan.EnvFix {
+	bin := "bin"
+	if h.Platform.OS == "windows" {
+		bin = "Scripts"
+	}
+	return plan.EnvFix{Variable: "PATH", Action: "prepend", Value: t.Dir + "/" + bin, Why: "so that `python` is this environment's"}
 }
 
 // describe copies what was decided.

@@ -44,6 +44,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every reason"},
 		}, requestFlags()...), append(describeFlags(), lockFlags()...)...),
 		Action: planAction,
 	}
@@ -97,7 +98,9 @@ func showPlan(c *cli.Context, p *plan.Plan) error {
 		_, err = io.WriteString(w, text)
 		return err
 	}
-	_, err := io.WriteString(w, ui.Plan(p, style(w)))
+	look := style(w)
+	look.Verbose = c.Bool("verbose")
+	_, err := io.WriteString(w, ui.Plan(p, look))
 	return err
 }
 

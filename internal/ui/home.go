@@ -29,7 +29,9 @@ func Home(p *plan.Plan, faults []string, s Style) string {
 	}
 	if len(faults) == 0 {
 		for _, f := range p.EnvFixes {
-			v.row("wrong", envFix(f))
+			if f.Action == "remove" {
+				v.row("wrong", envFix(f))
+			}
 		}
 	}
 	v.line("")

@@ -295,7 +295,7 @@ var undoubted = map[resolver.Decision][]string{
 func (v *view) reasons(p *plan.Plan) {
 	var rows [][2]string
 	for _, r := range p.Reasons {
-		if slices.Contains(undoubted[p.Decision], r.Rule) {
+		if !v.Verbose && slices.Contains(undoubted[p.Decision], r.Rule) {
 			continue
 		}
 		rows = append(rows, [2]string{Clean(r.Rule), Clean(r.Text)})

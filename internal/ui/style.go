@@ -7,7 +7,10 @@ const Width = 80
 
 // A Style says how text may look. The zero Style is plain, for files, pipes and
 // NO_COLOR.
-type Style struct{ Color bool }
+type Style struct {
+	Color   bool
+	Verbose bool // every reason, also those that nobody asks about
+}
 
 // Bold marks a heading. Colour and weight never carry meaning alone.
 func (s Style) Bold(text string) string { return s.paint("1", text) }

@@ -161,6 +161,18 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+func TestVerbose(t *testing.T) {
+	h, r, res := texts()["install"]()
+	p, err := installers.Plan(&matrix.Matrix{}, h, r, res, plan.Target{Dir: ".venv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const reason = "nothing is against it"
+	if strings.Contains(Plan(p, Style{}), reason) || !strings.Contains(Plan(p, Style{Verbose: true}), reason) {
+		t.Error("a reason that nobody asks about is for --verbose alone")
+	}
+}
+
 // Colour marks what stands there anyway.
 func TestColour(t *testing.T) {
 	h, r, res := texts()["install"]()
