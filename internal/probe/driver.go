@@ -1,0 +1,128 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// driver adds everything up to the driver; nil: there is none.
+func (h *host) driver(n nvidia, environment string) *machine.Driver {
+	if h.shutOut(n, environment) {
+		return nil
+	}
+	d := h.reportedDriver(n)
+	if d == nil {
+		return h.driverOnDisk(n, environment)
+	}
+	if environment == machine.WSL2 || h.os == "windows" { // the Windows driver; no kernel module here
+		return d
+	}
+	d.KernelModule = n.kernel.flavour
+	if !d.NotLoaded {
+		d.LoadedVersion = n.kernel.version
+	}
+	if d.Version.IsZero() {
+		d.Version = n.kernel.version
+	}
+	if d.Version.IsZero() {
+		return nil
+	}
+	return d
+}
+
+// shutOut reports whether this is a container that was given no GPU. The host's
+// kernel module and bus show through, and the image may bring a driver's
+// libraries; neither makes a driver.
+func (h *host) shutOut(n nvidia, environment string) bool {
+	if environment != machine.Container && environment != machine.ContainerBuild {
+		return false
+	}
+	if n.report != nil && n.report.Return == nvmlSuccess || n.smi != nil {
+		return false
+	}
+	if n.hasLibraries() && (h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")) {
+		return false
+	}
+	if v := n.kernel.version; !v.IsZero() && environment == machine.Container {
+		h.note("the host's NVIDIA driver is %s, but this container was started without GPU access", v)
+	}
+	return true
+}
+
+// whyNotLoaded says in a note what keeps an installed driver from being loaded,
+// where files tell.
+func (h *host) whyNotLoaded(p machine.Platform) {
+	if p.Kernel == "" || !h.isDir("/lib/modules/"+p.Kernel) {
+		return
+	}
+	dir := "/lib/modules/" + p.Kernel
+	places := []string{dir + "/updates/dkms", dir + "/updates", dir + "/extra", dir + "/extra/nvidia", dir + "/kernel/drivers/video", dir + "/kernel/drivers/video/nvidia", dir + "/weak-updates/nvidia", dir + "/nvidia"}
+	for _, name := range h.names(dir + "/kernel") { // Ubuntu's signed modules: kernel/nvidia-570-open
+		if strings.HasPrefix(name, "nvidia-") {
+			places = append(places, dir+"/kernel/"+name)
+		}
+	}
+	for _, place := range places {
+		for _, name := range h.names(place) {
+			if !strings.HasPrefix(name, "nvidia.ko") && !strings.HasPrefix(name, "nvidia-current.ko") {
+				continue
+			}
+			if p.SecureBoot != nil && *p.SecureBoot {
+				h.note("%s/%s exists but is not loaded; Secure Boot is on and may have refused it", place, name)
+			} else {
+				h.note("%s/%s exists but is not loaded", place, name)
+			}
+			return
+		}
+	}
+	h.note("no NVIDIA kernel module was found for the running kernel %s; it was not built for it", p.Kernel)
+}
+
+// reportedDriver is what NVML or nvidia-smi say; nil: neither spoke.
+func (h *host) reportedDriver(n nvidia) *machine.Driver {
+	switch r := n.report; {
+	case r == nil || r.Return == nvmlNoLibrary:
+		if n.smi != nil && !n.smi.driver.IsZero() {
+			return &machine.Driver{Version: n.smi.driver, Evidence: machine.FromSMI}
+		}
+		return nil
+	case r.Return == nvmlSuccess:
+		v := plausible(r.Driver)
+		if v.IsZero() {
+			h.note("nvml: %q is not a driver version; dropped", fmt.Sprintf("%.40s", machine.Printable(r.Driver)))
+			v = nvmlOwnVersion(r.NVML)
+		}
+		return &machine.Driver{Version: v, Evidence: machine.FromNVML}
+	default:
+		v := nvmlOwnVersion(r.NVML)
+		if v.IsZero() {
+			v = n.user
+		}
+		if v.IsZero() && n.kernel.version.IsZero() {
+			return nil
+		}
+		return &machine.Driver{Version: v, Evidence: machine.FromNVML, NotLoaded: r.Return == nvmlDriverNotLoaded && n.kernel.version.IsZero()}
+	}
+}
+
+// driverOnDisk is what the kernel's files and the libraries' names say.
+func (h *host) driverOnDisk(n nvidia, environment string) *machine.Driver {
+	loaded := n.kernel.version
+	switch {
+	case h.os == "windows":
+		if v := windowsDriver(); !v.IsZero() {
+			return &machine.Driver{Version: v, Evidence: "registry"}
+		}
+		return nil
+	case loaded.IsZero() && (n.user.IsZero() || environment == machine.WSL2): // a Linux driver's libraries mean nothing under WSL
+		return nil
+	case n.user.IsZero():
+		if !n.hasLibraries() && environment != machine.Jetson {
+			h.note("the NVIDIA kernel module %s is loaded, but no NVIDIA library was found", loaded)
+		}
+		return &machine.Driver{Version: loaded, LoadedVersion: loaded, KernelModule: n.kernel.flavour, Evidence: machine.FromProc}
+	}
+	return &machine.Driver{Version: n.user, LoadedVersion: loaded, NotLoaded: loaded.IsZero(), KernelModule: n.kernel.flavour, Evidence: machine.FromProc}
+}

@@ -1,0 +1,154 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
+// bus that neither does, which are not usable.
+func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU {
+	var out []machine.GPU
+	rest := n.bus
+	switch {
+	case n.report != nil && n.report.Return == nvmlSuccess:
+		for _, g := range n.report.GPUs {
+			var p pciGPU
+			var onBus bool
+			p, rest, onBus = takeAddress(rest, g.PCIBus)
+			out = append(out, h.reported(g, p, onBus, o)...)
+		}
+	case n.smi != nil:
+		for _, s := range n.smi.gpus {
+			p, left, onBus := takeAddress(rest, s.PCIAddress)
+			rest = left
+			out = append(out, withBus(s, p, onBus, o))
+		}
+	}
+	for _, p := range rest {
+		g := p.gpu(o.Device)
+		if name := n.kernel.models[p.Address]; name != "" {
+			g.Name = name
+		}
+		g.UUID = n.kernel.uuids[p.Address]
+		g.Visible = h.usableByFiles(n, d, p)
+		if g.Visible {
+			g.Evidence = machine.FromProc
+		}
+		out = append(out, g)
+	}
+	for i := range out {
+		out[i].Integrated = out[i].Integrated || integrated(out[i].Name)
+	}
+	return out
+}
+
+// usableByFiles judges a GPU without NVML: the kernel module lists it, and the
+// user space is of the module's version.
+func (h *host) usableByFiles(n nvidia, d *machine.Driver, p pciGPU) bool {
+	if n.report != nil || n.smi != nil || n.hung || d == nil || d.NotLoaded || p.Driver != "nvidia" {
+		return false
+	}
+	if !n.hasLibraries() || !n.user.IsZero() && n.user.Compare(n.kernel.version) != 0 {
+		return false
+	}
+	for _, address := range n.kernel.gpus {
+		if sameAddress(address, p.Address) {
+			return true
+		}
+	}
+	return false
+}
+
+// reported turns one device of NVML into GPUs: itself, or its slices.
+func (h *host) reported(g nvmlGPU, p pciGPU, onBus bool, o Options) []machine.GPU {
+	whole := h.fromNVML(g)
+	whole.PCIAddress = shortAddress(g.PCIBus)
+	if whole.PCIAddress != "" && g.PCIDevice != 0 {
+		whole.PCIID = fmt.Sprintf("%04x:%04x", g.PCIDevice&0xffff, g.PCIDevice>>16)
+	}
+	if g.PCISub != 0 {
+		whole.Subsystem = fmt.Sprintf("%04x:%04x", g.PCISub&0xffff, g.PCISub>>16)
+	}
+	whole = withBus(whole, p, onBus, o)
+	if !g.MIG {
+		return []machine.GPU{whole}
+	}
+	if len(g.Slices) == 0 {
+		h.note("%s is in MIG mode and has no slices: nothing can use it", whole.Name)
+		whole.Visible = false
+		return []machine.GPU{whole}
+	}
+	var out []machine.GPU
+	for _, s := range g.Slices {
+		slice := h.fromNVML(s)
+		slice.PCIAddress, slice.PCIID, slice.Subsystem, slice.KernelDriver = whole.PCIAddress, whole.PCIID, whole.Subsystem, whole.KernelDriver
+		_, profile, _ := strings.Cut(slice.Name, " MIG ")
+		slice.Name, slice.MIG = whole.Name, profile
+		if slice.MIG == "" {
+			slice.MIG = "unknown"
+		}
+		out = append(out, slice)
+	}
+	return out
+}
+
+// fromNVML takes what NVML says about a device and drops what cannot be.
+func (h *host) fromNVML(g nvmlGPU) machine.GPU {
+	out := machine.GPU{Vendor: machine.NVIDIA, Name: machine.Printable(g.Name), UUID: machine.Printable(g.UUID), Visible: true, Evidence: machine.FromNVML}
+	if len(out.Name) > 200 {
+		out.Name = ""
+	}
+	sm, err := machine.ParseSM(fmt.Sprintf("%d.%d", g.Major, g.Minor))
+	if err == nil {
+		out.SM = sm
+	} else if g.Major != 0 || g.Minor != 0 {
+		h.note("nvml: %d.%d is not a compute capability; dropped", g.Major, g.Minor)
+	}
+	if g.Memory <= 1<<50 {
+		out.MemoryBytes = int64(g.Memory)
+	} else {
+		h.note("nvml: %d bytes are not a GPU's memory; dropped", g.Memory)
+	}
+	return out
+}
+
+// withBus completes a GPU by what the bus and the device table know of it. A
+// driver older than the GPU calls it "Graphics Device" or "NVIDIA Graphics
+// Device".
+func withBus(g machine.GPU, p pciGPU, onBus bool, o Options) machine.GPU {
+	if onBus {
+		g.PCIID, g.KernelDriver = p.Vendor+":"+p.Device, p.Driver
+		if g.Subsystem == "" && p.SubVendor != "" && p.SubVendor != "0000" {
+			g.Subsystem = p.SubVendor + ":" + p.SubDevice
+		}
+	}
+	if !strings.HasSuffix(g.Name, "Graphics Device") && g.Name != "" && !g.SM.IsZero() || o.Device == nil || g.PCIID == "" {
+		return g
+	}
+	id := PCI{}
+	id.Vendor, id.Device, _ = strings.Cut(g.PCIID, ":")
+	id.SubVendor, id.SubDevice, _ = strings.Cut(g.Subsystem, ":")
+	if d, ok := o.Device(id); ok {
+		if g.Name == "" || strings.HasSuffix(g.Name, "Graphics Device") {
+			g.Name = machine.Printable(d.Name)
+		}
+		if g.SM.IsZero() {
+			g.SM = d.SM
+		}
+	}
+	return g
+}
+
+// integrated knows NVIDIA's GPUs that share the CPU's memory by their names:
+// "Orin (nvgpu)", "NVIDIA Thor", "NVIDIA GB10".
+func integrated(name string) bool {
+	for _, mark := range []string{"(nvgpu)", "Thor", "GB10", "Tegra", "Jetson"} {
+		if strings.Contains(name, mark) {
+			return true
+		}
+	}
+	return false
+}
