@@ -23,6 +23,7 @@ output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
 
 EXAMPLES
   envfix doctor
+  envfix doctor --fix
   envfix doctor --from issue.txt
   python -m torch.utils.collect_env | envfix doctor --from -
 
@@ -30,11 +31,13 @@ EXIT STATUS
   0  nothing is wrong
   1  something is wrong, or a paste holds nothing that names a cause
   2  usage, or input that cannot be read`,
-		Flags: []cli.Flag{
+		Flags: append(append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "from", Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "with --fix: do not ask"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every finding with its evidence"},
-		},
+		}, requestFlags()...), describeFlags()...),
 		Action: doctorAction,
 	}
 }
@@ -42,6 +45,14 @@ EXIT STATUS
 func doctorAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60), hints: []string{"`envfix doctor --from FILE` reads a file"}}
+	}
+	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("gpu") || c.IsSet("driver")) {
+		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
+	}
+	if c.Bool("fix") {
+		if did, err := asInvoker(); did {
+			return err
+		}
 	}
 	m, err := matrix.Embedded()
 	if err != nil {
@@ -62,6 +73,13 @@ func doctorAction(c *cli.Context) error {
 		return err
 	}
 	report := k.Examine(patient)
+	if c.Bool("fix") {
+		return fix(c, report, patient)
+	}
+	if c.Bool("json") && !patient.Pasted && !report.OK {
+		// The steps are the plan's; a machine that no plan can be made for has none.
+		_, _ = withSteps(c, &report)
+	}
 	if c.Bool("json") {
 		err = writeJSON(c.App.Writer, report)
 	} else {

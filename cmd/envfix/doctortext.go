@@ -25,6 +25,9 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		}
 		return b.String()
 	}
+	if r.OK {
+		b.WriteString("nothing is wrong\n\n")
+	}
 	shown := r.Findings
 	if !verbose && len(shown) > shownFindings {
 		shown = shown[:shownFindings]
@@ -33,7 +36,7 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(findingText(f, i == 0, verbose))
+		b.WriteString(findingText(f, i == 0 && !r.OK, verbose))
 	}
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more; `-v` shows all\n", n)

@@ -3,6 +3,8 @@ package doctor
 import (
 	"slices"
 	"strings"
+
+	"envfix/internal/plan"
 )
 
 // The weights of findings: how much they are worth believing. A finding is the
@@ -35,7 +37,7 @@ type rule struct {
 }
 
 // rules lists all rules; their order decides nothing.
-var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, packageRules, placeRules, accessRules, wheelRules, extensionRules)
+var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, packageRules, placeRules, accessRules, wheelRules, extensionRules, machineRules)
 
 // An exam is one examination.
 type exam struct {
@@ -59,9 +61,24 @@ func (k *Knowledge) Examine(c *Case) Report {
 		if f.Severity == Error {
 			report.OK = false
 		}
-		report.Findings = append(report.Findings, f.Finding)
+		report.Findings = append(report.Findings, f.whole())
 	}
 	return report
+}
+
+// whole is the finding with empty lists in place of absent ones, as its JSON form
+// wants them.
+func (f *finding) whole() Finding {
+	out := f.Finding
+	for _, l := range []*[]string{&out.Evidence, &out.Fix, &out.Explains} {
+		if *l == nil {
+			*l = []string{}
+		}
+	}
+	if out.Steps == nil {
+		out.Steps = []plan.Step{}
+	}
+	return out
 }
 
 // find adds a finding of a check, with what the check itself says where f says

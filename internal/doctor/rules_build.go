@@ -44,6 +44,9 @@ func (e *exam) cpuBuild() {
 	if !t.NoCUDA || t.HIP != "" || e.Machine.Platform.OS == "macos" || e.xpu() {
 		return
 	}
+	if !e.Pasted && !e.vendor(machine.NVIDIA) {
+		return // a machine without such a GPU is well served by it
+	}
 	weight := proven
 	nvidia := e.vendor(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
 	if !nvidia {

@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"fmt"
+
+	"envfix/internal/machine"
+)
+
+// machineRules look at facts that only a machine itself tells.
+var machineRules = []rule{
+	{[]string{"DRV001", "CTR001", "CTR014"}, "a GPU on the bus that no driver serves", (*exam).unserved},
+	{[]string{"DRV001"}, "a driver whose kernel module is not loaded", (*exam).notLoaded},
+	{[]string{"PY002"}, "a GPU and no torch", (*exam).noTorch},
+}
+
+// unserved: the bus shows a GPU, and no driver answers for it. Where that is to
+// be mended depends on where this is.
+func (e *exam) unserved() {
+	if e.Pasted || e.Machine.Driver != nil {
+		return
+	}
+	g := e.firstGPU(machine.NVIDIA)
+	if g == nil || g.Visible || e.Machine.Platform.Environment == machine.Jetson || g.KernelDriver == "nouveau" || g.KernelDriver == "vfio-pci" {
+		return
+	}
+	said := Said{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
+	switch e.Machine.Platform.Environment {
+	case machine.Container:
+		e.find("CTR001", proven, Finding{Text: "the " + g.Name + " is on the bus, and this container was started without access to it"}, said)
+	case machine.WSL2:
+		e.find("CTR014", proven, Finding{}, said)
+	case machine.ContainerBuild, machine.HPCLogin:
+	default:
+		e.find("DRV001", proven, Finding{Text: "no NVIDIA driver is installed for the " + g.Name, Fix: []string{"`envfix plan --change-driver` names the driver and its steps"}}, said)
+	}
+}
+
+// notLoaded: the driver is installed and its kernel module is not loaded.
+func (e *exam) notLoaded() {
+	if d := e.Machine.Driver; d != nil && d.NotLoaded {
+		e.find("DRV001", proven, Finding{Text: fmt.Sprintf("driver %s is installed, and its kernel module is not loaded", d.Version),
+			Fix: []string{"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`", "`envfix plan --change-driver` names the steps"}}, e.fact("driver"))
+	}
+}
+
+// noTorch: nothing is wrong yet; nothing is there either.
+func (e *exam) noTorch() {
+	if !e.Pasted && e.Torch.Version == "" && len(e.Machine.GPUs) > 0 && e.Machine.Platform.Environment != machine.ContainerBuild {
+		f := e.find("PY002", trifle, Finding{Text: "no torch in this environment", Fix: []string{"`envfix apply` installs the one that fits"}})
+		f.Severity = Note
+	}
+}
