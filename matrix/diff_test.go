@@ -1,6 +1,9 @@
 package matrix
 
 import (
+	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -75,5 +78,33 @@ func TestDiff(t *testing.T) {
 	}
 	if want := 2 + len(m.Releases[0].Builds); gone != want || new != want {
 		t.Errorf("%d gone, %d new; want %d", gone, new, want)
+	}
+}
+
+// What is recorded of libraries reads back as it was.
+func TestEncodeLibraries(t *testing.T) {
+	m, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := m.Libraries[:40]
+	fsys := fstest.MapFS{
+		"matrix.yaml": &fstest.MapFile{Data: []byte("format: 1\nversion: \"2026.11.2\"\ndate: \"2026-11-21\"\n")},
+		StackFile:     &fstest.MapFile{Data: EncodeLibraries(rows, "2026-11-21")},
+		"torch":       &fstest.MapFile{Mode: 0o755 | fs.ModeDir},
+	}
+	got, _ := read(fsys, false)
+	var want []string
+	for _, l := range rows {
+		want = append(want, fmt.Sprintf("%s %s %d %s %s %s", l.Package, l.Version, l.Major, l.Arch, spelled(l.Native), spelled(l.PTX)))
+	}
+	var have []string
+	for _, l := range got.Libraries {
+		have = append(have, fmt.Sprintf("%s %s %d %s %s %s", l.Package, l.Version, l.Major, l.Arch, spelled(l.Native), spelled(l.PTX)))
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if d := cmp.Diff(want, have); d != "" {
+		t.Error(d)
 	}
 }

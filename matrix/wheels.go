@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"sort"
 	"strconv"
+	"strings"
 )
 
 // WheelsFile is the file of data/ that [Wheels] reads. Only `envfix matrix prove`
@@ -72,7 +74,7 @@ func EncodeWheels(sets []WheelSet) []byte {
 	b.WriteString(`# The Linux wheels of torch on the default index, one row per release and
 # architecture; of wheels built twice the one that installers take. sha256 is that
 # of what sha256sum prints for the files in the order of their names.
-# Written by: envfix matrix prove --record data/wheels.yaml
+# Written by: envfix matrix prove --record data
 format: 1
 
 wheels:
@@ -81,4 +83,50 @@ wheels:
 		fmt.Fprintf(&b, "- {torch: %q, os: %s, arch: %q, count: %d, bytes: %d, sha256: %q, read: %q}\n", w.Torch, w.OS, w.Arch, w.Count, w.Bytes, w.SHA256, w.Read)
 	}
 	return b.Bytes()
+}
+
+// StackFile is the file of data/ that EncodeLibraries writes.
+const StackFile = "stack.yaml"
+
+// EncodeLibraries writes rows of libraries that were read from their wheels.
+// Versions of which the same is known share a row.
+func EncodeLibraries(rows []Library, day string) []byte {
+	versions := map[string][]string{}
+	var order []string
+	for _, l := range rows {
+		key := fmt.Sprintf("package: %s, cuda: %d, arch: %q, cubins: %q", l.Package, l.Major, l.Arch, spelled(l.Native))
+		if len(l.PTX) > 0 {
+			key += fmt.Sprintf(", ptx: %q", spelled(l.PTX))
+		}
+		if versions[key] == nil {
+			order = append(order, key)
+		}
+		versions[key] = append(versions[key], l.Version.String())
+	}
+	sort.Strings(order)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# More of libraries.yaml, the shortest list of code that says which GPUs are served.
+# Written by: envfix matrix prove --missing --record data
+format: 1
+
+sources:
+  bytes: "fatbin entries counted in the wheels of the default index, %s"
+
+sets:
+  b: {source: bytes}
+
+libraries:
+`, day)
+	for _, key := range order {
+		fmt.Fprintf(&b, "- {use: b, %s, versions: %q}\n", key, strings.Join(versions[key], " "))
+	}
+	return b.Bytes()
+}
+
+func spelled(codes []Code) string {
+	var words []string
+	for _, c := range codes {
+		words = append(words, c.SM.String()+c.Suffix)
+	}
+	return strings.Join(words, " ")
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +45,8 @@ EXIT STATUS
 			&cli.StringFlag{Name: "arch", Usage: "only the rows of `ARCH`: x86_64, aarch64 or arm64"},
 			&cli.BoolFlag{Name: "stack", Usage: "also count the GPU code in the CUDA libraries that the builds pin; reads over 1 GB per build, once"},
 			&cli.BoolFlag{Name: "json", Usage: "print every comparison as JSON"},
-			&cli.StringFlag{Name: "record", Usage: "write the sizes and hashes of the wheels into `FILE`, the data/wheels.yaml of a checkout"},
+			&cli.BoolFlag{Name: "missing", Usage: "with --stack: instead of everything, read the libraries of all builds that the data has no row for"},
+			&cli.StringFlag{Name: "record", Usage: "write what was read into the data in `DIR`: sizes and hashes, and with --stack libraries without a row"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every comparison"},
 		},
 		Action: matrixProveAction,
@@ -81,20 +82,24 @@ func matrixProveAction(c *cli.Context) error {
 	}
 	started := time.Now()
 	bar := newProgress()
-	proofs, notes, err := client.Prove(c.Context, m, index.Query{Torch: spec, OS: c.String("os"), Arch: c.String("arch"), Wheels: wheels}, bar.step)
+	var proofs []index.Proof
+	var notes []string
+	if !c.Bool("missing") {
+		proofs, notes, err = client.Prove(c.Context, m, index.Query{Torch: spec, OS: c.String("os"), Arch: c.String("arch"), Wheels: wheels}, bar.step)
+	}
 	bar.end()
 	if err != nil {
 		return indexFailure(err)
 	}
-	if c.Bool("stack") {
+	if c.Bool("stack") || c.Bool("missing") {
 		more, err := proveStack(c, client, m, proofs, bar)
 		if err != nil {
 			return err
 		}
 		proofs = append(proofs, more...)
 	}
-	if file := c.String("record"); file != "" {
-		if err := recordWheels(file, proofs); err != nil {
+	if dir := c.String("record"); dir != "" {
+		if err := errors.Join(recordWheels(dir, proofs), recordLibraries(dir, proofs)); err != nil {
 			return err
 		}
 	}
@@ -110,17 +115,14 @@ func matrixProveAction(c *cli.Context) error {
 	return err
 }
 
-// recordWheels puts the wheels that were read into a wheels.yaml, in place of
-// the rows of the same releases and platforms.
-func recordWheels(file string, proofs []index.Proof) error {
-	dir, err := os.OpenRoot(filepath.Dir(file))
+// recordWheels puts the wheels that were read into the wheels.yaml of a data
+// directory, in place of the rows of the same releases and platforms.
+func recordWheels(name string, proofs []index.Proof) error {
+	dir, err := os.OpenRoot(name)
 	if err != nil {
 		return &failure{code: exitUsage, text: ui.Clean(err.Error())}
 	}
 	defer dir.Close()
-	if filepath.Base(file) != matrix.WheelsFile {
-		return &failure{code: exitUsage, text: "--record writes a file of the name " + matrix.WheelsFile}
-	}
 	sets, faults := matrix.Wheels(dir.FS())
 	if len(faults) > 0 && len(sets) > 0 {
 		return &failure{code: exitUsage, text: faults[0].String()}

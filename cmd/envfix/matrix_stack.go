@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"envfix/internal/index"
@@ -18,7 +19,7 @@ import (
 
 // proveStack proves the libraries that the builds proven so far pin.
 func proveStack(c *cli.Context, client *index.Client, m *matrix.Matrix, proofs []index.Proof, bar *progress) ([]index.Proof, error) {
-	var builds []*matrix.Build
+	builds := offeredBuilds(c, m)
 	for _, p := range proofs {
 		r, ok := m.Release(p.Torch)
 		if !ok || p.By != "bytes" {
@@ -32,7 +33,7 @@ func proveStack(c *cli.Context, client *index.Client, m *matrix.Matrix, proofs [
 		return nil, nil
 	}
 	cache := newFatbinCache()
-	more, err := client.ProveStack(c.Context, m, builds, cache.functions(), bar.step)
+	more, err := client.ProveStack(c.Context, m, builds, index.StackOptions{Cache: cache.functions(), Missing: c.Bool("missing"), Progress: bar.step})
 	bar.end()
 	if cache.err != nil {
 		fmt.Fprintf(os.Stderr, "envfix: warning: what was read is not kept: %s\n", ui.Clean(cache.err.Error()))
@@ -41,6 +42,59 @@ func proveStack(c *cli.Context, client *index.Client, m *matrix.Matrix, proofs [
 		return nil, indexFailure(err, "what was read so far is kept; the same command goes on from there")
 	}
 	return more, nil
+}
+
+// offeredBuilds are, with --missing, all builds whose libraries somebody may
+// install; without it only those that were proven count.
+func offeredBuilds(c *cli.Context, m *matrix.Matrix) []*matrix.Build {
+	if !c.Bool("missing") {
+		return nil
+	}
+	spec, _, err := torchArgument(c)
+	if err != nil {
+		return nil
+	}
+	var builds []*matrix.Build
+	for _, r := range m.Releases {
+		for _, b := range r.Builds {
+			if spec.Admits(r.Torch) && b.OS == "linux" && !b.CUDA.IsZero() && b.Status == matrix.Offered && (!c.IsSet("arch") || b.Arch == c.String("arch")) {
+				builds = append(builds, b)
+			}
+		}
+	}
+	return builds
+}
+
+// recordLibraries adds rows for libraries that nobody had read to the stack.yaml
+// of a data directory.
+func recordLibraries(dir string, proofs []index.Proof) error {
+	m, err := matrix.Load(os.DirFS(dir))
+	if err != nil {
+		return &failure{code: exitUsage, text: ui.Clean(dir) + " holds no matrix that is in order", hints: []string{"`envfix matrix check " + ui.Clean(dir) + "`"}}
+	}
+	var rows []matrix.Library
+	for _, l := range m.Libraries {
+		if strings.HasPrefix(l.Source, "data/"+matrix.StackFile+":") {
+			rows = append(rows, l)
+		}
+	}
+	for _, p := range proofs {
+		if p.Library == nil {
+			continue
+		}
+		if _, known := m.Library(p.Library.Package, p.Library.Version.String(), p.Library.Major, p.Library.Arch); !known {
+			rows = append(rows, *p.Library)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &failure{code: exitUsage, text: ui.Clean(err.Error())}
+	}
+	defer root.Close()
+	return root.WriteFile(matrix.StackFile, matrix.EncodeLibraries(rows, today()), 0o644)
 }
 
 // A fatbinCache keeps counts in one small file per wheel, named by its sha256.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +26,8 @@ import (
 //
 //	break PATH FAULT    a path of the index misbehaves (testindex)
 //	mend PATH           and no longer does
+//	serve DIR           a directory at $SERVED; below $SERVED/elsewhere the server
+//	                    sends everybody to another host
 //	release VERSION DIR [CREATED EXPIRES]
 //	                    a release of the built-in data under another version,
 //	                    signed with the key in $KEYS
@@ -53,6 +57,14 @@ func TestMatrixScripts(t *testing.T) {
 			},
 			"mend": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Value("index").(*testindex.Index).Mend(args[0])
+			},
+			"serve": func(ts *testscript.TestScript, _ bool, args []string) {
+				mux := http.NewServeMux()
+				mux.Handle("/", http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+				mux.Handle("/elsewhere/", http.RedirectHandler("http://localhost:1/", http.StatusFound))
+				s := httptest.NewServer(mux)
+				ts.Defer(s.Close)
+				ts.Setenv("SERVED", s.URL)
 			},
 			"release": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(makeRelease(ts.Value("key").(minisign.PrivateKey), ts.MkAbs(args[1]), args[0], append(args[2:], "2026-11-20", "2027-05-01")))

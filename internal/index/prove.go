@@ -35,6 +35,8 @@ type Proof struct {
 	Error   string   `json:"error,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
+	Library *matrix.Library `json:"-"` // of a library of the stack: the row that its bytes make
+
 	Set *matrix.WheelSet `json:"-"` // all wheels of the release on this platform, where their sizes and hashes are known
 
 	sort version.Python

@@ -24,14 +24,25 @@ type Cache struct {
 	Store func(sha256, member string, f Fatbins)
 }
 
+// StackOptions say how a stack is proven.
+type StackOptions struct {
+	Cache    Cache
+	Missing  bool                               // only libraries that the matrix has no row for
+	Progress func(done, total int, file string) // may be nil
+}
+
 // ProveStack reads the fat binaries in the wheels of the CUDA libraries that
 // builds of torch pin, and compares which GPUs they have code for with the rows
 // of the matrix. It reads hundreds of megabytes per build.
-func (c *Client) ProveStack(ctx context.Context, m *matrix.Matrix, builds []*matrix.Build, cache Cache, progress func(done, total int, file string)) ([]Proof, error) {
+func (c *Client) ProveStack(ctx context.Context, m *matrix.Matrix, builds []*matrix.Build, o StackOptions) ([]Proof, error) {
+	cache, progress := o.Cache, o.Progress
 	var jobs []stackJob
 	for _, b := range builds {
 		for _, p := range m.Stack(b) {
 			j := stackJob{build: b, pinned: p, row: p.Library}
+			if o.Missing && j.row != nil {
+				continue
+			}
 			if !slices.ContainsFunc(jobs, func(k stackJob) bool { return k.same(j) }) {
 				jobs = append(jobs, j)
 			}
@@ -96,6 +107,7 @@ func (c *Client) proveLibrary(ctx context.Context, m *matrix.Matrix, j stackJob,
 		p.Error = err.Error()
 		return p
 	}
+	p.Library = libraryRow(m, counts, j)
 	check := Check{Field: j.pinned.Package + " " + j.pinned.Version, Wheel: served(m, counts, j.pinned.Package), Verdict: Differ}
 	if j.row == nil {
 		check.Note = "the matrix has no row for this library"
@@ -246,17 +258,71 @@ func servedByRow(m *matrix.Matrix, l *matrix.Library) string {
 // those of Tegra aside, which NVIDIA promises no desktop cubins for.
 func servedList(m *matrix.Matrix, on func(machine.SM) (native, any bool)) string {
 	var words []string
-	for _, a := range m.Arches {
-		if a.SM.Major < 3 || slices.ContainsFunc(m.CubinRules, func(r matrix.CubinRule) bool { return r.Device == a.SM }) {
-			continue
-		}
-		native, any := on(a.SM)
+	for _, sm := range judgedGPUs(m) {
+		native, any := on(sm)
 		switch {
 		case native:
-			words = append(words, a.SM.String())
+			words = append(words, sm.String())
 		case any:
-			words = append(words, "+"+a.SM.String())
+			words = append(words, "+"+sm.String())
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+func judgedGPUs(m *matrix.Matrix) []machine.SM {
+	var list []machine.SM
+	for _, a := range m.Arches {
+		if a.SM.Major >= 3 && !isTegra(m, a.SM) {
+			list = append(list, a.SM)
+		}
+	}
+	return list
+}
+
+// isTegra reports whether code of a GPU's own generation does not run on it.
+// That is how PyTorch's list sets Tegra apart: 8.0 does not run on 8.7; but 8.7
+// not on 8.9 says something of 8.7 only.
+func isTegra(m *matrix.Matrix, sm machine.SM) bool {
+	return slices.ContainsFunc(m.CubinRules, func(r matrix.CubinRule) bool {
+		return r.Device == sm && !r.Runs && !isTegra(m, r.Cubin)
+	})
+}
+
+// libraryRow is the row of the matrix that says what the bytes say, as short as
+// it can be; nil where no list of code does.
+func libraryRow(m *matrix.Matrix, counts map[string]Fatbins, j stackJob) *matrix.Library {
+	v, err := version.ParseDotted(j.pinned.Version)
+	if err != nil {
+		return nil
+	}
+	l := &matrix.Library{Package: j.pinned.Package, Version: v, Major: j.build.CUDA.Major(), Arch: j.build.Arch}
+	want := served(m, counts, j.pinned.Package)
+	words := strings.Fields(want)
+	for _, sm := range judgedGPUs(m) {
+		if !slices.Contains(words, sm.String()) {
+			continue
+		}
+		if runs, _ := m.LibraryCovers(l, sm); runs {
+			continue
+		}
+		code := matrix.Code{SM: sm}
+		for _, other := range judgedGPUs(m) { // does it serve one that is not served?
+			if runs, _ := m.LibraryCovers(&matrix.Library{Native: []matrix.Code{code}}, other); runs && !slices.Contains(words, other.String()) {
+				code.Suffix = "a"
+			}
+		}
+		l.Native = append(l.Native, code)
+	}
+	if servedByRow(m, l) == want {
+		return l
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		for ptx := range counts[name].PTX {
+			if l.PTX = parseCodes(map[string]int{ptx: 1}); servedByRow(m, l) == want {
+				return l
+			}
+		}
+	}
+	return nil
 }

@@ -83,12 +83,15 @@ func TestProveStack(t *testing.T) {
 	slices.Sort(want)
 	for _, again := range []bool{false, true} {
 		before := x.Sent()
-		proofs, err := open(t, x.URL).ProveStack(t.Context(), m, []*matrix.Build{b, b}, cache, nil)
+		proofs, err := open(t, x.URL).ProveStack(t.Context(), m, []*matrix.Build{b, b}, StackOptions{Cache: cache})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
+		var got, rows []string
 		for _, p := range proofs {
+			if p.Library != nil {
+				rows = append(rows, p.Library.Package+" "+codes("", p.Library.Native)+" "+codes("ptx", p.Library.PTX))
+			}
 			if p.Error != "" {
 				got = append(got, string(p.Verdict)+": nccl: "+p.Error)
 			}
@@ -97,6 +100,10 @@ func TestProveStack(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
+		slices.Sort(rows)
+		if d := cmp.Diff([]string{"cublas 75 80 90 ptx90", "cudnn 80 "}, rows); d != "" {
+			t.Errorf("rows: %s", d)
+		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
