@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"envfix/internal/ui"
@@ -59,6 +60,10 @@ func dispatch(ctx context.Context, in invocation) error {
 		return showVersion(os.Stdout)
 	case in.help || c != nil && c.Action == nil:
 		return showHelp(os.Stdout, in.path)
+	case c == nil || slices.Contains(onlyRead, c.Name):
+		// Nothing to bring to an end: Ctrl-C may simply end it, also where it waits
+		// for standard input.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
 	}
 	app := &cli.App{
 		Name:                      "envfix",
@@ -72,6 +77,9 @@ func dispatch(ctx context.Context, in invocation) error {
 	}
 	return app.RunContext(ctx, in.argv)
 }
+
+// onlyRead are commands that change nothing and start nothing that would stay.
+var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion"}
 
 // commands lists the commands in the order of the help text. Each lives in the
 // file of its name.
@@ -96,11 +104,18 @@ func commands() []*cli.Command {
 		nvmlSampleCommand(),
 		completionCommand(),
 	}
-	for _, c := range all {
+	complete(all)
+	return all
+}
+
+// complete gives every command what all have: our words for a usage error, and our
+// help in place of the library's.
+func complete(cmds []*cli.Command) {
+	for _, c := range cmds {
 		c.OnUsageError = usageError
 		c.HideHelp = true
+		complete(c.Subcommands)
 	}
-	return all
 }
 
 func usageError(_ *cli.Context, err error, _ bool) error {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -67,6 +68,24 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(b), string(encode(t, q))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What a terminal acts on is escaped in the JSON, and comes back as it was.
+func TestEncodedTextIsVisible(t *testing.T) {
+	p := sample(t)
+	name := "\x1b[31m \u009b31m \u202e \U000e0041 é"
+	p.Steps[0].Title = name
+	if err := Seal(p); err != nil {
+		t.Fatal(err)
+	}
+	b := encode(t, p)
+	if bytes.ContainsFunc(b, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+		t.Errorf("an invisible character in %q", b)
+	}
+	q, err := Decode(b)
+	if err != nil || q.Steps[0].Title != name {
+		t.Errorf("%v: %q", err, q.Steps[0].Title)
 	}
 }
 
