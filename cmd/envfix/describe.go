@@ -66,7 +66,7 @@ func baseMachine(c *cli.Context) (machine.Machine, bool, error) {
 	if err != nil {
 		return h, true, badFacts(name, err)
 	}
-	return h, true, nil
+	return h, true, completeGPUs(&h)
 }
 
 func badFacts(name string, err error) error {

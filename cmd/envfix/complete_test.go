@@ -1,0 +1,27 @@
+package main
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+)
+
+func TestCompleteGPUs(t *testing.T) {
+	h := machine.Machine{GPUs: []machine.GPU{
+		{Vendor: machine.NVIDIA, Name: "GeForce RTX 4090"},
+		{Vendor: machine.NVIDIA, Name: "a card", PCIID: "10de:1db5"},
+		{Vendor: machine.NVIDIA, Name: "GeForce RTX 4090", SM: machine.MustSM("7.5")}, // the file's word stays
+		{Vendor: machine.NVIDIA, Name: "GeForce GT 730"},                              // Fermi and Kepler bear this name
+		{Vendor: machine.NVIDIA, Name: "no such thing"},
+		{Vendor: machine.AMD, Name: "GeForce RTX 4090"},
+	}}
+	if err := completeGPUs(&h); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"8.9", "7.0", "7.5", "", "", ""}
+	for i, g := range h.GPUs {
+		if g.SM.String() != want[i] {
+			t.Errorf("%s %s: capability %q, want %q", g.Name, g.PCIID, g.SM, want[i])
+		}
+	}
+}
