@@ -13,6 +13,7 @@ import (
 var good = map[string]string{
 	"matrix.yaml": "format: 1\nversion: \"2026.11.2\"\ndate: \"2026-11-21\"\n",
 	"arches.yaml": `format: 1
+proof: documentation
 sources: {s: a source}
 arches:
 - {sm: "8.0", name: Ampere, modules: open proprietary, source: s}
@@ -24,6 +25,7 @@ brackets:
 - {gpu: "9.0", has: "2.9.1 cu126 linux-x86_64", not: "2.9.1 cu118 linux-x86_64", source: s}
 `,
 	"torch/2.9.yaml": `format: 1
+proof: metadata
 torch: "2.9"
 sources: {s: a source}
 sets:
@@ -68,35 +70,36 @@ func TestFaults(t *testing.T) {
 		want                  string
 	}{
 		{"good", "matrix.yaml", "format", "format", ""},
-		{"unknown key", torch, row, row + " colour: red,", `data/torch/2.9.yaml:13: unknown key "colour"`},
-		{"key twice", torch, row, row + " build: cu126,", `data/torch/2.9.yaml:13: key "build" is there twice`},
-		{"unquoted version", torch, `cuda: "12.6.3"`, "cuda: 12.10", `data/torch/2.9.yaml:13: cuda: 12.10 must be quoted, or YAML reads a version as a number
-data/torch/2.9.yaml:13: cuda: "12.10" is not that of cu126`},
-		{"second document", torch, "releases:", "---\nreleases:", `data/torch/2.9.yaml:7: a second YAML document: one file holds one`},
+		{"unknown key", torch, row, row + " colour: red,", `data/torch/2.9.yaml:14: unknown key "colour"`},
+		{"key twice", torch, row, row + " build: cu126,", `data/torch/2.9.yaml:14: key "build" is there twice`},
+		{"unquoted version", torch, `cuda: "12.6.3"`, "cuda: 12.10", `data/torch/2.9.yaml:14: cuda: 12.10 must be quoted, or YAML reads a version as a number
+data/torch/2.9.yaml:14: cuda: "12.10" is not that of cu126`},
+		{"second document", torch, "releases:", "---\nreleases:", `data/torch/2.9.yaml:8: a second YAML document: one file holds one`},
 		{"alias bomb", torch, "", bomb, "data/torch/2.9.yaml:1: anchors and aliases are not read here: use a named set"},
 		{"deep", torch, "", "format: 1\na: " + deep, "data/torch/2.9.yaml:2: nested more than 16 deep"},
-		{"tag", torch, "releases:", "releases: !!python/object", "data/torch/2.9.yaml:7: tag !!python/object is not read here"},
-		{"cycle", torch, "{os: linux,", "{use: py, os: linux,", `data/torch/2.9.yaml:6: set "py" uses itself`},
-		{"no such set", torch, row, "use: py nonesuch, build: cu126,", `data/torch/2.9.yaml:13: no set is named "nonesuch"`},
-		{"idle set", torch, "sets:", "sets:\n  idle: {os: linux}", `data/torch/2.9.yaml:5: set "idle" is used by no row`},
-		{"no such source", torch, "proof: wheel, source: s", "proof: wheel, source: rumour", `data/torch/2.9.yaml:5: source "rumour" is neither among the sources of this file nor in sources.yaml`},
+		{"tag", torch, "releases:", "releases: !!python/object", "data/torch/2.9.yaml:8: tag !!python/object is not read here"},
+		{"cycle", torch, "{os: linux,", "{use: py, os: linux,", `data/torch/2.9.yaml:7: set "py" uses itself`},
+		{"no such set", torch, row, "use: py nonesuch, build: cu126,", `data/torch/2.9.yaml:14: no set is named "nonesuch"`},
+		{"idle set", torch, "sets:", "sets:\n  idle: {os: linux}", `data/torch/2.9.yaml:6: set "idle" is used by no row`},
+		{"no such source", torch, "proof: wheel, source: s", "proof: wheel, source: rumour", `data/torch/2.9.yaml:6: source "rumour" is neither among the sources of this file nor in sources.yaml`},
 		{"newer format", torch, "format: 1", "format: 2", "data/torch/2.9.yaml:1: format 2: this matrix needs a newer envfix (this one reads format 1)"},
 		{"no format", torch, "format: 1\n", "", "data/torch/2.9.yaml:1: no format: this is not a file of the matrix"},
-		{"not YAML", torch, "releases:", "releases: [", "data/torch/2.9.yaml: line 7: did not find expected node content"},
+		{"not YAML", torch, "releases:", "releases: [", "data/torch/2.9.yaml: line 8: did not find expected node content"},
 		{"empty", torch, "", "", "data/torch/2.9.yaml: the file is empty"},
-		{"wrong file", torch, `torch: "2.9"`, `torch: "2.8"`, "data/torch/2.9.yaml:2: torch 2.9.1 is not of 2.8, which this file says it holds"},
-		{"date", torch, "2025-11-12", "2025-13-12", `data/torch/2.9.yaml:8: date: "2025-13-12" is not a day such as 2026-11-21`},
-		{"build twice", torch, "build: cu118, cuda: \"11.8.0\"", "build: cu126, cuda: \"12.6.3\"", `data/torch/2.9.yaml:14: torch 2.9.1 cu126 for linux x86_64 is there twice`},
-		{"label", torch, "build: cu118, cuda: \"11.8.0\"", "build: cu118, cuda: \"12.6.3\"", `data/torch/2.9.yaml:14: cuda: "12.6.3" is not that of cu118`},
-		{"order of code", torch, `"8.0 9.0"`, `"9.0 8.0"`, "data/torch/2.9.yaml:13: cubins: 8.0 after 9.0: lowest first, once each"},
-		{"unknown GPU", torch, `"8.0 9.0"`, `"8.0 9.0 9.9"`, "data/torch/2.9.yaml:13: cubins: 9.9 is not among the arches"},
-		{"code lost", torch, `"8.0 9.0"`, `"8.0"`, `data/arches.yaml:10: 2.9.1 cu126 linux-x86_64 is said to have code for 9.0, and has none`},
-		{"code gained", torch, `cubins: "8.0", index`, `cubins: "8.0 9.0", index`, `data/arches.yaml:10: 2.9.1 cu118 linux-x86_64 is said to have no code for 9.0, and has it`},
-		{"Python", torch, "3.10 - 3.14", "3.14 - 3.10", `data/torch/2.9.yaml:13: python: 3.10 comes before 3.14
-data/torch/2.9.yaml:14: python: 3.10 comes before 3.14`},
-		{"index", torch, "https://download", "http://download", `data/torch/2.9.yaml:14: index: "http://download.pytorch.org/whl/cu118" is not an https URL`},
-		{"floor", "arches.yaml", "- {build: cu118", "- {build: cu117", "data/torch/2.9.yaml:14: no driver floor is given for cu118"},
-		{"control character", torch, "a source}", `"a \e[31m source"}`, "data/torch/2.9.yaml:3: s: a control character"},
+		{"wrong file", torch, `torch: "2.9"`, `torch: "2.8"`, "data/torch/2.9.yaml:3: torch 2.9.1 is not of 2.8, which this file says it holds"},
+		{"date", torch, "2025-11-12", "2025-13-12", `data/torch/2.9.yaml:9: date: "2025-13-12" is not a day such as 2026-11-21`},
+		{"build twice", torch, "build: cu118, cuda: \"11.8.0\"", "build: cu126, cuda: \"12.6.3\"", `data/torch/2.9.yaml:15: torch 2.9.1 cu126 for linux x86_64 is there twice`},
+		{"label", torch, "build: cu118, cuda: \"11.8.0\"", "build: cu118, cuda: \"12.6.3\"", `data/torch/2.9.yaml:15: cuda: "12.6.3" is not that of cu118`},
+		{"order of code", torch, `"8.0 9.0"`, `"9.0 8.0"`, "data/torch/2.9.yaml:14: cubins: 8.0 after 9.0: lowest first, once each"},
+		{"unknown GPU", torch, `"8.0 9.0"`, `"8.0 9.0 9.9"`, "data/torch/2.9.yaml:14: cubins: 9.9 is not among the arches"},
+		{"code lost", torch, `"8.0 9.0"`, `"8.0"`, `data/arches.yaml:11: 2.9.1 cu126 linux-x86_64 is said to have code for 9.0, and has none`},
+		{"code gained", torch, `cubins: "8.0", index`, `cubins: "8.0 9.0", index`, `data/arches.yaml:11: 2.9.1 cu118 linux-x86_64 is said to have no code for 9.0, and has it`},
+		{"Python", torch, "3.10 - 3.14", "3.14 - 3.10", `data/torch/2.9.yaml:14: python: 3.10 comes before 3.14
+data/torch/2.9.yaml:15: python: 3.10 comes before 3.14`},
+		{"index", torch, "https://download", "http://download", `data/torch/2.9.yaml:15: index: "http://download.pytorch.org/whl/cu118" is not an https URL`},
+		{"floor", "arches.yaml", "- {build: cu118", "- {build: cu117", "data/torch/2.9.yaml:15: no driver floor is given for cu118"},
+		{"no proof", torch, "proof: metadata\n", "", `data/torch/2.9.yaml:8: proof: "" is none of wheel, metadata, build-script, documentation, report, inferred`},
+		{"control character", torch, "a source}", `"a \e[31m source"}`, "data/torch/2.9.yaml:4: s: a control character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, faults := read(changed(t, c.file, c.old, c.with), false)

@@ -15,6 +15,7 @@ type CommandEra struct {
 	Torch  version.Specifier
 	Builds []string // kinds (cu, cpu, rocm, xpu, mps) or labels
 	Args   string   // after "pip install", with {torch} and so on
+	Proof  Proof
 	Source string
 }
 
@@ -22,7 +23,7 @@ func readCommands(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("commands", func(o object) {
 		m.Commands = append(m.Commands, CommandEra{
 			Tool: o.one("tool", "pip", "conda"), OS: o.words("os"), Torch: o.specifier("torch"),
-			Builds: o.words("builds"), Args: o.text("args"), Source: r.place(o)})
+			Builds: o.words("builds"), Args: o.text("args"), Proof: r.proof(o), Source: r.place(o)})
 	})
 }
 

@@ -62,6 +62,7 @@ type Release struct {
 	Torch  version.Python // never with a local label
 	Date   string         // 2025-11-12, of the first wheel
 	Builds []*Build       // in the order of the data: the default index's first, then newer CUDA first
+	Proof  Proof          // how its companions are known
 	Source string         // a file and line of data/
 
 	Citation string // what Source says
@@ -132,6 +133,8 @@ type CubinRule struct {
 	Cubin  machine.SM
 	Device machine.SM
 	Runs   bool
+	Proof  Proof
+	Source string
 }
 
 // A Floor is the oldest driver that runs builds of a CUDA family (minor-version
@@ -141,6 +144,7 @@ type Floor struct {
 	CUDA    version.Dotted
 	Linux   version.Dotted
 	Windows version.Dotted // also for WSL
+	Proof   Proof
 	Source  string
 }
 
@@ -156,6 +160,7 @@ type Branch struct {
 	CUDA          version.Dotted // what it reports: the newest CUDA it supports natively
 	OldestArch    string         // Maxwell: the oldest GPU generation it drives
 	Modules       []string       // kernel module flavours it ships: open, proprietary
+	Proof         Proof
 	Source, Note  string
 }
 
@@ -166,6 +171,7 @@ type Toolkit struct {
 	WindowsTable, WindowsFamily  version.Dotted
 	LinuxBundled, WindowsBundled version.Dotted
 	Name                         string // 12.8 Update 1
+	Proof                        Proof
 	Source, Note                 string
 }
 
@@ -179,6 +185,7 @@ type Arch struct {
 	Modules      []string // flavours that can drive it: open, proprietary
 	FirstCUDA    string   // first and last toolkit that compiles for it; "" last: still does
 	LastCUDA     string
+	Proof        Proof
 	Source, Note string
 }
 
@@ -190,6 +197,7 @@ type Library struct {
 	Arch    string // x86_64, aarch64
 	Native  []Code
 	PTX     []Code
+	Proof   Proof
 	Source  string
 	Note    string
 }
@@ -200,6 +208,7 @@ type Ptxas struct {
 	Arch              string
 	Served, NotServed []machine.SM
 	Version           string // of the assemblers: 12.8.93 and 13.1.80
+	Proof             Proof
 	Source            string
 }
 
@@ -254,6 +263,7 @@ type CondaBuild struct {
 	PythonMin, PythonMax version.Python
 	Glibc                version.Dotted
 	Note                 string
+	Proof                Proof
 	Source               string
 }
 
@@ -290,6 +300,7 @@ type ForwardCompat struct {
 	From    int      // branch it was built from
 	Base    []int    // base branches it runs on
 	Brands  []string // product brands NVML must name; empty: not known
+	Proof   Proof
 	Source  string
 }
 
@@ -311,6 +322,7 @@ type CuDNN struct {
 	CUDA           string // versions as documented
 	Linux, Windows string // oldest drivers as documented
 	GPUs           string // as documented
+	Proof          Proof
 	Source, Note   string
 }
 
@@ -318,6 +330,7 @@ type CuDNN struct {
 type Image struct {
 	CUDA   string
 	CuDNN  []string
+	Proof  Proof
 	Source string
 }
 
@@ -326,6 +339,7 @@ type Image struct {
 type Components struct {
 	CUDA   version.Dotted
 	Pins   map[string]string // cublas, cufft, curand, cusolver, cusparse
+	Proof  Proof
 	Source string
 }
 
@@ -334,5 +348,6 @@ type Components struct {
 type Bracket struct {
 	SM       machine.SM
 	Has, Not string // "2.9.1 cu126 linux-x86_64"
+	Proof    Proof
 	Source   string
 }

@@ -16,7 +16,8 @@ func readTables(s *source, data []byte, m *Matrix) {
 	if !ok {
 		return
 	}
-	r := &rowReader{s, names, m.shared, map[string]bool{}}
+	r := &rowReader{s: s, names: names, all: m.shared, used: map[string]bool{}}
+	r.known = o.knownBy()
 	t := o.sets()
 	rows := func(key string, f func(object)) {
 		o.list(key, func(row object) {
@@ -40,17 +41,17 @@ func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("floors", func(o object) {
 		m.Floors = append(m.Floors, Floor{
 			Label: o.text("build"), CUDA: o.dotted("cuda"),
-			Linux: o.dotted("linux"), Windows: o.dotted("windows"), Source: r.place(o)})
+			Linux: o.dotted("linux"), Windows: o.dotted("windows"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("toolkits", func(o object) {
 		m.Toolkits = append(m.Toolkits, Toolkit{
 			Version: o.dotted("cuda"), Name: o.text("name"),
 			LinuxTable: o.dotted("linux"), LinuxFamily: o.dotted("linux_family"), LinuxBundled: o.dotted("linux_bundled"),
 			WindowsTable: o.dotted("windows"), WindowsFamily: o.dotted("windows_family"), WindowsBundled: o.dotted("windows_bundled"),
-			Note: o.text("notes"), Source: r.place(o)})
+			Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("components", func(o object) {
-		c := Components{CUDA: o.dotted("cuda"), Pins: map[string]string{}, Source: r.place(o)}
+		c := Components{CUDA: o.dotted("cuda"), Pins: map[string]string{}, Proof: r.proof(o), Source: r.place(o)}
 		for _, k := range []string{"cublas", "cufft", "curand", "cusolver", "cusparse"} {
 			if v := o.dotted(k); !v.IsZero() {
 				c.Pins[k] = v.String()
@@ -61,35 +62,35 @@ func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("forward_compat", func(o object) {
 		m.ForwardCompat = append(m.ForwardCompat, ForwardCompat{
 			CUDA: o.dotted("cuda"), Package: o.text("package"), From: o.number("from"),
-			Base: o.numbers("base"), Brands: o.words("brands"), Source: r.place(o)})
+			Base: o.numbers("base"), Brands: o.words("brands"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("branches", func(o object) {
 		m.Branches = append(m.Branches, Branch{
 			Number: o.number("branch"), Kind: o.text("kind"),
 			Latest: o.dotted("linux"), LatestWindows: o.dotted("windows"),
 			First: o.text("first"), ActiveEnd: o.text("active_end"), EOL: o.text("eol"), CUDA: o.dotted("cuda"),
-			OldestArch: o.text("oldest"), Modules: o.words("modules"), Note: o.text("notes"), Source: r.place(o)})
+			OldestArch: o.text("oldest"), Modules: o.words("modules"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("arches", func(o object) {
 		m.Arches = append(m.Arches, Arch{
 			SM: o.sm("sm"), Name: o.text("name"), FirstDriver: o.dotted("first"), FirstWindows: o.dotted("first_windows"),
 			LastBranch: o.number("last_branch"), Modules: o.words("modules"),
-			FirstCUDA: o.text("first_cuda"), LastCUDA: o.text("last_cuda"), Note: o.text("notes"), Source: r.place(o)})
+			FirstCUDA: o.text("first_cuda"), LastCUDA: o.text("last_cuda"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
 	})
 }
 
 func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("cubin_rules", func(o object) {
-		m.CubinRules = append(m.CubinRules, CubinRule{Cubin: o.sm("cubin"), Device: o.sm("device"), Runs: o.yes("runs")})
-		r.place(o)
+		m.CubinRules = append(m.CubinRules, CubinRule{
+			Cubin: o.sm("cubin"), Device: o.sm("device"), Runs: o.yes("runs"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("brackets", func(o object) {
-		m.Brackets = append(m.Brackets, Bracket{SM: o.sm("gpu"), Has: o.text("has"), Not: o.text("not"), Source: r.place(o)})
+		m.Brackets = append(m.Brackets, Bracket{SM: o.sm("gpu"), Has: o.text("has"), Not: o.text("not"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("libraries", func(o object) {
 		l := Library{
 			Package: o.text("package"), Major: o.number("cuda"), Arch: o.one("arch", "x86_64", "aarch64"),
-			Native: o.codes("cubins"), PTX: o.codes("ptx"), Note: o.text("notes"), Source: r.place(o)}
+			Native: o.codes("cubins"), PTX: o.codes("ptx"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
 		for _, l.Version = range o.dotteds("versions") {
 			m.Libraries = append(m.Libraries, l)
 		}
@@ -97,20 +98,20 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("ptxas", func(o object) {
 		m.Ptxas = append(m.Ptxas, Ptxas{
 			Triton: o.python("triton"), Arch: o.one("arch", "x86_64", "aarch64"), Version: o.text("version"),
-			Served: o.sms("served"), NotServed: o.sms("not_served"), Source: r.place(o)})
+			Served: o.sms("served"), NotServed: o.sms("not_served"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("cudnn", func(o object) {
 		m.CuDNN = append(m.CuDNN, CuDNN{
 			Versions: o.text("versions"), CUDAMajors: o.numbers("cuda_major"), CUDA: o.text("cuda"),
-			Linux: o.text("linux"), Windows: o.text("windows"), GPUs: o.text("gpus"), Note: o.text("notes"), Source: r.place(o)})
+			Linux: o.text("linux"), Windows: o.text("windows"), GPUs: o.text("gpus"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("images", func(o object) {
-		m.Images = append(m.Images, Image{CUDA: o.text("cuda"), CuDNN: o.versions("cudnn"), Source: r.place(o)})
+		m.Images = append(m.Images, Image{CUDA: o.text("cuda"), CuDNN: o.versions("cudnn"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	names := map[string]string{}
 	rows("gfx_names", func(o object) { names[o.text("gfx")] = o.text("names") })
 	rows("rocm", func(o object) {
-		t := ROCmTarget{Label: o.text("build"), Torch: o.specifier("torch"), Broken: o.text("broken"), Proof: o.proof(), Source: r.place(o)}
+		t := ROCmTarget{Label: o.text("build"), Torch: o.specifier("torch"), Broken: o.text("broken"), Proof: r.proof(o), Source: r.place(o)}
 		for _, t.GFX = range o.words("gfx") {
 			t.Names = names[t.GFX]
 			m.ROCm = append(m.ROCm, t)
@@ -125,7 +126,7 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 			Package: o.text("package"), Versions: o.specifier("versions"), Labels: o.words("builds"),
 			OS: o.text("os"), Arch: o.text("arch"), Torch: o.specifier("torch"), MinCuDNN: o.dotted("min_cudnn"), When: o.text("when"), SMs: o.sms("gpus"), Below: o.sm("below"), Pythons: o.versions("pythons"),
 			Breaks: o.one("breaks", "all", "import", "install", "some", "fft", "linalg", "compile", "nccl", "conv", "sparse"),
-			Effect: o.text("effect"), Remedy: o.text("remedy"), Proof: o.proof(), Source: r.place(o)})
+			Effect: o.text("effect"), Remedy: o.text("remedy"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("conda", func(o object) {
 		c := CondaBuild{
@@ -133,7 +134,7 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 			Arch: o.one("arch", "x86_64", "aarch64", "arm64"), CUDA: o.dotted("cuda"),
 			Native: o.codes("cubins"), PTX: o.codes("ptx"), Glibc: o.dotted("glibc"), Note: o.text("notes")}
 		c.PythonMin, c.PythonMax = o.pythonRange()
-		c.Source = r.place(o)
+		c.Proof, c.Source = r.proof(o), r.place(o)
 		for _, c.Torch = range o.pythons("torch") {
 			m.Conda = append(m.Conda, c)
 		}
@@ -141,13 +142,13 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("sizes", func(o object) {
 		m.Sizes = append(m.Sizes, Size{
 			Torch: o.python("torch"), Build: o.text("build"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
-			DownloadMB: o.number("download_mb"), DiskMB: o.number("disk_mb"), Proof: o.proof(), Source: r.place(o)})
+			DownloadMB: o.number("download_mb"), DiskMB: o.number("disk_mb"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("vendor_indexes", func(o object) {
 		m.VendorIndexes = append(m.VendorIndexes, VendorIndex{
 			Vendor: o.text("vendor"), Platform: o.text("platform"), GPUs: o.words("gpus"), Kind: o.text("kind"),
 			URL: o.text("url"), Pythons: o.versions("pythons"), Status: o.text("status"),
-			Names: o.text("names"), Proof: o.proof(), Source: r.place(o)})
+			Names: o.text("names"), Proof: r.proof(o), Source: r.place(o)})
 	})
 }
 
@@ -178,7 +179,7 @@ func readExtensions(r *rowReader, o object, m *Matrix) {
 	e := Extension{
 		Package: o.text("package"), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
 		Torch: o.specifier("torch"), TorchLabels: o.words("builds"), CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"),
-		MinSM: o.sm("min_sm"), Needs: o.words("needs"), Fails: o.text("fails"), Proof: o.proof(), Note: o.text("notes"), Source: r.place(o)}
+		MinSM: o.sm("min_sm"), Needs: o.words("needs"), Fails: o.text("fails"), Proof: r.proof(o), Note: o.text("notes"), Source: r.place(o)}
 	platforms := o.words("on")
 	if len(platforms) == 0 {
 		platforms = []string{""}

@@ -36,6 +36,7 @@ type rowReader struct {
 	names map[string]string // the file's sources by name
 	all   map[string]string // those of sources.yaml
 	used  map[string]bool
+	known Proof // how rows that do not say it are known
 }
 
 // source reads the row's source: a name of the file's sources.
@@ -50,6 +51,22 @@ func (r *rowReader) source(o object) (place, citation string) {
 		r.s.fault(line, "source %q is neither among the sources of this file nor in sources.yaml", clip(name))
 	}
 	return fmt.Sprintf("data/%s:%d", r.s.file, o.line), c
+}
+
+// proof reads how a row is known: its own word, or the file's.
+func (r *rowReader) proof(o object) Proof {
+	if !o.has("proof") && r.known != "" {
+		return r.known
+	}
+	return o.proof()
+}
+
+// knownBy reads the file's word for rows that have none.
+func (o object) knownBy() Proof {
+	if !o.has("proof") {
+		return ""
+	}
+	return o.proof()
 }
 
 func (o object) proof() Proof {
@@ -77,12 +94,13 @@ func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 	}
 	minor, minorLine := o.scalar("torch", true)
 	indexes := o.text("indexes")
-	r := &rowReader{s, names, shared, map[string]bool{}}
+	r := &rowReader{s: s, names: names, all: shared, used: map[string]bool{}, known: o.knownBy()}
 	sets := o.sets()
 	var out []*Release
 	o.list("releases", func(ro object) {
 		rel := &Release{Torch: ro.python("torch"), Date: ro.text("date"), Companions: map[string]version.Python{}}
 		rel.Source, rel.Citation = r.source(ro)
+		rel.Proof = r.proof(ro)
 		for k, v := range ro.companions("companions") {
 			rel.Companions[k], _ = version.ParsePython(v)
 		}

@@ -19,6 +19,7 @@ func (f *factory) libraries() error {
 		"A GPU counts as served by cubins where a library has at least 5 % of the usable cubins that",
 		"its best-served GPU has (ltoir left out). cuDNN is judged by its ops, adv and cnn parts:",
 		"engines_precompiled keeps cubins of GPUs that the rest has dropped.")
+	out.head = []pair{{"proof", "wheel"}}
 	wheels := map[string][]row{}
 	var order []string
 	for _, r := range rows {

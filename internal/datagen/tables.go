@@ -8,6 +8,7 @@ import (
 // cuda writes floors, toolkits, their components and forward compatibility.
 func (f *factory) cuda() error {
 	out := newFile("CUDA: driver floors per build, toolkits with both driver columns, what a toolkit", "is made of, and the forward compatibility packages.")
+	out.head = []pair{{"proof", "documentation"}}
 	floors, err := f.table("torch/driver_minimums.csv")
 	if err != nil {
 		return err
@@ -96,6 +97,7 @@ func (f *factory) drivers() error {
 		return err
 	}
 	out := newFile("NVIDIA's driver branches.")
+	out.head = []pair{{"proof", "documentation"}}
 	out.line("branches:")
 	for _, r := range rows {
 		kind, _, _ := strings.Cut(r["type"], " ")
@@ -146,6 +148,7 @@ func (f *factory) cudnn() error {
 		return err
 	}
 	out := newFile("cuDNN as its own documentation has it. What the wheels' bytes say (libraries.yaml) wins.")
+	out.head = []pair{{"proof", "documentation"}}
 	out.line("cudnn:")
 	for _, r := range rows {
 		out.row(0, []pair{{"versions", r["cudnn"]}, {"cuda_major", strings.ReplaceAll(r["cuda_major"], "|", " ")}, {"cuda", r["cuda_versions"]}, {"linux", r["min_driver_linux"]},

@@ -125,7 +125,7 @@ func (t *torchWriter) release(c row, builds []row) {
 	out := t.files[minor]
 	if out == nil {
 		out = newFile("PyTorch "+minor+": every published build.", "A build says which sets it uses; later sets and the row itself win.")
-		out.head = []pair{{"torch", minor}, {"indexes", indexes}}
+		out.head = []pair{{"torch", minor}, {"proof", "metadata"}, {"indexes", indexes}}
 		out.line("releases:")
 		t.files[minor] = out
 	}

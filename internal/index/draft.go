@@ -22,7 +22,7 @@ func (d *Draft) YAML(from, day string) []byte {
 	for _, n := range d.Notes {
 		fmt.Fprintf(&b, "# review: %s\n", n)
 	}
-	fmt.Fprintf(&b, "format: 1\ntorch: %q\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %q\n\nsets:\n  wheel: {proof: wheel, source: wheel}\n", minor, "wheel bytes of "+from+", read "+day)
+	fmt.Fprintf(&b, "format: 1\ntorch: %q\nproof: metadata\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %q\n\nsets:\n  wheel: {proof: wheel, source: wheel}\n", minor, "wheel bytes of "+from+", read "+day)
 	rows := d.sets(&b)
 	fmt.Fprintf(&b, "\nreleases:\n- torch: %q\n  date: %q\n  source: wheel\n", r.Torch, r.Date)
 	var companions []string
