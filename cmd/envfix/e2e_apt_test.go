@@ -1,0 +1,215 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+// A chroot is a fresh Debian with the parts of its archive that hold NVIDIA's
+// libraries, and this envfix in it.
+type chroot struct {
+	*testing.T
+	dir string
+}
+
+// TestE2EApt runs the real apt, dpkg and sudo in a fresh Debian: it simulates,
+// downloads and installs the user-space part of NVIDIA's driver, asks the real
+// library, and has sudo say yes and no. It prints what it did.
+func TestE2EApt(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("it makes a Debian of 300 MB: `make e2e` runs it")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("a chroot can only be made by root")
+	}
+	c := newChroot(t)
+	c.must("", "apt-get", "update", "-q")
+	sim := c.must("", "apt-get", "-s", "install", "--no-install-recommends", "nvidia-driver")
+	fmt.Printf("  apt-get -s install nvidia-driver: %d packages\n", strings.Count(sim, "\nInst ")+1)
+
+	install := []string{"libnvidia-ml1", "nvidia-detect"}
+	p := c.plan("p.json",
+		[]string{"apt-get", "update"},
+		append([]string{"apt-get", "install", "-y", "--download-only", "--no-install-recommends"}, install...),
+		append([]string{"apt-get", "install", "-y", "--no-install-recommends"}, install...))
+	c.wantCode(0, "", "envfix", "apply", p, "--yes")
+	fmt.Printf("  installed by envfix: %s\n", strings.ReplaceAll(strings.TrimSpace(c.must("", "dpkg-query", "-W", "libnvidia-ml1", "nvidia-detect")), "\n", ", "))
+	fmt.Printf("  dpkg --audit: %q\n", c.must("", "dpkg", "--audit"))
+
+	var h machine.Machine
+	if err := json.Unmarshal([]byte(c.must("", "envfix", "facts", "--json")), &h); err != nil {
+		t.Fatal(err)
+	}
+	if h.Driver == nil || !h.Driver.NotLoaded || h.Driver.Version.IsZero() {
+		t.Errorf("the real library without a kernel module: %+v", h.Driver)
+	} else {
+		fmt.Printf("  envfix facts, by the real library: driver %s, not loaded\n", h.Driver.Version)
+	}
+
+	c.sudo(t)
+	c.untidy(t)
+}
+
+// sudo goes the three ways to root's rights: allowed, refused, and started by it.
+func (c *chroot) sudo(t *testing.T) {
+	t.Helper()
+	c.must("", "useradd", "-m", "me")
+	c.write("etc/sudoers.d/me", "me ALL=(root) NOPASSWD: ALL\n", 0o440)
+	// Another command than before, so that the plan is another one.
+	p := c.plan("home/me/p.json", []string{"apt-get", "install", "-y", "nvidia-detect"})
+	c.must("", "chown", "-R", "me:me", "/home/me")
+	c.wantCode(0, "me", "envfix", "apply", p, "--yes")
+	fmt.Println("  through sudo without a password: done")
+	q := c.plan("home/me/q.json", []string{"apt-get", "install", "-y", "libnvidia-ml1"})
+	c.must("", "chown", "-R", "me:me", "/home/me")
+	c.wantCode(0, "me", "sudo", "envfix", "apply", q, "--yes")
+	if owner := strings.TrimSpace(c.must("", "stat", "-c", "%U", "/home/me/.envfix/journal.jsonl")); owner != "me" {
+		t.Errorf("started by sudo, the state belongs to %s", owner)
+	}
+	fmt.Println("  started by sudo: done, and the state belongs to the user")
+	c.write("etc/sudoers.d/me", "me ALL=(root) ALL\n", 0o440)
+	r := c.plan("home/me/r.json", []string{"apt-get", "remove", "-y", "nvidia-detect"})
+	c.must("", "chown", "-R", "me:me", "/home/me")
+	c.must("me", "sudo", "-k")
+	out := c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes")
+	if !strings.Contains(out, "#!/bin/sh\n") || !strings.Contains(out, "root DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get remove -y nvidia-detect\n") {
+		t.Errorf("no script for an administrator:\n%s", out)
+	}
+	fmt.Println("  sudo wants a password and there is no terminal: exit 6 with a script")
+	c.must("", "rm", "/etc/sudoers.d/me")
+	c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes")
+	fmt.Println("  sudo refuses: exit 6")
+	c.wantCode(exitPrivilege, "me", "envfix", "__root")
+}
+
+// untidy leaves a package half-way, as a power loss does: nothing is begun.
+func (c *chroot) untidy(t *testing.T) {
+	t.Helper()
+	c.must("", "sh", "-c", "cd /tmp && apt-get download -q hello && dpkg --unpack hello_*.deb")
+	p := c.plan("u.json", []string{"apt-get", "remove", "-y", "nvidia-detect"})
+	out := c.wantCode(exitPreflight, "", "envfix", "apply", p, "--yes")
+	if !strings.Contains(out, "dpkg --configure -a") {
+		t.Errorf("nothing says how to mend it:\n%s", out)
+	}
+	fmt.Println("  a package left half-way: exit 9, and what to do")
+	c.must("", "dpkg", "--configure", "-a")
+	c.wantCode(0, "", "envfix", "apply", p, "--yes")
+}
+
+func newChroot(t *testing.T) *chroot {
+	t.Helper()
+	c := &chroot{t, filepath.Join(t.TempDir(), "debian")}
+	run := func(argv ...string) string {
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
+		}
+		return string(out)
+	}
+	if _, err := exec.LookPath("debootstrap"); err != nil {
+		run("apt-get", "install", "-y", "-q", "debootstrap")
+	}
+	// The mirror and the suite of this machine's own Debian.
+	targets := run("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages", "Origin: Debian", "Label: Debian", "Component: main")
+	words := strings.Fields(targets)
+	if len(words) < 3 {
+		t.Skipf("this is not a Debian with an archive: %q", targets)
+	}
+	start := time.Now()
+	run("debootstrap", "--variant=minbase", "--include=sudo", "--components=main,contrib,non-free,non-free-firmware", words[1], c.dir, words[0])
+	fmt.Printf("  debootstrap %s: %.0f s\n", words[1], time.Since(start).Seconds())
+	run("go", "build", "-o", filepath.Join(c.dir, "usr/local/bin/envfix"), ".")
+	for _, fs := range []string{"proc", "dev"} {
+		at := filepath.Join(c.dir, fs)
+		if err := syscall.Mount("/"+fs, at, "", syscall.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH) })
+	}
+	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
+		if b, err := os.ReadFile(name); err == nil {
+			c.write(name, string(b), 0o644)
+		}
+	}
+	return c
+}
+
+func (c *chroot) write(name, text string, mode os.FileMode) {
+	c.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := errors.Join(os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// plan writes a plan of steps for root and returns its name within.
+func (c *chroot) plan(name string, commands ...[]string) string {
+	c.Helper()
+	var h machine.Machine
+	if err := json.Unmarshal([]byte(c.must("", "envfix", "facts", "--json")), &h); err != nil {
+		c.Fatal(err)
+	}
+	p := &plan.Plan{Decision: resolver.FixDriver, Target: plan.Target{Dir: ".venv"}, Basis: plan.Basis{Facts: h}}
+	for i, argv := range commands {
+		p.Steps = append(p.Steps, plan.Step{ID: fmt.Sprintf("packages-%d", i+1), Title: strings.Join(argv, " "), Root: true,
+			Run: &plan.Run{Argv: argv, Env: map[string]string{"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "l"}}})
+	}
+	err := plan.Seal(p)
+	b, err2 := plan.Encode(p)
+	if err := errors.Join(err, err2); err != nil {
+		c.Fatal(err)
+	}
+	c.write(name, string(b), 0o644)
+	return "/" + name
+}
+
+// run starts a program in the chroot, as a user ("" root).
+func (c *chroot) run(user string, argv ...string) (string, int) {
+	c.Helper()
+	home := "/root"
+	if user != "" {
+		home = "/home/" + user
+		argv = append([]string{"runuser", "-u", user, "--"}, argv...)
+	}
+	cmd := exec.Command("/usr/bin/env", append([]string{"-C", home}, argv...)...)
+	cmd.Env = []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LANG=C.UTF-8", "ENVFIX_TODAY=2026-11-21"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.dir}
+	cmd.Dir = "/"
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		c.Fatalf("%s: %v", strings.Join(argv, " "), err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+func (c *chroot) must(user string, argv ...string) string {
+	c.Helper()
+	return c.wantCode(0, user, argv...)
+}
+
+func (c *chroot) wantCode(code int, user string, argv ...string) string {
+	c.Helper()
+	out, got := c.run(user, argv...)
+	if got != code {
+		c.Fatalf("%s: exit %d, want %d\n%s", strings.Join(argv, " "), got, code, out)
+	}
+	return out
+}
