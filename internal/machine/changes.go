@@ -19,7 +19,13 @@ type basis struct {
 	Privilege string
 	GPUs      []GPU
 	Driver    *Driver
-	Tools     []string
+	Tools     []Tool
+}
+
+// planned are the tools whose paths stand in a plan's commands.
+var planned = map[string]bool{
+	"uv": true, "pip": true, "conda": true, "mamba": true, "micromamba": true, "sudo": true,
+	"apt-get": true, "dnf": true, "yum": true, "zypper": true, "ubuntu-drivers": true,
 }
 
 func (m Machine) basis() basis {
@@ -37,9 +43,9 @@ func (m Machine) basis() basis {
 		d.Evidence = ""
 		b.Driver = &d
 	}
-	for _, name := range []string{"uv", "pip", "conda", "mamba", "micromamba"} {
-		if slices.ContainsFunc(m.Tools, func(t Tool) bool { return t.Name == name }) {
-			b.Tools = append(b.Tools, name)
+	for _, t := range m.Tools {
+		if planned[t.Name] {
+			b.Tools = append(b.Tools, Tool{Name: t.Name, Path: t.Path})
 		}
 	}
 	return b
@@ -52,6 +58,9 @@ func (m Machine) Fingerprint() string {
 	b := m.basis()
 	for i := range b.GPUs {
 		b.GPUs[i].UUID = ""
+	}
+	for i := range b.Tools {
+		b.Tools[i].Path = ""
 	}
 	data, err := json.Marshal(b)
 	if err != nil {
@@ -72,14 +81,12 @@ func Changes(before, now Machine) []string {
 	d.text("C library", a.Platform.Libc.String(), b.Platform.Libc.String())
 	d.text("environment", a.Platform.Environment, b.Platform.Environment)
 	d.text("L4T", a.Platform.L4T, b.Platform.L4T)
-	d.text("privilege", a.Privilege, b.Privilege)
+	if b.Privilege == "none" { // a plan for a user may well be carried out by root
+		d.text("privilege", a.Privilege, b.Privilege)
+	}
 	d.driver(a.Driver, b.Driver)
 	d.gpus(a.GPUs, b.GPUs)
-	for _, name := range a.Tools { // a tool that came along changes no step
-		if !slices.Contains(b.Tools, name) {
-			d = append(d, name+" is gone")
-		}
-	}
+	d.tools(a.Tools, b.Tools)
 	return d
 }
 
@@ -99,6 +106,20 @@ func (d *differences) driver(before, now *Driver) {
 	}
 	d.text("kernel module", before.KernelModule, now.KernelModule)
 	d.text("loaded driver", a.loaded, b.loaded)
+}
+
+// tools names those that are gone or at another place. A tool that came along
+// changes no step.
+func (d *differences) tools(before, now []Tool) {
+	for _, t := range before {
+		i := slices.IndexFunc(now, func(n Tool) bool { return n.Name == t.Name })
+		switch {
+		case i < 0:
+			*d = append(*d, t.Name+" "+Printable(t.Path)+" → none")
+		case now[i].Path != t.Path:
+			d.text(t.Name, t.Path, now[i].Path)
+		}
+	}
 }
 
 func (d *differences) gpus(before, now []GPU) {

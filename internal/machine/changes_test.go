@@ -18,7 +18,7 @@ func TestChanges(t *testing.T) {
 		{"what changes no plan", func(m *Machine) {
 			m.Platform.Kernel, m.Platform.BootID, m.Notes = "6.8.0-50-generic", "c", nil
 			m.Installed, m.GPUs[0].MemoryBytes, m.Driver.Evidence = nil, 1, FromProc
-			m.Tools = append(m.Tools, Tool{Name: "conda"})
+			m.Tools, m.Privilege = append(m.Tools, Tool{Name: "conda"}, Tool{Name: "git"}), "root"
 		}, nil},
 		{"a new driver", func(m *Machine) {
 			m.Driver = &Driver{Version: version.MustDotted("570.26"), KernelModule: "proprietary", LoadedVersion: version.MustDotted("570.26")}
@@ -37,7 +37,9 @@ func TestChanges(t *testing.T) {
 			m.Platform.DistroVersion, m.Platform.Libc, m.Platform.Environment = "22.04", &Libc{Kind: "glibc", Version: version.MustDotted("2.35")}, Container
 		},
 			[]string{"operating system linux ubuntu 24.04 → linux ubuntu 22.04", "C library glibc 2.39 → glibc 2.35", "environment bare → container"}},
-		{"the installer is gone", func(m *Machine) { m.Tools = nil }, []string{"uv is gone"}},
+		{"the installer is gone", func(m *Machine) { m.Tools = nil }, []string{"uv /home/ada/.local/bin/uv → none"}},
+		{"the installer moved", func(m *Machine) { m.Tools = []Tool{{Name: "uv", Path: "/usr/bin/uv"}} }, []string{"uv /home/ada/.local/bin/uv → /usr/bin/uv"}},
+		{"less privilege", func(m *Machine) { m.Privilege = "none" }, []string{"privilege sudo → none"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,7 +49,7 @@ func TestChanges(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			// A new tool changes no step, but makes another machine; a UUID the other way.
-			if tt.name == "what changes no plan" || tt.name == "the same model again" {
+			if tt.name == "what changes no plan" || tt.name == "the same model again" || tt.name == "the installer moved" {
 				return
 			}
 			if same := before.Fingerprint() == now.Fingerprint(); same != (tt.want == nil) {
