@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -206,6 +207,9 @@ func consent(c *cli.Context, p *plan.Plan) error {
 
 // carryOut applies p and says what came of it.
 func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
+	if err := sameSystem(p); err != nil {
+		return err
+	}
 	dir := p.Target.Dir
 	if dir == "" {
 		dir = c.String("env")
@@ -291,4 +295,16 @@ func fromApply(err error) error {
 	}
 	fmt.Print(e.Script) // for an administrator; "" with every other error
 	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, err: e}
+}
+
+// sameSystem refuses a plan for another operating system or architecture, also
+// where the machine was described: its programs do not run here.
+func sameSystem(p *plan.Plan) error {
+	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
+	want := p.Basis.Facts.Platform
+	if len(p.Steps) == 0 || want.OS == system && want.Arch == arch {
+		return nil
+	}
+	return &failure{code: exitStale, text: fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
+		hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"}}
 }

@@ -180,11 +180,20 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	return p, plan.Seal(p)
 }
 
-// withOwnTools adds the uv that an earlier plan put into envfix's own tools, where
-// the machine has none.
+// withOwnTools is the machine with the programs that the steps run: also the uv
+// that an earlier plan put into envfix's own tools, where there is no other. What
+// apply carries out here it does with the programs that are here, never with those
+// that a facts file names.
 func withOwnTools(c *cli.Context, h machine.Machine) machine.Machine {
+	if c.IsSet("facts") {
+		if c.Command.Name != "apply" {
+			return h
+		}
+		here := thisMachine(c)
+		h.Tools, h.Pythons = here.Tools, here.Pythons
+	}
 	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")
-	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) || c.IsSet("facts") {
+	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {
 		return h
 	}
 	if info, err := os.Stat(uv); err != nil || !info.Mode().IsRegular() {
