@@ -8,7 +8,7 @@ var reasons = map[string][]string{
 	"gpu_hw_fault":       {"driver_missing", "env_cuda_visible_devices", "cuda_init_unknown_999", "driver_bug_or_branch", "nccl_config", "gpu_exclusive_mode", "oom", "device_permissions"},
 	"driver_missing":     {"env_cuda_visible_devices", "torch_cpu_conda", "cuda_init_unknown_999", "container_no_gpu", "gpu_hw_fault", "code_device_placement", "lib_selects_wrong_cuda", "gpu_not_nvidia", "missing_runtime_lib"},
 	"driver_too_old":     {"env_cuda_visible_devices", "cuda_init_unknown_999", "code_device_placement", "missing_runtime_lib", "driver_missing", "expectation_misread", "lib_selects_wrong_cuda", "container_no_gpu"},
-	"wsl_driver":         {"driver_missing", "env_cuda_visible_devices", "container_no_gpu", "missing_runtime_lib", "driver_too_old", "cuda_init_unknown_999", "driver_library_mismatch", "gpu_hw_fault", "device_permissions"},
+	"wsl_driver":         {"driver_missing", "env_cuda_visible_devices", "container_no_gpu", "missing_runtime_lib", "driver_too_old", "cuda_init_unknown_999", "driver_library_mismatch", "gpu_hw_fault", "device_permissions", "gpu_exclusive_mode", "driver_bug_or_branch", "cuda_compat_lib_shadow", "expectation_misread"},
 	"container_no_gpu":   {"driver_missing", "env_cuda_visible_devices", "torch_cpu_conda", "device_permissions", "missing_runtime_lib", "code_device_placement", "gpu_hw_fault", "gpu_not_nvidia", "lib_selects_wrong_cuda"},
 	"device_permissions": {"driver_missing", "env_cuda_visible_devices", "cuda_init_unknown_999", "rocm_setup", "gpu_not_nvidia", "container_no_gpu"},
 

@@ -130,7 +130,7 @@ func (e *exam) messages() {
 		case h.Message.Cause == "none":
 			w = weak
 		}
-		e.find(h.Message.Checks[0], w, Finding{Cause: h.Message.Cause, Fix: h.Message.Fix}, h.Said)
+		e.find(h.Message.Checks[0], w, Finding{Cause: h.Message.Cause, Fix: h.Message.Fix}, h.Said).over = h.Message.Over
 	}
 }
 

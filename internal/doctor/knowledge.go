@@ -31,7 +31,8 @@ type Message struct {
 	Checks  []string // the first is the one meant unless other evidence decides
 	Cause   string
 	Fix     []string
-	Symptom bool // it names what happened, not why
+	Over    []string // checks that it is the reason of
+	Symptom bool     // it names what happened, not why
 	Pattern string
 	Example string
 	Counter string // alike, and must not match
@@ -116,8 +117,8 @@ func (k *Knowledge) addCheck(r record) error {
 
 func (k *Knowledge) addMessage(r record) error {
 	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Fix: r.keys["fix"],
-		Symptom: r.one("symptom") == "true", Pattern: r.one("pattern"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
-	if err := known(r, "id", "program", "checks", "cause", "fix", "symptom", "pattern", "example", "counter", "source"); err != nil {
+		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: r.one("pattern"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
+	if err := known(r, "id", "program", "checks", "cause", "fix", "explains", "symptom", "pattern", "example", "counter", "source"); err != nil {
 		return err
 	}
 	if m.ID == "" || m.Pattern == "" || slices.ContainsFunc(k.Messages, func(o *Message) bool { return o.ID == m.ID }) {

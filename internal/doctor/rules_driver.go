@@ -133,11 +133,21 @@ func (e *exam) boundDriver() {
 // nothingThere: no driver answers. In a container or under WSL, that is where to
 // look.
 func (e *exam) nothingThere() {
+	p := e.Machine.Platform
+	if d, g := e.fact("driver-uncollected"), e.fact("gpu-uncollected"); !d.IsZero() && !g.IsZero() && !e.Torch.CUDA.IsZero() && e.unavailable() {
+		check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
+		switch p.Environment {
+		case machine.Container:
+			check, text = "CTR001", text+": the container was started without GPU access"
+		case machine.WSL2:
+			check = "CTR014"
+		}
+		e.find(check, message, Finding{Text: text}, d, g)
+	}
 	said, ok := e.has(noDevice...)
 	if !ok || e.Torch.NoCUDA {
 		return
 	}
-	p := e.Machine.Platform
 	switch {
 	case p.Environment == machine.WSL2 && e.Machine.Driver == nil:
 		e.find("CTR014", likely-5, Finding{Text: "under WSL the driver of Windows is missing, too old, or not passed on", Fix: []string{"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`", "never install a Linux NVIDIA driver inside WSL"}}, said, e.Place.WSL)

@@ -276,10 +276,11 @@ func (e *exam) labelExists(v, label string) bool {
 func (e *exam) badIndex() (string, Said) {
 	s := e.fact("index")
 	m := indexLabel.FindStringSubmatch(s.Text)
-	if m == nil || e.Matrix == nil || !strings.HasPrefix(m[1], "cu") {
+	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" {
 		return "", Said{}
 	}
-	for _, old := range []string{"cu75", "cu80", "cu90", "cu91", "cu92", "cu100", "cu101", "cu102", "cu110", "cu111", "cu113", "cu115"} {
+	for _, old := range []string{"cu75", "cu80", "cu90", "cu91", "cu92", "cu100", "cu101", "cu102", "cu110", "cu111", "cu113", "cu115",
+		"rocm3.7", "rocm3.8", "rocm3.10", "rocm4.0.1", "rocm4.1", "rocm4.2", "rocm4.3.1", "rocm4.5.2", "rocm5.0"} {
 		if m[1] == old {
 			return "", Said{}
 		}

@@ -36,7 +36,7 @@ func (e *exam) wsl() {
 	if e.Machine.Platform.Environment != machine.WSL2 {
 		return
 	}
-	s, ok := e.has("nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked", "cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus", "container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804", "cuda-803")
+	s, ok := e.has("nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked", "cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus", "container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804", "cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed")
 	if ok {
 		e.find("CTR014", likely, Finding{Text: "under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it",
 			Fix: []string{"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`", "`sudo apt purge 'nvidia-driver-*' 'libnvidia-*'` inside WSL", "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found"}}, s, e.Place.WSL)
