@@ -153,9 +153,11 @@ func (q *question) why() []Reason {
 	said := map[string]bool{}
 	list = slices.DeleteFunc(list, func(c candidate) bool {
 		text := weightiest(c.rs).Text
-		again := said[text] || len(said) == most // older builds say the same
+		if said[text] || len(said) == most {
+			return true // older builds say the same
+		}
 		said[text] = true
-		return again
+		return false
 	})
 	sort.SliceStable(list, func(i, j int) bool { return q.memo.newerTorch(list[i].b, list[j].b) > 0 })
 	var out []Reason

@@ -237,9 +237,10 @@ func (q *question) mismatch(r Requirement, e *matrix.Extension, b *matrix.Build)
 // decides, since the pins between the two were not read.
 func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 	for _, name := range e.Needs {
-		why := "has no wheel here"
+		why := "it has no wheel here"
 		for _, n := range q.wheels(name) {
 			if why = q.mismatch(Requirement{}, n, b); why != "" {
+				why = "it " + why
 				continue
 			}
 			if q.accel == cuda {
@@ -251,7 +252,7 @@ func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 			break
 		}
 		if why != "" {
-			return "needs " + name + ", which " + why
+			return "needs " + name + ": " + why
 		}
 	}
 	return ""

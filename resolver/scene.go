@@ -32,7 +32,7 @@ func newScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
 }
 
 func readScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
-	w, err := readWish(r)
+	w, err := readWish(r, markersOf(h, r))
 	if err != nil {
 		return nil, err
 	}

@@ -46,11 +46,17 @@ type wish struct {
 	cudaV    version.Dotted
 }
 
-// readWish checks the request's own form. Its error is for the user.
-func readWish(r Request) (wish, error) {
+// readWish checks the request's own form, and leaves out requirements whose marker
+// does not hold. Its error is for the user.
+func readWish(r Request, env markerEnv) (wish, error) {
 	w := wish{Request: r, asked: map[string][]Requirement{}}
-	reqs := r.Requirements
-	if len(reqs) == 0 {
+	reqs := make([]Requirement, 0, len(r.Requirements))
+	for _, q := range r.Requirements {
+		if env.admits(q.Marker) {
+			reqs = append(reqs, q)
+		}
+	}
+	if len(r.Requirements) == 0 {
 		w.asked["torchvision"] = nil
 		w.optional = []string{"torchaudio"}
 	}
