@@ -16,7 +16,12 @@ func ResolveAll(m *matrix.Matrix, fleet []machine.Machine, r Request) ([]*Resolu
 	classes := map[string]*Resolution{}
 	for i, h := range fleet {
 		key := class(h)
-		if res, ok := classes[key]; ok {
+		res, ok := classes[key]
+		if ok && res == nil { // its answer names its own GPUs
+			key += uuids(h)
+			res, ok = classes[key]
+		}
+		if ok {
 			out[i] = res
 			continue
 		}
@@ -25,11 +30,21 @@ func ResolveAll(m *matrix.Matrix, fleet []machine.Machine, r Request) ([]*Resolu
 			return nil, fmt.Errorf("machine %d: %w", i, err)
 		}
 		out[i] = res
-		if res.VisibleGPUs == nil && res.Environments == nil { // those name this machine's own GPUs
-			classes[key] = res
+		if res.VisibleGPUs != nil || res.Environments != nil {
+			classes[key] = nil
+			key += uuids(h)
 		}
+		classes[key] = res
 	}
 	return out, nil
+}
+
+func uuids(h machine.Machine) string {
+	var b strings.Builder
+	for _, g := range h.GPUs {
+		fmt.Fprintf(&b, "\nuuid %q", g.UUID)
+	}
+	return b.String()
 }
 
 // class names what decides about a machine. What differs between machines of one

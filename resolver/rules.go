@@ -96,6 +96,9 @@ func pythonRule(q *question, b *matrix.Build) *Reason {
 	if q.py.within(low, high, b.FreeThreaded) {
 		return nil
 	}
+	if !q.explain {
+		return silent
+	}
 	return q.no(b.Source, "no wheel for Python %s; its wheels are for %s", q.py, pythonSpan(b))
 }
 
@@ -139,12 +142,18 @@ func platformWord(q *question, b *matrix.Build) string {
 // torch/cuda/__init__.py.
 func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
+		if !q.explain {
+			return silent
+		}
 		return q.no("", "%s", otherKind(q, b))
 	}
 	switch q.accel {
 	case cuda:
 		for _, g := range q.gpus {
 			if native, ptx := q.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
+				if !q.explain {
+					return silent
+				}
 				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
 			}
 		}
