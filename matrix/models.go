@@ -9,7 +9,7 @@ import (
 
 // keyWord is the word that tells most: rows without it cannot match.
 func keyWord(words []string) string {
-	if w := without(words, isMemory, isForm, isBoard); len(w) > 0 {
+	if w := without(words, isMemory, isForm, isBoard, isLine); len(w) > 0 {
 		words = w
 	}
 	best := words[0]
@@ -33,6 +33,10 @@ func (t *DeviceTable) models(word string) []modelName {
 		switch {
 		case f[0] == "amd" && len(f) == 4:
 			m.add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
+		case f[0] == "intel" && len(f) == 3:
+			d := t.xpu[f[1]]
+			d.Name = f[2]
+			m.add(d.Name, d)
 		case f[0] == "alias" && len(f) == 3:
 			target := nameWords(f[2])
 			other := &modelReader{table: t, seen: map[modelKey]bool{}}

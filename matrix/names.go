@@ -22,17 +22,40 @@ func (t *DeviceTable) LookupName(name string) []Device {
 	if len(name) > 200 {
 		return nil
 	}
-	words := nameWords(name)
+	words := nameWords(bare(name))
 	if len(words) == 0 {
-		return nil
+		return otherVendor(name, words)
 	}
-	names := t.models(keyWord(words))
-	for _, match := range []func([]string, []string) bool{sameWords, sameModel, withinModel, withinPro, sameBoard, sameStem} {
-		if found := find(names, words, match); len(found) > 0 {
-			return found
+	key := keyWord(words)
+	for range 2 {
+		names := t.models(key)
+		for _, match := range []func([]string, []string) bool{sameWords, sameModel, withinModel, withinPro, sameBoard, withoutArch, sameStem, sameCore} {
+			if found := find(names, words, match); len(found) > 0 {
+				return found
+			}
+		}
+		if key = strings.TrimRight(key, "abcdefghijklmnopqrstuvwxyz"); len(key) < 3 {
+			break // V100D is a V100: once more without the letter
 		}
 	}
 	return otherVendor(name, words)
+}
+
+// bare drops what lspci and nvidia-smi print around a name: the chip before
+// brackets, the revision, the UUID.
+func bare(name string) string {
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		if inside, _, ok := strings.Cut(name[i+1:], "]"); ok && len(nameWords(inside)) > 0 {
+			return inside
+		}
+	}
+	lower := strings.ToLower(name)
+	for _, tail := range []string{"(rev", "(uuid"} {
+		if i := strings.Index(lower, tail); i >= 0 && i <= len(name) {
+			name, lower = name[:i], lower[:i]
+		}
+	}
+	return name
 }
 
 // find returns the devices of the names that match, one per capability.
@@ -73,6 +96,7 @@ var noise = map[string]bool{
 	"the": true, "generation": true, "edition": true, "r": true, "tm": true, "design": true, "with": true, "device": true,
 	"amd": true, "ati": true, "advanced": true, "micro": true, "devices": true, "inc": true, "radeon": true,
 	"intel": true, "apple": true, "core": true, "tensor": true, "data": true, "center": true, "instinct": true, "vga": true,
+	"lhr": true, "lite": true, "hash": true, "rate": true, "superchip": true,
 }
 
 // aliasWords are spellings of one word.
@@ -82,6 +106,7 @@ var aliasWords = map[string]string{"mobile": "laptop", "notebook": "laptop", "ma
 // and drops what says nothing.
 func nameWords(name string) []string {
 	name = strings.ReplaceAll(strings.ToLower(name), "max-q", "maxq")
+	name = strings.ReplaceAll(name, "mx ", "mx") // MX 450
 	raw := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	var out []string
 	for _, w := range raw {
@@ -130,18 +155,18 @@ func splitWord(w string) []string {
 }
 
 // isMemory: 80gb, 12g, hbm3, gddr6: how much of it, not which model. A MIG
-// profile (1g.10gb) is such words too.
+// profile (1g.10gb) and that of a virtual GPU (24q) are such words too.
 func isMemory(w string) bool {
 	if strings.HasPrefix(w, "hbm") || strings.HasPrefix(w, "gddr") || strings.HasPrefix(w, "ddr") || strings.HasPrefix(w, "lpddr") || w == "mig" || w == "gb" || w == "vram" {
 		return true
 	}
 	unit := strings.TrimLeft(w, "0123456789")
-	return len(unit) < len(w) && (unit == "gb" || unit == "g" || unit == "gib" || unit == "mb")
+	return len(unit) < len(w) && (unit == "gb" || unit == "g" || unit == "gib" || unit == "mb" || unit == "q" || unit == "c" || unit == "b")
 }
 
 // isForm: how the board is attached.
 func isForm(w string) bool {
-	return strings.HasPrefix(w, "sxm") || w == "pcie" || w == "pci" || w == "pg506" || w == "nvl" || w == "oam" || w == "e" || w == "hgx" || w == "dgx" || w == "oem"
+	return strings.HasPrefix(w, "sxm") || w == "pcie" || w == "pci" || strings.HasPrefix(w, "nvl") || w == "oam" || w == "e" || w == "hgx" || w == "dgx" || w == "oem"
 }
 
 // isLine: words of product lines that people leave out.
@@ -216,6 +241,40 @@ func sameStem(q, n []string) bool {
 	return ok && len(rest) == 1 && rest[0] >= 'a'
 }
 
+// withoutArch: the query names the generation as well, "TITAN X Maxwell".
+func withoutArch(q, n []string) bool {
+	rest := without(q, isArch)
+	return len(rest) < len(q) && withinModel(rest, without(n, isArch))
+}
+
+func isArch(w string) bool {
+	switch w {
+	case "maxwell", "pascal", "volta", "turing", "ampere", "hopper", "blackwell":
+		return true
+	}
+	return false
+}
+
+// sameCore: the name is one word of the query, and the others tell no other
+// model: "GH200 Grace Hopper"; or it is that word but for a letter, "V100D".
+func sameCore(q, n []string) bool {
+	q, n = without(q, isMemory, isForm, isLine), without(n, isMemory, isForm, isLine)
+	if len(n) != 1 || len(n[0]) < 2 {
+		return false
+	}
+	found := false
+	for _, w := range q {
+		rest, ok := strings.CutPrefix(w, n[0])
+		switch {
+		case ok && (rest == "" || len(rest) == 1 && rest[0] >= 'a'):
+			found = true
+		case strings.ContainsAny(w, "0123456789"):
+			return false
+		}
+	}
+	return found
+}
+
 func containsAll(n, q []string) bool {
 	for _, w := range q {
 		if !slices.Contains(n, w) {
@@ -233,7 +292,7 @@ func otherVendor(name string, words []string) []Device {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(lower, p) })
 	}
 	switch {
-	case len(words[0]) == 2 && words[0][0] == 'm' && words[0][1] >= '1' && words[0][1] <= '9' && len(without(words, isAppleWord)) == 1:
+	case len(words) > 0 && len(words[0]) == 2 && words[0][0] == 'm' && words[0][1] >= '1' && words[0][1] <= '9' && len(without(words, isAppleWord)) == 1:
 		return []Device{{Vendor: machine.Apple, Name: name}}
 	case has("radeon", "instinct", "firepro", "amd") || slices.Contains(words, "rx"):
 		return []Device{{Vendor: machine.AMD, Name: name}}

@@ -147,7 +147,7 @@ func checkDevices(fsys fs.FS) []Fault {
 		f := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
 		if f[0] == "alias" && len(f) == 3 && len(t.LookupName(f[2])) == 0 {
 			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("alias: no device is named %q", clip(f[2]))})
-		} else if !strings.HasPrefix(f[0], "#") && !(f[0] == "alias" && len(f) == 3) && !(f[0] == "amd" && len(f) == 4) {
+		} else if !strings.HasPrefix(f[0], "#") && !(f[0] == "alias" && len(f) == 3) && !(f[0] == "intel" && len(f) == 3 && t.xpu[f[1]].Chip != "") && !(f[0] == "amd" && len(f) == 4) {
 			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("%q is not a row of this table", clip(row))})
 		}
 	}
