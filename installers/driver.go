@@ -84,12 +84,23 @@ func (b *builder) packages(d resolver.DriverChoice) {
 		b.add(plan.Step{ID: fmt.Sprintf("driver-prepare-%d", i+1), Title: title, Why: "repository, kernel headers and branch of driver " + d.Branch, Root: needsRoot(argv),
 			Run: &plan.Run{Argv: argv, Env: quietApt(argv[0])}})
 	}
+	if argv := downloadOnly(r.driver); argv != nil {
+		b.add(plan.Step{ID: "driver-download", Title: "fetch the driver's packages", Why: "so that the network is out of the way when the system changes", Root: true,
+			Run: &plan.Run{Argv: argv, Env: quietApt(name)}})
+	}
 	step := plan.Step{ID: "driver", Title: fmt.Sprintf("install driver %s, %s kernel module", d.Branch, d.KernelModule), Why: driverWhy(b.res), Root: true,
 		Run: &plan.Run{Argv: r.driver, Env: quietApt(name)}}
 	if r.undo != nil {
 		step.Undo = &plan.Run{Argv: r.undo, Env: quietApt(name)}
 	}
 	b.add(step)
+	if name == "apt-get" {
+		pkg := r.driver[len(r.driver)-1]
+		b.add(plan.Step{ID: "driver-hold", Title: "hold the driver back from unattended upgrades", Root: true,
+			Why:  "an upgrade behind one's back parts library and kernel module until the next reboot, and every job fails meanwhile",
+			Run:  &plan.Run{Argv: []string{"apt-mark", "hold", pkg}, Env: map[string]string{}},
+			Undo: &plan.Run{Argv: []string{"apt-mark", "unhold", pkg}, Env: map[string]string{}}})
+	}
 	if on := b.h.Platform.SecureBoot; on != nil && *on {
 		b.warn("Secure Boot is on: a kernel module built here (DKMS) loads only after its key is enrolled at the next boot's console (`mokutil --import`)")
 	}
@@ -97,6 +108,17 @@ func (b *builder) packages(d resolver.DriverChoice) {
 		b.warn("a system with NVSwitch (HGX, DGX) also needs nvidia-fabricmanager in exactly the driver's version; CUDA fails with error 802 without it")
 	}
 	b.reboot("the kernel must load the new module in place of the old one")
+}
+
+// downloadOnly is the command that fetches what argv installs, nil where there is
+// none.
+func downloadOnly(argv []string) []string {
+	i := slices.Index(argv, "install")
+	flag, known := map[string]string{"apt-get": "--download-only", "dnf": "--downloadonly", "zypper": "--download-only"}[argv[0]]
+	if !known || i < 0 {
+		return nil
+	}
+	return slices.Insert(slices.Clone(argv), i+1, flag)
 }
 
 func driverWhy(res *resolver.Resolution) string {

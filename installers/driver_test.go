@@ -29,12 +29,16 @@ func TestDriverSteps(t *testing.T) {
 		{"ubuntu, open", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", DistroVersion: "24.04", Kernel: "6.8.0-45-generic"}, fix("install", "580", "open"), []string{
 			"driver-prepare-1: root apt-get update",
 			"driver-prepare-2: root apt-get install -y linux-headers-6.8.0-45-generic",
+			"driver-download: root apt-get install --download-only -y" + apt + "nvidia-driver-580-open",
 			"driver: root apt-get install -y" + apt + "nvidia-driver-580-open",
+			"driver-hold: root apt-mark hold nvidia-driver-580-open",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
 		{"a derivative of ubuntu, proprietary", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "linuxmint", DistroLike: "ubuntu debian", DistroVersion: "22"}, fix("install", "580", "proprietary"), []string{
 			"driver-prepare-1: root apt-get update",
+			"driver-download: root apt-get install --download-only -y" + apt + "nvidia-driver-580",
 			"driver: root apt-get install -y" + apt + "nvidia-driver-580",
+			"driver-hold: root apt-mark hold nvidia-driver-580",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
 		{"debian", linux("debian", "12", "aarch64"), fix("install", "580", "open"), []string{
@@ -42,7 +46,9 @@ func TestDriverSteps(t *testing.T) {
 			"driver-prepare-2: root dpkg --install {tools}/cuda-keyring_1.1-1_all.deb",
 			"driver-prepare-3: root apt-get update",
 			"driver-prepare-4: root apt-get install -y nvidia-driver-pinning-580",
+			"driver-download: root apt-get install --download-only -y --allow-downgrades" + apt + "nvidia-open",
 			"driver: root apt-get install -y --allow-downgrades" + apt + "nvidia-open",
+			"driver-hold: root apt-mark hold nvidia-open",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
 		{"kepler on debian 13", linux("debian", "13", "x86_64"), fix("install", "470", "proprietary"), []string{
@@ -50,6 +56,7 @@ func TestDriverSteps(t *testing.T) {
 		}},
 		{"rocky 9", linux("rocky", "9.4", "x86_64"), fix("install", "580", "proprietary"), []string{
 			"driver-prepare-1: root dnf config-manager --add-repo " + repo + "rhel9/x86_64/cuda-rhel9.repo",
+			"driver-download: root dnf module install --downloadonly -y nvidia-driver:580-dkms",
 			"driver: root dnf module install -y nvidia-driver:580-dkms",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
@@ -57,6 +64,7 @@ func TestDriverSteps(t *testing.T) {
 			"driver-prepare-1: root dnf config-manager --add-repo " + repo + "rhel10/x86_64/cuda-rhel10.repo",
 			"driver-prepare-2: root dnf install -y python3-dnf-plugin-versionlock",
 			"driver-prepare-3: root dnf versionlock *nvidia*580*",
+			"driver-download: root dnf install --downloadonly -y nvidia-open",
 			"driver: root dnf install -y nvidia-open",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
@@ -66,12 +74,14 @@ func TestDriverSteps(t *testing.T) {
 		{"fedora", linux("fedora", "44", "x86_64"), fix("install", "610", "open"), []string{
 			"driver-prepare-1: root dnf config-manager addrepo --from-repofile=" + repo + "fedora44/x86_64/cuda-fedora44.repo",
 			"driver-prepare-2: root dnf versionlock add *nvidia*610*",
+			"driver-download: root dnf install --downloadonly -y nvidia-open",
 			"driver: root dnf install -y nvidia-open",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
 		{"sles", linux("sles", "15.6", "x86_64"), fix("switch-module", "580", "open"), []string{
 			"driver-prepare-1: root zypper addrepo --refresh " + repo + "sles15/x86_64/cuda-sles15.repo",
 			"driver-prepare-2: root zypper --gpg-auto-import-keys refresh",
+			"driver-download: root zypper --non-interactive install --download-only nvidia-open-580",
 			"driver: root zypper --non-interactive install nvidia-open-580",
 			"reboot: manual reboot, then run `envfix apply --resume`",
 		}},
