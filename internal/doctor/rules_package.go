@@ -73,6 +73,9 @@ func (e *exam) copies() {
 	if conda != nil && pip != nil && public(pip.Version) != public(conda.Version) {
 		e.find("PY005", likely, Finding{Text: fmt.Sprintf("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)}, conda.Said, pip.Said)
 	}
+	if n := e.condaPackage("pytorch-nightly"); n != nil && conda != nil {
+		e.find("PY005", likely, Finding{Text: fmt.Sprintf("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)}, conda.Said, n.Said)
+	}
 	if t.rank == byTorch && pip != nil && conda == nil && t.Version != "" && public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
 		e.find("PY011", likely-5, Finding{Text: fmt.Sprintf("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)}, t.VersionSaid, pip.Said)
 	}
