@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,18 +130,26 @@ func targets(gpus []machine.GPU, o Options) {
 	}
 }
 
-// kfdAccess notes that this user may not open the device that ROCm needs.
+// kfdAccess judges the device that ROCm needs: without it no GPU is usable, and
+// without permission this user must be put into a group.
 func (h *host) kfdAccess(gpus []machine.GPU) {
-	if h.root != "" || !gpus[0].Visible {
+	if !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Visible }) {
+		return
+	}
+	if !h.exists("/dev/kfd") {
+		h.note("/dev/kfd is missing: ROCm cannot reach the GPU (in a container: `--device /dev/kfd --device /dev/dri`)")
+		for i := range gpus {
+			gpus[i].Visible = false
+		}
+		return
+	}
+	if h.root != "" {
 		return
 	}
 	f, err := os.OpenFile("/dev/kfd", os.O_RDWR, 0)
-	switch {
-	case err == nil:
+	if err == nil {
 		f.Close()
-	case os.IsPermission(err):
+	} else if os.IsPermission(err) {
 		h.note("/dev/kfd: no permission; ROCm needs the groups render and video")
-	case os.IsNotExist(err):
-		h.note("/dev/kfd is missing: ROCm cannot reach the GPU (in a container: `--device /dev/kfd --device /dev/dri`)")
 	}
 }

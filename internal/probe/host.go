@@ -32,7 +32,11 @@ func newHost(o Options) *host {
 		h.os, _ = machine.NormalPlatform(goos, goarch)
 	}
 	for _, pair := range o.Env {
-		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
+		name, value, ok := strings.Cut(pair, "=")
+		if h.os == "windows" { // where letter case does not count: Path is PATH
+			name = strings.ToUpper(name)
+		}
+		if ok && name != "" {
 			h.env[name] = value
 		}
 	}
@@ -94,6 +98,11 @@ func (h *host) names(dir string) []string {
 }
 
 func (h *host) unsorted(dir string) []string { return readNames(h.real(dir)) }
+
+// abs reports whether a path names a place by itself.
+func (h *host) abs(path string) bool {
+	return strings.HasPrefix(path, "/") || h.os == "windows" && filepath.IsAbs(path)
+}
 
 func (h *host) exists(path string) bool {
 	_, err := os.Stat(h.real(path))

@@ -10,13 +10,13 @@ import (
 // the address 00:02.0; cards stand behind a bridge.
 func (h *host) intelGPUs(bus []pciGPU, o Options) []machine.GPU {
 	var out []machine.GPU
-	for _, p := range bus {
+	for _, p := range bus { // a container has /dev/dri only where it was given
 		if p.Vendor != "8086" {
 			continue
 		}
 		g := p.gpu(o.Device)
 		g.Integrated = g.Integrated || strings.HasSuffix(p.Address, ":00:02.0")
-		g.Visible = p.Driver == "i915" || p.Driver == "xe"
+		g.Visible = (p.Driver == "i915" || p.Driver == "xe") && len(h.names("/dev/dri")) > 0
 		out = append(out, g)
 	}
 	return out

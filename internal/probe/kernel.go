@@ -72,7 +72,7 @@ const wslLibraries = "/usr/lib/wsl/lib"
 func (h *host) libraryDirs() []string {
 	dirs := []string{wslLibraries}
 	for _, d := range strings.Split(h.env["LD_LIBRARY_PATH"], ":") {
-		if path.IsAbs(d) && !strings.Contains(d+"/", "/stubs/") {
+		if h.abs(d) && !strings.Contains(d+"/", "/stubs/") {
 			dirs = append(dirs, path.Clean(d))
 		}
 	}

@@ -67,7 +67,7 @@ func (h *host) pythons(o Options) pythonSet {
 // environment too, where there is no other.
 func (h *host) activeEnv(o Options) string {
 	project := o.Venv
-	if project != "" && !path.IsAbs(project) && o.Dir != "" {
+	if project != "" && !h.abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
 	}
 	order := []string{project, h.env["VIRTUAL_ENV"], h.env["CONDA_PREFIX"]}
@@ -131,9 +131,16 @@ func (h *host) pythonPrograms() []string {
 		}
 	}
 	for _, root := range h.condaRoots() {
-		list(root + "/bin")
+		prefixes := []string{root}
 		for _, name := range h.names(root + "/envs") {
-			list(root + "/envs/" + name + "/bin")
+			prefixes = append(prefixes, root+"/envs/"+name)
+		}
+		for _, prefix := range prefixes {
+			if h.os == "windows" {
+				list(prefix)
+			} else {
+				list(prefix + "/bin")
+			}
 		}
 	}
 	for _, base := range h.installedPythons() {
@@ -149,7 +156,7 @@ func (h *host) pythonPrograms() []string {
 func (h *host) installedPythons() []string {
 	switch h.os {
 	case "windows":
-		return []string{h.env["LOCALAPPDATA"] + "/Programs/Python", h.env["ProgramFiles"]}
+		return []string{h.env["LOCALAPPDATA"] + "/Programs/Python", h.env["PROGRAMFILES"]}
 	case "macos":
 		return []string{"/Library/Frameworks/Python.framework/Versions"}
 	}
@@ -169,7 +176,7 @@ func rank(name string) int {
 
 func (h *host) pyenvRoot() string {
 	for _, dir := range []string{h.env["PYENV_ROOT"], h.home + "/.pyenv"} {
-		if path.IsAbs(dir) && h.isDir(dir+"/versions") {
+		if h.abs(dir) && h.isDir(dir+"/versions") {
 			return path.Clean(dir)
 		}
 	}
@@ -204,7 +211,7 @@ func (h *host) uvRoots() []string {
 	if h.os == "windows" {
 		dirs = append(dirs, h.env["APPDATA"]+"/uv/python")
 	}
-	return slices.DeleteFunc(dirs, func(d string) bool { return !path.IsAbs(d) && h.os != "windows" || !h.isDir(d) })
+	return slices.DeleteFunc(dirs, func(d string) bool { return !h.abs(d) && h.os != "windows" || !h.isDir(d) })
 }
 
 // pythonKey is the same for two names of one interpreter; an environment's is

@@ -33,7 +33,7 @@ func (h *host) smi(o Options) string {
 	}
 	places := []string{wslLibraries + "/nvidia-smi", "/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/run/current-system/sw/bin/nvidia-smi"}
 	if h.os == "windows" {
-		places = []string{h.env["SystemRoot"] + `\System32\nvidia-smi.exe`, h.env["ProgramFiles"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
+		places = []string{h.env["SYSTEMROOT"] + `\System32\nvidia-smi.exe`, h.env["PROGRAMFILES"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
 	}
 	for _, p := range places {
 		if h.isProgram(p) {

@@ -23,7 +23,7 @@ var (
 func (h *host) toolkits() []machine.Toolkit {
 	var dirs []string
 	add := func(dir string) {
-		if dir != "" && path.IsAbs(dir) {
+		if dir != "" && h.abs(dir) {
 			dirs = append(dirs, path.Clean(dir))
 		}
 	}

@@ -91,7 +91,7 @@ func (h *host) firstOnPath(name string) string {
 
 func (h *host) firstProgram(paths ...string) string {
 	for _, p := range paths {
-		if path.IsAbs(p) && h.isProgram(p) {
+		if h.abs(p) && h.isProgram(p) {
 			return p
 		}
 	}
@@ -106,7 +106,7 @@ func (h *host) condaProgram(name string) string {
 		}
 	}
 	for _, root := range h.condaRoots() {
-		if p := h.firstProgram(root + "/bin/" + name); p != "" {
+		if p := h.firstProgram(root+"/bin/"+name, root+"/Scripts/"+name+".exe"); p != "" {
 			return p
 		}
 	}
@@ -117,7 +117,7 @@ func (h *host) condaProgram(name string) string {
 func (h *host) condaRoots() []string {
 	var out []string
 	add := func(dir string) {
-		if path.IsAbs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
+		if h.abs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
 			out = append(out, dir)
 		}
 	}
