@@ -64,7 +64,9 @@ func quote(s string) (string, error) {
 func literal(s string) (string, error) {
 	visible := strings.NewReplacer("\n", "", "\t", "").Replace(s)
 	q, err := syntax.Quote(visible, syntax.LangPOSIX)
-	if visible == s || err != nil {
+	// Bare braces, which syntax.Quote leaves alone, end a group in zsh, and people
+	// paste commands there.
+	if err != nil || visible == s && q != s {
 		return q, err
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'", nil
