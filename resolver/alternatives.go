@@ -161,7 +161,7 @@ func (s *scene) otherSystems(gpus []machine.GPU) []string {
 	case p.OS == "linux" && p.Libc != nil && p.Libc.Kind == "musl":
 		out = append(out, "a container or a system with glibc 2.28 or newer (Debian, Ubuntu, AlmaLinux): PyTorch publishes no wheel for musl",
 			"source build of torch on this system")
-	case s.env() == machine.Jetson:
+	case s.tegra():
 		out = append(out, "the wheels or the container that NVIDIA publishes for this JetPack", "a newer JetPack")
 	case p.OS == "linux" && p.Libc != nil && !p.Libc.Version.IsZero() && s.oldLibc():
 		out = append(out, "a container with a newer glibc on this host")

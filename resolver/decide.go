@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
-	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -173,8 +172,7 @@ func (s *scene) unserved(gpus []machine.GPU) *outcome {
 	if v := s.jetsonIndex(gpus); v != nil {
 		return s.vendorAnswer(v)
 	}
-	tegra := s.env() == machine.Jetson
-	if tegra || len(s.condaServes(gpus)) > 0 {
+	if s.tegra() || len(s.condaServes(gpus)) > 0 {
 		q, _ := s.try(cuda, gpus, s.installed())
 		return s.refuseAll(q)
 	}
@@ -268,137 +266,4 @@ func (s *scene) dropped(gpus []machine.GPU, d driver) bool {
 func (s *scene) moduleConflict(gpus []machine.GPU) bool {
 	return s.h.Platform.OS == "linux" && !s.windowsDriver() &&
 		slices.ContainsFunc(gpus, s.openOnly) && slices.ContainsFunc(gpus, s.closedOnly)
-}
-
-// fix answers where the driver does not work at all.
-func (s *scene) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
-	if s.h.Driver == nil && s.env() == machine.Container {
-		return s.needTarget(fmt.Sprintf("%s is on the bus, but this container has no access to it: %s", gpuNames(gpus), why),
-			"start the container with GPU access (`docker run --gpus all`, `--device nvidia.com/gpu=all`); the driver belongs to the host")
-	}
-	o := &outcome{}
-	o.Decision, o.Driver = FixDriver, DriverChoice{Action: action, KernelModule: d.module}
-	o.Reasons = []Reason{{Rule: "driver", Text: why}}
-	if action == switchModule {
-		d.module = s.moduleFor(gpus)
-		o.Driver.KernelModule = d.module
-	}
-	if action != install {
-		if q, b := s.try(cuda, gpus, d); b != nil {
-			o.q, o.build, o.Then, o.Driver.Minimum = q, b, q.choice(b), q.need(b)
-			return o
-		}
-	}
-	b, q, build, ok := s.recommend(gpus, version.Dotted{})
-	if !ok {
-		if o := s.split(gpus); o != nil {
-			return o
-		}
-		q, _ := s.try(cuda, gpus, d)
-		return s.refuseAll(q)
-	}
-	o.q, o.build, o.Then = q, build, q.choice(build)
-	o.Driver = DriverChoice{Action: action, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
-	s.remarkEOL(o, b)
-	return o
-}
-
-// pinBranch answers where a GPU was dropped by the installed branch: the last
-// one that drives it, where that also serves the others. Else nil.
-func (s *scene) pinBranch(gpus []machine.GPU, d driver) *outcome {
-	last := 0
-	var old []machine.GPU
-	for _, g := range gpus {
-		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == tooNew {
-			old = append(old, g)
-			if last == 0 || a.LastBranch < last {
-				last = a.LastBranch
-			}
-		}
-	}
-	b, ok := s.m.Branch(last)
-	if !ok {
-		return nil
-	}
-	d2 := s.onBranch(b, gpus)
-	q, build := s.try(cuda, gpus, d2)
-	if build == nil {
-		return nil
-	}
-	o := &outcome{q: q, build: build}
-	o.Decision, o.Then = PinDriverBranch, q.choice(build)
-	o.Driver = DriverChoice{Action: pin, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: d2.module}
-	o.Reasons = []Reason{{Rule: "driver-gpu", Text: fmt.Sprintf("driver %s does not drive %s any more; branch %d is the last that does", d.version, gpuNames(old), last)}}
-	o.Fallback = s.fallback(gpus, d)
-	s.remarkEOL(o, b)
-	return o
-}
-
-// upgradeDriver answers where only a newer driver is missing; nil where none
-// would help.
-func (s *scene) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
-	b, q, build, ok := s.recommend(gpus, d.version)
-	if !ok {
-		return nil
-	}
-	o := &outcome{q: q, build: build}
-	o.Decision, o.Then = UpgradeDriver, q.choice(build)
-	o.Driver = DriverChoice{Action: upgrade, Minimum: q.minimum(), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
-	o.Fallback = s.fallback(gpus, d)
-	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(d))}}
-	s.remarkEOL(o, b)
-	return o
-}
-
-func (s *scene) remarkEOL(o *outcome, b matrix.Branch) {
-	today := s.w.Today
-	if today == "" {
-		today = s.m.Date
-	}
-	if b.EOL != "" && b.EOL <= today {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("driver branch %d is past its end of life (%s): no security updates", b.Number, b.EOL))
-	}
-}
-
-// fallback is the best without a driver change, on the GPUs that the driver
-// drives: with what was asked of CUDA and builds dropped, then also what was
-// asked of versions.
-func (s *scene) fallback(gpus []machine.GPU, d driver) *Choice {
-	var driven []machine.GPU
-	for _, g := range gpus {
-		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == fine {
-			driven = append(driven, g)
-		}
-	}
-	if len(driven) == 0 {
-		return nil
-	}
-	for _, relax := range []func(*Request){
-		func(*Request) {},
-		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unlabelled(r.Requirements) },
-		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unpinned(r.Requirements) },
-	} {
-		if t := s.with(relax); t != nil && t.w.conflict == "" {
-			if q, b := t.try(cuda, driven, d); b != nil {
-				return q.choice(b)
-			}
-		}
-	}
-	return nil
-}
-
-func unlabelled(reqs []Requirement) []Requirement {
-	out := slices.Clone(reqs)
-	for i := range out {
-		out[i].Label = ""
-	}
-	return out
-}
-
-func unpinned(reqs []Requirement) []Requirement {
-	out := unlabelled(reqs)
-	for i := range out {
-		out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
-	}
-	return out
 }

@@ -202,11 +202,8 @@ func (s *scene) installedWarnings(o *outcome) []string {
 	}
 	var out []string
 	for _, p := range s.h.Installed {
-		public, label := version.SplitLocal(p.Version)
+		_, label := version.SplitLocal(p.Version)
 		if NormalizeName(p.Name) == "torch" {
-			if label != "" && label != c.Build && accelOf(label) != accelOf(c.Build) || label == "" && p.CUDA == nil && public != c.Torch {
-				_ = public
-			}
 			if label != "" && label != c.Build {
 				out = append(out, fmt.Sprintf("torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build", clip(p.Version), c.Build))
 			}

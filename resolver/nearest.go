@@ -78,7 +78,7 @@ type tryFunc func(change string, t *scene, better func(*Choice) bool)
 func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	r := s.w.Request
 	if t := s.w.torchText(); t != "" && t != "torch" || s.labelsAsked() {
-		u := s.with(func(r *Request) { r.Requirements = unpinnedTorch(r.Requirements, false) })
+		u := s.with(func(r *Request) { r.Requirements = unpinnedTorch(r.Requirements) })
 		if s.labelsAsked() {
 			try("drop the label"+plural(s.w.labelled()), s.with(func(r *Request) { r.Requirements = unlabelled(r.Requirements) }), more)
 		}
@@ -140,7 +140,7 @@ func (s *scene) askedNames() []string {
 }
 
 // unpinnedTorch drops the versions and labels of torch and its companions.
-func unpinnedTorch(reqs []Requirement, _ bool) []Requirement {
+func unpinnedTorch(reqs []Requirement) []Requirement {
 	out := unlabelled(reqs)
 	for i := range out {
 		if out[i].Name == "torch" || slices.Contains(companions, out[i].Name) {

@@ -88,15 +88,6 @@ func (q *question) best() *matrix.Build {
 	return best
 }
 
-// answer returns the preferred choice; nil where nothing passes.
-func (q *question) answer() *Choice {
-	b := q.best()
-	if b == nil {
-		return nil
-	}
-	return q.choice(b)
-}
-
 // choice says what a build means for an installer.
 func (q *question) choice(b *matrix.Build) *Choice {
 	if isConda(b) {

@@ -55,14 +55,13 @@ func stackWord(q *question, b *matrix.Build) string {
 // stackWarnings are what the libraries of a build cannot do well here: code that
 // the driver has to compile first, and libraries that nobody read.
 func (q *question) stackWarnings(b *matrix.Build) []string {
-	var out, ptxLibs, unread []string
+	var out, ptxLibs []string
 	read := 0
 	for _, l := range q.m.Stack(b) {
 		if !l.Core {
 			continue
 		}
 		if l.Library == nil {
-			unread = append(unread, libraryName(l.Package))
 			continue
 		}
 		read++

@@ -116,7 +116,7 @@ type driver struct {
 // installed returns the machine's driver.
 func (s *scene) installed() driver {
 	d := driver{windows: s.windowsDriver(), compared: true}
-	if s.env() == machine.Jetson {
+	if s.tegra() {
 		d.compared = false
 		d.cuda = s.jetpackCUDA()
 		return d
@@ -131,6 +131,19 @@ func (s *scene) installed() driver {
 	d.branch = branchOf(s.m, d.version)
 	d.cuda = d.branch.CUDA
 	return d
+}
+
+// tegra reports whether the driver is JetPack's, whose numbers (540.4.0, 580.00)
+// follow JetPack: on a Jetson, and in a container on one.
+func (s *scene) tegra() bool {
+	p := s.h.Platform
+	if s.env() == machine.Jetson || p.L4T != "" {
+		return true
+	}
+	return p.OS == "linux" && p.Arch == "aarch64" && slices.ContainsFunc(s.vendor(machine.NVIDIA), func(g machine.GPU) bool {
+		a, ok := s.m.Arch(g.SM)
+		return ok && strings.HasPrefix(a.Note, "Jetson")
+	})
 }
 
 // onBranch returns the driver that a branch would bring, with the flavour of the
