@@ -44,7 +44,7 @@ faults: ## fail and kill apply at every point and see what is left (KILLS=50 ran
 	go test -tags failpoints -count=1 -timeout 60m -v -run '^(TestFaults|TestRandomKills)$$' ./internal/apply -kills $(KILLS)
 
 golden: ## rewrite the expected outputs
-	go test ./... -run 'Golden|Table|Script' -update
+	go test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
 
 matrix: build ## check the data; print which recorded machines would change
 	bin/envfix matrix check data && bin/envfix matrix diff HEAD
