@@ -3,6 +3,7 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,25 @@ func TestNegatives(t *testing.T) {
 	for l := range strings.Lines(string(text)) {
 		if m := first(t, l); m != "" {
 			t.Errorf("%q is taken for %s", strings.TrimSpace(l), m)
+		}
+	}
+}
+
+// TestWordings tries the rows of checks.csv in the words of other versions of the
+// programs: a line is "CHECK…|message".
+func TestWordings(t *testing.T) {
+	text, err := os.ReadFile("testdata/wordings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		want, message, _ := strings.Cut(strings.TrimSpace(l), "|")
+		a, err := Embedded().Explain(strings.NewReader(message))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Matches) == 0 || !slices.ContainsFunc(a.Matches[0].Checks, func(id string) bool { return slices.Contains(strings.Fields(want), id) }) {
+			t.Errorf("%q: %v, want one of %s", message, a.Matches, want)
 		}
 	}
 }

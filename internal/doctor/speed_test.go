@@ -25,7 +25,7 @@ func longLog(n int) string {
 }
 
 func BenchmarkLongLog(b *testing.B) {
-	text := []byte(longLog(200 << 10))
+	text := []byte(longLog(10 << 20))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		r := NewReader(Embedded())
