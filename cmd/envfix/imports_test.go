@@ -64,9 +64,9 @@ var walls = map[string][]string{
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }
 
-// helpers are packages that only tests and maintainers use; they are held to no
+// aside are packages that only tests and maintainers use; they are held to no
 // layer.
-var helpers = []string{"internal/testindex", "internal/ci"}
+var aside = []string{"internal/testindex", "internal/ci"}
 
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Module", module+"/...").Output()
@@ -83,7 +83,7 @@ func TestImports(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		if slices.ContainsFunc(helpers, func(h string) bool { return name == h || strings.HasPrefix(name, h+"/") }) {
+		if slices.ContainsFunc(aside, func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") }) {
 			continue
 		}
 		allowed, ok := layers[name]
