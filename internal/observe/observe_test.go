@@ -1,0 +1,327 @@
+package observe
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"envfix/internal/observe/verdict"
+	"envfix/internal/probe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseStat(t *testing.T) {
+	rest := " S 10 1 1 0 -1 4194560 1 2 3 4 150 50 7 8 20 0 9 0 1234 1000000 512 18446744073709551615 1 1 0 0 0"
+	tests := []struct {
+		in, name string
+		bad      bool
+	}{
+		{"1 (python)" + rest, "python", false},
+		{"1 (a b) c) (d)" + rest, "a b) c) (d", false},
+		{"1 (evil\x1b[31m\nname)" + rest, "evil [31m name", false},
+		{"1 ()" + rest, "", false},
+		{"1 (python) S 1", "", true},
+		{"1 python S 1", "", true},
+		{"", "", true},
+		{"1 (x)" + strings.Replace(rest, "150", "-3", 1), "", true},
+	}
+	for _, tt := range tests {
+		s, err := parseStat([]byte(tt.in))
+		if (err != nil) != tt.bad {
+			t.Errorf("%q: %v", tt.in, err)
+			continue
+		}
+		if tt.bad {
+			continue
+		}
+		want := stat{name: tt.name, state: 'S', parent: 10, cpu: 2, threads: 9, start: 1234, rss: int64(512 * os.Getpagesize() >> 20)}
+		if s != want {
+			t.Errorf("%q: %+v, want %+v", tt.in, s, want)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("1 (python) S 10 1 1 0 -1 4194560 1 2 3 4 150 50 7 8 20 0 9 0 1234 1000000 512 1 1 1 0 0 0"))
+	f.Add([]byte("1 )( S"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := parseStat(b)
+		if err == nil && (s.cpu < 0 || strings.ContainsAny(s.name, "\n\x1b")) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestCgroup(t *testing.T) {
+	root := t.TempDir()
+	put := func(name, text string) {
+		p := filepath.Join(root, name)
+		os.MkdirAll(filepath.Dir(p), 0o777)
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("cpu.max", "max 100000\n")
+	put("a/cpu.max", "150000 100000\n") // the tightest one holds, wherever it is
+	put("a/b/cpu.max", "400000 100000\n")
+	put("a/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 64\n")
+	put("a/b/cpu.stat", "usage_usec 5\nnr_periods 0\nnr_throttled 0\n")
+	put("a/b/memory.max", "max\n")
+	put("a/memory.max", "34359738368\n")
+	put("a/b/memory.events", "low 0\noom 1\noom_kill 2\n")
+	var c cgroup
+	c.unified(root, "/a/b")
+	want := cgroup{quota: 1.5, periods: 100, refused: 64, memory: 32768, kills: 2, known: true, killsKnown: true}
+	if diff := cmp.Diff(want, c, cmp.AllowUnexported(cgroup{})); diff != "" {
+		t.Error(diff)
+	}
+	put("v1/cpu.cfs_quota_us", "200000\n")
+	put("v1/cpu.cfs_period_us", "100000\n")
+	c = cgroup{}
+	c.legacyCPU(root, "/v1/../../../v1")
+	if c.quota != 2 {
+		t.Errorf("quota of version 1: %v", c.quota)
+	}
+}
+
+func TestCountList(t *testing.T) {
+	for in, want := range map[string]int{"0": 1, "0-3": 4, "0-1,8,10-11": 5, "": 0, "x": 0, "3-1": 0, "0-99999999": 0} {
+		if got := countList(in); got != want {
+			t.Errorf("%q: %d, want %d", in, got, want)
+		}
+	}
+}
+
+func TestMounts(t *testing.T) {
+	b := []byte(`36 35 98:0 / / rw,noatime master:1 - ext4 /dev/root rw
+37 36 0:50 / /mnt/my\040data rw - nfs4 server:/x rw
+38 36 0:51 / /sshfs rw - fuse.sshfs u@h:/ rw
+broken
+`)
+	m := parseMounts(b)
+	if diff := cmp.Diff([]mount{{"/mnt/my data", "nfs4"}, {"/sshfs", "fuse.sshfs"}}, m, cmp.AllowUnexported(mount{})); diff != "" {
+		t.Error(diff)
+	}
+	for path, want := range map[string]string{"/mnt/my data/a": "/mnt/my data (nfs4)", "/mnt/my database": "", "/home": ""} {
+		if got := onNetwork(path, m); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestHostileEvents: what a job writes into its probe's file is outside text.
+func TestHostileEvents(t *testing.T) {
+	lines := []string{
+		`{"ev":"torch","version":"2.15\u001b[31m","cuda":"13.2","visible":"0\n1"}`,
+		`not json`, `[1,2]`, `{"ev":"torch","version":5}`,
+		`{"ev":"loader","workers":2,"where":"/etc/passwd:1","batch":-4}`,
+		`{"ev":"crash","type":"E\u202e","msg":"` + strings.Repeat("x", 5000) + `"}`,
+		`{"ev":"config","params":{"cpu/torch.float32":-5,"cuda:0/torch.float32":7},"env":{"RANK":"3","WORLD_SIZE":"x"}}`,
+	}
+	p := parseEvents([]byte(strings.Join(lines, "\n")))
+	if diff := cmp.Diff([]string{"2.15 [31m", "0 1", "E"}, []string{p.Version, *p.Visible, p.Crash.Type}); diff != "" {
+		t.Error(diff)
+	}
+	if n := len([]rune(p.Crash.Text)); n != 1500 {
+		t.Errorf("the crash's text has %d characters", n)
+	}
+	if *p.Rank != 3 || p.World != 0 || len(p.Params) != 1 || p.Loaders[0].Batch != 0 {
+		t.Errorf("%+v", p)
+	}
+	many := parseEvents(bytes.Repeat([]byte(`{"ev":"loader"}`+"\n"), 5000))
+	if len(many.Loaders) > mostEvents {
+		t.Errorf("%d loaders", len(many.Loaders))
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte(`{"ev":"burst","steps":5,"copy":3}` + "\n" + `{"ev":"python","share":0.4}`))
+	f.Add([]byte(`{"ev":"deep","top":["a"]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tr := &verdict.Trace{Format: 1, Seconds: 10, Processes: []verdict.Process{{PID: 1, Probe: parseEvents(b)}}}
+		if _, err := json.Marshal(verdict.Judge(tr)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestMedian(t *testing.T) {
+	counts := make([]uint64, 64)
+	if got := median(counts); got != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+	counts[20], counts[30] = 10, 3 // around 1 ms, and 1 s
+	if got := median(counts); got < 0.0005 || got > 0.001 {
+		t.Errorf("got %v, want about 0.8 ms", got)
+	}
+}
+
+// TestEncode: a recording of days and hundreds of processes stays below 1 MB
+// and judges as before.
+func TestEncode(t *testing.T) {
+	tr := &verdict.Trace{Format: 1, Seconds: 1e5, GPUs: make([]verdict.GPU, 8), Host: verdict.Host{CPUs: 8}}
+	for i := range 20000 {
+		f := verdict.Frame{At: float64(i) * 5, Span: 5, GPUs: make([]verdict.GPUFrame, 8)}
+		for g := range f.GPUs {
+			f.GPUs[g] = verdict.Sample{Utils: []float64{95, 97}, Used: 20000, Clock: 1900, Power: 512.25, PowerKnown: true, Temp: 61}.Frame(verdict.GPU{Clock: 1980})
+		}
+		tr.Frames = append(tr.Frames, f)
+	}
+	for i := range 900 {
+		tr.Processes = append(tr.Processes, verdict.Process{PID: i + 1, Name: "python", Command: strings.Repeat("long ", 30), Wall: 1e5, CPU: 1})
+	}
+	data, err := Encode(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 1<<20 {
+		t.Errorf("%d bytes", len(data))
+	}
+	again, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := verdict.Judge(tr), verdict.Judge(again)
+	if diff := cmp.Diff([]any{a.Verdict, a.Confidence, a.Evidence}, []any{b.Verdict, b.Confidence, b.Evidence}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"format":1,"seconds":3,"gpus":[{"index":0}],"frames":[{"t":0,"d":1,"g":[{"n":3,"u":200}]}],"processes":[{"pid":1,"probe":{"page":{"steps":5}}}]}`))
+	f.Add([]byte("0,0,93,46,20000,143771,1980,1980,600000,60,0,5,5,16,16,4242"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tr, err := Decode(b)
+		if err != nil {
+			return
+		}
+		r := verdict.Judge(tr)
+		if strings.ContainsAny(r.Text, "\x1b\n\r") {
+			t.Errorf("%q", r.Text)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestReadings: what the child says becomes frames; a process list is used only
+// where its numbers are ours.
+func TestReadings(t *testing.T) {
+	util := []float64{97}
+	for _, host := range []bool{true, false} {
+		g := &gpuLane{host: host, started: time.Now(), tenants: map[[2]int]verdict.Tenant{}}
+		ours := func(pid int) bool { return pid == 7 }
+		var f verdict.Frame
+		g.take(probe.SampleLine{GPUs: []probe.SampledGPU{{Index: 0, Name: "x\x1b[0m", Memory: 80000, Clock: 1980, MaxGen: 5, MaxWidth: 16, Processes: true}}}, ours, &f)
+		g.take(probe.SampleLine{Readings: []probe.Reading{{Utils: util, Used: 500, Clock: 1980, Gen: 5, Width: 16, Rx: -1, SMBusy: -1, Tensor: -1, Procs: [][2]int64{{999, 400}}}}}, ours, &f)
+		g.take(probe.SampleLine{Readings: []probe.Reading{{Used: 900, Rx: 50, SMBusy: -1, Tensor: -1}, {}}}, ours, &f) // a GPU too many: not ours
+		out := g.finish()
+		if len(out) != 1 || *out[0].Before != 500 || out[0].Name != "x [0m" || out[0].Attributed != host || len(out[0].Tenants) != map[bool]int{true: 1, false: 0}[host] {
+			t.Errorf("host %t: %+v", host, out)
+		}
+		if x := f.GPUs[0]; x.N != 1 || x.High != 1 || x.Theirs != map[bool]int64{true: 400, false: 0}[host] || x.RxN != 0 || x.Link != 1 {
+			t.Errorf("host %t: %+v", host, x)
+		}
+	}
+}
+
+// TestDescendants finds this process and a child of its own.
+func TestDescendants(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("no /proc here")
+	}
+	if got := descendants(os.Getpid(), true); !slices.Contains(got, os.Getpid()) {
+		t.Errorf("%v", got)
+	}
+	w := newWatcher(os.Getpid(), false, nil)
+	if cpu, rss := w.look(time.Now()); cpu < 0 || rss <= 0 {
+		t.Errorf("cpu %v rss %v", cpu, rss)
+	}
+	if p := w.finish(); len(p) == 0 || p[0].PID != os.Getpid() || p[0].Command == "" || p[0].User == "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestMarkWorkers(t *testing.T) {
+	all := []verdict.Process{
+		{PID: 1, Name: "bash"}, {PID: 2, Parent: 1, Name: "python", Probe: &verdict.Probe{Loaders: []verdict.Loader{{Workers: 2}}, Page: verdict.Page{Steps: 5}}},
+		{PID: 3, Parent: 2, Name: "pt_data_worker"}, {PID: 4, Parent: 2, Name: "python"}, {PID: 5, Parent: 2, Name: "python", Command: "python -c from multiprocessing.resource_tracker import main"},
+		{PID: 6, Parent: 2, Name: "python", Probe: &verdict.Probe{Page: verdict.Page{Steps: 9}}}, {PID: 7, Parent: 1, Name: "python"}, {PID: 8, Parent: 2, Name: "ffmpeg"},
+	}
+	markWorkers(all)
+	var got []int
+	for _, p := range all {
+		if p.Worker {
+			got = append(got, p.PID)
+		}
+	}
+	if diff := cmp.Diff([]int{3, 4}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLane: the folder is this user's alone, and a place that cannot be written
+// is passed over.
+func TestLane(t *testing.T) {
+	dir := t.TempDir()
+	l, err := newLane([]string{"XDG_RUNTIME_DIR=/proc", "TMPDIR=" + dir, "PYTHONPATH=/a:/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Dir(l.dir) != dir {
+		t.Errorf("%s is not in %s", l.dir, dir)
+	}
+	if st, err := os.Stat(l.dir); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", st.Mode(), err)
+	}
+	env := l.environment([]string{"A=1", "PYTHONPATH=/a:/b", "ENVFIX_PROBE_TRY=old"}, Options{Try: "num_workers=4"})
+	want := []string{"A=1", fmt.Sprintf("PYTHONPATH=%s:/a:/b", l.dir), "ENVFIX_PROBE_DIR=" + l.dir, "ENVFIX_PROBE_TRY=num_workers=4"}
+	if diff := cmp.Diff(want, env); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("PYTHONPATH="+l.dir, l.environment([]string{"PYTHONPATH="}, Options{})[0]); diff != "" {
+		t.Error(diff) // an empty entry would add the working directory
+	}
+	l.remove()
+	if list, _ := os.ReadDir(dir); len(list) != 0 {
+		t.Errorf("left behind: %v", list)
+	}
+}
+
+// BenchmarkLook is one look at 16 processes, five of which make a second: 1 ms
+// is 0.5 % of a core.
+func BenchmarkLook(b *testing.B) {
+	w := newWatcher(os.Getpid(), false, nil)
+	for i := range 15 { // this process, read through descriptors of their own
+		p := *w.procs[os.Getpid()]
+		p.stat, p.sched = openProc("/proc/self/stat"), openProc("/proc/self/schedstat")
+		w.procs[-1-i] = &p
+		w.order = append(w.order, -1-i)
+	}
+	w.seconds = 1 << 30 // without the slower looks of every second
+	for b.Loop() {
+		w.look(w.begun)
+	}
+}
+
+func BenchmarkPage(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "p1.page")
+	data := make([]byte, pageSize)
+	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x31})
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, ok := readPage(path); !ok {
+			b.Fatal("not a page")
+		}
+	}
+}

@@ -1,0 +1,213 @@
+//go:build unix
+
+package observe
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"envfix/internal/observe/verdict"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// python is the interpreter for tests of the probe.
+func python(t testing.TB) string {
+	t.Helper()
+	p, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 on PATH: the probe is not tested here")
+	}
+	return p
+}
+
+// A probed is what a script did with the probe in it.
+type probed struct {
+	stdout, stderr string
+	code           int
+	page           rawPage
+	hasPage        bool
+	probe          *verdict.Probe
+}
+
+// runProbed runs a script with the stand-in for torch and the probe.
+func runProbed(t testing.TB, script string, env ...string) probed {
+	t.Helper()
+	l, err := newLane([]string{"TMPDIR=" + t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake, err := filepath.Abs("testdata/fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python(t), "-")
+	cmd.Stdin = strings.NewReader(script)
+	path := "PYTHONPATH=" + fake
+	for i, e := range env {
+		if v, ok := strings.CutPrefix(e, "PYTHONPATH="); ok {
+			path = "PYTHONPATH=" + v + ":" + fake
+			env = append(env[:i:i], env[i+1:]...)
+			break
+		}
+	}
+	cmd.Env = append(l.environment(append(os.Environ(), path), Options{}), append([]string{"PYTHONDONTWRITEBYTECODE=1", "TZ=UTC"}, env...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	out := probed{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+	w := &watcher{lane: l}
+	for _, p := range w.files("page") {
+		out.page, out.hasPage = readPage(p)
+	}
+	for _, p := range w.files("jsonl") {
+		out.probe = readEvents(p)
+	}
+	return out
+}
+
+// train is a loop of the usual shape: 64 samples, 8 a batch, three epochs.
+const train = `
+import torch
+from torch.utils.data import DataLoader
+from torch.optim.optimizer import Optimizer
+class DS:
+    def __len__(s): return 64
+    def __getitem__(s, i): return torch.Tensor(3, 4)
+opt = Optimizer([torch.Tensor(10, 10)])
+torch.cuda.is_available()
+ld = DataLoader(DS(), batch_size=8)
+kinds = set()
+for epoch in range(3):
+    it = iter(ld)
+    kinds.add(type(it).__name__)
+    for x in it:
+        x[0].to("cuda"); x[1].item(); float(x[2])
+        with torch.autocast("cuda"): pass
+        opt.step()
+print("done", sorted(kinds), "to" in vars(torch.Tensor), torch.Tensor.to.__name__, torch.Tensor.item.__name__)
+`
+
+func TestProbeCounts(t *testing.T) {
+	r := runProbed(t, train)
+	if r.code != 0 || r.stderr != "" || !strings.HasPrefix(r.stdout, "done ['_BaseDataLoaderIter'] True to item") {
+		t.Fatalf("code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if !r.hasPage {
+		t.Fatal("no page")
+	}
+	got := []uint64{r.page[wSteps], r.page[wBatches], r.page[wEpochs], r.page[wWarm], r.page[wErr], r.page[wBurst], r.page[wCPUCopy], r.page[wCPUSync], r.page[wAMP]}
+	if diff := cmp.Diff([]uint64{24, 24, 3, 3, 0, 5, 5, 10, 5}, got); diff != "" {
+		t.Error(diff)
+	}
+	p := r.probe
+	if p == nil {
+		t.Fatal("no events")
+	}
+	p.Burst.Python = 0 // measured
+	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matmul: "highest",
+		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10"}}, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
+		Burst: &verdict.Burst{Steps: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", SyncAt: "<stdin>:16"}}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Error(diff)
+	}
+	pg := r.page.page(clock{}, 0)
+	if pg.Warm != 21 || pg.Step <= 0 || pg.Load <= 0 || pg.Load > pg.Step || pg.StepP50 <= 0 {
+		t.Errorf("page: %+v", pg)
+	}
+}
+
+// TestProbeFaults: whatever happens to the probe, the job ends as without it.
+func TestProbeFaults(t *testing.T) {
+	gone := "import os, shutil\n"
+	tests := []struct{ name, before string }{
+		{"folder gone before torch", gone + "shutil.rmtree(os.environ['ENVFIX_PROBE_DIR'])\n"},
+		{"folder gone after torch", "import torch\n" + gone + "shutil.rmtree(os.environ['ENVFIX_PROBE_DIR'])\n"},
+		{"page cannot be made", "import torch\n" + gone + "d=os.environ['ENVFIX_PROBE_DIR']\nos.mkdir('%s/p%d.page' % (d, os.getpid()))\n"},
+		{"a hook raises", "import torch, _envfix_probe\n_envfix_probe.config = None\n"},
+		{"the burst raises", "import torch, _envfix_probe\n_envfix_probe.line = None\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := runProbed(t, tt.before+train)
+			if r.code != 0 || r.stderr != "" || !strings.HasPrefix(r.stdout, "done ['_BaseDataLoaderIter']") {
+				t.Errorf("code %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+			if r.hasPage && r.page[wErr] != 1 {
+				t.Errorf("errors counted: %d", r.page[wErr])
+			}
+		})
+	}
+}
+
+func TestProbeCrash(t *testing.T) {
+	r := runProbed(t, "import torch\nraise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB.')")
+	if r.code != 1 || !strings.HasSuffix(r.stderr, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n") || strings.Contains(r.stderr, "_envfix") {
+		t.Errorf("code %d\n%s", r.code, r.stderr)
+	}
+	if diff := cmp.Diff(&verdict.Crash{Type: "RuntimeError", Text: "CUDA out of memory. Tried to allocate 2.00 GiB."}, r.probe.Crash); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProbeForks: a forked child writes its own page.
+func TestProbeForks(t *testing.T) {
+	r := runProbed(t, train+`
+import os, sys
+sys.stdout.flush()
+pid = os.fork()
+for i in range(2): opt.step()
+if pid == 0:
+    import _envfix_probe as P
+    print("child", P.C[P.STEPS], P.C[P.PID] == os.getpid()); sys.stdout.flush(); os._exit(0)
+os.waitpid(pid, 0)
+import _envfix_probe as P
+print("parent", P.C[P.STEPS])
+`)
+	if !strings.Contains(r.stdout, "child 2 True\n") || !strings.Contains(r.stdout, "parent 26\n") || r.code != 0 {
+		t.Errorf("code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// TestSitecustomize: the user's own runs as without the probe, and a Python
+// that never imports torch gets nothing but one finder.
+func TestSitecustomize(t *testing.T) {
+	own, broken := t.TempDir(), t.TempDir()
+	os.WriteFile(filepath.Join(own, "sitecustomize.py"), []byte("MARK = 'mine'\n"), 0o666)
+	os.WriteFile(filepath.Join(broken, "sitecustomize.py"), []byte("raise RuntimeError('mine is broken')\n"), 0o666)
+	r := runProbed(t, "import sys\nprint(sys.modules['sitecustomize'].MARK, any('envfix' in p for p in sys.path), sys.modules['sitecustomize'].__file__ != '')", "PYTHONPATH="+own)
+	if r.stdout != "mine False True\n" || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+	r = runProbed(t, "print('on')", "PYTHONPATH="+broken)
+	if r.stdout != "on\n" || !strings.Contains(r.stderr, "mine is broken") {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+	r = runProbed(t, "import sys\nprint(sorted(m for m in ('json', 'mmap', 'contextlib', 'torch', '_envfix_probe') if m in sys.modules and m != 'contextlib'))")
+	if r.stdout != "[]\n" || r.hasPage || r.probe != nil {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+	r = runProbed(t, "try:\n  import torch.nosuch\nexcept ImportError as e: print(e)\nprint(type(__import__('torch').__spec__.loader).__name__, 'exec_module' in vars(__import__('torch').__spec__.loader))")
+	if r.stdout != "No module named 'torch.nosuch'\nSourceFileLoader False\n" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}
+
+// TestProbeIsSmall holds the probe to what people can read before they trust it.
+func TestProbeIsSmall(t *testing.T) {
+	if n := bytes.Count(probeSource, []byte("\n")); n > 250 {
+		t.Errorf("the probe has %d lines", n)
+	}
+	for _, bad := range []string{"\nimport torch", "threading", "_thread"} {
+		if bytes.Contains(probeSource, []byte(bad)) {
+			t.Errorf("the probe contains %q", bad)
+		}
+	}
+}

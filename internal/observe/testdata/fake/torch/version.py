@@ -1,0 +1,1 @@
+cuda, hip, xpu = "13.2", None, None
