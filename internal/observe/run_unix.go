@@ -54,12 +54,14 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	}
 	g := startGPUs(o)
 	defer g.stop()
+	j := newJob() // before the start: the job may be signalled at once
+	defer j.release()
 	pid, err := start(path, o.Command, env)
 	if err != nil {
 		return nil, Ended{}, err
 	}
-	j := newJob(pid)
-	defer j.release()
+	j.pid = pid
+	go j.wait()
 	r := newRecorder(pid, true, l, g, o.Env)
 	r.notes = notes
 	ended := r.follows(j)
@@ -168,8 +170,8 @@ type job struct {
 // job. One that was ignored when envfix began (nohup) stays so for both.
 var passed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT, syscall.SIGALRM}
 
-func newJob(pid int) *job {
-	j := &job{pid: pid, signals: make(chan os.Signal, 64), ended: make(chan Ended, 1), stopped: make(chan syscall.Signal, 1)}
+func newJob() *job {
+	j := &job{signals: make(chan os.Signal, 64), ended: make(chan Ended, 1), stopped: make(chan syscall.Signal, 1)}
 	for _, s := range passed {
 		if !signal.Ignored(s) {
 			signal.Notify(j.signals, s)
@@ -177,7 +179,6 @@ func newJob(pid int) *job {
 	}
 	// A closed stderr must not end envfix before it has told how the job ended.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go j.wait()
 	return j
 }
 
