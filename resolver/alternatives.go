@@ -175,6 +175,9 @@ func (s *scene) otherSystems(gpus []machine.GPU) []string {
 
 // oldLibc reports whether no build of the newest release fits the C library.
 func (s *scene) oldLibc() bool {
+	if len(s.m.Releases) == 0 {
+		return false
+	}
 	for _, b := range s.m.Releases[0].Builds {
 		if b.OS == "linux" && !s.h.Platform.Libc.Version.Less(b.Glibc) {
 			return false

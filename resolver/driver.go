@@ -42,7 +42,8 @@ func (s *scene) driverFault(gpus []machine.GPU, d driver) (action, why string) {
 		return "", "" // too old or too new for a GPU: not a fault of the installation
 	}
 	for _, g := range gpus {
-		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == wrongModule {
+		a, ok := s.m.Arch(g.SM)
+		if only := s.onlyModule(g); ok && drives(d, a) == wrongModule || only != "" && d.module != "" && only != d.module {
 			return switchModule, fmt.Sprintf("the %s kernel module does not drive %s; it needs the %s one", d.module, gpuName(g), s.moduleFor(gpus))
 		}
 	}

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"strings"
 	"testing"
 
 	"envfix/internal/machine"
@@ -37,4 +38,14 @@ func TestMarkers(t *testing.T) {
 			t.Errorf("%q on %s %s: %v", c.marker, c.h.Platform.OS, c.h.Platform.Arch, got)
 		}
 	}
+}
+
+func FuzzMarkers(f *testing.F) {
+	f.Add("sys_platform == 'linux' and (python_version < '3.9' or extra == 'x')")
+	env := markersOf(machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}}, Request{Python: "3.12"})
+	f.Fuzz(func(t *testing.T, s string) {
+		if !env.admits(s) && env.admits("("+s+") and sys_platform == 'linux'") && strings.Count(s, "(") == strings.Count(s, ")") && !strings.ContainsAny(s, `'"()`) {
+			t.Fatalf("%q does not hold, and does with what holds beside it", s)
+		}
+	})
 }

@@ -180,6 +180,44 @@ func applyChange(t *rapid.T, m *matrix.Matrix, n Nearest, h *machine.Machine, r 
 	}
 }
 
+// Facts that make no sense get an answer too.
+func TestPropertyAnyFacts(t *testing.T) {
+	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
+		text := func(name string, list ...string) string { return rapid.SampledFrom(list).Draw(t, name) }
+		h := c.machine()
+		h.Platform.OS = text("os", "linux", "windows", "macos", "", "plan9")
+		h.Platform.Arch = text("arch", "x86_64", "aarch64", "arm64", "riscv64", "")
+		h.Platform.Environment = text("env", "", "wsl2", "container", "container-build", "jetson", "hpc-login", "?")
+		for i := range h.GPUs {
+			g := &h.GPUs[i]
+			g.Vendor = text("vendor", "nvidia", "amd", "intel", "apple", "")
+			g.Name = text("name", "", "RTX 4090", "Arc A770", "\x1b[31m\n", strings.Repeat("x", 500))
+			g.Visible, g.Integrated = rapid.Bool().Draw(t, "visible"), rapid.Bool().Draw(t, "integrated")
+			g.SM = machine.SM{Major: rapid.IntRange(0, 30).Draw(t, "major"), Minor: rapid.IntRange(0, 9).Draw(t, "minor")}
+		}
+		switch text("driver", "none", "zero", "kept") {
+		case "none":
+			h.Driver = nil
+		case "zero":
+			h.Driver = &machine.Driver{}
+		}
+		r := Request{Python: text("python", "", "3.12", "3.99", "3.14t"), Manager: text("manager", "", "conda"), JIT: rapid.Bool().Draw(t, "jit"),
+			Build: text("build", "", "cu126", "cpu", "rocm7.2", "xpu", "mps", "cu999"), CUDA: text("cuda", "", "12", "13.0", "99")}
+		res, err := Resolve(m, h, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Decision == "" || res.Decision == Install && res.Choice == nil || res.Decision == NoSolution && len(res.Reasons) == 0 {
+			t.Fatalf("%+v %+v: %+v", h, r, res)
+		}
+		for _, line := range render(res) {
+			if strings.Contains(line, "\x1b") {
+				t.Fatalf("a control character came through: %q", line)
+			}
+		}
+	})
+}
+
 // A fleet of one gets the single answer, and classes share theirs.
 func TestPropertyFleetOfOne(t *testing.T) {
 	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {

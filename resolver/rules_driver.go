@@ -140,6 +140,13 @@ func (s *scene) onlyModule(g machine.GPU) string {
 	if a, ok := s.m.Arch(g.SM); ok && len(a.Modules) == 1 {
 		return a.Modules[0]
 	}
+	// Single products are stricter than their generation: GH200 takes the open
+	// module only, other Hopper GPUs either.
+	if s.h.Platform.Arch == "aarch64" {
+		if d, ok := s.device(g); ok && len(d.Modules) == 1 {
+			return d.Modules[0]
+		}
+	}
 	return ""
 }
 
