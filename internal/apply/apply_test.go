@@ -329,7 +329,11 @@ func TestStalePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	is.Installed = []machine.Package{{Name: "numpy", Version: "2.1.0"}}
-	p := b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Basis.Facts = was })
+	p := b.plan("2.14.1+cu126", func(p *plan.Plan) {
+		p.Basis.Facts = was
+		p.Target.InPlace = true
+		p.Steps = p.Steps[:3]
+	})
 	facts := func(h machine.Machine) Options {
 		return Options{Out: &b.out, Facts: func(context.Context) (machine.Machine, error) { return h, nil }}
 	}

@@ -12,28 +12,27 @@ import (
 
 // stale compares the facts that the plan was made from with the machine as it is.
 func (r *run) stale(ctx context.Context) error {
-	if r.Facts == nil || r.Fresh || r.plan.Basis.Request.Described {
-		if !r.Fresh && r.Facts != nil {
-			r.say("this plan was made for a described machine: its facts are not compared with this one")
-		}
+	if r.Facts == nil || r.Fresh {
+		return nil
+	}
+	if r.plan.Basis.Request.Described {
+		r.say("this plan was made for a described machine: its facts are not compared with this one")
 		return nil
 	}
 	now, err := r.Facts(ctx)
 	if err != nil {
 		return err
 	}
-	changes := Changes(r.plan.Basis.Facts, now)
+	was := r.plan.Basis.Facts
+	changes := machine.Changes(was, now)
+	if r.plan.Target.InPlace { // else a new environment is built, whatever the old one holds
+		changes = append(changes, changedPackages(was.Installed, now.Installed)...)
+	}
 	if len(changes) == 0 {
 		return nil
 	}
 	return &Error{Kind: Stale, Text: "the machine is not as it was when the plan was made", Details: changes,
 		Hints: []string{"`envfix plan` makes a new one"}}
-}
-
-// Changes names each fact that a plan rests on and that differs, old → new: those
-// of the machine, and what is installed, which the plan builds on.
-func Changes(was, is machine.Machine) []string {
-	return append(machine.Changes(was, is), changedPackages(was.Installed, is.Installed)...)
 }
 
 func changedPackages(was, is []machine.Package) []string {
