@@ -20,7 +20,6 @@ type WheelSet struct {
 	Count    int
 	Bytes    int64  // of all of them together
 	SHA256   string // of the lines that sha256sum prints for them, in the order of their names
-	Read     string // the day on which the index was read
 }
 
 // Wheels reads the sets of wheels of a matrix. The faults are those of form.
@@ -53,7 +52,10 @@ func Wheels(fsys fs.FS) ([]WheelSet, []Fault) {
 }
 
 func readWheelSet(o object) WheelSet {
-	w := WheelSet{Torch: o.python("torch").String(), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"), Count: o.number("count")}
+	w := WheelSet{Torch: o.python("torch").String(), OS: "linux", Arch: o.one("arch", "x86_64", "aarch64", "arm64"), Count: o.number("count")}
+	if o.has("os") {
+		w.OS = o.one("os", "windows", "macos")
+	}
 	size, line := o.scalar("bytes", false)
 	var err error
 	if w.Bytes, err = strconv.ParseInt(size, 10, 64); err != nil || w.Bytes <= 0 {
@@ -63,7 +65,6 @@ func readWheelSet(o object) WheelSet {
 	if len(w.SHA256) != 64 {
 		o.s.fault(line, "sha256: %q is none", clip(w.SHA256))
 	}
-	w.Read = o.text("read")
 	o.done()
 	return w
 }
@@ -71,8 +72,8 @@ func readWheelSet(o object) WheelSet {
 // EncodeWheels writes the file that [Wheels] reads.
 func EncodeWheels(sets []WheelSet) []byte {
 	var b bytes.Buffer
-	b.WriteString(`# The Linux wheels of torch on the default index, one row per release and
-# architecture; of wheels built twice the one that installers take. sha256 is that
+	b.WriteString(`# The wheels of torch on the default index, one row per release and platform
+# (Linux where none is named); of wheels built twice the one that installers take. sha256 is that
 # of what sha256sum prints for the files in the order of their names.
 # Written by: envfix matrix prove --record data
 format: 1
@@ -80,7 +81,11 @@ format: 1
 wheels:
 `)
 	for _, w := range sets {
-		fmt.Fprintf(&b, "- {torch: %q, os: %s, arch: %q, count: %d, bytes: %d, sha256: %q, read: %q}\n", w.Torch, w.OS, w.Arch, w.Count, w.Bytes, w.SHA256, w.Read)
+		os := ""
+		if w.OS != "linux" {
+			os = "os: " + w.OS + ", "
+		}
+		fmt.Fprintf(&b, "- {torch: %q, %sarch: %q, count: %d, bytes: %d, sha256: %q}\n", w.Torch, os, w.Arch, w.Count, w.Bytes, w.SHA256)
 	}
 	return b.Bytes()
 }
@@ -91,13 +96,18 @@ const StackFile = "stack.yaml"
 // EncodeLibraries writes rows of libraries that were read from their wheels.
 // Versions of which the same is known share a row.
 func EncodeLibraries(rows []Library, day string) []byte {
-	versions := map[string][]string{}
-	var order []string
+	var sets, order []string
+	names, versions := map[string]string{}, map[string][]string{}
 	for _, l := range rows {
-		key := fmt.Sprintf("package: %s, cuda: %d, arch: %q, cubins: %q", l.Package, l.Major, l.Arch, spelled(l.Native))
+		code := fmt.Sprintf("{arch: %q, proof: wheel, source: bytes, cubins: %q", l.Arch, spelled(l.Native))
 		if len(l.PTX) > 0 {
-			key += fmt.Sprintf(", ptx: %q", spelled(l.PTX))
+			code += fmt.Sprintf(", ptx: %q", spelled(l.PTX))
 		}
+		if names[code] == "" {
+			names[code] = fmt.Sprintf("c%d", len(sets)+1)
+			sets = append(sets, code)
+		}
+		key := fmt.Sprintf("{use: %s, package: %s, cuda: %d", names[code], l.Package, l.Major)
 		if versions[key] == nil {
 			order = append(order, key)
 		}
@@ -113,12 +123,13 @@ sources:
   bytes: "fatbin entries counted in the wheels of the default index, %s"
 
 sets:
-  b: {source: bytes}
-
-libraries:
 `, day)
+	for _, code := range sets {
+		fmt.Fprintf(&b, "  %s: %s}\n", names[code], code)
+	}
+	b.WriteString("\nlibraries:\n")
 	for _, key := range order {
-		fmt.Fprintf(&b, "- {use: b, %s, versions: %q}\n", key, strings.Join(versions[key], " "))
+		fmt.Fprintf(&b, "- %s, versions: %q}\n", key, strings.Join(versions[key], " "))
 	}
 	return b.Bytes()
 }

@@ -131,7 +131,6 @@ func recordWheels(name string, proofs []index.Proof) error {
 		if p.Set == nil {
 			continue
 		}
-		p.Set.Read = today()
 		same := func(w matrix.WheelSet) bool {
 			return w.Torch == p.Set.Torch && w.OS == p.Set.OS && w.Arch == p.Set.Arch
 		}
