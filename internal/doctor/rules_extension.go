@@ -25,9 +25,8 @@ func (e *exam) extensions() {
 		}
 		if wants, ok := wanted(e.Matrix, name, p.Version, t); !ok && wants != "" {
 			w := weak
-			if s, symptom := e.has("extension-abi", "vllm-c-missing", "xformers-built-for", "dll-extension", "lib-missing-other"); symptom {
+			if _, symptom := e.has("extension-abi", "vllm-c-missing", "xformers-built-for", "dll-extension", "lib-missing-other"); symptom {
 				w = likely
-				_ = s
 			}
 			e.find("PY019", w, Finding{Text: fmt.Sprintf("%s %s is for torch %s, and torch is %s", name, p.Version, wants, e.Torch.Version),
 				Fix: []string{fmt.Sprintf("`pip install torch%s`, or the %s for this torch: `envfix plan %s`", wants, name, name)}}, p.Said, e.Torch.VersionSaid)

@@ -115,7 +115,7 @@ func (e *exam) pipLibraries() {
 			continue
 		}
 		if pin := pinOf(b, library); pin != "" && pin != p.Version {
-			w := hint
+			w := weak + 3
 			if inTrouble {
 				w = likely
 			}

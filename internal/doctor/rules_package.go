@@ -35,10 +35,9 @@ func (e *exam) companions() {
 			continue
 		}
 		have, label := version.SplitLocal(p.Version)
-		w := hint
-		if s, said := e.has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
+		w := weak - 2 // beside any other sign it is not what the matter is about
+		if _, said := e.has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
 			w = likely
-			_ = s
 		}
 		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") && !strings.Contains(e.Torch.Version, "a0") {
 			e.find("PY032", w, Finding{Text: fmt.Sprintf("torch %s and %s %s are of different channels", e.Torch.Version, name, have)}, p.Said, e.Torch.VersionSaid)
