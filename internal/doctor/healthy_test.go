@@ -41,7 +41,7 @@ func TestNegatives(t *testing.T) {
 	}
 }
 
-// TestWordings tries the rows of checks.csv in the words of other versions of the
+// TestWordings tries the checks in the words of other versions of the
 // programs: a line is "CHECK…|message".
 func TestWordings(t *testing.T) {
 	text, err := os.ReadFile("testdata/wordings.txt")
