@@ -55,7 +55,11 @@ func companionsWord(q *question, b *matrix.Build) string {
 	if len(parts) == 0 {
 		return "nothing else was asked for"
 	}
-	return strings.Join(parts, ", ") + " load beside it"
+	verb := " load"
+	if len(parts) == 1 {
+		verb = " loads"
+	}
+	return strings.Join(parts, ", ") + verb + " beside it"
 }
 
 // companion returns the version of a companion that loads beside a build. The
