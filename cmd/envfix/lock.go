@@ -89,6 +89,10 @@ func lockAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	drafts, kept, err := onlyProfile(c.String("profile"), drafts, old, in)
+	if err != nil {
+		return err
+	}
 	files, err := compileAll(c.Context, u, drafts)
 	if err != nil {
 		return err
@@ -100,11 +104,33 @@ func lockAction(c *cli.Context) error {
 	for _, d := range drafts {
 		l.Profiles = append(l.Profiles, d.profile)
 	}
+	l.Profiles = append(l.Profiles, kept...)
 	if err := writeLock(".", l, files); err != nil {
 		return err
 	}
 	printLock(c, l)
 	return nil
+}
+
+// onlyProfile leaves the named profile's draft and returns the other profiles as
+// they are in the present lock, which must have been made from the same input.
+func onlyProfile(name string, drafts []lockDraft, old *lock.Lock, in lock.Input) ([]lockDraft, []lock.Profile, error) {
+	if name == "" {
+		return drafts, nil, nil
+	}
+	if old == nil {
+		return nil, nil, &failure{code: exitUsage, text: "`--profile` makes one profile of a lock anew, and there is no " + lock.File + " here"}
+	}
+	if _, err := old.Profile(name); err != nil {
+		return nil, nil, &failure{code: exitUsage, text: err.Error(), err: err}
+	}
+	if changes := inputChanges(old.Input, in); len(changes) > 0 {
+		return nil, nil, &failure{code: exitUsage, text: "the other profiles would no longer fit what is asked for", details: changes,
+			hints: []string{"drop `--profile`: then all are made anew"}}
+	}
+	drafts = slices.DeleteFunc(drafts, func(d lockDraft) bool { return d.profile.Name != name })
+	kept := slices.DeleteFunc(slices.Clone(old.Profiles), func(p lock.Profile) bool { return p.Name == name })
+	return drafts, kept, nil
 }
 
 // held returns the lock whose choices stay: with another matrix than the lock was
@@ -217,7 +243,11 @@ func writeLock(dir string, l *lock.Lock, files map[string][]byte) error {
 		return err
 	}
 	for _, p := range l.Profiles {
-		if err := replaceFile(filepath.Join(dir, p.Pylock.File), files[p.Name]); err != nil {
+		b, made := files[p.Name]
+		if !made {
+			continue // a profile that --profile left as it was
+		}
+		if err := replaceFile(filepath.Join(dir, p.Pylock.File), b); err != nil {
 			return err
 		}
 	}

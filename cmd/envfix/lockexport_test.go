@@ -155,3 +155,33 @@ func TestLockUpgrade(t *testing.T) {
 		}
 	}
 }
+
+// --profile makes one profile anew and leaves the bytes of the others alone.
+func TestLockOneProfile(t *testing.T) {
+	x := teamIndex(t)
+	dir := t.TempDir()
+	wantExit(t, lockIn(t, dir, "lock", "--profile", "rtx"), exitUsage) // there is no lock
+	wantExit(t, lockIn(t, dir, teamArgs(x)...), exitOK)
+	before := map[string]string{}
+	for _, name := range []string{"pylock.rtx.toml", "pylock.laptop.toml", "pylock.win.toml"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[name] = string(b)
+	}
+	x.Add(testindex.Wheel{Name: "numpy", Version: "2.4.0"})
+	t.Setenv("UV_CACHE_DIR", t.TempDir())
+	wantExit(t, lockIn(t, dir, "lock", "--upgrade", "--profile", "rtx", "--mirror", "default="+x.URL), exitOK)
+	for name, was := range before {
+		b, err := os.ReadFile(name)
+		if err != nil || (string(b) != was) != (name == "pylock.rtx.toml") {
+			t.Errorf("%s changed: %v (%v)", name, string(b) != was, err)
+		}
+	}
+	if _, err := readLock("."); err != nil {
+		t.Error(err)
+	}
+	wantExit(t, lockIn(t, dir, "lock", "numpy", "--profile", "rtx", "--mirror", "default="+x.URL), exitUsage) // another input
+	wantExit(t, lockIn(t, dir, "lock", "--profile", "none", "--mirror", "default="+x.URL), exitUsage)
+}

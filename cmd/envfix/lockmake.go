@@ -144,6 +144,9 @@ func draft(m *matrix.Matrix, t lockTarget, res *resolver.Resolution, c *resolver
 		}
 	}
 	p.Indexes = j.Indexes
+	if size, measured := m.Size(c.Torch, c.Build, p.Match.OS, p.Match.Arch); measured {
+		p.Size.Installed = int64(size.DiskMB) * 1e6
+	}
 	return lockDraft{p, j}
 }
 
