@@ -160,8 +160,12 @@ func (c *chroot) write(name, text string, mode os.FileMode) {
 // plan writes a plan of steps for root and returns its name within.
 func (c *chroot) plan(name string, commands ...[]string) string {
 	c.Helper()
+	user := "" // whose plan it is: what root may do is not what a user may
+	if strings.HasPrefix(name, "home/") {
+		user = strings.Split(name, "/")[1]
+	}
 	var h machine.Machine
-	if err := json.Unmarshal([]byte(c.must("", "envfix", "facts", "--json")), &h); err != nil {
+	if err := json.Unmarshal([]byte(c.must(user, "envfix", "facts", "--json")), &h); err != nil {
 		c.Fatal(err)
 	}
 	p := &plan.Plan{Decision: resolver.FixDriver, Target: plan.Target{Dir: ".venv"}, Basis: plan.Basis{Facts: h}}
