@@ -9,7 +9,7 @@ now, cpu = time.monotonic_ns, time.thread_time_ns
 LOAD_HIST, STEP_HIST = 64, 128  # counts by the bit length of nanoseconds
 USER, IN_LOADER, IN_FIRST = 0, 1, 2
 DIR = os.environ.get("ENVFIX_PROBE_DIR", "")
-WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS, MOST_CALLS = 3, 5, 5, 64, 20000
+WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS, MOST_CALLS = 3, 5, 5, 64, 200000
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "share": None}
 torch = extra = None
@@ -131,8 +131,9 @@ def burst():
     def copied(s, r, a, k):
         if s.device.type == "cpu" and (r.device.type != "cpu" or "device" in k or not a or isinstance(a[0], (str, int, torch.device))):
             seen(COPY if r.device.type != "cpu" else CPU_COPY)
-    def read(s, r, a, k):
-        seen(CPU_SYNC if s.device.type == "cpu" else SYNC)
+    def read(s, r, a, k):  # but for the optimizers' own step counts, which live on the CPU on purpose
+        if s.device.type != "cpu" or os.sep + "optim" + os.sep not in sys._getframe(2).f_code.co_filename:
+            seen(CPU_SYNC if s.device.type == "cpu" else SYNC)
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         after(torch.Tensor, name, copied if name in ("to", "cuda") else read)
     after(torch.autocast, "__enter__", lambda s, r, a, k: seen(AMP))
@@ -160,7 +161,7 @@ def share():
     def on(frame, kind, arg):
         spent[3 if stack and stack[-1] else 2] += now() - spent[0]
         if kind in ("call", "c_call"):
-            stack.append(kind == "c_call")
+            stack.append(kind == "c_call" and getattr(arg, "__module__", None) != "builtins")  # sum(…) runs the job's Python
         elif stack:
             stack.pop()
         spent[1] += 1

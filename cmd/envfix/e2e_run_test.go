@@ -1,0 +1,76 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"envfix/internal/observe/verdict"
+)
+
+// TestE2ERun runs small real trainings, each with a planted fault and without
+// it, and wants the fault named and never named without it. ENVFIX_E2E_PYTHON
+// is a Python with PyTorch (any build with CUDA; no GPU is needed).
+func TestE2ERun(t *testing.T) {
+	python := os.Getenv("ENVFIX_E2E_PYTHON")
+	if python == "" {
+		t.Skip("needs ENVFIX_E2E_PYTHON: a Python with a CUDA build of PyTorch")
+	}
+	traces, err := filepath.Abs("../../internal/observe/verdict/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := traceLibrary(t)
+	tests := []struct {
+		fault, want string
+		sick, well  string // recordings of GPUs beside the job; "" none
+	}{
+		{"storage", verdict.LoaderBound, "", ""},
+		{"decoding", verdict.LoaderBound, "", ""},
+		{"reads", verdict.SyncBound, "", ""},
+		{"moves", verdict.CopiesEachStep, "", ""},
+		{"batch", verdict.TinyBatch, "", ""},
+		{"python", verdict.PythonBound, "", ""},
+		{"respawn", verdict.WorkerRespawn, "", ""},
+		{"frozen", verdict.StalledLoader, "", ""},
+		{"precision", verdict.FP32NoTensorCores, "", ""},
+		{"memory", verdict.OOM, "", ""},
+		{"storage", verdict.LoaderBound, "loader_bound", "healthy"},
+		{"python", verdict.PythonBound, "loader_bound", "healthy"},
+		{"reads", verdict.SyncBound, "loader_bound", "healthy"},
+		{"precision", verdict.FP32NoTensorCores, "healthy", "healthy"},
+		{"plain", verdict.ModelOnCPU, "never_used", "healthy"},
+		{"plain", verdict.OneGPUOfN, "one_of_four", "healthy"},
+		{"plain", verdict.OtherProcess, "other_process", "healthy"},
+	}
+	for _, tt := range tests {
+		for _, state := range []string{"sick", "well"} {
+			trace := map[string]string{"sick": tt.sick, "well": tt.well}[state]
+			t.Run(tt.fault+"_"+state+"_"+trace, func(t *testing.T) {
+				env := []string{"OMP_NUM_THREADS=1"}
+				if trace != "" {
+					env = append(env, "ENVFIX_NVML="+lib, "FAKE_NVML_TRACE="+filepath.Join(traces, trace+".csv"))
+				}
+				r, o := reportOf(t, env, "--", python, "testdata/jobs/planted.py", tt.fault, state)
+				found := []string{r.Verdict}
+				for _, x := range r.Others {
+					found = append(found, x.Verdict)
+				}
+				first := found[0]
+				if trace == "" && len(found) > 1 {
+					first = found[1]
+				}
+				if state == "sick" && first != tt.want {
+					t.Errorf("found %q, want %s\n%s\n%s", found, tt.want, r.Text, o.Stderr)
+				}
+				for _, v := range found {
+					if state == "well" && v == tt.want {
+						t.Errorf("found %q in a job without it\n%s", found, r.Text)
+					}
+				}
+			})
+		}
+	}
+}
