@@ -3,11 +3,11 @@ package matrix
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -44,14 +44,14 @@ func (m *Matrix) validate() []Fault {
 }
 
 var (
-	matrixVersion = regexp.MustCompile(`^20\d\d\.([1-9]|1[0-2])\.\d{1,3}$`)
-	labelForm     = regexp.MustCompile(`^(cu\d{3}|cpu|xpu|mps|rocm\d+\.\d+(\.\d+)?)$`)
-	freeForm      = regexp.MustCompile(`^3\.\d+t$`)
-	urlForm       = regexp.MustCompile(`^https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*$`)
+	matrixVersion = lazy.Regexp(`^20\d\d\.([1-9]|1[0-2])\.\d{1,3}$`)
+	labelForm     = lazy.Regexp(`^(cu\d{3}|cpu|xpu|mps|rocm\d+\.\d+(\.\d+)?)$`)
+	freeForm      = lazy.Regexp(`^3\.\d+t$`)
+	urlForm       = lazy.Regexp(`^https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*$`)
 )
 
 func (c *checker) head() {
-	if !matrixVersion.MatchString(c.m.Version) {
+	if !matrixVersion().MatchString(c.m.Version) {
 		c.fault("data/matrix.yaml", "version: %q is not of the form 2026.11.2", clip(c.m.Version))
 	}
 	c.date("data/matrix.yaml", "date", c.m.Date)
@@ -137,10 +137,10 @@ func (c *checker) builds(r *Release) {
 
 // build checks one row by itself.
 func (c *checker) build(b *Build) {
-	if !labelForm.MatchString(b.Label) {
+	if !labelForm().MatchString(b.Label) {
 		c.fault(b.Source, "build: %q is none of cuNNN, cpu, rocmN.N, xpu, mps", clip(b.Label))
 	}
-	if b.Index != "" && !urlForm.MatchString(b.Index) {
+	if b.Index != "" && !urlForm().MatchString(b.Index) {
 		c.fault(b.Source, "index: %q is not an https URL", clip(b.Index))
 	}
 	if b.Index == "" && !b.Default {
@@ -151,7 +151,7 @@ func (c *checker) build(b *Build) {
 	}
 	for _, f := range b.FreeThreaded {
 		v, err := version.ParsePython(strings.TrimSuffix(f, "t"))
-		if !freeForm.MatchString(f) || err != nil || v.Compare(b.PythonMin) < 0 || v.Compare(b.PythonMax) > 0 {
+		if !freeForm().MatchString(f) || err != nil || v.Compare(b.PythonMin) < 0 || v.Compare(b.PythonMax) > 0 {
 			c.fault(b.Source, "free_threaded: %q is not such as 3.14t within %s to %s", clip(f), b.PythonMin, b.PythonMax)
 		}
 	}

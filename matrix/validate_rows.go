@@ -53,7 +53,7 @@ func (c *checker) rows() {
 		}
 	}
 	for _, v := range c.m.VendorIndexes {
-		if !urlForm.MatchString(v.URL) {
+		if !urlForm().MatchString(v.URL) {
 			c.fault(v.Source, "url: %q is not an https URL", clip(v.URL))
 		}
 	}

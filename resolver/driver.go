@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -107,7 +108,7 @@ func (s *scene) branches() []matrix.Branch {
 // them all and lets a build pass. newer restricts it to drivers above that one;
 // ok is false where no branch helps.
 func (s *scene) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Branch, q *question, build *matrix.Build, ok bool) {
-	if _, build := s.try(cuda, gpus, ideal); build == nil {
+	if _, build := s.try(cuda, gpus, ideal()); build == nil {
 		return matrix.Branch{}, nil, nil, false // no driver would help
 	}
 	for _, b := range s.branches() {
@@ -126,7 +127,9 @@ func (s *scene) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Br
 }
 
 // ideal is a driver that nothing is held against.
-var ideal = driver{version: version.MustDotted("9999"), cuda: version.MustDotted("99.9"), compared: true}
+var ideal = sync.OnceValue(func() driver {
+	return driver{version: version.MustDotted("9999"), cuda: version.MustDotted("99.9"), compared: true}
+})
 
 func (s *scene) drivesAll(gpus []machine.GPU, d driver) bool {
 	return !slices.ContainsFunc(gpus, func(g machine.GPU) bool {

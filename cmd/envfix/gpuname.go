@@ -2,20 +2,20 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/ui"
 	"envfix/matrix"
 )
 
 var (
-	gfxTarget  = regexp.MustCompile(`^gfx[0-9]{1,3}[0-9a-f]{1,2}$`)
-	appleChip  = regexp.MustCompile(`(?i)^(apple )?m[1-9][0-9]?( (pro|max|ultra))?$`)
-	migProfile = regexp.MustCompile(`\b[1-7]g\.[0-9]{1,3}gb\b`)
-	graceChip  = regexp.MustCompile(`\bG[HB][0-9]{2,3}\b`)
+	gfxTarget  = lazy.Regexp(`^gfx[0-9]{1,3}[0-9a-f]{1,2}$`)
+	appleChip  = lazy.Regexp(`(?i)^(apple )?m[1-9][0-9]?( (pro|max|ultra))?$`)
+	migProfile = lazy.Regexp(`\b[1-7]g\.[0-9]{1,3}gb\b`)
+	graceChip  = lazy.Regexp(`\bG[HB][0-9]{2,3}\b`)
 )
 
 // A described GPU is what a value of --gpu means.
@@ -25,7 +25,7 @@ type described struct {
 }
 
 // grace: GPUs that NVIDIA sells only together with its Arm processor.
-func (d described) grace() bool { return graceChip.MatchString(d.Name) }
+func (d described) grace() bool { return graceChip().MatchString(d.Name) }
 
 // describedGPU is the GPU that a value of --gpu means.
 func describedGPU(text string) (machine.GPU, error) {
@@ -43,10 +43,10 @@ func describe(text string) (described, error) {
 			return described{}, badValue("gpu", text, "write a compute capability such as 8.6 or sm_86, or a name such as \"RTX 3090\"")
 		}
 		return described{GPU: machine.GPU{Vendor: machine.NVIDIA, Name: "GPU of compute capability " + sm.String(), SM: sm}}, nil
-	case gfxTarget.MatchString(strings.ToLower(text)):
+	case gfxTarget().MatchString(strings.ToLower(text)):
 		gfx := strings.ToLower(text)
 		return described{GPU: machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx}}, nil
-	case appleChip.MatchString(text):
+	case appleChip().MatchString(text):
 		chip := strings.ToUpper(strings.TrimPrefix(strings.ToLower(text), "apple "))
 		head, tail, _ := strings.Cut(chip, " ")
 		return described{GPU: appleGPU(strings.TrimSpace("Apple " + head + " " + titled(tail)))}, nil
@@ -69,7 +69,7 @@ func namedGPU(text string) (described, error) {
 		return described{}, &failure{code: exitUsage, text: fmt.Sprintf("%q may be any of several GPUs", ui.Clip(ui.Clean(text), 60)),
 			details: names, hints: []string{"use the whole name, or the compute capability: `--gpu " + d.SM.String() + "`"}}
 	}
-	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: insideProcessor(d), MIG: migProfile.FindString(strings.ToLower(text))}
+	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: insideProcessor(d), MIG: migProfile().FindString(strings.ToLower(text))}
 	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
 		return described{}, &failure{code: exitUsage, text: fmt.Sprintf("%s is known, but not its compute capability", d.Name), hints: []string{"name the capability: `--gpu 3.5`"}}
 	}
@@ -99,11 +99,11 @@ func severalAnswers(found []matrix.Device) []string {
 	return out
 }
 
-var smText = regexp.MustCompile(`(?i)^((sm_|compute_)[0-9a-z.]*|[0-9]{1,2}\.[0-9]+)$`)
+var smText = lazy.Regexp(`(?i)^((sm_|compute_)[0-9a-z.]*|[0-9]{1,2}\.[0-9]+)$`)
 
 // looksLikeSM reports whether text means a compute capability, well written or
 // not; "4090" is a name.
-func looksLikeSM(text string) bool { return smText.MatchString(text) }
+func looksLikeSM(text string) bool { return smText().MatchString(text) }
 
 func titled(s string) string {
 	if s == "" {

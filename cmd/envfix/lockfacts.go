@@ -81,7 +81,7 @@ func classFacts(h machine.Machine) string {
 		facts["driver"] = h.Driver.Version.String()
 	}
 	for _, p := range h.Pythons {
-		if m := pythonText.FindStringSubmatch(p.Version); p.Active && m != nil {
+		if m := pythonText().FindStringSubmatch(p.Version); p.Active && m != nil {
 			facts["python"] = m[1] + m[3]
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
 	"envfix/internal/index"
+	"envfix/internal/lazy"
 	"envfix/internal/ui"
 )
 
@@ -34,7 +34,7 @@ func chooseIndex(ctx context.Context, flag string) (indexChoice, error) {
 			return v, nil
 		}
 	}
-	if m := uvDefault.FindStringSubmatch(output(ctx, "uv", "pip", "install", "--help")); m != nil {
+	if m := uvDefault().FindStringSubmatch(output(ctx, "uv", "pip", "install", "--help")); m != nil {
 		return indexChoice{m[1], "uv's default"}, nil
 	}
 	return indexChoice{}, &failure{code: exitUsage, text: "no index is configured, and neither pip nor uv is here to name its default",
@@ -42,15 +42,15 @@ func chooseIndex(ctx context.Context, flag string) (indexChoice, error) {
 }
 
 // "The URL of the default package index (by default: <https://HOST/simple>)"
-var uvDefault = regexp.MustCompile(`default package index \(by default:\s*<?(https://[^\s<>)]+)`)
+var uvDefault = lazy.Regexp(`default package index \(by default:\s*<?(https://[^\s<>)]+)`)
 
 // "global.index-url='https://HOST/simple'"
-var pipSetting = regexp.MustCompile(`(?m)^(?:global|install|site|user|:env:)\.index-url='([^']*)'`)
+var pipSetting = lazy.Regexp(`(?m)^(?:global|install|site|user|:env:)\.index-url='([^']*)'`)
 
 // pipIndex asks a Python's pip for its configuration, and then for what it was
 // built with. -I keeps the working directory out of Python's path.
 func pipIndex(ctx context.Context, python string) indexChoice {
-	if m := pipSetting.FindAllStringSubmatch(output(ctx, python, "-I", "-m", "pip", "config", "list"), -1); m != nil {
+	if m := pipSetting().FindAllStringSubmatch(output(ctx, python, "-I", "-m", "pip", "config", "list"), -1); m != nil {
 		return indexChoice{m[len(m)-1][1], "pip's configuration"}
 	}
 	out := output(ctx, python, "-I", "-c", "from pip._internal.models.index import PyPI\nprint(PyPI.simple_url)")

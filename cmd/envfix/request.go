@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"envfix/internal/lazy"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -41,9 +41,9 @@ func requestFlags() []cli.Flag {
 }
 
 var (
-	pythonText = regexp.MustCompile(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
-	cudaText   = regexp.MustCompile(`^\d{1,2}(\.\d{1,2})?$`)
-	buildText  = regexp.MustCompile(`^(cpu|xpu|mps|cu\d{2,4}|rocm\d{1,2}(\.\d{1,2}){0,2})$`)
+	pythonText = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
+	cudaText   = lazy.Regexp(`^\d{1,2}(\.\d{1,2})?$`)
+	buildText  = lazy.Regexp(`^(cpu|xpu|mps|cu\d{2,4}|rocm\d{1,2}(\.\d{1,2}){0,2})$`)
 )
 
 // gatherRequest reads the wish from flags and arguments. described says that the
@@ -58,10 +58,10 @@ func gatherRequest(c *cli.Context, described bool) (resolver.Request, error) {
 	if r.Python, err = pythonFlag(c.String("python")); err != nil {
 		return r, err
 	}
-	if r.CUDA = c.String("cuda"); r.CUDA != "" && !cudaText.MatchString(r.CUDA) {
+	if r.CUDA = c.String("cuda"); r.CUDA != "" && !cudaText().MatchString(r.CUDA) {
 		return r, badValue("cuda", r.CUDA, "write `--cuda 12.6` for that version or `--cuda 12` for any 12.x")
 	}
-	if r.Build = c.String("build"); r.Build != "" && !buildText.MatchString(r.Build) {
+	if r.Build = c.String("build"); r.Build != "" && !buildText().MatchString(r.Build) {
 		return r, badValue("build", r.Build, "builds are named like cu126, cpu, rocm7.2, xpu and mps")
 	}
 	if r.CPU && r.Build != "" && r.Build != "cpu" {
@@ -95,7 +95,7 @@ func pythonFlag(s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
-	m := pythonText.FindStringSubmatch(s)
+	m := pythonText().FindStringSubmatch(s)
 	if m == nil {
 		return "", badValue("python", s, "write a version such as `--python 3.12`, or `--python 3.14t` for the free-threaded one")
 	}

@@ -2,13 +2,13 @@ package apply
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/plan"
 )
 
-var stepID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var stepID = lazy.Regexp(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Check refuses a plan that cannot be carried out as it stands, before anything
 // is done. It reports the first fault that it finds.
@@ -19,7 +19,7 @@ func Check(p *plan.Plan) error {
 			return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %d of the plan, %q: ", i+1, s.ID) + fmt.Sprintf(format, args...)}
 		}
 		switch {
-		case !stepID.MatchString(s.ID):
+		case !stepID().MatchString(s.ID):
 			return bad("a step's id has lower-case letters, digits, dots, dashes and underscores")
 		case seen[s.ID]:
 			return bad("there are two steps of that id")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/plan"
 )
 
@@ -32,7 +33,7 @@ func CheckRoot(s plan.Step) error {
 		return bad("it runs nothing")
 	}
 	for name, value := range s.Run.Env {
-		if want, known := rootEnv[name]; !known || !want.MatchString(value) {
+		if want, known := rootEnv[name]; !known || want != value {
 			return bad("the variable %s=%q is not among those for root", name, value)
 		}
 	}
@@ -52,22 +53,23 @@ func CheckRoot(s plan.Step) error {
 	return bad("%q is not among the commands for root", strings.Join(s.Run.Argv, " "))
 }
 
-// rootEnv are the variables that a command for root may be given.
-var rootEnv = map[string]*regexp.Regexp{
-	"DEBIAN_FRONTEND":          regexp.MustCompile(`^noninteractive$`),
-	"NEEDRESTART_MODE":         regexp.MustCompile(`^l$`),
-	"NEEDRESTART_SUSPEND":      regexp.MustCompile(`^1$`),
-	"UCF_FORCE_CONFFOLD":       regexp.MustCompile(`^1$`),
-	"APT_LISTCHANGES_FRONTEND": regexp.MustCompile(`^none$`),
+// rootEnv are the variables that a command for root may be given, with the one
+// value that each may have.
+var rootEnv = map[string]string{
+	"DEBIAN_FRONTEND":          "noninteractive",
+	"NEEDRESTART_MODE":         "l",
+	"NEEDRESTART_SUSPEND":      "1",
+	"UCF_FORCE_CONFFOLD":       "1",
+	"APT_LISTCHANGES_FRONTEND": "none",
 }
 
 // A verb is a command line: words that must stand as they are, then operands that
 // match, at least one of them where any are allowed.
 type verb struct {
 	words    []string
-	options  *regexp.Regexp // may stand between the words and the operands
-	operands *regexp.Regexp // nil: none
-	most     int            // how many operands; 0: any number
+	options  func() *regexp.Regexp // may stand between the words and the operands
+	operands func() *regexp.Regexp // nil: none
+	most     int                   // how many operands; 0: any number
 }
 
 func (v verb) admits(args []string) bool {
@@ -77,9 +79,9 @@ func (v verb) admits(args []string) bool {
 		}
 		args = args[1:]
 	}
-	for v.options != nil && len(args) > 0 && v.options.MatchString(args[0]) {
+	for v.options != nil && len(args) > 0 && v.options().MatchString(args[0]) {
 		if args[0] == "-o" { // apt's: its value follows
-			if len(args) < 2 || !aptOption.MatchString(args[1]) {
+			if len(args) < 2 || !aptOption().MatchString(args[1]) {
 				return false
 			}
 			args = args[1:]
@@ -92,22 +94,22 @@ func (v verb) admits(args []string) bool {
 	if len(args) == 0 || v.most > 0 && len(args) > v.most {
 		return false
 	}
-	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands.MatchString(a) })
+	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands().MatchString(a) })
 }
 
 // The grammars. A value that begins with a dash is an option to somebody.
 var (
-	aptFlag   = regexp.MustCompile(`^(-y|-q|-o|--yes|--allow-downgrades|--download-only|--no-install-recommends|--allow-change-held-packages)$`)
-	aptOption = regexp.MustCompile(`^(Dpkg::Options::=--force-conf(def|old)|DPkg::Lock::Timeout=\d{1,4}|Acquire::Retries=\d)$`)
+	aptFlag   = lazy.Regexp(`^(-y|-q|-o|--yes|--allow-downgrades|--download-only|--no-install-recommends|--allow-change-held-packages)$`)
+	aptOption = lazy.Regexp(`^(Dpkg::Options::=--force-conf(def|old)|DPkg::Lock::Timeout=\d{1,4}|Acquire::Retries=\d)$`)
 	// Debian policy 5.6.1 and 5.6.12: a package's name, and =version.
-	debPackage = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+(=[0-9][A-Za-z0-9.+:~-]*)?$`)
-	rpmPackage = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:-]*$`)
-	rpmGlob    = regexp.MustCompile(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`)
-	rpmFlag    = regexp.MustCompile(`^(-y|-q|--assumeyes|--downloadonly|--allowerasing|--refresh|--non-interactive|--gpg-auto-import-keys|--auto-agree-with-licenses|--download-only)$`)
-	keyring    = regexp.MustCompile(`^/[A-Za-z0-9._/@+-]+/cuda-keyring_[0-9.]+-[0-9]+_all\.deb$`)
-	repoURL    = regexp.MustCompile(`^(--from-repofile=)?https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[a-z0-9.-]+\.repo$`)
-	module     = regexp.MustCompile(`^nvidia(-uvm|-modeset|-drm)?$`)
-	service    = regexp.MustCompile(`^(nvidia-fabricmanager|nvidia-persistenced|unattended-upgrades)(\.service)?$|^apt-daily-upgrade\.timer$`)
+	debPackage = lazy.Regexp(`^[a-z0-9][a-z0-9+.-]+(=[0-9][A-Za-z0-9.+:~-]*)?$`)
+	rpmPackage = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9+._:-]*$`)
+	rpmGlob    = lazy.Regexp(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`)
+	rpmFlag    = lazy.Regexp(`^(-y|-q|--assumeyes|--downloadonly|--allowerasing|--refresh|--non-interactive|--gpg-auto-import-keys|--auto-agree-with-licenses|--download-only)$`)
+	keyring    = lazy.Regexp(`^/[A-Za-z0-9._/@+-]+/cuda-keyring_[0-9.]+-[0-9]+_all\.deb$`)
+	repoURL    = lazy.Regexp(`^(--from-repofile=)?https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[a-z0-9.-]+\.repo$`)
+	module     = lazy.Regexp(`^nvidia(-uvm|-modeset|-drm)?$`)
+	service    = lazy.Regexp(`^(nvidia-fabricmanager|nvidia-persistenced|unattended-upgrades)(\.service)?$|^apt-daily-upgrade\.timer$`)
 )
 
 // rootVerbs are the command lines that may run as root.

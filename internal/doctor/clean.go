@@ -1,17 +1,18 @@
 package doctor
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"envfix/internal/lazy"
 )
 
 var (
-	escapes  = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
-	htmlTag  = regexp.MustCompile(`</?(?:pre|code|p|br|div|span|details|summary|blockquote|li|ul|ol|td|tr|th|table|tbody|b|i|em|strong|samp|kbd|tt|hr|h[1-6]|a|img)\b[^<>]{0,200}/?>`)
-	quoted   = regexp.MustCompile(`^\s*(?:>\s?)+`)
-	prompted = regexp.MustCompile(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
+	escapes  = lazy.Regexp("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+	htmlTag  = lazy.Regexp(`</?(?:pre|code|p|br|div|span|details|summary|blockquote|li|ul|ol|td|tr|th|table|tbody|b|i|em|strong|samp|kbd|tt|hr|h[1-6]|a|img)\b[^<>]{0,200}/?>`)
+	quoted   = lazy.Regexp(`^\s*(?:>\s?)+`)
+	prompted = lazy.Regexp(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
 	entities = strings.NewReplacer("&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ", "&apos;", "'")
 	marks    = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "", "\u2011", "-", "\u2013", "-", "\u2212", "-")
 )
@@ -25,17 +26,17 @@ func clean(l string) string {
 		return strings.TrimRight(l, " \t")
 	}
 	if strings.IndexByte(l, 0x1b) >= 0 {
-		l = escapes.ReplaceAllString(l, "")
+		l = escapes().ReplaceAllString(l, "")
 	}
 	if i := strings.LastIndexByte(strings.TrimRight(l, "\r"), '\r'); i >= 0 {
 		l = l[i+1:]
 	}
 	if strings.IndexByte(l, '>') >= 0 {
-		if q := quoted.FindString(l); q != "" && !strings.HasPrefix(strings.TrimSpace(l), ">>>") {
+		if q := quoted().FindString(l); q != "" && !strings.HasPrefix(strings.TrimSpace(l), ">>>") {
 			l = l[len(q):]
 		}
 		if strings.IndexByte(l, '<') >= 0 {
-			l = htmlTag.ReplaceAllString(l, "")
+			l = htmlTag().ReplaceAllString(l, "")
 		}
 	}
 	if strings.IndexByte(l, '&') >= 0 {
@@ -66,7 +67,7 @@ func plain(l string) bool {
 
 // unprompt removes a shell's or Python's prompt.
 func unprompt(l string) string {
-	return strings.TrimSpace(l[len(prompted.FindString(l)):])
+	return strings.TrimSpace(l[len(prompted().FindString(l)):])
 }
 
 // clip cuts a text to n bytes, at a character.

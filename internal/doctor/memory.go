@@ -1,9 +1,10 @@
 package doctor
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // A Usage is the memory in use on one GPU, as nvidia-smi shows it.
@@ -20,30 +21,30 @@ const amount = `(\d+(?:\.\d+)?) ?([KMGT]?i?B|bytes)`
 // and new ("has a total capacity of 7.79 GiB of which 13.94 MiB is free. Process
 // 12345 has 7.60 GiB memory in use").
 var (
-	memTotal    = regexp.MustCompile(`(?i)` + amount + ` total capacity|total capacity of ` + amount)
-	memFree     = regexp.MustCompile(`(?i)` + amount + ` (?:is )?free|of which ` + amount)
-	memTried    = regexp.MustCompile(`(?i)tried to allocate ` + amount)
-	memReserved = regexp.MustCompile(`(?i)` + amount + ` (?:reserved in total|cached)|this process has ` + amount)
-	memAlready  = regexp.MustCompile(`(?i)` + amount + ` (?:already allocated|is allocated by PyTorch)`)
-	memProcess  = regexp.MustCompile(`(?i)\bprocess \d+ has ` + amount)
+	memTotal    = lazy.Regexp(`(?i)` + amount + ` total capacity|total capacity of ` + amount)
+	memFree     = lazy.Regexp(`(?i)` + amount + ` (?:is )?free|of which ` + amount)
+	memTried    = lazy.Regexp(`(?i)tried to allocate ` + amount)
+	memReserved = lazy.Regexp(`(?i)` + amount + ` (?:reserved in total|cached)|this process has ` + amount)
+	memAlready  = lazy.Regexp(`(?i)` + amount + ` (?:already allocated|is allocated by PyTorch)`)
+	memProcess  = lazy.Regexp(`(?i)\bprocess \d+ has ` + amount)
 )
 
 // memory reads the numbers of the line where it holds any.
 func (r *Reader) memory(s Said) {
 	l := r.whole
-	total := bytesOf(memTotal.FindStringSubmatch(l))
+	total := bytesOf(memTotal().FindStringSubmatch(l))
 	if total <= 0 {
 		return
 	}
 	if n := len(r.c.Memory); n > 0 && r.c.Memory[n-1].Said.Line == s.Line || n >= 8 {
 		return
 	}
-	a := Allocation{Total: total, Free: bytesOf(memFree.FindStringSubmatch(l)), Tried: bytesOf(memTried.FindStringSubmatch(l)),
-		Ours: bytesOf(memReserved.FindStringSubmatch(l)), Said: s}
+	a := Allocation{Total: total, Free: bytesOf(memFree().FindStringSubmatch(l)), Tried: bytesOf(memTried().FindStringSubmatch(l)),
+		Ours: bytesOf(memReserved().FindStringSubmatch(l)), Said: s}
 	if a.Ours < 0 {
-		a.Ours = bytesOf(memAlready.FindStringSubmatch(l))
+		a.Ours = bytesOf(memAlready().FindStringSubmatch(l))
 	}
-	for _, m := range memProcess.FindAllStringSubmatch(l, -1) {
+	for _, m := range memProcess().FindAllStringSubmatch(l, -1) {
 		a.Others += bytesOf(m)
 	}
 	r.c.Memory = append(r.c.Memory, a)

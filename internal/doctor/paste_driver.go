@@ -1,9 +1,9 @@
 package doctor
 
 import (
-	"regexp"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -56,7 +56,7 @@ var driverReaders = []reader{
 // nameExpr finds the names of GPUs in running text.
 const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
-var nameRE = regexp.MustCompile(`(?i)` + nameExpr)
+var nameRE = lazy.Regexp(`(?i)` + nameExpr)
 
 func (r *Reader) driver(v string, s Said) {
 	d, err := version.ParseDotted(v)
@@ -96,7 +96,7 @@ func (r *Reader) addGPU(name string, s Said) {
 	if strings.HasPrefix(name, "Could not") || name == "No CUDA" || name == "" || len(name) > 80 {
 		return
 	}
-	if strings.EqualFold(name, "N/A") || !nameRE.MatchString(name) && !strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
+	if strings.EqualFold(name, "N/A") || !nameRE().MatchString(name) && !strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
 		return
 	}
 	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.listed || uuid && !r.uuids {
@@ -111,7 +111,7 @@ func (r *Reader) addGPU(name string, s Said) {
 
 // named notes a GPU that running text names.
 func (r *Reader) named(text string, s Said) {
-	name := nameRE.FindString(text)
+	name := nameRE().FindString(text)
 	if name == "" || r.c.listed || len(r.c.Machine.GPUs) > 8 {
 		return
 	}
@@ -196,11 +196,11 @@ func newGPU(name string, index int) machine.GPU {
 	g := machine.GPU{Index: index, Name: strings.TrimSpace(name), Visible: true}
 	lower := strings.ToLower(name)
 	switch {
-	case strings.Contains(lower, "radeon") || strings.Contains(lower, "instinct") || strings.Contains(lower, "amd") || amdName.MatchString(name):
+	case strings.Contains(lower, "radeon") || strings.Contains(lower, "instinct") || strings.Contains(lower, "amd") || amdName().MatchString(name):
 		g.Vendor = machine.AMD
 	case strings.Contains(lower, "intel") || strings.HasPrefix(lower, "arc "):
 		g.Vendor = machine.Intel
-	case strings.Contains(lower, "apple") || appleName.MatchString(name):
+	case strings.Contains(lower, "apple") || appleName().MatchString(name):
 		g.Vendor, g.Integrated = machine.Apple, true
 	default:
 		g.Vendor = machine.NVIDIA
@@ -209,6 +209,6 @@ func newGPU(name string, index int) machine.GPU {
 }
 
 var (
-	amdName   = regexp.MustCompile(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI\d{2,3}|\bW\d{4}\b`)
-	appleName = regexp.MustCompile(`(?i)^M[1-5]\b`)
+	amdName   = lazy.Regexp(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI\d{2,3}|\bW\d{4}\b`)
+	appleName = lazy.Regexp(`(?i)^M[1-5]\b`)
 )

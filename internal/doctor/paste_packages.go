@@ -1,8 +1,9 @@
 package doctor
 
 import (
-	"regexp"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // packageReaders read lists of packages (pip, conda, uv, collect_env) and what
@@ -36,14 +37,14 @@ var packageReaders = []reader{
 // packageNames are the packages that decide anything here; lists hold hundreds.
 const packageNames = `pytorch|pytorch-nightly|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton\S*|pytorch-triton\S*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime\S*|tensorflow\S*|jax\S*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|sentence-transformers|torch_\w+`
 
-var separators = regexp.MustCompile(`[-_.]+`)
+var separators = lazy.Regexp(`[-_.]+`)
 
-func normal(name string) string { return separators.ReplaceAllString(strings.ToLower(name), "-") }
+func normal(name string) string { return separators().ReplaceAllString(strings.ToLower(name), "-") }
 
 func (r *Reader) packageRow(m []string, s Said) {
 	p := Package{Name: normal(m[2]), Version: m[4], Build: m[5], Channel: m[6], Tool: "pip", Said: s}
 	switch {
-	case strings.EqualFold(m[1], "conda"), p.Build != "" && p.Channel != "", buildString.MatchString(p.Build):
+	case strings.EqualFold(m[1], "conda"), p.Build != "" && p.Channel != "", buildString().MatchString(p.Build):
 		p.Tool = "conda"
 	case m[1] == "" && p.Build != "" && !strings.HasPrefix(p.Build, "/"):
 		return // prose
@@ -55,7 +56,7 @@ func (r *Reader) packageRow(m []string, s Said) {
 }
 
 // buildString matches conda's: py310_cuda11.8_cudnn8.7.0_0, cpu_generic_py312_….
-var buildString = regexp.MustCompile(`(?i)^\w*(py\d|cpu|cuda|cudnn|pypi)\w*[._]\S*$`)
+var buildString = lazy.Regexp(`(?i)^\w*(py\d|cpu|cuda|cudnn|pypi)\w*[._]\S*$`)
 
 func (r *Reader) addPackage(p Package) {
 	if len(r.c.Packages) < 2000 {
@@ -78,7 +79,7 @@ func (r *Reader) condaTorch(p Package) {
 		if r.c.Torch.rank < byList {
 			r.torch(p.Version, byList, p.Said)
 		}
-		switch m := condaCUDA.FindStringSubmatch(p.Build); {
+		switch m := condaCUDA().FindStringSubmatch(p.Build); {
 		case strings.Contains(p.Build, "cpu"):
 			r.c.Torch.NoCUDA, r.c.Torch.CUDASaid = true, p.Said
 		case m != nil && r.c.Torch.CUDA.IsZero():
@@ -91,7 +92,7 @@ func (r *Reader) condaTorch(p Package) {
 	}
 }
 
-var condaCUDA = regexp.MustCompile(`cuda_?(\d+(?:\.\d+)?)`)
+var condaCUDA = lazy.Regexp(`cuda_?(\d+(?:\.\d+)?)`)
 
 func (r *Reader) variable(name, value string, s Said) {
 	value = strings.TrimSpace(value)
@@ -107,7 +108,7 @@ func (r *Reader) variable(name, value string, s Said) {
 		}
 		return
 	case "torch.__version__":
-		if torchVersion.MatchString(bare) {
+		if torchVersion().MatchString(bare) {
 			r.torch(bare, byTorch, s)
 		}
 		return
@@ -134,7 +135,7 @@ func (r *Reader) variable(name, value string, s Said) {
 	}
 }
 
-var torchVersion = regexp.MustCompile(`^\d\.\d+\.\d+[\w.+]*$`)
+var torchVersion = lazy.Regexp(`^\d\.\d+\.\d+[\w.+]*$`)
 
 // installed returns the first package of a name.
 func (c *Case) installed(name string) *Package {

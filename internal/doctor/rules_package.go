@@ -2,10 +2,10 @@ package doctor
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -136,8 +136,8 @@ var wheelRules = []rule{
 }
 
 var (
-	wantedTorch = regexp.MustCompile(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
-	indexLabel  = regexp.MustCompile(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
+	wantedTorch = lazy.Regexp(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
+	indexLabel  = lazy.Regexp(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
 )
 
 // notFound: pip or uv found no version. The reason is in the index, the Python,
@@ -200,7 +200,7 @@ func (e *exam) activePython() string {
 // asked is the torch that was asked for; want is false where none is named.
 func (e *exam) asked() (v, label string, want bool) {
 	for _, h := range e.Hits {
-		if m := wantedTorch.FindStringSubmatch(h.Said.Text); m != nil {
+		if m := wantedTorch().FindStringSubmatch(h.Said.Text); m != nil {
 			return m[1], m[2], true
 		}
 	}
@@ -277,7 +277,7 @@ func (e *exam) labelExists(v, label string) bool {
 // before the data begins (CUDA 9.0 to 11.5) are known by name.
 func (e *exam) badIndex() (string, Said) {
 	s := e.fact("index")
-	m := indexLabel.FindStringSubmatch(s.Text)
+	m := indexLabel().FindStringSubmatch(s.Text)
 	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" {
 		return "", Said{}
 	}
@@ -333,7 +333,7 @@ func (e *exam) windowsDefault() {
 	}
 	w := weak
 	s := e.fact("pip-install-torch")
-	if !s.IsZero() && indexLabel.FindString(s.Text) == "" {
+	if !s.IsZero() && indexLabel().FindString(s.Text) == "" {
 		w = strong + 3
 	}
 	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableSaid)

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
-	"sync"
+
+	"envfix/internal/lazy"
 )
 
 // A scanner knows which of a list of expressions are worth trying on a line: a
@@ -55,7 +56,7 @@ func newScanner(k *Knowledge) *scanner {
 func (s *scanner) add(t test, expr string) {
 	n := len(s.tests)
 	if t.re == nil {
-		t.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+		t.re = lazy.Regexp(expr)
 	}
 	s.tests = append(s.tests, t)
 	if t.clue >= 0 {

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -124,7 +124,7 @@ func releasesOf(p *Project) ([]version.Python, map[string][]File) {
 	return versions, files
 }
 
-var companionLabel = regexp.MustCompile(`(?m)^__version__ = ['"][^'"+]*\+?([^'"]*)['"]`)
+var companionLabel = lazy.Regexp(`(?m)^__version__ = ['"][^'"+]*\+?([^'"]*)['"]`)
 
 // companionCUDA reads version.py of one wheel per platform: its label is that of
 // the torch it was built for.
@@ -149,7 +149,7 @@ func (c *Client) companionCUDA(ctx context.Context, out companion, files []File)
 			return nil, err
 		}
 		out.cuda[key] = ""
-		if m := companionLabel.FindSubmatch(b); m != nil {
+		if m := companionLabel().FindSubmatch(b); m != nil {
 			if v, ok := matrix.LabelCUDA(string(m[1])); ok {
 				out.cuda[key] = v.MajorMinor()
 			}

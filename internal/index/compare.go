@@ -179,7 +179,7 @@ func compareGlibc(checks []Check, b *matrix.Build, t *Torch) []Check {
 		c.Verdict = Agree
 	case tag.Less(b.Glibc) && t.Glibc.IsZero():
 		c.Verdict, c.Note = Unread, "its tag promises less; symbols are read of one wheel per release"
-		if tag.Less(trusted) {
+		if tag.Less(trusted()) {
 			return checks // judged by that one wheel
 		}
 		c.Verdict = Differ

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -75,7 +75,7 @@ func (d *Draft) pairs(page *Project) []*pair {
 			pairs = append(pairs, &pair{release: d.Release, os: os, arch: arch, label: n.Label})
 		}
 		pairs[i].files = append(pairs[i].files, f)
-		if day, _, ok := strings.Cut(f.Uploaded, "T"); ok && (d.Release.Date == "" || day < d.Release.Date) && dayForm.MatchString(day) {
+		if day, _, ok := strings.Cut(f.Uploaded, "T"); ok && (d.Release.Date == "" || day < d.Release.Date) && dayForm().MatchString(day) {
 			d.Release.Date = day
 		}
 	}
@@ -88,7 +88,7 @@ func (d *Draft) pairs(page *Project) []*pair {
 	return pairs
 }
 
-var dayForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+var dayForm = lazy.Regexp(`^\d{4}-\d\d-\d\d$`)
 
 func (c *Client) harvestPair(ctx context.Context, m *matrix.Matrix, d *Draft, p *pair, companions []companion) error {
 	t, err := c.Torch(ctx, p.files[0])

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -161,16 +161,16 @@ func (c *Client) libraryWheel(ctx context.Context, j stackJob) (File, error) {
 func judged(pkg, library string) bool {
 	switch pkg {
 	case "cudnn":
-		return cudnnParts.MatchString(library)
+		return cudnnParts().MatchString(library)
 	case "nvshmem":
 		return strings.HasPrefix(library, "libnvshmem_host.")
 	}
-	return !besides.MatchString(library)
+	return !besides().MatchString(library)
 }
 
 var (
-	cudnnParts = regexp.MustCompile(`_(ops|adv|cnn)(_infer|_train)?\.so`)
-	besides    = regexp.MustCompile(`nvblas|cufftw|cusolverMg`)
+	cudnnParts = lazy.Regexp(`_(ops|adv|cnn)(_infer|_train)?\.so`)
+	besides    = lazy.Regexp(`nvblas|cufftw|cusolverMg`)
 )
 
 // countAll counts the code in every library of a wheel that speaks for it.

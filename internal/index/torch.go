@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+	"sync"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -163,15 +164,15 @@ func (t *Torch) Env() Environment {
 }
 
 // manylinux2014 and newer tags are written by auditwheel, which looks.
-var trusted = version.MustDotted("2.17")
+var trusted = sync.OnceValue(func() version.Dotted { return version.MustDotted("2.17") })
 
 // cuda: Optional[str] = '13.2'
-var assignment = regexp.MustCompile(`(?m)^(__version__|cuda|hip|git_version)\b[^=\n]{0,40}= *(?:'([^'\n]*)'|"([^"\n]*)"|None) *$`)
+var assignment = lazy.Regexp(`(?m)^(__version__|cuda|hip|git_version)\b[^=\n]{0,40}= *(?:'([^'\n]*)'|"([^"\n]*)"|None) *$`)
 
 // readVersion reads torch/version.py, which torch's build writes.
 func (t *Torch) readVersion(b []byte) error {
 	value := map[string]string{}
-	for _, m := range assignment.FindAllSubmatch(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), -1) {
+	for _, m := range assignment().FindAllSubmatch(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), -1) {
 		if v := string(m[2]) + string(m[3]); v == "" || plainName(v) {
 			value[string(m[1])] = v
 		}
@@ -220,7 +221,7 @@ func (t *Torch) readArches(ctx context.Context, w *Wheel) error {
 // libgomp asks for 2.17.
 func (t *Torch) readGlibc(ctx context.Context, w *Wheel) error {
 	const small = 2 << 20
-	if tag := t.Name.Glibc(); tag.IsZero() || !tag.Less(trusted) {
+	if tag := t.Name.Glibc(); tag.IsZero() || !tag.Less(trusted()) {
 		return nil
 	}
 	for _, n := range w.Names() {

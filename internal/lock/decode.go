@@ -4,20 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"envfix/internal/lazy"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
 var (
-	profileName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
-	hexSHA256   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	profileName = lazy.Regexp(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+	hexSHA256   = lazy.Regexp(`^[0-9a-f]{64}$`)
 )
 
 // ValidName reports whether a profile may have this name: it becomes part of a
 // file name after PEP 751, so it has no dot.
-func ValidName(s string) bool { return profileName.MatchString(s) }
+func ValidName(s string) bool { return profileName().MatchString(s) }
 
 // Decode reads an envfix.lock and refuses whatever is not exactly what Encode
 // writes: an unknown or duplicate key, another schema, conflict markers, more
@@ -86,7 +87,7 @@ func (l *Lock) validate() error {
 			return fmt.Errorf("two profiles are called %s", p.Name)
 		case p.Pylock.File != PylockName(p.Name):
 			return fmt.Errorf("profile %s: pylock file %q, want %s", p.Name, clean(p.Pylock.File), PylockName(p.Name))
-		case !hexSHA256.MatchString(p.Pylock.SHA256):
+		case !hexSHA256().MatchString(p.Pylock.SHA256):
 			return fmt.Errorf("profile %s: its pylock has no sha256", p.Name)
 		case p.Torch == "" || p.Python == "" || p.Match.OS == "" || p.Match.Arch == "" || p.Match.GPU == "":
 			return fmt.Errorf("profile %s: torch, python, match.os, match.arch and match.gpu must be set", p.Name)

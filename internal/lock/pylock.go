@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // A Packages is the content of a pylock file as envfix writes one: PEP 751,
@@ -74,10 +75,10 @@ func DecodePylock(b []byte) (*Packages, error) {
 }
 
 var (
-	packageName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	wheelName   = regexp.MustCompile(`^([A-Za-z0-9_.]+)-([A-Za-z0-9_.+!]+)(-[0-9][A-Za-z0-9_]*)?-([a-z0-9_.]+)-([a-z0-9_.]+)-([a-zA-Z0-9_.]+)\.whl$`)
-	versionText = regexp.MustCompile(`^[0-9][A-Za-z0-9.!+_-]*$`)
-	separators  = regexp.MustCompile(`[-_.]+`)
+	packageName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	wheelName   = lazy.Regexp(`^([A-Za-z0-9_.]+)-([A-Za-z0-9_.+!]+)(-[0-9][A-Za-z0-9_]*)?-([a-z0-9_.]+)-([a-z0-9_.]+)-([a-zA-Z0-9_.]+)\.whl$`)
+	versionText = lazy.Regexp(`^[0-9][A-Za-z0-9.!+_-]*$`)
+	separators  = lazy.Regexp(`[-_.]+`)
 )
 
 // Validate checks what PEP 751 and envfix demand: names in normal form and once
@@ -107,9 +108,9 @@ func (p *Packages) Validate() error {
 
 func (k Package) validate() error {
 	switch {
-	case !packageName.MatchString(k.Name):
+	case !packageName().MatchString(k.Name):
 		return errors.New("not a normalised name")
-	case !versionText.MatchString(k.Version):
+	case !versionText().MatchString(k.Version):
 		return fmt.Errorf("version %q", clean(k.Version))
 	case len(k.Wheels) == 0:
 		return errors.New("no wheel: only a source distribution, which envfix does not build")
@@ -125,7 +126,7 @@ func (k Package) validate() error {
 }
 
 func (w Wheel) validate(k Package) error {
-	m := wheelName.FindStringSubmatch(w.Name)
+	m := wheelName().FindStringSubmatch(w.Name)
 	switch {
 	case m == nil:
 		return errors.New("not the name of a wheel")
@@ -133,7 +134,7 @@ func (w Wheel) validate(k Package) error {
 		return fmt.Errorf("a wheel of %s", Normalise(m[1]))
 	case !sameVersion(m[2], k.Version):
 		return fmt.Errorf("its version is not %s", clean(k.Version))
-	case !hexSHA256.MatchString(w.Hashes.SHA256):
+	case !hexSHA256().MatchString(w.Hashes.SHA256):
 		return errors.New("it has no sha256")
 	case w.Size <= 0:
 		return errors.New("it has no size")
@@ -210,7 +211,7 @@ func (p *Packages) Find(name string) *Package {
 
 // Normalise returns a package name in the form of PEP 503.
 func Normalise(name string) string {
-	return strings.ToLower(separators.ReplaceAllString(name, "-"))
+	return strings.ToLower(separators().ReplaceAllString(name, "-"))
 }
 
 // sameVersion compares a wheel's file-name version with an entry's: file names

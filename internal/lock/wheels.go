@@ -21,7 +21,7 @@ func Best(wheels []Wheel) Wheel {
 // rank is a wheel's build number, then its Python, ABI and platform tags, each
 // higher where it is preferred.
 func rank(name string) [4]int {
-	m := wheelName.FindStringSubmatch(name)
+	m := wheelName().FindStringSubmatch(name)
 	if m == nil {
 		return [4]int{-1}
 	}

@@ -3,15 +3,17 @@ package machine
 import (
 	"slices"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 var (
 	// A home directory and what lies below it, in a path or in a list of paths.
-	homePath = lazy(`(?i)((?:/var)?/home/[^/:;\s"']+|/Users/[^/:;\s"']+|/root\b|[a-z]:\\Users\\[^\\:;"']+)((?:[/\\][^:;\s"']*)?)`)
+	homePath = lazy.Regexp(`(?i)((?:/var)?/home/[^/:;\s"']+|/Users/[^/:;\s"']+|/root\b|[a-z]:\\Users\\[^\\:;"']+)((?:[/\\][^:;\s"']*)?)`)
 	// GPU-…, MIG-… and plain UUIDs, and MIG-GPU-…/3/0 of drivers before 470.
-	uuid = lazy(`(?i)\b(GPU-|MIG-(?:GPU-)?)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	uuid = lazy.Regexp(`(?i)\b(GPU-|MIG-(?:GPU-)?)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	// The host of a URL, with what may stand before it.
-	urlHost = lazy(`([a-z][a-z0-9+.-]*://)[^/\s"',;]+`)
+	urlHost = lazy.Regexp(`([a-z][a-z0-9+.-]*://)[^/\s"',;]+`)
 )
 
 // Anonymize returns the facts without what tells whose they are: UUIDs, the

@@ -2,11 +2,11 @@ package machine
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"envfix/internal/lazy"
 	"envfix/internal/version"
 )
 
@@ -21,9 +21,9 @@ const (
 )
 
 var (
-	plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	pciID     = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`)
-	pythonish = regexp.MustCompile(`^[23]\.\d{1,2}(\.\d{1,3})?((a|b|rc)\d{1,3})?\+?t?$`)
+	plainWord = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	pciID     = lazy.Regexp(`^[0-9a-f]{4}:[0-9a-f]{4}$`)
+	pythonish = lazy.Regexp(`^[23]\.\d{1,2}(\.\d{1,3})?((a|b|rc)\d{1,3})?\+?t?$`)
 )
 
 // Normal returns the facts in the form that Decode gives them: no nil lists, one
@@ -166,7 +166,7 @@ func (m *Machine) checkPlatform() error {
 	if err := oneOf("platform.os", p.OS, "linux", "windows", "macos"); err != nil {
 		return err
 	}
-	if !plainWord.MatchString(p.Arch) || len(p.Arch) > 32 {
+	if !plainWord().MatchString(p.Arch) || len(p.Arch) > 32 {
 		return fmt.Errorf("platform.arch: %q is not an architecture such as x86_64 or aarch64", clip(p.Arch))
 	}
 	if p.Libc != nil {
@@ -199,11 +199,11 @@ func (m *Machine) checkGPUs() error {
 			return fmt.Errorf("%s.index: %d stands there twice", field, g.Index)
 		case g.MemoryBytes < 0 || g.MemoryBytes > maxMemory:
 			return fmt.Errorf("%s.memory_bytes: %d is not the size of a GPU's memory in bytes", field, g.MemoryBytes)
-		case g.PCIID != "" && !pciID.MatchString(g.PCIID):
+		case g.PCIID != "" && !pciID().MatchString(g.PCIID):
 			return fmt.Errorf("%s.pci_id: %q is not vendor:device such as 10de:1db5", field, clip(g.PCIID))
 		case len(g.Name) > maxName:
 			return fmt.Errorf("%s.name: %d bytes are no GPU's name", field, len(g.Name))
-		case g.GFX != "" && !plainWord.MatchString(g.GFX):
+		case g.GFX != "" && !plainWord().MatchString(g.GFX):
 			return fmt.Errorf("%s.gfx: %q is not a target such as gfx1100", field, clip(g.GFX))
 		}
 		seen[g.Index] = true
@@ -270,7 +270,7 @@ func (m *Machine) checkSoftware() error {
 		}
 	}
 	for i, p := range m.Pythons {
-		if !pythonish.MatchString(p.Version) {
+		if !pythonish().MatchString(p.Version) {
 			return fmt.Errorf("pythons[%d].version: %q is not a Python version such as 3.12.4", i, clip(p.Version))
 		}
 	}

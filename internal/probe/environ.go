@@ -3,6 +3,7 @@ package probe
 import (
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
@@ -20,9 +21,9 @@ var (
 		"COLAB_RELEASE_TAG": true, "KAGGLE_KERNEL_RUN_TYPE": true, "GPU_DEVICE_ORDINAL": true, "ZE_AFFINITY_MASK": true, "ONEAPI_DEVICE_SELECTOR": true,
 	}
 	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "PIP_", "UV_"}
-	envSecret   = lazy(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
+	envSecret   = lazy.Regexp(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
 	// user:password@ or token@ of a URL.
-	urlUser = lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@`)
+	urlUser = lazy.Regexp(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@`)
 )
 
 // environ returns the variables that matter, without credentials.

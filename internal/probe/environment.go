@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
@@ -209,7 +210,7 @@ func (h *host) dists(sites []string) []Dist {
 }
 
 // family are the requirements that matter: torch and what must match it.
-var family = lazy(`(?i)^(torch|torchvision|torchaudio|torchtext|torchcodec|triton|pytorch[-_]triton|nvidia[-_.])`)
+var family = lazy.Regexp(`(?i)^(torch|torchvision|torchaudio|torchtext|torchcodec|triton|pytorch[-_]triton|nvidia[-_.])`)
 
 // dist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
@@ -282,7 +283,7 @@ func (d *Dist) metadata(text string) {
 	}
 }
 
-var torchFact = lazy(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
+var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
 
 // torchVersion reads torch/version.py, which knows what the metadata of a wheel
 // on the default index does not say: the local label and the CUDA.

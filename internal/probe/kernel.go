@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -19,8 +20,8 @@ type kernelModule struct {
 }
 
 var (
-	moduleText = lazy(`Kernel Module[^\n]*?\s(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)\b`)
-	libVersion = lazy(`^lib(?:nvidia-ml|cuda)\.so\.(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)$`)
+	moduleText = lazy.Regexp(`Kernel Module[^\n]*?\s(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)\b`)
+	libVersion = lazy.Regexp(`^lib(?:nvidia-ml|cuda)\.so\.(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)$`)
 )
 
 // parseModule reads /proc/driver/nvidia/version. The open module calls itself

@@ -6,16 +6,17 @@ import (
 	"path"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
 
 var (
-	glibcName   = lazy(`libc-(2\.\d+)(?:\.\d+)?\.so$`)
-	glibcStore  = lazy(`glibc-(2\.\d+)`)
-	glibcBanner = lazy(`GNU C Library [^\n]{0,200}?release version (2\.\d+)`)
-	muslVersion = lazy(`\x00(1\.\d\.\d{1,2})\x00`)
-	apkMusl     = lazy(`(?m)^P:musl\nV:(1\.\d\.\d+)`)
+	glibcName   = lazy.Regexp(`libc-(2\.\d+)(?:\.\d+)?\.so$`)
+	glibcStore  = lazy.Regexp(`glibc-(2\.\d+)`)
+	glibcBanner = lazy.Regexp(`GNU C Library [^\n]{0,200}?release version (2\.\d+)`)
+	muslVersion = lazy.Regexp(`\x00(1\.\d\.\d{1,2})\x00`)
+	apkMusl     = lazy.Regexp(`(?m)^P:musl\nV:(1\.\d\.\d+)`)
 )
 
 // libc finds kind and version of the C library without running anything: the

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
 // wheelLibrary matches the libraries that wheels of torch and of NVIDIA bring.
-var wheelLibrary = lazy(`^lib(cu|nv|nccl|torch|c10)[A-Za-z0-9_-]*\.so[.0-9]*$`)
+var wheelLibrary = lazy.Regexp(`^lib(cu|nv|nccl|torch|c10)[A-Za-z0-9_-]*\.so[.0-9]*$`)
 
 // profiles are the files in which people set LD_LIBRARY_PATH, as a shell reads
 // them. "~" is the home directory.

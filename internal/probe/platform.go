@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -66,7 +67,7 @@ func parseOSRelease(s string) map[string]string {
 	return out
 }
 
-var redhatRelease = lazy(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
+var redhatRelease = lazy.Regexp(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
 
 // oldRelease reads what distributions had before os-release.
 func (h *host) oldRelease(p *machine.Platform) {
@@ -155,7 +156,7 @@ func (h *host) environment(p machine.Platform) string {
 	return machine.Bare
 }
 
-var containerGroup = lazy(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
+var containerGroup = lazy.Regexp(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
 
 // container looks for the marks that engines leave inside of a container.
 func (h *host) container() bool {
@@ -203,7 +204,7 @@ func (h *host) secureBoot() *bool {
 	return &on // no EFI: there is none to secure
 }
 
-var l4tRelease = lazy(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
+var l4tRelease = lazy.Regexp(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
 
 // l4t returns the release of Linux for Tegra on a Jetson: 36.4.3 from
 // "# R36 (release), REVISION: 4.3, …".
@@ -219,7 +220,7 @@ func (h *host) l4t() string {
 	return v.String()
 }
 
-var tegraChip = lazy(`nvidia,(tegra\d+)`)
+var tegraChip = lazy.Regexp(`nvidia,(tegra\d+)`)
 
 // tegra returns the chip of a Jetson, such as tegra234, from its device tree.
 func (h *host) tegra() string {

@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
 var (
-	pythonProgram = lazy(`^python(3(\.\d{1,2}t?)?)?(\.exe)?$`)
-	pythonMinor   = lazy(`^python(3\.\d{1,2})(t?)$`)
-	pythonPatch   = lazy(`^3\.\d{1,2}\.\d{1,3}(?:(?:a|b|rc)\d{1,2})?`)
-	patchLevel    = lazy(`#define\s+PY_VERSION\s+"(3\.[0-9a-z.]+)\+?"`)
-	winPython     = lazy(`(?i)^Python3(\d{1,2})(-32|-arm64)?$`)
+	pythonProgram = lazy.Regexp(`^python(3(\.\d{1,2}t?)?)?(\.exe)?$`)
+	pythonMinor   = lazy.Regexp(`^python(3\.\d{1,2})(t?)$`)
+	pythonPatch   = lazy.Regexp(`^3\.\d{1,2}\.\d{1,3}(?:(?:a|b|rc)\d{1,2})?`)
+	patchLevel    = lazy.Regexp(`#define\s+PY_VERSION\s+"(3\.[0-9a-z.]+)\+?"`)
+	winPython     = lazy.Regexp(`(?i)^Python3(\d{1,2})(-32|-arm64)?$`)
 )
 
 // A pythonSet is what was found: interpreters, the active one first, and what is

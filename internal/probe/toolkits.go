@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strconv"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
 
 var (
-	versionTxt = lazy(`CUDA Version (\d+\.\d+(?:\.\d+)?)`)
-	cudaDir    = lazy(`^cuda-(\d+\.\d+(?:\.\d+)?)$`)
-	cudaHeader = lazy(`#define CUDA_VERSION (\d{4,5})`)
+	versionTxt = lazy.Regexp(`CUDA Version (\d+\.\d+(?:\.\d+)?)`)
+	cudaDir    = lazy.Regexp(`^cuda-(\d+\.\d+(?:\.\d+)?)$`)
+	cudaHeader = lazy.Regexp(`#define CUDA_VERSION (\d{4,5})`)
 )
 
 // toolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the

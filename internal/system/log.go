@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+
+	"envfix/internal/lazy"
 )
 
 // maxLog ends what is kept of one program's output; some print for ever.
@@ -120,12 +121,12 @@ func (l *lines) Tail() []string {
 	return slices.Clone(l.tail)
 }
 
-var escapes = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+var escapes = lazy.Regexp("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
 
 // Printable removes escape sequences, control characters and characters that
 // change the direction of text, so that s cannot act on a terminal.
 func Printable(s string) string {
-	s = escapes.ReplaceAllString(s, "")
+	s = escapes().ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return ' '
@@ -138,9 +139,9 @@ func Printable(s string) string {
 }
 
 var (
-	userinfo = regexp.MustCompile(`://[^/\s@]+@`)
-	assigned = regexp.MustCompile(`(?i)((?:token|password|passwd|secret|api[_-]?key|access[_-]?key|credential)[a-z_]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+)`)
-	bearer   = regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?(?:\w+\s+)?)[^\s"']+`)
+	userinfo = lazy.Regexp(`://[^/\s@]+@`)
+	assigned = lazy.Regexp(`(?i)((?:token|password|passwd|secret|api[_-]?key|access[_-]?key|credential)[a-z_]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+)`)
+	bearer   = lazy.Regexp(`(?i)(authorization["']?\s*[:=]\s*["']?(?:\w+\s+)?)[^\s"']+`)
 )
 
 // Redact removes what looks like a credential from a line, and every one of
@@ -149,9 +150,9 @@ func Redact(s string, secrets []string) string {
 	for _, secret := range secrets {
 		s = strings.ReplaceAll(s, secret, "***")
 	}
-	s = userinfo.ReplaceAllString(s, "://***@")
-	s = bearer.ReplaceAllString(s, "${1}***")
-	return assigned.ReplaceAllString(s, "${1}***")
+	s = userinfo().ReplaceAllString(s, "://***@")
+	s = bearer().ReplaceAllString(s, "${1}***")
+	return assigned().ReplaceAllString(s, "${1}***")
 }
 
 // Secrets collects the values of an environment that must never be printed.
@@ -159,7 +160,7 @@ func Secrets(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		k, v, _ := strings.Cut(kv, "=")
-		if len(v) >= 8 && secretName.MatchString(k) {
+		if len(v) >= 8 && secretName().MatchString(k) {
 			out = append(out, v)
 		}
 		if _, rest, yes := strings.Cut(v, "://"); yes {
@@ -173,4 +174,4 @@ func Secrets(environ []string) []string {
 	return out
 }
 
-var secretName = regexp.MustCompile(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)
+var secretName = lazy.Regexp(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)

@@ -208,9 +208,7 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	for _, r := range p.Reasons {
 		details = append(details, r.Rule+strings.Repeat(" ", width-columns(r.Rule)+2)+r.Text)
 	}
-	for _, w := range p.Warnings {
-		details = append(details, w)
-	}
+	details = append(details, p.Warnings...)
 	for _, n := range p.Nearest {
 		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s", n.Change, n.Torch, n.Build))
 	}

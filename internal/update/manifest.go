@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"envfix/internal/lazy"
 	"envfix/internal/version"
 )
 
@@ -47,9 +47,9 @@ const maxRotations = 20
 const manifestHead = "# envfix matrix\n# by hand: minisign -Vm manifest.txt -P KEY && sha256sum -c manifest.txt\n"
 
 var (
-	dataName = regexp.MustCompile(`^(torch/)?[a-z0-9][a-z0-9._-]{0,60}\.yaml$`)
-	fileLine = regexp.MustCompile(`^([0-9a-f]{64})  (\S+)$`)
-	day      = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+	dataName = lazy.Regexp(`^(torch/)?[a-z0-9][a-z0-9._-]{0,60}\.yaml$`)
+	fileLine = lazy.Regexp(`^([0-9a-f]{64})  (\S+)$`)
+	day      = lazy.Regexp(`^\d{4}-\d\d-\d\d$`)
 )
 
 // Encode writes the manifest as it is signed.
@@ -87,8 +87,8 @@ func ParseManifest(text []byte) (Manifest, error) {
 		return m, fmt.Errorf("the manifest's dates, %q and %q: %w", printable(m.Created), printable(m.Expires), ErrForm)
 	}
 	for line := range strings.Lines(head[4]) {
-		f := fileLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if f == nil || !dataName.MatchString(f[2]) || len(m.Files) == maxFiles {
+		f := fileLine().FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if f == nil || !dataName().MatchString(f[2]) || len(m.Files) == maxFiles {
 			return m, fmt.Errorf("the manifest's line %q: %w", printable(line), ErrForm)
 		}
 		if n := len(m.Files); n > 0 && m.Files[n-1].Name >= f[2] {
@@ -104,7 +104,7 @@ func ParseManifest(text []byte) (Manifest, error) {
 
 func isDay(s string) bool {
 	_, err := time.Parse(time.DateOnly, s)
-	return err == nil && day.MatchString(s)
+	return err == nil && day().MatchString(s)
 }
 
 // NewManifest hashes the data files of a directory.
@@ -124,7 +124,7 @@ func NewManifest(fsys fs.FS) (Manifest, error) {
 			if err != nil {
 				return m, err
 			}
-			if !e.Type().IsRegular() || !dataName.MatchString(name) || len(text) > MaxFile {
+			if !e.Type().IsRegular() || !dataName().MatchString(name) || len(text) > MaxFile {
 				return m, fmt.Errorf("%s cannot be part of a release", name)
 			}
 			m.Files = append(m.Files, File{name, hash(text)})

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // crash returns the exception that ended the job: the leading process's, else
@@ -108,13 +110,13 @@ func shmTooSmall(f *facts) *Finding {
 // The texts of PyTorch's allocator (c10/cuda/CUDACachingAllocator.cpp): of 2.1
 // and later, then of earlier releases.
 var (
-	oomAsked    = regexp.MustCompile(`Tried to allocate ([\d.]+) (\w+)`)
-	oomFree     = regexp.MustCompile(`of which ([\d.]+) (\w+) is free|; ([\d.]+) (\w+) free`)
-	oomTotal    = regexp.MustCompile(`total capacity of ([\d.]+) (\w+)|; ([\d.]+) (\w+) total capacity`)
-	oomAlloc    = regexp.MustCompile(`memory ([\d.]+) (\w+) is allocated by PyTorch|; ([\d.]+) (\w+) already allocated`)
-	oomReserved = regexp.MustCompile(`([\d.]+) (\w+) is reserved by PyTorch but unallocated`)
-	oomOldRes   = regexp.MustCompile(`([\d.]+) (\w+) reserved in total`)
-	oomTheirs   = regexp.MustCompile(`Process (\d+) has ([\d.]+) (\w+) memory in use`)
+	oomAsked    = lazy.Regexp(`Tried to allocate ([\d.]+) (\w+)`)
+	oomFree     = lazy.Regexp(`of which ([\d.]+) (\w+) is free|; ([\d.]+) (\w+) free`)
+	oomTotal    = lazy.Regexp(`total capacity of ([\d.]+) (\w+)|; ([\d.]+) (\w+) total capacity`)
+	oomAlloc    = lazy.Regexp(`memory ([\d.]+) (\w+) is allocated by PyTorch|; ([\d.]+) (\w+) already allocated`)
+	oomReserved = lazy.Regexp(`([\d.]+) (\w+) is reserved by PyTorch but unallocated`)
+	oomOldRes   = lazy.Regexp(`([\d.]+) (\w+) reserved in total`)
+	oomTheirs   = lazy.Regexp(`Process (\d+) has ([\d.]+) (\w+) memory in use`)
 )
 
 // An outOfMemory is the allocator's text in numbers, GiB; NaN-free: 0 unknown.
@@ -126,14 +128,14 @@ func parseOOM(text string) outOfMemory {
 	if old := gib(oomOldRes, text); o.reserved == 0 && old > o.alloc {
 		o.reserved = old - o.alloc
 	}
-	for _, m := range oomTheirs.FindAllStringSubmatch(text, -1) {
+	for _, m := range oomTheirs().FindAllStringSubmatch(text, -1) {
 		o.theirs += toGiB(m[2], m[3])
 	}
 	return o
 }
 
-func gib(re *regexp.Regexp, text string) float64 {
-	m := re.FindStringSubmatch(text)
+func gib(re func() *regexp.Regexp, text string) float64 {
+	m := re().FindStringSubmatch(text)
 	for i := 1; i+1 < len(m); i += 2 {
 		if m[i] != "" {
 			return toGiB(m[i], m[i+1])
