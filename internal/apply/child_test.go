@@ -5,11 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -62,12 +60,4 @@ func moreSteps(p *plan.Plan) {
 	p.Steps = slices.Insert(p.Steps, 2,
 		plan.Step{ID: "note", Title: "write a file", Write: &plan.Write{Path: "{gen}/note", Mode: 0o644, Content: "torch " + p.Torch + "\n"}},
 		plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}})
-}
-
-func torchOf(dir string) string {
-	out, err := exec.Command(filepath.Join(dir, ".venv/bin/python"), "-I", "-c", "import torch; print(torch.__version__)").Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
 }

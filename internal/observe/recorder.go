@@ -26,7 +26,6 @@ type Recorder struct {
 	host    verdict.Host
 	group   cgroup // as the job began
 	notes   []string
-	steps   uint64
 	load    uint64
 }
 

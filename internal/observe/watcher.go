@@ -27,8 +27,7 @@ type watched struct {
 	state        byte
 	page         rawPage
 	paged        bool
-	events       int64 // bytes of its events already read
-	looked, gone bool  // libraries were looked at; the process ended
+	looked, gone bool // libraries were looked at; the process ended
 }
 
 // A watcher looks at a tree of processes.
