@@ -62,7 +62,9 @@ type Knowledge struct {
 	Messages []*Message
 	Clues    []*Clue
 
-	scanner *scanner
+	// scanner is made when a text is first read: that costs ten times as much as
+	// the rest, and a machine that is examined without one needs none.
+	scanner func() *scanner
 }
 
 // Embedded returns the knowledge that the program was built with. A test loads
@@ -97,7 +99,7 @@ func Load(fsys fs.FS) (*Knowledge, error) {
 			}
 		}
 	}
-	k.scanner = newScanner(k)
+	k.scanner = sync.OnceValue(func() *scanner { return newScanner(k) })
 	return k, nil
 }
 

@@ -46,8 +46,8 @@ func TestMessages(t *testing.T) {
 // A message without a literal of three bytes would be missed far down a long log.
 func TestLiterals(t *testing.T) {
 	k := knowledge(t)
-	for _, n := range k.scanner.plain {
-		if tt := k.scanner.tests[n]; tt.message >= 0 {
+	for _, n := range k.scanner().plain {
+		if tt := k.scanner().tests[n]; tt.message >= 0 {
 			t.Errorf("%s has no literal", k.Messages[tt.message].ID)
 		}
 	}
@@ -82,7 +82,7 @@ func TestScanMissesNothing(t *testing.T) {
 	for _, c := range k.Clues {
 		lines = append(lines, c.Example)
 	}
-	p := k.scanner.start()
+	p := k.scanner().start()
 	for i, l := range lines {
 		if i%4 != 0 {
 			continue // the rest says the same, at four times the price

@@ -45,7 +45,7 @@ type Reader struct {
 // NewReader returns a reader of pasted text.
 func NewReader(k *Knowledge) *Reader {
 	c := &Case{Pasted: true, facts: map[string]Said{}}
-	return &Reader{c: c, k: k, pass: k.scanner.start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
+	return &Reader{c: c, k: k, pass: k.scanner().start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
 }
 
 // Read takes in one text; name is that of its file, "" where there is but one.
@@ -304,7 +304,7 @@ func (r *Reader) clues() {
 
 // part returns the first kept line that a part of a clue matches.
 func (r *Reader) part(n int) (Said, bool) {
-	re := r.k.scanner.clue[n]
+	re := r.k.scanner().clue[n]
 	for _, i := range r.words[n] {
 		if re().MatchString(r.kept[i].text) {
 			return r.kept[i].said, true
