@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"envfix/internal/doctor"
+	"envfix/internal/probe"
 	"envfix/internal/ui"
 	"envfix/matrix"
 
@@ -129,5 +130,9 @@ func thisPatient(c *cli.Context, m *matrix.Matrix) (*doctor.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doctor.FromMachine(h), nil
+	patient := doctor.FromMachine(h)
+	if !c.IsSet("facts") && !c.IsSet("os") && !c.IsSet("arch") { // else the environment is another machine's
+		patient.Files = probe.EnvFiles(probeOptions(c.String("env")))
+	}
+	return patient, nil
 }

@@ -85,6 +85,11 @@ func thisMachine(c *cli.Context) machine.Machine { return machineWith(c, c.Strin
 // Any other than .venv was named by somebody, and then an activated environment
 // does not stand in for it.
 func machineWith(c *cli.Context, env string) machine.Machine {
+	return probe.Gather(c.Context, probeOptions(env))
+}
+
+// probeOptions say where to look for this machine and an environment.
+func probeOptions(env string) probe.Options {
 	env = cmp.Or(env, ".venv")
 	o := probe.Options{
 		Root: os.Getenv("ENVFIX_ROOT"), Env: os.Environ(), NVML: os.Getenv("ENVFIX_NVML"),
@@ -100,7 +105,7 @@ func machineWith(c *cli.Context, env string) machine.Machine {
 		o.Limit = d
 	}
 	o.Device, o.ByName = deviceLookups()
-	return probe.Gather(c.Context, o)
+	return o
 }
 
 // deviceLookups ask the device table by id and by name. It is read when the

@@ -68,7 +68,7 @@ var walls = map[string][]string{
 
 // aside are packages that only tests and maintainers use; they are held to no
 // layer.
-var aside = []string{"internal/testindex", "internal/ci"}
+var aside = []string{"internal/testindex", "internal/testelf", "internal/ci"}
 
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Module", module+"/...").Output()

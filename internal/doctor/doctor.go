@@ -104,7 +104,8 @@ type Case struct {
 	Evidence int  // facts and messages read from text; zero: nothing to go by
 	Place    Place
 	Notes    []string
-	Used     []Usage // memory in use, from nvidia-smi
+	Used     []Usage           // memory in use, from nvidia-smi
+	Files    *machine.EnvFiles // what the files of the environment say; nil: not read
 
 	facts  map[string]Said // where facts of Machine were read: driver, gpu, os, env:NAME …
 	listed bool            // the GPUs come from a list that is complete

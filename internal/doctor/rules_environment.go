@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// environmentRules look at the files of an environment; a paste has none.
+var environmentRules = []rule{
+	{[]string{"PY013", "PY004"}, "where `import torch` looks", (*exam).shadowed},
+	{[]string{"PY011"}, "the metadata of torch's packages and their files", (*exam).halfInstalled},
+	{[]string{"PY010", "PY011"}, "RECORD and the disk", (*exam).incomplete},
+	{[]string{"PY014"}, "directories whose name begins with ~", (*exam).leftovers},
+	{[]string{"PY010", "LD003", "PY007"}, "what the packages require of each other", (*exam).requirements},
+	{[]string{"IDX003", "PY027"}, "the processor and the Python that torch's libraries are for", (*exam).foreignFiles},
+	{[]string{"LD001", "LD002", "LD010", "LD006"}, "the files that the dynamic loader takes", (*exam).loaded},
+	{[]string{"DRV008"}, "the libcuda that the dynamic loader takes", (*exam).driverStub},
+}
+
+func fact(format string, args ...any) Said { return Said{Text: fmt.Sprintf(format, args...)} }
+
+// shadowed: `import torch` takes another file than the environment's package.
+func (e *exam) shadowed() {
+	if e.Files == nil || len(e.Files.Imports) == 0 {
+		return
+	}
+	first := e.Files.Imports[0]
+	i := slices.IndexFunc(e.Files.Imports, func(p machine.ImportPlace) bool { return p.Place == machine.InEnvironment })
+	said := fact("`import torch` takes %s", first.Path)
+	var second Said
+	if i > 0 {
+		second = fact("the environment has %s", e.Files.Imports[i].Path)
+	}
+	switch {
+	case strings.HasSuffix(first.Path, "/torch.py"), first.Place == machine.InWorkingDir && i > 0:
+		e.find("PY013", proven, Finding{Text: fmt.Sprintf("%s stands in %s and hides the torch package", first.Path, first.Place),
+			Fix: []string{"rename " + first.Path + ", and remove __pycache__ beside it", "or start Python from another directory"}}, said, second).over = []string{"PY011", "PY002"}
+	case i <= 0:
+	case first.Place == machine.InPythonPath:
+		e.find("PY004", proven, Finding{Text: fmt.Sprintf("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)),
+			Fix: []string{"`unset PYTHONPATH`, and remove it from the profile that sets it"}}, said, second)
+	case first.Place == machine.InUserSite:
+		e.find("PY004", proven, Finding{Text: fmt.Sprintf("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)),
+			Fix: []string{"`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`"}}, said, second)
+	}
+}
+
+// halfInstalled: several entries of one package, or an entry that does not fit
+// the files.
+func (e *exam) halfInstalled() {
+	if e.Files == nil {
+		return
+	}
+	byPlace := map[string]machine.DistFiles{}
+	for _, d := range e.Files.Dists {
+		place := path.Dir(d.Info) + "/" + d.Name
+		if o, twice := byPlace[place]; twice {
+			e.find("PY011", proven, Finding{Text: fmt.Sprintf("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version),
+				Fix: []string{fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)}}, fact("%s", o.Info), fact("%s", d.Info)).over = []string{"LD003", "PY010", "PY007", "PY001"}
+		}
+		byPlace[place] = d
+		if d.Module == "" {
+			continue
+		}
+		have, label := version.SplitLocal(d.Module)
+		listed, listedLabel := version.SplitLocal(d.Version)
+		if have != listed || listedLabel != "" && label != listedLabel {
+			e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch's files are %s, and its metadata says %s: one was replaced without the other", d.Module, d.Version),
+				Fix: []string{"`pip uninstall -y torch`, then install it again"}}, fact("torch/version.py: %s", d.Module), fact("%s", d.Info)).over = []string{"PY010", "LD003", "PY001", "PY007"}
+		}
+	}
+}
+
+// incomplete: files that RECORD lists are missing, or libraries have other sizes.
+func (e *exam) incomplete() {
+	if e.Files == nil {
+		return
+	}
+	for _, d := range e.Files.Dists {
+		again := []string{fmt.Sprintf("`pip install --force-reinstall --no-deps %s==%s`", d.Name, d.Version)}
+		switch {
+		case d.Absent > 0:
+			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files), Fix: again}, missingSaid(d)...)
+		case d.Record != "":
+			e.find("PY011", likely, Finding{Text: fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record), Fix: again}, fact("%s/RECORD", d.Info))
+		case len(d.Resized) > 0:
+			e.find("PY011", likely, Finding{Text: fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version), Fix: again}, fact("%s", d.Resized[0]))
+		}
+	}
+}
+
+func missingSaid(d machine.DistFiles) []Said {
+	var out []Said
+	for _, f := range d.Missing[:min(2, len(d.Missing))] {
+		out = append(out, fact("missing: %s", f))
+	}
+	return out
+}
+
+// leftovers: what pip could not remove.
+func (e *exam) leftovers() {
+	if e.Files == nil || len(e.Files.Leftovers) == 0 {
+		return
+	}
+	var said []Said
+	var fix []string
+	for _, l := range e.Files.Leftovers {
+		said = append(said, fact("%s", l))
+		fix = append(fix, "remove the directory "+l)
+	}
+	e.find("PY014", trifle+5, Finding{Text: "an upgrade broke off and left " + path.Base(e.Files.Leftovers[0]), Fix: fix}, said...)
+}
+
+// foreignFiles: torch's libraries are for another processor or Python.
+func (e *exam) foreignFiles() {
+	if e.Files == nil {
+		return
+	}
+	for _, f := range e.Files.Foreign {
+		if strings.HasPrefix(f.Want, "cpython-") {
+			e.find("PY027", proven, Finding{Text: fmt.Sprintf("torch is built for %s, and the interpreter is %s", f.Is, f.Want)}, fact("%s", f.Path)).Severity = Error
+			continue
+		}
+		e.find("IDX003", proven, Finding{Text: fmt.Sprintf("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want),
+			Fix: []string{"`pip install --force-reinstall --no-deps torch` on this machine; packages cannot be copied from another"}}, fact("%s: %s", f.Path, f.Is)).over = []string{"PY011", "PY010"}
+	}
+}

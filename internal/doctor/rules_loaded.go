@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// loaded: the dynamic loader takes another library than the one that torch's
+// packages brought. What is not taken is no fault: LD_LIBRARY_PATH loses to the
+// RPATH of torch's own libraries.
+func (e *exam) loaded() {
+	if e.Files == nil {
+		return
+	}
+	said := e.fact("env:LD_LIBRARY_PATH")
+	harm := false
+	for _, l := range e.Files.Loaded {
+		if l.Wheel == "" || l.Path == "" || strings.HasPrefix(l.Name, "libcuda.so") {
+			continue
+		}
+		harm = true
+		check := "LD001"
+		switch {
+		case strings.HasPrefix(l.Name, "libcudnn_"):
+			check = "LD010" // parts of two cuDNNs in one process
+		case strings.HasPrefix(l.Name, "libcudnn"):
+			check = "LD002"
+		}
+		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s is taken from %s%s in place of torch's own", l.Name, path.Dir(l.Path), by(l.Via)), Fix: e.unsetFix(l)},
+			fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via), fact("torch's own: %s", l.Wheel), said)
+		if check != "LD010" && newer(l.Version, e.brought(l.Wheel)) {
+			f.Severity, f.weight = Warning, hint // NVIDIA keeps newer ones compatible within a major version
+		}
+	}
+	if !harm {
+		e.harmless(said)
+	}
+}
+
+func by(via string) string {
+	if via == "LD_LIBRARY_PATH" {
+		return " (LD_LIBRARY_PATH)"
+	}
+	return ""
+}
+
+// unsetFix says what to take out of where.
+func (e *exam) unsetFix(l machine.LoadedLibrary) []string {
+	if l.Via != "LD_LIBRARY_PATH" {
+		return []string{"remove " + path.Dir(l.Path) + " from the loader's configuration, or `pip install --force-reinstall --no-deps torch`"}
+	}
+	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
+	for _, d := range e.Machine.LibraryDirs {
+		if d.From != "" && slices.Contains(d.Files, l.Name) {
+			fix = append(fix, "the entry "+d.Path+" comes from "+d.From)
+		}
+	}
+	return fix
+}
+
+// harmless names the libraries on LD_LIBRARY_PATH that torch brings too and does
+// not take from there. Other programs may.
+func (e *exam) harmless(said Said) {
+	mine := map[string]string{}
+	for _, l := range e.Files.Loaded {
+		mine[l.Name] = l.Path
+	}
+	for _, d := range e.Machine.LibraryDirs {
+		for _, name := range d.Files {
+			own := mine[name]
+			if own == "" || strings.HasPrefix(name, "libcuda.so") || path.Dir(own) == strings.TrimRight(d.Path, "/") {
+				continue
+			}
+			e.find("LD006", trifle+3, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path),
+				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, fact("torch takes %s", own), said).Severity = Note
+			return
+		}
+	}
+}
+
+// driverStub: libcuda is the driver's, and no other. Stubs are for linking: a
+// hundredth of the driver's library in size. The one of WSL is small by design,
+// and is not found through LD_LIBRARY_PATH.
+func (e *exam) driverStub() {
+	if e.Files == nil {
+		return
+	}
+	const smallest = 2 << 20 // bytes; the driver's is 15 MB and more
+	for _, l := range e.Files.Loaded {
+		if l.Name != "libcuda.so.1" || l.Via != "LD_LIBRARY_PATH" || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
+			continue
+		}
+		said := fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
+		fix := []string{"`unset LD_LIBRARY_PATH`, or remove " + path.Dir(l.Path) + " from it"}
+		driver := e.Machine.Driver
+		switch {
+		case l.Size < smallest:
+			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path, Fix: fix}, said, e.fact("env:LD_LIBRARY_PATH"))
+		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") && l.Version != driver.Version.String():
+			e.find("DRV008", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s", l.Version, driver.Version, l.Path), Fix: fix}, said, e.fact("driver"))
+		}
+	}
+}
+
+// brought is the version of the package that brought a file of the environment:
+// …/site-packages/nvidia/cudnn/lib/… is of nvidia-cudnn-cu12.
+func (e *exam) brought(file string) string {
+	_, rest, ok := strings.Cut(file, "/nvidia/")
+	part, _, _ := strings.Cut(rest, "/")
+	if !ok {
+		return ""
+	}
+	for _, d := range e.Files.Dists {
+		if library, _, ok := nvidiaPackage(d.Name); ok && strings.ReplaceAll(library, "-", "_") == part {
+			return d.Version
+		}
+	}
+	return ""
+}
+
+// newer reports whether version a is b's or a later one of the same major; what is
+// not known is not.
+func newer(a, b string) bool {
+	x, err := version.ParseDotted(a)
+	y, err2 := version.ParseDotted(b)
+	return err == nil && err2 == nil && x.Major() == y.Major() && !x.Less(y)
+}

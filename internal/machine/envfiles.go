@@ -1,0 +1,64 @@
+package machine
+
+// EnvFiles is what the files of a Python environment say beyond the names and
+// versions of its packages. It is no part of the facts: only the machine itself
+// has it, and only `envfix doctor` asks for it.
+type EnvFiles struct {
+	Dir       string
+	Sites     []string      // its directories of packages
+	Dists     []DistFiles   // torch, what must match it, and NVIDIA's packages; every copy of each
+	Leftovers []string      // directories that pip began to remove: "~orch"
+	Imports   []ImportPlace // where `import torch` finds something; it takes the first
+	Foreign   []ForeignFile // machine code that this interpreter cannot load
+	Loaded    []LoadedLibrary
+	Notes     []string // what could not be read
+}
+
+// DistFiles is one distribution, its metadata compared with the disk.
+type DistFiles struct {
+	Name      string // normalised (PEP 503)
+	Version   string // as its metadata says
+	Module    string // torch: as torch/version.py says; "" unknown
+	Info      string // its dist-info directory
+	Installer string // pip, uv, conda; "" unknown
+	Requires  []string
+	Record    string   // what is wrong with RECORD itself; "": nothing, or there is none to judge
+	Files     int      // that were looked at
+	Missing   []string // listed in RECORD and not there, the libraries first; a few of them
+	Absent    int      // how many are missing
+	Resized   []string // libraries of another size than RECORD says; a few of them
+}
+
+// The places of an [ImportPlace].
+const (
+	InWorkingDir  = "the working directory"
+	InPythonPath  = "PYTHONPATH"
+	InUserSite    = "the user's site-packages"
+	InEnvironment = "the environment"
+)
+
+// An ImportPlace is one file or package that `import torch` could take.
+type ImportPlace struct {
+	Path  string // …/torch/__init__.py or …/torch.py
+	Place string
+}
+
+// A ForeignFile is a library for another processor or another Python.
+type ForeignFile struct {
+	Path string
+	Is   string // x86_64, aarch64, cpython-311 …
+	Want string
+}
+
+// A LoadedLibrary is one library that importing torch loads, and the file that
+// the dynamic loader would take for it.
+type LoadedLibrary struct {
+	Name    string // as it is asked for: libcudnn.so.9
+	By      string // the library that asks
+	Path    string // links followed; "": nowhere found
+	Via     string // RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default
+	Version string // as the name of the file says; "" unknown
+	Size    int64
+	Wheel   string // the environment's own file of that name, where another one is taken
+	Brought string // version of the package that brought Wheel; "" unknown
+}

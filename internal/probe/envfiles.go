@@ -1,0 +1,347 @@
+package probe
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"envfix/internal/machine"
+)
+
+// maxNamed is how many files of a kind are named; the rest are counted.
+const maxNamed = 8
+
+// EnvFiles reads the files of the environment that commands would change, or of
+// the first interpreter where there is none. It starts nothing. It returns nil
+// where there is no Python.
+func EnvFiles(o Options) *machine.EnvFiles {
+	h := newHost(o)
+	var e Env
+	active := h.activeEnv(o)
+	switch found := h.pythons(o).pythons; {
+	case active != "":
+		e = h.readEnv(active)
+	case len(found) > 0:
+		e = h.readPrefix(found[0])
+	default:
+		return nil
+	}
+	venv := h.pyvenv(e.Dir) != nil
+	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites}
+	f.Imports = h.imports(o, e, venv)
+	sites := slices.Clone(e.Sites)
+	for _, i := range f.Imports {
+		if site := siteOf(i.Path); i.Place != machine.InWorkingDir && !slices.Contains(sites, site) {
+			sites = append(sites, site)
+		}
+	}
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() { f.Dists = h.distFiles(sites) })
+	for _, site := range e.Sites {
+		for _, name := range h.names(site) {
+			if strings.HasPrefix(name, "~") && len(f.Leftovers) < maxNamed && h.isDir(site+"/"+name) {
+				f.Leftovers = append(f.Leftovers, machine.Printable(site+"/"+name))
+			}
+		}
+	}
+	if h.os != "linux" {
+		return f // the rest is about ELF files
+	}
+	for _, i := range f.Imports {
+		if i.Place == machine.InEnvironment {
+			torch := path.Dir(i.Path)
+			f.Foreign = h.foreignFiles(torch, e.Python)
+			f.Loaded = h.loadTorch(torch, e)
+			break
+		}
+	}
+	return f
+}
+
+// siteOf is the directory that holds the package or module at a path.
+func siteOf(file string) string {
+	if path.Base(file) == "__init__.py" {
+		return path.Dir(path.Dir(file))
+	}
+	return path.Dir(file)
+}
+
+// imports lists what `import torch` could take, in the order of sys.path: the
+// working directory, PYTHONPATH, the user's site (not in a virtual environment,
+// which has its own packages before it: site.py), the environment.
+func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
+	var out []machine.ImportPlace
+	add := func(dir, place string) {
+		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, path.Clean(dir)) && place != machine.InUserSite {
+			return
+		}
+		for _, name := range []string{"torch/__init__.py", "torch.py"} { // a package wins; a directory without __init__.py loses to any
+			if file := path.Clean(dir) + "/" + name; h.exists(file) && !slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
+				out = append(out, machine.ImportPlace{Path: machine.Printable(file), Place: place})
+				return
+			}
+		}
+	}
+	add(o.Dir, machine.InWorkingDir)
+	for dir := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
+		add(dir, machine.InPythonPath)
+	}
+	if !venv && h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
+		add(h.home+"/.local/lib/python"+e.minor()+"/site-packages", machine.InUserSite)
+	}
+	for _, site := range e.Sites {
+		add(site, machine.InEnvironment)
+	}
+	return out
+}
+
+// minor is the minor version of its Python, by its own directory where the
+// interpreter does not say.
+func (e Env) minor() string {
+	for _, site := range e.Sites {
+		if m := pythonMinor().FindStringSubmatch(path.Base(path.Dir(site))); m != nil {
+			return m[1]
+		}
+	}
+	return minorOf(e.Python.Version)
+}
+
+// torchSet are the distributions whose files are compared with the disk.
+var torchSet = lazy(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)
+
+// distFiles reads every copy of the distributions that matter.
+func (h *host) distFiles(sites []string) []machine.DistFiles {
+	var infos []string
+	for _, site := range sites {
+		for _, name := range h.names(site) {
+			stem, ok := strings.CutSuffix(name, ".dist-info")
+			dist, _, _ := strings.Cut(stem, "-")
+			if ok && !strings.HasPrefix(name, "~") && torchSet().MatchString(machine.NormalName(dist)) {
+				infos = append(infos, site+"/"+name)
+			}
+		}
+	}
+	out := make([]machine.DistFiles, len(infos))
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			for i := worker; i < len(infos); i += 4 {
+				out[i] = h.distFilesOf(infos[i])
+			}
+		})
+	}
+	wait.Wait()
+	return out
+}
+
+func (h *host) distFilesOf(info string) machine.DistFiles {
+	name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(info), ".dist-info"), "-")
+	d := machine.DistFiles{Name: machine.NormalName(machine.Printable(name)), Version: machine.Printable(version), Info: machine.Printable(info)}
+	d.Installer = machine.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
+	for line := range strings.Lines(string(h.metadata(info))) {
+		if strings.TrimSpace(line) == "" {
+			break // the description begins
+		}
+		field, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case ok && field == "Version":
+			d.Version = machine.Printable(value)
+		case ok && field == "Requires-Dist" && len(value) < 600 && len(d.Requires) < 400:
+			d.Requires = append(d.Requires, machine.Printable(value))
+		}
+	}
+	if d.Name == "torch" {
+		for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(info)+"/torch/version.py"), -1) {
+			if m[1] == "__version__" {
+				d.Module = machine.Printable(m[2])
+			}
+		}
+	}
+	h.record(&d, info)
+	return d
+}
+
+// record compares RECORD with the disk: every file by existence, libraries by
+// size too; nothing is hashed. What conda installs has other sizes than the wheel
+// that it was made of, so sizes count for pip and uv alone.
+func (h *host) record(d *machine.DistFiles, info string) {
+	byPip := d.Installer == "pip" || d.Installer == "uv"
+	data := h.bytes(info+"/RECORD", maxFile)
+	if len(data) == 0 {
+		if byPip {
+			d.Record = "missing or empty"
+		}
+		return
+	}
+	site, own := path.Dir(info), path.Base(info)+"/RECORD"
+	var itself bool
+	dirs := map[string]map[string]bool{} // the names in each directory
+	for raw := range bytes.Lines(data) {
+		file, size, whole := recordLine(strings.TrimRight(string(raw), "\r\n"))
+		switch {
+		case file == "":
+			continue
+		case !whole:
+			d.Record = "cut off"
+			continue
+		case file == own:
+			itself = true
+			continue
+		case strings.HasPrefix(file, "../"), path.IsAbs(file), strings.HasSuffix(file, ".pyc"):
+			continue // programs are rewritten; byte code comes and goes
+		}
+		d.Files++
+		h.compare(d, dirs, site+"/"+path.Clean(file), size, byPip)
+	}
+	if !itself && d.Record == "" && byPip { // it lists itself, by its specification
+		d.Record = "cut off"
+	}
+	slices.SortStableFunc(d.Missing, func(a, b string) int { return boolRank(isLibrary(b)) - boolRank(isLibrary(a)) })
+	d.Missing = d.Missing[:min(len(d.Missing), maxNamed)]
+}
+
+func boolRank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// isLibrary reports whether a file is machine code.
+func isLibrary(file string) bool {
+	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
+}
+
+func (h *host) compare(d *machine.DistFiles, dirs map[string]map[string]bool, file, size string, byPip bool) {
+	names, read := dirs[path.Dir(file)]
+	if !read { // one directory costs less than a question for each of its files
+		names = map[string]bool{}
+		for _, name := range h.unsorted(path.Dir(file)) {
+			names[name] = true
+		}
+		dirs[path.Dir(file)] = names
+	}
+	switch {
+	case !names[path.Base(file)]:
+		d.Absent++
+		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
+			d.Missing = append(d.Missing, machine.Printable(file))
+		}
+	case byPip && size != "" && isLibrary(file) && len(d.Resized) < maxNamed:
+		if i, err := os.Stat(h.real(file)); err == nil && size != strconv.FormatInt(i.Size(), 10) {
+			d.Resized = append(d.Resized, machine.Printable(file))
+		}
+	}
+}
+
+// recordLine splits "file,hash,size". A name with a comma is quoted, which the
+// wheels of torch and NVIDIA do not need. whole is false where the line ends early.
+func recordLine(line string) (file, size string, whole bool) {
+	if strings.HasPrefix(line, `"`) {
+		end := strings.LastIndex(line, `",`)
+		if end < 1 {
+			return line, "", false
+		}
+		_, size, whole = strings.Cut(line[end+2:], ",")
+		return strings.ReplaceAll(line[1:end], `""`, `"`), size, whole
+	}
+	file, rest, _ := strings.Cut(line, ",")
+	_, size, whole = strings.Cut(rest, ",")
+	return file, size, whole
+}
+
+// foreignFiles looks at torch's own libraries: are they for this processor, and is
+// _C for this Python?
+func (h *host) foreignFiles(torch string, python machine.Python) []machine.ForeignFile {
+	_, want := machine.NormalPlatform(h.os, h.arch())
+	if python.Arch != "" {
+		want = python.Arch
+	}
+	var out []machine.ForeignFile
+	libraries := h.names(torch + "/lib")
+	for i := range libraries {
+		libraries[i] = "lib/" + libraries[i]
+	}
+	tag := "cpython-" + strings.ReplaceAll(minorOf(python.Version), ".", "")
+	var others []string
+	fits := false
+	for _, name := range h.names(torch) {
+		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
+			continue
+		}
+		libraries = append(libraries, name)
+		if is := strings.SplitN(strings.TrimPrefix(name, "_C."), "-x86", 2)[0]; strings.HasPrefix(is, "cpython-") {
+			is, _, _ = strings.Cut(is, "-aarch64")
+			fits = fits || strings.TrimSuffix(strings.TrimSuffix(is, ".so"), "t") == tag
+			others = append(others, is)
+		}
+	}
+	if len(others) > 0 && !fits && python.Version != "" {
+		out = append(out, machine.ForeignFile{Path: machine.Printable(torch + "/_C"), Is: machine.Printable(others[0]), Want: tag})
+	}
+	for _, name := range libraries {
+		if !strings.HasSuffix(name, ".so") || want == "" {
+			continue
+		}
+		if is := h.elfArch(torch + "/" + name); is != "" && is != want && len(out) < maxNamed {
+			out = append(out, machine.ForeignFile{Path: machine.Printable(torch + "/" + name), Is: is, Want: want})
+		}
+	}
+	return out
+}
+
+// loadTorch follows what importing torch loads, in its order: torch/__init__.py
+// opens libtorch_global_deps.so, then imports _C.
+func (h *host) loadTorch(torch string, e Env) []machine.LoadedLibrary {
+	l := h.newLoader(e.Python.Path)
+	l.start(torch + "/lib/libtorch_global_deps.so")
+	for _, name := range h.names(torch) {
+		if strings.HasPrefix(name, "_C.") && strings.HasSuffix(name, ".so") {
+			l.start(torch + "/" + name)
+		}
+	}
+	own := h.wheelLibraries(e.Sites)
+	for i := range l.out {
+		found := &l.out[i]
+		if file := own[found.Name]; file != "" && !h.within(found.Path, e.Sites) {
+			found.Wheel = machine.Printable(file)
+		}
+	}
+	return l.out
+}
+
+// within reports whether a file lies below one of some directories.
+func (h *host) within(file string, dirs []string) bool {
+	for _, dir := range dirs {
+		if real := h.resolvedDir(dir); strings.HasPrefix(file, dir+"/") || h.root == "" && strings.HasPrefix(file, real+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// wheelLibraries are the libraries that NVIDIA's packages brought, by name.
+func (h *host) wheelLibraries(sites []string) map[string]string {
+	out := map[string]string{}
+	for _, site := range sites {
+		for _, part := range h.names(site + "/nvidia") {
+			dir := site + "/nvidia/" + part + "/lib"
+			for _, name := range h.names(dir) {
+				if wheelLibrary().MatchString(name) && out[name] == "" {
+					out[name] = dir + "/" + name
+				}
+			}
+		}
+		for _, name := range h.names(site + "/torch/lib") {
+			if wheelLibrary().MatchString(name) && out[name] == "" {
+				out[name] = site + "/torch/lib/" + name
+			}
+		}
+	}
+	return out
+}

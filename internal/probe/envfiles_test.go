@@ -1,0 +1,130 @@
+package probe
+
+import (
+	"os"
+	"path"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/testelf"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const site = "/env/lib/python3.12/site-packages"
+
+// loaderTree is a machine with a torch whose libcudnn needs libnvJitLink by
+// RUNPATH, and a toolkit with another one.
+func loaderTree(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	rpath := "$ORIGIN/../../nvidia/cublas/lib:$ORIGIN"
+	files := map[string][]byte{
+		"/env/pyvenv.cfg":                                  []byte("home = /usr/bin\nversion = 3.12.4\n"),
+		"/env/bin/python3":                                 nil,
+		site + "/torch/__init__.py":                        nil,
+		site + "/torch/lib/libtorch_global_deps.so":        testelf.Library(testelf.X86_64, testelf.Dynamic{Needed: []string{"libcublas.so.12", "libc.so.6"}, RPath: rpath}),
+		site + "/torch/_C.cpython-312-x86_64-linux-gnu.so": testelf.Library(testelf.X86_64, testelf.Dynamic{Needed: []string{"libtorch_python.so"}, RPath: "$ORIGIN/lib"}),
+		site + "/torch/lib/libtorch_python.so":             testelf.Library(testelf.X86_64, testelf.Dynamic{Needed: []string{"libcudart.so.12"}, RunPath: "$ORIGIN"}),
+		site + "/torch/lib/libcudart.so.12":                testelf.Library(testelf.X86_64, testelf.Dynamic{}),
+		site + "/nvidia/cublas/lib/libcublas.so.12":        testelf.Library(testelf.X86_64, testelf.Dynamic{Needed: []string{"libcublasLt.so.12"}, RunPath: "$ORIGIN"}),
+		site + "/nvidia/cublas/lib/libcublasLt.so.12":      testelf.Library(testelf.X86_64, testelf.Dynamic{}),
+		"/opt/cuda/libcublas.so.12":                        testelf.Library(testelf.X86_64, testelf.Dynamic{}),
+		"/opt/cuda/libcublasLt.so.12.1.3":                  testelf.Library(testelf.X86_64, testelf.Dynamic{}),
+		"/opt/arm/libcublasLt.so.12":                       testelf.Library(testelf.AArch64, testelf.Dynamic{}),
+		"/opt/cuda/libcuda.so.1":                           testelf.Library(testelf.X86_64, testelf.Dynamic{}),
+	}
+	for name, data := range files {
+		write(t, root+name, data, 0o755)
+	}
+	if err := os.Symlink("libcublasLt.so.12.1.3", root+"/opt/cuda/libcublasLt.so.12"); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// TestLoader: RPATH goes before LD_LIBRARY_PATH, and LD_LIBRARY_PATH before
+// RUNPATH; libraries of another processor are passed over.
+func TestLoader(t *testing.T) {
+	root := loaderTree(t)
+	got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: []string{"LD_LIBRARY_PATH=/opt/arm:/opt/cuda"}})
+	if got == nil {
+		t.Fatal("no environment")
+	}
+	type short struct{ Name, Path, Via, Version, Wheel string }
+	var found []short
+	for _, l := range got.Loaded {
+		found = append(found, short{l.Name, l.Path, l.Via, l.Version, l.Wheel})
+	}
+	want := []short{
+		{"libcublas.so.12", site + "/nvidia/cublas/lib/libcublas.so.12", "RPATH", "", ""},
+		{"libcublasLt.so.12", "/opt/cuda/libcublasLt.so.12.1.3", "LD_LIBRARY_PATH", "12.1.3", site + "/nvidia/cublas/lib/libcublasLt.so.12"},
+		{"libtorch_python.so", site + "/torch/lib/libtorch_python.so", "RPATH", "", ""},
+		{"libcudart.so.12", site + "/torch/lib/libcudart.so.12", "RUNPATH", "", ""},
+		{"libcuda.so.1", "/opt/cuda/libcuda.so.1", "LD_LIBRARY_PATH", "", ""},
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRecord: what is missing, of another size, or cut off; byte code and
+// programs count for nothing.
+func TestRecord(t *testing.T) {
+	root := t.TempDir()
+	info := site + "/torch-2.9.1.dist-info"
+	write(t, root+"/env/pyvenv.cfg", []byte("version = 3.12.4\n"), 0o644)
+	write(t, root+"/env/bin/python3", nil, 0o755)
+	write(t, root+info+"/INSTALLER", []byte("uv\n"), 0o644)
+	write(t, root+info+"/METADATA", []byte("Name: torch\nVersion: 2.9.1+cu128\nRequires-Dist: nvidia-cudnn-cu12==9.10.2.21\n\nVersion: 0\n"), 0o644)
+	write(t, root+site+"/torch/version.py", []byte("__version__ = '2.9.1+cu128'\n"), 0o644)
+	write(t, root+site+"/torch/lib/libtorch.so", []byte("short"), 0o644)
+	for _, c := range []struct {
+		record string
+		want   machine.DistFiles
+	}{
+		{"torch/version.py,sha256=x,9\ntorch/lib/libtorch.so,sha256=x,5\ntorch/__pycache__/x.pyc,,\n../../../bin/torchrun,,1\ntorch-2.9.1.dist-info/RECORD,,\n", machine.DistFiles{Files: 2}},
+		{"torch/a.py,sha256=x,9\ntorch/lib/libgone.so,sha256=x,5\ntorch/lib/libtorch.so,sha256=x,6\n\"torch/a,b.py\",sha256=x,1\ntorch-2.9.1.dist-info/RECORD,,\n",
+			machine.DistFiles{Files: 4, Absent: 3, Missing: []string{site + "/torch/lib/libgone.so", site + "/torch/a.py", site + "/torch/a,b.py"}, Resized: []string{site + "/torch/lib/libtorch.so"}}},
+		{"torch/version.py,sha256=x,9\ntorch/li", machine.DistFiles{Files: 1, Record: "cut off"}},
+		{"torch/version.py,sha256=x,9\n", machine.DistFiles{Files: 1, Record: "cut off"}},
+		{"", machine.DistFiles{Record: "missing or empty"}},
+	} {
+		write(t, root+info+"/RECORD", []byte(c.record), 0o644)
+		c.want.Name, c.want.Version, c.want.Module, c.want.Info, c.want.Installer = "torch", "2.9.1+cu128", "2.9.1+cu128", info, "uv"
+		c.want.Requires = []string{"nvidia-cudnn-cu12==9.10.2.21"}
+		got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true})
+		if diff := cmp.Diff([]machine.DistFiles{c.want}, got.Dists); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.record, diff)
+		}
+	}
+}
+
+// TestImportPlaces: the order is that of sys.path, and a directory without
+// __init__.py hides nothing.
+func TestImportPlaces(t *testing.T) {
+	root := t.TempDir()
+	for _, f := range []string{"/env/bin/python3", site + "/torch/__init__.py", "/work/torch/notes.txt", "/lib/torch/__init__.py", "/home/u/.local/lib/python3.12/site-packages/torch.py"} {
+		write(t, root+f, nil, 0o755)
+	}
+	env := []string{"HOME=/home/u", "PYTHONPATH=/lib:" + site}
+	mkdir(t, root+"/env/conda-meta")
+	write(t, root+"/env/conda-meta/python-3.12.4-h1_0.json", nil, 0o644)
+	o := Options{Root: root, OS: "linux", Venv: "/env", Named: true, Dir: "/work", Env: env}
+	places := func() (out []string) {
+		for _, i := range EnvFiles(o).Imports {
+			out = append(out, i.Place+" "+path.Base(i.Path))
+		}
+		return out
+	}
+	want := []string{"PYTHONPATH __init__.py", "the user's site-packages torch.py", "the environment __init__.py"}
+	if diff := cmp.Diff(want, places()); diff != "" {
+		t.Errorf("conda (-want +got):\n%s", diff)
+	}
+	write(t, root+"/env/pyvenv.cfg", []byte("version = 3.12.4\n"), 0o644)
+	write(t, root+"/work/torch.py", nil, 0o644)
+	want = []string{"the working directory torch.py", "PYTHONPATH __init__.py", "the environment __init__.py"}
+	if diff := cmp.Diff(want, places()); diff != "" {
+		t.Errorf("venv (-want +got):\n%s", diff)
+	}
+}
