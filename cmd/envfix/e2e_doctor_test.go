@@ -1,0 +1,271 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/testelf"
+)
+
+// A brokenEnv is one way in which a real environment is broken, and what doctor
+// must say first.
+type brokenEnv struct {
+	name   string
+	checks []string
+	damage func(t *testing.T, p *patient)
+}
+
+// A patient is a copy of a real environment, made of hard links, in a project.
+type patient struct {
+	dir, env, site string
+	vars           []string
+}
+
+// TestE2EDoctor breaks a really installed torch in a dozen ways. It takes the
+// environment of the interpreter in ENVFIX_E2E_PYTHON, or installs one.
+func TestE2EDoctor(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("it needs gigabytes of real torch: `make e2e` runs it")
+	}
+	envfix := filepath.Join(t.TempDir(), "envfix")
+	if out, err := exec.Command("go", "build", "-o", envfix, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	source := realEnv(t, envfix)
+	t.Run("healthy", func(t *testing.T) {
+		p := copyEnv(t, source)
+		report := p.examine(t, envfix)
+		for _, f := range report.Findings {
+			if f.Severity != "note" {
+				t.Errorf("%s %s %s", f.Severity, f.Check, f.Text)
+			}
+		}
+	})
+	for _, b := range brokenEnvs {
+		t.Run(b.name, func(t *testing.T) {
+			p := copyEnv(t, source)
+			b.damage(t, p)
+			report := p.examine(t, envfix)
+			if len(report.Findings) == 0 || !slices.Contains(b.checks, report.Findings[0].Check) {
+				t.Fatalf("want one of %v first: %+v", b.checks, report)
+			}
+			f := report.Findings[0]
+			t.Logf("%s %s: %s; %v; %d steps", f.Severity, f.Check, f.Text, f.Fix, len(f.Steps))
+		})
+	}
+}
+
+var brokenEnvs = []brokenEnv{
+	{"another cuDNN first on LD_LIBRARY_PATH", []string{"LD010", "LD002"}, func(t *testing.T, p *patient) {
+		other := filepath.Join(p.dir, "cudnn")
+		link(t, filepath.Join(p.site, "nvidia/cudnn/lib"), other)
+		p.vars = append(p.vars, "LD_LIBRARY_PATH="+other)
+	}},
+	{"metadata of a CPU build", []string{"PY011"}, func(t *testing.T, p *patient) {
+		info := p.info(t, "torch")
+		meta := read(t, info+"/METADATA")
+		version := field(t, meta, "Version")
+		public, _, _ := strings.Cut(version, "+")
+		replace(t, info+"/METADATA", strings.Replace(meta, "\nVersion: "+version, "\nVersion: "+public+"+cpu", 1))
+		replace(t, info+"/RECORD", strings.ReplaceAll(read(t, info+"/RECORD"), filepath.Base(info), "torch-"+public+"+cpu.dist-info"))
+		noError(t, os.Rename(info, filepath.Join(p.site, "torch-"+public+"+cpu.dist-info")))
+	}},
+	{"files of a CPU build", []string{"PY001", "PY006"}, func(t *testing.T, p *patient) {
+		info := p.info(t, "torch")
+		meta := read(t, info+"/METADATA")
+		version := field(t, meta, "Version")
+		public, _, _ := strings.Cut(version, "+")
+		replace(t, info+"/METADATA", strings.Replace(meta, "\nVersion: "+version, "\nVersion: "+public+"+cpu", 1))
+		replace(t, filepath.Join(p.site, "torch/version.py"), "__version__ = '"+public+"+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n")
+	}},
+	{"cuDNN removed", []string{"PY010"}, func(t *testing.T, p *patient) {
+		noError(t, os.RemoveAll(p.info(t, "nvidia_cudnn_cu*")))
+		noError(t, os.RemoveAll(filepath.Join(p.site, "nvidia/cudnn")))
+	}},
+	{"cuDNN of another version", []string{"LD003"}, func(t *testing.T, p *patient) {
+		info := p.info(t, "nvidia_cudnn_cu*")
+		meta := read(t, info+"/METADATA")
+		replace(t, info+"/METADATA", strings.Replace(meta, "\nVersion: "+field(t, meta, "Version"), "\nVersion: 9.1.0.70", 1))
+	}},
+	{"two copies of torch", []string{"PY011"}, func(t *testing.T, p *patient) {
+		other := filepath.Join(p.site, "torch-2.0.1.dist-info")
+		noError(t, os.Mkdir(other, 0o755))
+		replace(t, other+"/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.0.1\n")
+	}},
+	{"a ~orch leftover", []string{"PY014"}, func(t *testing.T, p *patient) { noError(t, os.Mkdir(filepath.Join(p.site, "~orch"), 0o755)) }},
+	{"torchvision of another release", []string{"PY007"}, func(t *testing.T, p *patient) {
+		old, err := filepath.Glob(filepath.Join(p.site, "torchvision-*.dist-info"))
+		noError(t, err)
+		for _, dir := range old {
+			noError(t, os.RemoveAll(dir))
+		}
+		info := filepath.Join(p.site, "torchvision-0.15.2.dist-info")
+		noError(t, os.Mkdir(info, 0o755))
+		replace(t, info+"/METADATA", "Metadata-Version: 2.1\nName: torchvision\nVersion: 0.15.2\nRequires-Dist: torch==2.0.1\n")
+	}},
+	{"the user's site shadows a conda environment", []string{"PY004"}, func(t *testing.T, p *patient) {
+		// In a virtual environment its own packages come first: site.py.
+		noError(t, os.Remove(filepath.Join(p.env, "pyvenv.cfg")))
+		noError(t, os.MkdirAll(filepath.Join(p.env, "conda-meta"), 0o755))
+		minor := filepath.Base(filepath.Dir(p.site))
+		put(t, filepath.Join(p.dir, "home/.local/lib", minor, "site-packages/torch/__init__.py"), "")
+	}},
+	{"wrong architecture", []string{"IDX003"}, func(t *testing.T, p *patient) {
+		other := testelf.AArch64
+		if thisMachineIs(t, "aarch64") {
+			other = testelf.X86_64
+		}
+		replace(t, filepath.Join(p.site, "torch/lib/libtorch.so"), string(testelf.Library(other, testelf.Dynamic{})))
+	}},
+	{"a stub of libcuda first", []string{"DRV008"}, func(t *testing.T, p *patient) {
+		arch := testelf.X86_64
+		if thisMachineIs(t, "aarch64") {
+			arch = testelf.AArch64
+		}
+		put(t, filepath.Join(p.dir, "old/libcuda.so.1"), string(testelf.Library(arch, testelf.Dynamic{SOName: "libcuda.so.1"})))
+		p.vars = append(p.vars, "LD_LIBRARY_PATH="+filepath.Join(p.dir, "old"))
+	}},
+	{"a half-written RECORD", []string{"PY011"}, func(t *testing.T, p *patient) {
+		file := p.info(t, "torch") + "/RECORD"
+		text := read(t, file)
+		replace(t, file, text[:len(text)/2])
+	}},
+	{"PYTHONPATH", []string{"PY004"}, func(t *testing.T, p *patient) {
+		put(t, filepath.Join(p.dir, "elsewhere/torch/__init__.py"), "")
+		p.vars = append(p.vars, "PYTHONPATH="+filepath.Join(p.dir, "elsewhere"))
+	}},
+	{"a file torch.py", []string{"PY013"}, func(t *testing.T, p *patient) { put(t, filepath.Join(p.dir, "torch.py"), "print('mine')\n") }},
+}
+
+// realEnv is an environment with real torch.
+func realEnv(t *testing.T, envfix string) string {
+	t.Helper()
+	if python := os.Getenv("ENVFIX_E2E_PYTHON"); python != "" {
+		return filepath.Dir(filepath.Dir(python))
+	}
+	dir := t.TempDir()
+	c := exec.Command(envfix, "apply", "--yes", "--gpu", "H100 80GB HBM3", "--driver", "590.48.01", "--only-index", "default")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(dir, ".venv")
+}
+
+// copyEnv copies an environment by hard links, beside the original: links do not
+// cross file systems.
+func copyEnv(t *testing.T, source string) *patient {
+	t.Helper()
+	dir, err := os.MkdirTemp(filepath.Dir(source), "doctor-")
+	noError(t, err)
+	t.Cleanup(func() { noError(t, os.RemoveAll(dir)) })
+	p := &patient{dir: dir, env: filepath.Join(dir, "env")}
+	link(t, source, p.env)
+	sites, err := filepath.Glob(filepath.Join(p.env, "lib/python3*/site-packages"))
+	if err != nil || len(sites) != 1 {
+		t.Fatalf("%v %v", sites, err)
+	}
+	p.site = sites[0]
+	return p
+}
+
+func link(t *testing.T, from, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", "-al", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+type doctorAnswer struct {
+	OK       bool `json:"ok"`
+	Findings []struct {
+		Check, Severity, Text string
+		Fix                   []string
+		Steps                 []json.RawMessage
+	} `json:"findings"`
+}
+
+func (p *patient) examine(t *testing.T, envfix string) doctorAnswer {
+	t.Helper()
+	c := exec.Command(envfix, "doctor", "--json", "--env", p.env, "--gpu", "H100 80GB HBM3", "--driver", "590.48.01")
+	c.Dir = p.dir
+	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(p.dir, "home"), "ENVFIX_NVML=off"}, p.vars...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	var report doctorAnswer
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatalf("%v\n%s%s", err, out, stderr.String())
+	}
+	return report
+}
+
+// info is the one dist-info directory of a package.
+func (p *patient) info(t *testing.T, name string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.site, name+"-*.dist-info"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %v %v", name, found, err)
+	}
+	return found[0]
+}
+
+func field(t *testing.T, text, name string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, "\n"+name+": ")
+	if !ok {
+		t.Fatalf("no %s", name)
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	noError(t, err)
+	return string(b)
+}
+
+// replace writes a new file in the place of one that is shared by a hard link.
+func replace(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	noError(t, os.WriteFile(file, []byte(text), 0o644))
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	noError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	noError(t, os.WriteFile(file, []byte(text), 0o644))
+}
+
+func thisMachineIs(t *testing.T, arch string) bool {
+	t.Helper()
+	out, err := exec.Command("uname", "-m").Output()
+	noError(t, err)
+	return strings.TrimSpace(string(out)) == arch
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
