@@ -2,10 +2,10 @@ package doctor
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -18,10 +18,10 @@ type requirement struct {
 	marker string
 }
 
-var requiresDist = regexp.MustCompile(`^([A-Za-z0-9][\w.-]*)\s*(?:\[([^\]]*)\])?\s*\(?([^;()]*)\)?\s*(?:;\s*(.*))?$`)
+var requiresDist = lazy.Regexp(`^([A-Za-z0-9][\w.-]*)\s*(?:\[([^\]]*)\])?\s*\(?([^;()]*)\)?\s*(?:;\s*(.*))?$`)
 
 func parseRequirement(line string) (requirement, bool) {
-	m := requiresDist.FindStringSubmatch(strings.TrimSpace(line))
+	m := requiresDist().FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
 		return requirement{}, false
 	}
@@ -34,7 +34,7 @@ func parseRequirement(line string) (requirement, bool) {
 	return r, true
 }
 
-var markerTerm = regexp.MustCompile(`^(\w+)\s*(==|!=)\s*["']([^"']*)["']$`)
+var markerTerm = lazy.Regexp(`^(\w+)\s*(==|!=)\s*["']([^"']*)["']$`)
 
 // counts reports whether a requirement's marker surely holds: a requirement that
 // may not hold is none to find missing.
@@ -52,7 +52,7 @@ func (e *exam) counts(marker string, extras []string) bool {
 	if strings.HasPrefix(marker, "(") && strings.HasSuffix(marker, ")") {
 		return e.counts(marker[1:len(marker)-1], extras)
 	}
-	m := markerTerm.FindStringSubmatch(marker)
+	m := markerTerm().FindStringSubmatch(marker)
 	if m == nil {
 		return false
 	}

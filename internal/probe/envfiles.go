@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
@@ -112,7 +113,7 @@ func (e Env) minor() string {
 }
 
 // torchSet are the distributions whose files are compared with the disk.
-var torchSet = lazy(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)
+var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)
 
 // distFiles reads every copy of the distributions that matter.
 func (h *host) distFiles(sites []string) []machine.DistFiles {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
@@ -138,7 +139,7 @@ func (l *loader) fits(file string) *object {
 	return o
 }
 
-var fileVersion = lazy(`\.so\.(\d+(?:\.\d+)+)$`)
+var fileVersion = lazy.Regexp(`\.so\.(\d+(?:\.\d+)+)$`)
 
 // versionOfFile is the version in the name of a library: libcudnn.so.9.10.2.
 func versionOfFile(file string) string {
