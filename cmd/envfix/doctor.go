@@ -25,6 +25,7 @@ output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
 EXAMPLES
   envfix doctor
   envfix doctor --fix
+  envfix doctor --html report.html
   envfix doctor --from issue.txt
   python -m torch.utils.collect_env | envfix doctor --from -
 
@@ -35,6 +36,7 @@ EXIT STATUS
 		Flags: append(append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "from", Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.StringFlag{Name: "html", Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else"},
 			&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "with --fix: do not ask"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every finding with its evidence"},
@@ -74,6 +76,11 @@ func doctorAction(c *cli.Context) error {
 		return err
 	}
 	report := k.Examine(patient)
+	if c.IsSet("html") {
+		if err := writePage(c, report, patient); err != nil {
+			return err
+		}
+	}
 	if c.Bool("fix") {
 		return fix(c, report, patient)
 	}

@@ -20,10 +20,16 @@ var planned = []string{
 	"driver_too_old", "driver_missing", "driver_library_mismatch", "ld_path_shadowing", "cuda_compat_lib_shadow", "jetson_wrong_wheel", "none",
 }
 
+// byHand are the checks of causes above that lie outside of the environment: no
+// installation takes away a user's file or variable.
+var byHand = []string{"PY004", "PY013", "PY014"}
+
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps.
 func withSteps(c *cli.Context, r *doctor.Report) (*plan.Plan, error) {
-	i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > doctor.Note && slices.Contains(planned, f.Cause) })
+	i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool {
+		return f.Severity > doctor.Note && slices.Contains(planned, f.Cause) && !slices.Contains(byHand, f.Check)
+	})
 	if i < 0 {
 		return nil, nil
 	}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"envfix/internal/doctor"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+// writePage writes the page of --html. A paste has no facts of a machine and no
+// plan: what is read of it is in the evidence.
+func writePage(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
+	var p *plan.Plan
+	var facts *machine.Machine
+	if !patient.Pasted {
+		facts = &patient.Machine
+		if !r.OK {
+			p, _ = withSteps(c, &r) // where no plan can be made, the page has none
+		}
+	}
+	page, err := ui.DoctorPage(r, p, facts)
+	if err != nil {
+		return err
+	}
+	name := c.String("html")
+	path, err := filepath.Abs(name)
+	if err == nil {
+		err = system.WriteFile(path, page, 0o644)
+	}
+	if err != nil {
+		text := err.Error()
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			text = p.Err.Error()
+		}
+		return &failure{code: exitUsage, text: ui.Clean(name) + ": " + ui.Clean(text), err: err, hints: []string{"`--html` takes a file in a directory that is there"}}
+	}
+	return nil
+}
