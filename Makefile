@@ -1,7 +1,8 @@
 # envfix: `make` alone lists the targets.
 # -z lazy: go-nvml leaves NVML's symbols open until it has loaded the library; a
 # toolchain that binds eagerly (-z now) would make a binary that dies before main.
-export GOFLAGS := -ldflags=-extldflags=-Wl,-z,lazy
+# The tag leaves out the library's writer of man pages and what that links in.
+export GOFLAGS := -ldflags=-extldflags=-Wl,-z,lazy -tags=urfave_cli_no_docs
 export CGO_CFLAGS := -Wno-deprecated-declarations
 PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
@@ -34,7 +35,8 @@ e2e: build ## real installs of real torch, checked
 	ENVFIX_E2E=1 go test -count=1 -timeout 60m -v -run '^TestE2E' ./...
 
 bench: build ## time what people wait for, beside python3 and uv
-	go test -run '^$$' -bench . -benchtime 20x ./...
+	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix
+	@go test -run '^$$' -bench '^BenchmarkLook$$' -benchtime 200x ./internal/observe
 
 fuzz: ## every parser of outside input, 30 s each
 	bash internal/ci/fuzz

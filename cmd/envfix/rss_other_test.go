@@ -1,8 +1,0 @@
-//go:build !linux
-
-package main
-
-import "os"
-
-// maxRSS is unknown off Linux.
-func maxRSS(*os.ProcessState) int64 { return 0 }
