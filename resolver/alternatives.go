@@ -173,6 +173,23 @@ func (s *scene) otherSystems(gpus []machine.GPU) []string {
 	return out
 }
 
+// lastResort is the way out where nothing else was found: say what an unknown GPU
+// is, compute on the CPU where a build for it exists, or build torch.
+func (s *scene) lastResort() []string {
+	for _, g := range s.vendor(machine.NVIDIA) {
+		if g.SM.IsZero() {
+			return []string{fmt.Sprintf("name the compute capability of %s, which nothing here tells: `--gpu X.Y` (`nvidia-smi --query-gpu=compute_cap --format=csv` prints it)", gpuName(g))}
+		}
+	}
+	t := s.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })
+	if t != nil {
+		if _, b := t.try(cpu, nil, driver{}); b != nil {
+			return []string{"`--cpu`: " + torchName(b) + ", which uses no GPU"}
+		}
+	}
+	return []string{"source build of torch on this system"}
+}
+
 // oldLibc reports whether no build of the newest release fits the C library.
 func (s *scene) oldLibc() bool {
 	if len(s.m.Releases) == 0 {

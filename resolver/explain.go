@@ -21,6 +21,7 @@ func (s *scene) finish(o *outcome) *Resolution {
 			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})
 		}
 		o.Warnings = append(o.Warnings, o.q.remarks(o.build)...)
+		o.Warnings = append(o.Warnings, s.leftToOthers(o.q)...)
 		o.HeldBack = o.q.heldBack(o.build)
 	case o.q != nil && o.Decision == NoSolution:
 		o.Reasons = append(o.Reasons, o.q.why()...)
@@ -29,6 +30,9 @@ func (s *scene) finish(o *outcome) *Resolution {
 	o.Warnings = unique(o.Warnings)
 	o.Nearest = s.nearest(o)
 	o.Alternatives = s.alternatives(o)
+	if o.Decision == NoSolution && len(o.Nearest) == 0 && len(o.Alternatives) == 0 {
+		o.Alternatives = s.lastResort()
+	}
 	return &o.Resolution
 }
 

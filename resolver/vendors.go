@@ -59,6 +59,24 @@ func discreteFirst(gpus []machine.GPU) []machine.GPU {
 	return out
 }
 
+// leftToOthers names the cards of other vendors that a chosen build does not use
+// although builds of their own serve them: one environment holds one vendor's
+// torch. Integrated GPUs beside a card are left out without a word.
+func (s *scene) leftToOthers(q *question) []string {
+	var out []string
+	for _, o := range []struct {
+		accel, vendor string
+		serves        func(machine.GPU) bool
+	}{{rocm, machine.AMD, s.rocmServes}, {xpu, machine.Intel, s.xpuServes}} {
+		left := slices.DeleteFunc(s.vendor(o.vendor), func(g machine.GPU) bool { return g.Integrated || !o.serves(g) })
+		if q.accel == cpu || q.accel == o.accel || len(left) == 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s is not used by this build: an environment of its own with `--gpus %d` serves it", gpuNames(left), left[0].Index))
+	}
+	return out
+}
+
 // answerFor answers for GPUs that need no NVIDIA driver.
 func (s *scene) answerFor(accel string, gpus []machine.GPU) *outcome {
 	q, b := s.try(accel, gpus, driver{})

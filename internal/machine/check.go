@@ -22,6 +22,7 @@ const (
 
 var (
 	plainWord = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	gfxTarget = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*(:[a-z]+[+-])*$`) // with the features that rocminfo adds: gfx90a:sramecc+:xnack-
 	pciID     = lazy.Regexp(`^[0-9a-f]{4}:[0-9a-f]{4}$`)
 	pythonish = lazy.Regexp(`^[23]\.\d{1,2}(\.\d{1,3})?((a|b|rc)\d{1,3})?\+?t?$`)
 )
@@ -203,7 +204,7 @@ func (m *Machine) checkGPUs() error {
 			return fmt.Errorf("%s.pci_id: %q is not vendor:device such as 10de:1db5", field, clip(g.PCIID))
 		case len(g.Name) > maxName:
 			return fmt.Errorf("%s.name: %d bytes are no GPU's name", field, len(g.Name))
-		case g.GFX != "" && !plainWord().MatchString(g.GFX):
+		case g.GFX != "" && !gfxTarget().MatchString(g.GFX):
 			return fmt.Errorf("%s.gfx: %q is not a target such as gfx1100", field, clip(g.GFX))
 		}
 		seen[g.Index] = true
