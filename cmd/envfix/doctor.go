@@ -25,6 +25,7 @@ output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
 EXAMPLES
   envfix doctor
   envfix doctor --fix
+  envfix doctor --import
   envfix doctor --html report.html
   envfix doctor --from issue.txt
   python -m torch.utils.collect_env | envfix doctor --from -
@@ -36,6 +37,7 @@ EXIT STATUS
 		Flags: append(append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "from", Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python and compare what it says"},
 			&cli.StringFlag{Name: "html", Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else"},
 			&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "with --fix: do not ask"},
@@ -51,6 +53,9 @@ func doctorAction(c *cli.Context) error {
 	}
 	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("gpu") || c.IsSet("driver")) {
 		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
+	}
+	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
+		return &failure{code: exitUsage, text: "`--import` starts this machine's Python; a paste or a file of facts is of another", hints: []string{"`envfix doctor --import` looks at this machine"}}
 	}
 	if c.Bool("fix") {
 		if did, err := asInvoker(); did {
@@ -74,6 +79,11 @@ func doctorAction(c *cli.Context) error {
 	patient.Matrix = m
 	if patient.Devices, err = matrix.Devices(); err != nil {
 		return err
+	}
+	if c.Bool("import") {
+		if err := importTorch(c, k, patient); err != nil {
+			return err
+		}
 	}
 	report := k.Examine(patient)
 	if c.IsSet("html") {

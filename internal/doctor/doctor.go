@@ -106,6 +106,7 @@ type Case struct {
 	Notes    []string
 	Used     []Usage           // memory in use, from nvidia-smi
 	Files    *machine.EnvFiles // what the files of the environment say; nil: not read
+	Imported *Imported         // what Python says of torch; nil: not asked
 
 	facts  map[string]Said // where facts of Machine were read: driver, gpu, os, env:NAME …
 	listed bool            // the GPUs come from a list that is complete
