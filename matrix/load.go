@@ -41,7 +41,7 @@ func Sum(fsys fs.FS) (string, error) {
 		return "", errors.New(faults[0].String())
 	}
 	sum := sha256.New()
-	buffer := make([]byte, 32<<10) // for all: the copies were a third of a plan's memory
+	buffer := make([]byte, 32<<10) // for all: nothing keeps a copy of a file
 	for _, name := range names {
 		if err := sumFile(sum, fsys, name, buffer); err != nil {
 			return "", err

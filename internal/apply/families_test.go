@@ -312,7 +312,7 @@ func TestIdempotent(t *testing.T) {
 	}
 }
 
-// A rollback is one rename; `make bench` says what it costs.
+// A rollback is one rename; `go test -bench Rollback` says what it costs.
 func BenchmarkRollback(b *testing.B) {
 	dir := b.TempDir()
 	python, err := exec.LookPath("python3")

@@ -7,8 +7,8 @@ import (
 )
 
 // Regexp compiles a regular expression when it is first used. A hundred of them
-// compiled at start-up are 2 ms and 6,000 allocations of every command, and no
-// command uses a tenth of them. It panics, then, where the expression is not one.
+// compiled at start-up are 2 ms and 6,000 allocations of every command, and
+// most commands use few of them. It panics, then, where the expression is not one.
 func Regexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
