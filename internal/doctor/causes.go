@@ -1,5 +1,7 @@
 package doctor
 
+import "slices"
+
 // reasons says which cause brings about the symptoms of which others: mend the
 // first, and the others go away. It is what makes a finding the root of others.
 // Where two could be each other's reason, the better proven one wins.
@@ -59,10 +61,11 @@ func explains(a, b *finding) bool {
 	if a.Check == b.Check {
 		return false
 	}
-	for _, c := range a.over {
-		if c == b.Check {
-			return true
-		}
+	if slices.Contains(a.over, b.Check) {
+		return true
+	}
+	if slices.Contains(b.over, a.Check) {
+		return false // what a finding says of a check goes before what its cause says
 	}
 	if a.Cause == b.Cause {
 		return a.weight > b.weight || a.weight == b.weight && a.order < b.order

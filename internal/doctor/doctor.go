@@ -109,6 +109,7 @@ type Case struct {
 	Imported *Imported         // what Python says of torch; nil: not asked
 
 	facts  map[string]Said // where facts of Machine were read: driver, gpu, os, env:NAME …
+	count  int             // of GPUs, as people say; 0: not said
 	listed bool            // the GPUs come from a list that is complete
 	macOS  Said
 }

@@ -9,8 +9,9 @@ import (
 
 // A Usage is the memory in use on one GPU, as nvidia-smi shows it.
 type Usage struct {
-	GPU   int
-	Bytes int64
+	GPU   int   // -1 unknown
+	Bytes int64 // used
+	Total int64 // 0 unknown
 	Said  Said
 }
 

@@ -25,6 +25,15 @@ var driverReaders = []reader{
 		}
 	}},
 	{`^\|?\s*(?:\d+%|N/A|ERR!).{0,60}\|\s*(\d+)MiB\s*/\s*(\d+)MiB`, func(r *Reader, m []string, s Said) { r.row(m[1], m[2], s) }},
+	{`\b(?:box|machine|node|server|system|host|pc|workstation|computer|laptop)\b.{0,12}\b(?:has|have|with)\b (?:only )?(one|two|three|four|eight|\d{1,2}) (?:\w+ )?GPUs?\b|\b(single)[ -]GPU\b|only (one|two|\d) GPUs?\b`, func(r *Reader, m []string, s Said) {
+		words := map[string]int{"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
+		said := strings.ToLower(m[1] + m[2] + m[3])
+		if n := max(words[said], atoi(said)); n > 0 && r.c.count == 0 {
+			r.c.count = n
+		}
+	}},
+	{`No running processes found`, func(r *Reader, m []string, s Said) { r.c.say("no-processes", s) }},
+	{`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`, func(r *Reader, m []string, s Said) { r.used(m[1], m[2], s) }},
 	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.pci(m[1], s) }},
 	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Said) {
 		if n := len(r.c.Machine.GPUs); n > 0 && r.c.Machine.GPUs[n-1].KernelDriver == "" {
@@ -54,9 +63,12 @@ var driverReaders = []reader{
 }
 
 // nameExpr finds the names of GPUs in running text.
-const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
+const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
 var nameRE = lazy.Regexp(`(?i)` + nameExpr)
+
+// supportList finds what a message says is wanted: those GPUs are not here.
+var supportList = lazy.Regexp(`(?i)only (?:supported|available|implemented) (?:on|for)\b|\bor ROCm\b|or (?:newer|later|above|higher)\b`)
 
 func (r *Reader) driver(v string, s Said) {
 	d, err := version.ParseDotted(v)
@@ -112,7 +124,7 @@ func (r *Reader) addGPU(name string, s Said) {
 // named notes a GPU that running text names.
 func (r *Reader) named(text string, s Said) {
 	name := nameRE().FindString(text)
-	if name == "" || r.c.listed || len(r.c.Machine.GPUs) > 8 {
+	if name == "" || supportList().MatchString(text) || r.c.listed || len(r.c.Machine.GPUs) > 8 {
 		return
 	}
 	g := newGPU(name, len(r.c.Machine.GPUs))
@@ -173,6 +185,13 @@ func (r *Reader) gfx(gfx string, s Said) {
 	}
 }
 
+// used takes memory that people copied out of nvidia-smi.
+func (r *Reader) used(used, total string, s Said) {
+	if !strings.HasPrefix(strings.TrimSpace(s.Text), "|") && len(r.c.Used) < 64 {
+		r.c.Used = append(r.c.Used, Usage{GPU: -1, Bytes: mebibytes(used), Total: mebibytes(total), Said: s})
+	}
+}
+
 // row takes the memory of a row of nvidia-smi's table.
 func (r *Reader) row(used, total string, s Said) {
 	n := len(r.c.Machine.GPUs)
@@ -180,7 +199,7 @@ func (r *Reader) row(used, total string, s Said) {
 		return
 	}
 	r.c.Machine.GPUs[n-1].MemoryBytes = mebibytes(total)
-	r.c.Used = append(r.c.Used, Usage{GPU: n - 1, Bytes: mebibytes(used), Said: s})
+	r.c.Used = append(r.c.Used, Usage{GPU: n - 1, Bytes: mebibytes(used), Total: mebibytes(total), Said: s})
 }
 
 func mebibytes(s string) int64 {

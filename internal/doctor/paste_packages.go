@@ -96,6 +96,14 @@ var condaCUDA = lazy.Regexp(`cuda_?(\d+(?:\.\d+)?)`)
 
 func (r *Reader) variable(name, value string, s Said) {
 	value = strings.TrimSpace(value)
+	if names := strings.Split(name, ","); len(names) > 1 {
+		if values := strings.Fields(value); len(values) == len(names) {
+			for i := range names {
+				r.variable(names[i], values[i], s)
+			}
+		}
+		return
+	}
 	switch bare := strings.Trim(value, `'" `); name {
 	case "is_available":
 		if bare == "True" || bare == "False" {
@@ -106,6 +114,8 @@ func (r *Reader) variable(name, value string, s Said) {
 		if bare == "None" || bare != "" && strings.Trim(bare, "0123456789.") == "" {
 			r.torchCUDA(bare, s)
 		}
+		return
+	case "-":
 		return
 	case "torch.__version__":
 		if torchVersion().MatchString(bare) {

@@ -178,7 +178,7 @@ func (c *Case) conclude() {
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Said) { r.c.say("index", s) }},
-	{`\bpip3?(?:\.exe)? install\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Said) { r.c.say("pip-install-torch", s) }},
+	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Said) { r.c.say("pip-install-torch", s) }},
 	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Said) { r.c.say("no-cgroups", s) }},
 	{`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Said) { r.c.say("gpu-uncollected", s) }},
 	{`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Said) { r.c.say("driver-uncollected", s) }},

@@ -30,6 +30,13 @@ const (
 // Python sessions, and what people write about versions.
 var torchReaders = []reader{
 	{`(?:^|[^\w])(?:py)?torch version ?[:=]+\s*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
+	{`(\S+[/\\]torch)[/\\]__init__\.py['"]?,?(?:\s+['"]?(\d+\.\d+\.\d+[\w.+-]*))?`, func(r *Reader, m []string, s Said) {
+		if !strings.Contains(s.Text, "File ") && r.c.Torch.Path == "" {
+			r.c.Torch.Path = m[1]
+			r.torch(m[2], byTorch, s)
+		}
+	}},
+	{`cuda\.device_count\(\)\W*(?:returns?|is|gives?|prints?|=+>?|->|:)?\W*0\b`, func(r *Reader, m []string, s Said) { r.available("False", s) }},
 	{`(?:torch|th)\.__version__\W*(?:prints?|gives?|says|is|returns?|shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
 	{`pytorch accelerator|PyTorch version \(GPU\?\): (\d+\.\d+\S*) \((True|False)\)`, func(r *Reader, m []string, s Said) {
 		r.torch(m[1], byTorch, s)
@@ -42,10 +49,11 @@ var torchReaders = []reader{
 	}},
 	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
 	{`cuda\.is_available\b\W*(?:still |always |now )?(?:returns?|gives?|is|prints?|says|=+>?|->|:)?\W*(?:still |always )?(True|False)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
-	{`print\(.*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.cuda" }},
-	{`print\(.*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Said) { r.wait = "torch.__version__" }},
+	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Said) { r.wait = printed(m[0]) }},
+	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.cuda" }},
+	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Said) { r.wait = "torch.__version__" }},
 	{`cuda\.is_available\b`, func(r *Reader, m []string, s Said) {
-		if strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
+		if r.wait == "" && strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
 			r.wait = "is_available"
 		}
 	}},
@@ -60,6 +68,23 @@ var torchReaders = []reader{
 	}},
 	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capacity of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Said) { r.memory(s) }},
 	{`OutOfMemory|out of memory`, func(r *Reader, m []string, s Said) { r.memory(s) }},
+}
+
+// printed is the list of what one print call shows, for its answer in the next
+// line; what is of no interest is a dash.
+func printed(call string) string {
+	var names []string
+	call = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(call), "print("), ")")
+	for arg := range strings.SplitSeq(call, ",") {
+		switch arg = strings.TrimSpace(arg); {
+		case strings.Contains(arg, "is_available"):
+			arg = "is_available"
+		case arg != "torch.__version__" && arg != "torch.version.cuda":
+			arg = "-"
+		}
+		names = append(names, arg)
+	}
+	return strings.Join(names, ",")
 }
 
 // torch notes a version of torch. What torch says itself wins over a list of

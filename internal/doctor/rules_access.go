@@ -39,12 +39,12 @@ func (e *exam) visibleDevices() {
 			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all":
 			case k < 0 && len(entry) < 12 && i == 0:
 				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
-			case e.listed && n > 0 && k >= n, one && k >= 1 && i == 0:
+			case e.listed && n > 0 && k >= n, i == 0 && e.count > 0 && k >= e.count, one && k >= 1 && i == 0:
 				bad = fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, v)
 			}
 		}
 		if _, trouble := e.has(append([]string{"cuda-ordinal", "torch-unknown-error"}, noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
-			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableSaid)
+			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableSaid).over = []string{"ACC002"}
 		}
 	}
 }
@@ -79,11 +79,17 @@ func (e *exam) whoseMemory() {
 	}
 	if s, ok := e.has("torch-oom"); ok && len(e.Memory) == 0 {
 		for _, u := range e.Used {
-			g := e.Machine.GPUs[min(u.GPU, len(e.Machine.GPUs)-1)]
-			if g.MemoryBytes > 0 && u.Bytes > g.MemoryBytes*8/10 {
-				e.find("ACC010", strong, Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes), gib(g.MemoryBytes))}, u.Said, s)
+			if u.Total <= 0 || u.Bytes <= u.Total*8/10 {
+				continue
+			}
+			f := Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes), gib(u.Total))}
+			if none := e.fact("no-processes"); !none.IsZero() {
+				f.Text += ", and it lists no process: one that ended or stopped still holds it"
+				e.find("ACC010", likely, f, u.Said, none, s).over = []string{"ACC009"}
 				return
 			}
+			e.find("ACC010", strong, f, u.Said, s)
+			return
 		}
 	}
 }

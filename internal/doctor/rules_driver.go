@@ -104,6 +104,9 @@ func (e *exam) tooOld(text string, said ...Said) {
 
 // driverHalves: the library and the kernel module are of different versions.
 func (e *exam) driverHalves() {
+	if s, ok := e.has("container-cli-driver"); ok && strings.Contains(strings.ToLower(s.Text), "version mismatch") {
+		e.find("DRV004", proven, Finding{}, s).over = []string{"CTR005"}
+	}
 	d := e.Machine.Driver
 	if d == nil || d.Version.IsZero() || d.LoadedVersion.IsZero() || d.Version.Compare(d.LoadedVersion) == 0 {
 		return

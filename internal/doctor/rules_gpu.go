@@ -180,11 +180,9 @@ func (e *exam) noKernel() {
 			continue
 		}
 		switch r := e.reach(g.SM); {
-		case r == covered:
-			if e.mentionsExtension() {
-				e.find("TK011", likely, Finding{Text: fmt.Sprintf("torch has code for compute capability %s; the extension was built without", g.SM)}, said)
-			}
-		case r == unknownReach && g.SM.Less(oldest):
+		case r == covered && e.mentionsExtension():
+			e.find("TK011", likely, Finding{Text: fmt.Sprintf("torch has code for compute capability %s; the extension was built without", g.SM)}, said)
+		case g.SM.Less(oldest): // no build is too old for it: what it lacks was dropped
 			e.find("ARC005", strong+8, Finding{}, said, e.fact("gpu"))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // packageRules look at the packages of the environment.
 var packageRules = []rule{
 	{[]string{"PY007", "PY032"}, "the versions of torch, torchvision and torchaudio", (*exam).companions},
-	{[]string{"PY005", "PY011"}, "several entries of torch", (*exam).copies},
+	{[]string{"PY004", "PY005", "PY011"}, "several entries of torch, and where it was imported from", (*exam).copies},
 	{[]string{"PY008"}, "numpy and torch", (*exam).numpy},
-	{[]string{"PY007"}, "a ROCm library beside a CUDA torch", (*exam).rocmCompanion},
+	{[]string{"PY007", "ROC002"}, "a ROCm library beside a CUDA torch", (*exam).rocmCompanion},
 	{[]string{"TK004", "LD016"}, "nvcc and torch's CUDA while something is built", (*exam).toolkit},
 }
 
@@ -56,6 +56,10 @@ func (e *exam) companions() {
 	}
 }
 
+// userSite is where `pip install --user` puts packages, before those of an
+// environment (PEP 370).
+var userSite = lazy.Regexp(`(?i)/\.local/lib/python3\.\d+/|\\AppData\\Roaming\\Python\\`)
+
 func nightly(v string) bool { return strings.Contains(v, ".dev") }
 
 func sameMinor(a, b string) bool {
@@ -71,6 +75,9 @@ func (e *exam) copies() {
 	pip := e.pipPackage("torch")
 	if conda != nil && pip != nil && public(pip.Version) != public(conda.Version) {
 		e.find("PY005", likely, Finding{Text: fmt.Sprintf("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)}, conda.Said, pip.Said)
+	}
+	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" && public(conda.Version) != t.Version {
+		e.find("PY004", proven, Finding{Text: fmt.Sprintf("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version)}, t.VersionSaid, conda.Said).over = []string{"PY001", "PY016"}
 	}
 	if n := e.condaPackage("pytorch-nightly"); n != nil && conda != nil {
 		e.find("PY005", likely, Finding{Text: fmt.Sprintf("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)}, conda.Said, n.Said)
@@ -109,6 +116,10 @@ func (e *exam) numpy() {
 // was taken from the ROCm build.
 func (e *exam) rocmCompanion() {
 	s, ok := e.has("torch-hip-lib")
+	if ok && e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
+		e.find("ROC002", likely, Finding{}, s, e.fact("gpu")).over = []string{"PY007"}
+		return
+	}
 	if ok && !e.vendor(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.installed("torchaudio") != nil || strings.Contains(s.Text, "torchaudio")) {
 		e.find("PY007", likely, Finding{Text: "a companion of torch is the ROCm build"}, s, e.Torch.VersionSaid)
 	}
@@ -163,6 +174,9 @@ func (e *exam) notFound() {
 	p := e.Machine.Platform
 	python := e.activePython()
 	v, label, want := e.asked()
+	if m := indexLabel().FindStringSubmatch(e.fact("index").Text); m != nil && label == "" {
+		label = m[1]
+	}
 	switch {
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
