@@ -211,18 +211,28 @@ func later(a, b version.Dotted) version.Dotted {
 }
 
 // minimum is the least driver with which any build passes: of the builds that
-// the question's driver lets through, the one content with the oldest.
+// the question's driver lets through, the one content with the oldest. Builds
+// from before CUDA 11, where a driver had to match its toolkit
+// (driver_minimums.csv), count only where no family of CUDA serves: nobody
+// changes a driver for them.
 func (q *question) minimum() version.Dotted {
-	var least version.Dotted
+	var family, exact version.Dotted
 	q.builds(func(b *matrix.Build) {
 		if accelOf(b.Label) != cuda || !q.passes(b) {
 			return
 		}
-		if n := q.need(b); least.IsZero() || n.Less(least) {
-			least = n
+		least := &family
+		if b.CUDA.Major() < 11 {
+			least = &exact
+		}
+		if n := q.need(b); least.IsZero() || n.Less(*least) {
+			*least = n
 		}
 	})
-	return least
+	if family.IsZero() {
+		return exact
+	}
+	return family
 }
 
 // jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T
