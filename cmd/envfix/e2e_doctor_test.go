@@ -146,7 +146,8 @@ var brokenEnvs = []brokenEnv{
 	{"a file torch.py", []string{"PY013"}, func(t *testing.T, p *patient) { put(t, filepath.Join(p.dir, "torch.py"), "print('mine')\n") }},
 }
 
-// realEnv is an environment with real torch.
+// realEnv is an environment with real torch: that of the interpreter in
+// ENVFIX_E2E_PYTHON, else one that envfix installs from the default index.
 func realEnv(t *testing.T, envfix string) string {
 	t.Helper()
 	if python := os.Getenv("ENVFIX_E2E_PYTHON"); python != "" {
@@ -159,7 +160,9 @@ func realEnv(t *testing.T, envfix string) string {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return filepath.Join(dir, ".venv")
+	env, err := filepath.EvalSymlinks(filepath.Join(dir, ".venv")) // copies are of the tree, not of the link
+	noError(t, err)
+	return env
 }
 
 // copyEnv copies an environment by hard links, beside the original: links do not

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package main
 
@@ -11,13 +11,12 @@ import (
 )
 
 // TestE2ERun runs small real trainings, each with a planted fault and without
-// it, and wants the fault named and never named without it. ENVFIX_E2E_PYTHON
-// is a Python with PyTorch (any build with CUDA; no GPU is needed).
+// it, and wants the fault named and never named without it. No GPU is needed.
 func TestE2ERun(t *testing.T) {
-	python := os.Getenv("ENVFIX_E2E_PYTHON")
-	if python == "" {
-		t.Skip("needs ENVFIX_E2E_PYTHON: a Python with a CUDA build of PyTorch")
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("needs ENVFIX_E2E=1 (make e2e): it trains with real PyTorch")
 	}
+	python := filepath.Join(realEnv(t, build(t)), "bin", "python")
 	traces, err := filepath.Abs("../../internal/observe/verdict/testdata")
 	if err != nil {
 		t.Fatal(err)
