@@ -241,7 +241,7 @@ type Defect struct {
 	SMs      []machine.SM // empty: any GPU
 	Below    machine.SM   // GPUs below this; zero: not used
 	Pythons  []string
-	Breaks   string // what it breaks: all, import, install, fft, linalg, compile, nccl, conv, sparse, some (reports disagree)
+	Breaks   string // what it breaks: all, import, install, fft, linalg, compile, nccl, conv, sparse, some (reports disagree), hash (the index gives a wrong one: a lock reads the bytes)
 
 	Torch    version.Specifier // beside these releases of torch, where Package is another
 	MinCuDNN version.Dotted    // builds whose cuDNN is at least this; zero: any

@@ -125,7 +125,7 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 		m.Defects = append(m.Defects, Defect{
 			Package: o.text("package"), Versions: o.specifier("versions"), Labels: o.words("builds"),
 			OS: o.text("os"), Arch: o.text("arch"), Torch: o.specifier("torch"), MinCuDNN: o.dotted("min_cudnn"), When: o.text("when"), SMs: o.sms("gpus"), Below: o.sm("below"), Pythons: o.versions("pythons"),
-			Breaks: o.one("breaks", "all", "import", "install", "some", "fft", "linalg", "compile", "nccl", "conv", "sparse"),
+			Breaks: o.one("breaks", "all", "import", "install", "some", "fft", "linalg", "compile", "nccl", "conv", "sparse", "hash"),
 			Effect: o.text("effect"), Remedy: o.text("remedy"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("conda", func(o object) {

@@ -93,7 +93,7 @@ func lockAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := compileAll(c.Context, u, drafts)
+	files, err := compileAll(c.Context, m, u, drafts)
 	if err != nil {
 		return err
 	}

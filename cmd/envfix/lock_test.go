@@ -181,6 +181,26 @@ func TestLockHashesTheBytes(t *testing.T) {
 	}
 }
 
+// An index that is known to give a wrong hash for a file is not believed: the
+// lock has the hash of the bytes.
+func TestLockDistrustsKnownWrongHashes(t *testing.T) {
+	torch := testindex.Torch("2.9.1+cu126", "12.6", "sm_70")
+	torch.Tag = "cp312-cp312-manylinux_2_28_x86_64"
+	vision := testindex.Wheel{Name: "torchvision", Version: "0.24.1+cu126", Tag: torch.Tag}
+	x := testindex.Serve(t, torch, vision)
+	x.Break("/simple/torchvision/", testindex.WrongHash)
+	dir := t.TempDir()
+	wantExit(t, lockIn(t, dir, "lock", "torch==2.9.1", "torchvision", "--mirror", "default="+x.URL, "--mirror", pytorchCU126+"="+x.URL,
+		"--target", "v100=gpu=7.0 driver=580 python=3.12 build=cu126"), exitOK)
+	b, err := os.ReadFile("pylock.v100.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), vision.SHA256()) {
+		t.Errorf("torchvision's own hash %s is not in the pylock:\n%s", vision.SHA256(), b)
+	}
+}
+
 // What a person asks for wrongly gets one error, its code, and no file.
 func TestLockRefuses(t *testing.T) {
 	x := teamIndex(t)

@@ -16,6 +16,7 @@ import (
 
 	"envfix/internal/lock"
 	"envfix/internal/ui"
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -56,7 +57,7 @@ func bundleAction(c *cli.Context) error {
 	if err := os.MkdirAll(filepath.Join(dir, bundleWheels), 0o755); err != nil {
 		return &failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err}
 	}
-	facts := newFileFacts(u.mirrored)
+	facts := newFileFacts(&matrix.Matrix{}, u.mirrored)
 	sums := map[string]string{}
 	for _, p := range l.Profiles {
 		if only := c.StringSlice("profile"); len(only) > 0 && !slices.Contains(only, p.Name) {

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"envfix/internal/lock"
+	"envfix/internal/version"
+	"envfix/matrix"
 )
 
 // maxWheel is the largest file that is read for its hash, in bytes; torch's
@@ -21,6 +24,7 @@ const maxWheel = 8 << 30
 type fileFacts struct {
 	client *http.Client
 	mirror func(url string) string // where a URL is really fetched
+	wrong  []matrix.Defect         // files whose index is known to give a wrong hash
 	mu     sync.Mutex
 	known  map[string]*fileFact // by URL
 }
@@ -32,11 +36,14 @@ type fileFact struct {
 	err    error
 }
 
-func newFileFacts(mirror func(string) string) *fileFacts {
+// newFileFacts reads from where mirror says, and reads whole the files that the
+// matrix knows wrong hashes of.
+func newFileFacts(m *matrix.Matrix, mirror func(string) string) *fileFacts {
+	wrong := slices.DeleteFunc(slices.Clone(m.Defects), func(d matrix.Defect) bool { return d.Breaks != "hash" })
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxConnsPerHost = 8
 	t.ResponseHeaderTimeout = 30 * time.Second
-	return &fileFacts{client: &http.Client{Transport: t}, mirror: mirror, known: map[string]*fileFact{}}
+	return &fileFacts{client: &http.Client{Transport: t}, mirror: mirror, wrong: wrong, known: map[string]*fileFact{}}
 }
 
 // complete fills in missing sizes by HEAD requests, and missing hashes from the
@@ -46,6 +53,11 @@ func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error
 	errs := make([]error, len(packages))
 	for i := range packages {
 		wg.Go(func() {
+			if f.distrusted(packages[i]) {
+				for j := range packages[i].Wheels {
+					packages[i].Wheels[j].Hashes.SHA256 = ""
+				}
+			}
 			for j := range packages[i].Wheels {
 				if err := f.wheel(ctx, &packages[i].Wheels[j]); err != nil {
 					errs[i] = fmt.Errorf("%s: %w", packages[i].Name, err)
@@ -60,6 +72,13 @@ func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error
 		}
 	}
 	return nil
+}
+
+// distrusted reports whether an index is known to give a wrong hash for a package.
+func (f *fileFacts) distrusted(k lock.Package) bool {
+	public, _ := version.SplitLocal(k.Version)
+	v, err := version.ParsePython(public)
+	return err == nil && slices.ContainsFunc(f.wrong, func(d matrix.Defect) bool { return d.Package == k.Name && d.Versions.Admits(v) })
 }
 
 func (f *fileFacts) wheel(ctx context.Context, w *lock.Wheel) error {

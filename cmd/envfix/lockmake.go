@@ -195,7 +195,7 @@ func distinct(drafts []lockDraft) error {
 
 // compileAll resolves the packages of every draft with uv, two at a time, and
 // fills in digests, sizes and hosts. It returns the pylock bytes by profile name.
-func compileAll(ctx context.Context, u uvTool, drafts []lockDraft) (map[string][]byte, error) {
+func compileAll(ctx context.Context, m *matrix.Matrix, u uvTool, drafts []lockDraft) (map[string][]byte, error) {
 	type result struct {
 		i   int
 		b   []byte
@@ -203,7 +203,7 @@ func compileAll(ctx context.Context, u uvTool, drafts []lockDraft) (map[string][
 	}
 	results := make(chan result)
 	slots := make(chan struct{}, 3) // uv mostly waits for the index
-	facts := newFileFacts(u.mirrored)
+	facts := newFileFacts(m, u.mirrored)
 	for i := range drafts {
 		go func() {
 			slots <- struct{}{}
