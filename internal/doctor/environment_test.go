@@ -104,7 +104,7 @@ var broken = []struct {
 		f.Imports = append([]machine.ImportPlace{{Path: "/opt/lib/torch/__init__.py", Place: machine.InPythonPath}}, f.Imports...)
 	}},
 	{"a file named torch.py", "PY013", "torch_duplicate_install", Error, func(f *machine.EnvFiles) {
-		f.Imports = append([]machine.ImportPlace{{Path: "/work/torch.py", Place: machine.InWorkingDir}}, f.Imports...)
+		f.Imports = append([]machine.ImportPlace{{Path: "/proj/torch.py", Place: machine.InWorkingDir}}, f.Imports...)
 	}},
 }
 

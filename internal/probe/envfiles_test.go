@@ -104,13 +104,13 @@ func TestRecord(t *testing.T) {
 // __init__.py hides nothing.
 func TestImportPlaces(t *testing.T) {
 	root := t.TempDir()
-	for _, f := range []string{"/env/bin/python3", site + "/torch/__init__.py", "/work/torch/notes.txt", "/lib/torch/__init__.py", "/home/u/.local/lib/python3.12/site-packages/torch.py"} {
+	for _, f := range []string{"/env/bin/python3", site + "/torch/__init__.py", "/proj/torch/notes.txt", "/lib/torch/__init__.py", "/home/u/.local/lib/python3.12/site-packages/torch.py"} {
 		write(t, root+f, nil, 0o755)
 	}
 	env := []string{"HOME=/home/u", "PYTHONPATH=/lib:" + site}
 	mkdir(t, root+"/env/conda-meta")
 	write(t, root+"/env/conda-meta/python-3.12.4-h1_0.json", nil, 0o644)
-	o := Options{Root: root, OS: "linux", Venv: "/env", Named: true, Dir: "/work", Env: env}
+	o := Options{Root: root, OS: "linux", Venv: "/env", Named: true, Dir: "/proj", Env: env}
 	places := func() (out []string) {
 		for _, i := range EnvFiles(o).Imports {
 			out = append(out, i.Place+" "+path.Base(i.Path))
@@ -122,7 +122,7 @@ func TestImportPlaces(t *testing.T) {
 		t.Errorf("conda (-want +got):\n%s", diff)
 	}
 	write(t, root+"/env/pyvenv.cfg", []byte("version = 3.12.4\n"), 0o644)
-	write(t, root+"/work/torch.py", nil, 0o644)
+	write(t, root+"/proj/torch.py", nil, 0o644)
 	want = []string{"the working directory torch.py", "PYTHONPATH __init__.py", "the environment __init__.py"}
 	if diff := cmp.Diff(want, places()); diff != "" {
 		t.Errorf("venv (-want +got):\n%s", diff)
