@@ -80,12 +80,12 @@ func lockAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	u, err := lockUV(c)
+	hold := held(c, m, old)
+	drafts, err := lockDrafts(c, m, in, hold)
 	if err != nil {
 		return err
 	}
-	hold := held(c, m, old)
-	drafts, err := lockDrafts(c, m, in, hold)
+	u, err := lockUV(c)
 	if err != nil {
 		return err
 	}
