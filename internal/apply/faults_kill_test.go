@@ -113,6 +113,9 @@ func (t *tally) add(got, again string) {
 	}
 }
 
+// commandOf is how people call the tool to install packages.
+var commandOf = map[string]string{"pip": "pip", "uv": "uv pip"}
+
 // TestRandomKills kills real installations, by envfix and without it.
 func TestRandomKills(t *testing.T) {
 	b := newBench(t)
@@ -123,7 +126,7 @@ func TestRandomKills(t *testing.T) {
 		ours := k.envfix(tool, x, *kills/2)
 		plain := k.plain(tool, x, *kills/2)
 		fmt.Printf("%-28s %5d %5d %5d %5d %9d\n", "envfix apply, "+tool, ours.kills, ours.old, ours.new, ours.torn, ours.recovered)
-		fmt.Printf("%-28s %5d %5d %5d %5d %9d\n", tool+" install --upgrade", plain.kills, plain.old, plain.new, plain.torn, plain.recovered)
+		fmt.Printf("%-28s %5d %5d %5d %5d %9d\n", commandOf[tool]+" install --upgrade", plain.kills, plain.old, plain.new, plain.torn, plain.recovered)
 		if ours.torn > 0 || ours.recovered < ours.kills {
 			t.Errorf("%s: %d torn, %d of %d recovered", tool, ours.torn, ours.recovered, ours.kills)
 		}

@@ -148,6 +148,17 @@ func (s story) copy(b *bench) string {
 	return dir
 }
 
+// torchOf asks the environment of the project for the version of its torch; ""
+// means that it does not import.
+func torchOf(project string) string {
+	python := filepath.Join(project, ".venv/bin/python")
+	out, err := exec.Command(python, "-I", "-c", "import torch; print(torch.__version__)").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // points lists the points that the story passes.
 func (s story) points(b *bench) []string {
 	b.Helper()
