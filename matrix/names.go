@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/near"
 )
 
 type modelName struct {
@@ -320,7 +321,7 @@ func (t *DeviceTable) Nearest(name string, n int) []string {
 		if m.device.Vendor == machine.NVIDIA && m.device.SM.IsZero() {
 			continue // older than CUDA: nobody means those
 		}
-		all = append(all, scored{m.device.Name, distance(query, strings.Join(m.words, " "))})
+		all = append(all, scored{m.device.Name, near.Distance(query, strings.Join(m.words, " "))})
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
 	var out []string
@@ -333,24 +334,4 @@ func (t *DeviceTable) Nearest(name string, n int) []string {
 		}
 	}
 	return out
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		last := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := last
-			if a[i-1] != b[j-1] {
-				cost = 1 + min(last, row[j], row[j-1])
-			}
-			last, row[j] = row[j], cost
-		}
-	}
-	return row[len(b)]
 }

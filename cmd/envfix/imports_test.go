@@ -18,9 +18,10 @@ const module = "envfix"
 var layers = map[string][]string{
 	"data":                     {},
 	"internal/lazy":            {},
+	"internal/near":            {},
 	"internal/version":         {},
 	"internal/machine":         {"internal/version"},
-	"matrix":                   {"internal/machine", "internal/version", "data"},
+	"matrix":                   {"internal/machine", "internal/near", "internal/version", "data"},
 	"resolver":                 {"matrix", "internal/machine", "internal/version"},
 	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
@@ -43,7 +44,7 @@ var layers = map[string][]string{
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
-	"data", "internal/lazy", "internal/version", "internal/machine", "matrix", "resolver", "internal/plan", "internal/pyproject",
+	"data", "internal/lazy", "internal/near", "internal/version", "internal/machine", "matrix", "resolver", "internal/plan", "internal/pyproject",
 	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
 }
 

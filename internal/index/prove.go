@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -83,34 +82,9 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 	}
 	// The long readings first, so that none is left over at the end.
 	slices.SortStableFunc(jobs, func(a, b job) int { return boolOrder(b.bytes) - boolOrder(a.bytes) })
-	results := make([]Proof, len(jobs))
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	next, done := 0, 0
-	for range MaxConnections {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				p := c.prove(ctx, jobs[i])
-				mu.Lock()
-				results[i] = p
-				done++
-				if progress != nil {
-					progress(done, len(jobs), p.File)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return nil, page.Notes, context.Cause(ctx)
+	results, err := inParallel(ctx, len(jobs), func(i int) Proof { return c.prove(ctx, jobs[i]) }, progress)
+	if err != nil {
+		return nil, page.Notes, err
 	}
 	for i := range results {
 		if p := &results[i]; p.By == "bytes" && len(p.Checks) > 0 {

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -35,7 +34,6 @@ type StackOptions struct {
 // builds of torch pin, and compares which GPUs they have code for with the rows
 // of the matrix. It reads hundreds of megabytes per build.
 func (c *Client) ProveStack(ctx context.Context, m *matrix.Matrix, builds []*matrix.Build, o StackOptions) ([]Proof, error) {
-	cache, progress := o.Cache, o.Progress
 	var jobs []stackJob
 	for _, b := range builds {
 		for _, p := range m.Stack(b) {
@@ -48,35 +46,7 @@ func (c *Client) ProveStack(ctx context.Context, m *matrix.Matrix, builds []*mat
 			}
 		}
 	}
-	proofs := make([]Proof, len(jobs))
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	next, done := 0, 0
-	for range MaxConnections {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				proofs[i] = c.proveLibrary(ctx, m, jobs[i], cache)
-				mu.Lock()
-				done++
-				if progress != nil {
-					progress(done, len(jobs), proofs[i].File)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return proofs, nil
+	return inParallel(ctx, len(jobs), func(i int) Proof { return c.proveLibrary(ctx, m, jobs[i], o.Cache) }, o.Progress)
 }
 
 // A stackJob is one library of one build.

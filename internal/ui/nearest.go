@@ -3,6 +3,8 @@ package ui
 import (
 	"slices"
 	"strings"
+
+	"envfix/internal/near"
 )
 
 // Nearest returns the n entries of known that are most like word, the most alike
@@ -16,7 +18,7 @@ func Nearest(word string, known []string, n int) []string {
 	w := strings.ToLower(word)
 	var all []scored
 	for _, k := range known {
-		cost := distance(w, strings.ToLower(k))
+		cost := near.Distance(w, strings.ToLower(k))
 		if cost <= max(len(w), len(k))/2 {
 			all = append(all, scored{k, cost})
 		}
@@ -27,25 +29,4 @@ func Nearest(word string, known []string, n int) []string {
 		out = append(out, s.text)
 	}
 	return out
-}
-
-// distance is the number of single characters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
