@@ -40,12 +40,10 @@ func quote(s string) (string, error) {
 	var b strings.Builder
 	for s != "" {
 		at, name := nextPlaceholder(s)
-		if piece := s[:at]; plain(piece) {
-			b.WriteString(piece)
-		} else if piece != "" {
-			q, err := literal(piece)
+		if piece := s[:at]; piece != "" {
+			q, err := Quote(piece)
 			if err != nil {
-				return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", s, err)
+				return "", err
 			}
 			b.WriteString(q)
 		}
@@ -56,6 +54,19 @@ func quote(s string) (string, error) {
 		s = s[at+len(name)+2:]
 	}
 	return b.String(), nil
+}
+
+// Quote returns s as one POSIX shell word. Its error says that s has characters
+// that would reach the terminal of whoever reads the word.
+func Quote(s string) (string, error) {
+	if plain(s) {
+		return s, nil
+	}
+	q, err := literal(s)
+	if err != nil {
+		return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", s, err)
+	}
+	return q, nil
 }
 
 // literal quotes s. Line breaks and tabs may stand between single quotes as they

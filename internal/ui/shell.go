@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"envfix/internal/plan"
 )
 
 // Shells are the languages that [Assignments] writes.
@@ -75,9 +75,9 @@ func assignment(shell string, a Assignment) (string, error) {
 		}
 		return fmt.Sprintf("$env:%s = %s", a.Name, v), nil
 	}
-	v, err := syntax.Quote(a.Value, syntax.LangPOSIX)
+	v, err := plan.Quote(a.Value)
 	if err != nil {
-		return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", a.Value, err)
+		return "", err
 	}
 	switch a.Kind {
 	case Unset:
