@@ -38,7 +38,7 @@ func (b *builder) conda() {
 	}
 	argv = append(argv, "python="+b.choice.Python)
 	argv = append(argv, b.condaSpecs()...)
-	env := b.src.environment("conda")
+	env := b.src.online(b.t.Manager)
 	if b.choice.CUDA != "" && (b.r.Described || b.h.Driver == nil) {
 		// Without a driver conda has no __cuda and would take a CPU build.
 		env["CONDA_OVERRIDE_CUDA"] = b.choice.CUDA

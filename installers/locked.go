@@ -85,8 +85,11 @@ func (b *builder) locked(l LockedProfile) {
 	}
 	file := gen + "/envfix-requirements.txt"
 	fetch := func(url string) string { return b.src.url(&url) }
-	if l.Bundle != "" {
-		fetch = nil
+	if l.Bundle != "" || b.t.Manager == "pip" && b.src.offline {
+		fetch = nil // an address would be fetched, whatever else pip is told
+	}
+	if l.Bundle == "" {
+		b.offlinePip()
 	}
 	b.add(plan.Step{ID: "requirements", Title: "write the hashes of " + l.Profile.Pylock.File, Why: "derived from it, for an installer that reads no pylock",
 		Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Requirements(fetch)}})
@@ -102,8 +105,10 @@ func (b *builder) hashed(exe, file, bundle string) *plan.Run {
 	tool := "uv"
 	if b.t.Manager == "pip" {
 		tool = "pip"
-		argv = []string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input"}
-		if url := b.src.url(nil); url != "" && bundle == "" {
+		argv = []string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--retries", retries, "--timeout", timeout}
+		if b.src.offline && bundle == "" {
+			argv = append(argv, "--no-index")
+		} else if url := b.src.url(nil); url != "" && bundle == "" {
 			argv = append(argv, "--index-url", url)
 		}
 	} else {
@@ -116,5 +121,5 @@ func (b *builder) hashed(exe, file, bundle string) *plan.Run {
 		argv = append(argv, "--no-index", "--find-links", bundle)
 	}
 	argv = append(argv, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)
-	return &plan.Run{Argv: argv, Env: b.src.environment(tool)}
+	return &plan.Run{Argv: argv, Env: b.src.online(tool)}
 }

@@ -16,6 +16,7 @@ type sources struct {
 	defaultIndex string // "" the installer's own default
 	mirrors      [][2]string
 	env          map[string]string // proxies and certificates
+	pipCert      string
 	offline      bool
 	warnings     []string
 }
@@ -24,7 +25,16 @@ type sources struct {
 var Network = []string{
 	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+	"UV_SYSTEM_CERTS", "UV_NATIVE_TLS", // two names, old and new, of one switch: the system's certificates
 }
+
+// What an installer bears of a bad network by itself; apply runs it again after
+// that. The defaults of pip (15 s), uv (30 s, 3 times) and conda (3 times) are made
+// for small files.
+const (
+	timeout = "60" // s without a byte
+	retries = "5"
+)
 
 // defaultIndexes name the user's own default index, the strongest first.
 var defaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"}
@@ -35,7 +45,7 @@ var defaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL
 var moreIndexes = []string{"PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX", "PIP_FIND_LINKS", "UV_FIND_LINKS"}
 
 func readSources(h machine.Machine, t plan.Target) sources {
-	s := sources{env: map[string]string{}, offline: t.Offline}
+	s := sources{env: map[string]string{}, offline: t.Offline, pipCert: h.Env["PIP_CERT"]}
 	for _, pair := range t.Mirrors {
 		from, to, _ := strings.Cut(pair, "=")
 		if from == "default" {
@@ -118,4 +128,45 @@ func (s sources) environment(tool string) map[string]string {
 		env["PIP_CONFIG_FILE"] = "/dev/null"
 	}
 	return env
+}
+
+// online is environment for a call that fetches: with the user's certificates
+// under the name that the tool reads, and with its patience, but for pip's, which
+// are arguments.
+func (s sources) online(tool string) map[string]string {
+	env := s.environment(tool)
+	if s.offline {
+		return env
+	}
+	switch tool {
+	case "uv":
+		env["UV_HTTP_TIMEOUT"], env["UV_HTTP_RETRIES"] = timeout, retries
+		s.certificates(env, "SSL_CERT_FILE")
+		return env
+	case "conda":
+		env["CONDA_REMOTE_READ_TIMEOUT_SECS"], env["CONDA_REMOTE_MAX_RETRIES"] = timeout, retries
+	case "mamba", "micromamba": // libmamba's configuration.cpp; it ends a download by its speed, not by a timeout
+		env["MAMBA_REMOTE_MAX_RETRIES"] = retries
+	}
+	s.certificates(env, "REQUESTS_CA_BUNDLE")
+	return env
+}
+
+// certificates sets the variable that a tool reads to the bundle that the user
+// named for whichever tool.
+func (s sources) certificates(env map[string]string, reads string) {
+	names := []string{reads, "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PIP_CERT"}
+	if reads == "REQUESTS_CA_BUNDLE" {
+		names = append([]string{"PIP_CERT"}, names...) // pip's own name, which --isolated makes it ignore
+	}
+	for _, name := range names {
+		bundle := s.env[name]
+		if name == "PIP_CERT" {
+			bundle = s.pipCert
+		}
+		if bundle != "" {
+			env[reads] = bundle
+			return
+		}
+	}
 }

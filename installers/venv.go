@@ -27,6 +27,7 @@ func (b *builder) venv() {
 	if !ok {
 		return
 	}
+	b.offlinePip()
 	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}
@@ -46,6 +47,13 @@ func (b *builder) venv() {
 		}, nil, append(pins, rest...))
 	}
 	b.finish(exe)
+}
+
+// offlinePip says what pip cannot.
+func (b *builder) offlinePip() {
+	if b.src.offline && b.t.Manager == "pip" {
+		b.warn("without a network pip installs nothing that is not in a bundle: `--manager uv` installs what uv has cached, `--bundle DIR` what `envfix lock bundle` wrote")
+	}
 }
 
 // finish adds the steps after the installation: the installer's own check, the
@@ -97,7 +105,7 @@ func (b *builder) installer() (string, bool) {
 	b.add(plan.Step{ID: "tools", Title: "make a place for uv", Why: "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
 		Run: &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}}})
 	b.add(plan.Step{ID: "uv", Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: uvBytes, Disk: 3 * uvBytes,
-		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, []string{"uv"}), Env: b.src.environment("pip")}})
+		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, []string{"uv"}), Env: b.src.online("pip")}})
 	return dir + "/" + b.bin() + "/uv", true
 }
 
@@ -137,7 +145,7 @@ func (b *builder) create(exe string) {
 	if !found {
 		py = b.choice.Python
 		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: "no interpreter here is " + py + "; uv keeps its own beside the system's",
-			Run: &plan.Run{Argv: b.uv(exe, "python", "install", py), Env: b.src.environment("uv")}, Bytes: 0})
+			Run: &plan.Run{Argv: b.uv(exe, "python", "install", py), Env: b.src.online("uv")}, Bytes: 0})
 	}
 	b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
 		Run: &plan.Run{Argv: b.uv(exe, "venv", "--no-project", "--python", py, gen), Env: b.src.environment("uv")}})
@@ -161,7 +169,7 @@ func (b *builder) install(exe string, s plan.Step, index *string, reqs []string)
 		if s.ID == "torch" {
 			argv = append(argv, b.replace("--force-reinstall", "")...)
 		}
-		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.environment("pip")}
+		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.online("pip")}
 	} else {
 		argv := b.uv(exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:")
 		if nightly {
@@ -173,7 +181,7 @@ func (b *builder) install(exe string, s plan.Step, index *string, reqs []string)
 		if url := b.src.url(index); url != "" {
 			argv = append(argv, "--default-index", url)
 		}
-		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.environment("uv")}
+		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.online("uv")}
 	}
 	b.add(s)
 }
@@ -211,7 +219,7 @@ func (b *builder) uv(exe string, args ...string) []string {
 // pip is one call of pip with one index: nil is the default one. Both switches
 // against the user's configuration are needed; see sources.environment.
 func (b *builder) pip(python string, index *string, reqs []string) []string {
-	argv := []string{python, "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
+	argv := []string{python, "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--retries", retries, "--timeout", timeout, "--only-binary", ":all:"}
 	if b.src.offline {
 		argv = append(argv, "--no-index")
 	} else if url := b.src.url(index); url != "" {

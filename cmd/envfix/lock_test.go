@@ -239,6 +239,23 @@ func TestLockRefuses(t *testing.T) {
 	}
 }
 
+// emptyCache gives the installers a cache of their own: uv takes a file of the
+// right hash from wherever it once came, also from an earlier test's index that
+// had this one's port.
+func emptyCache(t *testing.T) {
+	t.Helper()
+	testindex.UV(t)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := t.TempDir()
+	if err := os.Symlink(filepath.Join(cache, "envfix-test-tools"), filepath.Join(mine, "envfix-test-tools")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", mine)
+}
+
 // Applying a lock installs exactly its files, from the index and from a bundle
 // without any network, and refuses a file that is not the pinned one.
 func TestLockApply(t *testing.T) {
@@ -252,6 +269,7 @@ func TestLockApply(t *testing.T) {
 
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	emptyCache(t)
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", mirror, "--target", "v100=gpu=7.0 driver=580 index=default python="+minor), exitOK)
 	machine := []string{"apply", "--yes", "--gpu", "7.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"}
 
