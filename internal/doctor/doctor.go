@@ -112,6 +112,9 @@ type Case struct {
 	count  int             // of GPUs, as people say; 0: not said
 	listed bool            // the GPUs come from a list that is complete
 	macOS  Said
+
+	packaged version.Dotted // the driver package that is installed
+	bus      []string       // NVIDIA's GPUs that lspci lists
 }
 
 // A Place is where the patient runs, as far as text says.

@@ -16,6 +16,8 @@ var driverReaders = []reader{
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1], s) }},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
 	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.loaded(m[1]+m[2], s) }},
+	{packagedExpr, func(r *Reader, m []string, s Said) { r.packaged(m[1], s) }},
+	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, func(r *Reader, m []string, s Said) { r.wait = "module" }},
 	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},
 	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Said) { r.addGPU(m[2], s) }},
 	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, func(r *Reader, m []string, s Said) { r.addGPU(m[1], s) }},
@@ -62,6 +64,10 @@ var driverReaders = []reader{
 	}},
 }
 
+// packagedExpr finds the driver's version in lists of installed packages (dpkg,
+// rpm, pacman) and in what apt and dpkg say of an upgrade: there the new one.
+const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmware|headless\S*|kernel-(?:common|source)\S*|smi)|libnvidia-(?:compute|ml|cfg1|gl|decode)|libcuda1|xorg-x11-drv-nvidia(?:-cuda)?)(?:-(?:cuda|libs|cuda-libs|\d{3}|open|server|dkms))*(?::amd64|\.x86_64)?[ (-]+(?:\d:)?(?:\d{3}\.[\w.:~+-]+, )?(\d{3}\.\d+(?:\.\d+)?)(?:-|\b)`
+
 // nameExpr finds the names of GPUs in running text.
 const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel\(?R?\)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
@@ -81,6 +87,18 @@ func (r *Reader) driver(v string, s Said) {
 	r.ensureDriver().Version = d
 	r.c.say("driver", s)
 }
+
+// packaged notes the version of a driver package that is installed. It is the
+// library's where nothing else says; a removed package says nothing.
+func (r *Reader) packaged(v string, s Said) {
+	if d, err := version.ParseDotted(v); err == nil && d.Major() >= 300 && r.c.packaged.IsZero() && !removed().MatchString(s.Text) {
+		r.c.packaged = d
+		r.c.say("package", s)
+	}
+}
+
+// removed finds the lines of packages that are not installed, or not any more.
+var removed = lazy.Regexp(`(?i)^\s*(rc|un|pn|pi)\s|\bRemov|\bPurge|Depends|candidate|available|apt(-get)? install|\bstatus not-installed`)
 
 func (r *Reader) loaded(v string, s Said) {
 	if d, err := version.ParseDotted(v); err == nil {
@@ -151,10 +169,16 @@ func (r *Reader) pci(text string, s Said) {
 	default:
 		return
 	}
+	r.c.say("lspci", s)
+	if g.Vendor == machine.NVIDIA {
+		r.c.bus = append(r.c.bus, strings.TrimSpace(text))
+		if r.c.listed {
+			return // nvidia-smi named those it drives
+		}
+	}
 	g.Evidence = machine.FromPCI
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
 	r.c.say("gpu", s)
-	r.c.say("lspci", s)
 }
 
 // capability sets the compute capability of a GPU, by name where one is given.

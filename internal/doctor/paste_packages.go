@@ -115,6 +115,9 @@ func (r *Reader) variable(name, value string, s Said) {
 			r.torchCUDA(bare, s)
 		}
 		return
+	case "module":
+		r.loaded(bare, s)
+		return
 	case "-":
 		return
 	case "torch.__version__":

@@ -3,6 +3,7 @@ package doctor
 import (
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -33,7 +34,11 @@ var placeReaders = []reader{
 	}},
 	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|\.sif\b|devcontainer|\bproxmox\b`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Container, s) }},
 	{`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.WSL, s) }},
-	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Jetson, s) }},
+	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Said) {
+		if !notTegra().MatchString(s.Text) {
+			mark(&r.c.Place.Jetson, s)
+		}
+	}},
 	{`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Cluster, s) }},
 	{`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Conda, s) }},
 	{`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Colab, s) }},
@@ -44,6 +49,9 @@ var placeReaders = []reader{
 		}
 	}},
 }
+
+// notTegra finds what NVIDIA's container tools print on every other machine.
+var notTegra = lazy.Regexp(`(?i)non-tegra|tegra\S*( system)?\W.{0,40}\b(false|not found|no such)\b|tegra_release.{0,12}not found`)
 
 func mark(at *Said, s Said) {
 	if at.IsZero() {

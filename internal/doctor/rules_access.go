@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -15,6 +16,7 @@ var accessRules = []rule{
 	{[]string{"ACC008", "ROC003"}, "a permission refused", (*exam).permission},
 	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
 	{[]string{"HW002"}, "several hardware messages", (*exam).hardware},
+	{[]string{"DRV014"}, "what lspci and nvidia-smi list", (*exam).missingGPU},
 	{[]string{"ACC001"}, "an index set in a script", (*exam).lateIndex},
 }
 
@@ -129,6 +131,17 @@ func (e *exam) sharedMemory() {
 	if s, ok := e.has("nccl-shm"); ok && strings.Contains(strings.ToLower(s.Text), "permission") {
 		e.find("MG001", likely, Finding{Text: "/dev/shm may not be written by this user", Fix: []string{"`sudo chmod 1777 /dev/shm`"}}, s)
 	}
+}
+
+// missingGPU: several GPUs of one kind are on the bus, and nvidia-smi lists fewer.
+// A GPU of another kind may simply be one that this driver does not know, and a
+// container may be given less than the host has.
+func (e *exam) missingGPU() {
+	n := len(e.Machine.GPUs)
+	if !e.listed || n == 0 || len(e.bus) <= n || e.Machine.Platform.Environment == machine.Container || slices.ContainsFunc(e.bus, func(s string) bool { return s != e.bus[0] }) {
+		return
+	}
+	e.find("DRV014", strong, Finding{Text: fmt.Sprintf("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.bus), n)}, e.fact("lspci"), e.fact("gpu"))
 }
 
 // hardware: a GPU that fell off the bus is the reason of whatever else is said.

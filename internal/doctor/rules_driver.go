@@ -75,8 +75,12 @@ func (e *exam) floor(cuda version.Dotted) version.Dotted {
 // known, and then its major.
 func (e *exam) driverFloor() {
 	t := e.Torch
-	if t.CUDA.IsZero() || e.available() {
-		if e.available() && !t.CUDA.IsZero() && !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor())) {
+	if t.CUDA.IsZero() {
+		e.defaultFloor()
+		return
+	}
+	if e.available() {
+		if !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor())) {
 			e.find("DRV006", trifle, Finding{Text: fmt.Sprintf("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong", t.CUDA.MajorMinor(), e.SMI.CUDA), Fix: []string{"nothing to do"}}, t.CUDASaid, e.SMI.Said)
 		}
 		return
@@ -90,6 +94,27 @@ func (e *exam) driverFloor() {
 		}
 	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor()))):
 		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA, t.CUDA.MajorMinor()), e.SMI.Said, t.CUDASaid)
+	}
+}
+
+// defaultFloor: nobody says which build of torch it is. On Linux pip takes that
+// of the default index where no other index is named, and its CUDA is known.
+func (e *exam) defaultFloor() {
+	t, d, p := e.Torch, e.Machine.Driver, e.Machine.Platform
+	if !e.Pasted || !e.unavailable() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil || d.Version.IsZero() || e.Matrix == nil ||
+		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.fact("index").Text, "whl/") && !strings.Contains(e.fact("index").Text, "torch_stable") {
+		return
+	}
+	release, ok := e.Matrix.Release(t.Version)
+	if !ok {
+		return
+	}
+	for _, b := range release.Builds {
+		floor := e.floor(b.CUDA)
+		if b.Default && b.OS == p.OS && b.Arch == p.Arch && d.Version.Less(floor) {
+			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, b.CUDA.MajorMinor(), floor), e.fact("driver"), t.VersionSaid)
+			return
+		}
 	}
 }
 
@@ -108,7 +133,14 @@ func (e *exam) driverHalves() {
 		e.find("DRV004", proven, Finding{}, s).over = []string{"CTR005"}
 	}
 	d := e.Machine.Driver
-	if d == nil || d.Version.IsZero() || d.LoadedVersion.IsZero() || d.Version.Compare(d.LoadedVersion) == 0 {
+	if d == nil || d.LoadedVersion.IsZero() {
+		return
+	}
+	if d.Version.IsZero() {
+		e.packageNewer()
+		return
+	}
+	if d.Version.Compare(d.LoadedVersion) == 0 {
 		return
 	}
 	// NVML's own library version has two groups where the driver has three.
@@ -116,6 +148,16 @@ func (e *exam) driverHalves() {
 		return
 	}
 	e.find("DRV004", proven, Finding{Text: fmt.Sprintf("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)}, e.fact("driver"), e.fact("module"))
+}
+
+// packageNewer: a package list names another version than the module that is
+// loaded: an upgrade without a reboot.
+func (e *exam) packageNewer() {
+	loaded := e.Machine.Driver.LoadedVersion
+	if e.packaged.IsZero() || e.packaged.Compare(loaded) == 0 || e.packaged.Compare(dotted(loaded.MajorMinor())) == 0 {
+		return
+	}
+	e.find("DRV004", likely, Finding{Text: fmt.Sprintf("the driver package is %s and the loaded kernel module is %s", e.packaged, loaded)}, e.fact("package"), e.fact("module"))
 }
 
 // boundDriver: another kernel driver holds the GPU.
