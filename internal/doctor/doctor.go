@@ -115,6 +115,9 @@ type Case struct {
 
 	packaged version.Dotted // the driver package that is installed
 	bus      []string       // NVIDIA's GPUs that lspci lists
+	shown    string         // where `pip show torch` says that it lies
+
+	interpreters []interpreter // values of sys.executable
 }
 
 // A Place is where the patient runs, as far as text says.

@@ -40,6 +40,8 @@ type Reader struct {
 	wait  string // the variable that `echo` asked for, whose value is the next line
 	read  int64
 	seen  map[uint64]int8 // lines by their shape
+
+	showing string // the package of which `pip show` speaks
 }
 
 // NewReader returns a reader of pasted text.

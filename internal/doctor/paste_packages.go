@@ -118,6 +118,11 @@ func (r *Reader) variable(name, value string, s Said) {
 	case "module":
 		r.loaded(bare, s)
 		return
+	case "sys.executable":
+		if m := pythonFile().FindString(value); m != "" {
+			r.interpreter(m, s)
+		}
+		return
 	case "-":
 		return
 	case "torch.__version__":
@@ -147,6 +152,8 @@ func (r *Reader) variable(name, value string, s Said) {
 		r.c.say("env:"+name, s)
 	}
 }
+
+var pythonFile = lazy.Regexp("(?i)" + pythonPath)
 
 var torchVersion = lazy.Regexp(`^\d\.\d+\.\d+[\w.+]*$`)
 

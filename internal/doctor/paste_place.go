@@ -14,7 +14,7 @@ var placeReaders = []reader{
 	{`^\s*OS\s*:\s*(.+)`, func(r *Reader, m []string, s Said) { r.system(m[1], s) }},
 	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|Debian \d+|CentOS(?: Linux)? \d|RHEL \d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Said) { r.system(m[1]+m[2]+m[3], s) }},
 	{`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`, func(r *Reader, m []string, s Said) { r.platform(m[1]+m[2], s) }},
-	{`\b(Windows|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Said) {
+	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Said) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
 			r.c.Machine.Platform.OS = "windows"
 			r.c.say("os", s)
@@ -188,6 +188,8 @@ var factReaders = []reader{
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Said) { r.c.say("index", s) }},
 	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Said) { r.c.say("pip-install-torch", s) }},
 	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Said) { r.c.say("no-cgroups", s) }},
+	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|import os, ?torch\b)`, func(r *Reader, m []string, s Said) { r.c.say("import-torch", s) }},
+	{`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`, func(r *Reader, m []string, s Said) { r.c.say("cvd-code", s) }},
 	{`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Said) { r.c.say("gpu-uncollected", s) }},
 	{`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Said) { r.c.say("driver-uncollected", s) }},
 }

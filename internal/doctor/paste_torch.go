@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -15,7 +16,7 @@ type reader struct {
 	read func(r *Reader, m []string, said Said)
 }
 
-var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders)
+var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders, interpreterReaders)
 
 // The ranks of what names torch's version: what people write, what a list of
 // packages says, what torch says itself.
@@ -48,7 +49,11 @@ var torchReaders = []reader{
 		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
 	}},
 	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
-	{`cuda\.is_available\b\W*(?:still |always |now )?(?:returns?|gives?|is|prints?|says|=+>?|->|:)?\W*(?:still |always )?(True|False)\b`, func(r *Reader, m []string, s Said) { r.available(m[1], s) }},
+	{isAvailable, func(r *Reader, m []string, s Said) {
+		for _, m := range everyAvailable().FindAllStringSubmatch(r.whole, -1) {
+			r.available(m[1], s)
+		}
+	}},
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Said) { r.wait = printed(m[0]) }},
 	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.cuda" }},
 	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Said) { r.wait = "torch.__version__" }},
@@ -69,6 +74,12 @@ var torchReaders = []reader{
 	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capacity of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Said) { r.memory(s) }},
 	{`OutOfMemory|out of memory`, func(r *Reader, m []string, s Said) { r.memory(s) }},
 }
+
+// isAvailable is what people write of torch.cuda.is_available(), several times in
+// a line where one machine is set against another.
+const isAvailable = `cuda\.is_available\b\W*(?:(?:is|was|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
+
+var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
 
 // printed is the list of what one print call shows, for its answer in the next
 // line; what is of no interest is a dash.

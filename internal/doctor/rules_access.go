@@ -18,6 +18,7 @@ var accessRules = []rule{
 	{[]string{"HW002"}, "several hardware messages", (*exam).hardware},
 	{[]string{"DRV014"}, "what lspci and nvidia-smi list", (*exam).missingGPU},
 	{[]string{"ACC001"}, "an index set in a script", (*exam).lateIndex},
+	{[]string{"ACC003"}, "the order of `import torch` and of the variable's setting", (*exam).lateVariable},
 }
 
 // visibleDevices: the variable hides the GPUs. An index that does not exist hides
@@ -56,6 +57,17 @@ func (e *exam) lateIndex() {
 	if _, ok := e.has("torch-no-gpus", "cuda-no-device", "cuda-ordinal"); ok && e.clue("cvd-set-in-script") {
 		e.find("ACC001", likely, Finding{Text: "the script sets CUDA_VISIBLE_DEVICES itself"}, e.fact("env:CUDA_VISIBLE_DEVICES"))
 	}
+}
+
+// lateVariable: a script sets the variable below its import of torch. Since torch
+// 1.12 that may be too late even before the first call of CUDA (pytorch issue
+// 80876).
+func (e *exam) lateVariable() {
+	imported, set := e.fact("import-torch"), e.fact("cvd-code")
+	if imported.IsZero() || set.IsZero() || imported.File != set.File || imported.Line >= set.Line {
+		return
+	}
+	e.find("ACC003", hint, Finding{Text: "CUDA_VISIBLE_DEVICES is set after torch was imported", Fix: []string{"set it in the shell, or in the first lines of the script, before `import torch`"}}, imported, set)
 }
 
 // whoseMemory: what is neither free nor this process's own belongs to others. A

@@ -49,7 +49,10 @@ func (e *exam) cpuBuild() {
 	}
 	weight := proven
 	nvidia := e.vendor(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
-	if !nvidia {
+	switch _, elsewhere := e.has("numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify", "omp-duplicate", "omp-duplicate-dll"); {
+	case elsewhere && !e.wantsGPU():
+		weight = weak // it fails before any GPU is asked for
+	case !nvidia:
 		weight = likely
 	}
 	text := "this torch was built without CUDA"
@@ -77,6 +80,12 @@ func (e *exam) cpuBuild() {
 	default:
 		e.find("PY001", weight, f, said...)
 	}
+}
+
+// wantsGPU reports whether the text speaks of a GPU that is not used.
+func (e *exam) wantsGPU() bool {
+	_, said := e.has(append([]string{"torch-cpu-build", "torch-not-linked-cuda", "torch-cuda-ext-absent", "yolo-device"}, noDevice...)...)
+	return said || e.unavailable()
 }
 
 // offersCUDA reports whether this release has a CUDA build for this platform;
@@ -142,7 +151,7 @@ func (e *exam) vendorBuild() {
 	t := e.Torch
 	nvidia, amd, intel := e.vendor(machine.NVIDIA), e.vendor(machine.AMD), e.vendor(machine.Intel)
 	gpu := e.fact("gpu")
-	cudaTrouble, trouble := e.has("torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
+	cudaTrouble, trouble := e.has("torch-fp16-cpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
 	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") || strings.Contains(g.Name, "HD Graphics")) {
 		e.find("XPU003", proven, Finding{Text: "XPU builds do not serve the " + g.Name}, gpu)
 	}

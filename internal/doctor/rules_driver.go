@@ -12,6 +12,7 @@ import (
 // driverRules look at the driver against the build, and at its two halves.
 var driverRules = []rule{
 	{[]string{"DRV005", "DRV006"}, "the driver, or what nvidia-smi reports, and torch's CUDA", (*exam).driverFloor},
+	{[]string{"DRV005"}, "a driver older than every build", (*exam).ancientDriver},
 	{[]string{"DRV004"}, "the versions of the driver's library and of its kernel module", (*exam).driverHalves},
 	{[]string{"DRV001", "KMD001", "HW012"}, "the kernel driver bound to the GPU", (*exam).boundDriver},
 	{[]string{"DRV001", "HW001"}, "what is there of GPU, driver and torch", (*exam).nothingThere},
@@ -115,6 +116,23 @@ func (e *exam) defaultFloor() {
 			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, b.CUDA.MajorMinor(), floor), e.fact("driver"), t.VersionSaid)
 			return
 		}
+	}
+}
+
+// ancientDriver: where nothing says what torch was built with, a driver older than
+// CUDA 10.0 wants (410.48; Windows 411.31) is behind every wheel since torch 1.2.
+// Source: CUDA release notes, table of drivers.
+func (e *exam) ancientDriver() {
+	d := e.Machine.Driver
+	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() {
+		return
+	}
+	oldest := dotted("410.48")
+	if e.windowsColumn() {
+		oldest = dotted("411.31")
+	}
+	if d.Version.Less(oldest) {
+		e.find("DRV005", strong, Finding{Text: fmt.Sprintf("driver %s is older than any that current builds of torch run on", d.Version)}, e.fact("driver"), e.Torch.AvailableSaid)
 	}
 }
 

@@ -44,13 +44,17 @@ func examine(t testing.TB, text string) (Report, *Case) {
 	return Embedded().Examine(c), c
 }
 
-// TestThreads reads testdata/threads.txt: the first finding names the cause.
+// TestThreads reads testdata/threads*.txt: the first finding names the cause.
 func TestThreads(t *testing.T) {
-	text, err := os.ReadFile("testdata/threads.txt")
-	if err != nil {
-		t.Fatal(err)
+	var threads []string
+	for _, name := range []string{"threads", "threads_python"} {
+		text, err := os.ReadFile("testdata/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads = append(threads, strings.Split(string(text), "\n== ")[1:]...)
 	}
-	for _, thread := range strings.Split(string(text), "\n== ")[1:] {
+	for _, thread := range threads {
 		head, body, _ := strings.Cut(thread, "\n")
 		causes, title, _ := strings.Cut(head, ": ")
 		r, _ := examine(t, body)

@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// interpreterReaders read which Python runs and where pip says that torch lies.
+var interpreterReaders = []reader{
+	{`\bpip3? show (?:-f )?(torch)\b|^\s*Name\s*:\s*(\S+)\s*$`, func(r *Reader, m []string, s Said) { r.showing = normal(m[1] + m[2]) }},
+	{`^\s*Version\s*:\s*(\d\S*)\s*$`, func(r *Reader, m []string, s Said) {
+		if r.showing == "torch" {
+			r.addPackage(Package{Name: r.showing, Version: m[1], Tool: "pip", Said: s})
+		}
+	}},
+	{`^\s*Location\s*:\s*(\S.*)$`, func(r *Reader, m []string, s Said) {
+		if r.showing == "torch" {
+			r.c.shown = strings.TrimSpace(m[1])
+			r.c.say("torch-location", s)
+		}
+		r.showing = ""
+	}},
+	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, func(r *Reader, m []string, s Said) { r.interpreter(m[1], s) }},
+	{`sys\.executable\b`, func(r *Reader, m []string, s Said) {
+		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
+			r.wait = "sys.executable"
+		}
+	}},
+}
+
+// pythonPath is an interpreter with its directory.
+const pythonPath = `(?:[a-z]:\\|/|~/)[^'"\n]*python[\w.]*(?:\.exe)?`
+
+// interpreter notes one Python that somebody says is running.
+func (r *Reader) interpreter(file string, s Said) {
+	file = strings.ToLower(strings.ReplaceAll(strings.Trim(file, `'" `), `\\`, `\`))
+	for _, i := range r.c.interpreters {
+		if i.path == file {
+			return
+		}
+	}
+	if len(r.c.interpreters) < 8 {
+		r.c.interpreters = append(r.c.interpreters, interpreter{file, s})
+	}
+}
+
+// An interpreter is a Python as sys.executable names it.
+type interpreter struct {
+	path string
+	said Said
+}
+
+// interpreterRules look at which Python and which copy of torch runs.
+var interpreterRules = []rule{
+	{[]string{"PY021"}, "two values of sys.executable", (*exam).twoInterpreters},
+	{[]string{"PY011"}, "where torch was imported from, and where pip shows it", (*exam).listedElsewhere},
+}
+
+// twoInterpreters: what works in one Python says nothing of another. python and
+// python3.11 of one directory are one.
+func (e *exam) twoInterpreters() {
+	if len(e.interpreters) < 2 {
+		return
+	}
+	a, b := e.interpreters[0], e.interpreters[1]
+	if directory(a.path) == directory(b.path) {
+		return
+	}
+	e.find("PY021", likely, Finding{Text: fmt.Sprintf("two Pythons are in play: %s and %s", a.path, b.path)}, a.said, b.said).over = []string{"PY002", "PY001"}
+}
+
+func directory(file string) string { return path.Dir(strings.ReplaceAll(file, `\`, "/")) }
+
+// listedElsewhere: pip shows a copy of torch that is not the one imported.
+func (e *exam) listedElsewhere() {
+	imported := strings.Trim(e.Torch.Path, `'"(<`)
+	if imported == "" || e.shown == "" || !strings.ContainsAny(imported, `/\`) {
+		return
+	}
+	clean := func(s string) string {
+		return strings.TrimRight(strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(s, `\\`, "/"), `\`, "/")), "/")
+	}
+	if from, listed := path.Dir(clean(imported)), clean(e.shown); from != listed && strings.HasSuffix(from, "-packages") {
+		e.find("PY011", likely+5, Finding{Text: fmt.Sprintf("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.shown)}, e.Torch.VersionSaid, e.fact("torch-location")).over = []string{"PY001", "PY016"}
+	}
+}
