@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor"
@@ -23,9 +24,9 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		} else {
 			b.WriteString("nothing is wrong\n")
 		}
-		return b.String()
+		return b.String() + inUse(p, verbose)
 	}
-	if r.OK {
+	if r.OK && !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > doctor.Note }) {
 		b.WriteString("nothing is wrong\n\n")
 	}
 	shown := r.Findings
@@ -41,7 +42,7 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more; `-v` shows all\n", n)
 	}
-	return b.String()
+	return b.String() + inUse(p, verbose)
 }
 
 const nothingNamed = `nothing here that names a cause

@@ -85,7 +85,9 @@ func thisMachine(c *cli.Context) machine.Machine { return machineWith(c, c.Strin
 // Any other than .venv was named by somebody, and then an activated environment
 // does not stand in for it.
 func machineWith(c *cli.Context, env string) machine.Machine {
-	return probe.Gather(c.Context, probeOptions(env))
+	o := probeOptions(env)
+	o.Use = c.Command.Name == "facts" || c.Command.Name == "doctor" // no plan stands on it
+	return probe.Gather(c.Context, o)
 }
 
 // probeOptions say where to look for this machine and an environment.

@@ -111,8 +111,8 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, r := range rules {
-		if slices.ContainsFunc(slices.Concat(machineRules, environmentRules, importedRules), func(m rule) bool { return m.needs == r.needs }) {
-			continue // TestMachines, TestEnvironments, TestImported
+		if slices.ContainsFunc(slices.Concat(machineRules, useRules, environmentRules, importedRules), func(m rule) bool { return m.needs == r.needs }) {
+			continue // TestMachines, TestUse, TestEnvironments, TestImported
 		}
 		for _, id := range r.checks {
 			if Embedded().Checks[id] == nil {

@@ -61,6 +61,7 @@ type Knowledge struct {
 	Order    []string // ids of the checks in the order of the data
 	Messages []*Message
 	Clues    []*Clue
+	Xids     map[int]*Xid // by their number
 
 	// scanner is made when a text is first read: that costs ten times as much as
 	// the rest, and a machine that is examined without one needs none.
@@ -77,14 +78,14 @@ var Embedded = sync.OnceValue(func() *Knowledge {
 	return k
 })
 
-// Load reads checks.yaml, messages.yaml and clues.yaml. Its error names the file
-// and line.
+// Load reads checks.yaml, messages.yaml, clues.yaml and xids.yaml. Its error names
+// the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
-	k := &Knowledge{Checks: map[string]*Check{}}
+	k := &Knowledge{Checks: map[string]*Check{}, Xids: map[int]*Xid{}}
 	for _, f := range []struct {
 		name string
 		add  func(record) error
-	}{{"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}} {
+	}{{"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}, {"xids.yaml", k.addXid}} {
 		text, err := fs.ReadFile(fsys, f.name)
 		if err != nil {
 			return nil, err

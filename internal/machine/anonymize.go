@@ -32,6 +32,7 @@ func (m Machine) Anonymize(words ...string) Machine {
 	m.GPUs = slices.Clone(m.GPUs)
 	for i := range m.GPUs {
 		m.GPUs[i].UUID = ""
+		m.GPUs[i].Use = m.GPUs[i].Use.anonymous()
 	}
 	m.Toolkits = slices.Clone(m.Toolkits)
 	for i := range m.Toolkits {

@@ -35,7 +35,7 @@ func (m Machine) basis() basis {
 		b.Platform.Environment = Bare
 	}
 	for _, g := range m.GPUs {
-		g.MemoryBytes, g.Evidence, g.Subsystem, g.PCIAddress, g.KernelDriver = 0, "", "", "", ""
+		g.MemoryBytes, g.Evidence, g.Subsystem, g.PCIAddress, g.KernelDriver, g.Use = 0, "", "", "", "", nil
 		b.GPUs = append(b.GPUs, g)
 	}
 	if m.Driver != nil {

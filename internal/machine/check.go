@@ -80,6 +80,7 @@ func (m *Machine) normalise() {
 	for i := range m.Installed {
 		m.Installed[i].Name = NormalName(m.Installed[i].Name)
 	}
+	m.normalUse()
 }
 
 // NormalPlatform returns the names that facts use for an operating system and a
@@ -132,7 +133,7 @@ func vendorOf(g GPU) string {
 
 // check refuses what no machine can be. Its error names the field.
 func (m *Machine) check() error {
-	for _, f := range []func() error{m.checkSizes, m.checkPlatform, m.checkGPUs, m.checkDriver, m.checkSoftware} {
+	for _, f := range []func() error{m.checkSizes, m.checkPlatform, m.checkGPUs, m.checkUse, m.checkDriver, m.checkSoftware} {
 		if err := f(); err != nil {
 			return err
 		}

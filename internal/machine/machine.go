@@ -24,6 +24,7 @@ type Machine struct {
 	Notes     []string          `json:"notes"` // what could not be read, and why
 
 	LibraryDirs []LibraryDir `json:"library_dirs,omitempty"` // the entries of LD_LIBRARY_PATH
+	KernelLog   *KernelLog   `json:"kernel_log,omitempty"`   // what the kernel says of GPUs; nil: not asked
 }
 
 // A Platform is what wheels are built for, and what a driver is installed with.
@@ -74,7 +75,18 @@ type GPU struct {
 	GFX          string `json:"gfx,omitempty"`           // AMD's target, such as gfx1100
 	KernelDriver string `json:"kernel_driver,omitempty"` // bound on the bus: nvidia, nouveau, vfio-pci, amdgpu, i915, xe
 	Evidence     string `json:"evidence,omitempty"`
+
+	MIGMode bool    `json:"mig_mode,omitempty"` // MIG is on and no instance was made: nothing can use it
+	Fault   string  `json:"fault,omitempty"`    // lost, reset_required, unknown: NVML lists it and cannot reach it
+	Use     *GPUUse `json:"use,omitempty"`      // nil: not asked, or nobody could tell
 }
+
+// The values of GPU.Fault.
+const (
+	FaultLost    = "lost"           // NVML_ERROR_GPU_IS_LOST: it fell off the bus
+	FaultReset   = "reset_required" // NVML_ERROR_RESET_REQUIRED
+	FaultUnknown = "unknown"        // NVML_ERROR_UNKNOWN for this GPU alone
+)
 
 // The values of GPU.Vendor.
 const (

@@ -48,6 +48,7 @@ func Seal(p *Plan) error {
 }
 
 func sealFacts(h *machine.Machine) {
+	*h = h.WithoutUse() // changes by the second and decides nothing
 	h.GPUs = orEmpty(h.GPUs)
 	h.Toolkits = orEmpty(h.Toolkits)
 	h.Pythons = orEmpty(h.Pythons)

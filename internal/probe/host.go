@@ -117,12 +117,21 @@ func (h *host) isDir(path string) bool {
 // link returns the last element of a symbolic link's target, "" where path is
 // none. The kernel's links are relative and need not be followed.
 func (h *host) link(path string) string {
-	parent := h.real(filepath.Dir(path))
-	target, err := os.Readlink(filepath.Join(parent, filepath.Base(path)))
-	if err != nil {
+	target := h.target(path)
+	if target == "" {
 		return ""
 	}
 	return filepath.Base(target)
+}
+
+// target returns a symbolic link's target as it stands there, "" where path is
+// none.
+func (h *host) target(path string) string {
+	target, err := os.Readlink(filepath.Join(h.real(filepath.Dir(path)), filepath.Base(path)))
+	if err != nil {
+		return ""
+	}
+	return target
 }
 
 // resolved returns a path of the machine with every symbolic link followed.

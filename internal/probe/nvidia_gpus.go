@@ -27,8 +27,12 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 			out = append(out, withBus(s, p, onBus, o))
 		}
 	}
-	for _, p := range rest {
+	lost := n.lost()
+	for i, p := range rest {
 		g := p.gpu(o.Device)
+		if len(lost) == len(rest) { // NVML does not say which; where none is left over, it need not
+			g.Fault = lost[i]
+		}
 		if name := n.kernel.models[p.Address]; name != "" {
 			g.Name = name
 		}
@@ -41,6 +45,25 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 	}
 	for i := range out {
 		out[i].Integrated = out[i].Integrated || integrated(out[i].Name)
+	}
+	return out
+}
+
+// lost are the GPUs that NVML lists and cannot reach, in words.
+func (n nvidia) lost() []string {
+	if n.report == nil {
+		return nil
+	}
+	var out []string
+	for _, code := range n.report.Lost {
+		switch code {
+		case 15: // NVML_ERROR_GPU_IS_LOST
+			out = append(out, machine.FaultLost)
+		case 16: // NVML_ERROR_RESET_REQUIRED
+			out = append(out, machine.FaultReset)
+		default:
+			out = append(out, machine.FaultUnknown)
+		}
 	}
 	return out
 }
@@ -73,17 +96,19 @@ func (h *host) reported(g nvmlGPU, p pciGPU, onBus bool, o Options) []machine.GP
 		whole.Subsystem = fmt.Sprintf("%04x:%04x", g.PCISub&0xffff, g.PCISub>>16)
 	}
 	whole = withBus(whole, p, onBus, o)
+	whole.Use = h.gpuUse(g.Use, nil)
 	if !g.MIG {
 		return []machine.GPU{whole}
 	}
 	if len(g.Slices) == 0 {
 		h.note("%s is in MIG mode and has no slices: nothing can use it", whole.Name)
-		whole.Visible = false
+		whole.Visible, whole.MIGMode = false, true
 		return []machine.GPU{whole}
 	}
 	var out []machine.GPU
 	for _, s := range g.Slices {
 		slice := h.fromNVML(s)
+		slice.Use = h.gpuUse(s.Use, g.Use)
 		slice.PCIAddress, slice.PCIID, slice.Subsystem, slice.KernelDriver = whole.PCIAddress, whole.PCIID, whole.Subsystem, whole.KernelDriver
 		_, profile, _ := strings.Cut(slice.Name, " MIG ")
 		slice.Name, slice.MIG = whole.Name, profile

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"envfix/internal/machine"
@@ -33,6 +34,7 @@ type nvmlReport struct {
 	NVML     string    `json:"nvml,omitempty"`    // nvmlSystemGetNVMLVersion: the library's own
 	GPUs     []nvmlGPU `json:"gpus,omitempty"`
 	Problems []string  `json:"problems,omitempty"` // calls that failed
+	Lost     []int     `json:"lost,omitempty"`     // what getting the handle of a GPU returned, where it is listed and out of reach
 }
 
 // An nvmlGPU is a device that NVML lists; Slices are its MIG devices.
@@ -47,17 +49,29 @@ type nvmlGPU struct {
 	Memory    uint64    `json:"memory,omitempty"`
 	MIG       bool      `json:"mig,omitempty"` // MIG mode is on
 	Slices    []nvmlGPU `json:"slices,omitempty"`
+	Use       *nvmlUse  `json:"use,omitempty"` // only in the second line, and where it was asked for
 }
 
 // A capture keeps the first bytes that are written to it and swallows the rest,
 // so that a child that talks without end costs no memory.
-type capture struct{ bytes.Buffer }
+type capture struct {
+	mu   sync.Mutex
+	kept bytes.Buffer
+}
 
 func (c *capture) Write(p []byte) (int, error) {
-	if room := 1<<20 - c.Len(); room > 0 {
-		c.Buffer.Write(p[:min(room, len(p))])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if room := 1<<20 - c.kept.Len(); room > 0 {
+		c.kept.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil
+}
+
+func (c *capture) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept.String()
 }
 
 // An answer is what a program said.
@@ -86,7 +100,7 @@ func runLimited(ctx context.Context, limit time.Duration, argv, env []string) an
 	case err := <-done:
 		return answer{stdout.String(), stderr.String(), err, ctx.Err() == context.DeadlineExceeded}
 	case <-time.After(limit + 2*grace):
-		return answer{err: ctx.Err(), late: true}
+		return answer{stdout.String(), stderr.String(), ctx.Err(), true}
 	}
 }
 
@@ -96,20 +110,29 @@ const grace = 50 * time.Millisecond
 // askNVML starts the child and reads its report. nil: it gave none, and a note
 // says why; late: the library or the driver hangs.
 func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *nvmlReport, late bool) {
-	a := runLimited(ctx, o.limit(), append([]string{o.Self, childCommand}, libraries...), childEnv(o.Env))
-	if a.late {
+	argv := []string{o.Self, childCommand}
+	if o.Use {
+		argv = append(argv, useWord)
+	}
+	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(o.Env))
+	// The stub library of a CUDA toolkit prints a warning before our lines. The
+	// second line says what the first does and more.
+	whole := 0
+	for line := range strings.Lines(a.stdout) {
+		var next nvmlReport
+		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &next) == nil {
+			r = &next
+			whole++
+		}
+	}
+	switch {
+	case a.late && r == nil:
 		h.note("nvml: NVIDIA's library did not answer within %s: the driver hangs", o.limit())
 		return nil, true
-	}
-	// The stub library of a CUDA toolkit prints a warning before our line.
-	for line := range strings.Lines(a.stdout) {
-		if !strings.HasPrefix(line, "{") {
-			continue
-		}
-		r = new(nvmlReport)
-		if err := json.Unmarshal([]byte(line), r); err != nil {
-			r = nil
-		}
+	case a.late:
+		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library did not answer within %s", o.limit())
+	case o.Use && r != nil && r.Return == nvmlSuccess && whole < 2:
+		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library ended its process: %s", firstWords(a))
 	}
 	if r == nil {
 		h.note("nvml: NVIDIA's library ended its process: %s", firstWords(a))

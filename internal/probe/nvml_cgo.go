@@ -18,7 +18,13 @@ const HasNVML = true
 // of JSON. It runs in a process of its own: a symbol that is missing ends the
 // process, a broken library may crash it, and a wedged driver stalls it.
 // Libraries are tried in order until one loads; none means the loader's choice.
+// After the word "use" a second line says the same and what uses the GPUs: where
+// that stalls or crashes, the first line is there.
 func ServeNVML(w io.Writer, libraries []string) error {
+	use := len(libraries) > 0 && libraries[0] == useWord
+	if use {
+		libraries = libraries[1:]
+	}
 	if len(libraries) == 0 {
 		libraries = []string{""}
 	}
@@ -35,8 +41,18 @@ func ServeNVML(w io.Writer, libraries []string) error {
 		}
 		q := query{lib: lib, report: &r}
 		q.all()
+		if use && r.Return == nvmlSuccess {
+			if err := writeLine(w, r); err != nil {
+				return err
+			}
+			q.uses()
+		}
 		break
 	}
+	return writeLine(w, r)
+}
+
+func writeLine(w io.Writer, r nvmlReport) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -48,8 +64,15 @@ func ServeNVML(w io.Writer, libraries []string) error {
 // A query asks one loaded library. Every call is guarded: a library of an older
 // driver lacks symbols, and calling a missing one ends the process.
 type query struct {
-	lib    nvml.Interface
-	report *nvmlReport
+	lib     nvml.Interface
+	report  *nvmlReport
+	handles []gpuHandles // of the report's GPUs
+}
+
+// gpuHandles are a GPU and its slices, in the order of the report.
+type gpuHandles struct {
+	whole  nvml.Device
+	slices []nvml.Device
 }
 
 func (q query) has(symbols ...string) bool {
@@ -74,7 +97,7 @@ func (q query) check(call string, ret nvml.Return) bool {
 	return false
 }
 
-func (q query) all() {
+func (q *query) all() {
 	r := q.report
 	if r.Return != nvmlSuccess && q.has("nvmlErrorString") {
 		r.Error = q.lib.ErrorString(nvml.Return(r.Return))
@@ -101,13 +124,17 @@ func (q query) all() {
 	for i := range min(n, 256) {
 		d, ret := q.lib.DeviceGetHandleByIndex(i)
 		if !q.check(fmt.Sprintf("GPU %d", i), ret) { // lost, or no permission
+			if ret == nvml.ERROR_GPU_IS_LOST || ret == nvml.ERROR_RESET_REQUIRED || ret == nvml.ERROR_UNKNOWN {
+				r.Lost = append(r.Lost, int(ret))
+			}
 			continue
 		}
+		q.handles = append(q.handles, gpuHandles{whole: d})
 		r.GPUs = append(r.GPUs, q.gpu(d))
 	}
 }
 
-func (q query) gpu(d nvml.Device) nvmlGPU {
+func (q *query) gpu(d nvml.Device) nvmlGPU {
 	g := q.device(d)
 	if q.has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
 		if p, ret := d.GetPciInfo(); ret == nvml.SUCCESS {
@@ -138,6 +165,8 @@ func (q query) gpu(d nvml.Device) nvmlGPU {
 			s.Major, s.Minor = g.Major, g.Minor
 		}
 		g.Slices = append(g.Slices, s)
+		last := &q.handles[len(q.handles)-1]
+		last.slices = append(last.slices, slice)
 	}
 	return g
 }

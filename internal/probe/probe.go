@@ -38,6 +38,7 @@ type Options struct {
 	Venv string   // its environment, absolute or relative to Dir; "" none
 
 	Named bool // the user named Venv: no other environment counts
+	Use   bool // also ask what uses the GPUs, and what the kernel's log says of them
 
 	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
 	NVML   string                      // ENVFIX_NVML: the library's path, or off
@@ -71,6 +72,9 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Tools = h.tools()
 	m.Env = h.environ()
 	m.LibraryDirs = h.loaderPath()
+	if o.Use && h.os == "linux" && h.hasNVIDIA() {
+		m.KernelLog = h.kernelLog(m.Platform)
+	}
 	env := h.pythons(o)
 	m.Pythons, m.Installed = env.pythons, env.installed
 	wait.Wait()

@@ -15,6 +15,9 @@ func Facts(m machine.Machine, verbose bool, s Style) string {
 	f := factSheet{s: s, verbose: verbose}
 	f.section("System", systemRows(m))
 	f.section("GPUs", f.gpuRows(m))
+	if use := GPUUse(m, verbose, s); use != "" {
+		f.b.WriteString("\n" + use)
+	}
 	f.section("NVIDIA driver", f.driverRows(m))
 	f.section("CUDA toolkits", toolkitRows(m))
 	f.section("Pythons", f.pythonRows(m))

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"slices"
+
+	"envfix/internal/doctor"
+	"envfix/internal/machine"
+	"envfix/internal/ui"
+)
+
+// inUse is the table of what the GPUs are doing, with a blank line before it: with
+// -v always, else where there is something to see in it.
+func inUse(p *doctor.Case, verbose bool) string {
+	if p.Pasted || !verbose && !slices.ContainsFunc(p.Machine.GPUs, worthShowing) {
+		return ""
+	}
+	if table := ui.GPUUse(p.Machine, verbose, ui.Style{}); table != "" {
+		return "\n" + table
+	}
+	return ""
+}
+
+// worthShowing reports whether somebody works on a GPU, or its memory is used.
+func worthShowing(g machine.GPU) bool {
+	u := g.Use
+	return u != nil && (len(u.Processes) > 0 || u.MemoryUsed != nil && *u.MemoryUsed >= 1<<30)
+}

@@ -1,0 +1,149 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+// maxLog is the most that is read of the kernel's log; the kernel's own buffer has
+// a few hundred KiB.
+const maxLog = 4 << 20
+
+// hasNVIDIA reports whether the kernel could have something to say of a GPU of
+// NVIDIA's.
+func (h *host) hasNVIDIA() bool {
+	return h.exists("/proc/driver/nvidia/version") || h.exists("/sys/module/nvidia") || h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")
+}
+
+// kernelLog reads the errors of GPUs since the machine started: from the kernel's
+// own buffer, else from the file that the system's logger keeps.
+func (h *host) kernelLog(p machine.Platform) *machine.KernelLog {
+	l := &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}}
+	text, err := kernelMessages(h.real("/dev/kmsg"), maxLog)
+	if err != nil && h.root == "" {
+		if t, err2 := kernelBuffer(maxLog); err2 == nil {
+			text, err, l.Source = t, nil, "syslog(2)"
+		}
+	}
+	if err != nil {
+		if t := h.text("/var/log/kern.log"); t != "" {
+			text, err, l.Source = []byte(sinceBoot(t)), nil, "/var/log/kern.log"
+		}
+	}
+	if err != nil {
+		l.Source, l.Refused = "", refusal(err, p.Environment)
+		return l
+	}
+	l.Errors = append(l.Errors, gpuErrors(string(text), h.uptime())...)
+	return l
+}
+
+// refusal says why there is no log, and who may read it.
+func refusal(err error, environment string) string {
+	switch {
+	case environment == machine.Container:
+		return "this container may not read the kernel's log; on the host `sudo dmesg | grep -i xid` shows errors of GPUs"
+	case errors.Is(err, fs.ErrNotExist):
+		return "this system has no /dev/kmsg; `journalctl -k -b | grep -i xid` may show errors of GPUs"
+	}
+	return "only root may read the kernel's log; `sudo dmesg | grep -i xid` shows errors of GPUs"
+}
+
+// uptime is how long the machine has run, in seconds; 0 unknown.
+func (h *host) uptime() float64 {
+	first, _, _ := strings.Cut(h.text("/proc/uptime"), " ")
+	s, err := strconv.ParseFloat(first, 64)
+	if err != nil || s < 0 {
+		return 0
+	}
+	return s
+}
+
+// sinceBoot cuts off what a log holds of earlier starts of the machine: the first
+// thing that a kernel says is its version.
+func sinceBoot(log string) string {
+	i := strings.LastIndex(log, "Linux version ")
+	if i < 0 {
+		return log // the file was begun after the machine was started
+	}
+	return log[i:]
+}
+
+var (
+	// "NVRM: Xid (PCI:0000:3b:00): 79, …", before driver 418 without "PCI:"; of an
+	// NVSwitch "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, …".
+	xidLine = lazy.Regexp(`\b(S?)Xid \((?:PCI:)?([0-9A-Fa-f:.]{5,20})\): (\d{1,6})[, ]*(.*)`)
+	// What stands before a line: "4,2213,5318921374,-;" in /dev/kmsg, where the third
+	// number is of microseconds; "[ 5318.921374]" elsewhere.
+	kmsgHead = lazy.Regexp(`^\d+,\d+,(\d+),[^;]*;`)
+	logHead  = lazy.Regexp(`\[ *(\d+)\.(\d{6})\]`)
+)
+
+// gpuErrors collects the errors of GPUs in a kernel's log, in the order of their
+// first lines. uptime tells how long ago each was; 0: unknown.
+func gpuErrors(log string, uptime float64) []machine.KernelError {
+	var out []machine.KernelError
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, "Xid (") {
+			continue
+		}
+		m := xidLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		if m == nil {
+			continue
+		}
+		number, err := strconv.Atoi(m[3])
+		if err != nil {
+			continue
+		}
+		address, _, _ := strings.Cut(strings.ToLower(m[2]), ".")
+		e := errorOf(&out, machine.KernelError{PCIAddress: address, Number: number, Switch: m[1] != ""})
+		if e == nil {
+			continue
+		}
+		e.Count++
+		e.Text = machine.Printable(strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%.300s", m[4])), `\x20`, " "))
+		if at := secondsOf(line); at >= 0 && uptime > 0 {
+			e.AgeSeconds = new(int64(max(0, uptime-at)))
+		}
+	}
+	return out
+}
+
+// errorOf finds the entry of the same error of the same device, or makes one; nil
+// where there are too many.
+func errorOf(list *[]machine.KernelError, e machine.KernelError) *machine.KernelError {
+	for i := range *list {
+		if o := &(*list)[i]; o.PCIAddress == e.PCIAddress && o.Number == e.Number && o.Switch == e.Switch {
+			return o
+		}
+	}
+	if len(*list) == 100 {
+		return nil
+	}
+	*list = append(*list, e)
+	return &(*list)[len(*list)-1]
+}
+
+// secondsOf is when a line was written, in seconds after the start of the machine;
+// negative: unknown.
+func secondsOf(line string) float64 {
+	if m := kmsgHead().FindStringSubmatch(line); m != nil {
+		us, err := strconv.ParseUint(m[1], 10, 63)
+		if err == nil {
+			return float64(us) / 1e6
+		}
+	}
+	if m := logHead().FindStringSubmatch(line); m != nil {
+		s, err := strconv.ParseFloat(m[1]+"."+m[2], 64)
+		if err == nil {
+			return s
+		}
+	}
+	return -1
+}

@@ -1,0 +1,243 @@
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// nvmlAbsent stands among NVML's return codes for a function that the library of
+// an older driver does not have.
+const nvmlAbsent = -1
+
+// An nvmlUse is what the child says of one GPU's use. A nil field is unknown;
+// Failed says by the name of the fact what NVML returned. Power is in milliwatts.
+type nvmlUse struct {
+	Used        *uint64        `json:"used,omitempty"`
+	Listed      bool           `json:"listed,omitempty"` // its processes could be read
+	Processes   []nvmlProcess  `json:"processes,omitempty"`
+	Mode        *int           `json:"mode,omitempty"`
+	Persistence *bool          `json:"persistence,omitempty"`
+	Display     *bool          `json:"display,omitempty"`
+	ECC         *bool          `json:"ecc,omitempty"`
+	Volatile    *uint64        `json:"volatile,omitempty"`
+	Aggregate   *uint64        `json:"aggregate,omitempty"`
+	Remapped    *nvmlRemapped  `json:"remapped,omitempty"`
+	Retiring    *bool          `json:"retiring,omitempty"`
+	Reasons     *uint64        `json:"reasons,omitempty"`
+	Busy        *int           `json:"busy,omitempty"`
+	Temperature *int           `json:"temperature,omitempty"`
+	Clock       *int           `json:"clock,omitempty"`
+	MaxClock    *int           `json:"max_clock,omitempty"`
+	Limit       *int           `json:"limit,omitempty"`
+	Normal      *int           `json:"normal,omitempty"`
+	Failed      map[string]int `json:"failed,omitempty"`
+}
+
+type nvmlProcess struct {
+	PID    uint32  `json:"pid"`
+	Kind   string  `json:"kind"`
+	Memory *uint64 `json:"memory,omitempty"`
+}
+
+type nvmlRemapped struct {
+	Correctable   int  `json:"correctable"`
+	Uncorrectable int  `json:"uncorrectable"`
+	Pending       bool `json:"pending"`
+	Failed        bool `json:"failed"`
+}
+
+// computeModes are NVML's, by number (nvml.h, nvmlComputeMode_t).
+var computeModes = []string{"default", "exclusive_thread", "prohibited", "exclusive_process"}
+
+// throttles are the bits of nvmlClocksEventReasons that slow a GPU (nvml.h).
+var throttles = []struct {
+	bit  uint64
+	name string
+}{
+	{0x4, machine.ThrottlePowerCap}, {0x8, machine.ThrottleHWSlowdown}, {0x20, machine.ThrottleHeat},
+	{0x40, machine.ThrottleHWHeat}, {0x80, machine.ThrottlePowerBrake},
+}
+
+// gpuUse turns what the child said into facts. whole is the GPU that a slice is
+// part of, whose setting and health are the slice's too; nil: u is a whole GPU.
+func (h *host) gpuUse(u, whole *nvmlUse) *machine.GPUUse {
+	if u == nil {
+		return nil
+	}
+	out := &machine.GPUUse{MemoryUsed: amount(u.Used), Unread: map[string]string{}}
+	if u.Listed {
+		out.Processes = h.processes(u.Processes)
+	}
+	s := u
+	if whole != nil {
+		s = whole
+	}
+	if s.Mode != nil && *s.Mode >= 0 && *s.Mode < len(computeModes) {
+		out.ComputeMode = computeModes[*s.Mode]
+	}
+	out.Persistence, out.Display, out.Retiring = s.Persistence, s.Display, s.Retiring
+	if s.ECC != nil {
+		out.ECC = &machine.ECC{Enabled: *s.ECC, Volatile: amount(s.Volatile), Aggregate: amount(s.Aggregate)}
+	}
+	if r := s.Remapped; r != nil {
+		out.Remapped = &machine.Remapped{Correctable: r.Correctable, Uncorrectable: r.Uncorrectable, Pending: r.Pending, Failed: r.Failed}
+	}
+	if s.Reasons != nil {
+		out.Throttle = []string{}
+		for _, t := range throttles {
+			if *s.Reasons&t.bit != 0 {
+				out.Throttle = append(out.Throttle, t.name)
+			}
+		}
+	}
+	out.Utilization, out.Temperature, out.Clock, out.MaxClock = s.Busy, s.Temperature, s.Clock, s.MaxClock
+	out.PowerLimit, out.PowerNormal = watts(s.Limit), watts(s.Normal)
+	for _, part := range []*nvmlUse{s, u} {
+		for fact, code := range part.Failed {
+			out.Unread[fact] = whyUnread(code)
+		}
+	}
+	return out
+}
+
+func watts(milliwatts *int) *int {
+	if milliwatts == nil {
+		return nil
+	}
+	return new(*milliwatts / 1000)
+}
+
+// amount drops what cannot be: NVML writes all ones for "not available".
+func amount(n *uint64) *int64 {
+	if n == nil || *n > 1<<50 {
+		return nil
+	}
+	return new(int64(*n))
+}
+
+// whyUnread puts NVML's return code into words.
+func whyUnread(code int) string {
+	switch code {
+	case nvmlAbsent, 13: // NVML_ERROR_FUNCTION_NOT_FOUND
+		return "this driver's library does not tell"
+	case 3: // NVML_ERROR_NOT_SUPPORTED
+		return "this GPU does not tell"
+	case nvmlNoPermission:
+		return "no permission"
+	}
+	return fmt.Sprintf("NVML error %d", code)
+}
+
+// processes names who holds the memory of a GPU, the largest first. One process
+// may stand in both of NVML's lists, with the same memory.
+func (h *host) processes(list []nvmlProcess) []machine.Process {
+	out := []machine.Process{}
+	host := h.hostPIDs()
+	for _, p := range list {
+		if i := slices.IndexFunc(out, func(o machine.Process) bool { return o.PID == int(p.PID) && p.PID != 0 }); i >= 0 {
+			if out[i].Memory == nil {
+				out[i].Memory = amount(p.Memory)
+			}
+			continue
+		}
+		one := machine.Process{PID: int(p.PID), Kind: p.Kind, Memory: amount(p.Memory)}
+		h.identify(&one, host)
+		out = append(out, one)
+	}
+	slices.SortStableFunc(out, func(a, b machine.Process) int {
+		size := func(p machine.Process) int64 {
+			if p.Memory == nil {
+				return 0
+			}
+			return *p.Memory
+		}
+		return cmp.Compare(size(b), size(a))
+	})
+	return out
+}
+
+// hostPIDs reports whether PIDs here are the machine's own, as NVML's are. The
+// number is the kernel's (PROC_PID_INIT_INO).
+func (h *host) hostPIDs() bool { return h.link("/proc/self/ns/pid") == "pid:[4026531836]" }
+
+// identify finds a process in /proc. Where PIDs are not the machine's, one that is
+// there counts only if it has the GPU open: the same number may be another's.
+func (h *host) identify(p *machine.Process, host bool) {
+	dir := "/proc/" + strconv.Itoa(p.PID)
+	name := h.text(dir + "/comm")
+	switch {
+	case host && name == "":
+		p.Unseen = machine.UnseenGone
+		return
+	case !host && (name == "" || !h.opened(dir, "/dev/nvidia")):
+		p.Unseen = machine.UnseenNamespace
+		return
+	}
+	p.Name = machine.Printable(name)
+	p.User = h.owner(dir)
+	if p.Command = command(h.bytes(dir+"/cmdline", 8<<10)); p.Command == "" {
+		p.Command = p.Name
+	}
+}
+
+// opened reports whether a process has a file open whose path begins so. The
+// files of other users' processes cannot be seen.
+func (h *host) opened(dir, prefix string) bool {
+	for _, fd := range h.names(dir + "/fd") {
+		if strings.HasPrefix(h.target(dir+"/fd/"+fd), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// owner is the user whose process it is, by name where /etc/passwd has one.
+func (h *host) owner(dir string) string {
+	uid, ok := ownerOf(h.real(dir))
+	if !ok {
+		return ""
+	}
+	id := strconv.Itoa(uid)
+	for line := range strings.Lines(h.text("/etc/passwd")) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == id {
+			return machine.Printable(f[0])
+		}
+	}
+	return "uid " + id
+}
+
+// command is the program of a command line and, of an interpreter, its script or
+// module. The other arguments may hold secrets and are left out.
+func command(cmdline []byte) string {
+	args := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+	name := path.Base(args[0])
+	if name == "." || name == "/" {
+		return ""
+	}
+	interpreter := false
+	for _, of := range []string{"python", "pypy", "torchrun", "accelerate", "bash", "sh", "node", "ruby", "perl", "java", "julia", "Rscript"} {
+		interpreter = interpreter || strings.HasPrefix(name, of)
+	}
+	if !interpreter {
+		return machine.Printable(name)
+	}
+	for i := 1; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-m" && i+1 < len(args):
+			return machine.Printable(name + " -m " + args[i+1])
+		case a == "-c":
+			return machine.Printable(name + " -c …")
+		case a == "-W" || a == "-X":
+			i++
+		case a != "" && a[0] != '-':
+			return machine.Printable(name + " " + path.Base(a))
+		}
+	}
+	return machine.Printable(name)
+}
