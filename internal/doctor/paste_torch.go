@@ -44,7 +44,7 @@ var torchReaders = []reader{
 		r.available(m[2], s)
 	}},
 	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
-	{`torch\.version\.cuda\W+(None|\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
+	{`torch\.version\.cuda\W+(?:(?:is|says|gives|shows|prints|returns)\W+)?(None|\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
 	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Said) {
 		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
 	}},

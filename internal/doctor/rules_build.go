@@ -38,7 +38,8 @@ var buildRules = []rule{
 }
 
 // cpuBuild: torch was built without CUDA. Whose fault that is depends on who
-// installed it and where.
+// installed it and where. conda's builds carry no label; the wheels that Windows
+// gets by default call themselves +cpu.
 func (e *exam) cpuBuild() {
 	t := e.Torch
 	if !t.NoCUDA || t.HIP != "" || e.Machine.Platform.OS == "macos" || e.xpu() {
@@ -67,7 +68,7 @@ func (e *exam) cpuBuild() {
 	switch conda := e.condaPackage("pytorch"); {
 	case e.Machine.Platform.Environment == machine.Jetson:
 		e.find("ARC014", weight, Finding{Text: text + "; Jetson needs NVIDIA's own wheel"}, append(said, e.Place.Jetson)...)
-	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && e.installed("torch") == nil:
+	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.installed("torch") == nil || t.rank == byTorch && e.Machine.Platform.OS == "windows"):
 		f.Fix = nil
 		if conda != nil {
 			said = append(said, conda.Said)

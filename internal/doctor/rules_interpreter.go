@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // interpreterReaders read which Python runs and where pip says that torch lies.
@@ -21,6 +23,7 @@ var interpreterReaders = []reader{
 		}
 		r.showing = ""
 	}},
+	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, (*Reader).twoVersions},
 	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, func(r *Reader, m []string, s Said) { r.interpreter(m[1], s) }},
 	{`sys\.executable\b`, func(r *Reader, m []string, s Said) {
 		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
@@ -28,6 +31,33 @@ var interpreterReaders = []reader{
 		}
 	}},
 }
+
+// twoVersions notes a line that sets what a list of packages says against what
+// Python says.
+func (r *Reader) twoVersions(m []string, s Said) {
+	if !imports().MatchString(r.whole) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, v := range fullVersion().FindAllString(r.whole, -1) {
+		seen[v] = true
+	}
+	for v := range seen {
+		for o := range seen {
+			if v != o && public(v) == o {
+				delete(seen, o) // the same without its label
+			}
+		}
+	}
+	if len(seen) == 2 {
+		r.c.say("two-versions", s)
+	}
+}
+
+var (
+	imports     = lazy.Regexp(`(?i)__version__|import torch|\bpython\w*\b.{0,20}(?:prints?|says|gives|shows|reports)`)
+	fullVersion = lazy.Regexp(`\b[012]\.\d{1,2}\.\d\b(?:\+\w+)?`)
+)
 
 // pythonPath is an interpreter with its directory.
 const pythonPath = `(?:[a-z]:\\|/|~/)[^'"\n]*python[\w.]*(?:\.exe)?`
@@ -54,6 +84,7 @@ type interpreter struct {
 // interpreterRules look at which Python and which copy of torch runs.
 var interpreterRules = []rule{
 	{[]string{"PY021"}, "two values of sys.executable", (*exam).twoInterpreters},
+	{[]string{"PY011"}, "a line with the version of a list and that of Python", (*exam).twoTold},
 	{[]string{"PY011"}, "where torch was imported from, and where pip shows it", (*exam).listedElsewhere},
 }
 
@@ -68,6 +99,13 @@ func (e *exam) twoInterpreters() {
 		return
 	}
 	e.find("PY021", likely, Finding{Text: fmt.Sprintf("two Pythons are in play: %s and %s", a.path, b.path)}, a.said, b.said).over = []string{"PY002", "PY001"}
+}
+
+// twoTold: somebody says himself that the list and Python differ.
+func (e *exam) twoTold() {
+	if s := e.fact("two-versions"); !s.IsZero() {
+		e.find("PY011", likely, Finding{}, s).over = []string{"PY001", "PY016", "PY006"}
+	}
 }
 
 func directory(file string) string { return path.Dir(strings.ReplaceAll(file, `\`, "/")) }

@@ -128,12 +128,16 @@ func (e *exam) rocmCompanion() {
 // toolkit: nvcc's major is not torch's, while something is built.
 func (e *exam) toolkit() {
 	s, building := e.has("build-failed-ext", "cuda-home-bad", "cuda-home-unset", "nvcc-arch")
-	if !building || e.Torch.CUDA.IsZero() {
+	w := likely
+	if !building {
+		s, w = e.fact("building"), hint
+	}
+	if s.IsZero() || e.Torch.CUDA.IsZero() {
 		return
 	}
 	for _, k := range e.Machine.Toolkits {
 		if k.Version.Major() != e.Torch.CUDA.Major() {
-			e.find("TK004", likely, Finding{Text: fmt.Sprintf("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())}, e.fact("toolkit"), e.Torch.CUDASaid, s)
+			e.find("TK004", w, Finding{Text: fmt.Sprintf("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())}, e.fact("toolkit"), e.Torch.CUDASaid, s)
 			return
 		}
 	}
