@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"envfix/internal/observe"
@@ -77,7 +79,19 @@ func runAction(c *cli.Context) error {
 	return runJob(c, argv, gates)
 }
 
+// besideJob makes this process small beside the one it watches: one thread of Go
+// at a time, and a heap that is collected early. The user's own settings stand.
+func besideJob() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25)
+	}
+}
+
 func runJob(c *cli.Context, argv []string, gates []verdict.Gate) error {
+	besideJob()
 	self, err := os.Executable()
 	if err != nil {
 		self = "" // without GPUs then; the trace says so

@@ -49,6 +49,7 @@ func watchAction(c *cli.Context) error {
 	if c.IsSet("pid") && c.Int("pid") < 1 {
 		return &failure{code: exitUsage, text: fmt.Sprintf("--pid %d: a process number is greater than 0", c.Int("pid"))}
 	}
+	besideJob()
 	self, err := os.Executable()
 	if err != nil {
 		self = ""

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,14 +16,14 @@ type cgroup struct {
 	known, killsKnown bool
 }
 
-// readCgroup reads the limits of a process. Groups are nested, and the least
-// on the way up is what holds.
-func readCgroup(pid int) (c cgroup) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if err != nil {
-		return c
-	}
-	for line := range strings.Lines(string(b)) {
+// groupsOf is the text that names a process's groups; "" where it has ended.
+func groupsOf(pid int) string { return small("/proc/"+strconv.Itoa(pid), "cgroup") }
+
+// readCgroup reads the limits of groups. They are nested, and the least on the
+// way up is what holds. The groups outlive the process that was in them, and so
+// tell how it ended.
+func readCgroup(groups string) (c cgroup) {
+	for line := range strings.Lines(groups) {
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(part) != 3 {
 			continue
@@ -112,10 +111,18 @@ func (c *cgroup) limitMemory(bytes int64) {
 	}
 }
 
+// small reads a file of at most 64 KiB; "" where it cannot.
 func small(dir, name string) string {
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil || len(b) > 64<<10 {
+	var buf [4096]byte
+	f := openProc(dir+"/"+name, false)
+	b, ok := f.read(buf[:])
+	if !ok {
 		return ""
+	}
+	if len(b) == len(buf) {
+		if b, _ = os.ReadFile(dir + "/" + name); len(b) > 64<<10 {
+			return ""
+		}
 	}
 	return string(b)
 }
@@ -138,11 +145,7 @@ func fields(s string) map[string]uint64 {
 
 // allowedCPUs counts the CPUs of a process's affinity mask; 0: not readable.
 func allowedCPUs(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(small("/proc/"+strconv.Itoa(pid), "status")) {
 		if v, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
 			return float64(countList(strings.TrimSpace(v)))
 		}

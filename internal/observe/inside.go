@@ -53,6 +53,19 @@ func (l *lane) fill() error {
 	return os.WriteFile(filepath.Join(l.dir, "room"), make([]byte, 4*pageSize), 0o600) // is there room for pages?
 }
 
+// changed reports whether files were made in the folder since the time that seen
+// holds, in nanoseconds, and sets it.
+func (l *lane) changed(seen *int64) bool {
+	st, err := os.Stat(l.dir)
+	if err != nil {
+		return false
+	}
+	at := st.ModTime().UnixNano()
+	old := *seen
+	*seen = at
+	return at != old
+}
+
 func (l *lane) remove() { os.RemoveAll(l.dir) }
 
 // environment is env with the probe in it.

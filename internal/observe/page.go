@@ -2,7 +2,6 @@ package observe
 
 import (
 	"encoding/binary"
-	"os"
 	"strconv"
 	"strings"
 
@@ -50,25 +49,28 @@ const (
 	inFirst  = 2
 )
 
-// A rawPage is a page as it was read. Its words are each whole, but not of one
-// moment: the job writes while it is read.
-type rawPage [pageSize / 8]uint64
+// A rawPage is the part of a page that is used, as it was read. Its words are
+// each whole, but not of one moment: the job writes while it is read.
+type rawPage [2*stepHist - loadHist]uint64
 
-// readPage reads a page file. ok is false while the probe has not begun it.
-func readPage(path string) (p rawPage, ok bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return p, false
-	}
-	defer f.Close()
-	var b [pageSize]byte
-	if n, _ := f.ReadAt(b[:], 0); n != pageSize {
-		return p, false
+// decode takes the words from bytes; false while the probe has not begun them,
+// and then p is as before.
+func (p *rawPage) decode(b []byte) bool {
+	if len(b) < 8*len(p) || binary.NativeEndian.Uint64(b) != magic {
+		return false
 	}
 	for i := range p {
 		p[i] = binary.NativeEndian.Uint64(b[8*i:])
 	}
-	return p, p[wMagic] == magic
+	return true
+}
+
+// readPage reads a page file once.
+func readPage(path string) (p rawPage, ok bool) {
+	var b [8 * len(p)]byte
+	f := openProc(path, false)
+	data, ok := f.read(b[:])
+	return p, ok && p.decode(data)
 }
 
 // A clock turns the probe's monotonic nanoseconds into seconds of the job.

@@ -17,7 +17,7 @@ const ticks = 100
 
 // A stat is what /proc/PID/stat says.
 type stat struct {
-	name    string
+	name    []byte // as the kernel has it: any bytes, and valid as long as the line is
 	state   byte
 	parent  int
 	cpu     float64 // seconds, user and system
@@ -28,63 +28,71 @@ type stat struct {
 
 var errStat = errors.New("not a line of /proc/PID/stat")
 
-// parseStat reads a line of /proc/PID/stat. The name may hold anything, blanks
-// and parentheses included, so it ends at the last parenthesis.
+// parseStat reads a line of /proc/PID/stat and allocates nothing. The name may
+// hold anything, blanks and parentheses included, so it ends at the last
+// parenthesis.
 func parseStat(b []byte) (s stat, err error) {
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 0 || end < open {
 		return s, errStat
 	}
-	s.name = clean(string(b[open+1:end]), 40)
-	f := bytes.Fields(b[end+1:])
-	if len(f) < 22 || len(f[0]) != 1 {
-		return s, errStat
-	}
-	s.state = f[0][0]
-	num := func(i int) (v uint64) {
-		if err == nil {
-			v, err = strconv.ParseUint(string(f[i]), 10, 63)
+	s.name = b[open+1 : end]
+	rest := b[end+1:]
+	for i := range 22 {
+		var f []byte
+		f, rest = field(rest)
+		if i == 0 {
+			if len(f) != 1 {
+				return stat{}, errStat
+			}
+			s.state = f[0]
+			continue
 		}
-		return v
-	}
-	s.parent = int(num(1))
-	s.cpu = float64(num(11)+num(12)) / ticks
-	s.threads, s.start = int(num(17)), num(19)
-	s.rss = int64(num(21)) * int64(os.Getpagesize()) >> 20
-	if err != nil {
-		return stat{}, errStat
+		if i != 1 && i != 11 && i != 12 && i != 17 && i != 19 && i != 21 {
+			continue
+		}
+		n, ok := digits(f)
+		if !ok {
+			return stat{}, errStat
+		}
+		switch i {
+		case 1:
+			s.parent = int(n)
+		case 11, 12:
+			s.cpu += float64(n) / ticks
+		case 17:
+			s.threads = int(n)
+		case 19:
+			s.start = n
+		case 21:
+			s.rss = int64(n / (1 << 20 / uint64(os.Getpagesize())))
+		}
 	}
 	return s, nil
 }
 
-// A procFile is a file of /proc that is read again and again through one
-// descriptor, which follows the process it was opened for and no other.
-type procFile struct{ f *os.File }
-
-func openProc(path string) procFile {
-	f, err := os.Open(path)
-	if err != nil {
-		return procFile{}
+// field cuts the first word off.
+func field(b []byte) (word, rest []byte) {
+	i := 0
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t') {
+		i++
 	}
-	return procFile{f}
+	j := i
+	for j < len(b) && b[j] != ' ' && b[j] != '\n' && b[j] != '\t' {
+		j++
+	}
+	return b[i:j], b[j:]
 }
 
-// read returns the file's first bytes; false when the process is gone.
-func (p procFile) read(buf []byte) ([]byte, bool) {
-	if p.f == nil {
-		return nil, false
+// digits reads a number of at most 18 digits.
+func digits(b []byte) (n uint64, ok bool) {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + uint64(c-'0')
 	}
-	if _, err := p.f.Seek(0, io.SeekStart); err != nil {
-		return nil, false
-	}
-	n, err := p.f.Read(buf)
-	return buf[:max(n, 0)], err == nil && n > 0
-}
-
-func (p procFile) close() {
-	if p.f != nil {
-		p.f.Close()
-	}
+	return n, len(b) > 0 && len(b) < 19
 }
 
 // children lists a process's children. Only threads that are asked for are

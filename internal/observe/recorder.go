@@ -24,6 +24,7 @@ type Recorder struct {
 	current verdict.Frame
 	span    float64 // seconds of a frame
 	host    verdict.Host
+	groups  string // of the job, as the kernel names them
 	group   cgroup // as the job began
 	notes   []string
 	load    uint64
@@ -31,7 +32,8 @@ type Recorder struct {
 
 func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorder {
 	r := &Recorder{w: newWatcher(root, own, l), g: g, span: Interval.Seconds()}
-	r.group = readCgroup(root)
+	r.groups = groupsOf(root)
+	r.group = readCgroup(r.groups)
 	r.host = verdict.Host{CPUs: allowedCPUs(root), Quota: r.group.quota, MemoryLimit: r.group.memory, OtherGPU: otherGPU()}
 	if r.host.CPUs == 0 {
 		r.host.CPUs = float64(runtime.NumCPU())
@@ -57,7 +59,7 @@ func (r *Recorder) tick(now time.Time) {
 	cpu, rss := r.w.look(now)
 	r.current.CPU += max(cpu, 0)
 	r.current.RSS = max(r.current.RSS, rss)
-	if r.w.seconds > second {
+	if r.w.seconds > second && (r.w.seconds < watchClosely || r.w.seconds%5 == 0) {
 		r.slow()
 	}
 	r.follow()
@@ -95,21 +97,30 @@ func (r *Recorder) cut(now time.Time) {
 	r.current = verdict.Frame{At: r.since(now)}
 }
 
-// slow looks once a second at the machine.
+// slow looks at the machine: what the job may use, and what that cost it.
 func (r *Recorder) slow() {
 	if _, free := shm(); r.host.ShmTotal > 0 {
 		r.host.ShmLow = min(r.host.ShmLow, free)
 	}
-	for _, pid := range r.w.order {
-		p := r.w.procs[pid]
-		if p.paged && !p.gone {
+	pid := r.w.root
+	for _, other := range r.w.order {
+		if p := r.w.procs[other]; p.paged && !p.gone { // a launcher may have moved it, or pinned it
+			pid = other
 			if n := allowedCPUs(pid); n > 0 {
 				r.host.CPUs = n
 			}
 			break
 		}
 	}
-	c := readCgroup(r.w.root)
+	if now := groupsOf(pid); now != "" && now != r.groups {
+		r.groups, r.group = now, readCgroup(now)
+		r.host.MemoryLimit = r.group.memory
+	}
+	r.limited(readCgroup(r.groups))
+}
+
+// limited notes what the groups of the job say now.
+func (r *Recorder) limited(c cgroup) {
 	if !c.known {
 		return
 	}
@@ -131,6 +142,7 @@ func (r *Recorder) gpuLine(l probe.SampleLine) { r.g.take(l, r.ours, &r.current)
 
 // Trace is what was seen so far. It may be asked for while the job runs.
 func (r *Recorder) Trace() *verdict.Trace {
+	r.limited(readCgroup(r.groups)) // what ended the job has not been seen yet
 	frames := append([]verdict.Frame{}, r.frames...)
 	if r.current.Span > 0 || len(r.current.GPUs) > 0 {
 		frames = append(frames, r.current)

@@ -11,7 +11,10 @@ import (
 
 func tenantOf(pid int) verdict.Tenant {
 	dir := fmt.Sprintf("/proc/%d", pid)
-	t := verdict.Tenant{PID: pid, User: owner(dir)}
+	t := verdict.Tenant{PID: pid}
+	if uid, ok := ownerID(dir); ok {
+		t.User = userName(uid)
+	}
 	if b, err := os.ReadFile(dir + "/comm"); err == nil {
 		t.Name = clean(string(b), 40)
 	}

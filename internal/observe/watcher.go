@@ -1,9 +1,7 @@
 package observe
 
 import (
-	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,12 +15,17 @@ import (
 type watched struct {
 	verdict.Process
 	stat, sched  procFile
+	kids, shared procFile // its main thread's children; its page
+	rawName      string   // as the kernel has it
+	threads      int
 	start        uint64
 	firstCPU     float64 // at the first look: what a process did before counts for nothing
 	lastCPU      float64
 	seen, at     time.Time // first and latest look
 	warmCPU      float64
 	warmAt       time.Time
+	born         time.Time // as the kernel has it
+	latest       int64     // memory at the latest look, MiB
 	firstDelay   float64
 	state        byte
 	page         rawPage
@@ -39,64 +42,21 @@ type watcher struct {
 	begun   time.Time
 	procs   map[int]*watched
 	order   []int
+	owners  map[int]string // names of users by number
 	mounts  []mount
-	seconds int // whole seconds so far, for what is looked at less often
+	devices bool  // there are GPU devices that a process may have open
+	seconds int   // whole seconds so far, for what is looked at less often
+	pages   int64 // when the lane's folder last changed, in nanoseconds
 	peak    int64
 	buf     [4096]byte
+	list    [4096]byte // of children, while buf is used for them
 }
 
 func newWatcher(root int, own bool, l *lane) *watcher {
-	w := &watcher{root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}}
+	w := &watcher{root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
 	w.mounts = parseMounts([]byte(small(filepath.Join("/proc", strconv.Itoa(root)), "mountinfo")))
-	w.tree()
+	w.tree(true)
 	return w
-}
-
-// watchClosely is how many seconds new processes are looked for at every look:
-// short jobs live and die between two whole seconds.
-const watchClosely = 10
-
-// tree finds new processes, later once a second.
-func (w *watcher) tree() {
-	if w.root == 0 {
-		return
-	}
-	for _, pid := range descendants(w.root, w.seconds < watchClosely || w.seconds%5 == 0) {
-		w.add(pid)
-	}
-	for pid := range w.files("page") {
-		w.add(pid) // a process that left the tree, or was not seen in it yet
-	}
-}
-
-func (w *watcher) add(pid int) {
-	if p := w.procs[pid]; p != nil && !p.gone || len(w.procs) >= mostProcesses {
-		return
-	}
-	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	st := openProc(filepath.Join(dir, "stat"))
-	b, ok := st.read(w.buf[:])
-	s, err := parseStat(b)
-	if !ok || err != nil {
-		st.close()
-		return
-	}
-	p := w.procs[pid]
-	if p == nil {
-		p = &watched{}
-		w.order = append(w.order, pid)
-	}
-	*p = watched{Process: verdict.Process{PID: pid, Parent: s.parent, Name: s.name, Command: commandLine(pid), User: owner(dir)},
-		stat: st, sched: openProc(filepath.Join(dir, "schedstat")), start: s.start, seen: time.Now(), at: time.Now()}
-	if !w.own {
-		p.firstCPU = s.cpu
-	}
-	p.lastCPU = s.cpu
-	p.firstDelay = p.delay(w.buf[:])
-	if w.own {
-		p.firstDelay = 0
-	}
-	w.procs[pid] = p
 }
 
 // forget drops the processes that have ended, for a watch that never ends.
@@ -110,29 +70,17 @@ func (w *watcher) forget() {
 	})
 }
 
-// owner is the name of a file's user, for a process's folder.
-func owner(path string) string {
-	uid, ok := ownerID(path)
-	if !ok {
-		return ""
-	}
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return clean(u.Username, 32)
-	}
-	return strconv.Itoa(uid)
-}
-
-// delay is how long the main thread was ready and waited for a CPU.
+// delay is how long the main thread was ready and waited for a CPU: the second
+// number of /proc/PID/schedstat.
 func (p *watched) delay(buf []byte) float64 {
 	b, ok := p.sched.read(buf)
 	if !ok {
 		return 0
 	}
-	f := strings.Fields(string(b))
-	if len(f) < 2 {
-		return 0
-	}
-	return ns(number64(f[1]))
+	_, b = field(b)
+	b, _ = field(b)
+	n, _ := digits(b)
+	return ns(n)
 }
 
 // files lists the probes' files of a kind by process.
@@ -159,7 +107,7 @@ func (w *watcher) look(now time.Time) (cpu float64, rss int64) {
 		w.seconds = second
 	}
 	if slow || second < watchClosely {
-		w.tree()
+		w.tree(slow && (second < watchClosely || second%5 == 0))
 	}
 	for _, pid := range w.order {
 		p := w.procs[pid]
@@ -171,18 +119,17 @@ func (w *watcher) look(now time.Time) (cpu float64, rss int64) {
 			p.close()
 			continue
 		}
-		cpu, rss = cpu+c, rss+p.lastRSS()
+		cpu, rss = cpu+c, rss+p.latest
 	}
 	w.peak = max(w.peak, rss)
 	return cpu, rss
 }
 
-func (p *watched) lastRSS() int64 { return p.RSS }
-
 func (p *watched) close() {
 	p.gone = true
-	p.stat.close()
-	p.sched.close()
+	for _, f := range []*procFile{&p.stat, &p.sched, &p.kids, &p.shared} {
+		f.close()
+	}
 }
 
 func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok bool) {
@@ -195,19 +142,19 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 		return 0, false
 	}
 	cpu, p.lastCPU = s.cpu-p.lastCPU, s.cpu
-	if s.name != p.Name { // exec, or a name that the program gave itself
-		p.Name, p.Command = s.name, commandLine(p.PID)
+	if string(s.name) != p.rawName { // exec, or a name that the program gave itself
+		p.rename(s.name)
 	}
-	p.Parent, p.RSS, p.at, p.state = s.parent, max(p.RSS, s.rss), now, s.state
+	p.Parent, p.RSS, p.latest, p.at, p.state, p.threads = s.parent, max(p.RSS, s.rss), s.rss, now, s.state, s.threads
 	p.CPU, p.Wall = s.cpu-p.firstCPU, now.Sub(p.seen).Seconds()
-	if age := sinceBoot() - float64(s.start)/ticks; w.own && age > p.Wall {
-		p.Wall = age // its CPU time counts from its start
+	if w.own { // its CPU time counts from its start
+		p.Wall = max(p.Wall, now.Sub(p.born).Seconds())
 	}
 	p.Samples++
 	if s.state == 'D' {
 		p.Blocked++
 	}
-	if p.paged || w.lane != nil && (slow || w.seconds < watchClosely) {
+	if p.paged {
 		w.readPage(p, now)
 	}
 	if p.warmAt.IsZero() {
@@ -215,16 +162,25 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	} else {
 		p.LoopCPU, p.LoopWall = s.cpu-p.warmCPU, now.Sub(p.warmAt).Seconds()
 	}
-	p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
+	if slow || w.seconds < watchClosely {
+		p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
+	}
 	if slow {
 		w.closer(p, now)
 	}
 	return cpu, true
 }
 
-// closer looks at what costs more, once a second.
+// closer looks at what costs more, once a second, and at open files more seldom
+// the longer the job runs.
 func (w *watcher) closer(p *watched, now time.Time) {
-	if !p.GPUFiles && w.seconds%2 == 0 || p.Blocked > 0 && p.Mount == "" && w.seconds%5 == 0 {
+	every := 2
+	if w.seconds >= watchClosely {
+		every = 10
+	}
+	wantsGPU := w.devices && !p.GPUFiles
+	wantsMount := len(w.mounts) > 0 && p.Blocked > 0 && p.Mount == ""
+	if (wantsGPU || wantsMount) && w.seconds%every == 0 {
 		gpu, network := openFiles(p.PID, w.mounts)
 		p.GPUFiles = p.GPUFiles || gpu
 		if network != "" {
@@ -239,12 +195,11 @@ func (w *watcher) closer(p *watched, now time.Time) {
 
 // readPage reads a process's page; it marks the moment its loop became warm.
 func (w *watcher) readPage(p *watched, now time.Time) {
-	raw, ok := readPage(filepath.Join(w.lane.dir, fmt.Sprintf("p%d.page", p.PID)))
-	if !ok {
+	b, ok := p.shared.read(w.buf[:len(p.page)*8])
+	if !ok || !p.page.decode(b) {
 		return
 	}
-	p.page, p.paged = raw, true
-	if p.warmAt.IsZero() && raw[wSteps] > 3 {
+	if p.warmAt.IsZero() && p.page[wSteps] > 3 {
 		p.warmAt, p.warmCPU, p.firstDelay = now, p.lastCPU, p.delay(w.buf[:])
 	}
 }

@@ -1,0 +1,164 @@
+package observe
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"envfix/internal/observe/verdict"
+)
+
+// watchClosely is how many seconds new processes are looked for at every look:
+// short jobs live and die between two whole seconds.
+const watchClosely = 10
+
+// mostKept is how many processes have their files kept open, four each: a
+// process may have 1024 files open where nobody allows more.
+const mostKept = 128
+
+// tree finds new processes: the children of all that are known, and those that
+// have left the tree and have a page. Children of other threads than the main
+// one are looked for only when that is asked: a process has many, and most start
+// none.
+func (w *watcher) tree(allThreads bool) {
+	if w.root == 0 {
+		return
+	}
+	w.add(w.root)
+	if p := w.procs[w.root]; p != nil && !p.gone && !p.kids.exists() {
+		for _, pid := range descendants(w.root, allThreads) { // a kernel that lists no children
+			w.add(pid)
+		}
+	}
+	for i := 0; i < len(w.order); i++ { // add appends to it
+		p := w.procs[w.order[i]]
+		switch {
+		case p.gone:
+		case allThreads && p.threads > 1:
+			kids, _ := children(p.PID, true)
+			for _, pid := range kids {
+				w.add(pid)
+			}
+		default:
+			w.addChildren(p)
+		}
+	}
+	if allThreads {
+		w.pages = 0 // the folder's time is coarse: two pages may share it
+	}
+	w.openPages()
+}
+
+// addChildren reads the list of a main thread's children.
+func (w *watcher) addChildren(p *watched) {
+	b, ok := p.kids.read(w.list[:])
+	if !ok {
+		return
+	}
+	if len(b) == len(w.list) { // longer than the buffer
+		kids, _ := children(p.PID, false)
+		for _, pid := range kids {
+			w.add(pid)
+		}
+		return
+	}
+	for len(b) > 0 {
+		var word []byte
+		word, b = field(b)
+		if n, ok := digits(word); ok {
+			w.add(int(n))
+		}
+	}
+}
+
+// openPages looks for pages that probes have begun since the last time.
+func (w *watcher) openPages() {
+	if w.lane == nil || !w.lane.changed(&w.pages) {
+		return
+	}
+	for pid, path := range w.files("page") {
+		w.add(pid) // a process that left the tree, or was not seen in it yet
+		if p := w.procs[pid]; p != nil && !p.gone && !p.paged {
+			p.shared = openProc(path, p.stat.kept)
+			p.paged = true
+		}
+	}
+}
+
+// add begins to watch a process.
+func (w *watcher) add(pid int) {
+	p := w.procs[pid]
+	if p != nil && !p.gone || p == nil && len(w.procs) >= mostProcesses {
+		return
+	}
+	dir, keep := filepath.Join("/proc", strconv.Itoa(pid)), len(w.procs) < mostKept
+	st := openProc(filepath.Join(dir, "stat"), keep)
+	b, ok := st.read(w.buf[:])
+	s, err := parseStat(b)
+	ended := s.state == 'Z' || p != nil && s.start == p.start // its parent has yet to take note
+	if !ok || err != nil || ended {
+		st.close()
+		return
+	}
+	if p == nil {
+		p = &watched{}
+		w.order = append(w.order, pid)
+	}
+	now := time.Now()
+	*p = watched{Process: verdict.Process{PID: pid, Parent: s.parent, User: w.owner(dir)}, threads: s.threads,
+		stat: st, sched: openProc(filepath.Join(dir, "schedstat"), keep), kids: openProc(filepath.Join(dir, "task", strconv.Itoa(pid), "children"), keep),
+		start: s.start, seen: now, at: now, born: now}
+	if age := sinceBoot() - float64(s.start)/ticks; age > 0 {
+		p.born = now.Add(-time.Duration(age * float64(time.Second)))
+	}
+	if !w.own {
+		p.firstCPU = s.cpu
+	}
+	p.lastCPU = s.cpu
+	p.rename(s.name)
+	p.firstDelay = p.delay(w.buf[:])
+	if w.own {
+		p.firstDelay = 0
+	}
+	w.procs[pid], w.pages = p, 0
+}
+
+// rename takes a process's name, and with it the command.
+func (p *watched) rename(name []byte) {
+	p.rawName = string(name)
+	p.Name, p.Command = clean(p.rawName, 40), commandLine(p.PID)
+}
+
+// owner is the name of the user of a process's folder.
+func (w *watcher) owner(dir string) string {
+	uid, ok := ownerID(dir)
+	if !ok {
+		return ""
+	}
+	name, known := w.owners[uid]
+	if !known {
+		name = userName(uid)
+		w.owners[uid] = name
+	}
+	return name
+}
+
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return clean(u.Username, 32)
+	}
+	return strconv.Itoa(uid)
+}
+
+// gpuDevices reports whether this machine has devices by which a process would
+// be seen to use a GPU.
+func gpuDevices() bool {
+	for _, name := range []string{"/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg"} {
+		if _, err := os.Stat(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
