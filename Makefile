@@ -36,6 +36,7 @@ e2e: build ## real installs of real torch, checked
 
 bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix
+	@go test -run '^$$' -bench '^BenchmarkSampler$$' -benchtime 1x ./cmd/envfix
 	@go test -run '^$$' -bench '^Benchmark(Look|Probe)$$' -benchtime 20x ./internal/observe
 
 fuzz: ## every parser of outside input, 30 s each

@@ -1,15 +1,24 @@
 package observe
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
+//go:generate sh -c "for v in 8 9 10 11 12 13 14; do command -v python3.$v >/dev/null && python3.$v inside/compile.py; done; true"
+
 //go:embed inside/sitecustomize.py
 var siteSource []byte
+
+// compiledSite is sitecustomize.py as each Python would compile it, by the tag in
+// the name of Python's own cache file; "source" is the SHA-256 of what it was
+// compiled from.
+//
+//go:embed inside/compiled
+var compiledSite embed.FS
 
 //go:embed inside/_envfix_probe.py
 var probeSource []byte
@@ -50,7 +59,35 @@ func (l *lane) fill() error {
 			return err
 		}
 	}
+	if err := l.fillCache(); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(l.dir, "room"), make([]byte, 4*pageSize), 0o600) // is there room for pages?
+}
+
+// fillCache lays sitecustomize.py compiled where Python looks for it.
+func (l *lane) fillCache() error {
+	list, err := compiledSite.ReadDir("inside/compiled")
+	if err != nil {
+		return err
+	}
+	cache := filepath.Join(l.dir, "__pycache__")
+	if err := os.Mkdir(cache, 0o700); err != nil {
+		return err
+	}
+	for _, e := range list {
+		data, err := compiledSite.ReadFile("inside/compiled/" + e.Name())
+		if err != nil {
+			return err
+		}
+		if e.Name() == "source" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(cache, "sitecustomize."+e.Name()+".pyc"), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changed reports whether files were made in the folder since the time that seen

@@ -4,6 +4,8 @@ package observe
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +73,36 @@ func runProbed(t testing.TB, script string, env ...string) probed {
 		out.probe = readEvents(p)
 	}
 	return out
+}
+
+// TestCompiledSite: the compiled sitecustomize.py is of the source beside it, and
+// the Python here takes it instead of compiling.
+func TestCompiledSite(t *testing.T) {
+	want, err := compiledSite.ReadFile("inside/compiled/source")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%x\n", sha256.Sum256(siteSource)); got != string(want) {
+		t.Fatal("inside/sitecustomize.py has changed: run `go generate ./internal/observe` with every Python that inside/compiled has")
+	}
+	l, err := newLane([]string{"TMPDIR=" + t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python(t), "-v", "-c", "import sys; print(sys.implementation.cache_tag)")
+	cmd.Env = l.environment(os.Environ(), Options{})
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	tag := strings.TrimSpace(stdout.String())
+	if _, err := compiledSite.ReadFile("inside/compiled/" + tag); err != nil {
+		t.Skipf("%s compiles it itself", tag)
+	}
+	if name := "__pycache__/sitecustomize." + tag + ".pyc"; !strings.Contains(stderr.String(), "code object from '"+l.dir+"/"+name+"'") {
+		t.Errorf("%s was not loaded\n%s", name, stderr.String())
+	}
 }
 
 // train is a loop of the usual shape: 64 samples, 8 a batch, three epochs.
