@@ -89,6 +89,7 @@ var ruled = []struct{ check, sick, healthy string }{
 	{"PY032", "torch==2.8.0.dev20250601+cu128\ntorchvision==0.22.0", "torch==2.7.0\ntorchvision==0.22.0"},
 	{"XPU003", "00:02.0 VGA compatible controller: Intel Corporation UHD Graphics 620\nAssertionError: Torch not compiled with XPU enabled", "00:02.0 VGA compatible controller: Intel Corporation UHD Graphics 620"},
 	{"DRV014", "01:00.0 3D controller: NVIDIA Corporation GA102GL [A40] (rev a1)\n41:00.0 3D controller: NVIDIA Corporation GA102GL [A40] (rev a1)\nGPU 0: NVIDIA A40 (UUID: GPU-1)", "01:00.0 3D controller: NVIDIA Corporation GA102GL [A40] (rev a1)\n02:00.0 VGA compatible controller: NVIDIA Corporation GK208B [GeForce GT 710] (rev a1)\nGPU 0: NVIDIA A40 (UUID: GPU-1)"},
+	{"KMD008", "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: installed in this system is not supported by the\nNVRM: NVIDIA 570.86.15 driver release.", "NVRM: GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.86.15"},
 	{"DRV004", "nvidia-utils 590.48.01-1\n$ cat /sys/module/nvidia/version\n590.44.01", "nvidia-utils 590.48.01-1\n$ cat /sys/module/nvidia/version\n590.48.01"},
 	{"DRV005", "torch 2.9.1: torch.cuda.is_available() False\nnvidia driver 470.256", "torch 2.9.1: torch.cuda.is_available() True\nnvidia driver 535.183.01"},
 	{"HW002", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.95.05"},

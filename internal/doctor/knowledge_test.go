@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,22 @@ func TestBadRecords(t *testing.T) {
 	} {
 		if _, err := parseRecords(text); err == nil {
 			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+// The parts of clues are words, not pieces of them: "hang" is no part of
+// "change", "stalled" none of "installed".
+func TestCluesMeanWholeWords(t *testing.T) {
+	for _, word := range strings.Fields("installed installing uninstalled changed exchange unchanged challenge another cannot notice annotation knot this lists interest latest provider folder consider") {
+		for _, c := range Embedded().Clues {
+			for i, p := range c.All {
+				re := regexp.MustCompile(expression(p))
+				m := re.FindString(word)
+				if !strings.HasPrefix(word, m) {
+					t.Errorf("%s: part %d takes %q out of %q", c.ID, i+1, m, word)
+				}
+			}
 		}
 	}
 }

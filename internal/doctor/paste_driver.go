@@ -37,6 +37,8 @@ var driverReaders = []reader{
 	{`No running processes found`, func(r *Reader, m []string, s Said) { r.c.say("no-processes", s) }},
 	{`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`, func(r *Reader, m []string, s Said) { r.used(m[1], m[2], s) }},
 	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.pci(m[1], s) }},
+	{`PCI ID: ?(10de:[0-9a-f]{4})\b`, func(r *Reader, m []string, s Said) { r.pciID(strings.ToLower(m[1]), s) }},
+	{`NVIDIA (\d{3}\.\d+(?:\.\d+)?) driver release`, func(r *Reader, m []string, s Said) { r.driver(m[1], s) }},
 	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Said) {
 		if n := len(r.c.Machine.GPUs); n > 0 && r.c.Machine.GPUs[n-1].KernelDriver == "" {
 			r.c.Machine.GPUs[n-1].KernelDriver = m[1]
@@ -178,6 +180,18 @@ func (r *Reader) pci(text string, s Said) {
 	}
 	g.Evidence = machine.FromPCI
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
+	r.c.say("gpu", s)
+}
+
+// pciID notes a GPU that the kernel names by its PCI id alone.
+func (r *Reader) pciID(id string, s Said) {
+	for i := range r.c.Machine.GPUs {
+		if g := &r.c.Machine.GPUs[i]; g.Vendor == machine.NVIDIA && (g.PCIID == "" || g.PCIID == id) {
+			g.PCIID = id
+			return
+		}
+	}
+	r.c.Machine.GPUs = append(r.c.Machine.GPUs, machine.GPU{Index: len(r.c.Machine.GPUs), Vendor: machine.NVIDIA, PCIID: id, Evidence: machine.FromPCI})
 	r.c.say("gpu", s)
 }
 

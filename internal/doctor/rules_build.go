@@ -16,7 +16,17 @@ func (e *exam) identify() {
 	}
 	for i := range e.Machine.GPUs {
 		g := &e.Machine.GPUs[i]
-		if !g.SM.IsZero() || g.GFX != "" || g.Name == "" {
+		if !g.SM.IsZero() || g.GFX != "" {
+			continue
+		}
+		if d, ok := e.Devices.LookupPCI(g.PCIID, ""); ok && d.Vendor == machine.NVIDIA {
+			g.SM = d.SM
+			if g.Name == "" {
+				g.Name = d.Name
+			}
+			continue
+		}
+		if g.Name == "" {
 			continue
 		}
 		found := e.Devices.LookupName(g.Name)

@@ -215,7 +215,7 @@ func (e *exam) nothingThere() {
 	case p.Environment == machine.WSL2 && e.Machine.Driver == nil:
 		e.find("CTR014", likely-5, Finding{Text: "under WSL the driver of Windows is missing, too old, or not passed on", Fix: []string{"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`", "never install a Linux NVIDIA driver inside WSL"}}, said, e.Place.WSL)
 	case p.Environment == machine.Container && !e.vendor(machine.AMD):
-		s, plain := e.has("torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu", "nvml-unknown", "triton-libcuda", "cuda-no-device")
+		s, plain := e.has("torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu", "nvml-unknown", "triton-libcuda", "cuda-no-device", "ollama-no-gpu", "dev-nodes-missing")
 		if plain {
 			e.find("CTR001", likely-8, Finding{}, s, e.Place.Container)
 		}

@@ -15,6 +15,7 @@ var gpuRules = []rule{
 	{[]string{"ARC001", "ARC005", "TK011", "ROC001"}, "the message that no kernel image is there", (*exam).noKernel},
 	{[]string{"ARC014"}, "a Jetson", (*exam).jetson},
 	{[]string{"HW014"}, "the GPU's capability and the driver", (*exam).branchDropsGPU},
+	{[]string{"KMD008"}, "a driver that refuses a GPU of its own list", (*exam).refused},
 }
 
 // reach says how a build stands to a GPU.
@@ -231,6 +232,24 @@ func (e *exam) branchDropsGPU() {
 				Fix: []string{"update the NVIDIA driver"}}, e.fact("driver"), e.fact("gpu"))
 			return
 		}
+	}
+}
+
+// refused: the driver says that it does not support the GPU, and by the data it
+// does: what it meets is a card in another state, or a driver of another kind.
+func (e *exam) refused() {
+	s, ok := e.has("legacy-gpu")
+	d := e.Machine.Driver
+	if !ok || e.Matrix == nil || d == nil || d.Version.IsZero() || !strings.Contains(s.Text, "not supported by the") {
+		return
+	}
+	for _, g := range e.Machine.GPUs {
+		a, known := e.Matrix.Arch(g.SM)
+		if g.Vendor != machine.NVIDIA || !known || a.LastBranch > 0 && d.Version.Major() > a.LastBranch || d.Version.Less(e.first(a)) {
+			continue
+		}
+		e.find("KMD008", likely, Finding{Text: fmt.Sprintf("driver %s drives a %s and refuses this one: it is powered down, in another mode (vGPU, confidential computing), or its firmware is too old", d.Version, nameOr(g))}, s, e.fact("gpu")).over = []string{"HW014", "KMD007"}
+		return
 	}
 }
 
