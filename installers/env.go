@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -220,24 +219,4 @@ func Without(value, sep string, variable string, fixes []plan.EnvFix) string {
 		}
 	}
 	return strings.Join(keep, sep)
-}
-
-// activate adds the lines to the environment's own activate script that take
-// shadowing entries out of LD_LIBRARY_PATH: they act only where this environment
-// is active.
-func (b *builder) activate() {
-	var lines []string
-	for _, f := range b.fixes {
-		odd := strings.ContainsFunc(f.Value, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) })
-		if f.Variable != "LD_LIBRARY_PATH" || f.Action != "remove" || odd {
-			continue
-		}
-		lines = append(lines,
-			"LD_LIBRARY_PATH=$(printf %s \"${LD_LIBRARY_PATH-}\" | tr ':' '\\n' | grep -Fxv -- '"+f.Value+"' | paste -sd: -)")
-	}
-	if len(lines) == 0 || b.h.Platform.OS == "windows" {
-		return
-	}
-	b.add(plan.Step{ID: "activate", Title: "keep shadowing libraries out where the environment is active", Why: "LD_LIBRARY_PATH is searched before torch's own libraries",
-		Block: &plan.Block{Path: gen + "/bin/activate", Name: "envfix", Lines: lines}})
 }

@@ -24,7 +24,10 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 		t.Manager = manager(h, r, choice, t)
 	}
 	p.Target = t
-	p.EnvFixes = EnvFixes(m, h, r, res)
+	if t.Rebuild() {
+		p.Reasons = append(p.Reasons, resolver.Reason{Rule: "rebuild", Text: "the files of " + t.Dir + " are broken: it is built anew"})
+	}
+	p.EnvFixes = withMend(EnvFixes(m, h, r, res), t.Mend)
 	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
 	if err := b.build(); err != nil {
 		return nil, err
@@ -149,7 +152,10 @@ func (b *builder) build() error {
 	if b.choice == nil {
 		return nil
 	}
-	if !changes && b.t.Manager != "uv-project" && conforms(b.h, b.r, b.choice) {
+	if !changes && b.t.Manager != "uv-project" && !b.t.Rebuild() && conforms(b.h, b.r, b.choice) {
+		if b.t.Mend != nil {
+			b.activate()
+		}
 		return nil
 	}
 	if kind := b.vendorKind(); kind != "" && !strings.HasPrefix(kind, "index") {

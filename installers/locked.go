@@ -35,10 +35,13 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 		t.Manager = "uv"
 	}
 	p.Target = t
-	p.EnvFixes = EnvFixes(m, h, r, res)
+	p.EnvFixes = withMend(EnvFixes(m, h, r, res), t.Mend)
 	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes}
-	if !l.installed(h) {
+	switch {
+	case t.Rebuild() || !l.installed(h):
 		b.locked(l)
+	case t.Mend != nil:
+		b.activate()
 	}
 	p.Steps, p.Warnings = b.steps, append(p.Warnings, b.warnings...)
 	return p, plan.Seal(p)

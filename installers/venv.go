@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -192,6 +193,9 @@ func (b *builder) install(exe string, s plan.Step, index *string, reqs []string)
 func (b *builder) replace(all, each string) []string {
 	if !b.t.InPlace {
 		return nil
+	}
+	if b.t.Rebuild() {
+		return []string{cmp.Or(all, "--reinstall")}
 	}
 	var out []string
 	for _, p := range b.h.Installed {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -207,19 +208,39 @@ func consent(c *cli.Context, p *plan.Plan) error {
 
 // carryOut applies p and says what came of it.
 func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
-	if err := sameSystem(p); err != nil {
+	r, err := perform(c, p, saved)
+	if err != nil {
 		return err
 	}
-	dir := p.Target.Dir
-	if dir == "" {
-		dir = c.String("env")
+	if c.Bool("json") {
+		return applyJSON(os.Stdout, p, r)
 	}
+	dir := ui.Clean(targetDir(c, p))
+	switch {
+	case r.Nothing:
+		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", dir)
+	case r.Before != "" || r.Generation != "":
+		fmt.Fprintf(os.Stderr, "envfix: %s is ready; `envfix rollback` goes back\n", dir)
+	default:
+		fmt.Fprintf(os.Stderr, "envfix: done\n")
+	}
+	return nil
+}
+
+func targetDir(c *cli.Context, p *plan.Plan) string { return cmp.Or(p.Target.Dir, c.String("env")) }
+
+// perform applies p and says nothing but its progress.
+func perform(c *cli.Context, p *plan.Plan, saved bool) (apply.Result, error) {
+	if err := sameSystem(p); err != nil {
+		return apply.Result{}, err
+	}
+	dir := targetDir(c, p)
 	if err := apply.MakeParent(dir); err != nil {
-		return fromApply(err)
+		return apply.Result{}, fromApply(err)
 	}
 	e, err := apply.Open(dir)
 	if err != nil {
-		return fromApply(err)
+		return apply.Result{}, fromApply(err)
 	}
 	defer e.Close()
 	o := apply.Options{Out: os.Stderr, Verbose: c.Bool("verbose"), Tools: toolsDir(), Resume: c.Bool("resume")}
@@ -229,21 +250,7 @@ func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
 	o.Facts = func(context.Context) (machine.Machine, error) { return machineWith(c, dir), nil }
 	o.Fresh = !saved
 	r, err := e.Apply(c.Context, p, o)
-	if err != nil {
-		return fromApply(err)
-	}
-	if c.Bool("json") {
-		return applyJSON(os.Stdout, p, r)
-	}
-	switch {
-	case r.Nothing:
-		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
-	case r.Before != "" || r.Generation != "":
-		fmt.Fprintf(os.Stderr, "envfix: %s is ready; `envfix rollback` goes back\n", ui.Clean(dir))
-	default:
-		fmt.Fprintf(os.Stderr, "envfix: done\n")
-	}
-	return nil
+	return r, fromApply(err)
 }
 
 func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {

@@ -22,6 +22,11 @@ func doctorCommand() *cli.Command {
 reads whatever was pasted into a ticket or a forum, mixed and incomplete: the
 output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
 
+With --fix it shows a plan, asks, and carries it out as apply does: broken files of
+the environment are mended by building it anew beside the old one, variables in its
+activate script. Then it looks again. What is yours, such as a file torch.py, it
+leaves alone and names with the command.
+
 EXAMPLES
   envfix doctor
   envfix doctor --fix
@@ -31,7 +36,7 @@ EXAMPLES
   python -m torch.utils.collect_env | envfix doctor --from -
 
 EXIT STATUS
-  0  nothing is wrong
+  0  nothing is wrong; with --fix: any more
   1  something is wrong, or a paste holds nothing that names a cause
   2  usage, or input that cannot be read`,
 		Flags: append(append([]cli.Flag{
@@ -51,7 +56,7 @@ func doctorAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60), hints: []string{"`envfix doctor --from FILE` reads a file"}}
 	}
-	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("gpu") || c.IsSet("driver")) {
+	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
 		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
 	}
 	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
@@ -96,7 +101,7 @@ func doctorAction(c *cli.Context) error {
 	}
 	if c.Bool("json") && !patient.Pasted && !report.OK {
 		// The steps are the plan's; a machine that no plan can be made for has none.
-		_, _ = withSteps(c, &report)
+		_, _ = withSteps(c, &report, patient)
 	}
 	if c.Bool("json") {
 		err = writeJSON(c.App.Writer, report)

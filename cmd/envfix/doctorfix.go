@@ -1,74 +1,155 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
+	"envfix/installers"
 	"envfix/internal/doctor"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
 
-// planned are the causes that another plan for this machine mends: what is
-// installed, the driver, and the environment's variables.
-var planned = []string{
-	"torch_cpu_wheel", "torch_cpu_conda", "torch_replaced", "torch_duplicate_install", "torch_rocm_on_nvidia_or_reverse", "broken_wheel_release",
-	"gpu_too_new_for_wheel", "gpu_too_old_for_wheel", "torchvision_mismatch", "nvidia_pip_lib_mismatch", "missing_runtime_lib", "extension_abi_mismatch",
-	"driver_too_old", "driver_missing", "driver_library_mismatch", "ld_path_shadowing", "cuda_compat_lib_shadow", "jetson_wrong_wheel", "none",
-}
-
-// byHand are the checks of causes above that lie outside of the environment: no
-// installation takes away a user's file or variable.
-var byHand = []string{"PY004", "PY013", "PY014"}
-
-// withSteps gives the first finding that a plan mends the plan's steps, and
-// returns the plan; nil where no plan helps.
-func withSteps(c *cli.Context, r *doctor.Report) (*plan.Plan, error) {
-	i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool {
-		return f.Severity > doctor.Note && slices.Contains(planned, f.Cause) && !slices.Contains(byHand, f.Check)
-	})
-	if i < 0 {
-		return nil, nil
-	}
-	p, err := makePlan(c)
-	if err != nil {
-		return nil, err
-	}
-	if refusal(p) != nil || len(p.Steps) == 0 {
-		return nil, nil
-	}
-	r.Findings[i].Steps = p.Steps
-	return p, nil
-}
-
-// fix shows the findings and the plan that mends them, and carries it out as
-// apply does.
+// fix shows the findings and the plan that mends them, carries it out as apply
+// does, and examines again. What envfix cannot do it names, with the command.
 func fix(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
-	p, err := withSteps(c, &r)
-	if err != nil {
-		return err
-	}
 	show := io.Writer(os.Stdout)
 	if c.Bool("json") {
 		show = os.Stderr
 	}
-	if _, err := io.WriteString(show, doctorText(r, patient, c.Bool("verbose"))); err != nil {
-		return err
+	p, refused := withSteps(c, &r, patient)
+	text := doctorText(r, patient, c.Bool("verbose"))
+	if p == nil {
+		return leave(c, show, text, mending{report: r, refused: refused})
 	}
-	switch {
-	case r.OK:
-		return nil
-	case p == nil:
-		return &failure{code: exitFailed, text: "no plan mends this", hints: []string{"the lines after => say what to do by hand"}}
-	}
-	if _, err := io.WriteString(show, "\n"+ui.Plan(p, style(show))); err != nil {
+	text += "\n" + ui.Plan(p, style(show)) + handwork(r.Findings, p)
+	if _, err := io.WriteString(show, text); err != nil {
 		return err
 	}
 	if err := consent(c, p); err != nil {
 		return err
 	}
-	return carryOut(c, p, false)
+	did, err := perform(c, p, false)
+	if err != nil {
+		return err
+	}
+	after, patient, err := examineAgain(c, p)
+	if err != nil {
+		return err
+	}
+	text = "\nafter the mending: " + doctorText(after, patient, c.Bool("verbose")) + useIt(p)
+	return leave(c, show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
+}
+
+// A mending is how a `doctor --fix` ended.
+type mending struct {
+	report  doctor.Report // the last one
+	done    *applied      // nil: nothing was carried out
+	refused error         // why no plan could be made
+}
+
+// applied says in the JSON of `doctor --fix` what was carried out.
+type applied struct {
+	Plan       string `json:"plan"`
+	Generation string `json:"generation,omitempty"`
+}
+
+// leave prints the end of a `doctor --fix`. Its exit code says whether an error is
+// left.
+func leave(c *cli.Context, show io.Writer, text string, m mending) error {
+	if _, err := io.WriteString(show, text+handwork(m.report.Findings, nil)); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		answer := struct {
+			doctor.Report
+			Applied *applied `json:"applied,omitempty"`
+		}{m.report, m.done}
+		if err := writeJSON(c.App.Writer, answer); err != nil {
+			return err
+		}
+	}
+	var refused *failure
+	switch {
+	case m.report.OK && m.refused == nil:
+		return nil
+	case c.Bool("json"):
+		return &failure{code: exitFailed}
+	case errors.As(m.refused, &refused):
+		return &failure{code: exitFailed, text: refused.text, details: refused.details, hints: refused.hints, err: refused}
+	case m.refused != nil:
+		return m.refused
+	case m.done != nil:
+		return &failure{code: exitFailed, text: "not everything is mended", hints: []string{"the lines after => and `by hand` say what is left to do"}}
+	}
+	return &failure{code: exitFailed, text: "envfix cannot mend this itself", hints: []string{"the lines after => and `by hand` say what to do"}}
+}
+
+// handwork lists what is left to a person: everything that is wrong, or what a
+// plan does not mend.
+func handwork(findings []doctor.Finding, p *plan.Plan) string {
+	var lines []string
+	for _, f := range findings {
+		if f.Severity == doctor.Note || len(f.Fix) == 0 || p != nil && wayOf(f, findings) != noWay {
+			continue
+		}
+		if line := "by hand: " + ui.Clean(f.Fix[0]); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// useIt says what a shell that is open must do, where variables were at fault.
+func useIt(p *plan.Plan) string {
+	for _, s := range p.Steps {
+		if s.ID == "activate" {
+			return "\nA shell that is open keeps its variables until `. " + activateScript(p) + "`\n"
+		}
+	}
+	return ""
+}
+
+// activateScript is what a shell reads to use the environment.
+func activateScript(p *plan.Plan) string {
+	words, err := plan.Run{Argv: []string{p.Target.Dir + "/bin/activate"}}.Words()
+	if err != nil {
+		return "its bin/activate"
+	}
+	return words[0]
+}
+
+// examineAgain looks at the machine as a shell sees it in which the environment of
+// the plan is active.
+func examineAgain(c *cli.Context, p *plan.Plan) (doctor.Report, *doctor.Case, error) {
+	for _, f := range p.EnvFixes {
+		before := os.Getenv(f.Variable)
+		if after := installers.Activated(f.Variable, before, p.EnvFixes); after != before {
+			if err := os.Setenv(f.Variable, after); err != nil {
+				return doctor.Report{}, nil, err
+			}
+		}
+	}
+	m, err := matrix.Embedded()
+	if err != nil {
+		return doctor.Report{}, nil, err
+	}
+	patient, err := thisPatient(c, m)
+	if err != nil {
+		return doctor.Report{}, nil, err
+	}
+	patient.Matrix = m
+	if patient.Devices, err = matrix.Devices(); err != nil {
+		return doctor.Report{}, nil, err
+	}
+	return doctor.Embedded().Examine(patient), patient, nil
 }

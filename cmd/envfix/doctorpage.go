@@ -22,7 +22,7 @@ func writePage(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
 	if !patient.Pasted {
 		facts = &patient.Machine
 		if !r.OK {
-			p, _ = withSteps(c, &r) // where no plan can be made, the page has none
+			p, _ = withSteps(c, &r, patient) // where no plan can be made, the page has none
 		}
 	}
 	page, err := ui.DoctorPage(r, p, facts)

@@ -33,7 +33,7 @@ var wishFlags = []string{"cuda", "build", "cpu", "python", "only-index", "gpus",
 // lockedPlan returns the plan that installs the lock's profile for this machine,
 // where an envfix.lock governs the working directory: it lies there or above, no
 // requirements are given, and --no-lock is not. The plan is nil where none does.
-func lockedPlan(c *cli.Context, m *matrix.Matrix, h machine.Machine, r resolver.Request) (*plan.Plan, error) {
+func lockedPlan(c *cli.Context, m *matrix.Matrix, h machine.Machine, r resolver.Request, mend *plan.Mend) (*plan.Plan, error) {
 	home := lockHome(".")
 	if bundle := c.String("bundle"); bundle != "" {
 		home = bundle
@@ -70,6 +70,7 @@ func lockedPlan(c *cli.Context, m *matrix.Matrix, h machine.Machine, r resolver.
 	if err != nil {
 		return nil, err
 	}
+	t.Mend = mend
 	locked := installers.LockedProfile{Profile: p, Packages: k}
 	if c.IsSet("bundle") {
 		if locked.Bundle, err = filepath.Abs(filepath.Join(home, bundleWheels)); err != nil {

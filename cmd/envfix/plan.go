@@ -144,7 +144,11 @@ func writePlan(path string, p *plan.Plan) error {
 }
 
 // makePlan gathers facts and wishes and computes the plan; apply uses it too.
-func makePlan(c *cli.Context) (*plan.Plan, error) {
+func makePlan(c *cli.Context) (*plan.Plan, error) { return makePlanTo(c, nil, nil) }
+
+// makePlanTo is makePlan where doctor knows what must be mended (nil: it does not)
+// and adds requirements.
+func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (*plan.Plan, error) {
 	m, err := matrixFor(c)
 	if err != nil {
 		return nil, err
@@ -157,7 +161,10 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err := lockedPlan(c, m, h, r); p != nil || err != nil {
+	if more != nil {
+		more(&r)
+	}
+	if p, err := lockedPlan(c, m, h, r, mend); p != nil || err != nil {
 		return p, err
 	}
 	res, err := resolver.Resolve(m, h, r)
@@ -172,6 +179,7 @@ func makePlan(c *cli.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Mend = mend
 	p, err := installers.Plan(m, withOwnTools(c, h), r, res, t)
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}

@@ -8,6 +8,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -74,7 +75,24 @@ type Finding struct {
 	Steps      []plan.Step `json:"steps"`    // what `doctor --fix` would run; empty: nothing it can do
 	Explains   []string    `json:"explains"` // checks that this one is the reason of
 
+	Mend Mend `json:"-"`
+
 	order int // of the evidence: where it stands
+}
+
+// A Mend is what of a finding an environment built anew mends, or its activate
+// script. The zero Mend: neither does; another plan may, or a person.
+type Mend struct {
+	Rebuild bool          // the same packages, installed anew
+	Fixes   []plan.EnvFix // of variables, where the environment is active
+}
+
+// IsZero reports whether nothing of the finding is mended so.
+func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
+
+// and is what mends either; whether that was enough, the next examination says.
+func (m Mend) and(o Mend) Mend {
+	return Mend{Rebuild: m.Rebuild || o.Rebuild, Fixes: slices.Concat(m.Fixes, o.Fixes)}
 }
 
 // A Report is the answer of doctor.

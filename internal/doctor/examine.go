@@ -165,6 +165,7 @@ func merge(in []*finding) []*finding {
 			}
 		}
 		a.over = append(a.over, b.over...)
+		a.Mend = a.Mend.and(b.Mend)
 		a.order = min(a.order, b.order)
 		out[i] = a
 	}

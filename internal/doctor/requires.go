@@ -120,7 +120,7 @@ func (e *exam) wantsTorch(d, torch machine.DistFiles) {
 		r, ok := parseRequirement(line)
 		if ok && r.name == "torch" && r.spec != "" && e.counts(r.marker, nil) && !admits(r.spec, public(orText(torch.Module, torch.Version))) {
 			e.find("PY007", proven, Finding{Text: fmt.Sprintf("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.spec, orText(torch.Module, torch.Version)),
-				Fix: []string{"`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch"}}, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info))
+				Fix: []string{"`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch"}, Mend: e.rebuild(d.Info)}, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info))
 		}
 	}
 }
@@ -136,10 +136,10 @@ func (e *exam) pinned(installed map[string]machine.DistFiles, of machine.DistFil
 		said := fact("%s/METADATA: %s", of.Info, line)
 		switch {
 		case !there:
-			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s is missing; %s %s needs it", r.name, of.Name, of.Version), Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.name, r.spec)}}, said)
+			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s is missing; %s %s needs it", r.name, of.Name, of.Version), Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.name, r.spec)}, Mend: e.rebuild(of.Info)}, said)
 		case r.spec != "" && !admits(r.spec, have.Version):
 			f := e.find("LD003", proven, Finding{Text: fmt.Sprintf("%s is %s, and %s %s was built with %s", r.name, have.Version, of.Name, of.Version, strings.TrimLeft(r.spec, "=~ ")),
-				Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.name, r.spec)}}, fact("%s", have.Info), said)
+				Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.name, r.spec)}, Mend: e.rebuild(have.Info)}, fact("%s", have.Info), said)
 			if newer(have.Version, strings.TrimRight(strings.TrimLeft(r.spec, "="), ".*")) {
 				f.Severity, f.weight = Warning, likely
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/plan"
 	"envfix/internal/version"
 )
 
@@ -39,14 +40,15 @@ func (e *exam) shadowed() {
 	switch {
 	case strings.HasSuffix(first.Path, "/torch.py"), first.Place == machine.InWorkingDir && i > 0:
 		e.find("PY013", proven, Finding{Text: fmt.Sprintf("%s stands in %s and hides the torch package", first.Path, first.Place),
-			Fix: []string{"rename " + first.Path + ", and remove __pycache__ beside it", "or start Python from another directory"}}, said, second).over = []string{"PY011", "PY002"}
+			Fix: e.renameFix(first)}, said, second).over = []string{"PY011", "PY002"}
 	case i <= 0:
 	case first.Place == machine.InPythonPath:
 		e.find("PY004", proven, Finding{Text: fmt.Sprintf("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)),
-			Fix: []string{"`unset PYTHONPATH`, and remove it from the profile that sets it"}}, said, second)
+			Fix: []string{"`unset PYTHONPATH`, and remove it from the profile that sets it"}, Mend: e.pythonPathMend(first)}, said, second)
 	case first.Place == machine.InUserSite:
 		e.find("PY004", proven, Finding{Text: fmt.Sprintf("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)),
-			Fix: []string{"`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`"}}, said, second)
+			Fix:  []string{"`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`"},
+			Mend: Mend{Fixes: []plan.EnvFix{{Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1", Why: "the user's site-packages hold another torch"}}}}, said, second)
 	}
 }
 
@@ -61,7 +63,7 @@ func (e *exam) halfInstalled() {
 		place := path.Dir(d.Info) + "/" + d.Name
 		if o, twice := byPlace[place]; twice {
 			e.find("PY011", proven, Finding{Text: fmt.Sprintf("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version),
-				Fix: []string{fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)}}, fact("%s", o.Info), fact("%s", d.Info)).over = []string{"LD003", "PY010", "PY007", "PY001"}
+				Fix: []string{fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)}, Mend: e.rebuild(d.Info)}, fact("%s", o.Info), fact("%s", d.Info)).over = []string{"LD003", "PY010", "PY007", "PY001"}
 		}
 		byPlace[place] = d
 		if d.Module == "" {
@@ -71,7 +73,7 @@ func (e *exam) halfInstalled() {
 		listed, listedLabel := version.SplitLocal(d.Version)
 		if have != listed || listedLabel != "" && label != listedLabel {
 			e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch's files are %s, and its metadata says %s: one was replaced without the other", d.Module, d.Version),
-				Fix: []string{"`pip uninstall -y torch`, then install it again"}}, fact("torch/version.py: %s", d.Module), fact("%s", d.Info)).over = []string{"PY010", "LD003", "PY001", "PY007"}
+				Fix: []string{"`pip uninstall -y torch`, then install it again"}, Mend: e.rebuild(d.Info)}, fact("torch/version.py: %s", d.Module), fact("%s", d.Info)).over = []string{"PY010", "LD003", "PY001", "PY007"}
 		}
 	}
 }
@@ -82,14 +84,15 @@ func (e *exam) incomplete() {
 		return
 	}
 	for _, d := range e.Files.Dists {
+		mend := e.rebuild(d.Info)
 		again := []string{fmt.Sprintf("`pip install --force-reinstall --no-deps %s==%s`", d.Name, d.Version)}
 		switch {
 		case d.Absent > 0:
-			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files), Fix: again}, missingSaid(d)...)
+			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files), Fix: again, Mend: mend}, missingSaid(d)...)
 		case d.Record != "":
-			e.find("PY011", likely, Finding{Text: fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record), Fix: again}, fact("%s/RECORD", d.Info))
+			e.find("PY011", likely, Finding{Text: fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record), Fix: again, Mend: mend}, fact("%s/RECORD", d.Info))
 		case len(d.Resized) > 0:
-			e.find("PY011", likely, Finding{Text: fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version), Fix: again}, fact("%s", d.Resized[0]))
+			e.find("PY011", likely, Finding{Text: fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version), Fix: again, Mend: mend}, fact("%s", d.Resized[0]))
 		}
 	}
 }
@@ -113,7 +116,7 @@ func (e *exam) leftovers() {
 		said = append(said, fact("%s", l))
 		fix = append(fix, "remove the directory "+l)
 	}
-	e.find("PY014", trifle+5, Finding{Text: "an upgrade broke off and left " + path.Base(e.Files.Leftovers[0]), Fix: fix}, said...)
+	e.find("PY014", trifle+5, Finding{Text: "an upgrade broke off and left " + path.Base(e.Files.Leftovers[0]), Fix: fix, Mend: e.rebuild(e.Files.Leftovers[0])}, said...)
 }
 
 // foreignFiles: torch's libraries are for another processor or Python.
@@ -123,10 +126,10 @@ func (e *exam) foreignFiles() {
 	}
 	for _, f := range e.Files.Foreign {
 		if strings.HasPrefix(f.Want, "cpython-") {
-			e.find("PY027", proven, Finding{Text: fmt.Sprintf("torch is built for %s, and the interpreter is %s", f.Is, f.Want)}, fact("%s", f.Path)).Severity = Error
+			e.find("PY027", proven, Finding{Text: fmt.Sprintf("torch is built for %s, and the interpreter is %s", f.Is, f.Want), Mend: e.rebuild(f.Path)}, fact("%s", f.Path)).Severity = Error
 			continue
 		}
 		e.find("IDX003", proven, Finding{Text: fmt.Sprintf("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want),
-			Fix: []string{"`pip install --force-reinstall --no-deps torch` on this machine; packages cannot be copied from another"}}, fact("%s: %s", f.Path, f.Is)).over = []string{"PY011", "PY010"}
+			Fix: []string{"`pip install --force-reinstall --no-deps torch` on this machine; packages cannot be copied from another"}, Mend: e.rebuild(f.Path)}, fact("%s: %s", f.Path, f.Is)).over = []string{"PY011", "PY010"}
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/matrix"
 )
 
 // libraryRules look at which shared library wins.
 var libraryRules = []rule{
 	{[]string{"DRV008", "CTR011", "LD001", "LD006"}, "LD_LIBRARY_PATH", (*exam).loaderPath},
+	{[]string{"DRV008", "LD014"}, "LD_PRELOAD", (*exam).preloaded},
 	{[]string{"DRV008", "CTR011", "LD001", "LD002"}, "the file that a library resolves to", (*exam).resolved},
 	{[]string{"LD003", "LD009"}, "the nvidia-* packages of the environment", (*exam).pipLibraries},
 	{[]string{"LD003"}, "an undefined symbol of a library and the packages that bring it", (*exam).symbolOwner},
@@ -33,10 +35,10 @@ func (e *exam) loaderPath() {
 		low := strings.ToLower(strings.TrimRight(entry, "/"))
 		switch {
 		case strings.HasSuffix(low, "/stubs"):
-			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry}, said)
+			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry, Mend: e.without("LD_LIBRARY_PATH", entry, "its libcuda is a stub for linking")}, said)
 		case strings.Contains(low, "/compat"):
 			if failing {
-				e.find("CTR011", likely, Finding{Text: "LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry}, said)
+				e.find("CTR011", likely, Finding{Text: "LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry, Mend: e.without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's")}, said)
 			}
 		case strings.Contains(low, "site-packages"):
 		case strings.Contains(low, "cuda"), strings.Contains(low, "cudnn"), strings.Contains(low, "nccl"), strings.Contains(low, "tensorrt"):
@@ -55,6 +57,30 @@ func (e *exam) loaderPath() {
 		e.find("LD006", trifle, Finding{Text: text, Fix: fix}, said).Severity = Note
 	}
 }
+
+// preloaded: LD_PRELOAD puts a library of CUDA into every process, before torch's
+// own and before the driver's.
+func (e *exam) preloaded() {
+	if e.Pasted {
+		return // what people paste of it, messages.yaml reads
+	}
+	said := e.fact("env:LD_PRELOAD")
+	for _, entry := range strings.FieldsFunc(e.Machine.Env["LD_PRELOAD"], func(r rune) bool { return r == ':' || r == ' ' }) { // ld.so(8)
+		base := strings.ToLower(entry[strings.LastIndex(entry, "/")+1:])
+		fix := []string{"`unset LD_PRELOAD`, and remove the entry from the profile that sets it"}
+		switch {
+		case strings.HasPrefix(base, "libcuda.so") && strings.Contains(entry, "/stubs/"):
+			e.find("DRV008", proven, Finding{Text: "LD_PRELOAD puts a stub of libcuda before the driver's: " + entry, Fix: fix,
+				Mend: e.without("LD_PRELOAD", entry, "its libcuda is a stub for linking")}, said)
+		case preloadable().MatchString(base):
+			e.find("LD014", strong, Finding{Text: "LD_PRELOAD puts another library before torch's own: " + entry, Fix: fix,
+				Mend: e.without("LD_PRELOAD", entry, "it replaces torch's own library in every process")}, said)
+		}
+	}
+}
+
+// preloadable are the libraries that torch brings itself, or the driver.
+var preloadable = lazy.Regexp(`^lib(cuda|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvrtc|nvjitlink|torch|c10)[\w]*\.so`)
 
 // resolved: a library is taken from where torch did not put it.
 func (e *exam) resolved() {
@@ -108,7 +134,7 @@ func (e *exam) pipLibraries() {
 				w = strong
 			}
 			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library),
-				Fix: []string{fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA", o.Name, p.Name)}}, o.Said, p.Said, trouble)
+				Fix: []string{fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA", o.Name, p.Name)}, Mend: e.rebuild(p.Path + "/")}, o.Said, p.Said, trouble)
 		}
 		byLibrary[library] = p
 		if !known || fmt.Sprint(b.CUDA.Major()) != major {
@@ -120,7 +146,7 @@ func (e *exam) pipLibraries() {
 				w = likely
 			}
 			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s is %s, and torch %s was built with %s", p.Name, p.Version, withLabel(e.Torch), pin),
-				Fix: []string{fmt.Sprintf("`pip install %s==%s`", p.Name, pin)}}, p.Said, trouble)
+				Fix: []string{fmt.Sprintf("`pip install %s==%s`", p.Name, pin)}, Mend: e.rebuild(p.Path + "/")}, p.Said, trouble)
 		}
 	}
 }

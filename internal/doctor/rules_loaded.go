@@ -31,7 +31,7 @@ func (e *exam) loaded() {
 		case strings.HasPrefix(l.Name, "libcudnn"):
 			check = "LD002"
 		}
-		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s is taken from %s%s in place of torch's own", l.Name, path.Dir(l.Path), by(l.Via)), Fix: e.unsetFix(l)},
+		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s is taken from %s%s in place of torch's own", l.Name, path.Dir(l.Path), by(l.Via)), Fix: e.unsetFix(l), Mend: e.loadedMend(l)},
 			fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via), fact("torch's own: %s", l.Wheel), said)
 		if check != "LD010" && newer(l.Version, e.brought(l.Wheel)) {
 			f.Severity, f.weight = Warning, hint // NVIDIA keeps newer ones compatible within a major version
@@ -100,9 +100,9 @@ func (e *exam) driverStub() {
 		driver := e.Machine.Driver
 		switch {
 		case l.Size < smallest:
-			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path, Fix: fix}, said, e.fact("env:LD_LIBRARY_PATH"))
+			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path, Fix: fix, Mend: e.loadedMend(l)}, said, e.fact("env:LD_LIBRARY_PATH"))
 		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") && l.Version != driver.Version.String():
-			e.find("DRV008", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s", l.Version, driver.Version, l.Path), Fix: fix}, said, e.fact("driver"))
+			e.find("DRV008", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s", l.Version, driver.Version, l.Path), Fix: fix, Mend: e.loadedMend(l)}, said, e.fact("driver"))
 		}
 	}
 }

@@ -46,12 +46,12 @@ func (e *exam) companions() {
 		if release != nil && e.Torch.rank >= byList {
 			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have && !sameMinor(want.String(), have) {
 				e.find("PY007", w, Finding{Text: fmt.Sprintf("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want),
-					Fix: []string{fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)}}, p.Said, e.Torch.VersionSaid)
+					Fix: []string{fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)}, Mend: e.rebuild(p.Path + "/")}, p.Said, e.Torch.VersionSaid)
 				continue
 			}
 		}
 		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA && !strings.HasPrefix(label, "git") {
-			e.find("PY007", w+5, Finding{Text: fmt.Sprintf("%s is built for %s and torch for %s", name, label, e.Torch.Label)}, p.Said, e.Torch.VersionSaid)
+			e.find("PY007", w+5, Finding{Text: fmt.Sprintf("%s is built for %s and torch for %s", name, label, e.Torch.Label), Mend: e.rebuild(p.Path + "/")}, p.Said, e.Torch.VersionSaid)
 		}
 	}
 }

@@ -57,6 +57,7 @@ type LoadedLibrary struct {
 	By      string // the library that asks
 	Path    string // links followed; "": nowhere found
 	Via     string // RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default
+	Entry   string // of LD_LIBRARY_PATH, as it stands there, where it is found through that
 	Version string // as the name of the file says; "" unknown
 	Size    int64
 	Wheel   string // the environment's own file of that name, where another one is taken

@@ -71,10 +71,22 @@ type Target struct {
 	// from TO instead; "default=TO" serves the default index.
 	Mirrors []string `json:"mirrors,omitempty"`
 
+	Mend *Mend `json:"mend,omitempty"` // nil: nothing is broken, or nobody looked
+
 	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
 	// uv-project reads it.
 	Project []byte `json:"-"`
 }
+
+// A Mend is what doctor asks of a plan beyond the choice of packages.
+type Mend struct {
+	Rebuild  bool     `json:"rebuild,omitempty"`  // its files are broken: it is built anew although its packages are those of the plan
+	Replaces string   `json:"replaces,omitempty"` // the generation in use, so that no two rebuilds are one plan; "" none
+	Fixes    []EnvFix `json:"fixes,omitempty"`    // for its activate script, beyond those that follow from the facts
+}
+
+// Rebuild reports whether the environment is built anew whatever it holds.
+func (t Target) Rebuild() bool { return t.Mend != nil && t.Mend.Rebuild }
 
 // A Step is one change. Exactly one of Run, Write, Block, Manual, Switch and
 // Verify is set.

@@ -18,6 +18,7 @@ type loader struct {
 	h       *host
 	program *object // the interpreter; nil unknown
 	env     []string
+	entries []string // of LD_LIBRARY_PATH as they stand there, one for each of env
 	cache   map[string][]string
 	loaded  map[string]bool
 	out     []machine.LoadedLibrary
@@ -32,7 +33,7 @@ func (h *host) newLoader(python string) *loader {
 	l := &loader{h: h, loaded: map[string]bool{}, program: h.object(python)}
 	for dir := range strings.SplitSeq(strings.ReplaceAll(h.env["LD_LIBRARY_PATH"], ";", ":"), ":") {
 		if path.IsAbs(dir) && len(l.env) < maxDirs {
-			l.env = append(l.env, path.Clean(dir))
+			l.env, l.entries = append(l.env, path.Clean(dir)), append(l.entries, dir)
 		}
 	}
 	l.cache = loaderCache(h.bytes("/etc/ld.so.cache", maxFile))
@@ -86,39 +87,41 @@ func (l *loader) load(name string, by *object) {
 		return
 	}
 	l.loaded[name] = true
-	o, via := l.find(name, by)
+	o, via, entry := l.find(name, by)
 	found := machine.LoadedLibrary{Name: machine.Printable(name), By: machine.Printable(path.Base(by.path))}
 	if o != nil {
 		found.Path, found.Via, found.Size, found.Version = machine.Printable(o.path), via, o.size, versionOfFile(o.path)
+		found.Entry = machine.Printable(entry)
 		o.loader = by
 		l.objects = append(l.objects, o)
 	}
 	l.out = append(l.out, found)
 }
 
-// find returns the library that a name leads to, and by which rule.
-func (l *loader) find(name string, by *object) (*object, string) {
+// find returns the library that a name leads to, by which rule, and by which
+// entry of LD_LIBRARY_PATH.
+func (l *loader) find(name string, by *object) (o *object, via, entry string) {
 	if len(by.runpath) == 0 {
 		for o := by; o != nil; o = o.loader {
 			if found := l.in(o.rpath, name); found != nil {
-				return found, "RPATH"
+				return found, "RPATH", ""
 			}
 		}
 	}
-	for _, step := range []struct {
-		via  string
-		dirs []string
-	}{{"LD_LIBRARY_PATH", l.env}, {"RUNPATH", by.runpath}} {
-		if found := l.in(step.dirs, name); found != nil {
-			return found, step.via
+	for i, dir := range l.env {
+		if found := l.fits(dir + "/" + name); found != nil {
+			return found, "LD_LIBRARY_PATH", l.entries[i]
 		}
+	}
+	if found := l.in(by.runpath, name); found != nil {
+		return found, "RUNPATH", ""
 	}
 	for _, file := range l.cache[name] {
 		if found := l.fits(file); found != nil {
-			return found, "ld.so.cache"
+			return found, "ld.so.cache", ""
 		}
 	}
-	return l.in([]string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"}, name), "default"
+	return l.in([]string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"}, name), "default", ""
 }
 
 func (l *loader) in(dirs []string, name string) *object {

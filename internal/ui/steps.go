@@ -26,13 +26,17 @@ func (v *view) steps(p *plan.Plan) {
 		return
 	}
 	v.section(stepsTitle(p))
+	built := "$gen"
+	if !uses(p, "{gen}") { // nothing is built: it is the environment itself
+		built = p.Target.Dir
+	}
 	sudo := p.Basis.Facts.Privilege != "root"
 	if given := network(p); given != "" {
 		v.item("", "every command is also given, from your environment: "+given)
 	}
 	var receive, disk int64
 	for i, s := range p.Steps {
-		v.step(i+1, s, sudo)
+		v.step(i+1, s, built, sudo)
 		receive += s.Bytes
 		disk += s.Disk
 	}
@@ -123,7 +127,8 @@ func uses(p *plan.Plan, placeholder string) bool {
 	return false
 }
 
-func (v *view) step(n int, s plan.Step, sudo bool) {
+// step prints one step; built is what {gen} stands for.
+func (v *view) step(n int, s plan.Step, built string, sudo bool) {
 	v.item(fmt.Sprintf("%d. ", n), s.Title+": "+s.Why)
 	switch {
 	case s.Run != nil:
@@ -131,7 +136,7 @@ func (v *view) step(n int, s plan.Step, sudo bool) {
 	case s.Write != nil:
 		v.item("     ", "writes "+s.Write.Path)
 	case s.Block != nil:
-		v.item("     ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", "$gen"))
+		v.item("     ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", built))
 	case s.Manual != nil:
 		v.item("     ", s.Manual.Text)
 	case s.Switch != nil:

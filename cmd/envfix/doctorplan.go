@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/apply"
+	"envfix/internal/doctor"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+	"envfix/internal/version"
+	"envfix/resolver"
+
+	"github.com/urfave/cli/v2"
+)
+
+// planned are the causes that another choice for this machine mends: another
+// build, or the driver.
+var planned = []string{
+	"torch_cpu_wheel", "torch_cpu_conda", "torch_replaced", "torch_duplicate_install", "torch_rocm_on_nvidia_or_reverse", "broken_wheel_release",
+	"gpu_too_new_for_wheel", "gpu_too_old_for_wheel", "torchvision_mismatch", "nvidia_pip_lib_mismatch", "missing_runtime_lib", "extension_abi_mismatch",
+	"driver_too_old", "driver_missing", "driver_library_mismatch", "jetson_wrong_wheel", "none",
+}
+
+// outside are the checks of causes above that lie outside of the environment: no
+// installation takes away a user's file or variable.
+var outside = []string{"PY004", "PY013", "PY014"}
+
+// A way is how a plan mends a finding.
+type way int
+
+const (
+	noWay     way = iota // no plan does
+	asItIs               // the same packages built anew, or variables
+	otherwise            // another choice
+)
+
+// wayOf is how a plan mends a finding. What a finding that is mended explains goes
+// away with it.
+func wayOf(f doctor.Finding, all []doctor.Finding) way {
+	switch {
+	case !f.Mend.IsZero():
+		return asItIs
+	case f.Severity == doctor.Note || !slices.Contains(planned, f.Cause) || slices.Contains(outside, f.Check):
+		return noWay
+	case slices.ContainsFunc(all, func(o doctor.Finding) bool { return o.Mend.Rebuild && slices.Contains(o.Explains, f.Check) }):
+		return asItIs
+	}
+	return otherwise
+}
+
+// withSteps gives the first finding that a plan mends the plan's steps, and
+// returns the plan; nil where no plan helps. Its error says why none could be made.
+func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Plan, error) {
+	first, anew := -1, false
+	mend := &plan.Mend{}
+	for i, f := range r.Findings {
+		w := wayOf(f, r.Findings)
+		if w == noWay {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		anew = anew || w == otherwise
+		mend.Rebuild = mend.Rebuild || f.Mend.Rebuild
+		mend.Fixes = append(mend.Fixes, f.Mend.Fixes...)
+	}
+	if first < 0 {
+		return nil, nil
+	}
+	if dir := examinedElsewhere(c, patient); dir != "" && !anew {
+		return nil, &failure{code: exitFailed, text: fmt.Sprintf("what is broken is %s, and the plan would be for %s", ui.Clean(dir), ui.Clean(c.String("env"))),
+			hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
+	}
+	p, err := mendingPlan(c, patient, mend, anew)
+	if err != nil {
+		return nil, err
+	}
+	if refused := refusal(p); refused != nil {
+		return nil, refused
+	}
+	if len(p.Steps) == 0 {
+		return nil, nil
+	}
+	if activated(p) {
+		for i := range r.Findings {
+			if f := &r.Findings[i]; len(f.Mend.Fixes) > 0 {
+				f.Fix = append([]string{"`. " + activateScript(p) + "` in this shell: the script sets it right already"}, f.Fix...)
+			}
+		}
+		return nil, nil
+	}
+	r.Findings[first].Steps = p.Steps
+	return p, nil
+}
+
+// examinedElsewhere is the directory of the environment that was examined, where it is
+// not the one that a plan would be for: one that is activated.
+func examinedElsewhere(c *cli.Context, patient *doctor.Case) string {
+	target, err := filepath.Abs(c.String("env"))
+	if err != nil || patient.Files == nil || patient.Files.Dir == "" || filepath.Clean(patient.Files.Dir) == target {
+		return ""
+	}
+	dir := patient.Files.Dir
+	if _, err := os.Stat(filepath.Join(dir, "pyvenv.cfg")); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "conda-meta")); errors.Is(err, fs.ErrNotExist) {
+			return "" // a system's Python: an environment of its own is what it needs
+		}
+	}
+	if project, _, ours := strings.Cut(dir, "/.envfix/gens/"); ours { // as `envfix env` activates it
+		if to, err := filepath.EvalSymlinks(filepath.Join(project, ".venv")); err == nil && to == dir {
+			return filepath.Join(project, ".venv")
+		}
+	}
+	return dir
+}
+
+// mendingPlan makes the plan that mends: with the same torch where its files are
+// broken, chosen anew where it is the wrong one.
+func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Mend, anew bool) (*plan.Plan, error) {
+	if e, err := apply.Open(c.String("env")); err == nil {
+		mend.Replaces = e.Current()
+		e.Close()
+	}
+	torch, build := installedTorch(patient)
+	if anew || torch == "" || c.IsSet("requirements") || lockHome(".") != "" {
+		return makePlanTo(c, mend, nil)
+	}
+	p, err := makePlanTo(c, mend, same(c, patient, torch, build))
+	if err == nil && refusal(p) != nil {
+		// That build is refused here: another one of the same torch may not be.
+		if q, err := makePlanTo(c, mend, same(c, patient, torch, "")); err == nil && refusal(q) == nil && q.Build != "cpu" {
+			return q, nil
+		}
+	}
+	return p, err
+}
+
+// same asks for the packages of the environment: its torch in that version and
+// build, and those of torch's companions that are there.
+func same(c *cli.Context, patient *doctor.Case, torch, build string) func(*resolver.Request) {
+	return func(r *resolver.Request) {
+		words := []string{"torch==" + torch}
+		for _, name := range []string{"torchvision", "torchaudio"} {
+			if slices.ContainsFunc(patient.Files.Dists, func(d machine.DistFiles) bool { return d.Name == name }) {
+				words = append(words, name)
+			}
+		}
+		for _, w := range words {
+			if q, err := resolver.ParseRequirement(w, "the environment"); err == nil {
+				r.Requirements = append(r.Requirements, q)
+			}
+		}
+		if r.Build == "" && !r.CPU && r.CUDA == "" {
+			r.Build = build
+		}
+	}
+}
+
+// installedTorch is the torch whose files are in the environment: what
+// torch/version.py says, else the metadata. Metadata of which there are two
+// copies is believed where the file agrees.
+func installedTorch(patient *doctor.Case) (v, build string) {
+	if patient.Files == nil {
+		return "", ""
+	}
+	for _, d := range patient.Files.Dists {
+		ours := slices.ContainsFunc(patient.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
+		if d.Name != "torch" || !ours {
+			continue
+		}
+		text := d.Version
+		if d.Module != "" {
+			text = d.Module
+		}
+		if v == "" || d.Module != "" {
+			v, build = version.SplitLocal(text)
+		}
+	}
+	return v, build
+}
+
+// activated reports whether all that a plan does is in the activate script
+// already: then it is the shell that does not use it.
+func activated(p *plan.Plan) bool {
+	for _, s := range p.Steps {
+		if s.Block == nil {
+			return false
+		}
+		text, err := system.ReadFile(strings.ReplaceAll(s.Block.Path, "{gen}", p.Target.Dir), 1<<20)
+		if err != nil {
+			return false
+		}
+		for _, l := range s.Block.Lines {
+			if !strings.Contains(string(text), l+"\n") {
+				return false
+			}
+		}
+	}
+	return true
+}

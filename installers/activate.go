@@ -1,0 +1,118 @@
+package installers
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+)
+
+// withMend adds to the fixes that follow from the facts those that doctor asks
+// for; where both name an entry, doctor has seen its files.
+func withMend(fixes []plan.EnvFix, m *plan.Mend) []plan.EnvFix {
+	if m == nil {
+		return fixes
+	}
+	var out []plan.EnvFix
+	for _, f := range fixes {
+		if !slices.ContainsFunc(m.Fixes, func(o plan.EnvFix) bool { return o.Variable == f.Variable && o.Value == f.Value }) {
+			out = append(out, f)
+		}
+	}
+	return append(out, m.Fixes...)
+}
+
+// activate adds the lines to the environment's own activate script that take out
+// of variables what would replace torch or its libraries: they act only where
+// this environment is active.
+func (b *builder) activate() {
+	var lines, names []string
+	for _, f := range b.fixes {
+		line := activateLine(f)
+		if line == "" || slices.Contains(lines, line) {
+			continue
+		}
+		lines = append(lines, line)
+		if !slices.Contains(names, f.Variable) {
+			names = append(names, f.Variable)
+		}
+	}
+	if len(lines) == 0 || b.h.Platform.OS == "windows" {
+		return
+	}
+	path := gen + "/bin/activate"
+	if b.isConda() {
+		path = gen + "/etc/conda/activate.d/envfix.sh" // `conda activate` reads what lies there
+	}
+	s := plan.Step{ID: "activate", Title: "keep shadowing libraries out where the environment is active", Why: "LD_LIBRARY_PATH is searched before torch's own libraries",
+		Block: &plan.Block{Path: path, Name: "envfix", Lines: lines}}
+	if names[0] != "LD_LIBRARY_PATH" || len(names) > 1 {
+		s.Title, s.Why = "mend "+strings.Join(names, ", ")+" where the environment is active", "what they name would come before what belongs there"
+	}
+	b.add(s)
+}
+
+// Activated is what the activate script makes of a variable's value.
+func Activated(variable, value string, fixes []plan.EnvFix) string {
+	for _, f := range fixes {
+		switch {
+		case f.Variable != variable || activateLine(f) == "":
+		case f.Action == "set":
+			value = f.Value
+		case variable == "PYTHONHOME":
+			value = ""
+		default:
+			entries := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(separators(variable), r) })
+			value = strings.Join(slices.DeleteFunc(entries, func(e string) bool { return e == f.Value }), ":")
+		}
+	}
+	return value
+}
+
+// separators are what stands between the entries of a variable.
+func separators(variable string) string {
+	if variable == "LD_PRELOAD" {
+		return ": " // ld.so(8)
+	}
+	return ":"
+}
+
+// isConda reports whether the steps work on a conda environment.
+func (b *builder) isConda() bool {
+	switch b.t.Manager {
+	case "conda", "mamba", "micromamba":
+		return true
+	}
+	if len(b.steps) > 0 { // a virtual environment is built
+		return false
+	}
+	return slices.ContainsFunc(b.h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "conda" })
+}
+
+// activateLine is the line of a POSIX shell for one change; "" for what the
+// script leaves alone: PATH, which the script sets itself, and a choice of GPUs.
+func activateLine(f plan.EnvFix) string {
+	if strings.ContainsFunc(f.Value, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) }) {
+		return "" // left to `envfix env`, which quotes for the shell at hand
+	}
+	switch f.Variable {
+	case "LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD":
+	case "PYTHONHOME":
+		if f.Action == "remove" {
+			return "unset PYTHONHOME"
+		}
+		return ""
+	case "PYTHONNOUSERSITE":
+		return "export PYTHONNOUSERSITE='" + f.Value + "'"
+	default:
+		return ""
+	}
+	if f.Action != "remove" {
+		return ""
+	}
+	v, breaks := f.Variable, separators(f.Variable)
+	lines := strings.Repeat(`\n`, len(breaks))
+	return v + `=$(printf %s "${` + v + `-}" | tr '` + breaks + `' '` + lines + `' | { grep -Fxv -- '` + f.Value + `' || :; } | paste -sd: -)`
+}

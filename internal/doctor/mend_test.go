@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What lies in the environment's own files is mended by building it anew; a
+// variable, by the activate script; a file of the user's own, by nobody else.
+func TestMends(t *testing.T) {
+	variables := map[string]plan.EnvFix{
+		"parts of another cuDNN":    {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcudnn_heuristic.so.9 comes before the one that belongs there"},
+		"an older cuDNN":            {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcudnn.so.9 comes before the one that belongs there", From: "/etc/environment:2"},
+		"a stub of libcuda":         {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcuda.so.1 comes before the one that belongs there"},
+		"the user's site":           {Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1", Why: "the user's site-packages hold another torch"},
+		"PYTHONPATH":                {Variable: "PYTHONPATH", Action: "remove", Value: "/opt/lib/", Why: "its torch would come before the environment's"},
+		"another nvJitLink":         {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libnvJitLink.so.12 comes before the one that belongs there"},
+		"a newer cuDNN":             {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcudnn.so.9 comes before the one that belongs there"},
+		"libcuda of another driver": {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcuda.so.1 comes before the one that belongs there"},
+	}
+	for _, b := range broken {
+		files := healthyFiles()
+		b.damage(files)
+		for i := range files.Loaded {
+			if files.Loaded[i].Via == "LD_LIBRARY_PATH" {
+				files.Loaded[i].Entry = "/opt/cudnn/lib/"
+			}
+		}
+		p := patientWith(t, files)
+		p.Machine.Env["PYTHONPATH"] = "/src:/opt/lib/"
+		if b.name == "an older cuDNN" {
+			p.Machine.LibraryDirs = []machine.LibraryDir{{Path: "/opt/cudnn/lib/", From: "/etc/environment:2"}}
+		}
+		want := Mend{Rebuild: true}
+		if f, ok := variables[b.name]; ok {
+			want = Mend{Fixes: []plan.EnvFix{f}}
+		} else if b.name == "a file named torch.py" {
+			want = Mend{}
+		}
+		if diff := cmp.Diff(want, Embedded().Examine(p).Findings[0].Mend); diff != "" {
+			t.Errorf("%s: %s", b.name, diff)
+		}
+	}
+}
+
+// Files elsewhere are no part of the environment: building it anew leaves them as
+// they are.
+func TestMendsElsewhere(t *testing.T) {
+	files := healthyFiles()
+	files.Dists = append(files.Dists, machine.DistFiles{Name: "triton", Version: "3.0", Info: "/home/u/.local/lib/python3.12/site-packages/triton-3.0.dist-info", Absent: 3, Missing: []string{"x"}})
+	if f := Embedded().Examine(patientWith(t, files)).Findings[0]; f.Check != "PY010" || !f.Mend.IsZero() {
+		t.Errorf("%+v", f)
+	}
+}
+
+// LD_PRELOAD puts its libraries into every process.
+func TestPreloaded(t *testing.T) {
+	for value, want := range map[string]string{
+		"/usr/local/cuda/lib64/stubs/libcuda.so.1":         "DRV008 remove /usr/local/cuda/lib64/stubs/libcuda.so.1",
+		"/usr/lib/libjemalloc.so.2 /opt/nccl/libnccl.so.2": "LD014 remove /opt/nccl/libnccl.so.2",
+		"/usr/lib/libjemalloc.so.2:/usr/lib/libcudareader": "",
+	} {
+		p := patientWith(t, healthyFiles())
+		p.Machine.Env["LD_PRELOAD"] = value
+		got := ""
+		for _, f := range Embedded().Examine(p).Findings {
+			if f.Severity > Note && len(f.Mend.Fixes) == 1 {
+				got = f.Check + " " + f.Mend.Fixes[0].Action + " " + f.Mend.Fixes[0].Value
+			}
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", value, got, want)
+		}
+	}
+}
