@@ -32,7 +32,7 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	p.Steps = b.steps
+	p.Steps, p.Driver.Version = b.steps, text(b.driverVersion)
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
 		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
 	}
@@ -135,6 +135,8 @@ type builder struct {
 	fixes    []plan.EnvFix
 	steps    []plan.Step
 	warnings []string
+
+	driverVersion string // exactly the driver that the steps install; "" unknown
 }
 
 func (b *builder) add(s plan.Step) { b.steps = append(b.steps, s) }

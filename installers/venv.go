@@ -124,7 +124,7 @@ func (b *builder) systemPython() (string, bool) {
 	} {
 		if t, ok := tool(b.h, pm.name); ok {
 			b.add(plan.Step{ID: "python", Title: "install the distribution's Python", Why: why, Root: true,
-				Run: &plan.Run{Argv: append([]string{t.Path}, pm.argv[1:]...), Env: quietApt(pm.name)}})
+				Run: &plan.Run{Argv: append([]string{t.Path}, pm.argv[1:]...), Env: quiet(pm.name)}})
 			b.add(plan.Step{ID: "again", Title: "plan again", Why: "the rest depends on the Python that was installed",
 				Manual: &plan.Manual{Text: "run `envfix apply` again"}})
 			return "", false

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"envfix/installers"
+	"envfix/internal/apply"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -180,6 +181,11 @@ func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (
 		return nil, err
 	}
 	t.Mend = mend
+	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
+		if manager, names := installers.DriverPackages(m, h, r, res); manager != "" {
+			h.DriverPackages = apply.AskDriverPackages(c.Context, manager, names)
+		}
+	}
 	p, err := installers.Plan(m, withOwnTools(c, h), r, res, t)
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}

@@ -30,6 +30,8 @@ type Options struct {
 	Root   Rooter // runs the steps for root; nil: there are no such rights
 	Resume bool   // a person did what the plan waits for
 	Boot   string // identifies this start of the machine; "" asks the kernel
+
+	on host // of the system half; the zero value is this machine
 }
 
 // A Result is what an apply did.

@@ -1,82 +1,102 @@
 package apply
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
 
-// A packager is what has to be well with a package manager before it is used.
-type packager struct {
-	locks []string   // POSIX locks; who holds one is at work
-	clean [][]string // commands that print nothing where all is well
-	check [][]string // commands that exit 0 where all is well
-	held  []string   // prints the packages that are held back
-	mend  string     // what a person runs to put it in order
-}
-
-var packagers = map[string]packager{
-	"apt-get": {
-		locks: []string{"/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/lib/apt/lists/lock", "/var/cache/apt/archives/lock"},
-		clean: [][]string{{"dpkg", "--audit"}},
-		check: [][]string{{"apt-get", "check"}},
-		held:  []string{"apt-mark", "showhold"},
-		mend:  "`sudo dpkg --configure -a && sudo apt-get -f install`",
-	},
-	"dnf":    {locks: []string{"/var/lib/rpm/.rpm.lock", "/usr/lib/sysimage/rpm/.rpm.lock"}, mend: "`sudo dnf check`"},
-	"zypper": {locks: []string{"/var/lib/rpm/.rpm.lock", "/usr/lib/sysimage/rpm/.rpm.lock"}, mend: "`sudo zypper verify`"},
-}
-
-// preflightSystem refuses what would leave the package manager or the GPU's users
-// in a bad state.
+// preflightSystem refuses what would leave the package manager, the kernel or the
+// GPU's users in a bad state. It looks at what is left to do only: a plan that
+// goes on after a reboot is not held up by what it did before.
 func (r *run) preflightSystem(ctx context.Context) error {
-	driver := false
-	seen := map[string]bool{}
+	var left []plan.Step
 	for i, s := range r.plan.Steps {
 		if !s.Root || s.Run == nil {
 			continue
 		}
-		if done, err := r.carriedOn(ctx, i); done || err != nil {
-			if err != nil {
-				return err
-			}
-			continue
+		done, err := r.carriedOn(ctx, i)
+		if err != nil {
+			return err
 		}
-		driver = driver || strings.HasPrefix(s.ID, "driver")
-		name := filepath.Base(s.Run.Argv[0])
-		if p, known := packagers[name]; known && !seen[name] {
-			seen[name] = true
-			if err := p.ready(ctx, r.plan.Steps); err != nil {
-				return err
-			}
+		if !done {
+			left = append(left, s)
 		}
 	}
-	if !driver {
+	for _, name := range managers(left) {
+		if err := r.on.ready(ctx, name, left); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(left, isDriver) {
 		return nil
 	}
-	if err := r.signable(); err != nil {
-		return err
+	checks := []func() error{r.loadable, r.unused, func() error { return r.on.space(driverRoom) }}
+	if slices.ContainsFunc(left, installsDriver) {
+		checks = append(checks, r.noRunFile, r.kernel, r.signable)
 	}
-	if pids := system.Openers("/dev/nvidia"); len(pids) > 0 {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%d processes use the GPU (%s): they would fail when the driver changes", len(pids), numbers(pids)),
-			Hints: []string{"end them, then run the command again"}}
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	return systemSpace()
+	return nil
 }
 
-func numbers(pids []int) string {
+func isDriver(s plan.Step) bool { return strings.HasPrefix(s.ID, "driver") }
+
+// installsDriver reports the step that puts the driver's packages into place.
+func installsDriver(s plan.Step) bool {
+	return s.ID == "driver" && len(managers([]plan.Step{s})) > 0
+}
+
+// loadable refuses to load NVIDIA's module beside the kernel's own driver, which
+// holds the GPU until the next boot.
+func (r *run) loadable() error {
+	if _, err := os.Stat(r.on.root + "/sys/module/nouveau"); err != nil {
+		return nil
+	}
+	for _, s := range r.plan.Steps {
+		if s.Manual != nil && s.Manual.Reboot {
+			return nil
+		}
+	}
+	return &Error{Kind: Preflight, Text: "nouveau drives the GPU: NVIDIA's module does not load beside it",
+		Hints: []string{"write `blacklist nouveau` and `options nouveau modeset=0` into /etc/modprobe.d/envfix-nouveau.conf, rebuild the initramfs (`update-initramfs -u` or `dracut --force`), and reboot"}}
+}
+
+// unused refuses while programs use the GPU: they fail when the driver changes.
+func (r *run) unused() error {
+	users := system.Openers(r.on.root, "/dev/nvidia")
+	if len(users) == 0 {
+		return nil
+	}
+	e := &Error{Kind: Preflight, Text: fmt.Sprintf("%d processes use the GPU (%s): they would fail when the driver changes", len(users), r.on.named(users)),
+		Hints: []string{"end them, then run the command again"}}
+	if strings.Contains(e.Text, "nvidia-persiste") {
+		e.Hints = []string{"`sudo systemctl stop nvidia-persistenced` ends NVIDIA's own; the new driver starts it again", "end the others, then run the command again"}
+	}
+	return e
+}
+
+// named lists processes by number and by what they call themselves.
+func (m host) named(pids []int) string {
 	var out []string
 	for _, p := range pids[:min(5, len(pids))] {
-		out = append(out, strconv.Itoa(p))
+		name := strconv.Itoa(p)
+		if b, err := os.ReadFile(m.root + "/proc/" + name + "/comm"); err == nil {
+			name += " " + system.Printable(strings.TrimSpace(string(b)))
+		}
+		out = append(out, name)
 	}
 	if len(pids) > 5 {
 		out = append(out, "…")
@@ -84,103 +104,126 @@ func numbers(pids []int) string {
 	return strings.Join(out, ", ")
 }
 
-// ready refuses a package manager that is at work, that stopped half-way, or that
-// holds back what is to be installed.
-func (p packager) ready(ctx context.Context, steps []plan.Step) error {
-	for _, lock := range p.locks {
-		pid, err := system.Holder(lock)
-		if err != nil && !errors.Is(err, os.ErrPermission) {
-			return err
-		}
-		if pid != 0 {
-			return &Error{Kind: Busy, Text: fmt.Sprintf("process %d holds %s: another package manager is at work", pid, lock),
-				Hints: []string{"wait until it is done, then run the command again"}}
-		}
-	}
-	for _, argv := range p.clean {
-		out, err := output(ctx, argv)
-		if err != nil {
-			return err
-		}
-		if out != "" {
-			return p.untidy(argv, out)
-		}
-	}
-	if os.Geteuid() == 0 { // apt-get check takes the lock, which only root may
-		for _, argv := range p.check {
-			out, err := output(ctx, argv)
-			var exit *system.ExitError
-			if errors.As(err, &exit) {
-				return p.untidy(argv, out+strings.Join(exit.Tail, "\n"))
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	if p.held == nil {
+// noRunFile refuses to install packages over a driver of NVIDIA's .run file: its
+// files are nobody's, and a mixture of two drivers is what comes of it.
+func (r *run) noRunFile() error {
+	const uninstaller = "/usr/bin/nvidia-uninstall"
+	if _, err := os.Stat(r.on.root + uninstaller); err != nil {
 		return nil
 	}
-	out, err := output(ctx, p.held)
-	if err != nil {
-		return err
+	return &Error{Kind: Preflight, Text: "the driver here was installed by NVIDIA's .run file: packages over it would leave two drivers in one system",
+		Hints: []string{"`sudo " + uninstaller + "` removes it; then `envfix apply --change-driver` again"}}
+}
+
+// kernel refuses to build a module for a kernel that is not the running one: the
+// plan was made under another, its modules are gone, or its headers are not to be
+// had.
+func (r *run) kernel() error {
+	b, err := os.ReadFile(r.on.root + "/proc/sys/kernel/osrelease")
+	running := strings.TrimSpace(string(b))
+	if err != nil || running == "" {
+		return nil
 	}
-	return heldBack(strings.Fields(out), steps)
-}
-
-func (p packager) untidy(argv []string, out string) error {
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("`%s` says that the system's packages are not in order", strings.Join(argv, " ")),
-		Details: strings.Split(strings.TrimSpace(out), "\n"), Hints: []string{p.mend + ", then run the command again"}}
-}
-
-// heldBack refuses to install what an administrator holds at its version.
-func heldBack(held []string, steps []plan.Step) error {
-	for _, s := range steps {
-		if !s.Root || s.Run == nil || !slices.Contains(s.Run.Argv, "install") {
-			continue
-		}
-		for _, h := range held {
-			if slices.Contains(s.Run.Argv, h) {
-				return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is held at its version, and the plan changes it", h),
-					Hints: []string{fmt.Sprintf("`sudo apt-mark unhold %s` lets it change", h)}}
-			}
+	if was := r.plan.Basis.Facts.Platform.Kernel; was != "" && was != running {
+		return &Error{Kind: Stale, Text: fmt.Sprintf("the plan was made under kernel %s, and %s runs: its headers are another package", system.Printable(was), system.Printable(running)),
+			Hints: []string{"`envfix plan` makes a new one"}}
+	}
+	dir := r.on.root + "/lib/modules/" + filepath.Base(running)
+	if _, err := os.Stat(dir); gone(err) {
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot", system.Printable(running)),
+			Hints: []string{"reboot into the new kernel, then `envfix plan` again"}}
+	}
+	if _, err := os.Stat(r.on.headers(dir)); err == nil {
+		return nil
+	}
+	for _, s := range r.plan.Steps { // the plan brings them
+		if s.Root && s.Run != nil && slices.ContainsFunc(s.Run.Argv, func(a string) bool { return headersOf(a, running) }) {
+			return nil
 		}
 	}
-	return nil
+	return &Error{Kind: Preflight, Text: fmt.Sprintf("the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built", system.Printable(running)),
+		Hints: []string{"install linux-headers, kernel-devel or kernel-default-devel in the kernel's own version, then run the command again"}}
 }
 
-func output(ctx context.Context, argv []string) (string, error) {
-	var b bytes.Buffer
-	err := system.Run(ctx, system.Command{Argv: argv, Raw: &b, Root: os.Geteuid() == 0})
-	return strings.TrimSpace(b.String()), err
+// headers is where the link "build" of a kernel's modules leads.
+func (m host) headers(modules string) string {
+	to, err := os.Readlink(modules + "/build")
+	switch {
+	case err != nil:
+		return modules + "/build"
+	case filepath.IsAbs(to):
+		return m.root + to
+	}
+	return filepath.Join(modules, to)
 }
+
+// headersOf reports whether an operand names the headers of a kernel. SUSE's have
+// the flavour in their name and the rest as their version.
+func headersOf(operand, kernel string) bool {
+	version := kernel
+	if i := strings.LastIndexByte(kernel, '-'); i > 0 && strings.HasSuffix(strings.Split(operand, "=")[0], "-devel") {
+		version = kernel[:i]
+	}
+	return strings.Contains(operand, version) && (strings.Contains(operand, "headers") || strings.Contains(operand, "-devel"))
+}
+
+// The EFI variables of Secure Boot and of the keys that the machine's owner
+// enrolled (shim's MokListRT.md).
+const (
+	secureBootVar = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+	ownerKeysVar  = "/sys/firmware/efi/efivars/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23"
+)
 
 // signable refuses a kernel module that Secure Boot would not load: one that is
 // built here, where no key of this machine is enrolled to sign it.
 func (r *run) signable() error {
-	on := r.plan.Basis.Facts.Platform.SecureBoot
-	if on == nil || !*on || r.plan.Basis.Facts.Platform.Distro == "ubuntu" { // whose modules are signed
+	if !r.secureBoot() || r.plan.Basis.Facts.Platform.Distro == "ubuntu" { // whose modules are signed
 		return nil
 	}
+	enrolled, enrolledErr := os.ReadFile(r.on.root + ownerKeysVar)
+	made := ""
 	for _, key := range []string{"/var/lib/dkms/mok.pub", "/var/lib/shim-signed/mok/MOK.der", "/etc/pki/akmods/certs/public_key.der"} {
-		if _, err := os.Stat(key); err == nil {
+		b, err := os.ReadFile(r.on.root + key)
+		if err != nil || len(b) == 0 {
+			continue
+		}
+		// Where the firmware's list cannot be read, the key's being there has to do.
+		if enrolledErr != nil || strings.Contains(string(enrolled), string(b)) {
 			return nil
 		}
+		made = key
+	}
+	if made != "" {
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("Secure Boot is on, and the key that signs kernel modules here (%s) is not enrolled in the firmware", made),
+			Hints: []string{fmt.Sprintf("`sudo mokutil --import %s`, then reboot and confirm it at the console; or turn Secure Boot off in the firmware", made)}}
 	}
 	return &Error{Kind: Preflight, Text: "Secure Boot is on, and there is no key here that could sign the kernel module",
 		Hints: []string{"make a key and enrol it (`mokutil --import`), or turn Secure Boot off in the firmware"}}
 }
 
-// systemRoom is how much a driver needs where: 126 packages of Debian's
-// nvidia-driver take 0.9 GB, and a kernel's new initramfs 60 MB.
-var systemRoom = []struct {
+// secureBoot reads the EFI variable (four bytes of attributes, one of value), and
+// takes the plan's facts where it cannot be read.
+func (r *run) secureBoot() bool {
+	if b, err := os.ReadFile(r.on.root + secureBootVar); err == nil && len(b) == 5 {
+		return b[4] == 1
+	}
+	on := r.plan.Basis.Facts.Platform.SecureBoot
+	return on != nil && *on
+}
+
+// A room is how much is needed in a directory.
+type room struct {
 	dir  string
 	need uint64
-}{{"/", 2 << 30}, {"/boot", 100 << 20}}
+}
 
-func systemSpace() error {
-	for _, room := range systemRoom {
-		free, _, err := system.Free(room.dir)
+// driverRoom is how much a driver needs where: 126 packages of Debian's
+// nvidia-driver take 0.9 GB, and a kernel's new initramfs 60 MB.
+var driverRoom = []room{{"/", 2 << 30}, {"/boot", 100 << 20}}
+
+func (m host) space(rooms []room) error {
+	for _, room := range rooms {
+		free, _, err := system.Free(m.root + room.dir)
 		if gone(err) {
 			continue
 		}
@@ -188,8 +231,57 @@ func systemSpace() error {
 			return err
 		}
 		if free < room.need {
-			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s has %s free, and a driver needs about %s there", room.dir, size(int64(free)), size(int64(room.need)))}
+			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s has %s free, and a driver needs about %s there", room.dir, size(int64(free)), size(int64(room.need))),
+				Hints: []string{"make space there (`sudo apt-get clean`, `sudo dnf clean packages` or old kernels), then run the command again"}}
 		}
 	}
 	return nil
+}
+
+// heldBack refuses to install what somebody holds at its version. What envfix held
+// itself, the plan lifts in a step that can be seen.
+func heldBack(held []string, left []plan.Step) error {
+	for _, h := range held {
+		if slices.ContainsFunc(left, func(s plan.Step) bool { return lifts(s, h) }) || !changed(h, left) {
+			continue
+		}
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is held at its version, and the plan changes it", system.Printable(h)),
+			Hints: []string{fmt.Sprintf("%s lets it change", unhold(managers(left), h))}}
+	}
+	return nil
+}
+
+// lifts reports whether a step lifts the hold on a package.
+func lifts(s plan.Step, held string) bool {
+	return slices.ContainsFunc([]string{"unhold", "delete", "removelock"}, func(w string) bool { return slices.Contains(s.Run.Argv, w) }) && slices.Contains(s.Run.Argv, held)
+}
+
+// changed reports whether the steps would change a package that matches held: by
+// its name, or as a part of the driver that they install.
+func changed(held string, left []plan.Step) bool {
+	for _, s := range left {
+		if !slices.Contains(s.Run.Argv, "install") {
+			continue
+		}
+		if name := strings.Trim(held, "*"); installsDriver(s) && (machine.DriverPackage(name) || name == "nvidia") {
+			return true
+		}
+		for _, a := range s.Run.Argv {
+			name, _, _ := strings.Cut(a, "=")
+			if ok, _ := path.Match(held, name); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func unhold(managers []string, held string) string {
+	switch {
+	case slices.Contains(managers, "dnf"):
+		return fmt.Sprintf("`sudo dnf versionlock delete '%s'` (or taking it out of excludepkgs in /etc/dnf/dnf.conf)", held)
+	case slices.Contains(managers, "zypper"):
+		return fmt.Sprintf("`sudo zypper removelock '%s'`", held)
+	}
+	return fmt.Sprintf("`sudo apt-mark unhold %s`", held)
 }

@@ -1,11 +1,14 @@
 package apply
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,16 +20,33 @@ import (
 // step with its placeholders filled.
 type Rooter func(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error
 
+// A host is the machine that root's half acts on: the files below a directory, and
+// the programs of one directory instead of the system's own. The zero value is this
+// machine as it is; tests have others.
+type host struct{ root, programs string }
+
+// argv is a command line for this host.
+func (m host) argv(argv []string) []string {
+	if m.programs == "" || strings.Contains(argv[0], "/") {
+		return argv
+	}
+	return append([]string{m.programs + "/" + argv[0]}, argv[1:]...)
+}
+
 // Direct runs a step as root when we are root.
 func Direct(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
+	return host{}.direct(ctx, s, out, log)
+}
+
+func (m host) direct(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
 	if err := CheckRoot(s); err != nil {
 		return err
 	}
 	if s.Write != nil {
-		return system.WriteFile(s.Write.Path, []byte(s.Write.Content), os.FileMode(s.Write.Mode))
+		return m.write(s.Write)
 	}
 	argv := slices.Clone(s.Run.Argv)
-	if len(argv) == 3 && argv[0] == "dpkg" && argv[1] == "--install" {
+	if takesFile(argv) {
 		// The file lies where a user can exchange it: what is installed is a copy
 		// that nobody else can reach.
 		own, remove, err := system.OwnCopy(argv[2])
@@ -34,9 +54,61 @@ func Direct(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) er
 			return err
 		}
 		defer remove()
+		if argv[0] == "rpm" {
+			if err := genuine(own, argv[2]); err != nil {
+				return err
+			}
+		}
 		argv[2] = own
 	}
-	return system.Run(ctx, system.Command{Argv: argv, Env: s.Run.Env, Root: true, Patient: true, Out: out, Log: log})
+	err := system.Run(ctx, system.Command{Argv: m.argv(argv), Env: s.Run.Env, Root: m.programs == "", Patient: true, Out: out, Log: log})
+	var exit *system.ExitError
+	if errors.As(err, &exit) && endedWell(s, exit.Code) {
+		return nil
+	}
+	return err
+}
+
+func (m host) write(w *plan.Write) error {
+	at := m.root + w.Path
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	return system.WriteFile(at, []byte(w.Content), os.FileMode(w.Mode))
+}
+
+func takesFile(argv []string) bool {
+	return len(argv) == 3 && (argv[0] == "dpkg" && argv[1] == "--install" || argv[0] == "rpm" && argv[1] == "--import")
+}
+
+// genuine refuses a signing key that is not the one its name stands for.
+func genuine(file, name string) error {
+	id := strings.TrimSuffix(filepath.Base(name), ".pub")
+	b, err := system.ReadFile(file, 1<<20)
+	if err != nil {
+		return err
+	}
+	got, err := system.Fingerprint(b)
+	if want := plan.SigningKeys[id]; err != nil || want == "" || got != want {
+		return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
+			Details: []string{"its fingerprint: " + cmp.Or(got, fmt.Sprint(err)), "NVIDIA's: " + cmp.Or(want, "not known to envfix")},
+			Hints:   []string{"remove the file and run the command again; where it comes again, somebody sits between you and NVIDIA"}}
+	}
+	return nil
+}
+
+// endedWell reports whether an exit status other than 0 is no failure. `dnf
+// --assumeno` ends with 1 whatever it shows, which is looked at; zypper says with
+// 102 that a reboot is due, and with 103 that it should be run again (zypper(8),
+// "EXIT CODES").
+func endedWell(s plan.Step, code int) bool {
+	switch name := filepath.Base(s.Run.Argv[0]); {
+	case name == "dnf":
+		return s.Rehearsal != nil && code == 1
+	case name == "zypper":
+		return code == 102 || code == 103
+	}
+	return false
 }
 
 // systemHalf reports whether a step acts on the system, not on the environment.
@@ -131,7 +203,14 @@ func (r *run) asRoot(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(r.Root(ctx, r.filled(s), r.Out, log), log.Close())
+	var said bytes.Buffer
+	out := r.Out
+	if s.Rehearsal != nil {
+		if out = &said; r.Out != nil {
+			out = io.MultiWriter(r.Out, &said)
+		}
+	}
+	err = errors.Join(r.Root(ctx, r.filled(s), out, log), log.Close())
 	var exit *system.ExitError
 	if errors.As(err, &exit) {
 		return fromInstaller(s.Title, exit, r.env.path(name))
@@ -139,40 +218,10 @@ func (r *run) asRoot(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	if s.Rehearsal != nil {
+		return judge(s, said.String())
+	}
 	return r.effect(ctx, s)
-}
-
-// effect asks the machine whether the driver is what was installed: package
-// managers end well with nothing installed, too.
-func (r *run) effect(ctx context.Context, s plan.Step) error {
-	if s.ID != "driver" || r.Facts == nil || r.plan.Driver.Branch == nil {
-		return nil
-	}
-	return r.driverIs(ctx, false)
-}
-
-// driverIs compares the driver with the plan; loaded demands that the kernel runs
-// it too.
-func (r *run) driverIs(ctx context.Context, loaded bool) error {
-	h, err := r.Facts(ctx)
-	if err != nil {
-		return err
-	}
-	want := *r.plan.Driver.Branch
-	wrong := func(format string, args ...any) error {
-		return &Error{Kind: Verification, Text: fmt.Sprintf(format, args...), Hints: []string{"`envfix doctor` looks for the cause"}}
-	}
-	switch d := h.Driver; {
-	case d == nil:
-		return wrong("driver %s was to be installed, and none is there", want)
-	case fmt.Sprint(d.Version.Major()) != want:
-		return wrong("driver %s was to be installed, and %s is there", want, d.Version)
-	case loaded && d.NotLoaded:
-		return wrong("driver %s is installed and its kernel module is not loaded", d.Version)
-	case loaded && !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0:
-		return wrong("the kernel runs driver %s, and the libraries are %s", d.LoadedVersion, d.Version)
-	}
-	return nil
 }
 
 // carriedOn reports whether step i was done before by this plan: of the system

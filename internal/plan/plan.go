@@ -48,6 +48,7 @@ type Driver struct {
 	Minimum      *string `json:"minimum"`
 	Branch       *string `json:"branch"`
 	KernelModule *string `json:"kernel_module"`
+	Version      *string `json:"version,omitempty"` // exactly this one is installed; nil: what the repository holds then
 }
 
 // An EnvFix is one change of an environment variable.
@@ -104,6 +105,22 @@ type Step struct {
 	Bytes  int64   `json:"bytes"`                // to receive; 0: none or unknown
 	Disk   int64   `json:"disk_bytes,omitempty"` // on disk afterwards
 	Undo   *Run    `json:"undo"`
+
+	Rehearsal *Rehearsal `json:"rehearsal,omitempty"` // Run only shows what it would do, and this is looked at
+	Effect    *Effect    `json:"effect,omitempty"`    // what is so after Run
+}
+
+// A Rehearsal says what a simulated Run of the package manager may take away.
+// Anything else that it would remove, be it a desktop or a kernel, ends the plan.
+type Rehearsal struct {
+	MayRemove []string `json:"may_remove"` // names of packages; a star stands for any text
+}
+
+// An Effect is a package that is installed in one version afterwards: package
+// managers end well with something else installed, too.
+type Effect struct {
+	Package string `json:"package"`
+	Version string `json:"version"` // as the package manager writes it, with its epoch
 }
 
 // A Run is one command: an argv, never a shell string. "{gen}" in an argument

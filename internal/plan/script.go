@@ -147,7 +147,7 @@ func (s *script) variables() error {
 		return err
 	}
 	s.line("target=" + dir)
-	if s.p.Target.InPlace {
+	if s.p.Target.InPlace || !s.buildsAside() {
 		s.line(`gen=$target`)
 	} else {
 		s.line(`gen=$PWD/.envfix/gens/$(date +%Y%m%d%H%M%S)`)
@@ -159,6 +159,12 @@ func (s *script) variables() error {
 	// The installers see nothing of the user's configuration.
 	s.line(`user() { env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" "$@"; }`)
 	return nil
+}
+
+// buildsAside reports whether the script needs a place for a new environment: one
+// for an administrator does not.
+func (s *script) buildsAside() bool {
+	return slices.ContainsFunc(s.p.Steps, func(t Step) bool { return !t.Root && t.Manual == nil })
 }
 
 func (s *script) step(i int, step Step) error {
@@ -175,11 +181,12 @@ func (s *script) step(i int, step Step) error {
 		if err != nil {
 			return err
 		}
-		who := "user"
 		if step.Root {
-			who = "root"
+			return s.root(step, words)
 		}
-		s.line(who + " " + strings.Join(words, " "))
+		s.line("user " + strings.Join(words, " "))
+	case step.Write != nil && step.Root:
+		return s.rootWrite(*step.Write)
 	case step.Write != nil:
 		return s.write(*step.Write)
 	case step.Block != nil:

@@ -14,7 +14,11 @@ func (h *host) driver(n nvidia, environment string) *machine.Driver {
 	}
 	d := h.reportedDriver(n)
 	if d == nil {
-		return h.driverOnDisk(n, environment)
+		d = h.driverOnDisk(n, environment)
+		if d != nil {
+			d.RunFile = h.runFile(environment)
+		}
+		return d
 	}
 	if environment == machine.WSL2 || h.os == "windows" { // the Windows driver; no kernel module here
 		return d
@@ -29,7 +33,14 @@ func (h *host) driver(n nvidia, environment string) *machine.Driver {
 	if d.Version.IsZero() {
 		return nil
 	}
+	d.RunFile = h.runFile(environment)
 	return d
+}
+
+// runFile reports a driver that NVIDIA's .run file installed: it alone brings an
+// uninstaller, which packages do not have.
+func (h *host) runFile(environment string) bool {
+	return h.os == "linux" && environment != machine.WSL2 && h.exists("/usr/bin/nvidia-uninstall")
 }
 
 // shutOut reports whether this is a container that was given no GPU. The host's

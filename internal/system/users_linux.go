@@ -83,10 +83,10 @@ func mapped(proc, dir string) bool {
 
 func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-// Openers returns the processes that hold a file open whose name begins with
-// prefix, such as /dev/nvidia. Other users' processes are seen by root alone.
-func Openers(prefix string) []int {
-	fds, err := filepath.Glob("/proc/[0-9]*/fd/*")
+// Openers returns the processes that have a file open whose name begins with
+// prefix, such as /dev/nvidia, as far as we may look; root is "" but in tests.
+func Openers(root, prefix string) []int {
+	fds, err := filepath.Glob(root + "/proc/[0-9]*/fd/*")
 	if err != nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func Openers(prefix string) []int {
 		if err != nil || !strings.HasPrefix(to, prefix) {
 			continue
 		}
-		if pid, err := strconv.Atoi(strings.Split(fd, "/")[2]); err == nil && pid != os.Getpid() && !slices.Contains(pids, pid) {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(fd)))); err == nil && pid != os.Getpid() && !slices.Contains(pids, pid) {
 			pids = append(pids, pid)
 		}
 	}

@@ -6,4 +6,4 @@ package system
 func Users(string) []int { return nil }
 
 // Openers returns nil: only Linux tells who holds a file open.
-func Openers(string) []int { return nil }
+func Openers(string, string) []int { return nil }

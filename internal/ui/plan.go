@@ -273,7 +273,10 @@ func (v *view) driver(d plan.Driver) {
 	default:
 		parts = append(parts, d.Action)
 	}
-	if d.Branch != nil {
+	switch {
+	case d.Version != nil:
+		parts = append(parts, *d.Version)
+	case d.Branch != nil:
 		parts = append(parts, "branch "+*d.Branch)
 	}
 	if d.KernelModule != nil {

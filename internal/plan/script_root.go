@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// root writes a command for root. A script that an administrator runs looks at
+// what envfix would look at: the key before it is trusted, what a rehearsal would
+// remove, and what is installed afterwards.
+func (s *script) root(step Step, words []string) error {
+	run := "root " + strings.Join(words, " ")
+	if step.Rehearsal != nil {
+		return s.rehearsal(step, run)
+	}
+	argv := step.Run.Argv
+	if len(argv) == 3 && argv[0] == "rpm" && argv[1] == "--import" {
+		if err := s.fingerprint(argv[2]); err != nil {
+			return err
+		}
+	}
+	if path.Base(argv[0]) == "zypper" { // 102: a reboot is due, 103: zypper itself was renewed
+		run += ` || case $? in 102|103) ;; *) exit 1 ;; esac`
+	}
+	s.line(run)
+	if step.Effect == nil {
+		return nil
+	}
+	name, err := quote(step.Effect.Package)
+	if err != nil {
+		return err
+	}
+	want, err := quote(step.Effect.Version)
+	if err != nil {
+		return err
+	}
+	query := "rpm -q --queryformat '%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}' " + name
+	if path.Base(argv[0]) == "apt-get" {
+		query = "dpkg-query -W -f '${Version}' " + name
+	}
+	s.line(fmt.Sprintf(`[ "$(%s)" = %s ] || { echo "%s is not installed in the planned version" >&2; exit 11; }`, query, want, name))
+	return nil
+}
+
+// fingerprint compares a signing key with the one it must be.
+func (s *script) fingerprint(file string) error {
+	want := SigningKeys[strings.TrimSuffix(path.Base(file), ".pub")]
+	q, err := quote(file)
+	if err != nil || want == "" {
+		return fmt.Errorf("%q is not one of NVIDIA's signing keys: %w", file, err)
+	}
+	s.line(fmt.Sprintf(`gpg --batch --with-colons --show-keys %s | grep -q '^fpr:::::::::%s:' || { echo 'this is not NVIDIA'\''s signing key' >&2; exit 10; }`, q, want))
+	return nil
+}
+
+// What each package manager prints of removals, as filters that leave one name a
+// line; package apply reads the same.
+var removalFilters = map[string]string{
+	"apt-get": `sed -n 's/^\(Remv\|Purg\) \([a-z0-9][a-z0-9+.-]*\).*/\2/p'`,
+	"dnf":     `awk '/^[A-Z][A-Za-z ]*:$/ || /^Transaction Summary/ {on = /^Removing/; next} /^ +replacing / {sub(/\.(noarch|x86_64|aarch64|i686)$/, "", $2); print $2; next} on && /^ [^ ]/ {print $1}'`,
+	"zypper":  `awk '/ REMOVED:$/ {on = 1; next} !/^  / {on = 0} on {for (i = 1; i <= NF; i++) print $i}'`,
+}
+
+// rehearsal runs a simulation and ends the script where it would remove what the
+// plan does not name.
+func (s *script) rehearsal(step Step, run string) error {
+	manager := path.Base(step.Run.Argv[0])
+	filter, known := removalFilters[manager]
+	if !known {
+		return fmt.Errorf("%s cannot be rehearsed in a script", manager)
+	}
+	allowed := make([]string, len(step.Rehearsal.MayRemove))
+	for i, glob := range step.Rehearsal.MayRemove {
+		if !plain(strings.ReplaceAll(glob, "*", "")) {
+			return fmt.Errorf("%q is not a package's name", glob)
+		}
+		allowed[i] = glob
+	}
+	s.line("said=$(" + run + `) || case $said in *'Transaction Summary'*|*'Nothing to do'*) ;; *) printf '%s\n' "$said"; exit 9 ;; esac`)
+	s.line(`printf '%s\n' "$said" | ` + filter + ` | while read -r gone; do`)
+	if len(allowed) > 0 {
+		s.line("  case $gone in " + strings.Join(allowed, "|") + ") continue ;; esac")
+	}
+	s.line(`  echo "installing the driver would remove $gone, which the plan does not name" >&2; exit 9`)
+	s.line("done")
+	return nil
+}
+
+// rootWrite writes a file as root.
+func (s *script) rootWrite(w Write) error {
+	file, err := quote(w.Path)
+	if err != nil {
+		return err
+	}
+	dir, err := quote(path.Dir(w.Path))
+	if err != nil {
+		return err
+	}
+	content, err := quote(w.Content)
+	if err != nil {
+		return err
+	}
+	s.line("root mkdir -p " + dir)
+	s.line(fmt.Sprintf("printf %%s %s | root tee %s >/dev/null", content, file))
+	s.line(fmt.Sprintf("root chmod %o %s", w.Mode&0o777, file))
+	return nil
+}

@@ -1,0 +1,125 @@
+package system
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Fingerprint returns the fingerprint, in upper-case hexadecimal, of the one
+// public key that a file holds, armoured or not. Its error says why the file
+// cannot be trusted as one key: it is none, it holds several, or it is damaged.
+//
+// The fingerprint of a version 4 key is the SHA-1 of its packet (RFC 4880, 12.2);
+// it names a key, and a second key for the name of a given one is not known to be
+// feasible for SHA-1.
+func Fingerprint(file []byte) (string, error) {
+	b, err := dearmor(file)
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	for len(b) > 0 {
+		tag, body, rest, err := packet(b)
+		if err != nil {
+			return "", err
+		}
+		const publicKey = 6
+		if tag == publicKey {
+			if found != "" {
+				return "", errors.New("it holds more than one key")
+			}
+			if len(body) < 6 || body[0] != 4 {
+				return "", errors.New("its key is not of version 4")
+			}
+			h := sha1.New()
+			h.Write([]byte{0x99})
+			h.Write(binary.BigEndian.AppendUint16(nil, uint16(len(body))))
+			h.Write(body)
+			found = fmt.Sprintf("%X", h.Sum(nil))
+		}
+		b = rest
+	}
+	if found == "" {
+		return "", errors.New("it holds no public key")
+	}
+	return found, nil
+}
+
+// dearmor returns the bytes of an ASCII-armoured file (RFC 4880, 6.2), and a
+// binary file as it is.
+func dearmor(b []byte) ([]byte, error) {
+	const head, foot = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
+	if len(b) > 0 && b[0]&0x80 != 0 {
+		return b, nil
+	}
+	_, text, ok := strings.Cut(strings.ReplaceAll(string(b), "\r", ""), head+"\n")
+	text, after, ended := strings.Cut(text, foot)
+	if !ok || !ended || strings.Contains(after, head) {
+		return nil, errors.New("it is not one armoured public key")
+	}
+	if _, data, ok := strings.Cut(text, "\n\n"); ok { // its headers end with an empty line
+		text = data
+	}
+	data, _, _ := strings.Cut("\n"+text, "\n=") // the checksum, which guards against accidents only
+	return base64.StdEncoding.DecodeString(strings.ReplaceAll(data, "\n", ""))
+}
+
+// packet splits the first packet off (RFC 4880, 4.2).
+func packet(b []byte) (tag byte, body, rest []byte, err error) {
+	bad := errors.New("it is damaged")
+	if b[0]&0x80 == 0 || len(b) < 3 {
+		return 0, nil, nil, bad
+	}
+	r := bytes.NewReader(b[1:])
+	var n int
+	if b[0]&0x40 != 0 {
+		tag = b[0] & 0x3f
+		n, err = newLength(r)
+	} else {
+		tag = b[0] >> 2 & 0xf
+		n, err = oldLength(r, b[0]&3)
+	}
+	at := len(b) - r.Len()
+	if err != nil || n > r.Len() {
+		return 0, nil, nil, bad
+	}
+	return tag, b[at : at+n], b[at+n:], nil
+}
+
+func oldLength(r *bytes.Reader, kind byte) (int, error) {
+	switch kind {
+	case 0:
+		n, err := r.ReadByte()
+		return int(n), err
+	case 1:
+		var n uint16
+		err := binary.Read(r, binary.BigEndian, &n)
+		return int(n), err
+	case 2:
+		var n uint32
+		err := binary.Read(r, binary.BigEndian, &n)
+		return int(n), err
+	}
+	return 0, errors.New("a packet of unknown length")
+}
+
+func newLength(r *bytes.Reader) (int, error) {
+	n, err := r.ReadByte()
+	switch {
+	case err != nil || n < 192:
+		return int(n), err
+	case n < 224:
+		m, err := r.ReadByte()
+		return (int(n)-192)<<8 + int(m) + 192, err
+	case n < 255:
+		return 0, errors.New("a packet in parts")
+	}
+	var m uint32
+	err = binary.Read(r, binary.BigEndian, &m)
+	return int(m), err
+}
