@@ -32,6 +32,11 @@ type Command struct {
 	Raw     io.Writer     // gets the standard output as it is; may be nil
 	Quiet   bool          // for the caller: the output is not for people
 	Started func() error  // called once the program runs; its error kills the program
+
+	// Stall ends a program that is not patient and makes no progress for so long: it
+	// prints nothing, writes nothing, and nothing grows below Grows. 0: never.
+	Stall time.Duration
+	Grows []string
 }
 
 // An Owner is the user who started us with sudo.
@@ -61,9 +66,21 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
+// A StallError says that a program was ended because it made no progress.
+type StallError struct {
+	Argv  []string
+	After time.Duration
+	Tail  []string // the last lines of its output
+}
+
+func (e *StallError) Error() string {
+	return fmt.Sprintf("%s made no progress for %v and was ended", filepath.Base(e.Argv[0]), e.After)
+}
+
 // Run runs c to its end. When ctx ends first, the program's whole process group
 // gets SIGINT and, after the grace time or a second interrupt, SIGKILL; the error
-// is then ctx's cause. A program that ran and failed gives an *ExitError.
+// is then ctx's cause. A program that ran and failed gives an *ExitError, one that
+// stalled a *StallError.
 func Run(ctx context.Context, c Command) error {
 	path, err := Resolve(c.Argv, c.Root)
 	if err != nil {
@@ -77,6 +94,8 @@ func Run(ctx context.Context, c Command) error {
 		grace = 5 * time.Second
 	}
 	out := newLines(c.Out, c.Log, Secrets(os.Environ()))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, path, c.Argv[1:]...)
 	if c.Patient {
 		cmd = exec.Command(path, c.Argv[1:]...)
@@ -104,6 +123,9 @@ func Run(ctx context.Context, c Command) error {
 	if !c.Patient {
 		stopHurry = hurry(ctx, cmd)
 	}
+	if c.Stall > 0 && !c.Patient {
+		go c.watch(ctx, cmd.Process.Pid, out, cancel)
+	}
 	var broken error
 	if c.Started != nil {
 		if broken = c.Started(); broken != nil {
@@ -116,9 +138,13 @@ func Run(ctx context.Context, c Command) error {
 		killGroup(cmd) // nothing that it started outlives it
 	}
 	out.Close()
+	var stalled *StallError
 	switch {
 	case broken != nil:
 		return broken
+	case errors.As(context.Cause(ctx), &stalled): // whatever it exits with
+		stalled.Tail = out.Tail()
+		return stalled
 	case err != nil && ctx.Err() != nil && !c.Patient:
 		return context.Cause(ctx)
 	case errors.Is(err, exec.ErrWaitDelay):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -97,7 +98,16 @@ func Free(path string) (size, files uint64, err error) {
 	if err := unix.Statfs(path, &st); err != nil {
 		return 0, 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	return uint64(st.Bavail) * uint64(st.Bsize), uint64(st.Ffree), nil
+	return uint64(st.Bavail) * uint64(st.Bsize), freeFiles(uint64(st.Files), uint64(st.Ffree)), nil
+}
+
+// freeFiles is how many files fit. btrfs and others make inodes as they need them,
+// and say that there are none at all.
+func freeFiles(all, free uint64) uint64 {
+	if all == 0 {
+		return math.MaxUint64
+	}
+	return free
 }
 
 // SameDisk reports whether two directories are on one file system.

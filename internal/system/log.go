@@ -69,6 +69,7 @@ type lines struct {
 	secrets []string
 	buf     []byte
 	tail    []string
+	seen    int64 // bytes
 }
 
 func newLines(out io.Writer, log *Log, secrets []string) *lines {
@@ -78,6 +79,7 @@ func newLines(out io.Writer, log *Log, secrets []string) *lines {
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.seen += int64(len(p))
 	l.buf = append(l.buf, p...)
 	for {
 		i := bytes.IndexAny(l.buf, "\n\r")
@@ -113,6 +115,13 @@ func (l *lines) Close() {
 	defer l.mu.Unlock()
 	l.line(string(l.buf))
 	l.buf = nil
+}
+
+// Seen returns how many bytes came.
+func (l *lines) Seen() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen
 }
 
 func (l *lines) Tail() []string {

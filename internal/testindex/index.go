@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -26,6 +27,7 @@ const (
 	Garbage     Fault = "garbage"       // 200 and HTML of something else, as a captive portal sends it
 	Stall       Fault = "stall"         // headers, half of the body, then silence until the client gives up
 	Truncate    Fault = "truncate"      // the connection closes after half of the body
+	Reset       Fault = "reset"         // the connection is reset after half of the body
 	WrongBytes  Fault = "wrong bytes"   // as many bytes as announced, one of them changed
 	Redirect    Fault = "redirect"      // to the same path below /moved/
 	WrongHash   Fault = "wrong hash"    // on a project page: hashes of something else
@@ -64,9 +66,12 @@ func Serve(t testing.TB, wheels ...Wheel) *Index {
 func Start(wheels ...Wheel) (x *Index, stop func()) {
 	x = &Index{wheels: map[string][]Wheel{}, faults: map[string][]Fault{}, times: map[string]int{}}
 	x.Add(wheels...)
-	s := httptest.NewServer(http.HandlerFunc(x.serve))
+	return x, x.start(httptest.NewServer(http.HandlerFunc(x.serve)))
+}
+
+func (x *Index) start(s *httptest.Server) (stop func()) {
 	x.Host, x.URL = s.URL, s.URL+"/simple"
-	return x, func() {
+	return func() {
 		s.CloseClientConnections()
 		s.Close()
 	}
@@ -319,19 +324,34 @@ func body(w http.ResponseWriter, r *http.Request, faults []Fault, kind string, b
 		case WrongBytes:
 			b = bytes.Clone(b)
 			b[len(b)/2] ^= 0x55
-		case Truncate, Stall:
+		case Truncate, Stall, Reset:
 			w.Header().Set("Content-Length", fmt.Sprint(len(b)))
 			_, err := w.Write(b[:len(b)/2])
 			if flush, yes := w.(http.Flusher); yes && err == nil {
 				flush.Flush()
 			}
-			if f == Stall {
+			switch f {
+			case Stall:
 				<-r.Context().Done()
+			case Reset:
+				reset(w)
 			}
 			panic(http.ErrAbortHandler)
 		}
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+}
+
+// reset ends the connection with RST instead of FIN.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, yes := conn.(*net.TCPConn); yes {
+		_ = tcp.SetLinger(0) // then Close sends RST
+	}
+	_ = conn.Close()
 }
 
 // A counter adds up what was sent.
@@ -347,6 +367,9 @@ func (c *counter) Write(b []byte) (int, error) {
 	c.x.mu.Unlock()
 	return n, err
 }
+
+// Unwrap lets a connection be taken over.
+func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 func (c *counter) Flush() {
 	if f, yes := c.ResponseWriter.(http.Flusher); yes {
