@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/apply"
 	"envfix/internal/machine"
@@ -59,7 +60,9 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "json", Usage: "print what was done as JSON"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each command before it runs"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each command and the installers' own output"},
+			&cli.IntFlag{Name: "retries", Value: 3, Usage: "try a step that the network failed `N` times again"},
+			&cli.DurationFlag{Name: "stall", Value: 10 * time.Minute, Usage: "end a program that makes no progress for `TIME`; 0: never"},
 		}, requestFlags()...), append(describeFlags(), lockFlags()...)...),
 		Action: applyAction,
 	}
@@ -243,7 +246,11 @@ func perform(c *cli.Context, p *plan.Plan, saved bool) (apply.Result, error) {
 		return apply.Result{}, fromApply(err)
 	}
 	defer e.Close()
-	o := apply.Options{Out: os.Stderr, Verbose: c.Bool("verbose"), Tools: toolsDir(), Resume: c.Bool("resume")}
+	o := apply.Options{Out: os.Stderr, Verbose: c.Bool("verbose"), Tools: toolsDir(), Resume: c.Bool("resume"),
+		Retries: orNever(c.Int("retries")), Stall: orNever(c.Duration("stall"))}
+	if isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb" {
+		o.Columns = func() int { return columns(os.Stderr) }
+	}
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Root }) {
 		o.Root = rooter(c.Context)
 	}
@@ -251,6 +258,15 @@ func perform(c *cli.Context, p *plan.Plan, saved bool) (apply.Result, error) {
 	o.Fresh = !saved
 	r, err := e.Apply(c.Context, p, o)
 	return r, fromApply(err)
+}
+
+// orNever makes of a flag's 0 what package apply calls never; its own 0 is the
+// usual value.
+func orNever[N ~int | ~int64](n N) N {
+	if n <= 0 {
+		return -1
+	}
+	return n
 }
 
 func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {

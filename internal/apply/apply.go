@@ -18,9 +18,14 @@ import (
 
 // Options say how a plan is carried out. Its what is the plan alone.
 type Options struct {
-	Out     io.Writer // progress and the installers' own output
-	Verbose bool
-	Tools   string // the directory of envfix's own tools, for {tools}
+	Out     io.Writer  // what is being done
+	Columns func() int // Out is a terminal, and this is its width: progress in one line; nil: it is none
+	Verbose bool       // the installers' own output as well
+	Tools   string     // the directory of envfix's own tools, for {tools}
+
+	Retries int                                        // of a step that the network failed; 0: 3, negative: none
+	Stall   time.Duration                              // ends a program without progress; 0: 10 min, negative: never
+	Wait    func(context.Context, time.Duration) error // between tries; nil: the time itself
 
 	// Facts reads the machine again. Fresh says that the plan was made from it just
 	// now, so that nothing need be compared.
@@ -58,6 +63,7 @@ type run struct {
 	plan    *plan.Plan
 	gen     Generation
 	result  Result
+	screen  *screen
 
 	flushing <-chan error // the flush that runs beside a step; nil: none
 }
@@ -66,7 +72,7 @@ type run struct {
 // it was before, unless the plan works in place.
 func (e *Env) Apply(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	start := time.Now()
-	r := &run{Options: o, env: e, plan: p}
+	r := &run{Options: o, env: e, plan: p, screen: &screen{out: o.Out, columns: o.Columns}}
 	err := r.locked(ctx)
 	r.result.Own = time.Since(start)
 	for _, t := range r.result.Steps {
@@ -126,9 +132,7 @@ func (r *run) locked(ctx context.Context) (err error) {
 }
 
 func (r *run) say(format string, args ...any) {
-	if r.Out != nil {
-		fmt.Fprintln(r.Out, system.Printable(fmt.Sprintf(format, args...)))
-	}
+	r.screen.print(system.Printable(fmt.Sprintf(format, args...)))
 }
 
 // carriedOut reports whether there is nothing to do: no steps, or the
@@ -232,6 +236,10 @@ func (r *run) giveUp(i int, cause error) error {
 	cause = wrap(cause)
 	var e *Error
 	errors.As(cause, &e)
+	if e.Kind == Failed && len(e.Hints) == 0 { // our own: an installer's has its hints
+		e.Text = r.plan.Steps[i].Title + ": " + e.Text
+		e.Hints = []string{"mend what it names, then run the command again"}
+	}
 	if e.Kind == Reboot || e.Kind == Privilege {
 		return errors.Join(cause, r.record(Entry{State: Waiting, Step: r.plan.Steps[i].ID, Note: system.Printable(e.Text)}))
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -29,6 +30,7 @@ type bench struct {
 	python string
 	site   string // lib/python3.11/site-packages
 	out    strings.Builder
+	how    Options // Retries 0 means none here
 }
 
 var findPython = sync.OnceValues(func() (string, error) {
@@ -121,7 +123,12 @@ func (b *bench) open() *Env {
 func (b *bench) apply(ctx context.Context, p *plan.Plan) (Result, error) {
 	b.Helper()
 	b.out.Reset()
-	return b.open().Apply(ctx, p, Options{Out: &b.out})
+	how := b.how
+	how.Out, how.Wait = &b.out, func(context.Context, time.Duration) error { return nil }
+	if how.Retries == 0 {
+		how.Retries = -1
+	}
+	return b.open().Apply(ctx, p, how)
 }
 
 func (b *bench) mustApply(p *plan.Plan) Result {

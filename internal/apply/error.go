@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"syscall"
 
 	"envfix/internal/system"
@@ -36,6 +35,8 @@ type Error struct {
 	Hints   []string
 	Script  string // what an administrator would run, with Privilege
 	Err     error
+
+	again int // how often another try is worth it
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -72,48 +73,8 @@ func wrap(err error) error {
 		return &Error{Kind: Busy, Text: "another envfix works on this environment: " + busy.Error(), Err: err,
 			Hints: []string{"wait until it is done, then run the command again"}}
 	case storage(err) != "":
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s: %v", storage(err), err), Err: err}
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s: %v", storage(err), err), Err: err,
+			Hints: []string{"make the place that it names writable, with space, or name another: `--env DIR`"}}
 	}
 	return &Error{Kind: Failed, Text: err.Error(), Err: err}
-}
-
-// Words of pip, uv and the package managers. They are the only way to tell why
-// an installer failed: all of them exit with 1, 2 or 100.
-var (
-	saysHash = []string{"do not match the hashes", "hash mismatch", "hash sum mismatch", "hashes mismatch", "checksum mismatch",
-		"failed to extract archive", "badzipfile", "bad zip file", "bad crc"}
-	saysDisk = []string{"no space left on device", "disk quota exceeded", "read-only file system", "you don't have enough free space", "[errno 28]", "os error 28", "os error 30"}
-	saysBusy = []string{"could not get lock", "unable to acquire the dpkg frontend lock", "is another process using it", "system management is locked"}
-)
-
-// fromInstaller explains how a program ended that a step ran.
-func fromInstaller(title string, e *system.ExitError, log string) error {
-	text := strings.ToLower(strings.Join(e.Tail, "\n"))
-	out := &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, e), Details: e.Tail, Err: e}
-	switch {
-	case contains(text, saysHash):
-		out.Kind = Integrity
-		out.Text += ": a file is not the one that its index announced"
-		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
-	case contains(text, saysDisk):
-		out.Kind = Preflight
-		out.Text += ": no space is left, or the file system is read-only"
-		out.Hints = []string{"make space, or name a place with more: `--env DIR`"}
-	case contains(text, saysBusy):
-		out.Kind = Busy
-		out.Hints = []string{"another package manager runs; wait until it is done, then `envfix apply --resume`"}
-	}
-	if log != "" {
-		out.Hints = append(out.Hints, fmt.Sprintf("its whole output is in %s", log))
-	}
-	return out
-}
-
-func contains(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -117,9 +118,14 @@ func (r *run) exec(ctx context.Context, i int, mid func() error) error {
 	return r.program(ctx, i, system.Command{Argv: argv, Env: s.Run.Env, Dir: s.Run.Dir, Started: mid})
 }
 
+// logName is where the output of step i is kept, below the project.
+func (r *run) logName(i int) string {
+	return fmt.Sprintf("%s/%s-%02d-%s.log", logsDir, r.gen.ID, i+1, r.plan.Steps[i].ID)
+}
+
 // openLog creates the log of step i and returns its name below the project.
 func (r *run) openLog(i int) (*system.Log, string, error) {
-	name := fmt.Sprintf("%s/%s-%02d-%s.log", logsDir, r.gen.ID, i+1, r.plan.Steps[i].ID)
+	name := r.logName(i)
 	if err := r.env.root.Remove(name); err != nil && !gone(err) {
 		return nil, name, err
 	}
@@ -127,7 +133,8 @@ func (r *run) openLog(i int) (*system.Log, string, error) {
 	return log, name, err
 }
 
-// program runs one program for step i with its log.
+// program runs one program for step i with its log, and again where the network
+// failed it.
 func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	log, name, err := r.openLog(i)
 	if err != nil {
@@ -137,23 +144,34 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	for k, v := range c.Env {
 		env[k] = r.fill(v)
 	}
-	c.Env, c.Log = env, log
-	if !c.Quiet {
-		c.Out = r.Out
-	}
+	c.Env, c.Log, c.Stall = env, log, r.stall()
+	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	if c.Dir = r.fill(c.Dir); !filepath.IsAbs(c.Dir) {
 		c.Dir = filepath.Join(filepath.Dir(r.env.Dir), c.Dir)
 	}
-	log.Line("$ " + system.Printable(system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ()))))
+	command := system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ()))
 	if r.Verbose {
-		r.say("$ %s", system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ())))
+		r.say("$ %s", command)
 	}
-	err = errors.Join(system.Run(ctx, c), log.Close())
-	var exit *system.ExitError
-	if errors.As(err, &exit) {
-		return fromInstaller(r.plan.Steps[i].Title, exit, r.env.path(name))
+	for tries := 1; ; tries++ {
+		log.Line("$ " + system.Printable(command))
+		follow := r.screen.follow(r, i)
+		if !c.Quiet {
+			c.Out = follow
+		}
+		err = system.Run(ctx, c)
+		follow.end()
+		err = r.explain(i, err, r.env.path(name), tries)
+		if c.Quiet || !r.again(ctx, err, tries) {
+			break
+		}
 	}
-	return err
+	return errors.Join(err, log.Close(), ctx.Err())
+}
+
+// stall is how long a program may make no progress; 0: for ever.
+func (r *run) stall() time.Duration {
+	return max(cmp.Or(r.Stall, 10*time.Minute), 0)
 }
 
 func (r *run) write(w *plan.Write) error {

@@ -34,10 +34,11 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		return &Error{Kind: Verification, Text: s.Title + ": " + err.Error(), Err: err}
 	}
 	if wrong := Compare(want, proof); len(wrong) > 0 {
-		e := &Error{Kind: Verification, Text: "the new environment does not prove itself", Details: wrong}
+		e := &Error{Kind: Verification, Text: "the new environment does not prove itself", Details: wrong, Hints: []string{"`envfix doctor` looks for the cause"}}
 		if !r.inPlace() {
 			e.Hints = []string{"nothing was switched; the environment is as it was before"}
 		}
+		e.Hints = append(e.Hints, "its whole output is in "+r.env.path(r.logName(i)))
 		return e
 	}
 	shown, not := proof.Words()

@@ -66,6 +66,24 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
+// A StartError says that a program could not be started at all.
+type StartError struct {
+	Path string
+	Err  error // the system's
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("%s cannot be started: %v", e.Path, e.Err) }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// bare is the system's error without the path, which is named once.
+func bare(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
 // A StallError says that a program was ended because it made no progress.
 type StallError struct {
 	Argv  []string
@@ -117,7 +135,7 @@ func Run(ctx context.Context, c Command) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return &StartError{Path: path, Err: bare(err)}
 	}
 	stopHurry := func() {}
 	if !c.Patient {

@@ -1,0 +1,117 @@
+package apply
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// A netFault is one way in which the network fails an installer, told from the
+// installer's words: all of them exit with 1 or 2 for everything.
+type netFault struct {
+	words []string // one of them is in the last lines of its output, in lower case
+	what  string   // in our words
+	again int      // how often it is worth another try
+	hint  string
+}
+
+// netRetries is how often a step that the network failed is tried again, where
+// that may help. The installers try each request several times before that.
+const netRetries = 3
+
+const proxyHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY, which envfix passes on"
+
+// netFaults are what pip 23 to 24, uv 0.13, conda and apt print; the first that
+// fits counts. See TestNetworkFails for where the words come from.
+var netFaults = []netFault{
+	{words: []string{"proxy authentication required", "proxy authorization required"},
+		what: "the proxy wants a user name and a password",
+		hint: "`export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT`: envfix passes it on, and prints and stores it nowhere"},
+	{words: []string{"invalid path: ", "invalid `ssl_cert_file`"}, // "Could not find a suitable TLS CA certificate bundle, invalid path: …"
+		what: "the bundle of certificates that was named cannot be read",
+		hint: "see where SSL_CERT_FILE, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or PIP_CERT point"},
+	{words: []string{"certificate has expired", "peer certificate: expired"},
+		what: "the server's certificate has expired",
+		hint: "see that this machine's clock is right (`date`)"},
+	{words: []string{"certificate verify failed", "certificate_verify_failed", "invalid peer certificate", "self-signed certificate", "certificate verification failed"},
+		what: "nobody that is trusted here vouches for the server's certificate",
+		hint: "in a company: `export SSL_CERT_FILE=BUNDLE.pem` with its certificate, or `export UV_SYSTEM_CERTS=1` where the system has it"},
+	{words: []string{"401 unauthorized", "401 client error", "403 forbidden", "403 client error"},
+		what: "the index refuses to serve us",
+		hint: "an index that wants a password takes it from ~/.netrc"},
+	{words: []string{"failed to lookup address information", "name or service not known", "temporary failure in name resolution", "nodename nor servname provided",
+		"no address associated with hostname", "could not resolve host", "temporary failure resolving", "could not resolve '"},
+		what: "the name of the server could not be resolved", again: netRetries, hint: proxyHint},
+	{words: []string{"connection refused"}, what: "the server, or the proxy before it, takes no connections", again: netRetries, hint: proxyHint},
+	{words: []string{"timed out", "network timeout", "timeout was reached", "deadline has elapsed"},
+		what: "the server did not answer in time", again: netRetries, hint: proxyHint},
+	{words: []string{"429 too many requests", "429 client error", "too many 429 error"},
+		what: "the index says that it is asked too often", again: netRetries, hint: "wait some minutes, or use a mirror: `--mirror FROM=TO`"},
+	{words: []string{"http status server error", "500 server error", "502 server error", "503 server error", "504 server error", "too many 500 error", "too many 502 error", "too many 503 error",
+		"too many 504 error", "503 service unavailable", "502 bad gateway", "504 gateway time"},
+		what: "the index is out of order", again: netRetries, hint: "wait some minutes, or use a mirror: `--mirror FROM=TO`"},
+	{words: []string{"connection reset", "connection broken", "connection aborted", "incompleteread", "remote end closed connection", "end of file before message length",
+		"error decoding response body", "error sending request", "error reading a body", "unexpected eof", "unexpected-eof", "broken pipe", "network is unreachable", "no route to host",
+		"connection closed before", "jsondecodeerror", "chunkedencodingerror", "connectionerror", "condahttperror", "connection error", "transfer closed with", "tunnel connection failed"},
+		what: "the connection broke off", again: netRetries, hint: proxyHint},
+	// pip does not say why a page of the index could not be had.
+	{words: []string{"(from versions: none)"},
+		what: "the index showed no version at all: it is out of reach, or has none for this Python and system", again: 1, hint: proxyHint},
+}
+
+// networkFault finds what the network did wrong; nil: nothing that is known.
+func networkFault(output string) *netFault {
+	for i := range netFaults {
+		if contains(output, netFaults[i].words) {
+			return &netFaults[i]
+		}
+	}
+	return nil
+}
+
+// again reports whether a step that failed with err is tried once more, after it
+// has waited. tries is how often it was tried.
+func (r *run) again(ctx context.Context, err error, tries int) bool {
+	e, ours := err.(*Error)
+	if !ours || tries > min(e.again, r.retries()) {
+		return false
+	}
+	pause := backoff(tries)
+	r.say("%s; try %d of %d in %v", e.Text, tries+1, min(e.again, r.retries())+1, pause.Round(time.Second))
+	return r.wait(ctx, pause) == nil
+}
+
+func (r *run) retries() int {
+	if r.Retries == 0 {
+		return netRetries
+	}
+	return max(r.Retries, 0)
+}
+
+// backoff is how long to wait after so many tries: 5, 15, 45 s and so on, each
+// shortened by chance by up to a half, so that not all machines of a cluster come
+// back at once.
+func backoff(tries int) time.Duration {
+	most := 5 * time.Second
+	for range min(tries, 6) - 1 {
+		most *= 3
+	}
+	return most - rand.N(most/2)
+}
+
+func (r *run) wait(ctx context.Context, d time.Duration) error {
+	if r.Wait != nil {
+		return r.Wait(ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func lower(lines []string) string { return strings.ToLower(strings.Join(lines, "\n")) }

@@ -1,0 +1,153 @@
+//go:build linux
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"envfix/internal/plan"
+	"envfix/internal/testindex"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// talking is a plan whose installer says these lines, with its script before.
+func (b *bench) talking(script string) *plan.Plan {
+	return b.plan("2.14.1+cu126", func(p *plan.Plan) {
+		copied := p.Steps[1].Run.Argv
+		p.Steps[1].Run.Argv = append([]string{"sh", "-c", script + "\nexec \"$@\"", "sh"}, copied...)
+	})
+}
+
+const chatter = "echo Resolved 26 packages in 1.2s; echo ' + nvidia-cublas==12.6'; echo Prepared 26 packages in 60s"
+
+// On a terminal the last line lives: it says how far the installer is, is never
+// longer than the terminal, and leaves nothing behind. What the installer prints
+// is in the log alone.
+func TestLiveProgress(t *testing.T) {
+	b := newBench(t)
+	b.how.Columns = func() int { return 25 }
+	b.mustApply(b.talking(chatter))
+	// what stays is what is printed after the last erasing of each line
+	var stays []string
+	widest, erased := 0, 0
+	for line := range strings.Lines(b.out.String()) {
+		pieces := strings.Split(strings.TrimSuffix(line, "\n"), erase)
+		for _, p := range pieces[:len(pieces)-1] {
+			widest = max(widest, len([]rune(p)))
+		}
+		erased += len(pieces) - 1
+		stays = append(stays, pieces[len(pieces)-1])
+	}
+	want := []string{"step 1 of 4: make the environment", "step 2 of 4: install torch 2.14.1+cu126", "step 3 of 4: verify",
+		"proven: import torch 2.14.1+cu126; CUDA 12.6; cuDNN 9.10.2", "not proven: nothing was computed on a GPU: none is usable here", "step 4 of 4: switch .venv"}
+	if diff := cmp.Diff(want, stays); diff != "" {
+		t.Errorf("what stays (-want +got):\n%s", diff)
+	}
+	for _, live := range []string{"  downloading, 0:00", "  installing, 0:00"} {
+		if !strings.Contains(b.out.String(), erase+live) {
+			t.Errorf("%q was never shown:\n%q", live, b.out.String())
+		}
+	}
+	if strings.Contains(b.out.String(), "cublas") || !strings.Contains(b.lastLog("torch"), " + nvidia-cublas==12.6\n") {
+		t.Errorf("the installer's own lines belong into the log:\n%q\n%q", b.out.String(), b.lastLog("torch"))
+	}
+	if widest > 24 || erased < 3 {
+		t.Errorf("the living line had up to %d characters of 25, and was erased %d times", widest, erased)
+	}
+}
+
+// In a pipe there is one line a step, and with --verbose all that is said.
+func TestPipedProgress(t *testing.T) {
+	b := newBench(t)
+	b.mustApply(b.talking(chatter))
+	if out := b.out.String(); strings.Contains(out, "\x1b") || strings.Contains(out, "cublas") || strings.Count(out, "step ") != 4 {
+		t.Errorf("output:\n%s", out)
+	}
+	b = newBench(t)
+	b.how.Verbose, b.how.Columns = true, func() int { return 25 }
+	b.mustApply(b.talking(chatter))
+	if out := b.out.String(); strings.Contains(out, "\x1b") || !strings.Contains(out, "\n + nvidia-cublas==12.6\n") || !strings.Contains(out, "\n$ sh -c") {
+		t.Errorf("output with --verbose:\n%s", out)
+	}
+}
+
+// The living line says how much of the planned bytes is there.
+func TestProgressInBytes(t *testing.T) {
+	var out strings.Builder
+	s := &screen{out: &out, columns: func() int { return 80 }}
+	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, places: []room{{"/nonexistent", 1 << 40}}}
+	f.draw()
+	if !strings.HasPrefix(out.String(), erase+"  downloading, 0 kB of about 5.8 GB on disk, ") {
+		t.Errorf("got %q", out.String())
+	}
+	s.print("done")
+	s.live("")
+	if !strings.HasSuffix(out.String(), erase+"done\n") {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+// Whatever kind of step fails, and however: its last lines, its log and what to do
+// are told, and the log is nobody else's.
+func TestEachFailureSaysWhatToDo(t *testing.T) {
+	step := func(n int, s plan.Step) func(*plan.Plan) {
+		return func(p *plan.Plan) {
+			s.ID, s.Title = p.Steps[n].ID, p.Steps[n].Title
+			p.Steps[n] = s
+		}
+	}
+	sh := func(script string) plan.Step { return plan.Step{Run: &plan.Run{Argv: []string{"sh", "-c", script}}} }
+	for _, tt := range []struct {
+		name   string
+		spoil  func(*plan.Plan)
+		kind   Kind
+		text   string
+		detail string
+		hint   string
+		log    bool
+	}{
+		{"an installer", step(1, sh("echo first; echo last words; exit 3")), Failed, "sh exited with status 3", "last words", "mend what its last lines name", true},
+		{"killed for its memory", step(1, sh("echo linking; kill -KILL $$")), Failed, "sh was ended by killed", "linking", "memory runs out", true},
+		{"a crash", step(1, sh("kill -SEGV $$")), Failed, "sh was ended by segmentation fault", "", "run the command again", true},
+		{"a full disk", step(1, sh("echo \"OSError: [Errno 28] No space left on device\"; exit 1")), Preflight, "no space is left", "No space", "XDG_CACHE_HOME", true},
+		{"it is not there", step(1, plan.Step{Run: &plan.Run{Argv: []string{"/nonexistent/uv"}}}), Failed, "/nonexistent/uv", "", "was here when the plan was made", false},
+		{"the proof does not run", step(2, plan.Step{Verify: &plan.Verify{Imports: []string{"torch"}}}), Verification, "", "", "", true},
+		{"a file cannot be written", step(1, plan.Step{Write: &plan.Write{Path: "{gen}/pyvenv.cfg/x", Content: "x"}}), Failed, "pyvenv.cfg", "", "then run the command again", false},
+		{"a block cannot be written", step(1, plan.Step{Block: &plan.Block{Path: "{gen}/lib", Name: "x", Lines: []string{"x"}}}), Failed, "lib", "", "then run the command again", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			p := b.plan("2.14.1+cu126", tt.spoil)
+			if tt.kind == Verification { // torch is there and does not import
+				w := testindex.Torch("2.14.1+cu126", "12.6")
+				w.Files["torch/__init__.py"] = "import os; os.abort()\n"
+				p = b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[1].Run.Argv[2] = b.unpacked(w) + "/." })
+			}
+			_, err := b.apply(context.Background(), p)
+			if err == nil {
+				t.Fatal("it worked")
+			}
+			b.wantKind(err, tt.kind)
+			var e *Error
+			errors.As(err, &e)
+			if !strings.Contains(e.Text, tt.text) || !strings.Contains(strings.Join(e.Details, "\n"), tt.detail) || !strings.Contains(strings.Join(e.Hints, "\n"), tt.hint) || len(e.Hints) == 0 {
+				t.Errorf("%s\n%q\n%q\nwant %q, %q, %q", e.Text, e.Details, e.Hints, tt.text, tt.detail, tt.hint)
+			}
+			told := ""
+			for _, h := range e.Hints {
+				if name, yes := strings.CutPrefix(h, "its whole output is in "); yes {
+					told = name
+				}
+			}
+			if info, err := os.Stat(told); tt.log && (err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(told) != filepath.Join(b.dir, logsDir)) {
+				t.Errorf("log %q: %v, %v", told, info, err)
+			}
+		})
+	}
+}
