@@ -62,8 +62,8 @@ func (s *screen) live(line string) {
 type follower struct {
 	run     *run
 	start   time.Time
-	planned int64  // bytes that it will put on disks; 0: unknown
-	places  []room // where, with what was free there before
+	planned int64   // bytes that it will put on disks; 0: unknown
+	places  []place // where, with what was free there before
 
 	mu    sync.Mutex
 	phase string
@@ -71,8 +71,8 @@ type follower struct {
 	gone  sync.WaitGroup
 }
 
-// A room is a place on a disk.
-type room struct {
+// A place is a file system, with what was free on it.
+type place struct {
 	dir  string
 	free uint64
 }
@@ -86,7 +86,7 @@ func (s *screen) follow(r *run, i int) *follower {
 	for _, n := range r.needs([]plan.Step{r.plan.Steps[i]}) {
 		f.planned += n.bytes
 		if free, _, err := system.Free(n.dir); err == nil {
-			f.places = append(f.places, room{n.dir, free})
+			f.places = append(f.places, place{n.dir, free})
 		}
 	}
 	f.gone.Go(func() {

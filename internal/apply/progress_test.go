@@ -81,7 +81,7 @@ func TestPipedProgress(t *testing.T) {
 func TestProgressInBytes(t *testing.T) {
 	var out strings.Builder
 	s := &screen{out: &out, columns: func() int { return 80 }}
-	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, places: []room{{"/nonexistent", 1 << 40}}}
+	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, places: []place{{"/nonexistent", 1 << 40}}}
 	f.draw()
 	if !strings.HasPrefix(out.String(), erase+"  downloading, 0 kB of about 5.8 GB on disk, ") {
 		t.Errorf("got %q", out.String())
