@@ -18,7 +18,7 @@ import (
 //	                  serves on loopback, as $INDEX, stand-ins for what the plan in
 //	                  FILE installs; PATH of the index then misbehaves
 func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
-	return map[string]func(ts *testscript.TestScript, neg bool, args []string){"tools": toolsOnly, "index": serveIndex}
+	return map[string]func(ts *testscript.TestScript, neg bool, args []string){"tools": toolsOnly, "index": serveIndex, "library": writeLibrary}
 }
 
 func toolsOnly(ts *testscript.TestScript, neg bool, args []string) {

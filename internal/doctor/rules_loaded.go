@@ -3,9 +3,9 @@ package doctor
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -31,9 +31,15 @@ func (e *exam) loaded() {
 		case strings.HasPrefix(l.Name, "libcudnn"):
 			check = "LD002"
 		}
-		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s is taken from %s%s in place of torch's own", l.Name, path.Dir(l.Path), by(l.Via)), Fix: e.unsetFix(l), Mend: e.loadedMend(l)},
-			fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via), fact("torch's own: %s", l.Wheel), said)
-		if check != "LD010" && newer(l.Version, e.brought(l.Wheel)) {
+		brought := e.brought(l.Wheel)
+		evidence := []Said{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)}
+		for _, o := range l.Origins {
+			evidence = append(evidence, fact("from %s: %s", o, l.Dir))
+		}
+		evidence = append(evidence, fact("torch's own: %s%s", l.Wheel, word(" (", brought, ")")), said)
+		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s%s is taken from %s%s in place of torch's own%s", l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")), Fix: unshadow(l), Mend: e.loadedMend(l)},
+			evidence...)
+		if check != "LD010" && newer(l.Version, brought) {
 			f.Severity, f.weight = Warning, hint // NVIDIA keeps newer ones compatible within a major version
 		}
 	}
@@ -49,18 +55,33 @@ func by(via string) string {
 	return ""
 }
 
-// unsetFix says what to take out of where.
-func (e *exam) unsetFix(l machine.LoadedLibrary) []string {
-	if l.Via != "LD_LIBRARY_PATH" {
-		return []string{"remove " + path.Dir(l.Path) + " from the loader's configuration, or `pip install --force-reinstall --no-deps torch`"}
+// dirOf is the directory as it stands in the variable or in the configuration.
+func dirOf(l machine.LoadedLibrary) string {
+	if l.Dir != "" {
+		return l.Dir
 	}
-	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
-	for _, d := range e.Machine.LibraryDirs {
-		if d.From != "" && slices.Contains(d.Files, l.Name) {
-			fix = append(fix, "the entry "+d.Path+" comes from "+d.From)
-		}
+	return path.Dir(l.Path)
+}
+
+func word(before, s, after string) string {
+	if s == "" {
+		return ""
 	}
-	return fix
+	return before + s + after
+}
+
+var toolkitDir = lazy.Regexp(`/cuda-(\d+\.\d+)\b`)
+
+// versionIn is the version of a library as its file's name tells it, else that of
+// the toolkit in whose directory it lies.
+func versionIn(l machine.LoadedLibrary) string {
+	if l.Version != "" {
+		return " " + l.Version
+	}
+	if m := toolkitDir().FindStringSubmatch(l.Path); m != nil {
+		return " of CUDA " + m[1]
+	}
+	return ""
 }
 
 // harmless names the libraries on LD_LIBRARY_PATH that torch brings too and does
@@ -76,8 +97,12 @@ func (e *exam) harmless(said Said) {
 			if own == "" || strings.HasPrefix(name, "libcuda.so") || path.Dir(own) == strings.TrimRight(d.Path, "/") {
 				continue
 			}
+			from := []Said{fact("torch takes %s", own)}
+			for _, o := range d.Origins {
+				from = append(from, fact("from %s: %s", o, d.Path))
+			}
 			e.find("LD006", trifle+3, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path),
-				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, fact("torch takes %s", own), said).Severity = Note
+				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, append(from, said)...).Severity = Note
 			return
 		}
 	}
@@ -96,7 +121,7 @@ func (e *exam) driverStub() {
 			continue
 		}
 		said := fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
-		fix := []string{"`unset LD_LIBRARY_PATH`, or remove " + path.Dir(l.Path) + " from it"}
+		fix := unshadow(l)
 		driver := e.Machine.Driver
 		switch {
 		case l.Size < smallest:

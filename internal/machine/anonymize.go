@@ -46,6 +46,10 @@ func (m Machine) Anonymize(words ...string) Machine {
 	for i := range m.LibraryDirs {
 		d := &m.LibraryDirs[i]
 		d.Path, d.From = clean(d.Path), clean(d.From)
+		d.Origins = slices.Clone(d.Origins)
+		for k := range d.Origins {
+			d.Origins[k].File, d.Origins[k].Name = clean(d.Origins[k].File), clean(d.Origins[k].Name)
+		}
 	}
 	m.Installed = slices.Clone(m.Installed)
 	for i := range m.Installed {

@@ -61,5 +61,7 @@ type LoadedLibrary struct {
 	Version string // as the name of the file says; "" unknown
 	Size    int64
 	Wheel   string // the environment's own file of that name, where another one is taken
-	Brought string // version of the package that brought Wheel; "" unknown
+
+	Dir     string   // the entry of LD_LIBRARY_PATH or of the loader's cache that holds it, links not followed
+	Origins []Origin // what put Dir there; nil: nothing found
 }

@@ -152,6 +152,8 @@ type LibraryDir struct {
 	Path  string   `json:"path"`
 	Files []string `json:"files"`          // shared libraries in it that a wheel of torch brings too; nil: not read
 	From  string   `json:"from,omitempty"` // file:line that adds it; "" unknown
+
+	Origins []Origin `json:"origins,omitempty"` // every place that adds it; the first is From
 }
 
 // A Tool is a program that a plan may use.

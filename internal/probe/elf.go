@@ -18,6 +18,7 @@ type object struct {
 	class          elf.Class
 	size           int64
 	loader         *object // that asked for it
+	dir            string  // where it was found, links not followed
 }
 
 // object reads the dynamic section of a library; nil where it is none.

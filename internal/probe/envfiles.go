@@ -313,6 +313,7 @@ func (h *host) loadTorch(torch string, e Env) []machine.LoadedLibrary {
 			found.Wheel = machine.Printable(file)
 		}
 	}
+	h.loadedFrom(l.out)
 	return l.out
 }
 

@@ -30,8 +30,10 @@ func TestLibraryDirs(t *testing.T) {
 	}
 	h := newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "LD_LIBRARY_PATH=/usr/local/cuda-12.3/lib64::/opt/site/lib:/missing:/opt/site/lib"}})
 	want := []machine.LibraryDir{
-		{Path: "/usr/local/cuda-12.3/lib64", Files: []string{"libcublas.so.12", "libcudnn.so.9.1.0"}, From: "~/.bashrc:3"},
-		{Path: "/opt/site/lib", Files: []string{}, From: "/etc/profile.d/site.sh:1"},
+		{Path: "/usr/local/cuda-12.3/lib64", Files: []string{"libcublas.so.12", "libcudnn.so.9.1.0"}, From: "~/.bashrc:3",
+			Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "~/.bashrc", Line: 3}}},
+		{Path: "/opt/site/lib", Files: []string{}, From: "/etc/profile.d/site.sh:1",
+			Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "/etc/profile.d/site.sh", Line: 1}}},
 		{Path: "/missing", Files: []string{}},
 	}
 	if diff := cmp.Diff(want, h.loaderPath()); diff != "" {

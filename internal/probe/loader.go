@@ -91,7 +91,7 @@ func (l *loader) load(name string, by *object) {
 	found := machine.LoadedLibrary{Name: machine.Printable(name), By: machine.Printable(path.Base(by.path))}
 	if o != nil {
 		found.Path, found.Via, found.Size, found.Version = machine.Printable(o.path), via, o.size, versionOfFile(o.path)
-		found.Entry = machine.Printable(entry)
+		found.Entry, found.Dir = machine.Printable(entry), machine.Printable(o.dir)
 		o.loader = by
 		l.objects = append(l.objects, o)
 	}
@@ -139,6 +139,7 @@ func (l *loader) fits(file string) *object {
 	if o == nil || l.like != nil && (o.machine != l.like.machine || o.class != l.like.class) {
 		return nil
 	}
+	o.dir = path.Dir(file)
 	return o
 }
 

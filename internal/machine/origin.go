@@ -1,0 +1,59 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// An Origin is a place that gives a list variable an entry, or the dynamic loader a
+// directory.
+type Origin struct {
+	Kind string `json:"kind"`           // see the Origin constants
+	Name string `json:"name,omitempty"` // of the module, the environment, the unit
+	File string `json:"file"`           // "~" is the home directory
+	Line int    `json:"line,omitempty"` // from 1; 0: the file as a whole
+}
+
+// The values of Origin.Kind.
+const (
+	OriginProfile      = "profile"       // a file that a shell reads
+	OriginEnvironment  = "environment"   // /etc/environment (pam_env)
+	OriginEnvironmentD = "environment.d" // of systemd's user manager
+	OriginModule       = "module"        // Environment Modules, Lmod
+	OriginConda        = "conda"         // activate.d, or `conda env config vars`
+	OriginVenv         = "venv"          // its activate script
+	OriginSystemd      = "systemd"       // the unit that this process is part of
+	OriginContainer    = "container"     // what the container was started with
+	OriginLoader       = "ld.so.conf"
+)
+
+// Place is "file:line", or the file alone.
+func (o Origin) Place() string {
+	if o.Line == 0 {
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+// String names the origin in words.
+func (o Origin) String() string {
+	switch o.Kind {
+	case OriginModule:
+		return fmt.Sprintf("the module %s (%s)", o.Name, o.Place())
+	case OriginConda:
+		return fmt.Sprintf("the conda environment %s (%s)", o.Name, o.Place())
+	case OriginVenv:
+		return fmt.Sprintf("the environment %s (%s)", o.Name, o.Place())
+	case OriginSystemd:
+		return fmt.Sprintf("the unit %s (%s)", o.Name, o.Place())
+	case OriginContainer:
+		return "the variables that this container was started with"
+	}
+	return o.Place()
+}
+
+// ShellProfile reports whether a file is a profile in the user's home directory
+// that a POSIX shell reads: one that a block of its language can be added to.
+func ShellProfile(file string) bool {
+	return slices.Contains([]string{"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.profile", "~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin"}, file)
+}

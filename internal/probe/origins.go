@@ -1,0 +1,240 @@
+package probe
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// A setter is a file that may set variables of this process, and what it is.
+type setter struct {
+	kind, name, file, language string
+}
+
+// profiles are the files in which people set variables, as a shell reads them. "~"
+// is the home directory.
+var profiles = []string{
+	"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.profile", "~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin",
+	"/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zsh/zshenv", "/etc/zsh/zshrc", "/etc/zshenv",
+}
+
+// An origins finds which files put entries into a list variable. It reads them
+// once, when the first question comes.
+type origins struct {
+	h    *host
+	sets map[string][]setLine // by variable
+}
+
+type setLine struct {
+	setter
+	assignment
+}
+
+func (o *origins) read(variable string) []setLine {
+	if o.sets == nil {
+		o.sets = map[string][]setLine{}
+		for _, s := range o.h.setters() {
+			text := string(o.h.bytes(o.h.atHome(s.file), 1<<20))
+			for _, a := range assignments(text, s.language, o.h.variable) {
+				o.sets[a.variable] = append(o.sets[a.variable], setLine{s, a})
+			}
+		}
+	}
+	return o.sets[variable]
+}
+
+// variable is what a name stands for in files that others wrote: what it stands
+// for here.
+func (h *host) variable(name string) string { return h.env[name] }
+
+// atHome replaces the "~" of a path.
+func (h *host) atHome(file string) string {
+	if rest, ok := strings.CutPrefix(file, "~/"); ok {
+		return h.home + "/" + rest
+	}
+	return file
+}
+
+// of returns where a variable's entry comes from; what names it as a whole path
+// first, then what only holds it literally.
+func (o *origins) of(variable, entry string) []machine.Origin {
+	var out []machine.Origin
+	lines := o.read(variable)
+	for _, literal := range []bool{false, true} {
+		for _, l := range lines {
+			if !literal && !slices.Contains(l.dirs, path.Clean(entry)) || literal && !names(l.text, entry) {
+				continue
+			}
+			at := machine.Origin{Kind: l.kind, Name: machine.Printable(l.name), File: machine.Printable(l.file), Line: l.line}
+			if !slices.Contains(out, at) && len(out) < 8 {
+				out = append(out, at)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	if at := o.h.ownState(variable, entry); at.Kind != "" {
+		return []machine.Origin{at}
+	}
+	return nil
+}
+
+// names reports whether a line holds entry as a whole path, not as the beginning
+// of a longer one.
+func names(line, entry string) bool {
+	for {
+		_, after, ok := strings.Cut(line, entry)
+		if !ok {
+			return false
+		}
+		if after == "" || strings.ContainsRune(":\"' \t;}", rune(after[0])) {
+			return true
+		}
+		line = after
+	}
+}
+
+// setters lists what may have set a variable of this process, the most particular
+// first.
+func (h *host) setters() []setter {
+	list := slices.Concat(h.moduleFiles(), h.condaFiles())
+	if venv := h.env["VIRTUAL_ENV"]; h.abs(venv) {
+		list = append(list, setter{machine.OriginVenv, path.Base(venv), venv + "/bin/activate", shellText})
+	}
+	if envrc := h.env["DIRENV_FILE"]; h.abs(envrc) {
+		list = append(list, setter{machine.OriginProfile, "", envrc, shellText})
+	}
+	list = append(list, h.unitFiles()...)
+	for _, f := range profiles {
+		if h.home != "" || !strings.HasPrefix(f, "~") {
+			list = append(list, setter{machine.OriginProfile, "", f, shellText})
+		}
+	}
+	if h.home != "" {
+		for _, f := range []string{"~/.cshrc", "~/.tcshrc", "~/.login", "~/.config/fish/config.fish"} {
+			list = append(list, setter{machine.OriginProfile, "", f, fishText})
+		}
+		list = append(list, h.dir(machine.OriginProfile, "~/.config/fish/conf.d", ".fish", fishText)...)
+		list = append(list, h.dir(machine.OriginEnvironmentD, "~/.config/environment.d", ".conf", shellText)...)
+	}
+	list = append(list, h.dir(machine.OriginProfile, "/etc/profile.d", ".sh", shellText)...)
+	list = append(list, h.dir(machine.OriginProfile, "/etc/profile.d", ".csh", fishText)...)
+	list = append(list, setter{machine.OriginEnvironment, "", "/etc/environment", shellText})
+	for _, d := range []string{"/etc/environment.d", "/run/environment.d", "/usr/lib/environment.d"} {
+		list = append(list, h.dir(machine.OriginEnvironmentD, d, ".conf", shellText)...)
+	}
+	return list
+}
+
+func (h *host) dir(kind, dir, suffix, language string) []setter {
+	var out []setter
+	for _, name := range h.names(h.atHome(dir)) {
+		if strings.HasSuffix(name, suffix) {
+			out = append(out, setter{kind, "", dir + "/" + name, language})
+		}
+	}
+	return out
+}
+
+// moduleFiles are the files of the loaded environment modules: Lmod and Tcl's name
+// them in _LMFILES_, in the order of LOADEDMODULES; else they are below MODULEPATH.
+func (h *host) moduleFiles() []setter {
+	loaded := strings.Split(h.env["LOADEDMODULES"], ":")
+	files := strings.Split(h.env["_LMFILES_"], ":")
+	var out []setter
+	for i, name := range loaded {
+		if name == "" || len(out) == maxDirs {
+			continue
+		}
+		file := ""
+		if len(files) == len(loaded) && h.abs(files[i]) {
+			file = files[i]
+		}
+		for dir := range strings.SplitSeq(h.env["MODULEPATH"], ":") {
+			for _, f := range []string{dir + "/" + name + ".lua", dir + "/" + name} {
+				if file == "" && h.abs(dir) && h.exists(f) {
+					file = f
+				}
+			}
+		}
+		if file == "" {
+			continue
+		}
+		language := tclText
+		if strings.HasSuffix(file, ".lua") {
+			language = luaText
+		}
+		out = append(out, setter{machine.OriginModule, name, file, language})
+	}
+	return out
+}
+
+// condaFiles are the scripts that the active conda environment runs when it is
+// activated.
+func (h *host) condaFiles() []setter {
+	prefix := h.env["CONDA_PREFIX"]
+	if !h.abs(prefix) {
+		return nil
+	}
+	var out []setter
+	for suffix, language := range map[string]string{".sh": shellText, ".fish": fishText, ".csh": fishText} {
+		for _, s := range h.dir(machine.OriginConda, prefix+"/etc/conda/activate.d", suffix, language) {
+			s.name = path.Base(prefix)
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b setter) int { return strings.Compare(a.file, b.file) })
+	return out
+}
+
+// ownState finds an entry where it is kept as a value: `conda env config vars`, and
+// the environment that a container was started with.
+func (h *host) ownState(variable, entry string) machine.Origin {
+	holds := func(list string) bool {
+		return slices.ContainsFunc(strings.Split(list, ":"), func(d string) bool { return d != "" && path.Clean(d) == path.Clean(entry) })
+	}
+	if prefix := h.env["CONDA_PREFIX"]; h.abs(prefix) {
+		var state struct {
+			Vars map[string]string `json:"env_vars"`
+		}
+		if json.Unmarshal(h.bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil && holds(state.Vars[variable]) {
+			return machine.Origin{Kind: machine.OriginConda, Name: machine.Printable(path.Base(prefix)), File: machine.Printable(prefix + "/conda-meta/state")}
+		}
+	}
+	if h.container() {
+		for pair := range strings.SplitSeq(string(h.bytes("/proc/1/environ", 1<<20)), "\x00") {
+			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list) {
+				return machine.Origin{Kind: machine.OriginContainer, File: "/proc/1/environ"}
+			}
+		}
+	}
+	return machine.Origin{}
+}
+
+// loadedFrom adds what put the directories of libraries on the loader's path that
+// are taken in place of the environment's own, or of the driver's.
+func (h *host) loadedFrom(list []machine.LoadedLibrary) {
+	from := &origins{h: h}
+	var config []loaderLine
+	for i := range list {
+		l := &list[i]
+		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
+		case l.Wheel == "" && !driver:
+		case l.Via == "LD_LIBRARY_PATH":
+			l.Origins = from.of("LD_LIBRARY_PATH", l.Dir)
+		case l.Via == "ld.so.cache" && !driver:
+			if config == nil {
+				config = h.loaderConfig()
+			}
+			for _, c := range config {
+				if c.dir == path.Clean(l.Dir) || h.resolved(c.dir) == path.Dir(l.Path) {
+					l.Origins = append(l.Origins, c.Origin)
+				}
+			}
+		}
+	}
+}

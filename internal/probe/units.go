@@ -1,0 +1,102 @@
+package probe
+
+import (
+	"path"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// unitDirs are where systemd looks for units of the system and of users
+// (systemd.unit(5)).
+var unitDirs = map[bool][]string{
+	false: {"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"},
+	true:  {"~/.config/systemd/user", "/etc/systemd/user", "/run/systemd/user", "/usr/lib/systemd/user"},
+}
+
+// unitFiles are the files of the systemd service that this process is part of, and
+// the files of variables that they name. A login's shell is part of a scope, which
+// sets none.
+func (h *host) unitFiles() []setter {
+	unit, user := h.ownUnit()
+	if unit == "" {
+		return nil
+	}
+	names := []string{unit}
+	if name, _, ok := strings.Cut(unit, "@"); ok {
+		names = append(names, name+"@.service")
+	}
+	var out []setter
+	for _, dir := range unitDirs[user] {
+		if strings.HasPrefix(dir, "~") && h.home == "" {
+			continue
+		}
+		for _, name := range names {
+			out = append(out, setter{machine.OriginSystemd, unit, dir + "/" + name, systemdText})
+			for _, s := range h.dir(machine.OriginSystemd, dir+"/"+name+".d", ".conf", systemdText) {
+				s.name = unit
+				out = append(out, s)
+			}
+		}
+	}
+	for _, s := range out {
+		for line := range strings.Lines(string(h.bytes(h.atHome(s.file), 1<<18))) {
+			file, ok := strings.CutPrefix(strings.TrimSpace(line), "EnvironmentFile=")
+			if file = strings.TrimPrefix(file, "-"); ok && path.IsAbs(file) && len(out) < 200 {
+				out = append(out, setter{machine.OriginSystemd, unit, file, shellText})
+			}
+		}
+	}
+	return out
+}
+
+// ownUnit is the service whose control group holds this process, and whether it is
+// one of a user's own manager; "" none.
+func (h *host) ownUnit() (unit string, user bool) {
+	for line := range strings.Lines(h.text("/proc/self/cgroup")) {
+		_, rest, _ := strings.Cut(line, ":")
+		controller, group, _ := strings.Cut(rest, ":")
+		if controller != "" && controller != "name=systemd" {
+			continue
+		}
+		for part := range strings.SplitSeq(strings.TrimSpace(group), "/") {
+			switch {
+			case strings.HasPrefix(part, "user@") && strings.HasSuffix(part, ".service"):
+				unit, user = "", true
+			case strings.HasSuffix(part, ".service"):
+				unit = part
+			case strings.HasSuffix(part, ".scope"):
+				unit = ""
+			}
+		}
+	}
+	if strings.ContainsAny(unit, "/\x00") || strings.HasPrefix(unit, ".") {
+		return "", false
+	}
+	return unit, user
+}
+
+// A loaderLine is one directory of the dynamic loader's configuration.
+type loaderLine struct {
+	dir string
+	machine.Origin
+}
+
+// loaderConfig are the lines of the dynamic loader's configuration that name a
+// directory (ldconfig(8)).
+func (h *host) loaderConfig() []loaderLine {
+	files := []string{"/etc/ld.so.conf"}
+	for _, s := range h.dir("", "/etc/ld.so.conf.d", ".conf", "") {
+		files = append(files, s.file)
+	}
+	var out []loaderLine
+	for _, f := range files {
+		for i, line := range strings.Split(string(h.bytes(f, 1<<18)), "\n") {
+			line, _, _ = strings.Cut(line, "#")
+			if dir := strings.TrimSpace(line); path.IsAbs(dir) && len(out) < 200 {
+				out = append(out, loaderLine{path.Clean(dir), machine.Origin{Kind: machine.OriginLoader, File: machine.Printable(f), Line: i + 1}})
+			}
+		}
+	}
+	return out
+}
