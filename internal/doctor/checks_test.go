@@ -65,6 +65,7 @@ var ruled = []struct{ check, sick, healthy string }{
 	{"PY011", "PyTorch version: 2.6.0\n[pip3] torch==2.8.0", "PyTorch version: 2.8.0\n[pip3] torch==2.8.0"},
 	{"PY021", "jupyter: sys.executable\n'/opt/conda/bin/python3'\nsys.executable in the shell: /home/u/env/bin/python", "sys.executable: /home/u/env/bin/python\nsys.executable: /home/u/env/bin/python3.11"},
 	{"PY011", ">>> torch.__file__\n'/home/u/.local/lib/python3.10/site-packages/torch/__init__.py'\n$ pip show torch\nName: torch\nVersion: 2.6.0\nLocation: /home/u/env/lib/python3.10/site-packages", ">>> torch.__file__\n'/home/u/env/lib/python3.10/site-packages/torch/__init__.py'\nName: torch\nVersion: 2.6.0\nLocation: /home/u/env/lib/python3.10/site-packages"},
+	{"TK019", "pip install flash-attn\nModuleNotFoundError: No module named 'torch'\n[end of output]", "pip install flash-attn\nSuccessfully installed flash-attn-2.8.3"},
 	{"ACC003", "import torch\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"2\"", "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"2\"\nimport torch"},
 	{"PY008", "torch==2.2.2\nnumpy==2.1.0", "torch==2.2.2\nnumpy==1.26.4"},
 	{"PY019", "torch==2.4.0+cu121\nxformers==0.0.33\nImportError: x.so: undefined symbol: _ZN3c105ErrorC2E", "torch==2.4.0+cu121\nxformers==0.0.27.post2"},

@@ -258,7 +258,7 @@ func (e *exam) vendor(v string) bool {
 }
 
 // noDevice are the messages that say no more than that no GPU can be used.
-var noDevice = []string{"torch-no-nvidia-driver", "torch-no-gpus", "cuda-no-device", "libcuda-missing", "smi-not-found", "no-devices", "nvml-not-loaded", "nvml-lib-missing", "deserialize-cuda", "torch-fallback-cpu", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing"}
+var noDevice = []string{"torch-no-nvidia-driver", "torch-no-gpus", "cuda-no-device", "libcuda-missing", "smi-not-found", "no-devices", "nvml-not-loaded", "nvml-lib-missing", "deserialize-cuda", "torch-fallback-cpu", "app-no-gpu", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing"}
 
 func (e *exam) clue(id string) bool {
 	return slices.ContainsFunc(e.Clues, func(h ClueHit) bool { return h.Clue.ID == id })

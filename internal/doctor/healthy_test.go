@@ -28,6 +28,22 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
+// Texts about other things have no finding of severity warning or error.
+func TestUnrelated(t *testing.T) {
+	text, err := os.ReadFile("testdata/unrelated.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range strings.Split(string(text), "\n==\n")[1:] {
+		r, _ := examine(t, body)
+		for _, x := range r.Findings {
+			if x.Severity > Note {
+				t.Errorf("%.60q: %s %s %q", body, x.Check, x.Severity, x.Evidence)
+			}
+		}
+	}
+}
+
 // Harmless lines mean nothing to explain.
 func TestNegatives(t *testing.T) {
 	text, err := os.ReadFile("testdata/negatives.txt")

@@ -77,7 +77,7 @@ var torchReaders = []reader{
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
-const isAvailable = `cuda\.is_available\b\W*(?:(?:is|was|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
+const isAvailable = `cuda\.is_available\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
 
 var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
 

@@ -162,7 +162,7 @@ func (e *exam) vendorBuild() {
 	t := e.Torch
 	nvidia, amd, intel := e.vendor(machine.NVIDIA), e.vendor(machine.AMD), e.vendor(machine.Intel)
 	gpu := e.fact("gpu")
-	cudaTrouble, trouble := e.has("torch-fp16-cpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
+	cudaTrouble, trouble := e.has("torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
 	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") || strings.Contains(g.Name, "HD Graphics")) {
 		e.find("XPU003", proven, Finding{Text: "XPU builds do not serve the " + g.Name}, gpu)
 	}

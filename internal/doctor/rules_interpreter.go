@@ -85,6 +85,7 @@ type interpreter struct {
 var interpreterRules = []rule{
 	{[]string{"PY021"}, "two values of sys.executable", (*exam).twoInterpreters},
 	{[]string{"PY011"}, "a line with the version of a list and that of Python", (*exam).twoTold},
+	{[]string{"TK019"}, "a build that does not find torch", (*exam).isolated},
 	{[]string{"PY011"}, "where torch was imported from, and where pip shows it", (*exam).listedElsewhere},
 }
 
@@ -105,6 +106,14 @@ func (e *exam) twoInterpreters() {
 func (e *exam) twoTold() {
 	if s := e.fact("two-versions"); !s.IsZero() {
 		e.find("PY011", likely, Finding{}, s).over = []string{"PY001", "PY016", "PY006"}
+	}
+}
+
+// isolated: pip builds in an environment of its own, where torch is not (PEP 517).
+func (e *exam) isolated() {
+	s, missing := e.has("no-module-torch")
+	if b := e.fact("isolated-build"); missing && !b.IsZero() {
+		e.find("TK019", hint, Finding{}, s, b).over = []string{"PY002", "PY021"}
 	}
 }
 

@@ -152,6 +152,7 @@ var wheelRules = []rule{
 
 var (
 	wantedTorch = lazy.Regexp(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
+	linuxOnly   = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia-nccl-cu\d+|nvidia-cufile-cu\d+|pytorch-triton)\b`)
 	indexLabel  = lazy.Regexp(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
 )
 
@@ -176,6 +177,10 @@ func (e *exam) notFound() {
 		}
 	}
 	p := e.Machine.Platform
+	if linuxOnly().MatchString(h.Said.Text) && (p.OS == "windows" || p.OS == "macos") {
+		e.find("IDX003", likely+5, Finding{Text: "this package has wheels for Linux alone", Fix: []string{"leave it out: torch runs without it, or use WSL2"}}, h.Said, e.fact("os"))
+		return
+	}
 	python := e.activePython()
 	v, label, want := e.asked()
 	if m := indexLabel().FindStringSubmatch(e.fact("index").Text); m != nil && label == "" {
@@ -346,7 +351,8 @@ func (e *exam) noSuchIndex() {
 
 // windowsDefault: on Windows the default index carries the CPU build alone.
 func (e *exam) windowsDefault() {
-	if e.Machine.Platform.OS != "windows" || !e.unavailable() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
+	said, told := e.has("app-no-gpu", "torch-fallback-cpu")
+	if e.Machine.Platform.OS != "windows" || !e.unavailable() && !(told && e.vendor(machine.NVIDIA)) || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
 		return
 	}
 	w := weak
@@ -354,7 +360,7 @@ func (e *exam) windowsDefault() {
 	if !s.IsZero() && indexLabel().FindString(s.Text) == "" {
 		w = strong + 3
 	}
-	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableSaid)
+	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableSaid, said)
 }
 
 func atoi(s string) int {
