@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -67,48 +68,31 @@ func rightPython(h machine.Machine, want string) bool {
 	return false
 }
 
-// supporting are packages that come with torch and that nobody installs for
-// their own sake.
-const supporting = " filelock fsspec jinja2 markupsafe mpmath networkx numpy pillow pip setuptools sympy triton typing-extensions wheel cuda-bindings cuda-pathfinder cuda-toolkit pytorch-triton "
-
-// leftBehind warns of what the present environment holds and the new one will
-// not, and of packages that pin another torch.
+// leftBehind warns of what an environment in use holds and the new one will not:
+// one that is activated elsewhere, or conda's.
 func (b *builder) leftBehind() {
-	if !b.inEnvironment() {
+	if !b.inEnvironment() || b.t.InPlace {
 		return // a system's Python keeps what it has
 	}
 	asked := map[string]bool{}
-	for name := range b.choice.Packages {
-		asked[name] = true
-	}
 	for _, q := range b.r.Requirements {
 		asked[q.Name] = true
 	}
-	torch, err := version.ParsePython(b.choice.Torch)
 	var others []string
 	for _, p := range b.h.Installed {
-		if rank(p.Name) == len(family) && !asked[p.Name] && !strings.Contains(supporting, " "+p.Name+" ") && !strings.HasPrefix(p.Name, "nvidia-") {
+		_, chosen := b.choice.Packages[p.Name]
+		if !chosen && !asked[p.Name] && !torchsLibrary(p.Name) && !slices.Contains(torchsOwn, p.Name) && !strings.HasPrefix(p.Name, "pip") {
 			others = append(others, p.Name)
 		}
-		for _, line := range p.Requires {
-			q, bad := resolver.ParseRequirement(line, "")
-			if bad == nil && err == nil && q.Name == "torch" && !q.Spec.IsZero() && !q.Spec.Admits(torch) && rank(p.Name) == len(family) {
-				b.warn("%s %s, installed here, needs torch%s: it does not fit beside torch %s", p.Name, p.Version, q.Spec, b.choice.Torch)
-			}
-		}
 	}
-	if len(others) == 0 || b.t.InPlace {
+	if len(others) == 0 {
 		return
 	}
-	shown := others
-	if len(shown) > 5 {
-		shown = shown[:5]
+	shown, rest := others, ""
+	if n := len(others) - 5; n > 0 {
+		shown, rest = others[:5], " and more"
 	}
-	rest := ""
-	if n := len(others) - len(shown); n > 0 {
-		rest = " and more"
-	}
-	b.warn("the new environment does not hold what the present one does besides (%s%s): name them, use `-r FILE`, or `--in-place`", strings.Join(shown, ", "), rest)
+	b.warn("the new environment does not hold what the one in use does besides (%s%s): name them, use `-r FILE`, or `--in-place`", strings.Join(shown, ", "), rest)
 }
 
 // inEnvironment reports whether the facts are of an environment, which the plan

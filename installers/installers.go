@@ -32,11 +32,11 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	p.Steps, p.Driver.Version = b.steps, text(b.driverVersion)
+	p.Steps, p.Carry, p.Driver.Version = b.steps, b.carried, text(b.driverVersion)
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
 		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
 	}
-	p.Warnings = slices.Concat(p.Warnings, b.warnings)
+	p.Warnings = slices.Concat(saidElsewhere(p.Warnings, p.Carry), b.warnings)
 	return p, plan.Seal(p)
 }
 
@@ -136,7 +136,10 @@ type builder struct {
 	steps    []plan.Step
 	warnings []string
 
-	driverVersion string // exactly the driver that the steps install; "" unknown
+	driverVersion string      // exactly the driver that the steps install; "" unknown
+	carried       *plan.Carry // nil: no environment is replaced
+	want          []string    // names that what stays needs, in any version that fits
+	beside        []string    // that stays, and comes from torch's own index
 }
 
 func (b *builder) add(s plan.Step) { b.steps = append(b.steps, s) }
@@ -166,7 +169,7 @@ func (b *builder) build() error {
 		return nil
 	}
 	b.warnings = append(b.warnings, b.src.warnings...)
-	b.leftBehind()
+	b.carried = b.carry()
 	switch b.t.Manager {
 	case "conda", "mamba", "micromamba":
 		b.conda()

@@ -40,6 +40,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	switch {
 	case t.Rebuild() || !l.installed(h):
 		b.locked(l)
+		p.Carry = b.lockAlone(l)
 	case t.Mend != nil:
 		b.activate()
 	}
@@ -75,6 +76,25 @@ func (l LockedProfile) installed(h machine.Machine) bool {
 		}
 	}
 	return true
+}
+
+// lockAlone says that nothing is carried over into a locked environment, and how
+// many packages of the present one the lock does not name.
+func (b *builder) lockAlone(l LockedProfile) *plan.Carry {
+	if b.t.Held == nil {
+		return nil
+	}
+	locked := map[string]bool{}
+	for _, k := range l.Packages.Packages {
+		locked[k.Name] = true
+	}
+	n := 0
+	for _, d := range b.t.Held.Dists {
+		if !locked[d.Name] && d.Name != "pip" {
+			n++
+		}
+	}
+	return &plan.Carry{From: b.t.Dir, Why: fmt.Sprintf("%s alone says what is in it; %s of the present one it does not name", lock.File, packages(n))}
 }
 
 func (b *builder) locked(l LockedProfile) {

@@ -32,7 +32,9 @@ func (b *builder) venv() {
 	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}
+	b.carrySteps(exe)
 	first, pins, rest := b.requirements()
+	first, rest = append(first, b.beside...), append(rest, b.want...)
 	size, _ := b.m.Size(b.choice.Torch, b.choice.Build, b.h.Platform.OS, b.h.Platform.Arch) // 0: nobody measured it
 	b.install(exe, plan.Step{
 		ID:    "torch",
@@ -66,6 +68,9 @@ func (b *builder) finish(exe string) {
 	} else {
 		check.Run = &plan.Run{Argv: []string{exe, "pip", "check", "--python", b.python()}, Env: b.src.environment("uv")}
 	}
+	if b.carried != nil {
+		check.Run.Known = b.carried.Known
+	}
 	b.add(check)
 	b.activate()
 	b.prove()
@@ -74,6 +79,9 @@ func (b *builder) finish(exe string) {
 // prove adds the proof and the switch.
 func (b *builder) prove() {
 	v := verify(b.h, b.r, b.res, b.choice)
+	if b.carried != nil {
+		v.Packages = b.carried.Stays
+	}
 	b.add(plan.Step{ID: "verify", Title: "prove that torch works", Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {
 		b.add(plan.Step{ID: "switch", Title: "make it " + b.t.Dir, Why: "one rename; until here nothing that was there has changed", Switch: &plan.Switch{Dir: b.t.Dir}})

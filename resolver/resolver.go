@@ -18,18 +18,20 @@ import (
 type Request struct {
 	Requirements []Requirement `json:"requirements"` // empty: torch and torchvision, and torchaudio while it exists
 
-	Python        string `json:"python,omitempty"`         // "3.12", "3.14t"; "" the interpreter found
-	ProjectPython string `json:"project_python,omitempty"` // requires-python or .python-version
-	CUDA          string `json:"cuda,omitempty"`           // "12.6" exactly that minor, "12" that major
-	Build         string `json:"build,omitempty"`          // cu126, cpu, rocm7.2, xpu, mps
-	CPU           bool   `json:"cpu,omitempty"`            // a CPU build is what is wanted
-	Manager       string `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, uv-project
-	JIT           bool   `json:"jit,omitempty"`            // the job compiles kernels at run time
-	ChangeDriver  bool   `json:"change_driver,omitempty"`  // the plan may install or change the driver
-	OnlyIndex     string `json:"only_index,omitempty"`     // default, pytorch or a URL
-	GPUs          []int  `json:"gpus,omitempty"`           // use only these (their Index); empty: all
-	Described     bool   `json:"described,omitempty"`      // the machine was described by flags or a file
-	Today         string `json:"today,omitempty"`          // 2026-11-21; the resolver has no clock
+	Python        string   `json:"python,omitempty"`         // "3.12", "3.14t"; "" the interpreter found
+	ProjectPython string   `json:"project_python,omitempty"` // requires-python or .python-version
+	CUDA          string   `json:"cuda,omitempty"`           // "12.6" exactly that minor, "12" that major
+	Build         string   `json:"build,omitempty"`          // cu126, cpu, rocm7.2, xpu, mps
+	CPU           bool     `json:"cpu,omitempty"`            // a CPU build is what is wanted
+	Manager       string   `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, uv-project
+	JIT           bool     `json:"jit,omitempty"`            // the job compiles kernels at run time
+	ChangeDriver  bool     `json:"change_driver,omitempty"`  // the plan may install or change the driver
+	OnlyIndex     string   `json:"only_index,omitempty"`     // default, pytorch or a URL
+	GPUs          []int    `json:"gpus,omitempty"`           // use only these (their Index); empty: all
+	Companions    []string `json:"companions,omitempty"`     // torchvision … that the environment has: taken where they exist
+
+	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file
+	Today     string `json:"today,omitempty"`     // 2026-11-21; the resolver has no clock
 }
 
 // A Requirement is one PEP 508 requirement, its local label split off.

@@ -70,6 +70,11 @@ func readWish(r Request, env markerEnv) (wish, error) {
 			w.packages = append(w.packages, q)
 		}
 	}
+	for _, name := range r.Companions {
+		if _, asked := w.asked[name]; !asked && slices.Contains(companions, name) && !slices.Contains(w.optional, name) {
+			w.optional = append(w.optional, name)
+		}
+	}
 	if r.CUDA != "" {
 		v, err := version.ParseDotted(r.CUDA)
 		if err != nil || strings.Count(r.CUDA, ".") > 1 {

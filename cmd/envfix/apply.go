@@ -32,6 +32,9 @@ func applyCommand() *cli.Command {
 the one in use by one rename. Whatever ends envfix on the way, the old environment
 or the new one is there; running it again finishes the work.
 
+The packages that the old environment holds besides are carried over; the plan
+says which cannot be. --drop NAME leaves one out, --fresh all of them.
+
 An argument that ends in .json is a plan that "envfix plan --out" wrote: it is
 refused where the machine has changed since.
 
@@ -39,6 +42,7 @@ EXAMPLES
   envfix apply
   envfix apply --yes 'torch==2.9.*' torchvision
   envfix plan --out plan.json && envfix apply plan.json
+  envfix apply --drop xformers
   envfix apply --resume
   envfix rollback
 
@@ -63,7 +67,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each command and the installers' own output"},
 			&cli.IntFlag{Name: "retries", Value: 3, Usage: "try a step that the network failed `N` times again"},
 			&cli.DurationFlag{Name: "stall", Value: 10 * time.Minute, Usage: "end a program that makes no progress for `TIME`; 0: never"},
-		}, requestFlags()...), append(describeFlags(), lockFlags()...)...),
+		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
 		Action: applyAction,
 	}
 }
@@ -114,7 +118,7 @@ func planToApply(c *cli.Context) (*plan.Plan, bool, error) {
 		return nil, false, &failure{code: exitUsage, text: "a plan file says all there is to do; it takes no further arguments",
 			hints: []string{fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0]))}}
 	}
-	for _, f := range append(requestFlags(), describeFlags()...) {
+	for _, f := range slices.Concat(requestFlags(), carryFlags(), describeFlags()) {
 		if name := f.Names()[0]; c.IsSet(name) {
 			return nil, false, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and the plan file is made already", name),
 				hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", name)}}

@@ -13,7 +13,6 @@ import (
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
-	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
 )
@@ -28,18 +27,18 @@ func lockFlags() []cli.Flag {
 }
 
 // wishFlags choose a build; given with a lock, they would be silently ignored.
-var wishFlags = []string{"cuda", "build", "cpu", "python", "only-index", "gpus", "jit"}
+var wishFlags = []string{"cuda", "build", "cpu", "python", "only-index", "gpus", "jit", "drop", "fresh"}
 
 // lockedPlan returns the plan that installs the lock's profile for this machine,
 // where an envfix.lock governs the working directory: it lies there or above, no
 // requirements are given, and --no-lock is not. The plan is nil where none does.
-func lockedPlan(c *cli.Context, m *matrix.Matrix, h machine.Machine, r resolver.Request, mend *plan.Mend) (*plan.Plan, error) {
+func lockedPlan(c *cli.Context, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 	home := lockHome(".")
 	if bundle := c.String("bundle"); bundle != "" {
 		home = bundle
 	}
 	switch {
-	case c.Bool("no-lock") || len(r.Requirements) > 0:
+	case c.Bool("no-lock") || len(w.request.Requirements) > 0:
 		return nil, nil
 	case home == "" && c.IsSet("profile"):
 		return nil, &failure{code: exitUsage, text: "`--profile` names a profile of " + lock.File + ", and there is none here or above"}
@@ -58,7 +57,7 @@ func lockedPlan(c *cli.Context, m *matrix.Matrix, h machine.Machine, r resolver.
 			return nil, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f, lock.File), hints: []string{"`--no-lock` chooses anew"}}
 		}
 	}
-	p, err := pickProfile(c, l, h)
+	p, err := pickProfile(c, l, w.machine)
 	if err != nil {
 		return nil, err
 	}
@@ -66,19 +65,14 @@ func lockedPlan(c *cli.Context, m *matrix.Matrix, h machine.Machine, r resolver.
 	if err != nil {
 		return nil, err
 	}
-	t, err := gatherTarget(c, h.Platform.OS)
-	if err != nil {
-		return nil, err
-	}
-	t.Mend = mend
 	locked := installers.LockedProfile{Profile: p, Packages: k}
 	if c.IsSet("bundle") {
 		if locked.Bundle, err = filepath.Abs(filepath.Join(home, bundleWheels)); err != nil {
 			return nil, err
 		}
-		t.Offline = true
+		w.target.Offline = true
 	}
-	return installers.Locked(m, h, r, locked, t)
+	return installers.Locked(m, w.machine, w.request, locked, w.target)
 }
 
 func fitsThisEnvfix(l *lock.Lock) error {

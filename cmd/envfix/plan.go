@@ -34,6 +34,12 @@ EXAMPLES
   envfix plan --gpu "RTX 5090" --driver 570.86.16
   envfix plan --facts host.json --json
   envfix plan --out plan.json && envfix apply plan.json
+  envfix plan --drop xformers            carry everything over but that
+  envfix plan --fresh                    carry nothing over
+
+An environment that is replaced keeps its other packages: the plan lists what
+changes, what stays in its exact version, and what cannot stay, each with the
+reason. Editable installs and repositories come again from where they came.
 
 EXIT STATUS
   0  there is a plan
@@ -46,7 +52,7 @@ EXIT STATUS
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every reason"},
-		}, requestFlags()...), append(describeFlags(), lockFlags()...)...),
+		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
 		Action: planAction,
 	}
 }
@@ -165,9 +171,15 @@ func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (
 	if more != nil {
 		more(&r)
 	}
-	if p, err := lockedPlan(c, m, h, r, mend); p != nil || err != nil {
+	t, err := gatherTarget(c, h)
+	if err != nil {
+		return nil, err
+	}
+	t.Mend = mend
+	if p, err := lockedPlan(c, m, wanted{h, r, t}); p != nil || err != nil {
 		return p, err
 	}
+	r.Companions = heldCompanions(t)
 	res, err := resolver.Resolve(m, h, r)
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
@@ -176,11 +188,6 @@ func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (
 	if old := matrixAge(m, r.Today); old != "" {
 		res.Warnings = append(res.Warnings, old)
 	}
-	t, err := gatherTarget(c, h.Platform.OS)
-	if err != nil {
-		return nil, err
-	}
-	t.Mend = mend
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
 		if manager, names := installers.DriverPackages(m, h, r, res); manager != "" {
 			h.DriverPackages = apply.AskDriverPackages(c.Context, manager, names)
@@ -192,6 +199,13 @@ func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (
 	}
 	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
 	return p, plan.Seal(p)
+}
+
+// wanted is a machine, what is wished for it, and where it is to be.
+type wanted struct {
+	machine machine.Machine
+	request resolver.Request
+	target  plan.Target
 }
 
 // withOwnTools is the machine with the programs that the steps run: also the uv
@@ -218,8 +232,11 @@ func withOwnTools(c *cli.Context, h machine.Machine) machine.Machine {
 }
 
 // gatherTarget reads where packages go.
-func gatherTarget(c *cli.Context, targetOS string) (plan.Target, error) {
-	t := plan.Target{Dir: c.String("env"), Manager: c.String("manager"), InPlace: c.Bool("in-place") || targetOS != "linux", Offline: c.Bool("offline")}
+func gatherTarget(c *cli.Context, h machine.Machine) (plan.Target, error) {
+	t := plan.Target{Dir: c.String("env"), Manager: c.String("manager"), InPlace: c.Bool("in-place") || h.Platform.OS != "linux", Offline: c.Bool("offline")}
+	if err := gatherCarry(c, h, &t); err != nil {
+		return t, err
+	}
 	for _, pair := range c.StringSlice("mirror") {
 		if err := checkMirror(pair); err != nil {
 			return t, err

@@ -82,7 +82,11 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 	var e *Error
 	switch title := r.plan.Steps[i].Title; {
 	case errors.As(err, &exit):
+		if r.asBefore(i, log) {
+			return nil
+		}
 		e = fromInstaller(title, exit, log)
+		r.carryHints(i, e)
 	case errors.As(err, &stalled):
 		e = &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, stalled), Details: stalled.Tail, Err: stalled, again: 1,
 			Hints: []string{"a server, a file system or a driver does not answer; `--stall 1h` waits longer", "its whole output is in " + log}}

@@ -25,7 +25,8 @@ func (r *run) stale(ctx context.Context) error {
 	}
 	was := r.plan.Basis.Facts
 	changes := machine.Changes(was, now)
-	if r.plan.Target.InPlace { // else a new environment is built, whatever the old one holds
+	carries := r.plan.Carry != nil && r.plan.Carry.Why == ""
+	if r.plan.Target.InPlace || carries { // else a new environment is built, whatever the old one holds
 		changes = append(changes, changedPackages(was.Installed, now.Installed)...)
 	}
 	if len(changes) == 0 {

@@ -15,6 +15,9 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 	if r.plan.Basis.Request.Described {
 		want.GPUs = 0 // the plan's GPUs need not be here; those that are must compute
 	}
+	if err := r.carried(want.Packages); err != nil {
+		return err
+	}
 	var answer strings.Builder
 	env := map[string]string{}
 	if want.CUDAVisible != "" {

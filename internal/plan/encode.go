@@ -33,6 +33,9 @@ func Seal(p *Plan) error {
 	p.Warnings = orEmpty(p.Warnings)
 	p.EnvFixes = orEmpty(p.EnvFixes)
 	p.Steps = orEmpty(p.Steps)
+	if c := p.Carry; c != nil {
+		c.Changes, c.Stays, c.Leaves = orEmpty(c.Changes), orEmpty(c.Stays), orEmpty(c.Leaves)
+	}
 	p.Basis.Request.Requirements = orEmpty(p.Basis.Request.Requirements)
 	sealFacts(&p.Basis.Facts)
 	for i := range p.Steps {

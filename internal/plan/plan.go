@@ -37,7 +37,8 @@ type Plan struct {
 	HeldBack     string                 `json:"held_back,omitempty"`
 	EnvFixes     []EnvFix               `json:"env_fixes"`
 	Target       Target                 `json:"target"`
-	Steps        []Step                 `json:"steps"` // empty: the machine already conforms
+	Carry        *Carry                 `json:"carry,omitempty"` // nil: no environment is replaced
+	Steps        []Step                 `json:"steps"`           // empty: the machine already conforms
 	Basis        Basis                  `json:"basis"`
 }
 
@@ -73,6 +74,15 @@ type Target struct {
 	Mirrors []string `json:"mirrors,omitempty"`
 
 	Mend *Mend `json:"mend,omitempty"` // nil: nothing is broken, or nobody looked
+
+	// Fresh and Drop say which packages of the environment that is replaced are not
+	// carried over: none at all, or none of these names.
+	Fresh bool     `json:"fresh,omitempty"`
+	Drop  []string `json:"drop,omitempty"`
+
+	// Held is what the environment in Dir holds; nil: there is none, or nobody
+	// looked. What is carried over of it stands in the plan's Carry.
+	Held *machine.Held `json:"-"`
 
 	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
 	// uv-project reads it.
@@ -131,6 +141,10 @@ type Run struct {
 	Argv []string          `json:"argv"`
 	Env  map[string]string `json:"env"`
 	Dir  string            `json:"dir,omitempty"`
+
+	// Known are complaints that a check of the packages may end with, because the
+	// environment that is replaced gives them too.
+	Known []Complaint `json:"known,omitempty"`
 }
 
 // A Write creates or replaces one file.
@@ -168,6 +182,9 @@ type Verify struct {
 	Arches  []string `json:"arches,omitempty"`
 	GPUs    int      `json:"gpus"`    // how many must compute; 0: none is here
 	Imports []string `json:"imports"` // torch, torchvision …
+
+	// Packages are those that were carried over, which the environment must hold.
+	Packages []CarriedPackage `json:"packages,omitempty"`
 
 	CUDAVisible string `json:"cuda_visible_devices,omitempty"` // of the proof; "" as it is
 }

@@ -184,7 +184,11 @@ func (s *script) step(i int, step Step) error {
 		if step.Root {
 			return s.root(step, words)
 		}
-		s.line("user " + strings.Join(words, " "))
+		line := "user " + strings.Join(words, " ")
+		if len(step.Run.Known) > 0 {
+			line += " || echo 'see whether these are the complaints of the old environment'"
+		}
+		s.line(line)
 	case step.Write != nil && step.Root:
 		return s.rootWrite(*step.Write)
 	case step.Write != nil:

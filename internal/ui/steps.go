@@ -81,7 +81,10 @@ func unmeasured(p *plan.Plan) []string {
 		switch s.ID {
 		case "torch", "conda":
 			out = append(out, "torch and what it brings"+cuda)
-		case "packages":
+		case "packages", "carry", "sources":
+			if len(out) > 0 && out[len(out)-1] == "the other packages" {
+				continue
+			}
 			out = append(out, "the other packages")
 		case "driver":
 			out = append(out, "the driver")
@@ -134,7 +137,7 @@ func (v *view) step(n int, s plan.Step, built string, sudo bool) {
 	case s.Run != nil:
 		v.command(*s.Run, s.Root && sudo)
 	case s.Write != nil:
-		v.item("     ", "writes "+s.Write.Path)
+		v.item("     ", "writes "+strings.ReplaceAll(s.Write.Path, "{gen}", "$gen"))
 	case s.Block != nil:
 		v.item("     ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", built))
 	case s.Manual != nil:

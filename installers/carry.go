@@ -1,0 +1,274 @@
+package installers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// torchsOwn are what torch itself needs besides NVIDIA's libraries, in every
+// release since 2.0 (its Requires-Dist, and theirs). They stay as they are unless
+// a new torch needs another version of one.
+var torchsOwn = []string{"filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy", "typing-extensions"}
+
+// A carrier decides what becomes of each package of the environment that is
+// replaced.
+type carrier struct {
+	b      *builder
+	held   *machine.Held
+	beside func(name, ver string) (why string, known bool)
+	was    map[string]machine.HeldDist
+	stays  map[string]bool
+	leaves map[string]leaving
+	want   []string // that a package which stays needs, in a version that the installer finds
+	known  []plan.Complaint
+}
+
+// A leaving is why a package is not carried over. again says that a version of it
+// may be had where another package needs one: it is the torch that does not fit,
+// not its source that is gone.
+type leaving struct {
+	why   string
+	again bool
+}
+
+// carry says what becomes of the other packages of the environment that the plan
+// replaces; nil where it replaces none.
+func (b *builder) carry() *plan.Carry {
+	if b.t.Held == nil {
+		b.leftBehind()
+		return nil
+	}
+	c := &carrier{b: b, held: b.t.Held, was: map[string]machine.HeldDist{}, stays: map[string]bool{}, leaves: map[string]leaving{}}
+	for _, d := range c.held.Dists {
+		c.was[d.Name] = d
+	}
+	out := &plan.Carry{From: b.t.Dir, Why: b.carryNothing(len(c.held.Dists))}
+	if out.Why != "" {
+		return out
+	}
+	c.beside = resolver.Beside(b.m, b.h, b.choice)
+	c.sort(out)
+	for c.settle() {
+	}
+	c.fill(out)
+	b.want = c.want
+	if c.held.System {
+		b.warn("%s also sees the packages of the Python that it was made from; the new environment does not", b.t.Dir)
+	}
+	return out
+}
+
+// carryNothing says why no package is carried over, "" where they are.
+func (b *builder) carryNothing(n int) string {
+	switch {
+	case b.t.InPlace:
+		return "it is changed in place: its other packages stay as they are"
+	case b.t.Manager == "uv-project":
+		return "`uv sync` makes it what the project's lock says"
+	case b.t.Manager != "uv" && b.t.Manager != "pip":
+		return fmt.Sprintf("%s makes a conda environment, into which the %d packages of a virtual one are not carried", b.t.Manager, n)
+	case b.t.Fresh:
+		return fmt.Sprintf("`--fresh`: the %d packages that it holds are left behind", n)
+	}
+	return ""
+}
+
+// sort puts every package where its own properties put it.
+func (c *carrier) sort(out *plan.Carry) {
+	asked := map[string]bool{}
+	for _, q := range c.b.r.Requirements {
+		asked[q.Name] = true
+	}
+	for _, d := range c.held.Dists {
+		to, chosen := c.b.choice.Packages[d.Name]
+		switch {
+		case chosen:
+			if d.Version != to || to == "" {
+				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, To: to})
+			}
+		case slices.Contains(resolver.Companions(), d.Name):
+			c.leaves[d.Name] = leaving{why: "none goes with torch " + c.b.choice.Torch}
+		case asked[d.Name]:
+			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
+		case torchsLibrary(d.Name):
+			if c.b.brings(d.Name) {
+				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as torch needs it"})
+			} else {
+				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "the other torch does not need it"})
+			}
+		case d.Name == "pip" && c.b.t.Manager == "pip": // the new environment has one
+		default:
+			if l := c.cannot(d); l.why != "" {
+				c.leaves[d.Name] = l
+			} else {
+				c.stays[d.Name] = true
+			}
+		}
+	}
+}
+
+var cudaLibrary = lazy.Regexp(`^nvidia-(cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvjitlink|nvshmem|nvtx)(-cu\d\d)?$`)
+
+// torchsLibrary reports whether a package is one of those that torch brings and
+// pins.
+func torchsLibrary(name string) bool {
+	switch name {
+	case "triton", "pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-rocm", "triton-xpu", "cuda-toolkit", "cuda-bindings", "cuda-pathfinder":
+		return true
+	}
+	return cudaLibrary().MatchString(name)
+}
+
+// brings reports whether the chosen torch brings one of its libraries: those of
+// CUDA 12 and older are named -cu12, those of CUDA 13 have no such ending.
+func (b *builder) brings(name string) bool {
+	major, _, _ := strings.Cut(b.choice.CUDA, ".")
+	_, suffix, named := strings.Cut(name, "-cu1")
+	switch {
+	case name == "triton":
+		return major != ""
+	case !strings.HasPrefix(name, "nvidia-"):
+		return major >= "13" && strings.HasPrefix(name, "cuda-")
+	case named:
+		return major == "1"+suffix
+	}
+	return major >= "13"
+}
+
+// cannot says why a package cannot stay beside the new torch, whatever the others
+// do; "" it can.
+func (c *carrier) cannot(d machine.HeldDist) leaving {
+	public, label := version.SplitLocal(d.Version)
+	_, bad := version.ParsePython(public)
+	switch {
+	case slices.Contains(c.b.t.Drop, d.Name):
+		return leaving{why: "`--drop`"}
+	case d.Broken != "":
+		return leaving{why: d.Broken}
+	case bad != nil || !plainName().MatchString(d.Name):
+		return leaving{why: fmt.Sprintf("its name or its version is none: %q", d.Version)}
+	}
+	if why := c.otherPython(d); why != "" {
+		return leaving{why: why}
+	}
+	if why, known := c.beside(d.Name, d.Version); why != "" {
+		return leaving{why: why, again: !strings.Contains(why, "source distribution") && d.Origin == nil && label == ""}
+	} else if !known {
+		if why := c.linked(d); why != "" {
+			return leaving{why: why, again: d.Origin == nil && label == "" && !builtHere(d)}
+		}
+	}
+	if d.Origin != nil {
+		_, why := again(d.Name, d.Origin)
+		return leaving{why: why}
+	}
+	return leaving{why: c.notOnIndex(d, label)}
+}
+
+var plainName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// otherPython: the package refuses the Python of the new environment.
+func (c *carrier) otherPython(d machine.HeldDist) string {
+	spec, err := version.ParseSpecifier(d.RequiresPython)
+	python, err2 := version.ParsePython(strings.TrimSuffix(c.b.choice.Python, "t") + ".99")
+	if err != nil || err2 != nil || spec.IsZero() || spec.Admits(python) {
+		return ""
+	}
+	return fmt.Sprintf("needs Python %s, and the new one is %s", d.RequiresPython, c.b.choice.Python)
+}
+
+// notOnIndex: no index that is asked has such a wheel.
+func (c *carrier) notOnIndex(d machine.HeldDist, label string) string {
+	switch {
+	case label != "" && c.fromTorchsIndex(label):
+		return ""
+	case label != "" && c.b.src.defaultIndex == "":
+		return "the default index has no versions with a label such as +" + label
+	case label == "" && builtHere(d):
+		return "was built here from source, and only wheels are installed"
+	}
+	return ""
+}
+
+// fromTorchsIndex reports whether a version with this label is the chosen build's,
+// and so on the index of that.
+func (c *carrier) fromTorchsIndex(label string) bool {
+	return c.b.choice.Index != nil && label == c.b.choice.Build
+}
+
+// builtHere reports a wheel that no index takes: "linux_x86_64" says nothing of
+// the C library (PEP 513), so only what was built on a machine has it.
+func builtHere(d machine.HeldDist) bool {
+	return slices.ContainsFunc(d.Tags, func(tag string) bool {
+		return strings.HasSuffix(tag, "-linux_x86_64") || strings.HasSuffix(tag, "-linux_aarch64")
+	})
+}
+
+// linked: its machine code asks for libraries of the torch, or the CUDA, that
+// goes. The C++ interface of torch changes with each minor release.
+func (c *carrier) linked(d machine.HeldDist) string {
+	links := d.Links
+	if d.Origin != nil {
+		links = slices.Concat(links, d.Origin.Links)
+	}
+	torch := c.was["torch"].Version
+	if torch == "" || len(links) == 0 {
+		return ""
+	}
+	major, _, _ := strings.Cut(c.b.choice.CUDA, ".")
+	for _, name := range links {
+		library, so, _ := strings.Cut(name, ".so")
+		switch library {
+		case "libtorch", "libtorch_cpu", "libtorch_cuda", "libtorch_python", "libtorch_hip", "libc10", "libc10_cuda", "libc10_hip":
+			if !c.sameTorch(torch) {
+				return "is compiled against torch " + torch
+			}
+		case "libcudart", "libcublas", "libcublasLt": // their major version is CUDA's
+			needsOwn := slices.ContainsFunc(d.Requires, func(line string) bool { return strings.HasPrefix(line, "nvidia-") })
+			so, _, _ = strings.Cut(strings.TrimPrefix(so, "."), ".") // libcudart.so.11.0
+			if so != "" && so != major && !needsOwn {
+				return fmt.Sprintf("links %s, and torch %s brings %s", name, c.b.choice.Torch, cudaWords(c.b.choice.CUDA))
+			}
+		}
+	}
+	return ""
+}
+
+func cudaWords(cuda string) string {
+	if cuda == "" {
+		return "no CUDA"
+	}
+	return "CUDA " + cuda
+}
+
+// sameTorch reports whether code that was compiled against an installed torch loads
+// beside the chosen one: the same minor release, for the same CUDA.
+func (c *carrier) sameTorch(installed string) bool {
+	public, label := version.SplitLocal(installed)
+	return minor(public) == minor(c.b.choice.Torch) && (label == "" || label == c.b.choice.Build)
+}
+
+func minor(v string) string {
+	parts := strings.SplitN(v, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// saidElsewhere leaves out the warnings of packages that the new torch breaks
+// where the plan says of each what becomes of it.
+func saidElsewhere(warnings []string, c *plan.Carry) []string {
+	if c == nil {
+		return warnings
+	}
+	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool {
+		return slices.ContainsFunc(c.Leaves, func(l plan.Leaving) bool {
+			return strings.HasPrefix(w, l.Name+" "+l.Version+" is installed and ")
+		})
+	})
+}

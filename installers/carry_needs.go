@@ -1,0 +1,168 @@
+package installers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// settle looks at what the packages that stay need of each other and of the new
+// torch. It reports whether one more has to leave, and then has to be asked again.
+func (c *carrier) settle() bool {
+	c.want, c.known = nil, nil
+	for _, name := range slices.Sorted(maps.Keys(c.stays)) {
+		d := c.was[name]
+		for _, line := range d.Requires {
+			q, err := resolver.ParseRequirement(line, "")
+			if err != nil || !resolver.MarkerHolds(c.b.h, c.b.choice.Python, q.Marker) {
+				continue
+			}
+			if l := c.unmet(d, q); l.why != "" {
+				delete(c.stays, name)
+				c.leaves[name] = l
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unmet says why a requirement of a package will not be met; "" it will, or it is
+// not met today either.
+func (c *carrier) unmet(d machine.HeldDist, q resolver.Requirement) leaving {
+	needs := "needs " + q.Name + specWords(q)
+	if to, chosen := c.b.choice.Packages[q.Name]; chosen {
+		return c.changed(d, q, to)
+	}
+	was, there := c.was[q.Name]
+	gone, leaves := c.leaves[q.Name]
+	switch {
+	case leaves && gone.again && !exactly(q, was.Version):
+		if !slices.Contains(c.want, q.Name) {
+			c.want = append(c.want, q.Name)
+		}
+	case leaves:
+		return leaving{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && d.Origin == nil}
+	case c.asked(q.Name):
+		return c.changed(d, q, c.askedVersion(q.Name))
+	case torchsLibrary(q.Name):
+		if !c.b.brings(q.Name) && !slices.Contains(c.want, q.Name) {
+			c.want = append(c.want, q.Name)
+		}
+	case !there:
+		c.complain(d, q, needs+", which is not installed")
+	case q.URL == "" && !admits(q, was.Version):
+		c.complain(d, q, fmt.Sprintf("%s, and %s is installed", needs, was.Version))
+	}
+	return leaving{}
+}
+
+// changed compares a requirement with the version that the plan brings; "" is not
+// known.
+func (c *carrier) changed(d machine.HeldDist, q resolver.Requirement, to string) leaving {
+	was := c.was[q.Name].Version
+	needs := "needs " + q.Name + specWords(q)
+	switch {
+	case to == "" || q.URL != "" || admits(q, to):
+		return leaving{}
+	case was == to: // as it is today
+		c.complain(d, q, fmt.Sprintf("%s, and %s is installed", needs, was))
+		return leaving{}
+	}
+	return leaving{why: needs, again: d.Origin == nil}
+}
+
+func (c *carrier) complain(d machine.HeldDist, q resolver.Requirement, text string) {
+	c.known = append(c.known, plan.Complaint{Package: d.Name, Needs: q.Name, Text: d.Name + " " + d.Version + " " + text})
+}
+
+func (c *carrier) asked(name string) bool {
+	return slices.ContainsFunc(c.b.r.Requirements, func(q resolver.Requirement) bool { return q.Name == name })
+}
+
+// askedVersion is the exact version that was asked for, "" where it was not exact.
+func (c *carrier) askedVersion(name string) string {
+	for _, q := range c.b.r.Requirements {
+		exact, ok := strings.CutPrefix(q.Spec.String(), "==")
+		if q.Name == name && ok && !strings.ContainsAny(exact, ",*") {
+			return strings.TrimSpace(exact)
+		}
+	}
+	return ""
+}
+
+// admits compares as pip check does, which counts pre-releases.
+func admits(q resolver.Requirement, ver string) bool {
+	public, label := version.SplitLocal(ver)
+	v, err := version.ParsePython(public)
+	if err != nil || v.IsPreRelease() {
+		return true
+	}
+	return q.Spec.Admits(v) && (q.Label == "" || label == "" || q.Label == label)
+}
+
+func exactly(q resolver.Requirement, ver string) bool {
+	public, _ := version.SplitLocal(ver)
+	return strings.TrimSpace(strings.TrimLeft(q.Spec.String(), "=")) == public
+}
+
+func specWords(q resolver.Requirement) string {
+	if q.Label != "" {
+		return q.Spec.String() + "+" + q.Label
+	}
+	return q.Spec.String()
+}
+
+// fill writes the decisions down.
+func (c *carrier) fill(out *plan.Carry) {
+	out.Known = c.known
+	_, _, rest := c.b.requirements()
+	loose := len(rest)+len(c.want) > 0
+	for _, name := range slices.Sorted(maps.Keys(c.stays)) {
+		d := c.was[name]
+		k := plan.CarriedPackage{Name: name, Version: d.Version, Loose: loose || slices.Contains(torchsOwn, name)}
+		if d.Origin != nil {
+			k.From, _ = again(name, d.Origin)
+		} else {
+			k.Python = c.forOtherPython(d)
+			if len(d.Tags) > 0 && !k.Python {
+				k.Files, k.Tags = d.Digest, strings.Join(slices.Sorted(slices.Values(d.Tags)), " ")
+			}
+		}
+		out.Stays = append(out.Stays, k)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.leaves)) {
+		if d := c.was[name]; slices.Contains(c.want, name) {
+			out.Changes = append(out.Changes, plan.Change{Name: name, From: d.Version, Why: "it " + c.leaves[name].why + "; the installer finds another"})
+		} else {
+			out.Leaves = append(out.Leaves, plan.Leaving{Name: name, Version: d.Version, Why: c.leaves[name].why})
+		}
+	}
+	for _, name := range c.held.Leftovers {
+		out.Leaves = append(out.Leaves, plan.Leaving{Name: name, Why: "what an interrupted installation left"})
+	}
+	slices.SortFunc(out.Changes, func(a, b plan.Change) int {
+		return cmp.Or(rank(a.Name)-rank(b.Name), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// forOtherPython reports whether a wheel was made for another Python than the new
+// environment's, so that another file of the same version is needed.
+func (c *carrier) forOtherPython(d machine.HeldDist) bool {
+	tag := "cp" + strings.ReplaceAll(c.b.choice.Python, ".", "")
+	for _, t := range d.Tags {
+		python, rest, _ := strings.Cut(t, "-")
+		abi, _, _ := strings.Cut(rest, "-")
+		if abi == "none" || abi == "abi3" || abi == tag || python == tag {
+			return false
+		}
+	}
+	return len(d.Tags) > 0
+}

@@ -1,0 +1,137 @@
+package installers
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+)
+
+// carriedFile lists, within the new environment, what was installed again.
+const carriedFile = gen + "/envfix-carried.txt"
+
+// carrySteps installs again what stays, before torch: what cannot be had shows
+// before gigabytes are received, and torch's own index then need not supply what
+// is there already. Nothing is resolved, so nothing but these versions comes.
+func (b *builder) carrySteps(exe string) {
+	if b.carried == nil || len(b.carried.Stays) == 0 {
+		return
+	}
+	var lines, sources []string
+	var disk int64
+	for _, k := range b.carried.Stays {
+		_, label := version.SplitLocal(k.Version)
+		switch {
+		case k.From != "" && strings.HasPrefix(k.From, "-e "):
+			sources = append(sources, "--editable", strings.TrimPrefix(k.From, "-e "))
+		case k.From != "":
+			sources = append(sources, k.Name+" @ "+k.From)
+		case label != "" && b.choice.Index != nil && label == b.choice.Build:
+			b.beside = append(b.beside, k.Name+"=="+k.Version)
+		default:
+			lines = append(lines, k.Name+"=="+k.Version)
+		}
+	}
+	for _, d := range b.t.Held.Dists {
+		for _, k := range b.carried.Stays {
+			if k.Name == d.Name {
+				disk += d.Bytes
+			}
+		}
+	}
+	if len(lines) > 0 {
+		b.add(plan.Step{ID: "carried", Title: fmt.Sprintf("write down the %s that %s", packages(len(lines)), verb(len(lines), "stays", "stay")), Why: "in their exact versions, from " + b.t.Dir,
+			Write: &plan.Write{Path: carriedFile, Mode: 0o644, Content: strings.Join(lines, "\n") + "\n"}})
+		b.add(plan.Step{ID: "carry", Title: "install them again", Disk: disk,
+			Why: "before torch, so that what cannot be had shows first; nothing is resolved, so nothing else comes",
+			Run: b.again(exe, true, "-r", carriedFile)})
+	}
+	if len(sources) > 0 {
+		b.add(plan.Step{ID: "sources", Title: "install again what came from a path or an address", Why: "from where it came; what is built runs its own code, as it did before",
+			Run: b.again(exe, false, sources...)})
+	}
+}
+
+func packages(n int) string { return fmt.Sprintf("%d %s", n, verb(n, "package", "packages")) }
+
+func verb(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// again is one call of the installer that resolves nothing. wheels refuses to
+// build: pip may be told so also where it builds what is named, uv may not.
+func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
+	if b.t.Manager == "pip" {
+		return &plan.Run{Argv: append(b.pip(b.python(), nil, []string{"--no-deps"}), args...), Env: b.src.environment("pip")}
+	}
+	argv := b.uv(exe, "pip", "install", "--python", b.python(), "--no-deps")
+	if wheels {
+		argv = append(argv, "--only-binary", ":all:")
+	}
+	if url := b.src.url(nil); url != "" {
+		argv = append(argv, "--default-index", url)
+	}
+	return &plan.Run{Argv: append(argv, args...), Env: b.src.environment("uv")}
+}
+
+var (
+	plainURL  = lazy.Regexp(`^[A-Za-z0-9_.~:/@%+=&?,-]+$`)
+	gitCommit = lazy.Regexp(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	sha256Hex = lazy.Regexp(`^sha256=[0-9a-f]{64}$`)
+	plainPath = lazy.Regexp(`^[A-Za-z0-9_.~/+-]*$`)
+)
+
+// again returns how an installer is told to take a package from where it came, or
+// why that cannot be.
+func again(name string, o *machine.DirectURL) (requirement, why string) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case o.Gone:
+		return "", "came from " + localWords(o.URL) + ", which is no longer there"
+	case err != nil || !plainURL().MatchString(o.URL) || !plainPath().MatchString(o.Subdirectory) || strings.Contains(o.Subdirectory, ".."):
+		return "", "came from an address that cannot be used again"
+	case u.User != nil && u.Scheme != "ssh":
+		return "", "its address holds a password, which a plan must not"
+	case u.Scheme == "ssh" || strings.HasSuffix(u.Scheme, "+ssh"):
+		return "", "came by ssh, and installers are given none of your keys"
+	case u.Scheme != "file" && u.Scheme != "https" && u.Scheme != "http":
+		return "", "came by " + u.Scheme
+	}
+	fragment := ""
+	if o.Subdirectory != "" {
+		fragment = "#subdirectory=" + o.Subdirectory
+	}
+	switch {
+	case o.Kind == machine.FromEditable && u.Scheme == "file":
+		return "-e " + o.URL + fragment, ""
+	case o.Kind == machine.FromDir && u.Scheme == "file":
+		return o.URL + fragment, ""
+	case o.Kind == machine.FromVCS && o.VCS == "git" && gitCommit().MatchString(o.Commit):
+		return "git+" + o.URL + "@" + o.Commit + fragment, ""
+	case o.Kind == machine.FromVCS:
+		return "", "came from a repository at no commit that is known"
+	case o.Kind == machine.FromArchive && sha256Hex().MatchString(o.Hash):
+		if o.Subdirectory != "" {
+			return o.URL + "#" + o.Hash + "&subdirectory=" + o.Subdirectory, ""
+		}
+		return o.URL + "#" + o.Hash, ""
+	case o.Kind == machine.FromArchive && u.Scheme == "file":
+		return o.URL + fragment, ""
+	}
+	return "", "came from an address, and no hash of the file is known"
+}
+
+// localWords is the path of a file URL, or the address.
+func localWords(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
+		return u.Path
+	}
+	return "its address"
+}

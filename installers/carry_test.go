@@ -1,0 +1,255 @@
+package installers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/resolver"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	pureTag = "py3-none-any"
+	cp312   = "cp312-cp312-manylinux_2_28_x86_64"
+	cp310   = "cp310-cp310-manylinux_2_28_x86_64"
+	commit  = "0123456789abcdef0123456789abcdef01234567"
+)
+
+// held is an environment with torch 2.4.0 for CUDA 12.1 and these packages.
+func held(dists ...machine.HeldDist) *machine.Held {
+	h := &machine.Held{Python: "3.12.4", Files: true, Dists: append(dists, machine.HeldDist{Name: "torch", Version: "2.4.0+cu121"})}
+	slices.SortFunc(h.Dists, func(a, b machine.HeldDist) int { return strings.Compare(a.Name, b.Name) })
+	return h
+}
+
+func dist(name, version string, requires ...string) machine.HeldDist {
+	return machine.HeldDist{Name: name, Version: version, Requires: requires, Tags: []string{pureTag}}
+}
+
+// with changes one distribution.
+func with(d machine.HeldDist, change func(*machine.HeldDist)) machine.HeldDist {
+	change(&d)
+	return d
+}
+
+func from(kind, url string, more ...string) func(*machine.HeldDist) {
+	return func(d *machine.HeldDist) {
+		d.Origin = &machine.DirectURL{Kind: kind, URL: url}
+		for _, m := range more {
+			switch name, value, _ := strings.Cut(m, " "); name {
+			case "git":
+				d.Origin.VCS, d.Origin.Commit = "git", value
+			case "hash":
+				d.Origin.Hash = value
+			case "below":
+				d.Origin.Subdirectory = value
+			case "links":
+				d.Origin.Links = []string{value}
+			case "gone":
+				d.Origin.Gone = true
+			}
+		}
+	}
+}
+
+// lines is what becomes of the packages, torch left out.
+func lines(c *plan.Carry) []string {
+	out := []string{}
+	if c.Why != "" {
+		out = append(out, "nothing: "+c.Why)
+	}
+	for _, k := range c.Changes {
+		if k.Name != "torch" {
+			out = append(out, fmt.Sprintf("changes %s %s → %s%s", k.Name, k.From, k.To, k.Why))
+		}
+	}
+	for _, k := range c.Stays {
+		line := "stays " + k.Name + " " + k.Version
+		if k.From != "" {
+			line += " from " + k.From
+		}
+		if k.Loose {
+			line += " (loose)"
+		}
+		if k.Python {
+			line += " (another file)"
+		}
+		out = append(out, line)
+	}
+	for _, k := range c.Leaves {
+		out = append(out, strings.TrimSpace("leaves "+k.Name+" "+k.Version)+": "+k.Why)
+	}
+	for _, k := range c.Known {
+		out = append(out, "known "+k.Text)
+	}
+	return out
+}
+
+func TestCarry(t *testing.T) {
+	hash := "sha256=" + strings.Repeat("ab", 32)
+	torchLink := func(d *machine.HeldDist) { d.Links = []string{"libc10.so", "libtorch_cpu.so"} }
+	for _, test := range []struct {
+		name    string
+		held    *machine.Held
+		request resolver.Request
+		choice  func(*resolver.Choice)
+		target  plan.Target
+		want    []string
+	}{
+		{name: "everything stays in its version", held: held(dist("requests", "2.32.3", "urllib3<3,>=1.21"), dist("urllib3", "2.2.1"), dist("sympy", "1.12")),
+			want: []string{"stays requests 2.32.3", "stays sympy 1.12 (loose)", "stays urllib3 2.2.1"}},
+		{name: "torch's libraries come anew, and torchvision", held: held(dist("nvidia-cudnn-cu12", "9.1.0.70"), dist("nvidia-ml-py", "12.0"), dist("triton", "3.0.0"), dist("torchvision", "0.19.0")),
+			want: []string{"changes torchvision 0.19.0 → 0.29.1+cu126", "changes nvidia-cudnn-cu12 9.1.0.70 → as torch needs it", "changes triton 3.0.0 → as torch needs it", "stays nvidia-ml-py 12.0"}},
+		{name: "a companion that does not exist for the new torch", held: held(dist("torchtext", "0.18.0")),
+			want: []string{"leaves torchtext 0.18.0: none goes with torch 2.14.1"}},
+		{name: "its metadata pins another torch", held: held(dist("pinned", "1.0", "torch==2.4.0"), dist("range", "1.0", "torch>=2.0"), dist("other-python", "1", "torch==2.4.0; python_version < '3.10'"), dist("extra", "1", "torch==2.4.0; extra == 'old'")),
+			want: []string{"stays extra 1", "stays other-python 1", "stays range 1.0", "leaves pinned 1.0: needs torch==2.4.0"}},
+		{name: "it pins the label of a build", held: held(dist("pinned", "1.0", "torch==2.14.1+cu121")),
+			want: []string{"leaves pinned 1.0: needs torch==2.14.1+cu121"}},
+		{name: "what needs what leaves finds another, or leaves too", held: held(dist("pinned", "1.0", "torch==2.4.0"), dist("free", "1.0", "pinned>=0.5"), dist("exact", "1.0", "pinned==1.0"), dist("on-exact", "1", "exact==1.0")),
+			want: []string{"changes pinned 1.0 → it needs torch==2.4.0; the installer finds another", "stays free 1.0 (loose)", "leaves exact 1.0: needs pinned==1.0, which cannot stay", "leaves on-exact 1: needs exact==1.0, which cannot stay"}},
+		{name: "what contradicts already stays, and is known", held: held(dist("pandas", "3.1.1", "numpy>=2.0.2", "pytz"), dist("numpy", "1.26.4")),
+			want: []string{"stays numpy 1.26.4", "stays pandas 3.1.1", "known pandas 3.1.1 needs numpy>=2.0.2, and 1.26.4 is installed", "known pandas 3.1.1 needs pytz, which is not installed"}},
+		{name: "another numpy is asked for", held: held(dist("old", "1.0", "numpy<2"), dist("numpy", "1.26.4")), request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "numpy==2.1.0")}},
+			want: []string{"changes numpy 1.26.4 → as you asked for it", "leaves old 1.0: needs numpy<2"}},
+		{name: "compiled against the old torch", held: held(with(dist("ext", "1.0"), torchLink)),
+			want: []string{"leaves ext 1.0: is compiled against torch 2.4.0+cu121"}},
+		{name: "compiled against this torch", held: held(with(dist("ext", "1.0"), torchLink)), choice: func(c *resolver.Choice) { c.Torch, c.Build = "2.4.1", "cu121" },
+			want: []string{"stays ext 1.0"}},
+		{name: "links the CUDA that goes", held: held(with(dist("ext", "1.0"), func(d *machine.HeldDist) { d.Links = []string{"libcudart.so.11.0", "libcublas.so.11"} })),
+			want: []string{"leaves ext 1.0: links libcudart.so.11.0, and torch 2.14.1 brings CUDA 12.6"}},
+		{name: "links the CUDA that stays", held: held(with(dist("ext", "1.0"), func(d *machine.HeldDist) { d.Links = []string{"libcudart.so.12", "libcudnn.so.9"} })),
+			want: []string{"stays ext 1.0"}},
+		{name: "libcudart.so.11.0 is CUDA 11's", held: held(with(dist("ext", "1.0"), func(d *machine.HeldDist) { d.Links = []string{"libcudart.so.11.0"} })), choice: func(c *resolver.Choice) { c.CUDA = "11.8" },
+			want: []string{"stays ext 1.0"}},
+		{name: "a library of another CUDA is needed", held: held(dist("nvidia-cublas-cu11", "11.1"), dist("uses", "1", "nvidia-cublas-cu11")),
+			want: []string{"changes nvidia-cublas-cu11 11.1 → the other torch does not need it", "stays uses 1 (loose)"}},
+		{name: "where it came from", held: held(
+			with(dist("mine", "0.1"), from(machine.FromEditable, "file:///home/me/a%20project")),
+			with(dist("gone", "0.1"), from(machine.FromEditable, "file:///home/me/gone", "gone ")),
+			with(dist("built", "0.1"), from(machine.FromEditable, "file:///home/me/ext", "links libtorch.so")),
+			with(dist("plain", "0.1"), from(machine.FromDir, "file:///home/me/plain", "below python")),
+			with(dist("repository", "1"), from(machine.FromVCS, "https://git.example/x.git", "git "+commit, "below sub/dir")),
+			with(dist("branch", "1"), from(machine.FromVCS, "https://git.example/x.git", "git main")),
+			with(dist("keys", "1"), from(machine.FromVCS, "ssh://git@git.example/x.git", "git "+commit)),
+			with(dist("wheel-there", "1"), from(machine.FromArchive, "https://files.example/w-1-py3-none-any.whl", "hash "+hash)),
+			with(dist("no-hash", "1"), from(machine.FromArchive, "https://files.example/w-1-py3-none-any.whl")),
+			with(dist("secret", "1"), from(machine.FromArchive, "https://me:word@files.example/w.whl", "hash "+hash)),
+			with(dist("odd", "1"), from(machine.FromArchive, "https://files.example/$(touch x).whl", "hash "+hash)),
+			with(dist("up", "1"), from(machine.FromDir, "file:///home/me/plain", "below ../x"))),
+			want: []string{
+				"stays mine 0.1 from -e file:///home/me/a%20project",
+				"stays plain 0.1 from file:///home/me/plain#subdirectory=python",
+				"stays repository 1 from git+https://git.example/x.git@" + commit + "#subdirectory=sub/dir",
+				"stays wheel-there 1 from https://files.example/w-1-py3-none-any.whl#" + hash,
+				"leaves branch 1: came from a repository at no commit that is known",
+				"leaves built 0.1: is compiled against torch 2.4.0+cu121",
+				"leaves gone 0.1: came from /home/me/gone, which is no longer there",
+				"leaves keys 1: came by ssh, and installers are given none of your keys",
+				"leaves no-hash 1: came from an address, and no hash of the file is known",
+				"leaves odd 1: came from an address that cannot be used again",
+				"leaves secret 1: its address holds a password, which a plan must not",
+				"leaves up 1: came from an address that cannot be used again",
+			}},
+		{name: "what is gone is not taken from an index by its name", held: held(with(dist("private", "1.0"), from(machine.FromEditable, "file:///gone", "gone ")), dist("uses", "1", "private")),
+			want: []string{"leaves private 1.0: came from /gone, which is no longer there", "leaves uses 1: needs private, which cannot stay"}},
+		{name: "no index has it", held: held(dist("labelled", "1.0+pt24cu121"), dist("ours", "1.0+cu126"), with(dist("built", "1.0"), func(d *machine.HeldDist) { d.Tags = []string{"cp312-cp312-linux_x86_64"} })),
+			want: []string{"stays ours 1.0+cu126", "leaves built 1.0: was built here from source, and only wheels are installed", "leaves labelled 1.0+pt24cu121: the default index has no versions with a label such as +pt24cu121"}},
+		{name: "another Python", held: held(with(dist("native", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp310} }), with(dist("stable", "1"), func(d *machine.HeldDist) { d.Tags = []string{"cp39-abi3-manylinux_2_28_x86_64"} }),
+			with(dist("ready", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp312} }), with(dist("old", "1"), func(d *machine.HeldDist) { d.RequiresPython = ">=3.7,<3.12" })),
+			want: []string{"stays native 1 (another file)", "stays ready 1", "stays stable 1", `leaves old 1: needs Python >=3.7,<3.12, and the new one is 3.12`}},
+		{name: "broken", held: &machine.Held{Leftovers: []string{"~orch"}, Dists: []machine.HeldDist{
+			{Name: "half", Version: "1", Broken: "its metadata has no name or no version"}, {Name: "odd", Version: "one"}, {Name: "evil;name", Version: "1"}}},
+			want: []string{
+				`leaves evil;name 1: its name or its version is none: "1"`,
+				"leaves half 1: its metadata has no name or no version", `leaves odd one: its name or its version is none: "one"`, "leaves ~orch: what an interrupted installation left"}},
+		{name: "dropped", held: held(dist("a", "1"), dist("b", "1", "a"), dist("c", "1")), target: plan.Target{Drop: []string{"a"}},
+			want: []string{"stays c 1", "leaves a 1: `--drop`", "leaves b 1: needs a, which cannot stay"}},
+		{name: "fresh", held: held(dist("a", "1")), target: plan.Target{Fresh: true}, want: []string{"nothing: `--fresh`: the 2 packages that it holds are left behind"}},
+		{name: "in place", held: held(dist("a", "1")), target: plan.Target{InPlace: true}, want: []string{"nothing: it is changed in place: its other packages stay as they are"}},
+		{name: "conda", held: held(dist("a", "1")), target: plan.Target{Manager: "mamba"}, want: []string{"nothing: mamba makes a conda environment, into which the 2 packages of a virtual one are not carried"}},
+		{name: "asked for", held: held(dist("transformers", "4.44.0"), dist("tokenizers", "0.19")), request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "transformers>=5")}},
+			want: []string{"changes transformers 4.44.0 → as you asked for it", "stays tokenizers 0.19 (loose)"}},
+		{name: "pip has its own", held: held(dist("pip", "20.0")), target: plan.Target{Manager: "pip"}, want: []string{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := choice()
+			if test.choice != nil {
+				test.choice(c)
+			}
+			test.target.Held = test.held
+			p := must(t, v100(), test.request, install(c), test.target)
+			if diff := cmp.Diff(test.want, lines(p.Carry)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What stays is installed before torch, without a resolver, from one index.
+func TestCarrySteps(t *testing.T) {
+	environment := held(dist("requests", "2.32.3"), dist("ours", "1.0+cu126"), dist("needs-pinned", "1", "pinned"), dist("pinned", "1", "torch==2.4.0"),
+		with(dist("mine", "0.1"), from(machine.FromEditable, "file:///home/me/mine")),
+		with(dist("repository", "1"), from(machine.FromVCS, "https://git.example/x.git", "git "+commit)))
+	for manager, want := range map[string][]string{
+		"uv": {
+			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"carried: write {gen}/envfix-carried.txt",
+			"carry: /usr/bin/uv pip install --python {gen}/bin/python --no-deps --only-binary :all: --default-index https://mirror.example/simple -r {gen}/envfix-carried.txt",
+			"sources: /usr/bin/uv pip install --python {gen}/bin/python --no-deps --default-index https://mirror.example/simple --editable file:///home/me/mine repository @ git+https://git.example/x.git@" + commit,
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126 ours==1.0+cu126",
+			"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://mirror.example/simple torch==2.14.1+cu126 torchvision==0.29.1+cu126 pinned",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.14.1+cu126",
+			"switch: switch .venv",
+		},
+		"pip": {
+			"venv: /usr/bin/python3 -m venv {gen}",
+			"carried: write {gen}/envfix-carried.txt",
+			"carry: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 5 --timeout 60 --only-binary :all: --index-url https://mirror.example/simple --no-deps -r {gen}/envfix-carried.txt",
+			"sources: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 5 --timeout 60 --only-binary :all: --index-url https://mirror.example/simple --no-deps --editable file:///home/me/mine repository @ git+https://git.example/x.git@" + commit,
+			"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 5 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126 ours==1.0+cu126",
+			"packages: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 5 --timeout 60 --only-binary :all: --index-url https://mirror.example/simple torch==2.14.1+cu126 torchvision==0.29.1+cu126 pinned",
+			"check: {gen}/bin/python -I -m pip --isolated check",
+			"verify: verify 2.14.1+cu126",
+			"switch: switch .venv",
+		},
+	} {
+		p := must(t, v100(), resolver.Request{}, install(choice()), plan.Target{Manager: manager, Held: environment, Mirrors: []string{"default=https://mirror.example/simple"}})
+		if diff := cmp.Diff(want, commands(p)); diff != "" {
+			t.Errorf("%s: %s", manager, diff)
+		}
+		content := ""
+		for _, s := range p.Steps {
+			if s.Write != nil {
+				content = s.Write.Content
+			}
+		}
+		if diff := cmp.Diff("needs-pinned==1\nrequests==2.32.3\n", content); diff != "" {
+			t.Errorf("%s: %s", manager, diff)
+		}
+	}
+}
+
+// Where nothing else is held, nothing is carried; and what conforms is built anew
+// only where that is asked for.
+func TestRebuild(t *testing.T) {
+	h := v100()
+	h.Pythons[0].Source = "venv"
+	h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}, {Name: "requests", Version: "2"}}
+	environment := &machine.Held{Dists: []machine.HeldDist{dist("requests", "2"), dist("torch", "2.14.1+cu126"), dist("torchvision", "0.29.1+cu126")}}
+	if p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment}); len(p.Steps) > 0 || p.Carry != nil {
+		t.Errorf("steps where it conforms: %q, %+v", commands(p), p.Carry)
+	}
+	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment, Mend: &plan.Mend{Rebuild: true}})
+	want := &plan.Carry{From: ".venv", Changes: []plan.Change{}, Leaves: []plan.Leaving{},
+		Stays: []plan.CarriedPackage{{Name: "requests", Version: "2", Tags: pureTag}}}
+	if diff := cmp.Diff(want, p.Carry); diff != "" || len(p.Steps) == 0 {
+		t.Errorf("%d steps, %s", len(p.Steps), diff)
+	}
+}

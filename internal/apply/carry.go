@@ -1,0 +1,209 @@
+package apply
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+)
+
+// A distribution is one that an environment holds, as its files say.
+type distribution struct {
+	version, digest, tags string
+}
+
+// distributions reads what the environment in a directory holds, by normal name.
+func (r *run) distributions(dir string) (map[string]distribution, error) {
+	out := map[string]distribution{}
+	for _, pattern := range []string{"/lib/python*/site-packages/*.dist-info/METADATA", "/Lib/site-packages/*.dist-info/METADATA"} {
+		found, err := fs.Glob(r.env.root.FS(), dir+pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range found {
+			text, err := r.env.root.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			header, _, _ := bytes.Cut(text, []byte("\n\n"))
+			d := distribution{version: field(header, "Version")}
+			if record, err := r.env.root.ReadFile(path.Dir(name) + "/RECORD"); err == nil {
+				d.digest = machine.CodeDigest(machine.ReadRecord(record))
+			}
+			if wheel, err := r.env.root.ReadFile(path.Dir(name) + "/WHEEL"); err == nil {
+				d.tags = strings.Join(slices.Sorted(slices.Values(fields(wheel, "Tag"))), " ")
+			}
+			out[machine.NormalName(field(header, "Name"))] = d
+		}
+	}
+	return out, nil
+}
+
+func field(header []byte, name string) string {
+	if all := fields(header, name); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+func fields(header []byte, name string) []string {
+	var out []string
+	for line := range strings.Lines(string(header)) {
+		if value, ok := strings.CutPrefix(line, name+": "); ok {
+			out = append(out, strings.TrimSpace(value))
+		}
+	}
+	return out
+}
+
+// carried checks that the packages that stay are in the new environment: in their
+// versions, and with the files that they had. Another package of the same name and
+// version, on an index that the old one did not come from, would have others.
+func (r *run) carried(want []plan.CarriedPackage) error {
+	if len(want) == 0 || r.inPlace() {
+		return nil
+	}
+	have, err := r.distributions(genPath(r.gen.ID))
+	if err != nil {
+		return err
+	}
+	var wrong, others, moved []string
+	for _, k := range want {
+		d, there := have[k.Name]
+		switch {
+		case !there:
+			wrong = append(wrong, fmt.Sprintf("%s %s is not there", k.Name, k.Version))
+		case k.From != "": // built again, it may count its version on
+		case d.version != k.Version && k.Loose:
+			moved = append(moved, fmt.Sprintf("%s %s → %s", k.Name, k.Version, d.version))
+		case d.version != k.Version:
+			wrong = append(wrong, fmt.Sprintf("%s is %s, and the plan says %s", k.Name, d.version, k.Version))
+		case k.Files != "" && d.digest != k.Files && (d.tags == k.Tags || pure(d.tags) != pure(k.Tags)):
+			others = append(others, k.Name)
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return &Error{Kind: Verification, Text: "the packages that were carried over are not what the plan says", Details: printable(wrong),
+			Hints: []string{"nothing was switched; the environment is as it was before"}}
+	case len(others) > 0:
+		return &Error{Kind: Integrity, Text: "the index has other files under the name and version of what was carried over: " + strings.Join(others, ", "),
+			Details: []string{"where it came from another index, this is another package; nothing was switched"},
+			Hints:   []string{fmt.Sprintf("`--mirror default=URL` names the index that it is from; `--drop %s` leaves it out", others[0])}}
+	}
+	if len(moved) > 0 {
+		r.say("another version, as what was installed needs it: %s", strings.Join(moved, ", "))
+	}
+	return nil
+}
+
+// pure reports whether a wheel is for every machine.
+func pure(tags string) bool { return strings.HasSuffix(tags, "-none-any") }
+
+func printable(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = system.Printable(s)
+	}
+	return out
+}
+
+// What pip check and uv pip check say of two packages.
+var (
+	pipMissing  = lazy.Regexp(`^(\S+) \S+ requires ([A-Za-z0-9._-]+)\S*, which is not installed\.$`)
+	pipConflict = lazy.Regexp(`^(\S+) \S+ has requirement ([A-Za-z0-9._-]+).*, but you have \S+ \S+\.$`)
+	uvComplaint = lazy.Regexp("^The package `([A-Za-z0-9._-]+)` requires `([A-Za-z0-9._-]+)[^`]*`, but (?:it's not installed|`[^`]*` is installed)$")
+	checkTalk   = lazy.Regexp(`^(\$ .*|Using Python .*|Checked \d+ packages? in .*|Found \d+ incompatibilit(y|ies)|WARNING: .*)?$`)
+)
+
+// onlyKnown reports whether all that a check complained of is known: the
+// environment that is replaced had it too. A line that is not understood is not.
+func onlyKnown(output string, known []plan.Complaint) bool {
+	complaints := 0
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if checkTalk().MatchString(line) {
+			continue
+		}
+		var m []string
+		for _, form := range []func() *regexp.Regexp{pipMissing, pipConflict, uvComplaint} {
+			if m = form().FindStringSubmatch(line); m != nil {
+				break
+			}
+		}
+		if m == nil || !slices.ContainsFunc(known, func(k plan.Complaint) bool {
+			return k.Package == machine.NormalName(m[1]) && k.Needs == machine.NormalName(m[2])
+		}) {
+			return false
+		}
+		complaints++
+	}
+	return complaints > 0
+}
+
+// asBefore reports whether a check failed only for what the plan says that the
+// environment has already, which stays as it is.
+func (r *run) asBefore(i int, log string) bool {
+	run := r.plan.Steps[i].Run
+	if run == nil || len(run.Known) == 0 {
+		return false
+	}
+	output, err := os.ReadFile(log)
+	if err != nil || !onlyKnown(string(output), run.Known) {
+		return false
+	}
+	r.say("as before: the packages contradict each other only where they did in the old environment")
+	return true
+}
+
+// carryHints say how to leave behind what could not be carried over.
+func (r *run) carryHints(i int, e *Error) {
+	s, c := r.plan.Steps[i], r.plan.Carry
+	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", "sources", "torch", "packages", "check"}, s.ID) {
+		return
+	}
+	said := strings.Join(e.Details, "\n") + "\n"
+	var names []string
+	for _, k := range c.Stays {
+		if len(names) < 3 && namedIn(said, k.Name) {
+			names = append(names, "`--drop "+k.Name+"`")
+		}
+	}
+	switch {
+	case len(names) > 0:
+		e.Hints = slices.Insert(e.Hints, 0, strings.Join(names, " or ")+" leaves it behind; `--fresh` carries nothing over")
+	case s.ID == "check":
+		e.Hints = slices.Insert(e.Hints, 0, "`--drop NAME` leaves a package behind, `--fresh` all of them")
+	}
+}
+
+// namedIn reports whether an installer's message is about a package.
+func namedIn(said, name string) bool {
+	said = strings.ToLower(said)
+	for _, form := range []string{name + "==", "`" + name + "`", "`" + name + " @", "for " + name + " ", "for " + name + "\n", "\n" + name + " ", name + " was not found"} {
+		for rest := "\n" + said; ; {
+			at := strings.Index(rest, form)
+			if at < 0 {
+				break
+			}
+			if at == 0 || !partOfName(rest[at-1]) || !partOfName(form[0]) {
+				return true
+			}
+			rest = rest[at+1:]
+		}
+	}
+	return false
+}
+
+func partOfName(c byte) bool {
+	return c == '-' || c == '_' || c == '.' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+}

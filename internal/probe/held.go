@@ -1,0 +1,281 @@
+package probe
+
+import (
+	"encoding/json"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+const (
+	maxRequires = 300 // lines of one distribution that are kept
+	maxLinked   = 600 // libraries of one distribution that are looked into
+)
+
+// Held reads what the virtual environment o.Venv holds. It starts nothing. It
+// returns nil where there is none: a conda environment is changed in place.
+func Held(o Options) *machine.Held {
+	o.Named = true // an activated environment elsewhere is not replaced
+	h := newHost(o)
+	dir := h.activeEnv(o)
+	cfg := h.pyvenv(dir)
+	if dir == "" || cfg == nil || h.os != "linux" {
+		return nil
+	}
+	held := &machine.Held{Python: cfg.version, System: cfg.system, Files: true}
+	if held.Python == "" {
+		if p, ok := h.python(h.envPython(dir)); ok {
+			held.Python = p.Version
+		}
+	}
+	var infos []string
+	for _, site := range h.sitePackages(dir) {
+		for _, name := range h.names(site) {
+			switch {
+			case strings.HasPrefix(name, "~"):
+				if len(held.Leftovers) < maxNamed {
+					held.Leftovers = append(held.Leftovers, machine.Printable(name))
+				}
+			case strings.HasSuffix(name, ".dist-info"), strings.HasSuffix(name, ".egg-info"), strings.HasSuffix(name, ".egg-link"):
+				infos = append(infos, site+"/"+name)
+			}
+		}
+	}
+	held.Dists = h.heldDists(infos)
+	return held
+}
+
+// heldDists reads the distributions, a few at once; the first of a name wins, as
+// for Python's import, unless its metadata is broken.
+func (h *host) heldDists(infos []string) []machine.HeldDist {
+	read := make([]machine.HeldDist, len(infos))
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			own := *h // its cache of directories is not shared
+			own.dirs = nil
+			for i := worker; i < len(infos); i += 4 {
+				read[i] = own.heldDist(infos[i])
+			}
+		})
+	}
+	wait.Wait()
+	at := map[string]int{}
+	var out []machine.HeldDist
+	for _, d := range read {
+		i, seen := at[d.Name]
+		switch {
+		case d.Name == "":
+		case !seen:
+			at[d.Name] = len(out)
+			out = append(out, d)
+		case out[i].Broken != "" && d.Broken == "":
+			out[i] = d
+		}
+	}
+	slices.SortFunc(out, func(a, b machine.HeldDist) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// heldDist reads one dist-info, egg-info or egg-link.
+func (h *host) heldDist(info string) machine.HeldDist {
+	if strings.HasSuffix(info, ".egg-link") {
+		return h.eggLink(info)
+	}
+	var d machine.HeldDist
+	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
+	name, version, _ := strings.Cut(machine.Printable(stem), "-")
+	version, _, _ = strings.Cut(version, "-py")
+	d.Name = machine.NormalName(name)
+	if !heldMetadata(&d, string(h.metadata(info))) {
+		d.Broken = "its metadata has no name or no version"
+	}
+	if d.Version == "" {
+		d.Version = version
+	}
+	for _, m := range wheelTag().FindAllStringSubmatch(h.text(info+"/WHEEL"), 20) {
+		d.Tags = append(d.Tags, machine.Printable(m[1]))
+	}
+	d.Origin = h.cameFrom(h.bytes(info+"/direct_url.json", 64<<10))
+	switch {
+	case d.Name == "torch":
+		t := Dist{Info: info}
+		t.Version = d.Version
+		h.torchVersion(&t)
+		d.Version = t.Version
+	case !torchSet().MatchString(d.Name):
+		h.recorded(&d, info)
+	}
+	return d
+}
+
+var wheelTag = lazy.Regexp(`(?m)^Tag: ([A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,120})\s*$`)
+
+// heldMetadata takes what installing again needs from a METADATA header, and
+// reports whether it names the distribution and its version.
+func heldMetadata(d *machine.HeldDist, text string) bool {
+	named, versioned := false, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			break
+		}
+		field, value, ok := strings.Cut(line, ": ")
+		value = machine.Printable(strings.TrimSpace(value))
+		if !ok || value == "" || len(value) > 600 {
+			continue
+		}
+		switch strings.ToLower(field) {
+		case "name":
+			d.Name, named = machine.NormalName(value), true
+		case "version":
+			d.Version, versioned = value, true
+		case "requires-python":
+			d.RequiresPython = value
+		case "requires-dist":
+			if _, marker, _ := strings.Cut(value, ";"); !strings.Contains(marker, "extra") && len(d.Requires) < maxRequires {
+				d.Requires = append(d.Requires, value)
+			}
+		}
+	}
+	return named && versioned
+}
+
+// directURL is direct_url.json (PEP 610).
+type directURL struct {
+	URL          string `json:"url"`
+	Subdirectory string `json:"subdirectory"`
+	Dir          *struct {
+		Editable bool `json:"editable"`
+	} `json:"dir_info"`
+	Archive *struct {
+		Hash   string            `json:"hash"`
+		Hashes map[string]string `json:"hashes"`
+	} `json:"archive_info"`
+	VCS *struct {
+		VCS    string `json:"vcs"`
+		Commit string `json:"commit_id"`
+	} `json:"vcs_info"`
+}
+
+// cameFrom reads a direct_url.json; nil where there is none.
+func (h *host) cameFrom(text []byte) *machine.DirectURL {
+	var u directURL
+	if len(text) == 0 || json.Unmarshal(text, &u) != nil || u.URL == "" {
+		return nil
+	}
+	o := &machine.DirectURL{Kind: machine.FromArchive, URL: u.URL, Subdirectory: u.Subdirectory}
+	switch {
+	case u.Dir != nil && u.Dir.Editable:
+		o.Kind = machine.FromEditable
+	case u.Dir != nil:
+		o.Kind = machine.FromDir
+	case u.VCS != nil:
+		o.Kind, o.VCS, o.Commit = machine.FromVCS, u.VCS.VCS, u.VCS.Commit
+	case u.Archive != nil && u.Archive.Hashes["sha256"] != "":
+		o.Hash = "sha256=" + u.Archive.Hashes["sha256"]
+	case u.Archive != nil:
+		o.Hash = u.Archive.Hash
+	}
+	if file := localPath(o.URL); file != "" {
+		o.Gone = !h.exists(path.Join(file, o.Subdirectory))
+		if !o.Gone && o.Kind != machine.FromArchive {
+			o.Links = h.treeLinks(path.Join(file, o.Subdirectory))
+		}
+	}
+	return o
+}
+
+// localPath is the path of a file URL; "" for any other.
+func localPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !path.IsAbs(u.Path) {
+		return ""
+	}
+	return path.Clean(u.Path)
+}
+
+// eggLink reads what `setup.py develop` left: the path of a source tree.
+func (h *host) eggLink(file string) machine.HeldDist {
+	d := machine.HeldDist{Name: machine.NormalName(machine.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))}
+	dir, _, _ := strings.Cut(h.text(file), "\n")
+	if dir = path.Clean(strings.TrimSpace(dir)); !path.IsAbs(dir) {
+		return machine.HeldDist{}
+	}
+	for _, name := range h.names(dir) {
+		if stem, ok := strings.CutSuffix(name, ".egg-info"); ok && machine.NormalName(stem) == d.Name {
+			heldMetadata(&d, string(h.metadata(dir+"/"+name)))
+		}
+	}
+	d.Origin = &machine.DirectURL{Kind: machine.FromEditable, URL: (&url.URL{Scheme: "file", Path: dir}).String(), Gone: !h.isDir(dir), Links: h.treeLinks(dir)}
+	return d
+}
+
+// treeLinks are the links of the extensions that were built within a source tree,
+// where such builds put them: beside it, and in its packages.
+func (h *host) treeLinks(dir string) []string {
+	var out []string
+	looked := 0
+	for _, base := range []string{dir, dir + "/src"} {
+		dirs := []string{base}
+		for _, name := range h.names(base) {
+			if len(dirs) < 64 && !strings.HasPrefix(name, ".") && h.exists(base+"/"+name+"/__init__.py") {
+				dirs = append(dirs, base+"/"+name)
+			}
+		}
+		for _, in := range dirs {
+			for _, name := range h.names(in) {
+				if strings.HasSuffix(name, ".so") && looked < maxLinked {
+					looked++
+					out = h.addLinks(out, in+"/"+name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// recorded reads RECORD: the size of a distribution, the hashes of its code, and
+// what its machine code links.
+func (h *host) recorded(d *machine.HeldDist, info string) {
+	files := machine.ReadRecord(h.bytes(info+"/RECORD", maxFile))
+	d.Digest = machine.CodeDigest(files)
+	looked := 0
+	for _, f := range files {
+		d.Bytes += f.Size
+		if f.Code() && isELF(f.Path) && looked < maxLinked {
+			looked++
+			d.Links = h.addLinks(d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
+		}
+	}
+}
+
+func isELF(file string) bool {
+	base := path.Base(file)
+	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.")
+}
+
+// brought are the libraries that torch and the CUDA packages bring, as an
+// extension asks for them. What a wheel carries itself has a name of its own
+// (auditwheel adds a hash).
+var brought = lazy.Regexp(`^lib(torch|torch_cpu|torch_cuda|torch_python|torch_hip|c10|c10_cuda|c10_hip|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`)
+
+// addLinks adds what a library asks for.
+func (h *host) addLinks(list []string, file string) []string {
+	o := h.object(file)
+	if o == nil {
+		return list
+	}
+	for _, name := range o.needed {
+		if brought().MatchString(name) && !slices.Contains(list, name) && !h.exists(path.Dir(file)+"/"+name) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,132 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/plan"
+)
+
+// The longest lists that a plan shows whole; -v shows every package.
+const (
+	shownStays  = 6
+	shownLeaves = 8
+	shownKnown  = 3
+)
+
+// carry says what becomes of the packages of the environment that is replaced.
+func (v *view) carry(c *plan.Carry) {
+	if c == nil {
+		return
+	}
+	from := Clean(c.From)
+	if c.Why != "" {
+		v.section("packages of " + from)
+		v.item("", c.Why)
+		return
+	}
+	if len(c.Changes)+len(c.Stays)+len(c.Leaves) == 0 {
+		return
+	}
+	v.section("packages of " + from + ", which is replaced")
+	var rows [][2]string
+	add := func(left, right string) { rows = append(rows, [2]string{Clean(left), Clean(right)}) }
+	v.changes(c.Changes, add)
+	v.stays(c.Stays, add)
+	for i, l := range c.Leaves {
+		if n := len(c.Leaves) - i; i == shownLeaves && n > 1 && !v.Verbose {
+			add("cannot stay", fmt.Sprintf("%d more (`-v` lists them)", n))
+			break
+		}
+		add("cannot stay", strings.TrimSpace(l.Name+" "+l.Version)+": "+l.Why)
+	}
+	for i, k := range c.Known {
+		if n := len(c.Known) - i; i == shownKnown && n > 1 && !v.Verbose {
+			add("as before", fmt.Sprintf("%d more (`-v` lists them)", n))
+			break
+		}
+		add("as before", k.Text)
+	}
+	v.b.WriteString(Columns(once(rows), 2))
+	if len(c.Leaves) > 0 {
+		v.item("", "name one to have the installer look for a version that fits: `envfix plan torch torchvision NAME`")
+	}
+}
+
+// once leaves a label that stands above out.
+func once(rows [][2]string) [][2]string {
+	last := ""
+	for i := range rows {
+		if rows[i][0] == last {
+			rows[i][0] = ""
+		} else {
+			last = rows[i][0]
+		}
+	}
+	return rows
+}
+
+func (v *view) changes(all []plan.Change, add func(left, right string)) {
+	come := map[string][]plan.Change{} // by the reason
+	var reasons []string
+	for _, k := range all {
+		switch {
+		case k.To != "":
+			add("changes", fmt.Sprintf("%s %s → %s", k.Name, k.From, k.To))
+		case come[k.Why] == nil:
+			reasons = append(reasons, k.Why)
+			fallthrough
+		default:
+			come[k.Why] = append(come[k.Why], k)
+		}
+	}
+	for _, why := range reasons {
+		list := come[why]
+		if len(list) <= 2 || v.Verbose {
+			for _, k := range list {
+				add("changes", fmt.Sprintf("%s %s: %s", k.Name, k.From, why))
+			}
+			continue
+		}
+		add("changes", fmt.Sprintf("%s and %d more: %s", list[0].Name, len(list)-1, why))
+	}
+}
+
+func (v *view) stays(all []plan.CarriedPackage, add func(left, right string)) {
+	var here, other, loose []string
+	for _, k := range all {
+		text := k.Name + " " + k.Version
+		switch {
+		case k.From != "":
+			if path, editable := strings.CutPrefix(k.From, "-e "); editable {
+				text += ", editable"
+				k.From = path
+			}
+			add("stays", text+", from "+k.From)
+		case k.Loose:
+			loose = append(loose, text)
+		default:
+			here = append(here, text)
+		}
+		if k.Python {
+			other = append(other, k.Name)
+		}
+	}
+	if len(here) > 0 {
+		add("stays", v.fold(here))
+	}
+	if len(loose) > 0 {
+		add("stays", v.fold(loose)+": unless what is installed after them needs another version")
+	}
+	if len(other) > 0 {
+		add("not proven", "whether there is a file for the new Python, only the index knows: "+v.fold(other))
+	}
+}
+
+// fold joins a list, the long one cut with its count.
+func (v *view) fold(list []string) string {
+	if n := len(list) - shownStays; n > 1 && !v.Verbose {
+		return fmt.Sprintf("%s and %d more (`-v` lists them)", strings.Join(list[:shownStays], ", "), n)
+	}
+	return strings.Join(list, ", ")
+}

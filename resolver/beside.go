@@ -1,0 +1,69 @@
+package resolver
+
+import (
+	"slices"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// MarkerHolds reports whether a requirement with this marker (PEP 508) counts on
+// a machine for a Python such as 3.12, no extra being asked for. One that is not
+// understood counts.
+func MarkerHolds(h machine.Machine, python, marker string) bool {
+	return marker == "" || markersOf(h, Request{Python: python}).admits(marker)
+}
+
+// Beside returns a function that says in a few words why one version of a package
+// does not go with the choice c, "" where it does: by the wheels that the matrix
+// knows, and without asking for GPU code, which is as it was. known is false where
+// nobody read that version.
+func Beside(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver string) (why string, known bool) {
+	nobody := func(string, string) (string, bool) { return "", false }
+	s, err := newScene(m, h, Request{})
+	py, err2 := parsePy(c.Python)
+	if err != nil || err2 != nil {
+		return nobody
+	}
+	var build *matrix.Build
+	s.builds(func(b *matrix.Build) {
+		if b.Label == c.Build && b.Release.Torch.String() == c.Torch {
+			build = b
+		}
+	})
+	if build == nil {
+		return nobody
+	}
+	q := s.ask(accelOf(c.Build), nil, driver{}, py)
+	return func(name, ver string) (string, bool) {
+		public, _ := version.SplitLocal(ver)
+		v, err := version.ParsePython(public)
+		if err != nil {
+			return "", false
+		}
+		return q.besides(name, v, build)
+	}
+}
+
+func (q *question) besides(name string, v version.Python, b *matrix.Build) (why string, known bool) {
+	for _, e := range q.wheels(name) { // an sdist after the wheels of its version
+		if e.Version.Compare(v) != 0 {
+			continue
+		}
+		row := *e
+		row.Yanked = false // an exact version is installed all the same
+		w := q.mismatch(Requirement{}, &row, b)
+		if w == "" {
+			return "", true
+		}
+		if why == "" {
+			why = w
+		}
+		known = true
+	}
+	return why, known
+}
+
+// Companions are the packages that PyTorch releases to go with torch.
+func Companions() []string { return slices.Clone(companions) }
