@@ -30,6 +30,7 @@ leaves alone and names with the command.
 EXAMPLES
   envfix doctor
   envfix doctor --fix
+  envfix doctor --fix --edit-profile
   envfix doctor --import
   envfix doctor --html report.html
   envfix doctor --from issue.txt
@@ -45,6 +46,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python and compare what it says"},
 			&cli.StringFlag{Name: "html", Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else"},
 			&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
+			&cli.BoolFlag{Name: "edit-profile", Usage: "with --fix: also take the entries out in the shell profile that sets them; the file as it was is kept beside it"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "with --fix: do not ask"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every finding with its evidence"},
 		}, requestFlags()...), describeFlags()...),
@@ -58,6 +60,9 @@ func doctorAction(c *cli.Context) error {
 	}
 	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
 		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
+	}
+	if c.Bool("edit-profile") && !c.Bool("fix") {
+		return &failure{code: exitUsage, text: "`--edit-profile` says what `--fix` may edit", hints: []string{"`envfix doctor --fix --edit-profile`"}}
 	}
 	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
 		return &failure{code: exitUsage, text: "`--import` starts this machine's Python; a paste or a file of facts is of another", hints: []string{"`envfix doctor --import` looks at this machine"}}

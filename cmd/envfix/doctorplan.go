@@ -87,6 +87,11 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Pl
 	if refused := refusal(p); refused != nil {
 		return nil, refused
 	}
+	if c.Bool("edit-profile") {
+		if err := editProfiles(patient, p); err != nil {
+			return nil, err
+		}
+	}
 	if len(p.Steps) == 0 {
 		return nil, nil
 	}

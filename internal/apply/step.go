@@ -200,7 +200,13 @@ func (r *run) block(b *plan.Block) error {
 	for i, l := range b.Lines {
 		lines[i] = r.fill(l)
 	}
-	_, err := system.EditBlock(path, b.Name, lines)
+	changed, err := system.EditKept(path, b.Name, lines, system.Keep{Backup: b.Backup, Before: b.Before})
+	if errors.Is(err, system.ErrChanged) {
+		return &Error{Kind: Stale, Text: path + " was changed since the plan was made", Hints: []string{"run the command again: it makes a new plan"}}
+	}
+	if err == nil && changed && b.Backup != "" {
+		r.say("the file as it was is %s", b.Backup)
+	}
 	return err
 }
 

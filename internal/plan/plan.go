@@ -160,6 +160,9 @@ type Block struct {
 	Path  string   `json:"path"`
 	Name  string   `json:"name"`
 	Lines []string `json:"lines"`
+
+	Backup string `json:"backup,omitempty"` // where the file as it was is kept; "" nowhere
+	Before string `json:"before,omitempty"` // sha256, in hex, of the file without this change; "" any
 }
 
 // A Manual is a step that a person must take, such as a reboot. Apply stops

@@ -235,6 +235,13 @@ func (s *script) block(b Block) error {
 	if err != nil {
 		return err
 	}
+	if b.Backup != "" {
+		backup, err := quote(b.Backup)
+		if err != nil {
+			return err
+		}
+		s.line("[ -e " + backup + " ] || cp -p " + path + " " + backup)
+	}
 	words := []string{}
 	for _, l := range slices.Concat([]string{"# >>> envfix " + b.Name + " >>>"}, b.Lines, []string{"# <<< envfix " + b.Name + " <<<"}) {
 		q, err := quote(l)

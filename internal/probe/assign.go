@@ -54,8 +54,18 @@ func assignments(text, language string, known func(string) string) []assignment 
 	}
 	var out []assignment
 	lines := strings.Split(text, "\n")
+	ours := false
 	for i := 0; i < len(lines); i++ {
 		first, line := i, lines[i]
+		switch { // what envfix wrote takes entries out
+		case strings.HasPrefix(line, "# >>> envfix "):
+			ours = true
+		case strings.HasPrefix(line, "# <<< envfix "):
+			ours = false
+		}
+		if ours {
+			continue
+		}
 		for strings.HasSuffix(line, "\\") && i+1 < len(lines) {
 			i++
 			line = strings.TrimSuffix(line, "\\") + strings.TrimSpace(lines[i])

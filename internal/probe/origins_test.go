@@ -20,6 +20,7 @@ func TestOrigins(t *testing.T) {
 		want  []machine.Origin
 	}{
 		"nothing sets it":            {map[string]string{"home/me/.bashrc": "export PATH=" + dir + "\n# LD_LIBRARY_PATH=" + dir + "\nexport LD_LIBRARY_PATH=" + dir + "/stubs\n"}, nil, nil},
+		"our own block":              {map[string]string{"home/me/.bashrc": "# >>> envfix profile >>>\nLD_LIBRARY_PATH=$(printf %s \"${LD_LIBRARY_PATH-}\" | grep -Fxv -- '" + dir + "')\n# <<< envfix profile <<<\n"}, nil, nil},
 		"a profile":                  {map[string]string{"home/me/.bashrc": "\nexport LD_LIBRARY_PATH=" + dir + "/:${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n"}, nil, []machine.Origin{bashrc}},
 		"by a variable of the file":  {map[string]string{"home/me/.bashrc": "CUDA_HOME=/opt/cuda-12.3\nexport LD_LIBRARY_PATH=\"$CUDA_HOME/lib64:$LD_LIBRARY_PATH\"\n"}, nil, []machine.Origin{bashrc}},
 		"by a variable of the shell": {map[string]string{"home/me/.bashrc": "\n[ -d x ] && export LD_LIBRARY_PATH=${CUDA_HOME:-/none}/lib64\n"}, []string{"CUDA_HOME=/opt/cuda-12.3"}, []machine.Origin{bashrc}},

@@ -1,6 +1,9 @@
 package system
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +22,22 @@ const maxProfile = 1 << 20
 // file keeps its mode and its line ends. A symbolic link of the user's own (a
 // dotfile manager's) is followed. It reports whether the file changed.
 func EditBlock(path, name string, lines []string) (bool, error) {
+	return EditKept(path, name, lines, Keep{})
+}
+
+// A Keep guards a file of the user's own that is edited.
+type Keep struct {
+	Backup string // a copy of the file as it was, of the same mode; "" none
+	Before string // sha256, in hex, of the file that the edit was meant for; "" any
+}
+
+// ErrChanged reports a file that is not the one that an edit was meant for.
+var ErrChanged = errors.New("it was changed since the plan was made")
+
+// EditKept is EditBlock for a file that is kept as it was. A file that holds the
+// block already is left alone, whatever else it holds. A copy that is there
+// already must be of the same bytes: none is ever replaced.
+func EditKept(path, name string, lines []string, k Keep) (bool, error) {
 	path, err := target(path)
 	if err != nil {
 		return false, err
@@ -46,10 +65,45 @@ func EditBlock(path, name string, lines []string) (bool, error) {
 	if after == string(before) {
 		return false, nil
 	}
+	if err := k.keep(before, mode); err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
 	if now, err := os.ReadFile(path); err == nil && string(now) != string(before) {
 		return false, fmt.Errorf("%s was changed by somebody else at the same time", path)
 	}
 	return true, WriteFile(path, []byte(after), mode)
+}
+
+// keep writes the copy, and refuses a file that is not the one that was meant.
+func (k Keep) keep(before []byte, mode fs.FileMode) error {
+	if sum := sha256.Sum256(before); k.Before != "" && hex.EncodeToString(sum[:]) != k.Before {
+		return ErrChanged
+	}
+	if k.Backup == "" {
+		return nil
+	}
+	have, err := ReadFile(k.Backup, maxProfile)
+	switch {
+	case err == nil && bytes.Equal(have, before):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is there and of other content; rename it", k.Backup)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return WriteFile(k.Backup, before, mode)
+}
+
+// BlockLines returns the lines of envfix's block in a text; nil where there is none,
+// or where its markers are damaged.
+func BlockLines(text, name string) []string {
+	begin, end := markers(name)
+	from, to, err := findBlock(text, begin, end)
+	if err != nil || from < 0 {
+		return nil
+	}
+	lines := strings.Split(strings.ReplaceAll(text[from:to], "\r\n", "\n"), "\n")
+	return lines[1 : len(lines)-1]
 }
 
 // target follows symbolic links that belong to the user or to root.

@@ -140,6 +140,9 @@ func (v *view) step(n int, s plan.Step, built string, sudo bool) {
 		v.item("     ", "writes "+strings.ReplaceAll(s.Write.Path, "{gen}", "$gen"))
 	case s.Block != nil:
 		v.item("     ", "between envfix's marks in "+strings.ReplaceAll(s.Block.Path, "{gen}", built))
+		if s.Block.Backup != "" {
+			v.item("     ", "as it is now it is kept as "+s.Block.Backup)
+		}
 	case s.Manual != nil:
 		v.item("     ", s.Manual.Text)
 	case s.Switch != nil:

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/installers"
+	"envfix/internal/doctor"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+)
+
+// editProfiles adds to a plan the steps that take entries out in the profiles of
+// the user's own that set them. What comes from elsewhere a person has to take
+// out: the findings say where.
+func editProfiles(patient *doctor.Case, p *plan.Plan) error {
+	home, err := os.UserHomeDir()
+	if err != nil || os.Getenv("ENVFIX_ROOT") != "" || p.Target.Mend == nil {
+		return nil
+	}
+	var files []string
+	fixes := map[string][]plan.EnvFix{}
+	for _, f := range p.Target.Mend.Fixes { // what findings name: they have seen the files
+		for _, o := range originsOf(patient, f) {
+			if o.Kind != machine.OriginProfile || !machine.ShellProfile(o.File) {
+				continue
+			}
+			if !slices.Contains(files, o.File) {
+				files = append(files, o.File)
+			}
+			f.From = o.Place()
+			fixes[o.File] = append(fixes[o.File], f)
+		}
+	}
+	for i, file := range files {
+		step, ok, err := profileStep(home, file, fixes[file])
+		if err != nil {
+			return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err, hints: []string{"without `--edit-profile` the profile is left alone"}}
+		}
+		if ok {
+			if i > 0 {
+				step.ID = fmt.Sprintf("profile-%d", i+1)
+			}
+			p.Steps = append(p.Steps, step)
+		}
+	}
+	if len(files) == 0 {
+		p.Warnings = append(p.Warnings, "`--edit-profile`: no profile in your home directory sets what is to be taken out, so none is edited")
+	}
+	return plan.Seal(p)
+}
+
+// originsOf is where the entry of a fix comes from.
+func originsOf(patient *doctor.Case, f plan.EnvFix) []machine.Origin {
+	if f.Action != "remove" || f.Variable != "LD_LIBRARY_PATH" {
+		return nil
+	}
+	for _, d := range patient.Machine.LibraryDirs {
+		if d.Path == f.Value {
+			return d.Origins
+		}
+	}
+	return nil
+}
+
+// profileStep reads one profile and makes its step.
+func profileStep(home, file string, fixes []plan.EnvFix) (plan.Step, bool, error) {
+	path := filepath.Join(home, strings.TrimPrefix(file, "~/"))
+	text, err := system.ReadFile(path, 1<<20)
+	if err != nil {
+		return plan.Step{}, false, fmt.Errorf("%s: %w", path, err)
+	}
+	sum := sha256.Sum256(text)
+	s, ok := installers.ProfileStep(installers.Profile{Path: path, Shown: file, SHA256: hex.EncodeToString(sum[:]),
+		Block: system.BlockLines(string(text), installers.ProfileBlock()), Fixes: fixes})
+	return s, ok, nil
+}
