@@ -31,6 +31,7 @@ type event struct {
 	Shape     []int             `json:"shape"`
 	Type      string            `json:"dtype"`
 	Params    map[string]int64  `json:"params"`
+	Matrices  int64             `json:"matrices"`
 	CUDAInit  bool              `json:"cuda_init"`
 	Matmul    string            `json:"matmul"`
 	Compiled  bool              `json:"compiled"`
@@ -43,6 +44,7 @@ type event struct {
 	CPUCopy   int               `json:"cpu_copy"`
 	CPUSync   int               `json:"cpu_sync"`
 	Autocast  int               `json:"autocast"`
+	Own       int64             `json:"own"`
 	CopyAt    string            `json:"copy_at"`
 	SyncAt    string            `json:"sync_at"`
 	Share     float64           `json:"share"`
@@ -108,7 +110,8 @@ func (e *event) apply(p *verdict.Probe) {
 	case "config":
 		e.config(p)
 	case "burst":
-		b := verdict.Burst{Steps: e.Steps, Copies: e.Copy, Syncs: e.Sync, Autocast: e.Autocast, CopyAt: clean(e.CopyAt, 200), SyncAt: clean(e.SyncAt, 200)}
+		b := verdict.Burst{Steps: e.Steps, Copies: e.Copy, Syncs: e.Sync, Autocast: e.Autocast, CopyAt: clean(e.CopyAt, 200), SyncAt: clean(e.SyncAt, 200),
+			Own: max(0, float64(e.Own)/1e9)}
 		if !p.CUDAInit && e.Copy == 0 && e.Sync == 0 {
 			b.Copies, b.Syncs, b.OnCPU = e.CPUCopy, e.CPUSync, true
 		}
@@ -139,6 +142,7 @@ func (e *event) apply(p *verdict.Probe) {
 
 func (e *event) config(p *verdict.Probe) {
 	p.CUDAInit, p.Matmul, p.Compiled = p.CUDAInit || e.CUDAInit, clean(e.Matmul, 20), e.Compiled
+	p.Matrices = max(0, e.Matrices)
 	p.Params = map[string]int64{}
 	for k, n := range e.Params {
 		if len(p.Params) < 64 && n >= 0 {

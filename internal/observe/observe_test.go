@@ -255,6 +255,8 @@ func TestMarkWorkers(t *testing.T) {
 		{PID: 1, Name: "bash"}, {PID: 2, Parent: 1, Name: "python", Probe: &verdict.Probe{Loaders: []verdict.Loader{{Workers: 2}}, Page: verdict.Page{Steps: 5}}},
 		{PID: 3, Parent: 2, Name: "pt_data_worker"}, {PID: 4, Parent: 2, Name: "python"}, {PID: 5, Parent: 2, Name: "python", Command: "python -c from multiprocessing.resource_tracker import main"},
 		{PID: 6, Parent: 2, Name: "python", Probe: &verdict.Probe{Page: verdict.Page{Steps: 9}}}, {PID: 7, Parent: 1, Name: "python"}, {PID: 8, Parent: 2, Name: "ffmpeg"},
+		{PID: 9, Parent: 2, Name: "python", Command: "python -c from multiprocessing.forkserver import main"},
+		{PID: 10, Parent: 9, Name: "python", Command: "python -c from multiprocessing.forkserver import main", Probe: &verdict.Probe{Loaders: []verdict.Loader{{Workers: 2}}}},
 	}
 	markWorkers(all)
 	var got []int
@@ -263,7 +265,7 @@ func TestMarkWorkers(t *testing.T) {
 			got = append(got, p.PID)
 		}
 	}
-	if diff := cmp.Diff([]int{3, 4}, got); diff != "" {
+	if diff := cmp.Diff([]int{3, 4, 10}, got); diff != "" {
 		t.Error(diff)
 	}
 }

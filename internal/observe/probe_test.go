@@ -123,6 +123,7 @@ for epoch in range(3):
     for x in it:
         x[0].to("cuda"); x[1].item(); float(x[2])
         with torch.autocast("cuda"): pass
+        x[3].backward()
         opt.step()
 print("done", sorted(kinds), "to" in vars(torch.Tensor), torch.Tensor.to.__name__, torch.Tensor.item.__name__)
 `
@@ -143,8 +144,11 @@ func TestProbeCounts(t *testing.T) {
 	if p == nil {
 		t.Fatal("no events")
 	}
-	p.Burst.Python = 0 // measured
-	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matmul: "highest",
+	if p.Burst.Own <= 0 || p.Burst.Own > 10 {
+		t.Errorf("a step's own time: %v", p.Burst.Own)
+	}
+	p.Burst.Python, p.Burst.Own = 0, 0 // measured
+	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matrices: 100, Matmul: "highest",
 		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10"}}, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
 		Burst: &verdict.Burst{Steps: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", SyncAt: "<stdin>:16"}}
 	if diff := cmp.Diff(want, p); diff != "" {
@@ -176,6 +180,18 @@ func TestProbeFaults(t *testing.T) {
 				t.Errorf("errors counted: %d", r.page[wErr])
 			}
 		})
+	}
+}
+
+// TestProbePrecision: what products of matrices use, by the setting that the job
+// took; asking for the old one is an error once the new one was used.
+func TestProbePrecision(t *testing.T) {
+	for set, want := range map[string]string{"pass": "highest", "m.fp32_precision = 'tf32'": "high", "m.fp32_precision = 'ieee'": "highest",
+		"m.fp32_precision = 'none'; torch.backends.fp32_precision = 'tf32'": "high"} {
+		r := runProbed(t, "import torch\nm = torch.backends.cuda.matmul\n"+set+train)
+		if r.code != 0 || r.probe == nil || r.probe.Matmul != want || r.page[wErr] != 0 {
+			t.Errorf("%s: %+v, %d errors\n%s", set, r.probe, r.page[wErr], r.stderr)
+		}
 	}
 }
 

@@ -259,11 +259,16 @@ func markWorkers(all []verdict.Process) {
 			}
 		}
 	}
+	servers := map[int]bool{} // multiprocessing's forkservers, which start the workers for them
+	for _, p := range all {
+		servers[p.PID] = feeds[p.Parent] && strings.Contains(p.Command, "multiprocessing.forkserver")
+	}
 	for i := range all {
 		p := &all[i]
 		trains := p.Probe != nil && (p.Probe.Page.Steps > 0 || p.Probe.Page.Batches > 0)
 		named := strings.HasPrefix(p.Name, "pt_data_worker")
-		below := feeds[p.Parent] && (strings.HasPrefix(p.Name, "python") || strings.HasPrefix(p.Name, "pt_")) && !strings.Contains(p.Command, "resource_tracker")
-		p.Worker = !trains && (named || below)
+		below := (feeds[p.Parent] || servers[p.Parent]) && (strings.HasPrefix(p.Name, "python") || strings.HasPrefix(p.Name, "pt_"))
+		helper := servers[p.PID] || strings.Contains(p.Command, "resource_tracker")
+		p.Worker = !trains && !helper && (named || below)
 	}
 }

@@ -6,16 +6,14 @@ now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
 (MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ALLOC, RESV, ERR, PEAK, LOAD_CPU,
  LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC) = range(29)
-LOAD_HIST, STEP_HIST = 64, 128  # counts by the bit length of nanoseconds
-USER, IN_LOADER, IN_FIRST = 0, 1, 2
+USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 DIR = os.environ.get("ENVFIX_PROBE_DIR", "")
 WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS, MOST_CALLS = 3, 5, 5, 64, 200000
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "share": None}
 torch = extra = None
 
-def event(kind, **kw):
-    """One line, one write; at most MOST_EVENTS a process."""
+def event(kind, **kw):  # one line, one write; at most MOST_EVENTS a process
     S["events"] += 1
     text = json.dumps({"t": now(), "pid": os.getpid(), "ev": kind, **kw}, default=str)
     if S["events"] <= MOST_EVENTS and len(text) < 4000:
@@ -53,8 +51,7 @@ def patch(owner, name, fn):
     setattr(owner, name, fn)
     S["undo"].append(lambda: setattr(owner, name, old) if own else delattr(owner, name))
 
-def after(owner, name, fn):
-    """owner.name keeps its behaviour; fn(self, result, args, kwargs) runs after it and can never break it."""
+def after(owner, name, fn):  # owner.name keeps its behaviour; fn(self, result, args, kwargs) runs after it and can never break it
     old = getattr(owner, name)
     def wrapper(self, *a, **k):
         r = old(self, *a, **k)
@@ -72,8 +69,7 @@ def tensors(b, depth=0):
     ok = depth < 3 and isinstance(b, (dict, list, tuple))
     return [t for x in (b.values() if isinstance(b, dict) else b) for t in tensors(x, depth + 1)] if ok else []
 
-def line(depth):
-    """file:line of the nearest caller that is not torch's."""
+def line(depth):  # file:line of the nearest caller that is not torch's
     f, home = sys._getframe(depth), os.path.dirname(torch.__file__) + os.sep
     while f and f.f_code.co_filename.startswith(home):
         f = f.f_back
@@ -82,22 +78,19 @@ def line(depth):
 def on_step(opt, args, kwargs):
     try:
         t = now()
-        if not S["page"]:
-            page()
+        S["page"] or page()
         if C[LAST]:
             C[STEP_HIST + (t - C[LAST]).bit_length()] += 1
         C[LAST], C[LAST_LOAD] = t, C[LOAD]
         n = C[STEPS] = C[STEPS] + 1
         if n <= WARM_STEPS:
             C[WARM], C[WARM_AT], C[WARM_LOAD] = n, t, C[LOAD]
-        if n == 1:
-            config(opt)
+        n == 1 and config(opt)
         if n == BURST_AT and not compiled():
             burst()
         elif S["burst"] or S["share"]:
             watch()
-        if extra:
-            extra.on_step(n, t)
+        extra and extra.on_step(n, t)
         if t > S["next_mem"]:  # once a second, and only when the job itself has started CUDA
             S["next_mem"] = t + 1_000_000_000
             if torch.cuda.is_initialized():
@@ -111,18 +104,21 @@ def compiled():  # has torch.compile captured a frame?
     u = sys.modules.get("torch._dynamo.utils")
     return bool(u and u.counters.get("frames"))
 
+def precision():  # of matrix products; the old question is an error once the new setting was used
+    new = [p for p in (getattr(m, "fp32_precision", "none") for m in (torch.backends.cuda.matmul, torch.backends)) if p != "none"]
+    return torch.get_float32_matmul_precision() if not new else "highest" if new[0] == "ieee" else "high"
+
 def config(opt):
-    params, d = {}, torch.distributed
-    for p in (p for g in opt.param_groups for p in g["params"]):
+    params, d, every = {}, torch.distributed, [p for g in opt.param_groups for p in g["params"]]
+    for p in every:
         k = "%s/%s" % (p.device, p.dtype)
         params[k] = params.get(k, 0) + p.numel()
     dist = d.is_available() and d.is_initialized()
-    event("config", params=params, cuda_init=torch.cuda.is_initialized(), matmul=torch.get_float32_matmul_precision(), compiled=compiled(),
-          env={k: os.environ[k] for k in ("RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER") if k in os.environ},
+    event("config", params=params, matrices=sum(p.numel() for p in every if p.dim() == 2), cuda_init=torch.cuda.is_initialized(),
+          matmul=precision(), compiled=compiled(), env={k: os.environ[k] for k in ("RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER") if k in os.environ},
           rank=d.get_rank() if dist else None, world=d.get_world_size() if dist else None)
 
-def burst():
-    """Closer watch for a few steps, then unpatched. Never once torch.compile is at work: dynamo traces Python methods."""
+def burst():  # closer watch for a few steps, then unpatched; never once torch.compile is at work: dynamo traces Python methods
     S["burst"], S["mark"] = BURST_STEPS, len(S["undo"])
     def seen(word):
         C[word] += 1
@@ -137,6 +133,12 @@ def burst():
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         after(torch.Tensor, name, copied if name in ("to", "cuda") else read)
     after(torch.autocast, "__enter__", lambda s, r, a, k: seen(AMP))
+    backward, S["own"], S["own_at"] = torch.Tensor.backward, 0, 0
+    def began(s, *a, **k):  # what a rank does alone ends here: in the backward pass it waits for the others
+        if S["own_at"] != C[STEPS]:
+            S["own"], S["own_at"] = S["own"] + now() - C[LAST], C[STEPS]
+        return backward(s, *a, **k)
+    patch(torch.Tensor, "backward", began)
 
 def watch():
     if S["burst"]:
@@ -145,7 +147,7 @@ def watch():
             undo(S["mark"])
             best = {w: max((n, k[1]) for k, n in S["lines"].items() if k[0] == w)[1] for w in {k[0] for k in S["lines"]}}
             event("burst", steps=C[BURST], copy=C[COPY], sync=C[SYNC], cpu_copy=C[CPU_COPY], cpu_sync=C[CPU_SYNC], autocast=C[AMP],
-                  copy_at=best.get(COPY) or best.get(CPU_COPY), sync_at=best.get(SYNC) or best.get(CPU_SYNC))
+                  own=S["own"], copy_at=best.get(COPY) or best.get(CPU_COPY), sync_at=best.get(SYNC) or best.get(CPU_SYNC))
             if not compiled() and not sys.getprofile() and not sys.gettrace():
                 S["share"] = share()
                 sys.setprofile(S["share"][1])
@@ -155,8 +157,7 @@ def watch():
         sys.setprofile(None)
     event("python", share=round(spent[2] / max(spent[2] + spent[3], 1), 3))
 
-def share():
-    """Splits one step's time: each moment belongs to the frame on top, of Python or native. Its own time is nobody's."""
+def share():  # splits one step's time: each moment belongs to the frame on top, of Python or native; its own time is nobody's
     stack, spent = [], [now(), 0, 0, 0]  # since, events, in Python, in native code
     def on(frame, kind, arg):
         spent[3 if stack and stack[-1] else 2] += now() - spent[0]
@@ -191,8 +192,7 @@ def install(t, load):
         t0, k = now(), not C[BATCHES] & 15  # the CPU clock on every 16th batch only: it costs a system call
         c0 = cpu() if k else 0
         try:
-            if not S["page"]:
-                page()
+            S["page"] or page()
             C[SINCE], C[PHASE] = t0, IN_LOADER if self._num_yielded else IN_FIRST
         except Exception:
             fail()

@@ -125,7 +125,9 @@ func dataParallel(f *facts) *Finding {
 	return nil
 }
 
-// fp32NoTensorCores: 32-bit matrix products, and neither TF32 nor autocast.
+// fp32NoTensorCores: 32-bit matrix products, and neither TF32 nor autocast. A
+// network of convolutions is left out: cuDNN takes TF32 for those by default
+// (torch.backends.cudnn.allow_tf32).
 func fp32NoTensorCores(f *facts) *Finding {
 	p := f.probe()
 	b, seen := f.burst()
@@ -140,6 +142,9 @@ func fp32NoTensorCores(f *facts) *Finding {
 		if sm := f.t.GPUs[i].SM; !sm.IsZero() && sm.Major < 8 {
 			return nil
 		}
+	}
+	if p.Matrices > 0 && 2*p.Matrices < all {
+		return nil
 	}
 	te := f.mean(sum.tensor)
 	if te.ok && te.v >= 5 {

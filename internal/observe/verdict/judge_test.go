@@ -172,6 +172,10 @@ func TestRules(t *testing.T) {
 			p := lead(t)
 			p.Params, p.Matmul, p.Burst.Autocast = map[string]int64{"cuda:0/torch.float32": 86e6}, "highest", 0
 		}, "fp32_no_tensor_cores", []string{"set_float32_matmul_precision"}},
+		{"fp32 of convolutions", func(t *Trace) {
+			p := lead(t)
+			p.Params, p.Matmul, p.Burst.Autocast, p.Matrices = map[string]int64{"cuda:0/torch.float32": 25e6}, "highest", 0, 2e6
+		}, "healthy", nil},
 		{"fp32 parameters under autocast", func(t *Trace) {
 			p := lead(t)
 			p.Params, p.Matmul = map[string]int64{"cuda:0/torch.float32": 86e6}, "highest"
@@ -231,6 +235,35 @@ func TestRules(t *testing.T) {
 			}
 			t.Processes = t.Processes[1:]
 		}, "ddp_skew", []string{"rank 3 waits 25.3 ms"}},
+		{"two trainings side by side", func(t *Trace) {
+			p := t.Processes[0]
+			b := *p.Probe
+			b.Page.Load = 40
+			p.PID, p.Probe = 101, &b
+			t.Processes = append(t.Processes, p)
+		}, "healthy", nil},
+		{"skew of the work itself", func(t *Trace) {
+			for r := range 3 {
+				p := t.Processes[0]
+				b, burst := *p.Probe, *p.Probe.Burst
+				burst.Own = map[int]float64{0: 0.05, 1: 0.155, 2: 0.045}[r]
+				b.Rank, b.World, b.Burst = ptr(r), 3, &burst
+				p.PID, p.Probe = 100+r, &b
+				t.Processes = append(t.Processes, p)
+			}
+			t.Processes = t.Processes[1:]
+		}, "ddp_skew", []string{"rank 1 takes 31 ms a step until its backward pass, the median rank 10 ms"}},
+		{"a loop with an input of its own that waits", func(t *Trace) {
+			load(t, 0, 30)
+			p := lead(t)
+			p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch = 0, 0, 0, nil, nil
+			t.Processes[0].LoopCPU = 25
+		}, "loader_bound", []string{"waited 72 % of the time", "for neither the CPU nor the GPU"}},
+		{"a loop with an input of its own that computes", func(t *Trace) {
+			p := lead(t)
+			p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch = 0, 0, 0, nil, nil
+			t.Processes[0].LoopCPU = 25
+		}, "healthy", nil},
 		{"stalled", func(t *Trace) { lead(t).Page.LoadMax = 42 }, "stalled_loader", []string{"42 s"}},
 		{"stalled still, on a network disk", func(t *Trace) {
 			lead(t).Page.Waiting, t.Running = 42, true

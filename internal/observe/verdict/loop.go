@@ -20,6 +20,9 @@ func (f *facts) wanted(computing bool) int {
 func loaderBound(f *facts) *Finding {
 	l := f.load()
 	if !l.ok {
+		if x := otherInput(f); x != nil {
+			return x
+		}
 		return loaderFromOutside(f)
 	}
 	if l.v < f.loadLimit() || !f.waits(idleHigh) {
@@ -51,6 +54,25 @@ func loaderBound(f *facts) *Finding {
 		x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / (step - wait))}}
 		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step-p.Load))
 	}
+	return x
+}
+
+// otherInput: a loop without torch's loader that waits for most of its time, and
+// neither computes nor lets the GPU compute: for threads, files or servers of its
+// own. Ranks wait for each other too, so those are left out.
+func otherInput(f *facts) *Finding {
+	p, core := f.probe().Page, f.core()
+	if p.Warm < 10 || p.Batches > 0 || f.world() > 1 || f.lead.LoopWall < 1 || !f.waits(idleHigh) || !core.ok || core.v >= otherBusy {
+		return nil
+	}
+	e := f.evidence()
+	e["main_core"] = round(core.v)
+	wait := 1 - core.v
+	x := &Finding{Verdict: LoaderBound, Confidence: medium, Evidence: e, weight: wait,
+		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely", f.idleWords(), pct(wait)),
+		Fix:  []string{"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue", "put the data on a local disk, or read it in larger pieces"}}
+	rate := float64(p.Warm) / p.Step
+	x.Gain = Gain{"steps_per_s": {round(rate), round(rate / max(core.v, 0.01))}}
 	return x
 }
 

@@ -34,8 +34,9 @@ type Probe struct {
 	Visible  *string          `json:"cuda_visible_devices,omitempty"`
 	Rank     *int             `json:"rank,omitempty"`
 	World    int              `json:"world,omitempty"`
-	Params   map[string]int64 `json:"params,omitempty"` // "device/dtype" → parameters of the optimizer
-	Matmul   string           `json:"matmul,omitempty"` // torch.get_float32_matmul_precision()
+	Params   map[string]int64 `json:"params,omitempty"`   // "device/dtype" → parameters of the optimizer
+	Matrices int64            `json:"matrices,omitempty"` // of these parameters, those of matrices: linear layers and embeddings
+	Matmul   string           `json:"matmul,omitempty"`   // the precision of products of 32-bit matrices: highest, high or medium
 	Compiled bool             `json:"compiled,omitempty"`
 	Page     Page             `json:"page,omitzero"`
 	Loaders  []Loader         `json:"loaders,omitempty"`
@@ -121,6 +122,7 @@ type Burst struct {
 	SyncAt   string  `json:"sync_at,omitempty"`
 	OnCPU    bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
 	Autocast int     `json:"autocast"`
+	Own      float64 `json:"own_s,omitempty"`        // seconds from a step's end to the next backward pass, in which ranks wait for each other
 	Python   float64 `json:"python_share,omitempty"` // share of one step outside native code; 0 not measured
 }
 

@@ -72,40 +72,74 @@ func workerRespawn(f *facts) *Finding {
 	return x
 }
 
-// ddpSkew: all ranks step together, so one that waits for its data holds up
-// all the others.
+// ddpSkew: all ranks step together, so one that comes late holds up all the
+// others. Step times are equal then; what differs is the wait for data, and the
+// time up to the backward pass, where the ranks meet.
 func ddpSkew(f *facts) *Finding {
 	if len(f.ranks) < 2 {
 		return nil
 	}
-	var waits []float64
-	worst, most, step := f.ranks[0], -1.0, 0.0
+	step := 0.0
 	for _, r := range f.ranks {
-		p := r.Probe.Page
-		if p.Warm == 0 {
+		if r.Probe.Page.Warm == 0 || r.Probe.World < 2 { // trainings side by side are no ranks
 			return nil
 		}
-		w := p.Load / float64(p.Warm)
-		waits, step = append(waits, w), max(step, p.Step/float64(p.Warm))
-		if w > most {
-			worst, most = r, w
-		}
+		step = max(step, r.Probe.Page.perStep(r.Probe.Page.Step))
 	}
-	slices.Sort(waits)
-	median := waits[(len(waits)-1)/2]
-	if most-median < skewHigh*step {
+	waits := func(p *Probe) float64 { return p.Page.perStep(p.Page.Load) }
+	if worst, most, median := f.latest(waits); most-median >= skewHigh*step {
+		x := f.skew(worst, step, most-median)
+		x.Evidence["wait_ms"], x.Evidence["median_wait_ms"] = round(most*1e3), round(median*1e3)
+		x.Text = fmt.Sprintf("%s waits %s a step for data, the median rank %s: all ranks wait for it", worst.rank(), seconds(most), seconds(median))
+		x.Fix = []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"}
+		return x
+	}
+	alone := func(p *Probe) float64 {
+		if p.Burst == nil || p.Burst.Steps == 0 {
+			return 0
+		}
+		return p.Burst.Own / float64(p.Burst.Steps)
+	}
+	worst, most, median := f.latest(alone)
+	if median == 0 || most-median < skewHigh*step {
 		return nil
 	}
-	name := fmt.Sprintf("PID %d", worst.PID)
-	if worst.Probe.Rank != nil {
-		name = fmt.Sprintf("rank %d", *worst.Probe.Rank)
+	x := f.skew(worst, step, min(most-median, 0.95*step)) // a few steps, beside all of them
+	x.Evidence["own_ms"], x.Evidence["median_own_ms"] = round(most*1e3), round(median*1e3)
+	x.Text = fmt.Sprintf("%s takes %s a step until its backward pass, the median rank %s: all ranks wait for it", worst.rank(), seconds(most), seconds(median))
+	x.Fix = []string{"give every rank the same amount of work: batch size, sequence lengths, evaluation and logging", "look whether something else runs on that rank's CPU or GPU: `envfix watch`"}
+	return x
+}
+
+// perStep spreads a sum over the measured steps.
+func (p Page) perStep(sum float64) float64 { return sum / float64(max(p.Warm, 1)) }
+
+// latest finds the rank with the largest value, and the median of all.
+func (f *facts) latest(of func(*Probe) float64) (worst *Process, most, median float64) {
+	var all []float64
+	for _, r := range f.ranks {
+		v := of(r.Probe)
+		all = append(all, v)
+		if worst == nil || v > most {
+			worst, most = r, v
+		}
 	}
+	slices.Sort(all)
+	return worst, most, all[(len(all)-1)/2]
+}
+
+func (p *Process) rank() string {
+	if p.Probe.Rank != nil {
+		return fmt.Sprintf("rank %d", *p.Probe.Rank)
+	}
+	return fmt.Sprintf("PID %d", p.PID)
+}
+
+func (f *facts) skew(worst *Process, step, excess float64) *Finding {
 	e := f.evidence()
-	e["rank"], e["wait_ms"], e["median_wait_ms"], e["ranks"] = name, round(most*1e3), round(median*1e3), len(f.ranks)
+	e["rank"], e["ranks"] = worst.rank(), len(f.ranks)
 	return &Finding{Verdict: DDPSkew, Confidence: medium, Evidence: e,
-		Text: fmt.Sprintf("%s waits %s a step for data, the median rank %s: all ranks wait for it", name, seconds(most), seconds(median)),
-		Fix:  []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"},
-		Gain: Gain{"steps_per_s": {round(1 / step), round(1 / (step - most + median))}}}
+		Gain: Gain{"steps_per_s": {round(1 / step), round(1 / (step - excess))}}}
 }
 
 // compileWarmup: what looks slow is the compiler, once.
