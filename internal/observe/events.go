@@ -118,7 +118,10 @@ func (e *event) apply(p *verdict.Probe) {
 		p.Burst = &b
 	case "python":
 		if p.Burst != nil {
-			p.Burst.Python = max(0, min(e.Share, 1))
+			share := max(0.001, min(e.Share, 1))
+			if p.Burst.Python == 0 || share < p.Burst.Python { // what else runs here makes it larger, nothing smaller
+				p.Burst.Python = share
+			}
 		}
 	case "parallel":
 		if len(p.Parallel) < 4 {

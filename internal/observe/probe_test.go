@@ -195,6 +195,24 @@ func TestProbePrecision(t *testing.T) {
 	}
 }
 
+// TestProbeShare: the share of Python in a step is taken three times, and the
+// least of them holds: on a busy machine another program's time falls on whatever
+// ran.
+func TestProbeShare(t *testing.T) {
+	loop := strings.Replace(train, "opt.step()", "opt.step(); [i * i for i in range(20000)]", 1)
+	r := runProbed(t, loop)
+	if r.probe == nil || r.probe.Burst == nil || r.probe.Burst.Python < 0.6 || r.page[wErr] != 0 {
+		t.Errorf("%+v\n%s", r.probe, r.stderr)
+	}
+	p := parseEvents([]byte(`{"ev":"burst","steps":5}
+{"ev":"python","share":0.62}
+{"ev":"python","share":0.2}
+{"ev":"python","share":0.9}`))
+	if p.Burst.Python != 0.2 {
+		t.Errorf("%v is not the least", p.Burst.Python)
+	}
+}
+
 func TestProbeCrash(t *testing.T) {
 	r := runProbed(t, "import torch\nraise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB.')")
 	if r.code != 1 || !strings.HasSuffix(r.stderr, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n") || strings.Contains(r.stderr, "_envfix") {

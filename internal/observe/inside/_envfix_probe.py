@@ -8,7 +8,7 @@ now, cpu = time.monotonic_ns, time.thread_time_ns
  LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC) = range(29)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 DIR = os.environ.get("ENVFIX_PROBE_DIR", "")
-WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS, MOST_CALLS = 3, 5, 5, 64, 200000
+WARM_STEPS, BURST_AT, BURST_STEPS, SHARES, MOST_EVENTS, MOST_CALLS = 3, 5, 5, 3, 64, 200000
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "share": None}
 torch = extra = None
@@ -91,12 +91,10 @@ def on_step(opt, args, kwargs):
         elif S["burst"] or S["share"]:
             watch()
         extra and extra.on_step(n, t)
-        if t > S["next_mem"]:  # once a second, and only when the job itself has started CUDA
-            S["next_mem"] = t + 1_000_000_000
-            if torch.cuda.is_initialized():
-                m = torch.cuda.memory_stats()
-                C[ALLOC], C[RESV], C[PEAK], C[OOMS] = (m.get(k, 0) for k in (
-                    "allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "num_ooms"))
+        if t > S["next_mem"] and torch.cuda.is_initialized():  # once a second, and only when the job itself has started CUDA
+            S["next_mem"], m = t + 1_000_000_000, torch.cuda.memory_stats()
+            C[ALLOC], C[RESV], C[PEAK], C[OOMS] = (m.get(k, 0) for k in (
+                "allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "num_ooms"))
     except Exception:
         fail()
 
@@ -149,13 +147,13 @@ def watch():
             event("burst", steps=C[BURST], copy=C[COPY], sync=C[SYNC], cpu_copy=C[CPU_COPY], cpu_sync=C[CPU_SYNC], autocast=C[AMP],
                   own=S["own"], copy_at=best.get(COPY) or best.get(CPU_COPY), sync_at=best.get(SYNC) or best.get(CPU_SYNC))
             if not compiled() and not sys.getprofile() and not sys.gettrace():
-                S["share"] = share()
-                sys.setprofile(S["share"][1])
+                share()
         return
     (spent, on), S["share"] = S["share"], None
     if sys.getprofile() == on:
         sys.setprofile(None)
     event("python", share=round(spent[2] / max(spent[2] + spent[3], 1), 3))
+    C[STEPS] < BURST_AT + BURST_STEPS + SHARES and not sys.getprofile() and share()
 
 def share():  # splits one step's time: each moment belongs to the frame on top, of Python or native; its own time is nobody's
     stack, spent = [], [now(), 0, 0, 0]  # since, events, in Python, in native code
@@ -169,7 +167,8 @@ def share():  # splits one step's time: each moment belongs to the frame on top,
         if spent[1] > MOST_CALLS:
             sys.setprofile(None)
         spent[0] = now()
-    return spent, on
+    S["share"] = spent, on
+    sys.setprofile(on)
 
 def install(t, load):
     global torch, extra
