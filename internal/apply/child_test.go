@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 func faultChild(dir, file string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if name := os.Getenv("ENVFIX_NO_EXCHANGE"); name != "" {
+		if err := refuseExchange(uintptr(errnos[name])); err != nil {
+			fmt.Fprintln(os.Stderr, "no filter of system calls:", err)
+			return 1
+		}
+	}
 	e, err := Open(filepath.Join(dir, ".venv"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -53,6 +59,20 @@ func faultChild(dir, file string) int {
 		return 1
 	}
 	return 0
+}
+
+// saved writes a plan into a file of its own.
+func (b *bench) saved(p *plan.Plan) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "plan.json")
+	text, err := plan.Encode(p)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
 
 // moreSteps adds a step of each further kind to a plan.

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"envfix/internal/plan"
 	"envfix/internal/testindex"
 )
 
@@ -139,7 +138,7 @@ func (k killer) envfix(tool string, x *testindex.Index, n int) (out tally) {
 	first := newBenchAt(k.T, k.python, k.site)
 	first.mustApply(first.real(tool, x, "torch==2.13.0"))
 	p := k.real(tool, x, "torch==2.14.1")
-	s := story{name: "kill", template: first.dir, plan: k.write(p)}
+	s := story{name: "kill", template: first.dir, plan: k.saved(p)}
 	took := k.time(func() *exec.Cmd { return s.command(s.copy(k.bench)) })
 	for range n {
 		dir := s.copy(k.bench)
@@ -154,19 +153,6 @@ func (k killer) envfix(tool string, x *testindex.Index, n int) (out tally) {
 		os.RemoveAll(dir)
 	}
 	return out
-}
-
-func (k killer) write(p *plan.Plan) string {
-	k.Helper()
-	path := filepath.Join(k.TempDir(), "plan.json")
-	text, err := plan.Encode(p)
-	if err == nil {
-		err = os.WriteFile(path, text, 0o600)
-	}
-	if err != nil {
-		k.Fatal(err)
-	}
-	return path
 }
 
 // plain kills the installer's own upgrade of an environment n times.

@@ -13,9 +13,13 @@ import (
 // recover puts in order what a run left that was cut off. It returns what it did,
 // in words. The caller holds the lock.
 func (e *Env) recover(j *journal) ([]string, error) {
-	said, err := e.backFromTwoRenames(j)
+	back, err := e.backFromTwoRenames(j)
 	if err != nil {
-		return said, err
+		return nil, err
+	}
+	var said []string
+	if back != "" {
+		said = append(said, fmt.Sprintf("put %s back, which an earlier run had begun to replace", e.Dir))
 	}
 	if err := e.root.Remove(nextLink); err != nil && !gone(err) {
 		return said, err
@@ -38,26 +42,32 @@ func (e *Env) recover(j *journal) ([]string, error) {
 	return said, nil
 }
 
-// backFromTwoRenames gives the environment back whose directory was moved and
-// whose link never came.
-func (e *Env) backFromTwoRenames(j *journal) ([]string, error) {
-	last := -1
-	for i, entry := range j.entries {
-		if entry.Env == e.Name && entry.Step == twoRenames {
-			last = i
+// backFromTwoRenames ends what a run began that was cut off between its two
+// renames: the directory of the generation whose id it returns is the environment
+// again, as before an adoption, or as a rollback wanted it.
+func (e *Env) backFromTwoRenames(j *journal) (string, error) {
+	id := ""
+	for _, entry := range j.entries {
+		switch {
+		case entry.Env != e.Name:
+		case entry.Step == twoRenames:
+			id = entry.Gen
+		case entry.State == Switched || entry.State == Rolled:
+			id = "" // both were done
 		}
 	}
-	if _, err := e.root.Lstat(e.Name); last < 0 || !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if _, err := e.root.Lstat(e.Name); id == "" || err == nil {
+		return "", nil
+	} else if !gone(err) {
+		return "", err
 	}
-	id := j.entries[last].Gen
 	if info, err := e.root.Lstat(genPath(id)); err != nil || !info.IsDir() {
-		return nil, nil
+		return "", nil
 	}
 	if err := e.root.Rename(genPath(id), e.Name); err != nil {
-		return nil, err
+		return "", err
 	}
-	return []string{fmt.Sprintf("put %s back, which an earlier apply had begun to replace", e.Dir)}, e.dropAdopted(id)
+	return id, errors.Join(system.SyncDir(e.root, "."), e.dropAdopted(id))
 }
 
 // sweep removes temporary files.

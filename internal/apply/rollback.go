@@ -32,8 +32,13 @@ func (e *Env) Rollback(id string) (g Generation, err error) {
 		return g, wrap(err)
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
-	if _, err := e.backFromTwoRenames(j); err != nil {
+	back, err := e.backFromTwoRenames(j)
+	if err != nil {
 		return g, wrap(err)
+	}
+	if back != "" && (id == "" || id == back) { // a rollback that was cut off is done
+		g = Generation{ID: back, Env: e.Name, Adopted: true}
+		return g, wrap(j.add(Entry{State: Rolled, Env: e.Name, Gen: back}))
 	}
 	g, err = e.earlier(id)
 	if err != nil {

@@ -37,14 +37,7 @@ func strace(t *testing.T) string {
 // traced applies p in a process of its own and returns its system calls.
 func (b *bench) traced(p *plan.Plan) []string {
 	b.Helper()
-	file, trace := filepath.Join(b.TempDir(), "plan.json"), filepath.Join(b.TempDir(), "trace")
-	text, err := plan.Encode(p)
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	file, trace := b.saved(p), filepath.Join(b.TempDir(), "trace")
 	c := exec.Command(strace(b.T), "-f", "-y", "-s", "100000", "-o", trace, "-e", "trace=execve,execveat,fsync,fdatasync,syncfs,rename,renameat,renameat2,symlink,symlinkat", os.Args[0])
 	c.Env = []string{"ENVFIX_FAULT_DIR=" + b.dir, "ENVFIX_FAULT_PLAN=" + file, "HOME=" + b.TempDir(), "PATH=/usr/bin:/bin"}
 	if out, err := c.CombinedOutput(); err != nil {

@@ -15,7 +15,7 @@ import (
 // link and becomes a generation itself, a foreign link is written down.
 func (e *Env) become(j *journal, g Generation) error {
 	if g.Adopted {
-		return e.restore(g)
+		return e.restore(j, g)
 	}
 	info, err := e.root.Lstat(e.Name)
 	switch {
@@ -64,25 +64,61 @@ func (e *Env) adopt(j *journal, g Generation) error {
 	if !errors.Is(err, system.ErrNoExchange) {
 		return err
 	}
-	// Two renames, with a moment between in which nothing is there. The journal
-	// tells the next run to undo the first.
-	if err := j.add(Entry{State: Intent, Env: e.Name, Gen: a.ID, Step: twoRenames}); err != nil {
+	if err := e.root.Remove(genPath(a.ID)); err != nil {
 		return err
 	}
-	if err := errors.Join(e.root.Remove(genPath(a.ID)), e.root.Rename(e.Name, genPath(a.ID))); err != nil {
+	if err := e.makeLink(g.ID); err != nil {
 		return err
 	}
-	if err := system.Point("adopt-between"); err != nil {
-		return errors.Join(err, e.root.Rename(genPath(a.ID), e.Name))
+	return e.twice(j, a.ID, [2]string{e.Name, genPath(a.ID)}, [2]string{nextLink, e.Name})
+}
+
+// makeLink makes the link to a generation durable that will become the
+// environment.
+func (e *Env) makeLink(id string) error {
+	if err := e.root.Remove(nextLink); err != nil && !gone(err) {
+		return err
 	}
-	return system.Link(e.root, genPath(g.ID), nextLink, e.Name)
+	if err := e.root.Symlink(genPath(id), nextLink); err != nil {
+		return err
+	}
+	return system.SyncDir(e.root, stateDir)
+}
+
+// twice renames twice where two names cannot be exchanged at once: on NFS, and on
+// kernels and in sandboxes without that call. Between the two there is no
+// environment; everything else is made durable before, so that this is as short as
+// it can be. The journal tells the next run to end what it finds begun: to put the
+// directory of the generation id where the environment is to be.
+func (e *Env) twice(j *journal, id string, first, second [2]string) error {
+	if err := j.add(Entry{State: Intent, Env: e.Name, Gen: id, Step: twoRenames}); err != nil {
+		return err
+	}
+	if err := system.Point(twoRenames + ":before"); err != nil {
+		return err
+	}
+	if err := e.root.Rename(first[0], first[1]); err != nil {
+		return err
+	}
+	err := system.Point(twoRenames + ":between")
+	if err == nil {
+		err = e.root.Rename(second[0], second[1])
+	}
+	if err != nil {
+		return errors.Join(err, e.root.Rename(first[1], first[0]))
+	}
+	err = system.Point(twoRenames + ":after")
+	for _, dir := range []string{".", stateDir, gensDir} {
+		err = errors.Join(err, system.SyncDir(e.root, dir))
+	}
+	return err
 }
 
 // twoRenames is the step's name in the journal where exchange is not to be had.
-const twoRenames = "adopt-by-two-renames"
+const twoRenames = "two-renames"
 
 // restore puts back what was there before envfix.
-func (e *Env) restore(a Generation) error {
+func (e *Env) restore(j *journal, a Generation) error {
 	if a.Link != "" {
 		if err := system.Link(e.root, a.Link, nextLink, e.Name); err != nil {
 			return err
@@ -91,7 +127,13 @@ func (e *Env) restore(a Generation) error {
 	}
 	err := system.Exchange(e.root, genPath(a.ID), e.Name)
 	if errors.Is(err, system.ErrNoExchange) {
-		err = errors.Join(e.root.Remove(e.Name), e.root.Rename(genPath(a.ID), e.Name))
+		if err := e.root.Remove(nextLink); err != nil && !gone(err) {
+			return err
+		}
+		err = e.twice(j, a.ID, [2]string{e.Name, nextLink}, [2]string{genPath(a.ID), e.Name})
+		if err == nil {
+			err = e.root.Remove(nextLink)
+		}
 	}
 	if err != nil {
 		return err

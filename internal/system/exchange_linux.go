@@ -30,13 +30,20 @@ func Exchange(root *os.Root, a, b string) error {
 		return err
 	}
 	err = unix.Renameat2(int(da.Fd()), filepath.Base(a), int(db.Fd()), filepath.Base(b), unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
+	if refused(err) {
 		return ErrNoExchange
 	}
 	if err != nil {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
 	return errors.Join(syncFile(da), syncFile(db))
+}
+
+// refused reports whether err says that there is no such call here. NFS, overlay on
+// some kernels and FUSE answer EINVAL, kernels before 3.15 ENOSYS, and sandboxes that
+// do not know the call EPERM; where that means what it says, a rename meets it too.
+func refused(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM)
 }
 
 func syncFile(d *os.File) error {
