@@ -9,21 +9,6 @@ import (
 	"envfix/internal/plan"
 )
 
-// withMend adds to the fixes that follow from the facts those that doctor asks
-// for; where both name an entry, doctor has seen its files.
-func withMend(fixes []plan.EnvFix, m *plan.Mend) []plan.EnvFix {
-	if m == nil {
-		return fixes
-	}
-	var out []plan.EnvFix
-	for _, f := range fixes {
-		if !slices.ContainsFunc(m.Fixes, func(o plan.EnvFix) bool { return o.Variable == f.Variable && o.Value == f.Value }) {
-			out = append(out, f)
-		}
-	}
-	return append(out, m.Fixes...)
-}
-
 // activate adds the lines to the environment's own activate script that take out
 // of variables what would replace torch or its libraries: they act only where
 // this environment is active.

@@ -103,6 +103,7 @@ func (b *builder) locked(l LockedProfile) {
 	if !ok {
 		return
 	}
+	b.fetchAgain(exe)
 	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}

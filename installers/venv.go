@@ -29,6 +29,7 @@ func (b *builder) venv() {
 		return
 	}
 	b.offlinePip()
+	b.fetchAgain(exe)
 	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/apply"
 	"envfix/internal/doctor"
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -19,8 +20,17 @@ import (
 )
 
 // importLimit is how long Python may take: torch imports in seconds from a cold
-// disk, and a driver that hangs never answers.
-const importLimit = 20 * time.Second
+// disk, and a driver that hangs never answers. ENVFIX_PROBE_LIMIT changes it, as it
+// does for the other programs that are started.
+func importLimit() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT")); err == nil && d > 0 {
+		return d
+	}
+	return 20 * time.Second
+}
+
+// importGrace is how long a Python that took too long has to end by itself.
+const importGrace = 500 * time.Millisecond
 
 // importTorch starts the environment's Python, isolated, and has it import torch.
 // What it says is evidence like any other: its messages are read as a paste's are.
@@ -29,15 +39,14 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
 		return &failure{code: exitUsage, text: "`--import` starts the environment's Python, and there is no environment", hints: []string{"name it: `envfix doctor --import --env DIR`"}}
 	}
-	ctx, cancel := context.WithTimeout(c.Context, importLimit)
+	limit := importLimit()
+	ctx, cancel := context.WithTimeout(c.Context, limit)
 	defer cancel()
-	proof, err := prove(ctx, filepath.Dir(p.Machine.Pythons[i].Path), []string{"torch"}, true)
+	argv := apply.QuickArgv(filepath.Join(filepath.Dir(p.Machine.Pythons[i].Path), "python"), []string{"torch"})
+	// A crash says then in which line of which module it was.
+	proof, err := prove(ctx, slices.Insert(argv, 1, "-X", "faulthandler"), importGrace)
 	if c.Context.Err() != nil {
 		return c.Context.Err()
-	}
-	said := &doctor.Imported{Torch: proof.Torch, CUDA: proof.CUDA}
-	if n := proof.CuDNN; n > 0 {
-		said.CuDNN, _ = version.ParseDotted(cudnnVersion(n))
 	}
 	text := ""
 	for _, what := range slices.Sorted(maps.Keys(proof.Errors)) {
@@ -46,17 +55,19 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 	for _, g := range proof.GPUs {
 		text += g.Error + "\n"
 	}
+	said := imported(proof, p.Files)
 	var f *failure
 	switch {
 	case ctx.Err() != nil:
-		text += fmt.Sprintf("Python did not answer within %s\n", importLimit)
+		said.Late = limit.String()
+		text += fmt.Sprintf("Python did not answer within %s\n", limit)
 	case errors.As(err, &f):
 		text += strings.Join(append([]string{f.text}, f.details...), "\n")
 	case err != nil:
 		text += err.Error()
 	}
 	if said.Torch == "" {
-		said.Failed = strings.TrimSpace(text)
+		said.Failed = firstLine(text)
 	}
 	r := doctor.NewReader(k)
 	if err := r.Read("import torch", strings.NewReader(text)); err != nil {
@@ -65,6 +76,40 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 	p.Hits = append(p.Hits, r.Case().Hits...)
 	p.Imported = said
 	return nil
+}
+
+// imported is what the proof says of torch, in the doctor's terms. The loader
+// shows files by their real paths.
+func imported(proof apply.Proof, files *machine.EnvFiles) *doctor.Imported {
+	said := &doctor.Imported{Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped, GPUs: len(proof.GPUs)}
+	if n := proof.CuDNN; n > 0 {
+		said.CuDNN, _ = version.ParseDotted(cudnnVersion(n))
+	}
+	if files == nil {
+		return said
+	}
+	for _, dir := range append([]string{files.Dir}, files.Sites...) {
+		for _, path := range []string{dir, realPath(dir)} {
+			if path != "" && !slices.Contains(said.Own, path) {
+				said.Own = append(said.Own, path)
+			}
+		}
+	}
+	return said
+}
+
+// realPath is the path of a directory without links; "" where there is none.
+func realPath(dir string) string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return real
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
 }
 
 // cudnnVersion reads the number that cuDNN gives itself: 8907 is 8.9.7, 91002 is

@@ -29,6 +29,10 @@ var planned = []string{
 	"driver_too_old", "driver_missing", "driver_library_mismatch", "jetson_wrong_wheel", "none",
 }
 
+// within are the causes of those that lie in the files of an environment: where the
+// choice is what is installed already, it is built anew.
+var within = []string{"torch_replaced", "torch_duplicate_install", "torchvision_mismatch", "nvidia_pip_lib_mismatch", "missing_runtime_lib", "extension_abi_mismatch"}
+
 // outside are the checks of causes above that lie outside of the environment: no
 // installation takes away a user's file or variable.
 var outside = []string{"PY004", "PY013", "PY014"}
@@ -59,7 +63,7 @@ func wayOf(f doctor.Finding, all []doctor.Finding) way {
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps. Its error says why none could be made.
 func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Plan, error) {
-	first, anew := -1, false
+	first, anew, inFiles := -1, false, false
 	mend := &plan.Mend{}
 	for i, f := range r.Findings {
 		w := wayOf(f, r.Findings)
@@ -70,7 +74,9 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Pl
 			first = i
 		}
 		anew = anew || w == otherwise
+		inFiles = inFiles || w == otherwise && slices.Contains(within, f.Cause)
 		mend.Rebuild = mend.Rebuild || f.Mend.Rebuild
+		mend.Fetch = append(mend.Fetch, f.Mend.Fetch...)
 		mend.Fixes = append(mend.Fixes, f.Mend.Fixes...)
 	}
 	if first < 0 {
@@ -81,6 +87,10 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Pl
 			hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
 	}
 	p, err := mendingPlan(c, patient, mend, anew)
+	if err == nil && refusal(p) == nil && len(p.Steps) == 0 && inFiles {
+		mend.Rebuild = true
+		p, err = mendingPlan(c, patient, mend, false)
+	}
 	if err != nil {
 		return nil, err
 	}

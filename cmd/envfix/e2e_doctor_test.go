@@ -56,10 +56,11 @@ func TestE2EDoctor(t *testing.T) {
 	source := realEnv(t, envfix, state)
 	t.Run("healthy", func(t *testing.T) {
 		p := copyEnv(t, source)
-		report := p.examine(t, envfix)
-		for _, f := range report.Findings {
-			if f.Severity != "note" {
-				t.Errorf("%s %s %s", f.Severity, f.Check, f.Text)
+		for _, report := range []doctorAnswer{p.examine(t, envfix), p.run(t, exec.Command(envfix, p.doctor("--import")...))} {
+			for _, f := range report.Findings {
+				if f.Severity != "note" {
+					t.Errorf("%s %s %s", f.Severity, f.Check, f.Text)
+				}
 			}
 		}
 	})

@@ -52,7 +52,9 @@ func standInWheels(p *plan.Plan) []testindex.Wheel {
 			if p.Index != nil {
 				t.Version = s.Verify.Torch
 			}
-			out = append(out, t.Wheel())
+			w := t.Wheel()
+			w.Files["torch/lib/libshm.so"] = "a library by its name" // RECORD says its size
+			out = append(out, w)
 		}
 	}
 	for name, version := range p.Packages {

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"envfix/internal/apply"
 	"envfix/internal/machine"
@@ -62,7 +62,11 @@ func verifyAction(c *cli.Context) error {
 		return err
 	}
 	modules := companions(dir)
-	proof, err := prove(c.Context, bin, modules, c.Bool("quick"))
+	argv := apply.Argv
+	if c.Bool("quick") {
+		argv = apply.QuickArgv
+	}
+	proof, err := prove(c.Context, argv(filepath.Join(bin, "python"), modules), 0)
 	if err != nil {
 		return err
 	}
@@ -123,20 +127,21 @@ func companions(dir string) []string {
 	return modules
 }
 
-// prove has the environment's Python say what it can do.
-func prove(ctx context.Context, bin string, modules []string, quick bool) (apply.Proof, error) {
+// mostAnswer is how much of a Python's output is kept, from its end: the answer is
+// its last line.
+const mostAnswer = 1 << 20
+
+// prove has the environment's Python say what it can do; argv is [apply.Argv]'s.
+// When ctx ends first, it is given grace to end by itself (0: 5 s).
+func prove(ctx context.Context, argv []string, grace time.Duration) (apply.Proof, error) {
 	env := map[string]string{}
 	for _, name := range ofTheShell {
 		if v, ok := os.LookupEnv(name); ok {
 			env[name] = v
 		}
 	}
-	argv := apply.Argv(filepath.Join(bin, "python"), modules)
-	if quick {
-		argv = apply.QuickArgv(filepath.Join(bin, "python"), modules)
-	}
-	var out bytes.Buffer
-	err := system.Run(ctx, system.Command{Argv: argv, Env: env, Raw: &out, Quiet: true})
+	out := lastBytes{most: mostAnswer}
+	err := system.Run(ctx, system.Command{Argv: argv, Env: env, Raw: &out, Quiet: true, Grace: grace})
 	if ctx.Err() != nil {
 		return apply.Proof{}, ctx.Err()
 	}
@@ -149,7 +154,7 @@ func prove(ctx context.Context, bin string, modules []string, quick bool) (apply
 	case err != nil:
 		return proof, &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err}
 	case bad != nil:
-		return proof, &failure{code: exitVerify, text: bad.Error(), details: strings.Split(strings.TrimSpace(out.String()), "\n")}
+		return proof, &failure{code: exitVerify, text: bad.Error(), details: lastLines(out.String(), 12)}
 	}
 	return proof, nil
 }

@@ -32,6 +32,8 @@ type Proof struct {
 	CuDNN   int               `json:"cudnn"`   // as cuDNN writes it: 91002 is 9.10.2; 0 none
 	Arches  []string          `json:"arches"`  // torch._C._cuda_getArchFlags()
 	GPUs    []GPUProof        `json:"gpus"`
+	Path    string            `json:"path"`   // torch.__file__
+	Mapped  []string          `json:"mapped"` // files of CUDA's and torch's libraries that are loaded; nil off Linux
 }
 
 // A GPUProof compares what one GPU computes with the CPU's result.

@@ -60,6 +60,17 @@ def describe(torch, out, quick):
         out["gpus"].append({"device": device, "name": name, "error": error})
 
 
+def mapped():
+    """The files of CUDA's and torch's libraries that are loaded (Linux)."""
+    begins = ("libcu", "libnv", "libtorch", "libc10", "libnccl")
+    try:
+        with open("/proc/self/maps") as f:
+            files = {line.rstrip("\n").split(None, 5)[-1] for line in f if ".so" in line}
+    except OSError:
+        return []
+    return sorted(f for f in files if f.rpartition("/")[2].startswith(begins))[:400]
+
+
 def main():
     out = {"imports": {}, "errors": {}, "gpus": []}
     for name in sys.argv[2:]:
@@ -70,6 +81,8 @@ def main():
     torch = sys.modules.get("torch")
     if torch is not None and "torch" not in out["errors"]:
         describe(torch, out, sys.argv[1] == "quick")
+        out["path"] = str(getattr(torch, "__file__", "") or "")
+        out["mapped"] = mapped()
     return out
 
 

@@ -84,6 +84,7 @@ type Finding struct {
 // script. The zero Mend: neither does; another plan may, or a person.
 type Mend struct {
 	Rebuild bool          // the same packages, installed anew
+	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
 	Fixes   []plan.EnvFix // of variables, where the environment is active
 }
 
@@ -92,7 +93,7 @@ func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
 
 // and is what mends either; whether that was enough, the next examination says.
 func (m Mend) and(o Mend) Mend {
-	return Mend{Rebuild: m.Rebuild || o.Rebuild, Fixes: slices.Concat(m.Fixes, o.Fixes)}
+	return Mend{Rebuild: m.Rebuild || o.Rebuild, Fetch: slices.Concat(m.Fetch, o.Fetch), Fixes: slices.Concat(m.Fixes, o.Fixes)}
 }
 
 // A Report is the answer of doctor.
@@ -173,12 +174,13 @@ type Torch struct {
 	Version   string // public version; "" unknown
 	Label     string // cu126, cpu, rocm6.4 …; "" none or unknown
 	CUDA      version.Dotted
-	NoCUDA    bool   // it says itself that it was built without CUDA
-	HIP       string // torch.version.hip
-	Broken    bool   // collect_env could not import it
-	Available *bool  // torch.cuda.is_available()
-	Arches    []machine.SM
-	Path      string // of torch/__init__.py
+	NoCUDA    bool         // it says itself that it was built without CUDA
+	HIP       string       // torch.version.hip
+	Broken    bool         // collect_env could not import it
+	Available *bool        // torch.cuda.is_available()
+	Arches    []machine.SM // cubins
+	PTX       []machine.SM // beside Arches
+	Path      string       // of torch/__init__.py
 
 	VersionSaid, CUDASaid, AvailableSaid, ArchesSaid Said
 

@@ -50,6 +50,7 @@ type exam struct {
 func (k *Knowledge) Examine(c *Case) Report {
 	e := &exam{Case: c, k: k}
 	e.identify()
+	e.believe()
 	e.messages()
 	e.clues()
 	for _, r := range rules {

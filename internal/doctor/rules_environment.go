@@ -92,6 +92,9 @@ func (e *exam) incomplete() {
 		case d.Record != "":
 			e.find("PY011", likely, Finding{Text: fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record), Fix: again, Mend: mend}, fact("%s/RECORD", d.Info))
 		case len(d.Resized) > 0:
+			if mend.Rebuild && d.Installer == "uv" {
+				mend.Fetch = []string{d.Name} // written to in place: uv's cache shares the file by a hard link
+			}
 			e.find("PY011", likely, Finding{Text: fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version), Fix: again, Mend: mend}, fact("%s", d.Resized[0]))
 		}
 	}

@@ -79,7 +79,11 @@ func nameOr(g machine.GPU) string {
 // data, else by the CUDA it was built with.
 func (e *exam) reach(sm machine.SM) reach {
 	if a := e.Torch.Arches; len(a) > 0 {
-		return reachOf(a, sm)
+		r := reachOf(a, sm)
+		if r == gpuTooNew && slices.ContainsFunc(e.Torch.PTX, func(p machine.SM) bool { return !sm.Less(p) }) {
+			return covered
+		}
+		return r
 	}
 	if b, ok := e.build(); ok {
 		native, ptx := e.Matrix.Covers(b, sm)

@@ -2,8 +2,13 @@ package doctor
 
 import (
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/matrix"
 )
 
 // Imported is what the environment's Python says when it imports torch.
@@ -11,38 +16,211 @@ type Imported struct {
 	Torch  string         // torch.__version__; "" it did not import
 	CUDA   string         // torch.version.cuda; "" none
 	CuDNN  version.Dotted // that was loaded; zero: none
+	Arches []string       // torch._C._cuda_getArchFlags(): sm_90, compute_90 …; nil: not said
+	Path   string         // torch.__file__
+	Mapped []string       // the files of CUDA's and torch's libraries that are loaded, without links; nil: not said
+	Own    []string       // the directories of the environment, as they are named and without links
+	GPUs   int            // that torch computed on
 	Failed string         // why it did not import
+	Late   string         // it did not answer within this time; "" it did
 }
 
 // importedRules compare what Python says with what the files say.
 var importedRules = []rule{
-	{[]string{"PY011", "LD002"}, "what Python says when it imports torch", (*exam).imported},
+	{[]string{"PY011"}, "that Python imports torch, and when it does not, how it ended", (*exam).notImported},
+	{[]string{"PY011"}, "torch's version and CUDA as Python says them and as the files do", (*exam).anotherTorch},
+	{[]string{"PY011"}, "the GPUs that torch has code for and those that the data says of its build", (*exam).anotherBuild},
+	{[]string{"LD002"}, "the version of the cuDNN that was loaded and that of its package", (*exam).anotherCuDNN},
 }
 
-func (e *exam) imported() {
+// believe takes what Python showed in place of what the files made likely: the
+// libraries that are loaded, and the GPUs that torch has code for.
+func (e *exam) believe() {
 	i := e.Imported
-	if i == nil {
+	if i == nil || i.Torch == "" {
 		return
 	}
-	if i.Torch == "" {
-		if len(e.Hits) == 0 {
-			e.find("PY011", strong, Finding{Cause: "none", Text: "torch does not import", Fix: []string{"`envfix plan` chooses the build and prints the commands"}}, fact("%s", i.Failed)).Severity = Error
+	if have := archesOf(i.Arches); len(have.native) > 0 && !e.dataSays(have) {
+		e.Torch.Arches, e.Torch.PTX, e.Torch.ArchesSaid = have.native, have.ptx, fact("torch says that it has code for %s", strings.Join(i.Arches, " "))
+	}
+	g := e.firstGPU(machine.NVIDIA)
+	if yes := i.GPUs > 0; yes || i.CUDA != "" && g != nil && g.Visible && g.Evidence != machine.FromFlag {
+		e.Torch.Available = &yes
+		e.Torch.AvailableSaid = fact("torch computes on %d GPUs", i.GPUs)
+	}
+	if e.Files == nil || len(i.Mapped) == 0 {
+		return
+	}
+	files := *e.Files // the caller's stays as it was
+	files.Loaded = slices.Clone(files.Loaded)
+	for n := range files.Loaded {
+		l := &files.Loaded[n]
+		now := i.mapped(l.Name)
+		switch {
+		case now == "" || now == l.Path:
+		case i.own(now):
+			l.Path, l.Via, l.Entry, l.Wheel = now, loadedVia, "", ""
+		case l.Wheel != "" || i.own(l.Path):
+			l.Wheel = orText(l.Wheel, l.Path)
+			l.Path, l.Via, l.Entry, l.Version = now, loadedVia, entryOf(e.Machine.Env["LD_LIBRARY_PATH"], path.Dir(now)), ""
+			if l.Entry != "" {
+				l.Via = "LD_LIBRARY_PATH"
+			}
 		}
+	}
+	e.Files = &files
+}
+
+// loadedVia is how a library was found of which only the result is known.
+const loadedVia = "as Python loaded it"
+
+// mapped is the file that is loaded for a library's name, of several one that is
+// not the environment's; "" none is.
+func (i *Imported) mapped(name string) string {
+	found := ""
+	for _, file := range i.Mapped {
+		if base := path.Base(file); base != name && !strings.HasPrefix(base, name+".") {
+			continue
+		}
+		if found == "" || !i.own(file) {
+			found = file
+		}
+	}
+	return found
+}
+
+// own reports whether a file is the environment's.
+func (i *Imported) own(file string) bool {
+	return slices.ContainsFunc(i.Own, func(dir string) bool { return strings.HasPrefix(file, dir+"/") })
+}
+
+// notImported: Python did not import torch, and no message says why.
+func (e *exam) notImported() {
+	i := e.Imported
+	if i == nil || i.Torch != "" || len(e.Hits) > 0 && i.Late == "" {
 		return
 	}
-	said := fact("torch.__version__ is %s", i.Torch)
-	have, _ := version.SplitLocal(i.Torch)
-	if e.Torch.Version != "" && have != e.Torch.Version {
-		e.find("PY011", proven, Finding{Text: fmt.Sprintf("Python imports torch %s, and the files of the environment are %s", i.Torch, withLabel(e.Torch))}, said, e.Torch.VersionSaid)
+	f := Finding{Cause: "none", Text: "torch does not import", Fix: []string{"`envfix plan` chooses the build and prints the commands"}}
+	switch {
+	case i.Late != "":
+		f.Text = "Python did not import torch within " + i.Late
+		f.Fix = []string{"`timeout 10 nvidia-smi`: where that hangs too, it is the driver: reboot", "an environment on a network drive: move it to a local disk"}
+	case strings.Contains(i.Failed, "was ended by"):
+		_, how, _ := strings.Cut(i.Failed, "was ended by ")
+		f.Text = "Python crashes when it imports torch: " + how
+		f.Fix = []string{"`envfix doctor --fix` where a finding below names broken files; else `envfix apply --env other` tells whether it is this environment"}
 	}
-	if e.Files == nil || i.CuDNN.IsZero() {
+	e.find("PY011", strong, f, fact("%s", i.Failed)).Severity = Error
+}
+
+// anotherTorch: Python imports another torch than the environment's files are.
+func (e *exam) anotherTorch() {
+	i := e.Imported
+	if i == nil || i.Torch == "" {
+		return
+	}
+	said := []Said{fact("torch.__version__ is %s", i.Torch), e.Torch.VersionSaid}
+	if i.Path != "" && !i.own(i.Path) {
+		said = append(said, fact("torch.__file__ is %s", i.Path))
+	}
+	have, label := version.SplitLocal(i.Torch)
+	mend := Mend{}
+	if i.own(i.Path) && e.Files != nil && !e.Pasted {
+		mend = Mend{Rebuild: true}
+	}
+	switch {
+	case e.Torch.Version != "" && have != e.Torch.Version,
+		e.Torch.Label != "" && label != "" && label != e.Torch.Label:
+		e.find("PY011", proven, Finding{Text: fmt.Sprintf("Python imports torch %s, and the files of the environment are %s", i.Torch, withLabel(e.Torch)), Mend: mend}, said...)
+	case i.CUDA != "" && !e.Torch.CUDA.IsZero() && i.CUDA != e.Torch.CUDA.MajorMinor(), i.CUDA == "" && !e.Torch.CUDA.IsZero():
+		e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch.version.cuda is %s, and the files of the environment are for CUDA %s", orText(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()), Mend: mend}, said...)
+	}
+}
+
+// arches is a list of what torch has code for.
+type arches struct{ native, ptx []machine.SM }
+
+// archesOf reads sm_90, sm_90a and compute_90; what it cannot read is left out.
+func archesOf(flags []string) arches {
+	var a arches
+	for _, f := range flags {
+		kind, code, _ := strings.Cut(f, "_")
+		sm, err := machine.ParseSM(strings.TrimRight(code, "af"))
+		switch {
+		case err != nil:
+		case kind == "sm":
+			a.native = append(a.native, sm)
+		case kind == "compute":
+			a.ptx = append(a.ptx, sm)
+		}
+	}
+	return a
+}
+
+// dataSays reports whether the data has the same of the build that is installed;
+// what it does not know it does not contradict.
+func (e *exam) dataSays(have arches) bool {
+	b, known := e.build()
+	return known && sameSMs(have.native, codes(b.Native)) && sameSMs(have.ptx, codes(b.PTX))
+}
+
+func codes(in []matrix.Code) []machine.SM {
+	var out []machine.SM
+	for _, c := range in {
+		out = append(out, c.SM)
+	}
+	return out
+}
+
+func sameSMs(a, b []machine.SM) bool {
+	return !slices.ContainsFunc(a, func(s machine.SM) bool { return !slices.Contains(b, s) }) && !slices.ContainsFunc(b, func(s machine.SM) bool { return !slices.Contains(a, s) })
+}
+
+// anotherBuild: torch has code for other GPUs than its build: somebody else built
+// it, or its libraries are of another build.
+func (e *exam) anotherBuild() {
+	i := e.Imported
+	if i == nil || len(i.Arches) == 0 {
+		return
+	}
+	b, known := e.build()
+	if have := archesOf(i.Arches); !known || len(have.native) == 0 || e.dataSays(have) {
+		return
+	}
+	var want []string
+	for _, c := range b.Native {
+		want = append(want, "sm_"+c.SM.Code()+c.Suffix)
+	}
+	for _, c := range b.PTX {
+		want = append(want, "compute_"+c.SM.Code()+c.Suffix)
+	}
+	e.find("PY011", strong, Finding{Cause: "none", Text: fmt.Sprintf("this torch %s has code for other GPUs than PyTorch's own build of that name", i.Torch),
+		Fix: []string{"nothing, where you built it yourself; else `envfix doctor --fix`"}, Mend: e.rebuild(i.Path)},
+		fact("torch says %s", strings.Join(i.Arches, " ")), fact("PyTorch's has %s", strings.Join(want, " "))).Severity = Warning
+}
+
+// anotherCuDNN: the cuDNN that was loaded is not the version of its package. Its
+// own number has three parts, the package's a fourth.
+func (e *exam) anotherCuDNN() {
+	i := e.Imported
+	if i == nil || e.Files == nil || i.CuDNN.IsZero() {
 		return
 	}
 	for _, d := range e.Files.Dists {
 		library, _, ok := nvidiaPackage(d.Name)
 		want, err := version.ParseDotted(d.Version)
-		if ok && library == "cudnn" && err == nil && (want.Group(0) != i.CuDNN.Group(0) || want.Group(1) != i.CuDNN.Group(1)) {
-			e.find("LD002", proven, Finding{Text: fmt.Sprintf("Python loads cuDNN %s, and the environment has %s %s", i.CuDNN, d.Name, d.Version)}, said, e.fact("env:LD_LIBRARY_PATH"))
+		if !ok || library != "cudnn" || err != nil || want.Group(0) == i.CuDNN.Group(0) && want.Group(1) == i.CuDNN.Group(1) && want.Group(2) == i.CuDNN.Group(2) {
+			continue
 		}
+		f := Finding{Text: fmt.Sprintf("Python loads cuDNN %s, and the environment has %s %s", i.CuDNN, d.Name, d.Version)}
+		said := []Said{e.fact("env:LD_LIBRARY_PATH")}
+		if file := i.mapped(fmt.Sprintf("libcudnn.so.%d", i.CuDNN.Major())); file != "" {
+			said = append(said, fact("it loaded %s", file))
+			f.Mend = e.rebuild(file)
+			if entry := entryOf(e.Machine.Env["LD_LIBRARY_PATH"], path.Dir(file)); entry != "" {
+				f.Mend = e.without("LD_LIBRARY_PATH", entry, "its cuDNN comes before torch's own")
+			}
+		}
+		e.find("LD002", proven, f, said...)
 	}
 }

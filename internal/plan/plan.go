@@ -93,6 +93,7 @@ type Target struct {
 type Mend struct {
 	Rebuild  bool     `json:"rebuild,omitempty"`  // its files are broken: it is built anew although its packages are those of the plan
 	Replaces string   `json:"replaces,omitempty"` // the generation in use, so that no two rebuilds are one plan; "" none
+	Fetch    []string `json:"fetch,omitempty"`    // packages of which the installer's cache may be broken too
 	Fixes    []EnvFix `json:"fixes,omitempty"`    // for its activate script, beyond those that follow from the facts
 }
 

@@ -1,0 +1,39 @@
+package installers
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/plan"
+)
+
+// withMend adds to the fixes that follow from the facts those that doctor asks
+// for; where both name an entry, doctor has seen its files.
+func withMend(fixes []plan.EnvFix, m *plan.Mend) []plan.EnvFix {
+	if m == nil {
+		return fixes
+	}
+	var out []plan.EnvFix
+	for _, f := range fixes {
+		if !slices.ContainsFunc(m.Fixes, func(o plan.EnvFix) bool { return o.Variable == f.Variable && o.Value == f.Value }) {
+			out = append(out, f)
+		}
+	}
+	return append(out, m.Fixes...)
+}
+
+// fetchAgain has uv forget what it keeps of packages whose files were written to
+// in place. uv installs by hard links where it can, so what it keeps are the same
+// files (docs.astral.sh/uv, link-mode).
+func (b *builder) fetchAgain(exe string) {
+	if b.t.Mend == nil || len(b.t.Mend.Fetch) == 0 || b.t.Manager == "pip" {
+		return
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(b.t.Mend.Fetch)))
+	if b.src.offline {
+		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
+		return
+	}
+	b.add(plan.Step{ID: "fetch-again", Title: "have uv forget its copy of " + strings.Join(names, ", "), Why: "its files are those of the environment, by hard links, and broken as they are",
+		Run: &plan.Run{Argv: append(b.uv(exe, "cache", "clean"), names...), Env: b.src.environment("uv")}})
+}
