@@ -31,7 +31,7 @@ func ProfileBlock() string { return profileBlock }
 // where nothing is left to do.
 func ProfileStep(p Profile) (s plan.Step, ok bool) {
 	lines := slices.Clone(p.Block)
-	var entries, from []string
+	var entries, names, from []string
 	for _, f := range p.Fixes {
 		line := activateLine(f)
 		if line == "" || slices.Contains(lines, line) {
@@ -39,6 +39,9 @@ func ProfileStep(p Profile) (s plan.Step, ok bool) {
 		}
 		lines = append(lines, line)
 		entries = append(entries, f.Value)
+		if !slices.Contains(names, f.Variable) {
+			names = append(names, f.Variable)
+		}
 		if f.From != "" && !slices.Contains(from, f.From) {
 			from = append(from, f.From)
 		}
@@ -52,6 +55,6 @@ func ProfileStep(p Profile) (s plan.Step, ok bool) {
 	if len(from) > 0 {
 		why = "it comes from " + strings.Join(from, ", ") + "; " + why
 	}
-	return plan.Step{ID: "profile", Title: fmt.Sprintf("keep %s out of %s in every new shell: %s", strings.Join(entries, ", "), p.Fixes[0].Variable, p.Shown), Why: why,
+	return plan.Step{ID: "profile", Title: fmt.Sprintf("keep %s out of %s in every new shell: %s", strings.Join(entries, ", "), strings.Join(names, ", "), p.Shown), Why: why,
 		Block: &plan.Block{Path: p.Path, Name: profileBlock, Lines: lines, Backup: backup, Before: p.SHA256}}, true
 }

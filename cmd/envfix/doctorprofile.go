@@ -59,12 +59,21 @@ func editProfiles(patient *doctor.Case, p *plan.Plan) error {
 
 // originsOf is where the entry of a fix comes from.
 func originsOf(patient *doctor.Case, f plan.EnvFix) []machine.Origin {
-	if f.Action != "remove" || f.Variable != "LD_LIBRARY_PATH" {
+	if f.Action != "remove" || patient.Files == nil {
 		return nil
 	}
-	for _, d := range patient.Machine.LibraryDirs {
-		if d.Path == f.Value {
-			return d.Origins
+	switch f.Variable {
+	case "LD_LIBRARY_PATH":
+		for _, d := range patient.Machine.LibraryDirs {
+			if d.Path == f.Value {
+				return d.Origins
+			}
+		}
+	case "PYTHONPATH":
+		for _, i := range patient.Files.Imports {
+			if dir := filepath.Clean(f.Value); i.Place == machine.InPythonPath && strings.HasPrefix(i.Path, dir+"/") {
+				return i.Origins
+			}
 		}
 	}
 	return nil

@@ -131,7 +131,9 @@ func (e *exam) messages() {
 		case h.Message.Cause == "none":
 			w = weak
 		}
-		e.find(h.Message.Checks[0], w, Finding{Cause: h.Message.Cause, Fix: h.Message.Fix}, h.Said).over = h.Message.Over
+		f := Finding{Cause: h.Message.Cause, Fix: h.Message.Fix}
+		e.meaning(h, &f)
+		e.find(h.Message.Checks[0], w, f, h.Said).over = h.Message.Over
 	}
 }
 

@@ -7,32 +7,46 @@ import (
 	"envfix/internal/machine"
 )
 
-// unshadow says how to take a directory off the loader's path: for good at every
-// place that puts it there, and at once.
+// unshadow says how to take a directory off the loader's path.
 func unshadow(l machine.LoadedLibrary) []string {
 	dir := dirOf(l)
-	var fix []string
-	for _, o := range l.Origins {
-		fix = append(fix, removeFrom(o, dir))
-	}
 	switch {
-	case l.Via == "LD_LIBRARY_PATH" && len(fix) == 0:
-		fix = append(fix, "remove "+dir+" from LD_LIBRARY_PATH where it is set; no file that was looked at sets it")
-	case l.Via == "ld.so.cache" && len(fix) == 0, l.Via == "default":
-		fix = append(fix, "remove "+dir+" from the loader's configuration, or the package that owns "+l.Path)
-	case l.Via != "LD_LIBRARY_PATH" && len(fix) == 0:
-		fix = append(fix, "`pip install --force-reinstall --no-deps torch`")
+	case l.Via == "LD_LIBRARY_PATH":
+		return outOf(l.Via, dir, l.Origins)
+	case len(l.Origins) > 0:
+		return []string{removeFrom(l.Origins[0], "", dir)}
+	case l.Via == "ld.so.cache", l.Via == "default":
+		return []string{"remove " + dir + " from the loader's configuration, or the package that owns " + l.Path}
 	}
-	if l.Via == "LD_LIBRARY_PATH" {
-		fix = append(fix, "`unset LD_LIBRARY_PATH` mends this shell")
-		for _, o := range l.Origins {
-			if editable(o) {
-				return append(fix, "`envfix doctor --fix` keeps it out where the environment is active; with `--edit-profile` it also edits "+o.File)
-			}
+	return []string{"`pip install --force-reinstall --no-deps torch`"}
+}
+
+// outOf says how to take a directory out of a variable: for good at every place
+// that puts it there, and at once.
+func outOf(variable, dir string, origins []machine.Origin) []string {
+	var fix []string
+	for _, o := range origins {
+		fix = append(fix, removeFrom(o, variable, dir))
+	}
+	if len(fix) == 0 {
+		fix = append(fix, "remove "+dir+" from "+variable+" where it is set; no file that was looked at sets it")
+	}
+	fix = append(fix, "`unset "+variable+"` mends this shell")
+	for _, o := range origins {
+		if editable(o) {
+			return append(fix, "`envfix doctor --fix` keeps it out where the environment is active; with `--edit-profile` it also edits "+o.File)
 		}
-		fix = append(fix, "`envfix doctor --fix` keeps it out where the environment is active")
 	}
-	return fix
+	return append(fix, "`envfix doctor --fix` keeps it out where the environment is active")
+}
+
+// fromOrigins is what puts a directory there, as evidence.
+func fromOrigins(origins []machine.Origin, dir string) []Said {
+	var out []Said
+	for _, o := range origins {
+		out = append(out, fact("from %s: %s", o, dir))
+	}
+	return out
 }
 
 // editable reports whether an origin is a file of the user's own that envfix can
@@ -42,13 +56,13 @@ func editable(o machine.Origin) bool {
 }
 
 // removeFrom says how to take a directory out of one place.
-func removeFrom(o machine.Origin, dir string) string {
+func removeFrom(o machine.Origin, variable, dir string) string {
 	switch o.Kind {
 	case machine.OriginModule:
 		return fmt.Sprintf("`module unload %s`, and out of the profile or job script that loads it", o.Name)
 	case machine.OriginConda:
 		if path.Base(o.File) == "state" {
-			return "`conda env config vars unset LD_LIBRARY_PATH`, then activate the environment again"
+			return "`conda env config vars unset " + variable + "`, then activate the environment again"
 		}
 		return fmt.Sprintf("take %s out of %s, or remove the package that brought that script", dir, o.Place())
 	case machine.OriginSystemd:
@@ -56,7 +70,7 @@ func removeFrom(o machine.Origin, dir string) string {
 	case machine.OriginEnvironment, machine.OriginEnvironmentD:
 		return fmt.Sprintf("take %s out of %s, and log in again", dir, o.Place())
 	case machine.OriginContainer:
-		return fmt.Sprintf("take %s out of the image's ENV LD_LIBRARY_PATH, or start the container with `-e LD_LIBRARY_PATH=`", dir)
+		return fmt.Sprintf("take %s out of the image's ENV %s, or start the container with `-e %s=`", dir, variable, variable)
 	case machine.OriginLoader:
 		return fmt.Sprintf("take %s out of %s, then `sudo ldconfig`", dir, o.Place())
 	}

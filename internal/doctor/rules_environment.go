@@ -44,7 +44,7 @@ func (e *exam) shadowed() {
 	case i <= 0:
 	case first.Place == machine.InPythonPath:
 		e.find("PY004", proven, Finding{Text: fmt.Sprintf("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)),
-			Fix: []string{"`unset PYTHONPATH`, and remove it from the profile that sets it"}, Mend: e.pythonPathMend(first)}, said, second)
+			Fix: outOf("PYTHONPATH", siteOf(first.Path), first.Origins), Mend: e.pythonPathMend(first)}, append(fromOrigins(first.Origins, siteOf(first.Path)), said, second)...)
 	case first.Place == machine.InUserSite:
 		e.find("PY004", proven, Finding{Text: fmt.Sprintf("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)),
 			Fix:  []string{"`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`"},

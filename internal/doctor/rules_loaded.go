@@ -32,10 +32,7 @@ func (e *exam) loaded() {
 			check = "LD002"
 		}
 		brought := e.brought(l.Wheel)
-		evidence := []Said{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)}
-		for _, o := range l.Origins {
-			evidence = append(evidence, fact("from %s: %s", o, l.Dir))
-		}
+		evidence := append([]Said{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)}, fromOrigins(l.Origins, l.Dir)...)
 		evidence = append(evidence, fact("torch's own: %s%s", l.Wheel, word(" (", brought, ")")), said)
 		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s%s is taken from %s%s in place of torch's own%s", l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")), Fix: unshadow(l), Mend: e.loadedMend(l)},
 			evidence...)
@@ -97,10 +94,7 @@ func (e *exam) harmless(said Said) {
 			if own == "" || strings.HasPrefix(name, "libcuda.so") || path.Dir(own) == strings.TrimRight(d.Path, "/") {
 				continue
 			}
-			from := []Said{fact("torch takes %s", own)}
-			for _, o := range d.Origins {
-				from = append(from, fact("from %s: %s", o, d.Path))
-			}
+			from := append([]Said{fact("torch takes %s", own)}, fromOrigins(d.Origins, d.Path)...)
 			e.find("LD006", trifle+3, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path),
 				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, append(from, said)...).Severity = Note
 			return

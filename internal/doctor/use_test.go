@@ -209,3 +209,11 @@ func TestXids(t *testing.T) {
 		}
 	}
 }
+
+// In a paste too, the number is put into words.
+func TestPastedXid(t *testing.T) {
+	r, _ := examine(t, "NVRM: Xid (PCI:0000:41:00): 95, pid=2512, Uncontained: SRAM")
+	if len(r.Findings) == 0 || r.Findings[0].Check != "KMD012" || !strings.Contains(r.Findings[0].Text, "Xid 95: an uncorrectable memory error that may have hit every program") {
+		t.Errorf("%+v", r.Findings)
+	}
+}

@@ -41,6 +41,8 @@ const (
 type ImportPlace struct {
 	Path  string // …/torch/__init__.py or …/torch.py
 	Place string
+
+	Origins []Origin // what put its directory on PYTHONPATH; nil: nothing found, or another place
 }
 
 // A ForeignFile is a library for another processor or another Python.

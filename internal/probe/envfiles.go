@@ -90,7 +90,11 @@ func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 	}
 	add(o.Dir, machine.InWorkingDir)
 	for dir := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
+		before := len(out)
 		add(dir, machine.InPythonPath)
+		if len(out) > before {
+			out[before].Origins = (&origins{h: h}).of("PYTHONPATH", dir)
+		}
 	}
 	if !venv && h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
 		add(h.home+"/.local/lib/python"+e.minor()+"/site-packages", machine.InUserSite)

@@ -87,6 +87,21 @@ func TestLoadedOrigins(t *testing.T) {
 	}
 }
 
+// So does a torch that PYTHONPATH brings.
+func TestImportOrigins(t *testing.T) {
+	root := loaderTree(t)
+	write(t, root+"/lib/torch/__init__.py", nil, 0o644)
+	write(t, root+"/home/me/.zshrc", []byte("export PYTHONPATH=$HOME/x:/lib\n"), 0o644)
+	got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: []string{"HOME=/home/me", "PYTHONPATH=/home/me/x:/lib"}}).Imports
+	want := []machine.ImportPlace{
+		{Path: "/lib/torch/__init__.py", Place: machine.InPythonPath, Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "~/.zshrc", Line: 1}}},
+		{Path: site + "/torch/__init__.py", Place: machine.InEnvironment},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // FuzzAssignments: profiles and module files are text of others.
 func FuzzAssignments(f *testing.F) {
 	f.Add("export LD_LIBRARY_PATH=${A:-$B}/x:$(y)\n", shellText)
