@@ -88,6 +88,9 @@ func (c *carrier) sort(out *plan.Carry) {
 	}
 	for _, d := range c.held.Dists {
 		to, chosen := c.b.choice.Packages[d.Name]
+		if _, label := version.SplitLocal(to); d.Name == "torch" && to != "" && label == "" && c.b.choice.Build != "mps" {
+			to += "+" + c.b.choice.Build // as torch itself says, whatever its index calls it
+		}
 		switch {
 		case chosen:
 			if d.Version != to || to == "" {
@@ -266,9 +269,15 @@ func saidElsewhere(warnings []string, c *plan.Carry) []string {
 	if c == nil {
 		return warnings
 	}
+	said := map[string]bool{}
+	for _, k := range c.Leaves {
+		said[k.Name+" "+k.Version] = true
+	}
+	for _, k := range c.Changes {
+		said[k.Name+" "+k.From] = k.Name != "torch"
+	}
 	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool {
-		return slices.ContainsFunc(c.Leaves, func(l plan.Leaving) bool {
-			return strings.HasPrefix(w, l.Name+" "+l.Version+" is installed and ")
-		})
+		who, _, ok := strings.Cut(w, " is installed and ")
+		return ok && said[who]
 	})
 }

@@ -132,9 +132,9 @@ func (c *carrier) fill(out *plan.Carry) {
 			k.From, _ = again(name, d.Origin)
 		} else {
 			k.Python = c.forOtherPython(d)
-			if len(d.Tags) > 0 && !k.Python {
-				k.Files, k.Tags = d.Digest, strings.Join(slices.Sorted(slices.Values(d.Tags)), " ")
-			}
+		}
+		if len(d.Tags) > 0 && !k.Python && (k.From == "" || d.Origin.Kind == machine.FromArchive) {
+			k.Files, k.Tags = d.Digest, strings.Join(slices.Sorted(slices.Values(d.Tags)), " ")
 		}
 		out.Stays = append(out.Stays, k)
 	}

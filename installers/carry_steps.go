@@ -28,6 +28,8 @@ func (b *builder) carrySteps(exe string) {
 		switch {
 		case k.From != "" && strings.HasPrefix(k.From, "-e "):
 			sources = append(sources, "--editable", strings.TrimPrefix(k.From, "-e "))
+		case strings.HasPrefix(k.From, "git+file:"): // no host: pips before 24 refuse it after a name
+			sources = append(sources, k.From)
 		case k.From != "":
 			sources = append(sources, k.Name+" @ "+k.From)
 		case label != "" && b.choice.Index != nil && label == b.choice.Build:
@@ -69,7 +71,7 @@ func verb(n int, one, more string) string {
 // build: pip may be told so also where it builds what is named, uv may not.
 func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
 	if b.t.Manager == "pip" {
-		return &plan.Run{Argv: append(b.pip(b.python(), nil, []string{"--no-deps"}), args...), Env: b.src.environment("pip")}
+		return &plan.Run{Argv: append(b.pip(b.python(), nil, []string{"--no-deps"}), args...), Env: b.src.online("pip")}
 	}
 	argv := b.uv(exe, "pip", "install", "--python", b.python(), "--no-deps")
 	if wheels {
@@ -78,7 +80,7 @@ func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
 	if url := b.src.url(nil); url != "" {
 		argv = append(argv, "--default-index", url)
 	}
-	return &plan.Run{Argv: append(argv, args...), Env: b.src.environment("uv")}
+	return &plan.Run{Argv: append(argv, args...), Env: b.src.online("uv")}
 }
 
 var (
@@ -124,6 +126,8 @@ func again(name string, o *machine.DirectURL) (requirement, why string) {
 		return o.URL + "#" + o.Hash, ""
 	case o.Kind == machine.FromArchive && u.Scheme == "file":
 		return o.URL + fragment, ""
+	case o.Kind == machine.FromArchive && u.Scheme == "https" && strings.HasSuffix(u.Path, ".whl"): // uv writes no hash down; the files are compared
+		return o.URL, ""
 	}
 	return "", "came from an address, and no hash of the file is known"
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/plan"
+	"envfix/internal/testelf"
 	"envfix/internal/testindex"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,6 +18,9 @@ import (
 //	index FILE [PATH FAULT]
 //	                  serves on loopback, as $INDEX, stand-ins for what the plan in
 //	                  FILE installs; PATH of the index then misbehaves
+//	index FILE -shelf LIST
+//	                  and the wheels of LIST, one a line: name, version, and what
+//	                  it requires, or "links" and a library
 func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){"tools": toolsOnly, "index": serveIndex, "library": writeLibrary}
 }
@@ -36,10 +40,31 @@ func serveIndex(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	x, stop := testindex.Start(standInWheels(p)...)
 	ts.Defer(stop)
-	if len(args) == 3 {
+	if len(args) == 3 && args[1] == "-shelf" {
+		x.Add(shelf(ts.ReadFile(args[2]))...)
+	} else if len(args) == 3 {
 		x.Break(args[1], testindex.Fault(args[2]))
 	}
 	ts.Setenv("INDEX", x.URL)
+}
+
+// shelf makes the wheels of a list.
+func shelf(list string) []testindex.Wheel {
+	var out []testindex.Wheel
+	for line := range strings.Lines(list) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) < 2:
+		case f[0] == "torch":
+			out = append(out, testindex.Torch(f[1], "12.1"))
+		case len(f) == 4 && f[2] == "links":
+			library := testelf.Library(testelf.X86_64, testelf.Dynamic{Needed: []string{f[3]}})
+			out = append(out, testindex.Wheel{Name: f[0], Version: f[1], Files: map[string]string{f[0] + "/__init__.py": "", f[0] + "/_C.so": string(library)}})
+		default:
+			out = append(out, testindex.Wheel{Name: f[0], Version: f[1], Requires: f[2:]})
+		}
+	}
+	return out
 }
 
 // standInWheels makes wheels that prove what the plan's verification asks for.

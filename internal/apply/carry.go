@@ -82,7 +82,7 @@ func (r *run) carried(want []plan.CarriedPackage) error {
 		switch {
 		case !there:
 			wrong = append(wrong, fmt.Sprintf("%s %s is not there", k.Name, k.Version))
-		case k.From != "": // built again, it may count its version on
+		case k.From != "" && k.Files == "": // built again, it may count its version on
 		case d.version != k.Version && k.Loose:
 			moved = append(moved, fmt.Sprintf("%s %s → %s", k.Name, k.Version, d.version))
 		case d.version != k.Version:

@@ -71,6 +71,18 @@ func (w Wheel) Bytes() []byte {
 	if w.Sdist {
 		return []byte("not an archive: " + w.Filename())
 	}
+	files, _ := w.files()
+	return archive(files)
+}
+
+// Record returns the RECORD file.
+func (w Wheel) Record() string {
+	_, record := w.files()
+	return record
+}
+
+// files returns what the wheel holds, and its RECORD.
+func (w Wheel) files() (all map[string]string, list string) {
 	files := maps.Clone(w.Files)
 	if len(files) == 0 {
 		files = map[string]string{w.module() + "/__init__.py": fmt.Sprintf("__version__ = %q\n", w.Version)}
@@ -96,7 +108,7 @@ func (w Wheel) Bytes() []byte {
 	}
 	fmt.Fprintf(&record, "%sRECORD,,\n", info)
 	files[info+"RECORD"] = record.String()
-	return archive(files)
+	return files, record.String()
 }
 
 func archive(files map[string]string) []byte {
