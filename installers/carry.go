@@ -74,6 +74,8 @@ func (b *builder) carryNothing(n int) string {
 		return "`uv sync` makes it what the project's lock says"
 	case b.t.Manager != "uv" && b.t.Manager != "pip":
 		return fmt.Sprintf("%s makes a conda environment, into which the %d packages of a virtual one are not carried", b.t.Manager, n)
+	case b.t.Listed != "":
+		return fmt.Sprintf("%s lists all that it is to hold, with hashes: nothing else is carried over", b.t.Listed)
 	case b.t.Fresh:
 		return fmt.Sprintf("`--fresh`: the %d packages that it holds are left behind", n)
 	}

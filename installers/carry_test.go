@@ -173,6 +173,7 @@ func TestCarry(t *testing.T) {
 		{name: "dropped", held: held(dist("a", "1"), dist("b", "1", "a"), dist("c", "1")), target: plan.Target{Drop: []string{"a"}},
 			want: []string{"stays c 1", "leaves a 1: `--drop`", "leaves b 1: needs a, which cannot stay"}},
 		{name: "fresh", held: held(dist("a", "1")), target: plan.Target{Fresh: true}, want: []string{"nothing: `--fresh`: the 2 packages that it holds are left behind"}},
+		{name: "a file with hashes", held: held(dist("a", "1")), target: plan.Target{Listed: "requirements.txt"}, want: []string{"nothing: requirements.txt lists all that it is to hold, with hashes: nothing else is carried over"}},
 		{name: "in place", held: held(dist("a", "1")), target: plan.Target{InPlace: true}, want: []string{"nothing: it is changed in place: its other packages stay as they are"}},
 		{name: "conda", held: held(dist("a", "1")), target: plan.Target{Manager: "mamba"}, want: []string{"nothing: mamba makes a conda environment, into which the 2 packages of a virtual one are not carried"}},
 		{name: "asked for", held: held(dist("transformers", "4.44.0"), dist("tokenizers", "0.19")), request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "transformers>=5")}},

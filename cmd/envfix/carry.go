@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"envfix/internal/machine"
@@ -33,6 +36,11 @@ func gatherCarry(c *cli.Context, h machine.Machine, t *plan.Target) error {
 	}
 	slices.Sort(t.Drop)
 	t.Drop = slices.Compact(t.Drop)
+	for _, path := range c.StringSlice("requirements") {
+		if p, err := projectFile(path); err == nil && p.Hashed { // an error was reported when the request was read
+			t.Listed = path
+		}
+	}
 	if c.IsSet("facts") && c.Command.Name != "apply" {
 		if slices.ContainsFunc(h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }) {
 			t.Held = machine.HeldFrom(h)
@@ -56,4 +64,16 @@ func heldCompanions(t plan.Target) []string {
 		}
 	}
 	return out
+}
+
+// uvLockWarning says that a project's own lock will undo the plan; "" there is
+// none.
+func uvLockWarning(t plan.Target) string {
+	if t.Held == nil || t.Manager == "uv-project" {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(t.Dir), "uv.lock")); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("uv.lock lies beside %s: the next `uv sync` puts back what it says; `--manager uv-project` changes the project instead", t.Dir)
 }

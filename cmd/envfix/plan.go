@@ -185,6 +185,9 @@ func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
 	res.Warnings = append(res.Warnings, projectWarnings(c.StringSlice("requirements"), res.Choice)...)
+	if w := uvLockWarning(t); w != "" {
+		res.Warnings = append(res.Warnings, w)
+	}
 	if old := matrixAge(m, r.Today); old != "" {
 		res.Warnings = append(res.Warnings, old)
 	}

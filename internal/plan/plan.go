@@ -80,6 +80,10 @@ type Target struct {
 	Fresh bool     `json:"fresh,omitempty"`
 	Drop  []string `json:"drop,omitempty"`
 
+	// Listed is a requirements file with hashes, which lists all that the environment
+	// is to hold; "" there is none.
+	Listed string `json:"listed,omitempty"`
+
 	// Held is what the environment in Dir holds; nil: there is none, or nobody
 	// looked. What is carried over of it stands in the plan's Carry.
 	Held *machine.Held `json:"-"`

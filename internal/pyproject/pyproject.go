@@ -30,6 +30,7 @@ type Project struct {
 	Indexes      []Index  // indexes that it names
 	Sources      []Source // packages that it takes from somewhere in particular
 	Notes        []string // what was not followed, and why
+	Hashed       bool     // its lines name the hashes of files: it lists all that an environment is to hold
 }
 
 // An Index is an index that a project names.

@@ -88,6 +88,15 @@ func TestReadProjectRefuses(t *testing.T) {
 	}
 }
 
+func TestHashed(t *testing.T) {
+	for text, want := range map[string]bool{"torch==2.9.1\n": false, "torch==2.9.1 \\\n    --hash=sha256:00\n": true, "# --hash\ntorch\n": false} {
+		p, err := ReadRequirements([]byte(text), "requirements.txt", nil)
+		if err != nil || p.Hashed != want {
+			t.Errorf("%q: %v %v", text, p, err)
+		}
+	}
+}
+
 func TestReadRequirements(t *testing.T) {
 	files := map[string]string{
 		"d/base.txt":   "numpy<2\n-c limits.txt\n",

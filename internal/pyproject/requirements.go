@@ -86,6 +86,7 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 		f.note(at, "%q is installed from its place; what it needs of torch was not read", s)
 		return nil
 	}
+	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
 	s, _, _ = strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
 	q, err := resolver.ParseRequirement(s, at)
 	if err != nil {
