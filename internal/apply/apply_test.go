@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -324,6 +325,27 @@ func TestRollbackWalksBack(t *testing.T) {
 	b.wantKind(err, BadPlan)
 }
 
+// A rollback goes to what was in use before, whatever was built in between.
+func TestRollbackToWhatWasInUse(t *testing.T) {
+	b := newBench(t)
+	for _, v := range []string{"2.11.0+cu126", "2.12.0+cu126"} {
+		b.mustApply(b.plan(v))
+	}
+	e := b.open()
+	back := func(want string) {
+		t.Helper()
+		if _, err := e.Rollback(""); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.torch(); got != want {
+			t.Errorf("torch: got %q, want %q", got, want)
+		}
+	}
+	back("2.11.0+cu126")
+	b.mustApply(b.plan("2.13.0+cu126")) // 2.12 goes: it was given up
+	back("2.11.0+cu126")
+}
+
 func TestStalePlan(t *testing.T) {
 	b := newBench(t)
 	was := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Driver: &machine.Driver{}}
@@ -359,39 +381,68 @@ func TestStalePlan(t *testing.T) {
 	}
 }
 
-// Generations beyond the one before the current go, but not one that a process
-// still uses.
+// Generations beyond the one before the current go, but none that a process still
+// uses: as its program, as a library, as where it is.
 func TestCollect(t *testing.T) {
 	b := newBench(t)
-	first := b.mustApply(b.plan("2.10.0+cu126"))
-	second := b.mustApply(b.plan("2.11.0+cu126"))
-	user := exec.Command("sleep", "600")
-	user.Dir = filepath.Join(b.dir, ".envfix/gens", first.Generation)
-	if err := user.Start(); err != nil {
-		t.Fatal(err)
+	var gens []string
+	next := func() {
+		t.Helper()
+		gens = append(gens, b.mustApply(b.plan(fmt.Sprintf("2.%d.0+cu126", 10+len(gens)))).Generation)
 	}
-	defer func() { user.Process.Kill(); user.Wait() }()
-	third := b.mustApply(b.plan("2.12.0+cu126"))
-	ids := func() []string {
-		gens, err := b.open().generations()
+	left := func(what string, want ...string) {
+		t.Helper()
+		all, err := b.open().generations()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out []string
-		for _, g := range gens {
-			out = append(out, g.ID)
+		var ids []string
+		for _, g := range all {
+			ids = append(ids, g.ID)
 		}
-		return out
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
 	}
-	if diff := cmp.Diff([]string{first.Generation, second.Generation, third.Generation}, ids()); diff != "" {
-		t.Errorf("with a user of the first (-want +got):\n%s", diff)
+	var users []*exec.Cmd
+	use := func(dir string, argv ...string) {
+		t.Helper()
+		c := exec.Command(argv[0], argv[1:]...)
+		c.Dir = dir
+		out, err := c.StdoutPipe()
+		if err == nil {
+			err = c.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+		users = append(users, c)
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+			t.Fatalf("a process said %q, %v", line, err)
+		}
 	}
-	user.Process.Kill()
-	user.Wait()
-	fourth := b.mustApply(b.plan("2.13.0+cu126"))
-	if diff := cmp.Diff([]string{third.Generation, fourth.Generation}, ids()); diff != "" {
-		t.Errorf("without users (-want +got):\n%s", diff)
+	gen := func(n int) string { return filepath.Join(b.dir, gensDir, gens[n]) }
+	const wait = "; print('ready', flush=True); import time; time.sleep(600)"
+	next()
+	use("/", gen(0)+"/bin/python", "-I", "-c", "import torch"+wait)
+	next()
+	use("/", b.python, "-I", "-c", "import mmap; f = open('"+gen(1)+"/pyvenv.cfg', 'rb'); m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ); f.close()"+wait)
+	next()
+	use(gen(2), b.python, "-I", "-c", "0"+wait)
+	next()
+	next()
+	next()
+	left("with a user of each of the first three", gens[0], gens[1], gens[2], gens[4], gens[5])
+	if !strings.Contains(b.out.String(), fmt.Sprintf("kept the environment %s: process %d uses it", gens[0], users[0].Process.Pid)) {
+		t.Errorf("output:\n%s", b.out.String())
 	}
+	for _, c := range users {
+		c.Process.Kill()
+		c.Wait()
+	}
+	next()
+	left("without users", gens[5], gens[6])
 }
 
 func TestInPlace(t *testing.T) {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"os"
 
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -13,15 +12,17 @@ type History struct {
 	Format      int          `json:"format"`
 	Env         string       `json:"env"`
 	Current     string       `json:"current"` // generation in use; "" none of ours
+	Logs        string       `json:"logs"`    // directory of the steps' output
 	Events      []Event      `json:"events"`  // oldest first
 	Generations []Generation `json:"generations"`
 }
 
 // An Event is one thing that was done, or that was begun and did not end.
 type Event struct {
-	Time  string `json:"time"`
-	What  string `json:"what"`  // apply, rollback, collect
-	State string `json:"state"` // done, failed, waiting, abandoned, cut off
+	Time  string `json:"time"`            // it began; RFC 3339, UTC
+	Ended string `json:"ended,omitempty"` // "" where it did not, or at once
+	What  string `json:"what"`            // apply, rollback, collect
+	State string `json:"state"`           // done, failed, waiting, abandoned, cut off
 	Plan  string `json:"plan,omitempty"`
 	Gen   string `json:"generation,omitempty"`
 	Step  string `json:"step,omitempty"` // where it failed or waits
@@ -30,7 +31,7 @@ type Event struct {
 
 // History reads the journal; it changes nothing and needs no lock.
 func (e *Env) History() (History, error) {
-	h := History{Format: 1, Env: e.Dir, Current: e.Current(), Events: []Event{}, Generations: []Generation{}}
+	h := History{Format: 1, Env: e.Dir, Current: e.Current(), Logs: e.path(logsDir), Events: []Event{}, Generations: []Generation{}}
 	b, err := e.root.ReadFile(journalName)
 	if gone(err) {
 		return h, nil
@@ -84,6 +85,9 @@ func events(entries []Entry, env string) []Event {
 			out[open].Step = ""
 		}
 		if ended(e.State) {
+			if e.State != Recovered { // that is when it was found, not when it ended
+				out[open].Ended = e.Time
+			}
 			open = -1
 		}
 	}
@@ -157,6 +161,3 @@ func (e *Env) Abandon() (did bool, err error) {
 	_, err = e.recover(j)
 	return did, wrap(err)
 }
-
-// Logs returns the directory of the steps' output.
-func (e *Env) Logs() string { return e.path(logsDir) + string(os.PathSeparator) }

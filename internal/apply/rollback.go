@@ -8,10 +8,6 @@ import (
 	"envfix/internal/system"
 )
 
-// keepGenerations is how many generations besides adopted ones are kept: the one
-// in use and the one before it.
-const keepGenerations = 2
-
 // Rollback makes an earlier generation the environment again: id, or the one
 // before the one in use. It needs no network and starts no program. It returns
 // the generation that is now in use.
@@ -40,7 +36,7 @@ func (e *Env) Rollback(id string) (g Generation, err error) {
 		g = Generation{ID: back, Env: e.Name, Adopted: true}
 		return g, wrap(j.add(Entry{State: Rolled, Env: e.Name, Gen: back}))
 	}
-	g, err = e.earlier(id)
+	g, err = e.earlier(j, id)
 	if err != nil {
 		return g, err
 	}
@@ -66,8 +62,9 @@ func (e *Env) goBack(j *journal, g Generation) error {
 	return j.add(Entry{State: Rolled, Env: e.Name, Gen: g.ID, Plan: g.Plan, Note: g.Torch})
 }
 
-// earlier finds the generation to go back to.
-func (e *Env) earlier(id string) (Generation, error) {
+// earlier finds the generation to go back to: the one that was in use before, and
+// where the journal does not tell, the one that is next older.
+func (e *Env) earlier(j *journal, id string) (Generation, error) {
 	gens, err := e.generations()
 	if err != nil {
 		return Generation{}, wrap(err)
@@ -84,12 +81,37 @@ func (e *Env) earlier(id string) (Generation, error) {
 		}
 		return gens[i], nil
 	}
+	if before := j.usedBefore(e.Name, current); before != "" {
+		if i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == before }); i >= 0 {
+			return gens[i], nil
+		}
+	}
 	i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == current })
 	if i <= 0 {
 		return Generation{}, &Error{Kind: Failed, Text: "there is no earlier environment to go back to",
 			Hints: []string{"`envfix history` lists what there is"}}
 	}
 	return gens[i-1], nil
+}
+
+// usedBefore returns the generation that was in use before the current one; "" the
+// journal does not tell. A rollback takes back what came after its generation, so
+// that the next one goes further back.
+func (j *journal) usedBefore(env, current string) string {
+	var used []string
+	for _, e := range j.entries {
+		if e.Env != env || e.State != Switched && e.State != Rolled {
+			continue
+		}
+		if i := slices.Index(used, e.Gen); e.State == Rolled && i >= 0 {
+			used = used[:i]
+		}
+		used = append(used, e.Gen)
+	}
+	if n := len(used); n > 1 && used[n-1] == current {
+		return used[n-2]
+	}
+	return ""
 }
 
 // collect removes generations that are neither in use nor the one to go back to.
@@ -100,13 +122,15 @@ func (r *run) collect() error {
 	if err != nil {
 		return err
 	}
-	current := r.env.Current()
-	kept := 0
+	current, before := r.env.Current(), r.result.Before
 	for _, g := range slices.Backward(gens) {
 		if g.Adopted || g.ID == current {
 			continue
 		}
-		if kept++; kept < keepGenerations {
+		if before == "" { // nothing was in use: the newest is what there was last
+			before = g.ID
+		}
+		if g.ID == before {
 			continue
 		}
 		if pids := system.Users(r.env.path(genPath(g.ID))); len(pids) > 0 {
@@ -116,7 +140,7 @@ func (r *run) collect() error {
 		if err := r.env.forget(g.ID); err != nil {
 			return err
 		}
-		r.say("removed the environment %s: two newer ones are kept", g.ID)
+		r.say("removed the environment %s: the one in use and the one before it are kept", g.ID)
 		if err := r.journal.add(Entry{State: Collected, Env: r.env.Name, Gen: g.ID}); err != nil {
 			return err
 		}

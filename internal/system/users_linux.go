@@ -10,9 +10,9 @@ import (
 )
 
 // Users returns the processes that use something below dir: a program or a
-// library from there, or it as their working or root directory. A process that
-// cannot be looked into (another user's) counts only if what can be read names
-// dir.
+// library from there, a file that is open, or it as their working or root
+// directory, or as the environment that they run in. Of another user's process
+// only the arguments can be read, unless we are root.
 func Users(dir string) []int {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -42,13 +42,8 @@ func uses(proc, dir string) bool {
 			return true
 		}
 	}
-	// A virtual environment's python is a link to the system's: only its
-	// arguments and what it has loaded name the environment.
-	if b, err := os.ReadFile(filepath.Join(proc, "cmdline")); err == nil {
-		arg, _, _ := strings.Cut(string(b), "\x00")
-		if filepath.IsAbs(arg) && below(filepath.Join(realDir(filepath.Dir(arg)), filepath.Base(arg)), dir) {
-			return true
-		}
+	if named(proc, dir) {
+		return true
 	}
 	if b, err := os.ReadFile(filepath.Join(proc, "environ")); err == nil {
 		for kv := range strings.SplitSeq(string(b), "\x00") {
@@ -57,7 +52,46 @@ func uses(proc, dir string) bool {
 			}
 		}
 	}
-	return mapped(proc, dir)
+	return mapped(proc, dir) || opened(proc, dir)
+}
+
+// named reports whether a process was started with something below dir: a virtual
+// environment's python is a link to the system's, and only the arguments name the
+// environment.
+func named(proc, dir string) bool {
+	b, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	if err != nil {
+		return false
+	}
+	cwd, _ := os.Readlink(filepath.Join(proc, "cwd")) // "" for another user's
+	for i, arg := range strings.Split(string(b), "\x00") {
+		if i > 1 || arg == "" || !strings.ContainsRune(arg, '/') {
+			continue // the program and its script; any further path may be only data
+		}
+		if !filepath.IsAbs(arg) {
+			if cwd == "" {
+				continue
+			}
+			arg = filepath.Join(cwd, arg)
+		}
+		if below(filepath.Join(realDir(filepath.Dir(arg)), filepath.Base(arg)), dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func opened(proc, dir string) bool {
+	fds, err := os.ReadDir(filepath.Join(proc, "fd"))
+	if err != nil {
+		return false
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink(filepath.Join(proc, "fd", fd.Name())); err == nil && below(to, dir) {
+			return true
+		}
+	}
+	return false
 }
 
 func realDir(dir string) string {
