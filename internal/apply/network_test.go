@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -285,6 +286,38 @@ func TestBackoff(t *testing.T) {
 		}
 		if len(seen) < 50 {
 			t.Errorf("after %d tries all come back at once: %v", tries, seen)
+		}
+	}
+}
+
+// A step for root that only fetches is tried again as well; one that installs is not.
+func TestRootFetchesAgain(t *testing.T) {
+	for _, tt := range []struct {
+		argv  []string
+		tries int
+		ok    bool
+	}{
+		{[]string{"apt-get", "update"}, 3, true},
+		{[]string{"apt-get", "install", "-y", "--download-only", "nvidia-driver-580=580.95.05-0ubuntu1"}, 3, true},
+		{[]string{"apt-get", "install", "-y", "nvidia-driver-580=580.95.05-0ubuntu1"}, 1, false},
+	} {
+		b, tries := newBench(t), 0
+		p := b.plan("2.14.1+cu126")
+		r := &run{env: b.open(), plan: p, screen: &screen{out: &b.out}, gen: Generation{ID: "g"}, Options: Options{
+			Wait: func(context.Context, time.Duration) error { return nil },
+			Root: func(context.Context, plan.Step, io.Writer, *system.Log) error {
+				if tries++; tries < 3 {
+					return &system.ExitError{Argv: tt.argv, Code: 100, Tail: []string{"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'"}}
+				}
+				return nil
+			}}}
+		if err := r.env.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		p.Steps[0] = plan.Step{ID: "driver-download", Title: "fetch the driver", Root: true, Run: &plan.Run{Argv: tt.argv}}
+		err := r.asRoot(context.Background(), 0)
+		if (err == nil) != tt.ok || tries != tt.tries {
+			t.Errorf("%q: %d tries, %v; want %d", tt.argv, tries, err, tt.tries)
 		}
 	}
 }

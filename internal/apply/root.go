@@ -204,24 +204,34 @@ func (r *run) asRoot(ctx context.Context, i int) error {
 		return err
 	}
 	var said bytes.Buffer
-	out := r.Out
-	if s.Rehearsal != nil {
-		if out = &said; r.Out != nil {
-			out = io.MultiWriter(r.Out, &said)
+	for tries := 1; ; tries++ {
+		said.Reset()
+		follow := r.screen.follow(r, i)
+		out := io.Writer(follow)
+		if s.Rehearsal != nil {
+			out = io.MultiWriter(follow, &said)
+		}
+		err = r.Root(ctx, r.filled(s), out, log)
+		follow.end()
+		if err = r.explain(i, err, r.env.path(name), tries); !fetches(s) || !r.again(ctx, err, tries) {
+			break
 		}
 	}
-	err = errors.Join(r.Root(ctx, r.filled(s), out, log), log.Close())
-	var exit *system.ExitError
-	if errors.As(err, &exit) {
-		return fromInstaller(s.Title, exit, r.env.path(name))
-	}
-	if err != nil {
+	if err = errors.Join(err, log.Close()); err != nil {
 		return err
 	}
 	if s.Rehearsal != nil {
 		return judge(s, said.String())
 	}
 	return r.effect(ctx, s)
+}
+
+// fetches reports whether a step for root only brings files here, and so can be
+// done twice: what installs goes on from what was brought.
+func fetches(s plan.Step) bool {
+	return s.Run != nil && slices.ContainsFunc(s.Run.Argv, func(a string) bool {
+		return slices.Contains([]string{"update", "makecache", "refresh", "download", "--download-only", "--downloadonly"}, a)
+	})
 }
 
 // carriedOn reports whether step i was done before by this plan: of the system
