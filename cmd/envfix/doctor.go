@@ -21,6 +21,9 @@ func doctorCommand() *cli.Command {
 		Description: `Without --from it looks at this machine and its environment. With --from it
 reads whatever was pasted into a ticket or a forum, mixed and incomplete: the
 output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
+Where GPUs are in use a table says by whom; -v prints it always, with what
+could not be read. --fix --edit-profile also takes out of your shell's profile
+what puts other libraries before torch's, and keeps the file as it was.
 
 With --fix it shows a plan, asks, and carries it out as apply does: broken files of
 the environment are mended by building it anew beside the old one, variables in its

@@ -216,17 +216,17 @@ func (e *exam) computeMode() {
 		case "exclusive_process", "exclusive_thread":
 			mode := strings.ReplaceAll(g.Use.ComputeMode, "_", " ")
 			said := fact("GPU %s: compute mode %s", index, mode)
-			if !taken(g) {
+			if !e.taken(g) {
 				continue
 			}
 			i := slices.IndexFunc(g.Use.Processes, isCompute)
 			who := "a process that cannot be seen from here"
-			if p := g.Use.Processes[i]; p.Unseen == "" {
-				who = processWords(p)
+			if i >= 0 && g.Use.Processes[i].Unseen == "" {
+				who = processWords(g.Use.Processes[i])
 			}
 			fix := append(e.makeRoom(g), reset)
 			f := e.find("ACC004", likely+5, Finding{Text: fmt.Sprintf("%s admits one process at a time (%s), and has it: %s", gpuName(g), mode, who), Fix: fix}, said)
-			if !e.stops(g, taken) {
+			if !e.stops(g, e.taken) {
 				f.Severity, f.weight, f.Confidence = Note, trifle, Low
 			}
 		}
@@ -235,10 +235,17 @@ func (e *exam) computeMode() {
 
 func isCompute(p machine.Process) bool { return p.Kind == "compute" }
 
-// taken reports whether an exclusive GPU has its one process.
-func taken(g machine.GPU) bool {
+// taken reports whether an exclusive GPU has its one process. A container's list of
+// processes may be empty by design; then the memory tells.
+func (e *exam) taken(g machine.GPU) bool {
 	u := g.Use
-	return u != nil && strings.HasPrefix(u.ComputeMode, "exclusive") && slices.ContainsFunc(u.Processes, isCompute) &&
+	if u == nil || !strings.HasPrefix(u.ComputeMode, "exclusive") {
+		return false
+	}
+	if len(u.Processes) == 0 {
+		return e.Machine.Platform.Environment == machine.Container && u.MemoryUsed != nil && *u.MemoryUsed >= 1<<30
+	}
+	return slices.ContainsFunc(u.Processes, isCompute) &&
 		!slices.ContainsFunc(u.Processes, func(p machine.Process) bool { return strings.HasPrefix(p.Name, "nvidia-cuda-mps") })
 }
 
@@ -280,13 +287,17 @@ func (e *exam) unreachable() {
 // memoryErrors: what ECC counted since the driver was loaded, and what waits for a
 // reset. What lies further back was mended, or it would be counted again.
 func (e *exam) memoryErrors() {
+	weight := likely + 5
+	if e.Pasted {
+		weight = strong // of when, nobody knows
+	}
 	for _, g := range e.used() {
 		u, index := g.Use, strconv.Itoa(g.Index)
 		reset := []string{"when nothing runs there: `sudo nvidia-smi --gpu-reset -i " + index + "`, else reboot"}
 		if ecc := u.ECC; ecc != nil {
 			switch {
 			case ecc.Volatile != nil && *ecc.Volatile > 0:
-				e.find("HW003", likely+5, Finding{Text: fmt.Sprintf("%s had %d uncorrectable memory errors since the driver was loaded", gpuName(g), *ecc.Volatile),
+				e.find("HW003", weight, Finding{Text: fmt.Sprintf("%s had %d uncorrectable memory errors since the driver was loaded", gpuName(g), *ecc.Volatile),
 					Fix: append(reset, "if they come again: the vendor; `nvidia-smi -q -d ECC,ROW_REMAPPER` is what they ask for")}, fact("GPU %s: volatile uncorrected ECC errors %d", index, *ecc.Volatile))
 			case ecc.Aggregate != nil && *ecc.Aggregate > 0:
 				e.find("HW003", trifle, Finding{Text: fmt.Sprintf("%s had %d uncorrectable memory errors in its life, none since the driver was loaded", gpuName(g), *ecc.Aggregate), Fix: []string{"nothing, unless more come"}},

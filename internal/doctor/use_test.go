@@ -77,6 +77,14 @@ var uses = []struct {
 		func(m *machine.Machine) { // MPS is one process that serves many
 			m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes[0].Name = "exclusive_process", "nvidia-cuda-mps"
 		}},
+	{"exclusive in a container that sees no process", "ACC004", Error, "and has it: a process that cannot be seen from here",
+		func(m *machine.Machine) {
+			m.Platform.Environment, m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = machine.Container, "exclusive_process", []machine.Process{}
+		},
+		func(m *machine.Machine) {
+			m.Platform.Environment, m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = machine.Container, "exclusive_process", []machine.Process{}
+			*m.GPUs[0].Use.MemoryUsed = 600 << 20 // what the driver itself holds
+		}},
 	{"prohibited", "ACC005", Error, "compute mode prohibited",
 		func(m *machine.Machine) { m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = "prohibited", nil },
 		func(m *machine.Machine) { // exclusive and free
@@ -215,5 +223,19 @@ func TestPastedXid(t *testing.T) {
 	r, _ := examine(t, "NVRM: Xid (PCI:0000:41:00): 95, pid=2512, Uncontained: SRAM")
 	if len(r.Findings) == 0 || r.Findings[0].Check != "KMD012" || !strings.Contains(r.Findings[0].Text, "Xid 95: an uncorrectable memory error that may have hit every program") {
 		t.Errorf("%+v", r.Findings)
+	}
+}
+
+// nvidia-smi's table has a column for uncorrectable errors.
+func TestPastedECC(t *testing.T) {
+	const row = "|   0  NVIDIA A100-SXM4-40GB          On  |   00000000:07:00.0 Off |                    "
+	r, _ := examine(t, row+"3 |")
+	if len(r.Findings) == 0 || r.Findings[0].Check != "HW003" || !strings.Contains(r.Findings[0].Text, "had 3 uncorrectable memory errors") {
+		t.Errorf("%+v", r.Findings)
+	}
+	for _, well := range []string{"0 |", "N/A |", "Off |"} {
+		if r, _ := examine(t, row+well); len(r.Findings) > 0 {
+			t.Errorf("%s: %+v", well, r.Findings)
+		}
 	}
 }

@@ -27,11 +27,11 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 			out = append(out, withBus(s, p, onBus, o))
 		}
 	}
-	lost := n.lost()
-	for i, p := range rest {
+	lost := n.lost(rest)
+	for _, p := range rest {
 		g := p.gpu(o.Device)
-		if len(lost) == len(rest) { // NVML does not say which; where none is left over, it need not
-			g.Fault = lost[i]
+		if p.Driver == "nvidia" && len(lost) > 0 {
+			g.Fault, lost = lost[0], lost[1:]
 		}
 		if name := n.kernel.models[p.Address]; name != "" {
 			g.Name = name
@@ -49,9 +49,17 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 	return out
 }
 
-// lost are the GPUs that NVML lists and cannot reach, in words.
-func (n nvidia) lost() []string {
-	if n.report == nil {
+// lost are the faults of the GPUs that NVML lists and cannot reach, one for each on
+// the bus that is left over. NVML does not say which is which: where others are left
+// over too, there is no telling.
+func (n nvidia) lost(rest []pciGPU) []string {
+	left := 0
+	for _, p := range rest {
+		if p.Driver == "nvidia" {
+			left++
+		}
+	}
+	if n.report == nil || len(n.report.Lost) != left {
 		return nil
 	}
 	var out []string
