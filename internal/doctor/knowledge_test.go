@@ -110,12 +110,12 @@ func TestBadRecords(t *testing.T) {
 // The parts of clues are words, not pieces of them: "hang" is no part of
 // "change", "stalled" none of "installed".
 func TestCluesMeanWholeWords(t *testing.T) {
-	for _, word := range strings.Fields("installed installing uninstalled changed exchange unchanged challenge another cannot notice annotation knot this lists interest latest provider folder consider") {
-		for _, c := range Embedded().Clues {
-			for i, p := range c.All {
-				re := regexp.MustCompile(expression(p))
-				m := re.FindString(word)
-				if !strings.HasPrefix(word, m) {
+	words := strings.Fields("installed installing uninstalled changed exchange unchanged challenge another cannot notice annotation knot this lists interest latest provider folder consider")
+	for _, c := range Embedded().Clues {
+		for i, p := range c.All {
+			re := regexp.MustCompile(expression(p))
+			for _, word := range words {
+				if m := re.FindString(word); !strings.HasPrefix(word, m) {
 					t.Errorf("%s: part %d takes %q out of %q", c.ID, i+1, m, word)
 				}
 			}

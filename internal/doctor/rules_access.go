@@ -119,7 +119,7 @@ func (e *exam) mig() {
 	if !divided {
 		return
 	}
-	if s, ok := e.has("cuda-ordinal", "torch-no-gpus", "cuda-no-device", "nccl-duplicate-gpu", "nccl-unhandled", "torch-unknown-error"); ok {
+	if s, ok := e.has("cuda-ordinal", "torch-no-gpus", "cuda-no-device", "nccl-duplicate-gpu", "nccl-unhandled", "nccl-system", "torch-unknown-error"); ok {
 		e.find("ACC006", likely, Finding{Text: "the GPU is in MIG mode: a process sees one instance only, and none where none was made",
 			Fix: []string{"`sudo nvidia-smi mig -cgi PROFILE -C` makes an instance, `sudo nvidia-smi -mig 0` ends the mode", "one process per instance: `CUDA_VISIBLE_DEVICES=MIG-…`"}}, s)
 	}
