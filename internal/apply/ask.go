@@ -121,7 +121,7 @@ func (m host) installedAll(ctx context.Context, manager string) []release {
 		return pairs(text)
 	}
 	var out []release
-	text, _ := m.output(ctx, []string{"dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"})
+	text, _ := m.output(ctx, []string{"dpkg-query", "-W", "-f", `${db:Status-Status} ${Package} ${Version}\n`})
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "installed" {
 			out = append(out, release{f[1], f[2]})

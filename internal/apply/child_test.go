@@ -1,7 +1,10 @@
+//go:build linux
+
 package apply
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -50,7 +53,7 @@ func faultChild(dir, file string) int {
 		var p *plan.Plan
 		if b, err = os.ReadFile(file); err == nil {
 			if p, err = plan.Decode(b); err == nil {
-				_, err = e.Apply(ctx, p, Options{Out: os.Stderr})
+				err = applyInChild(ctx, e, p)
 			}
 		}
 	}
@@ -73,6 +76,26 @@ func (b *bench) saved(p *plan.Plan) string {
 		b.Fatal(err)
 	}
 	return path
+}
+
+// applyInChild applies p, on a stand-in of a machine where there is one, and goes on
+// after the reboot that p asks for.
+func applyInChild(ctx context.Context, e *Env, p *plan.Plan) error {
+	dir := os.Getenv("ENVFIX_FAULT_SYSTEM")
+	if dir == "" {
+		_, err := e.Apply(ctx, p, Options{Out: os.Stderr})
+		return err
+	}
+	m := standIn{dir}
+	_, err := e.Apply(ctx, p, m.options(os.Stderr))
+	var known *Error
+	if errors.As(err, &known) && known.Kind == Reboot {
+		if err := m.reboot(); err != nil {
+			return err
+		}
+		_, err = e.Apply(ctx, p, m.options(os.Stderr))
+	}
+	return err
 }
 
 // moreSteps adds a step of each further kind to a plan.

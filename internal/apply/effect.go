@@ -38,9 +38,9 @@ func notThere(format string, args ...any) error {
 
 // installed returns the version of a package that is installed whole; "" for none.
 func (m host) installed(ctx context.Context, manager, name string) (string, error) {
-	argv := []string{"rpm", "-q", "--queryformat", "%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n", name}
+	argv := []string{"rpm", "-q", "--queryformat", `%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n`, name}
 	if manager == "apt-get" {
-		argv = []string{"dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\n", name}
+		argv = []string{"dpkg-query", "-W", "-f", `${db:Status-Status} ${Version}\n`, name}
 	}
 	out, err := m.output(ctx, argv)
 	var exit *system.ExitError

@@ -101,8 +101,9 @@ func (m host) ready(ctx context.Context, name string, left []plan.Step) error {
 	var held []string
 	own := m.ownRecord()
 	for _, h := range m.holds(ctx, name) {
-		// dnf's lock stands before the installation, also that of this very plan.
-		if name != "dnf" || !h.among(own) {
+		// envfix's own: dnf's lock stands before the installation, and a plan that
+		// failed late and is run again meets the hold that it set itself.
+		if !h.among(own) || name != "dnf" && !slices.ContainsFunc(left, func(s plan.Step) bool { return sets(s, h.name) }) {
 			held = append(held, h.name)
 		}
 	}

@@ -256,6 +256,11 @@ func lifts(s plan.Step, held string) bool {
 	return slices.ContainsFunc([]string{"unhold", "delete", "removelock"}, func(w string) bool { return slices.Contains(s.Run.Argv, w) }) && slices.Contains(s.Run.Argv, held)
 }
 
+// sets reports whether a step holds a package.
+func sets(s plan.Step, name string) bool {
+	return (slices.Contains(s.Run.Argv, "hold") || slices.Contains(s.Run.Argv, "addlock")) && slices.Contains(s.Run.Argv, name)
+}
+
 // changed reports whether the steps would change a package that matches held: by
 // its name, or as a part of the driver that they install.
 func changed(held string, left []plan.Step) bool {

@@ -23,7 +23,10 @@ type Rooter func(ctx context.Context, s plan.Step, out io.Writer, log *system.Lo
 // A host is the machine that root's half acts on: the files below a directory, and
 // the programs of one directory instead of the system's own. The zero value is this
 // machine as it is; tests have others.
-type host struct{ root, programs string }
+type host struct {
+	root, programs string
+	keys           map[string]string // nil: plan.SigningKeys
+}
 
 // argv is a command line for this host.
 func (m host) argv(argv []string) []string {
@@ -55,7 +58,7 @@ func (m host) direct(ctx context.Context, s plan.Step, out io.Writer, log *syste
 		}
 		defer remove()
 		if argv[0] == "rpm" {
-			if err := genuine(own, argv[2]); err != nil {
+			if err := m.genuine(own, argv[2]); err != nil {
 				return err
 			}
 		}
@@ -82,14 +85,18 @@ func takesFile(argv []string) bool {
 }
 
 // genuine refuses a signing key that is not the one its name stands for.
-func genuine(file, name string) error {
+func (m host) genuine(file, name string) error {
+	keys := m.keys
+	if keys == nil {
+		keys = plan.SigningKeys
+	}
 	id := strings.TrimSuffix(filepath.Base(name), ".pub")
 	b, err := system.ReadFile(file, 1<<20)
 	if err != nil {
 		return err
 	}
 	got, err := system.Fingerprint(b)
-	if want := plan.SigningKeys[id]; err != nil || want == "" || got != want {
+	if want := keys[id]; err != nil || want == "" || got != want {
 		return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
 			Details: []string{"its fingerprint: " + cmp.Or(got, fmt.Sprint(err)), "NVIDIA's: " + cmp.Or(want, "not known to envfix")},
 			Hints:   []string{"remove the file and run the command again; where it comes again, somebody sits between you and NVIDIA"}}
