@@ -75,6 +75,8 @@ var ruled = []struct{ check, sick, healthy string }{
 	{"IDX001", "uv: hint: `numpy` was found on https://download.pytorch.org/whl/cu128, but not at the requested version (numpy>=2)", "uv: Resolved 3 packages in 1 ms"},
 	{"CTR014", "WSL2 Ubuntu\nlibcuda.so.1: cannot open shared object file", "WSL2 Ubuntu\ntorch.cuda.is_available() True"},
 	{"CTR020", "no-cgroups = true", "no-cgroups = false"},
+	{"CTR018", "services:\n  a:\n    image: vllm/vllm-openai\n", "services:\n  a:\n    image: vllm/vllm-openai\n    gpus: all\n"},
+	{"CTR003", "services:\n  a:\n    image: x\n    runtime: nvidia\n\nRuntimes: runc", "services:\n  a:\n    image: x\n    runtime: nvidia\n\nRuntimes: nvidia runc"},
 	{"CTR022", "NVIDIA_VISIBLE_DEVICES=void", "NVIDIA_VISIBLE_DEVICES=all"},
 	{"CTR009", "NVIDIA_DRIVER_CAPABILITIES=utility", "NVIDIA_DRIVER_CAPABILITIES=compute,utility"},
 	{"CTR001", "docker: RuntimeError: Found no NVIDIA driver on your system.", "docker: torch.cuda.is_available() True"},

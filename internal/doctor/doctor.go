@@ -119,6 +119,9 @@ type Case struct {
 	Hits      []Hit
 	Clues     []ClueHit
 
+	Workloads []*Workload // containers as text describes how they are started
+	Image     Dockerfile
+
 	Pasted   bool // from text; false: this machine
 	Evidence int  // facts and messages read from text; zero: nothing to go by
 	Place    Place
@@ -127,10 +130,11 @@ type Case struct {
 	Files    *machine.EnvFiles // what the files of the environment say; nil: not read
 	Imported *Imported         // what Python says of torch; nil: not asked
 
-	facts  map[string]Said // where facts of Machine were read: driver, gpu, os, env:NAME …
-	count  int             // of GPUs, as people say; 0: not said
-	listed bool            // the GPUs come from a list that is complete
-	macOS  Said
+	unseenWords Said            // where somebody says that no GPU is seen
+	facts       map[string]Said // where facts of Machine were read: driver, gpu, os, env:NAME …
+	count       int             // of GPUs, as people say; 0: not said
+	listed      bool            // the GPUs come from a list that is complete
+	macOS       Said
 
 	packaged version.Dotted // the driver package that is installed
 	bus      []string       // NVIDIA's GPUs that lspci lists

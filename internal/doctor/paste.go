@@ -32,6 +32,8 @@ type Reader struct {
 	kept  []kept
 	count map[int]int // lines per message
 
+	deploy containers
+
 	uuids bool // the list of GPUs is that of nvidia-smi -L
 	file  string
 	line  int
@@ -124,6 +126,8 @@ func binary(b []byte) bool {
 // Case returns what was read.
 func (r *Reader) Case() *Case {
 	r.clues()
+	r.c.Workloads = r.deploy.out
+	r.c.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
 	r.c.conclude()
 	return r.c
 }
@@ -171,6 +175,9 @@ func (r *Reader) piece(raw string) {
 		r.wait = ""
 	}
 	r.try(l, said, false)
+	if r.read <= wordy {
+		r.container(l, said)
+	}
 	if len(r.prev) >= wrapped && r.read < joinable {
 		before := Said{File: r.file, Line: r.line - 1, Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160)}
 		r.try(tail(r.prev, 300)+" "+strings.TrimSpace(head(l, 300)), before, true)

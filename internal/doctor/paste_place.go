@@ -183,10 +183,16 @@ func (c *Case) conclude() {
 	}
 }
 
+// unseenInWords is how people say that a program does not use the GPU.
+const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not|isn.?t|won.?t|fails? to|unable to)\b.{0,40}\b(?:GPUs?|CUDA|nvidia-smi)\b|\b(?:GPUs?|CUDA)\b.{0,40}(?:\bnot\b|n.t\b|\bnever\b|no longer).{0,24}\b(?:visible|seen?|detect\w*|found|available|used?|recogni[sz]ed|work\w*)\b|\b0 GPUs\b|(?:falls?|falling|fell) back to (?:the )?CPU|(?:runs?|running|only) on (?:the )?CPU|only uses? (?:the )?CPU|is_available\(\)\W{0,8}False`
+
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Said) { r.c.say("index", s) }},
 	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Said) { r.c.say("pip-install-torch", s) }},
+	{`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`, func(r *Reader, m []string, s Said) { r.c.say("docker-runtimes", s) }},
+	{`"nvidia"\s*:|nvidia-container-runtime"|default-runtime"?\s*[:=]\s*"?nvidia`, func(r *Reader, m []string, s Said) { r.c.say("nvidia-runtime", s) }},
+	{unseenInWords, func(r *Reader, m []string, s Said) { mark(&r.c.unseenWords, s) }},
 	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Said) { r.c.say("no-cgroups", s) }},
 	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|import os, ?torch\b)`, func(r *Reader, m []string, s Said) { r.c.say("import-torch", s) }},
 	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|mmcv|deepspeed|pytorch3d|mamba|xformers|causal)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Said) { r.c.say("building", s) }},

@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+)
+
+// containerRules look at how a container is started and built, as text describes
+// it. They come last: such a file is at fault only where a GPU is not seen, or
+// where nothing else is.
+var containerRules = []rule{
+	{[]string{"CTR001", "CTR018", "CTR022", "CTR024"}, "a compose file, a pod or a command line that asks for no GPU", (*exam).asksForNone},
+	{[]string{"CTR018"}, "a reservation of devices without the capability gpu", (*exam).noCapability},
+	{[]string{"CTR003", "CTR002"}, "the runtimes that docker knows, and what asks for NVIDIA's", (*exam).runtimes},
+	{[]string{"PY001", "IDX003", "CTR010", "CTR001"}, "a Dockerfile", (*exam).dockerfile},
+}
+
+// unseen reports whether the text says that no GPU is seen, and where.
+func (e *exam) unseen() (Said, bool) {
+	if said, ok := e.has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, noDevice...)...); ok {
+		return said, true
+	}
+	if e.unavailable() {
+		return e.Torch.AvailableSaid, true
+	}
+	return e.unseenWords, !e.unseenWords.IsZero()
+}
+
+// quiet reports whether nothing else was found that is wrong.
+func (e *exam) quiet() bool {
+	return !slices.ContainsFunc(e.out, func(f *finding) bool { return f.Severity > Note && f.weight >= weak })
+}
+
+// gpuWords name what does nothing sensible without a GPU.
+var gpuWords = lazy.Regexp(`(?i)cuda|nvidia|nvcr\.io|\bgpu\b|vllm|text-generation-inference|tensorrt|sglang|[-_:]gpu\b`)
+
+// usualWords name what mostly runs on one.
+var usualWords = lazy.Regexp(`(?i)torch|ollama|tensorflow|comfy|diffusion|whisper|llama|localai|\bml\b|train|infer|jax|jupyter|notebook|python|app|worker|model|ai\b`)
+
+// asksForNone: a container that wants a GPU is started without.
+func (e *exam) asksForNone() {
+	said, unseen := e.unseen()
+	if !e.Pasted || len(e.Workloads) == 0 || !unseen && !e.quiet() {
+		return
+	}
+	var bad *Workload
+	for _, w := range e.Workloads {
+		switch {
+		case w.Asks != "" || w.Wants:
+			return // one of them has what the others lack: which of them fails, nothing says
+		case gpuWords().MatchString(w.About) && (bad == nil || !gpuWords().MatchString(bad.About)):
+			bad = w
+		case unseen && bad == nil && (usualWords().MatchString(w.About) || len(e.Workloads) == 1):
+			bad = w
+		}
+	}
+	if bad == nil {
+		return
+	}
+	weight := likely
+	if !unseen {
+		weight = strong
+	}
+	what := fmt.Sprintf("the service %s of the compose file asks for no GPU", quote(bad.Name))
+	check, fix := "CTR018", []string{"`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, or `gpus: all` (compose 2.30 and newer)"}
+	switch bad.Kind {
+	case "docker":
+		check, what, fix = "CTR001", fmt.Sprintf("`%s` starts the container without a GPU", bad.Name), []string{fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`", bad.Name)}
+	case "apptainer":
+		check, what, fix = "CTR024", fmt.Sprintf("`%s` without --nv starts the container without a GPU", bad.Name), []string{fmt.Sprintf("`%s --nv …`", bad.Name)}
+	case "pod":
+		check, what, fix = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU", []string{"`resources: {limits: {nvidia.com/gpu: 1}}` in the container"}
+		if bad.Only != "" {
+			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
+		}
+	}
+	f := e.find(check, weight, Finding{Text: what, Fix: fix}, bad.Said, said)
+	f.Severity = Warning
+	if unseen {
+		f.Severity = Error
+		f.over = []string{"DRV001", "DRV002", "CTR001", "ACC001"}
+	}
+}
+
+// noCapability: compose wants the capability named (docs.docker.com, compose
+// deploy specification: capabilities is required).
+func (e *exam) noCapability() {
+	if !e.Pasted {
+		return
+	}
+	for _, w := range e.Workloads {
+		if w.Wants && !w.GPUCap && w.Kind == "compose" {
+			said, _ := e.unseen()
+			e.find("CTR018", likely, Finding{Text: fmt.Sprintf("the service %s reserves a device without the capability gpu", quote(w.Name)),
+				Fix: []string{"`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it"}}, w.Said, said).Severity = Error
+		}
+	}
+}
+
+// runtimes: a container asks for NVIDIA's runtime, and docker has none.
+func (e *exam) runtimes() {
+	said := e.fact("docker-runtimes")
+	if !e.Pasted || said.IsZero() || strings.Contains(said.Text, "nvidia") || !e.fact("nvidia-runtime").IsZero() {
+		return
+	}
+	for _, w := range e.Workloads {
+		if strings.HasPrefix(w.Asks, "runtime") || w.Asks == "--runtime" {
+			e.find("CTR003", proven, Finding{Text: "docker has no runtime nvidia, and the container asks for it"}, said, w.Said)
+			return
+		}
+	}
+	if where, unseen := e.unseen(); unseen {
+		e.find("CTR002", strong, Finding{Text: "docker has no runtime of NVIDIA's"}, said, where)
+	}
+}
+
+// dockerfile: what an image is built with.
+func (e *exam) dockerfile() {
+	d := e.Image
+	said, unseen := e.unseen()
+	if !e.Pasted || d.From.IsZero() {
+		return
+	}
+	if !d.Driver.IsZero() {
+		e.find("CTR010", strong, Finding{Text: "the image installs a driver of its own; the one that counts is the host's", Fix: []string{"remove the driver's packages from the Dockerfile: the container toolkit brings the host's libraries"}}, d.Driver)
+	}
+	if !unseen && !e.quiet() {
+		return
+	}
+	switch {
+	case !d.CPUIndex.IsZero():
+		e.find("PY001", likely, Finding{Text: "the Dockerfile installs the CPU build of torch", Fix: []string{"remove `--index-url https://download.pytorch.org/whl/cpu`: on Linux the default index carries the CUDA build", "`envfix plan` names the index of another one"}}, d.CPUIndex, said)
+	case unseen && !d.BuildCheck.IsZero():
+		e.find("CTR001", message, Finding{Text: "a build of an image sees no GPU: what a RUN line asks of it fails, whatever the machine has", Fix: []string{"ask when the container starts, not while it is built"}}, d.BuildCheck, said)
+	case strings.Contains(d.Base, "alpine") && e.installed("torch") == nil && !e.fact("pip-install-torch").IsZero():
+		e.find("IDX003", likely, Finding{Text: "the image is built on " + quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it", Fix: []string{"a Debian image, such as `python:3.12-slim`"}}, d.From, e.fact("pip-install-torch"))
+	}
+}
