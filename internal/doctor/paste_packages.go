@@ -106,7 +106,7 @@ func (r *Reader) variable(name, value string, s Said) {
 	}
 	switch bare := strings.Trim(value, `'" `); name {
 	case "is_available":
-		if bare == "True" || bare == "False" {
+		if strings.EqualFold(bare, "True") || strings.EqualFold(bare, "False") {
 			r.available(bare, s)
 		}
 		return

@@ -188,6 +188,12 @@ const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not
 
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
+	{`satisfies the requirement torch\b.*\(from versions: [^)]*\b2\.2\.2\)`, func(r *Reader, m []string, s Said) { r.c.say("ends-2.2.2", s) }},
+	{condaCUDASpec, func(r *Reader, m []string, s Said) {
+		if condaAsked().MatchString(s.Text) { // a long line is shortened
+			r.c.say("conda-cuda", s)
+		}
+	}},
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Said) { r.c.say("index", s) }},
 	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Said) { r.c.say("pip-install-torch", s) }},
 	{`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`, func(r *Reader, m []string, s Said) { r.c.say("docker-runtimes", s) }},

@@ -43,8 +43,14 @@ var torchReaders = []reader{
 		r.torch(m[1], byTorch, s)
 		r.available(m[2], s)
 	}},
+	{`PyTorch Version \(e\.g\.[^)]*\)\s*:?\W*v?(\d\.\d+(?:\.\d+)?[\w.+]*)`, func(r *Reader, m []string, s Said) { r.torch(strings.TrimRight(m[1], "."), byList, s) }},
+	{`(?:with|to|in) (?:torch\.)?cuda (?:not being|being not|becoming) (?:un)?available|cuda (?:is|was) (?:still |always |just )?not available (?:in|to|for|from) (?:py)?torch|(?:py)?torch (?:does not|doesn't|cannot|can't|did not|didn't) (?:see|detect|find|recogni[sz]e) (?:my |the |any |a )?(?:GPUs?|cuda)\b`, func(r *Reader, m []string, s Said) {
+		if r.c.Torch.AvailableSaid.IsZero() {
+			r.available("False", s)
+		}
+	}},
 	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
-	{`torch\.version\.cuda\W+(?:(?:is|says|gives|shows|prints|returns)\W+)?(None|\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
+	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|gives|shows|prints?|returns?)\W+)?(None|\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.torchCUDA(m[1], s) }},
 	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Said) {
 		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
 	}},
@@ -57,7 +63,7 @@ var torchReaders = []reader{
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Said) { r.wait = printed(m[0]) }},
 	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.cuda" }},
 	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Said) { r.wait = "torch.__version__" }},
-	{`cuda\.is_available\b`, func(r *Reader, m []string, s Said) {
+	{`cuda\.is_ava\w{3,8}\b`, func(r *Reader, m []string, s Said) {
 		if r.wait == "" && strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
 			r.wait = "is_available"
 		}
@@ -77,7 +83,7 @@ var torchReaders = []reader{
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
-const isAvailable = `cuda\.is_available\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
+const isAvailable = `cuda\.is_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
 
 var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
 
@@ -88,7 +94,7 @@ func printed(call string) string {
 	call = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(call), "print("), ")")
 	for arg := range strings.SplitSeq(call, ",") {
 		switch arg = strings.TrimSpace(arg); {
-		case strings.Contains(arg, "is_available"):
+		case strings.Contains(arg, "is_ava"):
 			arg = "is_available"
 		case arg != "torch.__version__" && arg != "torch.version.cuda":
 			arg = "-"

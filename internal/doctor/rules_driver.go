@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -78,6 +79,7 @@ func (e *exam) driverFloor() {
 	t := e.Torch
 	if t.CUDA.IsZero() {
 		e.defaultFloor()
+		e.askedFloor()
 		return
 	}
 	if e.available() {
@@ -102,6 +104,12 @@ func (e *exam) driverFloor() {
 // of the default index where no other index is named, and its CUDA is known.
 func (e *exam) defaultFloor() {
 	t, d, p := e.Torch, e.Machine.Driver, e.Machine.Platform
+	if cuda := dotted(oldDefault(t.Version)); e.Pasted && e.unavailable() && !t.NoCUDA && t.HIP == "" && t.Label == "" && d != nil && !d.Version.IsZero() && !cuda.IsZero() {
+		if floor := e.floor(cuda); d.Version.Less(floor) {
+			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, cuda, floor), e.fact("driver"), t.VersionSaid)
+		}
+		return
+	}
 	if !e.Pasted || !e.unavailable() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil || d.Version.IsZero() || e.Matrix == nil ||
 		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.fact("index").Text, "whl/") && !strings.Contains(e.fact("index").Text, "torch_stable") {
 		return
@@ -116,6 +124,37 @@ func (e *exam) defaultFloor() {
 			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, b.CUDA.MajorMinor(), floor), e.fact("driver"), t.VersionSaid)
 			return
 		}
+	}
+}
+
+// oldDefault is the CUDA of the build that one got without asking, of releases
+// before the data begins. Source: pytorch.org, previous versions.
+func oldDefault(torch string) string {
+	v := strings.SplitN(torch, ".", 3)
+	if len(v) < 2 || v[0] != "1" {
+		return ""
+	}
+	switch v[1] {
+	case "2":
+		return "10.0"
+	case "3", "4":
+		return "10.1"
+	case "5", "6", "7", "8", "9", "10", "11":
+		return "10.2"
+	}
+	return ""
+}
+
+// askedFloor: conda was asked for a build with this CUDA, and nothing says that it
+// gave another.
+func (e *exam) askedFloor() {
+	t, d, s := e.Torch, e.Machine.Driver, e.fact("conda-cuda")
+	if d == nil || d.Version.IsZero() || s.IsZero() || t.NoCUDA || t.HIP != "" || !e.unavailable() {
+		return
+	}
+	cuda := dotted(condaAsked().FindStringSubmatch(s.Text)[1])
+	if floor := e.floor(cuda); !floor.IsZero() && d.Version.Less(floor) {
+		e.tooOld(fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s", d.Version, cuda, floor), e.fact("driver"), s)
 	}
 }
 
@@ -250,3 +289,8 @@ func (e *exam) renamedFields() {
 		e.find("DRV010", trifle, Finding{Text: "collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew", Fix: []string{"nothing to do"}}, s)
 	}
 }
+
+// condaCUDASpec is what one asks conda for.
+const condaCUDASpec = `\b(?:cudatoolkit|pytorch-cuda)\s*={1,2}\s*(\d{1,2}\.\d)\b`
+
+var condaAsked = lazy.Regexp(`(?i)` + condaCUDASpec)

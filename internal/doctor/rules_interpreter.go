@@ -85,6 +85,7 @@ type interpreter struct {
 var interpreterRules = []rule{
 	{[]string{"PY021"}, "two values of sys.executable", (*exam).twoInterpreters},
 	{[]string{"PY011"}, "a line with the version of a list and that of Python", (*exam).twoTold},
+	{[]string{"PY021"}, "a Python that has torch, and one that does not", (*exam).hereAndNotThere},
 	{[]string{"TK019"}, "a build that does not find torch", (*exam).isolated},
 	{[]string{"PY011"}, "where torch was imported from, and where pip shows it", (*exam).listedElsewhere},
 }
@@ -106,6 +107,14 @@ func (e *exam) twoInterpreters() {
 func (e *exam) twoTold() {
 	if s := e.fact("two-versions"); !s.IsZero() {
 		e.find("PY011", likely, Finding{}, s).over = []string{"PY001", "PY016", "PY006"}
+	}
+}
+
+// hereAndNotThere: one Python told torch's version, another does not find it.
+func (e *exam) hereAndNotThere() {
+	s, missing := e.has("no-module-torch")
+	if missing && e.Torch.rank == byTorch && e.fact("isolated-build").IsZero() {
+		e.find("PY021", likely, Finding{}, s, e.Torch.VersionSaid).over = []string{"PY002"}
 	}
 }
 

@@ -170,6 +170,11 @@ func (e *exam) notFound() {
 		e.find("IDX002", proven, Finding{Text: "there is no index for " + label + " builds of torch", Fix: e.indexFix()}, said, h.Said)
 		return
 	}
+	v, label, want := e.asked()
+	if last := e.fact("ends-2.2.2"); !last.IsZero() && (pythonVersion(v).IsZero() || pythonVersion(v).Compare(version.MustPython("2.3")) >= 0) {
+		e.find("IDX003", likely, Finding{Text: "the list ends with torch 2.2.2, the last with wheels for Intel Macs"}, h.Said, last).over = []string{"PY012"}
+		return
+	}
 	if s, tags := e.has("uv-python-tag"); tags {
 		if _, elsewhere := e.has("uv-index-platform"); !elsewhere {
 			e.find("PY012", likely, Finding{Fix: e.pythonFix("")}, s, h.Said)
@@ -182,7 +187,6 @@ func (e *exam) notFound() {
 		return
 	}
 	python := e.activePython()
-	v, label, want := e.asked()
 	if m := indexLabel().FindStringSubmatch(e.fact("index").Text); m != nil && label == "" {
 		label = m[1]
 	}
@@ -190,7 +194,7 @@ func (e *exam) notFound() {
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
 	case p.Distro == "alpine", p.Libc != nil && p.Libc.Kind == "musl", e.clue("platform-without-wheels"):
-		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os"))
+		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os")).over = []string{"PY012"}
 	case p.OS == "macos" && p.Arch == "x86_64" && !pythonVersion(v).IsZero() && pythonVersion(v).Compare(version.MustPython("2.3")) >= 0,
 		p.OS == "macos" && p.Arch == "x86_64" && v == "":
 		e.find("IDX003", likely, Finding{Text: "torch 2.2.2 is the last with wheels for Intel Macs"}, h.Said, e.fact("arch"))
