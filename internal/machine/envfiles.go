@@ -60,7 +60,7 @@ type LoadedLibrary struct {
 	Path    string // links followed; "": nowhere found
 	Via     string // RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default
 	Entry   string // of LD_LIBRARY_PATH, as it stands there, where it is found through that
-	Version string // as the name of the file says; "" unknown
+	Version string // as the name of the file says, or the package that brought it; "" unknown
 	Size    int64
 	Wheel   string // the environment's own file of that name, where another one is taken
 

@@ -153,6 +153,32 @@ func versionOfFile(file string) string {
 	return ""
 }
 
+// versionOf is the version of a library by its name, else that of the package of
+// NVIDIA's that brought it: …/nvidia/cudnn/lib/… is of nvidia_cudnn_cu12 beside it.
+func (h *host) versionOf(file string) string {
+	if v := versionOfFile(file); v != "" {
+		return v
+	}
+	i := strings.LastIndex(file, "/nvidia/")
+	if i < 0 {
+		return ""
+	}
+	site := file[:i]
+	part, rest, _ := strings.Cut(file[i+len("/nvidia/"):], "/")
+	if !strings.HasPrefix(rest, "lib/") {
+		return ""
+	}
+	for _, name := range h.names(site) {
+		dist, ok := strings.CutPrefix(name, "nvidia_"+part)
+		dist, info := strings.CutSuffix(dist, ".dist-info")
+		label, v, cut := strings.Cut(dist, "-")
+		if ok && info && cut && (label == "" || strings.HasPrefix(label, "_cu")) && fileVersion().MatchString(".so."+v) {
+			return v
+		}
+	}
+	return ""
+}
+
 // loaderCache reads ld.so.cache in the form that glibc has written since 2.2: a
 // header of 48 bytes, entries of 24 (flags, key, value, OS version, hwcap), then
 // strings. Keys and values are offsets from the header (glibc, dl-cache.h).

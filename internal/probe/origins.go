@@ -222,6 +222,9 @@ func (h *host) loadedFrom(list []machine.LoadedLibrary) {
 	var config []loaderLine
 	for i := range list {
 		l := &list[i]
+		if l.Wheel != "" {
+			l.Version = h.versionOf(l.Path)
+		}
 		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
 		case l.Wheel == "" && !driver:
 		case l.Via == "LD_LIBRARY_PATH":

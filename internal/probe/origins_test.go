@@ -87,6 +87,20 @@ func TestLoadedOrigins(t *testing.T) {
 	}
 }
 
+// A library of another environment has no version in its name: its package has.
+func TestVersionOf(t *testing.T) {
+	root := tree(t, map[string]string{"e/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "", "e/nvidia_cudnn_frontend-1.2.dist-info/METADATA": "", "e/nvidia_nccl_cu12-\x1b.dist-info/METADATA": ""})
+	h := newHost(Options{Root: root, OS: "linux"})
+	for file, want := range map[string]string{
+		"/e/nvidia/cudnn/lib/libcudnn.so.9": "9.1.0.70", "/e/nvidia/cudnn/lib/libcudnn.so.9.2.0": "9.2.0", "/e/nvidia/nccl/lib/libnccl.so.2": "",
+		"/e/nvidia/cufft/lib/libcufft.so.11": "", "/opt/nvidia/libcudnn.so.9": "", "/x/libcudnn.so.9": "",
+	} {
+		if got := h.versionOf(file); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
 // So does a torch that PYTHONPATH brings.
 func TestImportOrigins(t *testing.T) {
 	root := loaderTree(t)
