@@ -157,7 +157,7 @@ func (c *carrier) cannot(d machine.HeldDist) leaving {
 		return leaving{why: "`--drop`"}
 	case d.Broken != "":
 		return leaving{why: d.Broken}
-	case bad != nil || !plainName().MatchString(d.Name):
+	case bad != nil || !plainName().MatchString(d.Name) || !plainLabel().MatchString(label):
 		return leaving{why: fmt.Sprintf("its name or its version is none: %q", d.Version)}
 	}
 	if why := c.otherPython(d); why != "" {
@@ -177,7 +177,10 @@ func (c *carrier) cannot(d machine.HeldDist) leaving {
 	return leaving{why: c.notOnIndex(d, label)}
 }
 
-var plainName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var (
+	plainName  = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	plainLabel = lazy.Regexp(`^[A-Za-z0-9._-]*$`)
+)
 
 // otherPython: the package refuses the Python of the new environment.
 func (c *carrier) otherPython(d machine.HeldDist) string {

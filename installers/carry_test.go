@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/matrix"
 	"envfix/resolver"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,9 +168,10 @@ func TestCarry(t *testing.T) {
 			with(dist("ready", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp312} }), with(dist("old", "1"), func(d *machine.HeldDist) { d.RequiresPython = ">=3.7,<3.12" })),
 			want: []string{"stays native 1 (another file)", "stays ready 1", "stays stable 1", `leaves old 1: needs Python >=3.7,<3.12, and the new one is 3.12`}},
 		{name: "broken", held: &machine.Held{Leftovers: []string{"~orch"}, Dists: []machine.HeldDist{
-			{Name: "half", Version: "1", Broken: "its metadata has no name or no version"}, {Name: "odd", Version: "one"}, {Name: "evil;name", Version: "1"}}},
+			{Name: "half", Version: "1", Broken: "its metadata has no name or no version"}, {Name: "odd", Version: "one"}, {Name: "evil;name", Version: "1"}, {Name: "expands", Version: "1.0+${HOME}"}}},
 			want: []string{
 				`leaves evil;name 1: its name or its version is none: "1"`,
+				`leaves expands 1.0+${HOME}: its name or its version is none: "1.0+${HOME}"`,
 				"leaves half 1: its metadata has no name or no version", `leaves odd one: its name or its version is none: "one"`, "leaves ~orch: what an interrupted installation left"}},
 		{name: "dropped", held: held(dist("a", "1"), dist("b", "1", "a"), dist("c", "1")), target: plan.Target{Drop: []string{"a"}},
 			want: []string{"stays c 1", "leaves a 1: `--drop`", "leaves b 1: needs a, which cannot stay"}},
@@ -255,4 +258,39 @@ func TestRebuild(t *testing.T) {
 	if diff := cmp.Diff(want, p.Carry); diff != "" || len(p.Steps) == 0 {
 		t.Errorf("%d steps, %s", len(p.Steps), diff)
 	}
+}
+
+// A locked environment is what the lock says, and nothing else.
+func TestLockAlone(t *testing.T) {
+	l := LockedProfile{Profile: &lock.Profile{Name: "gpu", Torch: "2.14.1", Build: "cu126", Python: "3.12", Match: lock.Match{OS: "linux"}},
+		Packages: &lock.Packages{Packages: []lock.Package{{Name: "torch", Version: "2.14.1"}, {Name: "numpy", Version: "2.0"}}}}
+	p, err := Locked(&matrix.Matrix{}, v100(), resolver.Request{}, l, plan.Target{Dir: ".venv", Held: held(dist("numpy", "1.26.4"), dist("requests", "2"), dist("pip", "24"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"nothing: envfix.lock alone says what is in it; 1 package of the present one it does not name"}, lines(p.Carry)); diff != "" {
+		t.Error(diff)
+	}
+	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "carry" }) {
+		t.Errorf("steps: %q", commands(p))
+	}
+}
+
+// Whatever a direct_url.json says, an installer is given one argument of plain
+// characters that is no option of it.
+func FuzzAgain(f *testing.F) {
+	f.Add("file:///home/me/mine", machine.FromEditable, "sub", commit, "")
+	f.Add("https://git.example/x.git", machine.FromVCS, "", commit, "")
+	f.Add("https://files.example/w.whl", machine.FromArchive, "", "", "sha256="+strings.Repeat("0", 64))
+	f.Add("-e https://x y", machine.FromDir, "../..", "", "")
+	f.Fuzz(func(t *testing.T, url, kind, below, commit, hash string) {
+		text, why := again("name", &machine.DirectURL{Kind: kind, URL: url, VCS: "git", Commit: commit, Subdirectory: below, Hash: hash})
+		if (text == "") == (why == "") {
+			t.Fatalf("%q and %q", text, why)
+		}
+		text = strings.TrimPrefix(text, "-e ")
+		if strings.HasPrefix(text, "-") || strings.ContainsAny(text, " \t\n\"'`$;\\<>|(){}") || strings.Contains(below, "..") && text != "" {
+			t.Errorf("%q", text)
+		}
+	})
 }

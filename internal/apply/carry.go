@@ -83,9 +83,9 @@ func (r *run) carried(want []plan.CarriedPackage) error {
 		case !there:
 			wrong = append(wrong, fmt.Sprintf("%s %s is not there", k.Name, k.Version))
 		case k.From != "" && k.Files == "": // built again, it may count its version on
-		case d.version != k.Version && k.Loose:
+		case !k.Is(d.version) && k.Loose:
 			moved = append(moved, fmt.Sprintf("%s %s → %s", k.Name, k.Version, d.version))
-		case d.version != k.Version:
+		case !k.Is(d.version):
 			wrong = append(wrong, fmt.Sprintf("%s is %s, and the plan says %s", k.Name, d.version, k.Version))
 		case k.Files != "" && d.digest != k.Files && (d.tags == k.Tags || pure(d.tags) != pure(k.Tags)):
 			others = append(others, k.Name)

@@ -1,5 +1,7 @@
 package plan
 
+import "envfix/internal/version"
+
 // A Carry is what becomes of the packages of the environment that a plan
 // replaces. The steps carry it out; it decides nothing by itself.
 type Carry struct {
@@ -28,6 +30,16 @@ type CarriedPackage struct {
 	Files   string `json:"files,omitempty"`  // a hash over those of its code, which the same version must have again; "" unknown
 	Tags    string `json:"tags,omitempty"`   // what its wheel is for: another one's files may differ
 	Python  bool   `json:"python,omitempty"` // its file was made for another Python, so another one is needed
+}
+
+// Is reports whether an installed version is the one that was carried over; 1.0 and
+// 1.0.0 are one (PEP 440).
+func (k CarriedPackage) Is(installed string) bool {
+	public, label := version.SplitLocal(k.Version)
+	other, otherLabel := version.SplitLocal(installed)
+	v, err := version.ParsePython(public)
+	w, err2 := version.ParsePython(other)
+	return k.Version == installed || err == nil && err2 == nil && v.Compare(w) == 0 && label == otherLabel
 }
 
 // A Leaving is a package that is not carried over.
