@@ -48,7 +48,7 @@ func TestE2ECarry(t *testing.T) {
 	}
 	command("python3", "-m", "venv", ".venv")
 	pip("--no-deps", "torch==2.6.0", "torchvision==0.21.0", "xformers==0.0.29.post3")
-	pip("requests==2.32.3", "numpy==1.26.4", "einops==0.8.0", "tokenizers==0.20.3", "safetensors==0.4.5", "pandas==2.2.3", "transformers==4.46.3", "tqdm==4.66.5", "pyyaml==6.0.2")
+	pip("requests==2.32.3", "numpy==1.26.4", "einops==0.8.0", "tokenizers==0.20.3", "safetensors==0.4.5", "pandas==2.2.3", "transformers==4.46.3", "tqdm==4.66.5", "pyyaml==6.0.2", "pillow==11.0.0")
 	pip("--no-deps", "--editable", project(t, dir, "mine"))
 	repository := project(t, dir, "repository")
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "-m", "x"}} {

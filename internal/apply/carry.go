@@ -171,7 +171,7 @@ func (r *run) carryHints(i int, e *Error) {
 	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", "sources", "torch", "packages", "check"}, s.ID) {
 		return
 	}
-	said := strings.Join(e.Details, "\n") + "\n"
+	said := complaint(e.Details)
 	var names []string
 	for _, k := range c.Stays {
 		if len(names) < 3 && namedIn(said, k.Name) {
@@ -184,6 +184,19 @@ func (r *run) carryHints(i int, e *Error) {
 	case s.ID == "check":
 		e.Hints = slices.Insert(e.Hints, 0, "`--drop NAME` leaves a package behind, `--fresh` all of them")
 	}
+}
+
+// complaint is what an installer said last without the lines in which it tells what
+// it does, which name packages too.
+func complaint(tail []string) string {
+	said := ""
+	for _, line := range tail {
+		first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !slices.Contains([]string{"Collecting", "Downloading", "Using", "Processing", "Obtaining", "Requirement", "Installing", "Preparing", "Building", "Built", "+"}, first) {
+			said += line + "\n"
+		}
+	}
+	return said
 }
 
 // namedIn reports whether an installer's message is about a package.

@@ -100,7 +100,7 @@ func TestCarriedRefuses(t *testing.T) {
 				b, x := newBench(t), torchIndex(t)
 				x.Add(tt.index...)
 				b.mustApply(b.plan("2.13.0+cu126"))
-				_, err := b.apply(context.Background(), b.carrying(tool, x, tt.stays))
+				_, err := b.open().Apply(context.Background(), b.carrying(tool, x, tt.stays), Options{Out: &b.out, Retries: -1})
 				b.wantKind(err, tt.kind)
 				var e *Error
 				if !errors.As(err, &e) || !strings.Contains(strings.Join(append(e.Hints, e.Text), "\n"), tt.want) {
@@ -151,6 +151,13 @@ func TestOnlyKnown(t *testing.T) {
 		if got := onlyKnown(text, known); got != want {
 			t.Errorf("%q: got %v", text, got)
 		}
+	}
+}
+
+func TestComplaint(t *testing.T) {
+	got := complaint([]string{"Looking in indexes: x", "  Downloading one-1.0.whl", "Collecting one==1.0", "ERROR: No matching distribution found for two==1.0"})
+	if diff := cmp.Diff("Looking in indexes: x\nERROR: No matching distribution found for two==1.0\n", got); diff != "" {
+		t.Error(diff)
 	}
 }
 

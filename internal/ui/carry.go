@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/plan"
@@ -48,7 +49,7 @@ func (v *view) carry(c *plan.Carry) {
 		add("as before", k.Text)
 	}
 	v.b.WriteString(Columns(once(rows), 2))
-	if len(c.Leaves) > 0 {
+	if slices.ContainsFunc(c.Leaves, func(l plan.Leaving) bool { return l.Version != "" }) {
 		v.item("", "name one to have the installer look for a version that fits: `envfix plan torch torchvision NAME`")
 	}
 }
