@@ -80,6 +80,9 @@ type place struct {
 // follow begins to follow the program of step i. end must be called.
 func (s *screen) follow(r *run, i int) *follower {
 	f := &follower{run: r, start: time.Now(), phase: "starting", done: make(chan struct{})}
+	if r.plan.Steps[i].Verify != nil {
+		f.phase = "computing"
+	}
 	if s.columns == nil || s.out == nil || r.Verbose {
 		return f
 	}
@@ -134,9 +137,10 @@ func (f *follower) draw() {
 		}
 	}
 	switch {
+	case used < 1e6: // or all of it is in a cache
 	case f.planned > 0:
 		words = append(words, fmt.Sprintf("%s of about %s on disk", size(used), size(f.planned)))
-	case used > 1e6:
+	default:
 		words = append(words, size(used)+" on disk")
 	}
 	words = append(words, clock(time.Since(f.start)))
@@ -159,7 +163,7 @@ func clock(d time.Duration) string {
 // phases are the beginnings of lines with which an installer says that it does
 // something else now.
 var phases = []struct{ begin, means string }{
-	{"Looking in", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"}, {"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
+	{"Looking in", "looking"}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"}, {"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
 	{"Resolved", "downloading"}, {"Downloading and Extracting", "downloading"}, {"Downloading", "downloading"}, {"Get:", "downloading"},
 	{"Prepared", "installing"}, {"Installing collected packages", "installing"}, {"Preparing transaction", "installing"}, {"Executing transaction", "installing"},
 	{"Unpacking", "installing"}, {"Setting up", "installing"}, {"Building initial module", "building the kernel module"}, {"Processing triggers", "finishing"},

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/testindex"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,9 +84,20 @@ func TestPipedProgress(t *testing.T) {
 func TestProgressInBytes(t *testing.T) {
 	var out strings.Builder
 	s := &screen{out: &out, columns: func() int { return 80 }}
-	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, places: []place{{"/nonexistent", 1 << 40}}}
+	dir := t.TempDir()
+	free, _, err := system.Free(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, start: time.Now(), places: []place{{"/nonexistent", 1 << 40}, {dir, free + 2_450_000_000}}}
 	f.draw()
-	if !strings.HasPrefix(out.String(), erase+"  downloading, 0 kB of about 5.8 GB on disk, ") {
+	// others use this disk, too
+	if !regexp.MustCompile(`^\r\x1b\[K  downloading, 2\.\d GB of about 5\.8 GB on disk, 0:0\d$`).MatchString(out.String()) {
+		t.Errorf("got %q", out.String())
+	}
+	f.planned, f.places = 0, f.places[:1]
+	f.draw()
+	if !strings.HasSuffix(out.String(), erase+"  downloading, 0:00") {
 		t.Errorf("got %q", out.String())
 	}
 	s.print("done")
