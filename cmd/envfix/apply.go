@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"envfix/internal/apply"
@@ -260,8 +262,20 @@ func perform(c *cli.Context, p *plan.Plan, saved bool) (apply.Result, error) {
 	}
 	o.Facts = func(context.Context) (machine.Machine, error) { return machineWith(c, dir), nil }
 	o.Fresh = !saved
-	r, err := e.Apply(c.Context, p, o)
+	ctx, stop := untilHangup(c.Context)
+	defer stop()
+	r, err := e.Apply(ctx, p, o)
 	return r, fromApply(err)
+}
+
+// untilHangup ends ctx also when the terminal goes away, as where ssh loses its
+// connection. Unheard, it would end envfix at once, and a package manager that then
+// writes into nobody's pipe with it, in the middle of its work.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // orNever makes of a flag's 0 what package apply calls never; its own 0 is the

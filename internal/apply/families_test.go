@@ -148,7 +148,7 @@ func TestUmasks(t *testing.T) {
 
 func TestOddPaths(t *testing.T) {
 	b := newBench(t)
-	b.dir = filepath.Join(b.dir, "with space", "quote's \"q\"", "line\nbreak", "日本 é", "-rf", "%s$HOME", strings.Repeat("n", 200))
+	b.dir = filepath.Join(b.dir, "with space", "quote's \"q\"", "line\nbreak", "日本 é", "-rf", "%s$HOME", "not utf-8 \xff\xfe", strings.Repeat("n", 250))
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

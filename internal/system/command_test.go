@@ -7,9 +7,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,6 +130,31 @@ func TestInterruptReachesTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone(t, pid)
+}
+
+// A second Ctrl-C does not wait for what ignores the first.
+func TestSecondInterrupt(t *testing.T) {
+	guard := make(chan os.Signal, 1) // or a signal that comes too early would end the test
+	signal.Notify(guard, os.Interrupt)
+	defer signal.Stop(guard)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		done <- Run(ctx, Command{Argv: []string{"sh", "-c", "trap '' INT; sleep 600; sleep 600"}, Grace: time.Hour, Started: func() error { cancel(); return nil }})
+	}()
+	for {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+			return
+		case <-guard: // not heard yet, perhaps
+		}
+	}
 }
 
 // gone waits until a process has ended; one that never does fails the test.

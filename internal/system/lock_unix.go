@@ -16,15 +16,27 @@ import (
 )
 
 // A Lock is held until Release or until the process ends, however it ends.
-type Lock struct{ f *os.File }
+type Lock struct {
+	f *os.File
+
+	root  *os.Root // of the lease; nil: the kernel holds the lock
+	lease string
+}
 
 // A BusyError says who holds a lock; PID is 0 where that is unknown.
 type BusyError struct {
 	Path string
 	PID  int
+	Host string // of the process, where a file stands for a lock; "" it is here
 }
 
 func (e *BusyError) Error() string {
+	if e.Host == "?" {
+		return fmt.Sprintf("nobody knows who wrote %s; remove it when no other envfix works there", e.Path)
+	}
+	if e.Host != "" {
+		return fmt.Sprintf("process %d of %s wrote %s; remove it when nothing works there any more", e.PID, e.Host, e.Path)
+	}
 	if e.PID == 0 {
 		return e.Path + " is locked by another process"
 	}
@@ -32,6 +44,7 @@ func (e *BusyError) Error() string {
 }
 
 // TryLock takes the lock file name below root, or returns a *BusyError at once.
+// Where the file system has no locks, the file NAME.lease stands for one.
 func TryLock(root *os.Root, name string) (*Lock, error) {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -52,10 +65,17 @@ func TryLock(root *os.Root, name string) (*Lock, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 		return nil, errors.Join(&BusyError{Path: f.Name(), PID: pid}, f.Close())
 	}
+	l := &Lock{f: f}
+	if noLocks(err) {
+		l.root, l.lease = root, name+".lease"
+		err = lease(root, l.lease)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(&fs.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close())
 	}
-	l := &Lock{f}
 	if err := errors.Join(f.Truncate(0), writeAt(f, fmt.Sprintln(os.Getpid()))); err != nil {
 		return nil, errors.Join(err, l.Release())
 	}
@@ -68,7 +88,12 @@ func writeAt(f *os.File, s string) error {
 }
 
 // Release gives the lock back. The file stays: removing it would let two hold it.
-func (l *Lock) Release() error { return l.f.Close() }
+func (l *Lock) Release() error {
+	if l.root == nil {
+		return l.f.Close()
+	}
+	return errors.Join(l.root.Remove(l.lease), l.f.Close())
+}
 
 // Holder returns the process that holds a POSIX lock on path, 0 for none: dpkg
 // and rpm lock that way, and flock does not see it.
