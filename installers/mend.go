@@ -19,7 +19,14 @@ func withMend(fixes []plan.EnvFix, m *plan.Mend) []plan.EnvFix {
 			out = append(out, f)
 		}
 	}
-	return append(out, m.Fixes...)
+	for _, f := range m.Fixes { // several libraries lie in one directory
+		if !slices.ContainsFunc(out, func(o plan.EnvFix) bool {
+			return o.Variable == f.Variable && o.Action == f.Action && o.Value == f.Value
+		}) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // fetchAgain has uv forget what it keeps of packages whose files were written to

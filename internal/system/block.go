@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // maxProfile is the largest file in which a block is edited; shell profiles are
@@ -82,6 +83,7 @@ func (k Keep) keep(before []byte, mode fs.FileMode) error {
 	if k.Backup == "" {
 		return nil
 	}
+	sweepOld(filepath.Dir(k.Backup))
 	have, err := ReadFile(k.Backup, maxProfile)
 	switch {
 	case err == nil && bytes.Equal(have, before):
@@ -92,6 +94,20 @@ func (k Keep) keep(before []byte, mode fs.FileMode) error {
 		return err
 	}
 	return WriteFile(k.Backup, before, mode)
+}
+
+// sweepOld removes temporary files of ours that a process left that was killed: in
+// a home directory nothing else ever would. What is a minute old is nobody's.
+func sweepOld(dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, ".envfix-tmp-*"))
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		if info, err := os.Lstat(f); err == nil && ours(f, info) == nil && time.Since(info.ModTime()) > time.Minute {
+			_ = os.Remove(f) // no harm where it stays
+		}
+	}
 }
 
 // BlockLines returns the lines of envfix's block in a text; nil where there is none,

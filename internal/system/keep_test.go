@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A profile is edited once, only if it is the one that was meant, and kept as it
@@ -48,6 +49,22 @@ func TestEditKept(t *testing.T) {
 		t.Errorf("%v, %v", changed, err)
 	}
 	is(path, edited)
+
+	write(path, text) // and what a killed process left is cleared away, not what one is writing
+	old, fresh := filepath.Join(dir, ".envfix-tmp-1"), filepath.Join(dir, ".envfix-tmp-2")
+	write(old, text)
+	write(fresh, text)
+	hour := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, hour, hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EditKept(path, "profile", []string{"x"}, k); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", old, err)
+	}
+	is(fresh, text)
 
 	write(path, "alias l='ls -l'\n") // not the file that was meant
 	if _, err := EditKept(path, "profile", []string{"x"}, k); !errors.Is(err, ErrChanged) {
