@@ -29,7 +29,8 @@ type chroot struct {
 
 // TestE2EApt runs the real apt, dpkg and sudo in a fresh Debian: it simulates,
 // downloads and installs the user-space part of NVIDIA's driver, asks the real
-// library, and has sudo say yes and no. It prints what it did.
+// library, pins, rehearses, holds and downgrades, and has sudo say yes and no. It
+// prints what it did.
 func TestE2EApt(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it makes a Debian of 300 MB: `make e2e` runs it")
@@ -61,7 +62,13 @@ func TestE2EApt(t *testing.T) {
 		fmt.Printf("  envfix facts, by the real library: driver %s, not loaded\n", h.Driver.Version)
 	}
 
+	c.exact(t)
+	c.offline(t)
+	c.rehearse(t)
+	c.hold(t)
+	c.downgrade(t)
 	c.sudo(t)
+	c.rootScript(t)
 	c.untidy(t)
 }
 
@@ -78,11 +85,12 @@ func (c *chroot) sudo(t *testing.T) {
 	q := c.plan("home/me/q.json", []string{"apt-get", "install", "-y", "libnvidia-ml1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.wantCode(0, "me", "sudo", "envfix", "apply", q, "--yes")
-	if owner := strings.TrimSpace(c.must("", "stat", "-c", "%U", "/home/me/.envfix/journal.jsonl")); owner != "me" {
-		t.Errorf("started by sudo, the state belongs to %s", owner)
+	if foreign := c.must("", "find", "/home/me", "!", "-user", "me"); foreign != "" {
+		t.Errorf("started by sudo, and not the user's own:\n%s", foreign)
 	}
-	fmt.Println("  started by sudo: done, and the state belongs to the user")
+	fmt.Println("  started by sudo: done, and every file belongs to the user")
 	c.write("etc/sudoers.d/me", "me ALL=(root) ALL\n", 0o440)
+	c.password(t)
 	r := c.plan("home/me/r.json", []string{"apt-get", "remove", "-y", "nvidia-detect"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.must("me", "sudo", "-k")
