@@ -85,6 +85,9 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 		if r.asBefore(i, log) {
 			return nil
 		}
+		if said := strings.Join(exit.Tail, "\n"); r.plan.Steps[i].Root && noLonger(said) {
+			return outdated(r.plan.Steps[i], said)
+		}
 		e = fromInstaller(title, exit, log)
 		r.carryHints(i, e)
 	case errors.As(err, &stalled):

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 )
 
 // judge reads what a simulated run of a package manager said, and refuses one that
@@ -16,6 +17,9 @@ import (
 // on the old driver, or the kernel that runs.
 func judge(s plan.Step, said string) error {
 	manager := filepath.Base(s.Run.Argv[0])
+	if noLonger(said) {
+		return outdated(s, said)
+	}
 	if manager == "dnf" && !strings.Contains(said, "Transaction Summary") && !strings.Contains(said, "Nothing to do") {
 		return &Error{Kind: Preflight, Text: "dnf finds no way to install what the plan names", Details: lastLines(said, 12),
 			Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with the versions that are there now"}}
@@ -31,6 +35,21 @@ func judge(s plan.Step, said string) error {
 	}
 	return &Error{Kind: Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(bad)), Details: bad,
 		Hints: []string{"nothing was changed; remove them yourself if you can do without them, or keep the driver that is there"}}
+}
+
+// noLonger reports whether a package manager said that it does not have the version
+// that was asked for: apt, dnf4 and dnf5, zypper.
+func noLonger(said string) bool {
+	return vanished().MatchString(said)
+}
+
+var vanished = lazy.Regexp(`(?m)^(E: Version '[^']*' for '[^']*' was not found|Error: Unable to find a match: |No match for argument: |No provider of '[^']*' found)`)
+
+// outdated says that the repository went on since the plan was made: its lists were
+// read again in a step before this one.
+func outdated(s plan.Step, said string) error {
+	return &Error{Kind: Stale, Text: fmt.Sprintf("%s: the repository does not have %s any more", s.Title, system.Printable(s.Run.Argv[len(s.Run.Argv)-1])),
+		Details: lastLines(said, 4), Hints: []string{"nothing of the driver was changed; `envfix plan` makes a new plan, with the version that is there now"}}
 }
 
 func lastLines(text string, n int) []string {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"envfix/installers"
 	"envfix/internal/machine"
@@ -143,7 +144,7 @@ func (s standIn) reboot() error {
 // options apply a plan on this machine. A step for root goes the way that it goes
 // through sudo: as JSON, to a process that looks at it anew.
 func (s standIn) options(out io.Writer) Options {
-	return Options{Out: out, Fresh: true, Boot: s.read("boot")[0], Tools: s.dir + "/tools", on: s.host(),
+	return Options{Out: out, Fresh: true, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Boot: s.read("boot")[0], Tools: s.dir + "/tools", on: s.host(),
 		Facts: func(context.Context) (machine.Machine, error) { return machine.Machine{Driver: s.facts()}, nil },
 		Root: func(ctx context.Context, step plan.Step, out io.Writer, log *system.Log) error {
 			b, err := json.Marshal(step)

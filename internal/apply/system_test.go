@@ -215,6 +215,16 @@ func TestDriverChangesThatFail(t *testing.T) {
 			_, err := b.open().Apply(context.Background(), p, o)
 			s.wantReboot(b, err)
 		})
+		t.Run(d.name+"/the repository went on", func(t *testing.T) {
+			s, b := fresh(t)
+			p := s.plan(t, d, "install", "580", "open")
+			s.set(t, "state/offered", strings.ReplaceAll(strings.Join(d.offered, "\n")+"\n", "580.105.08", "580.126.20"))
+			_, err := b.open().Apply(context.Background(), p, s.options(&b.out))
+			b.wantKind(err, Stale)
+			if got := s.drivers(); got != nil {
+				t.Errorf("installed: %q", got)
+			}
+		})
 		t.Run(d.name+"/the network is gone", func(t *testing.T) {
 			s, b := fresh(t)
 			p := s.plan(t, d, "install", "580", "open")
