@@ -59,6 +59,9 @@ func (b *builder) carry() *plan.Carry {
 	}
 	c.fill(out)
 	b.want = c.want
+	if !c.held.Files && len(out.Stays) > 0 {
+		b.warn("the packages of %s are known by name and version alone, as from a file of facts: which came from a path or an address, only the machine itself can tell", b.t.Dir)
+	}
 	if c.held.System {
 		b.warn("%s also sees the packages of the Python that it was made from; the new environment does not", b.t.Dir)
 	}

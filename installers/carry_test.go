@@ -24,7 +24,7 @@ const (
 
 // held is an environment with torch 2.4.0 for CUDA 12.1 and these packages.
 func held(dists ...machine.HeldDist) *machine.Held {
-	h := &machine.Held{Python: "3.12.4", Files: true, Dists: append(dists, machine.HeldDist{Name: "torch", Version: "2.4.0+cu121"})}
+	h := &machine.Held{Files: true, Dists: append(dists, machine.HeldDist{Name: "torch", Version: "2.4.0+cu121"})}
 	slices.SortFunc(h.Dists, func(a, b machine.HeldDist) int { return strings.Compare(a.Name, b.Name) })
 	return h
 }

@@ -54,7 +54,7 @@ func gatherCarry(c *cli.Context, h machine.Machine, t *plan.Target) error {
 // heldCompanions are torch's companions in the environment that is replaced: the
 // new one has them too where they exist.
 func heldCompanions(t plan.Target) []string {
-	if t.Held == nil || t.InPlace || t.Fresh {
+	if t.Held == nil || t.Fresh && !t.InPlace {
 		return nil
 	}
 	var out []string

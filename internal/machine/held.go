@@ -4,7 +4,6 @@ package machine
 // install it again beside another torch. It is no part of the facts: only the
 // machine itself has it, and only a plan that replaces the environment asks.
 type Held struct {
-	Python    string     // 3.12.4
 	System    bool       // it also sees the packages of the interpreter that it was made from
 	Dists     []HeldDist // sorted by name; the first copy of each
 	Leftovers []string   // what an installer began to remove and never finished: "~orch"
@@ -49,11 +48,6 @@ type DirectURL struct {
 // which torch they want.
 func HeldFrom(m Machine) *Held {
 	h := &Held{}
-	for _, p := range m.Pythons {
-		if p.Active {
-			h.Python = p.Version
-		}
-	}
 	for _, p := range m.Installed {
 		h.Dists = append(h.Dists, HeldDist{Name: p.Name, Version: p.Version, Requires: p.Requires})
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"path"
@@ -27,12 +28,7 @@ func Held(o Options) *machine.Held {
 	if dir == "" || cfg == nil || h.os != "linux" {
 		return nil
 	}
-	held := &machine.Held{Python: cfg.version, System: cfg.system, Files: true}
-	if held.Python == "" {
-		if p, ok := h.python(h.envPython(dir)); ok {
-			held.Python = p.Version
-		}
-	}
+	held := &machine.Held{System: cfg.system, Files: true}
 	var infos []string
 	for _, site := range h.sitePackages(dir) {
 		for _, name := range h.names(site) {
@@ -243,8 +239,12 @@ func (h *host) treeLinks(dir string) []string {
 // recorded reads RECORD: the size of a distribution, the hashes of its code, and
 // what its machine code links.
 func (h *host) recorded(d *machine.HeldDist, info string) {
-	files := machine.ReadRecord(h.bytes(info+"/RECORD", maxFile))
-	d.Digest = machine.CodeDigest(files)
+	text := h.bytes(info+"/RECORD", maxFile)
+	files := machine.ReadRecord(text)
+	own := path.Base(info) + "/RECORD"
+	if bytes.HasSuffix(text, []byte("\n")) && slices.ContainsFunc(files, func(f machine.RecordFile) bool { return f.Path == own }) {
+		d.Digest = machine.CodeDigest(files) // of one that was cut off, nothing can be compared
+	}
 	looked := 0
 	for _, f := range files {
 		d.Bytes += f.Size

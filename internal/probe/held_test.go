@@ -27,6 +27,9 @@ func TestHeld(t *testing.T) {
 		site + "/Some_Ext-1.0.dist-info/RECORD": "some_ext/_C.so,sha256=abc,100\nsome_ext/__init__.py,sha256=def,11\n../../../bin/tool,sha256=x,3\nSome_Ext-1.0.dist-info/METADATA,sha256=y,5\nSome_Ext-1.0.dist-info/RECORD,,\n",
 		site + "/some_ext/_C.so":                string(extension),
 
+		site + "/cut_off-1.0.dist-info/METADATA": "Name: cut-off\nVersion: 1.0\n",
+		site + "/cut_off-1.0.dist-info/RECORD":   "cut_off-1.0.dist-info/RECORD,,\ncut_off.py,sha256=abc,10\nother.py,sha256=d",
+
 		site + "/mine-0.1.dist-info/METADATA":        "Name: mine\nVersion: 0.1\n",
 		site + "/mine-0.1.dist-info/direct_url.json": `{"url": "file:///home/me/mine", "dir_info": {"editable": true}}`,
 		"/home/me/mine/mine/__init__.py":             "",
@@ -50,7 +53,8 @@ func TestHeld(t *testing.T) {
 	}
 	got := Held(Options{Root: root, OS: "linux", Venv: "/env", Env: []string{"VIRTUAL_ENV=/other"}})
 	links := []string{"libcudart.so.12", "libtorch_cpu.so"}
-	want := &machine.Held{Python: "3.12.4", System: true, Files: true, Leftovers: []string{"~orch"}, Dists: []machine.HeldDist{
+	want := &machine.Held{System: true, Files: true, Leftovers: []string{"~orch"}, Dists: []machine.HeldDist{
+		{Name: "cut-off", Version: "1.0", Bytes: 10},
 		{Name: "develop", Version: "3.0", Origin: &machine.DirectURL{Kind: machine.FromEditable, URL: "file:///home/me/develop"}},
 		{Name: "gone", Version: "0.1", Origin: &machine.DirectURL{Kind: machine.FromDir, URL: "file:///home/me/gone", Gone: true}},
 		{Name: "half", Version: "1.5", Broken: "its metadata has no name or no version"},
