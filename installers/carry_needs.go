@@ -53,13 +53,32 @@ func (c *carrier) unmet(d machine.HeldDist, q resolver.Requirement) leaving {
 	case c.asked(q.Name):
 		return c.changed(d, q, c.askedVersion(q.Name))
 	case torchsLibrary(q.Name):
-		if !c.b.brings(q.Name) && !slices.Contains(c.want, q.Name) {
-			c.want = append(c.want, q.Name)
-		}
+		return c.ofTorch(d, q)
 	case !there:
 		c.complain(d, q, needs+", which is not installed")
 	case q.URL == "" && !admits(q, was.Version):
 		c.complain(d, q, fmt.Sprintf("%s, and %s is installed", needs, was.Version))
+	}
+	return leaving{}
+}
+
+// ofTorch: a package needs one of the libraries that come with torch. Where the
+// chosen one does not bring it, or nobody knows, the installer finds it.
+func (c *carrier) ofTorch(d machine.HeldDist, q resolver.Requirement) leaving {
+	to := ""
+	if library := strings.TrimPrefix(q.Name, "nvidia-"); c.b.brings(q.Name) && library != q.Name {
+		library, _, _ = strings.Cut(library, "-cu1")
+		if to = pins(c.b.m, c.b.h, c.b.choice)[library]; library == "cudnn" {
+			to = c.b.choice.CuDNN
+		}
+	}
+	switch {
+	case to != "":
+		return c.changed(d, q, to)
+	case !c.b.brings(q.Name) || strings.HasPrefix(q.Name, "cuda-"):
+		if !slices.Contains(c.want, q.Name) {
+			c.want = append(c.want, q.Name)
+		}
 	}
 	return leaving{}
 }

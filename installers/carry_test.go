@@ -131,6 +131,8 @@ func TestCarry(t *testing.T) {
 			want: []string{"stays ext 1.0"}},
 		{name: "a library of another CUDA is needed", held: held(dist("nvidia-cublas-cu11", "11.1"), dist("uses", "1", "nvidia-cublas-cu11")),
 			want: []string{"changes nvidia-cublas-cu11 11.1 → the other torch does not need it", "stays uses 1 (loose)"}},
+		{name: "another cuDNN than torch's is needed", held: held(dist("nvidia-cudnn-cu12", "9.1.0.70"), dist("exact", "1", "nvidia-cudnn-cu12==9.1.0.70"), dist("range", "1", "nvidia-cudnn-cu12>=9")),
+			want: []string{"changes nvidia-cudnn-cu12 9.1.0.70 → as torch needs it", "stays range 1", "leaves exact 1: needs nvidia-cudnn-cu12==9.1.0.70"}},
 		{name: "where it came from", held: held(
 			with(dist("mine", "0.1"), from(machine.FromEditable, "file:///home/me/a%20project")),
 			with(dist("gone", "0.1"), from(machine.FromEditable, "file:///home/me/gone", "gone ")),
