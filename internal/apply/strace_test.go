@@ -35,11 +35,12 @@ func strace(t *testing.T) string {
 }
 
 // traced applies p in a process of its own and returns its system calls.
-func (b *bench) traced(p *plan.Plan) []string {
+func (b *bench) traced(p *plan.Plan, env ...string) []string {
 	b.Helper()
 	file, trace := b.saved(p), filepath.Join(b.TempDir(), "trace")
 	c := exec.Command(strace(b.T), "-f", "-y", "-s", "100000", "-o", trace, "-e", "trace=execve,execveat,fsync,fdatasync,syncfs,rename,renameat,renameat2,symlink,symlinkat", os.Args[0])
 	c.Env = []string{"ENVFIX_FAULT_DIR=" + b.dir, "ENVFIX_FAULT_PLAN=" + file, "HOME=" + b.TempDir(), "PATH=/usr/bin:/bin"}
+	c.Env = append(c.Env, env...)
 	if out, err := c.CombinedOutput(); err != nil {
 		if strings.Contains(string(out), "Operation not permitted") {
 			b.Skipf("no process may be traced here: %s", out)
@@ -160,18 +161,21 @@ var (
 // Every rename of a file comes after the file's own fsync and before one of the
 // directory; a link's comes after one of the directory that it was made in.
 func TestEachRenameIsSynced(t *testing.T) {
-	b := newBench(t)
-	b.mustApply(b.plan("2.13.0+cu126", func(p *plan.Plan) { // in place, so that it is adopted next
-		moreSteps(p)
-		p.Target.InPlace = true
-		p.Steps = p.Steps[:len(p.Steps)-1]
-	}))
-	if err := os.RemoveAll(filepath.Join(b.dir, stateDir)); err != nil {
-		t.Fatal(err)
+	for _, env := range [][]string{nil, {"ENVFIX_NO_EXCHANGE=EINVAL"}} {
+		b := newBench(t)
+		b.mustApply(b.plan("2.13.0+cu126", func(p *plan.Plan) { // in place, so that it is adopted next
+			moreSteps(p)
+			p.Target.InPlace = true
+			p.Steps = p.Steps[:len(p.Steps)-1]
+		}))
+		if err := os.RemoveAll(filepath.Join(b.dir, stateDir)); err != nil {
+			t.Fatal(err)
+		}
+		checkSynced(t, b.traced(b.plan("2.14.1+cu126", moreSteps), env...), env == nil)
+		if env == nil {
+			checkSynced(t, b.traced(b.plan("2.15.0+cu126", moreSteps)), false)
+		}
 	}
-	adopt := b.traced(b.plan("2.14.1+cu126", moreSteps))
-	checkSynced(t, adopt, true)
-	checkSynced(t, b.traced(b.plan("2.15.0+cu126", moreSteps)), false)
 }
 
 func checkSynced(t *testing.T, calls []string, exchange bool) {

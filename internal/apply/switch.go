@@ -82,7 +82,7 @@ func (e *Env) makeLink(id string) error {
 	if err := e.root.Symlink(genPath(id), nextLink); err != nil {
 		return err
 	}
-	return system.SyncDir(e.root, stateDir)
+	return errors.Join(system.SyncDir(e.root, stateDir), system.SyncDir(e.root, "."))
 }
 
 // twice renames twice where two names cannot be exchanged at once: on NFS, and on
