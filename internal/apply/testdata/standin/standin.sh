@@ -9,6 +9,7 @@
 #   state/installed  name version lines       state/cache     those that were downloaded
 #   state/locks      what is held             state/stream    dnf's module stream
 #   state/offline    the network is gone      state/unbuilt   no kernel module gets built
+#   state/idle       installations end well and install nothing
 #   state/built      the kernel module's version, where it was built
 #   state/dnf5       dnf is dnf5              state/desktop   a package that goes with the old driver
 here=${0%/*}
@@ -60,6 +61,7 @@ others() {
 }
 
 settle() { # the package, and what it brings, in its version
+  [ ! -e "$state/idle" ] || return 0
   case "$name" in
   nvidia-driver-[0-9]*|nvidia-open*|cuda-drivers*)
     for n in $(others); do drop installed "^$n "; done
