@@ -59,8 +59,8 @@ var driverReaders = []reader{
 	}},
 	{nameExpr, func(r *Reader, m []string, s Said) { r.named(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
-	{`GPU ?: ?sm_(\d+)|compute capability (?:is |of )?(\d+\.\d)\b`, func(r *Reader, m []string, s Said) {
-		if v, err := machine.ParseSM(m[1] + m[2]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
+	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Said) {
+		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
 			r.capability("", v, s)
 		}
 	}},

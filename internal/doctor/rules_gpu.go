@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
 // gpuRules look at whether the build has code for the GPU.
 var gpuRules = []rule{
 	{[]string{"ARC001", "ARC002", "ARC005", "ARC013"}, "the GPU's capability and torch's list of architectures or build", (*exam).arch},
+	{[]string{"ARC005"}, "a GPU older than every build", (*exam).ancientGPU},
 	{[]string{"ARC001", "ARC005", "TK011", "ROC001"}, "the message that no kernel image is there", (*exam).noKernel},
 	{[]string{"ARC014"}, "a Jetson", (*exam).jetson},
 	{[]string{"HW014"}, "the GPU's capability and the driver", (*exam).branchDropsGPU},
@@ -66,6 +68,53 @@ func (e *exam) arch() {
 	} else {
 		e.find("ARC005", proven, f, said...)
 	}
+}
+
+// ancientGPU: torch 1.3.1 and later have no code for compute capabilities below
+// 3.7. It is a hint: on such a machine something else may be wrong as well.
+// Source: pytorch/pytorch issues 24205, 30532.
+func (e *exam) ancientGPU() {
+	_, refused := e.has("cuda-invalid-function", "no-kernel-image")
+	if e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() && !refused && !e.clue("too-old-words") {
+		return
+	}
+	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 && e.Torch.rank > byProse {
+		return
+	}
+	var old *machine.GPU
+	for i := range e.Machine.GPUs {
+		g := &e.Machine.GPUs[i]
+		if g.Vendor != machine.NVIDIA {
+			continue
+		}
+		if !e.before(*g, machine.SM{Major: 3, Minor: 7}) {
+			return
+		}
+		if old == nil {
+			old = g
+		}
+	}
+	if old != nil {
+		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("no build of torch since 1.3.1 has code for the %s", nameOr(*old))}, e.fact("gpu"), e.fact("capability"))
+	}
+}
+
+// before reports whether a GPU is surely older than a compute capability: a name
+// sold with several chips when each of them is.
+func (e *exam) before(g machine.GPU, sm machine.SM) bool {
+	if !g.SM.IsZero() {
+		return g.SM.Less(sm)
+	}
+	if g.Name == "" || e.Devices == nil {
+		return false
+	}
+	found := e.Devices.LookupName(g.Name)
+	for _, d := range found {
+		if d.Vendor != machine.NVIDIA || d.SM.IsZero() || !d.SM.Less(sm) {
+			return false
+		}
+	}
+	return len(found) > 0
 }
 
 func nameOr(g machine.GPU) string {
