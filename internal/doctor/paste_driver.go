@@ -71,7 +71,7 @@ var driverReaders = []reader{
 const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmware|headless\S*|kernel-(?:common|source)\S*|smi)|libnvidia-(?:compute|ml|cfg1|gl|decode)|libcuda1|xorg-x11-drv-nvidia(?:-cuda)?)(?:-(?:cuda|libs|cuda-libs|\d{3}|open|server|dkms))*(?::amd64|\.x86_64)?[ (-]+(?:\d:)?(?:\d{3}\.[\w.:~+-]+, )?(\d{3}\.\d+(?:\.\d+)?)(?:-|\b)`
 
 // nameExpr finds the names of GPUs in running text.
-const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|Radeon (?:VII|Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel(?:\(R\)|'s)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
+const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|[5-9]\d[05]0 ?XTX?\b|AMD \d{3,4}(?: XTX?| series)\b|Radeon (?:VII|Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel(?:\(R\)|'s)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
 var nameRE = lazy.Regexp(`(?i)` + nameExpr)
 
@@ -266,6 +266,6 @@ func newGPU(name string, index int) machine.GPU {
 }
 
 var (
-	amdName   = lazy.Regexp(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI\d{2,3}|\bW\d{4}\b`)
+	amdName   = lazy.Regexp(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI\d{2,3}|\bW\d{4}\b|^[5-9]\d[05]0 ?XT`)
 	appleName = lazy.Regexp(`(?i)^M[1-5]\b`)
 )

@@ -43,7 +43,7 @@ func (e *exam) identify() {
 // buildRules look at what torch was built for.
 var buildRules = []rule{
 	{[]string{"PY001", "PY016", "PY025", "IDX003", "ARC014"}, "torch's build", (*exam).cpuBuild},
-	{[]string{"PY017", "HW001", "ROC001", "XPU003"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
+	{[]string{"PY017", "HW001", "ROC001", "ROC002", "XPU003"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
 	{[]string{"PY001"}, "xformers' warning", (*exam).xformersCPU},
 }
 
@@ -171,8 +171,10 @@ func (e *exam) vendorBuild() {
 		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionSaid, gpu)
 	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
 		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionSaid, t.CUDASaid, gpu)
-	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.facts["gfx"].IsZero():
+	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.facts["gfx"].IsZero() && !strings.Contains(e.fact("index").Text, "whl/rocm"):
 		e.find("HW001", likely-5, Finding{Text: "the GPU is AMD's: CUDA cannot use it", Fix: []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}}, gpu, cudaTrouble)
+	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.fact("index").Text, "whl/rocm"):
+		e.find("ROC002", likely-5, Finding{Text: "the ROCm build was asked for, and it sees no GPU"}, e.fact("index"), gpu, cudaTrouble)
 	case intel && !nvidia && !amd && !e.xpu() && (trouble || !t.CUDA.IsZero() && e.unavailable()):
 		e.find("HW001", likely, Finding{Text: "there is only an Intel GPU: CUDA cannot use it"}, gpu, cudaTrouble)
 	case e.vendor(machine.Apple) && !nvidia && trouble && e.Machine.Platform.Arch != "x86_64":
