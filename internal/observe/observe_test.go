@@ -335,6 +335,31 @@ func TestLookAllocates(t *testing.T) {
 	}
 }
 
+// TestLoopEnds: a process's loop ends with its last step, whatever it does after.
+func TestLoopEnds(t *testing.T) {
+	w := sixteen(t)
+	p := w.procs[-1]
+	steps := func(n byte) {
+		f, err := os.OpenFile(p.shared.path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt([]byte{n}, 8*wSteps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var walls []float64
+	for i, n := range []byte{2, 4, 9, 9, 20, 20} {
+		steps(n)
+		w.look(w.begun.Add(time.Duration(i) * time.Second))
+		walls = append(walls, p.LoopWall)
+	}
+	if diff := cmp.Diff([]float64{0, 0, 1, 1, 3, 3}, walls); diff != "" { // warm at the second look
+		t.Error(diff)
+	}
+}
+
 // BenchmarkLook is one look at 16 processes, five of which make a second: 1 ms
 // is 0.5 % of a core.
 func BenchmarkLook(b *testing.B) {

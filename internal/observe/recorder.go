@@ -59,8 +59,8 @@ func (r *Recorder) tick(now time.Time) {
 	cpu, rss := r.w.look(now)
 	r.current.CPU += max(cpu, 0)
 	r.current.RSS = max(r.current.RSS, rss)
-	if r.w.seconds > second && (r.w.seconds < watchClosely || r.w.seconds%5 == 0) {
-		r.slow()
+	if r.w.seconds < 2 || r.w.seconds > second && (r.w.seconds < watchClosely || r.w.seconds%5 == 0) {
+		r.slow() // launchers move a job into its group in the first moments
 	}
 	r.follow()
 	r.current.Span = r.since(now) - r.current.At

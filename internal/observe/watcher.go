@@ -154,15 +154,11 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	if s.state == 'D' {
 		p.Blocked++
 	}
-	if p.paged {
-		w.readPage(p, now)
-	}
-	if p.warmAt.IsZero() {
-		p.LoopCPU, p.LoopWall = 0, 0
-	} else {
+	stepped := p.paged && w.readPage(p, now)
+	if stepped && !p.warmAt.IsZero() { // what follows the last step is no part of the loop
 		p.LoopCPU, p.LoopWall = s.cpu-p.warmCPU, now.Sub(p.warmAt).Seconds()
 	}
-	if slow || w.seconds < watchClosely {
+	if (stepped || p.warmAt.IsZero()) && (slow || w.seconds < watchClosely) {
 		p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
 	}
 	if slow {
@@ -193,15 +189,18 @@ func (w *watcher) closer(p *watched, now time.Time) {
 	}
 }
 
-// readPage reads a process's page; it marks the moment its loop became warm.
-func (w *watcher) readPage(p *watched, now time.Time) {
+// readPage reads a process's page and reports whether its loop has moved since
+// the last time; it marks the moment the loop became warm.
+func (w *watcher) readPage(p *watched, now time.Time) (stepped bool) {
 	b, ok := p.shared.read(w.buf[:len(p.page)*8])
+	before := p.page[wSteps]
 	if !ok || !p.page.decode(b) {
-		return
+		return false
 	}
 	if p.warmAt.IsZero() && p.page[wSteps] > 3 {
-		p.warmAt, p.warmCPU, p.firstDelay = now, p.lastCPU, p.delay(w.buf[:])
+		p.warmAt, p.warmCPU, p.firstDelay, p.Delay = now, p.lastCPU, p.delay(w.buf[:]), 0
 	}
+	return p.page[wSteps] > before
 }
 
 // finish reads the last pages and events and returns the processes as the

@@ -5,24 +5,25 @@ import "strings"
 // Thresholds, with where they come from. XProf: op_stats_to_input_pipeline_analysis.cc;
 // TraceML: policy.py; SageMaker: debugger-rulesconfig; kineto: tb_plugin.
 const (
-	idleHigh    = 0.20 // share of idle samples from which the GPU is said to wait
-	idleNever   = 0.95
-	loadHigh    = 0.20 // XProf: "highly input-bound"; TraceML: critical
-	loadHighCPU = 0.30 // without a GPU the steps are slow and jitter is large: a healthy job was seen at 21 %
-	utilBusy    = 80.0
-	utilLow     = 70.0 // SageMaker LowGPUUtilization: p95 below 70
-	syncsMany   = 5.0  // a step
-	memHeld     = 0.20
-	memFull     = 0.90 // kineto tb_plugin
-	memLow      = 0.30 // TraceML
-	stepTiny    = 0.005
-	clockLoss   = 0.90
-	edgeHigh    = 0.20
-	skewHigh    = 0.20
-	pythonHigh  = 0.60 // measured: 0.91 for a loop of Python, 0.02 to 0.54 for small and large models on a CPU
-	otherBusy   = 0.50 // of a core: a loop that computes wants 0.9 and more, also one that spins for its GPU
-	workerBusy  = 0.70 // SageMaker: workers use 70 to 200 % of the cores
-	unusedMiB   = 400  // a GPU with less than this and no load was not used; a CUDA context alone takes more
+	idleHigh      = 0.20 // share of idle samples from which the GPU is said to wait
+	idleNever     = 0.95
+	loadHigh      = 0.20 // XProf: "highly input-bound"; TraceML: critical
+	loadHighCPU   = 0.30 // without a GPU the steps are slow and jitter is large: a healthy job was seen at 21 %
+	utilBusy      = 80.0
+	utilLow       = 70.0 // SageMaker LowGPUUtilization: p95 below 70
+	syncsMany     = 5.0  // a step
+	memHeld       = 0.20
+	memFull       = 0.90 // kineto tb_plugin
+	memLow        = 0.30 // TraceML
+	stepTiny      = 0.005
+	clockLoss     = 0.90
+	edgeHigh      = 0.20
+	skewHigh      = 0.20
+	pythonHigh    = 0.60 // measured: 0.91 for a loop of Python, 0.02 to 0.54 for small and large models on a CPU
+	otherBusy     = 0.50 // of a core: a loop that computes wants 0.9 and more, also one that spins for its GPU
+	throttledHigh = 0.10 // of the quota's periods (signals.csv, cpu_quota)
+	workerBusy    = 0.70 // SageMaker: workers use 70 to 200 % of the cores
+	unusedMiB     = 400  // a GPU with less than this and no load was not used; a CUDA context alone takes more
 )
 
 // A facts is what the rules read: measurements, each of which may be unknown.

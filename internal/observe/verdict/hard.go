@@ -43,8 +43,10 @@ func hostOOM(f *facts) *Finding {
 	if h.MemoryLimit > 0 {
 		e["memory_limit_mib"], e["memory_peak_mib"] = h.MemoryLimit, h.MemoryPeak
 	}
-	x := &Finding{Verdict: HostOOM, Confidence: high, Evidence: e,
-		Fix: []string{"fewer workers: num_workers × prefetch_factor batches lie in memory", "prefetch_factor=1", "a higher memory limit for the container or job"}}
+	x := &Finding{Verdict: HostOOM, Confidence: high, Evidence: e, Fix: []string{"a higher memory limit for the container or job"}}
+	if l, _ := f.loader(); l.Workers > 0 {
+		x.Fix = []string{"fewer workers: num_workers × prefetch_factor batches lie in memory", "prefetch_factor=1", x.Fix[0]}
+	}
 	switch {
 	case h.OOMKills > 0:
 		e["oom_kills"] = h.OOMKills

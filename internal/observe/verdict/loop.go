@@ -45,7 +45,7 @@ func loaderBound(f *facts) *Finding {
 		why = append(why, fmt.Sprintf("%s of it CPU: %s", pct(c), word(computing, "decoding", "storage")))
 	} else if cores := f.workerCPU(); ld.Workers > 0 && cores > 0 {
 		e["worker_cores"] = round(cores)
-		computing = cores > workerBusy*min(float64(ld.Workers), max(f.t.Host.Allowed(), 1))
+		computing = cores > workerBusy*min(float64(ld.Workers), max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh
 		why = append(why, fmt.Sprintf("workers use %.1f cores: %s", cores, word(computing, "decoding", "storage")))
 	}
 	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (%s)", f.idleWords(), seconds(wait), seconds(step), strings.Join(why, ", "))

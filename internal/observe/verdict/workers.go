@@ -22,7 +22,7 @@ func workersOverQuota(f *facts) *Finding {
 	}
 	cores, starved := f.workerCPU()+f.core().v, wall > 0 && delay/wall > 0.2
 	excess := float64(n+1) > 2*cpus
-	throttled := f.t.Host.Throttled > 0.1 && float64(n+1) > cpus
+	throttled := f.t.Host.Throttled > throttledHigh && float64(n+1) > cpus
 	crowded := cores > workerBusy*cpus && (starved || cores > 0.9*cpus)
 	late := f.load().v >= f.loadLimit() && wanted > workerBusy*cpus // data comes late, and for want of CPUs
 	if !throttled && !(excess && (crowded || late)) {

@@ -80,6 +80,10 @@ def main():
                     "memory in use. Including non-PyTorch memory, this process has 17.00 GiB memory in use. Of the allocated memory 15.00 GiB is allocated by "
                     "PyTorch, and 0.50 GiB is reserved by PyTorch but unallocated.")
         train(net(), DataLoader(Samples(2000), batch_size=8), fail)
+    elif FAULT == "crowd":
+        train(net(64, 128), DataLoader(Samples(800, work=100 if SICK else 0), batch_size=16, num_workers=4 if SICK else 1))
+    elif FAULT == "shm":
+        train(net(4 << 20, 2, 0), DataLoader(Samples(64, (4 << 20,)), batch_size=8, num_workers=2 if SICK else 0))
     elif FAULT == "plain":
         train(net(64, 700), DataLoader(Samples(4000), batch_size=16))
     else:
