@@ -122,7 +122,7 @@ for epoch in range(3):
     kinds.add(type(it).__name__)
     for x in it:
         x[0].to("cuda"); x[1].item(); float(x[2])
-        with torch.autocast("cuda"): pass
+        with torch.autocast("cuda"), torch.autocast("cuda", enabled=False): pass
         x[3].backward()
         opt.step()
 print("done", sorted(kinds), "to" in vars(torch.Tensor), torch.Tensor.to.__name__, torch.Tensor.item.__name__)
@@ -210,6 +210,18 @@ func TestProbeShare(t *testing.T) {
 {"ev":"python","share":0.9}`))
 	if p.Burst.Python != 0.2 {
 		t.Errorf("%v is not the least", p.Burst.Python)
+	}
+}
+
+// TestProbeParallel: what wraps a model for several GPUs or ranks is named, and
+// the probe stays.
+func TestProbeParallel(t *testing.T) {
+	r := runProbed(t, "import torch\nP = torch.nn.parallel\nP.DistributedDataParallel()\ntorch.nn.DataParallel()\n"+train)
+	if r.probe == nil || r.probe.Error != "" || r.page[wErr] != 0 {
+		t.Fatalf("%+v, %d errors\n%s", r.probe, r.page[wErr], r.stderr)
+	}
+	if diff := cmp.Diff([]string{"DistributedDataParallel", "DataParallel"}, r.probe.Parallel); diff != "" {
+		t.Error(diff)
 	}
 }
 

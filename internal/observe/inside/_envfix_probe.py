@@ -13,9 +13,9 @@ C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "share": None}
 torch = extra = None
 
-def event(kind, **kw):  # one line, one write; at most MOST_EVENTS a process
+def event(what, **kw):  # one line, one write; at most MOST_EVENTS a process
     S["events"] += 1
-    text = json.dumps({"t": now(), "pid": os.getpid(), "ev": kind, **kw}, default=str)
+    text = json.dumps({"t": now(), "pid": os.getpid(), "ev": what, **kw}, default=str)
     if S["events"] <= MOST_EVENTS and len(text) < 4000:
         with open("%s/p%d.jsonl" % (DIR, os.getpid()), "ab", 0) as f:
             f.write(text.encode() + b"\n")
@@ -130,7 +130,7 @@ def burst():  # closer watch for a few steps, then unpatched; never once torch.c
             seen(CPU_SYNC if s.device.type == "cpu" else SYNC)
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         after(torch.Tensor, name, copied if name in ("to", "cuda") else read)
-    after(torch.autocast, "__enter__", lambda s, r, a, k: seen(AMP))
+    after(torch.autocast, "__enter__", lambda s, r, a, k: getattr(s, "_enabled", True) and seen(AMP))
     backward, S["own"], S["own_at"] = torch.Tensor.backward, 0, 0
     def began(s, *a, **k):  # what a rank does alone ends here: in the backward pass it waits for the others
         if S["own_at"] != C[STEPS]:

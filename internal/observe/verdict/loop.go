@@ -256,8 +256,11 @@ func pythonBound(f *facts) *Finding {
 	if seen {
 		syncs = float64(b.Syncs) / float64(b.Steps)
 	}
-	if l.ok && l.v >= 0.10 || syncs >= syncsMany || f.t.Imported && steady(f) == nil {
+	if l.ok && l.v >= 0.10 || syncs >= syncsMany {
 		return nil
+	}
+	if f.t.Imported || f.lead.Probe == nil {
+		return steady(f)
 	}
 	if n := f.batchSize(); n > 0 && n <= 2 && f.stepTypical() < stepTiny {
 		return nil // the batch explains it
@@ -273,8 +276,6 @@ func pythonBound(f *facts) *Finding {
 		e["main_core"] = round(core.v)
 	}
 	switch {
-	case f.t.Imported:
-		return steady(f)
 	case f.probe().Page.Steps == 0:
 		return nil
 	case f.noGPU && b.Python >= pythonHigh:
