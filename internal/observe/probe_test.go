@@ -216,7 +216,7 @@ func TestProbeShare(t *testing.T) {
 // TestProbeParallel: what wraps a model for several GPUs or ranks is named, and
 // the probe stays.
 func TestProbeParallel(t *testing.T) {
-	r := runProbed(t, "import torch\nP = torch.nn.parallel\nP.DistributedDataParallel()\ntorch.nn.DataParallel()\n"+train)
+	r := runProbed(t, "import torch\nP = torch.nn.parallel\nP.DistributedDataParallel(1)\ntorch.nn.DataParallel(1)\n"+train)
 	if r.probe == nil || r.probe.Error != "" || r.page[wErr] != 0 {
 		t.Fatalf("%+v, %d errors\n%s", r.probe, r.page[wErr], r.stderr)
 	}

@@ -7,8 +7,7 @@ now, cpu = time.monotonic_ns, time.thread_time_ns
 (MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ALLOC, RESV, ERR, PEAK, LOAD_CPU,
  LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC) = range(29)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
-DIR = os.environ.get("ENVFIX_PROBE_DIR", "")
-WARM_STEPS, BURST_AT, BURST_STEPS, SHARES, MOST_EVENTS, MOST_CALLS = 3, 5, 5, 3, 64, 200000
+DIR, WARM_STEPS, BURST_AT, BURST_STEPS, SHARES, MOST_EVENTS, MOST_CALLS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 3, 64, 200000
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "share": None}
 torch = extra = None
@@ -31,8 +30,7 @@ def page():
 
 def after_fork():  # a child must not write into its parent's page, nor keep the burst's hooks
     global C
-    if S["burst"]:
-        undo(S["mark"])
+    S["burst"] and undo(S["mark"])
     C = memoryview(bytearray(4096)).cast("Q")
     S.update(page=False, events=0, burst=0, lines={}, share=None)
 
@@ -64,14 +62,16 @@ def after(owner, name, fn):  # owner.name keeps its behaviour; fn(self, result, 
     patch(owner, name, wrapper)
 
 def tensors(b, depth=0):
-    if isinstance(b, torch.Tensor):
-        return [b]
-    ok = depth < 3 and isinstance(b, (dict, list, tuple))
-    return [t for x in (b.values() if isinstance(b, dict) else b) for t in tensors(x, depth + 1)] if ok else []
+    if isinstance(b, torch.Tensor) or depth > 2 or not isinstance(b, (dict, list, tuple)):
+        return [b] if isinstance(b, torch.Tensor) else []
+    return [t for x in (b.values() if isinstance(b, dict) else b) for t in tensors(x, depth + 1)]
+
+def inner(f):  # is a frame of torch's own code?
+    return f.f_code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep)
 
 def line(depth):  # file:line of the nearest caller that is not torch's
-    f, home = sys._getframe(depth), os.path.dirname(torch.__file__) + os.sep
-    while f and f.f_code.co_filename.startswith(home):
+    f = sys._getframe(depth)
+    while f and inner(f):
         f = f.f_back
     return "%s:%d" % (f.f_code.co_filename, f.f_lineno) if f else ""
 
@@ -123,10 +123,11 @@ def burst():  # closer watch for a few steps, then unpatched; never once torch.c
         k = (word, line(4))
         S["lines"][k] = S["lines"].get(k, 0) + 1
     def copied(s, r, a, k):
-        if s.device.type == "cpu" and (r.device.type != "cpu" or "device" in k or not a or isinstance(a[0], (str, int, torch.device))):
+        meant = not inner(sys._getframe(2)) and ("device" in k or not a or isinstance(a[0], (str, int, torch.device)))
+        if s.device.type == "cpu" and (meant or r.device.type != "cpu"):
             seen(COPY if r.device.type != "cpu" else CPU_COPY)
-    def read(s, r, a, k):  # but for the optimizers' own step counts, which live on the CPU on purpose
-        if s.device.type != "cpu" or os.sep + "optim" + os.sep not in sys._getframe(2).f_code.co_filename:
+    def read(s, r, a, k):  # what torch itself moves and reads on the CPU, as the optimizers' step counts, lives there on purpose
+        if s.device.type != "cpu" or not inner(sys._getframe(2)):
             seen(CPU_SYNC if s.device.type == "cpu" else SYNC)
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         after(torch.Tensor, name, copied if name in ("to", "cuda") else read)
