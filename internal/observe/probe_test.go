@@ -213,6 +213,17 @@ func TestProbeShare(t *testing.T) {
 	}
 }
 
+// TestProbeMoves: without a GPU the moves of a step are counted as they would be
+// with one: a library moves a batch that another has moved, and copies nothing; a
+// constant that is moved again and again is copied each time.
+func TestProbeMoves(t *testing.T) {
+	loop := strings.Replace(train, "opt.step()", "x[0].to(\"cuda\")\n        for i in range(4): const.to(device=\"cuda\")\n        opt.step()", 1)
+	r := runProbed(t, "import torch\nconst = torch.Tensor(2)\n"+loop)
+	if r.probe == nil || r.probe.Burst == nil || r.probe.Burst.Copies != 5*(1+4) {
+		t.Errorf("%+v\n%s", r.probe, r.stderr)
+	}
+}
+
 // TestProbeParallel: what wraps a model for several GPUs or ranks is named, and
 // the probe stays.
 func TestProbeParallel(t *testing.T) {

@@ -9,7 +9,7 @@ now, cpu = time.monotonic_ns, time.thread_time_ns
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 DIR, WARM_STEPS, BURST_AT, BURST_STEPS, SHARES, MOST_EVENTS, MOST_CALLS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 3, 64, 200000
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
-S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "share": None}
+S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "share": None}
 torch = extra = None
 
 def event(what, **kw):  # one line, one write; at most MOST_EVENTS a process
@@ -122,9 +122,9 @@ def burst():  # closer watch for a few steps, then unpatched; never once torch.c
         C[word] += 1
         k = (word, line(4))
         S["lines"][k] = S["lines"].get(k, 0) + 1
-    def copied(s, r, a, k):
+    def copied(s, r, a, k):  # without a GPU a tensor moved again from elsewhere would be there already
         meant = not inner(sys._getframe(2)) and ("device" in k or not a or isinstance(a[0], (str, int, torch.device)))
-        if s.device.type == "cpu" and (meant or r.device.type != "cpu"):
+        if s.device.type == "cpu" and (r.device.type != "cpu" or meant and S["moved"].setdefault((C[STEPS], id(s)), line(3)) == line(3)):
             seen(COPY if r.device.type != "cpu" else CPU_COPY)
     def read(s, r, a, k):  # what torch itself moves and reads on the CPU, as the optimizers' step counts, lives there on purpose
         if s.device.type != "cpu" or not inner(sys._getframe(2)):
