@@ -23,6 +23,9 @@ var compiledSite embed.FS
 //go:embed inside/_envfix_probe.py
 var probeSource []byte
 
+//go:embed inside/_envfix_old.py
+var oldSource []byte
+
 //go:embed inside/_envfix_extra.py
 var extraSource []byte
 
@@ -54,7 +57,7 @@ func newLane(env []string) (*lane, error) {
 }
 
 func (l *lane) fill() error {
-	for name, data := range map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_extra.py": extraSource} {
+	for name, data := range map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_extra.py": extraSource, "_envfix_old.py": oldSource} {
 		if err := os.WriteFile(filepath.Join(l.dir, name), data, 0o600); err != nil {
 			return err
 		}

@@ -186,12 +186,33 @@ func TestProbeFaults(t *testing.T) {
 // TestProbePrecision: what products of matrices use, by the setting that the job
 // took; asking for the old one is an error once the new one was used.
 func TestProbePrecision(t *testing.T) {
-	for set, want := range map[string]string{"pass": "highest", "m.fp32_precision = 'tf32'": "high", "m.fp32_precision = 'ieee'": "highest",
+	for set, want := range map[string]string{"pass": "highest", "del torch._C._get_fp32_precision_getter": "highest", "m.fp32_precision = 'tf32'": "high", "m.fp32_precision = 'ieee'": "highest",
 		"m.fp32_precision = 'none'; torch.backends.fp32_precision = 'tf32'": "high"} {
 		r := runProbed(t, "import torch\nm = torch.backends.cuda.matmul\n"+set+train)
 		if r.code != 0 || r.probe == nil || r.probe.Matmul != want || r.page[wErr] != 0 {
 			t.Errorf("%s: %+v, %d errors\n%s", set, r.probe, r.page[wErr], r.stderr)
 		}
+	}
+}
+
+// TestProbeOldTorch: before 2.0 there is no hook for all optimizers.
+func TestProbeOldTorch(t *testing.T) {
+	r := runProbed(t, `
+import sys, types
+sys.modules["torch.optim.optimizer"] = old = types.ModuleType("torch.optim.optimizer")
+class Optimizer:
+    def __init__(self, params): self.param_groups = [{"params": list(params)}]
+old.Optimizer = Optimizer
+import torch
+class SGD(Optimizer):
+    def step(self, closure=None): return "stepped"
+class Adam(SGD):
+    pass
+one, two, three = SGD([torch.Tensor(2)]), SGD([]), Adam([])
+for i in range(6): print(one.step(), two.step(), three.step())
+`)
+	if !strings.HasPrefix(r.stdout, "stepped stepped stepped\n") || r.page[wSteps] != 18 || r.page[wErr] != 0 {
+		t.Errorf("%d steps, %d errors\n%s%s", r.page[wSteps], r.page[wErr], r.stdout, r.stderr)
 	}
 }
 

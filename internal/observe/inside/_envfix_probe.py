@@ -99,11 +99,11 @@ def on_step(opt, args, kwargs):
         fail()
 
 def compiled():  # has torch.compile captured a frame?
-    u = sys.modules.get("torch._dynamo.utils")
-    return bool(u and u.counters.get("frames"))
+    return bool(getattr(sys.modules.get("torch._dynamo.utils"), "counters", {}).get("frames"))
 
 def precision():  # of matrix products; the old question is an error once the new setting was used
-    new = [p for p in (getattr(m, "fp32_precision", "none") for m in (torch.backends.cuda.matmul, torch.backends)) if p != "none"]
+    new = hasattr(torch._C, "_get_fp32_precision_getter") and [  # of 2.9 and later; older ones raise for a name they do not know
+        p for p in (torch.backends.cuda.matmul.fp32_precision, torch.backends.fp32_precision) if p != "none"]
     return torch.get_float32_matmul_precision() if not new else "highest" if new[0] == "ieee" else "high"
 
 def config(opt):
@@ -177,8 +177,8 @@ def install(t, load):
     event("torch", version=t.__version__, cuda=t.version.cuda, hip=getattr(t.version, "hip", None), xpu=getattr(t.version, "xpu", None),
           visible=os.environ.get("CUDA_VISIBLE_DEVICES"))  # first, so that a folder that cannot be written ends it here
     import torch.utils.data.dataloader as D
-    from torch.optim.optimizer import register_optimizer_step_post_hook as register
-    S["undo"].append(register(on_step).remove)
+    import torch.optim.optimizer as O
+    S["undo"].append((getattr(O, "register_optimizer_step_post_hook", None) or load("_envfix_old").register)(on_step).remove)
     if os.environ.get("ENVFIX_PROBE_TRY") or os.environ.get("ENVFIX_PROBE_DEEP"):
         extra = load("_envfix_extra")
     def made(s, r, a, k):

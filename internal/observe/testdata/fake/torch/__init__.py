@@ -62,14 +62,20 @@ class autocast:
         return False
 
 
-class backends:  # fp32_precision came with 2.9
+class _C:
+    _get_fp32_precision_getter = None  # came with 2.9, as fp32_precision
+
+
+class backends:
+    fp32_precision = "none"
+
     class cuda:
         class matmul:
-            pass
+            fp32_precision = "none"
 
 
 def get_float32_matmul_precision():
-    if hasattr(backends.cuda.matmul, "fp32_precision"):
+    if {backends.fp32_precision, backends.cuda.matmul.fp32_precision} != {"none"}:
         raise RuntimeError("mix of the legacy and new APIs to set the matmul precision")
     return "highest"
 
