@@ -66,8 +66,8 @@ def tensors(b, depth=0):
         return [b] if isinstance(b, torch.Tensor) else []
     return [t for x in (b.values() if isinstance(b, dict) else b) for t in tensors(x, depth + 1)]
 
-def inner(f):  # is a frame of torch's own code?
-    return f.f_code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep)
+def inner(f, part="\0"):  # is a frame of torch's own code, or of a file with this part in its path?
+    return f.f_code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep) or part in f.f_code.co_filename
 
 def line(depth):  # file:line of the nearest caller that is not torch's
     f = sys._getframe(depth)
@@ -122,8 +122,8 @@ def burst():  # closer watch for a few steps, then unpatched; never once torch.c
         C[word] += 1
         k = (word, line(4))
         S["lines"][k] = S["lines"].get(k, 0) + 1
-    def copied(s, r, a, k):  # without a GPU a tensor moved again from elsewhere would be there already
-        meant = not inner(sys._getframe(2)) and ("device" in k or not a or isinstance(a[0], (str, int, torch.device)))
+    def copied(s, r, a, k):  # without a GPU only the job's own moves count: a library moves what may be there already
+        meant = not inner(sys._getframe(2), "-packages" + os.sep) and ("device" in k or not a or isinstance(a[0], (str, int, torch.device)))
         if s.device.type == "cpu" and (r.device.type != "cpu" or meant and S["moved"].setdefault((C[STEPS], id(s)), line(3)) == line(3)):
             seen(COPY if r.device.type != "cpu" else CPU_COPY)
     def read(s, r, a, k):  # what torch itself moves and reads on the CPU, as the optimizers' step counts, lives there on purpose

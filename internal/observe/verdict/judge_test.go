@@ -358,6 +358,10 @@ func marshal(t *testing.T, r Report) string {
 }
 
 func TestRewrite(t *testing.T) {
+	l := Loader{Where: "/venv/lib/python3.12/site-packages/transformers/trainer.py:9", Source: "return DataLoader(ds)"}
+	if diff := cmp.Diff([]string{"DataLoader(…, num_workers=4)"}, rewrite(l, [2]string{"num_workers", "4"})); diff != "" {
+		t.Errorf("a library's line: %s", diff)
+	}
 	tests := []struct{ in, want string }{
 		{"ld = DataLoader(ds)", "ld = DataLoader(ds, num_workers=4)"},
 		{"ld = DataLoader(ds, num_workers=0, shuffle=True)", "ld = DataLoader(ds, num_workers=4, shuffle=True)"},
