@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -97,9 +98,21 @@ func screen(v observe.View) ui.WatchScreen {
 			Power: g.Power, Temperature: g.Temperature, Clock: g.Clock, Slowed: g.Slowed})
 	}
 	for _, p := range v.Processes {
-		s.Processes = append(s.Processes, ui.WatchProcess{PID: p.PID, User: p.User, GPUs: p.GPUs, Memory: p.Memory, CPU: p.CPU, Waits: p.Waits, StepsPer: p.StepsPer, Command: p.Command})
+		s.Processes = append(s.Processes, ui.WatchProcess{PID: p.PID, User: p.User, GPUs: p.GPUs, Memory: p.Memory, CPU: p.CPU, Waits: p.Waits, StepsPer: p.StepsPer, Command: brief(p.Command)})
 	}
 	return s
+}
+
+// brief leaves the folders of a command's first two words out: on a narrow screen
+// they would hide the script behind its interpreter's path.
+func brief(command string) string {
+	words := strings.SplitN(command, " ", 3)
+	for i, w := range words[:min(len(words), 2)] {
+		if base := path.Base(w); strings.Contains(w, "/") && base != "." && base != "/" {
+			words[i] = base
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // watchScreen redraws the view in place until q, Ctrl-C or the process's end.
