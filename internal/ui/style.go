@@ -29,11 +29,17 @@ func (s Style) paint(code, text string) string {
 }
 
 // Wrap breaks text between words so that no line is longer than width, unless a
-// single word is.
+// single word is. A number and the % sign after it stay together.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if i+1 < len(words) && strings.HasPrefix(words[i+1], "%") {
+			i++
+			word += " " + words[i]
+		}
 		if line != "" && columns(line)+1+columns(word) > width {
 			lines = append(lines, line)
 			line = ""

@@ -10,6 +10,7 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/machine"
+	"envfix/internal/observe/verdict"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -262,6 +263,24 @@ $env:VIRTUAL_ENV = '/c\d'
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", shell, diff)
+		}
+	}
+}
+
+func TestWrapKeepsPercent(t *testing.T) {
+	want := []string{"idle of the time:", "78 % of it"}
+	if diff := cmp.Diff(want, Wrap("idle of the time: 78 % of it", 20)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVerdictNumbers(t *testing.T) {
+	r := verdict.Report{Finding: verdict.Finding{Verdict: "loader_bound", Confidence: "high", Gain: verdict.Gain{"steps_per_s": {700, 2140}}},
+		Processes: []verdict.ProcessReport{{Try: &verdict.Try{Args: "num_workers=4", Steps: 25, Before: 1.25, After: 0.01831}}}}
+	got := Verdict(r, Style{})
+	for _, want := range []string{"gain: 700 → 2140 steps", "1250 ms a step", "18.3 ms with it"} {
+		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(got, "envfix:", "")), " "), want) {
+			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
 }

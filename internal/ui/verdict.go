@@ -60,15 +60,23 @@ func finding(b *strings.Builder, add func(indent, text string), f verdict.Findin
 	}
 	for _, k := range []string{"steps_per_s"} {
 		if g, ok := f.Gain[k]; ok {
-			add("  ", fmt.Sprintf("gain: %.3g → %.3g steps a second at best", g[0], g[1]))
+			add("  ", fmt.Sprintf("gain: %s → %s steps a second at best", three(g[0]), three(g[1])))
 		}
 	}
+}
+
+// three writes three digits, and never a power of ten.
+func three(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 func tried(t verdict.Try) string {
 	if t.Error != "" {
 		return fmt.Sprintf("tried %s: %s", t.Args, t.Error)
 	}
-	return fmt.Sprintf("tried %s for %d steps: %.3g ms a step before (%.3g ms of it waiting for data), %.3g ms with it (%.3g ms); changed back",
-		t.Args, t.Steps, t.Before*1e3, t.LoadB*1e3, t.After*1e3, t.LoadA*1e3)
+	return fmt.Sprintf("tried %s for %d steps: %s ms a step before (%s ms of it waiting for data), %s ms with it (%s ms); changed back",
+		t.Args, t.Steps, three(t.Before*1e3), three(t.LoadB*1e3), three(t.After*1e3), three(t.LoadA*1e3))
 }
