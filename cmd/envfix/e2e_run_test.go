@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"envfix/internal/observe/verdict"
@@ -28,6 +29,8 @@ func TestE2ERun(t *testing.T) {
 	}{
 		{"storage", verdict.LoaderBound, "", ""},
 		{"decoding", verdict.LoaderBound, "", ""},
+		{"queue", verdict.LoaderBound, "", ""},
+		{"skew", verdict.DDPSkew, "", ""},
 		{"reads", verdict.SyncBound, "", ""},
 		{"moves", verdict.CopiesEachStep, "", ""},
 		{"batch", verdict.TinyBatch, "", ""},
@@ -52,7 +55,11 @@ func TestE2ERun(t *testing.T) {
 				if trace != "" {
 					env = append(env, "ENVFIX_NVML="+lib, "FAKE_NVML_TRACE="+filepath.Join(traces, trace+".csv"))
 				}
-				r, o := reportOf(t, env, "--", python, "testdata/jobs/planted.py", tt.fault, state)
+				argv := []string{"--", python, "testdata/jobs/planted.py", tt.fault, state}
+				if tt.fault == "skew" {
+					argv = slices.Insert(argv, 2, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+				}
+				r, o := reportOf(t, env, argv...)
 				found := []string{r.Verdict}
 				for _, x := range r.Others {
 					found = append(found, x.Verdict)

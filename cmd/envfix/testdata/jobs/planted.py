@@ -50,8 +50,34 @@ def train(model, loader, extra=None, epochs=1):
     print("steps", n)
 
 
+def batches(wait):
+    """An input of the job's own, without torch's loader."""
+    for _ in range(400):
+        time.sleep(wait)
+        yield torch.randn(8, 64), torch.zeros(8, dtype=torch.long)
+
+
+def ranks():
+    """Ranks of one training under torchrun: the last one has more to do before its backward pass."""
+    torch.distributed.init_process_group("gloo")
+    model = nn.parallel.DistributedDataParallel(net(64, 128, 1))
+    late = SICK and torch.distributed.get_rank() == torch.distributed.get_world_size() - 1
+    opt = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for x, y in DataLoader(Samples(2400), batch_size=8):
+        if late:
+            time.sleep(0.03)
+        opt.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        opt.step()
+    torch.distributed.destroy_process_group()
+
+
 def main():
-    if FAULT == "storage":
+    if FAULT == "queue":
+        train(net(64, 700), batches(0.04 if SICK else 0))
+    elif FAULT == "skew":
+        ranks()
+    elif FAULT == "storage":
         train(net(64, 700), DataLoader(Samples(400, wait=0.003 if SICK else 0), batch_size=8))
     elif FAULT == "decoding":
         train(net(64, 500), DataLoader(Samples(800, work=150 if SICK else 0), batch_size=8))
