@@ -53,7 +53,7 @@ func TestE2ERun(t *testing.T) {
 			t.Run(tt.fault+"_"+state+"_"+trace, func(t *testing.T) {
 				env := []string{"OMP_NUM_THREADS=1"}
 				if trace != "" {
-					env = append(env, "ENVFIX_NVML="+lib, "FAKE_NVML_TRACE="+filepath.Join(traces, trace+".csv"))
+					env = append(env, "ENVFIX_NVML="+lib, "FAKE_NVML_CC=9.0", "FAKE_NVML_TRACE="+filepath.Join(traces, trace+".csv"))
 				}
 				argv := []string{"--", python, "testdata/jobs/planted.py", tt.fault, state}
 				if tt.fault == "skew" {

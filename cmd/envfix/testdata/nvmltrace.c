@@ -1,7 +1,7 @@
 /* A stand-in for libnvidia-ml.so.1 that plays samples from FAKE_NVML_TRACE, the
  * CSV that verdict.ReadCSV reads. Every nvmlDeviceGetCount moves on by one
  * moment, so that no test depends on the clock; the last moment stays.
- * A utilisation of 999 is not supported. */
+ * A utilisation of 999 is not supported. FAKE_NVML_CC: see below. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,6 +41,12 @@ int nvmlDeviceGetMemoryInfo(void *d, unsigned long long *m) {
 	m[2] = (unsigned long long)at(d, 4) << 20;
 	m[1] = m[0] - m[2];
 	return 0;
+}
+/* FAKE_NVML_CC=9.0 gives the GPUs a compute capability; without it theirs is unknown. */
+int nvmlDeviceGetCudaComputeCapability(void *d, int *major, int *minor) {
+	const char *cc = getenv("FAKE_NVML_CC");
+	(void)d;
+	return cc && sscanf(cc, "%d.%d", major, minor) == 2 ? 0 : 3;
 }
 int nvmlDeviceGetClockInfo(void *d, int kind, unsigned *c) { (void)kind; *c = at(d, 6); return 0; }
 int nvmlDeviceGetMaxClockInfo(void *d, int kind, unsigned *c) { (void)kind; *c = at(d, 7); return 0; }

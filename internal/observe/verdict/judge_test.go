@@ -185,6 +185,17 @@ func TestRules(t *testing.T) {
 			t.GPUs[0].SM = machine.MustSM("7.5")
 			p.Params, p.Matmul, p.Burst.Autocast = map[string]int64{"cuda:0/torch.float32": 86e6}, "highest", 0
 		}, "healthy", nil},
+		{"fp32 on a GPU whose generation is not known", func(t *Trace) {
+			p := lead(t)
+			t.GPUs[0].SM = machine.SM{}
+			p.Params, p.Matmul, p.Burst.Autocast = map[string]int64{"cuda:0/torch.float32": 86e6}, "highest", 0
+		}, "healthy", nil},
+		{"python between bursts, without a loader", func(t *Trace) {
+			load(t, 0, 40)
+			p := lead(t)
+			p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch, p.Burst.Python = 0, 0, 0, nil, nil, 0.86
+			t.Processes[0].LoopCPU = 88
+		}, "python_bound", nil},
 		{"memory but idle", func(t *Trace) {
 			load(t, 0, 0)
 			lead(t).Page.LastAt, lead(t).Page.WarmAt, t.Running, t.Seconds = 20, 10, true, 100

@@ -116,6 +116,9 @@ func loaderFromOutside(f *facts) *Finding {
 	if len(f.used) == 0 || f.probe().Page.Steps > 0 && len(f.probe().Loaders) > 0 {
 		return nil
 	}
+	if core := f.core(); f.probe().Page.Warm > 0 && core.ok && core.v >= otherBusy {
+		return nil // the loop computes
+	}
 	s := f.gpus[f.used[0]]
 	if !f.idle.ok || f.idle.v < idleHigh || s.High == 0 || float64(s.Idle+s.High) < 0.7*float64(s.N) || f.idle.v > idleNever {
 		return nil
