@@ -62,6 +62,7 @@ type Knowledge struct {
 	Messages []*Message
 	Clues    []*Clue
 	Xids     map[int]*Xid // by their number
+	Limits   map[string]*Limit
 
 	// scanner is made when a text is first read: that costs ten times as much as
 	// the rest, and a machine that is examined without one needs none.
@@ -78,14 +79,14 @@ var Embedded = sync.OnceValue(func() *Knowledge {
 	return k
 })
 
-// Load reads checks.yaml, messages.yaml, clues.yaml and xids.yaml. Its error names
+// Load reads checks.yaml, messages.yaml, clues.yaml, xids.yaml and limits.yaml. Its error names
 // the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
-	k := &Knowledge{Checks: map[string]*Check{}, Xids: map[int]*Xid{}}
+	k := &Knowledge{Checks: map[string]*Check{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
 	for _, f := range []struct {
 		name string
 		add  func(record) error
-	}{{"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}, {"xids.yaml", k.addXid}} {
+	}{{"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}, {"xids.yaml", k.addXid}, {"limits.yaml", k.addLimit}} {
 		text, err := fs.ReadFile(fsys, f.name)
 		if err != nil {
 			return nil, err

@@ -107,7 +107,7 @@ func (e *exam) offersCUDA() bool {
 	}
 	r, ok := e.Matrix.Release(e.Torch.Version)
 	if !ok {
-		return version.MustPython("1.13").Compare(pythonVersion(e.Torch.Version)) <= 0 // older than the data: no CUDA wheel for aarch64
+		return !e.limit("aarch64-cuda").before(pythonVersion(e.Torch.Version))
 	}
 	for _, b := range r.Builds {
 		if b.OS == e.Machine.Platform.OS && b.Arch == e.Machine.Platform.Arch && !b.CUDA.IsZero() {

@@ -159,18 +159,13 @@ func (e *exam) askedFloor() {
 }
 
 // ancientDriver: where nothing says what torch was built with, a driver older than
-// CUDA 10.0 wants (410.48; Windows 411.31) is behind every wheel since torch 1.2.
-// Source: CUDA release notes, table of drivers.
+// the first CUDA of current wheels wants is behind all of them.
 func (e *exam) ancientDriver() {
 	d := e.Machine.Driver
 	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() {
 		return
 	}
-	oldest := dotted("410.48")
-	if e.windowsColumn() {
-		oldest = dotted("411.31")
-	}
-	if d.Version.Less(oldest) {
+	if oldest := e.floor(dotted(e.limit("ancient-cuda").Value)); !oldest.IsZero() && d.Version.Less(oldest) {
 		e.find("DRV005", strong, Finding{Text: fmt.Sprintf("driver %s is older than any that current builds of torch run on", d.Version)}, e.fact("driver"), e.Torch.AvailableSaid)
 	}
 }

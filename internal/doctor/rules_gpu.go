@@ -174,11 +174,21 @@ func reachOf(have []machine.SM, sm machine.SM) reach {
 	return gpuTooOld
 }
 
-// toolkitBefore reports whether a CUDA of before the GPU cannot hold code for it.
-// Source: PTX release notes, the first toolkit of each architecture.
+// toolkitBefore reports whether a CUDA of before the GPU cannot hold code for it: it
+// is older than the first that compiles for a capability of the same major and no
+// greater minor.
 func toolkitBefore(m *matrix.Matrix, cuda string, sm machine.SM) bool {
-	first := map[int]string{7: "9.0", 8: "11.0", 9: "11.8", 10: "12.8", 11: "13.0", 12: "12.8"}[sm.Major]
-	return first != "" && dotted(cuda).Less(dotted(first))
+	if m == nil {
+		return false
+	}
+	var first version.Dotted
+	for _, a := range m.Arches {
+		v := dotted(a.FirstCUDA)
+		if a.SM.Major == sm.Major && a.SM.Minor <= sm.Minor && !v.IsZero() && (first.IsZero() || v.Less(first)) {
+			first = v
+		}
+	}
+	return !first.IsZero() && dotted(cuda).Less(first)
 }
 
 // buildFor names the build of the same release that has code for the GPU and that

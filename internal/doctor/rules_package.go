@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,15 +102,14 @@ func public(v string) string {
 	return p
 }
 
-// numpy: torch before 2.3 was built against NumPy 1 (numpy.org, NumPy 2
-// migration; pytorch 2.3 release notes).
+// numpy: an older torch was built against NumPy 1.
 func (e *exam) numpy() {
-	p := e.installed("numpy")
-	t := pythonVersion(e.Torch.Version)
-	if p == nil || t.IsZero() || pythonVersion(p.Version).Compare(version.MustPython("2.0")) < 0 || t.Compare(version.MustPython("2.3")) >= 0 {
+	p, l := e.installed("numpy"), e.limit("numpy-2")
+	if p == nil || pythonVersion(p.Version).Compare(pythonVersion(l.Value)) < 0 || !l.before(pythonVersion(e.Torch.Version)) {
 		return
 	}
-	e.find("PY008", weak, Finding{Text: fmt.Sprintf("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version), Fix: []string{"`pip install \"numpy<2\"`, or torch 2.3 or newer"}}, p.Said, e.Torch.VersionSaid)
+	e.find("PY008", weak, Finding{Text: fmt.Sprintf("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version),
+		Fix: []string{fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch)}}, p.Said, e.Torch.VersionSaid)
 }
 
 // rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
@@ -195,12 +195,11 @@ func (e *exam) notFound() {
 		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
 	case p.Distro == "alpine", p.Libc != nil && p.Libc.Kind == "musl", e.clue("platform-without-wheels"):
 		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os")).over = []string{"PY012"}
-	case p.OS == "macos" && p.Arch == "x86_64" && !pythonVersion(v).IsZero() && pythonVersion(v).Compare(version.MustPython("2.3")) >= 0,
-		p.OS == "macos" && p.Arch == "x86_64" && v == "":
-		e.find("IDX003", likely, Finding{Text: "torch 2.2.2 is the last with wheels for Intel Macs"}, h.Said, e.fact("arch"))
+	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
+		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)}, h.Said, e.fact("arch"))
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
 		e.find("IDX003", likely, Finding{Text: "there is no " + label + " build of torch for this platform"}, h.Said)
-	case python != "" && pythonOut(e.Matrix, v, python):
+	case python != "" && e.pythonOut(v, python):
 		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python"))
 	case want && label != "" && !e.labelExists(v, label):
 		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.Said)
@@ -234,16 +233,15 @@ func (e *exam) asked() (v, label string, want bool) {
 	return "", "", false
 }
 
-// pythonOut reports whether a release has no wheel for a Python. Before 1.12, the
-// first release of the data: 1.11 is the first with wheels for Python 3.10
-// (PyTorch 1.11 release notes).
-func pythonOut(m *matrix.Matrix, v, python string) bool {
+// pythonOut reports whether a release has no wheel for a Python.
+func (e *exam) pythonOut(v, python string) bool {
+	m, old := e.Matrix, e.limit("python-3.10")
 	py := pythonVersion(python)
 	want := pythonVersion(strings.TrimSuffix(v, ".*"))
 	if py.IsZero() {
 		return false
 	}
-	if py.Compare(version.MustPython("3.10")) >= 0 && !want.IsZero() && want.Compare(version.MustPython("1.11")) < 0 {
+	if py.Compare(pythonVersion(old.Value)) >= 0 && old.before(want) {
 		return true
 	}
 	if m == nil {
@@ -300,19 +298,15 @@ func (e *exam) labelExists(v, label string) bool {
 	return false
 }
 
-// badIndex is the label of an index URL under which there is nothing. Labels of
-// before the data begins (CUDA 9.0 to 11.5) are known by name.
+// badIndex is the label of an index URL under which there is nothing.
 func (e *exam) badIndex() (string, Said) {
 	s := e.fact("index")
 	m := indexLabel().FindStringSubmatch(s.Text)
 	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" {
 		return "", Said{}
 	}
-	for _, old := range []string{"cu75", "cu80", "cu90", "cu91", "cu92", "cu100", "cu101", "cu102", "cu110", "cu111", "cu113", "cu115",
-		"rocm3.7", "rocm3.8", "rocm3.10", "rocm4.0.1", "rocm4.1", "rocm4.2", "rocm4.3.1", "rocm4.5.2", "rocm5.0"} {
-		if m[1] == old {
-			return "", Said{}
-		}
+	if slices.Contains(e.limit("old-indexes").Values, m[1]) {
+		return "", Said{}
 	}
 	for _, r := range e.Matrix.Releases {
 		for _, b := range r.Builds {

@@ -80,11 +80,12 @@ func (e *exam) apple() {
 // oldLibc: a wheel for a newer C library than the system has.
 func (e *exam) oldLibc() {
 	l := e.Machine.Platform.Libc
-	if l == nil || l.Kind != "glibc" || !l.Version.Less(dotted("2.28")) {
+	needs := e.limit("glibc")
+	if l == nil || l.Kind != "glibc" || !l.Version.Less(dotted(needs.Value)) {
 		return
 	}
 	if s, ok := e.has("wheel-tag", "pip-no-version", "uv-no-platform-wheel"); ok && e.Machine.Platform.OS == "linux" {
-		e.find("PY024", likely, Finding{Text: fmt.Sprintf("wheels of torch 2.7 and newer need glibc 2.28; here is %s", l.Version)}, e.fact("libc"), s)
+		e.find("PY024", likely, Finding{Text: fmt.Sprintf("wheels of torch %s and newer need glibc %s; here is %s", needs.Torch, needs.Value, l.Version)}, e.fact("libc"), s)
 	}
 }
 
