@@ -126,6 +126,57 @@ func TestActivate(t *testing.T) {
 	}
 }
 
+// Where nothing but a variable is wrong, the script that activates the environment
+// is all that changes: conda's own reads a directory.
+func TestActivateAlone(t *testing.T) {
+	fix := plan.EnvFix{Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1", Why: "the user's site-packages hold another torch"}
+	for source, path := range map[string]string{"venv": "{gen}/bin/activate", "conda": "{gen}/etc/conda/activate.d/envfix.sh"} {
+		h := v100()
+		h.Pythons[0].Source = source
+		h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}}
+		p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Mend: &plan.Mend{Fixes: []plan.EnvFix{fix}}})
+		want := []plan.Step{{ID: "activate", Title: "mend PYTHONNOUSERSITE where the environment is active", Why: "what they name would come before what belongs there",
+			Block: &plan.Block{Path: path, Name: "envfix", Lines: []string{"export PYTHONNOUSERSITE='1'"}}}}
+		if diff := cmp.Diff(want, p.Steps); diff != "" {
+			t.Errorf("%s: %s", source, diff)
+		}
+		if p := must(t, h, resolver.Request{}, install(choice()), plan.Target{}); len(p.Steps) > 0 {
+			t.Errorf("%s: nothing is asked for, and yet %v", source, p.Steps)
+		}
+	}
+}
+
+// An environment whose files are broken is built anew although its packages are
+// right; what uv keeps of those that were written to goes first.
+func TestBuiltAnew(t *testing.T) {
+	h := v100()
+	h.Pythons[0].Source = "venv"
+	h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}}
+	for _, test := range []struct {
+		target plan.Target
+		want   string
+	}{
+		{plan.Target{}, ""},
+		{plan.Target{Mend: &plan.Mend{Rebuild: true}}, "venv torch check verify switch"},
+		{plan.Target{Mend: &plan.Mend{Rebuild: true, Fetch: []string{"torch", "torch"}}}, "fetch-again venv torch check verify switch"},
+		{plan.Target{Manager: "pip", Mend: &plan.Mend{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
+		{plan.Target{Offline: true, Mend: &plan.Mend{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
+		{plan.Target{InPlace: true, Mend: &plan.Mend{Rebuild: true}}, "torch check verify"},
+	} {
+		var ids []string
+		p := must(t, h, resolver.Request{}, install(choice()), test.target)
+		for _, s := range p.Steps {
+			ids = append(ids, s.ID)
+		}
+		if got := strings.Join(ids, " "); got != test.want {
+			t.Errorf("%+v: got %q, want %q", test.target.Mend, got, test.want)
+		}
+		if test.target.InPlace && !strings.Contains(strings.Join(p.Steps[0].Run.Argv, " "), "--reinstall ") {
+			t.Errorf("in place: %v", p.Steps[0].Run.Argv)
+		}
+	}
+}
+
 func TestInstalledFixes(t *testing.T) {
 	cuda := "12.6"
 	h := v100()

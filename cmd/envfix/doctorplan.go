@@ -102,6 +102,9 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Pl
 			return nil, err
 		}
 	}
+	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !c.Bool("change-driver") {
+		return nil, &failure{code: exitFailed, text: "what is wrong is the driver, and without leave it is not touched", hints: []string{"`envfix doctor --fix --change-driver` plans it too"}}
+	}
 	if len(p.Steps) == 0 {
 		return nil, nil
 	}

@@ -196,6 +196,11 @@ func (r *run) block(b *plan.Block) error {
 	if !filepath.IsAbs(path) {
 		path = r.env.path(path)
 	}
+	if strings.HasPrefix(b.Path, "{gen}/") { // conda's activate.d is there only where a package made it
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+	}
 	lines := make([]string, len(b.Lines))
 	for i, l := range b.Lines {
 		lines[i] = r.fill(l)
