@@ -66,7 +66,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "json", Usage: "print what was done as JSON"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each command and the installers' own output"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every reason and package, each command and the installers' own output"},
 			&cli.IntFlag{Name: "retries", Value: 3, Usage: "try a step that the network failed `N` times again"},
 			&cli.DurationFlag{Name: "stall", Value: 10 * time.Minute, Usage: "end a program that makes no progress for `TIME`; 0: never"},
 		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
@@ -92,7 +92,9 @@ func applyAction(c *cli.Context) error {
 	if c.Bool("json") {
 		show = os.Stderr
 	}
-	if _, err := io.WriteString(show, ui.Plan(p, style(show))); err != nil {
+	look := style(show)
+	look.Verbose = c.Bool("verbose")
+	if _, err := io.WriteString(show, ui.Plan(p, look)); err != nil {
 		return err
 	}
 	if err := consent(c, p); err != nil {

@@ -28,7 +28,9 @@ func fix(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
 	if p == nil {
 		return leave(c, show, text, mending{report: r, refused: refused})
 	}
-	text += "\n" + ui.Plan(p, style(show)) + handwork(r.Findings, p)
+	look := style(show)
+	look.Verbose = c.Bool("verbose")
+	text += "\n" + ui.Plan(p, look) + handwork(r.Findings, p)
 	if _, err := io.WriteString(show, text); err != nil {
 		return err
 	}
