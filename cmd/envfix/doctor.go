@@ -58,17 +58,8 @@ EXIT STATUS
 }
 
 func doctorAction(c *cli.Context) error {
-	if c.NArg() > 0 {
-		return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60), hints: []string{"`envfix doctor --from FILE` reads a file"}}
-	}
-	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
-		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
-	}
-	if c.Bool("edit-profile") && !c.Bool("fix") {
-		return &failure{code: exitUsage, text: "`--edit-profile` says what `--fix` may edit", hints: []string{"`envfix doctor --fix --edit-profile`"}}
-	}
-	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
-		return &failure{code: exitUsage, text: "`--import` starts this machine's Python; a paste or a file of facts is of another", hints: []string{"`envfix doctor --import` looks at this machine"}}
+	if err := agreeing(c); err != nil {
+		return err
 	}
 	if c.Bool("fix") {
 		if did, err := asInvoker(); did {
@@ -120,6 +111,23 @@ func doctorAction(c *cli.Context) error {
 		err = &failure{code: exitFailed}
 	}
 	return err
+}
+
+// agreeing refuses flags of doctor that contradict each other.
+func agreeing(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60), hints: []string{"`envfix doctor --from FILE` reads a file"}}
+	}
+	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
+		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
+	}
+	if c.Bool("edit-profile") && !c.Bool("fix") {
+		return &failure{code: exitUsage, text: "`--edit-profile` says what `--fix` may edit", hints: []string{"`envfix doctor --fix --edit-profile`"}}
+	}
+	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
+		return &failure{code: exitUsage, text: "`--import` starts this machine's Python; a paste or a file of facts is of another", hints: []string{"`envfix doctor --import` looks at this machine"}}
+	}
+	return nil
 }
 
 // readPastes reads the files of --from into one case.

@@ -107,29 +107,10 @@ func Run(ctx context.Context, c Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	grace := c.Grace
-	if grace == 0 {
-		grace = 5 * time.Second
-	}
 	out := newLines(c.Out, c.Log, Secrets(os.Environ()))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	cmd := exec.CommandContext(ctx, path, c.Argv[1:]...)
-	if c.Patient {
-		cmd = exec.Command(path, c.Argv[1:]...)
-	}
-	cmd.Args = c.Argv // as planned: not the path that was found for it
-	cmd.Env = Environment(os.Environ(), c.Env)
-	cmd.Dir = c.Dir
-	if c.Stdin != nil { // else /dev/null: an installer that asks would wait for ever
-		cmd.Stdin = bytes.NewReader(c.Stdin)
-	}
-	cmd.Stdout, cmd.Stderr = out, out
-	if c.Raw != nil {
-		cmd.Stdout = io.MultiWriter(out, c.Raw)
-	}
-	cmd.WaitDelay = grace // also ends the wait for a daemon that kept our pipe
-	group(cmd, c)
+	cmd := c.prepare(ctx, path, out)
 
 	// Pdeathsig fires when the thread that started the child ends, not the process.
 	runtime.LockOSThread()
@@ -171,6 +152,30 @@ func Run(ctx context.Context, c Command) error {
 		return exitError(c.Argv, err, out.Tail())
 	}
 	return nil
+}
+
+// prepare makes the process of c that will run the program at path.
+func (c Command) prepare(ctx context.Context, path string, out io.Writer) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, c.Argv[1:]...)
+	if c.Patient {
+		cmd = exec.Command(path, c.Argv[1:]...)
+	}
+	cmd.Args = c.Argv // as planned: not the path that was found for it
+	cmd.Env = Environment(os.Environ(), c.Env)
+	cmd.Dir = c.Dir
+	if c.Stdin != nil { // else /dev/null: an installer that asks would wait for ever
+		cmd.Stdin = bytes.NewReader(c.Stdin)
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	if c.Raw != nil {
+		cmd.Stdout = io.MultiWriter(out, c.Raw)
+	}
+	cmd.WaitDelay = c.Grace // also ends the wait for a daemon that kept our pipe
+	if cmd.WaitDelay == 0 {
+		cmd.WaitDelay = 5 * time.Second
+	}
+	group(cmd, c)
+	return cmd
 }
 
 // hurry kills the group at the second interrupt: the first ended ctx. The
