@@ -13,14 +13,15 @@ import (
 
 // The caps on a paste. What is beyond is left out, and said so.
 const (
-	maxPaste = 128 << 20 // bytes read of one text
-	maxLine  = 4 << 10   // bytes of a line that are looked at; the rest as further lines
-	maxHits  = 4         // lines kept per message
-	joinable = 64 << 10  // within these bytes lines are also looked at in pairs (a terminal may have wrapped them)
-	wrapped  = 50        // a line of so many characters may go on in the next
-	wordy    = 512 << 10 // within these bytes people's own words count; what is longer is a log
-	alike    = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
-	shapes   = 1 << 16   // shapes of lines remembered
+	maxPaste  = 128 << 20 // bytes read of one text
+	maxLine   = 4 << 10   // bytes of a line that are looked at; the rest as further lines
+	maxHits   = 4         // lines kept per message
+	joinable  = 64 << 10  // within these bytes lines are also looked at in pairs (a terminal may have wrapped them)
+	wrapped   = 50        // a line of so many characters may go on in the next
+	wordy     = 512 << 10 // within these bytes people's own words count; what is longer is a log
+	shortText = 30        // lines that may leave out what they speak of
+	alike     = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
+	shapes    = 1 << 16   // shapes of lines remembered
 )
 
 // A Reader turns pasted text into a [Case]. The zero Reader is not usable.
@@ -44,6 +45,8 @@ type Reader struct {
 	seen  map[uint64]int8 // lines by their shape
 
 	showing string // the package of which `pip show` speaks
+	lines   int    // of all texts
+	about   bool   // the text names a GPU, or what computes on one
 }
 
 // NewReader returns a reader of pasted text.
@@ -76,6 +79,7 @@ func (r *Reader) Read(name string, in io.Reader) error {
 		long := errors.Is(err, bufio.ErrBufferFull)
 		if len(chunk) > 0 {
 			r.line++
+			r.lines++
 			r.take(string(chunk))
 		}
 		if long {
@@ -289,8 +293,19 @@ func (r *Reader) keep(part int, l string, said Said) {
 	r.words[part] = append(r.words[part], len(r.kept)-1)
 }
 
+// A text of more than shortText lines that names no GPU, and nothing that computes
+// on one, is about something else: the words of a clue are too common to mean
+// anything there. In a few lines people may leave out what they speak of.
+var subjectReaders = []reader{
+	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|显卡|显存`,
+		func(r *Reader, _ []string, _ Said) { r.about = true }},
+}
+
 // clues turns the parts found into the clues that are complete.
 func (r *Reader) clues() {
+	if !r.about && r.lines > shortText {
+		return
+	}
 	for i, c := range r.k.Clues {
 		var said []Said
 		for j := range c.All {

@@ -16,7 +16,7 @@ type reader struct {
 	read func(r *Reader, m []string, said Said)
 }
 
-var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders, interpreterReaders, useReaders)
+var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders, interpreterReaders, useReaders, subjectReaders)
 
 // The ranks of what names torch's version: what people write, what a list of
 // packages says, what torch says itself.
