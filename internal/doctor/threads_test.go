@@ -47,7 +47,7 @@ func examine(t testing.TB, text string) (Report, *Case) {
 // TestThreads reads testdata/threads*.txt: the first finding names the cause.
 func TestThreads(t *testing.T) {
 	var threads []string
-	for _, name := range []string{"threads", "threads_python"} {
+	for _, name := range []string{"threads", "threads_python", "threads_running"} {
 		text, err := os.ReadFile("testdata/" + name + ".txt")
 		if err != nil {
 			t.Fatal(err)
