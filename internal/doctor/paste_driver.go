@@ -12,7 +12,7 @@ import (
 // and what people write about GPUs and drivers.
 var driverReaders = []reader{
 	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2], s) }},
-	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Said) { r.driver(m[1], s) }},
+	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|are) [^\d.]{0,40}[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2], s) }},
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1], s) }},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
 	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.loaded(m[1]+m[2], s) }},
@@ -57,7 +57,7 @@ var driverReaders = []reader{
 			r.c.say("gpu", s)
 		}
 	}},
-	{nameExpr, func(r *Reader, m []string, s Said) { r.named(m[0], s) }},
+	{nameExpr, func(r *Reader, m []string, s Said) { r.names(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Said) {
 		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
@@ -140,6 +140,34 @@ func (r *Reader) addGPU(name string, s Said) {
 		r.c.say("gpu", s)
 	}
 }
+
+// names notes the GPUs that a line of running text names. Where it says of some
+// that they work, it is about the others.
+func (r *Reader) names(first string, s Said) {
+	at := nameRE().FindAllStringIndex(head(r.whole, 400), 6)
+	var failing []string
+	for _, i := range at {
+		before, after := r.whole[:i[0]], r.whole[i[1]:]
+		if fineBefore().MatchString(before) && !notBefore().MatchString(before) || fineAfter().MatchString(after) {
+			continue
+		}
+		failing = append(failing, r.whole[i[0]:i[1]])
+	}
+	if len(failing) == 0 || len(failing) == len(at) {
+		r.named(first, s)
+		return
+	}
+	for _, name := range failing {
+		r.named(name, s)
+	}
+}
+
+// What is said of a GPU beside its name.
+var (
+	fineBefore = lazy.Regexp(`(?i)\b(?:works?|worked|working|runs?|ran|fine|ok|succeeds?)(?: \w+)?(?: on| with| for)?(?: an?| my| the| our| one)?(?: nvidia)?(?: geforce)? ?$`)
+	notBefore  = lazy.Regexp(`(?i)(?:\bnot|n't|never|no longer|fails? to|cannot) (?:\w+ ){0,2}(?:on|with|for)?(?: \w+)* ?$`)
+	fineAfter  = lazy.Regexp(`(?i)^\W{0,3}(?:it |that )?(?:works?|worked|runs?|is|was|all)(?: \w+)? ?(?:fine|ok|well|without|good|[,;.)]|$)`)
+)
 
 // named notes a GPU that running text names.
 func (r *Reader) named(text string, s Said) {

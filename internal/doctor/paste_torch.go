@@ -30,7 +30,7 @@ const (
 // torchReaders read what torch says of itself: collect_env of every generation,
 // Python sessions, and what people write about versions.
 var torchReaders = []reader{
-	{`(?:^|[^\w])(?:py)?torch version ?[:=]+\s*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
+	{`(?:^|[^\w])(?:py)?torch version ?\**[:=]+[\s*]*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Said) { r.torch(m[1], byTorch, s) }},
 	{`(\S+[/\\]torch)[/\\]__init__\.py['"]?,?(?:\s+['"]?(\d+\.\d+\.\d+[\w.+-]*))?`, func(r *Reader, m []string, s Said) {
 		if !strings.Contains(s.Text, "File ") && r.c.Torch.Path == "" {
 			r.c.Torch.Path = m[1]
@@ -69,7 +69,7 @@ var torchReaders = []reader{
 		}
 	}},
 	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Said) { r.arches(m[1], s) }},
-	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?\s*(?:={1,3}|:|@|,)?\s*v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and )?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Said) { r.prose(m[1], m[2], s) }},
+	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Said) { r.prose(m[1], m[2], s) }},
 	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Said) { r.torch(m[1], byProse, s) }},
 	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Said) {
 		name, sm := m[1]+m[3], m[2]+m[4]

@@ -147,10 +147,53 @@ func (e *exam) reach(sm machine.SM) reach {
 	}
 	switch cuda := e.Torch.CUDA; {
 	case cuda.IsZero():
+		return e.reachOfRelease(sm)
 	case toolkitBefore(e.Matrix, cuda.MajorMinor(), sm):
 		return gpuTooNew
 	}
 	return unknownReach
+}
+
+// reachOfRelease judges where nobody says which build it is: all of a release
+// stand alike to the GPU, or nothing is known.
+func (e *exam) reachOfRelease(sm machine.SM) reach {
+	if e.Matrix == nil {
+		return unknownReach
+	}
+	release, ok := e.Matrix.Release(e.Torch.Version)
+	if !ok {
+		if cuda := newestCUDA(e.Torch.Version); cuda != "" && toolkitBefore(e.Matrix, cuda, sm) {
+			return gpuTooNew
+		}
+		return unknownReach
+	}
+	all := unknownReach
+	for _, b := range release.Builds {
+		if b.CUDA.IsZero() || b.OS != "linux" || b.Arch != "x86_64" {
+			continue
+		}
+		r := gpuTooNew
+		if native, ptx := e.Matrix.Covers(b, sm); native || ptx {
+			r = covered
+		} else if slices.ContainsFunc(b.Native, func(c matrix.Code) bool { return sm.Less(c.SM) }) {
+			r = gpuTooOld
+		}
+		if all != unknownReach && all != r {
+			return unknownReach
+		}
+		all = r
+	}
+	return all
+}
+
+// newestCUDA is the newest CUDA that a release before the data begins was built
+// with. Source: pytorch.org, previous versions.
+func newestCUDA(torch string) string {
+	v := strings.SplitN(torch, ".", 3)
+	if len(v) < 2 || v[0] != "1" {
+		return ""
+	}
+	return map[string]string{"0": "10.0", "1": "10.0", "2": "10.0", "3": "10.1", "4": "10.1", "5": "10.2", "6": "10.2", "7": "11.0", "8": "11.1", "9": "11.1", "10": "11.3", "11": "11.3"}[v[1]]
 }
 
 // reachOf judges by a list of cubins: one of the same major and no greater minor
