@@ -169,8 +169,27 @@ func (s *scene) otherSystems(gpus []machine.GPU) []string {
 		out = append(out, "an x86_64 Python under emulation, for a CPU build", "WSL")
 	case p.OS == "macos" && p.Arch == "x86_64":
 		out = append(out, "torch 2.2.2 on Python 3.12 or older, the last for Intel Macs", "conda-forge for osx-64")
+	case p.OS == "macos":
+		if need := s.newerMacOS(); !need.IsZero() {
+			out = append(out, fmt.Sprintf("macOS %s or newer on this Mac, which torch %s asks for", need, s.m.Releases[0].Torch))
+		}
 	}
 	return out
+}
+
+// newerMacOS is the oldest macOS that the newest release runs on, zero where the
+// one here is not older.
+func (s *scene) newerMacOS() version.Dotted {
+	here, err := version.ParseDotted(s.h.Platform.DistroVersion)
+	if err != nil || len(s.m.Releases) == 0 {
+		return version.Dotted{}
+	}
+	for _, b := range s.m.Releases[0].Builds {
+		if b.OS == "macos" && b.Arch == s.h.Platform.Arch && here.Less(b.MacOSMin) {
+			return b.MacOSMin
+		}
+	}
+	return version.Dotted{}
 }
 
 // lastResort is the way out where nothing else was found: say what an unknown GPU

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -115,8 +116,16 @@ func pythonSpan(b *matrix.Build) string {
 }
 
 // platformRule: os and arch are given (builds lists no others); the C library
-// decides. Wheels are made for glibc; none exists for musl.
+// decides, on a Mac the release of macOS. Wheels are made for glibc; none exists
+// for musl. A version that is unknown refuses nothing.
 func platformRule(q *question, b *matrix.Build) *Reason {
+	if b.OS == "macos" {
+		here, err := version.ParseDotted(q.h.Platform.DistroVersion)
+		if err == nil && here.Less(b.MacOSMin) {
+			return q.no(b.Source, "needs macOS %s; this system has %s", b.MacOSMin, here)
+		}
+		return nil
+	}
 	libc := q.h.Platform.Libc
 	if b.OS != "linux" || libc == nil {
 		return nil
@@ -131,6 +140,9 @@ func platformRule(q *question, b *matrix.Build) *Reason {
 }
 
 func platformWord(q *question, b *matrix.Build) string {
+	if !b.MacOSMin.IsZero() {
+		return fmt.Sprintf("made for macOS %s or newer on %s", b.MacOSMin, b.Arch)
+	}
 	if b.Glibc.IsZero() {
 		return "made for " + b.OS + " " + b.Arch
 	}

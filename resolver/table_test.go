@@ -349,6 +349,8 @@ func (c *tableCase) setMachine(w string) error {
 		p.Arch = w
 	case slices.Contains([]string{machine.WSL2, machine.Container, machine.ContainerBuild, machine.Jetson, machine.HPCLogin}, w):
 		p.Environment = w
+	case key == "macos":
+		p.OS, p.Libc, p.DistroVersion = key, nil, value
 	case key == "glibc" || key == "musl":
 		p.Libc = &machine.Libc{Kind: key, Version: version.MustDotted(value)}
 	case key == "driver":
