@@ -13,6 +13,7 @@ var (
 	htmlTag  = lazy.Regexp(`</?(?:pre|code|p|br|div|span|details|summary|blockquote|li|ul|ol|td|tr|th|table|tbody|b|i|em|strong|samp|kbd|tt|hr|h[1-6]|a|img)\b[^<>]{0,200}/?>`)
 	quoted   = lazy.Regexp(`^\s*(?:>\s?)+`)
 	prompted = lazy.Regexp(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
+	source   = lazy.Regexp(`^\s*(?:(?:→|->|>)?\s*\d+\s*[│|:]?\s*)?(?:(?:raise|throw(?: new)?) [\w.:]+\(|return (?:fmt\.Errorf|errors\.New)\(|(?:\w+(?:\.|->|::))*(?:warn|warning|print|f?printf|nv_printf|println|TORCH_\w+|WARN|log|info|debug|error|fatal|fatalf|Errorf)\((?:\w+, ?)?)[fFrRbBuL]{0,2}["'` + "`" + `]`)
 	entities = strings.NewReplacer("&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ", "&apos;", "'")
 	marks    = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "", "\u2011", "-", "\u2013", "-", "\u2212", "-")
 )
@@ -80,3 +81,8 @@ func clip(s string, n int) string {
 	}
 	return s[:n] + "…"
 }
+
+// isSource reports whether a line is a statement of a program that would print
+// what stands in its quotes, as a traceback or a search through code shows it:
+// that the program holds a message does not mean that it was printed.
+func isSource(l string) bool { return source().MatchString(l) }

@@ -58,7 +58,7 @@ func TestNegatives(t *testing.T) {
 }
 
 // TestWordings tries the checks in the words of other versions of the
-// programs: a line is "CHECK…|message".
+// programs: a line is "CHECK…|message", ⏎ a line break in it.
 func TestWordings(t *testing.T) {
 	text, err := os.ReadFile("testdata/wordings.txt")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestWordings(t *testing.T) {
 	}
 	for l := range strings.Lines(string(text)) {
 		want, message, _ := strings.Cut(strings.TrimSpace(l), "|")
-		a, err := Embedded().Explain(strings.NewReader(message))
+		a, err := Embedded().Explain(strings.NewReader(strings.ReplaceAll(message, "⏎", "\n")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -201,7 +201,7 @@ func (r *Reader) try(l string, said Said, joined bool) {
 			if matched || r.count[n] > 1000 || joined && r.count[n] > 0 {
 				continue
 			}
-			if m := t.re().FindStringSubmatch(l); m != nil {
+			if m := t.re().FindStringSubmatch(l); m != nil && !isSource(l) {
 				matched = !joined || !r.already(said.Line, t.message)
 				if matched {
 					r.hit(n, m, said)
