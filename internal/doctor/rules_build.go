@@ -55,6 +55,9 @@ func (e *exam) cpuBuild() {
 	if !t.NoCUDA || t.HIP != "" || e.Machine.Platform.OS == "macos" || e.xpu() {
 		return
 	}
+	if !e.fact("no-gpu").IsZero() && !e.wantsGPU() {
+		return // the right build, by its owner's word
+	}
 	if !e.Pasted && !e.vendor(machine.NVIDIA) {
 		return // a machine without such a GPU is well served by it
 	}
