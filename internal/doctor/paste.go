@@ -47,6 +47,7 @@ type Reader struct {
 	showing string // the package of which `pip show` speaks
 	lines   int    // of all texts
 	about   bool   // the text names a GPU, or what computes on one
+	news    bool   // the text begins as a list of changes does
 }
 
 // NewReader returns a reader of pasted text.
@@ -130,6 +131,9 @@ func binary(b []byte) bool {
 // Case returns what was read.
 func (r *Reader) Case() *Case {
 	r.clues()
+	if !r.about { // a package that was not found has nothing to do with a GPU
+		r.c.Hits = slices.DeleteFunc(r.c.Hits, func(h Hit) bool { return h.Message.ID == "pip-no-version" })
+	}
 	r.c.Workloads = r.deploy.out
 	r.c.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
 	r.c.conclude()
@@ -299,11 +303,13 @@ func (r *Reader) keep(part int, l string, said Said) {
 var subjectReaders = []reader{
 	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|显卡|显存`,
 		func(r *Reader, _ []string, _ Said) { r.about = true }},
+	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Said) { r.news = r.news || r.line <= 3 }},
 }
 
-// clues turns the parts found into the clues that are complete.
+// clues turns the parts found into the clues that are complete. What a list of
+// changes says of GPUs happened to nobody.
 func (r *Reader) clues() {
-	if !r.about && r.lines > shortText {
+	if !r.about && r.lines > shortText || r.news && len(r.c.Hits) == 0 {
 		return
 	}
 	for i, c := range r.k.Clues {

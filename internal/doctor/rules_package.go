@@ -159,10 +159,7 @@ var (
 // notFound: pip or uv found no version. The reason is in the index, the Python,
 // or the platform, in the order of what is known.
 func (e *exam) notFound() {
-	h := e.hit("pip-no-version")
-	if h == nil {
-		h = e.hit("uv-no-platform-wheel")
-	}
+	h := e.unfound()
 	if h == nil {
 		return
 	}
@@ -193,8 +190,8 @@ func (e *exam) notFound() {
 	switch {
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
-	case p.Distro == "alpine", p.Libc != nil && p.Libc.Kind == "musl", e.clue("platform-without-wheels"):
-		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os")).over = []string{"PY012"}
+	case e.wheelless():
+		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os")).over = []string{"PY012", "IDX001"}
 	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
 		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)}, h.Said, e.fact("arch"))
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
@@ -203,7 +200,48 @@ func (e *exam) notFound() {
 		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python"))
 	case want && label != "" && !e.labelExists(v, label):
 		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.Said)
+	case want && label != "" && listsPlain(h.Said.Text, v):
+		e.unlabelled(v, label, h.Said)
 	}
+}
+
+// unfound is what an installer says that found no version or no wheel.
+func (e *exam) unfound() *Hit {
+	for _, id := range []string{"pip-no-version", "uv-no-platform-wheel", "torch-placeholder"} {
+		if h := e.hit(id); h != nil {
+			return h
+		}
+	}
+	if e.wheelless() {
+		return e.hit("uv-index-platform")
+	}
+	return nil
+}
+
+// wheelless reports whether the system is one for which nobody builds torch.
+func (e *exam) wheelless() bool {
+	p := e.Machine.Platform
+	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels")
+}
+
+// listsPlain reports whether an installer's list of what it found holds a version
+// without a label.
+func listsPlain(said, v string) bool {
+	_, list, ok := strings.Cut(said, "(from versions:")
+	return ok && slices.Contains(strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(" ,)", r) }), v)
+}
+
+// unlabelled: the version is there, only without the label that was asked for.
+// PyTorch's pages carry labelled builds for Linux on x86_64 and for Windows; the
+// default index has none at all.
+func (e *exam) unlabelled(v, label string, said Said) {
+	text := fmt.Sprintf("torch %s is there, but not as +%s", v, label)
+	if s := e.fact("index"); !s.IsZero() {
+		e.find("IDX003", likely, Finding{Text: text + ": PyTorch's index has no such build for this system", Fix: []string{"`pip install torch==" + v + "`"}}, said, s).over = []string{"PY012"}
+		return
+	}
+	e.find("IDX001", likely, Finding{Text: text + ": the default index has no labelled builds",
+		Fix: []string{"`pip install torch==" + v + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, said).over = []string{"PY012"}
 }
 
 func orNewest(v string) string {
