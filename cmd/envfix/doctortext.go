@@ -12,6 +12,9 @@ import (
 // shownFindings is how many findings fit a screen; -v shows all.
 const shownFindings = 3
 
+// shownEvidence is how many characters of a line are evidence enough: two lines.
+const shownEvidence = 148
+
 // doctorText is the report for people: the verdict, then what to do first.
 func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 	var b strings.Builder
@@ -30,8 +33,9 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		b.WriteString("nothing is wrong\n\n")
 	}
 	shown := r.Findings
-	if !verbose && len(shown) > shownFindings {
-		shown = shown[:shownFindings]
+	if !verbose {
+		shown = ownCauses(shown)
+		shown = shown[:min(shownFindings, len(shown))]
 	}
 	for i, f := range shown {
 		if i > 0 {
@@ -40,9 +44,21 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		b.WriteString(findingText(f, i == 0 && !r.OK, verbose))
 	}
 	if n := len(r.Findings) - len(shown); n > 0 {
-		fmt.Fprintf(&b, "\n%d more; `-v` shows all\n", n)
+		fmt.Fprintf(&b, "\n%d more, less likely or a consequence; `-v` shows all\n", n)
 	}
 	return b.String() + inUse(p, verbose)
+}
+
+// ownCauses leaves out the faults that an earlier one explains and that have the
+// same cause: they say it again in other words.
+func ownCauses(all []doctor.Finding) []doctor.Finding {
+	var out []doctor.Finding
+	for _, f := range all {
+		if !slices.ContainsFunc(out, func(o doctor.Finding) bool { return o.Cause == f.Cause && slices.Contains(o.Explains, f.Check) }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 const nothingNamed = `nothing here that names a cause
@@ -55,20 +71,21 @@ Paste more, in one file and in any order:
 
 func findingText(f doctor.Finding, first, verbose bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", f.Severity, ui.Clean(f.Text))
+	text := ui.Wrap(fmt.Sprintf("%s: %s", f.Severity, ui.Clean(f.Text)), ui.Width-1)
+	b.WriteString(strings.Join(text, "\n  ") + "\n")
 	evidence, fix := f.Evidence, f.Fix
 	if !verbose {
 		evidence, fix = evidence[:min(2, len(evidence))], fix[:min(3, len(fix))]
 	}
 	for _, e := range evidence {
-		fmt.Fprintf(&b, "  %s\n", ui.Clip(e, 76))
+		b.WriteString(ui.Hang("    ", ui.Clip(e, shownEvidence)))
 	}
 	for _, x := range fix {
-		mark := "  -"
+		mark := "  - "
 		if first {
-			mark = "  =>"
+			mark = "  => "
 		}
-		fmt.Fprintf(&b, "%s %s\n", mark, ui.Clean(x))
+		b.WriteString(ui.Hang(mark, ui.Clean(x)))
 	}
 	if verbose {
 		fmt.Fprintf(&b, "  %s, check %s, confidence %s\n", f.Cause, f.Check, f.Confidence)

@@ -52,20 +52,30 @@ func explainAction(c *cli.Context) error {
 	return err
 }
 
+// explainText is the answer for people: what each message means, the line itself
+// where there were several, and what to do.
 func explainText(a doctor.Explanation) string {
 	if len(a.Matches) == 0 {
-		return "no message in this text is known; `envfix doctor --from FILE` looks at more than messages\n"
+		return nothingKnown
 	}
 	var b strings.Builder
 	for i, m := range a.Matches {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "line %d, %s: %s\n", m.Line, ui.Clean(m.Program), ui.Clean(m.Text))
+		b.WriteString(ui.Hang("", fmt.Sprintf("%s: %s", ui.Clean(m.Program), ui.Clean(m.Text))))
+		b.WriteString(ui.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence)))
 		for _, f := range m.Fix {
-			fmt.Fprintf(&b, "  - %s\n", ui.Clean(f))
+			b.WriteString(ui.Hang("  - ", ui.Clean(f)))
 		}
-		fmt.Fprintf(&b, "  cause %s, check %s\n", m.Cause, strings.Join(m.Checks, " "))
+		b.WriteString(ui.Hang("  ", fmt.Sprintf("cause %s, check %s", m.Cause, strings.Join(m.Checks, " "))))
 	}
 	return b.String()
 }
+
+const nothingKnown = `no message in this text is known
+
+  envfix doctor               looks at this machine
+  envfix doctor --from FILE   looks at a whole report: collect_env, nvidia-smi,
+                              pip list, the traceback, in any order
+`

@@ -15,6 +15,7 @@ type Match struct {
 	Text     string            `json:"text"`
 	Fix      []string          `json:"fix"`
 	Line     int               `json:"line"`
+	Quote    string            `json:"quote"` // the line itself, cleaned and cut
 	Captures map[string]string `json:"captures"`
 	Source   string            `json:"source"`
 }
@@ -53,7 +54,7 @@ func (k *Knowledge) Explain(in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: h.Message.Fix, Line: h.Said.Line, Captures: captures, Source: h.Message.Source})
+			Severity: check.Severity, Text: check.Text, Fix: h.Message.Fix, Line: h.Said.Line, Quote: h.Said.Text, Captures: captures, Source: h.Message.Source})
 	}
 	return answer, nil
 }

@@ -122,3 +122,27 @@ func TestCluesMeanWholeWords(t *testing.T) {
 		}
 	}
 }
+
+// What a check says is read by somebody who knows neither our ids nor our notes: a
+// sentence of several words, and a way out that stands by itself.
+func TestChecksSpeakToPeople(t *testing.T) {
+	k := Embedded()
+	id := regexp.MustCompile(`\b[A-Z]{2,4}0\d\d\b`)
+	for _, name := range k.Order {
+		c := k.Checks[name]
+		if n := len(strings.Fields(c.Text)); n < 4 {
+			t.Errorf("%s: %q is %d words", name, c.Text, n)
+		}
+		if len(c.Fix) == 0 {
+			t.Errorf("%s: no way out", name)
+		}
+		for _, text := range append([]string{c.Text}, c.Fix...) {
+			if id.MatchString(text) || strings.HasPrefix(text, "as ") || strings.HasPrefix(text, "see ") {
+				t.Errorf("%s: %q sends the reader to another check", name, text)
+			}
+			if strings.Count(text, "`")%2 != 0 {
+				t.Errorf("%s: %q opens a backtick and does not close it", name, text)
+			}
+		}
+	}
+}

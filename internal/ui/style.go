@@ -29,17 +29,15 @@ func (s Style) paint(code, text string) string {
 }
 
 // Wrap breaks text between words so that no line is longer than width, unless a
-// single word is. A number and the % sign after it stay together.
+// single word is. A number and the % sign after it stay together, and so does what
+// stands in backticks: a command is there to be copied.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
-	words := strings.Fields(text)
-	for i := 0; i < len(words); i++ {
-		word := words[i]
-		if i+1 < len(words) && strings.HasPrefix(words[i+1], "%") {
-			i++
-			word += " " + words[i]
-		}
+	for words := strings.Fields(text); len(words) > 0; {
+		n := together(words)
+		word := strings.Join(words[:n], " ")
+		words = words[n:]
 		if line != "" && columns(line)+1+columns(word) > width {
 			lines = append(lines, line)
 			line = ""
@@ -50,6 +48,35 @@ func Wrap(text string, width int) []string {
 		line += word
 	}
 	return append(lines, line)
+}
+
+// together counts the words at the start of words that stay on one line.
+func together(words []string) int {
+	n := 1
+	if strings.Count(words[0], "`")%2 == 1 {
+		for i, w := range words[1:] {
+			if strings.Count(w, "`")%2 == 1 {
+				n = i + 2
+				break
+			}
+		}
+	}
+	for n < len(words) && strings.HasPrefix(words[n], "%") {
+		n++
+	}
+	return n
+}
+
+// Hang wraps text after lead; further lines begin below the text.
+func Hang(lead, text string) string {
+	var b strings.Builder
+	for i, l := range Wrap(text, Width-1-columns(lead)) {
+		if i > 0 {
+			lead = strings.Repeat(" ", columns(lead))
+		}
+		b.WriteString(lead + l + "\n")
+	}
+	return b.String()
 }
 
 // Columns lays rows out in two columns within [Width]; a left side that is too

@@ -274,6 +274,20 @@ func TestWrapKeepsPercent(t *testing.T) {
 	}
 }
 
+// A command stays on one line, so that it can be copied; a lone backtick in
+// somebody's text ties nothing together.
+func TestWrapKeepsCommands(t *testing.T) {
+	got := Wrap("end what uses it, then `sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm` again", 30)
+	want := []string{"end what uses it, then", "`sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm`", "again"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	got = Wrap("a lone ` in a text that goes on", 12)
+	if d := cmp.Diff([]string{"a lone ` in", "a text that", "goes on"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestVerdictNumbers(t *testing.T) {
 	r := verdict.Report{Finding: verdict.Finding{Verdict: "loader_bound", Confidence: "high", Gain: verdict.Gain{"steps_per_s": {700, 2140}}},
 		Processes: []verdict.ProcessReport{{Try: &verdict.Try{Args: "num_workers=4", Steps: 25, Before: 1.25, After: 0.01831}}}}
