@@ -210,6 +210,56 @@ func TestStalePlan(t *testing.T) {
 	}
 }
 
+// A generation that cannot be removed (root's files after a `sudo pip`) is named and
+// left: it neither fails the apply whose environment is in use already, nor any later
+// one.
+func TestUndeletableGeneration(t *testing.T) {
+	b := newBench(t)
+	old := b.mustApply(b.plan("2.10.0+cu126")).Generation
+	stuck := filepath.Join(b.dir, genPath(old), "lib")
+	undeletable(t, stuck)
+	b.mustApply(b.plan("2.11.0+cu126"))
+	for _, v := range []string{"2.12.0+cu126", "2.13.0+cu126"} {
+		b.out.Reset()
+		b.mustApply(b.plan(v))
+		if got := b.torch(); got != v {
+			t.Errorf("torch: got %q, want %q", got, v)
+		}
+		if want := "the environment " + old + " cannot be removed: "; !strings.Contains(b.out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, b.out.String())
+		}
+	}
+	h, err := b.open().History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range h.Events {
+		if ev.State != "done" {
+			t.Errorf("history: %+v", ev)
+		}
+	}
+}
+
+// undeletable keeps what is in a directory from being removed until the test ends.
+func undeletable(t *testing.T, dir string) {
+	t.Helper()
+	flag := func(on string) error {
+		out, err := exec.Command("chattr", on+"i", dir).CombinedOutput() // also root may not then
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	}
+	if err := flag("+"); err != nil {
+		t.Skipf("nothing can be made undeletable here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := flag("-"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Generations beyond the one before the current go, but none that a process still
 // uses: as its program, as a library, as where it is.
 func TestCollect(t *testing.T) {

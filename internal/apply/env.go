@@ -6,7 +6,6 @@ package apply
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -71,7 +70,11 @@ func (e *Env) prepare() error {
 		return &Error{Kind: Preflight, Text: err.Error(), Err: err,
 			Hints: []string{"choose a directory that only you can write: `--env DIR`"}}
 	}
-	for dir, mode := range map[string]fs.FileMode{stateDir: 0o755, gensDir: 0o755, plansDir: 0o700, logsDir: 0o700, tmpDir: 0o700} {
+	for _, dir := range []string{stateDir, gensDir, plansDir, logsDir, tmpDir} {
+		mode := fs.FileMode(0o700)
+		if dir == stateDir || dir == gensDir {
+			mode = 0o755
+		}
 		if err := e.root.MkdirAll(dir, mode); err != nil {
 			return err
 		}
@@ -82,7 +85,7 @@ func (e *Env) prepare() error {
 			return err
 		}
 	}
-	if _, err := e.root.Lstat(stateDir + "/.gitignore"); errors.Is(err, fs.ErrNotExist) {
+	if _, err := e.root.Lstat(stateDir + "/.gitignore"); gone(err) {
 		return system.WriteIn(e.root, stateDir+"/.gitignore", []byte("*\n"), 0o644)
 	}
 	return nil
@@ -133,7 +136,7 @@ func (e *Env) generations() ([]Generation, error) {
 // state directory.
 func (e *Env) everyGeneration() ([]Generation, error) {
 	entries, err := fs.ReadDir(e.root.FS(), gensDir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if gone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -194,7 +197,7 @@ func (e *Env) Current() string {
 // forget removes a generation: first what makes it complete, then the rest, so
 // that a crash between leaves garbage and not half an environment.
 func (e *Env) forget(id string) error {
-	if err := e.root.Remove(markerPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := e.drop(markerPath(id)); err != nil {
 		return err
 	}
 	if err := system.SyncDir(e.root, gensDir); err != nil {
@@ -203,5 +206,13 @@ func (e *Env) forget(id string) error {
 	if err := system.Point("collect-mid"); err != nil {
 		return err
 	}
-	return e.root.RemoveAll(genPath(id))
+	return system.RemoveTree(e.root, genPath(id))
+}
+
+// drop removes a name that may be there.
+func (e *Env) drop(name string) error {
+	if err := e.root.Remove(name); err != nil && !gone(err) {
+		return err
+	}
+	return nil
 }

@@ -102,7 +102,7 @@ func Compare(want plan.Verify, got Proof) []string {
 		differ("its CUDA", want.CUDA, got.CUDA)
 	}
 	if want.CuDNN != "" && got.Errors["cudnn"] == "" {
-		differ("its cuDNN", threeParts(want.CuDNN), cudnnVersion(got.CuDNN))
+		differ("its cuDNN", threeParts(want.CuDNN), CuDNNVersion(got.CuDNN))
 	}
 	if len(want.Arches) > 0 && !sameSet(want.Arches, got.Arches) {
 		differ("its code for GPUs", strings.Join(want.Arches, " "), strings.Join(got.Arches, " "))
@@ -139,7 +139,7 @@ func (p Proof) Words() (shown, not []string) {
 		shown = append(shown, "CUDA "+p.CUDA)
 	}
 	if p.CuDNN != 0 {
-		shown = append(shown, "cuDNN "+cudnnVersion(p.CuDNN))
+		shown = append(shown, "cuDNN "+CuDNNVersion(p.CuDNN))
 	}
 	for _, g := range p.GPUs {
 		if g.Error == "" {
@@ -172,9 +172,9 @@ func threeParts(v string) string {
 	return strings.Join(parts[:min(3, len(parts))], ".")
 }
 
-// cudnnVersion reads cuDNN's own number: 91002 is 9.10.2, and 8902 is 8.9.2
+// CuDNNVersion reads cuDNN's own number: 91002 is 9.10.2, and 8902 is 8.9.2; "" for 0
 // (cudnn_version.h: major*10000 + minor*100 from 9 on, major*1000 before).
-func cudnnVersion(n int) string {
+func CuDNNVersion(n int) string {
 	switch {
 	case n == 0:
 		return ""

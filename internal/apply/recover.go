@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"envfix/internal/system"
@@ -21,13 +22,13 @@ func (e *Env) recover(j *journal) ([]string, error) {
 	if back != "" {
 		said = append(said, fmt.Sprintf("put %s back, which an earlier run had begun to replace", e.Dir))
 	}
-	if err := e.root.Remove(nextLink); err != nil && !gone(err) {
+	if err := e.drop(nextLink); err != nil {
 		return said, err
 	}
 	if err := e.sweep(); err != nil {
 		return said, err
 	}
-	removed, err := e.removeGarbage(j)
+	removed, err := e.removeGarbage()
 	if err != nil {
 		return said, err
 	}
@@ -85,20 +86,20 @@ func (e *Env) sweep() error {
 			}
 		}
 	}
-	if err := e.root.RemoveAll(tmpDir); err != nil {
+	if err := system.RemoveTree(e.root, tmpDir); err != nil {
 		return err
 	}
 	return e.root.Mkdir(tmpDir, 0o700)
 }
 
 // removeGarbage removes generations that were never completed: whoever built
-// them is gone, for we hold the lock. Those that a process still uses stay.
-func (e *Env) removeGarbage(j *journal) ([]string, error) {
+// them is gone, for we hold the lock. Those that a process still uses stay, and
+// those that cannot be removed. It returns what it did, in words.
+func (e *Env) removeGarbage() (said []string, err error) {
 	entries, err := fs.ReadDir(e.root.FS(), gensDir)
 	if err != nil {
 		return nil, err
 	}
-	var said []string
 	for _, entry := range entries {
 		id, isMarker := strings.CutSuffix(entry.Name(), ".json")
 		if isMarker {
@@ -108,49 +109,40 @@ func (e *Env) removeGarbage(j *journal) ([]string, error) {
 			continue
 		}
 		_, err := e.root.Lstat(markerPath(id))
-		if adoptedLink := entry.Type()&fs.ModeSymlink != 0; err == nil && !adoptedLink || id == e.Current() {
+		adoption := entry.Type()&fs.ModeSymlink != 0 // that did not happen
+		if err == nil && !adoption || id == e.Current() || len(system.Users(e.path(genPath(id)))) > 0 {
 			continue
 		}
-		if len(system.Users(e.path(genPath(id)))) > 0 {
+		if err := system.RemoveTree(e.root, genPath(id)); err != nil {
+			said = append(said, e.stays(id, err))
 			continue
 		}
-		if err := errors.Join(e.root.RemoveAll(genPath(id)), e.dropAdoptedMarker(id, entry)); err != nil {
-			return said, err
+		if adoption {
+			if err := e.drop(markerPath(id)); err != nil {
+				return said, err
+			}
 		}
 		said = append(said, fmt.Sprintf("removed the unfinished environment %s", id))
 	}
 	return said, nil
 }
 
+// stays says that a generation is left where it is: root's files in it, as a `sudo
+// pip` makes them, must not hold up what else is to be done.
+func (e *Env) stays(id string, err error) string {
+	return fmt.Sprintf("the environment %s cannot be removed: %v; `sudo rm -r %s` does it", id, err, e.path(genPath(id)))
+}
+
 // dropEmptyMarker removes a marker whose directory never came.
 func (e *Env) dropEmptyMarker(id string) error {
 	gens, err := e.everyGeneration()
-	if err != nil {
+	if err != nil || slices.ContainsFunc(gens, func(g Generation) bool { return g.ID == id }) {
 		return err
-	}
-	for _, g := range gens {
-		if g.ID == id {
-			return nil
-		}
 	}
 	if _, err := e.root.Lstat(genPath(id)); !gone(err) {
 		return err
 	}
-	if err := e.root.Remove(markerPath(id)); !gone(err) {
-		return err
-	}
-	return nil
-}
-
-// dropAdoptedMarker removes the marker of an adoption that did not happen.
-func (e *Env) dropAdoptedMarker(id string, entry fs.DirEntry) error {
-	if entry.Type()&fs.ModeSymlink == 0 {
-		return nil
-	}
-	if err := e.root.Remove(markerPath(id)); err != nil && !gone(err) {
-		return err
-	}
-	return nil
+	return e.drop(markerPath(id))
 }
 
 // unfinished returns the beginning of the last plan for an environment that has

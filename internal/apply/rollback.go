@@ -138,7 +138,8 @@ func (r *run) collect() error {
 			continue
 		}
 		if err := r.env.forget(g.ID); err != nil {
-			return err
+			r.say("%s", r.env.stays(g.ID, err)) // the plan is carried out all the same
+			continue
 		}
 		r.say("removed the environment %s: the one in use and the one before it are kept", g.ID)
 		if err := r.journal.add(Entry{State: Collected, Env: r.env.Name, Gen: g.ID}); err != nil {

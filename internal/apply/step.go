@@ -71,28 +71,26 @@ func half(s plan.Step) string {
 func (r *run) act(ctx context.Context, i int) error {
 	s := r.plan.Steps[i]
 	mid := func() error { return r.point(s.ID, "mid") }
-	switch {
-	case s.Root:
-		if err := mid(); err != nil {
-			return err
-		}
-		return r.asRoot(ctx, i)
-	case s.Run != nil:
+	switch { // these pass their middle themselves, while something runs
+	case s.Run != nil && !s.Root:
 		return r.exec(ctx, i, mid)
-	case s.Write != nil:
-		if err := mid(); err != nil {
-			return err
-		}
-		return r.write(s.Write)
-	case s.Block != nil:
-		if err := mid(); err != nil {
-			return err
-		}
-		return r.block(s.Block)
 	case s.Verify != nil:
 		return r.verify(ctx, i, mid)
 	case s.Switch != nil:
 		return r.switchTo(ctx, mid)
+	}
+	if s.Manual == nil {
+		if err := mid(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Root:
+		return r.asRoot(ctx, i)
+	case s.Write != nil:
+		return r.write(s.Write)
+	case s.Block != nil:
+		return r.block(s.Block)
 	case s.Manual != nil:
 		return r.manual(s)
 	}
@@ -108,14 +106,18 @@ func (r *run) fill(s string) string {
 	return strings.NewReplacer("{gen}", gen, "{tools}", r.Tools).Replace(s)
 }
 
+// place is where a step's file is: beside the environment, if it does not say.
+func (r *run) place(path string) string {
+	if path = r.fill(path); filepath.IsAbs(path) {
+		return path
+	}
+	return r.env.path(path)
+}
+
 // exec runs the step's command and keeps its output.
 func (r *run) exec(ctx context.Context, i int, mid func() error) error {
-	s := r.plan.Steps[i]
-	argv := make([]string, len(s.Run.Argv))
-	for n, a := range s.Run.Argv {
-		argv[n] = r.fill(a)
-	}
-	return r.program(ctx, i, system.Command{Argv: argv, Env: s.Run.Env, Dir: s.Run.Dir, Started: mid})
+	run := r.filled(r.plan.Steps[i]).Run
+	return r.program(ctx, i, system.Command{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Started: mid})
 }
 
 // logName is where the output of step i is kept, below the project.
@@ -126,7 +128,7 @@ func (r *run) logName(i int) string {
 // openLog creates the log of step i and returns its name below the project.
 func (r *run) openLog(i int) (*system.Log, string, error) {
 	name := r.logName(i)
-	if err := r.env.root.Remove(name); err != nil && !gone(err) {
+	if err := r.env.drop(name); err != nil {
 		return nil, name, err
 	}
 	log, err := system.OpenLog(r.env.root, name)
@@ -146,9 +148,7 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	}
 	c.Env, c.Log, c.Stall = env, log, r.stall()
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
-	if c.Dir = r.fill(c.Dir); !filepath.IsAbs(c.Dir) {
-		c.Dir = filepath.Join(filepath.Dir(r.env.Dir), c.Dir)
-	}
+	c.Dir = r.place(c.Dir)
 	command := system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ()))
 	if r.Verbose {
 		r.say("$ %s", command)
@@ -175,10 +175,7 @@ func (r *run) stall() time.Duration {
 }
 
 func (r *run) write(w *plan.Write) error {
-	path := r.fill(w.Path)
-	if !filepath.IsAbs(path) {
-		path = r.env.path(path)
-	}
+	path := r.place(w.Path)
 	if w.Before != "" {
 		now, err := os.ReadFile(path)
 		if err != nil {
@@ -192,10 +189,7 @@ func (r *run) write(w *plan.Write) error {
 }
 
 func (r *run) block(b *plan.Block) error {
-	path := r.fill(b.Path)
-	if !filepath.IsAbs(path) {
-		path = r.env.path(path)
-	}
+	path := r.place(b.Path)
 	if strings.HasPrefix(b.Path, "{gen}/") { // conda's activate.d is there only where a package made it
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -205,7 +199,7 @@ func (r *run) block(b *plan.Block) error {
 	for i, l := range b.Lines {
 		lines[i] = r.fill(l)
 	}
-	changed, err := system.EditKept(path, b.Name, lines, system.Keep{Backup: b.Backup, Before: b.Before})
+	changed, err := system.EditBlock(path, b.Name, lines, system.Keep{Backup: b.Backup, Before: b.Before})
 	if errors.Is(err, system.ErrChanged) {
 		return &Error{Kind: Stale, Text: path + " was changed since the plan was made", Hints: []string{"run the command again: it makes a new plan"}}
 	}

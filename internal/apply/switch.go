@@ -19,7 +19,7 @@ func (e *Env) become(j *journal, g Generation) error {
 	}
 	info, err := e.root.Lstat(e.Name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case gone(err):
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -76,7 +76,7 @@ func (e *Env) adopt(j *journal, g Generation) error {
 // makeLink makes the link to a generation durable that will become the
 // environment.
 func (e *Env) makeLink(id string) error {
-	if err := e.root.Remove(nextLink); err != nil && !gone(err) {
+	if err := e.drop(nextLink); err != nil {
 		return err
 	}
 	if err := e.root.Symlink(genPath(id), nextLink); err != nil {
@@ -127,7 +127,7 @@ func (e *Env) restore(j *journal, a Generation) error {
 	}
 	err := system.Exchange(e.root, genPath(a.ID), e.Name)
 	if errors.Is(err, system.ErrNoExchange) {
-		if err := e.root.Remove(nextLink); err != nil && !gone(err) {
+		if err := e.drop(nextLink); err != nil {
 			return err
 		}
 		err = e.twice(j, a.ID, [2]string{e.Name, nextLink}, [2]string{genPath(a.ID), e.Name})
@@ -149,7 +149,7 @@ func (e *Env) dropAdopted(id string) error {
 			return err
 		}
 	}
-	if err := e.root.Remove(markerPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := e.drop(markerPath(id)); err != nil {
 		return err
 	}
 	return system.SyncDir(e.root, filepath.Dir(genPath(id)))

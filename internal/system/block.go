@@ -17,15 +17,6 @@ import (
 // a few kilobytes.
 const maxProfile = 1 << 20
 
-// EditBlock makes the lines between envfix's markers in a text file equal to
-// lines; without lines it removes them with their markers. Editing twice is
-// editing once, and adding and then removing gives the same bytes as before. The
-// file keeps its mode and its line ends. A symbolic link of the user's own (a
-// dotfile manager's) is followed. It reports whether the file changed.
-func EditBlock(path, name string, lines []string) (bool, error) {
-	return EditKept(path, name, lines, Keep{})
-}
-
 // A Keep guards a file of the user's own that is edited.
 type Keep struct {
 	Backup string // a copy of the file as it was, of the same mode; "" none
@@ -35,10 +26,15 @@ type Keep struct {
 // ErrChanged reports a file that is not the one that an edit was meant for.
 var ErrChanged = errors.New("it was changed since the plan was made")
 
-// EditKept is EditBlock for a file that is kept as it was. A file that holds the
-// block already is left alone, whatever else it holds. A copy that is there
-// already must be of the same bytes: none is ever replaced.
-func EditKept(path, name string, lines []string, k Keep) (bool, error) {
+// EditBlock makes the lines between envfix's markers in a text file equal to
+// lines; without lines it removes them with their markers. Editing twice is
+// editing once, and adding and then removing gives the same bytes as before. The
+// file keeps its mode and its line ends. A symbolic link of the user's own (a
+// dotfile manager's) is followed. It reports whether the file changed.
+//
+// A file that holds the block already is left alone, whatever k says of it. A copy
+// that is there already must be of the same bytes: none is ever replaced.
+func EditBlock(path, name string, lines []string, k Keep) (bool, error) {
 	path, err := target(path)
 	if err != nil {
 		return false, err
@@ -69,7 +65,7 @@ func EditKept(path, name string, lines []string, k Keep) (bool, error) {
 	if err := k.keep(before, mode); err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
 	}
-	if now, err := os.ReadFile(path); err == nil && string(now) != string(before) {
+	if now, err := ReadFile(path, maxProfile); err == nil && !bytes.Equal(now, before) {
 		return false, fmt.Errorf("%s was changed by somebody else at the same time", path)
 	}
 	return true, WriteFile(path, []byte(after), mode)

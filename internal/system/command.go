@@ -107,7 +107,7 @@ func Run(ctx context.Context, c Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := newLines(c.Out, c.Log, Secrets(os.Environ()))
+	out := &lines{out: c.Out, log: c.Log, secrets: Secrets(os.Environ())}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := c.prepare(ctx, path, out)

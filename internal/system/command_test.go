@@ -294,3 +294,18 @@ func TestChildDiesWithUs(t *testing.T) {
 		t.Errorf("attributes: %+v", c.SysProcAttr)
 	}
 }
+
+// A line without an end is passed on in pieces, and nothing of it is lost.
+func TestLongLine(t *testing.T) {
+	var out strings.Builder
+	l := &lines{out: &out}
+	for range 3 {
+		if _, err := l.Write([]byte(strings.Repeat("0123456789abcdef", longLine/16))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Close()
+	if got := len(strings.ReplaceAll(out.String(), "\n", "")); got != 3*longLine {
+		t.Errorf("%d of %d characters arrived", got, 3*longLine)
+	}
+}

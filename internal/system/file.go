@@ -1,11 +1,11 @@
 package system
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,6 +74,21 @@ func writeSynced(root *os.Root, name string, content []byte, mode fs.FileMode) (
 	return f.Sync()
 }
 
+// RemoveTree removes name and what is below it. What builds leave write-protected
+// (directories of mode 0555) is in our way only until that is taken off.
+func RemoveTree(root *os.Root, name string) error {
+	if root.RemoveAll(name) == nil {
+		return nil
+	}
+	_ = fs.WalkDir(root.FS(), filepath.ToSlash(name), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = root.Chmod(path, 0o700) // another user's stays as it is, and removing it fails below
+		}
+		return nil
+	})
+	return root.RemoveAll(name)
+}
+
 // SyncDir makes a directory's entries durable.
 func SyncDir(root *os.Root, name string) error {
 	d, err := root.Open(name)
@@ -130,11 +145,14 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, fmt.Errorf("it has %d bytes, more than the %d that it may have", info.Size(), limit)
 	}
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(f); err != nil {
+	b, err := io.ReadAll(io.LimitReader(f, limit+1)) // it may grow, and those of /proc say 0
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("it has more than the %d bytes that it may have", limit)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
 func random() string {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -43,7 +45,7 @@ func TestThreat10SymlinksAndHardLinks(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"hard", "fifo", "dir", "open/new"} {
-		if _, err := EditBlock(filepath.Join(dir, name), "x", []string{"evil"}); err == nil {
+		if _, err := EditBlock(filepath.Join(dir, name), "x", []string{"evil"}, Keep{}); err == nil {
 			t.Errorf("%s was edited", name)
 		}
 	}
@@ -74,7 +76,7 @@ func TestThreat10SymlinksAndHardLinks(t *testing.T) {
 		}
 		must(os.Symlink(victim, filepath.Join(dir, "theirlink")))
 		must(os.Lchown(filepath.Join(dir, "theirlink"), 12345, 12345))
-		if _, err := EditBlock(filepath.Join(dir, "theirlink"), "x", []string{"evil"}); err == nil {
+		if _, err := EditBlock(filepath.Join(dir, "theirlink"), "x", []string{"evil"}, Keep{}); err == nil {
 			t.Error("another user's link was followed")
 		}
 	}
@@ -212,10 +214,10 @@ func TestEditBlockFile(t *testing.T) {
 	if err := errors.Join(os.WriteFile(real, []byte(text), 0o640), os.Symlink("dotfiles-bashrc", link)); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := EditBlock(link, "env", []string{". ~/.config/envfix/env.sh"}); err != nil || !changed {
+	if changed, err := EditBlock(link, "env", []string{". ~/.config/envfix/env.sh"}, Keep{}); err != nil || !changed {
 		t.Fatalf("changed: %v, %v", changed, err)
 	}
-	if changed, err := EditBlock(link, "env", []string{". ~/.config/envfix/env.sh"}); err != nil || changed {
+	if changed, err := EditBlock(link, "env", []string{". ~/.config/envfix/env.sh"}, Keep{}); err != nil || changed {
 		t.Errorf("again: changed %v, %v", changed, err)
 	}
 	if to, err := os.Readlink(link); err != nil || to != "dotfiles-bashrc" {
@@ -224,7 +226,7 @@ func TestEditBlockFile(t *testing.T) {
 	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if _, err := EditBlock(link, "env", nil); err != nil {
+	if _, err := EditBlock(link, "env", nil, Keep{}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(real); err != nil || string(b) != text {
@@ -238,14 +240,14 @@ func TestEditBlockFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := EditBlock(path, "env", []string{"x"}); err == nil {
+		if _, err := EditBlock(path, "env", []string{"x"}, Keep{}); err == nil {
 			t.Errorf("%s: edited", name)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != bad {
 			t.Errorf("%s: changed to %q, %v", name, b, err)
 		}
 	}
-	if _, err := EditBlock(filepath.Join(dir, "x"), "env", []string{"a\nb"}); err == nil {
+	if _, err := EditBlock(filepath.Join(dir, "x"), "env", []string{"a\nb"}, Keep{}); err == nil {
 		t.Error("a line with a line end was written")
 	}
 }
@@ -277,5 +279,61 @@ func TestLock(t *testing.T) {
 	}
 	if _, err := TryLock(root, "other"); err == nil {
 		t.Error("a link was locked")
+	}
+}
+
+// A file that says that it is empty, as those of /proc do, is held to the limit by
+// what it gives.
+func TestReadFileLimit(t *testing.T) {
+	if b, err := ReadFile("/proc/self/status", 16); err == nil {
+		t.Errorf("%d bytes were read, and 16 were allowed", len(b))
+	}
+}
+
+// What is write-protected is removed all the same where it is ours.
+func TestRemoveTree(t *testing.T) {
+	if os.Geteuid() == 0 { // whom no mode stops: as somebody else, in this thread alone
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer unix.Setfsuid(0)
+	}
+	dir, err := os.MkdirTemp("", "envfix-tree-") // others may not go through t.TempDir
+	if err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := unix.Setfsuid(65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deep := filepath.Join(dir, "a", "b", "c")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(deep, "file"), nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for d := deep; d != dir; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o555); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.RemoveAll("a"); err == nil {
+		t.Fatal("nothing was protected")
+	}
+	if err := RemoveTree(root, "a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := root.Lstat("a"); !os.IsNotExist(err) {
+		t.Errorf("it is there still: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // A profile is edited once, only if it is the one that was meant, and kept as it
 // was; no copy is ever replaced.
-func TestEditKept(t *testing.T) {
+func TestEditBlock(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, ".bashrc"), filepath.Join(dir, ".bashrc.envfix-1")
 	const text = "alias l=ls\n"
@@ -37,7 +37,7 @@ func TestEditKept(t *testing.T) {
 
 	write(path, text)
 	for _, first := range []bool{true, false} { // again: nothing
-		if changed, err := EditKept(path, "profile", []string{"x"}, k); err != nil || changed != first {
+		if changed, err := EditBlock(path, "profile", []string{"x"}, k); err != nil || changed != first {
 			t.Errorf("first %v: %v, %v", first, changed, err)
 		}
 		is(path, edited)
@@ -45,7 +45,7 @@ func TestEditKept(t *testing.T) {
 	}
 
 	write(path, text) // cut off between the copy and the edit: carried on
-	if changed, err := EditKept(path, "profile", []string{"x"}, k); err != nil || !changed {
+	if changed, err := EditBlock(path, "profile", []string{"x"}, k); err != nil || !changed {
 		t.Errorf("%v, %v", changed, err)
 	}
 	is(path, edited)
@@ -58,7 +58,7 @@ func TestEditKept(t *testing.T) {
 	if err := os.Chtimes(old, hour, hour); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := EditKept(path, "profile", []string{"x"}, k); err != nil {
+	if _, err := EditBlock(path, "profile", []string{"x"}, k); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
@@ -67,14 +67,14 @@ func TestEditKept(t *testing.T) {
 	is(fresh, text)
 
 	write(path, "alias l='ls -l'\n") // not the file that was meant
-	if _, err := EditKept(path, "profile", []string{"x"}, k); !errors.Is(err, ErrChanged) {
+	if _, err := EditBlock(path, "profile", []string{"x"}, k); !errors.Is(err, ErrChanged) {
 		t.Errorf("%v", err)
 	}
 	is(path, "alias l='ls -l'\n")
 
 	write(path, text) // a copy of something else
 	write(backup, "mine\n")
-	if _, err := EditKept(path, "profile", []string{"x"}, k); err == nil {
+	if _, err := EditBlock(path, "profile", []string{"x"}, k); err == nil {
 		t.Error("a copy was replaced")
 	}
 	is(path, text)

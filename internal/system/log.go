@@ -72,27 +72,21 @@ type lines struct {
 	seen    int64 // bytes
 }
 
-func newLines(out io.Writer, log *Log, secrets []string) *lines {
-	return &lines{out: out, log: log, secrets: secrets}
-}
-
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen += int64(len(p))
 	l.buf = append(l.buf, p...)
 	for {
-		i := bytes.IndexAny(l.buf, "\n\r")
-		if i < 0 {
-			if len(l.buf) < longLine {
-				break
-			}
-			i = longLine - 1
+		end, next := longLine, longLine
+		if i := bytes.IndexAny(l.buf, "\n\r"); i >= 0 {
+			end, next = i, i+1
+		} else if len(l.buf) < longLine {
+			return len(p), nil
 		}
-		l.line(string(l.buf[:i]))
-		l.buf = l.buf[i+1:]
+		l.line(string(l.buf[:end]))
+		l.buf = l.buf[next:]
 	}
-	return len(p), nil
 }
 
 func (l *lines) line(s string) {
