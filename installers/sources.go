@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 )
@@ -109,8 +110,8 @@ func (s sources) url(index *string) string {
 		return s.defaultIndex
 	}
 	for _, m := range s.mirrors {
-		if rest, ok := strings.CutPrefix(*index, strings.TrimSuffix(m[0], "/")); ok && (rest == "" || rest[0] == '/') {
-			return strings.TrimSuffix(m[1], "/") + rest
+		if there, ok := lock.Moved(*index, m[0], m[1]); ok {
+			return there
 		}
 	}
 	return *index

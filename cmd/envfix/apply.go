@@ -3,12 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -136,15 +136,11 @@ func planToApply(c *cli.Context) (*plan.Plan, bool, error) {
 // user's own and whole.
 func readPlan(path string) (*plan.Plan, error) {
 	bad := func(code int, err error) (*plan.Plan, error) {
-		return nil, &failure{code: code, err: err, text: fmt.Sprintf("plan %s: %v", ui.Clean(path), err),
+		return nil, &failure{code: code, err: err, text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
 			hints: []string{"`envfix plan --out FILE` writes a plan"}}
 	}
 	b, err := system.ReadOwn(path, plan.MaxBytes)
 	if err != nil {
-		var p *os.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
 		return bad(exitUsage, err)
 	}
 	p, err := plan.Decode(b)
@@ -198,7 +194,7 @@ func consent(c *cli.Context, p *plan.Plan) error {
 		return &failure{code: exitUsage, text: "there is no terminal to ask on",
 			hints: []string{"`envfix apply --yes` does not ask"}}
 	}
-	fmt.Fprintf(os.Stderr, "carry out these %d steps? [y/N] ", len(p.Steps))
+	fmt.Fprintf(os.Stderr, "carry out %s? [y/N] ", count(len(p.Steps), "step"))
 	answer := make(chan string, 1)
 	go func() {
 		b := make([]byte, 64)
@@ -306,23 +302,29 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 	for _, t := range r.Steps {
 		answer.Steps = append(answer.Steps, took{t.Step, t.Time.Seconds()})
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(answer)
+	return writeJSON(w, answer)
 }
 
-// toolsDir is where envfix keeps tools of its own, such as uv.
-func toolsDir() string {
+// stateDir is envfix's directory of state: below XDG_STATE_HOME, or ~/.local/state.
+// Programs in it are run, so without HOME it is the home of the user database, and
+// never one below /tmp.
+func stateDir() string {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			home = os.TempDir()
+			home = "/" // root's to write, where nobody knows who we are
+			if u, err := user.Current(); err == nil {
+				home = u.HomeDir
+			}
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(state, "envfix", "tools")
+	return filepath.Join(state, "envfix")
 }
+
+// toolsDir is where envfix keeps tools of its own, such as uv.
+func toolsDir() string { return filepath.Join(stateDir(), "tools") }
 
 var applyCodes = map[apply.Kind]int{
 	apply.Failed: exitFailed, apply.BadPlan: exitUsage, apply.Stale: exitStale, apply.Privilege: exitPrivilege,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,11 +13,11 @@ import (
 
 // An invocation is what the arguments say before any command runs.
 type invocation struct {
-	path  []*cli.Command // the commands named, outermost first
-	argv  []string       // for the CLI library: program, path, flags, "--", positionals
-	help  bool
-	json  bool // an error must be JSON too
-	shown bool // --version
+	path    []*cli.Command // the commands named, outermost first
+	argv    []string       // for the CLI library: program, path, flags, "--", positionals
+	help    bool
+	version bool
+	json    bool // an error must be JSON too
 }
 
 // command is the innermost command, nil for the program itself.
@@ -32,7 +33,7 @@ func (in invocation) command() *cli.Command {
 // "--" ends the flags; so does the command line of `envfix run`.
 func parse(args []string, cmds []*cli.Command) (invocation, error) {
 	var in invocation
-	in.json = wantsJSON(args)
+	in.json = wantsJSON(args[1:], cmds)
 	rest, early, err := descend(&in, args[1:], cmds)
 	if err != nil {
 		return in, err
@@ -116,7 +117,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 			p.in.help = true
 			continue
 		case name == "--version" && len(p.in.path) == 0:
-			p.in.shown = true
+			p.in.version = true
 			continue
 		}
 		f, ok := p.flags[name]
@@ -183,17 +184,32 @@ func unknownCommand(what, name string, known []string) error {
 }
 
 // wantsJSON reports whether an error must be JSON, before anything is parsed:
-// also a wrong flag must be readable for who asked for JSON.
-func wantsJSON(args []string) bool {
-	for _, a := range args[1:] {
-		if a == "--" {
-			return false
-		}
-		if a == "--json" || a == "--json=true" {
+// also a wrong flag must be readable for who asked for JSON. What `envfix run` runs
+// may have a --json of its own.
+func wantsJSON(args []string, cmds []*cli.Command) bool {
+	command := ""
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--json" || a == "--json=true":
 			return true
+		case a == "--" || !isFlag(a) && command == runsAnother:
+			return false
+		case !isFlag(a):
+			command = cmp.Or(command, a)
+		case takesValueSomewhere(a, cmds):
+			i++
 		}
 	}
 	return false
+}
+
+// noArguments refuses arguments beyond those that a command takes.
+func noArguments(c *cli.Context, most int) error {
+	if c.NArg() <= most {
+		return nil
+	}
+	return &failure{code: exitUsage, text: fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
+		hints: []string{fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName)}}
 }
 
 func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }

@@ -148,3 +148,22 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// Errors are JSON where envfix was asked for JSON, not where the job that it runs is.
+func TestWantsJSON(t *testing.T) {
+	for args, want := range map[string]bool{
+		"plan torch --json":               true,
+		"plan --json=true":                true,
+		"plan -- --json":                  false,
+		"plan torch":                      false,
+		"run --replay job.efx --json":     true,
+		"run -- python t.py --json":       false,
+		"run python t.py --json":          false,
+		"run --report r.json t.py --json": false,
+	} {
+		in, _ := parse(append([]string{"envfix"}, strings.Fields(args)...), commands())
+		if in.json != want {
+			t.Errorf("%s: JSON %v, want %v", args, in.json, want)
+		}
+	}
+}

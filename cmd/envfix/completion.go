@@ -143,7 +143,9 @@ func fishCompletion(w io.Writer, cmds []*cli.Command) error {
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 	}
 	top := strings.Join(names(cmds), " ")
-	fmt.Fprintln(w, "# fish completion of envfix")
+	if _, err := fmt.Fprintln(w, "# fish completion of envfix"); err != nil {
+		return err
+	}
 	return visible(cmds, "", func(words string, c *cli.Command) error {
 		parent, name := "", words
 		if i := strings.LastIndex(words, " "); i >= 0 {

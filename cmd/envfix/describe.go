@@ -1,16 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/ui"
-	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -32,7 +29,7 @@ func describeFlags() []cli.Flag {
 // file, or else of this machine, with every fact that a flag names in place of
 // the one found. The bool says that flags or a file described it, at least in
 // part.
-func gatherMachine(c *cli.Context, m *matrix.Matrix) (machine.Machine, bool, error) {
+func gatherMachine(c *cli.Context) (machine.Machine, bool, error) {
 	h, described, err := baseMachine(c)
 	if err != nil {
 		return h, described, err
@@ -57,10 +54,10 @@ func baseMachine(c *cli.Context) (machine.Machine, bool, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return machine.Machine{}, true, badFacts(ui.Clean(path), err)
+			return machine.Machine{}, true, badFacts(path, err)
 		}
 		defer f.Close()
-		in, name = f, ui.Clean(path)
+		in, name = f, path
 	}
 	h, err := machine.Read(in)
 	if err != nil {
@@ -70,12 +67,7 @@ func baseMachine(c *cli.Context) (machine.Machine, bool, error) {
 }
 
 func badFacts(name string, err error) error {
-	text := err.Error()
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		text = p.Err.Error()
-	}
-	return &failure{code: exitUsage, err: err, text: fmt.Sprintf("facts of %s: %s", name, text),
+	return &failure{code: exitUsage, err: err, text: fmt.Sprintf("facts of %s: %s", ui.Clean(name), reason(err)),
 		hints: []string{"`envfix facts --json > facts.json` on the machine writes such a file"}}
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 
 	"envfix/internal/doctor"
@@ -66,22 +64,9 @@ func doctorAction(c *cli.Context) error {
 			return err
 		}
 	}
-	m, err := matrix.Embedded()
-	if err != nil {
-		return err
-	}
 	k := doctor.Embedded()
-	var patient *doctor.Case
-	if c.IsSet("from") {
-		patient, err = readPastes(k, c.StringSlice("from"))
-	} else {
-		patient, err = thisPatient(c, m)
-	}
+	patient, err := thePatient(c, k)
 	if err != nil {
-		return err
-	}
-	patient.Matrix = m
-	if patient.Devices, err = matrix.Devices(); err != nil {
 		return err
 	}
 	if c.Bool("import") {
@@ -139,12 +124,7 @@ func readPastes(k *doctor.Knowledge, names []string) (*doctor.Case, error) {
 			label = ""
 		}
 		if err := readPaste(r, name, label); err != nil {
-			text := err.Error()
-			var p *fs.PathError
-			if errors.As(err, &p) {
-				text = p.Err.Error()
-			}
-			return nil, &failure{code: exitUsage, text: ui.Clean(name) + ": " + text, err: err, hints: []string{"`envfix doctor --from -` reads standard input"}}
+			return nil, &failure{code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err, hints: []string{"`envfix doctor --from -` reads standard input"}}
 		}
 	}
 	return r.Case(), nil
@@ -162,9 +142,26 @@ func readPaste(r *doctor.Reader, name, label string) error {
 	return r.Read(label, f)
 }
 
-// thisPatient is this machine as probe sees it.
-func thisPatient(c *cli.Context, m *matrix.Matrix) (*doctor.Case, error) {
-	h, _, err := gatherMachine(c, m)
+// thePatient is what the report is about: pasted text, or a machine as probe sees
+// it, and the data to judge it by.
+func thePatient(c *cli.Context, k *doctor.Knowledge) (patient *doctor.Case, err error) {
+	if c.IsSet("from") {
+		patient, err = readPastes(k, c.StringSlice("from"))
+	} else {
+		patient, err = thisPatient(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if patient.Matrix, err = matrixFor(); err != nil {
+		return nil, err
+	}
+	patient.Devices, err = matrix.Devices()
+	return patient, err
+}
+
+func thisPatient(c *cli.Context) (*doctor.Case, error) {
+	h, _, err := gatherMachine(c)
 	if err != nil {
 		return nil, err
 	}

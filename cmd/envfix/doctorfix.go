@@ -11,7 +11,6 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
-	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -141,17 +140,10 @@ func examineAgain(c *cli.Context, p *plan.Plan) (doctor.Report, *doctor.Case, er
 			}
 		}
 	}
-	m, err := matrix.Embedded()
+	k := doctor.Embedded()
+	patient, err := thePatient(c, k)
 	if err != nil {
 		return doctor.Report{}, nil, err
 	}
-	patient, err := thisPatient(c, m)
-	if err != nil {
-		return doctor.Report{}, nil, err
-	}
-	patient.Matrix = m
-	if patient.Devices, err = matrix.Devices(); err != nil {
-		return doctor.Report{}, nil, err
-	}
-	return doctor.Embedded().Examine(patient), patient, nil
+	return k.Examine(patient), patient, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,14 +21,8 @@ import (
 )
 
 // importLimit is how long Python may take: torch imports in seconds from a cold
-// disk, and a driver that hangs never answers. ENVFIX_PROBE_LIMIT changes it, as it
-// does for the other programs that are started.
-func importLimit() time.Duration {
-	if d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT")); err == nil && d > 0 {
-		return d
-	}
-	return 20 * time.Second
-}
+// disk, and a driver that hangs never answers.
+const importLimit = 20 * time.Second
 
 // importGrace is how long a Python that took too long has to end by itself.
 const importGrace = 500 * time.Millisecond
@@ -39,7 +34,7 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
 		return &failure{code: exitUsage, text: "`--import` starts the environment's Python, and there is no environment", hints: []string{"name it: `envfix doctor --import --env DIR`"}}
 	}
-	limit := importLimit()
+	limit := cmp.Or(probeLimit(), importLimit)
 	ctx, cancel := context.WithTimeout(c.Context, limit)
 	defer cancel()
 	argv := apply.QuickArgv(filepath.Join(filepath.Dir(p.Machine.Pythons[i].Path), "python"), []string{"torch"})
@@ -82,9 +77,7 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 // shows files by their real paths.
 func imported(proof apply.Proof, files *machine.EnvFiles) *doctor.Imported {
 	said := &doctor.Imported{Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped, GPUs: len(proof.GPUs)}
-	if n := proof.CuDNN; n > 0 {
-		said.CuDNN, _ = version.ParseDotted(cudnnVersion(n))
-	}
+	said.CuDNN, _ = version.ParseDotted(apply.CuDNNVersion(proof.CuDNN))
 	if files == nil {
 		return said
 	}
@@ -110,13 +103,4 @@ func realPath(dir string) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
-}
-
-// cudnnVersion reads the number that cuDNN gives itself: 8907 is 8.9.7, 91002 is
-// 9.10.2 (cudnn_version.h: since 9 the major counts 10000).
-func cudnnVersion(n int) string {
-	if n < 10000 {
-		return fmt.Sprintf("%d.%d.%d", n/1000, n/100%10, n%100)
-	}
-	return fmt.Sprintf("%d.%d.%d", n/10000, n/100%100, n%100)
 }

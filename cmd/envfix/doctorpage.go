@@ -1,14 +1,9 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
-	"path/filepath"
-
 	"envfix/internal/doctor"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
-	"envfix/internal/system"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -30,17 +25,8 @@ func writePage(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
 		return err
 	}
 	name := c.String("html")
-	path, err := filepath.Abs(name)
-	if err == nil {
-		err = system.WriteFile(path, page, 0o644)
-	}
-	if err != nil {
-		text := err.Error()
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			text = p.Err.Error()
-		}
-		return &failure{code: exitUsage, text: ui.Clean(name) + ": " + ui.Clean(text), err: err, hints: []string{"`--html` takes a file in a directory that is there"}}
+	if err := replaceFile(name, page, 0o644); err != nil {
+		return &failure{code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err, hints: []string{"`--html` takes a file in a directory that is there"}}
 	}
 	return nil
 }

@@ -152,10 +152,10 @@ func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Mend, anew boo
 	if anew || torch == "" || c.IsSet("requirements") || lockHome(".") != "" {
 		return makePlanTo(c, mend, nil)
 	}
-	p, err := makePlanTo(c, mend, same(c, patient, torch, build))
+	p, err := makePlanTo(c, mend, same(patient, torch, build))
 	if err == nil && refusal(p) != nil {
 		// That build is refused here: another one of the same torch may not be.
-		if q, err := makePlanTo(c, mend, same(c, patient, torch, "")); err == nil && refusal(q) == nil && q.Build != "cpu" {
+		if q, err := makePlanTo(c, mend, same(patient, torch, "")); err == nil && refusal(q) == nil && q.Build != "cpu" {
 			return q, nil
 		}
 	}
@@ -164,7 +164,7 @@ func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Mend, anew boo
 
 // same asks for the packages of the environment: its torch in that version and
 // build, and those of torch's companions that are there.
-func same(c *cli.Context, patient *doctor.Case, torch, build string) func(*resolver.Request) {
+func same(patient *doctor.Case, torch, build string) func(*resolver.Request) {
 	return func(r *resolver.Request) {
 		words := []string{"torch==" + torch}
 		for _, name := range []string{"torchvision", "torchaudio"} {

@@ -44,7 +44,7 @@ EXIT STATUS
 }
 
 func envAction(c *cli.Context) error {
-	if err := noOperands(c); err != nil {
+	if err := noArguments(c, 0); err != nil {
 		return err
 	}
 	shell := c.String("shell")
@@ -54,7 +54,7 @@ func envAction(c *cli.Context) error {
 	if !ui.IsShell(shell) {
 		return badValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
@@ -69,14 +69,6 @@ func envAction(c *cli.Context) error {
 	}
 	_, err = io.WriteString(c.App.Writer, text)
 	return err
-}
-
-func noOperands(c *cli.Context) error {
-	if c.Args().Len() == 0 {
-		return nil
-	}
-	return &failure{code: exitUsage, text: fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().First(), 60)),
-		hints: []string{fmt.Sprintf("`envfix %s --help` shows the usage", c.Command.Name)}}
 }
 
 func defaultShell() string {

@@ -16,7 +16,6 @@ import (
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 )
 
 func factsCommand() *cli.Command {
@@ -47,8 +46,8 @@ EXIT STATUS
 }
 
 func factsAction(c *cli.Context) error {
-	if c.Args().Present() {
-		return &failure{code: exitUsage, text: "`envfix facts` takes no arguments", hints: []string{"`envfix facts --help` shows its flags"}}
+	if err := noArguments(c, 0); err != nil {
+		return err
 	}
 	m := thisMachine(c)
 	if c.Bool("anonymize") {
@@ -58,8 +57,7 @@ func factsAction(c *cli.Context) error {
 		_, err := os.Stdout.Write(m.Encode())
 		return err
 	}
-	style := ui.Style{Color: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-	_, err := fmt.Print(ui.Facts(m, c.Bool("verbose"), style))
+	_, err := fmt.Print(ui.Facts(m, c.Bool("verbose"), style(os.Stdout)))
 	return err
 }
 
@@ -101,13 +99,20 @@ func probeOptions(env string) probe.Options {
 		o.Dir, _ = os.Getwd()
 	}
 	o.Self, _ = os.Executable()
-	// For tests: of what hangs nobody wants to wait for, and a busy machine must
-	// not look like a driver that hangs.
-	if d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT")); err == nil && d > 0 {
-		o.Limit = d
-	}
+	o.Limit = probeLimit()
 	o.Device, o.ByName = deviceLookups()
 	return o
+}
+
+// probeLimit is how long other programs may take that a machine is asked by; 0: as
+// long as each usually may. ENVFIX_PROBE_LIMIT sets it, for tests: for what hangs
+// nobody wants to wait, and a busy machine must not look like a driver that hangs.
+func probeLimit() time.Duration {
+	d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT"))
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
 }
 
 // deviceLookups ask the device table by id and by name. It is read when the

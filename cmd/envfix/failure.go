@@ -1,5 +1,12 @@
 package main
 
+import (
+	"errors"
+	"io/fs"
+
+	"envfix/internal/ui"
+)
+
 // The exit codes, fixed by interfaces.md.
 const (
 	exitOK          = 0
@@ -29,3 +36,13 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
+
+// reason is what the system said of a file, printable and without the file's name,
+// which the text around it tells already.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return ui.Clean(err.Error())
+}

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
 	"envfix/internal/apply"
@@ -31,8 +30,8 @@ EXAMPLES
 }
 
 func historyAction(c *cli.Context) error {
-	if c.NArg() > 0 {
-		return &failure{code: exitUsage, text: "`envfix history` takes no arguments"}
+	if err := noArguments(c, 0); err != nil {
+		return err
 	}
 	e, err := apply.Open(c.String("env"))
 	if err != nil {
@@ -44,31 +43,28 @@ func historyAction(c *cli.Context) error {
 		return fromApply(err)
 	}
 	if c.Bool("json") {
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(h)
+		return writeJSON(c.App.Writer, h)
 	}
-	printHistory(h)
-	return nil
+	_, err = io.WriteString(c.App.Writer, historyText(h))
+	return err
 }
 
-func printHistory(h apply.History) {
+func historyText(h apply.History) string {
 	if len(h.Events) == 0 {
-		fmt.Println("envfix did nothing to " + ui.Clean(h.Env) + " yet")
-		return
+		return "envfix did nothing to " + ui.Clean(h.Env) + " yet\n"
 	}
+	var b strings.Builder
 	for _, ev := range h.Events {
 		line := fmt.Sprintf("%s  %-8s  %-9s  %s", strings.Replace(strings.TrimSuffix(ev.Time, "Z"), "T", " ", 1), ev.What, ev.State, ev.Note)
 		if ev.Step != "" {
 			line += " (at step " + ev.Step + ")"
 		}
-		fmt.Println(strings.TrimRight(ui.Clean(line), " "))
+		b.WriteString(strings.TrimRight(ui.Clean(line), " ") + "\n")
 	}
 	if len(h.Generations) == 0 {
-		return
+		return b.String()
 	}
-	fmt.Println("\nenvironments (`envfix rollback ID` goes to one)")
+	b.WriteString("\nenvironments (`envfix rollback ID` goes to one)\n")
 	for _, g := range h.Generations {
 		mark := " "
 		if g.ID == h.Current {
@@ -78,7 +74,7 @@ func printHistory(h apply.History) {
 		if g.Adopted {
 			what = "as it was before envfix"
 		}
-		fmt.Printf("%s %-18s  %s\n", mark, ui.Clean(g.ID), ui.Clean(what))
+		fmt.Fprintf(&b, "%s %-18s  %s\n", mark, ui.Clean(g.ID), ui.Clean(what))
 	}
-	fmt.Println("* in use")
+	return b.String() + "* in use\n"
 }

@@ -19,7 +19,7 @@ import (
 var buildVersion = "0.1.0"
 
 func showVersion(w io.Writer) error {
-	m, err := matrixFor(nil)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func showVersion(w io.Writer) error {
 // homeAction is `envfix` alone: one screen that says what this machine is, what
 // is wrong, and the next command to type.
 func homeAction(c *cli.Context) error {
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -69,7 +72,7 @@ func lockAction(c *cli.Context) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !c.IsSet("target") {
 		return err
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
@@ -108,8 +111,8 @@ func lockAction(c *cli.Context) error {
 	if err := writeLock(".", l, files); err != nil {
 		return err
 	}
-	printLock(c, l)
-	return nil
+	_, err = io.WriteString(c.App.Writer, lockText(l))
+	return err
 }
 
 // onlyProfile leaves the named profile's draft and returns the other profiles as
@@ -220,7 +223,7 @@ func releaseOf(build string) string {
 // readLock reads and checks envfix.lock in dir. Where there is none, the error is
 // os.ErrNotExist.
 func readLock(dir string) (*lock.Lock, error) {
-	b, err := readCapped(filepath.Join(dir, lock.File), lock.MaxBytes)
+	b, err := readLockFile(filepath.Join(dir, lock.File))
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, err
@@ -247,11 +250,11 @@ func writeLock(dir string, l *lock.Lock, files map[string][]byte) error {
 		if !made {
 			continue // a profile that --profile left as it was
 		}
-		if err := replaceFile(filepath.Join(dir, p.Pylock.File), b); err != nil {
+		if err := writeTeamFile(filepath.Join(dir, p.Pylock.File), b); err != nil {
 			return err
 		}
 	}
-	if err := replaceFile(filepath.Join(dir, lock.File), b); err != nil {
+	if err := writeTeamFile(filepath.Join(dir, lock.File), b); err != nil {
 		return err
 	}
 	stale, err := filepath.Glob(filepath.Join(dir, "pylock.*.toml"))
@@ -265,7 +268,7 @@ func writeLock(dir string, l *lock.Lock, files map[string][]byte) error {
 }
 
 func writtenByUs(path string) bool {
-	b, err := readCapped(path, lock.MaxBytes)
+	b, err := readLockFile(path)
 	if err != nil {
 		return false
 	}
@@ -273,30 +276,23 @@ func writtenByUs(path string) bool {
 	return err == nil && p.CreatedBy == "envfix"
 }
 
-// replaceFile writes b beside path and renames it there; an equal file is left
-// alone. The mode is 0644 whatever the umask: the files are for the whole team.
-func replaceFile(path string, b []byte) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(b) {
+// writeTeamFile replaces a file that is for the whole team: mode 0644, and an equal
+// one is left alone.
+func writeTeamFile(path string, b []byte) error {
+	if old, err := system.ReadFile(path, int64(len(b))); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
-	if err != nil {
+	if err := replaceFile(path, b, 0o644); err != nil {
 		return &failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err}
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(&failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err}, os.Remove(f.Name()))
 	}
 	return nil
 }
 
-func printLock(c *cli.Context, l *lock.Lock) {
-	fmt.Fprintf(c.App.Writer, "wrote %s and %d pylock files (matrix %s)\n", lock.File, len(l.Profiles), l.Matrix.Version)
+func lockText(l *lock.Lock) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "wrote %s and %d pylock files (matrix %s)\n", lock.File, len(l.Profiles), l.Matrix.Version)
 	for _, p := range l.Profiles {
-		fmt.Fprintf(c.App.Writer, "  %-12s torch %-16s Python %-5s %5.1f GB  %s\n", p.Name, p.Torch, p.Python, float64(p.Size.Download)/1e9, p.Match.Text())
+		fmt.Fprintf(&b, "  %-12s torch %-16s Python %-5s %5.1f GB  %s\n", p.Name, p.Torch, p.Python, float64(p.Size.Download)/1e9, p.Match.Text())
 	}
+	return b.String()
 }

@@ -12,6 +12,8 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/testindex"
 	"envfix/matrix"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // pytorchCU126 is the index of the cu126 builds, which tests mirror to loopback.
@@ -161,6 +163,26 @@ func TestLockDependencyConfusion(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "numpy-99.0") {
 		t.Errorf("plain pip with an extra index was expected to take numpy 99.0 (%v):\n%s", err, out)
 	}
+}
+
+// A lock names where packages are from, not the mirror that passed them on here:
+// a team's other members may have another one. Who has one names it again.
+func TestLockThroughAMirror(t *testing.T) {
+	torch := testindex.Torch("2.14.1+cu126", "12.6", "sm_70")
+	torch.Tag = "cp312-cp312-manylinux_2_28_x86_64"
+	x := testindex.Serve(t, torch)
+	dir := t.TempDir()
+	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", pytorchCU126+"="+x.URL, "--target", "v100=gpu=7.0 driver=580 python=3.12"), exitOK)
+	l, err := readLock(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]lock.Index{{Package: "torch", URL: pytorchCU126}}, l.Profiles[0].Indexes); diff != "" {
+		t.Errorf("indexes of the profile (-want +got):\n%s", diff)
+	}
+	machine := []string{"plan", "--gpu", "7.0", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.39"}
+	wantExit(t, lockIn(t, dir, append(machine, "--mirror", pytorchCU126+"="+x.URL)...), exitOK)
+	wantExit(t, lockIn(t, dir, machine...), exitIntegrity) // its file lies on a host that nobody named
 }
 
 // An index that gives no hash, or one in capitals: the lock has the hash of the

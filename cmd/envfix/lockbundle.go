@@ -91,20 +91,20 @@ func finishBundle(dir string, l *lock.Lock, sums map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		fmt.Fprintf(&b, "%s  %s/%s\n", sums[name], bundleWheels, name)
 	}
-	if err := replaceFile(filepath.Join(dir, "SHA256SUMS"), []byte(b.String())); err != nil {
+	if err := writeTeamFile(filepath.Join(dir, "SHA256SUMS"), []byte(b.String())); err != nil {
 		return err
 	}
 	for _, name := range append(pylockFiles(l), lock.File) {
-		text, err := readCapped(name, lock.MaxBytes)
+		text, err := readLockFile(name)
 		if err != nil {
 			return &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 		}
-		if err := replaceFile(filepath.Join(dir, name), text); err != nil {
+		if err := writeTeamFile(filepath.Join(dir, name), text); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("%d files in %s\n", len(sums), ui.Clean(dir))
-	return nil
+	_, err := fmt.Printf("%s in %s\n", count(len(sums), "file"), ui.Clean(dir))
+	return err
 }
 
 func pylockFiles(l *lock.Lock) []string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -21,31 +20,26 @@ import (
 // matrix, each profile's choice, and the bytes of each pylock file.
 func lockCheck(c *cli.Context, m *matrix.Matrix, old *lock.Lock) error {
 	if old == nil {
-		return &failure{code: exitUsage, text: "there is no " + lock.File + " here", hints: []string{"`envfix lock --help` says how to make one"}}
+		return noLock()
 	}
 	stale, err := staleness(c, m, old)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		out, err := json.MarshalIndent(struct {
+	switch {
+	case c.Bool("json"):
+		err = writeJSON(c.App.Writer, struct {
 			Format  int      `json:"format"`
 			Current bool     `json:"current"`
 			Stale   []string `json:"stale"`
-		}{1, len(stale) == 0, append([]string{}, stale...)}, "", " ")
-		if err != nil {
-			return err
+		}{1, len(stale) == 0, append([]string{}, stale...)})
+		if err == nil && len(stale) > 0 {
+			err = &failure{code: exitPending}
 		}
-		fmt.Fprintf(c.App.Writer, "%s\n", out)
-	}
-	if len(stale) == 0 {
-		if !c.Bool("json") {
-			fmt.Fprintf(c.App.Writer, "%s is current: %d profiles, matrix %s\n", lock.File, len(old.Profiles), old.Matrix.Version)
-		}
-		return nil
-	}
-	if c.Bool("json") {
-		return &failure{code: exitPending}
+		return err
+	case len(stale) == 0:
+		_, err = fmt.Fprintf(c.App.Writer, "%s is current: %s, matrix %s\n", lock.File, count(len(old.Profiles), "profile"), old.Matrix.Version)
+		return err
 	}
 	return &failure{code: exitPending, text: lock.File + " is stale", details: stale, hints: []string{"`envfix lock` writes it anew, `envfix lock --upgrade-matrix` also chooses torch anew"}}
 }
@@ -60,7 +54,7 @@ func staleness(c *cli.Context, m *matrix.Matrix, old *lock.Lock) ([]string, erro
 		stale = append(stale, fmt.Sprintf("matrix: made from %s, this envfix has %s", ui.Clean(old.Matrix.Version), m.Version))
 	}
 	for _, p := range old.Profiles {
-		b, err := readCapped(p.Pylock.File, lock.MaxBytes)
+		b, err := readLockFile(p.Pylock.File)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			stale = append(stale, "profile "+p.Name+": "+p.Pylock.File+" is missing")

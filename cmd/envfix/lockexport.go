@@ -1,8 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,25 +26,29 @@ func lockShowCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				b, err := json.MarshalIndent(struct {
+				return writeJSON(c.App.Writer, struct {
 					Format int        `json:"format"`
 					Lock   *lock.Lock `json:"lock"`
-				}{1, l}, "", " ")
-				fmt.Fprintf(c.App.Writer, "%s\n", b)
-				return err
+				}{1, l})
 			}
-			fmt.Fprintf(c.App.Writer, "%s: matrix %s, needs envfix %s\n", lock.File, ui.Clean(l.Matrix.Version), ui.Clean(l.RequiresEnvfix))
-			fmt.Fprintf(c.App.Writer, "asked for: %s\n", ui.Clean(strings.Join(l.Input.Requirements, ", ")))
-			for _, p := range l.Profiles {
-				fmt.Fprintf(c.App.Writer, "\n%s\n  for     %s\n  torch   %s", p.Name, p.Match.Text(), ui.Clean(p.Torch))
-				if p.CUDA != "" {
-					fmt.Fprintf(c.App.Writer, ", CUDA %s, cuDNN %s", ui.Clean(p.CUDA), ui.Clean(p.CuDNN))
-				}
-				fmt.Fprintf(c.App.Writer, "\n  Python  %s\n  file    %s, %.1f GB to receive\n", ui.Clean(p.Python), p.Pylock.File, float64(p.Size.Download)/1e9)
-			}
-			return nil
+			_, err = io.WriteString(c.App.Writer, profilesText(l))
+			return err
 		},
 	}
+}
+
+func profilesText(l *lock.Lock) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: matrix %s, needs envfix %s\n", lock.File, ui.Clean(l.Matrix.Version), ui.Clean(l.RequiresEnvfix))
+	fmt.Fprintf(&b, "asked for: %s\n", ui.Clean(strings.Join(l.Input.Requirements, ", ")))
+	for _, p := range l.Profiles {
+		fmt.Fprintf(&b, "\n%s\n  for     %s\n  torch   %s", p.Name, p.Match.Text(), ui.Clean(p.Torch))
+		if p.CUDA != "" {
+			fmt.Fprintf(&b, ", CUDA %s, cuDNN %s", ui.Clean(p.CUDA), ui.Clean(p.CuDNN))
+		}
+		fmt.Fprintf(&b, "\n  Python  %s\n  file    %s, %.1f GB to receive\n", ui.Clean(p.Python), p.Pylock.File, float64(p.Size.Download)/1e9)
+	}
+	return b.String()
 }
 
 func lockDiffCommand() *cli.Command {
@@ -65,7 +70,7 @@ func lockDiffCommand() *cli.Command {
 			}
 			lines := lock.Diff(locks[0], locks[1], func(l *lock.Lock, profile string) *lock.Packages {
 				dir := dirs[slices.Index(locks[:], l)]
-				b, err := readCapped(filepath.Join(dir, lock.PylockName(profile)), lock.MaxBytes)
+				b, err := readLockFile(filepath.Join(dir, lock.PylockName(profile)))
 				p, perr := l.Profile(profile)
 				if err != nil || perr != nil || lock.Sum(b) != p.Pylock.SHA256 {
 					return nil
@@ -79,8 +84,8 @@ func lockDiffCommand() *cli.Command {
 			if len(lines) == 0 {
 				lines = []string{"no difference"}
 			}
-			fmt.Fprintln(c.App.Writer, strings.Join(lines, "\n"))
-			return nil
+			_, err := fmt.Fprintln(c.App.Writer, strings.Join(lines, "\n"))
+			return err
 		},
 	}
 }
@@ -91,7 +96,7 @@ func lockAt(path string) (*lock.Lock, string, error) {
 		l, err := presentLock(path)
 		return l, path, err
 	}
-	b, err := readCapped(path, lock.MaxBytes)
+	b, err := readLockFile(path)
 	if err != nil {
 		return nil, "", &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
@@ -105,10 +110,14 @@ func lockAt(path string) (*lock.Lock, string, error) {
 // presentLock is readLock where there has to be one.
 func presentLock(dir string) (*lock.Lock, error) {
 	l, err := readLock(dir)
-	if os.IsNotExist(err) {
-		return nil, &failure{code: exitUsage, text: "there is no " + lock.File + " here", hints: []string{"`envfix lock --help` says how to make one"}}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, noLock()
 	}
 	return l, err
+}
+
+func noLock() error {
+	return &failure{code: exitUsage, text: "there is no " + lock.File + " here", hints: []string{"`envfix lock --help` says how to make one"}}
 }
 
 // exportFormats are the values of `lock export --format`.
@@ -138,8 +147,8 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(c.App.Writer, text)
-			return nil
+			_, err = io.WriteString(c.App.Writer, text)
+			return err
 		},
 	}
 }
@@ -178,7 +187,7 @@ func exportText(l *lock.Lock, format, name string) (string, error) {
 // profilePackages reads the pylock file of a profile and holds it to the lock's
 // digest; which hosts files may come from is decided where they are fetched.
 func profilePackages(dir string, p *lock.Profile) (*lock.Packages, error) {
-	b, err := readCapped(filepath.Join(dir, p.Pylock.File), lock.MaxBytes)
+	b, err := readLockFile(filepath.Join(dir, p.Pylock.File))
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}

@@ -22,12 +22,12 @@ func factsTargets(c *cli.Context) ([]lock.Target, error) {
 	for _, path := range c.StringSlice("facts") {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, badFacts(ui.Clean(path), err)
+			return nil, badFacts(path, err)
 		}
 		h, err := machine.Read(f)
 		f.Close()
 		if err != nil {
-			return nil, badFacts(ui.Clean(path), err)
+			return nil, badFacts(path, err)
 		}
 		name := className(h)
 		classes[name] = older(classes[name], h)

@@ -49,23 +49,35 @@ func newFileFacts(m *matrix.Matrix, mirror func(string) string) *fileFacts {
 // complete fills in missing sizes by HEAD requests, and missing hashes from the
 // files' own bytes. An entry without a hash is never written.
 func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(packages))
-	for i := range packages {
-		wg.Go(func() {
-			if f.distrusted(packages[i]) {
-				for j := range packages[i].Wheels {
-					packages[i].Wheels[j].Hashes.SHA256 = ""
-				}
+	return inParallel(len(packages), len(packages), func(i int) error {
+		k := packages[i]
+		wrong := f.distrusted(k)
+		for j := range k.Wheels {
+			if wrong {
+				k.Wheels[j].Hashes.SHA256 = ""
 			}
-			for j := range packages[i].Wheels {
-				if err := f.wheel(ctx, &packages[i].Wheels[j]); err != nil {
-					errs[i] = fmt.Errorf("%s: %w", packages[i].Name, err)
-				}
+			if err := f.wheel(ctx, &k.Wheels[j]); err != nil {
+				return fmt.Errorf("%s: %w", k.Name, err)
 			}
+		}
+		return nil
+	})
+}
+
+// inParallel calls f for 0 to n-1, at most so many at a time, and returns the first
+// error in that order.
+func inParallel(n, most int, f func(i int) error) error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, max(1, most))
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = f(i)
 		})
 	}
-	wg.Wait()
+	all.Wait()
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -131,11 +143,13 @@ func (f *fileFacts) read(ctx context.Context, url string) (int64, string, error)
 	}
 	defer resp.Body.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(resp.Body, maxWheel))
-	if err != nil {
+	n, err := io.Copy(h, io.LimitReader(resp.Body, maxWheel+1))
+	switch {
+	case err != nil:
 		return 0, "", err
-	}
-	if resp.ContentLength > 0 && n != resp.ContentLength {
+	case n > maxWheel:
+		return 0, "", fmt.Errorf("it has more than %d GiB, which no wheel has", maxWheel>>30)
+	case resp.ContentLength > 0 && n != resp.ContentLength:
 		return 0, "", fmt.Errorf("%d of %d bytes arrived", n, resp.ContentLength)
 	}
 	return n, hex.EncodeToString(h.Sum(nil)), nil

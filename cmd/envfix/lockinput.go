@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -74,7 +76,7 @@ func gatherLockInput(c *cli.Context, dir string, old *lock.Lock) (lock.Input, er
 }
 
 func readTeam(dir string) (lock.Team, error) {
-	b, err := readCapped(filepath.Join(dir, lock.TeamFile), lock.MaxBytes)
+	b, err := readLockFile(filepath.Join(dir, lock.TeamFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return lock.Team{}, nil
 	}
@@ -137,17 +139,12 @@ func inputRequirements(in lock.Input) ([]resolver.Requirement, error) {
 	return out, nil
 }
 
-// readCapped reads a regular file of at most max bytes.
-func readCapped(path string, max int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+// readLockFile reads a lock, or another small file of a team.
+func readLockFile(path string) ([]byte, error) {
+	b, err := system.ReadFile(path, lock.MaxBytes)
+	var named *fs.PathError
+	if err != nil && !errors.As(err, &named) {
+		err = fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", filepath.Base(path))
-	}
-	if info.Size() > max {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that it may have", filepath.Base(path), info.Size(), max>>20)
-	}
-	return os.ReadFile(path)
+	return b, err
 }

@@ -181,9 +181,6 @@ func matchOf(h machine.Machine, res *resolver.Resolution) lock.Match {
 func distinct(drafts []lockDraft) error {
 	for i, a := range drafts {
 		for _, b := range drafts[i+1:] {
-			if a.profile.Name == b.profile.Name {
-				return &failure{code: exitUsage, text: fmt.Sprintf("two targets are called %s", a.profile.Name)}
-			}
 			if a.profile.Match.Overlap(b.profile.Match) {
 				return &failure{code: exitUsage, text: fmt.Sprintf("a machine could match both %s and %s", a.profile.Name, b.profile.Name),
 					hints: []string{"tell them apart by gpu, os, arch or libc, or make one target of them: gpu=A,B"}}
@@ -193,35 +190,25 @@ func distinct(drafts []lockDraft) error {
 	return nil
 }
 
-// compileAll resolves the packages of every draft with uv, two at a time, and
-// fills in digests, sizes and hosts. It returns the pylock bytes by profile name.
+// atATime is how many times uv runs at once: it mostly waits for the index.
+const atATime = 3
+
+// compileAll resolves the packages of every draft with uv, and fills in digests,
+// sizes and hosts. It returns the pylock bytes by profile name.
 func compileAll(ctx context.Context, m *matrix.Matrix, u uvTool, drafts []lockDraft) (map[string][]byte, error) {
-	type result struct {
-		i   int
-		b   []byte
-		err error
-	}
-	results := make(chan result)
-	slots := make(chan struct{}, 3) // uv mostly waits for the index
 	facts := newFileFacts(m, u.mirrored)
-	for i := range drafts {
-		go func() {
-			slots <- struct{}{}
-			b, err := compileOne(ctx, u, &drafts[i], facts)
-			<-slots
-			results <- result{i, b, err}
-		}()
-	}
-	out := map[string][]byte{}
-	var first error
-	for range drafts {
-		r := <-results
-		if r.err != nil && first == nil {
-			first = inTarget(drafts[r.i].profile.Name, r.err)
+	texts := make([][]byte, len(drafts))
+	err := inParallel(len(drafts), atATime, func(i int) (err error) {
+		if texts[i], err = compileOne(ctx, u, &drafts[i], facts); err != nil {
+			err = inTarget(drafts[i].profile.Name, err)
 		}
-		out[drafts[r.i].profile.Name] = r.b
+		return err
+	})
+	out := map[string][]byte{}
+	for i, d := range drafts {
+		out[d.profile.Name] = texts[i]
 	}
-	return out, first
+	return out, err
 }
 
 // inTarget says which target an error is about.

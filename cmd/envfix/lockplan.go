@@ -117,7 +117,7 @@ func pickProfile(c *cli.Context, l *lock.Lock, h machine.Machine) (*lock.Profile
 // boundPackages reads the profile's pylock and holds it to the lock. Beside the
 // default index, packages may come from the matrix's indexes and from --mirror's.
 func boundPackages(c *cli.Context, m *matrix.Matrix, home string, p *lock.Profile) (*lock.Packages, error) {
-	b, err := readCapped(filepath.Join(home, p.Pylock.File), lock.MaxBytes)
+	b, err := readLockFile(filepath.Join(home, p.Pylock.File))
 	if err != nil {
 		return nil, &failure{code: exitIntegrity, text: ui.Clean(err.Error()), err: err, hints: []string{"commit the pylock files beside " + lock.File}}
 	}
@@ -128,10 +128,10 @@ func boundPackages(c *cli.Context, m *matrix.Matrix, home string, p *lock.Profil
 		}
 	}
 	for _, pair := range c.StringSlice("mirror") {
-		from, _, _ := strings.Cut(pair, "=")
-		known[from] = true
+		from, to, _ := strings.Cut(pair, "=")
+		known[from], known[lock.Wheel{URL: to}.Host()] = true, true
 	}
-	k, err := p.Bind(b, func(index string) bool { return known[index] })
+	k, err := p.Bind(b, func(indexOrHost string) bool { return known[indexOrHost] })
 	if err != nil {
 		return nil, &failure{code: exitIntegrity, text: ui.Clean(err.Error()), err: err, hints: []string{"`envfix lock diff` between two commits shows what was changed"}}
 	}

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/lock"
 	"envfix/internal/ui"
@@ -25,8 +26,8 @@ type uvTool struct {
 // mirrored returns where a URL is really fetched.
 func (u uvTool) mirrored(url string) string {
 	for _, m := range u.mirrors {
-		if rest, ok := strings.CutPrefix(url, m[0]); ok {
-			return m[1] + rest
+		if there, ok := lock.Moved(url, m[0], m[1]); ok {
+			return there
 		}
 	}
 	return url
@@ -38,8 +39,8 @@ func (u uvTool) canonical(packages []lock.Package) {
 	for _, k := range packages {
 		for i, w := range k.Wheels {
 			for _, m := range u.mirrors {
-				if rest, ok := strings.CutPrefix(w.URL, m[1]); ok {
-					k.Wheels[i].URL = m[0] + rest
+				if from, ok := lock.Moved(w.URL, m[1], m[0]); ok {
+					k.Wheels[i].URL = from
 				}
 			}
 		}
@@ -50,6 +51,7 @@ func (u uvTool) canonical(packages []lock.Package) {
 // job's pyproject.toml lies in a directory of its own for that long, beside the
 // present pylock file (where there is one), whose versions uv then keeps.
 func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte, error) {
+	j.Indexes = slices.Clone(j.Indexes) // the profile's own: it names no mirror
 	for i := range j.Indexes {
 		j.Indexes[i].URL = u.mirrored(j.Indexes[i].URL)
 	}
@@ -66,14 +68,15 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte
 		return nil, err
 	}
 	out := filepath.Join(dir, "pylock.toml")
-	if old, err := readCapped(present, lock.MaxBytes); err == nil {
+	if old, err := readLockFile(present); err == nil {
 		if err := os.WriteFile(out, old, 0o600); err != nil {
 			return nil, err
 		}
 	}
 	cmd := exec.CommandContext(ctx, u.path, u.argv(j)...)
 	cmd.Dir, cmd.Env = dir, uvEnvironment(os.Environ(), u.index)
-	var errs bytes.Buffer
+	cmd.WaitDelay = time.Second // what it started may keep the pipe
+	errs := lastBytes{most: 64 << 10}
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
@@ -82,7 +85,7 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte
 		lines := strings.Split(strings.TrimSpace(ui.CleanLines(errs.String())), "\n")
 		return nil, &failure{code: exitFailed, text: "uv could not resolve the packages", details: lines, err: err}
 	}
-	return readCapped(out, lock.MaxBytes)
+	return readLockFile(out)
 }
 
 func (u uvTool) argv(j lock.Job) []string {

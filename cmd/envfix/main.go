@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string) int {
 func dispatch(ctx context.Context, in invocation) error {
 	c := in.command()
 	switch {
-	case in.shown:
+	case in.version:
 		return showVersion(os.Stdout)
 	case in.help || c != nil && c.Action == nil:
 		return showHelp(os.Stdout, in.path)

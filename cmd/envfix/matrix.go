@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"envfix/internal/ui"
@@ -13,19 +11,6 @@ import (
 )
 
 func matrixCommand() *cli.Command {
-	subs := []*cli.Command{
-		matrixShowCommand(),
-		matrixInstallCommand(),
-		matrixProveCommand(),
-		matrixHarvestCommand(),
-		matrixCheckCommand(),
-		matrixDiffCommand(),
-		matrixUpdateCommand(),
-	}
-	for _, c := range subs {
-		c.OnUsageError = usageError
-		c.HideHelp = true
-	}
 	return &cli.Command{
 		Name:  "matrix",
 		Usage: "the compatibility data: look at it, prove it, keep it current",
@@ -35,7 +20,15 @@ func matrixCommand() *cli.Command {
   envfix matrix command torch==2.9.1 --build cu126
   envfix matrix prove torch==2.15.0
   envfix matrix update --from https://mirror.example/envfix/matrix`,
-		Subcommands: subs,
+		Subcommands: []*cli.Command{
+			matrixShowCommand(),
+			matrixInstallCommand(),
+			matrixProveCommand(),
+			matrixHarvestCommand(),
+			matrixCheckCommand(),
+			matrixDiffCommand(),
+			matrixUpdateCommand(),
+		},
 	}
 }
 
@@ -56,19 +49,4 @@ func torchArgument(c *cli.Context) (spec version.Specifier, label string, err er
 		return spec, "", &failure{code: exitUsage, text: fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)), hints: []string{"`envfix matrix " + c.Command.Name + " torch==2.9.1`"}}
 	}
 	return spec, label, nil
-}
-
-// noArguments refuses what a command does not take.
-func noArguments(c *cli.Context, most int) error {
-	if c.NArg() <= most {
-		return nil
-	}
-	return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().Get(most), 60), hints: []string{"`envfix matrix " + c.Command.Name + " --help`"}}
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

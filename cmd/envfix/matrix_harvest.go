@@ -43,7 +43,7 @@ func matrixHarvestAction(c *cli.Context) error {
 	if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
 		return &failure{code: exitUsage, text: "one release is harvested at a time", hints: []string{"`envfix matrix harvest torch==2.15.0`"}}
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func matrixProveAction(c *cli.Context) error {
 	if spec.IsZero() {
 		spec, _ = version.ParseSpecifier(firstProven)
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (r *proofReport) write(w io.Writer, all bool, took time.Duration) error {
 		if p.By == "metadata" && p.Verdict == index.Agree && !all {
 			continue
 		}
-		fmt.Fprintf(&b, "%-14s %-8s %-8s %-7s %-9s %s\n", p.Verdict, p.Torch, p.Arch, or(p.Python, "-"), p.By, or(libraryName(p), p.Build))
+		fmt.Fprintf(&b, "%-14s %-8s %-8s %-7s %-9s %s\n", p.Verdict, p.Torch, p.Arch, cmp.Or(p.Python, "-"), p.By, cmp.Or(libraryName(p), p.Build))
 		if p.Error != "" {
 			b.WriteString("    " + ui.Clean(p.Error) + "\n")
 		}
@@ -199,7 +199,7 @@ func (r *proofReport) write(w io.Writer, all bool, took time.Duration) error {
 			if c.Verdict == index.Agree && !all {
 				continue
 			}
-			fmt.Fprintf(&b, "    %-14s %-10s row %s, wheel %s\n", c.Verdict, c.Field, or(c.Row, "none"), or(ui.Clean(c.Wheel), "none"))
+			fmt.Fprintf(&b, "    %-14s %-10s row %s, wheel %s\n", c.Verdict, c.Field, cmp.Or(c.Row, "none"), cmp.Or(ui.Clean(c.Wheel), "none"))
 			if c.Note != "" {
 				b.WriteString("        " + ui.Clean(c.Note) + "\n")
 			}
@@ -220,13 +220,6 @@ func libraryName(p index.Proof) string {
 		return p.Checks[0].Field
 	}
 	return ""
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // progress is one line on a terminal that is written over.

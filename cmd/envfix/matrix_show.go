@@ -54,7 +54,7 @@ func matrixShowAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -165,16 +164,5 @@ func (f *fatbinCache) write(name string, w cachedWheel) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(f.dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(f.dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
+	return replaceFile(filepath.Join(f.dir, name), b, 0o600)
 }

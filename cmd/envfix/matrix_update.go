@@ -170,9 +170,6 @@ func matrixStore() release.Store {
 	return release.Store{Dir: filepath.Join(stateDir(), "matrix")}
 }
 
-// stateDir is envfix's directory of state: below XDG_STATE_HOME, or ~/.local/state.
-func stateDir() string { return filepath.Dir(toolsDir()) }
-
 // trustedKeys are the lists of keys that may sign: the one compiled in, and the
 // user's own.
 func trustedKeys() ([]release.KeyList, error) {

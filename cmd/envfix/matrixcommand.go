@@ -47,7 +47,7 @@ func matrixInstallAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}

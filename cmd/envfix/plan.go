@@ -126,25 +126,13 @@ func style(w io.Writer) ui.Style {
 	return ui.Style{Color: ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)}
 }
 
-// writePlan writes the plan beside path and renames it, so that no reader ever
-// sees half of it.
+// writePlan writes the plan for its user alone: it may name hosts.
 func writePlan(path string, p *plan.Plan) error {
 	b, err := plan.Encode(p)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".envfix-plan-*") // mode 0600: it may name hosts
-	if err == nil {
-		_, err = f.Write(b)
-		err = errors.Join(err, f.Sync(), f.Close())
-		if err == nil {
-			err = os.Rename(f.Name(), path)
-		}
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}
-	if err != nil {
+	if err := replaceFile(path, b, 0o600); err != nil {
 		return &failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err, hints: []string{"`--out FILE` needs a directory that can be written"}}
 	}
 	return nil
@@ -156,11 +144,11 @@ func makePlan(c *cli.Context) (*plan.Plan, error) { return makePlanTo(c, nil, ni
 // makePlanTo is makePlan where doctor knows what must be mended (nil: it does not)
 // and adds requirements.
 func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (*plan.Plan, error) {
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return nil, err
 	}
-	h, described, err := gatherMachine(c, m)
+	h, described, err := gatherMachine(c)
 	if err != nil {
 		return nil, err
 	}

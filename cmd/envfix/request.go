@@ -168,7 +168,7 @@ func today() string {
 // matrixFor loads the compatibility data that a command works with: what the
 // program was built with, or the newer release that `envfix matrix update` took.
 // A release that is damaged or not trusted any more is not used, and said so.
-func matrixFor(c *cli.Context) (*matrix.Matrix, error) {
+func matrixFor() (*matrix.Matrix, error) {
 	m, err := matrix.Embedded()
 	if err != nil {
 		return nil, &failure{code: exitFailed, text: err.Error(), err: err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,10 +51,10 @@ EXIT STATUS
 var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
 
 func verifyAction(c *cli.Context) error {
-	if err := noOperands(c); err != nil {
+	if err := noArguments(c, 0); err != nil {
 		return err
 	}
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
@@ -94,13 +95,15 @@ func verifyAction(c *cli.Context) error {
 		return &failure{code: exitVerify, text: fmt.Sprintf("torch %s in %s does not prove itself", ui.Clean(proof.Torch), ui.Clean(c.String("env"))), details: wrong,
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
+	var b strings.Builder
 	for _, line := range shown {
-		fmt.Fprintln(c.App.Writer, "proven: "+ui.Clean(line))
+		b.WriteString("proven: " + ui.Clean(line) + "\n")
 	}
 	for _, line := range notes {
-		fmt.Fprintln(c.App.Writer, "not proven: "+ui.Clean(line))
+		b.WriteString("not proven: " + ui.Clean(line) + "\n")
 	}
-	return nil
+	_, err = io.WriteString(c.App.Writer, b.String())
+	return err
 }
 
 // A verifyAnswer is `envfix verify --json`.
@@ -183,12 +186,7 @@ func expected(m *matrix.Matrix, h machine.Machine, proof apply.Proof) (plan.Veri
 		if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
 			want.GPUs = min(want.GPUs, len(strings.FieldsFunc(v, func(r rune) bool { return r == ',' })))
 		}
-		for _, c := range b.Native {
-			want.Arches = append(want.Arches, "sm_"+c.SM.Code()+c.Suffix)
-		}
-		for _, c := range b.PTX {
-			want.Arches = append(want.Arches, "compute_"+c.SM.Code()+c.Suffix)
-		}
+		want.Arches = append(codeWords("sm_", b.Native), codeWords("compute_", b.PTX)...)
 		return want, true
 	}
 	return want, false

@@ -44,7 +44,7 @@ EXIT STATUS
 }
 
 func watchAction(c *cli.Context) error {
-	if err := noOperands(c); err != nil {
+	if err := noArguments(c, 0); err != nil {
 		return err
 	}
 	if c.IsSet("pid") && c.Int("pid") < 1 {

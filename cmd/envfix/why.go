@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -41,11 +40,11 @@ EXIT STATUS
 }
 
 func whyAction(c *cli.Context) error {
-	m, err := matrixFor(c)
+	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
-	h, described, err := gatherMachine(c, m)
+	h, described, err := gatherMachine(c)
 	if err != nil {
 		return err
 	}
@@ -74,10 +73,7 @@ func whyAction(c *cli.Context) error {
 }
 
 func whyJSON(w io.Writer, asked resolver.Requirement, a *resolver.Case) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return writeJSON(w, struct {
 		Format       int                `json:"format"`
 		Requirement  string             `json:"requirement"`
 		Decision     resolver.Decision  `json:"decision"`

@@ -9,9 +9,10 @@ import (
 
 // Bind checks a profile's pylock file against the lock: its digest first, then
 // that both speak of the same torch, Python, size and hosts. allowed says which
-// indexes packages may come from beside the default one; it is the matrix's and
-// the user's word, never the lock's own, and a file must lie on its index's host.
-func (p *Profile) Bind(pylock []byte, allowed func(index string) bool) (*Packages, error) {
+// indexes packages may come from beside the default one, and on which hosts files
+// may lie beside those of their indexes (a mirror's); it is the matrix's and the
+// user's word, never the lock's own.
+func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*Packages, error) {
 	if got := Sum(pylock); got != p.Pylock.SHA256 {
 		return nil, fmt.Errorf("%s: its sha256 is %s, the lock says %s", p.Pylock.File, got, p.Pylock.SHA256)
 	}
@@ -30,12 +31,22 @@ func (p *Profile) Bind(pylock []byte, allowed func(index string) bool) (*Package
 			return nil, fmt.Errorf("%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named", p.Pylock.File, q.Name, clean(q.Index))
 		}
 		for _, w := range q.Wheels {
-			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) {
-				return nil, fmt.Errorf("%s: a file of %s lies on %s, not with its index", p.Pylock.File, q.Name, clean(w.Host()))
+			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) && !allowed(w.Host()) {
+				return nil, fmt.Errorf("%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named", p.Pylock.File, q.Name, clean(w.Host()))
 			}
 		}
 	}
 	return k, nil
+}
+
+// Moved is the address that stands for url where what begins with from is found at
+// to; ok is false where url is not below from.
+func Moved(url, from, to string) (moved string, ok bool) {
+	rest, ok := strings.CutPrefix(url, strings.TrimSuffix(from, "/"))
+	if !ok || rest != "" && rest[0] != '/' {
+		return url, false
+	}
+	return strings.TrimSuffix(to, "/") + rest, true
 }
 
 // sameSite reports whether a file's host belongs to its index's: the same, or a

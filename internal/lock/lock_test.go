@@ -177,7 +177,7 @@ func TestForgedDigests(t *testing.T) {
 			k.Packages[0].Index = "https://download-pytorch.example/whl/cu126"
 			l.Profiles[0].Indexes[0].URL = k.Packages[0].Index
 		},
-		"lies on look-alike-pytorch.org, not with its index": func(l *Lock, k *Packages) {
+		"lies on look-alike-pytorch.org, which is neither its index": func(l *Lock, k *Packages) {
 			k.Packages[0].Wheels[0].URL = strings.Replace(k.Packages[0].Wheels[0].URL, "download.pytorch.org", "look-alike-pytorch.org", 1)
 			l.Profiles[0].Hosts = []string{"files.example", "look-alike-pytorch.org"}
 		},
@@ -316,4 +316,20 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A mirror stands for what is below an address, not for what begins with the same
+// letters.
+func TestMoved(t *testing.T) {
+	for _, test := range [][4]string{
+		{"https://a.example/whl/cu126/x.whl", "https://a.example/whl", "https://m.example/pt", "https://m.example/pt/cu126/x.whl"},
+		{"https://a.example/whl/cu126", "https://a.example/whl/", "https://m.example/pt/", "https://m.example/pt/cu126"},
+		{"https://a.example/whl", "https://a.example/whl", "https://m.example/pt", "https://m.example/pt"},
+		{"https://a.example.evil/x.whl", "https://a.example", "https://m.example", "https://a.example.evil/x.whl"},
+		{"https://b.example/whl", "https://a.example/whl", "https://m.example", "https://b.example/whl"},
+	} {
+		if got, _ := Moved(test[0], test[1], test[2]); got != test[3] {
+			t.Errorf("%s with %s at %s: got %s, want %s", test[0], test[1], test[2], got, test[3])
+		}
+	}
 }
