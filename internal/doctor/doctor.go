@@ -141,6 +141,8 @@ type Case struct {
 	shown    string         // where `pip show torch` says that it lies
 
 	interpreters []interpreter // values of sys.executable
+
+	offered []string // versions of torch that an installer found on its index
 }
 
 // A Place is where the patient runs, as far as text says.

@@ -46,8 +46,7 @@ type Reader struct {
 
 	showing string // the package of which `pip show` speaks
 	lines   int    // of all texts
-	about   bool   // the text names a GPU, or what computes on one
-	news    bool   // the text begins as a list of changes does
+	subject subject
 }
 
 // NewReader returns a reader of pasted text.
@@ -131,9 +130,7 @@ func binary(b []byte) bool {
 // Case returns what was read.
 func (r *Reader) Case() *Case {
 	r.clues()
-	if !r.about { // a package that was not found has nothing to do with a GPU
-		r.c.Hits = slices.DeleteFunc(r.c.Hits, func(h Hit) bool { return h.Message.ID == "pip-no-version" })
-	}
+	r.forgetOthers()
 	r.c.Workloads = r.deploy.out
 	r.c.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
 	r.c.conclude()
@@ -297,19 +294,9 @@ func (r *Reader) keep(part int, l string, said Said) {
 	r.words[part] = append(r.words[part], len(r.kept)-1)
 }
 
-// A text of more than shortText lines that names no GPU, and nothing that computes
-// on one, is about something else: the words of a clue are too common to mean
-// anything there. In a few lines people may leave out what they speak of.
-var subjectReaders = []reader{
-	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|显卡|显存`,
-		func(r *Reader, _ []string, _ Said) { r.about = true }},
-	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Said) { r.news = r.news || r.line <= 3 }},
-}
-
-// clues turns the parts found into the clues that are complete. What a list of
-// changes says of GPUs happened to nobody.
+// clues turns the parts found into the clues that are complete.
 func (r *Reader) clues() {
-	if !r.about && r.lines > shortText || r.news && len(r.c.Hits) == 0 {
+	if r.elsewhere() {
 		return
 	}
 	for i, c := range r.k.Clues {

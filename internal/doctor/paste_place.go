@@ -193,12 +193,17 @@ const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not
 
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
-	{`satisfies the requirement torch\b.*\(from versions: [^)]*\b2\.2\.2\)`, func(r *Reader, m []string, s Said) { r.c.say("ends-2.2.2", s) }},
+	{`satisfies the requirement torch\b[^(]*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Said) {
+		if len(r.c.offered) == 0 {
+			r.c.offered = strings.FieldsFunc(m[1], func(c rune) bool { return c == ',' || c == ' ' })
+		}
+	}},
 	{condaCUDASpec, func(r *Reader, m []string, s Said) {
 		if condaAsked().MatchString(s.Text) { // a long line is shortened
 			r.c.say("conda-cuda", s)
 		}
 	}},
+	{`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b`, func(r *Reader, m []string, s Said) { r.c.say("conda-install", s) }},
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Said) { r.c.say("index", s) }},
 	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Said) { r.c.say("pip-install-torch", s) }},
 	{`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`, func(r *Reader, m []string, s Said) { r.c.say("docker-runtimes", s) }},

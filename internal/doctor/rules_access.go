@@ -39,6 +39,8 @@ func (e *exam) visibleDevices() {
 			switch {
 			case i == 0 && (entry == "" || entry == "-1" || entry == "NoDevFiles" || strings.EqualFold(entry, "none")):
 				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
+			case strings.HasPrefix(entry, "GPU-") && i == 0 && e.Pasted && e.unavailable() && len(e.Hits) == 0:
+				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so", name)
 			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all":
 			case k < 0 && len(entry) < 12 && i == 0:
 				bad = fmt.Sprintf("%s=%q names no GPU", name, v)

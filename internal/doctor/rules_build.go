@@ -45,6 +45,7 @@ var buildRules = []rule{
 	{[]string{"PY001", "PY016", "PY025", "IDX003", "ARC014"}, "torch's build", (*exam).cpuBuild},
 	{[]string{"PY017", "HW001", "ROC001", "ROC002", "XPU003"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
 	{[]string{"PY001"}, "xformers' warning", (*exam).xformersCPU},
+	{[]string{"PY025"}, "conda, and somebody's words that a CPU build came", (*exam).condaWords},
 }
 
 // cpuBuild: torch was built without CUDA. Whose fault that is depends on who
@@ -93,6 +94,13 @@ func (e *exam) cpuBuild() {
 		e.find("PY001", strong, f, said...)
 	default:
 		e.find("PY001", weight, f, said...)
+	}
+}
+
+// condaWords: somebody says that a CPU build came, and conda is what installed it.
+func (e *exam) condaWords() {
+	if said := e.fact("conda-install"); !said.IsZero() && e.clue("says-cpu-build") && e.fact("pip-install-torch").IsZero() && e.Torch.Label == "" {
+		e.find("PY025", strong+2, Finding{}, said).over = []string{"PY001"}
 	}
 }
 

@@ -64,7 +64,7 @@ func (e *exam) arch() {
 	}
 	f := Finding{Text: text, Fix: e.buildFor(g.SM, state)}
 	if state == gpuTooNew {
-		e.find("ARC002", proven, f, said...)
+		e.find("ARC002", proven, f, said...).over = []string{"PERF010"} // the driver compiles each kernel from PTX, for minutes
 	} else {
 		e.find("ARC005", proven, f, said...)
 	}
@@ -162,7 +162,7 @@ func (e *exam) reachOfRelease(sm machine.SM) reach {
 	}
 	release, ok := e.Matrix.Release(e.Torch.Version)
 	if !ok {
-		if cuda := newestCUDA(e.Torch.Version); cuda != "" && toolkitBefore(e.Matrix, cuda, sm) {
+		if cuda := e.newestCUDA(pythonVersion(e.Torch.Version)); cuda != "" && toolkitBefore(e.Matrix, cuda, sm) {
 			return gpuTooNew
 		}
 		return unknownReach
@@ -187,13 +187,14 @@ func (e *exam) reachOfRelease(sm machine.SM) reach {
 }
 
 // newestCUDA is the newest CUDA that a release before the data begins was built
-// with. Source: pytorch.org, previous versions.
-func newestCUDA(torch string) string {
-	v := strings.SplitN(torch, ".", 3)
-	if len(v) < 2 || v[0] != "1" {
-		return ""
+// with; "" not known.
+func (e *exam) newestCUDA(torch version.Python) string {
+	for _, l := range []*Limit{e.limit("cuda-8-last"), e.limit("cuda-9-last"), e.limit("cuda-10.0-last"), e.limit("cuda-10.2-last"), e.limit("cuda-11.0-last"), e.limit("cuda-11.1-last"), e.limit("cuda-11.5-last")} {
+		if l.before(torch) {
+			return l.Value
+		}
 	}
-	return map[string]string{"0": "10.0", "1": "10.0", "2": "10.0", "3": "10.1", "4": "10.1", "5": "10.2", "6": "10.2", "7": "11.0", "8": "11.1", "9": "11.1", "10": "11.3", "11": "11.3"}[v[1]]
+	return ""
 }
 
 // reachOf judges by a list of cubins: one of the same major and no greater minor

@@ -19,7 +19,7 @@ var libraryRules = []rule{
 }
 
 // libraryTrouble are the messages that a foreign library of CUDA brings about.
-var libraryTrouble = []string{"nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible", "cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn"}
+var libraryTrouble = []string{"torch-own-symbol", "nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible", "cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn"}
 
 // loaderPath: what LD_LIBRARY_PATH puts before the wheel's own libraries.
 func (e *exam) loaderPath() {
@@ -41,7 +41,7 @@ func (e *exam) loaderPath() {
 				e.find("CTR011", likely, Finding{Text: "LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry, Mend: e.without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's")}, said)
 			}
 		case strings.Contains(low, "site-packages"):
-		case strings.Contains(low, "cuda"), strings.Contains(low, "cudnn"), strings.Contains(low, "nccl"), strings.Contains(low, "tensorrt"):
+		case strings.Contains(low, "libtorch"), strings.Contains(low, "cuda"), strings.Contains(low, "cudnn"), strings.Contains(low, "nccl"), strings.Contains(low, "tensorrt"):
 			shadowing = append(shadowing, entry)
 		}
 	}
@@ -51,7 +51,7 @@ func (e *exam) loaderPath() {
 	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + listed(shadowing)
 	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
 	if inTrouble {
-		e.find("LD001", likely+5, Finding{Text: text, Fix: fix}, said, trouble)
+		e.find("LD001", likely+5, Finding{Text: text, Fix: fix}, said, trouble).over = []string{"PY011"}
 	} else if !e.Pasted {
 		// Whether it does harm is in the files: those of the wheel win or lose there.
 		e.find("LD006", trifle, Finding{Text: text, Fix: fix}, said).Severity = Note
@@ -162,7 +162,9 @@ func pinOf(b *matrix.Build, library string) string {
 }
 
 // symbolOwner: an undefined symbol of NCCL where the loader's path is set points
-// there; without it, to the packages.
+// there; without it, to the packages. libcublas and libcublasLt are of one package
+// and always fit: where libcublas misses a symbol of libcublasLt, the loader took
+// that from elsewhere.
 func (e *exam) symbolOwner() {
 	s, ok := e.has("nccl-symbol", "cublas-symbol")
 	if !ok {
@@ -177,7 +179,14 @@ func (e *exam) symbolOwner() {
 			return
 		}
 	}
+	if cublasLt().MatchString(s.Text) {
+		e.find("LD001", message+3, Finding{Text: "libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere",
+			Fix: []string{"`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA"}}, s).over = []string{"LD009"}
+	}
 }
+
+// cublasLt finds the message that libcublas itself misses a symbol of libcublasLt.
+var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
 
 // defects: this very build is known to be broken.
 func (e *exam) defects() {

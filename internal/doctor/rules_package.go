@@ -146,7 +146,7 @@ func (e *exam) toolkit() {
 // wheelRules look at what an installer could not find.
 var wheelRules = []rule{
 	{[]string{"IDX002", "PY012", "IDX003", "IDX001"}, "what an installer did not find, the index, the Python and the platform", (*exam).notFound},
-	{[]string{"PY001", "IDX002"}, "an index that does not exist and a torch without CUDA", (*exam).noSuchIndex},
+	{[]string{"PY001", "IDX002"}, "an index that does not exist, and the torch that is there", (*exam).noSuchIndex},
 	{[]string{"PY001", "PY016"}, "`pip install torch` on Windows", (*exam).windowsDefault},
 }
 
@@ -168,8 +168,7 @@ func (e *exam) notFound() {
 		return
 	}
 	v, label, want := e.asked()
-	if last := e.fact("ends-2.2.2"); !last.IsZero() && (pythonVersion(v).IsZero() || pythonVersion(v).Compare(version.MustPython("2.3")) >= 0) {
-		e.find("IDX003", likely, Finding{Text: "the list ends with torch 2.2.2, the last with wheels for Intel Macs"}, h.Said, last).over = []string{"PY012"}
+	if e.endsEarly(h, v) {
 		return
 	}
 	if s, tags := e.has("uv-python-tag"); tags {
@@ -200,8 +199,8 @@ func (e *exam) notFound() {
 		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python"))
 	case want && label != "" && !e.labelExists(v, label):
 		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.Said)
-	case want && label != "" && listsPlain(h.Said.Text, v):
-		e.unlabelled(v, label, h.Said)
+	default:
+		e.otherIndex(h, v)
 	}
 }
 
@@ -222,26 +221,6 @@ func (e *exam) unfound() *Hit {
 func (e *exam) wheelless() bool {
 	p := e.Machine.Platform
 	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels")
-}
-
-// listsPlain reports whether an installer's list of what it found holds a version
-// without a label.
-func listsPlain(said, v string) bool {
-	_, list, ok := strings.Cut(said, "(from versions:")
-	return ok && slices.Contains(strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(" ,)", r) }), v)
-}
-
-// unlabelled: the version is there, only without the label that was asked for.
-// PyTorch's pages carry labelled builds for Linux on x86_64 and for Windows; the
-// default index has none at all.
-func (e *exam) unlabelled(v, label string, said Said) {
-	text := fmt.Sprintf("torch %s is there, but not as +%s", v, label)
-	if s := e.fact("index"); !s.IsZero() {
-		e.find("IDX003", likely, Finding{Text: text + ": PyTorch's index has no such build for this system", Fix: []string{"`pip install torch==" + v + "`"}}, said, s).over = []string{"PY012"}
-		return
-	}
-	e.find("IDX001", likely, Finding{Text: text + ": the default index has no labelled builds",
-		Fix: []string{"`pip install torch==" + v + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, said).over = []string{"PY012"}
 }
 
 func orNewest(v string) string {
@@ -376,10 +355,14 @@ func (e *exam) indexFix() []string {
 // default one answers with a CPU build.
 func (e *exam) noSuchIndex() {
 	label, s := e.badIndex()
-	if label == "" || !e.unavailable() && !e.Torch.NoCUDA {
+	if _, failed := e.has("pip-no-version"); failed || label == "" {
 		return
 	}
-	if _, failed := e.has("pip-no-version"); failed {
+	if e.Torch.rank == byTorch && strings.HasPrefix(e.Torch.Label, "cu") && e.Torch.Label != label {
+		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label), Fix: e.indexFix()}, s, e.Torch.VersionSaid)
+		return
+	}
+	if !e.unavailable() && !e.Torch.NoCUDA {
 		return
 	}
 	e.find("PY001", likely, Finding{Text: "there is no index for " + label + " builds, so pip took the default index's CPU build", Fix: e.indexFix()}, s, e.Torch.AvailableSaid)

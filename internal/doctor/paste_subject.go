@@ -1,0 +1,45 @@
+package doctor
+
+import "slices"
+
+// A subject is what a text is about, as far as its words tell.
+type subject struct {
+	gpu      bool // it names a GPU, or what computes on one
+	computes bool // … a program that computes, or a driver's tool
+	plays    bool // games, films, a screen
+	version  bool // a heading that names a version, as a list of changes has it
+	news     bool // the text begins as a list of changes does
+	changes  int  // lines of such a list
+}
+
+// subjectReaders tell what a text is about.
+var subjectReaders = []reader{
+	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|显卡|显存`,
+		func(r *Reader, _ []string, _ Said) { r.subject.gpu = true }},
+	{`torch|cuda|nvidia-smi|nvml|\bpython|\bpip\b|conda|docker|tensor|\btrain|\binfer|\bmodel|lspci|dkms|modprobe|dmesg|\bXid\b|rocm|comfyui|diffusion|whisper|blender|\bjax|ffmpeg|opencl`,
+		func(r *Reader, _ []string, _ Said) { r.subject.computes = true }},
+	{`\bgames?\b|\bgaming\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
+		func(r *Reader, _ []string, _ Said) { r.subject.plays = true }},
+	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Said) { r.subject.news = r.subject.news || r.line <= 3 }},
+	{`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`, func(r *Reader, _ []string, _ Said) { r.subject.version = true }},
+	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|the|new)\b`, func(r *Reader, _ []string, _ Said) { r.subject.changes++ }},
+}
+
+// elsewhere reports whether a text is about something else than a GPU that computes:
+// people's words, the clues, are too common to mean anything there. So is a text of
+// more than shortText lines that names no GPU, and nothing that computes on one (in a
+// few lines people may leave out what they speak of), one on games and screens alone,
+// and a list of changes.
+func (r *Reader) elsewhere() bool {
+	s := r.subject
+	return !s.gpu && r.lines > shortText || s.plays && !s.computes || s.version && s.changes > 1 || s.news && len(r.c.Hits) == 0
+}
+
+// forgetOthers drops what programs of every kind bring about: an installer that finds
+// no version of a package, and a display driver that a game stops.
+func (r *Reader) forgetOthers() {
+	s := r.subject
+	r.c.Hits = slices.DeleteFunc(r.c.Hits, func(h Hit) bool {
+		return h.Message.ID == "pip-no-version" && !s.gpu || h.Message.ID == "nvlddmkm" && s.plays && !s.computes
+	})
+}

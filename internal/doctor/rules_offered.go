@@ -1,0 +1,51 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// pip lists the versions that it found: "(from versions: 1.11.0, …, 2.8.0)". What
+// the list holds and where it ends tells why the one that was asked for is not in it.
+
+// endsEarly: the list ends with the last torch for this system or this Python, and
+// what was asked for is later. It reports whether that is the reason.
+func (e *exam) endsEarly(h *Hit, v string) bool {
+	if len(e.offered) == 0 {
+		return false
+	}
+	last := public(e.offered[len(e.offered)-1])
+	if v != "" && pythonVersion(v).Compare(pythonVersion(last)) <= 0 {
+		return false
+	}
+	if mac := e.limit("intel-mac").Torch; last == mac.String() {
+		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("the list ends with torch %s, the last with wheels for Intel Macs", mac)}, h.Said).over = []string{"PY012"}
+		return true
+	}
+	return false
+}
+
+// otherIndex: a build with a label was asked for ("2.7.1+cu128"), and the index has
+// the release without the label, or none was named: such builds are on PyTorch's own
+// indexes alone.
+func (e *exam) otherIndex(h *Hit, v string) {
+	_, label, _ := e.asked()
+	if label == "" {
+		return
+	}
+	has := slices.ContainsFunc(e.offered, func(o string) bool { return public(o) == v && !strings.HasSuffix(o, "+"+label) })
+	unnamed := len(e.offered) == 0 && e.fact("index").IsZero() && e.activePython() != ""
+	if !has && !unnamed {
+		return
+	}
+	text := fmt.Sprintf("the index that was asked has torch %s and no +%s build of it: those are on PyTorch's own index", v, label)
+	if s := e.fact("index"); has && !s.IsZero() {
+		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is there, and PyTorch's index has no +%s build of it for this system", v, label), Fix: []string{"`pip install torch==" + v + "`"}}, h.Said, s).over = []string{"PY012"}
+		return
+	}
+	if unnamed {
+		text = fmt.Sprintf("torch %s+%s was asked for, and no index that has such builds", v, label)
+	}
+	e.find("IDX001", likely, Finding{Text: text, Fix: []string{"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, h.Said).over = []string{"PY012"}
+}
