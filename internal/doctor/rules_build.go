@@ -70,6 +70,9 @@ func (e *exam) cpuBuild() {
 	case !nvidia:
 		weight = likely
 	}
+	if s, pair := e.has("tv-nms"); pair && !nvidia && !e.wantsGPU() {
+		e.find("PY007", likely, Finding{}, s, t.VersionSaid).over = []string{"PY001"} // the CPU build is what was asked for
+	}
 	text := "this torch was built without CUDA"
 	if t.Version != "" {
 		text = fmt.Sprintf("torch %s was built without CUDA", withLabel(t))

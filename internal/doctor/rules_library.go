@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/matrix"
 )
 
@@ -15,6 +16,7 @@ var libraryRules = []rule{
 	{[]string{"DRV008", "CTR011", "LD001", "LD002"}, "the file that a library resolves to", (*exam).resolved},
 	{[]string{"LD003", "LD009"}, "the nvidia-* packages of the environment", (*exam).pipLibraries},
 	{[]string{"LD003"}, "an undefined symbol of a library and the packages that bring it", (*exam).symbolOwner},
+	{[]string{"ARC001", "CODE010"}, "an error of cuFFT and the GPU's capability", (*exam).fourier},
 	{[]string{"REL001"}, "torch's version and the known defects", (*exam).defects},
 }
 
@@ -193,5 +195,26 @@ func (e *exam) defects() {
 	if s, bad := e.has("cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol", "cublas-symbol", "image-invalid"); bad && strings.Contains(e.Torch.Version, ".dev") {
 		e.find("REL001", likely+3, Finding{Text: "torch " + withLabel(e.Torch) + " is a nightly, and its libraries do not fit together",
 			Fix: []string{"the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH"}}, e.Torch.VersionSaid, s)
+	}
+}
+
+// fourier: cuFFT of a CUDA before 11.8 fails on Ada and Hopper, though all else of
+// that build runs there. Elsewhere the same error means that memory ran out.
+// Source: pytorch/pytorch issues 88038 and 119420.
+func (e *exam) fourier() {
+	said, ok := e.has("cufft-status")
+	if !ok {
+		return
+	}
+	first := dotted("11.8")
+	for _, g := range e.Machine.GPUs {
+		switch {
+		case g.Vendor != machine.NVIDIA || g.SM.IsZero():
+		case g.SM.Less(machine.SM{Major: 8, Minor: 9}) || !e.Torch.CUDA.IsZero() && !e.Torch.CUDA.Less(first):
+			e.find("CODE010", hint, Finding{}, said)
+		default:
+			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("cuFFT of a CUDA before %s fails on the %s", first, nameOr(g)), Fix: []string{"a build for CUDA 11.8 or newer: `" + e.planCommand() + "`"}}, said, e.fact("gpu"), e.Torch.CUDASaid)
+			return
+		}
 	}
 }
