@@ -11,7 +11,7 @@ import (
 var packageReaders = []reader{
 	{`^\s*(?:\[(pip\d?|conda)\]\s+)?(` + packageNames + `)\s*(==|=|\s)\s*v?(\d+[\w.+!-]*)(?:\s*[= ]\s*(\S+))?(?:\s+(\S+))?\s*$`, (*Reader).packageRow},
 	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Said) {
-		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") && !strings.Contains(s.Text, "version that satisfies") {
+		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") && !strings.Contains(s.Text, "version that satisfies") && !strings.Contains(s.Text, "no wheels") {
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
 		}
 	}},
