@@ -49,19 +49,24 @@ func (b *builder) conda() {
 	b.prove()
 }
 
+// channels are all that the solver may take from. The pytorch channel holds
+// neither a Python nor most of what torch needs, so conda-forge stands last.
 func (b *builder) channels() []string {
 	if b.choice.Channel == pytorchChannel {
-		return []string{"pytorch", "nvidia"}
+		return []string{pytorchChannel, "nvidia", condaForge}
 	}
 	return []string{condaForge}
 }
 
 // condaSpecs names the packages. conda-forge chooses a build by its build string
-// (cuda129_…, cpu_…), the pytorch channel by the metapackage pytorch-cuda.
+// (cuda129_…, cpu_…), the pytorch channel by the metapackage pytorch-cuda, in
+// 1.12 by cudatoolkit.
 func (b *builder) condaSpecs() []string {
 	c := b.choice
 	var specs []string
 	switch {
+	case c.Channel == pytorchChannel && c.CUDA != "" && strings.HasPrefix(c.Torch, "1.12."):
+		specs = []string{"pytorch==" + c.Torch, "cudatoolkit=" + c.CUDA} // pytorch-cuda begins with 1.13
 	case c.Channel == pytorchChannel && c.CUDA != "":
 		specs = []string{"pytorch==" + c.Torch, "pytorch-cuda=" + c.CUDA}
 	case c.Channel == pytorchChannel:
@@ -71,27 +76,30 @@ func (b *builder) condaSpecs() []string {
 	default:
 		specs = []string{"pytorch=" + c.Torch + "=cpu*"}
 	}
+	if c.Channel == pytorchChannel {
+		// MKL 2024.1 took iJIT_NotifyEvent away, which its libtorch_cpu asks for
+		// (pytorch/pytorch#123097).
+		specs = append(specs, "mkl<2024.1")
+	}
 	if c.Channel == condaForge && c.CUDA != "" && b.beforeTuring() {
 		// conda's cuDNN is a package of its own, and 9.11 ends everything before
 		// Turing; the feedstock pins it in its own tests alone.
 		specs = append(specs, "cudnn<9.11")
 	}
-	placed := map[string]bool{"torch": true}
-	for _, n := range slices.Sorted(maps.Keys(c.Packages)) {
-		if placed[n] {
-			continue
-		}
-		placed[n] = true
-		spec := n
-		if public, _ := version.SplitLocal(c.Packages[n]); public != "" {
-			spec += "=" + public
-		}
-		specs = append(specs, spec)
+	asked := map[string][]string{}
+	for _, q := range b.r.Requirements { // several may speak of one package
+		asked[q.Name] = append(asked[q.Name], q.Name+strings.ReplaceAll(q.Spec.String(), " ", ""))
 	}
-	for _, q := range b.r.Requirements {
-		if !placed[q.Name] {
-			placed[q.Name] = true
-			specs = append(specs, q.Name+strings.ReplaceAll(q.Spec.String(), " ", ""))
+	for _, n := range slices.Sorted(maps.Keys(c.Packages)) {
+		public, _ := version.SplitLocal(c.Packages[n])
+		switch {
+		case n == "torch":
+		case public != "":
+			specs = append(specs, n+"="+public)
+		case len(asked[n]) > 0:
+			specs = append(specs, asked[n]...)
+		default:
+			specs = append(specs, n)
 		}
 	}
 	return specs

@@ -15,6 +15,9 @@ import (
 
 func TestConda(t *testing.T) {
 	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0", "torchvision": ""}}
+	forgeNumPy := *forge
+	forgeNumPy.Packages = map[string]string{"torch": "2.13.0", "torchvision": "", "numpy": ""}
+	older := &resolver.Choice{Torch: "1.12.1", Build: "cu113", CUDA: "11.3", Python: "3.10", Channel: pytorchChannel, Packages: map[string]string{"torch": "1.12.1"}}
 	cpu := &resolver.Choice{Torch: "2.13.0", Build: "cpu", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0"}}
 	old := &resolver.Choice{Torch: "2.5.1", Build: "cu124", CUDA: "12.4", Python: "3.11", Channel: pytorchChannel, Packages: map[string]string{"torch": "2.5.1", "torchvision": "0.20.1"}}
 	turing := v100()
@@ -34,8 +37,8 @@ func TestConda(t *testing.T) {
 			"conda: /opt/mm/micromamba create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 torchvision",
 			"verify: verify 2.13.0", "switch: switch .venv",
 		}},
-		{"conda, with cuDNN held back for an old GPU", volta, forge, resolver.Request{Requirements: []resolver.Requirement{requirement(t, "numpy>=2, <3")}}, plan.Target{Manager: "conda"}, []string{
-			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 cudnn<9.11 torchvision numpy>=2,<3",
+		{"conda, with cuDNN held back for an old GPU", volta, &forgeNumPy, resolver.Request{Requirements: []resolver.Requirement{requirement(t, "numpy>=2"), requirement(t, "numpy<3")}}, plan.Target{Manager: "conda"}, []string{
+			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 cudnn<9.11 numpy>=2 numpy<3 torchvision",
 			"verify: verify 2.13.0", "switch: switch .venv",
 		}},
 		{"a CPU build, in place, offline", turing, cpu, resolver.Request{}, plan.Target{Manager: "conda", InPlace: true, Offline: true}, []string{
@@ -43,8 +46,12 @@ func TestConda(t *testing.T) {
 			"verify: verify 2.13.0",
 		}},
 		{"the pytorch channel", turing, old, resolver.Request{}, plan.Target{Manager: "conda"}, []string{
-			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel pytorch --channel nvidia python=3.11 pytorch==2.5.1 pytorch-cuda=12.4 torchvision=0.20.1",
+			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel pytorch --channel nvidia --channel conda-forge python=3.11 pytorch==2.5.1 pytorch-cuda=12.4 mkl<2024.1 torchvision=0.20.1",
 			"verify: verify 2.5.1", "switch: switch .venv",
+		}},
+		{"the pytorch channel before pytorch-cuda", turing, older, resolver.Request{}, plan.Target{Manager: "conda"}, []string{
+			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel pytorch --channel nvidia --channel conda-forge python=3.10 pytorch==1.12.1 cudatoolkit=11.3 mkl<2024.1",
+			"verify: verify 1.12.1", "switch: switch .venv",
 		}},
 		{"no conda", v100(), forge, resolver.Request{}, plan.Target{Manager: "mamba"}, []string{
 			"conda: manual install mamba, or use `--manager uv`, which envfix brings itself",

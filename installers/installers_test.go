@@ -165,6 +165,16 @@ func TestSteps(t *testing.T) {
 				"verify: verify 2.14.1+cu126",
 				"switch: switch .venv",
 			}},
+		{name: "two requirements on one package, and an extra of torch", machine: v100(), choice: defaultIndex,
+			request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "torch[optree]"), requirement(t, "numpy<2 ; python_version < '3.12'"), requirement(t, "numpy>=2 ; python_version >= '3.12'"), requirement(t, "numpy<2 ; python_version < '3.12'")}},
+			want: []string{
+				"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+				"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch[optree]==2.15.0 torchvision==0.30.0",
+				"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch[optree]==2.15.0 torchvision==0.30.0 numpy<2 ; python_version < '3.12' numpy>=2 ; python_version >= '3.12'",
+				"check: /usr/bin/uv pip check --python {gen}/bin/python",
+				"verify: verify 2.15.0+cu132",
+				"switch: switch .venv",
+			}},
 		{name: "my own index, without its password", machine: mine, choice: defaultIndex, want: []string{
 			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
 			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://pkgs.example/simple torch==2.15.0 torchvision==0.30.0",

@@ -260,7 +260,7 @@ func (b *builder) requirements() (first, pins, rest []string) {
 		if rank(n) == len(family) {
 			continue
 		}
-		pin := n
+		pin := n + extras(b.r, n)
 		if public != "" { // "" is whatever version the index has, as a vendor's
 			pin += "==" + public
 		}
@@ -286,10 +286,9 @@ func (b *builder) requirements() (first, pins, rest []string) {
 			placed[n] = true
 		}
 	}
-	for _, q := range b.r.Requirements {
-		if !placed[q.Name] {
-			rest = append(rest, written(q))
-			placed[q.Name] = true
+	for _, q := range b.r.Requirements { // several may speak of one package
+		if w := written(q); !placed[q.Name] && !slices.Contains(rest, w) {
+			rest = append(rest, w)
 		}
 	}
 	return first, pins, rest
