@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -36,13 +37,29 @@ func (s *scene) condaBuilds() []*matrix.Build {
 			}
 			byTorch[c.Torch.String()] = r
 		}
-		s.memo.conda = append(s.memo.conda, &matrix.Build{
+		b := &matrix.Build{
 			Release: r, Label: condaLabel(c), OS: c.OS, Arch: c.Arch, CUDA: c.CUDA, Native: c.Native, PTX: c.PTX,
 			Index: c.Channel, Default: c.Channel == condaForge, PythonMin: c.PythonMin, PythonMax: c.PythonMax,
-			Glibc: c.Glibc, Status: matrix.Offered, Source: c.Source, Notes: c.Note})
+			Glibc: c.Glibc, Status: matrix.Offered, Source: c.Source, Notes: c.Note}
+		if c.Channel == condaPyTorch {
+			b.CuDNN = s.wheelCuDNN(b)
+		}
+		s.memo.conda = append(s.memo.conda, b)
 	}
 	slices.SortStableFunc(s.memo.conda, func(a, b *matrix.Build) int { return b.Release.Torch.Compare(a.Release.Torch) })
 	return s.memo.conda
+}
+
+// wheelCuDNN is the cuDNN of the wheel of the same release and CUDA: the packages
+// of the pytorch channel were built beside the wheels, with the same cuDNN inside
+// (pytorch/builder common/install_cuda.sh, which both call).
+func (s *scene) wheelCuDNN(b *matrix.Build) version.Dotted {
+	if known, ok := s.m.Release(b.Release.Torch.String()); ok {
+		if w, ok := known.Build(b.Label, b.OS, b.Arch); ok {
+			return w.CuDNN
+		}
+	}
+	return version.Dotted{}
 }
 
 // condaLabel names a conda build as its wheel would be named: cu129, cpu, mps.

@@ -76,11 +76,23 @@ func (s *scene) withoutGPU(wants string) *outcome {
 	case wants != "":
 		return s.refuse("gpu-code", fmt.Sprintf("no build of that kind serves %s", gpuNames(s.gpus)))
 	case len(s.gpus) > 0:
-		return s.onCPU(fmt.Sprintf("no PyTorch build has code for %s: this plan computes on the CPU only", gpuNames(s.gpus)))
+		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.gpus)))
 	case s.inContainer():
 		return s.onCPU("no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)")
 	}
 	return s.onCPU("no GPU was found: this plan computes on the CPU only")
+}
+
+// noCode begins the sentence that no candidate has code for a GPU, and says which
+// candidates those are: another system's wheels may have it.
+func (s *scene) noCode() string {
+	switch {
+	case s.w.conda():
+		return "no conda build has code"
+	case s.env() == machine.WSL2:
+		return "no PyTorch wheel for WSL has code"
+	}
+	return fmt.Sprintf("no PyTorch wheel for %s %s has code", s.h.Platform.OS, s.h.Platform.Arch)
 }
 
 // onCPU chooses a CPU build. Its warning says why it is one.
@@ -137,7 +149,7 @@ func (s *scene) nvidia(all []machine.GPU) *outcome {
 	if len(hopeless) == 0 || o == nil {
 		return o
 	}
-	why := fmt.Sprintf("no PyTorch build has code for %s: it is left out", gpuNames(hopeless))
+	why := fmt.Sprintf("%s for %s: it is left out", s.noCode(), gpuNames(hopeless))
 	o.Warnings = append(o.Warnings, why)
 	if o.Decision == Install {
 		o.Decision = Partial
@@ -155,7 +167,7 @@ func (s *scene) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 		q := s.ask(cuda, []machine.GPU{g}, driver{}, py{})
 		found := false
 		q.builds(func(b *matrix.Build) {
-			found = found || !(isConda(b) && b.Index != condaForge) && gpuCodeRule(q, b) == nil && stackRule(q, b) == nil
+			found = found || gpuCodeRule(q, b) == nil && stackRule(q, b) == nil
 		})
 		if found || g.SM.IsZero() {
 			able = append(able, g)

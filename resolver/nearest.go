@@ -30,6 +30,8 @@ func (s *scene) nearest(o *outcome) []Nearest {
 			return // a CPU build is no way out for a GPU
 		case o.Decision == UpgradeDriver && made.Choice == nil:
 			return // what is sought is a way without the driver
+		case otherDriver(o, made):
+			return // a second change
 		}
 		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python}
 		if !slices.ContainsFunc(out, func(x Nearest) bool { return x.Change == n.Change }) {
@@ -46,6 +48,12 @@ func (s *scene) nearest(o *outcome) []Nearest {
 	}
 	s.nearestBuild(o, try)
 	return out
+}
+
+// otherDriver reports whether a changed question needs a driver installed where
+// the answer at hand leads to something without one.
+func otherDriver(o, made *outcome) bool {
+	return o.settled() != nil && o.Driver.Branch == "" && made.Driver.Branch != ""
 }
 
 // settled is the choice that an answer leads to: its own, or after the driver
@@ -88,6 +96,11 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 			}
 		}
 	}
+	if q, ok := s.w.fileAsked(); ok {
+		if named, ok := byName(q); ok {
+			try("`"+named.Text+"` instead of the file", s.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
+		}
+	}
 	if s.w.conflict != "" && s.w.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
 	}
@@ -96,6 +109,9 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	}
 	if r.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
+	}
+	if s.w.conda() {
+		try("drop `--manager "+r.Manager+"`", s.with(func(r *Request) { r.Manager = "" }), more)
 	}
 	if r.OnlyIndex != "" {
 		try("drop `--only-index "+clip(r.OnlyIndex)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
@@ -154,8 +170,8 @@ func unpinnedTorch(reqs []Requirement) []Requirement {
 // those that allow as much.
 func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) {
 	now := s.pythons()
-	if len(now) == 0 {
-		return
+	if len(now) == 0 || o.Decision == Split {
+		return // GPUs that need two environments need them on every Python worth having
 	}
 	var best *scene
 	var bestChoice *Choice
@@ -170,7 +186,7 @@ func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) 
 		}
 		made := t.decide()
 		c := made.reached(o)
-		if c == nil || !more(c) || made.Decision == InstallCPU && len(s.gpus) > 0 || o.Decision == UpgradeDriver && made.Choice == nil {
+		if c == nil || !more(c) || otherDriver(o, made) || made.Decision == InstallCPU && len(s.gpus) > 0 || o.Decision == UpgradeDriver && made.Choice == nil {
 			continue
 		}
 		if bestChoice == nil || newer(c, bestChoice) || !newer(bestChoice, c) && distance(p, now[0]) < distance(bestPy, now[0]) {
@@ -253,4 +269,15 @@ func (s *scene) nearestBuild(o *outcome, try tryFunc) {
 			try("--build "+b.Label+" (not advertised)", s.with(func(r *Request) { r.Build = b.Label }), func(c *Choice) bool { return have == nil || newer(c, have) })
 		}
 	}
+}
+
+// inPlaceOf puts one requirement where another stands.
+func inPlaceOf(reqs []Requirement, old, with Requirement) []Requirement {
+	out := slices.Clone(reqs)
+	for i := range out {
+		if out[i].Text == old.Text {
+			out[i] = with
+		}
+	}
+	return out
 }

@@ -92,13 +92,14 @@ type extension struct {
 	name string
 	req  Requirement
 	row  *matrix.Extension
+	pin  string // the version that torch's own wheel pins, "" for most
 }
 
 func (e extension) version() string {
 	if e.row != nil {
 		return e.row.Version.String()
 	}
-	return ""
+	return e.pin
 }
 
 // extensions returns the wheel chosen for every further package of the request.
@@ -106,7 +107,11 @@ func (q *question) extensions(b *matrix.Build) []extension {
 	var out []extension
 	for _, r := range q.w.packages {
 		e := extension{name: r.Name, req: r}
-		if !isConda(b) && !q.passedThrough(r) {
+		switch {
+		case isConda(b):
+		case r.Name == triton && !b.Triton.IsZero():
+			e.pin = b.Triton.String()
+		case !q.passedThrough(r):
 			e.row = q.wheelFor(r, b)
 		}
 		out = append(out, e)
@@ -165,6 +170,9 @@ func (s *scene) known(name string) bool {
 
 // packageRefusal says why no wheel of a requested package goes with a build.
 func (q *question) packageRefusal(r Requirement, b *matrix.Build) *Reason {
+	if why := q.pinRefusal(r, b); why != nil {
+		return why
+	}
 	if q.passedThrough(r) {
 		return nil
 	}

@@ -88,12 +88,11 @@ func (s *scene) answerFor(accel string, gpus []machine.GPU) *outcome {
 	return o
 }
 
-// rocmServes reports whether any ROCm build has working code for a GPU.
+// rocmServes reports whether any ROCm wheel for this system has working code for
+// a GPU; conda's channels have none, which a request for conda finds out.
 func (s *scene) rocmServes(g machine.GPU) bool {
 	q := s.ask(rocm, []machine.GPU{g}, driver{}, py{})
-	found := false
-	q.builds(func(b *matrix.Build) { found = found || gpuCodeRule(q, b) == nil })
-	return found
+	return slices.ContainsFunc(s.memo.wheels, func(b *matrix.Build) bool { return gpuCodeRule(q, b) == nil })
 }
 
 // rocmTarget returns what is known of a GPU's target in a ROCm build.
@@ -122,6 +121,9 @@ func (s *scene) gfxOf(g machine.GPU) string {
 // amdIndex returns AMD's own index for a GPU on this platform, the released one
 // before a nightly.
 func (s *scene) amdIndex(g machine.GPU) *matrix.VendorIndex {
+	if s.h.Platform.Arch != "x86_64" {
+		return nil // all of them are for x86_64 (facts/vendor_indexes.csv)
+	}
 	platform := s.h.Platform.OS
 	if s.env() == machine.WSL2 {
 		platform = machine.WSL2

@@ -52,9 +52,13 @@ func readWish(r Request, env markerEnv) (wish, error) {
 	w := wish{Request: r, asked: map[string][]Requirement{}}
 	reqs := make([]Requirement, 0, len(r.Requirements))
 	for _, q := range r.Requirements {
-		if env.admits(q.Marker) {
-			reqs = append(reqs, q)
+		if !env.admits(q.Marker) {
+			continue
 		}
+		if named, ok := byName(q); ok && strings.HasPrefix(q.URL, pytorchHost) {
+			q = named // the same file, by its version and build
+		}
+		reqs = append(reqs, q)
 	}
 	if len(r.Requirements) == 0 {
 		w.asked["torchvision"] = nil
@@ -91,6 +95,9 @@ func readWish(r Request, env markerEnv) (wish, error) {
 		}
 	}
 	w.readLabels()
+	if q, ok := w.fileAsked(); ok && w.conflict == "" {
+		w.conflict = fmt.Sprintf("`%s` names one file, and which GPUs and drivers a build from elsewhere runs on is not known", clip(q.Text))
+	}
 	return w, nil
 }
 

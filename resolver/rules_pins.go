@@ -1,0 +1,133 @@
+package resolver
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// What torch's own wheels pin is no free choice: triton, and on Linux NVIDIA's
+// libraries (nvidia-cudnn-cu12 and its kin). A frozen list of packages names them
+// all, and such a list decides which torch it belongs to.
+
+const triton = "triton"
+
+// pytorchHost serves the wheels of PyTorch's own indexes.
+const pytorchHost = "https://download.pytorch.org/"
+
+// pinRefusal says why a package that torch's wheel pins, or that lies where
+// torch's own libraries lie, does not go with a build; nil where it does.
+func (q *question) pinRefusal(r Requirement, b *matrix.Build) *Reason {
+	if r.Name == triton {
+		return q.tritonRefusal(r, b)
+	}
+	if b.OS != "linux" || b.CUDA.IsZero() {
+		return nil // elsewhere torch's libraries lie in its own directory
+	}
+	if lib, cu := nvidiaLibrary(r.Name); lib != "" {
+		return q.libraryRefusal(r, b, lib, cu)
+	}
+	// nvidia-cudnn-cu12 and nvidia-cudnn-cu13 hold the same paths, and so do their
+	// NCCL: the one installed last wins (facts/torch/extensions_proven.md, Traps).
+	if cu := q.extraCUDA(r); cu != "" && cu != major(b.CUDA.String()) {
+		return q.no("", "%s brings the libraries of CUDA %s, which overwrite torch's own of CUDA %d", clip(r.Text), cu, b.CUDA.Major())
+	}
+	return nil
+}
+
+func (q *question) tritonRefusal(r Requirement, b *matrix.Build) *Reason {
+	switch {
+	case b.OS == "windows":
+		return q.no("", "triton has no wheel for Windows; triton-windows is its build for it")
+	case b.OS != "linux":
+		return q.no("", "triton has no wheel for %s", b.OS)
+	case !b.Triton.IsZero() && !q.memo.admits(r.Spec, b.Triton):
+		return q.no(b.Source, "pins triton %s, and you asked for %s", b.Triton, clip(r.Text))
+	}
+	return nil
+}
+
+func (q *question) libraryRefusal(r Requirement, b *matrix.Build, lib, cu string) *Reason {
+	if cu != major(b.CUDA.String()) {
+		return q.no(b.Source, "is built with CUDA %s, and %s is of CUDA %s", b.CUDA, r.Name, cu)
+	}
+	for _, l := range q.m.Stack(b) {
+		v, err := version.ParsePython(l.Version)
+		if l.Package == lib && err == nil && !q.memo.admits(r.Spec, v) {
+			return q.no(b.Source, "brings %s %s, and you asked for %s", libraryName(lib), l.Version, clip(r.Text))
+		}
+	}
+	return nil
+}
+
+// nvidiaLibrary reads the name of a package of NVIDIA's: nvidia-cudnn-cu12 is
+// cudnn for CUDA 12. Others give "".
+func nvidiaLibrary(name string) (lib, cu string) {
+	rest, ok := strings.CutPrefix(name, "nvidia-")
+	if !ok {
+		return "", ""
+	}
+	at := strings.LastIndex(rest, "-cu")
+	if at <= 0 || len(rest) != at+len("-cu12") {
+		return "", ""
+	}
+	cu = rest[at+len("-cu"):]
+	if strings.Trim(cu, "0123456789") != "" {
+		return "", ""
+	}
+	return rest[:at], cu
+}
+
+// extraCUDA is the CUDA whose libraries an extra brings: jax[cuda12],
+// numba-cuda[cu13], tensorflow[and-cuda]; "" where none does, as jax[cuda12-local],
+// which takes the system's.
+func (q *question) extraCUDA(r Requirement) string {
+	for _, x := range r.Extras {
+		if x == "and-cuda" {
+			for _, e := range q.wheels(r.Name) {
+				if e.CUDA != "" {
+					return major(e.CUDA)
+				}
+			}
+		}
+		digits, ok := strings.CutPrefix(x, "cuda")
+		if !ok {
+			digits, ok = strings.CutPrefix(x, "cu")
+		}
+		if ok && len(digits) == 2 && strings.Trim(digits, "0123456789") == "" {
+			return digits
+		}
+	}
+	return ""
+}
+
+// fileAsked is the first requirement on torch or a companion that names a file or
+// a URL instead of a version.
+func (w *wish) fileAsked() (Requirement, bool) {
+	all := append([]Requirement{}, w.torch...)
+	for _, name := range companions {
+		all = append(all, w.asked[name]...)
+	}
+	for _, r := range all {
+		if r.URL != "" {
+			return r, true
+		}
+	}
+	return Requirement{}, false
+}
+
+// byName turns a requirement that names a wheel's URL into one on that wheel's
+// version and build: …/torch-2.9.1%2Bcu126-cp312-….whl is torch==2.9.1+cu126. It
+// reports whether the URL tells them.
+func byName(r Requirement) (Requirement, bool) {
+	file := strings.ReplaceAll(strings.ReplaceAll(lastPart(strings.Split(r.URL, "#")[0]), "%2B", "+"), "%2b", "+")
+	parts := strings.Split(file, "-")
+	if !strings.HasSuffix(file, ".whl") || len(parts) < 5 || NormalizeName(parts[0]) != r.Name {
+		return r, false
+	}
+	named, err := ParseRequirement(fmt.Sprintf("%s==%s", r.Name, parts[1]), r.From)
+	named.Extras, named.Marker = r.Extras, r.Marker
+	return named, err == nil
+}
