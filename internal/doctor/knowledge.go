@@ -121,7 +121,7 @@ func (k *Knowledge) addCheck(r record) error {
 
 func (k *Knowledge) addMessage(r record) error {
 	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Fix: r.keys["fix"],
-		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: r.one("pattern"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
+		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: strings.Join(r.keys["pattern"], "|"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
 	if err := known(r, "id", "program", "checks", "cause", "fix", "explains", "symptom", "pattern", "example", "counter", "source"); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func values(v any) []string {
 	case []any:
 		var out []string
 		for _, x := range v {
-			out = append(out, values(x)...)
+			out = append(out, strings.Join(values(x), "|")) // a list in a list: alternatives
 		}
 		return out
 	case string:
@@ -99,11 +99,23 @@ nccl_p2p_topology nccl_config code_device_placement dataloader_bottleneck oom ex
 
 func TestBadRecords(t *testing.T) {
 	for _, text := range []string{
-		"format: 2\nmessages:\n- id: x\n", "- id: 'open\n", "- id: x\n  id: y\n", "id\n", "format: 1\nm:\n  - x\n", "- id: x\n  list: [a b\n",
+		"format: 2\nmessages:\n- id: x\n", "- id: 'open\n", "- id: x\n  id: y\n", "id\n", "format: 1\nm:\n  - x\n", "- id: x\n  list: [a b\n", "- id: x\n  all:\n    - 'b'\n",
 	} {
 		if _, err := parseRecords(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
+	}
+}
+
+// A pattern of several alternatives stands on as many lines.
+func TestAlternatives(t *testing.T) {
+	got, err := parseRecords("- id: x\n  all:\n  - - 'a'\n    - 'b|c'\n  - 'd'\n  pattern:\n  - 'e'\n  - 'f'\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{"id": {"x"}, "all": {"a|b|c", "d"}, "pattern": {"e", "f"}}
+	if d := cmp.Diff(want, got[0].keys); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }
 

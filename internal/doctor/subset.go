@@ -22,7 +22,8 @@ func (r record) one(key string) string {
 // parseRecords reads the small part of YAML in which messages.yaml, clues.yaml
 // and checks.yaml are written: comments, "format: 1", one top-level key, and
 // below it a list of flat mappings whose values are plain or single-quoted
-// scalars or lists of them. It is here for speed: explain answers in a few
+// scalars or lists of them. A list in a list is a pattern of several alternatives
+// and comes out as one value, joined by "|". It is here for speed: explain answers in a few
 // milliseconds, of which a general reader would take fifty. A test holds it
 // against a general YAML reader.
 func parseRecords(text string) ([]record, error) {
@@ -48,12 +49,12 @@ func parseRecords(text string) ([]record, error) {
 			return nil, fmt.Errorf("line %d: outside a list", n)
 		}
 		r := out[len(out)-1]
-		if item, ok := strings.CutPrefix(l, "  - "); ok {
-			v, rest, err := scalar(item)
-			if err != nil || rest != "" || last == "" {
+		if strings.HasPrefix(l, "  - ") || strings.HasPrefix(l, "    - ") {
+			values, err := addItem(r.keys[last], l)
+			if err != nil || last == "" {
 				return nil, fmt.Errorf("line %d: %q is not an item of a list", n, l)
 			}
-			r.keys[last] = append(r.keys[last], v)
+			r.keys[last] = values
 			continue
 		}
 		k, v, ok := strings.Cut(strings.TrimPrefix(l, "  "), ":")
@@ -70,6 +71,26 @@ func parseRecords(text string) ([]record, error) {
 		r.keys[k], last = values, k
 	}
 	return out, nil
+}
+
+// addItem adds what a line of a list in block style says: an item ("  - x"), the
+// first alternative of one ("  - - x"), or another of the last ("    - x").
+func addItem(values []string, line string) ([]string, error) {
+	item, more := strings.CutPrefix(line, "    - ")
+	if !more {
+		item = strings.TrimPrefix(strings.TrimPrefix(line, "  - "), "- ")
+	}
+	v, rest, err := scalar(item)
+	switch {
+	case err != nil:
+		return nil, err
+	case rest != "", more && len(values) == 0:
+		return nil, fmt.Errorf("%q is not an item", line)
+	case more:
+		values[len(values)-1] += "|" + v
+		return values, nil
+	}
+	return append(values, v), nil
 }
 
 // valuesOf reads a scalar or a list in brackets.
