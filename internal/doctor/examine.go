@@ -143,6 +143,9 @@ func (e *exam) clues() {
 		if h.Clue.Weak {
 			w = weak + 3
 		}
+		if h.Clue.Checks[0] == "PY001" && e.cpuByChoice() {
+			continue
+		}
 		f := e.find(h.Clue.Checks[0], w, Finding{Cause: h.Clue.Cause}, h.Said...)
 		f.over = h.Clue.Over
 	}

@@ -45,7 +45,7 @@ var placeReaders = []reader{
 	}},
 	{`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Cluster, s) }},
 	{`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Conda, s) }},
-	{`(?:laptop|machine|server|computer|\bpc|\bvm|instance|host|\bbox) (?:without|with no|that has no|has no) (?:any |an? )?(?:nvidia )?gpus?\b`, func(r *Reader, _ []string, s Said) { r.c.say("no-gpu", s) }},
+	{`(?:laptop|machine|server|computer|\bpc|\bvm|instance|host|\bbox) (?:without|with no|that has no|has no) (?:any |an? )?(?:nvidia )?gpus?\b|\bno (?:nvidia )?gpu (?:on|in|at) (?:my|this|the|our) (?:computer|laptop|machine|server|pc|vm|box|host)|\b(?:i|we) (?:don't|do not) have (?:a |an |any )?(?:nvidia )?(?:gpu|graphics card)\b`, func(r *Reader, _ []string, s Said) { r.c.say("no-gpu", s) }},
 	{`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Colab, s) }},
 	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac mini|imac)`, func(r *Reader, m []string, s Said) {
 		if r.c.Machine.Platform.OS == "" {

@@ -56,15 +56,15 @@ func (e *exam) cpuBuild() {
 	if !t.NoCUDA || t.HIP != "" || e.Machine.Platform.OS == "macos" || e.xpu() {
 		return
 	}
-	if !e.fact("no-gpu").IsZero() && !e.wantsGPU() {
-		return // the right build, by its owner's word
+	if e.cpuByChoice() {
+		return
 	}
 	if !e.Pasted && !e.vendor(machine.NVIDIA) {
 		return // a machine without such a GPU is well served by it
 	}
 	weight := proven
 	nvidia := e.vendor(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
-	switch _, elsewhere := e.has("numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify", "omp-duplicate", "omp-duplicate-dll"); {
+	switch _, elsewhere := e.has("numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify", "omp-duplicate", "omp-duplicate-dll", "extension-abi", "extension-libtorch"); {
 	case elsewhere && !e.wantsGPU():
 		weight = weak // it fails before any GPU is asked for
 	case !nvidia:
@@ -106,6 +106,10 @@ func (e *exam) condaWords() {
 		e.find("PY025", strong+2, Finding{}, said).over = []string{"PY001"}
 	}
 }
+
+// cpuByChoice reports whether there is no GPU by the machine's owner's word, and
+// nothing asks for one: a build without CUDA is the right one then.
+func (e *exam) cpuByChoice() bool { return !e.fact("no-gpu").IsZero() && !e.wantsGPU() }
 
 // wantsGPU reports whether the text speaks of a GPU that is not used.
 func (e *exam) wantsGPU() bool {
