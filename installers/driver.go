@@ -8,7 +8,6 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
-	"envfix/internal/version"
 	"envfix/resolver"
 )
 
@@ -28,9 +27,13 @@ func (b *builder) driverSteps() bool {
 	before := len(b.steps)
 	switch env := b.h.Platform.Environment; {
 	case env == machine.WSL2 || b.h.Platform.OS == "windows":
-		b.manualDriver(fmt.Sprintf("update NVIDIA's driver in Windows to %s or newer; WSL has no driver of its own", orNewest(d.Minimum)))
+		where := "in Windows"
+		if env == machine.WSL2 {
+			where = "in Windows, since WSL has no driver of its own"
+		}
+		b.manualDriver(where + ": " + driverWish(d))
 	case env == machine.Container || env == machine.ContainerBuild:
-		b.manualDriver("a container takes the driver of its host: update it there, and start the container with GPU access")
+		b.manualDriver("a container takes the driver of its host: there, " + driverWish(d) + ", and start the container with GPU access")
 		b.steps[len(b.steps)-1].Manual.Reboot = false
 	case env == machine.Jetson:
 		b.manualDriver("the driver of a Jetson is part of L4T: flash or upgrade JetPack")
@@ -47,11 +50,19 @@ func (b *builder) driverSteps() bool {
 	return len(b.steps) > before
 }
 
-func orNewest(v version.Dotted) string {
-	if v.IsZero() {
-		return "the current production branch"
+// driverWish says which driver to install, where it has to be done by hand.
+func driverWish(d resolver.DriverChoice) string {
+	switch {
+	case d.Action == "pin":
+		return "install NVIDIA's driver of branch " + d.Branch + ", the last that drives this GPU"
+	case d.Action == "reboot" || d.Action == "load":
+		return "restart, so that the installed driver is the one that runs"
+	case d.Branch != "": // a newer one may have dropped the GPU
+		return "install NVIDIA's driver of branch " + d.Branch
+	case !d.Minimum.IsZero():
+		return "install NVIDIA's driver " + d.Minimum.String() + " or newer"
 	}
-	return v.String()
+	return "install NVIDIA's driver of the current production branch"
 }
 
 func (b *builder) manualDriver(what string) {

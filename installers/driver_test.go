@@ -123,10 +123,13 @@ func TestDriverSteps(t *testing.T) {
 			"driver: manual install driver 580 with the open kernel module by the means of nixos",
 		}},
 		{"WSL", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", Environment: machine.WSL2}, fix("install", "580", "open"), []string{
-			"driver: manual update NVIDIA's driver in Windows to 525.60.13 or newer; WSL has no driver of its own",
+			"driver: manual in Windows, since WSL has no driver of its own: install NVIDIA's driver of branch 580",
+		}},
+		{"Windows, and a GPU that newer branches dropped", machine.Platform{OS: "windows", Arch: "x86_64"}, fix("pin", "580", ""), []string{
+			"driver: manual in Windows: install NVIDIA's driver of branch 580, the last that drives this GPU",
 		}},
 		{"a container", machine.Platform{OS: "linux", Arch: "x86_64", Distro: "ubuntu", Environment: machine.Container}, fix("install", "580", "open"), []string{
-			"driver: manual a container takes the driver of its host: update it there, and start the container with GPU access",
+			"driver: manual a container takes the driver of its host: there, install NVIDIA's driver of branch 580, and start the container with GPU access",
 		}},
 		{"jetson", machine.Platform{OS: "linux", Arch: "aarch64", Distro: "ubuntu", Environment: machine.Jetson}, fix("install", "580", "open"), []string{
 			"driver: manual the driver of a Jetson is part of L4T: flash or upgrade JetPack",

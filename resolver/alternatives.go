@@ -101,7 +101,13 @@ func (s *scene) sourceBuilds(gpus []machine.GPU) []string {
 		if rows[0].Note != "" {
 			out = append(out, r.Name+": "+rows[0].Note)
 		}
-		out = append(out, fmt.Sprintf("source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation", r.Name, list))
+		name := r.Name
+		if needs := rows[0].Needs; len(needs) > 0 { // the code to build is in there, if any is
+			if name = needs[0]; !slices.ContainsFunc(s.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
+				continue
+			}
+		}
+		out = append(out, fmt.Sprintf("source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation", name, list))
 	}
 	if len(s.w.packages) == 0 && len(gpus) > 0 && s.w.conflict == "" {
 		if able, _ := s.able(gpus); len(able) == 0 && list != "" {

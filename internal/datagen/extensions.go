@@ -134,7 +134,7 @@ func bitsandbytesBuilds(version, cuda string) []string {
 
 // needs names the packages that hold the GPU code of one that has none of its own
 // (extensions_proven.csv, notes).
-var needs = map[string]string{"sglang": "sglang-kernel", "faster-whisper": "ctranslate2"}
+var needs = map[string]string{"sglang": "sglang-kernel", "faster-whisper": "ctranslate2", "torch-tensorrt": "tensorrt"}
 
 // fails says where a wrong torch or CUDA shows (extensions_proven.md, "Traps").
 var fails = map[string]string{
