@@ -1,0 +1,23 @@
+package doctor
+
+// hostedRules look at notebook services, where the GPU is a setting.
+var hostedRules = []rule{
+	{[]string{"HW001"}, "a notebook service, and no GPU at all", (*exam).noRuntimeGPU},
+}
+
+// noRuntimeGPU: on Colab, Kaggle and their like a notebook has no GPU until one is
+// chosen, and the torch that is there has CUDA.
+func (e *exam) noRuntimeGPU() {
+	said, ok := e.has(noDevice...)
+	if !ok && e.unavailable() {
+		said, ok = e.Torch.AvailableSaid, true
+	}
+	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.listed || e.Machine.Driver != nil || e.Torch.NoCUDA || e.Torch.Label == "cpu" {
+		return
+	}
+	if _, masked := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; masked || e.clue("cvd-set-in-script") {
+		return
+	}
+	e.find("HW001", likely, Finding{Text: "the notebook's runtime has no GPU",
+		Fix: []string{"Colab: Runtime, Change runtime type, Hardware accelerator: a GPU", "Kaggle: Settings, Accelerator: a GPU", "else there is none free for this account now"}}, said, e.Place.Colab).over = []string{"DRV001", "DRV002", "ACC001", "PY001", "CODE006"}
+}
