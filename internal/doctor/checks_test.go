@@ -95,6 +95,7 @@ var ruled = []struct{ check, sick, healthy string }{
 	{"KMD008", "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: installed in this system is not supported by the\nNVRM: NVIDIA 570.86.15 driver release.", "NVRM: GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.86.15"},
 	{"DRV004", "nvidia-utils 590.48.01-1\n$ cat /sys/module/nvidia/version\n590.44.01", "nvidia-utils 590.48.01-1\n$ cat /sys/module/nvidia/version\n590.48.01"},
 	{"DRV005", "torch 2.9.1: torch.cuda.is_available() False\nnvidia driver 470.256", "torch 2.9.1: torch.cuda.is_available() True\nnvidia driver 535.183.01"},
+	{"ARC001", "failed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\ncudatoolkit 9.0, tensorflow 1.14, RTX 3070", "cudatoolkit 11.8, tensorflow 2.12, RTX 3070: cublasSgemm_v2 takes 2 ms"},
 	{"CODE010", "RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR\nGTX 1080 Ti, torch 2.2.0+cu121", "torch.fft.rfft(x) on a GTX 1080 Ti, torch 2.2.0+cu121: fine"},
 	{"HW002", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.95.05"},
 }

@@ -186,6 +186,7 @@ type Torch struct {
 	Available *bool        // torch.cuda.is_available()
 	Arches    []machine.SM // cubins
 	PTX       []machine.SM // beside Arches
+	Range     []machine.SM // the least and the greatest that a warning names; nil: none
 	Path      string       // of torch/__init__.py
 
 	VersionSaid, CUDASaid, AvailableSaid, ArchesSaid Said

@@ -34,6 +34,7 @@ var driverReaders = []reader{
 			r.c.count = n
 		}
 	}},
+	{cudaSaid, func(r *Reader, m []string, s Said) { r.c.say("cuda-words", s) }},
 	{`No running processes found`, func(r *Reader, m []string, s Said) { r.c.say("no-processes", s) }},
 	{`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`, func(r *Reader, m []string, s Said) { r.used(m[1], m[2], s) }},
 	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.pci(m[1], s) }},
@@ -51,7 +52,7 @@ var driverReaders = []reader{
 			r.c.say("gpu", s)
 		}
 	}},
-	{`\b(?:an?|my|the|with|on|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti| super)?)\b`, func(r *Reader, m []string, s Said) {
+	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti| super)?)\b`, func(r *Reader, m []string, s Said) {
 		if !r.c.listed && len(r.c.Machine.GPUs) == 0 {
 			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1], 0))
 			r.c.say("gpu", s)

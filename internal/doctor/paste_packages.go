@@ -15,6 +15,11 @@ var packageReaders = []reader{
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
 		}
 	}},
+	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Said) {
+		if !strings.Contains(r.prev, "Attempting uninstall") { // what pip is about to replace
+			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
+		}
+	}},
 	{`\bpip3? (?:list|show|freeze)\b.{0,30}\btorch\b\W{0,4}(\d+\.\d+\.\d+[\w.+]*)`, func(r *Reader, m []string, s Said) {
 		r.addPackage(Package{Name: "torch", Version: m[1], Tool: "pip", Said: s})
 	}},

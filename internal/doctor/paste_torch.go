@@ -70,6 +70,13 @@ var torchReaders = []reader{
 	}},
 	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Said) { r.arches(m[1], s) }},
 	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Said) { r.prose(m[1], m[2], s) }},
+	{`\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)`, func(r *Reader, m []string, s Said) {
+		least, err := machine.ParseSM(m[1])
+		most, err2 := machine.ParseSM(m[2])
+		if err == nil && err2 == nil {
+			r.c.Torch.Range, r.c.Torch.ArchesSaid = []machine.SM{least, most}, s
+		}
+	}},
 	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Said) { r.torch(m[1], byProse, s) }},
 	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Said) {
 		name, sm := m[1]+m[3], m[2]+m[4]
@@ -141,8 +148,9 @@ func (t *Torch) setLabel(label string) {
 // that is here.
 func (r *Reader) prose(v, label string, s Said) {
 	text := strings.ToLower(s.Text)
+	about := clause(text, v)
 	for _, w := range []string{"work", "tried", "requires torch", "instead", "fixed", "support", "before:", "was built", "needs", "need torch", "upgrade to", "downgrade to", "newer than", "older than", "(the user"} {
-		if strings.Contains(text, w) {
+		if strings.Contains(about, w) {
 			return
 		}
 	}
@@ -158,6 +166,21 @@ func (r *Reader) prose(v, label string, s Said) {
 		rank = byProse // what was asked for is not what is there
 	}
 	r.torch(v, rank, s)
+}
+
+// clause is the part of a line that holds a word: between semicolons, brackets
+// and full stops.
+func clause(text, word string) string {
+	i := strings.Index(text, word)
+	if i < 0 {
+		return text
+	}
+	from := max(strings.LastIndexAny(text[:i], ";("), strings.LastIndex(text[:i], ". "))
+	to := i + len(word)
+	if n := strings.IndexAny(text[to:], ";)"); n >= 0 {
+		return text[from+1 : to+n]
+	}
+	return text[from+1:]
 }
 
 func (r *Reader) torchCUDA(v string, s Said) {

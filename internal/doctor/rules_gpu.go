@@ -13,6 +13,7 @@ import (
 // gpuRules look at whether the build has code for the GPU.
 var gpuRules = []rule{
 	{[]string{"ARC001", "ARC002", "ARC005", "ARC013"}, "the GPU's capability and torch's list of architectures or build", (*exam).arch},
+	{[]string{"ARC013"}, "the GPU's capability and the range that torch's warning names", (*exam).beyondRange},
 	{[]string{"ARC005"}, "a GPU older than every build", (*exam).ancientGPU},
 	{[]string{"ARC001", "ARC005", "TK011", "ROC001"}, "the message that no kernel image is there", (*exam).noKernel},
 	{[]string{"ARC014"}, "a Jetson", (*exam).jetson},
@@ -67,6 +68,28 @@ func (e *exam) arch() {
 		e.find("ARC002", proven, f, said...).over = []string{"PERF010"} // the driver compiles each kernel from PTX, for minutes
 	} else {
 		e.find("ARC005", proven, f, said...)
+	}
+}
+
+// beyondRange: before torch 2.11 the warning compares with the newest capability
+// of the list alone. Code of the same major and a lesser minor runs.
+// Source: pytorch/pytorch issue 164596.
+func (e *exam) beyondRange() {
+	if len(e.Torch.Range) != 2 {
+		return
+	}
+	most := e.Torch.Range[1]
+	said, warned := e.has("torch-arch-cc")
+	if _, failed := e.has("no-kernel-image", "cuda-invalid-function", "ptxas-gpu-name"); failed || !warned {
+		return
+	}
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor == machine.NVIDIA && g.SM.Major == most.Major && most.Less(g.SM) {
+			f := e.find("ARC013", likely, Finding{Cause: "expectation_misread", Text: fmt.Sprintf("torch warns of the %s, and nothing is wrong: code for compute capability %s runs on %s", nameOr(g), most, g.SM),
+				Fix: []string{"nothing to do; torch 2.11 and newer no longer warn"}}, said, e.Torch.ArchesSaid)
+			f.Severity, f.over = Note, []string{"ARC001", "ARC002", "ARC003"}
+			return
+		}
 	}
 }
 

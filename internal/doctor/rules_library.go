@@ -16,6 +16,7 @@ var libraryRules = []rule{
 	{[]string{"DRV008", "CTR011", "LD001", "LD002"}, "the file that a library resolves to", (*exam).resolved},
 	{[]string{"LD003", "LD009"}, "the nvidia-* packages of the environment", (*exam).pipLibraries},
 	{[]string{"LD003"}, "an undefined symbol of a library and the packages that bring it", (*exam).symbolOwner},
+	{[]string{"ARC001"}, "an error of cuBLAS or cuDNN, and a CUDA older than the GPU", (*exam).olderLibraries},
 	{[]string{"ARC001", "CODE010"}, "an error of cuFFT and the GPU's capability", (*exam).fourier},
 	{[]string{"REL001"}, "torch's version and the known defects", (*exam).defects},
 }
@@ -197,6 +198,37 @@ func (e *exam) defects() {
 			Fix: []string{"the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH"}}, e.Torch.VersionSaid, s)
 	}
 }
+
+// olderLibraries: a build for a CUDA from before the GPU may compile its kernels
+// anew, but cuBLAS and cuDNN of that CUDA fail on it.
+func (e *exam) olderLibraries() {
+	said, ok := e.has("cublas-status", "cudnn-status")
+	if !ok || e.Matrix == nil {
+		return
+	}
+	cuda, where := e.Torch.CUDA, e.Torch.CUDASaid
+	if cuda.IsZero() && e.Torch.Version == "" {
+		if where = e.fact("cuda-words"); where.IsZero() {
+			return
+		}
+		cuda = dotted(cudaWords().FindStringSubmatch(where.Text)[1])
+	}
+	for _, g := range e.Machine.GPUs {
+		a, known := e.Matrix.Arch(g.SM)
+		if g.Vendor != machine.NVIDIA || !known || cuda.IsZero() {
+			continue
+		}
+		if first := dotted(a.FirstCUDA); cuda.Major() < first.Major() || toolkitBefore(e.Matrix, cuda.MajorMinor(), g.SM) {
+			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first), Fix: []string{"`" + e.planCommand() + "` names a build for a newer CUDA"}}, said, where, e.fact("gpu"))
+			return
+		}
+	}
+}
+
+// cudaWords finds the CUDA that people say they have.
+var cudaWords = lazy.Regexp(`(?i)` + cudaSaid)
+
+const cudaSaid = `\bcuda(?: ?toolkit)?(?: version)?\W{1,3}v?(\d{1,2}\.\d)\b`
 
 // fourier: cuFFT of a CUDA before 11.8 fails on Ada and Hopper, though all else of
 // that build runs there. Elsewhere the same error means that memory ran out.
