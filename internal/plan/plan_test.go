@@ -221,6 +221,70 @@ func TestScriptRunsThePlannedArguments(t *testing.T) {
 	}
 }
 
+// The script stops at a step for a person and goes on behind it; a link that an
+// earlier run left, and an environment that is a directory, are no obstacle.
+func TestScriptGoesOnBehindAStepByHand(t *testing.T) {
+	dir := t.TempDir()
+	p := sample(t)
+	p.Target.Dir = ".venv"
+	p.Steps = []Step{
+		{ID: "driver", Title: "install the driver", Why: "w", Run: &Run{Argv: []string{"touch", "driver"}}},
+		{ID: "reboot", Title: "reboot", Why: "w", Manual: &Manual{Text: "reboot", Reboot: true}},
+		{ID: "venv", Title: "make it", Why: "w", Run: &Run{Argv: []string{"mkdir", "-p", "{gen}/bin"}}},
+		{ID: "switch", Title: "switch", Why: "w", Switch: &Switch{Dir: ".venv"}},
+	}
+	text, err := Script(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, ".venv"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".venv", filepath.Join(dir, ".venv.next")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, int) {
+		cmd := exec.Command("sh", append([]string{"-c", text, "sh"}, args...)...)
+		cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	out, code := run()
+	want := "step 1 of 4: install the driver\nstep 2 of 4: reboot\nthen run this script again with the argument 3\n"
+	if diff := cmp.Diff(want, out); diff != "" || code != 7 {
+		t.Errorf("exit %d: %s", code, diff)
+	}
+	if err := os.Remove(filepath.Join(dir, "driver")); err != nil {
+		t.Error(err)
+	}
+	if out, code := run("3"); code != 0 || out != "step 3 of 4: make it\nstep 4 of 4: switch\n" {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	to, err := os.Readlink(filepath.Join(dir, ".venv"))
+	if err != nil || filepath.Dir(to) != filepath.Join(dir, ".envfix", "gens") {
+		t.Errorf(".venv is %q: %v", to, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "driver")); err == nil {
+		t.Error("a step before the argument ran again")
+	}
+}
+
+func TestScriptWithoutSteps(t *testing.T) {
+	p := sample(t)
+	p.Decision, p.Torch, p.Steps = resolver.UpgradeDriver, "", nil
+	p.Then = &resolver.Choice{Torch: "2.15.0", Build: "cu132"}
+	text, err := Script(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parseScript(t, text)
+	for _, want := range []string{"# upgrade_driver: driver branch 580, then torch 2.15.0, build cu132\n", "plan --change-driver", "\nexit 1\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	words, err := Run{Argv: []string{"uv", "{gen}/bin/python", "torch==2.9.1+cu126", "a b", "=x", ""}, Env: map[string]string{"B": "2", "A": "1 1"}}.Words()
 	if err != nil {

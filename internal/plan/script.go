@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"envfix/resolver"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -108,7 +110,7 @@ func Script(p *Plan) (string, error) {
 	s := script{p: p}
 	s.line("#!/bin/sh")
 	s.line("# envfix plan " + comment(p.ID))
-	s.line("# " + comment(fmt.Sprintf("%s: torch %s, build %s, Python %s", p.Decision, p.Torch, p.Build, p.Python)))
+	s.line("# " + comment(summary(p)))
 	for _, w := range p.Warnings {
 		s.line("# warning: " + comment(w))
 	}
@@ -121,7 +123,30 @@ func Script(p *Plan) (string, error) {
 			return "", fmt.Errorf("step %q: %w", step.ID, err)
 		}
 	}
+	switch {
+	case len(p.Steps) > 0:
+	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
+		s.line("echo 'nothing was done: this needs another driver, which `envfix plan --change-driver --sh` plans' >&2")
+		s.line("exit 1")
+	default:
+		s.line("echo 'nothing to do'")
+	}
 	return s.b.String(), nil
+}
+
+// summary says in one line what the script is for.
+func summary(p *Plan) string {
+	s := string(p.Decision)
+	if p.Torch != "" {
+		return fmt.Sprintf("%s: torch %s, build %s, Python %s", s, p.Torch, p.Build, p.Python)
+	}
+	if p.Driver.Branch != nil {
+		s += ": driver branch " + *p.Driver.Branch
+	}
+	if p.Then != nil {
+		s += fmt.Sprintf(", then torch %s, build %s", p.Then.Torch, p.Then.Build)
+	}
+	return s
 }
 
 type script struct {
@@ -146,6 +171,9 @@ func (s *script) variables() error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil }) {
+		s.line("from=${1:-1} # the step to begin with, after one that is done by hand")
+	}
 	s.line("target=" + dir)
 	if s.p.Target.InPlace || !s.buildsAside() {
 		s.line(`gen=$target`)
@@ -167,14 +195,31 @@ func (s *script) buildsAside() bool {
 	return slices.ContainsFunc(s.p.Steps, func(t Step) bool { return !t.Root && t.Manual == nil })
 }
 
+// step writes one step. Where a person has to do one in between, every step can
+// be skipped, so that the script goes on behind it.
 func (s *script) step(i int, step Step) error {
 	title, err := quote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), comment(step.Title)))
 	if err != nil {
 		return err
 	}
+	byHand := slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil })
 	s.line("")
 	s.line("# " + comment(step.Why))
+	if byHand {
+		s.line(fmt.Sprintf(`if [ "$from" -le %d ]; then`, i+1))
+	}
 	s.line("echo " + title)
+	if err := s.action(i, step); err != nil {
+		return err
+	}
+	if byHand {
+		s.line("fi")
+	}
+	return nil
+}
+
+// action writes what a step does.
+func (s *script) action(i int, step Step) error {
 	switch {
 	case step.Run != nil:
 		words, err := step.Run.Words()
@@ -196,23 +241,35 @@ func (s *script) step(i int, step Step) error {
 	case step.Block != nil:
 		return s.block(*step.Block)
 	case step.Manual != nil:
+		return s.manual(i, step)
+	case step.Verify != nil:
+		return s.verify(*step.Verify)
+	case step.Switch != nil:
+		s.line(`if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi`)
+		s.line(`ln -sfn "$gen" "$target.next"`)
+		// -T, which makes it one rename, is not in every mv (macOS).
+		s.line(`mv -T "$target.next" "$target" 2>/dev/null || { rm -f "$target"; mv "$target.next" "$target"; }`)
+	}
+	return nil
+}
+
+// manual writes what a person has to do, and ends the script there.
+func (s *script) manual(i int, step Step) error {
+	if step.ID != "reboot" { // whose title says it all
 		text, err := quote(comment(step.Manual.Text))
 		if err != nil {
 			return err
 		}
 		s.line("echo " + text)
-		code := 6
-		if step.Manual.Reboot {
-			code = 7
-		}
-		s.line(fmt.Sprintf("exit %d", code))
-	case step.Verify != nil:
-		return s.verify(*step.Verify)
-	case step.Switch != nil:
-		s.line(`if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi`)
-		s.line(`ln -s "$gen" "$target.next"`)
-		s.line(`mv -T "$target.next" "$target"`)
 	}
+	if i+1 < len(s.p.Steps) {
+		s.line(fmt.Sprintf("echo 'then run this script again with the argument %d'", i+2))
+	}
+	code := 6
+	if step.Manual.Reboot {
+		code = 7
+	}
+	s.line(fmt.Sprintf("exit %d", code))
 	return nil
 }
 
@@ -282,6 +339,9 @@ func (s *script) verify(v Verify) error {
 		visible = "CUDA_VISIBLE_DEVICES=" + visible + " "
 	}
 	python := `"$gen"/bin/python`
+	if s.p.Basis.Facts.Platform.OS == "windows" {
+		python = `"$gen"/Scripts/python`
+	}
 	s.line("user " + visible + python + " -I -c " + q)
 	return nil
 }

@@ -3,6 +3,7 @@
 # fix_driver: torch 2.14.1, build cu126, Python 3.12
 # warning: a name: $(touch pwned) # and a line
 set -eu
+from=${1:-1} # the step to begin with, after one that is done by hand
 target="my env's/.venv"
 gen=$PWD/.envfix/gens/$(date +%Y%m%d%H%M%S)
 mkdir -p "$PWD/.envfix/gens"
@@ -12,40 +13,56 @@ root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }
 user() { env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" "$@"; }
 
 # none is here
+if [ "$from" -le 1 ]; then
 echo 'step 1 of 8: install the driver'
 root DEBIAN_FRONTEND=noninteractive apt-get install -y nvidia-driver-580-open
+fi
 
 # the module must be loaded
+if [ "$from" -le 2 ]; then
 echo 'step 2 of 8: reboot'
-echo reboot
+echo 'then run this script again with the argument 3'
 exit 7
+fi
 
 # w
+if [ "$from" -le 3 ]; then
 echo 'step 3 of 8: make `it`'
 user "$tools"/uv/bin/uv venv "$gen"
+fi
 
 # w
+if [ "$from" -le 4 ]; then
 echo 'step 4 of 8: install'
 user uv pip install --python "$gen"/bin/python torch==2.14.1+cu126 "x ; python_version < '3.13'" '$(touch pwned)' 'a
 b' ''
+fi
 
 # w
+if [ "$from" -le 5 ]; then
 echo 'step 5 of 8: block'
 printf '%s\n' '# >>> envfix envfix >>>' "x='1'" '# <<< envfix envfix <<<' >>"$gen"/bin/activate
+fi
 
 # w
+if [ "$from" -le 6 ]; then
 echo 'step 6 of 8: write'
 printf %s 'one
 '\''two'\''
 ' >'a file'
 chmod 600 'a file'
+fi
 
 # w
+if [ "$from" -le 7 ]; then
 echo 'step 7 of 8: verify'
 user CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 "$gen"/bin/python -I -c 'import torch, torchvision; assert torch.__version__ == "2.14.1+cu126", torch.__version__; assert torch.version.cuda == "12.6", torch.version.cuda; assert torch.cuda.device_count() == 2, torch.cuda.device_count()'
+fi
 
 # w
+if [ "$from" -le 8 ]; then
 echo 'step 8 of 8: switch'
 if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi
-ln -s "$gen" "$target.next"
-mv -T "$target.next" "$target"
+ln -sfn "$gen" "$target.next"
+mv -T "$target.next" "$target" 2>/dev/null || { rm -f "$target"; mv "$target.next" "$target"; }
+fi
