@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,20 @@ func TestShortAddress(t *testing.T) {
 		if got := shortAddress(in); got != want {
 			t.Errorf("shortAddress(%q) = %q; want %q", in, got, want)
 		}
+	}
+}
+
+// pyenv's Pythons are found by its shims too: they are on PATH where HOME is another
+// one, and the shims themselves start nothing there.
+func TestPyenvBesideItsShims(t *testing.T) {
+	h := newHost(buildRoot(t, "testdata/roots/centos7.txtar"))
+	want := h.pythonPrograms()
+	h.home = "/home/other"
+	if diff := cmp.Diff(want, h.pythonPrograms()); diff != "" {
+		t.Errorf("(-own home +another home):\n%s", diff)
+	}
+	if len(want) == 0 || slices.ContainsFunc(want, func(p string) bool { return strings.Contains(p, "/shims/") }) {
+		t.Errorf("found %v", want)
 	}
 }
 

@@ -175,8 +175,16 @@ func rank(name string) int {
 	return 1
 }
 
+// pyenvRoot is where pyenv is: where it says, in the home, or beside its shims on
+// PATH (another user's home, as after sudo -E).
 func (h *host) pyenvRoot() string {
-	for _, dir := range []string{h.env["PYENV_ROOT"], h.home + "/.pyenv"} {
+	roots := []string{h.env["PYENV_ROOT"], h.home + "/.pyenv"}
+	for _, dir := range h.pathDirs() {
+		if root, shims := strings.CutSuffix(dir, "/shims"); shims {
+			roots = append(roots, root)
+		}
+	}
+	for _, dir := range roots {
 		if h.abs(dir) && h.isDir(dir+"/versions") {
 			return path.Clean(dir)
 		}
