@@ -48,8 +48,8 @@ func (q *question) remarks(b *matrix.Build) []string {
 			out = append(out, fmt.Sprintf("%s has only PTX for %s: the driver compiles every kernel at its first use", torchName(b), gpuName(g)))
 		}
 		if !isConda(b) {
-			out = append(out, q.stackWarnings(b)...)
-			out = append(out, q.defectWarnings(b)...)
+			faults := q.defectWarnings(b)
+			out = append(append(out, q.stackWarnings(b, faults)...), faults...)
 		}
 	}
 	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
@@ -115,7 +115,7 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 	if best == nil {
 		return ""
 	}
-	return fmt.Sprintf("torch %s was held back: %s: %s", best.Release.Torch, torchName(best), why.Text)
+	return fmt.Sprintf("%s: %s", torchName(best), why.Text)
 }
 
 // hasOffered reports whether a release offers a build of the same kind and

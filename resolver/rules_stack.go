@@ -53,8 +53,9 @@ func stackWord(q *question, b *matrix.Build) string {
 }
 
 // stackWarnings are what the libraries of a build cannot do well here: code that
-// the driver has to compile first, and libraries that nobody read.
-func (q *question) stackWarnings(b *matrix.Build) []string {
+// the driver has to compile first, and libraries that nobody read. A library that a
+// fault already names is not named again.
+func (q *question) stackWarnings(b *matrix.Build, faults []string) []string {
 	var out, ptxLibs []string
 	read := 0
 	for _, l := range q.m.Stack(b) {
@@ -66,8 +67,10 @@ func (q *question) stackWarnings(b *matrix.Build) []string {
 		}
 		read++
 		for _, g := range q.gpus {
-			if native, ptx := q.m.LibraryCovers(l.Library, g.SM); !native && ptx {
-				ptxLibs = append(ptxLibs, libraryName(l.Package)+" "+l.Version)
+			name := libraryName(l.Package) + " "
+			named := slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, name) })
+			if native, ptx := q.m.LibraryCovers(l.Library, g.SM); !native && ptx && !named {
+				ptxLibs = append(ptxLibs, name+l.Version)
 				break
 			}
 		}
@@ -99,7 +102,7 @@ func defectsRule(q *question, b *matrix.Build) *Reason {
 	for i := range q.m.Defects {
 		d := &q.m.Defects[i]
 		if q.fatal(d) && q.hits(d, b) {
-			return q.no(d.Source, "%s (%s)", d.Effect, d.Remedy)
+			return q.no(d.Source, "%s; what helps: %s", d.Effect, d.Remedy)
 		}
 	}
 	return nil
@@ -167,7 +170,7 @@ func (q *question) defectWarnings(b *matrix.Build) []string {
 		if !q.fatal(d) && (d.Package == "torch" || q.requires(d.Package)) && q.hits(d, b) {
 			w := d.Effect
 			if d.Remedy != "" {
-				w += " (" + d.Remedy + ")"
+				w += "; what helps: " + d.Remedy
 			}
 			out = append(out, w)
 		}

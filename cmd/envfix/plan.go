@@ -107,7 +107,7 @@ func showPlan(c *cli.Context, p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = c.Bool("verbose")
-	_, err := io.WriteString(w, ui.Plan(p, look))
+	_, err := io.WriteString(w, ui.Plan(p, look)+ui.Next(p, look))
 	return err
 }
 

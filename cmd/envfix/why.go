@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -94,8 +95,13 @@ func whyText(h machine.Machine, asked resolver.Requirement, a *resolver.Case, al
 	if len(a.Verdicts) == 0 {
 		fmt.Fprintf(&b, "  no build for %s %s is known that it matches\n", h.Platform.OS, h.Platform.Arch)
 	}
+	verdicts := slices.Clone(a.Verdicts)
+	if i := slices.IndexFunc(verdicts, func(v resolver.Verdict) bool { return v.Status == "chosen" }); i > 0 {
+		chosen := verdicts[i]
+		verdicts = slices.Insert(slices.Delete(verdicts, i, i+1), 0, chosen)
+	}
 	var rows [][2]string
-	for i, v := range a.Verdicts {
+	for i, v := range verdicts {
 		name := "torch " + v.Torch + "+" + v.Build
 		if all {
 			b.WriteString(ui.Columns([][2]string{{name, v.Status + ": " + ui.Clean(v.Text)}}, 2) + whyWords(v) + "\n")
@@ -114,7 +120,7 @@ func whyText(h machine.Machine, asked resolver.Requirement, a *resolver.Case, al
 
 // whyMachine names what the rules look at, in one line.
 func whyMachine(h machine.Machine, python string) string {
-	parts := []string{"no GPU"}
+	parts := []string{"a machine without a GPU"}
 	if len(h.GPUs) > 0 {
 		parts = nil
 	}
@@ -150,21 +156,18 @@ func whyWords(v resolver.Verdict) string {
 
 // whyAnswer says what the machine gets instead, and what would change that.
 func whyAnswer(r *resolver.Resolution) string {
-	var rows [][2]string
-	add := func(left, right string) { rows = append(rows, [2]string{left, ui.Clean(right)}) }
-	switch {
-	case r.Choice != nil:
-		add("the answer", fmt.Sprintf("%s torch %s %s", r.Decision, r.Choice.Torch, r.Choice.Build))
-	case r.Then != nil:
-		add("the answer", fmt.Sprintf("%s, then torch %s %s", r.Decision, r.Then.Torch, r.Then.Build))
-	default:
-		add("the answer", string(r.Decision))
+	rows := [][2]string{{"answer", ui.Answer(r.Decision)}}
+	add := func(left string, c *resolver.Choice) {
+		if c != nil {
+			rows = append(rows, [2]string{left, ui.Clean("torch " + c.Torch + ", build " + c.Build)})
+		}
 	}
-	for _, n := range r.Nearest {
-		add("nearest", fmt.Sprintf("%s: torch %s %s", n.Change, n.Torch, n.Build))
+	add("choice", r.Choice)
+	add("now", r.Fallback)
+	add("then", r.Then)
+	text := ui.Columns(rows, 0)
+	if others := ui.OtherAnswers(r.Nearest, r.Alternatives, ui.Style{}); others != "" {
+		text += "\n" + others
 	}
-	for _, alt := range r.Alternatives {
-		add("or", alt)
-	}
-	return ui.Columns(rows, 0)
+	return text
 }

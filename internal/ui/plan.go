@@ -171,7 +171,7 @@ func GPU(g machine.GPU) string {
 		s = g.Vendor + " GPU " + g.PCIID
 	}
 	switch {
-	case !g.SM.IsZero():
+	case !g.SM.IsZero() && !strings.HasSuffix(s, "compute capability "+g.SM.String()):
 		s += ", compute capability " + g.SM.String()
 	case g.GFX != "":
 		s += ", " + g.GFX
@@ -198,6 +198,17 @@ var decisions = map[resolver.Decision]string{
 	resolver.Partial:         "one build serves some of the GPUs",
 	resolver.Split:           "every GPU can be served, but not by one environment",
 	resolver.UseVendorIndex:  "only the vendor's own index serves this machine",
+}
+
+// Answer is what was decided, in words.
+func Answer(d resolver.Decision) string {
+	switch d {
+	case resolver.NoSolution:
+		return "nothing fits"
+	case resolver.NeedTarget:
+		return "this is not the machine that will run it: name that one"
+	}
+	return decisions[d]
 }
 
 func (v *view) choice(p *plan.Plan) {
@@ -261,8 +272,17 @@ func from(c resolver.Choice) string {
 	return "from " + *c.Index
 }
 
+// driverActions are the words for what is done with a driver; %s is which.
+var driverActions = map[string]string{
+	"install":       "install %s",
+	"upgrade":       "update to %s",
+	"pin":           "change to %s and hold it there",
+	"switch-module": "change the kernel module of %s",
+	"reboot":        "reboot, so that %s is loaded",
+	"load":          "load the kernel module of %s",
+}
+
 func (v *view) driver(d plan.Driver) {
-	parts := []string{}
 	switch d.Action {
 	case "keep":
 		if d.Minimum != nil {
@@ -271,15 +291,19 @@ func (v *view) driver(d plan.Driver) {
 		return
 	case "", "none":
 		return
-	default:
-		parts = append(parts, d.Action)
 	}
+	which := "the driver"
 	switch {
 	case d.Version != nil:
-		parts = append(parts, *d.Version)
+		which = *d.Version
 	case d.Branch != nil:
-		parts = append(parts, "branch "+*d.Branch)
+		which = "branch " + *d.Branch
 	}
+	words := driverActions[d.Action]
+	if words == "" {
+		words = d.Action + " %s"
+	}
+	parts := []string{strings.Replace(words, "%s", which, 1)}
 	if d.KernelModule != nil {
 		parts = append(parts, *d.KernelModule+" kernel module")
 	}

@@ -17,7 +17,7 @@ func (v *view) steps(p *plan.Plan) {
 		switch p.Decision {
 		case resolver.UpgradeDriver, resolver.PinDriverBranch:
 			v.line("")
-			v.row("steps", "none without a change of the driver; `--change-driver` plans it")
+			v.row("steps", "none without a change of the driver")
 		case resolver.Split:
 		default:
 			v.line("")
@@ -46,18 +46,22 @@ func (v *view) steps(p *plan.Plan) {
 // size says what will be received; what nobody measured is named.
 func (v *view) size(receive, disk int64, unknown []string) {
 	var parts []string
+	about := "about "
+	if len(unknown) > 0 {
+		about = "at least "
+	}
 	if receive > 0 {
-		parts = append(parts, "about "+Size(receive)+" to receive")
+		parts = append(parts, about+Size(receive)+" to receive")
 	}
 	if disk > 0 {
-		parts = append(parts, "about "+Size(disk)+" on disk")
+		parts = append(parts, about+Size(disk)+" on disk")
 	}
 	text := strings.Join(parts, ", ")
 	if len(unknown) > 0 && text != "" {
 		text += "; "
 	}
 	if len(unknown) > 0 {
-		text += "nobody measured " + strings.Join(unknown, ", ")
+		text += "not known for " + strings.Join(unknown, ", ")
 	}
 	if text != "" {
 		v.line("")
@@ -182,24 +186,53 @@ func (v *view) command(r plan.Run, sudo bool) {
 // others prints what a newer choice was held back by, the nearest other answers
 // and the next command.
 func (v *view) others(p *plan.Plan) {
-	if len(p.Nearest) > 0 {
-		v.section("near")
-		var rows [][2]string
-		for _, n := range p.Nearest {
-			rows = append(rows, [2]string{Clean(n.Change), Clean(fmt.Sprintf("torch %s, build %s", n.Torch, n.Build))})
-		}
-		v.b.WriteString(Columns(rows, 2))
-	}
-	if len(p.Alternatives) > 0 {
-		v.section("or")
-		for _, a := range p.Alternatives {
-			v.item("- ", a)
-		}
+	if len(p.Nearest)+len(p.Alternatives) > 0 {
+		v.line("")
+		v.b.WriteString(OtherAnswers(p.Nearest, p.Alternatives, v.Style))
 	}
 	if p.HeldBack != "" {
 		v.line("")
 		v.row("newer", p.HeldBack)
 	}
+}
+
+// OtherAnswers lists the smallest changes that would allow another build, and the
+// ways beside it; "" where there is neither.
+func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) string {
+	v := &view{Style: s}
+	if len(nearest)+len(alternatives) > 0 {
+		v.line(v.Bold("other answers (what to change, and what that gives)"))
+	}
+	var rows [][2]string
+	for _, n := range nearest {
+		rows = append(rows, [2]string{Clean(n.Change), Clean(fmt.Sprintf("torch %s, build %s", n.Torch, n.Build))})
+	}
+	v.b.WriteString(Columns(rows, 2))
+	for _, a := range alternatives {
+		v.item("", a)
+	}
+	return v.b.String()
+}
+
+// Next names the command that follows a plan which was shown.
+func Next(p *plan.Plan, s Style) string {
+	v := &view{Style: s}
+	v.line("")
+	switch {
+	case p.Decision == resolver.Split:
+		v.row("next", "one `envfix plan` for each group, with `--gpus LIST` and `--env DIR`")
+	case len(p.Steps) > 0 && p.Basis.Request.Described:
+		v.row("next", "on that machine: `envfix apply`; from here: `--sh` prints the steps as a script")
+	case len(p.Steps) > 0 && p.Decision == resolver.UpgradeDriver:
+		v.row("next", "`envfix apply` installs what runs now; `--change-driver` plans the newer driver too")
+	case len(p.Steps) > 0:
+		v.row("next", "`envfix apply` with the same arguments carries it out; it shows this and asks first")
+	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
+		v.row("next", "the same command with `--change-driver` plans the change of the driver")
+	default:
+		v.row("next", "`envfix verify` proves that torch computes")
+	}
+	return v.b.String()
 }
 
 // Refusal returns the words for a plan without an answer: the error, one detail

@@ -127,7 +127,7 @@ func text(t *testing.T, name string) string {
 	if p.Decision == resolver.NoSolution || p.Decision == resolver.NeedTarget {
 		return Error(Refusal(p))
 	}
-	return Plan(p, Style{}) + "----\n" + Home(p, nil, Style{})
+	return Plan(p, Style{}) + Next(p, Style{}) + "----\n" + Home(p, nil, Style{})
 }
 
 func TestTexts(t *testing.T) {
