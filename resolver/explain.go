@@ -112,7 +112,7 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 			best, why = b, weightiest(rs)
 		}
 	})
-	if best == nil {
+	if best == nil || why.Rule == "request" { // who asked for less knows it
 		return ""
 	}
 	return fmt.Sprintf("%s: %s", torchName(best), why.Text)

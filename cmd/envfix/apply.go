@@ -227,11 +227,24 @@ func carryOut(c *cli.Context, p *plan.Plan, saved bool) error {
 	case r.Nothing:
 		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", dir)
 	case r.Before != "" || r.Generation != "":
-		fmt.Fprintf(os.Stderr, "envfix: %s is ready; `envfix rollback` goes back\n", dir)
+		fmt.Fprint(os.Stderr, ready(dir, r.Before != ""))
 	default:
 		fmt.Fprintf(os.Stderr, "envfix: done\n")
 	}
 	return nil
+}
+
+// ready says how a new environment is put into use, and how back, where there was
+// another before it.
+func ready(dir string, before bool) string {
+	text := fmt.Sprintf("envfix: %s is ready: `. %s/bin/activate` puts it into use", dir, dir)
+	if runtime.GOOS == "windows" {
+		text = fmt.Sprintf("envfix: %s is ready: `%s\\Scripts\\activate` puts it into use", dir, dir)
+	}
+	if before {
+		text += "; `envfix rollback` goes back"
+	}
+	return text + "\n"
 }
 
 func targetDir(c *cli.Context, p *plan.Plan) string { return cmp.Or(p.Target.Dir, c.String("env")) }

@@ -16,12 +16,12 @@ import (
 // of this one.
 func describeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "facts", Usage: "plan for the machine in `FILE` (`envfix facts --json`); - reads standard input"},
-		&cli.StringSliceFlag{Name: "gpu", Usage: "plan for this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90 or gfx1100; repeat it for several"},
-		&cli.StringFlag{Name: "driver", Usage: "plan for this NVIDIA driver: `VERSION` or none"},
-		&cli.StringFlag{Name: "os", Usage: "plan for this `SYSTEM`: linux, windows, macos or wsl2"},
-		&cli.StringFlag{Name: "arch", Usage: "plan for this `ARCH`: x86_64, aarch64 or arm64"},
-		&cli.StringFlag{Name: "libc", Usage: "plan for this C `LIBRARY`: glibc-2.28 or musl-1.2"},
+		&cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"},
+		&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90 or gfx1100; repeat it for several"},
+		&cli.StringFlag{Name: "driver", Usage: "this `VERSION` of the NVIDIA driver, or none"},
+		&cli.StringFlag{Name: "os", Usage: "this `SYSTEM`: linux, windows, macos or wsl2"},
+		&cli.StringFlag{Name: "arch", Usage: "this `ARCH`: x86_64, aarch64 or arm64"},
+		&cli.StringFlag{Name: "libc", Usage: "this C `LIBRARY`: glibc-2.28 or musl-1.2"},
 	}
 }
 

@@ -27,6 +27,9 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		} else {
 			b.WriteString("nothing is wrong\n")
 		}
+		if !p.Pasted {
+			b.WriteString("\n" + ui.Looked(p.Machine))
+		}
 		return b.String() + inUse(p, verbose)
 	}
 	if r.OK && !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > doctor.Note }) {

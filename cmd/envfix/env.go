@@ -37,7 +37,7 @@ EXIT STATUS
   2  usage`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
 		},
 		Action: envAction,
 	}

@@ -39,7 +39,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "json", Usage: "print the facts as JSON"},
 			&cli.BoolFlag{Name: "anonymize", Usage: "remove host and user names, UUIDs and paths below home"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "list every package, tool and variable, and how each fact is known"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
 		},
 		Action: factsAction,
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"envfix/internal/ui"
@@ -21,23 +22,49 @@ func showHelp(w io.Writer, path []*cli.Command) error {
 
 func programHelp(cmds []*cli.Command) string {
 	var b strings.Builder
-	b.WriteString("envfix gets PyTorch to run on the GPU that is there\n\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n\nCOMMANDS\n")
-	b.WriteString(commandRows(cmds))
+	b.WriteString("envfix gets PyTorch to run on the GPU that is there\n\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
+	for _, g := range commandGroups {
+		b.WriteString("\n" + g.title + "\n" + commandRows(among(cmds, g.names)))
+	}
 	b.WriteString("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data\n")
 	b.WriteString(`
 EXAMPLES
   envfix                          what this machine is, and what to do next
   envfix plan                     what fits, why, and every step; no change
   envfix apply                    the same, and does it
-  envfix plan --gpu "RTX 5090" --driver 570.86.16
   envfix doctor                   what is wrong here
+  envfix explain "no kernel image is available for execution on the device"
+  envfix plan --gpu "RTX 5090" --driver 570.86.16
 
 EXIT STATUS
   0 done · 1 failed · 2 usage · 3 nothing fits · 4 changes are pending
   5 stale plan · 6 privilege needed · 7 waiting for a reboot · 8 busy
   9 preflight · 10 integrity · 11 verification · 130 interrupted
+
+MORE
+  envfix COMMAND --help           flags, examples and exit codes of a command
 `)
 	return b.String()
+}
+
+// commandGroups is the order of the help text: by what brings somebody here.
+var commandGroups = []struct {
+	title string
+	names []string
+}{
+	{"TO SET UP", []string{"facts", "plan", "why", "apply", "rollback", "history", "verify", "env"}},
+	{"WHEN IT DOES NOT WORK", []string{"doctor", "explain"}},
+	{"WHEN IT IS SLOW", []string{"run", "watch"}},
+	{"FOR TEAMS, AND THE DATA", []string{"lock", "matrix", "completion"}},
+}
+
+func among(cmds []*cli.Command, names []string) []*cli.Command {
+	var out []*cli.Command
+	for _, n := range names {
+		i := slices.IndexFunc(cmds, func(c *cli.Command) bool { return c.Name == n })
+		out = append(out, cmds[i])
+	}
+	return out
 }
 
 func commandHelp(path []*cli.Command) string {
@@ -61,8 +88,8 @@ func commandHelp(path []*cli.Command) string {
 	if len(c.Subcommands) > 0 {
 		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands))
 	}
-	if len(c.Flags) > 0 {
-		b.WriteString("\nFLAGS\n" + flagRows(c.Flags))
+	for _, s := range flagSections(c.Flags) {
+		b.WriteString("\n" + s.title + "\n" + flagRows(s.flags))
 	}
 	if c.Description != "" {
 		b.WriteString("\n" + reflow(strings.TrimSpace(c.Description)))
@@ -100,6 +127,34 @@ func commandRows(cmds []*cli.Command) string {
 		}
 	}
 	return ui.Columns(rows, 2)
+}
+
+// A flagSection is some flags below a title of their own.
+type flagSection struct {
+	title string
+	flags []cli.Flag
+}
+
+// flagSections parts a command's own flags from those that several commands
+// share: what is wished for, and what describes a machine.
+func flagSections(flags []cli.Flag) []flagSection {
+	shared := []flagSection{
+		{"WHAT IS WISHED FOR", slices.Concat(requestFlags(), carryFlags())},
+		{"ANOTHER MACHINE (each flag replaces what was found on this one)", describeFlags()},
+	}
+	parts := []flagSection{{title: "FLAGS"}, {title: shared[0].title}, {title: shared[1].title}}
+	for _, f := range flags {
+		at := 1 + slices.IndexFunc(shared, func(s flagSection) bool { return named(s.flags, f.Names()[0]) })
+		parts[at].flags = append(parts[at].flags, f)
+	}
+	if len(parts[2].flags) < 3 { // a command with its own few of them
+		parts = []flagSection{{"FLAGS", flags}}
+	}
+	return slices.DeleteFunc(parts, func(s flagSection) bool { return len(s.flags) == 0 })
+}
+
+func named(flags []cli.Flag, name string) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return f.Names()[0] == name })
 }
 
 func flagRows(flags []cli.Flag) string {

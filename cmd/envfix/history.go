@@ -23,7 +23,7 @@ EXAMPLES
   envfix history --json`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print it as JSON"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
 		},
 		Action: historyAction,
 	}
@@ -55,26 +55,36 @@ func historyText(h apply.History) string {
 	}
 	var b strings.Builder
 	for _, ev := range h.Events {
-		line := fmt.Sprintf("%s  %-8s  %-9s  %s", strings.Replace(strings.TrimSuffix(ev.Time, "Z"), "T", " ", 1), ev.What, ev.State, ev.Note)
+		when := strings.Replace(strings.TrimSuffix(ev.Time, "Z"), "T", " ", 1)
+		note := ev.Note
 		if ev.Step != "" {
-			line += " (at step " + ev.Step + ")"
+			note += " (at step " + ev.Step + ")"
 		}
-		b.WriteString(strings.TrimRight(ui.Clean(line), " ") + "\n")
+		lead := ui.Clean(fmt.Sprintf("%s  %-8s  %-9s  ", when, ev.What, ev.State))
+		b.WriteString(trimmed(ui.Hang(lead, ui.Clean(note))))
 	}
 	if len(h.Generations) == 0 {
 		return b.String()
 	}
 	b.WriteString("\nenvironments (`envfix rollback ID` goes to one)\n")
 	for _, g := range h.Generations {
-		mark := " "
-		if g.ID == h.Current {
-			mark = "*"
-		}
 		what := "torch " + g.Torch
 		if g.Adopted {
 			what = "as it was before envfix"
 		}
-		fmt.Fprintf(&b, "%s %-18s  %s\n", mark, ui.Clean(g.ID), ui.Clean(what))
+		if g.ID == h.Current {
+			what += ", in use"
+		}
+		fmt.Fprintf(&b, "  %-18s  %s\n", ui.Clean(g.ID), ui.Clean(what))
 	}
-	return b.String() + "* in use\n"
+	return b.String()
+}
+
+// trimmed is a line or lines without blanks at their ends.
+func trimmed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return b.String()
 }

@@ -37,7 +37,7 @@ flags of ` + "`envfix plan`" + `; gpu takes a list. They may stand in envfix.tom
   cpu  = "gpu=none"
 
 EXAMPLES
-  envfix lock torch numpy --target v100="gpu=V100 driver=580" --target cpu="gpu=none"
+  envfix lock torch --target v100="gpu=V100 driver=580" --target cpu="gpu=none"
   envfix lock --check
   envfix lock --upgrade-matrix
   envfix lock show
@@ -51,7 +51,7 @@ EXIT STATUS
   4  the lock is stale (with --check)`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
-			&cli.StringSliceFlag{Name: "target", Usage: `a kind of machine: NAME="gpu=V100 driver=580 os=linux python=3.12"`},
+			&cli.StringSliceFlag{Name: "target", Usage: "a kind of machine, as `NAME=DESCRIPTION`: v100=\"gpu=V100 driver=580\"; repeat it for several"},
 			&cli.StringSliceFlag{Name: "facts", Usage: "a kind of machine from `FILE` (envfix facts --json); repeat it"},
 			&cli.BoolFlag{Name: "same-torch", Usage: "the same torch for every profile"},
 			&cli.BoolFlag{Name: "check", Usage: "say whether the lock is current; no network"},

@@ -54,7 +54,7 @@ func profilesText(l *lock.Lock) string {
 func lockDiffCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Usage: "say in words what two locks differ in", ArgsUsage: "OLD NEW",
-		Description: "Each argument is an envfix.lock or a folder with one; the pylock files beside it are\ncompared package by package.\n\nEXAMPLES\n  git show HEAD:envfix.lock > /tmp/old.lock && envfix lock diff /tmp/old.lock envfix.lock\n  envfix lock diff ../main .",
+		Description: "Each argument is an envfix.lock or a folder with one; the pylock files beside it are\ncompared package by package.\n\nEXAMPLES\n  git show HEAD:envfix.lock > old.lock && envfix lock diff old.lock envfix.lock\n  envfix lock diff ../main .",
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 2 {
 				return &failure{code: exitUsage, text: "`envfix lock diff` needs two locks", hints: []string{"envfix lock diff OLD NEW"}}
@@ -132,7 +132,7 @@ uv            the patch for pyproject.toml: indexes, sources, conflicting extras
 dockerfile    an image that builds without a GPU
 
 EXAMPLES
-  envfix lock export --format requirements --profile v100 > requirements.v100.txt
+  envfix lock export --format requirements --profile v100 > v100.txt
   envfix lock export --format dockerfile --profile v100 > Dockerfile`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "requirements", Usage: "`FORM`: " + strings.Join(exportFormats, ", ")},

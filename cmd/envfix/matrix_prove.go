@@ -34,7 +34,7 @@ The index is --index, else the installer's own default.
 EXAMPLES
   envfix matrix prove torch==2.15.0
   envfix matrix prove torch==2.15.0 --arch x86_64 --stack
-  envfix matrix prove 'torch>=2.9' --index https://download.pytorch.org/whl/cu126
+  envfix matrix prove 'torch>=2.9' --index https://mirror.example/whl/cu126
 
 EXIT STATUS
   0  every row agrees

@@ -29,7 +29,7 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
 		&cli.BoolFlag{Name: "cpu", Usage: "a CPU build is what is wanted"},
 		&cli.StringFlag{Name: "manager", Usage: "install with `TOOL`: " + strings.Join(managers, ", ")},
-		&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+		&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
 		&cli.BoolFlag{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it"},
 		&cli.BoolFlag{Name: "offline", Usage: "use no network"},
 		&cli.BoolFlag{Name: "change-driver", Usage: "the plan may install or change the driver"},

@@ -27,7 +27,7 @@ numbers, and what to do. Nothing of the job is changed.
 
 EXAMPLES
   envfix run -- python train.py
-  envfix run --report out.json --save job.efx -- torchrun --nproc_per_node=4 t.py
+  envfix run --report r.json --save job.efx -- torchrun --nproc_per_node=4 t.py
   envfix run --try "num_workers=4,pin_memory=True" -- python train.py
   envfix run --fail-if "idle>30%" -- python train.py
   envfix run --replay job.efx

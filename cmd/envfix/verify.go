@@ -40,7 +40,7 @@ EXIT STATUS
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
 			&cli.BoolFlag{Name: "quick", Usage: "compute a matrix product alone, without a convolution"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment's `DIR`"},
+			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
 		},
 		Action: verifyAction,
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -40,6 +41,20 @@ func Home(p *plan.Plan, faults []string, s Style) string {
 		v.row("", "`envfix doctor` says what is wrong, with its evidence")
 	}
 	v.row("", "`envfix --help` lists all commands")
+	return v.b.String()
+}
+
+// Looked says what a doctor who found nothing has looked at, and what follows.
+func Looked(h machine.Machine) string {
+	v := &view{}
+	v.machine(h, false)
+	v.row("torch", installedTorch(h))
+	v.line("")
+	if slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" }) {
+		v.row("next", "`envfix verify` proves that torch computes")
+	} else {
+		v.row("next", "`envfix plan` shows what fits this machine")
+	}
 	return v.b.String()
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Every command stands in one group of the help, and no line of any help text is
+// wider than a terminal of 80 columns.
+func TestHelpTexts(t *testing.T) {
+	var grouped []string
+	for _, g := range commandGroups {
+		grouped = append(grouped, g.names...)
+	}
+	for _, c := range commands() {
+		if n := len(slices.DeleteFunc(slices.Clone(grouped), func(g string) bool { return g != c.Name })); !c.Hidden && n != 1 {
+			t.Errorf("%s is in %d groups of the help", c.Name, n)
+		}
+	}
+	narrow(t, nil)
+	each(commands(), nil, func(path []*cli.Command) {
+		text := narrow(t, path)
+		if c := path[len(path)-1]; len(c.Subcommands) == 0 && !strings.Contains(text, "EXAMPLES\n") {
+			t.Errorf("%s: no examples", c.Name)
+		}
+	})
+}
+
+// each visits the visible commands below path.
+func each(cmds, path []*cli.Command, visit func([]*cli.Command)) {
+	for _, c := range cmds {
+		if !c.Hidden {
+			here := append(slices.Clone(path), c)
+			visit(here)
+			each(c.Subcommands, here, visit)
+		}
+	}
+}
+
+func narrow(t *testing.T, path []*cli.Command) string {
+	t.Helper()
+	var b strings.Builder
+	if err := showHelp(&b, path); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	return b.String()
+}
+
+// The shared flags stand below titles of their own, and none is lost.
+func TestHelpFlagSections(t *testing.T) {
+	for _, c := range commands() {
+		var titles []string
+		n := 0
+		for _, s := range flagSections(c.Flags) {
+			titles, n = append(titles, s.title), n+len(s.flags)
+		}
+		if n != len(c.Flags) {
+			t.Errorf("%s: %d of %d flags", c.Name, n, len(c.Flags))
+		}
+		shared := slices.Contains([]string{"plan", "apply", "why", "doctor"}, c.Name)
+		if got := len(titles) == 3; got != shared {
+			t.Errorf("%s: %q", c.Name, titles)
+		}
+	}
+}
