@@ -142,6 +142,9 @@ type Case struct {
 
 	interpreters []interpreter // values of sys.executable
 
+	complains bool // somebody says in few words that something is wrong
+
+	labels  []string // of builds that are named: cu128
 	offered []string // versions of torch that an installer found on its index
 }
 

@@ -56,8 +56,12 @@ func (k *Knowledge) Examine(c *Case) Report {
 	for _, r := range rules {
 		r.run(e)
 	}
+	told := len(e.out) > 0
+	if !told {
+		e.topic()
+	}
 	found := rank(merge(e.out))
-	report := Report{Format: Format, OK: !c.Pasted || len(found) > 0 || e.available(), Findings: []Finding{}, Notes: c.Notes}
+	report := Report{Format: Format, OK: !c.Pasted || told || e.available(), Findings: []Finding{}, Notes: c.Notes}
 	for _, f := range found {
 		if f.Severity == Error {
 			report.OK = false
@@ -139,6 +143,9 @@ func (e *exam) messages() {
 
 func (e *exam) clues() {
 	for _, h := range e.Clues {
+		if h.Clue.Topic {
+			continue
+		}
 		w := strong
 		if h.Clue.Weak {
 			w = weak + 3
@@ -146,8 +153,24 @@ func (e *exam) clues() {
 		if h.Clue.Checks[0] == "PY001" && e.cpuByChoice() {
 			continue
 		}
-		f := e.find(h.Clue.Checks[0], w, Finding{Cause: h.Clue.Cause}, h.Said...)
+		f := e.find(h.Clue.Checks[0], w, Finding{Cause: h.Clue.Cause, Text: h.Clue.Text}, h.Said...)
 		f.over = h.Clue.Over
+	}
+}
+
+// topic is the last resort: people complain, and nothing that they say proves a
+// cause. The first topic that their words touch is worth a note.
+func (e *exam) topic() {
+	if !e.complains {
+		return
+	}
+	for _, h := range e.Clues {
+		if !h.Clue.Topic {
+			continue
+		}
+		f := e.find(h.Clue.Checks[0], trifle-5, Finding{Cause: h.Clue.Cause}, h.Said...)
+		f.Text, f.Severity = "nothing here proves a cause; the usual one behind such words: "+f.Text, Note
+		return
 	}
 }
 

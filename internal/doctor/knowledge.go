@@ -48,7 +48,9 @@ type Clue struct {
 	ID      string
 	Checks  []string
 	Cause   string
+	Text    string   // "": that of the check
 	Weak    bool     // only where nothing else says why
+	Topic   bool     // only where nothing else says anything: what such a text is usually about
 	Over    []string // checks that it is the reason of
 	All     []string
 	None    []string
@@ -137,9 +139,9 @@ func (k *Knowledge) addMessage(r record) error {
 }
 
 func (k *Knowledge) addClue(r record) error {
-	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Weak: r.one("weak") == "true",
+	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true", Topic: r.one("topic") == "true",
 		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"], Example: r.one("example")}
-	if err := known(r, "id", "checks", "cause", "weak", "explains", "all", "none", "example"); err != nil {
+	if err := known(r, "id", "checks", "cause", "text", "weak", "topic", "explains", "all", "none", "example"); err != nil {
 		return err
 	}
 	if c.ID == "" || len(c.All) == 0 {

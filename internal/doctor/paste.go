@@ -133,6 +133,7 @@ func (r *Reader) Case() *Case {
 	r.forgetOthers()
 	r.c.Workloads = r.deploy.out
 	r.c.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
+	r.c.complains = r.subject.trouble && !r.subject.wishes && r.subject.gpu && r.lines <= shortText
 	r.c.conclude()
 	return r.c
 }

@@ -34,6 +34,9 @@ var packageReaders = []reader{
 	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Said) {
 		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), Said: s})
 	}},
+	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Said) {
+		r.c.Libraries = append(r.c.Libraries, Library{Name: m[2], Path: m[1], Said: s}) // LD_DEBUG=libs
+	}},
 	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.toolkit(m[1]+m[2]+m[3], s) }},
 	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Said) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
 	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Said) { r.wait = strings.ToUpper(m[1]) }},

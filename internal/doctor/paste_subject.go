@@ -10,6 +10,8 @@ type subject struct {
 	version  bool // a heading that names a version, as a list of changes has it
 	news     bool // the text begins as a list of changes does
 	changes  int  // lines of such a list
+	trouble  bool // something is wrong
+	wishes   bool // somebody asks for a feature
 }
 
 // subjectReaders tell what a text is about.
@@ -21,6 +23,8 @@ var subjectReaders = []reader{
 	{`\bgames?\b|\bgaming\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
 		func(r *Reader, _ []string, _ Said) { r.subject.plays = true }},
 	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Said) { r.subject.news = r.subject.news || r.line <= 3 }},
+	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Said) { r.subject.wishes = true }},
+	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|\bincompatib|\bwithout\b`, func(r *Reader, _ []string, _ Said) { r.subject.trouble = true }},
 	{`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`, func(r *Reader, _ []string, _ Said) { r.subject.version = true }},
 	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|the|new)\b`, func(r *Reader, _ []string, _ Said) { r.subject.changes++ }},
 }

@@ -15,6 +15,7 @@ var gpuRules = []rule{
 	{[]string{"ARC001", "ARC002", "ARC005", "ARC013"}, "the GPU's capability and torch's list of architectures or build", (*exam).arch},
 	{[]string{"ARC013"}, "the GPU's capability and the range that torch's warning names", (*exam).beyondRange},
 	{[]string{"ARC005"}, "a GPU older than every build", (*exam).ancientGPU},
+	{[]string{"ARC005"}, "an older GPU, and words that it is not served any more", (*exam).oldInWords},
 	{[]string{"ARC001", "ARC005", "TK011", "ROC001"}, "the message that no kernel image is there", (*exam).noKernel},
 	{[]string{"ARC014"}, "a Jetson", (*exam).jetson},
 	{[]string{"HW014"}, "the GPU's capability and the driver", (*exam).branchDropsGPU},

@@ -202,11 +202,14 @@ func (e *exam) defects() {
 // olderLibraries: a build for a CUDA from before the GPU may compile its kernels
 // anew, but cuBLAS and cuDNN of that CUDA fail on it.
 func (e *exam) olderLibraries() {
-	said, ok := e.has("cublas-status", "cudnn-status")
+	said, ok := e.has("cublas-status", "cudnn-status", "cufft-status", "cudnn-engine", "cudnn-arch")
 	if !ok || e.Matrix == nil {
 		return
 	}
 	cuda, where := e.Torch.CUDA, e.Torch.CUDASaid
+	if m := condaAsked().FindStringSubmatch(e.fact("conda-cuda").Text); cuda.IsZero() && m != nil {
+		cuda, where = dotted(m[1]), e.fact("conda-cuda")
+	}
 	if cuda.IsZero() && e.Torch.Version == "" {
 		if where = e.fact("cuda-words"); where.IsZero() {
 			return
@@ -218,8 +221,8 @@ func (e *exam) olderLibraries() {
 		if g.Vendor != machine.NVIDIA || !known || cuda.IsZero() {
 			continue
 		}
-		if first := dotted(a.FirstCUDA); cuda.Major() < first.Major() || toolkitBefore(e.Matrix, cuda.MajorMinor(), g.SM) {
-			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first), Fix: []string{"`" + e.planCommand() + "` names a build for a newer CUDA"}}, said, where, e.fact("gpu"))
+		if first := dotted(a.FirstCUDA); cuda.Less(first) { // torch's own kernels may run all the same: code for 8.6 serves 8.9
+			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first), Fix: []string{"`" + e.planCommand() + "` names a build for a newer CUDA"}}, said, where, e.fact("gpu")).over = []string{"LD009", "CODE009", "CODE010", "LD002", "CODE008"}
 			return
 		}
 	}
