@@ -49,8 +49,18 @@ func (env markerEnv) admits(marker string) bool {
 	}
 	p := &markerParser{env: env, rest: marker}
 	holds, known := p.or()
-	return holds || !known || p.bad || strings.TrimSpace(p.rest) != ""
+	return holds || !known || !p.done()
 }
+
+// isMarker reports whether a text has the form of an environment marker.
+func isMarker(text string) bool {
+	p := &markerParser{rest: text}
+	p.or()
+	return p.done()
+}
+
+// done reports whether all of the text was understood.
+func (p *markerParser) done() bool { return !p.bad && strings.TrimSpace(p.rest) == "" }
 
 // markerParser reads "a == 'b' and (c or d)". Each level returns whether it
 // holds, and whether that is known.
@@ -120,7 +130,7 @@ func (p *markerParser) value() (text string, known bool) {
 		p.rest = after
 		return text, true
 	}
-	end := strings.IndexFunc(p.rest, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+	end := strings.IndexFunc(p.rest, func(r rune) bool { return r != '_' && r != '.' && (r < 'a' || r > 'z') }) // os.name, as old metadata has it
 	if end < 0 {
 		end = len(p.rest)
 	}

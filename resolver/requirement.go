@@ -24,6 +24,12 @@ func ParseRequirement(text, from string) (Requirement, error) {
 	}
 	rest, marker := cutMarker(text)
 	r.Marker = marker
+	if marker != "" && !isMarker(marker) {
+		return r, fmt.Errorf("%q: %q is not an environment marker such as python_version >= '3.10'", clip(text), clip(marker))
+	}
+	if isFile(rest) {
+		return r, fmt.Errorf("%q is a file or an address: give it a name, `NAME @ file:///…` or `NAME @ https://…`, or ask for a version", clip(text))
+	}
 	name, rest := cutName(rest)
 	if name == "" {
 		return r, fmt.Errorf("%q does not begin with a package name", clip(text))
@@ -55,6 +61,22 @@ func ParseRequirement(text, from string) (Requirement, error) {
 		rest = strings.TrimSpace(strings.TrimSuffix(inner, ")"))
 	}
 	return r, r.parseSpec(rest)
+}
+
+// isFile reports whether a requirement is what pip also takes and PEP 508 does
+// not: a file, a directory or an address without a name.
+func isFile(s string) bool {
+	before, _, named := strings.Cut(s, "@")
+	if named && !strings.Contains(before, "/") {
+		return false
+	}
+	lower := strings.ToLower(s)
+	for _, end := range []string{".whl", ".tar.gz", ".zip"} {
+		if strings.HasSuffix(lower, end) {
+			return true
+		}
+	}
+	return strings.Contains(s, "://") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "/")
 }
 
 // parseSpec reads the version part. PEP 440 allows a local label with == only.

@@ -53,8 +53,13 @@ func TestParseRequirementRefuses(t *testing.T) {
 		"torch[a":                "closing ]",
 		"torch[a b]":             "name of an extra",
 		"torch @ ":               "one URL",
-		"tor\x1bch":              "is not a requirement",
-		"torch=2.9":              "version specifier",
+		"torch ; rm -rf /":       "environment marker",
+		"torch ; python_version": "environment marker",
+		"torch-2.9.1-cp312-cp312-linux_x86_64.whl": "is a file or an address",
+		"./wheels/torch.whl":                       "is a file or an address",
+		"git+https://host/torch":                   "is a file or an address",
+		"tor\x1bch":                                "is not a requirement",
+		"torch=2.9":                                "version specifier",
 	} {
 		if _, err := ParseRequirement(in, ""); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: error %v, want one with %q", in, err, words)

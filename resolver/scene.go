@@ -213,7 +213,7 @@ func indexes(gpus []machine.GPU) string {
 	for _, g := range gpus {
 		n = append(n, fmt.Sprint(g.Index))
 	}
-	return "this machine has " + strings.Join(n, ", ")
+	return "this machine has GPU " + strings.Join(n, ", ")
 }
 
 // sms returns the distinct compute capabilities, lowest first.

@@ -41,7 +41,8 @@ func lockedPlan(c *cli.Context, m *matrix.Matrix, w wanted) (*plan.Plan, error) 
 	case c.Bool("no-lock") || len(w.request.Requirements) > 0:
 		return nil, nil
 	case home == "" && c.IsSet("profile"):
-		return nil, &failure{code: exitUsage, text: "`--profile` names a profile of " + lock.File + ", and there is none here or above"}
+		return nil, &failure{code: exitUsage, text: "`--profile` names a profile of " + lock.File + ", and there is none here or above",
+			hints: []string{"`envfix lock` makes one"}}
 	case home == "":
 		return nil, nil
 	}

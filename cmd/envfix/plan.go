@@ -133,7 +133,12 @@ func writePlan(path string, p *plan.Plan) error {
 		return err
 	}
 	if err := replaceFile(path, b, 0o600); err != nil {
-		return &failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err, hints: []string{"`--out FILE` needs a directory that can be written"}}
+		text := err.Error()
+		var at *fs.PathError // of the file beside it that takes its place
+		if errors.As(err, &at) {
+			text = path + ": " + at.Err.Error()
+		}
+		return &failure{code: exitPreflight, text: ui.Clean(text), err: err, hints: []string{"`--out FILE` needs a directory that can be written"}}
 	}
 	return nil
 }

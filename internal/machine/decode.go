@@ -27,6 +27,7 @@ func Read(r io.Reader) (Machine, error) {
 // ignores unknown fields, takes an absent or null field as unknown, and refuses
 // what no machine can be. Its error says in one line what is wrong.
 func Decode(data []byte) (Machine, error) {
+	data = UTF8(data)
 	if err := checkText(data); err != nil {
 		return Machine{}, err
 	}
@@ -128,8 +129,6 @@ func checkText(data []byte) error {
 		return fmt.Errorf("larger than %d KiB: facts are a few KiB of JSON", MaxBytes>>10)
 	case len(bytes.TrimSpace(data)) == 0:
 		return errors.New("empty: facts are JSON, as `envfix facts --json` prints them")
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
-		return errors.New("UTF-16 text: save it as UTF-8 (PowerShell: `envfix facts --json | Out-File -Encoding utf8 facts.json`)")
 	case !utf8.Valid(data):
 		return errors.New("not UTF-8 text: facts are JSON, as `envfix facts --json` prints them")
 	}

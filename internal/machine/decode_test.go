@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"unicode/utf16"
+
 	"strings"
 	"testing"
 
@@ -107,7 +109,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"two values", start + "} {}", "not JSON: invalid character '{' after top-level value (byte 62)"},
 		{"a list", "[1]", "not a JSON object: facts are JSON, as `envfix facts --json` prints them"},
 		{"not UTF-8", "{\"format\": 1, \"x\": \"\xff\"}", "not UTF-8 text: facts are JSON, as `envfix facts --json` prints them"},
-		{"UTF-16", "\xff\xfe{\x00", "UTF-16 text: save it as UTF-8 (PowerShell: `envfix facts --json | Out-File -Encoding utf8 facts.json`)"},
+		{"UTF-16 that is cut off", "\xff\xfe{\x00", "the file ends too early: its JSON is cut off"},
 		{"too large", strings.Repeat(" ", MaxBytes+1), "larger than 1024 KiB: facts are a few KiB of JSON"},
 		{"newer", `{"format": 2, "platform": 7}`, "these facts need a newer envfix: their format is 2, this envfix reads 1"},
 		{"no format", `{"platform": {}}`, "no `\"format\": 1`: these are not facts as `envfix facts --json` prints them"},
@@ -171,4 +173,24 @@ func FuzzDecode(f *testing.F) {
 		}
 		m.Anonymize("ada", "node7")
 	})
+}
+
+// What PowerShell writes for `envfix facts --json > facts.json` is read, too.
+func TestDecodeReadsWhatPowerShellWrites(t *testing.T) {
+	const text = `{"format": 1, "platform": {"os": "windows", "arch": "x86_64"}, "notes": ["café"]}`
+	want, err := Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	little, big := []byte{0xff, 0xfe}, []byte{0xfe, 0xff}
+	for _, u := range utf16.Encode([]rune(text)) {
+		little = append(little, byte(u), byte(u>>8))
+		big = append(big, byte(u>>8), byte(u))
+	}
+	for name, data := range map[string][]byte{"little": little, "big": big, "mark": []byte("\xef\xbb\xbf" + text)} {
+		got, err := Decode(data)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
 }

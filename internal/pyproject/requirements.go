@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/resolver"
 )
 
@@ -53,7 +54,7 @@ func (f *lines) read(content []byte, name string, constraint bool, depth int) er
 	}
 	n := 0
 	start, whole := 1, ""
-	for line := range strings.Lines(strings.ReplaceAll(strings.TrimPrefix(string(content), "\ufeff"), "\r\n", "\n")) {
+	for line := range strings.Lines(strings.ReplaceAll(string(machine.UTF8(content)), "\r\n", "\n")) {
 		n++
 		if whole == "" {
 			start = n
