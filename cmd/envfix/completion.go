@@ -3,7 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -63,9 +67,57 @@ func flagWords(c *cli.Command) []string {
 	return append(out, "--help")
 }
 
-// bashCompletion offers commands, flags and files.
+// flagValues are the words that may follow a flag; after any other flag that takes
+// a value the shell offers files.
+func flagValues() map[string][]string {
+	var builds []string
+	if m, err := matrix.Embedded(); err == nil {
+		for _, r := range m.Releases[:min(12, len(m.Releases))] { // of older ones nobody types the label first
+			for _, b := range r.Builds {
+				builds = append(builds, b.Label)
+			}
+		}
+		slices.Sort(builds)
+		builds = slices.Compact(builds)
+	}
+	return map[string][]string{
+		"manager": managers,
+		"build":   builds,
+		"os":      {"linux", "windows", "macos", "wsl2"},
+		"arch":    {"x86_64", "aarch64", "arm64"},
+		"driver":  {"none"},
+		"shell":   {"sh", "fish", "powershell"},
+		"format":  {"requirements", "conda", "uv", "dockerfile"},
+
+		"only-index": {"default", "pytorch"},
+	}
+}
+
+// takingValues lists the flags of all commands that take a value, as they are
+// typed, for a pattern of the shell.
+func takingValues(cmds []*cli.Command) []string {
+	var out []string
+	_ = visible(cmds, "", func(_ string, c *cli.Command) error {
+		for _, f := range c.Flags {
+			if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() {
+				for _, n := range f.Names() {
+					out = append(out, dashed(n))
+				}
+			}
+		}
+		return nil
+	})
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// bashCompletion offers commands, flags, the values of flags, and files.
 func bashCompletion(w io.Writer, cmds []*cli.Command) error {
-	var cases strings.Builder
+	var cases, values strings.Builder
+	known := flagValues()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		fmt.Fprintf(&values, "  --%s) mapfile -t COMPREPLY < <(compgen -W %q -- \"$cur\"); return ;;\n", name, strings.Join(known[name], " "))
+	}
 	err := visible(cmds, "", func(words string, c *cli.Command) error {
 		_, err := fmt.Fprintf(&cases, "    %q) words=%q ;;\n", words, strings.Join(append(names(c.Subcommands), flagWords(c)...), " "))
 		return err
@@ -76,6 +128,10 @@ func bashCompletion(w io.Writer, cmds []*cli.Command) error {
 	_, err = fmt.Fprintf(w, `# bash completion of envfix
 _envfix() {
   local cur=${COMP_WORDS[COMP_CWORD]} path= words= word
+  COMPREPLY=()
+  case ${COMP_WORDS[COMP_CWORD-1]} in
+%s  %s) return ;;
+  esac
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in -*) ;; *) path="${path:+$path }$word" ;; esac
   done
@@ -89,13 +145,17 @@ _envfix() {
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 complete -o default -F _envfix envfix
-`, strings.Join(append(names(cmds), "--help", "--version"), " "), cases.String())
+`, values.String(), strings.Join(takingValues(cmds), "|"), strings.Join(append(names(cmds), "--help", "--version"), " "), cases.String())
 	return err
 }
 
 // zshCompletion offers commands with what they do, then flags and files.
 func zshCompletion(w io.Writer, cmds []*cli.Command) error {
-	var list, cases strings.Builder
+	var list, cases, values strings.Builder
+	known := flagValues()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		fmt.Fprintf(&values, "    --%s) compadd -- %s; return ;;\n", name, strings.Join(known[name], " "))
+	}
 	for _, c := range cmds {
 		if !c.Hidden {
 			fmt.Fprintf(&list, "    %s\n", zshQuote(c.Name+":"+c.Usage))
@@ -121,6 +181,9 @@ _envfix() {
     _describe command list
     return
   fi
+  case ${words[CURRENT-1]} in
+%s    %s) _files; return ;;
+  esac
   while (( ${#path} > 0 )); do
     key="${(j: :)path}"
     case $key in
@@ -131,7 +194,7 @@ _envfix() {
   _files
 }
 if [ "$funcstack[1]" = "_envfix" ]; then _envfix "$@"; else compdef _envfix envfix; fi
-`, list.String(), cases.String())
+`, list.String(), values.String(), strings.Join(takingValues(cmds), "|"), cases.String())
 	return err
 }
 
@@ -142,7 +205,7 @@ func fishCompletion(w io.Writer, cmds []*cli.Command) error {
 	quote := func(s string) string {
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 	}
-	top := strings.Join(names(cmds), " ")
+	top, known := strings.Join(names(cmds), " "), flagValues()
 	if _, err := fmt.Fprintln(w, "# fish completion of envfix"); err != nil {
 		return err
 	}
@@ -170,7 +233,10 @@ func fishCompletion(w io.Writer, cmds []*cli.Command) error {
 					option += " -s " + n
 				}
 			}
-			if d.TakesValue() {
+			switch words := known[f.Names()[0]]; {
+			case words != nil:
+				option += " -x -a " + quote(strings.Join(words, " "))
+			case d.TakesValue():
 				option += " -r"
 			}
 			if _, err := fmt.Fprintf(w, "complete -c envfix -n %s %s -d %s\n", quote("__fish_seen_subcommand_from "+name), option, quote(usage)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,6 +36,53 @@ func TestReadme(t *testing.T) {
 		if missing := outOfOrder(lines[1:], stdoutOf(t, args)); missing != "" {
 			t.Errorf("%s\n does not print %q where the README has it", lines[0], missing)
 		}
+	}
+}
+
+// TestReadmeCommands checks the commands of the README that print too much to be
+// quoted, or that need a network: those of its shell blocks and those in a line.
+// Each is one of the program with flags that it has, or a target of the Makefile.
+func TestReadmeCommands(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, block := range strings.Split(string(text), "```sh\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		lines = append(lines, strings.Split(strings.TrimSpace(block), "\n")...)
+	}
+	for _, m := range regexp.MustCompile("`((?:envfix|make)(?: [^`]*)?)`").FindAllStringSubmatch(string(text), -1) {
+		lines = append(lines, strings.NewReplacer("[", "", "]", "", "…", "", "COMMAND", "plan").Replace(m[1]))
+	}
+	checked := 0
+	for _, line := range lines {
+		line, _, _ = strings.Cut(line, " #")
+		line, _, _ = strings.Cut(line, " >")
+		args, err := shell.Fields(line, nil)
+		if err != nil || len(args) == 0 {
+			t.Errorf("%q is not a command line: %v", line, err)
+			continue
+		}
+		switch {
+		case args[0] == "make" && len(args) > 1:
+			if !strings.Contains(string(makefile), "\n"+args[1]+": ") {
+				t.Errorf("%q: the Makefile has no such target", line)
+			}
+			checked++
+		case args[0] == "envfix":
+			if in, err := parse(args, commands()); err != nil || len(args) > 1 && in.command() == nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			checked++
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d commands were found", checked)
 	}
 }
 
