@@ -57,7 +57,7 @@ func lockDiffCommand() *cli.Command {
 		Description: "Each argument is an envfix.lock or a folder with one; the pylock files beside it are\ncompared package by package.\n\nEXAMPLES\n  git show HEAD:envfix.lock > old.lock && envfix lock diff old.lock envfix.lock\n  envfix lock diff ../main .",
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 2 {
-				return &failure{code: exitUsage, text: "`envfix lock diff` needs two locks", hints: []string{"envfix lock diff OLD NEW"}}
+				return &failure{code: exitUsage, text: "`envfix lock diff` needs two locks", hints: []string{"`envfix lock diff OLD NEW`"}}
 			}
 			var locks [2]*lock.Lock
 			var dirs [2]string

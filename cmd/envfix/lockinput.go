@@ -28,6 +28,9 @@ func gatherLockInput(c *cli.Context, dir string, old *lock.Lock) (lock.Input, er
 	in.SameTorch = in.SameTorch || t.SameTorch
 	files := c.StringSlice("requirements")
 	for _, a := range c.Args().Slice() {
+		if err := notAFile(a); err != nil {
+			return in, err
+		}
 		q, err := resolver.ParseRequirement(a, "")
 		if err != nil {
 			return in, &failure{code: exitUsage, text: ui.Clean(err.Error())}
@@ -70,7 +73,7 @@ func gatherLockInput(c *cli.Context, dir string, old *lock.Lock) (lock.Input, er
 	}
 	if len(in.Targets) == 0 {
 		return in, &failure{code: exitUsage, text: "a lock needs the kinds of machine that it is for",
-			hints: []string{`envfix lock --target v100="gpu=V100 driver=580 os=linux" --target cpu="gpu=none"`, "or write them under [targets] in " + lock.TeamFile}}
+			hints: []string{"`envfix lock --target v100=\"gpu=V100 driver=580 os=linux\" --target cpu=\"gpu=none\"`", "or write them under [targets] in " + lock.TeamFile}}
 	}
 	return in, nil
 }

@@ -139,6 +139,9 @@ func gpuList(s string) ([]int, error) {
 func requirements(c *cli.Context) ([]resolver.Requirement, error) {
 	var out []resolver.Requirement
 	for _, a := range c.Args().Slice() {
+		if err := notAFile(a); err != nil {
+			return nil, err
+		}
 		q, err := resolver.ParseRequirement(a, "")
 		if err != nil {
 			return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
@@ -154,6 +157,20 @@ func requirements(c *cli.Context) ([]resolver.Requirement, error) {
 		out = append(out, more...)
 	}
 	return out, nil
+}
+
+// notAFile refuses an argument that names a file, such as requirements.txt: as a
+// requirement it would be a package of that name (requirements-txt), which somebody
+// may have made for those who mistype.
+func notAFile(arg string) error {
+	_, suffix, dotted := strings.Cut(arg, ".")
+	// ruamel.yaml and discord.py are packages.
+	known := dotted && slices.Contains([]string{"txt", "toml", "in", "lock", "md", "cfg"}, suffix)
+	if info, err := os.Stat(arg); !known && (err != nil || !info.Mode().IsRegular() || !dotted) {
+		return nil
+	}
+	return &failure{code: exitUsage, text: ui.Clip(arg, 60) + " is the name of a file, not of a package",
+		hints: []string{"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json"}}
 }
 
 // today is the date that a plan reasons with; ENVFIX_TODAY fixes it, so that a
