@@ -36,7 +36,7 @@ var placeReaders = []reader{
 		r.c.Machine.Platform.Arch = "32-bit"
 		r.c.say("arch", s)
 	}},
-	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|\.sif\b|devcontainer|\bproxmox\b|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Container, s) }},
+	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.Container, s) }},
 	{`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`, func(r *Reader, m []string, s Said) { mark(&r.c.Place.WSL, s) }},
 	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Said) {
 		if !notTegra().MatchString(s.Text) {

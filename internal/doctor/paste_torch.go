@@ -77,6 +77,7 @@ var torchReaders = []reader{
 			r.c.Torch.Range, r.c.Torch.ArchesSaid = []machine.SM{least, most}, s
 		}
 	}},
+	{`pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+)\.(\d+)`, func(r *Reader, m []string, s Said) { r.torch(m[1]+"+cu"+m[2]+m[3], byProse, s) }},
 	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Said) { r.torch(m[1], byProse, s) }},
 	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Said) {
 		name, sm := m[1]+m[3], m[2]+m[4]

@@ -190,7 +190,11 @@ func (e *exam) vendorBuild() {
 	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
 		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionSaid, t.CUDASaid, gpu)
 	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.facts["gfx"].IsZero() && !strings.Contains(e.fact("index").Text, "whl/rocm"):
-		e.find("HW001", likely-5, Finding{Text: "the GPU is AMD's: CUDA cannot use it", Fix: []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}}, gpu, cudaTrouble)
+		check := "HW001"
+		if e.Machine.Platform.OS == "linux" && e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
+			check = "PY017"
+		}
+		e.find(check, likely-5, Finding{Text: "the GPU is AMD's: CUDA cannot use it", Fix: []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}}, gpu, cudaTrouble)
 	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.fact("index").Text, "whl/rocm"):
 		e.find("ROC002", likely-5, Finding{Text: "the ROCm build was asked for, and it sees no GPU"}, e.fact("index"), gpu, cudaTrouble)
 	case intel && !nvidia && !amd && !e.xpu() && (trouble || !t.CUDA.IsZero() && e.unavailable()):
