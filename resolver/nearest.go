@@ -97,9 +97,11 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 		}
 	}
 	if q, ok := s.w.fileAsked(); ok {
-		if named, ok := byName(q); ok {
-			try("`"+named.Text+"` instead of the file", s.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
+		named, ok := byName(q)
+		if !ok { // as `pip freeze` writes what conda installed
+			named = Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name}
 		}
+		try("`"+named.Text+"` instead of the file", s.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
 	}
 	if s.w.conflict != "" && s.w.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
