@@ -30,6 +30,7 @@ var packageReaders = []reader{
 			}
 		}
 	}},
+	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|python)?@?(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Said) { r.python(m[1], s) }},
 	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Said) { r.python(m[1], s) }},
 	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Said) {
 		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), Said: s})

@@ -44,6 +44,7 @@ func (r *Reader) elsewhere() bool {
 func (r *Reader) forgetOthers() {
 	s := r.subject
 	r.c.Hits = slices.DeleteFunc(r.c.Hits, func(h Hit) bool {
-		return h.Message.ID == "pip-no-version" && !s.gpu || h.Message.ID == "nvlddmkm" && s.plays && !s.computes
+		installer := h.Message.ID == "pip-no-version" || h.Message.ID == "uv-no-platform-wheel"
+		return installer && !s.gpu || h.Message.ID == "nvlddmkm" && s.plays && !s.computes
 	})
 }

@@ -196,7 +196,7 @@ func (e *exam) notFound() {
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
 		e.find("IDX003", likely, Finding{Text: "there is no " + label + " build of torch for this platform"}, h.Said)
 	case python != "" && e.pythonOut(v, python):
-		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python"))
+		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python")).over = []string{"IDX001", "IDX003"}
 	case want && label != "" && !e.labelExists(v, label):
 		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.Said)
 	default:
@@ -270,6 +270,9 @@ func (e *exam) pythonOut(v, python string) bool {
 			continue
 		}
 		for _, b := range r.Builds {
+			if b.OS != "" && b.OS != e.Machine.Platform.OS {
+				continue
+			}
 			if lowest.IsZero() || b.PythonMin.Compare(lowest) < 0 {
 				lowest = b.PythonMin
 			}
