@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/marker"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -11,8 +12,8 @@ import (
 // MarkerHolds reports whether a requirement with this marker (PEP 508) counts on
 // a machine for a Python such as 3.12, no extra being asked for. One that is not
 // understood counts.
-func MarkerHolds(h machine.Machine, python, marker string) bool {
-	return marker == "" || markersOf(h, Request{Python: python}).admits(marker)
+func MarkerHolds(h machine.Machine, python, text string) bool {
+	return marker.For(h.Platform.OS, h.Platform.Arch, python).Admits(text)
 }
 
 // Beside returns a function that says in a few words why one version of a package

@@ -207,13 +207,13 @@ func (s *scene) installedWarnings(o *outcome) []string {
 	var out []string
 	for _, p := range s.h.Installed {
 		_, label := version.SplitLocal(p.Version)
-		if NormalizeName(p.Name) == "torch" {
+		if machine.NormalName(p.Name) == "torch" {
 			if label != "" && label != c.Build {
 				out = append(out, fmt.Sprintf("torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build", clip(p.Version), c.Build))
 			}
 			continue
 		}
-		if _, mine := c.Packages[NormalizeName(p.Name)]; mine {
+		if _, mine := c.Packages[machine.NormalName(p.Name)]; mine {
 			continue
 		}
 		if why := s.breaks(p, c.Torch); why != "" {
@@ -236,13 +236,13 @@ func (s *scene) breaks(p machine.Package, torch string) string {
 		}
 	}
 	public, _ := version.SplitLocal(p.Version)
-	for _, e := range s.wheels(NormalizeName(p.Name)) {
+	for _, e := range s.wheels(machine.NormalName(p.Name)) {
 		if e.Version.String() == public && !e.Sdist && !e.Torch.Admits(v) {
 			return "needs torch" + e.Torch.String()
 		}
 	}
 	for _, r := range s.m.Releases {
-		if w, ok := r.Companions[NormalizeName(p.Name)]; ok && w.String() == public && slices.Contains(companions, NormalizeName(p.Name)) {
+		if w, ok := r.Companions[machine.NormalName(p.Name)]; ok && w.String() == public && slices.Contains(companions, machine.NormalName(p.Name)) {
 			if r.Torch.String() != torch {
 				return "goes with torch " + r.Torch.String()
 			}

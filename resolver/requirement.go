@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/machine"
+	"envfix/internal/marker"
 	"envfix/internal/version"
 )
 
@@ -22,10 +24,10 @@ func ParseRequirement(text, from string) (Requirement, error) {
 	if len(text) > 1000 || strings.ContainsFunc(text, isControl) {
 		return r, fmt.Errorf("%q is not a requirement (PEP 508)", clip(text))
 	}
-	rest, marker := cutMarker(text)
-	r.Marker = marker
-	if marker != "" && !isMarker(marker) {
-		return r, fmt.Errorf("%q: %q is not an environment marker such as python_version >= '3.10'", clip(text), clip(marker))
+	rest, condition := cutMarker(text)
+	r.Marker = condition
+	if condition != "" && !marker.Valid(condition) {
+		return r, fmt.Errorf("%q: %q is not an environment marker such as python_version >= '3.10'", clip(text), clip(condition))
 	}
 	if isFile(rest) {
 		return r, fmt.Errorf("%q is a file or an address: give it a name, `NAME @ file:///…` or `NAME @ https://…`, or ask for a version", clip(text))
@@ -34,7 +36,7 @@ func ParseRequirement(text, from string) (Requirement, error) {
 	if name == "" {
 		return r, fmt.Errorf("%q does not begin with a package name", clip(text))
 	}
-	r.Name = NormalizeName(name)
+	r.Name = machine.NormalName(name)
 	rest = strings.TrimSpace(rest)
 	if after, ok := strings.CutPrefix(rest, "["); ok {
 		extras, after, ok := strings.Cut(after, "]")
@@ -46,7 +48,7 @@ func ParseRequirement(text, from string) (Requirement, error) {
 			if n == "" || left != "" {
 				return r, fmt.Errorf("%q: %q is not the name of an extra", clip(text), clip(extra))
 			}
-			r.Extras = append(r.Extras, NormalizeName(n))
+			r.Extras = append(r.Extras, machine.NormalName(n))
 		}
 		rest = strings.TrimSpace(after)
 	}
@@ -138,24 +140,6 @@ func cutName(s string) (name, rest string) {
 		return "", s
 	}
 	return s[:i], s[i:]
-}
-
-// NormalizeName is the normalised form of a package name (PEP 503).
-func NormalizeName(s string) string {
-	var b strings.Builder
-	dash := false
-	for i := range len(s) {
-		if strings.IndexByte("-_.", s[i]) >= 0 {
-			dash = true
-			continue
-		}
-		if dash && b.Len() > 0 {
-			b.WriteByte('-')
-		}
-		dash = false
-		b.WriteByte(s[i])
-	}
-	return strings.ToLower(b.String())
 }
 
 // hasOperator reports whether a clause begins with one of PEP 440's operators; a

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/machine"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -80,7 +82,7 @@ func FuzzParseRequirement(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q was read, its own text %q was not: %v", s, r.Text, err)
 		}
-		if again.Name != r.Name || again.Label != r.Label || again.Spec.String() != r.Spec.String() || NormalizeName(r.Name) != r.Name {
+		if again.Name != r.Name || again.Label != r.Label || again.Spec.String() != r.Spec.String() || machine.NormalName(r.Name) != r.Name {
 			t.Fatalf("%q: %+v became %+v", s, r, again)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -124,7 +125,7 @@ func (w *wish) fileAsked() (Requirement, bool) {
 func byName(r Requirement) (Requirement, bool) {
 	file := strings.ReplaceAll(strings.ReplaceAll(lastPart(strings.Split(r.URL, "#")[0]), "%2B", "+"), "%2b", "+")
 	parts := strings.Split(file, "-")
-	if !strings.HasSuffix(file, ".whl") || len(parts) < 5 || NormalizeName(parts[0]) != r.Name {
+	if !strings.HasSuffix(file, ".whl") || len(parts) < 5 || machine.NormalName(parts[0]) != r.Name {
 		return r, false
 	}
 	named, err := ParseRequirement(fmt.Sprintf("%s==%s", r.Name, parts[1]), r.From)

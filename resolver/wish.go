@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/marker"
 	"envfix/internal/version"
 )
 
@@ -48,11 +49,11 @@ type wish struct {
 
 // readWish checks the request's own form, and leaves out requirements whose marker
 // does not hold. Its error is for the user.
-func readWish(r Request, env markerEnv) (wish, error) {
+func readWish(r Request, env marker.Environment) (wish, error) {
 	w := wish{Request: r, asked: map[string][]Requirement{}}
 	reqs := make([]Requirement, 0, len(r.Requirements))
 	for _, q := range r.Requirements {
-		if !env.admits(q.Marker) {
+		if !env.Admits(q.Marker) {
 			continue
 		}
 		if named, ok := byName(q); ok && strings.HasPrefix(q.URL, pytorchHost) {

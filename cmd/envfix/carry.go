@@ -29,7 +29,7 @@ func gatherCarry(c *cli.Context, h machine.Machine, t *plan.Target) error {
 	t.Fresh = c.Bool("fresh")
 	for _, name := range c.StringSlice("drop") {
 		q, err := resolver.ParseRequirement(name, "")
-		if err != nil || q.Name != resolver.NormalizeName(name) {
+		if err != nil || q.Name != machine.NormalName(name) {
 			return badValue("drop", name, "write the name of a package alone, such as `--drop xformers`")
 		}
 		t.Drop = append(t.Drop, q.Name)

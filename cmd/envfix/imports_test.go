@@ -21,8 +21,9 @@ var layers = map[string][]string{
 	"internal/near":            {},
 	"internal/version":         {},
 	"internal/machine":         {"internal/version"},
+	"internal/marker":          {"internal/version"},
 	"matrix":                   {"internal/machine", "internal/near", "internal/version", "data"},
-	"resolver":                 {"matrix", "internal/machine", "internal/version"},
+	"resolver":                 {"matrix", "internal/machine", "internal/marker", "internal/version"},
 	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
@@ -33,7 +34,7 @@ var layers = map[string][]string{
 	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/machine", "internal/version"},
 	"internal/system":          {"internal/plan"},
 	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
-	"internal/index":           {"matrix", "internal/machine", "internal/version", "data"},
+	"internal/index":           {"matrix", "internal/machine", "internal/marker", "internal/version", "data"},
 	"internal/update":          {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/ui":              {"*"},
@@ -44,7 +45,7 @@ var layers = map[string][]string{
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
-	"data", "internal/lazy", "internal/near", "internal/version", "internal/machine", "matrix", "resolver", "internal/plan", "internal/pyproject",
+	"data", "internal/lazy", "internal/near", "internal/version", "internal/machine", "internal/marker", "matrix", "resolver", "internal/plan", "internal/pyproject",
 	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
 }
 

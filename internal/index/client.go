@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"envfix/internal/machine"
 )
 
 // What a caller may want to tell apart.
@@ -56,7 +58,7 @@ type Options struct {
 func New(address string, o Options) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return nil, fmt.Errorf("%q is not the address of an index; it looks like https://HOST/simple", Clean(clip(redact(address))))
+		return nil, fmt.Errorf("%q is not the address of an index; it looks like https://HOST/simple", shown(redact(address)))
 	}
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	u.RawQuery, u.Fragment = "", ""
@@ -80,10 +82,10 @@ func (c *Client) Cost() (bytes, requests int64) { return c.bytes.Load(), c.reque
 
 // Project reads the page of a project.
 func (c *Client) Project(ctx context.Context, name string) (*Project, error) {
-	u := c.base.JoinPath(Normalize(name) + "/")
+	u := c.base.JoinPath(machine.NormalName(name) + "/")
 	body, r, err := c.get(ctx, u.String(), request{limit: maxPage, accept: "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"})
 	if errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("the index %s has no project %s: %w", c.Address(), Normalize(name), err)
+		return nil, fmt.Errorf("the index %s has no project %s: %w", c.Address(), machine.NormalName(name), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
@@ -245,7 +247,7 @@ func contentRange(s string) (first, last, total int64, err error) {
 			return first, last, total, nil
 		}
 	}
-	return 0, 0, 0, fmt.Errorf("the server's Content-Range %q makes no sense", Clean(clip(s)))
+	return 0, 0, 0, fmt.Errorf("the server's Content-Range %q makes no sense", shown(s))
 }
 
 // login sends the user and password of the index's address to its own host only.
@@ -265,7 +267,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	case len(via) > 5:
 		return &refused{"more than 5 redirects"}
 	case req.URL.Hostname() != from.Hostname():
-		return &refused{"the server redirects to another host, " + Clean(clip(req.URL.Host)) + ", which is not followed"}
+		return &refused{"the server redirects to another host, " + shown(req.URL.Host) + ", which is not followed"}
 	case from.Scheme == "https" && req.URL.Scheme != "https":
 		return &refused{"the server redirects from https to http, which is not followed"}
 	}
@@ -308,7 +310,7 @@ func reason(ctx context.Context, err error) error {
 	if errors.As(err, &no) {
 		return err
 	}
-	return &transient{errors.New(Clean(err.Error()))}
+	return &transient{errors.New(machine.Printable(err.Error()))}
 }
 
 // redact hides the password of an address that may not even parse.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/marker"
 )
 
 // Metadata is what is used of a wheel's METADATA file (core metadata).
@@ -76,12 +79,12 @@ func parseRequire(s string) (Require, bool) {
 	if n < 0 {
 		n = len(s)
 	}
-	r := Require{Name: Normalize(s[:n]), Marker: strings.TrimSpace(marker)}
+	r := Require{Name: machine.NormalName(s[:n]), Marker: strings.TrimSpace(marker)}
 	rest := strings.TrimSpace(s[n:])
 	if inner, ok := strings.CutPrefix(rest, "["); ok {
 		extras, after, _ := strings.Cut(inner, "]")
 		for e := range strings.SplitSeq(extras, ",") {
-			r.Extras = append(r.Extras, Normalize(strings.TrimSpace(e)))
+			r.Extras = append(r.Extras, machine.NormalName(strings.TrimSpace(e)))
 		}
 		rest = strings.TrimSpace(after)
 	}
@@ -95,7 +98,7 @@ func parseRequire(s string) (Require, bool) {
 // Pin returns the version that METADATA pins a project to in an environment, as
 // written behind "==" (or "~=3.9.0" whole where it is a range), or "" where the
 // project is not required there.
-func (m *Metadata) Pin(e Environment, projects ...string) string {
+func (m *Metadata) Pin(e marker.Environment, projects ...string) string {
 	for _, r := range m.Requires {
 		if !slices.Contains(projects, r.Name) || !e.Admits(r.Marker) {
 			continue

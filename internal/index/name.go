@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/version"
 )
 
@@ -39,7 +40,7 @@ func ParseName(file string) (n Name, ok bool) {
 	if len(p) != 5 || slices.Contains(p, "") {
 		return Name{}, false
 	}
-	n = Name{Build: build, Project: Normalize(p[0]), Pythons: strings.Split(p[2], "."), ABIs: strings.Split(p[3], "."), Tags: strings.Split(p[4], ".")}
+	n = Name{Build: build, Project: machine.NormalName(p[0]), Pythons: strings.Split(p[2], "."), ABIs: strings.Split(p[3], "."), Tags: strings.Split(p[4], ".")}
 	n.Version, n.Label = version.SplitLocal(p[1])
 	return n, true
 }

@@ -6,6 +6,8 @@ import (
 	"html"
 	"net/url"
 	"strings"
+
+	"envfix/internal/machine"
 )
 
 // A Project is one project page of a simple index.
@@ -43,10 +45,10 @@ const (
 func ParsePage(name, base, contentType string, body []byte) (*Project, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not an address", Clean(base))
+		return nil, fmt.Errorf("%q is not an address", machine.Printable(base))
 	}
 	u.User = nil // it must not wander into the files' addresses
-	p := &page{Project: Project{Name: Normalize(name)}, base: u}
+	p := &page{Project: Project{Name: machine.NormalName(name)}, base: u}
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	kind = strings.TrimSpace(kind)
 	if kind == "application/json" || strings.HasSuffix(kind, "+json") || (kind == "" && strings.HasPrefix(strings.TrimSpace(string(body)), "{")) {
@@ -67,7 +69,7 @@ type page struct {
 
 func (p *page) note(format string, args ...any) {
 	if len(p.Notes) < 20 {
-		p.Notes = append(p.Notes, Clean(fmt.Sprintf(format, args...)))
+		p.Notes = append(p.Notes, machine.Printable(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -89,7 +91,7 @@ func (p *page) json(body []byte) error {
 		} `json:"files"`
 	}
 	if err := json.Unmarshal(body, &doc); err != nil {
-		return fmt.Errorf("the page is not the JSON of a simple index: %s", Clean(err.Error()))
+		return fmt.Errorf("the page is not the JSON of a simple index: %s", machine.Printable(err.Error()))
 	}
 	if err := apiVersion(doc.Meta.Version); err != nil {
 		return err
@@ -166,7 +168,7 @@ func (p *page) add(f File, hash string, anyHash bool) error {
 		return fmt.Errorf("the page lists more than %d files", maxFiles)
 	}
 	if !plainName(f.Name) {
-		p.note("a file with an odd name was left out: %s", clip(f.Name))
+		p.note("a file with an odd name was left out: %s", shown(f.Name))
 		return nil
 	}
 	u, err := p.base.Parse(f.URL)
@@ -184,7 +186,7 @@ func (p *page) add(f File, hash string, anyHash bool) error {
 	if f.Size < 0 {
 		f.Size = 0
 	}
-	f.RequiresPython, f.Uploaded = clip(f.RequiresPython), clip(f.Uploaded)
+	f.RequiresPython, f.Uploaded = shown(f.RequiresPython), shown(f.Uploaded)
 	p.Files = append(p.Files, f)
 	return nil
 }
@@ -195,9 +197,9 @@ func (p *page) sha256(name, s string, anyHash bool) string {
 	case IsSHA256(l):
 		return l
 	case s != "":
-		p.note("%s: its sha256 on the page is not one", clip(name))
+		p.note("%s: its sha256 on the page is not one", shown(name))
 	case anyHash:
-		p.note("%s: the page gives a hash, but no sha256", clip(name))
+		p.note("%s: the page gives a hash, but no sha256", shown(name))
 	}
 	return ""
 }
@@ -207,17 +209,12 @@ func apiVersion(s string) error {
 	if s == "" || s == "1" || strings.HasPrefix(s, "1.") {
 		return nil
 	}
-	return fmt.Errorf("the index speaks version %s of the simple API; this envfix reads 1.x", Clean(clip(s)))
+	return fmt.Errorf("the index speaks version %s of the simple API; this envfix reads 1.x", shown(s))
 }
 
 // IsSHA256 reports whether s is a sha256 in lower-case hexadecimal.
 func IsSHA256(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// Normalize returns a project's name as PEP 503 writes it.
-func Normalize(name string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' }), "-")
 }
 
 func plainName(s string) bool {
@@ -233,24 +230,8 @@ func plainName(s string) bool {
 	return true
 }
 
-// Clean makes text from outside printable on one line: control characters and
-// marks that turn the direction of writing become "?".
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < 0x20, r == 0x7f, 0x80 <= r && r < 0xa0, 0x200b <= r && r <= 0x200f, 0x2028 <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, r == 0xfeff, r == 0xfffd:
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-func clip(s string) string {
-	if len(s) > 120 {
-		return s[:120] + "…"
-	}
-	return s
-}
+// shown is text from outside as it may stand in a message.
+func shown(s string) string { return machine.Clip(s, 120) }
 
 // A tag is one opening tag of an HTML page and the text behind it.
 type tag struct {

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/marker"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -151,16 +152,16 @@ func (t *Torch) readDistInfo(ctx context.Context, w *Wheel) error {
 // sameVersion demands that the wheel's name and its METADATA agree.
 func (t *Torch) sameVersion() error {
 	public, label := version.SplitLocal(t.Meta.Version)
-	if Normalize(t.Meta.Name) != "torch" || public != t.Name.Version || (label != t.Name.Label && label != "" && t.Name.Label != "") {
-		return fmt.Errorf("%s: its METADATA says %s %s", t.File.Name, clip(t.Meta.Name), clip(t.Meta.Version))
+	if machine.NormalName(t.Meta.Name) != "torch" || public != t.Name.Version || (label != t.Name.Label && label != "" && t.Name.Label != "") {
+		return fmt.Errorf("%s: its METADATA says %s %s", t.File.Name, shown(t.Meta.Name), shown(t.Meta.Version))
 	}
 	return nil
 }
 
 // Env is the environment that the wheel's markers are asked about.
-func (t *Torch) Env() Environment {
+func (t *Torch) Env() marker.Environment {
 	os, arch := t.Name.Platform()
-	return Environment{OS: os, Arch: arch, Python: t.Name.Interpreter()}
+	return marker.For(os, arch, t.Name.Interpreter())
 }
 
 // manylinux2014 and newer tags are written by auditwheel, which looks.
@@ -247,7 +248,7 @@ func ParseArches(list string) (native, ptx []matrix.Code, err error) {
 		if !isNative {
 			var ok bool
 			if digits, ok = strings.CutPrefix(word, "compute_"); !ok {
-				return nil, nil, fmt.Errorf("%q is not a GPU architecture", Clean(clip(word)))
+				return nil, nil, fmt.Errorf("%q is not a GPU architecture", shown(word))
 			}
 		}
 		code := matrix.Code{}
@@ -255,7 +256,7 @@ func ParseArches(list string) (native, ptx []matrix.Code, err error) {
 			code.Suffix, digits = digits[n:], digits[:n]
 		}
 		if len(digits) < 2 || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" {
-			return nil, nil, fmt.Errorf("%q is not a GPU architecture", Clean(clip(word)))
+			return nil, nil, fmt.Errorf("%q is not a GPU architecture", shown(word))
 		}
 		if code.SM, err = machine.ParseSM(digits[:len(digits)-1] + "." + digits[len(digits)-1:]); err != nil {
 			return nil, nil, err

@@ -126,10 +126,10 @@ func (w *Wheel) span(ctx context.Context, offset, n int64) ([]byte, error) {
 func (w *Wheel) Read(ctx context.Context, name string, limit int64) ([]byte, error) {
 	m, ok := w.members[name]
 	if !ok {
-		return nil, fmt.Errorf("%s: it holds no %s", w.File.Name, Clean(clip(name)))
+		return nil, fmt.Errorf("%s: it holds no %s", w.File.Name, shown(name))
 	}
 	if m.size > limit {
-		return nil, fmt.Errorf("%s: %s has %d bytes, more than %d are not read", w.File.Name, Clean(clip(name)), m.size, limit)
+		return nil, fmt.Errorf("%s: %s has %d bytes, more than %d are not read", w.File.Name, shown(name), m.size, limit)
 	}
 	var b bytes.Buffer
 	err := w.Stream(ctx, name, 256<<10, func(p []byte) error { b.Write(p); return nil })
@@ -146,14 +146,14 @@ var ErrStop = errors.New("enough was read")
 func (w *Wheel) Stream(ctx context.Context, name string, step int64, f func([]byte) error) error {
 	m, ok := w.members[name]
 	if !ok {
-		return fmt.Errorf("%s: it holds no %s", w.File.Name, Clean(clip(name)))
+		return fmt.Errorf("%s: it holds no %s", w.File.Name, shown(name))
 	}
 	err := w.stream(ctx, m, step, f)
 	if errors.Is(err, ErrStop) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", w.File.Name, Clean(clip(name)), err)
+		return fmt.Errorf("%s: %s: %w", w.File.Name, shown(name), err)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func readDirectory(b []byte, e extent) ([]member, error) {
 			return nil, err
 		}
 		if seen[m.name] {
-			return nil, fmt.Errorf("the zip directory has %s twice", Clean(clip(m.name)))
+			return nil, fmt.Errorf("the zip directory has %s twice", shown(m.name))
 		}
 		seen[m.name] = true
 		members = append(members, m)
@@ -156,13 +156,13 @@ func readEntry(b []byte, e extent) (member, int, error) {
 	}
 	switch {
 	case !wheelPath(m.name):
-		return member{}, 0, fmt.Errorf("the zip directory names %q, which no wheel may hold", Clean(clip(m.name)))
+		return member{}, 0, fmt.Errorf("the zip directory names %q, which no wheel may hold", shown(m.name))
 	case u16(b, 8)&1 != 0:
-		return member{}, 0, fmt.Errorf("%s is encrypted", Clean(clip(m.name)))
+		return member{}, 0, fmt.Errorf("%s is encrypted", shown(m.name))
 	case m.offset < 0 || m.compressed < 0 || m.size < 0 || m.compressed > e.offset || m.offset > e.offset-m.compressed-localSize:
-		return member{}, 0, fmt.Errorf("%s would lie beyond the zip directory", Clean(clip(m.name)))
+		return member{}, 0, fmt.Errorf("%s would lie beyond the zip directory", shown(m.name))
 	case m.method == 0 && m.size != m.compressed:
-		return member{}, 0, fmt.Errorf("%s is stored, but with two different sizes", Clean(clip(m.name)))
+		return member{}, 0, fmt.Errorf("%s is stored, but with two different sizes", shown(m.name))
 	}
 	return m, n, nil
 }
@@ -184,11 +184,11 @@ func (m *member) wide(extra []byte) error {
 				continue
 			}
 			if len(field) < 8 {
-				return fmt.Errorf("%s: its zip64 field is cut off", Clean(clip(m.name)))
+				return fmt.Errorf("%s: its zip64 field is cut off", shown(m.name))
 			}
 			*v, field = int64(u64(field, 0)), field[8:]
 			if *v < 0 || *v > 1<<50 {
-				return fmt.Errorf("%s: its zip64 field makes no sense", Clean(clip(m.name)))
+				return fmt.Errorf("%s: its zip64 field makes no sense", shown(m.name))
 			}
 		}
 	}

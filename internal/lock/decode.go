@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -142,15 +143,4 @@ func describe(err error) error {
 }
 
 // clean makes text from a file safe to print in one line.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > 120 {
-		return string(r[:120]) + "…"
-	}
-	return s
-}
+func clean(s string) string { return machine.Clip(s, 120) }

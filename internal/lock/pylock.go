@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 )
 
 // A Packages is the content of a pylock file as envfix writes one: PEP 751,
@@ -78,7 +79,6 @@ var (
 	packageName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	wheelName   = lazy.Regexp(`^([A-Za-z0-9_.]+)-([A-Za-z0-9_.+!]+)(-[0-9][A-Za-z0-9_]*)?-([a-z0-9_.]+)-([a-z0-9_.]+)-([a-zA-Z0-9_.]+)\.whl$`)
 	versionText = lazy.Regexp(`^[0-9][A-Za-z0-9.!+_-]*$`)
-	separators  = lazy.Regexp(`[-_.]+`)
 )
 
 // Validate checks what PEP 751 and envfix demand: names in normal form and once
@@ -130,8 +130,8 @@ func (w Wheel) validate(k Package) error {
 	switch {
 	case m == nil:
 		return errors.New("not the name of a wheel")
-	case Normalise(m[1]) != k.Name:
-		return fmt.Errorf("a wheel of %s", Normalise(m[1]))
+	case machine.NormalName(m[1]) != k.Name:
+		return fmt.Errorf("a wheel of %s", machine.NormalName(m[1]))
 	case !sameVersion(m[2], k.Version):
 		return fmt.Errorf("its version is not %s", clean(k.Version))
 	case !hexSHA256().MatchString(w.Hashes.SHA256):
@@ -207,11 +207,6 @@ func (p *Packages) Find(name string) *Package {
 		return nil
 	}
 	return &p.Packages[i]
-}
-
-// Normalise returns a package name in the form of PEP 503.
-func Normalise(name string) string {
-	return strings.ToLower(separators().ReplaceAllString(name, "-"))
 }
 
 // sameVersion compares a wheel's file-name version with an entry's: file names

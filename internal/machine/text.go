@@ -26,3 +26,12 @@ func Printable(s string) string {
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
+
+// Clip is [Printable] for text that may be long; it keeps at most n characters.
+func Clip(s string, n int) string {
+	s = Printable(s)
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}

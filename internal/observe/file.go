@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 
+	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 )
 
@@ -20,7 +21,7 @@ func cleanAll(list []string) []string {
 		if i == 64 {
 			return append(out, "…")
 		}
-		out = append(out, clean(s, 300))
+		out = append(out, machine.Clip(s, 300))
 	}
 	return out
 }
@@ -90,17 +91,17 @@ func Decode(data []byte) (*verdict.Trace, error) {
 
 // scrub cleans every text of a trace that came from a file.
 func scrub(t *verdict.Trace) {
-	t.Command, t.Signal, t.Notes = cleanAll(t.Command), clean(t.Signal, 20), cleanAll(t.Notes)
+	t.Command, t.Signal, t.Notes = cleanAll(t.Command), machine.Clip(t.Signal, 20), cleanAll(t.Notes)
 	for i := range t.GPUs {
 		g := &t.GPUs[i]
-		g.Name, g.UUID, g.Link = clean(g.Name, 60), clean(g.UUID, 60), clean(g.Link, 20)
+		g.Name, g.UUID, g.Link = machine.Clip(g.Name, 60), machine.Clip(g.UUID, 60), machine.Clip(g.Link, 20)
 		for j := range g.Tenants {
-			g.Tenants[j].User, g.Tenants[j].Name = clean(g.Tenants[j].User, 32), clean(g.Tenants[j].Name, 40)
+			g.Tenants[j].User, g.Tenants[j].Name = machine.Clip(g.Tenants[j].User, 32), machine.Clip(g.Tenants[j].Name, 40)
 		}
 	}
 	for i := range t.Processes {
 		p := &t.Processes[i]
-		p.Name, p.Command, p.User, p.Mount, p.Torch = clean(p.Name, 40), clean(p.Command, 160), clean(p.User, 32), clean(p.Mount, 80), clean(p.Torch, 10)
+		p.Name, p.Command, p.User, p.Mount, p.Torch = machine.Clip(p.Name, 40), machine.Clip(p.Command, 160), machine.Clip(p.User, 32), machine.Clip(p.Mount, 80), machine.Clip(p.Torch, 10)
 		if p.Probe != nil {
 			scrubProbe(p.Probe)
 		}
@@ -108,21 +109,21 @@ func scrub(t *verdict.Trace) {
 }
 
 func scrubProbe(b *verdict.Probe) {
-	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = clean(b.Version, 60), clean(b.CUDA, 30), clean(b.HIP, 30), clean(b.Matmul, 20), clean(b.Error, 300), cleanPtr(b.Visible)
+	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = machine.Clip(b.Version, 60), machine.Clip(b.CUDA, 30), machine.Clip(b.HIP, 30), machine.Clip(b.Matmul, 20), machine.Clip(b.Error, 300), cleanPtr(b.Visible)
 	for j := range b.Loaders {
 		l := &b.Loaders[j]
-		l.Dataset, l.Where, l.Source = clean(l.Dataset, 60), clean(l.Where, 200), clean(l.Source, 300)
+		l.Dataset, l.Where, l.Source = machine.Clip(l.Dataset, 60), machine.Clip(l.Where, 200), machine.Clip(l.Source, 300)
 	}
 	if b.Burst != nil {
-		b.Burst.CopyAt, b.Burst.SyncAt = clean(b.Burst.CopyAt, 200), clean(b.Burst.SyncAt, 200)
+		b.Burst.CopyAt, b.Burst.SyncAt = machine.Clip(b.Burst.CopyAt, 200), machine.Clip(b.Burst.SyncAt, 200)
 	}
 	if b.Crash != nil {
-		b.Crash.Type, b.Crash.Text = clean(b.Crash.Type, 60), clean(b.Crash.Text, 1500)
+		b.Crash.Type, b.Crash.Text = machine.Clip(b.Crash.Type, 60), machine.Clip(b.Crash.Text, 1500)
 	}
 	if b.Try != nil {
-		b.Try.Args, b.Try.Error = clean(b.Try.Args, 200), clean(b.Try.Error, 300)
+		b.Try.Args, b.Try.Error = machine.Clip(b.Try.Args, 200), machine.Clip(b.Try.Error, 300)
 	}
 	for j := range b.Deep {
-		b.Deep[j] = clean(b.Deep[j], 120)
+		b.Deep[j] = machine.Clip(b.Deep[j], 120)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"envfix/internal/machine"
 )
 
 // ticks is the unit of CPU times in /proc/PID/stat: USER_HZ, which Linux fixes
@@ -181,7 +183,7 @@ func commandLine(pid int) string {
 	}
 	defer f.Close()
 	b, _ := io.ReadAll(io.LimitReader(f, 4096))
-	return clean(strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{0}, []byte(" ")))), 160)
+	return machine.Clip(strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{0}, []byte(" ")))), 160)
 }
 
 // libTorch says which libtorch a process has mapped: cuda, hip, cpu or "".
@@ -255,7 +257,7 @@ func unescape(s string) string {
 func onNetwork(path string, mounts []mount) string {
 	for _, m := range mounts {
 		if path == m.point || strings.HasPrefix(path, strings.TrimSuffix(m.point, "/")+"/") {
-			return clean(m.point+" ("+m.kind+")", 80)
+			return machine.Clip(m.point+" ("+m.kind+")", 80)
 		}
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	var notes []string
 	if !o.NoProbe {
 		if l, err = newLane(o.Env); err != nil {
-			notes = append(notes, "no folder for the probe could be made, so only the outside was watched: "+clean(firstOf(err), 200))
+			notes = append(notes, "no folder for the probe could be made, so only the outside was watched: "+machine.Clip(firstOf(err), 200))
 			l = nil
 		} else {
 			defer l.remove()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 )
 
@@ -16,7 +17,7 @@ func tenantOf(pid int) verdict.Tenant {
 		t.User = userName(uid)
 	}
 	if b, err := os.ReadFile(dir + "/comm"); err == nil {
-		t.Name = clean(string(b), 40)
+		t.Name = machine.Clip(string(b), 40)
 	}
 	return t
 }

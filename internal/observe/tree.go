@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 )
 
@@ -128,7 +129,7 @@ func (w *watcher) add(pid int) {
 // rename takes a process's name, and with it the command.
 func (p *watched) rename(name []byte) {
 	p.rawName = string(name)
-	p.Name, p.Command = clean(p.rawName, 40), commandLine(p.PID)
+	p.Name, p.Command = machine.Clip(p.rawName, 40), commandLine(p.PID)
 }
 
 // owner is the name of the user of a process's folder.
@@ -147,7 +148,7 @@ func (w *watcher) owner(dir string) string {
 
 func userName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return clean(u.Username, 32)
+		return machine.Clip(u.Username, 32)
 	}
 	return strconv.Itoa(uid)
 }

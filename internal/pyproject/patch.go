@@ -6,6 +6,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"envfix/internal/machine"
 	"envfix/resolver"
 )
 
@@ -61,7 +62,7 @@ func (e *editor) source(pkg, index string, set bool) error {
 	}
 	for i := from + 1; i < to; i++ {
 		key, _, found := strings.Cut(e.lines[i], "=")
-		if !found || resolver.NormalizeName(strings.Trim(strings.TrimSpace(key), `"'`)) != pkg {
+		if !found || machine.NormalName(strings.Trim(strings.TrimSpace(key), `"'`)) != pkg {
 			continue
 		}
 		end := entryEnd(e.lines, i, to)

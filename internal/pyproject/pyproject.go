@@ -16,6 +16,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"envfix/internal/machine"
 	"envfix/resolver"
 )
 
@@ -131,19 +132,19 @@ func (r *reader) add(lines []string, where string) {
 // group adds a dependency group (PEP 735), with those that it includes, or an
 // extra.
 func (r *reader) group(d *document, name string, depth int) error {
-	want := resolver.NormalizeName(name)
+	want := machine.NormalName(name)
 	if depth > 20 {
 		return fmt.Errorf("%s: the dependency groups include each other", r.name)
 	}
 	found := false
 	for _, n := range sortedKeys(d.Project.Optional) {
-		if resolver.NormalizeName(n) == want {
+		if machine.NormalName(n) == want {
 			found = true
 			r.add(d.Project.Optional[n], "project.optional-dependencies."+n)
 		}
 	}
 	for _, n := range sortedKeys(d.Groups) {
-		if resolver.NormalizeName(n) != want {
+		if machine.NormalName(n) != want {
 			continue
 		}
 		found = true
@@ -196,7 +197,7 @@ func (d *document) sources() []Source {
 			if !ok {
 				continue
 			}
-			s := Source{Package: resolver.NormalizeName(n), Index: text(m["index"]), Marker: text(m["marker"]), Group: text(m["extra"]) + text(m["group"])}
+			s := Source{Package: machine.NormalName(n), Index: text(m["index"]), Marker: text(m["marker"]), Group: text(m["extra"]) + text(m["group"])}
 			for _, other := range []string{"path", "url", "git"} {
 				if v := text(m[other]); s.Index == "" && v != "" {
 					s.Other = v

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"envfix/internal/machine"
 	"envfix/resolver"
 )
 
@@ -190,7 +191,7 @@ func FuzzReadRequirements(f *testing.F) {
 			return
 		}
 		for _, q := range p.Requirements {
-			if q.Name == "" || q.Name != resolver.NormalizeName(q.Name) {
+			if q.Name == "" || q.Name != machine.NormalName(q.Name) {
 				t.Fatalf("a requirement without a proper name: %+v", q)
 			}
 		}
