@@ -137,17 +137,19 @@ func torchsLibrary(name string) bool {
 // brings reports whether the chosen torch brings one of its libraries: those of
 // CUDA 12 and older are named -cu12, those of CUDA 13 have no such ending.
 func (b *builder) brings(name string) bool {
-	major, _, _ := strings.Cut(b.choice.CUDA, ".")
-	_, suffix, named := strings.Cut(name, "-cu1")
+	cuda, err := version.ParseDotted(b.choice.CUDA)
+	_, suffix, named := strings.Cut(name, "-cu1") // also nvidia-cublas-cu12
 	switch {
+	case err != nil: // none
+		return false
 	case name == "triton":
-		return major != ""
+		return true
 	case !strings.HasPrefix(name, "nvidia-"):
-		return major >= "13" && strings.HasPrefix(name, "cuda-")
+		return cuda.Major() >= 13 && strings.HasPrefix(name, "cuda-")
 	case named:
-		return major == "1"+suffix
+		return fmt.Sprint(cuda.Major()) == "1"+suffix
 	}
-	return major >= "13"
+	return cuda.Major() >= 13
 }
 
 // cannot says why a package cannot stay beside the new torch, whatever the others
@@ -174,7 +176,7 @@ func (c *carrier) cannot(d machine.HeldDist) leaving {
 		}
 	}
 	if d.Origin != nil {
-		_, why := again(d.Name, d.Origin)
+		_, why := again(d.Origin)
 		return leaving{why: why}
 	}
 	return leaving{why: c.notOnIndex(d, label)}

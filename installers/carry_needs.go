@@ -148,7 +148,7 @@ func (c *carrier) fill(out *plan.Carry) {
 		d := c.was[name]
 		k := plan.CarriedPackage{Name: name, Version: d.Version, Loose: loose || slices.Contains(torchsOwn, name)}
 		if d.Origin != nil {
-			k.From, _ = again(name, d.Origin)
+			k.From, _ = again(d.Origin)
 		} else {
 			k.Python = c.forOtherPython(d)
 		}

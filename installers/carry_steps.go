@@ -92,7 +92,7 @@ var (
 
 // again returns how an installer is told to take a package from where it came, or
 // why that cannot be.
-func again(name string, o *machine.DirectURL) (requirement, why string) {
+func again(o *machine.DirectURL) (requirement, why string) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case o.Gone:

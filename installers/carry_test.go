@@ -286,7 +286,7 @@ func FuzzAgain(f *testing.F) {
 	f.Add("https://files.example/w.whl", machine.FromArchive, "", "", "sha256="+strings.Repeat("0", 64))
 	f.Add("-e https://x y", machine.FromDir, "../..", "", "")
 	f.Fuzz(func(t *testing.T, url, kind, below, commit, hash string) {
-		text, why := again("name", &machine.DirectURL{Kind: kind, URL: url, VCS: "git", Commit: commit, Subdirectory: below, Hash: hash})
+		text, why := again(&machine.DirectURL{Kind: kind, URL: url, VCS: "git", Commit: commit, Subdirectory: below, Hash: hash})
 		if (text == "") == (why == "") {
 			t.Fatalf("%q and %q", text, why)
 		}

@@ -113,14 +113,9 @@ func sonames(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) map[string
 
 // pins returns the library versions of the build's row.
 func pins(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) map[string]string {
-	for _, rel := range m.Releases {
-		if rel.Torch.String() != c.Torch {
-			continue
-		}
-		for _, b := range rel.Builds {
-			if b.Label == c.Build && b.OS == h.Platform.OS && b.Arch == h.Platform.Arch {
-				return b.Pins
-			}
+	if rel, ok := m.Release(c.Torch); ok {
+		if b, ok := rel.Build(c.Build, h.Platform.OS, h.Platform.Arch); ok {
+			return b.Pins
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"envfix/internal/plan"
 )
 
-// profileBlock names the block that envfix owns in a shell profile.
-const profileBlock = "profile"
+// ProfileBlock names the block that envfix owns in a shell profile.
+const ProfileBlock = "profile"
 
 // A Profile is a shell profile of the user's own that gives variables entries, as
 // it is now.
@@ -21,9 +21,6 @@ type Profile struct {
 
 	Fixes []plan.EnvFix // what it gives, and must not
 }
-
-// ProfileBlock is the name of the block of [ProfileStep], for reading it.
-func ProfileBlock() string { return profileBlock }
 
 // ProfileStep returns the step that takes entries out of variables at the end of a
 // profile, so that every new shell does without them; what an earlier one took out
@@ -56,5 +53,5 @@ func ProfileStep(p Profile) (s plan.Step, ok bool) {
 		why = "it comes from " + strings.Join(from, ", ") + "; " + why
 	}
 	return plan.Step{ID: "profile", Title: fmt.Sprintf("keep %s out of %s in every new shell: %s", strings.Join(entries, ", "), strings.Join(names, ", "), p.Shown), Why: why,
-		Block: &plan.Block{Path: p.Path, Name: profileBlock, Lines: lines, Backup: backup, Before: p.SHA256}}, true
+		Block: &plan.Block{Path: p.Path, Name: ProfileBlock, Lines: lines, Backup: backup, Before: p.SHA256}}, true
 }

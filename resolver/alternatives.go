@@ -31,7 +31,7 @@ func (s *scene) alternatives(o *outcome) []string {
 		}
 	}
 	if o.Decision == NoSolution {
-		out = append(out, s.otherSystems(gpus)...)
+		out = append(out, s.otherSystems()...)
 	}
 	for _, g := range s.vendor(machine.AMD) {
 		if v := s.amdIndex(g); v != nil && o.Decision != UseVendorIndex && stuck {
@@ -160,7 +160,7 @@ func (s *scene) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 }
 
 // otherSystems are the ways out where the system itself is the obstacle.
-func (s *scene) otherSystems(gpus []machine.GPU) []string {
+func (s *scene) otherSystems() []string {
 	p := s.h.Platform
 	var out []string
 	switch {

@@ -1,12 +1,10 @@
 package resolver
 
 import (
-	"math/rand"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"envfix/internal/machine"
 	"envfix/matrix"
 )
 
@@ -38,33 +36,5 @@ func BenchmarkResolve(b *testing.B) {
 			b.Fatal(c.title, err)
 		}
 		i++
-	}
-}
-
-// BenchmarkFleet resolves 200,000 machines of 2,000 drawn classes, one resolution
-// per class, with all reasons.
-func BenchmarkFleet(b *testing.B) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		b.Fatal(err)
-	}
-	j := readJudge(b)
-	rnd := rand.New(rand.NewSource(2))
-	fleet := make([]machine.Machine, 200_000)
-	for i := range fleet {
-		if i >= 2_000 {
-			fleet[i] = fleet[i%2_000]
-			continue
-		}
-		c := j.draw(rnd)
-		fleet[i] = c.machine()
-		fleet[i].Pythons = []machine.Python{{Version: c.python, Active: true}}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		all, err := ResolveAll(m, fleet, Request{})
-		if err != nil || len(all) != len(fleet) {
-			b.Fatal(err)
-		}
 	}
 }

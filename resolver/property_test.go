@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"envfix/internal/machine"
@@ -213,25 +212,6 @@ func TestPropertyAnyFacts(t *testing.T) {
 		for _, line := range render(res) {
 			if strings.Contains(line, "\x1b") {
 				t.Fatalf("a control character came through: %q", line)
-			}
-		}
-	})
-}
-
-// A fleet of one gets the single answer, and classes share theirs.
-func TestPropertyFleetOfOne(t *testing.T) {
-	property(t, func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn) {
-		one, err := Resolve(m, c.machine(), c.request(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := ResolveAll(m, []machine.Machine{c.machine(), c.machine()}, c.request(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, res := range all {
-			if d := cmp.Diff(render(one), render(res)); d != "" {
-				t.Fatalf("%+v: (-single +fleet):\n%s", c, d)
 			}
 		}
 	})

@@ -88,6 +88,6 @@ func profileStep(home, file string, fixes []plan.EnvFix) (plan.Step, bool, error
 	}
 	sum := sha256.Sum256(text)
 	s, ok := installers.ProfileStep(installers.Profile{Path: path, Shown: file, SHA256: hex.EncodeToString(sum[:]),
-		Block: system.BlockLines(string(text), installers.ProfileBlock()), Fixes: fixes})
+		Block: system.BlockLines(string(text), installers.ProfileBlock), Fixes: fixes})
 	return s, ok, nil
 }

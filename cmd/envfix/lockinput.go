@@ -31,9 +31,9 @@ func gatherLockInput(c *cli.Context, dir string, old *lock.Lock) (lock.Input, er
 		if err := notAFile(a); err != nil {
 			return in, err
 		}
-		q, err := resolver.ParseRequirement(a, "")
+		q, err := requirement(a)
 		if err != nil {
-			return in, &failure{code: exitUsage, text: ui.Clean(err.Error())}
+			return in, err
 		}
 		in.Requirements = append(in.Requirements, q.Text)
 	}
@@ -133,9 +133,9 @@ func inputRequirements(in lock.Input) ([]resolver.Requirement, error) {
 	}
 	var out []resolver.Requirement
 	for _, text := range texts {
-		q, err := resolver.ParseRequirement(text, "")
+		q, err := requirement(text)
 		if err != nil {
-			return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+			return nil, err
 		}
 		out = append(out, q)
 	}

@@ -93,14 +93,17 @@ func matrixShowAction(c *cli.Context) error {
 
 func nothingToShow(m *matrix.Matrix, spec version.Specifier, gpu machine.GPU) error {
 	text := "the matrix has no such build"
-	if spec.IsZero() || slices.ContainsFunc(m.Releases, func(r *matrix.Release) bool { return spec.Admits(r.Torch) }) {
-		if !gpu.SM.IsZero() {
-			text = fmt.Sprintf("no build asked for has code for %s (compute capability %s)", ui.Clean(gpu.Name), gpu.SM)
-		}
-	} else {
-		text = fmt.Sprintf("the matrix knows no torch %s; it knows %s to %s", ui.Clip(spec.String(), 60), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)
+	switch _, err := newestRelease(m, spec); {
+	case err != nil:
+		text = unknownTorch(m, spec)
+	case !gpu.SM.IsZero():
+		text = fmt.Sprintf("no build asked for has code for %s (compute capability %s)", ui.Clean(gpu.Name), gpu.SM)
 	}
 	return &failure{code: exitNoSolution, text: text, hints: []string{"`envfix matrix show` lists every release"}}
+}
+
+func unknownTorch(m *matrix.Matrix, spec version.Specifier) string {
+	return fmt.Sprintf("the matrix knows no torch %s; it knows %s to %s", ui.Clip(spec.String(), 60), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)
 }
 
 func pickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*matrix.Build) bool) shownRelease {

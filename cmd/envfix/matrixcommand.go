@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
 
-	"envfix/internal/ui"
+	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
 
@@ -36,10 +37,8 @@ EXAMPLES
 
 // hostOS is this system in the words of the data.
 func hostOS() string {
-	if runtime.GOOS == "darwin" {
-		return "macos"
-	}
-	return runtime.GOOS
+	os, _ := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
+	return os
 }
 
 func matrixInstallAction(c *cli.Context) error {
@@ -55,13 +54,7 @@ func matrixInstallAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	build := c.String("build")
-	if build == "" {
-		build = label
-	}
-	if build == "" {
-		build = defaultBuild(r, c.String("os"))
-	}
+	build := cmp.Or(c.String("build"), label, defaultBuild(r, c.String("os")))
 	argv, err := matrix.InstallCommand(m, r.Torch.String(), build, c.String("os"), c.String("tool"))
 	if err != nil {
 		return &failure{code: exitNoSolution, text: err.Error()}
@@ -80,7 +73,7 @@ func newestRelease(m *matrix.Matrix, spec version.Specifier) (*matrix.Release, e
 			return r, nil
 		}
 	}
-	return nil, &failure{code: exitNoSolution, text: fmt.Sprintf("the matrix knows no torch %s; it knows %s to %s", ui.Clip(spec.String(), 60), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)}
+	return nil, &failure{code: exitNoSolution, text: unknownTorch(m, spec)}
 }
 
 // defaultBuild is the build that the default index carries for a system.

@@ -135,6 +135,16 @@ func gpuList(s string) ([]int, error) {
 	return out, nil
 }
 
+// requirement reads one PEP 508 requirement.
+func requirement(text string) (resolver.Requirement, error) {
+	q, err := resolver.ParseRequirement(text, "")
+	if err != nil {
+		return q, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
+			hints: []string{"write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`"}}
+	}
+	return q, nil
+}
+
 // requirements reads the positionals and the files of -r.
 func requirements(c *cli.Context) ([]resolver.Requirement, error) {
 	var out []resolver.Requirement
@@ -142,10 +152,9 @@ func requirements(c *cli.Context) ([]resolver.Requirement, error) {
 		if err := notAFile(a); err != nil {
 			return nil, err
 		}
-		q, err := resolver.ParseRequirement(a, "")
+		q, err := requirement(a)
 		if err != nil {
-			return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
-				hints: []string{"write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`"}}
+			return nil, err
 		}
 		out = append(out, q)
 	}

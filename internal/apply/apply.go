@@ -88,18 +88,12 @@ func (r *run) locked(ctx context.Context) (err error) {
 		return err
 	}
 	system.Umask()
-	if err := r.env.prepare(); err != nil {
-		return err
-	}
-	lock, err := system.TryLock(r.env.root, lockName)
+	j, end, err := r.env.begin()
+	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	if r.journal, err = openJournal(r.env.root); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.journal.close()) }()
+	r.journal = j
 	if r.Boot != "" {
 		r.journal.boot = r.Boot
 	}

@@ -77,9 +77,8 @@ func (r *run) moduleBuilt(ctx context.Context) error {
 	var exit *system.ExitError
 	switch {
 	case errors.As(err, &exit):
-		e := &Error{Kind: Verification, Text: fmt.Sprintf("the driver is installed, and no kernel module of it is there for the kernel that runs (%s)", kernel),
+		return &Error{Kind: Verification, Text: fmt.Sprintf("the driver is installed, and no kernel module of it is there for the kernel that runs (%s)", kernel),
 			Hints: []string{"`dkms status` and /var/lib/dkms/nvidia/*/build/make.log say why it was not built"}}
-		return e
 	case err != nil:
 		return nil
 	}

@@ -6,6 +6,7 @@ package apply
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -89,6 +90,29 @@ func (e *Env) prepare() error {
 		return system.WriteIn(e.root, stateDir+"/.gitignore", []byte("*\n"), 0o644)
 	}
 	return nil
+}
+
+// begin takes the state's lock and opens its journal. end gives both back; it is
+// called whatever begin returned.
+func (e *Env) begin() (j *journal, end func() error, err error) {
+	var lock *system.Lock
+	end = func() (err error) {
+		if j != nil {
+			err = j.close()
+		}
+		if lock != nil {
+			err = errors.Join(err, lock.Release())
+		}
+		return err
+	}
+	if err = e.prepare(); err != nil {
+		return nil, end, err
+	}
+	if lock, err = system.TryLock(e.root, lockName); err != nil {
+		return nil, end, err
+	}
+	j, err = openJournal(e.root)
+	return j, end, err
 }
 
 // owned refuses a state directory that is a link or another user's: what is in

@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -37,26 +35,15 @@ func TestFaultsSystem(t *testing.T) {
 	}
 }
 
-// injectAll fails each point with two processes at a time, and counts the bad ends.
+// injectAll fails each point, and counts the bad ends.
 func (s systemStory) injectAll(t *testing.T, points []string, kind string) int {
 	var bad atomic.Int32
-	var workers sync.WaitGroup
-	next := make(chan string)
-	for range 2 {
-		workers.Go(func() {
-			for point := range next {
-				if why := s.inject(t, point, kind); why != "" {
-					t.Errorf("%s, %s at %s: %s", s.d.name, kind, point, why)
-					bad.Add(1)
-				}
-			}
-		})
-	}
-	for _, point := range points {
-		next <- point
-	}
-	close(next)
-	workers.Wait()
+	atOnce(len(points), func(i int) {
+		if why := s.inject(t, points[i], kind); why != "" {
+			t.Errorf("%s, %s at %s: %s", s.d.name, kind, points[i], why)
+			bad.Add(1)
+		}
+	})
 	return int(bad.Load())
 }
 
@@ -108,17 +95,7 @@ func (s systemStory) points(t *testing.T) []string {
 	if why := s.wrong(dir); why != "" {
 		t.Fatalf("%s without a fault: %s", s.d.name, why)
 	}
-	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for p := range strings.Lines(string(text)) {
-		if p = strings.TrimSpace(p); !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return passed(t, list)
 }
 
 // inject says what is wrong in the end; "" nothing.

@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"envfix/internal/plan"
@@ -65,26 +67,8 @@ func TestFaults(t *testing.T) {
 	for _, s := range stories {
 		byName[s.name] = s
 	}
-	var mu sync.Mutex
-	var done []outcome
-	var workers sync.WaitGroup
-	next := make(chan outcome)
-	for range 2 {
-		workers.Go(func() {
-			for o := range next {
-				o = byName[o.story].inject(b, o)
-				mu.Lock()
-				done = append(done, o)
-				mu.Unlock()
-			}
-		})
-	}
-	for _, o := range todo {
-		next <- o
-	}
-	close(next)
-	workers.Wait()
-	report(t, stories, done)
+	atOnce(len(todo), func(i int) { todo[i] = byName[todo[i].story].inject(b, todo[i]) })
+	report(t, stories, todo)
 }
 
 // makeStories prepares the projects.
@@ -172,17 +156,36 @@ func (s story) points(b *bench) []string {
 	if got := torchOf(dir); got != s.new {
 		b.Fatalf("%s without a fault: torch is %q, want %q", s.name, got, s.new)
 	}
+	return passed(b.T, list)
+}
+
+// passed are the points in a list that ENVFIX_FAILPOINT_LIST named, each once.
+func passed(t *testing.T, list string) (out []string) {
+	t.Helper()
 	text, err := os.ReadFile(list)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	var out []string
-	for p := range strings.Lines(string(text)) {
-		if p = strings.TrimSpace(p); !slices.Contains(out, p) {
+	for p := range strings.FieldsSeq(string(text)) {
+		if !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// atOnce calls f for 0 to n-1, as many at a time as there are processors.
+func atOnce(n int, f func(i int)) {
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // inject runs the story with one fault, looks, and runs it again without.

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"envfix/internal/plan"
-	"envfix/internal/system"
 )
 
 // A History is what was done with an environment.
@@ -32,14 +31,7 @@ type Event struct {
 // History reads the journal; it changes nothing and needs no lock.
 func (e *Env) History() (History, error) {
 	h := History{Format: 1, Env: e.Dir, Current: e.Current(), Logs: e.path(logsDir), Events: []Event{}, Generations: []Generation{}}
-	b, err := e.root.ReadFile(journalName)
-	if gone(err) {
-		return h, nil
-	}
-	if err != nil {
-		return h, wrap(err)
-	}
-	entries, _, err := parseJournal(e.path(journalName), b)
+	entries, err := e.entries()
 	if err != nil {
 		return h, err
 	}
@@ -47,6 +39,25 @@ func (e *Env) History() (History, error) {
 	gens, err := e.generations()
 	h.Generations = append(h.Generations, gens...)
 	return h, wrap(err)
+}
+
+// entries reads the journal without opening it for more; there may be none.
+func (e *Env) entries() ([]Entry, error) {
+	info, err := e.root.Lstat(journalName)
+	switch {
+	case gone(err):
+		return nil, nil
+	case err != nil:
+		return nil, wrap(err)
+	case !info.Mode().IsRegular() || info.Size() > maxJournal:
+		return nil, damaged(e.path(journalName), 1, "it is not a journal")
+	}
+	b, err := e.root.ReadFile(journalName)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	entries, _, err := parseJournal(e.path(journalName), b)
+	return entries, err
 }
 
 // events folds the journal's lines into what was done.
@@ -97,21 +108,10 @@ func events(entries []Entry, env string) []Event {
 // Unfinished returns the plan that was begun and neither ended nor given up; nil
 // where there is none.
 func (e *Env) Unfinished() (*plan.Plan, error) {
-	b, err := e.root.ReadFile(journalName)
-	if gone(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, wrap(err)
-	}
-	entries, _, err := parseJournal(e.path(journalName), b)
-	if err != nil {
+	entries, err := e.entries()
+	open := (&journal{entries: entries}).unfinished(e.Name)
+	if err != nil || open == nil {
 		return nil, err
-	}
-	j := journal{entries: entries}
-	open := j.unfinished(e.Name)
-	if open == nil {
-		return nil, nil
 	}
 	text, err := e.root.ReadFile(planPath(open.Plan))
 	if err != nil {
@@ -131,27 +131,18 @@ func (e *Env) Abandon() (did bool, err error) {
 	if _, err := e.root.Lstat(stateDir); gone(err) {
 		return false, nil
 	}
-	if err := e.prepare(); err != nil {
-		return false, wrap(err)
-	}
-	lock, err := system.TryLock(e.root, lockName)
-	if err != nil {
-		return false, wrap(err)
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	j, err := openJournal(e.root)
+	j, end, err := e.begin()
 	var bad *Error
 	if errors.As(err, &bad) && bad.Kind == Integrity {
-		if err := setAside(e.root); err != nil {
-			return false, wrap(err)
-		}
 		did = true
-		j, err = openJournal(e.root)
+		if err = errors.Join(setAside(e.root), end()); err == nil {
+			j, end, err = e.begin()
+		}
 	}
+	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
 		return did, wrap(err)
 	}
-	defer func() { err = errors.Join(err, j.close()) }()
 	if open := j.unfinished(e.Name); open != nil {
 		did = true
 		if err := j.add(Entry{State: Abandoned, Plan: open.Plan, Env: e.Name, Gen: open.Gen}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"envfix/internal/system"
@@ -44,7 +45,7 @@ func fromInstaller(title string, e *system.ExitError, log string) *Error {
 		out.again = fault.again
 		out.Text += ": " + fault.what
 		out.Hints = []string{fault.hint}
-	case contains(text, saysZip):
+	case contains(text, saysZip): // so a full disk and a broken connection end, too
 		out.Kind = Integrity
 		out.Text += ": a file is not the one that its index announced"
 		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
@@ -128,10 +129,5 @@ func (r *run) fullest() (out []string) {
 }
 
 func contains(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }

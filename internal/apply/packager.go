@@ -152,13 +152,12 @@ func (m host) cutOff(ctx context.Context, p packager) error {
 		return err
 	}
 	seen := map[string]string{}
-	for line := range strings.Lines(out) {
-		name, v, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if was, twice := seen[name]; twice && was != v && machine.DriverPackage(name) {
-			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is installed in two versions (%s, %s): a transaction was cut off", system.Printable(name), system.Printable(was), system.Printable(v)),
+	for _, r := range pairs(out) {
+		if was, twice := seen[r.name]; twice && was != r.version && machine.DriverPackage(r.name) {
+			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is installed in two versions (%s, %s): a transaction was cut off", system.Printable(r.name), system.Printable(was), system.Printable(r.version)),
 				Hints: []string{p.mend + ", then run the command again"}}
 		}
-		seen[name] = v
+		seen[r.name] = r.version
 	}
 	return nil
 }

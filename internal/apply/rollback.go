@@ -15,19 +15,11 @@ func (e *Env) Rollback(id string) (g Generation, err error) {
 	if _, err := e.root.Lstat(stateDir); gone(err) {
 		return g, &Error{Kind: Failed, Text: fmt.Sprintf("there is nothing to go back to: envfix never changed %s", e.Dir)}
 	}
-	if err := e.prepare(); err != nil {
-		return g, wrap(err)
-	}
-	lock, err := system.TryLock(e.root, lockName)
+	j, end, err := e.begin()
+	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
 		return g, wrap(err)
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	j, err := openJournal(e.root)
-	if err != nil {
-		return g, wrap(err)
-	}
-	defer func() { err = errors.Join(err, j.close()) }()
 	back, err := e.backFromTwoRenames(j)
 	if err != nil {
 		return g, wrap(err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
@@ -121,14 +122,10 @@ func endedWell(s plan.Step, code int) bool {
 // systemHalf reports whether a step acts on the system, not on the environment.
 func systemHalf(s plan.Step) bool { return s.Root || s.Manual != nil }
 
-func needsRoot(p *plan.Plan) bool {
-	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Root })
-}
-
 // mayRoot refuses a plan with steps for root where there are no rights, and hands
 // over a script for who has them.
 func (r *run) mayRoot() error {
-	if !needsRoot(r.plan) {
+	if !slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Root }) {
 		return nil
 	}
 	for _, s := range r.plan.Steps {
@@ -148,29 +145,26 @@ func (r *run) mayRoot() error {
 	if err != nil {
 		return err
 	}
-	e := &Error{Kind: Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here",
+	return &Error{Kind: Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here",
 		Hints: []string{"give the script above to an administrator; when it ran, `envfix apply` goes on"}, Script: script}
-	return e
 }
 
 // driverAllowed refuses to change a driver where it belongs to another system.
 func (r *run) driverAllowed() error {
-	if !slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Root && strings.HasPrefix(s.ID, "driver") }) {
+	if !slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Root && isDriver(s) }) {
 		return nil
 	}
-	why := ""
 	if r.plan.Basis.Request.Described {
 		return &Error{Kind: Preflight, Text: "the machine of this plan was described: its driver is not installed on this one",
 			Hints: []string{"plan without `--facts`, `--gpu` and `--driver`, or run the script of `envfix plan --sh` there"}}
 	}
-	switch r.plan.Basis.Facts.Platform.Environment {
-	case "wsl2":
-		why = "under WSL the driver is Windows': update it there"
-	case "container", "container-build":
-		why = "a container takes the driver of its host: change it there"
-	case "jetson":
-		why = "the driver of a Jetson is part of L4T: upgrade JetPack"
-	default:
+	why, elsewhere := map[string]string{
+		machine.WSL2:           "under WSL the driver is Windows': update it there",
+		machine.Container:      "a container takes the driver of its host: change it there",
+		machine.ContainerBuild: "a container takes the driver of its host: change it there",
+		machine.Jetson:         "the driver of a Jetson is part of L4T: upgrade JetPack",
+	}[r.plan.Basis.Facts.Platform.Environment]
+	if !elsewhere {
 		return nil
 	}
 	return &Error{Kind: Preflight, Text: "no driver is installed here: " + why}

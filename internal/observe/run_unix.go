@@ -88,8 +88,8 @@ func (r *Recorder) follows(j *job) Ended {
 		select {
 		case e := <-j.ended:
 			return e
-		case sig := <-j.stopped:
-			j.mirror(sig)
+		case <-j.stopped:
+			j.mirror()
 		case s := <-j.signals:
 			j.pass(s.(syscall.Signal))
 		case l, ok := <-lines:
@@ -163,7 +163,7 @@ type job struct {
 	pid     int
 	signals chan os.Signal
 	ended   chan Ended
-	stopped chan syscall.Signal
+	stopped chan struct{}
 }
 
 // passed are the signals that envfix hands on. The terminal itself sends INT
@@ -172,7 +172,7 @@ type job struct {
 var passed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT, syscall.SIGALRM}
 
 func newJob() *job {
-	j := &job{signals: make(chan os.Signal, 64), ended: make(chan Ended, 1), stopped: make(chan syscall.Signal, 1)}
+	j := &job{signals: make(chan os.Signal, 64), ended: make(chan Ended, 1), stopped: make(chan struct{}, 1)}
 	for _, s := range passed {
 		if !signal.Ignored(s) {
 			signal.Notify(j.signals, s)
@@ -196,7 +196,7 @@ func (j *job) wait() {
 			j.ended <- Ended{Code: 1}
 			return
 		case ws.Stopped():
-			j.stopped <- ws.StopSignal()
+			j.stopped <- struct{}{}
 		case ws.Signaled():
 			j.ended <- Ended{128 + int(ws.Signal()), ws.Signal()}
 			return
@@ -228,7 +228,7 @@ func (j *job) pass(s syscall.Signal) {
 
 // mirror stops envfix as its job has stopped, so that the shell above sees what
 // it would see without envfix; when the shell continues envfix, the job goes on.
-func (j *job) mirror(s syscall.Signal) {
+func (j *job) mirror() {
 	if !foreground() {
 		return
 	}

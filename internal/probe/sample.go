@@ -127,6 +127,3 @@ func (s *Sampler) Stop() {
 		s.cmd.Wait()
 	}()
 }
-
-// PID is the child's.
-func (s *Sampler) PID() int { return s.cmd.Process.Pid }

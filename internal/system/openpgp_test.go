@@ -2,31 +2,17 @@ package system
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/base64"
 	"strings"
 	"testing"
 )
 
-// A key that gpg made, and the fingerprint that gpg says it has.
-const armoured = `-----BEGIN PGP PUBLIC KEY BLOCK-----
-
-mQENBGsBy3EBCADSbU3Tz+zLI4lP5cqN1y1GJnWC/XHhDXwrqGdIqFEb/ycZYgOU
-yWe5X8N/wPNcBE0rqk2cP4vrwmRYvdbfRax+6lg9dnp0iFGoWFrojw9lt0HCTnVY
-/JckJchIEGP5yZd1cOaqshPGOvOk7yqVgV7ZGBQY+SJ+edcJ7E/IWtmAY1Sg/okn
-O4RVMsogo3B1ahVHu9UeM/6v+kiAChnEElkt8ecSh1/BoHY4ig3SGYknV0clL19D
-8Ns6ULBv+3MN8aMJlMW1ErRe/ugBHX3BIv5gxNMhckAkLy5oiG1tNbpovFbKMJx+
-5F9osfGlYZ65US/hHetwHbtMUnwcssXwrBZRABEBAAG0G3Rlc3QgPHRlc3RAZXhh
-bXBsZS5pbnZhbGlkPokBTgQTAQoAOBYhBN+zIVC3H6BirE2UdqzqCfByhJTlBQJr
-ActxAhsDBQsJCAcCBhUKCQgLAgQWAgMBAh4BAheAAAoJEKzqCfByhJTl/WoH/1MQ
-Bd8SfXndoaGWGMRk/9Fq/VB/ofHh7dwsdDR+NQEViSIU+DVKGycs+q8hKzbNjmKh
-6fLECyHfLFRRvAMsAdQwU8RGeod+iXiPefY7Ai3X+jGDPher+Wn/wTpbzYQTBcr0
-k/qh37hBJwtvXp34toL7dxOJms0hc1v53ZEKVLQ4Uq7O/bWA8SW0xDwcF4wyDt09
-oCywk6yr74aGAAiprpUyPRGsi1aGjgxE6AK9E88fSgydRp7c62oz7ym5uIU2nUGb
-ufmSSfuMEfgPR8a32RJo1B5BToA/J7BU8e2muiSzh2Qs4zrPL74UEknWV444ETV9
-DbE0HBgIjPpkta4yV88=
-=ZqbQ
------END PGP PUBLIC KEY BLOCK-----
-`
+// A key that gpg made (package apply's tests have it stand in for NVIDIA's), and the
+// fingerprint that gpg says it has.
+//
+//go:embed testdata/key.asc
+var armoured string
 
 const itsFingerprint = "DFB32150B71FA062AC4D9476ACEA09F0728494E5"
 

@@ -70,13 +70,6 @@ func Plan(p *plan.Plan, s Style) string {
 	return v.b.String()
 }
 
-// Machine returns the lines that say what a machine is.
-func Machine(h machine.Machine, described bool, s Style) string {
-	v := &view{Style: s}
-	v.machine(h, described)
-	return v.b.String()
-}
-
 func (v *view) machine(h machine.Machine, described bool) {
 	what := platformText(h.Platform)
 	if described {

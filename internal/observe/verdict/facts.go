@@ -215,9 +215,9 @@ func (f *facts) mean(of func(sum) num) num {
 	return ratio(total, n)
 }
 
-// waits reports whether the GPU idles for at least this share. Without a GPU,
-// or without a way to measure it, the rule goes by the rest of its evidence.
-func (f *facts) waits(least float64) bool { return !f.idle.ok || f.idle.v >= least }
+// waits reports whether the GPU idles for much of the time. Without a GPU, or
+// without a way to measure it, the rule goes by the rest of its evidence.
+func (f *facts) waits() bool { return !f.idle.ok || f.idle.v >= idleHigh }
 
 // sure lowers a confidence that rests on an idle GPU nobody could measure.
 func (f *facts) sure(level string) string {
@@ -266,14 +266,13 @@ func (f *facts) core() num {
 }
 
 // loader is the training loader: the first of those with most workers.
-func (f *facts) loader() (Loader, bool) {
-	var best Loader
+func (f *facts) loader() (best Loader) {
 	for i, l := range f.probe().Loaders {
 		if i == 0 || l.Workers > best.Workers {
 			best = l
 		}
 	}
-	return best, len(f.probe().Loaders) > 0
+	return best
 }
 
 // workerCPU is the workers' CPU use in cores.

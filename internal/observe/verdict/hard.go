@@ -44,7 +44,7 @@ func hostOOM(f *facts) *Finding {
 		e["memory_limit_mib"], e["memory_peak_mib"] = h.MemoryLimit, h.MemoryPeak
 	}
 	x := &Finding{Verdict: HostOOM, Confidence: high, Evidence: e, Fix: []string{"a higher memory limit for the container or job"}}
-	if l, _ := f.loader(); l.Workers > 0 {
+	if l := f.loader(); l.Workers > 0 {
 		x.Fix = []string{"fewer workers: num_workers × prefetch_factor batches lie in memory", "prefetch_factor=1", x.Fix[0]}
 	}
 	switch {
@@ -80,7 +80,7 @@ func firstLine(s string) string {
 // texts are those of torch/utils/data/_utils/signal_handling.py and of c10.
 func shmTooSmall(f *facts) *Finding {
 	h, l := f.t.Host, Loader{}
-	l, _ = f.loader()
+	l = f.loader()
 	said := f.crashSays("shared memory(shm)", "signal: Bus error", "out of shared memory") ||
 		f.t.Signal == "BUS" && l.Workers > 0 || f.crashSays("No space left on device") && f.crashSays("/torch_", "shm")
 	need := int64(0)

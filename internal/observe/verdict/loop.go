@@ -25,11 +25,11 @@ func loaderBound(f *facts) *Finding {
 		}
 		return loaderFromOutside(f)
 	}
-	if l.v < f.loadLimit() || !f.waits(idleHigh) {
+	if l.v < f.loadLimit() || !f.waits() {
 		return nil
 	}
 	p, e := f.probe().Page, f.evidence()
-	ld, _ := f.loader()
+	ld := f.loader()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
 	e["wait_ms"], e["workers"] = round(wait*1e3), ld.Workers
 	x := &Finding{Verdict: LoaderBound, Confidence: f.sure(high), Evidence: e, weight: l.v}
@@ -62,7 +62,7 @@ func loaderBound(f *facts) *Finding {
 // own. Ranks wait for each other too, so those are left out.
 func otherInput(f *facts) *Finding {
 	p, core := f.probe().Page, f.core()
-	if p.Warm < 10 || p.Batches > 0 || f.world() > 1 || f.lead.LoopWall < 1 || !f.waits(idleHigh) || !core.ok || core.v >= otherBusy {
+	if p.Warm < 10 || p.Batches > 0 || f.world() > 1 || f.lead.LoopWall < 1 || !f.waits() || !core.ok || core.v >= otherBusy {
 		return nil
 	}
 	e := f.evidence()
@@ -151,7 +151,7 @@ func at(place string) string {
 // copiesEachStep: tensors travel to the device that could stay there.
 func copiesEachStep(f *facts) *Finding {
 	b, ok := f.burst()
-	if !ok || !f.waits(idleHigh) {
+	if !ok || !f.waits() {
 		return nil
 	}
 	n := float64(b.Copies) / float64(b.Steps)
@@ -173,7 +173,7 @@ func copiesEachStep(f *facts) *Finding {
 // syncBound: the loop reads values back and waits for the GPU each time.
 func syncBound(f *facts) *Finding {
 	b, ok := f.burst()
-	if !ok || !f.waits(idleHigh) && (!f.util.ok || f.util.v >= utilLow) {
+	if !ok || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
 		return nil
 	}
 	n := float64(b.Syncs) / float64(b.Steps)
@@ -196,7 +196,7 @@ func (f *facts) batchSize() int {
 	if b := f.probe().Batch; b != nil && len(b.Shape) > 0 {
 		return b.Shape[0]
 	}
-	ld, _ := f.loader()
+	ld := f.loader()
 	return ld.Batch
 }
 
@@ -210,7 +210,7 @@ func (f *facts) stepTypical() float64 {
 // tinyBatch: so little work a step that starting it costs more than doing it.
 func tinyBatch(f *facts) *Finding {
 	l, s, n := f.load(), f.stepTypical(), f.batchSize()
-	if !f.step().ok || s >= stepTiny || !f.waits(idleHigh) || l.ok && l.v >= f.loadLimit() {
+	if !f.step().ok || s >= stepTiny || !f.waits() || l.ok && l.v >= f.loadLimit() {
 		return nil
 	}
 	mem := f.memoryShare()

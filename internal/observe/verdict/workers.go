@@ -9,9 +9,9 @@ import (
 // throttled, or want more CPUs than there are. Many that only wait for a disk do
 // no harm.
 func workersOverQuota(f *facts) *Finding {
-	ld, _ := f.loader()
+	ld := f.loader()
 	n, cpus := max(ld.Workers, 0), f.t.Host.Allowed()
-	if n == 0 || cpus == 0 || !f.waits(idleHigh) {
+	if n == 0 || cpus == 0 || !f.waits() {
 		return nil
 	}
 	wall, delay, wanted := 0.0, 0.0, 0.0
@@ -57,7 +57,7 @@ func workerRespawn(f *facts) *Finding {
 	p := f.probe().Page
 	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && !l.Persistent })
 	run := p.LastAt - (p.WarmAt - p.First)
-	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits(idleHigh) {
+	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits() {
 		return nil
 	}
 	ld, s, e := f.probe().Loaders[i], min(p.Edge/run, 1), f.evidence()
