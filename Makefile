@@ -43,8 +43,9 @@ fuzz: ## every parser of outside input, 30 s each
 	bash internal/ci/fuzz
 
 KILLS ?= 50
+PLAIN ?= 100
 faults: ## fail and kill apply at every point and see what is left (KILLS=50 random kills)
-	go test -tags failpoints -count=1 -timeout 180m -v -run '^(TestFaults|TestFaultsSystem|TestRandomKills)$$' ./internal/apply -kills $(KILLS)
+	go test -tags failpoints -count=1 -timeout 180m -v -run '^(TestFaults|TestFaultsSystem|TestRandomKills)$$' ./internal/apply -kills $(KILLS) -plain $(PLAIN)
 
 golden: ## rewrite the expected outputs
 	go test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update

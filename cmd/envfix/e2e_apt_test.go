@@ -38,6 +38,7 @@ func TestE2EApt(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a chroot can only be made by root")
 	}
+	t.Parallel() // it waits for a mirror
 	c := newChroot(t)
 	c.must("", "apt-get", "update", "-q")
 	sim := c.must("", "apt-get", "-s", "install", "--no-install-recommends", "nvidia-driver")
@@ -129,8 +130,8 @@ func newChroot(t *testing.T) *chroot {
 		}
 		return string(out)
 	}
-	if _, err := exec.LookPath("debootstrap"); err != nil {
-		run("apt-get", "install", "-y", "-q", "debootstrap")
+	if err := debootstrap(); err != nil {
+		t.Fatal(err)
 	}
 	// The mirror and the suite of this machine's own Debian.
 	targets := run("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages", "Origin: Debian", "Label: Debian", "Component: main")
@@ -141,7 +142,7 @@ func newChroot(t *testing.T) *chroot {
 	start := time.Now()
 	run("debootstrap", "--variant=minbase", "--include=sudo", "--components=main,contrib,non-free,non-free-firmware", words[1], c.dir, words[0])
 	fmt.Printf("  debootstrap %s: %.0f s\n", words[1], time.Since(start).Seconds())
-	run("go", "build", "-o", filepath.Join(c.dir, "usr/local/bin/envfix"), ".")
+	run("cp", build(t), filepath.Join(c.dir, "usr/local/bin/envfix"))
 	for _, fs := range []string{"proc", "dev"} {
 		at := filepath.Join(c.dir, fs)
 		if err := syscall.Mount("/"+fs, at, "", syscall.MS_BIND, ""); err != nil {

@@ -22,7 +22,7 @@ func TestE2ECarry(t *testing.T) {
 		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
 	}
 	dir, state := t.TempDir(), t.TempDir()
-	envfix := filepath.Join(t.TempDir(), "envfix")
+	envfix := build(t)
 	command := func(name string, args ...string) string {
 		t.Helper()
 		c := exec.Command(name, args...)
@@ -36,11 +36,6 @@ func TestE2ECarry(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	command("go", "build", "-C", here, "-o", envfix, ".")
 	python := filepath.Join(dir, ".venv/bin/python")
 	pip := func(args ...string) {
 		t.Helper()

@@ -48,12 +48,7 @@ func TestE2EDoctor(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it needs gigabytes of real torch: `make e2e` runs it")
 	}
-	envfix := filepath.Join(t.TempDir(), "envfix")
-	if out, err := exec.Command("go", "build", "-o", envfix, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	state := t.TempDir() // with envfix's own uv, once for all
-	source := realEnv(t, envfix, state)
+	envfix, source := build(t), realEnv(t)
 	t.Run("healthy", func(t *testing.T) {
 		p := copyEnv(t, source)
 		for _, report := range []doctorAnswer{p.examine(t, envfix), p.run(t, exec.Command(envfix, p.doctor("--import")...))} {
@@ -74,7 +69,7 @@ func TestE2EDoctor(t *testing.T) {
 			}
 			f := report.Findings[0]
 			t.Logf("%s %s: %s; %v; %d steps", f.Severity, f.Check, f.Text, f.Fix, len(f.Steps))
-			p.mend(t, envfix, state, b)
+			p.mend(t, envfix, b)
 		})
 	}
 }
@@ -161,25 +156,6 @@ var brokenEnvs = []brokenEnv{
 	{"a file torch.py", []string{"PY013"}, byHand, func(t *testing.T, p *patient) { put(t, filepath.Join(p.dir, "torch.py"), "print('mine')\n") }},
 }
 
-// realEnv is an environment with real torch: that of the interpreter in
-// ENVFIX_E2E_PYTHON, else one that envfix installs from the default index.
-func realEnv(t *testing.T, envfix, state string) string {
-	t.Helper()
-	if python := os.Getenv("ENVFIX_E2E_PYTHON"); python != "" {
-		return filepath.Dir(filepath.Dir(python))
-	}
-	dir := t.TempDir()
-	c := exec.Command(envfix, "apply", "--yes", "--gpu", "H100 80GB HBM3", "--driver", "590.48.01", "--only-index", "default")
-	c.Dir = dir
-	c.Env = append(os.Environ(), "XDG_STATE_HOME="+state)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	env, err := filepath.EvalSymlinks(filepath.Join(dir, ".venv")) // copies are of the tree, not of the link
-	noError(t, err)
-	return env
-}
-
 // copyEnv copies an environment by hard links, beside the original: links do not
 // cross file systems.
 func copyEnv(t *testing.T, source string) *patient {
@@ -232,10 +208,10 @@ func (p *patient) examine(t *testing.T, envfix string) doctorAnswer {
 
 // mend runs `doctor --fix` and looks at what is wrong afterwards: nothing, but for
 // what is left to a person.
-func (p *patient) mend(t *testing.T, envfix, state string, b brokenEnv) {
+func (p *patient) mend(t *testing.T, envfix string, b brokenEnv) {
 	t.Helper()
 	before := p.vars
-	p.vars = append(p.network(t), append(before, "XDG_STATE_HOME="+state)...)
+	p.vars = append(p.network(t), append(before, "XDG_STATE_HOME="+file(t, state, ""))...)
 	p.run(t, exec.Command(envfix, p.doctor("--fix", "--yes", "--only-index", "default")...))
 	p.vars = before
 	script := filepath.Join(p.env, "bin/activate")

@@ -120,12 +120,6 @@ func venvOf(t *testing.T, python string) string {
 }
 
 // build builds the program and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "envfix")
-	must(t, "go", "build", "-o", path, ".")
-	return path
-}
 
 func testdata(t *testing.T, name string) string {
 	t.Helper()

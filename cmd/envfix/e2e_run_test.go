@@ -17,7 +17,7 @@ func TestE2ERun(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("needs ENVFIX_E2E=1 (make e2e): it trains with real PyTorch")
 	}
-	python := filepath.Join(realEnv(t, build(t), t.TempDir()), "bin", "python")
+	python := filepath.Join(realEnv(t), "bin", "python")
 	traces, err := filepath.Abs("../../internal/observe/verdict/testdata")
 	if err != nil {
 		t.Fatal(err)

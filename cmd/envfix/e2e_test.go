@@ -21,10 +21,7 @@ func TestE2E(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
 	}
-	envfix := filepath.Join(t.TempDir(), "envfix")
-	if out, err := exec.Command("go", "build", "-o", envfix, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	envfix := build(t)
 	h100 := []string{"apply", "--json", "--yes", "--gpu", "H100 80GB HBM3", "--driver", "580.95.05", "--only-index", "default"}
 	t.Run("newest with uv", func(t *testing.T) { e2e(t, envfix, h100...) })
 	t.Run("2.6.0 with pip", func(t *testing.T) {

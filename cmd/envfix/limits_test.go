@@ -83,7 +83,7 @@ func TestE2ELimits(t *testing.T) {
 		t.Skip("needs ENVFIX_E2E=1 (make e2e): it trains with real PyTorch")
 	}
 	envfix := build(t)
-	python := filepath.Join(realEnv(t, envfix, t.TempDir()), "bin", "python")
+	python := filepath.Join(realEnv(t), "bin", "python")
 	t.Run("quota", func(t *testing.T) {
 		procs := limited(t, map[string]string{"cpu.cfs_quota_us": "50000"}, map[string]string{"cpu.max": "50000 100000"}, "cpu")
 		r, o := reportOf(t, nil, "--", "sh", "-c", `echo 0 > "$0" && exec "$@"`, procs, python, "testdata/jobs/planted.py", "crowd", "sick")

@@ -259,13 +259,16 @@ func traceLibrary(t *testing.T) string {
 	if !probe.HasNVML {
 		t.Skip("this build cannot load NVIDIA's library")
 	}
-	lib := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
-	out, err := exec.Command("cc", "-shared", "-fPIC", "-o", lib, "testdata/nvmltrace.c").CombinedOutput()
+	dir, err := tracePlayer()
 	if err != nil {
-		t.Skipf("no C compiler for the stand-in library: %v %s", err, out)
+		t.Skipf("no C compiler for the stand-in library: %v", err)
 	}
-	return lib
+	return dir + "/libnvidia-ml.so.1"
 }
+
+var tracePlayer = made("nvmltrace", func(dir string) error {
+	return execute(nil, "cc", "-shared", "-fPIC", "-o", dir+"/libnvidia-ml.so.1", "testdata/nvmltrace.c")
+})
 
 // TestRunGPU: through the real child and dlopen, a job that only sleeps beside
 // recorded GPUs.

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"envfix/internal/probe"
@@ -20,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the expected outputs of scripts
 // TestMain makes this test binary the program itself when a script starts
 // envfix, and envfix's own child when that starts one.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"envfix": main})
+	testscript.Main(tests{m}, map[string]func(){"envfix": main})
 }
 
 // TestScript runs the stories of testdata/script on the real main. A script
@@ -39,9 +37,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, err := standIns(); err == nil {
-		t.Cleanup(func() { os.RemoveAll(dir) }) // after the scripts, which run in parallel
-	} else {
+	if _, err := standIns(); err != nil {
 		t.Logf("scripts that need the stand-in library are skipped: %v", err)
 	}
 	testscript.Run(t, testscript.Params{
@@ -72,19 +68,8 @@ func TestScript(t *testing.T) {
 
 // standIns compiles testdata/nvml.c, once, and returns the directory of the
 // libraries.
-var standIns = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "envfix-nvml-*")
-	if err != nil {
-		return "", err
-	}
-	if err := os.Mkdir(filepath.Join(dir, "old"), 0o755); err != nil {
-		return "", err
-	}
-	for out, flag := range map[string]string{"libnvidia-ml.so.1": "-DNEW", "old/libnvidia-ml.so.1": "-DOLD"} {
-		cc := exec.CommandContext(context.Background(), "cc", flag, "-shared", "-fPIC", "-o", filepath.Join(dir, out), "testdata/nvml.c")
-		if b, err := cc.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("cc: %w\n%s", err, b)
-		}
-	}
-	return dir, nil
+var standIns = made("nvml", func(dir string) error {
+	return errors.Join(os.Mkdir(dir+"/old", 0o755),
+		execute(nil, "cc", "-DNEW", "-shared", "-fPIC", "-o", dir+"/libnvidia-ml.so.1", "testdata/nvml.c"),
+		execute(nil, "cc", "-DOLD", "-shared", "-fPIC", "-o", dir+"/old/libnvidia-ml.so.1", "testdata/nvml.c"))
 })

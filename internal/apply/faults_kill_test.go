@@ -128,6 +128,7 @@ func TestRandomKills(t *testing.T) {
 	fmt.Printf("%-28s %5s %5s %5s %5s %9s\n", "kill -9 during", "kills", "old", "new", "torn", "recovered")
 	for _, tool := range tools {
 		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
 			k := killer{newBench(t), rand.New(rand.NewSource(*seed))}
 			ours := k.envfix(tool, x, *kills/2)
 			ours.print("envfix apply, " + tool)
