@@ -67,6 +67,9 @@ func TestNetworkPasses(t *testing.T) {
 			t.Run(tt.name+"/"+tool, func(t *testing.T) {
 				b, x := newBench(t), torchIndex(t)
 				b.how.Retries = 3
+				if tt.fault == testindex.Stall {
+					b.waits = "1"
+				}
 				x.BreakTimes(tt.path, tt.times, tt.fault)
 				b.mustApply(b.real(tool, x, "torch==2.14.1"))
 				if got := b.torch(); got != "2.14.1+cu126" {

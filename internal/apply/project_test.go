@@ -27,6 +27,7 @@ type bench struct {
 	site   string // lib/python3.11/site-packages
 	out    strings.Builder
 	how    Options // Retries 0 means none here
+	waits  string  // seconds that real installers wait for an index; "" 60: a busy machine is no index that stalls
 }
 
 var findPython = sync.OnceValues(func() (string, error) {
