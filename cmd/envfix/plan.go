@@ -45,7 +45,8 @@ EXIT STATUS
   0  there is a plan
   2  usage, or input that cannot be read
   3  no compatible combination, or a target must be named
-  4  changes are pending (with --exit-code)`,
+  4  changes are pending (with --exit-code)
+  9  --out FILE cannot be written`,
 		Flags: append(append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
@@ -58,6 +59,9 @@ EXIT STATUS
 }
 
 func planAction(c *cli.Context) error {
+	if c.Bool("json") && c.Bool("sh") {
+		return &failure{code: exitUsage, text: "`--json` and `--sh` exclude each other", hints: []string{"drop one of them"}}
+	}
 	p, err := makePlan(c)
 	if err != nil {
 		return err
@@ -70,10 +74,16 @@ func planAction(c *cli.Context) error {
 	if err := showPlan(c, p); err != nil {
 		return err
 	}
-	if c.Bool("exit-code") && len(p.Steps) > 0 {
+	if c.Bool("exit-code") && pending(p) {
 		return &failure{code: exitPending}
 	}
 	return nil
+}
+
+// pending reports whether something is left to do: steps, or a driver that has to
+// change first and whose steps were not asked for.
+func pending(p *plan.Plan) bool {
+	return len(p.Steps) > 0 || p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch
 }
 
 // showPlan prints the plan in the form that was asked for. A refusal is an
