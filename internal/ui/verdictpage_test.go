@@ -1,0 +1,32 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/observe/verdict"
+)
+
+// The page says in words what the verdict's id means, shows commands as such and a
+// change of the code in its shape, and takes text from outside for text.
+func TestVerdictPage(t *testing.T) {
+	hostile := "</pre><script>alert(1)</script>\x1b[31m"
+	r := verdict.Report{Finding: verdict.Finding{Verdict: verdict.LoaderBound, Confidence: "high", Text: hostile,
+		Fix:  []string{"`envfix doctor` looks further", "train.py:4\n- DataLoader(ds)\n+ DataLoader(ds, num_workers=4)\n" + hostile},
+		Gain: map[string][2]float64{"steps_per_s": {22.213, 330.4}}}}
+	b, err := VerdictPage(&verdict.Trace{Command: []string{"python", hostile}, Seconds: 27}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for _, want := range []string{">loader bound <", "<li><code>envfix doctor</code> looks further</li>", "<pre>&#43; DataLoader(ds, num_workers=4)</pre>", "22.2 → 330 steps a second at best", "27 s; a gap"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"<script", "\x1b", "http://", "https://", "steps_per_s", "<h2>Processes"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+}
