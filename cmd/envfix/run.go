@@ -32,6 +32,15 @@ EXAMPLES
   envfix run --fail-if "idle>30%" -- python train.py
   envfix run --replay job.efx
 
+CONDITIONS of --fail-if
+  idle util loader memory      percent: idle>30%, loader>20%
+  steps_per_s step_ms seconds  numbers: steps_per_s<10
+  copies syncs                 a step: syncs>=1
+  rss                          MiB of main memory
+  verdict                      = or !=: verdict=loader_bound
+
+VERDICTS
+` + ui.Verdicts() + `
 EXIT STATUS
   The job's own; a job killed by a signal kills envfix with the same one.
   127 no such command · 126 it cannot be run · 2 usage
@@ -56,7 +65,7 @@ func runAction(c *cli.Context) error {
 	for _, s := range c.StringSlice("fail-if") {
 		g, err := verdict.ParseGate(s)
 		if err != nil {
-			return &failure{code: exitUsage, text: "--fail-if: " + ui.Clean(err.Error())}
+			return &failure{code: exitUsage, text: "--fail-if: " + ui.Clean(err.Error()), hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"}}
 		}
 		gates = append(gates, g)
 	}

@@ -19,10 +19,10 @@ func Verdict(r verdict.Report, s Style) string {
 			b.WriteString("envfix: " + indent + l + "\n")
 		}
 	}
-	b.WriteString("envfix: " + s.Bold(r.Verdict) + confidence(r.Finding) + "\n")
+	b.WriteString("envfix: " + headline(r.Finding, s) + "\n")
 	finding(&b, add, r.Finding)
 	for _, o := range r.Others {
-		b.WriteString("envfix: also " + s.Bold(o.Verdict) + confidence(o) + "\n")
+		b.WriteString("envfix: also " + headline(o, s) + "\n")
 		finding(&b, add, o)
 	}
 	for _, p := range r.Processes {
@@ -40,6 +40,11 @@ func Verdict(r verdict.Report, s Style) string {
 		add("", "note: "+n)
 	}
 	return b.String()
+}
+
+// headline is a verdict's id, what it means, and how sure it is.
+func headline(f verdict.Finding, s Style) string {
+	return s.Bold(Clean(f.Verdict)) + ": " + verdictTitle(f.Verdict) + confidence(f)
 }
 
 func confidence(f verdict.Finding) string {

@@ -23,7 +23,7 @@ type chart struct {
 // VerdictPage is one page of HTML with the verdict and the timeline. It loads
 // nothing from anywhere and holds no script.
 func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
-	page := template.Must(template.New("verdict").Funcs(template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictWords, "unit": gainUnit}).Parse(verdictHTML))
+	page := template.Must(template.New("verdict").Funcs(template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictTitle, "unit": gainUnit}).Parse(verdictHTML))
 	data := struct {
 		Report  verdict.Report
 		Causes  []verdict.Finding
@@ -35,9 +35,6 @@ func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
 	err := page.Execute(&b, data)
 	return b.Bytes(), err
 }
-
-// verdictWords is the id of a verdict for people: "no gpu", "loader bound".
-func verdictWords(id string) string { return strings.ReplaceAll(Clean(id), "_", " ") }
 
 // gainUnit is what the numbers of a gain count.
 func gainUnit(key string) string {

@@ -1,10 +1,15 @@
 package ui
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"envfix/internal/observe/verdict"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The page says in words what the verdict's id means, shows commands as such and a
@@ -19,7 +24,7 @@ func TestVerdictPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, want := range []string{">loader bound <", "<li><code>envfix doctor</code> looks further</li>", "<pre>&#43; DataLoader(ds, num_workers=4)</pre>", "22.2 → 330 steps a second at best", "27 s; a gap"} {
+	for _, want := range []string{"<h1>the loop waits for its data <span class=\"soft\">loader_bound, high confidence<", "<li><code>envfix doctor</code> looks further</li>", "<pre>&#43; DataLoader(ds, num_workers=4)</pre>", "22.2 → 330 steps a second at best", "27 s; a gap"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -28,5 +33,27 @@ func TestVerdictPage(t *testing.T) {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page holds %q", bad)
 		}
+	}
+}
+
+// Every verdict that there is has its words, and each once.
+func TestVerdictNames(t *testing.T) {
+	source, err := os.ReadFile("../observe/verdict/judge.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(source), "// The verdicts.")
+	block, _, _ = strings.Cut(block, "\n)")
+	var want, have []string
+	for _, m := range regexp.MustCompile(`= "(\w+)"`).FindAllStringSubmatch(block, -1) {
+		want = append(want, m[1])
+	}
+	for _, n := range verdictNames {
+		have = append(have, n[0])
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if d := cmp.Diff(want, have); d != "" || len(want) == 0 {
+		t.Errorf("(-there +named)\n%s", d)
 	}
 }

@@ -60,7 +60,7 @@ def take(it, onext):
             if T["owner"] is not it or T["phase"] not in ("drain", "drain back"):  # the epoch's own end
                 if T["owner"] is it:
                     T["owner"] = T["now"] = None
-                    report("the epoch ended first")
+                    report("the epoch ended before it could be measured")
                 raise
             back = T["phase"] == "drain back"
             try:
