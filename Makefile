@@ -21,6 +21,7 @@ build: ## build bin/envfix
 
 install: build ## put envfix into PREFIX/bin (default ~/.local)
 	install -D -m 755 bin/envfix $(DESTDIR)$(PREFIX)/bin/envfix
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'put $(PREFIX)/bin on PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 test: ## run the tests (no GPU needed)
 	go test -shuffle=on ./...
@@ -28,7 +29,7 @@ test: ## run the tests (no GPU needed)
 check: ## format, vet, linters, vulnerabilities, other systems, no cgo, races
 	bash internal/ci/check
 
-check-long: ## the judges' long runs: every machine class, every quoted string
+check-long: ## the long runs of the tests: every machine class, every quoted string
 	ENVFIX_LONG=1 go test -timeout 60m -run 'Judge|Quoting|Property|Network|IndexFails' ./...
 
 e2e: build ## real installs of real torch, checked

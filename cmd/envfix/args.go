@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/near"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -167,18 +168,26 @@ func (p splitter) unknownFlag(arg string) error {
 	}
 	slices.Sort(known)
 	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown flag `%s`", ui.Clean(name))}
-	if near := ui.Nearest(name, known, 1); len(near) > 0 {
-		f.hints = append(f.hints, fmt.Sprintf("did you mean `%s`?", near[0]))
-	}
+	f.hints = append(f.hints, meant(name, known)...)
 	f.hints = append(f.hints, p.helpHint())
 	return f
 }
 
+// meant is the hint at a word that was mistyped by a letter or two, or not typed to
+// its end; nothing where no word is so near.
+func meant(word string, known []string) []string {
+	isNear := func(k string) bool { return near.Distance(word, k) <= 2 || strings.HasPrefix(k, word) }
+	for _, k := range ui.Nearest(word, known, len(known)) {
+		if isNear(k) {
+			return []string{fmt.Sprintf("did you mean `%s`?", k)}
+		}
+	}
+	return nil
+}
+
 func unknownCommand(what, name string, known []string) error {
 	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
-	if near := ui.Nearest(name, known, 1); len(near) > 0 {
-		f.hints = append(f.hints, fmt.Sprintf("did you mean `%s`?", near[0]))
-	}
+	f.hints = append(f.hints, meant(name, known)...)
 	f.hints = append(f.hints, "`envfix --help` lists the commands")
 	return f
 }

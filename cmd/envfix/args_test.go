@@ -59,6 +59,7 @@ func TestParse(t *testing.T) {
 		{args: "matrix sho", want: "unknown `envfix matrix` command `sho`; did you mean `show`?; `envfix --help` lists the commands"},
 		{args: "plan --jsn", want: "unknown flag `--jsn`; did you mean `--json`?; `envfix plan --help` lists its flags"},
 		{args: "plan --cudaa=12", want: "unknown flag `--cudaa`; did you mean `--cuda`?; `envfix plan --help` lists its flags"},
+		{args: "plan --bogus", want: "unknown flag `--bogus`; `envfix plan --help` lists its flags"},
 		{args: "plan -json", want: "unknown flag `-json`; did you mean `--json`?; `envfix plan --help` lists its flags"},
 		{args: "plan torch --cuda", want: "flag `--cuda` needs a value; `envfix plan --help` lists its flags"},
 		{args: "plan --cuda -- torch", want: "flag `--cuda` needs a value; `envfix plan --help` lists its flags"},

@@ -70,6 +70,7 @@ Paste more, in one file and in any order:
   python -m torch.utils.collect_env
   nvidia-smi
   the whole error message, from "Traceback" to its last line
+or run envfix doctor on the machine itself
 `
 
 func findingText(f doctor.Finding, first, verbose bool) string {

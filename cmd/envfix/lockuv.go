@@ -83,7 +83,8 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte
 			return nil, &failure{code: exitInterrupted, text: "interrupted"}
 		}
 		lines := strings.Split(strings.TrimSpace(ui.CleanLines(errs.String())), "\n")
-		return nil, &failure{code: exitFailed, text: "uv could not resolve the packages", details: lines, err: err}
+		return nil, &failure{code: exitFailed, text: "uv could not resolve the packages", details: lines, err: err,
+			hints: []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}}
 	}
 	return readLockFile(out)
 }
