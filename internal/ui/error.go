@@ -10,13 +10,25 @@ func Error(text string, details, hints []string) string {
 	var b strings.Builder
 	b.WriteString("envfix: error: " + Clean(text) + "\n")
 	for _, d := range details {
-		b.WriteString("  " + Clean(d) + "\n")
+		b.WriteString(detail(Clean(d)))
 	}
 	for i, h := range hints {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("hint: " + Clean(h) + "\n")
+		b.WriteString("hint: " + strings.Join(Wrap(Clean(h), Width-1-len("hint: ")), "\n  ") + "\n")
 	}
 	return b.String()
+}
+
+// detail indents a line below an error. One that has a left column (two blanks after
+// its first word) is wrapped beside it; any other, such as what an installer printed,
+// stays as it came.
+func detail(d string) string {
+	left, right, columned := strings.Cut(d, "  ")
+	if !columned || left == "" || strings.Contains(left, " ") {
+		return "  " + d + "\n"
+	}
+	text := strings.TrimLeft(right, " ")
+	return Hang("  "+strings.TrimSuffix(d, text), text)
 }

@@ -205,7 +205,11 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 	}
 	var rows [][2]string
 	for _, n := range nearest {
-		rows = append(rows, [2]string{Clean(n.Change), Clean(fmt.Sprintf("torch %s, build %s", n.Torch, n.Build))})
+		gives := "build " + n.Build
+		if n.Change != "torch "+n.Torch {
+			gives = "torch " + n.Torch + ", " + gives
+		}
+		rows = append(rows, [2]string{Clean(n.Change), Clean(gives)})
 	}
 	v.b.WriteString(Columns(rows, 2))
 	for _, a := range alternatives {
@@ -254,6 +258,10 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	}
 	details = append(details, p.Warnings...)
 	for _, n := range p.Nearest {
+		if n.Change == "torch "+n.Torch {
+			hints = append(hints, fmt.Sprintf("torch %s fits, build %s", n.Torch, n.Build))
+			continue
+		}
 		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s", n.Change, n.Torch, n.Build))
 	}
 	for _, a := range p.Alternatives {
