@@ -15,14 +15,16 @@ import (
 func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say what an error message means and what to do",
+		Usage:     "say what an error message, or a check of doctor, means and what to do",
 		ArgsUsage: "[TEXT…]",
 		Description: `Reads a message, or any text with messages in it, from the arguments or from
-standard input. A line that means nothing bad gets no answer.
+standard input. A line that means nothing bad gets no answer. An id such as DRV005,
+which doctor and explain print, gets what that check looks for.
 
 EXAMPLES
   envfix explain "no kernel image is available for execution on the device"
   python train.py 2>&1 | envfix explain
+  envfix explain DRV005
 
 EXIT STATUS
   0  always, also where no message is known
@@ -41,7 +43,12 @@ func explainAction(c *cli.Context) error {
 	} else if isTerminal(os.Stdin) {
 		return &failure{code: exitUsage, text: "no text to explain", hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"}}
 	}
-	answer, err := doctor.Embedded().Explain(in)
+	k := doctor.Embedded()
+	answer, known := explainChecks(k, c.Args().Slice())
+	var err error
+	if !known {
+		answer, err = k.Explain(in)
+	}
 	if err != nil {
 		return &failure{code: exitUsage, text: "standard input: " + err.Error(), err: err}
 	}
@@ -50,6 +57,20 @@ func explainAction(c *cli.Context) error {
 	}
 	_, err = io.WriteString(c.App.Writer, explainText(answer))
 	return err
+}
+
+// explainChecks answers for ids of checks, where the arguments are nothing else.
+func explainChecks(k *doctor.Knowledge, ids []string) (doctor.Explanation, bool) {
+	answer := doctor.Explanation{Format: doctor.Format, Matches: []doctor.Match{}}
+	for _, id := range ids {
+		check := k.Checks[strings.ToUpper(id)]
+		if check == nil {
+			return answer, false
+		}
+		answer.Matches = append(answer.Matches, doctor.Match{Checks: []string{check.ID}, Program: check.Group, Cause: check.Cause,
+			Severity: check.Severity, Text: check.Text, Fix: check.Fix, Captures: map[string]string{}, Source: check.Source})
+	}
+	return answer, len(ids) > 0
 }
 
 // explainText is the answer for people: what each message means, the line itself
@@ -63,8 +84,14 @@ func explainText(a doctor.Explanation) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(ui.Hang("", fmt.Sprintf("%s: %s", ui.Clean(m.Program), ui.Clean(m.Text))))
-		b.WriteString(ui.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence)))
+		head := m.Program
+		if m.Line == 0 { // asked for by its id
+			head = m.Checks[0]
+		}
+		b.WriteString(strings.Join(ui.Wrap(ui.Clean(head+": "+m.Text), ui.Width-1), "\n  ") + "\n")
+		if m.Line > 0 {
+			b.WriteString(ui.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence)))
+		}
 		for _, f := range m.Fix {
 			b.WriteString(ui.Hang("  - ", ui.Clean(f)))
 		}
