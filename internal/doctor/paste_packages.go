@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -37,6 +38,11 @@ var packageReaders = []reader{
 	}},
 	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Said) {
 		r.c.Libraries = append(r.c.Libraries, Library{Name: m[2], Path: m[1], Said: s}) // LD_DEBUG=libs
+	}},
+	{`\b(libcuda\.so[\d.]*) \([^)]{1,40}\) => (/\S+)`, func(r *Reader, m []string, s Said) { // ldconfig -p: the first is taken
+		if !slices.ContainsFunc(r.c.Libraries, func(l Library) bool { return l.Name == m[1] }) {
+			r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: m[2], Said: s})
+		}
 	}},
 	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.toolkit(m[1]+m[2]+m[3], s) }},
 	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Said) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
