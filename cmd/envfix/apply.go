@@ -351,8 +351,7 @@ func fromApply(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	fmt.Print(e.Script) // for an administrator; "" with every other error
-	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, err: e}
+	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, script: e.Script, err: e}
 }
 
 // sameSystem refuses a plan for another operating system or architecture, also

@@ -31,6 +31,7 @@ type failure struct {
 	text    string
 	details []string // printed indented below the error
 	hints   []string // each can be pasted; commands in backticks
+	script  string   // what an administrator would run instead; "" nothing
 	err     error
 }
 

@@ -148,6 +148,7 @@ func report(err error, asJSON bool) int {
 	case asJSON:
 		writeErrorJSON(os.Stdout, f)
 	default:
+		fmt.Print(f.script) // a closed stdout leaves nobody to tell
 		fmt.Fprint(os.Stderr, ui.Error(f.text, f.details, f.hints))
 	}
 	return f.code
@@ -159,11 +160,12 @@ func writeErrorJSON(w io.Writer, f *failure) {
 		Text    string   `json:"text"`
 		Details []string `json:"details,omitempty"`
 		Hints   []string `json:"hints"`
+		Script  string   `json:"script,omitempty"`
 	}
 	answer := struct {
 		Format int  `json:"format"`
 		Error  body `json:"error"`
-	}{1, body{f.code, f.text, f.details, append([]string{}, f.hints...)}}
+	}{1, body{f.code, f.text, f.details, append([]string{}, f.hints...), f.script}}
 	// A closed stdout leaves nobody to tell; the exit code still says it.
 	_ = writeJSON(w, answer)
 }

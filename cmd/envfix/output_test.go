@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/apply"
 	"envfix/internal/plan"
 )
 
@@ -37,6 +39,20 @@ func TestFullOutput(t *testing.T) {
 		if code != exitFailed {
 			t.Errorf("envfix %s: exit code %d where nothing can be printed, want %d", args, code, exitFailed)
 		}
+	}
+}
+
+// The script for an administrator stands within the JSON of an error, not before it.
+func TestScriptInJSON(t *testing.T) {
+	var out strings.Builder
+	var f *failure
+	if !errors.As(fromApply(&apply.Error{Kind: apply.Privilege, Text: "no rights", Script: "#!/bin/sh\n"}), &f) {
+		t.Fatal("not a failure")
+	}
+	writeErrorJSON(&out, f)
+	want := `{"format": 1, "error": {"code": 6, "text": "no rights", "hints": [], "script": "#!/bin/sh\n"}}`
+	if got := strings.Join(strings.Fields(out.String()), ""); got != strings.Join(strings.Fields(want), "") {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
