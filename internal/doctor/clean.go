@@ -14,13 +14,14 @@ var (
 	quoted   = lazy.Regexp(`^\s*(?:>\s?)+`)
 	prompted = lazy.Regexp(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
 	source   = lazy.Regexp(`^\s*(?:(?:→|->|>)?\s*\d+\s*[│|:]?\s*)?(?:(?:raise|throw(?: new)?) [\w.:]+\(|return (?:fmt\.Errorf|errors\.New)\(|(?:\w+(?:\.|->|::))*(?:warn|warning|print|f?printf|nv_printf|println|TORCH_\w+|WARN|log|info|debug|error|fatal|fatalf|Errorf)\((?:\w+, ?)?)[fFrRbBuL]{0,2}["'` + "`" + `]`)
+	escaped  = lazy.Regexp(`\\+(["'])`)
 	entities = strings.NewReplacer("&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ", "&apos;", "'")
 	marks    = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "", "\u2011", "-", "\u2013", "-", "\u2212", "-")
 )
 
 // clean removes what terminals, mail and forums put around a line: escape
 // sequences, what a carriage return wrote over, quote marks, HTML tags and
-// entities, typographic quotes, control characters. Box drawing and leading
+// entities, typographic and escaped quotes, control characters. Box drawing and leading
 // blanks stay; they carry the shape of tables.
 func clean(l string) string {
 	if plain(l) {
@@ -44,6 +45,9 @@ func clean(l string) string {
 		l = entities.Replace(l)
 	}
 	l = marks.Replace(l)
+	if strings.IndexByte(l, '\\') >= 0 {
+		l = escaped().ReplaceAllString(l, "$1")
+	}
 	l = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':
@@ -59,7 +63,10 @@ func clean(l string) string {
 // plain reports whether a line needs no cleaning.
 func plain(l string) bool {
 	for i := range len(l) {
-		if c := l[i]; c < 0x20 || c > 0x7e || c == '>' || c == '<' || c == '&' {
+		switch c := l[i]; {
+		case c < 0x20, c > 0x7e, c == '>', c == '<', c == '&':
+			return false
+		case (c == '"' || c == '\'') && i > 0 && l[i-1] == '\\':
 			return false
 		}
 	}

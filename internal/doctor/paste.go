@@ -18,6 +18,7 @@ const (
 	maxHits   = 4         // lines kept per message
 	joinable  = 64 << 10  // within these bytes lines are also looked at in pairs (a terminal may have wrapped them)
 	wrapped   = 50        // a line of so many characters may go on in the next
+	terminal  = 76        // a line of so many characters may have been cut within a word
 	wordy     = 512 << 10 // within these bytes people's own words count; what is longer is a log
 	shortText = 30        // lines that may leave out what they speak of
 	alike     = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
@@ -186,7 +187,11 @@ func (r *Reader) piece(raw string) {
 	}
 	if len(r.prev) >= wrapped && r.read < joinable {
 		before := Said{File: r.file, Line: r.line - 1, Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160)}
-		r.try(tail(r.prev, 300)+" "+strings.TrimSpace(head(l, 300)), before, true)
+		end, start := tail(r.prev, 300), strings.TrimSpace(head(l, 300))
+		r.try(end+" "+start, before, true)
+		if len(r.prev) >= terminal {
+			r.try(end+start, before, true)
+		}
 	}
 	r.prev = l
 }
