@@ -47,6 +47,7 @@ var ruled = []struct{ check, sick, healthy string }{
 	{"ARC013", "PyTorch version: 2.9.1+cu130\nGPU 0: Tesla V100-SXM2-32GB\nGPU 1: NVIDIA A100-SXM4-40GB", "PyTorch version: 2.9.1+cu126\nGPU 0: Tesla V100-SXM2-32GB\nGPU 1: NVIDIA A100-SXM4-40GB"},
 	{"TK011", "CUDA error: no kernel image is available for execution on the device\ntorch==2.7.0+cu128\nGPU 0: NVIDIA GeForce RTX 5090\nflash_attn==2.7.0", "torch==2.7.0+cu128\nGPU 0: NVIDIA GeForce RTX 5090\nflash_attn==2.7.0"},
 	{"ARC001", "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling cublasSgemm\nRTX 4090, torch 1.12.1+cu113", "RTX 4090, torch 2.1.2+cu118: works"},
+	{"HW013", "Quadro M2200, nvidia-driver-570-open: No devices were found", "Quadro RTX 4000, nvidia-driver-570-open: nvidia-smi works"},
 	{"HW014", "GPU 0: NVIDIA GeForce GTX 1080\nDriver Version: 595.45.04", "GPU 0: NVIDIA GeForce GTX 1080\nDriver Version: 580.95.05"},
 	{"DRV005", "PyTorch version: 2.9.1+cu130\nDriver Version: 550.54.15", "PyTorch version: 2.9.1+cu130\nDriver Version: 580.95.05"},
 	{"DRV006", "PyTorch version: 2.9.1+cu128\nCUDA Version: 12.2\nIs CUDA available: True", "PyTorch version: 2.9.1+cu128\nCUDA Version: 12.8\nIs CUDA available: True"},

@@ -16,6 +16,13 @@ var driverReaders = []reader{
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1], s) }},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
 	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.loaded(m[1]+m[2], s) }},
+	{`nvidia-x11-(\d{3}\.\d+(?:\.\d+)?)-\d\S*(-bin/|\.ko\b)`, func(r *Reader, m []string, s Said) { // NixOS: the store's path names the version
+		if strings.HasPrefix(m[2], "-bin") {
+			r.driver(m[1], s)
+		} else {
+			r.loaded(m[1], s)
+		}
+	}},
 	{packagedExpr, func(r *Reader, m []string, s Said) { r.packaged(m[1], s) }},
 	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, func(r *Reader, m []string, s Said) { r.wait = "module" }},
 	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},

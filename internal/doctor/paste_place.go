@@ -216,6 +216,8 @@ var factReaders = []reader{
 	}},
 	{`\b(?:stopp?e?d? working|no longer (?:works?|supported|supports?|runs?)|(?:not|n't|never) (?:supported|support|compatible|work|run)\b|incompatib\w+|(?:drop|remov)\w* (?:the )?support|support (?:was |is |has been )?(?:dropped|removed)|unsupported|fails? (?:on|with) (?:this|my|the|these|those) (?:\w+ )?(?:GPUs?|cards?))`, func(r *Reader, m []string, s Said) { r.c.say("not-served", s) }},
 	{`\b(?:Kepler|Maxwell|Pascal|Volta|sm_[3-7]\d)\b`, func(r *Reader, m []string, s Said) { r.c.say("old-arch", s) }},
+	{`nvml error: driver/library version mismatch`, func(r *Reader, m []string, s Said) { r.c.say("mismatch", s) }},
+	{`nvidia[- ]open\b|open[- ](?:gpu[- ])?kernel[- ]?modules?|nvidia-driver-\d+-open|nvidia-open-dkms`, func(r *Reader, m []string, s Said) { r.c.say("open-module", s) }},
 	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Said) { r.c.say("no-cgroups", s) }},
 	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|import os, ?torch\b)`, func(r *Reader, m []string, s Said) { r.c.say("import-torch", s) }},
 	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|mmcv|deepspeed|pytorch3d|mamba|xformers|causal|diff[-_]gaussian|gsplat|nvdiffrast|tiny-?cuda|simple-knn|natten|submodules/)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Said) { r.c.say("building", s) }},

@@ -40,11 +40,11 @@ func (r *Reader) elsewhere() bool {
 }
 
 // forgetOthers drops what programs of every kind bring about: an installer that finds
-// no version of a package, and a display driver that a game stops.
+// no version of a package, a library that misses a symbol, and a display driver that a game stops.
 func (r *Reader) forgetOthers() {
 	s := r.subject
 	r.c.Hits = slices.DeleteFunc(r.c.Hits, func(h Hit) bool {
-		installer := h.Message.ID == "pip-no-version" || h.Message.ID == "uv-no-platform-wheel"
-		return installer && !s.gpu || h.Message.ID == "nvlddmkm" && s.plays && !s.computes
+		anybodys := h.Message.ID == "pip-no-version" || h.Message.ID == "uv-no-platform-wheel" || h.Message.ID == "extension-abi"
+		return anybodys && !s.gpu || h.Message.ID == "nvlddmkm" && s.plays && !s.computes
 	})
 }

@@ -181,7 +181,7 @@ func (e *exam) tooOld(text string, said ...Said) {
 
 // driverHalves: the library and the kernel module are of different versions.
 func (e *exam) driverHalves() {
-	if s, ok := e.has("container-cli-driver"); ok && strings.Contains(strings.ToLower(s.Text), "version mismatch") {
+	if s := e.fact("mismatch"); !s.IsZero() { // in a line of a container's runtime, too
 		e.find("DRV004", proven, Finding{}, s).over = []string{"CTR005"}
 	}
 	d := e.Machine.Driver

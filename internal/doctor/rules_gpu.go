@@ -19,6 +19,7 @@ var gpuRules = []rule{
 	{[]string{"ARC001", "ARC005", "TK011", "ROC001"}, "the message that no kernel image is there", (*exam).noKernel},
 	{[]string{"ARC014"}, "a Jetson", (*exam).jetson},
 	{[]string{"HW014"}, "the GPU's capability and the driver", (*exam).branchDropsGPU},
+	{[]string{"HW013"}, "words on the open kernel module, and a GPU older than it serves", (*exam).openForOld},
 	{[]string{"KMD008"}, "a driver that refuses a GPU of its own list", (*exam).refused},
 }
 

@@ -15,6 +15,9 @@ func (e *exam) noRuntimeGPU() {
 	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.listed || e.Machine.Driver != nil || e.Torch.NoCUDA || e.Torch.Label == "cpu" {
 		return
 	}
+	if _, driver := e.has("torch-driver-too-old"); driver {
+		return // there is one, and so there is a GPU
+	}
 	if _, masked := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; masked || e.clue("cvd-set-in-script") {
 		return
 	}
