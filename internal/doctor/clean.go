@@ -21,8 +21,8 @@ var (
 
 // clean removes what terminals, mail and forums put around a line: escape
 // sequences, what a carriage return wrote over, quote marks, HTML tags and
-// entities, typographic and escaped quotes, control characters. Box drawing and leading
-// blanks stay; they carry the shape of tables.
+// entities, typographic and escaped quotes, control characters. Box drawing and
+// leading blanks stay; they carry the shape of tables.
 func clean(l string) string {
 	if plain(l) {
 		return strings.TrimRight(l, " \t")
