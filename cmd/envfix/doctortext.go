@@ -46,6 +46,9 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		}
 		b.WriteString(findingText(f, i == 0 && !r.OK, verbose))
 	}
+	if p.Pasted && !r.OK && r.Findings[0].Severity == doctor.Note {
+		b.WriteString("\n" + nothingNamed)
+	}
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more, less likely or a consequence; `-v` shows all\n", n)
 	}
