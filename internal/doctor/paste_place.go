@@ -12,7 +12,7 @@ import (
 // WSL, Jetson, cluster.
 var placeReaders = []reader{
 	{`^\s*OS\s*:\s*(.+)`, func(r *Reader, m []string, s Said) { r.system(m[1], s) }},
-	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|Debian \d+|CentOS(?: Linux)? \d|RHEL \d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Said) { r.system(m[1]+m[2]+m[3], s) }},
+	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Said) { r.system(m[1]+m[2]+m[3], s) }},
 	{`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`, func(r *Reader, m []string, s Said) { r.platform(m[1]+m[2], s) }},
 	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Said) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {

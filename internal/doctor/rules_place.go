@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 )
 
 // placeRules look at containers, WSL and other systems.
@@ -79,14 +81,63 @@ func (e *exam) apple() {
 
 // oldLibc: a wheel for a newer C library than the system has.
 func (e *exam) oldLibc() {
-	l := e.Machine.Platform.Libc
-	needs := e.limit("glibc")
-	if l == nil || l.Kind != "glibc" || !l.Version.Less(dotted(needs.Value)) {
+	libc, said := e.libc()
+	if libc.IsZero() {
 		return
 	}
-	if s, ok := e.has("wheel-tag", "pip-no-version", "uv-no-platform-wheel"); ok && e.Machine.Platform.OS == "linux" {
-		e.find("PY024", likely, Finding{Text: fmt.Sprintf("wheels of torch %s and newer need glibc %s; here is %s", needs.Torch, needs.Value, l.Version)}, e.fact("libc"), s)
+	if h := e.hit("wheel-tag"); h != nil {
+		if wants := manylinux(h.Said.Text); libc.Less(wants) {
+			e.find("PY024", likely, Finding{Text: fmt.Sprintf("this wheel needs glibc %s; here is %s", wants, libc)}, said, h.Said)
+			return
+		}
 	}
+	needs := e.limit("glibc")
+	v, _, want := e.asked()
+	if !libc.Less(dotted(needs.Value)) || want && needs.before(pythonVersion(v)) || want && e.pythonOut(v, e.activePython()) {
+		return
+	}
+	s, ok := e.has("wheel-tag", "pip-no-version", "uv-no-platform-wheel")
+	if !ok || e.Machine.Platform.Libc == nil && !newWheels().MatchString(s.Text) {
+		return
+	}
+	e.find("PY024", likely, Finding{Text: fmt.Sprintf("wheels of torch %s and newer, and of much that is built beside it, need glibc %s; here is %s", needs.Torch, needs.Value, libc)}, said, s)
+}
+
+// newWheels are of packages whose newer wheels want a C library that old systems
+// do not have.
+var newWheels = lazy.Regexp(`(?i)\b(torch\w*|onnxruntime\S*|vllm|faiss\S*|tensorflow\S*|xformers|triton|bitsandbytes|ctranslate2|jax\w*|cupy\S*|deepspeed|sglang|nvidia-\S+)\b`)
+
+// libc is the C library of the machine: what was read, else what its distribution
+// is known for. Zero where it is neither, or another kind.
+func (e *exam) libc() (version.Dotted, Said) {
+	p := e.Machine.Platform
+	if l := p.Libc; l != nil {
+		if l.Kind != "glibc" || p.OS == "windows" || p.OS == "macos" {
+			return version.Dotted{}, Said{}
+		}
+		return l.Version, e.fact("libc")
+	}
+	for _, known := range e.limit("distro-glibc").Values {
+		if f := strings.Fields(known); len(f) == 3 && f[0] == p.Distro && (f[1] == p.DistroVersion || strings.HasPrefix(p.DistroVersion, f[1]+".")) {
+			return dotted(f[2]), e.fact("os")
+		}
+	}
+	return version.Dotted{}, Said{}
+}
+
+var manylinuxTag = lazy.Regexp(`manylinux_(\d+)_(\d+)|manylinux(2014|2010|1)\b`)
+
+// manylinux is the oldest C library that a wheel runs with, by its name (PEP 600);
+// zero where the name does not say it.
+func manylinux(name string) version.Dotted {
+	oldest := version.Dotted{}
+	for _, m := range manylinuxTag().FindAllStringSubmatch(name, -1) {
+		v := map[string]string{"2014": "2.17", "2010": "2.12", "1": "2.5", "": m[1] + "." + m[2]}[m[3]]
+		if d := dotted(v); oldest.IsZero() || d.Less(oldest) {
+			oldest = d
+		}
+	}
+	return oldest
 }
 
 // kfd: the kernel says that it does not support the GPU; the errors that follow
