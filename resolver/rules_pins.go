@@ -31,7 +31,7 @@ func (q *question) pinRefusal(r Requirement, b *matrix.Build) *Reason {
 		return q.libraryRefusal(r, b, lib, cu)
 	}
 	// nvidia-cudnn-cu12 and nvidia-cudnn-cu13 hold the same paths, and so do their
-	// NCCL: the one installed last wins (facts/torch/extensions_proven.md, Traps).
+	// NCCL: the one installed last wins (RECORD of both wheels).
 	if cu := q.extraCUDA(r); cu != "" && cu != major(b.CUDA.String()) {
 		return q.no("", "%s brings the libraries of CUDA %s, which overwrite torch's own of CUDA %d", clip(r.Text), cu, b.CUDA.Major())
 	}

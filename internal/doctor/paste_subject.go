@@ -20,7 +20,7 @@ var subjectReaders = []reader{
 		func(r *Reader, _ []string, _ Said) { r.subject.gpu = true }},
 	{`torch|cuda|nvidia-smi|nvml|\bpython|\bpip\b|conda|docker|tensor|\btrain|\binfer|\bmodel|lspci|dkms|modprobe|dmesg|\bXid\b|rocm|comfyui|diffusion|whisper|blender|\bjax|ffmpeg|opencl`,
 		func(r *Reader, _ []string, _ Said) { r.subject.computes = true }},
-	{`\bgames?\b|\bgaming\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
+	{`\bgames?\b|\bgaming\b|\bminecraft\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
 		func(r *Reader, _ []string, _ Said) { r.subject.plays = true }},
 	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Said) { r.subject.news = r.subject.news || r.line <= 3 }},
 	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Said) { r.subject.wishes = true }},
