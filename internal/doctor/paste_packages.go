@@ -130,6 +130,11 @@ func (r *Reader) variable(name, value string, s Said) {
 			r.torchCUDA(bare, s)
 		}
 		return
+	case "torch.version.hip":
+		if hipVersion().MatchString(bare) {
+			r.c.Torch.HIP, r.c.Torch.NoCUDA = bare, false
+		}
+		return
 	case "module":
 		r.loaded(bare, s)
 		return
@@ -169,6 +174,9 @@ func (r *Reader) variable(name, value string, s Said) {
 }
 
 var pythonFile = lazy.Regexp("(?i)" + pythonPath)
+
+// hipVersion is what torch.version.hip holds: "6.1.40091-a8dbc0c19".
+var hipVersion = lazy.Regexp(`^\d+\.\d+(?:\.\d+)?\S*$`)
 
 var torchVersion = lazy.Regexp(`^\d\.\d+\.\d+[\w.+]*$`)
 

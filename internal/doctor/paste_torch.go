@@ -62,6 +62,12 @@ var torchReaders = []reader{
 	}},
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Said) { r.wait = printed(m[0]) }},
 	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.cuda" }},
+	{`^(?:>>> )?torch\.version\.hip$`, func(r *Reader, m []string, s Said) { r.wait = "torch.version.hip" }},
+	{`\bpy3\.\d+_cuda(\d+\.\d+)\S*_cudnn`, func(r *Reader, m []string, s Said) { // a build string in prose
+		if r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
+			r.torchCUDA(m[1], s)
+		}
+	}},
 	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Said) { r.wait = "torch.__version__" }},
 	{`cuda\.is_ava\w{3,8}\b`, func(r *Reader, m []string, s Said) {
 		if r.wait == "" && strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {

@@ -187,6 +187,8 @@ func (e *exam) vendorBuild() {
 	switch {
 	case nvidia && t.HIP != "" && !amd:
 		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionSaid, gpu)
+	case nvidia && !amd && t.HIP == "" && t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.indexed(), "rocm"):
+		e.find("PY017", likely, Finding{Text: "the ROCm build was asked for, and the GPU is NVIDIA's", Fix: e.reinstall("")}, e.fact("index"), gpu)
 	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
 		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionSaid, t.CUDASaid, gpu)
 	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.facts["gfx"].IsZero() && !strings.Contains(e.fact("index").Text, "whl/rocm"):

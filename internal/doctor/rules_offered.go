@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // pip lists the versions that it found: "(from versions: 1.11.0, …, 2.8.0)". What
@@ -49,3 +51,24 @@ func (e *exam) otherIndex(h *Hit, v string) {
 	}
 	e.find("IDX001", likely, Finding{Text: text, Fix: []string{"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, h.Said).over = []string{"PY012"}
 }
+
+// indexed is the label of the index that was named: "cu128", "rocm6.4".
+func (e *exam) indexed() string {
+	if m := indexLabel().FindStringSubmatch(e.fact("index").Text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// foreign reports whether what was not found is no package that PyTorch's own index
+// carries for torch's sake.
+func foreign(text string) bool {
+	m := notFoundName().FindStringSubmatch(text)
+	return m != nil && !torchFamily().MatchString(m[1])
+}
+
+var (
+	notFoundName = lazy.Regexp(`(?i)(?:satisfies the requirement|distribution found for) ([a-z][\w.-]*)`)
+	torchFamily  = lazy.Regexp(`(?i)torch|^(?:triton|nvidia-|cuda-|xformers|fbgemm|vllm|numpy|pillow)`)
+	ownIndex     = lazy.Regexp(`(?i)(?:--index-url|\s-i)[= ]+https?://download\.pytorch\.org/whl/`)
+)

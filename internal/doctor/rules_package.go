@@ -183,14 +183,18 @@ func (e *exam) notFound() {
 		return
 	}
 	python := e.activePython()
-	if m := indexLabel().FindStringSubmatch(e.fact("index").Text); m != nil && label == "" {
-		label = m[1]
+	if label == "" {
+		label = e.indexed()
+	}
+	if s := e.fact("index"); foreign(h.Said.Text) && ownIndex().MatchString(s.Text) {
+		e.find("IDX001", likely, Finding{Text: "PyTorch's index has PyTorch's packages alone, and it was made the only one", Fix: []string{"`--extra-index-url` beside the default index, or install torch by itself first"}}, h.Said, s).over = []string{"PY012", "IDX002", "IDX003"}
+		return
 	}
 	switch {
-	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
-		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
 	case e.wheelless():
 		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os")).over = []string{"PY012", "IDX001"}
+	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
+		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
 	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
 		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)}, h.Said, e.fact("arch"))
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
@@ -220,7 +224,7 @@ func (e *exam) unfound() *Hit {
 // wheelless reports whether the system is one for which nobody builds torch.
 func (e *exam) wheelless() bool {
 	p := e.Machine.Platform
-	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels")
+	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels") || e.clue("processor-without-wheels")
 }
 
 func orNewest(v string) string {
