@@ -24,6 +24,11 @@ var driverReaders = []reader{
 		}
 	}},
 	{packagedExpr, func(r *Reader, m []string, s Said) { r.packaged(m[1], s) }},
+	{`(\S*)\blibcuda\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Said) { // the driver's own, as it is on the disk
+		if !strings.Contains(m[1], "compat") {
+			r.packaged(m[2], s)
+		}
+	}},
 	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, func(r *Reader, m []string, s Said) { r.wait = "module" }},
 	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},
 	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Said) { r.addGPU(m[2], s) }},

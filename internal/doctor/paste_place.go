@@ -222,6 +222,7 @@ var factReaders = []reader{
 	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|import os, ?torch\b)`, func(r *Reader, m []string, s Said) { r.c.say("import-torch", s) }},
 	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|mmcv|deepspeed|pytorch3d|mamba|xformers|causal|diff[-_]gaussian|gsplat|nvdiffrast|tiny-?cuda|simple-knn|natten|submodules/)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Said) { r.c.say("building", s) }},
 	{`\[end of output\]|Getting requirements to build (?:wheel|editable)|build_meta\.py|get_requires_for_build_wheel|pip-build-env|Failed to build .flash`, func(r *Reader, m []string, s Said) { r.c.say("isolated-build", s) }},
+	{processCount, func(r *Reader, m []string, s Said) { r.c.say("processes", s) }},
 	{`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`, func(r *Reader, m []string, s Said) { r.c.say("cvd-code", s) }},
 	{`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Said) { r.c.say("gpu-uncollected", s) }},
 	{`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Said) { r.c.say("driver-uncollected", s) }},

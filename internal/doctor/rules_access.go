@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
@@ -17,6 +18,7 @@ var accessRules = []rule{
 	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
 	{[]string{"HW002"}, "several hardware messages", (*exam).hardware},
 	{[]string{"DRV014"}, "what lspci and nvidia-smi list", (*exam).missingGPU},
+	{[]string{"ACC001"}, "the GPUs of CUDA_VISIBLE_DEVICES and the processes started on them", (*exam).moreProcesses},
 	{[]string{"ACC001"}, "an index set in a script", (*exam).lateIndex},
 	{[]string{"ACC003"}, "the order of `import torch` and of the variable's setting", (*exam).lateVariable},
 }
@@ -51,6 +53,28 @@ func (e *exam) visibleDevices() {
 		if _, trouble := e.has(append([]string{"cuda-ordinal", "torch-unknown-error"}, noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
 			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableSaid).over = []string{"ACC002"}
 		}
+	}
+}
+
+// processCount is how torchrun and others are told to start one process per GPU.
+const processCount = `--(?:nproc[-_]per[-_]node|num[-_]processes|tensor[-_]parallel[-_]size)[ =](\d{1,2})\b`
+
+var processesAsked = lazy.Regexp(`(?i)` + processCount)
+
+// moreProcesses: a launcher starts more processes than the variable leaves GPUs,
+// and each takes the GPU of its number.
+func (e *exam) moreProcesses() {
+	asked := e.fact("processes")
+	ordinal, failed := e.has("cuda-ordinal")
+	list, _, _ := strings.Cut(e.Machine.Env["CUDA_VISIBLE_DEVICES"], " ")
+	m := processesAsked().FindStringSubmatch(asked.Text) // nil where a long line was clipped before it
+	if m == nil || !failed || list == "" {
+		return
+	}
+	n, visible := atoi(m[1]), len(strings.Split(strings.Trim(list, ","), ","))
+	if n > visible {
+		e.find("ACC001", likely, Finding{Text: fmt.Sprintf("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible),
+			Fix: []string{"as many processes as the variable names GPUs"}}, e.fact("env:CUDA_VISIBLE_DEVICES"), asked, ordinal).over = []string{"ACC002"}
 	}
 }
 
