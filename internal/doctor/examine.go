@@ -37,7 +37,7 @@ type rule struct {
 }
 
 // rules lists all rules; their order decides nothing.
-var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, packageRules, interpreterRules, placeRules, accessRules, wheelRules, extensionRules, machineRules, useRules, environmentRules, importedRules, containerRules, hostedRules)
+var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, namedRules, packageRules, interpreterRules, placeRules, accessRules, wheelRules, extensionRules, machineRules, useRules, environmentRules, importedRules, containerRules, hostedRules)
 
 // An exam is one examination.
 type exam struct {

@@ -16,6 +16,9 @@ var packageReaders = []reader{
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
 		}
 	}},
+	{`^\s*(nvidia-[\w-]+-cu\d\d) (\d[\w.]*)[,;]`, func(r *Reader, m []string, s Said) { // several in one line
+		r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
+	}},
 	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Said) {
 		if !strings.Contains(r.prev, "Attempting uninstall") { // what pip is about to replace
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})

@@ -74,6 +74,7 @@ var torchReaders = []reader{
 			r.wait = "is_available"
 		}
 	}},
+	{`get_arch_list\(\)\W*gfx\d`, func(r *Reader, m []string, s Said) { r.c.say("gfx-list", s) }},
 	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Said) { r.arches(m[1], s) }},
 	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Said) { r.prose(m[1], m[2], s) }},
 	{`\b(?:pip3?|uv|conda|mamba)\b.{0,24}\btorch\b\W{1,8}v?(\d\.\d+\.\d+) \(?(cu\d{2,3})\b`, func(r *Reader, m []string, s Said) { r.torch(m[1]+"+"+m[2], byLabel, s) }},
