@@ -16,8 +16,8 @@ var namedRules = []rule{
 	{[]string{"ROC001"}, "torch's list of AMD architectures and the GPU", (*exam).listedGFX},
 }
 
-// nvJitLink: every release of nvJitLink ends its symbols with its own version and
-// keeps those before; a package older than the symbol cannot have it.
+// nvJitLink: symbols of nvJitLink end in the version of the CUDA that brought them;
+// a package older than the symbol cannot have it.
 // Source: pytorch/pytorch issue 111469.
 func (e *exam) nvJitLink() {
 	h := e.hit("nvjitlink-symbol")
