@@ -20,12 +20,14 @@ const amount = `(\d+(?:\.\d+)?) ?([KMGT]?i?B|bytes)`
 // The numbers of "out of memory" messages of torch: old ("GPU 0; 11.17 GiB total
 // capacity; 505.96 MiB already allocated; 12.50 MiB free; 530.00 MiB reserved")
 // and new ("has a total capacity of 7.79 GiB of which 13.94 MiB is free. Process
-// 12345 has 7.60 GiB memory in use").
+// 12345 has 7.60 GiB memory in use"; torch 2.0 and 2.1 wrote "capacty"), and of the
+// allocator of the driver ("Currently allocated : 5.62 GiB Requested : 4.00 GiB
+// Device limit : 6.00 GiB Free (according to CUDA): 0 bytes").
 var (
-	memTotal    = lazy.Regexp(`(?i)` + amount + ` total capacity|total capacity of ` + amount)
-	memFree     = lazy.Regexp(`(?i)` + amount + ` (?:is )?free|of which ` + amount)
-	memTried    = lazy.Regexp(`(?i)tried to allocate ` + amount)
-	memReserved = lazy.Regexp(`(?i)` + amount + ` (?:reserved in total|cached)|this process has ` + amount)
+	memTotal    = lazy.Regexp(`(?i)` + amount + ` total capacity|total capaci?ty of ` + amount + `|device limit *: ` + amount)
+	memFree     = lazy.Regexp(`(?i)(?:\d[\d.]* ?\w+,? )?free \(according to CUDA\) *: ` + amount + `|` + amount + ` (?:is )?free|of which ` + amount)
+	memTried    = lazy.Regexp(`(?i)(?:tried to allocate|requested *:) ` + amount)
+	memReserved = lazy.Regexp(`(?i)` + amount + ` (?:reserved in total|cached)|this process has ` + amount + `|currently allocated *: ` + amount)
 	memAlready  = lazy.Regexp(`(?i)` + amount + ` (?:already allocated|is allocated by PyTorch)`)
 	memProcess  = lazy.Regexp(`(?i)\bprocess \d+ has ` + amount)
 )

@@ -93,8 +93,9 @@ var torchReaders = []reader{
 			r.capability(strings.TrimSpace(name[strings.LastIndex(name, ": ")+1:]), v, s)
 		}
 	}},
-	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capacity of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Said) { r.memory(s) }},
-	{`OutOfMemory|out of memory`, func(r *Reader, m []string, s Said) { r.memory(s) }},
+	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capaci?ty of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Said) { r.memory(s) }},
+	{`OutOfMemory|out of memory|would exceed allowed memory`, func(r *Reader, m []string, s Said) { r.memory(s) }},
+	{`\bOOM\b`, func(r *Reader, m []string, s Said) { r.c.say("oom-words", s) }},
 }
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in

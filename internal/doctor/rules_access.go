@@ -117,7 +117,11 @@ func (e *exam) whoseMemory() {
 			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))}, a.Said)
 		}
 	}
-	if s, ok := e.has("torch-oom"); ok && len(e.Memory) == 0 {
+	s, ok := e.has("torch-oom", "torch-async-oom")
+	if !ok {
+		s = e.fact("oom-words")
+	}
+	if !s.IsZero() && len(e.Memory) == 0 {
 		for _, u := range e.Used {
 			if u.Total <= 0 || u.Bytes <= u.Total*8/10 {
 				continue
