@@ -22,6 +22,7 @@ const (
 	wordy     = 512 << 10 // within these bytes people's own words count; what is longer is a log
 	shortText = 30        // lines that may leave out what they speak of
 	alike     = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
+	often     = 24        // and so often within it
 	shapes    = 1 << 16   // shapes of lines remembered
 )
 
@@ -150,7 +151,11 @@ func (r *Reader) note(text string) {
 // line breaks (a log written as JSON).
 func (r *Reader) take(raw string) {
 	raw = strings.TrimRight(raw, "\r\n")
-	if r.read > joinable && r.stale(raw) {
+	limit := often
+	if r.read > joinable {
+		limit = alike
+	}
+	if r.stale(raw, limit) {
 		return
 	}
 	if !utf8.ValidString(raw) {
@@ -228,8 +233,8 @@ func (r *Reader) try(l string, said Said, joined bool) {
 }
 
 // stale reports whether lines like this one, but for their numbers, were looked at
-// before. A log of hours repeats a few dozen.
-func (r *Reader) stale(l string) bool {
+// as often as the limit. A log of hours repeats a few dozen.
+func (r *Reader) stale(l string, limit int) bool {
 	h := uint64(14695981039346656037)
 	digits := false
 	for i := range len(l) {
@@ -247,7 +252,7 @@ func (r *Reader) stale(l string) bool {
 		h = (h ^ uint64(c)) * 1099511628211
 	}
 	n := r.seen[h]
-	if n >= alike {
+	if int(n) >= limit {
 		return true
 	}
 	if len(r.seen) < shapes {
