@@ -106,22 +106,28 @@ func (e *exam) ancientGPU() {
 	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 && e.Torch.rank > byProse {
 		return
 	}
+	if old := e.allBefore(machine.SM{Major: 3, Minor: 7}); old != nil {
+		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("no build of torch since 1.3.1 has code for the %s", nameOr(*old))}, e.fact("gpu"), e.fact("capability"))
+	}
+}
+
+// allBefore is the first of NVIDIA's GPUs where each is surely older than a compute
+// capability; nil where one is not, or none is there.
+func (e *exam) allBefore(sm machine.SM) *machine.GPU {
 	var old *machine.GPU
 	for i := range e.Machine.GPUs {
 		g := &e.Machine.GPUs[i]
 		if g.Vendor != machine.NVIDIA {
 			continue
 		}
-		if !e.before(*g, machine.SM{Major: 3, Minor: 7}) {
-			return
+		if !e.before(*g, sm) {
+			return nil
 		}
 		if old == nil {
 			old = g
 		}
 	}
-	if old != nil {
-		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("no build of torch since 1.3.1 has code for the %s", nameOr(*old))}, e.fact("gpu"), e.fact("capability"))
-	}
+	return old
 }
 
 // before reports whether a GPU is surely older than a compute capability: a name

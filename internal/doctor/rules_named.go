@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,14 +34,7 @@ func (e *exam) nvJitLink() {
 		return
 	}
 	e.find("LD003", likely+10, Finding{Text: fmt.Sprintf("%s is %s, and the library that asks for its symbol is of CUDA %s", p.Name, p.Version, asked),
-		Fix: []string{fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with", torchOr(e.Torch.Version, "VERSION"))}}, p.Said, h.Said).over = []string{"LD001", "LD009"}
-}
-
-func torchOr(v, other string) string {
-	if v == "" {
-		return other
-	}
-	return v
+		Fix: []string{fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with", cmp.Or(e.Torch.Version, "VERSION"))}}, p.Said, h.Said).over = []string{"LD001", "LD009"}
 }
 
 // cudnnLoaded finds the cuDNN that JAX or torch says was loaded.

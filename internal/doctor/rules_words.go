@@ -15,7 +15,7 @@ const lastForOld = "12.6"
 // oldInWords: a GPU before Turing, somebody who says that it is not served, and a
 // build, or a GPU's generation, that is named with it.
 func (e *exam) oldInWords() {
-	said, old := e.fact("not-served"), e.olderThanTuring()
+	said, old := e.fact("not-served"), e.allBefore(machine.SM{Major: 7, Minor: 5})
 	if said.IsZero() || old == nil || e.Torch.NoCUDA || e.Torch.HIP != "" || e.available() && len(e.labels) == 0 {
 		return
 	}
@@ -33,27 +33,9 @@ func (e *exam) oldInWords() {
 // openForOld: the open kernel module does not drive GPUs before Turing.
 // Source: NVIDIA/open-gpu-kernel-modules, README.
 func (e *exam) openForOld() {
-	said, old := e.fact("open-module"), e.olderThanTuring()
+	said, old := e.fact("open-module"), e.allBefore(machine.SM{Major: 7, Minor: 5})
 	_, silent := e.has(noDevice...)
 	if old != nil && !said.IsZero() && (silent || !e.unseenWords.IsZero() || e.unavailable() || e.complains) {
 		e.find("HW013", strong+3, Finding{Text: fmt.Sprintf("the open kernel module does not drive the %s: it begins with Turing", nameOr(*old))}, said, e.fact("gpu"))
 	}
-}
-
-// olderThanTuring is the first of NVIDIA's GPUs where all are of before Turing.
-func (e *exam) olderThanTuring() *machine.GPU {
-	var old *machine.GPU
-	for i := range e.Machine.GPUs {
-		g := &e.Machine.GPUs[i]
-		if g.Vendor != machine.NVIDIA {
-			continue
-		}
-		if !e.before(*g, machine.SM{Major: 7, Minor: 5}) {
-			return nil
-		}
-		if old == nil {
-			old = g
-		}
-	}
-	return old
 }
