@@ -20,22 +20,24 @@ type py struct {
 
 // parsePy reads "3.12", "3.12.4" or "3.14t".
 func parsePy(s string) (py, error) {
-	bad := fmt.Errorf("%q is not a Python version such as 3.12 or 3.14t", clip(s))
+	bad := func() (py, error) {
+		return py{}, fmt.Errorf("%q is not a Python version such as 3.12 or 3.14t", clip(s))
+	}
 	t, free := strings.CutSuffix(s, "t")
 	parts := strings.Split(t, ".")
 	if len(parts) < 2 || len(parts) > 3 || len(s) > 20 {
-		return py{}, bad
+		return bad()
 	}
 	var n [2]int
 	for i := range 2 {
 		v, err := strconv.ParseUint(parts[i], 10, 8)
 		if err != nil {
-			return py{}, bad
+			return bad()
 		}
 		n[i] = int(v)
 	}
 	if n[0] == 0 || len(parts) == 3 && strings.Trim(parts[2], "0123456789abcr+") != "" {
-		return py{}, bad
+		return bad()
 	}
 	return py{major: n[0], minor: n[1], free: free}, nil
 }

@@ -34,6 +34,9 @@ func driverFloorRule(q *question, b *matrix.Build) *Reason {
 	}
 	need, source := q.floor(b)
 	if q.drv.version.Less(need) {
+		if !q.explain {
+			return silent // asked of most builds of most machines: no words are made
+		}
 		return q.no(source, "needs driver %s or newer (CUDA %d family%s); here is %s", need, b.CUDA.Major(), column(q.drv), driverText(q.drv))
 	}
 	return nil

@@ -7,6 +7,7 @@
 package version
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,7 +17,15 @@ import (
 // A Dotted is a dotted number as NVIDIA and glibc use them: driver 580.65.06,
 // CUDA 12.4, cuDNN 9.10.2.21, glibc 2.28. The zero Dotted means "unknown" and
 // orders below every other.
-type Dotted struct{ v *hashicorp.Version }
+type Dotted struct{ v *number }
+
+// A number is a version as go-version reads it, with its groups at hand: the
+// library's own Compare writes both versions as text first, which was a quarter of
+// the time that a machine takes to resolve.
+type number struct {
+	*hashicorp.Version
+	groups []int64 // three or more; 12.4 is 12, 4, 0
+}
 
 // ParseDotted reads a dotted number: one to six groups of digits. Its error
 // names the text.
@@ -28,7 +37,7 @@ func ParseDotted(s string) (Dotted, error) {
 	if err != nil {
 		return Dotted{}, fmt.Errorf("%q is not a dotted version number", clip(s))
 	}
-	return Dotted{v}, nil
+	return Dotted{&number{v, v.Segments64()}}, nil
 }
 
 // MustDotted is ParseDotted for literals in tests and embedded data; it panics
@@ -64,7 +73,20 @@ func (v Dotted) Compare(w Dotted) int {
 	case w.v == nil:
 		return 1
 	}
-	return v.v.Compare(w.v)
+	a, b := v.v.groups, w.v.groups
+	for i := range max(len(a), len(b)) {
+		var x, y int64
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if c := cmp.Compare(x, y); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 // Less reports whether v orders before w.
@@ -76,8 +98,8 @@ func (v Dotted) Group(i int) int {
 	if v.v == nil {
 		return 0
 	}
-	if s := v.v.Segments(); i < len(s) {
-		return s[i]
+	if i < len(v.v.groups) {
+		return int(v.v.groups[i])
 	}
 	return 0
 }

@@ -1,0 +1,105 @@
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Class returns the facts that decide what a machine can run, and nothing else:
+// no ids, paths, packages, tools or variables. Machines of one class get the same
+// decision, choice and driver, and their ClassLine has the same bytes.
+//
+// Of GPUs that are equal two are kept, since rules ask for "several", never for a
+// number (NCCL counts from two on), and are numbered anew. Of Pythons only the
+// minor version counts, the active one first and then the newest.
+func (m Machine) Class() Machine {
+	p := m.Platform
+	p.Kernel, p.SecureBoot, p.BootID = "", nil, ""
+	c := Machine{Format: Format, Platform: p, Privilege: m.Privilege, Pythons: classPythons(m.Pythons)}
+	if d := m.Driver; d != nil {
+		c.Driver = &Driver{Version: d.Version, KernelModule: d.KernelModule, LoadedVersion: d.LoadedVersion, NotLoaded: d.NotLoaded}
+	}
+	for _, g := range m.GPUs {
+		g = classGPU(g)
+		same := 0
+		for _, k := range c.GPUs {
+			k.Index = 0
+			if k == g {
+				same++
+			}
+		}
+		if same < 2 {
+			g.Index = len(c.GPUs)
+			c.GPUs = append(c.GPUs, g)
+		}
+	}
+	c.fill()
+	return c
+}
+
+// classGPU drops what tells two GPUs of one model apart. That a GPU was named by a
+// flag stays: such a machine is the target also where it is an image build.
+func classGPU(g GPU) GPU {
+	c := GPU{
+		Vendor: g.Vendor, Name: g.Name, SM: g.SM, PCIID: g.PCIID, Subsystem: g.Subsystem, Visible: g.Visible,
+		Integrated: g.Integrated, MIG: g.MIG, MIGMode: g.MIGMode, GFX: g.GFX, KernelDriver: g.KernelDriver, Fault: g.Fault,
+	}
+	if g.Evidence == FromFlag {
+		c.Evidence = FromFlag
+	}
+	return c
+}
+
+func classPythons(all []Python) []Python {
+	var out []Python
+	for _, p := range all {
+		parts := strings.SplitN(p.Version, ".", 3)
+		if len(parts) < 2 {
+			continue
+		}
+		c := Python{Version: parts[0] + "." + parts[1], Active: p.Active, FreeThreaded: p.FreeThreaded, Arch: p.Arch}
+		if !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Python) int {
+		switch {
+		case a.Active != b.Active && a.Active:
+			return -1
+		case a.Active != b.Active:
+			return 1
+		case len(a.Version) != len(b.Version): // "3.9" before "3.10": of one major the longer is the newer
+			return len(b.Version) - len(a.Version)
+		}
+		return strings.Compare(b.Version, a.Version)
+	})
+	return out
+}
+
+// ClassLine is the JSON of the class in one line, without a newline at its end. It
+// is a facts file as well. For a machine with up to eight different GPUs it is
+// shorter than 2,000 bytes.
+func (m Machine) ClassLine() []byte {
+	c := m.Class()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(classForm{
+		Format: Format, Platform: c.Platform, Privilege: c.Privilege, GPUs: c.GPUs, Driver: c.Driver, Pythons: c.Pythons,
+	}); err != nil {
+		panic(err) // plain data: cannot happen
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// classForm is a Machine without the lists that a class leaves empty.
+type classForm struct {
+	Format    int      `json:"format"`
+	Platform  Platform `json:"platform"`
+	Privilege string   `json:"privilege,omitempty"`
+	GPUs      []GPU    `json:"gpus"`
+	Driver    *Driver  `json:"driver"`
+	Pythons   []Python `json:"pythons"`
+}

@@ -1,0 +1,20 @@
+package version
+
+import (
+	"testing"
+
+	hashicorp "github.com/hashicorp/go-version"
+	"pgregory.net/rapid"
+)
+
+// TestOrder holds the order of dotted numbers against go-version's.
+func TestOrder(t *testing.T) {
+	text := rapid.StringMatching(`(0|[1-9][0-9]{0,3})(\.[0-9]{1,3}){0,4}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := text.Draw(t, "a"), text.Draw(t, "b")
+		want := hashicorp.Must(hashicorp.NewVersion(a)).Compare(hashicorp.Must(hashicorp.NewVersion(b)))
+		if got := MustDotted(a).Compare(MustDotted(b)); got != want {
+			t.Fatalf("%s against %s: %d, go-version says %d", a, b, got, want)
+		}
+	})
+}
