@@ -8,20 +8,21 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
-	"envfix/resolver"
 )
 
 // settle looks at what the packages that stay need of each other and of the new
 // torch. It reports whether one more has to leave, and then has to be asked again.
 func (c *carrier) settle() bool {
 	c.want, c.known = nil, nil
+	env := pep508.EnvironmentOf(c.b.h.Platform.OS, c.b.h.Platform.Arch, c.b.choice.Python)
 	for _, name := range slices.Sorted(maps.Keys(c.stays)) {
 		d := c.was[name]
 		for _, line := range d.Requires {
-			q, err := resolver.ParseRequirement(line, "")
-			if err != nil || !resolver.MarkerHolds(c.b.h, c.b.choice.Python, q.Marker) {
+			q, err := pep508.Parse(line, "")
+			if err != nil || !env.Admits(q.Marker) {
 				continue
 			}
 			if l := c.unmet(d, q); l.why != "" {
@@ -36,7 +37,7 @@ func (c *carrier) settle() bool {
 
 // unmet says why a requirement of a package will not be met; "" it will, or it is
 // not met today either.
-func (c *carrier) unmet(d machine.HeldDist, q resolver.Requirement) leaving {
+func (c *carrier) unmet(d machine.HeldDist, q pep508.Requirement) leaving {
 	needs := "needs " + q.Name + specWords(q)
 	if to, chosen := c.b.choice.Packages[q.Name]; chosen {
 		return c.changed(d, q, to)
@@ -64,7 +65,7 @@ func (c *carrier) unmet(d machine.HeldDist, q resolver.Requirement) leaving {
 
 // ofTorch: a package needs one of the libraries that come with torch. Where the
 // chosen one does not bring it, or nobody knows, the installer finds it.
-func (c *carrier) ofTorch(d machine.HeldDist, q resolver.Requirement) leaving {
+func (c *carrier) ofTorch(d machine.HeldDist, q pep508.Requirement) leaving {
 	to := ""
 	if library := strings.TrimPrefix(q.Name, "nvidia-"); c.b.brings(q.Name) && library != q.Name {
 		library, _, _ = strings.Cut(library, "-cu1")
@@ -85,7 +86,7 @@ func (c *carrier) ofTorch(d machine.HeldDist, q resolver.Requirement) leaving {
 
 // changed compares a requirement with the version that the plan brings; "" is not
 // known.
-func (c *carrier) changed(d machine.HeldDist, q resolver.Requirement, to string) leaving {
+func (c *carrier) changed(d machine.HeldDist, q pep508.Requirement, to string) leaving {
 	was := c.was[q.Name].Version
 	needs := "needs " + q.Name + specWords(q)
 	switch {
@@ -98,12 +99,12 @@ func (c *carrier) changed(d machine.HeldDist, q resolver.Requirement, to string)
 	return leaving{why: needs, again: d.Origin == nil}
 }
 
-func (c *carrier) complain(d machine.HeldDist, q resolver.Requirement, text string) {
+func (c *carrier) complain(d machine.HeldDist, q pep508.Requirement, text string) {
 	c.known = append(c.known, plan.Complaint{Package: d.Name, Needs: q.Name, Text: d.Name + " " + d.Version + " " + text})
 }
 
 func (c *carrier) asked(name string) bool {
-	return slices.ContainsFunc(c.b.r.Requirements, func(q resolver.Requirement) bool { return q.Name == name })
+	return slices.ContainsFunc(c.b.r.Requirements, func(q pep508.Requirement) bool { return q.Name == name })
 }
 
 // askedVersion is the exact version that was asked for, "" where it was not exact.
@@ -118,7 +119,7 @@ func (c *carrier) askedVersion(name string) string {
 }
 
 // admits compares as pip check does, which counts pre-releases.
-func admits(q resolver.Requirement, ver string) bool {
+func admits(q pep508.Requirement, ver string) bool {
 	public, label := version.SplitLocal(ver)
 	v, err := version.ParsePython(public)
 	if err != nil || v.IsPreRelease() {
@@ -127,12 +128,12 @@ func admits(q resolver.Requirement, ver string) bool {
 	return q.Spec.Admits(v) && (q.Label == "" || label == "" || q.Label == label)
 }
 
-func exactly(q resolver.Requirement, ver string) bool {
+func exactly(q pep508.Requirement, ver string) bool {
 	public, _ := version.SplitLocal(ver)
 	return strings.TrimSpace(strings.TrimLeft(q.Spec.String(), "=")) == public
 }
 
-func specWords(q resolver.Requirement) string {
+func specWords(q pep508.Requirement) string {
 	if q.Label != "" {
 		return q.Spec.String() + "+" + q.Label
 	}

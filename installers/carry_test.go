@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -117,7 +118,7 @@ func TestCarry(t *testing.T) {
 			want: []string{"changes pinned 1.0 → it needs torch==2.4.0; the installer finds another", "stays free 1.0 (loose)", "leaves exact 1.0: needs pinned==1.0, which cannot stay", "leaves on-exact 1: needs exact==1.0, which cannot stay"}},
 		{name: "what contradicts already stays, and is known", held: held(dist("pandas", "3.1.1", "numpy>=2.0.2", "pytz"), dist("numpy", "1.26.4")),
 			want: []string{"stays numpy 1.26.4", "stays pandas 3.1.1", "known pandas 3.1.1 needs numpy>=2.0.2, and 1.26.4 is installed", "known pandas 3.1.1 needs pytz, which is not installed"}},
-		{name: "another numpy is asked for", held: held(dist("old", "1.0", "numpy<2"), dist("numpy", "1.26.4")), request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "numpy==2.1.0")}},
+		{name: "another numpy is asked for", held: held(dist("old", "1.0", "numpy<2"), dist("numpy", "1.26.4")), request: resolver.Request{Requirements: []pep508.Requirement{requirement(t, "numpy==2.1.0")}},
 			want: []string{"changes numpy 1.26.4 → as you asked for it", "leaves old 1.0: needs numpy<2"}},
 		{name: "compiled against the old torch", held: held(with(dist("ext", "1.0"), torchLink)),
 			want: []string{"leaves ext 1.0: is compiled against torch 2.4.0+cu121"}},
@@ -181,7 +182,7 @@ func TestCarry(t *testing.T) {
 		{name: "a file with hashes", held: held(dist("a", "1")), target: plan.Target{Listed: "requirements.txt"}, want: []string{"nothing: requirements.txt lists all that it is to hold, with hashes: nothing else is carried over"}},
 		{name: "in place", held: held(dist("a", "1")), target: plan.Target{InPlace: true}, want: []string{"nothing: it is changed in place: its other packages stay as they are"}},
 		{name: "conda", held: held(dist("a", "1")), target: plan.Target{Manager: "mamba"}, want: []string{"nothing: mamba makes a conda environment, into which the 2 packages of a virtual one are not carried"}},
-		{name: "asked for", held: held(dist("transformers", "4.44.0"), dist("tokenizers", "0.19")), request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "transformers>=5")}},
+		{name: "asked for", held: held(dist("transformers", "4.44.0"), dist("tokenizers", "0.19")), request: resolver.Request{Requirements: []pep508.Requirement{requirement(t, "transformers>=5")}},
 			want: []string{"changes transformers 4.44.0 → as you asked for it", "stays tokenizers 0.19 (loose)"}},
 		{name: "pip has its own", held: held(dist("pip", "20.0")), target: plan.Target{Manager: "pip"}, want: []string{}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
 
@@ -37,7 +38,7 @@ func TestConda(t *testing.T) {
 			"conda: /opt/mm/micromamba create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 torchvision",
 			"verify: verify 2.13.0", "switch: switch .venv",
 		}},
-		{"conda, with cuDNN held back for an old GPU", volta, &forgeNumPy, resolver.Request{Requirements: []resolver.Requirement{requirement(t, "numpy>=2"), requirement(t, "numpy<3")}}, plan.Target{Manager: "conda"}, []string{
+		{"conda, with cuDNN held back for an old GPU", volta, &forgeNumPy, resolver.Request{Requirements: []pep508.Requirement{requirement(t, "numpy>=2"), requirement(t, "numpy<3")}}, plan.Target{Manager: "conda"}, []string{
 			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 cudnn<9.11 numpy>=2 numpy<3 torchvision",
 			"verify: verify 2.13.0", "switch: switch .venv",
 		}},

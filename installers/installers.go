@@ -70,8 +70,7 @@ func describe(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *reso
 		},
 	}
 	if c := res.Choice; c != nil {
-		p.Torch, p.Build, p.CUDA, p.CuDNN, p.Python = c.Torch, c.Build, c.CUDA, c.CuDNN, c.Python
-		p.Channel, p.Index, p.Packages = c.Channel, c.Index, c.Packages
+		p.Choice = *c
 	}
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -77,9 +78,9 @@ func commands(p *plan.Plan) []string {
 	return out
 }
 
-func requirement(t *testing.T, text string) resolver.Requirement {
+func requirement(t *testing.T, text string) pep508.Requirement {
 	t.Helper()
-	q, err := resolver.ParseRequirement(text, "")
+	q, err := pep508.Parse(text, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestSteps(t *testing.T) {
 			"switch: switch .venv",
 		}},
 		{name: "the rest comes later, with torch held", machine: v100(), choice: mixed,
-			request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "vllm[audio]>=0.10"), requirement(t, "transformers>=4 ; python_version < '3.13'")}},
+			request: resolver.Request{Requirements: []pep508.Requirement{requirement(t, "vllm[audio]>=0.10"), requirement(t, "transformers>=4 ; python_version < '3.13'")}},
 			target:  plan.Target{Mirrors: []string{"https://download.pytorch.org/whl=https://mirror.example/torch", "default=https://mirror.example/simple"}},
 			want: []string{
 				"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
@@ -166,7 +167,7 @@ func TestSteps(t *testing.T) {
 				"switch: switch .venv",
 			}},
 		{name: "two requirements on one package, and an extra of torch", machine: v100(), choice: defaultIndex,
-			request: resolver.Request{Requirements: []resolver.Requirement{requirement(t, "torch[optree]"), requirement(t, "numpy<2 ; python_version < '3.12'"), requirement(t, "numpy>=2 ; python_version >= '3.12'"), requirement(t, "numpy<2 ; python_version < '3.12'")}},
+			request: resolver.Request{Requirements: []pep508.Requirement{requirement(t, "torch[optree]"), requirement(t, "numpy<2 ; python_version < '3.12'"), requirement(t, "numpy>=2 ; python_version >= '3.12'"), requirement(t, "numpy<2 ; python_version < '3.12'")}},
 			want: []string{
 				"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
 				"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch[optree]==2.15.0 torchvision==0.30.0",
@@ -205,7 +206,7 @@ func TestOneIndexPerCall(t *testing.T) {
 	h.Env["PIP_EXTRA_INDEX_URL"] = "https://evil.example/simple"
 	h.Env["UV_INDEX"] = "https://evil.example/simple"
 	for _, manager := range []string{"uv", "pip"} {
-		p := must(t, h, resolver.Request{Requirements: []resolver.Requirement{requirement(t, "transformers")}}, install(choice()), plan.Target{Manager: manager})
+		p := must(t, h, resolver.Request{Requirements: []pep508.Requirement{requirement(t, "transformers")}}, install(choice()), plan.Target{Manager: manager})
 		calls := 0
 		for _, s := range p.Steps {
 			if s.Run == nil || !strings.Contains(strings.Join(s.Run.Argv, " "), "pip install") {
@@ -272,7 +273,7 @@ func TestNothingToDo(t *testing.T) {
 		{"no companion", func(h *machine.Machine, _ *resolver.Request) { h.Installed = h.Installed[:1] }, false},
 		{"another Python", func(h *machine.Machine, _ *resolver.Request) { h.Pythons[0].Version = "3.11.9" }, false},
 		{"a further wish", func(_ *machine.Machine, r *resolver.Request) {
-			r.Requirements = []resolver.Requirement{requirement(t, "transformers")}
+			r.Requirements = []pep508.Requirement{requirement(t, "transformers")}
 		}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

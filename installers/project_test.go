@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
 
@@ -47,7 +48,7 @@ explicit = true
 }
 
 func TestNewProject(t *testing.T) {
-	r := resolver.Request{Requirements: []resolver.Requirement{requirement(t, "torch"), requirement(t, "transformers>=4")}}
+	r := resolver.Request{Requirements: []pep508.Requirement{requirement(t, "torch"), requirement(t, "transformers>=4")}}
 	p := must(t, v100(), r, install(choice()), plan.Target{Manager: "uv-project"})
 	content := p.Steps[0].Write.Content
 	for _, line := range []string{`requires-python = ">=3.12"`, `    "torch==2.14.1",`, `    "transformers>=4",`, `url = "https://download.pytorch.org/whl/cu126"`} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -311,7 +312,7 @@ func extras(r resolver.Request, name string) string {
 }
 
 // written is a requirement as an installer reads it, made from its parsed parts.
-func written(q resolver.Requirement) string {
+func written(q pep508.Requirement) string {
 	s := q.Name
 	if len(q.Extras) > 0 {
 		s += "[" + strings.Join(q.Extras, ",") + "]"

@@ -4,17 +4,10 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
-	"envfix/internal/marker"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
-
-// MarkerHolds reports whether a requirement with this marker (PEP 508) counts on
-// a machine for a Python such as 3.12, no extra being asked for. One that is not
-// understood counts.
-func MarkerHolds(h machine.Machine, python, text string) bool {
-	return marker.For(h.Platform.OS, h.Platform.Arch, python).Admits(text)
-}
 
 // Beside returns a function that says in a few words why one version of a package
 // does not go with the choice c, "" where it does: by the wheels that the matrix
@@ -54,7 +47,7 @@ func (q *question) besides(name string, v version.Python, b *matrix.Build) (why 
 		}
 		row := *e
 		row.Yanked = false // an exact version is installed all the same
-		w := q.mismatch(Requirement{}, &row, b)
+		w := q.mismatch(pep508.Requirement{}, &row, b)
 		if w == "" {
 			return "", true
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/matrix"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,17 +41,6 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-func TestMarkerHolds(t *testing.T) {
-	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}}
-	for marker, want := range map[string]bool{
-		"": true, "python_version < '3.10'": false, "python_version >= '3.10'": true, "extra == 'dev'": false, "sys_platform == 'win32'": false, "what is this": true,
-	} {
-		if got := MarkerHolds(h, "3.12", marker); got != want {
-			t.Errorf("%q: got %v", marker, got)
-		}
-	}
-}
-
 // A companion that an environment has is taken where one exists, and its lack is no
 // refusal.
 func TestHeldCompanions(t *testing.T) {
@@ -59,11 +49,11 @@ func TestHeldCompanions(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
-	q, err := ParseRequirement("torch==2.14.1", "")
+	q, err := pep508.Parse("torch==2.14.1", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Request{Requirements: []Requirement{q}, Companions: []string{"torchvision", "torchtext"}, CPU: true, Python: "3.12"}
+	r := Request{Requirements: []pep508.Requirement{q}, Companions: []string{"torchvision", "torchtext"}, CPU: true, Python: "3.12"}
 	res, err := Resolve(m, h, r)
 	if err != nil || res.Choice == nil {
 		t.Fatalf("%v: %+v", err, res)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -126,7 +127,7 @@ func (s *scene) fallback(gpus []machine.GPU, d driver) *Choice {
 	return nil
 }
 
-func unlabelled(reqs []Requirement) []Requirement {
+func unlabelled(reqs []pep508.Requirement) []pep508.Requirement {
 	out := slices.Clone(reqs)
 	for i := range out {
 		out[i].Label = ""
@@ -134,7 +135,7 @@ func unlabelled(reqs []Requirement) []Requirement {
 	return out
 }
 
-func unpinned(reqs []Requirement) []Requirement {
+func unpinned(reqs []pep508.Requirement) []pep508.Requirement {
 	out := unlabelled(reqs)
 	for i := range out {
 		out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name

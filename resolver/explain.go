@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -230,7 +231,7 @@ func (s *scene) breaks(p machine.Package, torch string) string {
 		return ""
 	}
 	for _, line := range p.Requires {
-		r, err := ParseRequirement(line, "")
+		r, err := pep508.Parse(line, "")
 		if err == nil && r.Name == "torch" && r.Marker == "" && !r.Spec.Admits(v) {
 			return "needs torch" + r.Spec.String()
 		}

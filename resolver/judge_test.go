@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -123,11 +124,11 @@ func (d drawn) request(t interface{ Fatal(...any) }) Request {
 	if d.onlyDefault {
 		r.OnlyIndex = "default"
 	}
-	q, err := ParseRequirement(text, "")
+	q, err := pep508.Parse(text, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Requirements = []Requirement{q}
+	r.Requirements = []pep508.Requirement{q}
 	return r
 }
 

@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -146,7 +147,7 @@ func (s *scene) admitsTorch(v version.Python) bool {
 }
 
 // admits reports whether every requirement admits a version.
-func (s *scene) admits(reqs []Requirement, v version.Python) bool {
+func (s *scene) admits(reqs []pep508.Requirement, v version.Python) bool {
 	for _, q := range reqs {
 		if !s.memo.admits(q.Spec, v) {
 			return false

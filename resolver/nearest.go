@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -99,7 +100,7 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	if q, ok := s.w.fileAsked(); ok {
 		named, ok := byName(q)
 		if !ok { // as `pip freeze` writes what conda installed
-			named = Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name}
+			named = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name}
 		}
 		try("`"+named.Text+"` instead of the file", s.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
 	}
@@ -123,9 +124,9 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	}
 	for _, name := range s.askedNames() {
 		try("without "+name, s.with(func(r *Request) {
-			r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q Requirement) bool { return q.Name == name })
+			r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return q.Name == name })
 			if len(r.Requirements) == 0 {
-				r.Requirements = []Requirement{{Name: "torch", Text: "torch"}}
+				r.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
 			}
 		}), more)
 	}
@@ -133,7 +134,7 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 
 func (s *scene) labelsAsked() bool { return len(s.w.labelled()) > 0 }
 
-func plural(reqs []Requirement) string {
+func plural(reqs []pep508.Requirement) string {
 	var l []string
 	for _, r := range reqs {
 		if x := "+" + r.Label; !slices.Contains(l, x) {
@@ -158,7 +159,7 @@ func (s *scene) askedNames() []string {
 }
 
 // unpinnedTorch drops the versions and labels of torch and its companions.
-func unpinnedTorch(reqs []Requirement) []Requirement {
+func unpinnedTorch(reqs []pep508.Requirement) []pep508.Requirement {
 	out := unlabelled(reqs)
 	for i := range out {
 		if out[i].Name == "torch" || slices.Contains(companions, out[i].Name) {
@@ -274,7 +275,7 @@ func (s *scene) nearestBuild(o *outcome, try tryFunc) {
 }
 
 // inPlaceOf puts one requirement where another stands.
-func inPlaceOf(reqs []Requirement, old, with Requirement) []Requirement {
+func inPlaceOf(reqs []pep508.Requirement, old, with pep508.Requirement) []pep508.Requirement {
 	out := slices.Clone(reqs)
 	for i := range out {
 		if out[i].Text == old.Text {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -146,11 +147,11 @@ func applyChange(t *rapid.T, m *matrix.Matrix, n Nearest, h *machine.Machine, r 
 	case words[0] == "python":
 		r.Python = words[1]
 	case words[0] == "torch":
-		q, err := ParseRequirement("torch=="+words[1], "")
+		q, err := pep508.Parse("torch=="+words[1], "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Requirements = []Requirement{q}
+		r.Requirements = []pep508.Requirement{q}
 	case words[0] == "driver":
 		number, _ := strconv.Atoi(words[1])
 		b, _ := m.Branch(number)

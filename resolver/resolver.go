@@ -9,6 +9,7 @@ package resolver
 
 import (
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -16,7 +17,7 @@ import (
 // A Request is what the user asked for. The zero Request means "the newest
 // PyTorch that this machine can run without touching its driver".
 type Request struct {
-	Requirements []Requirement `json:"requirements"` // empty: torch and torchvision, and torchaudio while it exists
+	Requirements []pep508.Requirement `json:"requirements"` // empty: torch and torchvision, and torchaudio while it exists
 
 	Python        string   `json:"python,omitempty"`         // "3.12", "3.14t"; "" the interpreter found
 	ProjectPython string   `json:"project_python,omitempty"` // requires-python or .python-version
@@ -32,18 +33,6 @@ type Request struct {
 
 	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file
 	Today     string `json:"today,omitempty"`     // 2026-11-21; the resolver has no clock
-}
-
-// A Requirement is one PEP 508 requirement, its local label split off.
-type Requirement struct {
-	Name   string            `json:"name"` // normalised (PEP 503)
-	Extras []string          `json:"extras,omitempty"`
-	Spec   version.Specifier `json:"spec,omitzero"`   // without local labels
-	Label  string            `json:"label,omitempty"` // of "==2.9.1+cu126"
-	Marker string            `json:"marker,omitempty"`
-	URL    string            `json:"url,omitempty"`  // of "name @ URL"
-	Text   string            `json:"text,omitempty"` // as it was written
-	From   string            `json:"from,omitempty"` // file:line, "" for the command line
 }
 
 // A Decision is the kind of answer; see interfaces.md, "Plan".
@@ -65,14 +54,14 @@ const (
 
 // A Choice is one combination.
 type Choice struct {
-	Torch    string            `json:"torch"` // public version
-	Build    string            `json:"build"`
+	Torch    string            `json:"torch,omitempty"` // public version; "" whatever a vendor's index holds
+	Build    string            `json:"build,omitempty"`
 	CUDA     string            `json:"cuda,omitempty"` // major.minor
 	CuDNN    string            `json:"cudnn,omitempty"`
-	Python   string            `json:"python"`
-	Channel  string            `json:"channel"`            // pip, conda-forge, pytorch
+	Python   string            `json:"python,omitempty"`
+	Channel  string            `json:"channel,omitempty"`  // pip, conda-forge, pytorch
 	Index    *string           `json:"index"`              // nil: the installer's configured default index
-	Packages map[string]string `json:"packages"`           // name → version with label; "" the newest that fits
+	Packages map[string]string `json:"packages,omitempty"` // name → version with label; "" the newest that fits
 	Natively bool              `json:"natively,omitempty"` // the driver supports its CUDA without minor-version compatibility
 	Proof    string            `json:"proof,omitempty"`
 	Source   string            `json:"source,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -78,7 +79,7 @@ func (s *scene) companion(b *matrix.Build, name string) (version.Python, bool) {
 	return v, built
 }
 
-func texts(reqs []Requirement) string {
+func texts(reqs []pep508.Requirement) string {
 	var out []string
 	for _, r := range reqs {
 		out = append(out, r.Text)
@@ -90,7 +91,7 @@ func texts(reqs []Requirement) string {
 // knows the package, nil where it is the installer's business.
 type extension struct {
 	name string
-	req  Requirement
+	req  pep508.Requirement
 	row  *matrix.Extension
 	pin  string // the version that torch's own wheel pins, "" for most
 }
@@ -121,7 +122,7 @@ func (q *question) extensions(b *matrix.Build) []extension {
 
 // wheelFor returns the newest wheel of a package that loads beside a build and
 // has code for the GPUs; nil where none does.
-func (q *question) wheelFor(r Requirement, b *matrix.Build) *matrix.Extension {
+func (q *question) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extension {
 	for _, e := range q.wheels(r.Name) {
 		if q.wheelRefusal(r, e, b) == "" {
 			return e
@@ -169,7 +170,7 @@ func (s *scene) known(name string) bool {
 }
 
 // packageRefusal says why no wheel of a requested package goes with a build.
-func (q *question) packageRefusal(r Requirement, b *matrix.Build) *Reason {
+func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	if why := q.pinRefusal(r, b); why != nil {
 		return why
 	}
@@ -196,7 +197,7 @@ func (q *question) packageRefusal(r Requirement, b *matrix.Build) *Reason {
 
 // passedThrough reports whether a package is the installer's business alone: one
 // that the matrix does not know, or not in any version that the request admits.
-func (s *scene) passedThrough(r Requirement) bool {
+func (s *scene) passedThrough(r pep508.Requirement) bool {
 	if r.URL != "" || !s.known(r.Name) {
 		return true
 	}
@@ -206,7 +207,7 @@ func (s *scene) passedThrough(r Requirement) bool {
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
 // where it does.
-func (q *question) wheelRefusal(r Requirement, e *matrix.Extension, b *matrix.Build) string {
+func (q *question) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	if w := q.mismatch(r, e, b); w != "" {
 		return w
 	}
@@ -219,7 +220,7 @@ func (q *question) wheelRefusal(r Requirement, e *matrix.Extension, b *matrix.Bu
 }
 
 // mismatch is wheelRefusal without a look at GPU code.
-func (q *question) mismatch(r Requirement, e *matrix.Extension, b *matrix.Build) string {
+func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	switch {
 	case !q.memo.admits(r.Spec, e.Version):
 		return "is not what was asked for"
@@ -251,7 +252,7 @@ func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 	for _, name := range e.Needs {
 		why := "it has no wheel here"
 		for _, n := range q.wheels(name) {
-			if why = q.mismatch(Requirement{}, n, b); why != "" {
+			if why = q.mismatch(pep508.Requirement{}, n, b); why != "" {
 				why = "it " + why
 				continue
 			}

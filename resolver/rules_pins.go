@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -20,7 +21,7 @@ const pytorchHost = "https://download.pytorch.org/"
 
 // pinRefusal says why a package that torch's wheel pins, or that lies where
 // torch's own libraries lie, does not go with a build; nil where it does.
-func (q *question) pinRefusal(r Requirement, b *matrix.Build) *Reason {
+func (q *question) pinRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	if r.Name == triton {
 		return q.tritonRefusal(r, b)
 	}
@@ -38,7 +39,7 @@ func (q *question) pinRefusal(r Requirement, b *matrix.Build) *Reason {
 	return nil
 }
 
-func (q *question) tritonRefusal(r Requirement, b *matrix.Build) *Reason {
+func (q *question) tritonRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	switch {
 	case b.OS == "windows":
 		return q.no("", "triton has no wheel for Windows; triton-windows is its build for it")
@@ -50,7 +51,7 @@ func (q *question) tritonRefusal(r Requirement, b *matrix.Build) *Reason {
 	return nil
 }
 
-func (q *question) libraryRefusal(r Requirement, b *matrix.Build, lib, cu string) *Reason {
+func (q *question) libraryRefusal(r pep508.Requirement, b *matrix.Build, lib, cu string) *Reason {
 	if cu != major(b.CUDA.String()) {
 		return q.no(b.Source, "is built with CUDA %s, and %s is of CUDA %s", b.CUDA, r.Name, cu)
 	}
@@ -84,7 +85,7 @@ func nvidiaLibrary(name string) (lib, cu string) {
 // extraCUDA is the CUDA whose libraries an extra brings: jax[cuda12],
 // numba-cuda[cu13], tensorflow[and-cuda]; "" where none does, as jax[cuda12-local],
 // which takes the system's.
-func (q *question) extraCUDA(r Requirement) string {
+func (q *question) extraCUDA(r pep508.Requirement) string {
 	for _, x := range r.Extras {
 		if x == "and-cuda" {
 			for _, e := range q.wheels(r.Name) {
@@ -106,8 +107,8 @@ func (q *question) extraCUDA(r Requirement) string {
 
 // fileAsked is the first requirement on torch or a companion that names a file or
 // a URL instead of a version.
-func (w *wish) fileAsked() (Requirement, bool) {
-	all := append([]Requirement{}, w.torch...)
+func (w *wish) fileAsked() (pep508.Requirement, bool) {
+	all := append([]pep508.Requirement{}, w.torch...)
 	for _, name := range companions {
 		all = append(all, w.asked[name]...)
 	}
@@ -116,19 +117,19 @@ func (w *wish) fileAsked() (Requirement, bool) {
 			return r, true
 		}
 	}
-	return Requirement{}, false
+	return pep508.Requirement{}, false
 }
 
 // byName turns a requirement that names a wheel's URL into one on that wheel's
 // version and build: …/torch-2.9.1%2Bcu126-cp312-….whl is torch==2.9.1+cu126. It
 // reports whether the URL tells them.
-func byName(r Requirement) (Requirement, bool) {
+func byName(r pep508.Requirement) (pep508.Requirement, bool) {
 	file := strings.ReplaceAll(strings.ReplaceAll(lastPart(strings.Split(r.URL, "#")[0]), "%2B", "+"), "%2b", "+")
 	parts := strings.Split(file, "-")
 	if !strings.HasSuffix(file, ".whl") || len(parts) < 5 || machine.NormalName(parts[0]) != r.Name {
 		return r, false
 	}
-	named, err := ParseRequirement(fmt.Sprintf("%s==%s", r.Name, parts[1]), r.From)
+	named, err := pep508.Parse(fmt.Sprintf("%s==%s", r.Name, parts[1]), r.From)
 	named.Extras, named.Marker = r.Extras, r.Marker
 	return named, err == nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -128,7 +129,7 @@ func (q *question) requires(name string) bool {
 	if _, ok := q.w.asked[name]; ok {
 		return true
 	}
-	return slices.ContainsFunc(q.w.packages, func(r Requirement) bool { return r.Name == name })
+	return slices.ContainsFunc(q.w.packages, func(r pep508.Requirement) bool { return r.Name == name })
 }
 
 // hits reports whether a defect is one of this build, on these GPUs, with this

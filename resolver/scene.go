@@ -227,3 +227,12 @@ func sms(gpus []machine.GPU) []machine.SM {
 	slices.SortFunc(out, machine.SM.Compare)
 	return out
 }
+
+func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 0xfffd }
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
+}

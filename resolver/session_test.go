@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -76,7 +77,7 @@ func TestClassOfDrawnMachines(t *testing.T) {
 		if len(b.Options) > 1 { // each option is what the machine would get if it were asked for
 			o := b.Options[rnd.Intn(len(b.Options))]
 			r.Requirements, r.Build, r.Python = nil, o.Build, o.Python
-			q, err := ParseRequirement("torch=="+o.Torch, "")
+			q, err := pep508.Parse("torch=="+o.Torch, "")
 			if err != nil {
 				t.Fatal(err)
 			}

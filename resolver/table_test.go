@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -440,7 +441,7 @@ func (c *tableCase) setWish(words []string) error {
 				c.r.GPUs = append(c.r.GPUs, i)
 			}
 		default:
-			q, err := ParseRequirement(w, "")
+			q, err := pep508.Parse(w, "")
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -40,19 +41,19 @@ type Case struct {
 // word, with the numbers and the source, and for builds that pass and are not
 // chosen, which one outranks them and why. The machine and the rest of the
 // request are those of [Resolve]. Its error reports a malformed Request.
-func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement Requirement) (*Case, error) {
+func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requirement) (*Case, error) {
 	all := r
-	all.Requirements = append(append([]Requirement(nil), r.Requirements...), requirement)
+	all.Requirements = append(append([]pep508.Requirement(nil), r.Requirements...), requirement)
 	answer, err := Resolve(m, h, all)
 	if err != nil {
 		return nil, err
 	}
 	open := r // torch itself is free, so that the machine's best shows what outranks
 	if len(open.Requirements) == 0 {
-		open.Requirements = []Requirement{{Name: "torch", Text: "torch"}}
+		open.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
 	}
 	if requirement.Name != "torch" {
-		open.Requirements = append(append([]Requirement(nil), open.Requirements...), requirement)
+		open.Requirements = append(append([]pep508.Requirement(nil), open.Requirements...), requirement)
 	}
 	s, err := newScene(m, h, open)
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *scene) whyQuestion() *question {
 	return q
 }
 
-func (q *question) verdict(b, best *matrix.Build, requirement Requirement) Verdict {
+func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement) Verdict {
 	e := *q
 	e.explain = true
 	if requirement.Label != "" || q.w.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
@@ -134,7 +135,7 @@ func (q *question) verdict(b, best *matrix.Build, requirement Requirement) Verdi
 }
 
 // named is the scene in which a requirement's label counts as naming the build.
-func (q *question) named(r Requirement) *scene {
+func (q *question) named(r pep508.Requirement) *scene {
 	t := *q.scene
 	t.w.label, t.w.named = r.Label, "`"+clip(r.Text)+"`"
 	return &t

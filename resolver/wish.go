@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/marker"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 )
 
@@ -37,21 +37,21 @@ var companions = []string{"torchvision", "torchaudio", "torchtext"}
 // A wish is a Request with its requirements sorted by what they speak of.
 type wish struct {
 	Request
-	torch    []Requirement
-	asked    map[string][]Requirement // companions asked for
-	optional []string                 // companions taken where they exist
-	packages []Requirement            // everything else, in order
-	label    string                   // the one build that --build or a local label names; "" any
-	named    string                   // how it was named, for sentences: "--build cu129", "torch==2.9.1+cu126"
-	conflict string                   // why the request contradicts itself; "" it does not
+	torch    []pep508.Requirement
+	asked    map[string][]pep508.Requirement // companions asked for
+	optional []string                        // companions taken where they exist
+	packages []pep508.Requirement            // everything else, in order
+	label    string                          // the one build that --build or a local label names; "" any
+	named    string                          // how it was named, for sentences: "--build cu129", "torch==2.9.1+cu126"
+	conflict string                          // why the request contradicts itself; "" it does not
 	cudaV    version.Dotted
 }
 
 // readWish checks the request's own form, and leaves out requirements whose marker
 // does not hold. Its error is for the user.
-func readWish(r Request, env marker.Environment) (wish, error) {
-	w := wish{Request: r, asked: map[string][]Requirement{}}
-	reqs := make([]Requirement, 0, len(r.Requirements))
+func readWish(r Request, env pep508.Environment) (wish, error) {
+	w := wish{Request: r, asked: map[string][]pep508.Requirement{}}
+	reqs := make([]pep508.Requirement, 0, len(r.Requirements))
 	for _, q := range r.Requirements {
 		if !env.Admits(q.Marker) {
 			continue
@@ -87,7 +87,7 @@ func readWish(r Request, env marker.Environment) (wish, error) {
 		}
 		w.cudaV = v
 	}
-	if r.Build != "" && !isLabel(r.Build) {
+	if r.Build != "" && !pep508.IsLabel(r.Build) {
 		return w, fmt.Errorf("%q is not a build such as cu126, rocm7.2, xpu or cpu", clip(r.Build))
 	}
 	if r.Python != "" {
@@ -133,8 +133,8 @@ func (w *wish) readLabels() {
 
 // labelled lists the requirements on torch and its companions that carry a local
 // label.
-func (w *wish) labelled() []Requirement {
-	var out []Requirement
+func (w *wish) labelled() []pep508.Requirement {
+	var out []pep508.Requirement
 	for _, q := range w.torch {
 		if q.Label != "" {
 			out = append(out, q)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
 	"envfix/resolver"
@@ -28,7 +29,7 @@ func carryFlags() []cli.Flag {
 func gatherCarry(c *cli.Context, h machine.Machine, t *plan.Target) error {
 	t.Fresh = c.Bool("fresh")
 	for _, name := range c.StringSlice("drop") {
-		q, err := resolver.ParseRequirement(name, "")
+		q, err := pep508.Parse(name, "")
 		if err != nil || q.Name != machine.NormalName(name) {
 			return badValue("drop", name, "write the name of a package alone, such as `--drop xformers`")
 		}

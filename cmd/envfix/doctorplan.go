@@ -12,6 +12,7 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/doctor"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -173,7 +174,7 @@ func same(patient *doctor.Case, torch, build string) func(*resolver.Request) {
 			}
 		}
 		for _, w := range words {
-			if q, err := resolver.ParseRequirement(w, "the environment"); err == nil {
+			if q, err := pep508.Parse(w, "the environment"); err == nil {
 				r.Requirements = append(r.Requirements, q)
 			}
 		}

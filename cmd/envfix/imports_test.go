@@ -21,20 +21,20 @@ var layers = map[string][]string{
 	"internal/near":            {},
 	"internal/version":         {},
 	"internal/machine":         {"internal/version"},
-	"internal/marker":          {"internal/version"},
+	"internal/pep508":          {"internal/machine", "internal/version"},
 	"matrix":                   {"internal/machine", "internal/near", "internal/version", "data"},
-	"resolver":                 {"matrix", "internal/machine", "internal/marker", "internal/version"},
-	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/version"},
-	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
-	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
-	"installers":               {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/version"},
-	"internal/doctor":          {"installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/version", "data"},
+	"resolver":                 {"matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"installers":               {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/doctor":          {"installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
 	"internal/observe/verdict": {"internal/machine", "internal/version"},
 	"internal/probe":           {"internal/machine", "internal/version"},
 	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/machine", "internal/version"},
 	"internal/system":          {"internal/plan"},
 	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
-	"internal/index":           {"matrix", "internal/machine", "internal/marker", "internal/version", "data"},
+	"internal/index":           {"matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
 	"internal/update":          {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/ui":              {"*"},
@@ -45,7 +45,7 @@ var layers = map[string][]string{
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
-	"data", "internal/lazy", "internal/near", "internal/version", "internal/machine", "internal/marker", "matrix", "resolver", "internal/plan", "internal/pyproject",
+	"data", "internal/lazy", "internal/near", "internal/version", "internal/machine", "internal/pep508", "matrix", "resolver", "internal/plan", "internal/pyproject",
 	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
 }
 

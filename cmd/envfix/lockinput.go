@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/pep508"
 	"envfix/internal/system"
 	"envfix/internal/ui"
-	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
 )
@@ -126,12 +126,12 @@ func sourcePaths(sources []lock.Source) []string {
 }
 
 // inputRequirements parses everything that the lock must hold.
-func inputRequirements(in lock.Input) ([]resolver.Requirement, error) {
+func inputRequirements(in lock.Input) ([]pep508.Requirement, error) {
 	texts := slices.Clone(in.Requirements)
 	for _, s := range in.Sources {
 		texts = append(texts, s.Requirements...)
 	}
-	var out []resolver.Requirement
+	var out []pep508.Requirement
 	for _, text := range texts {
 		q, err := requirement(text)
 		if err != nil {

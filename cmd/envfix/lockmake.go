@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -24,7 +25,7 @@ type lockDraft struct {
 
 // resolveTargets chooses a build for each target; with sameTorch, the newest one
 // torch that every target can have.
-func resolveTargets(m *matrix.Matrix, targets []lockTarget, wish []resolver.Requirement, sameTorch bool) ([]lockDraft, error) {
+func resolveTargets(m *matrix.Matrix, targets []lockTarget, wish []pep508.Requirement, sameTorch bool) ([]lockDraft, error) {
 	drafts, err := resolveEach(m, targets, wish)
 	if err != nil || !sameTorch {
 		return drafts, err
@@ -39,7 +40,7 @@ func resolveTargets(m *matrix.Matrix, targets []lockTarget, wish []resolver.Requ
 			return drafts, nil
 		}
 		spec := "torch<=" + public
-		pinned, err := resolveEach(m, targets, append(slices.Clone(wish), resolver.Requirement{Name: "torch", Spec: specifier("<=" + public), Text: spec}))
+		pinned, err := resolveEach(m, targets, append(slices.Clone(wish), pep508.Requirement{Name: "torch", Spec: specifier("<=" + public), Text: spec}))
 		if err != nil {
 			return nil, sameTorchConflict(drafts, public, err)
 		}
@@ -71,13 +72,13 @@ func specifier(text string) version.Specifier {
 	return s
 }
 
-func resolveEach(m *matrix.Matrix, targets []lockTarget, wish []resolver.Requirement) ([]lockDraft, error) {
+func resolveEach(m *matrix.Matrix, targets []lockTarget, wish []pep508.Requirement) ([]lockDraft, error) {
 	var out []lockDraft
 	for _, t := range targets {
 		r := t.request
 		r.Requirements = wish
 		if t.pin != "" {
-			r.Requirements = append(slices.Clone(wish), resolver.Requirement{Name: "torch", Spec: specifier(t.pin), Text: "torch" + t.pin})
+			r.Requirements = append(slices.Clone(wish), pep508.Requirement{Name: "torch", Spec: specifier(t.pin), Text: "torch" + t.pin})
 		}
 		r.Described = true
 		res, err := resolver.Resolve(m, t.machine, r)
@@ -112,7 +113,7 @@ func lockable(t lockTarget, res *resolver.Resolution) (*resolver.Choice, error) 
 	return nil, f
 }
 
-func draft(m *matrix.Matrix, t lockTarget, res *resolver.Resolution, c *resolver.Choice, wish []resolver.Requirement) lockDraft {
+func draft(m *matrix.Matrix, t lockTarget, res *resolver.Resolution, c *resolver.Choice, wish []pep508.Requirement) lockDraft {
 	p := lock.Profile{
 		Name: t.Name, Torch: c.Packages["torch"], Build: c.Build, CUDA: c.CUDA, CuDNN: c.CuDNN, Python: c.Python, Arches: c.Arches,
 		Match:  matchOf(t.machine, res),

@@ -11,6 +11,7 @@ import (
 	"envfix/installers"
 	"envfix/internal/apply"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -49,7 +50,7 @@ func TestPlansHold(t *testing.T) {
 				}
 				r := resolver.Request{Manager: manager, Described: true, ChangeDriver: i == 1, Today: "2026-11-21"}
 				for _, q := range strings.Fields(text) {
-					one, err := resolver.ParseRequirement(q, "")
+					one, err := pep508.Parse(q, "")
 					if err != nil {
 						t.Fatal(err)
 					}

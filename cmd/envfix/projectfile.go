@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/ui"
 	"envfix/resolver"
@@ -16,7 +17,7 @@ import (
 const maxProjectFile = 1 << 20
 
 // requirementsFile reads one file of -r.
-func requirementsFile(path string) ([]resolver.Requirement, error) {
+func requirementsFile(path string) ([]pep508.Requirement, error) {
 	p, err := projectFile(path)
 	if err != nil {
 		return nil, err

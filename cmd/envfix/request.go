@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/lazy"
+	"envfix/internal/pep508"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -136,8 +137,8 @@ func gpuList(s string) ([]int, error) {
 }
 
 // requirement reads one PEP 508 requirement.
-func requirement(text string) (resolver.Requirement, error) {
-	q, err := resolver.ParseRequirement(text, "")
+func requirement(text string) (pep508.Requirement, error) {
+	q, err := pep508.Parse(text, "")
 	if err != nil {
 		return q, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
 			hints: []string{"write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`"}}
@@ -146,8 +147,8 @@ func requirement(text string) (resolver.Requirement, error) {
 }
 
 // requirements reads the positionals and the files of -r.
-func requirements(c *cli.Context) ([]resolver.Requirement, error) {
-	var out []resolver.Requirement
+func requirements(c *cli.Context) ([]pep508.Requirement, error) {
+	var out []pep508.Requirement
 	for _, a := range c.Args().Slice() {
 		if err := notAFile(a); err != nil {
 			return nil, err

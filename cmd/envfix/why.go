@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -73,7 +74,7 @@ func whyAction(c *cli.Context) error {
 	return err
 }
 
-func whyJSON(w io.Writer, asked resolver.Requirement, a *resolver.Case) error {
+func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case) error {
 	return writeJSON(w, struct {
 		Format       int                `json:"format"`
 		Requirement  string             `json:"requirement"`
@@ -88,7 +89,7 @@ func whyJSON(w io.Writer, asked resolver.Requirement, a *resolver.Case) error {
 }
 
 // whyText is the case for people: one line per build, or with all every rule's.
-func whyText(h machine.Machine, asked resolver.Requirement, a *resolver.Case, all bool) string {
+func whyText(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all bool) string {
 	const most = 8
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s\n\n", ui.Clean(asked.Text), whyMachine(h, a.Python))

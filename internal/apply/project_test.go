@@ -90,7 +90,7 @@ func (b *bench) plan(version string, change ...func(*plan.Plan)) *plan.Plan {
 		b.Fatal(err)
 	}
 	src := b.unpacked(testindex.Torch(version, "12.6", "sm_75", "sm_80"))
-	p := &plan.Plan{Decision: resolver.Install, Torch: strings.Split(version, "+")[0], Build: "cu126", Target: plan.Target{Dir: ".venv", Manager: "pip"},
+	p := &plan.Plan{Decision: resolver.Install, Choice: resolver.Choice{Torch: strings.Split(version, "+")[0], Build: "cu126"}, Target: plan.Target{Dir: ".venv", Manager: "pip"},
 		Steps: []plan.Step{
 			{ID: "venv", Title: "make the environment", Run: &plan.Run{Argv: []string{"cp", "-a", empty, "{gen}"}}},
 			{ID: "torch", Title: "install torch " + version, Run: &plan.Run{Argv: []string{"cp", "-r", src + "/.", "{gen}/" + b.site}}},

@@ -78,7 +78,8 @@ func (c *Client) companion(ctx context.Context, d *Draft, p *Project, torch vers
 }
 
 // needsTorch returns the specifier of a wheel's requirement of torch, without a
-// local label; "" where it has none.
+// local label; "" where it has none, and what is no specifier where it is not
+// understood.
 func (c *Client) needsTorch(ctx context.Context, f File) (string, error) {
 	w, err := c.OpenTail(ctx, f)
 	if err != nil {
@@ -98,8 +99,12 @@ func (c *Client) needsTorch(ctx context.Context, f File) (string, error) {
 	}
 	for _, r := range meta.Requires {
 		if r.Name == "torch" {
-			public, _ := version.SplitLocal(r.Spec)
-			return public, nil
+			return r.Spec.String(), nil
+		}
+	}
+	for _, r := range meta.Unread {
+		if r.Name == "torch" {
+			return r.Text, nil
 		}
 	}
 	return "", nil

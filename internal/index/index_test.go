@@ -89,7 +89,7 @@ func TestTorchReadsAWheelByItsBytes(t *testing.T) {
 		Name: Name{Project: "torch", Version: "2.15.0", Pythons: []string{"cp312"}, ABIs: []string{"cp312"}, Tags: []string{"manylinux_2_28_x86_64"}},
 		Tags: []string{"cp312-cp312-manylinux_2_28_x86_64"}, Native: native, PTX: ptx, Meta: got.Meta,
 	}
-	if d := cmp.Diff(want, got, cmpopts.EquateComparable(version.Dotted{})); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.EquateComparable(version.Dotted{}, version.Specifier{})); d != "" {
 		t.Error(d)
 	}
 	env := got.Env()

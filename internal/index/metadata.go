@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/machine"
-	"envfix/internal/marker"
+	"envfix/internal/pep508"
 )
 
 // Metadata is what is used of a wheel's METADATA file (core metadata).
@@ -14,15 +13,8 @@ type Metadata struct {
 	Name           string // as written
 	Version        string
 	RequiresPython string
-	Requires       []Require
-}
-
-// A Require is one Requires-Dist line.
-type Require struct {
-	Name   string // normalised
-	Extras []string
-	Spec   string // "==9.1.0.70", "" any
-	Marker string
+	Requires       []pep508.Requirement
+	Unread         []pep508.Requirement // of which no more than the name is understood
 }
 
 // Limits of METADATA: torch's has 40 KB.
@@ -58,8 +50,10 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 			if len(m.Requires) == maxRequires {
 				return nil, fmt.Errorf("METADATA has more than %d requirements", maxRequires)
 			}
-			if r, ok := parseRequire(value); ok {
+			if r, err := pep508.Parse(value, ""); err == nil {
 				m.Requires = append(m.Requires, r)
+			} else if len(m.Unread) < maxRequires {
+				m.Unread = append(m.Unread, r)
 			}
 		}
 	}
@@ -69,44 +63,19 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 	return m, nil
 }
 
-// parseRequire takes "nvidia-cudnn-cu12 (==9.1.0.70) ; marker" apart.
-func parseRequire(s string) (Require, bool) {
-	s, marker, _ := strings.Cut(s, ";")
-	s = strings.TrimSpace(s)
-	n := strings.IndexFunc(s, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
-	})
-	if n < 0 {
-		n = len(s)
-	}
-	r := Require{Name: machine.NormalName(s[:n]), Marker: strings.TrimSpace(marker)}
-	rest := strings.TrimSpace(s[n:])
-	if inner, ok := strings.CutPrefix(rest, "["); ok {
-		extras, after, _ := strings.Cut(inner, "]")
-		for e := range strings.SplitSeq(extras, ",") {
-			r.Extras = append(r.Extras, machine.NormalName(strings.TrimSpace(e)))
-		}
-		rest = strings.TrimSpace(after)
-	}
-	if inner, ok := strings.CutPrefix(rest, "("); ok {
-		rest, _, _ = strings.Cut(inner, ")")
-	}
-	r.Spec = strings.ReplaceAll(rest, " ", "")
-	return r, r.Name != ""
-}
-
 // Pin returns the version that METADATA pins a project to in an environment, as
 // written behind "==" (or "~=3.9.0" whole where it is a range), or "" where the
 // project is not required there.
-func (m *Metadata) Pin(e marker.Environment, projects ...string) string {
+func (m *Metadata) Pin(e pep508.Environment, projects ...string) string {
 	for _, r := range m.Requires {
 		if !slices.Contains(projects, r.Name) || !e.Admits(r.Marker) {
 			continue
 		}
-		if v, ok := strings.CutPrefix(r.Spec, "=="); ok && !strings.ContainsAny(v, ",*") {
+		spec := strings.ReplaceAll(r.Spec.String(), " ", "")
+		if v, ok := strings.CutPrefix(spec, "=="); ok && !strings.ContainsAny(v, ",*") {
 			return v
 		}
-		return r.Spec
+		return spec
 	}
 	return ""
 }

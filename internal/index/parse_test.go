@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/marker"
+	"envfix/internal/pep508"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -252,7 +252,7 @@ func FuzzMetadata(f *testing.F) {
 		if err != nil {
 			return
 		}
-		env := marker.For("linux", "x86_64", "3.12")
+		env := pep508.EnvironmentOf("linux", "x86_64", "3.12")
 		for _, r := range m.Requires {
 			_ = env.Admits(r.Marker)
 			_ = m.Pin(env, r.Name)

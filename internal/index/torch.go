@@ -11,7 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"envfix/internal/marker"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -159,9 +159,9 @@ func (t *Torch) sameVersion() error {
 }
 
 // Env is the environment that the wheel's markers are asked about.
-func (t *Torch) Env() marker.Environment {
+func (t *Torch) Env() pep508.Environment {
 	os, arch := t.Name.Platform()
-	return marker.For(os, arch, t.Name.Interpreter())
+	return pep508.EnvironmentOf(os, arch, t.Name.Interpreter())
 }
 
 // manylinux2014 and newer tags are written by auditwheel, which looks.

@@ -14,32 +14,25 @@ const Format = 1
 
 // A Plan is what would be done. Its JSON form is fixed by interfaces.md.
 type Plan struct {
-	Format       int                    `json:"format"`
-	ID           string                 `json:"id"` // sha256:… over everything else
-	Decision     resolver.Decision      `json:"decision"`
-	Torch        string                 `json:"torch,omitempty"`
-	Build        string                 `json:"build,omitempty"`
-	CUDA         string                 `json:"cuda,omitempty"`
-	CuDNN        string                 `json:"cudnn,omitempty"`
-	Python       string                 `json:"python,omitempty"`
-	Channel      string                 `json:"channel,omitempty"`
-	Index        *string                `json:"index"`
-	Packages     map[string]string      `json:"packages,omitempty"`
-	Driver       Driver                 `json:"driver"`
-	Then         *resolver.Choice       `json:"then"`
-	Fallback     *resolver.Choice       `json:"fallback"`
-	Environments []resolver.Environment `json:"environments"`
-	VisibleGPUs  []int                  `json:"visible_gpus"`
-	Nearest      []resolver.Nearest     `json:"nearest"`
-	Alternatives []string               `json:"alternatives"`
-	Reasons      []resolver.Reason      `json:"reasons"`
-	Warnings     []string               `json:"warnings"`
-	HeldBack     string                 `json:"held_back,omitempty"`
-	EnvFixes     []EnvFix               `json:"env_fixes"`
-	Target       Target                 `json:"target"`
-	Carry        *Carry                 `json:"carry,omitempty"` // nil: no environment is replaced
-	Steps        []Step                 `json:"steps"`           // empty: the machine already conforms
-	Basis        Basis                  `json:"basis"`
+	Format          int                    `json:"format"`
+	ID              string                 `json:"id"` // sha256:… over everything else
+	Decision        resolver.Decision      `json:"decision"`
+	resolver.Choice                        // what fits now; zero where nothing does
+	Driver          Driver                 `json:"driver"`
+	Then            *resolver.Choice       `json:"then"`
+	Fallback        *resolver.Choice       `json:"fallback"`
+	Environments    []resolver.Environment `json:"environments"`
+	VisibleGPUs     []int                  `json:"visible_gpus"`
+	Nearest         []resolver.Nearest     `json:"nearest"`
+	Alternatives    []string               `json:"alternatives"`
+	Reasons         []resolver.Reason      `json:"reasons"`
+	Warnings        []string               `json:"warnings"`
+	HeldBack        string                 `json:"held_back,omitempty"`
+	EnvFixes        []EnvFix               `json:"env_fixes"`
+	Target          Target                 `json:"target"`
+	Carry           *Carry                 `json:"carry,omitempty"` // nil: no environment is replaced
+	Steps           []Step                 `json:"steps"`           // empty: the machine already conforms
+	Basis           Basis                  `json:"basis"`
 }
 
 // Driver is what happens to the NVIDIA driver; null fields are unknown or not

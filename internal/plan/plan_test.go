@@ -27,8 +27,8 @@ func sample(t testing.TB) *Plan {
 	t.Helper()
 	index := "https://download.pytorch.org/whl/cu126"
 	p := &Plan{
-		Decision: resolver.FixDriver, Torch: "2.14.1", Build: "cu126", Python: "3.12", Index: &index,
-		Packages: map[string]string{"torch": "2.14.1+cu126"},
+		Decision: resolver.FixDriver,
+		Choice:   resolver.Choice{Torch: "2.14.1", Build: "cu126", Python: "3.12", Index: &index, Packages: map[string]string{"torch": "2.14.1+cu126"}},
 		Driver:   Driver{Action: "install", Branch: Text(version.MustDotted("580"))},
 		Warnings: []string{"a name: $(touch pwned)\n# and a line"},
 		Target:   Target{Dir: "my env's/.venv", Manager: "uv"},

@@ -17,7 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"envfix/internal/machine"
-	"envfix/resolver"
+	"envfix/internal/pep508"
 )
 
 // maxFile bounds what is read; a project file is a few kilobytes.
@@ -25,7 +25,7 @@ const maxFile = 1 << 20
 
 // A Project is what a file asks for.
 type Project struct {
-	Requirements []resolver.Requirement
+	Requirements []pep508.Requirement
 	Python       string   // requires-python, or the content of .python-version
 	Groups       []string // dependency groups and extras that it defines, sorted
 	Indexes      []Index  // indexes that it names
@@ -118,7 +118,7 @@ type reader struct {
 
 func (r *reader) add(lines []string, where string) {
 	for _, l := range lines {
-		q, err := resolver.ParseRequirement(l, r.name+": "+where)
+		q, err := pep508.Parse(l, r.name+": "+where)
 		if err != nil {
 			if r.err == nil {
 				r.err = fmt.Errorf("%s: %s: %w", r.name, where, err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
-	"envfix/resolver"
+	"envfix/internal/pep508"
 )
 
 // ReadRequirements reads a requirements file of pip. open returns the files that
@@ -16,7 +16,7 @@ import (
 // line.
 func ReadRequirements(content []byte, name string, open func(path string) ([]byte, error)) (*Project, error) {
 	p := &Project{}
-	f := &lines{p: p, open: open, limits: map[string]resolver.Requirement{}}
+	f := &lines{p: p, open: open, limits: map[string]pep508.Requirement{}}
 	if err := f.read(content, name, false, 0); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 			if q.Label == "" {
 				q.Label = c.Label
 			}
-			again, err := resolver.ParseRequirement(text, q.From)
+			again, err := pep508.Parse(text, q.From)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", q.From, err)
 			}
@@ -42,7 +42,7 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 type lines struct {
 	p      *Project
 	open   func(string) ([]byte, error)
-	limits map[string]resolver.Requirement // by name, of -c files
+	limits map[string]pep508.Requirement // by name, of -c files
 }
 
 func (f *lines) read(content []byte, name string, constraint bool, depth int) error {
@@ -89,7 +89,7 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 	}
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
 	s, _, _ = strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
-	q, err := resolver.ParseRequirement(s, at)
+	q, err := pep508.Parse(s, at)
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}

@@ -20,7 +20,7 @@ func Home(p *plan.Plan, faults []string, s Style) string {
 	v.row("torch", installedTorch(p.Basis.Facts))
 	wrong, next := assess(p)
 	if p.Torch != "" && len(p.Steps) > 0 {
-		v.combination("fits", resolver.Choice{Torch: p.Torch, Build: p.Build, CUDA: p.CUDA, CuDNN: p.CuDNN, Python: p.Python, Channel: p.Channel, Index: p.Index, Packages: p.Packages})
+		v.combination("fits", p.Choice)
 	}
 	for _, w := range wrong {
 		v.row("wrong", w)

@@ -208,7 +208,7 @@ func (v *view) choice(p *plan.Plan) {
 	v.line("")
 	v.row("answer", decisions[p.Decision])
 	if p.Torch != "" {
-		v.combination("choice", resolver.Choice{Torch: p.Torch, Build: p.Build, CUDA: p.CUDA, CuDNN: p.CuDNN, Python: p.Python, Channel: p.Channel, Index: p.Index, Packages: p.Packages})
+		v.combination("choice", p.Choice)
 	}
 	v.driver(p.Driver)
 	if p.Fallback != nil {

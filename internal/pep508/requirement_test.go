@@ -1,4 +1,4 @@
-package resolver
+package pep508
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseRequirement(t *testing.T) {
+func TestParse(t *testing.T) {
 	type want struct {
 		Name, Spec, Label, Marker, URL string
 		Extras                         []string
@@ -30,7 +30,7 @@ func TestParseRequirement(t *testing.T) {
 		{"torch @ https://host/a;b.whl ; sys_platform == 'linux'", want{Name: "torch", URL: "https://host/a;b.whl", Marker: "sys_platform == 'linux'"}},
 		{"torch==2.10.0+rocm7.0", want{Name: "torch", Spec: "==2.10.0", Label: "rocm7.0"}},
 	} {
-		r, err := ParseRequirement(c.in, "")
+		r, err := Parse(c.in, "")
 		if err != nil {
 			t.Errorf("%q: %v", c.in, err)
 			continue
@@ -42,7 +42,7 @@ func TestParseRequirement(t *testing.T) {
 	}
 }
 
-func TestParseRequirementRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	for in, words := range map[string]string{
 		"":                       "empty requirement",
 		"==2.9":                  "does not begin with a package name",
@@ -63,22 +63,22 @@ func TestParseRequirementRefuses(t *testing.T) {
 		"tor\x1bch":                                "is not a requirement",
 		"torch=2.9":                                "version specifier",
 	} {
-		if _, err := ParseRequirement(in, ""); err == nil || !strings.Contains(err.Error(), words) {
+		if _, err := Parse(in, ""); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: error %v, want one with %q", in, err, words)
 		}
 	}
 }
 
-func FuzzParseRequirement(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{"torch==2.9.1+cu126", "a[b]>=1;c", "x @ https://y", "a.b-_c", "torch (==2)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		r, err := ParseRequirement(s, "")
+		r, err := Parse(s, "")
 		if err != nil {
 			return
 		}
-		again, err := ParseRequirement(r.Text, "")
+		again, err := Parse(r.Text, "")
 		if err != nil {
 			t.Fatalf("%q was read, its own text %q was not: %v", s, r.Text, err)
 		}

@@ -1,4 +1,4 @@
-package marker
+package pep508
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 )
 
 func TestAdmits(t *testing.T) {
-	linux, arm := For("linux", "x86_64", "3.13t"), For("linux", "aarch64", "3.12.4")
-	windows, unknown := For("windows", "x86_64", "3.12"), For("linux", "x86_64", "")
+	linux, arm := EnvironmentOf("linux", "x86_64", "3.13t"), EnvironmentOf("linux", "aarch64", "3.12.4")
+	windows, unknown := EnvironmentOf("windows", "x86_64", "3.12"), EnvironmentOf("linux", "x86_64", "")
 	for _, c := range []struct {
 		env    Environment
 		marker string
@@ -53,9 +53,37 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
+// What is only possible does not surely count, and extras are asked about one by one.
+func TestSurely(t *testing.T) {
+	linux, nowhere := EnvironmentOf("linux", "x86_64", "3.12"), EnvironmentOf("", "", "")
+	for _, c := range []struct {
+		env    Environment
+		marker string
+		extras []string
+		want   bool
+	}{
+		{linux, "", nil, true},
+		{linux, `python_version < "3.10"`, nil, false},
+		{linux, `python_version >= "3.10" and platform_system == "Linux"`, nil, true},
+		{linux, `extra == "b" and sys_platform == "linux"`, []string{"a", "b"}, true},
+		{linux, `extra == "c"`, []string{"a", "b"}, false},
+		{linux, "platform_release == '6.8'", nil, false},
+		{linux, "nonsense", nil, false},
+		{nowhere, `platform_system == "Linux"`, nil, false},
+		{nowhere, `platform_system != "Linux"`, nil, false},
+	} {
+		if got := c.env.Surely(c.marker, c.extras...); got != c.want {
+			t.Errorf("%q with %v: %v", c.marker, c.extras, got)
+		}
+	}
+	if !nowhere.Admits(`platform_system == "Windows"`) {
+		t.Error("on an unknown system any may hold")
+	}
+}
+
 func FuzzAdmits(f *testing.F) {
 	f.Add("sys_platform == 'linux' and (python_version < '3.9' or extra == 'x')")
-	env := For("linux", "x86_64", "3.12")
+	env := EnvironmentOf("linux", "x86_64", "3.12")
 	f.Fuzz(func(t *testing.T, s string) {
 		if !env.Admits(s) && env.Admits("("+s+") and sys_platform == 'linux'") && strings.Count(s, "(") == strings.Count(s, ")") && !strings.ContainsAny(s, `'"()`) {
 			t.Fatalf("%q does not hold, and does with what holds beside it", s)

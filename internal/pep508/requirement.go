@@ -1,21 +1,34 @@
-package resolver
+// Package pep508 reads requirements of Python packages and the environment markers
+// that say where they count (PEP 508).
+package pep508
 
 import (
 	"fmt"
 	"strings"
 
 	"envfix/internal/machine"
-	"envfix/internal/marker"
 	"envfix/internal/version"
 )
 
-// ParseRequirement reads one PEP 508 requirement, such as
+// A Requirement is one PEP 508 requirement, its local label split off.
+type Requirement struct {
+	Name   string            `json:"name"` // normalised (PEP 503)
+	Extras []string          `json:"extras,omitempty"`
+	Spec   version.Specifier `json:"spec,omitzero"`   // without local labels
+	Label  string            `json:"label,omitempty"` // of "==2.9.1+cu126"
+	Marker string            `json:"marker,omitempty"`
+	URL    string            `json:"url,omitempty"`  // of "name @ URL"
+	Text   string            `json:"text,omitempty"` // as it was written
+	From   string            `json:"from,omitempty"` // file:line, "" for the command line
+}
+
+// Parse reads one PEP 508 requirement, such as
 // "torch==2.9.1+cu126", "vllm[audio]>=0.10; python_version >= '3.10'" or
 // "torch @ https://…". The name is normalised (PEP 503) and a local label is
 // split off, because it is an identity and not a version. from is the file and
 // line it was written in, "" for the command line. Its error says which part was
 // not understood.
-func ParseRequirement(text, from string) (Requirement, error) {
+func Parse(text, from string) (Requirement, error) {
 	text = strings.TrimSpace(text)
 	r := Requirement{Text: text, From: from}
 	if text == "" {
@@ -26,7 +39,7 @@ func ParseRequirement(text, from string) (Requirement, error) {
 	}
 	rest, condition := cutMarker(text)
 	r.Marker = condition
-	if condition != "" && !marker.Valid(condition) {
+	if condition != "" && !validMarker(condition) {
 		return r, fmt.Errorf("%q: %q is not an environment marker such as python_version >= '3.10'", clip(text), clip(condition))
 	}
 	if isFile(rest) {
@@ -97,7 +110,7 @@ func (r *Requirement) parseSpec(spec string) error {
 			if !strings.HasPrefix(c, "==") || strings.HasPrefix(c, "===") {
 				return fmt.Errorf("%q: a local label such as +%s goes with == only (PEP 440)", clip(r.Text), clip(label))
 			}
-			if !isLabel(label) || strings.HasSuffix(public, "*") {
+			if !IsLabel(label) || strings.HasSuffix(public, "*") {
 				return fmt.Errorf("%q: %q is not a local label such as +cu126", clip(r.Text), "+"+clip(label))
 			}
 			if r.Label != "" && r.Label != strings.ToLower(label) {
@@ -153,7 +166,8 @@ func hasOperator(clause string) bool {
 	return false
 }
 
-func isLabel(s string) bool {
+// IsLabel reports whether a text is a local version label, such as cu126 (PEP 440).
+func IsLabel(s string) bool {
 	if s == "" || len(s) > 40 || !isAlnum(s[0]) || !isAlnum(s[len(s)-1]) {
 		return false
 	}

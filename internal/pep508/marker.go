@@ -1,8 +1,8 @@
-// Package marker evaluates environment markers (PEP 508): the conditions under which
-// a requirement counts.
-package marker
+package pep508
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"envfix/internal/version"
@@ -12,9 +12,9 @@ import (
 // is missing.
 type Environment map[string]string
 
-// For describes an environment: its system and architecture in the words of package
-// machine, and its CPython, such as 3.12, 3.12.4 or 3.14t; "" is not known.
-func For(os, arch, python string) Environment {
+// EnvironmentOf describes an environment: its system and architecture in the words of
+// package machine, and its CPython, such as 3.12, 3.12.4 or 3.14t; "" is not known.
+func EnvironmentOf(os, arch, python string) Environment {
 	env := Environment{
 		"implementation_name": "cpython", "platform_python_implementation": "CPython", "platform_machine": arch, "extra": "",
 		"os_name":         map[string]string{"linux": "posix", "macos": "posix", "windows": "nt"}[os],
@@ -24,6 +24,7 @@ func For(os, arch, python string) Environment {
 	if os == "windows" {
 		env["platform_machine"] = map[string]string{"x86_64": "AMD64", "arm64": "ARM64"}[arch]
 	}
+	maps.DeleteFunc(env, func(name, value string) bool { return value == "" && name != "extra" })
 	python = strings.TrimSuffix(python, "t")
 	major, rest, _ := strings.Cut(python, ".")
 	minor, _, whole := strings.Cut(rest, ".")
@@ -41,16 +42,36 @@ func For(os, arch, python string) Environment {
 // One that is not understood, or speaks of something unknown, counts: the
 // installer reads it again.
 func (env Environment) Admits(marker string) bool {
-	if marker == "" {
-		return true
-	}
-	p := &parser{env: env, rest: marker}
-	holds, known := p.or()
-	return holds || !known || !p.done()
+	holds, known := env.holds(marker)
+	return holds || !known
 }
 
-// Valid reports whether a text has the form of a marker.
-func Valid(text string) bool {
+// Surely reports whether a requirement with this marker is known to count in the
+// environment, where some extras of its package are installed.
+func (env Environment) Surely(marker string, extras ...string) bool {
+	if holds, known := env.holds(marker); holds && known {
+		return true
+	}
+	return slices.ContainsFunc(extras, func(extra string) bool {
+		with := maps.Clone(env)
+		with["extra"] = extra
+		holds, known := with.holds(marker)
+		return holds && known
+	})
+}
+
+// holds evaluates a marker. One that is not understood is not known.
+func (env Environment) holds(marker string) (holds, known bool) {
+	if marker == "" {
+		return true, true
+	}
+	p := &parser{env: env, rest: marker}
+	holds, known = p.or()
+	return holds, known && p.done()
+}
+
+// validMarker reports whether a text has the form of a marker.
+func validMarker(text string) bool {
 	p := &parser{rest: text}
 	p.or()
 	return p.done()
