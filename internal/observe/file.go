@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 func cleanAll(list []string) []string {
 	out := make([]string, 0, len(list))

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
+	"envfix/internal/proc"
 )
 
 // A gpuLane is the outside view of the GPUs: the child that reads NVML, and
@@ -24,7 +25,7 @@ type gpuLane struct {
 }
 
 func startGPUs(o Options) *gpuLane {
-	g := &gpuLane{host: hostNamespace(), started: time.Now(), tenants: map[[2]int]verdict.Tenant{}}
+	g := &gpuLane{host: proc.Self.HostPIDs(), started: time.Now(), tenants: map[[2]int]verdict.Tenant{}}
 	if o.Self == "" {
 		g.note = "GPUs were not watched"
 		return g

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"envfix/internal/proc"
 )
 
 // A cgroup is what the kernel allows a process and what that cost it.
@@ -17,7 +19,7 @@ type cgroup struct {
 }
 
 // groupsOf is the text that names a process's groups; "" where it has ended.
-func groupsOf(pid int) string { return small("/proc/"+strconv.Itoa(pid), "cgroup") }
+func groupsOf(pid int) string { return proc.Self.Of(pid).Read("cgroup") }
 
 // readCgroup reads the limits of groups. They are nested, and the least on the
 // way up is what holds. The groups outlive the process that was in them, and so
@@ -114,8 +116,8 @@ func (c *cgroup) limitMemory(bytes int64) {
 // small reads a file of at most 64 KiB; "" where it cannot.
 func small(dir, name string) string {
 	var buf [4096]byte
-	f := openProc(dir+"/"+name, false)
-	b, ok := f.read(buf[:])
+	f := proc.Open(dir+"/"+name, false)
+	b, ok := f.Read(buf[:])
 	if !ok {
 		return ""
 	}
@@ -145,7 +147,7 @@ func fields(s string) map[string]uint64 {
 
 // allowedCPUs counts the CPUs of a process's affinity mask; 0: not readable.
 func allowedCPUs(pid int) float64 {
-	for line := range strings.Lines(small("/proc/"+strconv.Itoa(pid), "status")) {
+	for line := range strings.Lines(proc.Self.Of(pid).Read("status")) {
 		if v, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
 			return float64(countList(strings.TrimSpace(v)))
 		}
@@ -186,11 +188,4 @@ func otherGPU() string {
 		}
 	}
 	return ""
-}
-
-// hostNamespace reports whether PIDs here are the machine's own, so that NVML's
-// can be compared with them. The number is the kernel's (PROC_PID_INIT_INO).
-func hostNamespace() bool {
-	to, err := os.Readlink("/proc/self/ns/pid")
-	return err == nil && to == "pid:[4026531836]"
 }

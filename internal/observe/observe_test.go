@@ -13,51 +13,10 @@ import (
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
+	"envfix/internal/proc"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func TestParseStat(t *testing.T) {
-	rest := " S 10 1 1 0 -1 4194560 1 2 3 4 150 50 7 8 20 0 9 0 1234 1000000 512 18446744073709551615 1 1 0 0 0"
-	tests := []struct {
-		in, name string
-		bad      bool
-	}{
-		{"1 (python)" + rest, "python", false},
-		{"1 (a b) c) (d)" + rest, "a b) c) (d", false},
-		{"1 (evil\x1b[31m\nname)" + rest, "evil\x1b[31m\nname", false},
-		{"1 ()" + rest, "", false},
-		{"1 (python) S 1", "", true},
-		{"1 python S 1", "", true},
-		{"", "", true},
-		{"1 (x)" + strings.Replace(rest, "150", "-3", 1), "", true},
-	}
-	for _, tt := range tests {
-		s, err := parseStat([]byte(tt.in))
-		if (err != nil) != tt.bad {
-			t.Errorf("%q: %v", tt.in, err)
-			continue
-		}
-		if tt.bad {
-			continue
-		}
-		want := stat{name: []byte(tt.name), state: 'S', parent: 10, cpu: 2, threads: 9, start: 1234, rss: int64(512 * os.Getpagesize() >> 20)}
-		if diff := cmp.Diff(want, s, cmp.AllowUnexported(stat{})); diff != "" {
-			t.Errorf("%q: %s", tt.in, diff)
-		}
-	}
-}
-
-func FuzzParseStat(f *testing.F) {
-	f.Add([]byte("1 (python) S 10 1 1 0 -1 4194560 1 2 3 4 150 50 7 8 20 0 9 0 1234 1000000 512 1 1 1 0 0 0"))
-	f.Add([]byte("1 )( S"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := parseStat(b)
-		if err == nil && (s.cpu < 0 || s.parent < 0 || s.rss < 0) {
-			t.Errorf("%+v", s)
-		}
-	})
-}
 
 func TestCgroup(t *testing.T) {
 	root := t.TempDir()
@@ -238,7 +197,7 @@ func TestDescendants(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("no /proc here")
 	}
-	if got := descendants(os.Getpid(), true); !slices.Contains(got, os.Getpid()) {
+	if got := proc.Self.Descendants(os.Getpid(), true, mostProcesses); !slices.Contains(got, os.Getpid()) {
 		t.Errorf("%v", got)
 	}
 	w := newWatcher(os.Getpid(), false, nil)
@@ -300,32 +259,32 @@ func TestLane(t *testing.T) {
 
 // sixteen is a watcher of this process and 15 more that are read through
 // descriptors of their own, each with a page.
-func sixteen(t testing.TB) *watcher {
+func sixteen(t testing.TB) (w *watcher, pages string) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("no /proc here")
 	}
 	dir := t.TempDir()
 	data := make([]byte, pageSize)
 	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x31})
-	w := newWatcher(os.Getpid(), false, nil)
+	w = newWatcher(os.Getpid(), false, nil)
 	for i := range 15 {
 		p := *w.procs[os.Getpid()]
 		page := filepath.Join(dir, fmt.Sprintf("p%d.page", i+1))
 		if err := os.WriteFile(page, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p.stat, p.sched, p.shared, p.paged = openProc("/proc/self/stat", true), openProc("/proc/self/schedstat", true), openProc(page, true), true
+		p.stat, p.sched, p.shared, p.paged = proc.Open("/proc/self/stat", true), proc.Open("/proc/self/schedstat", true), proc.Open(page, true), true
 		t.Cleanup(p.close)
 		w.procs[-1-i] = &p
 		w.order = append(w.order, -1-i)
 	}
-	return w
+	return w, dir
 }
 
 // TestLookAllocates: a look at 16 processes and their pages, five of which make
 // a second, leaves nothing behind for the collector.
 func TestLookAllocates(t *testing.T) {
-	w := sixteen(t)
+	w, _ := sixteen(t)
 	w.seconds = 1 << 30 // without the slower looks of every second
 	if n := testing.AllocsPerRun(20, func() { w.look(w.begun) }); n > 0 {
 		t.Errorf("%.0f allocations", n)
@@ -337,10 +296,10 @@ func TestLookAllocates(t *testing.T) {
 
 // TestLoopEnds: a process's loop ends with its last step, whatever it does after.
 func TestLoopEnds(t *testing.T) {
-	w := sixteen(t)
+	w, pages := sixteen(t)
 	p := w.procs[-1]
 	steps := func(n byte) {
-		f, err := os.OpenFile(p.shared.path, os.O_WRONLY, 0)
+		f, err := os.OpenFile(filepath.Join(pages, "p1.page"), os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +322,7 @@ func TestLoopEnds(t *testing.T) {
 // BenchmarkLook is one look at 16 processes, five of which make a second: 1 ms
 // is 0.5 % of a core.
 func BenchmarkLook(b *testing.B) {
-	w := sixteen(b)
+	w, _ := sixteen(b)
 	w.seconds = 1 << 30
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/proc"
 )
 
 // The words of a probe's page; _envfix_probe.py has the same list.
@@ -68,8 +69,8 @@ func (p *rawPage) decode(b []byte) bool {
 // readPage reads a page file once.
 func readPage(path string) (p rawPage, ok bool) {
 	var b [8 * len(p)]byte
-	f := openProc(path, false)
-	data, ok := f.read(b[:])
+	f := proc.Open(path, false)
+	data, ok := f.Read(b[:])
 	return p, ok && p.decode(data)
 }
 

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
+	"envfix/internal/proc"
 )
 
 // mostFrames bounds a recording: when it is full, neighbours are merged and
@@ -217,8 +217,7 @@ func whyNot(p verdict.Process) string {
 			return ": `python " + a + "` leaves PYTHONPATH or site out"
 		}
 	}
-	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "environ"))
-	if err == nil && !strings.Contains(string(env), "ENVFIX_PROBE_DIR=") {
+	if env := proc.Self.Of(p.PID).Env(); env != nil && lookup(env, "ENVFIX_PROBE_DIR") == "" {
 		return ": it was started with a clean environment"
 	}
 	return ": python -I, -E or -S, another user, or a clean environment"

@@ -13,6 +13,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/proc"
 
 	"golang.org/x/sys/unix"
 )
@@ -232,11 +233,7 @@ func (j *job) mirror() {
 	if !foreground() {
 		return
 	}
-	b, err := os.ReadFile("/proc/" + itoa(j.pid) + "/stat")
-	if err != nil {
-		return
-	}
-	if st, err := parseStat(b); err != nil || st.state != 'T' {
+	if st, ok := proc.Self.Of(j.pid).Stat(); !ok || st.State != 'T' {
 		return // it goes on already: the terminal stopped and continued both
 	}
 	unix.Kill(os.Getpid(), syscall.SIGSTOP)

@@ -2,23 +2,20 @@ package observe
 
 import (
 	"cmp"
-	"fmt"
-	"os"
 	"slices"
 
 	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/proc"
 )
 
 func tenantOf(pid int) verdict.Tenant {
-	dir := fmt.Sprintf("/proc/%d", pid)
+	p := proc.Self.Of(pid)
 	t := verdict.Tenant{PID: pid}
-	if uid, ok := ownerID(dir); ok {
+	if uid, ok := proc.Owner(string(p)); ok {
 		t.User = userName(uid)
 	}
-	if b, err := os.ReadFile(dir + "/comm"); err == nil {
-		t.Name = machine.Clip(string(b), 40)
-	}
+	t.Name = machine.Clip(p.Name(), 40)
 	return t
 }
 

@@ -2,13 +2,12 @@ package observe
 
 import (
 	"os"
-	"os/user"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/proc"
 )
 
 // watchClosely is how many seconds new processes are looked for at every look:
@@ -28,8 +27,8 @@ func (w *watcher) tree(allThreads bool) {
 		return
 	}
 	w.add(w.root)
-	if p := w.procs[w.root]; p != nil && !p.gone && !p.kids.exists() {
-		for _, pid := range descendants(w.root, allThreads) { // a kernel that lists no children
+	if p := w.procs[w.root]; p != nil && !p.gone && !p.kids.Exists() {
+		for _, pid := range proc.Self.Descendants(w.root, allThreads, mostProcesses) { // a kernel that lists no children
 			w.add(pid)
 		}
 	}
@@ -38,7 +37,7 @@ func (w *watcher) tree(allThreads bool) {
 		switch {
 		case p.gone:
 		case allThreads && p.threads > 1:
-			kids, _ := children(p.PID, true)
+			kids, _ := proc.Self.Of(p.PID).Children(true)
 			for _, pid := range kids {
 				w.add(pid)
 			}
@@ -54,12 +53,12 @@ func (w *watcher) tree(allThreads bool) {
 
 // addChildren reads the list of a main thread's children.
 func (w *watcher) addChildren(p *watched) {
-	b, ok := p.kids.read(w.list[:])
+	b, ok := p.kids.Read(w.list[:])
 	if !ok {
 		return
 	}
 	if len(b) == len(w.list) { // longer than the buffer
-		kids, _ := children(p.PID, false)
+		kids, _ := proc.Self.Of(p.PID).Children(false)
 		for _, pid := range kids {
 			w.add(pid)
 		}
@@ -67,8 +66,8 @@ func (w *watcher) addChildren(p *watched) {
 	}
 	for len(b) > 0 {
 		var word []byte
-		word, b = field(b)
-		if n, ok := digits(word); ok {
+		word, b = proc.Field(b)
+		if n, ok := proc.Number(word); ok {
 			w.add(int(n))
 		}
 	}
@@ -82,7 +81,7 @@ func (w *watcher) openPages() {
 	for pid, path := range w.files("page") {
 		w.add(pid) // a process that left the tree, or was not seen in it yet
 		if p := w.procs[pid]; p != nil && !p.gone && !p.paged {
-			p.shared = openProc(path, p.stat.kept)
+			p.shared = proc.Open(path, p.stat.Kept())
 			p.paged = true
 		}
 	}
@@ -94,13 +93,13 @@ func (w *watcher) add(pid int) {
 	if p != nil && !p.gone || p == nil && len(w.procs) >= mostProcesses {
 		return
 	}
-	dir, keep := filepath.Join("/proc", strconv.Itoa(pid)), len(w.procs) < mostKept
-	st := openProc(filepath.Join(dir, "stat"), keep)
-	b, ok := st.read(w.buf[:])
-	s, err := parseStat(b)
-	ended := s.state == 'Z' || p != nil && s.start == p.start // its parent has yet to take note
+	dir, keep := string(proc.Self.Of(pid)), len(w.procs) < mostKept
+	st := proc.Open(dir+"/stat", keep)
+	b, ok := st.Read(w.buf[:])
+	s, err := proc.ParseStat(b)
+	ended := s.State == 'Z' || p != nil && s.Start == p.start // its parent has yet to take note
 	if !ok || err != nil || ended {
-		st.close()
+		st.Close()
 		return
 	}
 	if p == nil {
@@ -108,17 +107,17 @@ func (w *watcher) add(pid int) {
 		w.order = append(w.order, pid)
 	}
 	now := time.Now()
-	*p = watched{Process: verdict.Process{PID: pid, Parent: s.parent, User: w.owner(dir)}, threads: s.threads,
-		stat: st, sched: openProc(filepath.Join(dir, "schedstat"), keep), kids: openProc(filepath.Join(dir, "task", strconv.Itoa(pid), "children"), keep),
-		start: s.start, seen: now, at: now, born: now}
-	if age := sinceBoot() - float64(s.start)/ticks; age > 0 {
+	*p = watched{Process: verdict.Process{PID: pid, Parent: s.Parent, User: w.owner(dir)}, threads: s.Threads,
+		stat: st, sched: proc.Open(dir+"/schedstat", keep), kids: proc.Open(dir+"/task/"+strconv.Itoa(pid)+"/children", keep),
+		start: s.Start, seen: now, at: now, born: now}
+	if age := sinceBoot() - float64(s.Start)/proc.Ticks; age > 0 {
 		p.born = now.Add(-time.Duration(age * float64(time.Second)))
 	}
 	if !w.own {
-		p.firstCPU = s.cpu
+		p.firstCPU = s.CPU
 	}
-	p.lastCPU = s.cpu
-	p.rename(s.name)
+	p.lastCPU = s.CPU
+	p.rename(s.Name)
 	p.firstDelay = p.delay(w.buf[:])
 	if w.own {
 		p.firstDelay = 0
@@ -129,12 +128,12 @@ func (w *watcher) add(pid int) {
 // rename takes a process's name, and with it the command.
 func (p *watched) rename(name []byte) {
 	p.rawName = string(name)
-	p.Name, p.Command = machine.Clip(p.rawName, 40), commandLine(p.PID)
+	p.Name, p.Command = machine.Clip(p.rawName, 40), commandLine(proc.Self.Of(p.PID))
 }
 
 // owner is the name of the user of a process's folder.
 func (w *watcher) owner(dir string) string {
-	uid, ok := ownerID(dir)
+	uid, ok := proc.Owner(dir)
 	if !ok {
 		return ""
 	}
@@ -147,8 +146,8 @@ func (w *watcher) owner(dir string) string {
 }
 
 func userName(uid int) string {
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return machine.Clip(u.Username, 32)
+	if name, ok := proc.Self.UserName(uid); ok {
+		return machine.Clip(name, 32)
 	}
 	return strconv.Itoa(uid)
 }

@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
+	"envfix/internal/proc"
 )
 
 // A View is the machine's GPUs and who uses them, over the last second.
@@ -74,14 +74,13 @@ type counters struct {
 func StartWatch(o Options, pid int) (*Watch, error) {
 	w := &Watch{prior: map[int]counters{}, begun: time.Now()}
 	if pid > 0 {
-		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err != nil {
+		if _, ok := proc.Self.Of(pid).Stat(); !ok {
 			return nil, fmt.Errorf("no process %d", pid)
 		}
 	}
 	w.gpus = startGPUs(o)
 	if pid > 0 {
-		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-		w.rec = newRecorder(pid, false, laneOf(pid), w.gpus, strings.Split(string(env), "\x00"))
+		w.rec = newRecorder(pid, false, laneOf(pid), w.gpus, proc.Self.Of(pid).Env())
 		w.w = w.rec.w
 		for i := range w.gpus.gpus {
 			w.gpus.gpus[i].Before = nil // the job was there before we were
@@ -104,7 +103,7 @@ func lanes() (out []string) {
 		}
 		list, _ := filepath.Glob(filepath.Join(parent, "envfix-run-*"))
 		for _, dir := range list {
-			if id, ok := ownerID(dir); ok && id == os.Getuid() && !slices.Contains(out, dir) {
+			if id, ok := proc.Owner(dir); ok && id == os.Getuid() && !slices.Contains(out, dir) {
 				out = append(out, dir)
 			}
 		}
@@ -115,7 +114,7 @@ func lanes() (out []string) {
 // laneOf finds the folder that a process's probe writes to.
 func laneOf(pid int) *lane {
 	for _, dir := range lanes() {
-		for _, p := range descendants(pid, true) {
+		for _, p := range proc.Self.Descendants(pid, true, mostProcesses) {
 			if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("p%d.page", p))); err == nil {
 				return &lane{dir}
 			}
@@ -183,13 +182,11 @@ func (w *Watch) findProcesses() {
 			w.w.add(pid)
 		}
 	}
-	list, _ := os.ReadDir("/proc")
-	for _, e := range list {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || w.w.procs[pid] != nil {
+	for _, pid := range proc.Self.PIDs() {
+		if w.w.procs[pid] != nil {
 			continue
 		}
-		name := strings.TrimSpace(small(filepath.Join("/proc", e.Name()), "comm"))
+		name := proc.Self.Of(pid).Name()
 		if strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pt_main") {
 			w.w.add(pid)
 		}
@@ -288,7 +285,7 @@ func (w *Watch) process(p *watched, gpus []int, page string, now time.Time) (x P
 	}
 	if p.Torch == "" && !p.looked && !p.paged {
 		p.looked = true
-		p.Torch = libTorch(p.PID)
+		p.Torch = libTorch(proc.Self.Of(p.PID))
 	}
 	was, known := w.prior[p.PID]
 	w.prior[p.PID] = counters{p.lastCPU, p.page[wSteps], p.page[wLoad], now}

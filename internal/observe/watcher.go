@@ -4,19 +4,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/proc"
 )
 
 // A watched is one process of the job while it is watched.
 type watched struct {
 	verdict.Process
-	stat, sched  procFile
-	kids, shared procFile // its main thread's children; its page
-	rawName      string   // as the kernel has it
+	stat, sched  proc.File
+	kids, shared proc.File // its main thread's children; its page
+	rawName      string    // as the kernel has it
 	threads      int
 	start        uint64
 	firstCPU     float64 // at the first look: what a process did before counts for nothing
@@ -54,7 +54,7 @@ type watcher struct {
 
 func newWatcher(root int, own bool, l *lane) *watcher {
 	w := &watcher{root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
-	w.mounts = parseMounts([]byte(small(filepath.Join("/proc", strconv.Itoa(root)), "mountinfo")))
+	w.mounts = parseMounts([]byte(proc.Self.Of(root).Read("mountinfo")))
 	w.tree(true)
 	return w
 }
@@ -73,13 +73,13 @@ func (w *watcher) forget() {
 // delay is how long the main thread was ready and waited for a CPU: the second
 // number of /proc/PID/schedstat.
 func (p *watched) delay(buf []byte) float64 {
-	b, ok := p.sched.read(buf)
+	b, ok := p.sched.Read(buf)
 	if !ok {
 		return 0
 	}
-	_, b = field(b)
-	b, _ = field(b)
-	n, _ := digits(b)
+	_, b = proc.Field(b)
+	b, _ = proc.Field(b)
+	n, _ := proc.Number(b)
 	return ns(n)
 }
 
@@ -127,36 +127,36 @@ func (w *watcher) look(now time.Time) (cpu float64, rss int64) {
 
 func (p *watched) close() {
 	p.gone = true
-	for _, f := range []*procFile{&p.stat, &p.sched, &p.kids, &p.shared} {
-		f.close()
+	for _, f := range []*proc.File{&p.stat, &p.sched, &p.kids, &p.shared} {
+		f.Close()
 	}
 }
 
 func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok bool) {
-	b, ok := p.stat.read(w.buf[:])
+	b, ok := p.stat.Read(w.buf[:])
 	if !ok {
 		return 0, false
 	}
-	s, err := parseStat(b)
-	if err != nil || s.start != p.start || s.state == 'Z' || s.state == 'X' {
+	s, err := proc.ParseStat(b)
+	if err != nil || s.Start != p.start || s.State == 'Z' || s.State == 'X' {
 		return 0, false
 	}
-	cpu, p.lastCPU = s.cpu-p.lastCPU, s.cpu
-	if string(s.name) != p.rawName { // exec, or a name that the program gave itself
-		p.rename(s.name)
+	cpu, p.lastCPU = s.CPU-p.lastCPU, s.CPU
+	if string(s.Name) != p.rawName { // exec, or a name that the program gave itself
+		p.rename(s.Name)
 	}
-	p.Parent, p.RSS, p.latest, p.at, p.state, p.threads = s.parent, max(p.RSS, s.rss), s.rss, now, s.state, s.threads
-	p.CPU, p.Wall = s.cpu-p.firstCPU, now.Sub(p.seen).Seconds()
+	p.Parent, p.RSS, p.latest, p.at, p.state, p.threads = s.Parent, max(p.RSS, s.RSS), s.RSS, now, s.State, s.Threads
+	p.CPU, p.Wall = s.CPU-p.firstCPU, now.Sub(p.seen).Seconds()
 	if w.own { // its CPU time counts from its start
 		p.Wall = max(p.Wall, now.Sub(p.born).Seconds())
 	}
 	p.Samples++
-	if s.state == 'D' {
+	if s.State == 'D' {
 		p.Blocked++
 	}
 	stepped := p.paged && w.readPage(p, now)
 	if stepped && !p.warmAt.IsZero() { // what follows the last step is no part of the loop
-		p.LoopCPU, p.LoopWall = s.cpu-p.warmCPU, now.Sub(p.warmAt).Seconds()
+		p.LoopCPU, p.LoopWall = s.CPU-p.warmCPU, now.Sub(p.warmAt).Seconds()
 	}
 	if (stepped || p.warmAt.IsZero()) && (slow || w.seconds < watchClosely) {
 		p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
@@ -177,7 +177,7 @@ func (w *watcher) closer(p *watched, now time.Time) {
 	wantsGPU := w.devices && !p.GPUFiles
 	wantsMount := len(w.mounts) > 0 && p.Blocked > 0 && p.Mount == ""
 	if (wantsGPU || wantsMount) && w.seconds%every == 0 {
-		gpu, network := openFiles(p.PID, w.mounts)
+		gpu, network := openFiles(proc.Self.Of(p.PID), w.mounts)
 		p.GPUFiles = p.GPUFiles || gpu
 		if network != "" {
 			p.Mount = network
@@ -185,14 +185,14 @@ func (w *watcher) closer(p *watched, now time.Time) {
 	}
 	if !p.looked && now.Sub(p.seen) > 3*time.Second && p.CPU > 0.5 {
 		p.looked = true
-		p.Torch = libTorch(p.PID)
+		p.Torch = libTorch(proc.Self.Of(p.PID))
 	}
 }
 
 // readPage reads a process's page and reports whether its loop has moved since
 // the last time; it marks the moment the loop became warm.
 func (w *watcher) readPage(p *watched, now time.Time) (stepped bool) {
-	b, ok := p.shared.read(w.buf[:len(p.page)*8])
+	b, ok := p.shared.Read(w.buf[:len(p.page)*8])
 	before := p.page[wSteps]
 	if !ok || !p.page.decode(b) {
 		return false

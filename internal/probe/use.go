@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/proc"
 )
 
 // nvmlAbsent stands among NVML's return codes for a function that the library of
@@ -138,7 +139,7 @@ func whyUnread(code int) string {
 // may stand in both of NVML's lists, with the same memory.
 func (h *host) processes(list []nvmlProcess) []machine.Process {
 	out := []machine.Process{}
-	host := h.hostPIDs()
+	host := h.procs().HostPIDs()
 	for _, p := range list {
 		if i := slices.IndexFunc(out, func(o machine.Process) bool { return o.PID == int(p.PID) && p.PID != 0 }); i >= 0 {
 			if out[i].Memory == nil {
@@ -162,60 +163,57 @@ func (h *host) processes(list []nvmlProcess) []machine.Process {
 	return out
 }
 
-// hostPIDs reports whether PIDs here are the machine's own, as NVML's are. The
-// number is the kernel's (PROC_PID_INIT_INO).
-func (h *host) hostPIDs() bool { return h.link("/proc/self/ns/pid") == "pid:[4026531836]" }
-
 // identify finds a process in /proc. Where PIDs are not the machine's, one that is
 // there counts only if it has the GPU open: the same number may be another's.
 func (h *host) identify(p *machine.Process, host bool) {
-	dir := "/proc/" + strconv.Itoa(p.PID)
-	name := h.text(dir + "/comm")
+	of := h.procs().Of(p.PID)
+	name := of.Name()
 	switch {
 	case host && name == "":
 		p.Unseen = machine.UnseenGone
 		return
-	case !host && (name == "" || !h.opened(dir, "/dev/nvidia")):
+	case !host && (name == "" || !opened(of, "/dev/nvidia")):
 		p.Unseen = machine.UnseenNamespace
 		return
 	}
 	p.Name = machine.Printable(name)
-	p.User = h.owner(dir)
-	if p.Command = command(h.bytes(dir+"/cmdline", 8<<10)); p.Command == "" {
+	p.User = h.owner(of)
+	if p.Command = command(of.Args()); p.Command == "" {
 		p.Command = p.Name
 	}
 }
 
+func (h *host) procs() proc.Root { return proc.Root(h.root) }
+
 // opened reports whether a process has a file open whose path begins so. The
 // files of other users' processes cannot be seen.
-func (h *host) opened(dir, prefix string) bool {
-	for _, fd := range h.names(dir + "/fd") {
-		if strings.HasPrefix(h.target(dir+"/fd/"+fd), prefix) {
+func opened(p proc.Process, prefix string) bool {
+	for path := range p.Files() {
+		if strings.HasPrefix(path, prefix) {
 			return true
 		}
 	}
 	return false
 }
 
-// owner is the user whose process it is, by name where /etc/passwd has one.
-func (h *host) owner(dir string) string {
-	uid, ok := ownerOf(h.real(dir))
+// owner is the user whose process it is, by name where there is one.
+func (h *host) owner(p proc.Process) string {
+	uid, ok := proc.Owner(string(p))
 	if !ok {
 		return ""
 	}
-	id := strconv.Itoa(uid)
-	for line := range strings.Lines(h.text("/etc/passwd")) {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == id {
-			return machine.Printable(f[0])
-		}
+	if name, ok := h.procs().UserName(uid); ok {
+		return machine.Printable(name)
 	}
-	return "uid " + id
+	return "uid " + strconv.Itoa(uid)
 }
 
 // command is the program of a command line and, of an interpreter, its script or
 // module. The other arguments may hold secrets and are left out.
-func command(cmdline []byte) string {
-	args := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+func command(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
 	name := path.Base(args[0])
 	if name == "." || name == "/" {
 		return ""

@@ -53,7 +53,7 @@ func TestProcesses(t *testing.T) {
 	user := map[int]string{0: "root", 1000: "me"}[uid]
 	h := newHost(Options{Root: tree(t, files), OS: "linux"})
 	if user == "" {
-		user = h.owner("/proc/42")
+		user = h.owner(h.procs().Of(42))
 	}
 	hidden := machine.UnseenNamespace
 	big, small := new(int64(5<<30)), new(int64(1<<20))
@@ -90,7 +90,7 @@ func TestCommand(t *testing.T) {
 		"bash -l":                                       "bash",
 		"":                                              "",
 	} {
-		if got := command([]byte(strings.ReplaceAll(line, " ", "\x00") + "\x00")); got != want {
+		if got := command(strings.Split(line, " ")); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}

@@ -1,12 +1,11 @@
 package system
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"envfix/internal/proc"
 )
 
 // dieWithParent has the kernel kill the child when we are killed, so that no
@@ -15,29 +14,12 @@ func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
 // written returns how many bytes the processes of a group have written so far.
 func written(group int) (sum int64) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
+	for _, pid := range proc.Self.PIDs() {
+		p := proc.Self.Of(pid)
+		if st, ok := p.Stat(); !ok || st.Group != group {
 			continue
 		}
-		dir := filepath.Join("/proc", e.Name())
-		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-		if err != nil {
-			continue // it ended
-		}
-		// pid (name) state ppid pgrp …; the name may hold anything
-		_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-		if f := bytes.Fields(rest); len(f) < 3 || string(f[2]) != strconv.Itoa(group) {
-			continue
-		}
-		io, err := os.ReadFile(filepath.Join(dir, "io"))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(io)) {
+		for line := range strings.Lines(p.Read("io")) {
 			if n, yes := strings.CutPrefix(line, "wchar: "); yes {
 				bytes, _ := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
 				sum += bytes

@@ -1,21 +1,22 @@
 //go:build unix
 
-package observe
+package proc
 
 import "golang.org/x/sys/unix"
 
-// A procFile is a small file that is read again and again. It is read by bare
+// A File is a small file that is read again and again. It is read by bare
 // system calls: package os would ask for its kind and offer it to the poller,
 // which costs more than the reading. A kept one stays open, and then follows the
 // process it was opened for and no other; the zero value reads nothing.
-type procFile struct {
+type File struct {
 	path string
 	fd   int
 	kept bool
 }
 
-func openProc(path string, keep bool) procFile {
-	p := procFile{path: path}
+// Open prepares to read a file; keep: it stays open.
+func Open(path string, keep bool) File {
+	p := File{path: path}
 	if keep {
 		p.fd, p.kept = openFile(path)
 	}
@@ -31,9 +32,9 @@ func openFile(path string) (fd int, ok bool) {
 	}
 }
 
-// read returns the file's first bytes; false where it cannot be read, as when
+// Read returns the file's first bytes; false where it cannot be read, as when
 // its process is gone.
-func (p *procFile) read(buf []byte) ([]byte, bool) {
+func (p *File) Read(buf []byte) ([]byte, bool) {
 	fd, ok := p.fd, p.kept
 	if !ok {
 		if p.path == "" {
@@ -52,8 +53,8 @@ func (p *procFile) read(buf []byte) ([]byte, bool) {
 	}
 }
 
-// exists reports whether the file can be opened.
-func (p *procFile) exists() bool {
+// Exists reports whether the file can be opened.
+func (p *File) Exists() bool {
 	if p.kept {
 		return true
 	}
@@ -64,9 +65,13 @@ func (p *procFile) exists() bool {
 	return ok
 }
 
-func (p *procFile) close() {
+// Kept reports whether the file stays open between readings.
+func (p *File) Kept() bool { return p.kept }
+
+// Close ends it; a File that is closed reads nothing.
+func (p *File) Close() {
 	if p.kept {
 		unix.Close(p.fd)
 	}
-	*p = procFile{}
+	*p = File{}
 }

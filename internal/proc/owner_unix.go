@@ -1,11 +1,11 @@
 //go:build unix
 
-package probe
+package proc
 
 import "syscall"
 
-// ownerOf is the user that a file belongs to.
-func ownerOf(path string) (uid int, ok bool) {
+// Owner is the number of the user that a file or a process's folder belongs to.
+func Owner(path string) (uid int, ok bool) {
 	var st syscall.Stat_t
 	if syscall.Stat(path, &st) != nil {
 		return 0, false
