@@ -15,6 +15,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -150,7 +151,7 @@ func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Mend, anew boo
 		e.Close()
 	}
 	torch, build := installedTorch(patient)
-	if anew || torch == "" || c.IsSet("requirements") || lockHome(".") != "" {
+	if anew || torch == "" || c.IsSet("requirements") || team.Home(".") != "" {
 		return makePlanTo(c, mend, nil)
 	}
 	p, err := makePlanTo(c, mend, same(patient, torch, build))

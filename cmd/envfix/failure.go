@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 
+	"envfix/internal/fail"
 	"envfix/internal/ui"
 )
 
@@ -46,4 +48,19 @@ func reason(err error) string {
 		err = p.Err
 	}
 	return ui.Clean(err.Error())
+}
+
+// asFailure is the failure that err is, with its exit code.
+func asFailure(err error) *failure {
+	var f *failure
+	var e *fail.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &failure{code: exitInterrupted, text: "interrupted"}
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &e):
+		return &failure{code: e.Code, text: e.Text, details: e.Details, hints: e.Hints, script: e.Script, err: e}
+	}
+	return &failure{code: exitFailed, text: ui.Clean(err.Error())}
 }

@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"data":                     {},
 	"internal/lazy":            {},
 	"internal/near":            {},
+	"internal/fail":            {},
 	"internal/version":         {},
 	"internal/machine":         {"internal/version"},
 	"internal/pep508":          {"internal/machine", "internal/version"},
@@ -38,15 +39,16 @@ var layers = map[string][]string{
 	"internal/index":           {"matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
 	"internal/update":          {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
+	"internal/team":            {"*", "internal/system", "internal/index"}, // a team's files, uv and its index
 	"internal/ui":              {"*"},
 	"internal/datagen":         {"matrix", "internal/machine", "internal/version", "data"},
-	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/ui"},
+	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
-	"data", "internal/lazy", "internal/near", "internal/version", "internal/machine", "internal/pep508", "matrix", "resolver", "internal/plan", "internal/pyproject",
+	"data", "internal/lazy", "internal/near", "internal/fail", "internal/version", "internal/machine", "internal/pep508", "matrix", "resolver", "internal/plan", "internal/pyproject",
 	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
 }
 

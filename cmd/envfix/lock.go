@@ -1,20 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"envfix/internal/lock"
-	"envfix/internal/system"
-	"envfix/internal/ui"
-	"envfix/internal/version"
-	"envfix/matrix"
+	"envfix/internal/team"
 
 	"github.com/urfave/cli/v2"
 )
@@ -68,224 +62,91 @@ EXIT STATUS
 }
 
 func lockAction(c *cli.Context) error {
-	old, err := readLock(".")
+	w, err := lockWish(c)
+	if err != nil {
+		return err
+	}
+	t, err := teamIn(c, ".")
+	if err != nil {
+		return err
+	}
+	old, err := t.Read()
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !c.IsSet("target") {
 		return err
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
 	if c.Bool("check") {
-		return lockCheck(c, m, old)
+		return lockCheck(c.App.Writer, t, w, old, c.Bool("json"))
 	}
-	in, err := gatherLockInput(c, ".", old)
+	l, err := t.Lock(c.Context, w, old)
 	if err != nil {
-		return err
-	}
-	hold := held(c, m, old)
-	drafts, err := lockDrafts(c, m, in, hold)
-	if err != nil {
-		return err
-	}
-	u, err := lockUV(c)
-	if err != nil {
-		return err
-	}
-	drafts, kept, err := onlyProfile(c.String("profile"), drafts, old, in)
-	if err != nil {
-		return err
-	}
-	files, err := compileAll(c.Context, m, u, drafts)
-	if err != nil {
-		return err
-	}
-	l := &lock.Lock{Schema: lock.Schema, RequiresEnvfix: ">=" + releaseOf(buildVersion), Matrix: lock.Matrix{Version: m.Version, SHA256: m.SHA256}, Input: in}
-	if hold != nil {
-		l.Matrix = old.Matrix
-	}
-	for _, d := range drafts {
-		l.Profiles = append(l.Profiles, d.profile)
-	}
-	l.Profiles = append(l.Profiles, kept...)
-	if err := writeLock(".", l, files); err != nil {
 		return err
 	}
 	_, err = io.WriteString(c.App.Writer, lockText(l))
 	return err
 }
 
-// onlyProfile leaves the named profile's draft and returns the other profiles as
-// they are in the present lock, which must have been made from the same input.
-func onlyProfile(name string, drafts []lockDraft, old *lock.Lock, in lock.Input) ([]lockDraft, []lock.Profile, error) {
-	if name == "" {
-		return drafts, nil, nil
+// lockWish reads what a call of `envfix lock` asks for.
+func lockWish(c *cli.Context) (team.Wish, error) {
+	w := team.Wish{Files: c.StringSlice("requirements"), SameTorch: c.Bool("same-torch"), Upgrade: c.Bool("upgrade"), UpgradeMatrix: c.Bool("upgrade-matrix"),
+		Profile: c.String("profile"), Offline: c.Bool("offline")}
+	var err error
+	if w.Mirrors, err = mirrorFlags(c.StringSlice("mirror")); err != nil {
+		return w, err
 	}
-	if old == nil {
-		return nil, nil, &failure{code: exitUsage, text: "`--profile` makes one profile of a lock anew, and there is no " + lock.File + " here"}
-	}
-	if _, err := old.Profile(name); err != nil {
-		return nil, nil, &failure{code: exitUsage, text: err.Error(), err: err}
-	}
-	if changes := inputChanges(old.Input, in); len(changes) > 0 {
-		return nil, nil, &failure{code: exitUsage, text: "the other profiles would no longer fit what is asked for", details: changes,
-			hints: []string{"drop `--profile`: then all are made anew"}}
-	}
-	drafts = slices.DeleteFunc(drafts, func(d lockDraft) bool { return d.profile.Name != name })
-	kept := slices.DeleteFunc(slices.Clone(old.Profiles), func(p lock.Profile) bool { return p.Name == name })
-	return drafts, kept, nil
-}
-
-// held returns the lock whose choices stay: with another matrix than the lock was
-// made from, torch changes only with --upgrade-matrix.
-func held(c *cli.Context, m *matrix.Matrix, old *lock.Lock) *lock.Lock {
-	if old == nil || c.Bool("upgrade-matrix") || old.Matrix.SHA256 == m.SHA256 {
-		return nil
-	}
-	return old
-}
-
-// lockDrafts chooses a build for each target of the input. Profiles of hold keep
-// their torch and build.
-func lockDrafts(c *cli.Context, m *matrix.Matrix, in lock.Input, hold *lock.Lock) ([]lockDraft, error) {
-	var targets []lockTarget
-	for _, t := range in.Targets {
-		parsed, err := parseTarget(c, m, t.Name, t.Facts)
+	for _, a := range c.Args().Slice() {
+		if err := notAFile(a); err != nil {
+			return w, err
+		}
+		q, err := requirement(a)
 		if err != nil {
-			return nil, err
+			return w, err
 		}
-		if hold != nil {
-			if p, err := hold.Profile(t.Name); err == nil {
-				public, _ := version.SplitLocal(p.Torch)
-				parsed.pin, parsed.request.Build = "=="+public, p.Build
-			}
-		}
-		targets = append(targets, parsed)
+		w.Requirements = append(w.Requirements, q.Text)
 	}
-	wish, err := inputRequirements(in)
-	if err != nil {
-		return nil, err
+	if w.Upgrade {
+		w.Only = c.Args().Slice()
 	}
-	drafts, err := resolveTargets(m, targets, wish, in.SameTorch)
-	if err != nil {
-		return nil, err
-	}
-	return drafts, distinct(drafts)
+	w.Targets, err = lockTargets(c.StringSlice("facts"), c.StringSlice("target"))
+	return w, err
 }
 
-// lockUV is the uv that resolves, with what the flags and the environment say of
-// indexes.
-func lockUV(c *cli.Context) (uvTool, error) {
-	u, err := mirrorsOf(c)
-	if err != nil {
-		return u, err
-	}
-	u.offline, u.upgrade = c.Bool("offline"), c.Bool("upgrade")
-	if u.upgrade {
-		u.only = c.Args().Slice()
-	}
-	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"} {
-		if u.index == "" {
-			u.index = os.Getenv(name)
-		}
-	}
-	u.path, err = findUV()
-	return u, err
-}
-
-// mirrorsOf reads --mirror.
-func mirrorsOf(c *cli.Context) (uvTool, error) {
-	var u uvTool
-	for _, pair := range c.StringSlice("mirror") {
+// mirrorFlags reads --mirror.
+func mirrorFlags(pairs []string) (team.Mirrors, error) {
+	for _, pair := range pairs {
 		if err := checkMirror(pair); err != nil {
-			return u, err
-		}
-		from, to, _ := strings.Cut(pair, "=")
-		if from == "default" {
-			u.index = to
-		} else {
-			u.mirrors = append(u.mirrors, [2]string{from, to})
+			return team.Mirrors{}, err
 		}
 	}
-	return u, nil
+	return team.ParseMirrors(pairs), nil
 }
 
-// releaseOf is the least version that can read what this build writes: the part
-// of a described build before the first dash.
-func releaseOf(build string) string {
-	v, _, _ := strings.Cut(strings.TrimPrefix(build, "v"), "-")
-	if _, err := version.ParseDotted(v); err != nil {
-		return "0.1.0"
+// lockCheck says whether a lock is current.
+func lockCheck(out io.Writer, t *team.Team, w team.Wish, old *lock.Lock, asJSON bool) error {
+	if old == nil {
+		_, err := t.Present() // says that there is none
+		return err
 	}
-	return v
-}
-
-// readLock reads and checks envfix.lock in dir. Where there is none, the error is
-// os.ErrNotExist.
-func readLock(dir string) (*lock.Lock, error) {
-	b, err := readLockFile(filepath.Join(dir, lock.File))
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
-	}
-	l, err := lock.Decode(b)
-	if err != nil {
-		return nil, &failure{code: exitIntegrity, text: ui.Clean(err.Error()), err: err}
-	}
-	return l, nil
-}
-
-// writeLock writes the pylock files first and envfix.lock last, each by a rename:
-// whoever reads in between finds either lock whole, and a pylock that does not fit
-// its digest is refused. Files of profiles that are gone are removed.
-func writeLock(dir string, l *lock.Lock, files map[string][]byte) error {
-	b, err := l.Encode()
+	stale, err := t.Staleness(w, old)
 	if err != nil {
 		return err
 	}
-	for _, p := range l.Profiles {
-		b, made := files[p.Name]
-		if !made {
-			continue // a profile that --profile left as it was
+	switch {
+	case asJSON:
+		err = writeJSON(out, struct {
+			Format  int      `json:"format"`
+			Current bool     `json:"current"`
+			Stale   []string `json:"stale"`
+		}{1, len(stale) == 0, append([]string{}, stale...)})
+		if err == nil && len(stale) > 0 {
+			err = &failure{code: exitPending}
 		}
-		if err := writeTeamFile(filepath.Join(dir, p.Pylock.File), b); err != nil {
-			return err
-		}
-	}
-	if err := writeTeamFile(filepath.Join(dir, lock.File), b); err != nil {
+		return err
+	case len(stale) == 0:
+		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, count(len(old.Profiles), "profile"), old.Matrix.Version)
 		return err
 	}
-	stale, err := filepath.Glob(filepath.Join(dir, "pylock.*.toml"))
-	for _, path := range stale {
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "pylock."), ".toml")
-		if !slices.Contains(l.Names(), name) && writtenByUs(path) {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}
-	return err
-}
-
-func writtenByUs(path string) bool {
-	b, err := readLockFile(path)
-	if err != nil {
-		return false
-	}
-	p, err := lock.DecodePylock(b)
-	return err == nil && p.CreatedBy == "envfix"
-}
-
-// writeTeamFile replaces a file that is for the whole team: mode 0644, and an equal
-// one is left alone.
-func writeTeamFile(path string, b []byte) error {
-	if old, err := system.ReadFile(path, int64(len(b))); err == nil && bytes.Equal(old, b) {
-		return nil
-	}
-	if err := replaceFile(path, b, 0o644); err != nil {
-		return &failure{code: exitPreflight, text: ui.Clean(err.Error()), err: err}
-	}
-	return nil
+	return &failure{code: exitPending, text: lock.File + " is stale", details: stale,
+		hints: []string{"`envfix lock` writes it anew, `envfix lock --upgrade-matrix` also chooses torch anew"}}
 }
 
 func lockText(l *lock.Lock) string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"envfix/internal/lock"
+	"envfix/internal/team"
 	"envfix/internal/testindex"
 	"envfix/matrix"
 
@@ -173,7 +174,7 @@ func TestLockThroughAMirror(t *testing.T) {
 	x := testindex.Serve(t, torch)
 	dir := t.TempDir()
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", pytorchCU126+"="+x.URL, "--target", "v100=gpu=7.0 driver=580 python=3.12"), exitOK)
-	l, err := readLock(".")
+	l, err := (&team.Team{Dir: "."}).Read()
 	if err != nil {
 		t.Fatal(err)
 	}

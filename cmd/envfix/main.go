@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,13 +135,7 @@ func usageError(_ *cli.Context, err error, _ bool) error {
 // report prints an error and returns its exit code: as JSON on stdout where JSON
 // was asked for, else as text on stderr.
 func report(err error, asJSON bool) int {
-	var f *failure
-	if !errors.As(err, &f) {
-		f = &failure{code: exitFailed, text: ui.Clean(err.Error())}
-	}
-	if errors.Is(err, context.Canceled) {
-		f = &failure{code: exitInterrupted, text: "interrupted"}
-	}
+	f := asFailure(err)
 	switch {
 	case f.text == "":
 	case asJSON:

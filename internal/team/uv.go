@@ -1,4 +1,4 @@
-package main
+package team
 
 import (
 	"context"
@@ -9,42 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
-	"envfix/internal/ui"
+	"envfix/internal/machine"
 )
 
 // A uvTool resolves the packages of a lock.
 type uvTool struct {
 	path    string
 	offline bool
-	index   string      // in place of the installer's default index; "" that one
-	mirrors [][2]string // FROM, TO: prefixes of URLs
-	upgrade bool        // take the newest versions …
-	only    []string    // … of these packages; empty: of all
-}
-
-// mirrored returns where a URL is really fetched.
-func (u uvTool) mirrored(url string) string {
-	for _, m := range u.mirrors {
-		if there, ok := lock.Moved(url, m[0], m[1]); ok {
-			return there
-		}
-	}
-	return url
-}
-
-// canonical undoes mirrored: a lock names where files are from, not who passed
-// them on here.
-func (u uvTool) canonical(packages []lock.Package) {
-	for _, k := range packages {
-		for i, w := range k.Wheels {
-			for _, m := range u.mirrors {
-				if from, ok := lock.Moved(w.URL, m[1], m[0]); ok {
-					k.Wheels[i].URL = from
-				}
-			}
-		}
-	}
+	index   string // in place of the installer's default index; "" that one
+	mirrors Mirrors
+	upgrade bool     // take the newest versions …
+	only    []string // … of these packages; empty: of all
 }
 
 // compile asks uv which packages a job needs, and returns its pylock text. The
@@ -53,7 +30,7 @@ func (u uvTool) canonical(packages []lock.Package) {
 func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte, error) {
 	j.Indexes = slices.Clone(j.Indexes) // the profile's own: it names no mirror
 	for i := range j.Indexes {
-		j.Indexes[i].URL = u.mirrored(j.Indexes[i].URL)
+		j.Indexes[i].URL = u.mirrors.there(j.Indexes[i].URL)
 	}
 	project, err := j.Project()
 	if err != nil {
@@ -68,25 +45,24 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte
 		return nil, err
 	}
 	out := filepath.Join(dir, "pylock.toml")
-	if old, err := readLockFile(present); err == nil {
+	if old, err := ReadFile(present); err == nil {
 		if err := os.WriteFile(out, old, 0o600); err != nil {
 			return nil, err
 		}
 	}
 	cmd := exec.CommandContext(ctx, u.path, u.argv(j)...)
-	cmd.Dir, cmd.Env = dir, uvEnvironment(os.Environ(), u.index)
+	cmd.Dir, cmd.Env = dir, UVEnvironment(os.Environ(), u.index)
 	cmd.WaitDelay = time.Second // what it started may keep the pipe
-	errs := lastBytes{most: 64 << 10}
+	var errs tail
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return nil, &failure{code: exitInterrupted, text: "interrupted"}
+			return nil, &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
 		}
-		lines := strings.Split(strings.TrimSpace(ui.CleanLines(errs.String())), "\n")
-		return nil, &failure{code: exitFailed, text: "uv could not resolve the packages", details: lines, err: err,
-			hints: []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}}
+		return nil, &fail.Error{Code: fail.Failed, Text: "uv could not resolve the packages", Details: errs.lines(), Err: err,
+			Hints: []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}}
 	}
-	return readLockFile(out)
+	return ReadFile(out)
 }
 
 func (u uvTool) argv(j lock.Job) []string {
@@ -112,10 +88,10 @@ func (u uvTool) argv(j lock.Job) []string {
 var passed = []string{"HOME", "USER", "LANG", "TZ", "TERM", "TMPDIR", "XDG_CACHE_HOME", "UV_CACHE_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE"}
 
-// uvEnvironment is what uv sees. It brings no Python for this: resolving for
+// UVEnvironment is what uv sees. It brings no Python for this: resolving for
 // another version needs none of that version, and looking for one to download
 // costs seconds, or half a minute without a way out.
-func uvEnvironment(environ []string, index string) []string {
+func UVEnvironment(environ []string, index string) []string {
 	env := []string{"UV_NO_CONFIG=1", "UV_PYTHON_DOWNLOADS=never", "NO_COLOR=1", "PATH=/usr/bin:/bin", "MACOSX_DEPLOYMENT_TARGET=14.0"}
 	for _, name := range passed {
 		for _, pair := range environ {
@@ -130,15 +106,50 @@ func uvEnvironment(environ []string, index string) []string {
 	return env
 }
 
+// uv is the uv that resolves, with what the wish and the environment say of indexes.
+func (t *Team) uv(w Wish) (uvTool, error) {
+	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, index: w.Mirrors.Default, mirrors: w.Mirrors}
+	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"} {
+		if u.index == "" {
+			u.index = os.Getenv(name)
+		}
+	}
+	var err error
+	u.path, err = t.findUV()
+	return u, err
+}
+
 // findUV looks for uv on PATH and in envfix's own tool environment.
-func findUV() (string, error) {
+func (t *Team) findUV() (string, error) {
 	if path, err := exec.LookPath("uv"); err == nil {
 		return path, nil
 	}
-	path := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	path := filepath.Join(t.Tools, "uv", "bin", "uv")
 	if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
 		return path, nil
 	}
-	return "", &failure{code: exitFailed, text: "locking for several systems needs uv, and none is here",
-		hints: []string{"`python3 -m pip install uv` in any environment, or `envfix apply` once, which brings it"}}
+	return "", &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, and none is here",
+		Hints: []string{"`python3 -m pip install uv` in any environment, or `envfix apply` once, which brings it"}}
+}
+
+// A tail keeps the last 64 KiB of what is written to it.
+type tail struct{ b []byte }
+
+const mostTail = 64 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p[max(0, len(p)-mostTail):]...)
+	if len(t.b) > 2*mostTail {
+		t.b = append(t.b[:0], t.b[len(t.b)-mostTail:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) lines() []string {
+	text := string(t.b[max(0, len(t.b)-mostTail):])
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		lines[i] = machine.Printable(l)
+	}
+	return lines
 }

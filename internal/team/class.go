@@ -1,34 +1,22 @@
-package main
+package team
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
-	"envfix/internal/ui"
-
-	"github.com/urfave/cli/v2"
 )
 
-// factsTargets makes one target of each class of machine among the files of
-// --facts. Machines are of one class where the same wheels run on them: the
-// system, the architecture, the libc and the GPUs agree. The oldest driver and the
-// oldest libc of a class count.
-func factsTargets(c *cli.Context) ([]lock.Target, error) {
+var pythonText = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
+
+// Classes makes one target of each class among machines. Machines are of one class
+// where the same wheels run on them: the system, the architecture, the libc and the
+// GPUs agree. The oldest driver and the oldest libc of a class count.
+func Classes(machines []machine.Machine) []lock.Target {
 	classes := map[string]machine.Machine{}
-	for _, path := range c.StringSlice("facts") {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, badFacts(path, err)
-		}
-		h, err := machine.Read(f)
-		f.Close()
-		if err != nil {
-			return nil, badFacts(path, err)
-		}
+	for _, h := range machines {
 		name := className(h)
 		classes[name] = older(classes[name], h)
 	}
@@ -36,7 +24,8 @@ func factsTargets(c *cli.Context) ([]lock.Target, error) {
 	for name, h := range classes {
 		out = append(out, lock.Target{Name: name, Facts: classFacts(h)})
 	}
-	return out, nil
+	slices.SortFunc(out, byName)
+	return out
 }
 
 // className is "linux-x86_64-sm70", "macos-arm64-apple" or "linux-x86_64-cpu".
@@ -85,7 +74,7 @@ func classFacts(h machine.Machine) string {
 			facts["python"] = m[1] + m[3]
 		}
 	}
-	return joinFacts(facts)
+	return JoinFacts(facts)
 }
 
 // gpuNames returns what tells the GPUs of a kind apart, sorted and once each: the
@@ -100,7 +89,7 @@ func gpuNames(h machine.Machine, kind string) []string {
 		case kind == machine.AMD && g.GFX != "":
 			out = append(out, g.GFX)
 		case kind == machine.Intel:
-			out = append(out, ui.Clean(g.Name))
+			out = append(out, clean(g.Name))
 		}
 	}
 	slices.Sort(out)
@@ -119,27 +108,4 @@ func older(a, h machine.Machine) machine.Machine {
 		h.Platform.Libc = a.Platform.Libc
 	}
 	return h
-}
-
-// targetFlags reads --target and --facts.
-func targetFlags(c *cli.Context) ([]lock.Target, error) {
-	out, err := factsTargets(c)
-	if err != nil {
-		return nil, err
-	}
-	for _, pair := range c.StringSlice("target") {
-		name, facts, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, badValue("target", pair, `write --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
-		}
-		out = append(out, lock.Target{Name: strings.TrimSpace(name), Facts: strings.Trim(facts, `"`)})
-	}
-	seen := map[string]bool{}
-	for _, t := range out {
-		if seen[t.Name] {
-			return nil, &failure{code: exitUsage, text: fmt.Sprintf("two targets are called %s", ui.Clean(t.Name))}
-		}
-		seen[t.Name] = true
-	}
-	return out, nil
 }

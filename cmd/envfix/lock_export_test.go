@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"envfix/internal/lock"
+	"envfix/internal/team"
 	"envfix/internal/testindex"
 )
 
@@ -29,11 +30,11 @@ func TestLockExportUV(t *testing.T) {
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+def.URL, "--mirror", pytorchCU126+"="+theirs.URL,
 		"--target", "v100=gpu=7.0 driver=580 python="+minor, "--target", "rtx=gpu=12.0 driver=580 python="+minor), exitOK)
 
-	l, err := readLock(".")
+	l, err := (&team.Team{Dir: "."}).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := exportText(l, "uv", "")
+	patch, err := l.ExportUV()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestLockExportUV(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(testindex.UV(t), "lock", "--python", testindex.Python(t), "--default-index", def.URL)
-	cmd.Env = append(uvEnvironment(os.Environ(), ""), "PATH="+os.Getenv("PATH"))
+	cmd.Env = append(team.UVEnvironment(os.Environ(), ""), "PATH="+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("uv lock: %v\n%s\n%s", err, out, project)
 	}
@@ -107,7 +108,7 @@ func TestLockFromFacts(t *testing.T) {
 	}
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+x.URL,
 		"--facts", facts("a", "595.45.04", "12.0"), "--facts", facts("b", "580.95.05", "12.0"), "--facts", facts("c", "580.95.05", "9.0")), exitOK)
-	l, err := readLock(".")
+	l, err := (&team.Team{Dir: "."}).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestLockOneProfile(t *testing.T) {
 			t.Errorf("%s changed: %v (%v)", name, string(b) != was, err)
 		}
 	}
-	if _, err := readLock("."); err != nil {
+	if _, err := (&team.Team{Dir: "."}).Read(); err != nil {
 		t.Error(err)
 	}
 	wantExit(t, lockIn(t, dir, "lock", "numpy", "--profile", "rtx", "--mirror", "default="+x.URL), exitUsage) // another input

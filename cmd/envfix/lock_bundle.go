@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"envfix/internal/lock"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func lockBundleCommand() *cli.Command {
+	return &cli.Command{
+		Name: "bundle", Usage: "put the lock and all its files into a folder, for machines without network", ArgsUsage: "DIR",
+		Description: `DIR then holds envfix.lock, the pylock files, wheels/ and SHA256SUMS. A second run
+receives only what is missing.
+
+EXAMPLES
+  envfix lock bundle /media/stick/team --profile v100
+  envfix apply --bundle /media/stick/team --yes`,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "profile", Usage: "only this `NAME`; repeat it"},
+			&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever FROM is named"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return &failure{code: exitUsage, text: "`envfix lock bundle` needs one folder", hints: []string{"`envfix lock bundle DIR`"}}
+			}
+			mirrors, err := mirrorFlags(c.StringSlice("mirror"))
+			if err != nil {
+				return err
+			}
+			t, err := teamIn(c, ".")
+			if err != nil {
+				return err
+			}
+			dir := c.Args().First()
+			n, err := t.Bundle(c.Context, dir, c.StringSlice("profile"), mirrors, func(w lock.Wheel) {
+				fmt.Fprintf(os.Stderr, "envfix: %s (%.1f MB)\n", w.Name, float64(w.Size)/1e6)
+			})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.App.Writer, "%s in %s\n", count(n, "file"), ui.Clean(dir))
+			return err
+		},
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"envfix/internal/team"
+
+	"github.com/urfave/cli/v2"
+)
+
+func lockExportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "write a profile in another tool's form to standard output",
+		Description: `requirements  hashed requirements, for pip and uv
+conda         environment.yml: conda's Python, the locked wheels by pip
+uv            the patch for pyproject.toml: indexes, sources, conflicting extras
+dockerfile    an image that builds without a GPU
+
+EXAMPLES
+  envfix lock export --format requirements --profile v100 > v100.txt
+  envfix lock export --format dockerfile --profile v100 > Dockerfile`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Value: "requirements", Usage: "`FORM`: " + strings.Join(team.Formats, ", ")},
+			&cli.StringFlag{Name: "profile", Usage: "the profile's `NAME`; not needed where there is one, or for uv"},
+		},
+		Action: func(c *cli.Context) error {
+			format := c.String("format")
+			if !slices.Contains(team.Formats, format) {
+				return badValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
+			}
+			t, err := teamIn(c, ".")
+			if err != nil {
+				return err
+			}
+			text, err := t.Export(format, c.String("profile"))
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.App.Writer, text)
+			return err
+		},
+	}
+}

@@ -1,0 +1,35 @@
+// Package fail holds the error that a command ends with: its exit code, what is
+// wrong, what was seen, and what to do about it. Whatever a package finds wrong
+// with what it was asked for it returns as one, and cmd/envfix prints it.
+package fail
+
+// The exit codes. Other programs read them: they only grow.
+const (
+	OK          = 0
+	Failed      = 1 // the operation failed, or doctor found an error
+	Usage       = 2 // usage, or input that cannot be read
+	NoSolution  = 3 // no compatible combination, or a target must be named
+	Pending     = 4 // changes are pending
+	Stale       = 5 // the plan is stale
+	Privilege   = 6 // more privilege needed
+	Reboot      = 7 // waiting for a reboot
+	Busy        = 8 // another apply, or the package manager's lock
+	Preflight   = 9 // disk, dpkg state …
+	Integrity   = 10
+	Verify      = 11
+	Interrupted = 130
+)
+
+// An Error ends a command. One without text ends it with its code and prints
+// nothing more.
+type Error struct {
+	Code    int
+	Text    string
+	Details []string // printed indented below the error
+	Hints   []string // each can be pasted; commands in backticks
+	Script  string   // what an administrator would run instead; "" nothing
+	Err     error
+}
+
+func (e *Error) Error() string { return e.Text }
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,128 @@
+package team
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/matrix"
+)
+
+// BundleWheels is the folder of a bundle that the wheels lie in.
+const BundleWheels = "wheels"
+
+// Bundle puts the lock and the files of its profiles into dir, and returns how many
+// files there are. only names profiles; empty: all. It calls tell before each file.
+func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mirrors, tell func(lock.Wheel)) (int, error) {
+	l, err := t.Present()
+	if err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, BundleWheels), 0o755); err != nil {
+		return 0, failed(fail.Preflight, err)
+	}
+	facts := newFileFacts(&matrix.Matrix{}, mirrors.there)
+	sums := map[string]string{}
+	for _, p := range l.Profiles {
+		if len(only) > 0 && !slices.Contains(only, p.Name) {
+			continue
+		}
+		k, err := t.Packages(&p)
+		if err != nil {
+			return 0, err
+		}
+		for _, w := range k.Files() {
+			if sums[w.Name] != "" {
+				continue
+			}
+			tell(w)
+			if err := facts.save(ctx, w, filepath.Join(dir, BundleWheels, w.Name)); err != nil {
+				return 0, err
+			}
+			sums[w.Name] = w.Hashes.SHA256
+		}
+	}
+	if len(sums) == 0 {
+		return 0, usage("no profile of that name", "profiles are "+strings.Join(l.Names(), ", "))
+	}
+	return len(sums), t.finishBundle(dir, l, sums)
+}
+
+// finishBundle writes the sums, the pylock files, and the lock last: a bundle that
+// was interrupted has none.
+func (t *Team) finishBundle(dir string, l *lock.Lock, sums map[string]string) error {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&b, "%s  %s/%s\n", sums[name], BundleWheels, name)
+	}
+	if err := writeFile(filepath.Join(dir, "SHA256SUMS"), []byte(b.String())); err != nil {
+		return err
+	}
+	for _, name := range append(pylockFiles(l), lock.File) {
+		text, err := ReadFile(t.path(name))
+		if err != nil {
+			return &fail.Error{Code: fail.Usage, Text: clean(err.Error()), Err: err}
+		}
+		if err := writeFile(filepath.Join(dir, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pylockFiles(l *lock.Lock) []string {
+	var out []string
+	for _, p := range l.Profiles {
+		out = append(out, p.Pylock.File)
+	}
+	return out
+}
+
+// save receives a wheel into path unless it is there already, and keeps it only
+// with the pinned SHA-256.
+func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
+	if sum, err := fileSum(path); err == nil && sum == w.Hashes.SHA256 {
+		return nil
+	}
+	resp, err := f.do(ctx, http.MethodGet, w.URL)
+	if err != nil {
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %s", w.Name, clean(err.Error())), Err: err}
+	}
+	defer resp.Body.Close()
+	part, err := os.CreateTemp(filepath.Dir(path), ".part-")
+	if err != nil {
+		return &fail.Error{Code: fail.Preflight, Text: clean(err.Error()), Err: err}
+	}
+	defer os.Remove(part.Name())
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(part, h), io.LimitReader(resp.Body, w.Size+1))
+	if err = errors.Join(err, part.Chmod(0o644), part.Sync(), part.Close()); err != nil {
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %s", w.Name, clean(err.Error())), Err: err}
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != w.Hashes.SHA256 {
+		return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s: its sha256 is %s, the lock says %s", w.Name, got, w.Hashes.SHA256)}
+	}
+	return os.Rename(part.Name(), path)
+}
+
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}

@@ -1,0 +1,183 @@
+package team
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// A draft is one profile before its packages are known.
+type draft struct {
+	profile lock.Profile
+	job     lock.Job
+}
+
+// choose picks a build for each target; with sameTorch, the newest one
+// torch that every target can have.
+func choose(m *matrix.Matrix, targets []target, wish []pep508.Requirement, sameTorch bool) ([]draft, error) {
+	drafts, err := chooseEach(m, targets, wish)
+	if err != nil || !sameTorch {
+		return drafts, err
+	}
+	// The common torch is at most the oldest of the single answers. Pinning to it
+	// may push another target lower still, so it is tried again; every round is
+	// older than the last, so it ends.
+	for {
+		oldest := slices.MinFunc(drafts, func(a, b draft) int { return comparePublic(a.profile.Torch, b.profile.Torch) })
+		public, _ := version.SplitLocal(oldest.profile.Torch)
+		if !slices.ContainsFunc(drafts, func(d draft) bool { return comparePublic(d.profile.Torch, public) != 0 }) {
+			return drafts, nil
+		}
+		spec := "torch<=" + public
+		pinned, err := chooseEach(m, targets, append(slices.Clone(wish), pep508.Requirement{Name: "torch", Spec: specifier("<=" + public), Text: spec}))
+		if err != nil {
+			return nil, sameTorchConflict(drafts, public, err)
+		}
+		drafts = pinned
+	}
+}
+
+// sameTorchConflict says which torch each target would take alone.
+func sameTorchConflict(drafts []draft, public string, err error) error {
+	f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("no torch up to %s fits every target", public), Err: err,
+		Hints: []string{"drop `--same-torch`: each kind of machine then gets the newest that it can run"}}
+	for _, d := range drafts {
+		f.Details = append(f.Details, fmt.Sprintf("%s  alone: torch %s", d.profile.Name, d.profile.Torch))
+	}
+	f.Details = append(f.Details, err.Error())
+	return f
+}
+
+func specifier(text string) version.Specifier {
+	s, _ := version.ParseSpecifier(text)
+	return s
+}
+
+func chooseEach(m *matrix.Matrix, targets []target, wish []pep508.Requirement) ([]draft, error) {
+	var out []draft
+	for _, t := range targets {
+		r := t.request
+		r.Requirements = wish
+		if t.pin != "" {
+			r.Requirements = append(slices.Clone(wish), pep508.Requirement{Name: "torch", Spec: specifier(t.pin), Text: "torch" + t.pin})
+		}
+		r.Described = true
+		res, err := resolver.Resolve(m, t.machine, r)
+		if err != nil {
+			return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("target %s: %v", t.Name, err), Err: err}
+		}
+		choice, err := lockable(t, res)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, newDraft(m, t, res, choice, wish))
+	}
+	return out, nil
+}
+
+// lockable returns the choice that a target's machines can run once their driver
+// is in order, and refuses every other decision with its reasons.
+func lockable(t target, res *resolver.Resolution) (*resolver.Choice, error) {
+	switch {
+	case res.Decision == resolver.Install || res.Decision == resolver.InstallCPU:
+		return res.Choice, nil
+	case res.Decision == resolver.FixDriver && res.Then != nil:
+		return res.Then, nil // a target described without a driver: the floor becomes a condition
+	}
+	f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("target %s (%s): %s", t.Name, clean(t.Facts), strings.ReplaceAll(string(res.Decision), "_", " "))}
+	for _, r := range res.Reasons {
+		f.Details = append(f.Details, clean(r.Text))
+	}
+	for _, n := range res.Nearest {
+		f.Hints = append(f.Hints, fmt.Sprintf("%s: torch %s %s", clean(n.Change), n.Torch, n.Build))
+	}
+	return nil, f
+}
+
+// newDraft is the profile that a choice makes of a target, and the job of uv.
+func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.Choice, wish []pep508.Requirement) draft {
+	p := lock.Profile{
+		Name: t.Name, Torch: c.Packages["torch"], Build: c.Build, CUDA: c.CUDA, CuDNN: c.CuDNN, Python: c.Python, Arches: c.Arches,
+		Match:  matchOf(t.machine, res),
+		Driver: lock.Driver{Policy: "none"},
+		Pylock: lock.Pylock{File: lock.PylockName(t.Name)},
+		Verify: []string{"torch imports", "torch computes"},
+	}
+	if c.CUDA != "" {
+		p.Driver = lock.Driver{Policy: "check-only", Branch: res.Driver.Branch}
+		p.Verify = append(p.Verify, "torch.version.cuda == "+c.CUDA)
+	}
+	j := lock.Job{Python: strings.TrimSuffix(c.Python, "t")}
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
+		v := c.Packages[name]
+		if v == "" {
+			continue
+		}
+		public, _ := version.SplitLocal(v)
+		if c.Index == nil {
+			v = public
+		} else {
+			j.Indexes = append(j.Indexes, lock.Index{Package: name, URL: *c.Index})
+		}
+		j.Requirements = append(j.Requirements, name+"=="+v)
+	}
+	for _, q := range wish {
+		if _, chosen := c.Packages[q.Name]; !chosen || c.Packages[q.Name] == "" {
+			j.Requirements = append(j.Requirements, q.Text)
+		}
+	}
+	p.Indexes = j.Indexes
+	if size, measured := m.Size(c.Torch, c.Build, p.Match.OS, p.Match.Arch); measured {
+		p.Size.Installed = int64(size.DiskMB) * 1e6
+	}
+	return draft{p, j}
+}
+
+// matchOf turns a described machine into the conditions that a machine must meet.
+// The libc is a bound of the description; wheels may ask for less.
+func matchOf(h machine.Machine, res *resolver.Resolution) lock.Match {
+	m := lock.Match{OS: h.Platform.OS, Arch: h.Platform.Arch, GPU: lock.GPUKind(h)}
+	if h.Platform.Environment == machine.WSL2 {
+		m.Environment = machine.WSL2
+	}
+	if l := h.Platform.Libc; l != nil {
+		m.Libc = l.Kind + ">=" + l.Version.String()
+	}
+	for _, g := range h.GPUs {
+		switch g.Vendor {
+		case machine.NVIDIA:
+			m.SMs = append(m.SMs, g.SM.String())
+		case machine.AMD:
+			m.GFX = append(m.GFX, g.GFX)
+		}
+	}
+	slices.Sort(m.SMs)
+	slices.Sort(m.GFX)
+	m.SMs, m.GFX = slices.Compact(m.SMs), slices.Compact(m.GFX)
+	if m.GPU == machine.NVIDIA && !res.Driver.Minimum.IsZero() {
+		m.Driver = ">=" + res.Driver.Minimum.String()
+	}
+	return m
+}
+
+// distinct refuses targets that one machine could match both of.
+func distinct(drafts []draft) error {
+	for i, a := range drafts {
+		for _, b := range drafts[i+1:] {
+			if a.profile.Match.Overlap(b.profile.Match) {
+				return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("a machine could match both %s and %s", a.profile.Name, b.profile.Name),
+					Hints: []string{"tell them apart by gpu, os, arch or libc, or make one target of them: gpu=A,B"}}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package team
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/internal/system"
+)
+
+// Read reads and checks the team's envfix.lock. Where there is none, the error is
+// os.ErrNotExist.
+func (t *Team) Read() (*lock.Lock, error) { return read(t.path(lock.File)) }
+
+// Present is [Team.Read] where there has to be a lock.
+func (t *Team) Present() (*lock.Lock, error) {
+	l, err := t.Read()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, noLock()
+	}
+	return l, err
+}
+
+func read(path string) (*lock.Lock, error) {
+	b, err := ReadFile(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		return nil, failed(fail.Usage, err)
+	}
+	l, err := lock.Decode(b)
+	if err != nil {
+		return nil, failed(fail.Integrity, err)
+	}
+	return l, nil
+}
+
+func noLock() *fail.Error {
+	return usage("there is no "+lock.File+" here", "`envfix lock --help` says how to make one")
+}
+
+// At reads a lock from a file of any name or from a folder, and returns the folder
+// that its pylock files lie in.
+func At(path string) (*lock.Lock, string, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		l, err := (&Team{Dir: path}).Present()
+		return l, path, err
+	}
+	l, err := read(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = failed(fail.Usage, err)
+	}
+	return l, filepath.Dir(path), err
+}
+
+// Home returns the nearest directory at or above dir that holds an envfix.lock, ""
+// where none does.
+func Home(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		if info, err := os.Stat(filepath.Join(dir, lock.File)); err == nil && info.Mode().IsRegular() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+func (t *Team) path(name string) string { return filepath.Join(t.Dir, name) }
+
+// ReadFile reads a lock, or another small file of a team.
+func ReadFile(path string) ([]byte, error) {
+	b, err := system.ReadFile(path, lock.MaxBytes)
+	var named *fs.PathError
+	if err != nil && !errors.As(err, &named) {
+		err = fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return b, err
+}
+
+// Packages reads the pylock file of a profile and holds it to the lock's digest;
+// which hosts files may come from is decided where they are fetched.
+func (t *Team) Packages(p *lock.Profile) (*lock.Packages, error) {
+	b, err := ReadFile(t.path(p.Pylock.File))
+	if err != nil {
+		return nil, failed(fail.Usage, err)
+	}
+	k, err := p.Bind(b, func(string) bool { return true })
+	if err != nil {
+		return nil, failed(fail.Integrity, err)
+	}
+	return k, nil
+}
+
+// Write writes the pylock files first and envfix.lock last, each by a rename:
+// whoever reads in between finds either lock whole, and a pylock that does not fit
+// its digest is refused. Files of profiles that are gone are removed.
+func (t *Team) Write(l *lock.Lock, files map[string][]byte) error {
+	b, err := l.Encode()
+	if err != nil {
+		return err
+	}
+	for _, p := range l.Profiles {
+		b, made := files[p.Name]
+		if !made {
+			continue // a profile that --profile left as it was
+		}
+		if err := writeFile(t.path(p.Pylock.File), b); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(t.path(lock.File), b); err != nil {
+		return err
+	}
+	stale, err := filepath.Glob(t.path("pylock.*.toml"))
+	for _, path := range stale {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "pylock."), ".toml")
+		if !slices.Contains(l.Names(), name) && writtenByUs(path) {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
+}
+
+func writtenByUs(path string) bool {
+	b, err := ReadFile(path)
+	if err != nil {
+		return false
+	}
+	p, err := lock.DecodePylock(b)
+	return err == nil && p.CreatedBy == "envfix"
+}
+
+// writeFile replaces a file that is for the whole team: mode 0644, and an equal
+// one is left alone.
+func writeFile(path string, b []byte) error {
+	if old, err := system.ReadFile(path, int64(len(b))); err == nil && bytes.Equal(old, b) {
+		return nil
+	}
+	if err := replace(path, b); err != nil {
+		return failed(fail.Preflight, err)
+	}
+	return nil
+}
+
+// replace writes b beside path and renames it there, so that no reader ever sees
+// half of it. The mode holds whatever the umask.
+func replace(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is the one to tell
+	}
+	return err
+}

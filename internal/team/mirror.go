@@ -1,0 +1,59 @@
+package team
+
+import (
+	"strings"
+
+	"envfix/internal/lock"
+)
+
+// Mirrors say where files are really fetched.
+type Mirrors struct {
+	Default string      // in place of the installer's default index; "" that one
+	Pairs   [][2]string // FROM, TO: prefixes of URLs
+}
+
+// ParseMirrors reads FROM=TO pairs that are known to be well-formed; default=URL is
+// the default index.
+func ParseMirrors(pairs []string) Mirrors {
+	var m Mirrors
+	for _, pair := range pairs {
+		from, to, _ := strings.Cut(pair, "=")
+		if from == "default" {
+			m.Default = to
+		} else {
+			m.Pairs = append(m.Pairs, [2]string{from, to})
+		}
+	}
+	return m
+}
+
+// there returns where a URL is really fetched.
+func (m Mirrors) there(url string) string {
+	for _, pair := range m.Pairs {
+		if there, ok := lock.Moved(url, pair[0], pair[1]); ok {
+			return there
+		}
+	}
+	return url
+}
+
+// canonical undoes there: a lock names where files are from, not who passed them on
+// here.
+func (m Mirrors) canonical(packages []lock.Package) {
+	for _, k := range packages {
+		for i, w := range k.Wheels {
+			for _, pair := range m.Pairs {
+				if from, ok := lock.Moved(w.URL, pair[1], pair[0]); ok {
+					k.Wheels[i].URL = from
+				}
+			}
+		}
+	}
+}
+
+func (m Mirrors) all() [][2]string {
+	if m.Default == "" {
+		return m.Pairs
+	}
+	return append([][2]string{{"default", m.Default}}, m.Pairs...)
+}

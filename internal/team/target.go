@@ -1,0 +1,141 @@
+package team
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/lock"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// A target is one kind of machine of the team: its described machine, and the
+// wishes that hold for it alone.
+type target struct {
+	lock.Target
+	machine machine.Machine
+	request resolver.Request
+	pin     string // a specifier that torch must meet as well; "" none
+}
+
+// TargetKeys are what a target's description may say, each like the flag of its
+// name (index like --only-index); gpu may be a comma-separated list.
+var TargetKeys = []string{"arch", "build", "cuda", "driver", "gpu", "index", "libc", "os", "python"}
+
+// target reads `gpu=V100 driver=580 os=linux python=3.12`. The machine starts as a
+// bare Linux with glibc 2.28 and no GPU, whatever this machine is, so that every
+// member of a team makes the same lock.
+func (t *Team) target(name, text string) (target, error) {
+	out := target{Target: lock.Target{Name: name}}
+	bad := func(format string, args ...any) (target, error) {
+		return out, usage(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
+			`write a target as --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
+	}
+	if !lock.ValidName(name) {
+		return bad("a name has lower-case letters, digits, - and _, and no dot")
+	}
+	facts, err := ParseFacts(text)
+	if err != nil {
+		return bad("%s", err)
+	}
+	out.Facts = JoinFacts(facts)
+	if facts["driver"] != "" {
+		if facts["driver"], err = t.wholeDriver(facts); err != nil {
+			return bad("%s", err)
+		}
+	}
+	out.machine, out.request, err = t.Describe(neutralMachine(facts["os"]), facts)
+	if err != nil {
+		return out, err
+	}
+	if facts["gpu"] == "none" {
+		out.machine.GPUs = nil
+	}
+	out.request.Requirements = nil
+	return out, nil
+}
+
+// wholeDriver is the driver of a description; a branch alone, such as 580, means its
+// latest release.
+func (t *Team) wholeDriver(facts map[string]string) (string, error) {
+	value := facts["driver"]
+	n, ok := branchNumber(value)
+	if !ok {
+		return value, nil
+	}
+	b, known := t.Matrix.Branch(n)
+	switch {
+	case !known:
+		return "", fmt.Errorf("no driver branch %d is known", n)
+	case facts["os"] == "windows" || facts["os"] == "wsl2":
+		return b.LatestWindows.String(), nil
+	}
+	return b.Latest.String(), nil
+}
+
+func branchNumber(s string) (n int, ok bool) {
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 1e6 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, s != ""
+}
+
+// neutralMachine is where a description starts.
+func neutralMachine(os string) machine.Machine {
+	h := machine.Machine{Format: machine.Format, Privilege: "none", Platform: machine.Platform{OS: "linux", Arch: "x86_64",
+		Environment: machine.Bare, Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.28")}}}
+	if os == "windows" {
+		h.Platform.Libc = nil
+	}
+	return h
+}
+
+// ParseFacts splits a description; values with blanks stand in single or double
+// quotes: gpu='RTX 5090'.
+func ParseFacts(text string) (map[string]string, error) {
+	facts := map[string]string{}
+	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
+		key, after, ok := strings.Cut(rest, "=")
+		if !ok || !slices.Contains(TargetKeys, key) {
+			return nil, fmt.Errorf("`%s` is not understood; keys are %s", machine.Clip(rest, 60), strings.Join(TargetKeys, ", "))
+		}
+		if _, twice := facts[key]; twice {
+			return nil, fmt.Errorf("`%s` stands twice", key)
+		}
+		var value string
+		if after != "" && (after[0] == '\'' || after[0] == '"') {
+			end := strings.IndexByte(after[1:], after[0])
+			if end < 0 {
+				return nil, fmt.Errorf("the quote of `%s` is not closed", key)
+			}
+			value, rest = after[1:end+1], after[end+2:]
+		} else {
+			value, rest, _ = strings.Cut(after, " ")
+		}
+		if value == "" {
+			return nil, fmt.Errorf("`%s` has no value", key)
+		}
+		facts[key] = value
+	}
+	return facts, nil
+}
+
+// JoinFacts writes a description in its canonical form: keys sorted, values with
+// blanks quoted.
+func JoinFacts(facts map[string]string) string {
+	var words []string
+	for _, k := range TargetKeys {
+		if v, ok := facts[k]; ok {
+			if strings.ContainsAny(v, " \"") {
+				v = "'" + v + "'"
+			}
+			words = append(words, k+"="+v)
+		}
+	}
+	return strings.Join(words, " ")
+}

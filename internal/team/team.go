@@ -1,0 +1,68 @@
+// Package team makes, reads and checks the lock of a project's directory: which
+// kinds of machine there are, what each gets, which files that is, and whether it
+// still is what was asked for. The files' forms are [envfix/internal/lock]'s.
+//
+// It reads and writes files, runs uv and asks indexes; it prints nothing and reads
+// no flags.
+package team
+
+import (
+	"cmp"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/internal/machine"
+	"envfix/internal/pyproject"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// A Team is a project's directory and what the program around it knows.
+type Team struct {
+	Dir    string         // where envfix.lock lies or shall lie
+	Matrix *matrix.Matrix // the data that builds are chosen with
+	Build  string         // this envfix's own version, such as 0.1.0-3-gabc
+	Tools  string         // the folder of envfix's own tools, where uv may be
+
+	// Describe returns the machine and the wishes that a target's description
+	// stands for, beginning with the machine h.
+	Describe func(h machine.Machine, facts map[string]string) (machine.Machine, resolver.Request, error)
+
+	// Project reads a requirements file or a pyproject.toml.
+	Project func(path string) (*pyproject.Project, error)
+}
+
+// failed wraps err as an error with that exit code.
+func failed(code int, err error, hints ...string) *fail.Error {
+	return &fail.Error{Code: code, Text: err.Error(), Err: err, Hints: hints}
+}
+
+func usage(text string, hints ...string) *fail.Error {
+	return &fail.Error{Code: fail.Usage, Text: text, Hints: hints}
+}
+
+// clean makes text from outside safe to print in one line.
+func clean(s string) string { return machine.Clip(s, 400) }
+
+// comparePublic compares two versions of torch without their local labels.
+func comparePublic(a, b string) int {
+	x, _ := version.SplitLocal(a)
+	y, _ := version.SplitLocal(b)
+	v, _ := version.ParsePython(x)
+	w, _ := version.ParsePython(y)
+	return v.Compare(w)
+}
+
+// Release is the least version that can read what a build of envfix writes: the part
+// of a described build before the first dash.
+func Release(build string) string {
+	v, _, _ := strings.Cut(strings.TrimPrefix(build, "v"), "-")
+	if _, err := version.ParseDotted(v); err != nil {
+		return "0.1.0"
+	}
+	return v
+}
+
+func byName(a, b lock.Target) int { return cmp.Compare(a.Name, b.Name) }
