@@ -31,9 +31,9 @@ func (b *builder) driverSteps() bool {
 		if env == machine.WSL2 {
 			where = "in Windows, since WSL has no driver of its own"
 		}
-		b.manualDriver(where + ": " + driverWish(d))
+		b.manualDriver(where + ": " + driverAdvice(d))
 	case env == machine.Container || env == machine.ContainerBuild:
-		b.manualDriver("a container takes the driver of its host: there, " + driverWish(d) + ", and start the container with GPU access")
+		b.manualDriver("a container takes the driver of its host: there, " + driverAdvice(d) + ", and start the container with GPU access")
 		b.steps[len(b.steps)-1].Manual.Reboot = false
 	case env == machine.Jetson:
 		b.manualDriver("the driver of a Jetson is part of L4T: flash or upgrade JetPack")
@@ -50,8 +50,8 @@ func (b *builder) driverSteps() bool {
 	return len(b.steps) > before
 }
 
-// driverWish says which driver to install, where it has to be done by hand.
-func driverWish(d resolver.DriverChoice) string {
+// driverAdvice says which driver to install, where it has to be done by hand.
+func driverAdvice(d resolver.DriverChoice) string {
 	switch {
 	case d.Action == "pin":
 		return "install NVIDIA's driver of branch " + d.Branch + ", the last that drives this GPU"

@@ -134,7 +134,7 @@ func TestActivateAlone(t *testing.T) {
 		h := v100()
 		h.Pythons[0].Source = source
 		h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}}
-		p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Mend: &plan.Mend{Fixes: []plan.EnvFix{fix}}})
+		p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Repair: &plan.Repair{Fixes: []plan.EnvFix{fix}}})
 		want := []plan.Step{{ID: "activate", Title: "mend PYTHONNOUSERSITE where the environment is active", Why: "what they name would come before what belongs there",
 			Block: &plan.Block{Path: path, Name: "envfix", Lines: []string{"export PYTHONNOUSERSITE='1'"}}}}
 		if diff := cmp.Diff(want, p.Steps); diff != "" {
@@ -157,11 +157,11 @@ func TestBuiltAnew(t *testing.T) {
 		want   string
 	}{
 		{plan.Target{}, ""},
-		{plan.Target{Mend: &plan.Mend{Rebuild: true}}, "venv torch check verify switch"},
-		{plan.Target{Mend: &plan.Mend{Rebuild: true, Fetch: []string{"torch", "torch"}}}, "fetch-again venv torch check verify switch"},
-		{plan.Target{Manager: "pip", Mend: &plan.Mend{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
-		{plan.Target{Offline: true, Mend: &plan.Mend{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
-		{plan.Target{InPlace: true, Mend: &plan.Mend{Rebuild: true}}, "torch check verify"},
+		{plan.Target{Repair: &plan.Repair{Rebuild: true}}, "venv torch check verify switch"},
+		{plan.Target{Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch", "torch"}}}, "fetch-again venv torch check verify switch"},
+		{plan.Target{Manager: "pip", Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
+		{plan.Target{Offline: true, Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
+		{plan.Target{InPlace: true, Repair: &plan.Repair{Rebuild: true}}, "torch check verify"},
 	} {
 		var ids []string
 		p := must(t, h, resolver.Request{}, install(choice()), test.target)
@@ -169,7 +169,7 @@ func TestBuiltAnew(t *testing.T) {
 			ids = append(ids, s.ID)
 		}
 		if got := strings.Join(ids, " "); got != test.want {
-			t.Errorf("%+v: got %q, want %q", test.target.Mend, got, test.want)
+			t.Errorf("%+v: got %q, want %q", test.target.Repair, got, test.want)
 		}
 		if test.target.InPlace && !strings.Contains(strings.Join(p.Steps[0].Run.Argv, " "), "--reinstall ") {
 			t.Errorf("in place: %v", p.Steps[0].Run.Argv)

@@ -27,16 +27,16 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	if t.Rebuild() {
 		p.Reasons = append(p.Reasons, resolver.Reason{Rule: "rebuild", Text: "the files of " + t.Dir + " are broken: it is built anew"})
 	}
-	p.EnvFixes = withMend(EnvFixes(m, h, r, res), t.Mend)
+	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
 	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	p.Steps, p.Carry, p.Driver.Version = b.steps, b.carried, text(b.driverVersion)
+	p.Steps, p.Keep, p.Driver.Version = b.steps, b.kept, text(b.driverVersion)
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
 		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
 	}
-	p.Warnings = slices.Concat(saidElsewhere(p.Warnings, p.Carry), b.warnings)
+	p.Warnings = slices.Concat(saidElsewhere(p.Warnings, p.Keep), b.warnings)
 	return p, plan.Seal(p)
 }
 
@@ -135,10 +135,10 @@ type builder struct {
 	steps    []plan.Step
 	warnings []string
 
-	driverVersion string      // exactly the driver that the steps install; "" unknown
-	carried       *plan.Carry // nil: no environment is replaced
-	want          []string    // names that what stays needs, in any version that fits
-	beside        []string    // that stays, and comes from torch's own index
+	driverVersion string     // exactly the driver that the steps install; "" unknown
+	kept          *plan.Keep // nil: no environment is replaced
+	want          []string   // names that what stays needs, in any version that fits
+	beside        []string   // that stays, and comes from torch's own index
 }
 
 func (b *builder) add(s plan.Step) { b.steps = append(b.steps, s) }
@@ -157,7 +157,7 @@ func (b *builder) build() error {
 		return nil
 	}
 	if !changes && b.t.Manager != "uv-project" && !b.t.Rebuild() && conforms(b.h, b.r, b.choice) {
-		if b.t.Mend != nil {
+		if b.t.Repair != nil {
 			b.activate()
 		}
 		return nil
@@ -168,7 +168,7 @@ func (b *builder) build() error {
 		return nil
 	}
 	b.warnings = append(b.warnings, b.src.warnings...)
-	b.carried = b.carry()
+	b.kept = b.keep()
 	switch b.t.Manager {
 	case "conda", "mamba", "micromamba":
 		b.conda()

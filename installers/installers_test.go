@@ -199,7 +199,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Whatever the wish, one installer call names at most one index, never an extra
+// Whatever is asked for, one installer call names at most one index, never an extra
 // one, and no child is given the user's configuration.
 func TestOneIndexPerCall(t *testing.T) {
 	h := v100()
@@ -272,7 +272,7 @@ func TestNothingToDo(t *testing.T) {
 		}, false},
 		{"no companion", func(h *machine.Machine, _ *resolver.Request) { h.Installed = h.Installed[:1] }, false},
 		{"another Python", func(h *machine.Machine, _ *resolver.Request) { h.Pythons[0].Version = "3.11.9" }, false},
-		{"a further wish", func(_ *machine.Machine, r *resolver.Request) {
+		{"a further request", func(_ *machine.Machine, r *resolver.Request) {
 			r.Requirements = []pep508.Requirement{requirement(t, "transformers")}
 		}, false},
 	} {

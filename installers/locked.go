@@ -35,13 +35,13 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 		t.Manager = "uv"
 	}
 	p.Target = t
-	p.EnvFixes = withMend(EnvFixes(m, h, r, res), t.Mend)
+	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
 	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes}
 	switch {
 	case t.Rebuild() || !l.installed(h):
 		b.locked(l)
-		p.Carry = b.lockAlone(l)
-	case t.Mend != nil:
+		p.Keep = b.lockAlone(l)
+	case t.Repair != nil:
 		b.activate()
 	}
 	p.Steps, p.Warnings = b.steps, append(p.Warnings, b.warnings...)
@@ -80,7 +80,7 @@ func (l LockedProfile) installed(h machine.Machine) bool {
 
 // lockAlone says that nothing is carried over into a locked environment, and how
 // many packages of the present one the lock does not name.
-func (b *builder) lockAlone(l LockedProfile) *plan.Carry {
+func (b *builder) lockAlone(l LockedProfile) *plan.Keep {
 	if b.t.Held == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (b *builder) lockAlone(l LockedProfile) *plan.Carry {
 			n++
 		}
 	}
-	return &plan.Carry{From: b.t.Dir, Why: fmt.Sprintf("%s alone says what is in it; %s of the present one it does not name", lock.File, packages(n))}
+	return &plan.Keep{From: b.t.Dir, Why: fmt.Sprintf("%s alone says what is in it; %s of the present one it does not name", lock.File, packages(n))}
 }
 
 func (b *builder) locked(l LockedProfile) {

@@ -34,7 +34,7 @@ func (b *builder) venv() {
 	if !b.t.InPlace || !b.inEnvironment() {
 		b.create(exe)
 	}
-	b.carrySteps(exe)
+	b.keepSteps(exe)
 	first, pins, rest := b.requirements()
 	first, rest = append(first, b.beside...), append(rest, b.want...)
 	size, _ := b.m.Size(b.choice.Torch, b.choice.Build, b.h.Platform.OS, b.h.Platform.Arch) // 0: nobody measured it
@@ -70,8 +70,8 @@ func (b *builder) finish(exe string) {
 	} else {
 		check.Run = &plan.Run{Argv: []string{exe, "pip", "check", "--python", b.python()}, Env: b.src.environment("uv")}
 	}
-	if b.carried != nil {
-		check.Run.Known = b.carried.Known
+	if b.kept != nil {
+		check.Run.Known = b.kept.Known
 	}
 	b.add(check)
 	b.activate()
@@ -81,8 +81,8 @@ func (b *builder) finish(exe string) {
 // prove adds the proof and the switch.
 func (b *builder) prove() {
 	v := verify(b.h, b.r, b.res, b.choice)
-	if b.carried != nil {
-		v.Packages = b.carried.Stays
+	if b.kept != nil {
+		v.Packages = b.kept.Stays
 	}
 	b.add(plan.Step{ID: "verify", Title: "prove that torch works", Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {

@@ -12,13 +12,13 @@ import (
 
 // alternatives are ways that this plan does not take itself: another channel, a
 // vendor's index, a source build, a compatibility package, a container.
-func (s *scene) alternatives(o *outcome) []string {
+func (s *solver) alternatives(o *outcome) []string {
 	var out []string
 	gpus := s.vendor(machine.NVIDIA)
-	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.gpus) > 0 && !s.w.CPU
+	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.gpus) > 0 && !s.req.CPU
 	if stuck {
 		for _, b := range s.condaServes(gpus) {
-			if len(s.w.packages) > 0 {
+			if len(s.req.packages) > 0 {
 				break // what the channel has of them is not known
 			}
 			out = append(out, condaText(b))
@@ -26,7 +26,7 @@ func (s *scene) alternatives(o *outcome) []string {
 		out = append(out, s.sourceBuilds(gpus)...)
 	}
 	if o.Decision == NoSolution || o.Decision == UpgradeDriver {
-		if s.w.conflict == "" {
+		if s.req.conflict == "" {
 			out = append(out, s.forwardCompat(o, gpus)...)
 		}
 	}
@@ -41,7 +41,7 @@ func (s *scene) alternatives(o *outcome) []string {
 		}
 	}
 	if len(s.vendor(machine.NVIDIA)) > 0 && o.q != nil {
-		if w, ok := s.w.asked["torchaudio"]; ok && len(w) >= 0 && o.Decision == Install {
+		if w, ok := s.req.asked["torchaudio"]; ok && len(w) >= 0 && o.Decision == Install {
 			out = append(out, "torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)")
 		}
 	}
@@ -50,8 +50,8 @@ func (s *scene) alternatives(o *outcome) []string {
 
 // condaServes lists the newest conda-forge build per CUDA major that serves the
 // GPUs on this system with the installed driver and the Python at hand.
-func (s *scene) condaServes(gpus []machine.GPU) []*matrix.Build {
-	if s.w.conda() || len(gpus) == 0 {
+func (s *solver) condaServes(gpus []machine.GPU) []*matrix.Build {
+	if s.req.conda() || len(gpus) == 0 {
 		return nil
 	}
 	t := s.with(func(r *Request) { r.Manager, r.OnlyIndex = "conda", "" })
@@ -90,10 +90,10 @@ func condaText(b *matrix.Build) string {
 }
 
 // sourceBuilds says how to build what exists only as source.
-func (s *scene) sourceBuilds(gpus []machine.GPU) []string {
+func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 	var out []string
 	list := archList(gpus)
-	for _, r := range s.w.packages {
+	for _, r := range s.req.packages {
 		rows := s.wheels(r.Name)
 		if len(rows) == 0 || list == "" {
 			continue
@@ -109,7 +109,7 @@ func (s *scene) sourceBuilds(gpus []machine.GPU) []string {
 		}
 		out = append(out, fmt.Sprintf("source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation", name, list))
 	}
-	if len(s.w.packages) == 0 && len(gpus) > 0 && s.w.conflict == "" {
+	if len(s.req.packages) == 0 && len(gpus) > 0 && s.req.conflict == "" {
 		if able, _ := s.able(gpus); len(able) == 0 && list != "" {
 			out = append(out, fmt.Sprintf("source build of torch with TORCH_CUDA_ARCH_LIST=%q", list))
 		}
@@ -131,7 +131,7 @@ func archList(gpus []machine.GPU) string {
 // forwardCompat names the cuda-compat package that would run a newer CUDA on
 // this driver's branch: for data-centre and workstation GPUs only, and never by
 // default.
-func (s *scene) forwardCompat(o *outcome, gpus []machine.GPU) []string {
+func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 	d := s.installed()
 	if d.version.IsZero() || d.windows || s.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func (s *scene) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 }
 
 // otherSystems are the ways out where the system itself is the obstacle.
-func (s *scene) otherSystems() []string {
+func (s *solver) otherSystems() []string {
 	p := s.h.Platform
 	var out []string
 	switch {
@@ -185,7 +185,7 @@ func (s *scene) otherSystems() []string {
 
 // newerMacOS is the oldest macOS that the newest release runs on, zero where the
 // one here is not older.
-func (s *scene) newerMacOS() version.Dotted {
+func (s *solver) newerMacOS() version.Dotted {
 	here, err := version.ParseDotted(s.h.Platform.DistroVersion)
 	if err != nil || len(s.m.Releases) == 0 {
 		return version.Dotted{}
@@ -200,7 +200,7 @@ func (s *scene) newerMacOS() version.Dotted {
 
 // lastResort is the way out where nothing else was found: say what an unknown GPU
 // is, compute on the CPU where a build for it exists, or build torch.
-func (s *scene) lastResort() []string {
+func (s *solver) lastResort() []string {
 	for _, g := range s.vendor(machine.NVIDIA) {
 		if g.SM.IsZero() {
 			return []string{fmt.Sprintf("name the compute capability of %s, which nothing here tells: `--gpu X.Y` (`nvidia-smi --query-gpu=compute_cap --format=csv` prints it)", gpuName(g))}
@@ -216,7 +216,7 @@ func (s *scene) lastResort() []string {
 }
 
 // oldLibc reports whether no build of the newest release fits the C library.
-func (s *scene) oldLibc() bool {
+func (s *solver) oldLibc() bool {
 	if len(s.m.Releases) == 0 {
 		return false
 	}
@@ -229,7 +229,7 @@ func (s *scene) oldLibc() bool {
 }
 
 // rocmNames reports whether some ROCm build names a GPU's target.
-func (s *scene) rocmNames(g machine.GPU) bool {
+func (s *solver) rocmNames(g machine.GPU) bool {
 	gfx := s.gfxOf(g)
 	return gfx != "" && s.h.Platform.OS != "linux" && slices.ContainsFunc(s.m.ROCm, func(t matrix.ROCmTarget) bool { return t.GFX == gfx })
 }

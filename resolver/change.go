@@ -11,7 +11,7 @@ import (
 )
 
 // fix answers where the driver does not work at all.
-func (s *scene) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
+func (s *solver) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
 	if s.h.Driver == nil && s.env() == machine.Container {
 		return s.needTarget(fmt.Sprintf("%s is on the bus, but this container has no access to it: %s", gpuNames(gpus), why),
 			"start the container with GPU access (`docker run --gpus all`, `--device nvidia.com/gpu=all`); the driver belongs to the host")
@@ -45,7 +45,7 @@ func (s *scene) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
 
 // pinBranch answers where a GPU was dropped by the installed branch: the last
 // one that drives it, where that also serves the others. Else nil.
-func (s *scene) pinBranch(gpus []machine.GPU, d driver) *outcome {
+func (s *solver) pinBranch(gpus []machine.GPU, d driver) *outcome {
 	last := 0
 	var old []machine.GPU
 	for _, g := range gpus {
@@ -76,7 +76,7 @@ func (s *scene) pinBranch(gpus []machine.GPU, d driver) *outcome {
 
 // upgradeDriver answers where only a newer driver is missing; nil where none
 // would help.
-func (s *scene) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
+func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	b, q, build, ok := s.recommend(gpus, d.version)
 	if !ok {
 		return nil
@@ -90,8 +90,8 @@ func (s *scene) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	return o
 }
 
-func (s *scene) remarkEOL(o *outcome, b matrix.Branch) {
-	today := s.w.Today
+func (s *solver) remarkEOL(o *outcome, b matrix.Branch) {
+	today := s.req.Today
 	if today == "" {
 		today = s.m.Date
 	}
@@ -103,7 +103,7 @@ func (s *scene) remarkEOL(o *outcome, b matrix.Branch) {
 // fallback is the best without a driver change, on the GPUs that the driver
 // drives: with what was asked of CUDA and builds dropped, then also what was
 // asked of versions.
-func (s *scene) fallback(gpus []machine.GPU, d driver) *Choice {
+func (s *solver) fallback(gpus []machine.GPU, d driver) *Choice {
 	var driven []machine.GPU
 	for _, g := range gpus {
 		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == fine {
@@ -118,7 +118,7 @@ func (s *scene) fallback(gpus []machine.GPU, d driver) *Choice {
 		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unlabelled(r.Requirements) },
 		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unpinned(r.Requirements) },
 	} {
-		if t := s.with(relax); t != nil && t.w.conflict == "" {
+		if t := s.with(relax); t != nil && t.req.conflict == "" {
 			if q, b := t.try(cuda, driven, d); b != nil {
 				return q.choice(b)
 			}

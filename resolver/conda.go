@@ -18,11 +18,11 @@ const (
 // condaBuilds are the builds of the conda channels in the form of wheels, so
 // that the same rules judge them: the channel stands for the index, conda-forge
 // for the default one. What their CUDA libraries serve was not read.
-func (s *scene) condaBuilds() []*matrix.Build {
-	if s.memo.conda != nil {
-		return s.memo.conda
+func (s *solver) condaBuilds() []*matrix.Build {
+	if s.cache.conda != nil {
+		return s.cache.conda
 	}
-	s.memo.conda = []*matrix.Build{}
+	s.cache.conda = []*matrix.Build{}
 	byTorch := map[string]*matrix.Release{}
 	for i := range s.m.Conda {
 		c := &s.m.Conda[i]
@@ -44,16 +44,16 @@ func (s *scene) condaBuilds() []*matrix.Build {
 		if c.Channel == condaPyTorch {
 			b.CuDNN = s.wheelCuDNN(b)
 		}
-		s.memo.conda = append(s.memo.conda, b)
+		s.cache.conda = append(s.cache.conda, b)
 	}
-	slices.SortStableFunc(s.memo.conda, func(a, b *matrix.Build) int { return b.Release.Torch.Compare(a.Release.Torch) })
-	return s.memo.conda
+	slices.SortStableFunc(s.cache.conda, func(a, b *matrix.Build) int { return b.Release.Torch.Compare(a.Release.Torch) })
+	return s.cache.conda
 }
 
 // wheelCuDNN is the cuDNN of the wheel of the same release and CUDA: the packages
 // of the pytorch channel were built beside the wheels, with the same cuDNN inside
 // (pytorch/builder common/install_cuda.sh, which both call).
-func (s *scene) wheelCuDNN(b *matrix.Build) version.Dotted {
+func (s *solver) wheelCuDNN(b *matrix.Build) version.Dotted {
 	if known, ok := s.m.Release(b.Release.Torch.String()); ok {
 		if w, ok := known.Build(b.Label, b.OS, b.Arch); ok {
 			return w.CuDNN
@@ -84,11 +84,11 @@ func (q *question) condaChoice(b *matrix.Build) *Choice {
 		Proof: string(matrix.ByDocumentation), Source: b.Source, Arches: arches(b),
 	}
 	for _, name := range companions {
-		if _, asked := q.w.asked[name]; asked {
+		if _, asked := q.req.asked[name]; asked {
 			c.Packages[name] = ""
 		}
 	}
-	for _, r := range q.w.packages {
+	for _, r := range q.req.packages {
 		c.Packages[r.Name] = ""
 	}
 	return c

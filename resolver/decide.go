@@ -18,14 +18,14 @@ type outcome struct {
 }
 
 // decide returns the bare answer.
-func (s *scene) decide() *outcome {
-	if s.w.conflict != "" {
-		o := s.refuse("request", s.w.conflict)
+func (s *solver) decide() *outcome {
+	if s.req.conflict != "" {
+		o := s.refuse("request", s.req.conflict)
 		return o
 	}
-	wants := s.w.accel()
+	wants := s.req.accel()
 	if wants == cpu {
-		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.w.named))
+		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.req.named))
 	}
 	if o := s.elsewhere(); o != nil {
 		return o
@@ -46,14 +46,14 @@ func (s *scene) decide() *outcome {
 }
 
 // hasVendor reports whether a GPU is there that builds of a kind are for.
-func (s *scene) hasVendor(accel string) bool {
+func (s *solver) hasVendor(accel string) bool {
 	v := map[string]string{cuda: machine.NVIDIA, rocm: machine.AMD, xpu: machine.Intel, mps: machine.Apple}[accel]
 	return len(s.vendor(v)) > 0
 }
 
 // elsewhere answers for a host that is not the one that will compute: an image
 // build or a login node. Its own GPUs decide nothing; GPUs named by flags do.
-func (s *scene) elsewhere() *outcome {
+func (s *solver) elsewhere() *outcome {
 	if s.described() {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (s *scene) elsewhere() *outcome {
 }
 
 // withoutGPU answers where no GPU can be served.
-func (s *scene) withoutGPU(wants string) *outcome {
+func (s *solver) withoutGPU(wants string) *outcome {
 	switch {
 	case wants != "" && len(s.gpus) == 0:
 		return s.needTarget("there is no GPU here, and a build for one was asked for",
@@ -85,9 +85,9 @@ func (s *scene) withoutGPU(wants string) *outcome {
 
 // noCode begins the sentence that no candidate has code for a GPU, and says which
 // candidates those are: another system's wheels may have it.
-func (s *scene) noCode() string {
+func (s *solver) noCode() string {
 	switch {
-	case s.w.conda():
+	case s.req.conda():
 		return "no conda build has code"
 	case s.env() == machine.WSL2:
 		return "no PyTorch wheel for WSL has code"
@@ -96,7 +96,7 @@ func (s *scene) noCode() string {
 }
 
 // onCPU chooses a CPU build. Its warning says why it is one.
-func (s *scene) onCPU(why string) *outcome {
+func (s *solver) onCPU(why string) *outcome {
 	q, b := s.try(cpu, nil, driver{})
 	if b == nil {
 		o := s.refuseAll(q)
@@ -109,7 +109,7 @@ func (s *scene) onCPU(why string) *outcome {
 	return o
 }
 
-func (s *scene) needTarget(why, hint string) *outcome {
+func (s *solver) needTarget(why, hint string) *outcome {
 	o := &outcome{}
 	o.Decision, o.Driver = NeedTarget, DriverChoice{Action: noDriver}
 	o.Reasons = []Reason{{Rule: "target", Text: why, Hint: hint}}
@@ -117,7 +117,7 @@ func (s *scene) needTarget(why, hint string) *outcome {
 }
 
 // refuse is a no_solution with one reason.
-func (s *scene) refuse(rule, why string) *outcome {
+func (s *solver) refuse(rule, why string) *outcome {
 	o := &outcome{}
 	o.Decision, o.Driver = NoSolution, s.kept()
 	o.Reasons = []Reason{{Rule: rule, Text: why}}
@@ -125,13 +125,13 @@ func (s *scene) refuse(rule, why string) *outcome {
 }
 
 // refuseAll is a no_solution whose reasons are the refusals of every candidate.
-func (s *scene) refuseAll(q *question) *outcome {
+func (s *solver) refuseAll(q *question) *outcome {
 	o := &outcome{q: q}
 	o.Decision, o.Driver = NoSolution, s.kept()
 	return o
 }
 
-func (s *scene) kept() DriverChoice {
+func (s *solver) kept() DriverChoice {
 	if s.h.Driver == nil || len(s.vendor(machine.NVIDIA)) == 0 {
 		return DriverChoice{Action: noDriver}
 	}
@@ -140,7 +140,7 @@ func (s *scene) kept() DriverChoice {
 
 // nvidia answers for NVIDIA GPUs. It returns nil where no build and nothing else
 // serves any of them, so that another vendor's GPU or the CPU may.
-func (s *scene) nvidia(all []machine.GPU) *outcome {
+func (s *solver) nvidia(all []machine.GPU) *outcome {
 	able, hopeless := s.able(all)
 	if len(able) == 0 {
 		return s.unserved(hopeless)
@@ -162,7 +162,7 @@ func (s *scene) nvidia(all []machine.GPU) *outcome {
 
 // able splits the GPUs into those that some build for this system has code for,
 // whatever torch, Python and driver it takes, and the hopeless rest.
-func (s *scene) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
+func (s *solver) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 	for _, g := range gpus {
 		q := s.ask(cuda, []machine.GPU{g}, driver{}, py{})
 		found := false
@@ -180,7 +180,7 @@ func (s *scene) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 
 // unserved answers where no wheel has code for any NVIDIA GPU: a vendor's own
 // index, or another channel as the way out; else nil.
-func (s *scene) unserved(gpus []machine.GPU) *outcome {
+func (s *solver) unserved(gpus []machine.GPU) *outcome {
 	if v := s.jetsonIndex(gpus); v != nil {
 		return s.vendorAnswer(v)
 	}
@@ -211,7 +211,7 @@ func visible(gpus []machine.GPU) ([]int, string) {
 }
 
 // serve answers for NVIDIA GPUs that builds have code for.
-func (s *scene) serve(gpus []machine.GPU) *outcome {
+func (s *solver) serve(gpus []machine.GPU) *outcome {
 	d := s.installed()
 	if !d.compared {
 		return s.settle(gpus, d)
@@ -253,7 +253,7 @@ func (s *scene) serve(gpus []machine.GPU) *outcome {
 }
 
 // settle answers with a driver as it is.
-func (s *scene) settle(gpus []machine.GPU, d driver) *outcome {
+func (s *solver) settle(gpus []machine.GPU, d driver) *outcome {
 	q, b := s.try(cuda, gpus, d)
 	if b == nil {
 		return s.refuseAll(q)
@@ -265,7 +265,7 @@ func (s *scene) settle(gpus []machine.GPU, d driver) *outcome {
 }
 
 // dropped reports whether the driver's branch no longer drives some GPU.
-func (s *scene) dropped(gpus []machine.GPU, d driver) bool {
+func (s *solver) dropped(gpus []machine.GPU, d driver) bool {
 	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
 		a, ok := s.m.Arch(g.SM)
 		return ok && drives(d, a) == tooNew
@@ -275,7 +275,7 @@ func (s *scene) dropped(gpus []machine.GPU, d driver) bool {
 // moduleConflict reports whether no flavour of the kernel module drives all
 // GPUs: Maxwell to Volta need the proprietary one, Blackwell and later the open
 // one, and only one can be loaded.
-func (s *scene) moduleConflict(gpus []machine.GPU) bool {
+func (s *solver) moduleConflict(gpus []machine.GPU) bool {
 	return s.h.Platform.OS == "linux" && !s.windowsDriver() &&
 		slices.ContainsFunc(gpus, s.openOnly) && slices.ContainsFunc(gpus, s.closedOnly)
 }

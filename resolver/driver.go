@@ -25,7 +25,7 @@ const (
 
 // driverFault says what keeps an installed driver from driving the GPUs at all:
 // the action that cures it and why. Both are empty where the driver works.
-func (s *scene) driverFault(gpus []machine.GPU, d driver) (action, why string) {
+func (s *solver) driverFault(gpus []machine.GPU, d driver) (action, why string) {
 	h := s.h.Driver
 	switch {
 	case h == nil:
@@ -58,7 +58,7 @@ func (s *scene) driverFault(gpus []machine.GPU, d driver) (action, why string) {
 }
 
 // rangeFault reports whether the driver is too old or too new for some GPU.
-func (s *scene) rangeFault(gpus []machine.GPU, d driver) bool {
+func (s *solver) rangeFault(gpus []machine.GPU, d driver) bool {
 	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
 		a, ok := s.m.Arch(g.SM)
 		f := drives(d, a)
@@ -68,7 +68,7 @@ func (s *scene) rangeFault(gpus []machine.GPU, d driver) bool {
 
 // unseen splits off the GPUs that this driver should drive and does not show,
 // where it shows others: they are left out and named.
-func (s *scene) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
+func (s *solver) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
 	for _, g := range gpus {
 		a, _ := s.m.Arch(g.SM)
 		if g.Visible || drives(d, a) != fine {
@@ -83,8 +83,8 @@ func (s *scene) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU
 // branches lists the driver branches to recommend, the first choice first: the
 // newest long-term branch before its end of life, then production branches, then
 // the others, newest first.
-func (s *scene) branches() []matrix.Branch {
-	today := s.w.Today
+func (s *solver) branches() []matrix.Branch {
+	today := s.req.Today
 	if today == "" {
 		today = s.m.Date
 	}
@@ -107,7 +107,7 @@ func (s *scene) branches() []matrix.Branch {
 // recommend returns the branch to install for some GPUs: the first that drives
 // them all and lets a build pass. newer restricts it to drivers above that one;
 // ok is false where no branch helps.
-func (s *scene) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Branch, q *question, build *matrix.Build, ok bool) {
+func (s *solver) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Branch, q *question, build *matrix.Build, ok bool) {
 	if _, build := s.try(cuda, gpus, ideal()); build == nil {
 		return matrix.Branch{}, nil, nil, false // no driver would help
 	}
@@ -131,7 +131,7 @@ var ideal = sync.OnceValue(func() driver {
 	return driver{version: version.MustDotted("9999"), cuda: version.MustDotted("99.9"), compared: true}
 })
 
-func (s *scene) drivesAll(gpus []machine.GPU, d driver) bool {
+func (s *solver) drivesAll(gpus []machine.GPU, d driver) bool {
 	return !slices.ContainsFunc(gpus, func(g machine.GPU) bool {
 		a, ok := s.m.Arch(g.SM)
 		return ok && drives(d, a) != fine
@@ -140,7 +140,7 @@ func (s *scene) drivesAll(gpus []machine.GPU, d driver) bool {
 
 // try asks with each Python in turn and returns the first that some build
 // passes with; a nil build where none does.
-func (s *scene) try(accel string, gpus []machine.GPU, d driver) (*question, *matrix.Build) {
+func (s *solver) try(accel string, gpus []machine.GPU, d driver) (*question, *matrix.Build) {
 	var first *question
 	for _, p := range s.pythons() {
 		q := s.ask(accel, gpus, d, p)
@@ -171,7 +171,7 @@ func (q *question) need(b *matrix.Build) version.Dotted {
 			need = later(need, firstDriver(a, q.drv.windows))
 		}
 	}
-	if _, ptx := q.ptxOnly(b); q.w.JIT || ptx {
+	if _, ptx := q.ptxOnly(b); q.req.JIT || ptx {
 		need = later(need, q.nativeFrom(b))
 	}
 	return need
@@ -237,7 +237,7 @@ func (q *question) minimum() version.Dotted {
 
 // jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T
 // says it; else the driver's number, which follows JetPack; else the C library.
-func (s *scene) jetpack() string {
+func (s *solver) jetpack() string {
 	l4t, _ := version.ParseDotted(strings.TrimLeft(s.h.Platform.L4T, "Rr"))
 	switch m := l4t.Major(); {
 	case m == 36:
@@ -267,7 +267,7 @@ func (s *scene) jetpack() string {
 }
 
 // jetpackCUDA is the CUDA of this JetPack, as its vendor index is named.
-func (s *scene) jetpackCUDA() version.Dotted {
+func (s *solver) jetpackCUDA() version.Dotted {
 	for _, v := range s.m.VendorIndexes {
 		if name := s.jetpack(); name != "" && slices.Contains(strings.Fields(v.Platform), name) {
 			c, _ := matrix.LabelCUDA(lastPart(v.URL))

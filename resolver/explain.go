@@ -14,7 +14,7 @@ import (
 
 // finish adds to a bare answer what explains it: reasons, warnings, what a newer
 // choice was held back by, the nearest other answers and the alternatives.
-func (s *scene) finish(o *outcome) *Resolution {
+func (s *solver) finish(o *outcome) *Resolution {
 	o.Warnings = append(o.Warnings, s.warnings...)
 	switch {
 	case o.build != nil:
@@ -103,10 +103,10 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 	var best *matrix.Build
 	var why Reason
 	q.builds(func(b *matrix.Build) {
-		if q.memo.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu || accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
+		if q.cache.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu || accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
 			return
 		}
-		if best != nil && q.memo.newerTorch(best, b) >= 0 {
+		if best != nil && q.cache.newerTorch(best, b) >= 0 {
 			return
 		}
 		if rs := q.refusals(b); len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
@@ -144,7 +144,7 @@ func (q *question) why() []Reason {
 		if len(c.rs) == 0 {
 			return
 		}
-		if q.admitsTorch(b.Release.Torch) && (q.w.label == "" || q.w.label == b.Label) {
+		if q.admitsTorch(b.Release.Torch) && (q.req.label == "" || q.req.label == b.Label) {
 			asked = append(asked, c)
 		} else {
 			rest = append(rest, c)
@@ -164,7 +164,7 @@ func (q *question) why() []Reason {
 		said[text] = true
 		return false
 	})
-	sort.SliceStable(list, func(i, j int) bool { return q.memo.newerTorch(list[i].b, list[j].b) > 0 })
+	sort.SliceStable(list, func(i, j int) bool { return q.cache.newerTorch(list[i].b, list[j].b) > 0 })
 	var out []Reason
 	for _, c := range list {
 		r := weightiest(c.rs)
@@ -197,7 +197,7 @@ func weight(rule string) int {
 // installedWarnings say what an environment's present packages mean for the
 // choice: a build that pip would wrongly keep, and packages that the new torch
 // breaks.
-func (s *scene) installedWarnings(o *outcome) []string {
+func (s *solver) installedWarnings(o *outcome) []string {
 	c := o.Choice
 	if c == nil {
 		c = o.Then
@@ -225,7 +225,7 @@ func (s *scene) installedWarnings(o *outcome) []string {
 }
 
 // breaks says what an installed package demands that a torch does not give.
-func (s *scene) breaks(p machine.Package, torch string) string {
+func (s *solver) breaks(p machine.Package, torch string) string {
 	v, err := version.ParsePython(torch)
 	if err != nil {
 		return ""

@@ -50,7 +50,7 @@ func TestJudge(t *testing.T) {
 			installs++
 			continue
 		}
-		s, err := newScene(m, c.machine(), c.request(t))
+		s, err := newSolver(m, c.machine(), c.request(t))
 		if err != nil {
 			t.Fatal(err)
 		}

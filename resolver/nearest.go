@@ -13,12 +13,12 @@ import (
 
 // nearest lists the smallest single changes that would allow more, best first.
 // Each is proven by resolving again with that change.
-func (s *scene) nearest(o *outcome) []Nearest {
+func (s *solver) nearest(o *outcome) []Nearest {
 	if o.Decision == NeedTarget || o.Decision == UseVendorIndex {
 		return nil
 	}
 	var out []Nearest
-	try := func(change string, t *scene, better func(*Choice) bool) {
+	try := func(change string, t *solver, better func(*Choice) bool) {
 		if t == nil {
 			return
 		}
@@ -41,7 +41,7 @@ func (s *scene) nearest(o *outcome) []Nearest {
 	}
 	have := o.settled()
 	more := func(c *Choice) bool { return have == nil || o.Decision == UpgradeDriver || newer(c, have) }
-	s.nearestWish(o, try, more)
+	s.nearestRequest(o, try, more)
 	s.nearestPython(o, try, more)
 	if len(s.vendor(machine.NVIDIA)) > 0 {
 		s.nearestDriver(o, try, more)
@@ -81,15 +81,15 @@ func newer(a, b *Choice) bool {
 	return err1 == nil && err2 == nil && v.Compare(w) > 0
 }
 
-type tryFunc func(change string, t *scene, better func(*Choice) bool)
+type tryFunc func(change string, t *solver, better func(*Choice) bool)
 
-// nearestWish drops or relaxes one part of the request at a time.
-func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
-	r := s.w.Request
-	if t := s.w.torchText(); t != "" && t != "torch" || s.labelsAsked() {
+// nearestRequest drops or relaxes one part of the request at a time.
+func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool) {
+	r := s.req.Request
+	if t := s.req.torchText(); t != "" && t != "torch" || s.labelsAsked() {
 		u := s.with(func(r *Request) { r.Requirements = unpinnedTorch(r.Requirements) })
 		if s.labelsAsked() {
-			try("drop the label"+plural(s.w.labelled()), s.with(func(r *Request) { r.Requirements = unlabelled(r.Requirements) }), more)
+			try("drop the label"+plural(s.req.labelled()), s.with(func(r *Request) { r.Requirements = unlabelled(r.Requirements) }), more)
 		}
 		if u != nil {
 			if c := u.decide().reached(o); c != nil && more(c) {
@@ -97,14 +97,14 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 			}
 		}
 	}
-	if q, ok := s.w.fileAsked(); ok {
+	if q, ok := s.req.fileAsked(); ok {
 		named, ok := byName(q)
 		if !ok { // as `pip freeze` writes what conda installed
 			named = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name}
 		}
 		try("`"+named.Text+"` instead of the file", s.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
 	}
-	if s.w.conflict != "" && s.w.Build != "" {
+	if s.req.conflict != "" && s.req.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
 	}
 	if r.CUDA != "" {
@@ -113,7 +113,7 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	if r.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
 	}
-	if s.w.conda() {
+	if s.req.conda() {
 		try("drop `--manager "+r.Manager+"`", s.with(func(r *Request) { r.Manager = "" }), more)
 	}
 	if r.OnlyIndex != "" {
@@ -132,7 +132,7 @@ func (s *scene) nearestWish(o *outcome, try tryFunc, more func(*Choice) bool) {
 	}
 }
 
-func (s *scene) labelsAsked() bool { return len(s.w.labelled()) > 0 }
+func (s *solver) labelsAsked() bool { return len(s.req.labelled()) > 0 }
 
 func plural(reqs []pep508.Requirement) string {
 	var l []string
@@ -148,9 +148,9 @@ func plural(reqs []pep508.Requirement) string {
 }
 
 // askedNames are the packages other than torch that were named.
-func (s *scene) askedNames() []string {
+func (s *solver) askedNames() []string {
 	var out []string
-	for _, r := range s.w.Requirements {
+	for _, r := range s.req.Requirements {
 		if r.Name != "torch" && !slices.Contains(out, r.Name) {
 			out = append(out, r.Name)
 		}
@@ -171,12 +171,12 @@ func unpinnedTorch(reqs []pep508.Requirement) []pep508.Requirement {
 
 // nearestPython names the one other Python that allows most, the closest of
 // those that allow as much.
-func (s *scene) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) {
+func (s *solver) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) {
 	now := s.pythons()
 	if len(now) == 0 || o.Decision == Split {
 		return // GPUs that need two environments need them on every Python worth having
 	}
-	var best *scene
+	var best *solver
 	var bestChoice *Choice
 	var bestPy py
 	for _, p := range s.knownPythons() {
@@ -210,7 +210,7 @@ func distance(a, b py) int {
 }
 
 // nearestDriver names the driver branch that would allow a newer torch.
-func (s *scene) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool) {
+func (s *solver) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool) {
 	if o.Decision != Install && o.Decision != Partial || s.h.Driver == nil || !s.installed().compared {
 		return
 	}
@@ -227,7 +227,7 @@ func (s *scene) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool) 
 }
 
 // nearestGPU leaves out one GPU, or all of one generation.
-func (s *scene) nearestGPU(try tryFunc, more func(*Choice) bool) {
+func (s *solver) nearestGPU(try tryFunc, more func(*Choice) bool) {
 	gpus := s.vendor(machine.NVIDIA)
 	if len(gpus) < 2 {
 		return
@@ -251,8 +251,8 @@ func (s *scene) nearestGPU(try tryFunc, more func(*Choice) bool) {
 
 // nearestBuild names a build that PyTorch does not advertise, where it would
 // bring a newer torch.
-func (s *scene) nearestBuild(o *outcome, try tryFunc) {
-	if s.w.label != "" || o.q == nil || s.w.conda() {
+func (s *solver) nearestBuild(o *outcome, try tryFunc) {
+	if s.req.label != "" || o.q == nil || s.req.conda() {
 		return
 	}
 	if o.q.accel == cpu && o.Decision == NoSolution {

@@ -21,7 +21,7 @@ var preferences = []preference{
 		return boolInt(a.Status != matrix.NotSeen) - boolInt(b.Status != matrix.NotSeen)
 	}},
 	{"torch", "newer torch", func(q *question, a, b *matrix.Build) int {
-		return q.memo.newerTorch(a, b)
+		return q.cache.newerTorch(a, b)
 	}},
 	{"native", "its CUDA is supported natively by the driver", func(q *question, a, b *matrix.Build) int {
 		return boolInt(q.natively(a)) - boolInt(q.natively(b))

@@ -41,7 +41,7 @@ func (c drawn) decide(t *rapid.T, m *matrix.Matrix, change func(*machine.Machine
 	if change != nil {
 		change(&h, &r)
 	}
-	s, err := newScene(m, h, r)
+	s, err := newSolver(m, h, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestPropertyOrderFree(t *testing.T) {
 		if a.q == nil {
 			return
 		}
-		for _, b := range a.q.memo.wheels {
+		for _, b := range a.q.cache.wheels {
 			backwards := true
 			for i := len(rules) - 1; i >= 0; i-- {
 				backwards = rules[i].refuses(a.q, b) == nil && backwards

@@ -97,9 +97,9 @@ func (p py) fits(spec string) bool {
 // pythons lists the interpreters to try, the preferred first: --python; else the
 // active environment's; else those found that the project admits, newest first;
 // else those that uv can bring, which are those that some build is made for.
-func (s *scene) pythons() []py {
-	if s.w.Python != "" {
-		p, _ := parsePy(s.w.Python)
+func (s *solver) pythons() []py {
+	if s.req.Python != "" {
+		p, _ := parsePy(s.req.Python)
 		return []py{p}
 	}
 	var found []py
@@ -132,8 +132,8 @@ func (s *scene) pythons() []py {
 
 // projectAdmits applies requires-python (">=3.11") or the content of a
 // .python-version file ("3.12").
-func (s *scene) projectAdmits(p py) bool {
-	pin := s.w.ProjectPython
+func (s *solver) projectAdmits(p py) bool {
+	pin := s.req.ProjectPython
 	if want, err := parsePy(pin); err == nil {
 		return want == p
 	}
@@ -141,11 +141,11 @@ func (s *scene) projectAdmits(p py) bool {
 }
 
 // knownPythons are the ordinary Pythons that any build is made for, newest first.
-func (s *scene) knownPythons() []py {
-	if s.memo.every == nil {
-		s.memo.every = everyPython(s.m)
+func (s *solver) knownPythons() []py {
+	if s.cache.every == nil {
+		s.cache.every = everyPython(s.m)
 	}
-	return s.memo.every
+	return s.cache.every
 }
 
 func everyPython(m *matrix.Matrix) []py {

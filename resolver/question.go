@@ -12,23 +12,23 @@ import (
 // A question is one attempt: the GPUs in use, one driver, one Python. Rules
 // answer it for one build at a time.
 type question struct {
-	*scene
+	*solver
 	accel   string        // what the build has to be for
-	gpus    []machine.GPU // in use; shadows the scene's
+	gpus    []machine.GPU // in use; shadows the solver's
 	drv     driver
 	py      py
 	explain bool // refusals carry their sentences; false is faster
 }
 
 // ask returns a question about some GPUs of one vendor.
-func (s *scene) ask(accel string, gpus []machine.GPU, d driver, p py) *question {
-	return &question{scene: s, accel: accel, gpus: gpus, drv: d, py: p}
+func (s *solver) ask(accel string, gpus []machine.GPU, d driver, p py) *question {
+	return &question{solver: s, accel: accel, gpus: gpus, drv: d, py: p}
 }
 
 // builds calls f for every build for this system, newest torch first.
-func (s *scene) builds(f func(*matrix.Build)) {
-	list := s.memo.wheels
-	if s.w.conda() {
+func (s *solver) builds(f func(*matrix.Build)) {
+	list := s.cache.wheels
+	if s.req.conda() {
 		list = s.condaBuilds()
 	}
 	for _, b := range list {
@@ -107,7 +107,7 @@ func (q *question) choice(b *matrix.Build) *Choice {
 	}
 	c.Packages["torch"] = c.Torch + label
 	for _, name := range companions {
-		if _, asked := q.w.asked[name]; !asked && !slices.Contains(q.w.optional, name) {
+		if _, asked := q.req.asked[name]; !asked && !slices.Contains(q.req.optional, name) {
 			continue
 		}
 		if v, ok := q.companion(b, name); ok {
@@ -123,7 +123,7 @@ func (q *question) choice(b *matrix.Build) *Choice {
 // fromDefault reports whether a build is taken from the default Python index:
 // wherever that carries it, unless the request allows only PyTorch's own.
 func (q *question) fromDefault(b *matrix.Build) bool {
-	return b.Default && (q.w.OnlyIndex == "" || q.w.OnlyIndex == "default")
+	return b.Default && (q.req.OnlyIndex == "" || q.req.OnlyIndex == "default")
 }
 
 // natively reports whether the driver supports a build's CUDA without leaning on

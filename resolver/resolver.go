@@ -122,7 +122,7 @@ type Resolution struct {
 // where nothing fits, its Decision is NoSolution and Nearest says what would. Its
 // error reports a malformed Request.
 func Resolve(m *matrix.Matrix, h machine.Machine, r Request) (*Resolution, error) {
-	s, err := newScene(m, h, r)
+	s, err := newSolver(m, h, r)
 	if err != nil {
 		return nil, err
 	}

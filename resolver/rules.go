@@ -37,19 +37,19 @@ var rules = []rule{
 func requestRule(q *question, b *matrix.Build) *Reason {
 	switch {
 	case !q.admitsTorch(b.Release.Torch):
-		return q.no("", "you asked for %s", q.w.torchText())
-	case q.w.label != "" && q.w.label != b.Label && !(q.w.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
-		return q.no("", "you asked for the build %s with %s", q.w.label, q.w.named)
-	case q.w.cudaV.IsZero():
-	case b.CUDA.Major() != q.w.cudaV.Major(),
-		strings.Contains(q.w.CUDA, ".") && b.CUDA.MajorMinor() != q.w.cudaV.MajorMinor():
-		return q.no("", "you asked for CUDA %s", q.w.CUDA)
+		return q.no("", "you asked for %s", q.req.torchText())
+	case q.req.label != "" && q.req.label != b.Label && !(q.req.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
+		return q.no("", "you asked for the build %s with %s", q.req.label, q.req.named)
+	case q.req.cudaV.IsZero():
+	case b.CUDA.Major() != q.req.cudaV.Major(),
+		strings.Contains(q.req.CUDA, ".") && b.CUDA.MajorMinor() != q.req.cudaV.MajorMinor():
+		return q.no("", "you asked for CUDA %s", q.req.CUDA)
 	}
 	return nil
 }
 
 func requestWord(q *question, b *matrix.Build) string {
-	if t := q.w.torchText(); t != "" {
+	if t := q.req.torchText(); t != "" {
 		return "is what " + t + " asks for"
 	}
 	return "nothing in the request is against it"
@@ -58,7 +58,7 @@ func requestWord(q *question, b *matrix.Build) string {
 // sourceRule: which indexes the user allows, and which builds PyTorch offers. A
 // build that no selector names, or that nobody saw, is taken only when named.
 func sourceRule(q *question, b *matrix.Build) *Reason {
-	if b.Status != matrix.Offered && q.w.label != b.Label {
+	if b.Status != matrix.Offered && q.req.label != b.Label {
 		switch b.Status {
 		case matrix.NotSeen:
 			return q.no(b.Source, "nobody has seen this wheel; it is taken only with `--build %s`", b.Label)
@@ -66,7 +66,7 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 			return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
 		}
 	}
-	switch only := strings.TrimSuffix(q.w.OnlyIndex, "/"); {
+	switch only := strings.TrimSuffix(q.req.OnlyIndex, "/"); {
 	case isConda(b):
 	case only == "":
 	case only == "default":
@@ -93,7 +93,7 @@ func sourceWord(q *question, b *matrix.Build) string {
 }
 
 func pythonRule(q *question, b *matrix.Build) *Reason {
-	low, high := q.memo.pythons(b)
+	low, high := q.cache.pythons(b)
 	if q.py.within(low, high, b.FreeThreaded) {
 		return nil
 	}

@@ -136,10 +136,10 @@ func firstDriver(a matrix.Arch, windows bool) version.Dotted {
 
 // openOnly and closedOnly report which flavour of the kernel module a GPU
 // insists on (both false: either).
-func (s *scene) openOnly(g machine.GPU) bool   { return s.onlyModule(g) == "open" }
-func (s *scene) closedOnly(g machine.GPU) bool { return s.onlyModule(g) == "proprietary" }
+func (s *solver) openOnly(g machine.GPU) bool   { return s.onlyModule(g) == "open" }
+func (s *solver) closedOnly(g machine.GPU) bool { return s.onlyModule(g) == "proprietary" }
 
-func (s *scene) onlyModule(g machine.GPU) string {
+func (s *solver) onlyModule(g machine.GPU) string {
 	if a, ok := s.m.Arch(g.SM); ok && len(a.Modules) == 1 {
 		return a.Modules[0]
 	}
@@ -155,7 +155,7 @@ func (s *scene) onlyModule(g machine.GPU) string {
 
 // moduleFor returns the flavour to install: the open one wherever the GPUs can
 // use it, which is what NVIDIA recommends from branch 560 on.
-func (s *scene) moduleFor(gpus []machine.GPU) string {
+func (s *solver) moduleFor(gpus []machine.GPU) string {
 	if slices.ContainsFunc(gpus, s.closedOnly) {
 		return "proprietary"
 	}
@@ -175,7 +175,7 @@ func jitRule(q *question, b *matrix.Build) *Reason {
 	if !q.drv.compared && !q.natively(b) {
 		return q.no(b.Source, "is built with CUDA %s; this JetPack brings CUDA %s, and newer ones are not promised to run there", b.CUDA.MajorMinor(), q.drv.cuda)
 	}
-	if !q.w.JIT {
+	if !q.req.JIT {
 		return nil
 	}
 	if !q.natively(b) {

@@ -19,7 +19,7 @@ func companionsRule(q *question, b *matrix.Build) *Reason {
 		return nil // the channel's own packages; its solver knows them
 	}
 	for _, name := range companions {
-		reqs, asked := q.w.asked[name]
+		reqs, asked := q.req.asked[name]
 		if !asked {
 			continue
 		}
@@ -31,7 +31,7 @@ func companionsRule(q *question, b *matrix.Build) *Reason {
 			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", name, v, texts(reqs))
 		}
 	}
-	for _, e := range q.w.packages {
+	for _, e := range q.req.packages {
 		if why := q.packageRefusal(e, b); why != nil {
 			return why
 		}
@@ -42,7 +42,7 @@ func companionsRule(q *question, b *matrix.Build) *Reason {
 func companionsWord(q *question, b *matrix.Build) string {
 	var parts []string
 	for _, name := range companions {
-		if _, asked := q.w.asked[name]; asked {
+		if _, asked := q.req.asked[name]; asked {
 			if v, ok := q.companion(b, name); ok {
 				parts = append(parts, name+" "+v.String())
 			}
@@ -66,7 +66,7 @@ func companionsWord(q *question, b *matrix.Build) string {
 // companion returns the version of a companion that loads beside a build. The
 // last torchaudio (2.11.0) serves later releases of torch too, but only where its
 // own release had a build of that label.
-func (s *scene) companion(b *matrix.Build, name string) (version.Python, bool) {
+func (s *solver) companion(b *matrix.Build, name string) (version.Python, bool) {
 	v, ok := b.Companion(name)
 	if !ok || name != "torchaudio" || v.Compare(b.Release.Torch) == 0 {
 		return v, ok
@@ -106,7 +106,7 @@ func (e extension) version() string {
 // extensions returns the wheel chosen for every further package of the request.
 func (q *question) extensions(b *matrix.Build) []extension {
 	var out []extension
-	for _, r := range q.w.packages {
+	for _, r := range q.req.packages {
 		e := extension{name: r.Name, req: r}
 		switch {
 		case isConda(b):
@@ -133,8 +133,8 @@ func (q *question) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Exten
 
 // wheels returns what the matrix knows of a package on this system, the newest
 // first; sdists are last of their version.
-func (s *scene) wheels(name string) []*matrix.Extension {
-	if rows, ok := s.memo.rows[name]; ok {
+func (s *solver) wheels(name string) []*matrix.Extension {
+	if rows, ok := s.cache.rows[name]; ok {
 		return rows
 	}
 	var rows []*matrix.Extension
@@ -150,7 +150,7 @@ func (s *scene) wheels(name string) []*matrix.Extension {
 		}
 		return boolInt(a.Sdist) - boolInt(b.Sdist)
 	})
-	s.memo.rows[name] = rows
+	s.cache.rows[name] = rows
 	return rows
 }
 
@@ -160,11 +160,11 @@ func sameArch(a, b string) bool {
 
 // known reports whether the matrix knows a package on any system; others are
 // passed through to the installer.
-func (s *scene) known(name string) bool {
-	ok, asked := s.memo.known[name]
+func (s *solver) known(name string) bool {
+	ok, asked := s.cache.known[name]
 	if !asked {
 		ok = slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == name })
-		s.memo.known[name] = ok
+		s.cache.known[name] = ok
 	}
 	return ok
 }
@@ -188,7 +188,7 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		if w == "" {
 			return nil
 		}
-		if newest == nil && q.memo.admits(r.Spec, e.Version) {
+		if newest == nil && q.cache.admits(r.Spec, e.Version) {
 			newest, why = e, w
 		}
 	}
@@ -197,12 +197,12 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 
 // passedThrough reports whether a package is the installer's business alone: one
 // that the matrix does not know, or not in any version that the request admits.
-func (s *scene) passedThrough(r pep508.Requirement) bool {
+func (s *solver) passedThrough(r pep508.Requirement) bool {
 	if r.URL != "" || !s.known(r.Name) {
 		return true
 	}
 	rows := s.wheels(r.Name)
-	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return s.memo.admits(r.Spec, e.Version) })
+	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return s.cache.admits(r.Spec, e.Version) })
 }
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
@@ -222,15 +222,15 @@ func (q *question) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *ma
 // mismatch is wheelRefusal without a look at GPU code.
 func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	switch {
-	case !q.memo.admits(r.Spec, e.Version):
+	case !q.cache.admits(r.Spec, e.Version):
 		return "is not what was asked for"
 	case e.Yanked:
 		return "was withdrawn"
 	case e.Sdist:
 		return "is only a source distribution: it has to be built"
-	case e.Python != "" && !q.memo.fits(q.py, e.Python):
+	case e.Python != "" && !q.cache.fits(q.py, e.Python):
 		return "has no wheel for Python " + q.py.String() + " (" + e.Python + ")"
-	case !q.memo.admits(e.Torch, b.Release.Torch):
+	case !q.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
 	case q.accel != cuda && e.CUDA != "" && (e.Fails == "import" || e.Fails == ""):
 		return "is built for CUDA " + e.CUDA
@@ -328,7 +328,7 @@ func (q *question) codeOf(e *matrix.Extension) code {
 		return c // pure Python, or read and without GPU code
 	}
 	if c.cuda == "" {
-		c.cuda = q.cudaBeside(e)
+		c.cuda = q.cudaOfNeighbours(e)
 	}
 	older, newer := q.neighbours(e, func(o *matrix.Extension) bool {
 		return c.cuda != "" && len(o.Native)+len(o.PTX) > 0 && major(o.CUDA) == major(c.cuda) && len(o.TorchLabels) == 0
@@ -356,10 +356,10 @@ func (q *question) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bo
 	return older, newer
 }
 
-// cudaBeside is the CUDA that a wheel of which only the metadata was read is
+// cudaOfNeighbours is the CUDA that a wheel of which only the metadata was read is
 // built for: that of the same release on another architecture, else that of the
 // releases next to it where they agree.
-func (q *question) cudaBeside(e *matrix.Extension) string {
+func (q *question) cudaOfNeighbours(e *matrix.Extension) string {
 	for i := range q.m.Extensions {
 		o := &q.m.Extensions[i]
 		if o.Package == e.Package && o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {

@@ -45,7 +45,7 @@ func (q *question) tritonRefusal(r pep508.Requirement, b *matrix.Build) *Reason 
 		return q.no("", "triton has no wheel for Windows; triton-windows is its build for it")
 	case b.OS != "linux":
 		return q.no("", "triton has no wheel for %s", b.OS)
-	case !b.Triton.IsZero() && !q.memo.admits(r.Spec, b.Triton):
+	case !b.Triton.IsZero() && !q.cache.admits(r.Spec, b.Triton):
 		return q.no(b.Source, "pins triton %s, and you asked for %s", b.Triton, clip(r.Text))
 	}
 	return nil
@@ -57,7 +57,7 @@ func (q *question) libraryRefusal(r pep508.Requirement, b *matrix.Build, lib, cu
 	}
 	for _, l := range q.m.Stack(b) {
 		v, err := version.ParsePython(l.Version)
-		if l.Package == lib && err == nil && !q.memo.admits(r.Spec, v) {
+		if l.Package == lib && err == nil && !q.cache.admits(r.Spec, v) {
 			return q.no(b.Source, "brings %s %s, and you asked for %s", libraryName(lib), l.Version, clip(r.Text))
 		}
 	}
@@ -107,7 +107,7 @@ func (q *question) extraCUDA(r pep508.Requirement) string {
 
 // fileAsked is the first requirement on torch or a companion that names a file or
 // a URL instead of a version.
-func (w *wish) fileAsked() (pep508.Requirement, bool) {
+func (w *request) fileAsked() (pep508.Requirement, bool) {
 	all := append([]pep508.Requirement{}, w.torch...)
 	for _, name := range companions {
 		all = append(all, w.asked[name]...)

@@ -119,17 +119,17 @@ func (q *question) fatal(d *matrix.Defect) bool {
 	case "all", "import", "install":
 		return d.Package == "torch" || q.requires(d.Package)
 	case "compile":
-		return q.w.JIT
+		return q.req.JIT
 	}
 	return false
 }
 
 // requires reports whether the request itself names a package.
 func (q *question) requires(name string) bool {
-	if _, ok := q.w.asked[name]; ok {
+	if _, ok := q.req.asked[name]; ok {
 		return true
 	}
-	return slices.ContainsFunc(q.w.packages, func(r pep508.Requirement) bool { return r.Name == name })
+	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name })
 }
 
 // hits reports whether a defect is one of this build, on these GPUs, with this
@@ -139,12 +139,12 @@ func (q *question) hits(d *matrix.Defect, b *matrix.Build) bool {
 		return false
 	}
 	if d.Package == "torch" {
-		if !q.memo.admits(d.Versions, b.Release.Torch) {
+		if !q.cache.admits(d.Versions, b.Release.Torch) {
 			return false
 		}
 	} else {
 		v, ok := q.companion(b, d.Package)
-		if !ok || !q.memo.admits(d.Versions, v) || !q.memo.admits(d.Torch, b.Release.Torch) {
+		if !ok || !q.cache.admits(d.Versions, v) || !q.cache.admits(d.Torch, b.Release.Torch) {
 			return false
 		}
 	}

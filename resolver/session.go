@@ -12,8 +12,8 @@ import (
 // ten times cheaper than Resolve. It is not safe for concurrent use: one per
 // goroutine.
 type Session struct {
-	m     *matrix.Matrix
-	memos map[system]*memo
+	m      *matrix.Matrix
+	caches map[system]*cache
 }
 
 // A system is what wheels are listed by.
@@ -21,7 +21,7 @@ type system struct{ os, arch string }
 
 // NewSession returns an empty Session.
 func NewSession(m *matrix.Matrix) *Session {
-	return &Session{m: m, memos: map[system]*memo{}}
+	return &Session{m: m, caches: map[system]*cache{}}
 }
 
 // A Brief is an answer without reasons, nearest and alternatives, and with every
@@ -45,14 +45,14 @@ type Option struct {
 
 // Brief answers for one machine. Its error reports a malformed Request.
 func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
-	s, err := readScene(x.m, h, r)
+	s, err := readInput(x.m, h, r)
 	if err != nil {
 		return nil, err
 	}
 	key := system{h.Platform.OS, h.Platform.Arch}
-	if s.memo = x.memos[key]; s.memo == nil {
-		s.memo = newMemo(x.m, h.Platform)
-		x.memos[key] = s.memo
+	if s.cache = x.caches[key]; s.cache == nil {
+		s.cache = newCache(x.m, h.Platform)
+		x.caches[key] = s.cache
 	}
 	o := s.decide()
 	b := &Brief{Decision: o.Decision, Choice: o.Choice, Then: o.Then, Driver: o.Driver, Warnings: o.Warnings}
@@ -85,7 +85,7 @@ func (q *question) options() []Option {
 		if b.Index == condaForge || b.Index == condaPyTorch || accelOf(b.Label) != q.accel {
 			return
 		}
-		low, high := q.memo.pythons(b)
+		low, high := q.cache.pythons(b)
 		for i, p := range pythons {
 			if p.within(low, high, b.FreeThreaded) && asks[i].passes(b) {
 				out = append(out, Option{b.Release.Torch.String(), b.Label, p.String()})

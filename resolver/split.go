@@ -17,7 +17,7 @@ type group struct {
 // split answers where every GPU can be served, but not by one environment or
 // one driver: one environment per group. It returns nil where a GPU cannot be
 // served at all, or where one environment would do.
-func (s *scene) split(gpus []machine.GPU) *outcome {
+func (s *solver) split(gpus []machine.GPU) *outcome {
 	if len(sms(gpus)) < 2 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *scene) split(gpus []machine.GPU) *outcome {
 	return o
 }
 
-func (s *scene) splitText(gpus []machine.GPU) string {
+func (s *solver) splitText(gpus []machine.GPU) string {
 	if s.moduleConflict(gpus) {
 		return fmt.Sprintf("%s need different kernel modules (proprietary up to Volta, open from Blackwell on), and only one can be loaded: no build can make both work at a time", gpuNames(gpus))
 	}
@@ -71,7 +71,7 @@ func (s *scene) splitText(gpus []machine.GPU) string {
 
 // alone answers for one group: with the installed driver where it drives them,
 // else with the branch to recommend.
-func (s *scene) alone(gpus []machine.GPU) *Environment {
+func (s *solver) alone(gpus []machine.GPU) *Environment {
 	d := s.installed()
 	if d.compared && !d.version.IsZero() && s.drivesAll(gpus, d) {
 		if q, b := s.try(cuda, gpus, d); b != nil {
@@ -87,7 +87,7 @@ func (s *scene) alone(gpus []machine.GPU) *Environment {
 }
 
 // changeTo names what has to happen to the installed driver for some GPUs.
-func (s *scene) changeTo(gpus []machine.GPU, d driver) string {
+func (s *solver) changeTo(gpus []machine.GPU, d driver) string {
 	switch {
 	case d.version.IsZero():
 		return install

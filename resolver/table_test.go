@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata/*.txt")
 //	case: what it is about
 //	machine: linux x86_64 glibc-2.39 python-3.12 driver-580.95.05 module-open wsl2 …
 //	gpu: Tesla V100 | 7.0 | invisible          (name | capability or gfx | flags)
-//	wish: torch==2.15.0 --cuda 13
+//	request: torch==2.15.0 --cuda 13
 //	installed: torch==2.10.0+cpu
 //	want: install 2.14.1 cu126 min=525.60.13   (written by hand, never rewritten)
 //	> …                                        (the whole answer; -update rewrites it)
@@ -320,8 +320,8 @@ func (c *tableCase) set(key, value string) error {
 		}
 	case "gpu":
 		return c.setGPU(value)
-	case "wish":
-		return c.setWish(strings.Fields(value))
+	case "request":
+		return c.setRequest(strings.Fields(value))
 	case "installed":
 		for _, w := range strings.Fields(value) {
 			name, v, _ := strings.Cut(w, "==")
@@ -406,7 +406,7 @@ func (c *tableCase) setGPU(value string) error {
 	return nil
 }
 
-func (c *tableCase) setWish(words []string) error {
+func (c *tableCase) setRequest(words []string) error {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		next := func() string {

@@ -11,7 +11,7 @@ import (
 
 // amd answers for AMD GPUs: the ROCm builds on Linux, AMD's own wheels on Windows
 // and WSL. It returns nil where none serves any of them.
-func (s *scene) amd(gpus []machine.GPU) *outcome {
+func (s *solver) amd(gpus []machine.GPU) *outcome {
 	if s.windowsDriver() {
 		for _, g := range discreteFirst(gpus) {
 			if v := s.amdIndex(g); v != nil {
@@ -62,7 +62,7 @@ func discreteFirst(gpus []machine.GPU) []machine.GPU {
 // leftToOthers names the cards of other vendors that a chosen build does not use
 // although builds of their own serve them: one environment holds one vendor's
 // torch. Integrated GPUs beside a card are left out without a word.
-func (s *scene) leftToOthers(q *question) []string {
+func (s *solver) leftToOthers(q *question) []string {
 	var out []string
 	for _, o := range []struct {
 		accel, vendor string
@@ -78,7 +78,7 @@ func (s *scene) leftToOthers(q *question) []string {
 }
 
 // answerFor answers for GPUs that need no NVIDIA driver.
-func (s *scene) answerFor(accel string, gpus []machine.GPU) *outcome {
+func (s *solver) answerFor(accel string, gpus []machine.GPU) *outcome {
 	q, b := s.try(accel, gpus, driver{})
 	if b == nil {
 		return s.refuseAll(q)
@@ -90,16 +90,16 @@ func (s *scene) answerFor(accel string, gpus []machine.GPU) *outcome {
 
 // rocmServes reports whether any ROCm wheel for this system has working code for
 // a GPU; conda's channels have none, which a request for conda finds out.
-func (s *scene) rocmServes(g machine.GPU) bool {
+func (s *solver) rocmServes(g machine.GPU) bool {
 	q := s.ask(rocm, []machine.GPU{g}, driver{}, py{})
-	return slices.ContainsFunc(s.memo.wheels, func(b *matrix.Build) bool { return gpuCodeRule(q, b) == nil })
+	return slices.ContainsFunc(s.cache.wheels, func(b *matrix.Build) bool { return gpuCodeRule(q, b) == nil })
 }
 
 // rocmTarget returns what is known of a GPU's target in a ROCm build.
-func (s *scene) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
+func (s *solver) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
 	gfx := s.gfxOf(g)
 	for _, t := range s.m.ROCm {
-		if t.Label == b.Label && t.GFX == gfx && s.memo.admits(t.Torch, b.Release.Torch) {
+		if t.Label == b.Label && t.GFX == gfx && s.cache.admits(t.Torch, b.Release.Torch) {
 			return t, true
 		}
 	}
@@ -108,7 +108,7 @@ func (s *scene) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, b
 
 // gfxOf returns an AMD GPU's target; where the facts do not name it, the device
 // table's.
-func (s *scene) gfxOf(g machine.GPU) string {
+func (s *solver) gfxOf(g machine.GPU) string {
 	if g.GFX != "" {
 		// rocminfo may add features: gfx90a:sramecc+:xnack-
 		gfx, _, _ := strings.Cut(strings.ToLower(g.GFX), ":")
@@ -120,7 +120,7 @@ func (s *scene) gfxOf(g machine.GPU) string {
 
 // amdIndex returns AMD's own index for a GPU on this platform, the released one
 // before a nightly.
-func (s *scene) amdIndex(g machine.GPU) *matrix.VendorIndex {
+func (s *solver) amdIndex(g machine.GPU) *matrix.VendorIndex {
 	if s.h.Platform.Arch != "x86_64" {
 		return nil // all of them are for x86_64 (facts/vendor_indexes.csv)
 	}
@@ -147,7 +147,7 @@ func (s *scene) amdIndex(g machine.GPU) *matrix.VendorIndex {
 
 // jetsonIndex returns the index for a Jetson whose GPU no wheel of PyTorch's own
 // serves (Orin: cubins for 8.0 and 8.6 do not run on 8.7).
-func (s *scene) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
+func (s *solver) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
 	if s.h.Platform.OS != "linux" || s.h.Platform.Arch != "aarch64" || len(gpus) == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *scene) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
 
 // vendorAnswer is use_vendor_index: what is in the index was not read, so no
 // version is promised.
-func (s *scene) vendorAnswer(v *matrix.VendorIndex) *outcome {
+func (s *solver) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	o := &outcome{}
 	o.Decision, o.Driver = UseVendorIndex, s.kept()
 	c := &Choice{Build: vendorBuild(v), Channel: "pip", Index: new(v.URL), Packages: map[string]string{"torch": ""}, Proof: string(v.Proof), Source: v.Source}
@@ -176,11 +176,11 @@ func (s *scene) vendorAnswer(v *matrix.VendorIndex) *outcome {
 		}
 	}
 	for _, name := range companions[:2] {
-		if _, asked := s.w.asked[name]; asked {
+		if _, asked := s.req.asked[name]; asked {
 			c.Packages[name] = ""
 		}
 	}
-	for _, r := range s.w.packages {
+	for _, r := range s.req.packages {
 		c.Packages[r.Name] = ""
 	}
 	o.Choice = c
@@ -189,8 +189,8 @@ func (s *scene) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	if len(v.Pythons) > 0 && !slices.Contains(v.Pythons, c.Python) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; here is %s", strings.Join(v.Pythons, ", "), c.Python))
 	}
-	if len(s.w.torch) > 0 && s.w.torchText() != "torch" {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("whether it holds what %s asks for is not known", s.w.torchText()))
+	if len(s.req.torch) > 0 && s.req.torchText() != "torch" {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("whether it holds what %s asks for is not known", s.req.torchText()))
 	}
 	if v.Vendor == machine.AMD && s.env() == machine.WSL2 {
 		o.Warnings = append(o.Warnings, "WSL also needs the matching Adrenalin driver on the Windows side")
@@ -222,7 +222,7 @@ func vendorBuild(v *matrix.VendorIndex) string {
 }
 
 // intel answers for Intel GPUs: the XPU builds, on those that they support.
-func (s *scene) intel(gpus []machine.GPU) *outcome {
+func (s *solver) intel(gpus []machine.GPU) *outcome {
 	var able []machine.GPU
 	for _, g := range gpus {
 		if s.xpuServes(g) {
@@ -236,7 +236,7 @@ func (s *scene) intel(gpus []machine.GPU) *outcome {
 }
 
 // apple answers for Apple GPUs, whose support is in the ordinary wheel.
-func (s *scene) apple(gpus []machine.GPU) *outcome {
+func (s *solver) apple(gpus []machine.GPU) *outcome {
 	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "arm64" {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (s *scene) apple(gpus []machine.GPU) *outcome {
 // xpuServes reports whether PyTorch's XPU builds serve an Intel GPU on this
 // system: Arc and Data Center GPU Max and the newer Arc-class integrated ones,
 // not Iris and UHD.
-func (s *scene) xpuServes(g machine.GPU) bool {
+func (s *solver) xpuServes(g machine.GPU) bool {
 	d, ok := s.device(g)
 	where := s.h.Platform.OS
 	if s.env() == machine.WSL2 {
@@ -256,28 +256,28 @@ func (s *scene) xpuServes(g machine.GPU) bool {
 }
 
 // device looks a GPU up in the device table, by its PCI id or else by its name.
-func (s *scene) device(g machine.GPU) (matrix.Device, bool) {
+func (s *solver) device(g machine.GPU) (matrix.Device, bool) {
 	key := g.PCIID + "\x00" + g.Name
-	if d, ok := s.memo.models[key]; ok {
+	if d, ok := s.cache.models[key]; ok {
 		return d, d.Vendor != ""
 	}
-	if s.memo.table == nil {
+	if s.cache.table == nil {
 		t, err := matrix.Devices()
 		if err != nil {
 			return matrix.Device{}, false
 		}
-		s.memo.table = t
+		s.cache.table = t
 	}
-	d, ok := s.memo.table.LookupPCI(g.PCIID, g.Subsystem)
+	d, ok := s.cache.table.LookupPCI(g.PCIID, g.Subsystem)
 	if !ok || d.Vendor != g.Vendor {
 		d, ok = matrix.Device{}, false
-		for _, m := range s.memo.table.LookupName(g.Name) {
+		for _, m := range s.cache.table.LookupName(g.Name) {
 			if m.Vendor == g.Vendor {
 				d, ok = m, true
 				break
 			}
 		}
 	}
-	s.memo.models[key] = d
+	s.cache.models[key] = d
 	return d, ok
 }

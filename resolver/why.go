@@ -55,7 +55,7 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 	if requirement.Name != "torch" {
 		open.Requirements = append(append([]pep508.Requirement(nil), open.Requirements...), requirement)
 	}
-	s, err := newScene(m, h, open)
+	s, err := newSolver(m, h, open)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 }
 
 // whyQuestion is the question that decide asks first on this machine.
-func (s *scene) whyQuestion() *question {
+func (s *solver) whyQuestion() *question {
 	switch gpus := s.vendor(machine.NVIDIA); {
-	case s.w.accel() == cpu:
+	case s.req.accel() == cpu:
 	case len(gpus) > 0:
 		able, _ := s.able(gpus)
 		if len(able) > 0 {
@@ -100,8 +100,8 @@ func (s *scene) whyQuestion() *question {
 func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement) Verdict {
 	e := *q
 	e.explain = true
-	if requirement.Label != "" || q.w.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
-		e.scene = q.named(requirement)
+	if requirement.Label != "" || q.req.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
+		e.solver = q.named(requirement)
 	}
 	v := Verdict{Torch: b.Release.Torch.String(), Build: b.Label, Status: "refused"}
 	refused := 0
@@ -134,9 +134,9 @@ func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement
 	return v
 }
 
-// named is the scene in which a requirement's label counts as naming the build.
-func (q *question) named(r pep508.Requirement) *scene {
-	t := *q.scene
-	t.w.label, t.w.named = r.Label, "`"+clip(r.Text)+"`"
+// named is the solver in which a requirement's label counts as naming the build.
+func (q *question) named(r pep508.Requirement) *solver {
+	t := *q.solver
+	t.req.label, t.req.named = r.Label, "`"+clip(r.Text)+"`"
 	return &t
 }

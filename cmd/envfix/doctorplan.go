@@ -66,7 +66,7 @@ func wayOf(f doctor.Finding, all []doctor.Finding) way {
 // returns the plan; nil where no plan helps. Its error says why none could be made.
 func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Plan, error) {
 	first, anew, inFiles := -1, false, false
-	mend := &plan.Mend{}
+	mend := &plan.Repair{}
 	for i, f := range r.Findings {
 		w := wayOf(f, r.Findings)
 		if w == noWay {
@@ -145,7 +145,7 @@ func examinedElsewhere(c *cli.Context, patient *doctor.Case) string {
 
 // mendingPlan makes the plan that mends: with the same torch where its files are
 // broken, chosen anew where it is the wrong one.
-func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Mend, anew bool) (*plan.Plan, error) {
+func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Repair, anew bool) (*plan.Plan, error) {
 	if e, err := apply.Open(c.String("env")); err == nil {
 		mend.Replaces = e.Current()
 		e.Close()

@@ -22,12 +22,12 @@ import (
 // out: the findings say where.
 func editProfiles(patient *doctor.Case, p *plan.Plan) error {
 	home, err := os.UserHomeDir()
-	if err != nil || os.Getenv("ENVFIX_ROOT") != "" || p.Target.Mend == nil {
+	if err != nil || os.Getenv("ENVFIX_ROOT") != "" || p.Target.Repair == nil {
 		return nil
 	}
 	var files []string
 	fixes := map[string][]plan.EnvFix{}
-	for _, f := range p.Target.Mend.Fixes { // what findings name: they have seen the files
+	for _, f := range p.Target.Repair.Fixes { // what findings name: they have seen the files
 		for _, o := range originsOf(patient, f) {
 			if o.Kind != machine.OriginProfile || !machine.ShellProfile(o.File) {
 				continue

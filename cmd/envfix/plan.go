@@ -158,7 +158,7 @@ func makePlan(c *cli.Context) (*plan.Plan, error) { return makePlanTo(c, nil, ni
 
 // makePlanTo is makePlan where doctor knows what must be mended (nil: it does not)
 // and adds requirements.
-func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (*plan.Plan, error) {
+func makePlanTo(c *cli.Context, mend *plan.Repair, more func(*resolver.Request)) (*plan.Plan, error) {
 	m, err := matrixFor()
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func makePlanTo(c *cli.Context, mend *plan.Mend, more func(*resolver.Request)) (
 	if err != nil {
 		return nil, err
 	}
-	t.Mend = mend
+	t.Repair = mend
 	if p, err := lockedPlan(c, m, wanted{h, r, t}); p != nil || err != nil {
 		return p, err
 	}

@@ -68,7 +68,7 @@ func fields(header []byte, name string) []string {
 // carried checks that the packages that stay are in the new environment: in their
 // versions, and with the files that they had. Another package of the same name and
 // version, on an index that the old one did not come from, would have others.
-func (r *run) carried(want []plan.CarriedPackage) error {
+func (r *run) carried(want []plan.KeptPackage) error {
 	if len(want) == 0 || r.inPlace() {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (r *run) asBefore(i int, log string) bool {
 
 // carryHints say how to leave behind what could not be carried over.
 func (r *run) carryHints(i int, e *Error) {
-	s, c := r.plan.Steps[i], r.plan.Carry
+	s, c := r.plan.Steps[i], r.plan.Keep
 	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", "sources", "torch", "packages", "check"}, s.ID) {
 		return
 	}

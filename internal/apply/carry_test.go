@@ -20,7 +20,7 @@ import (
 
 // carrying makes a plan that carries packages over with a real pip or uv before it
 // installs torch, and checks them together.
-func (b *bench) carrying(tool string, x *testindex.Index, stays []plan.CarriedPackage, known ...plan.Complaint) *plan.Plan {
+func (b *bench) carrying(tool string, x *testindex.Index, stays []plan.KeptPackage, known ...plan.Complaint) *plan.Plan {
 	b.Helper()
 	p := b.real(tool, x, "torch==2.14.1")
 	var lines strings.Builder
@@ -42,7 +42,7 @@ func (b *bench) carrying(tool string, x *testindex.Index, stays []plan.CarriedPa
 			s.Verify.Packages = stays
 		}
 	}
-	p.Carry = &plan.Carry{From: ".venv", Stays: stays, Known: known}
+	p.Keep = &plan.Keep{From: ".venv", Stays: stays, Known: known}
 	return reseal(b.T, p)
 }
 
@@ -54,7 +54,7 @@ func digestOf(w testindex.Wheel) string {
 // environment contradicted itself in, the new one may too.
 func TestCarried(t *testing.T) {
 	one, two := testindex.Wheel{Name: "One.Pure", Version: "1.0", Requires: []string{"two>=5"}}, testindex.Wheel{Name: "two", Version: "2.0", Requires: []string{"torch", "absent"}}
-	stays := []plan.CarriedPackage{
+	stays := []plan.KeptPackage{
 		{Name: "one-pure", Version: "1.0", Files: digestOf(one), Tags: "py3-none-any"}, {Name: "two", Version: "2.0"}}
 	known := []plan.Complaint{{Package: "one-pure", Needs: "two"}, {Package: "two", Needs: "absent"}}
 	for _, tool := range tools {
@@ -84,16 +84,16 @@ func TestCarriedRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		index []testindex.Wheel
-		stays []plan.CarriedPackage
+		stays []plan.KeptPackage
 		kind  Kind
 		want  string // in the text or a hint
 		tools []string
 	}{
-		{"no such package", nil, []plan.CarriedPackage{{Name: "one", Version: "1.0"}}, Failed, "`--drop one` leaves it behind; `--fresh` carries nothing over", tools},
-		{"no such version", []testindex.Wheel{one}, []plan.CarriedPackage{{Name: "one", Version: "1.1"}}, Failed, "`--drop one` leaves it behind", tools[1:]},
-		{"only a source distribution", []testindex.Wheel{{Name: "one", Version: "1.0", Sdist: true}}, []plan.CarriedPackage{{Name: "one", Version: "1.0"}}, Failed, "`--drop one` leaves it behind", tools[1:]},
-		{"a contradiction", []testindex.Wheel{one, {Name: "two", Version: "1.0", Requires: []string{"one>=2"}}}, []plan.CarriedPackage{{Name: "one", Version: "1.0"}, {Name: "two", Version: "1.0"}}, Failed, "`--drop two` leaves it behind", tools},
-		{"another package of that name", []testindex.Wheel{evil}, []plan.CarriedPackage{{Name: "one", Version: "1.0", Files: digestOf(one), Tags: "py3-none-any"}}, Integrity, "the index has other files under the name and version of what was carried over: one", tools[1:]},
+		{"no such package", nil, []plan.KeptPackage{{Name: "one", Version: "1.0"}}, Failed, "`--drop one` leaves it behind; `--fresh` carries nothing over", tools},
+		{"no such version", []testindex.Wheel{one}, []plan.KeptPackage{{Name: "one", Version: "1.1"}}, Failed, "`--drop one` leaves it behind", tools[1:]},
+		{"only a source distribution", []testindex.Wheel{{Name: "one", Version: "1.0", Sdist: true}}, []plan.KeptPackage{{Name: "one", Version: "1.0"}}, Failed, "`--drop one` leaves it behind", tools[1:]},
+		{"a contradiction", []testindex.Wheel{one, {Name: "two", Version: "1.0", Requires: []string{"one>=2"}}}, []plan.KeptPackage{{Name: "one", Version: "1.0"}, {Name: "two", Version: "1.0"}}, Failed, "`--drop two` leaves it behind", tools},
+		{"another package of that name", []testindex.Wheel{evil}, []plan.KeptPackage{{Name: "one", Version: "1.0", Files: digestOf(one), Tags: "py3-none-any"}}, Integrity, "the index has other files under the name and version of what was carried over: one", tools[1:]},
 	} {
 		for _, tool := range tt.tools {
 			t.Run(tt.name+"/"+tool, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestCarriedRefuses(t *testing.T) {
 func TestStaleCarry(t *testing.T) {
 	b := newBench(t)
 	p := b.plan("2.14.1+cu126", func(p *plan.Plan) {
-		p.Carry = &plan.Carry{From: ".venv"}
+		p.Keep = &plan.Keep{From: ".venv"}
 		p.Basis.Facts.Installed = []machine.Package{{Name: "one", Version: "1.0"}}
 	})
 	now := p.Basis.Facts

@@ -25,7 +25,7 @@ func (r *run) stale(ctx context.Context) error {
 	}
 	was := r.plan.Basis.Facts
 	changes := machine.Changes(was, now)
-	carries := r.plan.Carry != nil && r.plan.Carry.Why == ""
+	carries := r.plan.Keep != nil && r.plan.Keep.Why == ""
 	if r.plan.Target.InPlace || carries { // else a new environment is built, whatever the old one holds
 		changes = append(changes, changedPackages(was.Installed, now.Installed)...)
 	}

@@ -33,7 +33,7 @@ func Seal(p *Plan) error {
 	p.Warnings = orEmpty(p.Warnings)
 	p.EnvFixes = orEmpty(p.EnvFixes)
 	p.Steps = orEmpty(p.Steps)
-	if c := p.Carry; c != nil {
+	if c := p.Keep; c != nil {
 		c.Changes, c.Stays, c.Leaves = orEmpty(c.Changes), orEmpty(c.Stays), orEmpty(c.Leaves)
 	}
 	p.Basis.Request.Requirements = orEmpty(p.Basis.Request.Requirements)

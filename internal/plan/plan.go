@@ -30,7 +30,7 @@ type Plan struct {
 	HeldBack        string                 `json:"held_back,omitempty"`
 	EnvFixes        []EnvFix               `json:"env_fixes"`
 	Target          Target                 `json:"target"`
-	Carry           *Carry                 `json:"carry,omitempty"` // nil: no environment is replaced
+	Keep            *Keep                  `json:"carry,omitempty"` // nil: no environment is replaced
 	Steps           []Step                 `json:"steps"`           // empty: the machine already conforms
 	Basis           Basis                  `json:"basis"`
 }
@@ -66,7 +66,7 @@ type Target struct {
 	// from TO instead; "default=TO" serves the default index.
 	Mirrors []string `json:"mirrors,omitempty"`
 
-	Mend *Mend `json:"mend,omitempty"` // nil: nothing is broken, or nobody looked
+	Repair *Repair `json:"mend,omitempty"` // nil: nothing is broken, or nobody looked
 
 	// Fresh and Drop say which packages of the environment that is replaced are not
 	// carried over: none at all, or none of these names.
@@ -78,7 +78,7 @@ type Target struct {
 	Listed string `json:"listed,omitempty"`
 
 	// Held is what the environment in Dir holds; nil: there is none, or nobody
-	// looked. What is carried over of it stands in the plan's Carry.
+	// looked. What is carried over of it stands in the plan's Keep.
 	Held *machine.Held `json:"-"`
 
 	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
@@ -86,8 +86,8 @@ type Target struct {
 	Project []byte `json:"-"`
 }
 
-// A Mend is what doctor asks of a plan beyond the choice of packages.
-type Mend struct {
+// A Repair is what doctor asks of a plan beyond the choice of packages.
+type Repair struct {
 	Rebuild  bool     `json:"rebuild,omitempty"`  // its files are broken: it is built anew although its packages are those of the plan
 	Replaces string   `json:"replaces,omitempty"` // the generation in use, so that no two rebuilds are one plan; "" none
 	Fetch    []string `json:"fetch,omitempty"`    // packages of which the installer's cache may be broken too
@@ -95,7 +95,7 @@ type Mend struct {
 }
 
 // Rebuild reports whether the environment is built anew whatever it holds.
-func (t Target) Rebuild() bool { return t.Mend != nil && t.Mend.Rebuild }
+func (t Target) Rebuild() bool { return t.Repair != nil && t.Repair.Rebuild }
 
 // A Step is one change. Exactly one of Run, Write, Block, Manual, Switch and
 // Verify is set.
@@ -185,7 +185,7 @@ type Verify struct {
 	Imports []string `json:"imports"` // torch, torchvision …
 
 	// Packages are those that were carried over, which the environment must hold.
-	Packages []CarriedPackage `json:"packages,omitempty"`
+	Packages []KeptPackage `json:"packages,omitempty"`
 
 	CUDAVisible string `json:"cuda_visible_devices,omitempty"` // of the proof; "" as it is
 }

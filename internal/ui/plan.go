@@ -64,7 +64,7 @@ func Plan(p *plan.Plan, s Style) string {
 	v.reasons(p)
 	v.warnings(p.Warnings)
 	v.envFixes(p.EnvFixes)
-	v.carry(p.Carry)
+	v.carry(p.Keep)
 	v.steps(p)
 	v.others(p)
 	return v.b.String()

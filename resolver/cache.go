@@ -7,9 +7,9 @@ import (
 	"envfix/matrix"
 )
 
-// A memo holds what does not change while one machine is resolved: nearest
+// A cache holds what does not change while one machine is resolved: nearest
 // answers ask the same builds about the same GPUs many times.
-type memo struct {
+type cache struct {
 	wheels []*matrix.Build         // for this system, newest torch first
 	conda  []*matrix.Build         // the conda channels' builds in the same form; nil until asked for
 	rank   map[*matrix.Release]int // position of a release, newest first
@@ -41,8 +41,8 @@ type codeKey struct {
 // those that every job needs and once of those that several GPUs need.
 type gap struct{ core, several *matrix.Pinned }
 
-func newMemo(m *matrix.Matrix, p machine.Platform) *memo {
-	c := &memo{
+func newCache(m *matrix.Matrix, p machine.Platform) *cache {
+	c := &cache{
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
@@ -59,7 +59,7 @@ func newMemo(m *matrix.Matrix, p machine.Platform) *memo {
 }
 
 // newerTorch orders two builds by their torch, positive where a's is newer.
-func (c *memo) newerTorch(a, b *matrix.Build) int {
+func (c *cache) newerTorch(a, b *matrix.Build) int {
 	if a.Release == b.Release {
 		return 0
 	}
@@ -71,7 +71,7 @@ func (c *memo) newerTorch(a, b *matrix.Build) int {
 	return a.Release.Torch.Compare(b.Release.Torch)
 }
 
-func (c *memo) pythons(b *matrix.Build) (low, high py) {
+func (c *cache) pythons(b *matrix.Build) (low, high py) {
 	if v, ok := c.py[b]; ok {
 		return v[0], v[1]
 	}
@@ -81,20 +81,20 @@ func (c *memo) pythons(b *matrix.Build) (low, high py) {
 }
 
 // covers is matrix.Covers, remembered.
-func (s *scene) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
+func (s *solver) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
 	key := codeKey{b, sm}
-	if v, ok := s.memo.code[key]; ok {
+	if v, ok := s.cache.code[key]; ok {
 		return v[0], v[1]
 	}
 	native, ptx = s.m.Covers(b, sm)
-	s.memo.code[key] = [2]bool{native, ptx}
+	s.cache.code[key] = [2]bool{native, ptx}
 	return native, ptx
 }
 
 // stackGap says which library of a build has no code for a GPU.
-func (s *scene) stackGap(b *matrix.Build, sm machine.SM) gap {
+func (s *solver) stackGap(b *matrix.Build, sm machine.SM) gap {
 	key := codeKey{b, sm}
-	if v, ok := s.memo.stack[key]; ok {
+	if v, ok := s.cache.stack[key]; ok {
 		return v
 	}
 	var g gap
@@ -112,12 +112,12 @@ func (s *scene) stackGap(b *matrix.Build, sm machine.SM) gap {
 			g.several = &l
 		}
 	}
-	s.memo.stack[key] = g
+	s.cache.stack[key] = g
 	return g
 }
 
 // admits is Specifier.Admits, remembered.
-func (c *memo) admits(spec version.Specifier, v version.Python) bool {
+func (c *cache) admits(spec version.Specifier, v version.Python) bool {
 	if spec.IsZero() {
 		return !v.IsPreRelease()
 	}
@@ -131,7 +131,7 @@ func (c *memo) admits(spec version.Specifier, v version.Python) bool {
 }
 
 // fits is py.fits, remembered.
-func (c *memo) fits(p py, spec string) bool {
+func (c *cache) fits(p py, spec string) bool {
 	key := fitKey{p, spec}
 	ok, known := c.fit[key]
 	if !known {
@@ -142,14 +142,14 @@ func (c *memo) fits(p py, spec string) bool {
 }
 
 // admitsTorch reports whether every requirement on torch admits a release.
-func (s *scene) admitsTorch(v version.Python) bool {
-	return s.admits(s.w.torch, v)
+func (s *solver) admitsTorch(v version.Python) bool {
+	return s.admits(s.req.torch, v)
 }
 
 // admits reports whether every requirement admits a version.
-func (s *scene) admits(reqs []pep508.Requirement, v version.Python) bool {
+func (s *solver) admits(reqs []pep508.Requirement, v version.Python) bool {
 	for _, q := range reqs {
-		if !s.memo.admits(q.Spec, v) {
+		if !s.cache.admits(q.Spec, v) {
 			return false
 		}
 	}

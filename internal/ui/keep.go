@@ -16,7 +16,7 @@ const (
 )
 
 // carry says what becomes of the packages of the environment that is replaced.
-func (v *view) carry(c *plan.Carry) {
+func (v *view) carry(c *plan.Keep) {
 	if c == nil {
 		return
 	}
@@ -49,7 +49,7 @@ func (v *view) carry(c *plan.Carry) {
 		add("as before", k.Text)
 	}
 	v.b.WriteString(Columns(once(rows), 2))
-	if slices.ContainsFunc(c.Leaves, func(l plan.Leaving) bool { return l.Version != "" }) {
+	if slices.ContainsFunc(c.Leaves, func(l plan.Dropped) bool { return l.Version != "" }) {
 		v.item("", "name one to have the installer look for a version that fits: `envfix plan torch torchvision NAME`")
 	}
 }
@@ -93,7 +93,7 @@ func (v *view) changes(all []plan.Change, add func(left, right string)) {
 	}
 }
 
-func (v *view) stays(all []plan.CarriedPackage, add func(left, right string)) {
+func (v *view) stays(all []plan.KeptPackage, add func(left, right string)) {
 	var here, other, loose []string
 	for _, k := range all {
 		text := k.Name + " " + k.Version

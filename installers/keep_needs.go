@@ -15,7 +15,7 @@ import (
 
 // settle looks at what the packages that stay need of each other and of the new
 // torch. It reports whether one more has to leave, and then has to be asked again.
-func (c *carrier) settle() bool {
+func (c *keeper) settle() bool {
 	c.want, c.known = nil, nil
 	env := pep508.EnvironmentOf(c.b.h.Platform.OS, c.b.h.Platform.Arch, c.b.choice.Python)
 	for _, name := range slices.Sorted(maps.Keys(c.stays)) {
@@ -37,7 +37,7 @@ func (c *carrier) settle() bool {
 
 // unmet says why a requirement of a package will not be met; "" it will, or it is
 // not met today either.
-func (c *carrier) unmet(d machine.HeldDist, q pep508.Requirement) leaving {
+func (c *keeper) unmet(d machine.HeldDist, q pep508.Requirement) dropped {
 	needs := "needs " + q.Name + specWords(q)
 	if to, chosen := c.b.choice.Packages[q.Name]; chosen {
 		return c.changed(d, q, to)
@@ -50,7 +50,7 @@ func (c *carrier) unmet(d machine.HeldDist, q pep508.Requirement) leaving {
 			c.want = append(c.want, q.Name)
 		}
 	case leaves:
-		return leaving{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && d.Origin == nil}
+		return dropped{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && d.Origin == nil}
 	case c.asked(q.Name):
 		return c.changed(d, q, c.askedVersion(q.Name))
 	case torchsLibrary(q.Name):
@@ -60,12 +60,12 @@ func (c *carrier) unmet(d machine.HeldDist, q pep508.Requirement) leaving {
 	case q.URL == "" && !admits(q, was.Version):
 		c.complain(d, q, fmt.Sprintf("%s, and %s is installed", needs, was.Version))
 	}
-	return leaving{}
+	return dropped{}
 }
 
 // ofTorch: a package needs one of the libraries that come with torch. Where the
 // chosen one does not bring it, or nobody knows, the installer finds it.
-func (c *carrier) ofTorch(d machine.HeldDist, q pep508.Requirement) leaving {
+func (c *keeper) ofTorch(d machine.HeldDist, q pep508.Requirement) dropped {
 	to := ""
 	if library := strings.TrimPrefix(q.Name, "nvidia-"); c.b.brings(q.Name) && library != q.Name {
 		library, _, _ = strings.Cut(library, "-cu1")
@@ -81,34 +81,34 @@ func (c *carrier) ofTorch(d machine.HeldDist, q pep508.Requirement) leaving {
 			c.want = append(c.want, q.Name)
 		}
 	}
-	return leaving{}
+	return dropped{}
 }
 
 // changed compares a requirement with the version that the plan brings; "" is not
 // known.
-func (c *carrier) changed(d machine.HeldDist, q pep508.Requirement, to string) leaving {
+func (c *keeper) changed(d machine.HeldDist, q pep508.Requirement, to string) dropped {
 	was := c.was[q.Name].Version
 	needs := "needs " + q.Name + specWords(q)
 	switch {
 	case to == "" || q.URL != "" || admits(q, to):
-		return leaving{}
+		return dropped{}
 	case was == to: // as it is today
 		c.complain(d, q, fmt.Sprintf("%s, and %s is installed", needs, was))
-		return leaving{}
+		return dropped{}
 	}
-	return leaving{why: needs, again: d.Origin == nil}
+	return dropped{why: needs, again: d.Origin == nil}
 }
 
-func (c *carrier) complain(d machine.HeldDist, q pep508.Requirement, text string) {
+func (c *keeper) complain(d machine.HeldDist, q pep508.Requirement, text string) {
 	c.known = append(c.known, plan.Complaint{Package: d.Name, Needs: q.Name, Text: d.Name + " " + d.Version + " " + text})
 }
 
-func (c *carrier) asked(name string) bool {
+func (c *keeper) asked(name string) bool {
 	return slices.ContainsFunc(c.b.r.Requirements, func(q pep508.Requirement) bool { return q.Name == name })
 }
 
 // askedVersion is the exact version that was asked for, "" where it was not exact.
-func (c *carrier) askedVersion(name string) string {
+func (c *keeper) askedVersion(name string) string {
 	for _, q := range c.b.r.Requirements {
 		exact, ok := strings.CutPrefix(q.Spec.String(), "==")
 		if q.Name == name && ok && !strings.ContainsAny(exact, ",*") {
@@ -141,13 +141,13 @@ func specWords(q pep508.Requirement) string {
 }
 
 // fill writes the decisions down.
-func (c *carrier) fill(out *plan.Carry) {
+func (c *keeper) fill(out *plan.Keep) {
 	out.Known = c.known
 	_, _, rest := c.b.requirements()
 	loose := len(rest)+len(c.want) > 0
 	for _, name := range slices.Sorted(maps.Keys(c.stays)) {
 		d := c.was[name]
-		k := plan.CarriedPackage{Name: name, Version: d.Version, Loose: loose || slices.Contains(torchsOwn, name)}
+		k := plan.KeptPackage{Name: name, Version: d.Version, Loose: loose || slices.Contains(torchsOwn, name)}
 		if d.Origin != nil {
 			k.From, _ = again(d.Origin)
 		} else {
@@ -162,11 +162,11 @@ func (c *carrier) fill(out *plan.Carry) {
 		if d := c.was[name]; slices.Contains(c.want, name) {
 			out.Changes = append(out.Changes, plan.Change{Name: name, From: d.Version, Why: "it " + c.leaves[name].why + "; the installer finds another"})
 		} else {
-			out.Leaves = append(out.Leaves, plan.Leaving{Name: name, Version: d.Version, Why: c.leaves[name].why})
+			out.Leaves = append(out.Leaves, plan.Dropped{Name: name, Version: d.Version, Why: c.leaves[name].why})
 		}
 	}
 	for _, name := range c.held.Leftovers {
-		out.Leaves = append(out.Leaves, plan.Leaving{Name: name, Why: "what an interrupted installation left"})
+		out.Leaves = append(out.Leaves, plan.Dropped{Name: name, Why: "what an interrupted installation left"})
 	}
 	slices.SortFunc(out.Changes, func(a, b plan.Change) int {
 		return cmp.Or(rank(a.Name)-rank(b.Name), strings.Compare(a.Name, b.Name))
@@ -175,7 +175,7 @@ func (c *carrier) fill(out *plan.Carry) {
 
 // forOtherPython reports whether a wheel was made for another Python than the new
 // environment's, so that another file of the same version is needed.
-func (c *carrier) forOtherPython(d machine.HeldDist) bool {
+func (c *keeper) forOtherPython(d machine.HeldDist) bool {
 	tag := "cp" + strings.ReplaceAll(c.b.choice.Python, ".", "")
 	for _, t := range d.Tags {
 		python, rest, _ := strings.Cut(t, "-")

@@ -2,15 +2,15 @@ package plan
 
 import "envfix/internal/version"
 
-// A Carry is what becomes of the packages of the environment that a plan
+// A Keep is what becomes of the packages of the environment that a plan
 // replaces. The steps carry it out; it decides nothing by itself.
-type Carry struct {
-	From    string           `json:"from"`          // the environment, as Target.Dir
-	Why     string           `json:"why,omitempty"` // why nothing is carried over; "" it is
-	Changes []Change         `json:"changes"`
-	Stays   []CarriedPackage `json:"stays"`
-	Leaves  []Leaving        `json:"leaves"`
-	Known   []Complaint      `json:"known,omitempty"` // that the environment has already, and keeps
+type Keep struct {
+	From    string        `json:"from"`          // the environment, as Target.Dir
+	Why     string        `json:"why,omitempty"` // why nothing is carried over; "" it is
+	Changes []Change      `json:"changes"`
+	Stays   []KeptPackage `json:"stays"`
+	Leaves  []Dropped     `json:"leaves"`
+	Known   []Complaint   `json:"known,omitempty"` // that the environment has already, and keeps
 }
 
 // A Change is a package that is there before and after, in another version.
@@ -21,8 +21,8 @@ type Change struct {
 	Why  string `json:"why,omitempty"` // where To is ""
 }
 
-// A CarriedPackage is one that is installed again.
-type CarriedPackage struct {
+// A KeptPackage is one that is installed again.
+type KeptPackage struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	From    string `json:"from,omitempty"`   // a path or an address; "" an index
@@ -34,7 +34,7 @@ type CarriedPackage struct {
 
 // Is reports whether an installed version is the one that was carried over; 1.0 and
 // 1.0.0 are one (PEP 440).
-func (k CarriedPackage) Is(installed string) bool {
+func (k KeptPackage) Is(installed string) bool {
 	public, label := version.SplitLocal(k.Version)
 	other, otherLabel := version.SplitLocal(installed)
 	v, err := version.ParsePython(public)
@@ -42,8 +42,8 @@ func (k CarriedPackage) Is(installed string) bool {
 	return k.Version == installed || err == nil && err2 == nil && v.Compare(w) == 0 && label == otherLabel
 }
 
-// A Leaving is a package that is not carried over.
-type Leaving struct {
+// A Dropped is a package that is not carried over.
+type Dropped struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 	Why     string `json:"why"`

@@ -21,7 +21,7 @@ func TestBeside(t *testing.T) {
 		Why   string
 		Known bool
 	}
-	beside := Beside(m, h, &Choice{Torch: "2.14.1", Build: "cu126", CUDA: "12.6", Python: "3.12"})
+	beside := Conflicts(m, h, &Choice{Torch: "2.14.1", Build: "cu126", CUDA: "12.6", Python: "3.12"})
 	got := map[string]answer{}
 	for name, v := range map[string]string{"xformers": "0.0.31.post1", "flash-attn": "2.8.3", "requests": "2.32.3", "bitsandbytes": "0.49.1"} {
 		why, known := beside(name, v)
@@ -36,7 +36,7 @@ func TestBeside(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if why, known := Beside(m, h, &Choice{Torch: "0.1", Build: "cu1", Python: "3.12"})("xformers", "0.0.31.post1"); why != "" || known {
+	if why, known := Conflicts(m, h, &Choice{Torch: "0.1", Build: "cu1", Python: "3.12"})("xformers", "0.0.31.post1"); why != "" || known {
 		t.Errorf("a choice that no row has: %q %v", why, known)
 	}
 }

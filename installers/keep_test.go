@@ -61,7 +61,7 @@ func from(kind, url string, more ...string) func(*machine.HeldDist) {
 }
 
 // lines is what becomes of the packages, torch left out.
-func lines(c *plan.Carry) []string {
+func lines(c *plan.Keep) []string {
 	out := []string{}
 	if c.Why != "" {
 		out = append(out, "nothing: "+c.Why)
@@ -193,7 +193,7 @@ func TestCarry(t *testing.T) {
 			}
 			test.target.Held = test.held
 			p := must(t, v100(), test.request, install(c), test.target)
-			if diff := cmp.Diff(test.want, lines(p.Carry)); diff != "" {
+			if diff := cmp.Diff(test.want, lines(p.Keep)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -252,13 +252,13 @@ func TestRebuild(t *testing.T) {
 	h.Pythons[0].Source = "venv"
 	h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}, {Name: "requests", Version: "2"}}
 	environment := &machine.Held{Dists: []machine.HeldDist{dist("requests", "2"), dist("torch", "2.14.1+cu126"), dist("torchvision", "0.29.1+cu126")}}
-	if p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment}); len(p.Steps) > 0 || p.Carry != nil {
-		t.Errorf("steps where it conforms: %q, %+v", commands(p), p.Carry)
+	if p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment}); len(p.Steps) > 0 || p.Keep != nil {
+		t.Errorf("steps where it conforms: %q, %+v", commands(p), p.Keep)
 	}
-	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment, Mend: &plan.Mend{Rebuild: true}})
-	want := &plan.Carry{From: ".venv", Changes: []plan.Change{}, Leaves: []plan.Leaving{},
-		Stays: []plan.CarriedPackage{{Name: "requests", Version: "2", Tags: pureTag}}}
-	if diff := cmp.Diff(want, p.Carry); diff != "" || len(p.Steps) == 0 {
+	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment, Repair: &plan.Repair{Rebuild: true}})
+	want := &plan.Keep{From: ".venv", Changes: []plan.Change{}, Leaves: []plan.Dropped{},
+		Stays: []plan.KeptPackage{{Name: "requests", Version: "2", Tags: pureTag}}}
+	if diff := cmp.Diff(want, p.Keep); diff != "" || len(p.Steps) == 0 {
 		t.Errorf("%d steps, %s", len(p.Steps), diff)
 	}
 }
@@ -271,7 +271,7 @@ func TestLockAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"nothing: envfix.lock alone says what is in it; 1 package of the present one it does not name"}, lines(p.Carry)); diff != "" {
+	if diff := cmp.Diff([]string{"nothing: envfix.lock alone says what is in it; 1 package of the present one it does not name"}, lines(p.Keep)); diff != "" {
 		t.Error(diff)
 	}
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "carry" }) {

@@ -10,33 +10,33 @@ import (
 	"envfix/matrix"
 )
 
-// A scene is a machine and a request, read once.
-type scene struct {
-	m *matrix.Matrix
-	h machine.Machine
-	w wish
+// A solver is a machine and a request, read once.
+type solver struct {
+	m   *matrix.Matrix
+	h   machine.Machine
+	req request
 
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	memo *memo
+	cache *cache
 }
 
-// newScene reads a machine and a request. Its error reports a malformed request.
-func newScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
-	s, err := readScene(m, h, r)
+// newSolver reads a machine and a request. Its error reports a malformed request.
+func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) {
+	s, err := readInput(m, h, r)
 	if err == nil {
-		s.memo = newMemo(m, h.Platform)
+		s.cache = newCache(m, h.Platform)
 	}
 	return s, err
 }
 
-func readScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
-	w, err := readWish(r, markersOf(h, r))
+func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) {
+	req, err := readRequest(r, markersOf(h, r))
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{m: m, h: h, w: w}
+	s := &solver{m: m, h: h, req: req}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s", i, indexes(h.GPUs))
@@ -55,20 +55,20 @@ func readScene(m *matrix.Matrix, h machine.Machine, r Request) (*scene, error) {
 	return s, nil
 }
 
-// with returns the scene of the same machine with another request.
-func (s *scene) with(change func(*Request)) *scene {
-	r := s.w.Request
+// with returns the solver of the same machine with another request.
+func (s *solver) with(change func(*Request)) *solver {
+	r := s.req.Request
 	r.Requirements = slices.Clone(r.Requirements)
 	change(&r)
-	t, err := readScene(s.m, s.h, r)
+	t, err := readInput(s.m, s.h, r)
 	if err != nil {
 		return nil
 	}
-	t.memo = s.memo
+	t.cache = s.cache
 	return t
 }
 
-func (s *scene) vendor(v string) []machine.GPU {
+func (s *solver) vendor(v string) []machine.GPU {
 	var out []machine.GPU
 	for _, g := range s.gpus {
 		if g.Vendor == v {
@@ -78,7 +78,7 @@ func (s *scene) vendor(v string) []machine.GPU {
 	return out
 }
 
-func (s *scene) env() string {
+func (s *solver) env() string {
 	if s.h.Platform.Environment == "" {
 		return machine.Bare
 	}
@@ -87,18 +87,18 @@ func (s *scene) env() string {
 
 // windowsDriver reports whether the NVIDIA driver is Windows' own, so that the
 // Windows column of every table counts (WSL too).
-func (s *scene) windowsDriver() bool {
+func (s *solver) windowsDriver() bool {
 	return s.h.Platform.OS == "windows" || s.env() == machine.WSL2
 }
 
 // inContainer reports whether drivers are somebody else's to change.
-func (s *scene) inContainer() bool {
+func (s *solver) inContainer() bool {
 	return s.env() == machine.Container || s.env() == machine.ContainerBuild
 }
 
 // described reports whether the GPUs were named by flags: then the machine at
 // hand is not the target even where it is an image build or a login node.
-func (s *scene) described() bool {
+func (s *solver) described() bool {
 	return len(s.gpus) > 0 && !slices.ContainsFunc(s.gpus, func(g machine.GPU) bool { return g.Evidence != machine.FromFlag })
 }
 
@@ -114,7 +114,7 @@ type driver struct {
 }
 
 // installed returns the machine's driver.
-func (s *scene) installed() driver {
+func (s *solver) installed() driver {
 	d := driver{windows: s.windowsDriver(), compared: true}
 	if s.tegra() {
 		d.compared = false
@@ -135,7 +135,7 @@ func (s *scene) installed() driver {
 
 // tegra reports whether the driver is JetPack's, whose numbers (540.4.0, 580.00)
 // follow JetPack: on a Jetson, and in a container on one.
-func (s *scene) tegra() bool {
+func (s *solver) tegra() bool {
 	p := s.h.Platform
 	if s.env() == machine.Jetson || p.L4T != "" {
 		return true
@@ -148,7 +148,7 @@ func (s *scene) tegra() bool {
 
 // onBranch returns the driver that a branch would bring, with the flavour of the
 // kernel module that serves the GPUs.
-func (s *scene) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
+func (s *solver) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
 	d := driver{windows: s.windowsDriver(), compared: true, branch: b, cuda: b.CUDA, version: b.Latest}
 	if d.windows {
 		d.version = b.LatestWindows

@@ -9,13 +9,13 @@ import (
 	"envfix/matrix"
 )
 
-// Beside returns a function that says in a few words why one version of a package
+// Conflicts returns a function that says in a few words why one version of a package
 // does not go with the choice c, "" where it does: by the wheels that the matrix
 // knows, and without asking for GPU code, which is as it was. known is false where
 // nobody read that version.
-func Beside(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver string) (why string, known bool) {
+func Conflicts(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver string) (why string, known bool) {
 	nobody := func(string, string) (string, bool) { return "", false }
-	s, err := newScene(m, h, Request{})
+	s, err := newSolver(m, h, Request{})
 	py, err2 := parsePy(c.Python)
 	if err != nil || err2 != nil {
 		return nobody
@@ -36,11 +36,11 @@ func Beside(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver strin
 		if err != nil {
 			return "", false
 		}
-		return q.besides(name, v, build)
+		return q.conflict(name, v, build)
 	}
 }
 
-func (q *question) besides(name string, v version.Python, b *matrix.Build) (why string, known bool) {
+func (q *question) conflict(name string, v version.Python, b *matrix.Build) (why string, known bool) {
 	for _, e := range q.wheels(name) { // an sdist after the wheels of its version
 		if e.Version.Compare(v) != 0 {
 			continue

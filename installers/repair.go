@@ -7,9 +7,9 @@ import (
 	"envfix/internal/plan"
 )
 
-// withMend adds to the fixes that follow from the facts those that doctor asks
+// withRepair adds to the fixes that follow from the facts those that doctor asks
 // for; where both name an entry, doctor has seen its files.
-func withMend(fixes []plan.EnvFix, m *plan.Mend) []plan.EnvFix {
+func withRepair(fixes []plan.EnvFix, m *plan.Repair) []plan.EnvFix {
 	if m == nil {
 		return fixes
 	}
@@ -33,10 +33,10 @@ func withMend(fixes []plan.EnvFix, m *plan.Mend) []plan.EnvFix {
 // in place. uv installs by hard links where it can, so what it keeps are the same
 // files (docs.astral.sh/uv, link-mode).
 func (b *builder) fetchAgain(exe string) {
-	if b.t.Mend == nil || len(b.t.Mend.Fetch) == 0 || b.t.Manager == "pip" {
+	if b.t.Repair == nil || len(b.t.Repair.Fetch) == 0 || b.t.Manager == "pip" {
 		return
 	}
-	names := slices.Compact(slices.Sorted(slices.Values(b.t.Mend.Fetch)))
+	names := slices.Compact(slices.Sorted(slices.Values(b.t.Repair.Fetch)))
 	if b.src.offline {
 		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
 		return

@@ -34,8 +34,8 @@ func accelOf(label string) string {
 // companions are the packages that PyTorch releases to go with torch.
 var companions = []string{"torchvision", "torchaudio", "torchtext"}
 
-// A wish is a Request with its requirements sorted by what they speak of.
-type wish struct {
+// A request is a Request with its requirements sorted by what they speak of.
+type request struct {
 	Request
 	torch    []pep508.Requirement
 	asked    map[string][]pep508.Requirement // companions asked for
@@ -47,10 +47,10 @@ type wish struct {
 	cudaV    version.Dotted
 }
 
-// readWish checks the request's own form, and leaves out requirements whose marker
+// readRequest checks the request's own form, and leaves out requirements whose marker
 // does not hold. Its error is for the user.
-func readWish(r Request, env pep508.Environment) (wish, error) {
-	w := wish{Request: r, asked: map[string][]pep508.Requirement{}}
+func readRequest(r Request, env pep508.Environment) (request, error) {
+	w := request{Request: r, asked: map[string][]pep508.Requirement{}}
 	reqs := make([]pep508.Requirement, 0, len(r.Requirements))
 	for _, q := range r.Requirements {
 		if !env.Admits(q.Marker) {
@@ -105,7 +105,7 @@ func readWish(r Request, env pep508.Environment) (wish, error) {
 // readLabels finds the one build that is named, or the contradiction: every
 // package of an environment must come from one build (torchvision compares the
 // CUDA major at import, torchaudio major.minor).
-func (w *wish) readLabels() {
+func (w *request) readLabels() {
 	name := func(label, by string) {
 		switch {
 		case w.label == "" || w.label == label:
@@ -133,7 +133,7 @@ func (w *wish) readLabels() {
 
 // labelled lists the requirements on torch and its companions that carry a local
 // label.
-func (w *wish) labelled() []pep508.Requirement {
+func (w *request) labelled() []pep508.Requirement {
 	var out []pep508.Requirement
 	for _, q := range w.torch {
 		if q.Label != "" {
@@ -151,7 +151,7 @@ func (w *wish) labelled() []pep508.Requirement {
 }
 
 // accel returns what the request insists on, "" where it leaves that open.
-func (w *wish) accel() string {
+func (w *request) accel() string {
 	switch {
 	case w.label != "":
 		return accelOf(w.label)
@@ -163,12 +163,12 @@ func (w *wish) accel() string {
 
 // conda reports whether the environment is a conda environment, whose packages
 // come from conda-forge.
-func (w *wish) conda() bool {
+func (w *request) conda() bool {
 	return slices.Contains([]string{"conda", "mamba", "micromamba"}, w.Manager)
 }
 
 // torchText is what was asked of torch, as it was written.
-func (w *wish) torchText() string {
+func (w *request) torchText() string {
 	var parts []string
 	for _, q := range w.torch {
 		if q.Text != "" {

@@ -17,43 +17,43 @@ import (
 // a new torch needs another version of one.
 var torchsOwn = []string{"filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy", "typing-extensions"}
 
-// A carrier decides what becomes of each package of the environment that is
+// A keeper decides what becomes of each package of the environment that is
 // replaced.
-type carrier struct {
-	b      *builder
-	held   *machine.Held
-	beside func(name, ver string) (why string, known bool)
-	was    map[string]machine.HeldDist
-	stays  map[string]bool
-	leaves map[string]leaving
-	want   []string // that a package which stays needs, in a version that the installer finds
-	known  []plan.Complaint
+type keeper struct {
+	b         *builder
+	held      *machine.Held
+	conflicts func(name, ver string) (why string, known bool)
+	was       map[string]machine.HeldDist
+	stays     map[string]bool
+	leaves    map[string]dropped
+	want      []string // that a package which stays needs, in a version that the installer finds
+	known     []plan.Complaint
 }
 
-// A leaving is why a package is not carried over. again says that a version of it
+// A dropped is why a package is not carried over. again says that a version of it
 // may be had where another package needs one: it is the torch that does not fit,
 // not its source that is gone.
-type leaving struct {
+type dropped struct {
 	why   string
 	again bool
 }
 
 // carry says what becomes of the other packages of the environment that the plan
 // replaces; nil where it replaces none.
-func (b *builder) carry() *plan.Carry {
+func (b *builder) keep() *plan.Keep {
 	if b.t.Held == nil {
 		b.leftBehind()
 		return nil
 	}
-	c := &carrier{b: b, held: b.t.Held, was: map[string]machine.HeldDist{}, stays: map[string]bool{}, leaves: map[string]leaving{}}
+	c := &keeper{b: b, held: b.t.Held, was: map[string]machine.HeldDist{}, stays: map[string]bool{}, leaves: map[string]dropped{}}
 	for _, d := range c.held.Dists {
 		c.was[d.Name] = d
 	}
-	out := &plan.Carry{From: b.t.Dir, Why: b.carryNothing(len(c.held.Dists))}
+	out := &plan.Keep{From: b.t.Dir, Why: b.keepNothing(len(c.held.Dists))}
 	if out.Why != "" {
 		return out
 	}
-	c.beside = resolver.Beside(b.m, b.h, b.choice)
+	c.conflicts = resolver.Conflicts(b.m, b.h, b.choice)
 	c.sort(out)
 	for c.settle() {
 	}
@@ -68,8 +68,8 @@ func (b *builder) carry() *plan.Carry {
 	return out
 }
 
-// carryNothing says why no package is carried over, "" where they are.
-func (b *builder) carryNothing(n int) string {
+// keepNothing says why no package is carried over, "" where they are.
+func (b *builder) keepNothing(n int) string {
 	switch {
 	case b.t.InPlace:
 		return "it is changed in place: its other packages stay as they are"
@@ -86,7 +86,7 @@ func (b *builder) carryNothing(n int) string {
 }
 
 // sort puts every package where its own properties put it.
-func (c *carrier) sort(out *plan.Carry) {
+func (c *keeper) sort(out *plan.Keep) {
 	asked := map[string]bool{}
 	for _, q := range c.b.r.Requirements {
 		asked[q.Name] = true
@@ -102,7 +102,7 @@ func (c *carrier) sort(out *plan.Carry) {
 				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, To: to})
 			}
 		case slices.Contains(resolver.Companions(), d.Name):
-			c.leaves[d.Name] = leaving{why: "none goes with torch " + c.b.choice.Torch}
+			c.leaves[d.Name] = dropped{why: "none goes with torch " + c.b.choice.Torch}
 		case asked[d.Name]:
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
 		case torchsLibrary(d.Name):
@@ -154,32 +154,32 @@ func (b *builder) brings(name string) bool {
 
 // cannot says why a package cannot stay beside the new torch, whatever the others
 // do; "" it can.
-func (c *carrier) cannot(d machine.HeldDist) leaving {
+func (c *keeper) cannot(d machine.HeldDist) dropped {
 	public, label := version.SplitLocal(d.Version)
 	_, bad := version.ParsePython(public)
 	switch {
 	case slices.Contains(c.b.t.Drop, d.Name):
-		return leaving{why: "`--drop`"}
+		return dropped{why: "`--drop`"}
 	case d.Broken != "":
-		return leaving{why: d.Broken}
+		return dropped{why: d.Broken}
 	case bad != nil || !plainName().MatchString(d.Name) || !plainLabel().MatchString(label):
-		return leaving{why: fmt.Sprintf("its name or its version is none: %q", d.Version)}
+		return dropped{why: fmt.Sprintf("its name or its version is none: %q", d.Version)}
 	}
 	if why := c.otherPython(d); why != "" {
-		return leaving{why: why}
+		return dropped{why: why}
 	}
-	if why, known := c.beside(d.Name, d.Version); why != "" {
-		return leaving{why: why, again: !strings.Contains(why, "source distribution") && d.Origin == nil && label == ""}
+	if why, known := c.conflicts(d.Name, d.Version); why != "" {
+		return dropped{why: why, again: !strings.Contains(why, "source distribution") && d.Origin == nil && label == ""}
 	} else if !known {
 		if why := c.linked(d); why != "" {
-			return leaving{why: why, again: d.Origin == nil && label == "" && !builtHere(d)}
+			return dropped{why: why, again: d.Origin == nil && label == "" && !builtHere(d)}
 		}
 	}
 	if d.Origin != nil {
 		_, why := again(d.Origin)
-		return leaving{why: why}
+		return dropped{why: why}
 	}
-	return leaving{why: c.notOnIndex(d, label)}
+	return dropped{why: c.notOnIndex(d, label)}
 }
 
 var (
@@ -188,7 +188,7 @@ var (
 )
 
 // otherPython: the package refuses the Python of the new environment.
-func (c *carrier) otherPython(d machine.HeldDist) string {
+func (c *keeper) otherPython(d machine.HeldDist) string {
 	spec, err := version.ParseSpecifier(d.RequiresPython)
 	python, err2 := version.ParsePython(strings.TrimSuffix(c.b.choice.Python, "t") + ".99")
 	if err != nil || err2 != nil || spec.IsZero() || spec.Admits(python) {
@@ -198,7 +198,7 @@ func (c *carrier) otherPython(d machine.HeldDist) string {
 }
 
 // notOnIndex: no index that is asked has such a wheel.
-func (c *carrier) notOnIndex(d machine.HeldDist, label string) string {
+func (c *keeper) notOnIndex(d machine.HeldDist, label string) string {
 	switch {
 	case label != "" && c.fromTorchsIndex(label):
 		return ""
@@ -212,7 +212,7 @@ func (c *carrier) notOnIndex(d machine.HeldDist, label string) string {
 
 // fromTorchsIndex reports whether a version with this label is the chosen build's,
 // and so on the index of that.
-func (c *carrier) fromTorchsIndex(label string) bool {
+func (c *keeper) fromTorchsIndex(label string) bool {
 	return c.b.choice.Index != nil && label == c.b.choice.Build
 }
 
@@ -226,7 +226,7 @@ func builtHere(d machine.HeldDist) bool {
 
 // linked: its machine code asks for libraries of the torch, or the CUDA, that
 // goes. The C++ interface of torch changes with each minor release.
-func (c *carrier) linked(d machine.HeldDist) string {
+func (c *keeper) linked(d machine.HeldDist) string {
 	links := d.Links
 	if d.Origin != nil {
 		links = slices.Concat(links, d.Origin.Links)
@@ -263,7 +263,7 @@ func cudaWords(cuda string) string {
 
 // sameTorch reports whether code that was compiled against an installed torch loads
 // beside the chosen one: the same minor release, for the same CUDA.
-func (c *carrier) sameTorch(installed string) bool {
+func (c *keeper) sameTorch(installed string) bool {
 	public, label := version.SplitLocal(installed)
 	return minor(public) == minor(c.b.choice.Torch) && (label == "" || label == c.b.choice.Build)
 }
@@ -275,7 +275,7 @@ func minor(v string) string {
 
 // saidElsewhere leaves out the warnings of packages that the new torch breaks
 // where the plan says of each what becomes of it.
-func saidElsewhere(warnings []string, c *plan.Carry) []string {
+func saidElsewhere(warnings []string, c *plan.Keep) []string {
 	if c == nil {
 		return warnings
 	}

@@ -14,16 +14,16 @@ import (
 // carriedFile lists, within the new environment, what was installed again.
 const carriedFile = gen + "/envfix-carried.txt"
 
-// carrySteps installs again what stays, before torch: what cannot be had shows
+// keepSteps installs again what stays, before torch: what cannot be had shows
 // before gigabytes are received, and torch's own index then need not supply what
 // is there already. Nothing is resolved, so nothing but these versions comes.
-func (b *builder) carrySteps(exe string) {
-	if b.carried == nil || len(b.carried.Stays) == 0 {
+func (b *builder) keepSteps(exe string) {
+	if b.kept == nil || len(b.kept.Stays) == 0 {
 		return
 	}
 	var lines, sources []string
 	var disk int64
-	for _, k := range b.carried.Stays {
+	for _, k := range b.kept.Stays {
 		_, label := version.SplitLocal(k.Version)
 		switch {
 		case k.From != "" && strings.HasPrefix(k.From, "-e "):
@@ -39,7 +39,7 @@ func (b *builder) carrySteps(exe string) {
 		}
 	}
 	for _, d := range b.t.Held.Dists {
-		for _, k := range b.carried.Stays {
+		for _, k := range b.kept.Stays {
 			if k.Name == d.Name {
 				disk += d.Bytes
 			}
