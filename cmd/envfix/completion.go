@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -81,7 +82,7 @@ func flagValues() map[string][]string {
 		builds = slices.Compact(builds)
 	}
 	return map[string][]string{
-		"manager": managers,
+		"manager": describe.Managers,
 		"build":   builds,
 		"os":      {"linux", "windows", "macos", "wsl2"},
 		"arch":    {"x86_64", "aarch64", "arm64"},

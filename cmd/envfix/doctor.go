@@ -161,13 +161,18 @@ func thePatient(c *cli.Context, k *doctor.Knowledge) (patient *doctor.Case, err 
 }
 
 func thisPatient(c *cli.Context) (*doctor.Case, error) {
-	h, _, err := gatherMachine(c)
+	f, err := machineOf(c)
+	if err != nil {
+		return nil, err
+	}
+	f.use = true
+	h, _, err := f.gather(c.Context)
 	if err != nil {
 		return nil, err
 	}
 	patient := doctor.FromMachine(h)
-	if !c.IsSet("facts") && !c.IsSet("os") && !c.IsSet("arch") { // else the environment is another machine's
-		patient.Files = probe.EnvFiles(probeOptions(c.String("env")))
+	if !f.elsewhere() { // else the environment is another machine's
+		patient.Files = probe.EnvFiles(probeOptions(f.env))
 	}
 	return patient, nil
 }

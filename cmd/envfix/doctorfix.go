@@ -33,10 +33,14 @@ func fix(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
 	if _, err := io.WriteString(show, text); err != nil {
 		return err
 	}
-	if err := consent(c, p); err != nil {
+	if err := consent(c.Context, c.Bool("yes"), p); err != nil {
 		return err
 	}
-	did, err := perform(c, p, false)
+	how, err := applyOf(c)
+	if err != nil {
+		return err
+	}
+	did, err := how.perform(c.Context, p, false)
 	if err != nil {
 		return err
 	}

@@ -150,14 +150,18 @@ func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Repair, anew b
 		mend.Replaces = e.Current()
 		e.Close()
 	}
+	f, err := planOf(c)
+	if err != nil {
+		return nil, err
+	}
 	torch, build := installedTorch(patient)
 	if anew || torch == "" || c.IsSet("requirements") || team.Home(".") != "" {
-		return makePlanTo(c, mend, nil)
+		return f.mending(c.Context, mend, nil)
 	}
-	p, err := makePlanTo(c, mend, same(patient, torch, build))
+	p, err := f.mending(c.Context, mend, same(patient, torch, build))
 	if err == nil && refusal(p) != nil {
 		// That build is refused here: another one of the same torch may not be.
-		if q, err := makePlanTo(c, mend, same(patient, torch, "")); err == nil && refusal(q) == nil && q.Build != "cpu" {
+		if q, err := f.mending(c.Context, mend, same(patient, torch, "")); err == nil && refusal(q) == nil && q.Build != "cpu" {
 			return q, nil
 		}
 	}

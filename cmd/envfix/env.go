@@ -37,7 +37,7 @@ EXIT STATUS
   2  usage`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
+			envFlag(),
 		},
 		Action: envAction,
 	}
@@ -62,7 +62,7 @@ func envAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	h := thisMachine(c)
+	h := thisMachine(c.Context, c.String("env"), false)
 	text, err := ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h)))
 	if err != nil {
 		return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err}

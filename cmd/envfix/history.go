@@ -23,7 +23,7 @@ EXAMPLES
   envfix history --json`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print it as JSON"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
+			envFlag(),
 		},
 		Action: historyAction,
 	}

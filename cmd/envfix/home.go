@@ -34,7 +34,7 @@ func homeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	h := thisMachine(c)
+	h := thisMachine(c.Context, "", false)
 	r := resolver.Request{Today: today(), ProjectPython: projectPython(".")}
 	res, err := resolver.Resolve(m, h, r)
 	if err != nil {

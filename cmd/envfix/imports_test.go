@@ -25,6 +25,7 @@ var layers = map[string][]string{
 	"internal/pep508":          {"internal/machine", "internal/version"},
 	"matrix":                   {"internal/machine", "internal/near", "internal/version", "data"},
 	"resolver":                 {"matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/describe":        {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
@@ -48,7 +49,7 @@ var layers = map[string][]string{
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
-	"data", "internal/lazy", "internal/near", "internal/fail", "internal/version", "internal/machine", "internal/pep508", "matrix", "resolver", "internal/plan", "internal/pyproject",
+	"data", "internal/lazy", "internal/near", "internal/fail", "internal/version", "internal/machine", "internal/pep508", "matrix", "resolver", "internal/describe", "internal/plan", "internal/pyproject",
 	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
 }
 
@@ -57,7 +58,7 @@ var impure = []string{"os", "os/exec", "net", "net/http", "time", "math/rand", "
 // walls says which packages may import a third-party module. Tests may use the
 // test libraries; everything else is listed here or not used.
 var walls = map[string][]string{
-	"github.com/NVIDIA/go-nvml":                 {"internal/probe", "internal/observe"},
+	"github.com/NVIDIA/go-nvml":                 {"internal/probe"},
 	"github.com/hashicorp/go-version":           {"internal/version"},
 	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
 	"gopkg.in/yaml.v3":                          {"matrix", "internal/datagen"},
@@ -66,8 +67,6 @@ var walls = map[string][]string{
 	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system", "internal/apply", "cmd/envfix"},
 	"golang.org/x/term":                         {"internal/ui", "cmd/envfix", "cmd/envfix-sign"},
-	"golang.org/x/mod":                          {"internal/index", "internal/lock"},
-	"golang.org/x/crypto":                       {"internal/index"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }
 

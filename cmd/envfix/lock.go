@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/team"
 
@@ -66,7 +67,7 @@ func lockAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := teamIn(c, ".")
+	t, err := teamIn(".")
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func lockWish(c *cli.Context) (team.Wish, error) {
 		if err := notAFile(a); err != nil {
 			return w, err
 		}
-		q, err := requirement(a)
+		q, err := describe.Requirement(a)
 		if err != nil {
 			return w, err
 		}
@@ -113,7 +114,7 @@ func lockWish(c *cli.Context) (team.Wish, error) {
 // mirrorFlags reads --mirror.
 func mirrorFlags(pairs []string) (team.Mirrors, error) {
 	for _, pair := range pairs {
-		if err := checkMirror(pair); err != nil {
+		if err := describe.Mirror(pair); err != nil {
 			return team.Mirrors{}, err
 		}
 	}

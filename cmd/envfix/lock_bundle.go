@@ -31,7 +31,7 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			t, err := teamIn(c, ".")
+			t, err := teamIn(".")
 			if err != nil {
 				return err
 			}

@@ -22,39 +22,49 @@ func lockFlags() []cli.Flag {
 	}
 }
 
-// wishFlags choose a build; given with a lock, they would be silently ignored.
-var wishFlags = []string{"cuda", "build", "cpu", "python", "only-index", "gpus", "jit", "drop", "fresh"}
+// choosing are flags that choose a build; given with a lock, they would be silently
+// ignored.
+var choosing = []string{"cuda", "build", "cpu", "python", "only-index", "gpus", "jit", "drop", "fresh"}
+
+// followFlags say which lock is followed, and how.
+type followFlags struct {
+	profile string
+	bundle  string
+	none    bool   // choose anew although there is a lock
+	wish    string // a flag that chooses a build; "" none is given
+}
+
+func followOf(c *cli.Context) followFlags {
+	return followFlags{profile: c.String("profile"), bundle: c.String("bundle"), none: c.Bool("no-lock"), wish: firstSet(c, choosing...)}
+}
 
 // lockedPlan returns the plan that installs the lock's profile for this machine,
 // where an envfix.lock governs the working directory: it lies there or above, no
 // requirements are given, and --no-lock is not. The plan is nil where none does.
-func lockedPlan(c *cli.Context, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
+func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 	home := team.Home(".")
-	if bundle := c.String("bundle"); bundle != "" {
-		home = bundle
+	if f.lock.bundle != "" {
+		home = f.lock.bundle
 	}
 	switch {
-	case c.Bool("no-lock") || len(w.request.Requirements) > 0:
+	case f.lock.none || len(w.request.Requirements) > 0:
 		return nil, nil
-	case home == "" && c.IsSet("profile"):
+	case home == "" && f.lock.profile != "":
 		return nil, &failure{code: exitUsage, text: "`--profile` names a profile of " + lock.File + ", and there is none here or above",
 			hints: []string{"`envfix lock` makes one"}}
 	case home == "":
 		return nil, nil
 	}
-	for _, f := range wishFlags {
-		if c.IsSet(f) {
-			return nil, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f, lock.File),
-				hints: []string{"`--no-lock` chooses anew"}}
-		}
+	if f.lock.wish != "" {
+		return nil, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File), hints: []string{"`--no-lock` chooses anew"}}
 	}
 	t := team.Team{Dir: home, Matrix: m, Build: buildVersion}
-	p, k, err := t.Follow(w.machine, c.String("profile"), team.ParseMirrors(c.StringSlice("mirror")))
+	p, k, err := t.Follow(w.machine, f.lock.profile, team.ParseMirrors(f.target.mirrors))
 	if err != nil {
 		return nil, err
 	}
 	locked := installers.LockedProfile{Profile: p, Packages: k}
-	if c.IsSet("bundle") {
+	if f.lock.bundle != "" {
 		if locked.Bundle, err = filepath.Abs(filepath.Join(home, team.BundleWheels)); err != nil {
 			return nil, err
 		}

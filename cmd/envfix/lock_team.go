@@ -1,73 +1,41 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/resolver"
-
-	"github.com/urfave/cli/v2"
 )
 
 // teamIn is the team whose lock lies, or shall lie, in dir.
-func teamIn(c *cli.Context, dir string) (*team.Team, error) {
+func teamIn(dir string) (*team.Team, error) {
 	m, err := matrixFor()
 	if err != nil {
 		return nil, err
 	}
-	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: targetDescriber(c), Project: projectFile}, nil
+	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile}, nil
 }
 
-// targetDescriber turns a target's description into the flags that it stands for.
-func targetDescriber(c *cli.Context) func(machine.Machine, map[string]string) (machine.Machine, resolver.Request, error) {
-	return func(h machine.Machine, facts map[string]string) (machine.Machine, resolver.Request, error) {
-		ctx, err := targetContext(c, facts)
-		if err != nil {
-			return h, resolver.Request{}, err
-		}
-		for _, override := range []func(*cli.Context, *machine.Machine) (bool, error){overrideOS, overrideArch, overrideLibc, overrideGPUs, overrideDriver} {
-			if _, err := override(ctx, &h); err != nil {
-				return h, resolver.Request{}, err
-			}
-		}
-		r, err := gatherRequest(ctx, true)
-		return h, r, err
+// describeTarget puts a target's description onto a machine, and reads what it
+// wishes.
+func describeTarget(h machine.Machine, facts map[string]string) (machine.Machine, resolver.Request, error) {
+	d := describe.Machine{Driver: facts["driver"], OS: facts["os"], Arch: facts["arch"], Libc: facts["libc"]}
+	if gpu := facts["gpu"]; gpu != "" && gpu != "none" {
+		d.GPUs = strings.Split(gpu, ",")
 	}
-}
-
-func targetContext(c *cli.Context, facts map[string]string) (*cli.Context, error) {
-	set := flag.NewFlagSet("target", flag.ContinueOnError)
-	for _, f := range append(describeFlags(), requestFlags()...) {
-		if err := f.Apply(set); err != nil {
-			return nil, err
-		}
+	if err := d.Override(&h); err != nil {
+		return h, resolver.Request{}, err
 	}
-	for _, key := range team.TargetKeys {
-		value, ok := facts[key]
-		if !ok || key == "gpu" && value == "none" {
-			continue
-		}
-		values := []string{value}
-		if key == "gpu" {
-			values = strings.Split(value, ",")
-		}
-		if key == "index" {
-			key = "only-index"
-		}
-		for _, v := range values {
-			if err := set.Set(key, v); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return cli.NewContext(c.App, set, nil), nil
+	wish := wishFlags{Request: describe.Request{Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"]}}
+	r, err := wish.request(true)
+	return h, r, err
 }
 
 // lockTargets reads --facts and --target.

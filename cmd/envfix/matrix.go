@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 
@@ -45,7 +46,7 @@ func torchArgument(c *cli.Context) (spec version.Specifier, label string, err er
 	}
 	rest, label = version.SplitLocal(rest)
 	spec, err = version.ParseSpecifier(rest)
-	if err != nil || (label != "" && !buildText().MatchString(label)) {
+	if err != nil || (label != "" && !describe.IsBuild(label)) {
 		return spec, "", &failure{code: exitUsage, text: fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)), hints: []string{"`envfix matrix " + c.Command.Name + " torch==2.9.1`"}}
 	}
 	return spec, label, nil

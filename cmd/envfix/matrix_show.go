@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/ui"
 	"envfix/internal/version"
@@ -60,7 +61,7 @@ func matrixShowAction(c *cli.Context) error {
 	}
 	var gpu machine.GPU
 	if c.IsSet("gpu") {
-		if gpu, err = describedGPU(c.String("gpu")); err != nil {
+		if gpu, err = describe.GPU(c.String("gpu")); err != nil {
 			return err
 		}
 		if gpu.SM.IsZero() {

@@ -5,14 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
-	"envfix/installers"
-	"envfix/internal/apply"
-	"envfix/internal/machine"
 	"envfix/internal/plan"
-	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -48,21 +43,29 @@ EXIT STATUS
   4  changes are pending (with --exit-code)
   9  --out FILE cannot be written`,
 		Flags: append(append([]cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
+			jsonFlag("print the plan as JSON"),
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every reason"},
+			verboseFlag("print every reason"),
 		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
 		Action: planAction,
 	}
 }
 
+// planView says in which form a plan is printed.
+type planView struct{ json, sh, verbose bool }
+
 func planAction(c *cli.Context) error {
-	if c.Bool("json") && c.Bool("sh") {
+	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), verbose: c.Bool("verbose")}
+	if view.json && view.sh {
 		return &failure{code: exitUsage, text: "`--json` and `--sh` exclude each other", hints: []string{"drop one of them"}}
 	}
-	p, err := makePlan(c)
+	f, err := planOf(c)
+	if err != nil {
+		return err
+	}
+	p, err := f.make(c.Context)
 	if err != nil {
 		return err
 	}
@@ -71,7 +74,7 @@ func planAction(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := showPlan(c, p); err != nil {
+	if err := view.show(c.App.Writer, p); err != nil {
 		return err
 	}
 	if c.Bool("exit-code") && pending(p) {
@@ -86,14 +89,12 @@ func pending(p *plan.Plan) bool {
 	return len(p.Steps) > 0 || p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch
 }
 
-// showPlan prints the plan in the form that was asked for. A refusal is an
-// error; with --json it is a plan object like any other, and its exit code alone
-// says it.
-func showPlan(c *cli.Context, p *plan.Plan) error {
+// show prints the plan in the form that was asked for. A refusal is an error; with
+// --json it is a plan object like any other, and its exit code alone says it.
+func (v planView) show(w io.Writer, p *plan.Plan) error {
 	refused := refusal(p)
-	w := c.App.Writer
 	switch {
-	case c.Bool("json"):
+	case v.json:
 		b, err := plan.Encode(p)
 		if err != nil {
 			return err
@@ -107,7 +108,7 @@ func showPlan(c *cli.Context, p *plan.Plan) error {
 		return nil
 	case refused != nil:
 		return refused
-	case c.Bool("sh"):
+	case v.sh:
 		text, err := plan.Script(p)
 		if err != nil {
 			return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err, hints: []string{"`--json` has no such limit"}}
@@ -116,7 +117,7 @@ func showPlan(c *cli.Context, p *plan.Plan) error {
 		return err
 	}
 	look := style(w)
-	look.Verbose = c.Bool("verbose")
+	look.Verbose = v.verbose
 	_, err := io.WriteString(w, ui.Plan(p, look)+ui.Next(p, look))
 	return err
 }
@@ -151,111 +152,4 @@ func writePlan(path string, p *plan.Plan) error {
 		return &failure{code: exitPreflight, text: ui.Clean(text), err: err, hints: []string{"`--out FILE` needs a directory that can be written"}}
 	}
 	return nil
-}
-
-// makePlan gathers facts and wishes and computes the plan; apply uses it too.
-func makePlan(c *cli.Context) (*plan.Plan, error) { return makePlanTo(c, nil, nil) }
-
-// makePlanTo is makePlan where doctor knows what must be mended (nil: it does not)
-// and adds requirements.
-func makePlanTo(c *cli.Context, mend *plan.Repair, more func(*resolver.Request)) (*plan.Plan, error) {
-	m, err := matrixFor()
-	if err != nil {
-		return nil, err
-	}
-	h, described, err := gatherMachine(c)
-	if err != nil {
-		return nil, err
-	}
-	r, err := gatherRequest(c, described)
-	if err != nil {
-		return nil, err
-	}
-	if more != nil {
-		more(&r)
-	}
-	t, err := gatherTarget(c, h)
-	if err != nil {
-		return nil, err
-	}
-	t.Repair = mend
-	if p, err := lockedPlan(c, m, wanted{h, r, t}); p != nil || err != nil {
-		return p, err
-	}
-	r.Companions = heldCompanions(t)
-	res, err := resolver.Resolve(m, h, r)
-	if err != nil {
-		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
-	}
-	res.Warnings = append(res.Warnings, projectWarnings(c.StringSlice("requirements"), res.Choice)...)
-	if w := uvLockWarning(t); w != "" {
-		res.Warnings = append(res.Warnings, w)
-	}
-	if old := matrixAge(m, r.Today); old != "" {
-		res.Warnings = append(res.Warnings, old)
-	}
-	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
-		if manager, names := installers.DriverPackages(m, h, r, res); manager != "" {
-			h.DriverPackages = apply.AskDriverPackages(c.Context, manager, names)
-		}
-	}
-	p, err := installers.Plan(m, withOwnTools(c, h), r, res, t)
-	if err != nil {
-		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
-	}
-	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
-	return p, plan.Seal(p)
-}
-
-// wanted is a machine, what is wished for it, and where it is to be.
-type wanted struct {
-	machine machine.Machine
-	request resolver.Request
-	target  plan.Target
-}
-
-// withOwnTools is the machine with the programs that the steps run: also the uv
-// that an earlier plan put into envfix's own tools, where there is no other. What
-// apply carries out here it does with the programs that are here, never with those
-// that a facts file names.
-func withOwnTools(c *cli.Context, h machine.Machine) machine.Machine {
-	if c.IsSet("facts") {
-		if c.Command.Name != "apply" {
-			return h
-		}
-		here := thisMachine(c)
-		h.Tools, h.Pythons = here.Tools, here.Pythons
-	}
-	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")
-	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {
-		return h
-	}
-	if info, err := os.Stat(uv); err != nil || !info.Mode().IsRegular() {
-		return h
-	}
-	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
-	return h
-}
-
-// gatherTarget reads where packages go.
-func gatherTarget(c *cli.Context, h machine.Machine) (plan.Target, error) {
-	t := plan.Target{Dir: c.String("env"), Manager: c.String("manager"), InPlace: c.Bool("in-place") || h.Platform.OS != "linux", Offline: c.Bool("offline")}
-	if err := gatherCarry(c, h, &t); err != nil {
-		return t, err
-	}
-	for _, pair := range c.StringSlice("mirror") {
-		if err := checkMirror(pair); err != nil {
-			return t, err
-		}
-		t.Mirrors = append(t.Mirrors, pair)
-	}
-	if t.Manager != "uv-project" {
-		return t, nil
-	}
-	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), "pyproject.toml"), 1<<20)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return t, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err, hints: []string{"`--manager uv` installs without a project"}}
-	}
-	t.Project = text
-	return t, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/apply"
+	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
@@ -43,7 +44,7 @@ func TestPlansHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, manager := range append([]string{""}, managers...) {
+		for _, manager := range append([]string{""}, describe.Managers...) {
 			for i, text := range texts {
 				if manager != "" && i == 2 {
 					continue // the wish matters to the resolver, not to the installer

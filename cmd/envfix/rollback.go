@@ -21,7 +21,7 @@ that ID ("envfix history" lists them). It is one rename: no network, no program.
 EXAMPLES
   envfix rollback
   envfix rollback 3f2a9c81d0b7-1`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"}},
+		Flags:  []cli.Flag{envFlag()},
 		Action: rollbackAction,
 	}
 }

@@ -40,7 +40,7 @@ EXIT STATUS
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
 			&cli.BoolFlag{Name: "quick", Usage: "compute a matrix product alone, without a convolution"},
-			&cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"},
+			envFlag(),
 		},
 		Action: verifyAction,
 	}
@@ -75,7 +75,7 @@ func verifyAction(c *cli.Context) error {
 		return &failure{code: exitVerify, text: "torch does not import", details: apply.Compare(plan.Verify{}, proof),
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
-	want, known := expected(m, thisMachine(c), proof)
+	want, known := expected(m, thisMachine(c.Context, c.String("env"), false), proof)
 	want.Imports = modules
 	wrong := apply.Compare(want, proof)
 	shown, notes := proof.Words()

@@ -46,11 +46,15 @@ func whyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	h, described, err := gatherMachine(c)
+	f, err := machineOf(c)
 	if err != nil {
 		return err
 	}
-	r, err := gatherRequest(c, described)
+	h, described, err := f.gather(c.Context)
+	if err != nil {
+		return err
+	}
+	r, err := wishOf(c).request(described)
 	if err != nil {
 		return err
 	}

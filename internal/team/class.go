@@ -4,12 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/lazy"
+	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 )
-
-var pythonText = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
 
 // Classes makes one target of each class among machines. Machines are of one class
 // where the same wheels run on them: the system, the architecture, the libc and the
@@ -70,8 +68,8 @@ func classFacts(h machine.Machine) string {
 		facts["driver"] = h.Driver.Version.String()
 	}
 	for _, p := range h.Pythons {
-		if m := pythonText().FindStringSubmatch(p.Version); p.Active && m != nil {
-			facts["python"] = m[1] + m[3]
+		if v, err := describe.Python(p.Version); p.Active && err == nil && v != "" {
+			facts["python"] = v
 		}
 	}
 	return JoinFacts(facts)

@@ -1,4 +1,4 @@
-package main
+package describe
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"envfix/internal/machine"
 )
 
-func TestCompleteGPUs(t *testing.T) {
+func TestComplete(t *testing.T) {
 	h := machine.Machine{GPUs: []machine.GPU{
 		{Vendor: machine.NVIDIA, Name: "GeForce RTX 4090"},
 		{Vendor: machine.NVIDIA, Name: "a card", PCIID: "10de:1db5"},
@@ -15,7 +15,7 @@ func TestCompleteGPUs(t *testing.T) {
 		{Vendor: machine.NVIDIA, Name: "no such thing"},
 		{Vendor: machine.AMD, Name: "GeForce RTX 4090"},
 	}}
-	if err := completeGPUs(&h); err != nil {
+	if err := Complete(&h); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"8.9", "7.0", "7.5", "", "", ""}

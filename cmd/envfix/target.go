@@ -1,34 +1,51 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
+	"envfix/internal/system"
+	"envfix/internal/ui"
 	"envfix/resolver"
-
-	"github.com/urfave/cli/v2"
 )
 
-// carryFlags say which packages of the environment that is replaced are not
-// carried over.
-func carryFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several"},
-		&cli.BoolFlag{Name: "fresh", Usage: "carry no package over"},
+// where is the target that the flags of a plan name, on the machine h.
+func (f planFlags) where(h machine.Machine) (plan.Target, error) {
+	t := plan.Target{Dir: f.target.env, Manager: f.target.manager, InPlace: f.target.inPlace || h.Platform.OS != "linux", Offline: f.target.offline}
+	if err := f.carry(h, &t); err != nil {
+		return t, err
 	}
+	for _, pair := range f.target.mirrors {
+		if err := describe.Mirror(pair); err != nil {
+			return t, err
+		}
+		t.Mirrors = append(t.Mirrors, pair)
+	}
+	if t.Manager != "uv-project" {
+		return t, nil
+	}
+	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), "pyproject.toml"), 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return t, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err, hints: []string{"`--manager uv` installs without a project"}}
+	}
+	t.Project = text
+	return t, nil
 }
 
-// gatherCarry reads what the environment holds that is replaced, and what of it
-// shall be left behind.
-func gatherCarry(c *cli.Context, h machine.Machine, t *plan.Target) error {
-	t.Fresh = c.Bool("fresh")
-	for _, name := range c.StringSlice("drop") {
+// carry reads what the environment holds that is replaced, and what of it shall be
+// left behind.
+func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
+	t.Fresh = f.target.fresh
+	for _, name := range f.target.drop {
 		q, err := pep508.Parse(name, "")
 		if err != nil || q.Name != machine.NormalName(name) {
 			return badValue("drop", name, "write the name of a package alone, such as `--drop xformers`")
@@ -37,12 +54,12 @@ func gatherCarry(c *cli.Context, h machine.Machine, t *plan.Target) error {
 	}
 	slices.Sort(t.Drop)
 	t.Drop = slices.Compact(t.Drop)
-	for _, path := range c.StringSlice("requirements") {
+	for _, path := range f.wish.files {
 		if p, err := projectFile(path); err == nil && p.Hashed { // an error was reported when the request was read
 			t.Listed = path
 		}
 	}
-	if c.IsSet("facts") && c.Command.Name != "apply" {
+	if f.machine.facts != "" && !f.carriesOut {
 		if slices.ContainsFunc(h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }) {
 			t.Held = machine.HeldFrom(h)
 		}

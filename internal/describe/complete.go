@@ -1,14 +1,13 @@
-package main
+package describe
 
 import (
 	"envfix/internal/machine"
 	"envfix/matrix"
 )
 
-// completeGPUs fills in what a facts file leaves out and the device table knows:
-// the compute capability of a GPU by its PCI id, else by its name where only one
-// chip bears it. What the file says stays.
-func completeGPUs(h *machine.Machine) error {
+// Complete looks up the compute capability of NVIDIA GPUs that a file of facts
+// names without it: by PCI id, else by a name that is clear.
+func Complete(h *machine.Machine) error {
 	for i := range h.GPUs {
 		g := &h.GPUs[i]
 		if g.Vendor != machine.NVIDIA || !g.SM.IsZero() {

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"envfix/internal/apply"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/ui"
+)
+
+// carryOut applies p and says what came of it.
+func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) error {
+	r, err := f.perform(ctx, p, saved)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return applyJSON(os.Stdout, p, r)
+	}
+	dir := ui.Clean(f.dir(p))
+	switch {
+	case r.Nothing:
+		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", dir)
+	case r.Before != "" || r.Generation != "":
+		fmt.Fprint(os.Stderr, ready(dir, r.Before != ""))
+	default:
+		fmt.Fprintf(os.Stderr, "envfix: done\n")
+	}
+	return nil
+}
+
+// ready says how a new environment is put into use, and how back, where there was
+// another before it.
+func ready(dir string, before bool) string {
+	text := fmt.Sprintf("envfix: %s is ready: `. %s/bin/activate` puts it into use", dir, dir)
+	if runtime.GOOS == "windows" {
+		text = fmt.Sprintf("envfix: %s is ready: `%s\\Scripts\\activate` puts it into use", dir, dir)
+	}
+	if before {
+		text += "; `envfix rollback` goes back"
+	}
+	return text + "\n"
+}
+
+// dir is the environment that p is for.
+func (f applyFlags) dir(p *plan.Plan) string { return cmp.Or(p.Target.Dir, f.env) }
+
+// perform applies p and says nothing but its progress.
+func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (apply.Result, error) {
+	if err := sameSystem(p); err != nil {
+		return apply.Result{}, err
+	}
+	dir := f.dir(p)
+	if err := apply.MakeParent(dir); err != nil {
+		return apply.Result{}, fromApply(err)
+	}
+	e, err := apply.Open(dir)
+	if err != nil {
+		return apply.Result{}, fromApply(err)
+	}
+	defer e.Close()
+	o := apply.Options{Out: os.Stderr, Verbose: f.verbose, Tools: toolsDir(), Resume: f.resume,
+		Retries: orNever(f.retries), Stall: orNever(f.stall)}
+	if isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb" {
+		o.Columns = func() int { return columns(os.Stderr) }
+	}
+	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Root }) {
+		o.Root = rooter(ctx)
+	}
+	o.Facts = func(ctx context.Context) (machine.Machine, error) { return thisMachine(ctx, dir, false), nil }
+	o.Fresh = !saved
+	ctx, stop := untilHangup(ctx)
+	defer stop()
+	r, err := e.Apply(ctx, p, o)
+	return r, fromApply(err)
+}
+
+// untilHangup ends ctx also when the terminal goes away, as where ssh loses its
+// connection. Unheard, it would end envfix at once, and a package manager that then
+// writes into nobody's pipe with it, in the middle of its work.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// orNever makes of a flag's 0 what package apply calls never; its own 0 is the
+// usual value.
+func orNever[N ~int | ~int64](n N) N {
+	if n <= 0 {
+		return -1
+	}
+	return n
+}
+
+func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
+	type took struct {
+		ID      string  `json:"id"`
+		Seconds float64 `json:"seconds"`
+	}
+	answer := struct {
+		Format     int     `json:"format"`
+		Plan       string  `json:"plan"`
+		Nothing    bool    `json:"nothing"`
+		Generation string  `json:"generation,omitempty"`
+		Before     string  `json:"before,omitempty"`
+		Own        float64 `json:"own_seconds"`
+		Steps      []took  `json:"steps"`
+	}{1, p.ID, r.Nothing, r.Generation, r.Before, r.Own.Seconds(), []took{}}
+	for _, t := range r.Steps {
+		answer.Steps = append(answer.Steps, took{t.Step, t.Time.Seconds()})
+	}
+	return writeJSON(w, answer)
+}
+
+var applyCodes = map[apply.Kind]int{
+	apply.Failed: exitFailed, apply.BadPlan: exitUsage, apply.Stale: exitStale, apply.Privilege: exitPrivilege,
+	apply.Reboot: exitReboot, apply.Busy: exitBusy, apply.Preflight: exitPreflight, apply.Integrity: exitIntegrity,
+	apply.Verification: exitVerify, apply.Interrupted: exitInterrupted,
+}
+
+// fromApply gives an error of package apply its exit code.
+func fromApply(err error) error {
+	var e *apply.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, script: e.Script, err: e}
+}
+
+// sameSystem refuses a plan for another operating system or architecture, also
+// where the machine was described: its programs do not run here.
+func sameSystem(p *plan.Plan) error {
+	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
+	want := p.Basis.Facts.Platform
+	if len(p.Steps) == 0 || want.OS == system && want.Arch == arch {
+		return nil
+	}
+	return &failure{code: exitStale, text: fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
+		hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"}}
+}

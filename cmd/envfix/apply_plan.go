@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"envfix/internal/apply"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+)
+
+// plan returns the plan and whether it was made earlier. The plan is nil
+// where there is nothing to resume.
+func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
+	args := f.made.wish.arguments
+	files := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasSuffix(a, ".json") })
+	switch {
+	case f.resume:
+		if len(args) > 0 {
+			return nil, false, &failure{code: exitUsage, text: "`--resume` goes on with the plan that was begun; it takes no arguments"}
+		}
+		p, err := unfinished(f.env)
+		return p, true, err
+	case len(files) == 0:
+		p, err := f.made.make(ctx)
+		return p, false, err
+	case len(args) > 1:
+		return nil, false, &failure{code: exitUsage, text: "a plan file says all there is to do; it takes no further arguments",
+			hints: []string{fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0]))}}
+	}
+	if f.wished != "" {
+		return nil, false, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
+			hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished)}}
+	}
+	p, err := readPlan(files[0])
+	return p, true, err
+}
+
+// readPlan reads a saved plan, which is run as it stands: so it must be the
+// user's own and whole.
+func readPlan(path string) (*plan.Plan, error) {
+	bad := func(code int, err error) (*plan.Plan, error) {
+		return nil, &failure{code: code, err: err, text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
+			hints: []string{"`envfix plan --out FILE` writes a plan"}}
+	}
+	b, err := system.ReadOwn(path, plan.MaxBytes)
+	if err != nil {
+		return bad(exitUsage, err)
+	}
+	p, err := plan.Decode(b)
+	if errors.Is(err, plan.ErrChanged) {
+		return bad(exitIntegrity, err)
+	}
+	if err != nil {
+		return bad(exitUsage, err)
+	}
+	return p, nil
+}
+
+// unfinished returns the plan to resume, nil where there is none.
+func unfinished(env string) (*plan.Plan, error) {
+	e, err := apply.Open(env)
+	if err != nil {
+		return nil, fromApply(err)
+	}
+	defer e.Close()
+	p, err := e.Unfinished()
+	if err == nil && p == nil {
+		fmt.Fprintln(os.Stderr, "envfix: nothing was left unfinished")
+	}
+	return p, fromApply(err)
+}
+
+func abandon(env string) error {
+	e, err := apply.Open(env)
+	if err != nil {
+		return fromApply(err)
+	}
+	defer e.Close()
+	did, err := e.Abandon()
+	if err != nil {
+		return fromApply(err)
+	}
+	if did {
+		fmt.Fprintln(os.Stderr, "envfix: the unfinished plan is given up; what it had changed in the system stays")
+	} else {
+		fmt.Fprintln(os.Stderr, "envfix: there was nothing to give up")
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/describe"
+	"envfix/internal/fail"
+
+	"github.com/urfave/cli/v2"
+)
+
+// The flags that several commands share. An Action reads them once, with the
+// functions below, into a struct of this file; what it calls sees the struct and
+// never the library's context.
+
+// describeFlags are the flags that describe a machine, whole or in part, instead
+// of this one.
+func describeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"},
+		&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90 or gfx1100; repeat it for several"},
+		&cli.StringFlag{Name: "driver", Usage: "this `VERSION` of the NVIDIA driver, or none"},
+		&cli.StringFlag{Name: "os", Usage: "this `SYSTEM`: linux, windows, macos or wsl2"},
+		&cli.StringFlag{Name: "arch", Usage: "this `ARCH`: x86_64, aarch64 or arm64"},
+		&cli.StringFlag{Name: "libc", Usage: "this C `LIBRARY`: glibc-2.28 or musl-1.2"},
+	}
+}
+
+// requestFlags are the flags that say what is wanted; plan, apply, why and doctor
+// share them.
+func requestFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
+		&cli.StringFlag{Name: "python", Usage: "Python `VERSION`, such as 3.12 or 3.14t"},
+		&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
+		&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
+		&cli.BoolFlag{Name: "cpu", Usage: "a CPU build is what is wanted"},
+		&cli.StringFlag{Name: "manager", Usage: "install with `TOOL`: " + strings.Join(describe.Managers, ", ")},
+		envFlag(),
+		&cli.BoolFlag{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it"},
+		&cli.BoolFlag{Name: "offline", Usage: "use no network"},
+		&cli.BoolFlag{Name: "change-driver", Usage: "the plan may install or change the driver"},
+		&cli.BoolFlag{Name: "jit", Usage: "the job compiles kernels at run time (torch.compile, triton)"},
+		&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
+		&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM"},
+		&cli.StringFlag{Name: "gpus", Usage: "use only these GPUs: a `LIST` of indexes such as 0,2"},
+	}
+}
+
+// carryFlags say which packages of the environment that is replaced are not
+// carried over.
+func carryFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several"},
+		&cli.BoolFlag{Name: "fresh", Usage: "carry no package over"},
+	}
+}
+
+func envFlag() cli.Flag {
+	return &cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"}
+}
+
+func jsonFlag(usage string) cli.Flag { return &cli.BoolFlag{Name: "json", Usage: usage} }
+
+func verboseFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: usage}
+}
+
+// machineFlags say which machine a command is about.
+type machineFlags struct {
+	facts string           // a file of facts; "" this machine
+	words describe.Machine // facts to put in place of those found
+	env   string           // the environment that this machine is read for
+	use   bool             // see who uses its GPUs, too
+}
+
+// elsewhere reports whether the machine is another one, at least its system.
+func (f machineFlags) elsewhere() bool {
+	return f.facts != "" || f.words.OS != "" || f.words.Arch != ""
+}
+
+func machineOf(c *cli.Context) (machineFlags, error) {
+	f := machineFlags{facts: c.String("facts"), env: c.String("env"), words: describe.Machine{
+		GPUs: c.StringSlice("gpu"), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch"), Libc: c.String("libc"), Whole: c.IsSet("facts")}}
+	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
+		if c.IsSet(name) && c.String(name) == "" {
+			return f, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("flag `--%s` needs a value", name)}
+		}
+	}
+	return f, nil
+}
+
+// wishFlags say what is wanted: the words, the requirements and the files of them.
+type wishFlags struct {
+	describe.Request
+	arguments []string
+	files     []string
+}
+
+func wishOf(c *cli.Context) wishFlags {
+	return wishFlags{
+		Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"), Build: c.String("build"), Manager: c.String("manager"),
+			OnlyIndex: c.String("only-index"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
+		arguments: c.Args().Slice(), files: c.StringSlice("requirements"),
+	}
+}
+
+// placeFlags say where packages go, and from where they come.
+type placeFlags struct {
+	env     string
+	manager string
+	inPlace bool
+	offline bool
+	fresh   bool     // carry no package over
+	drop    []string // packages not to carry over
+	mirrors []string // FROM=TO
+}
+
+func targetOf(c *cli.Context) placeFlags {
+	return placeFlags{env: c.String("env"), manager: c.String("manager"), inPlace: c.Bool("in-place"), offline: c.Bool("offline"),
+		fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), mirrors: c.StringSlice("mirror")}
+}
+
+// planFlags are all that a plan is made from.
+type planFlags struct {
+	machine    machineFlags
+	wish       wishFlags
+	target     placeFlags
+	lock       followFlags
+	carriesOut bool // the plan is for apply, which runs the programs that are here
+}
+
+func planOf(c *cli.Context) (planFlags, error) {
+	m, err := machineOf(c)
+	return planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply"}, err
+}
+
+// firstSet is the first of the names that is given as a flag, "" where none is.
+func firstSet(c *cli.Context, names ...string) string {
+	if i := slices.IndexFunc(names, c.IsSet); i >= 0 {
+		return names[i]
+	}
+	return ""
+}

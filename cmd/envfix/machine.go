@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"envfix/internal/describe"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/probe"
+	"envfix/internal/ui"
+	"envfix/matrix"
+)
+
+// gather returns the machine that a command is about: the facts of a file, or
+// else of this machine, with every fact that a flag names in place of the one
+// found. The bool says that flags or a file described it, at least in part.
+func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error) {
+	described := f.facts != "" || f.words.Says()
+	h, err := f.base(ctx)
+	if err != nil {
+		return h, described, err
+	}
+	return h, described, f.words.Override(&h)
+}
+
+// base is the machine before any flag overrides a fact of it.
+func (f machineFlags) base(ctx context.Context) (machine.Machine, error) {
+	if f.facts == "" {
+		return thisMachine(ctx, f.env, f.use), nil
+	}
+	in, name := os.Stdin, "standard input"
+	if f.facts != "-" {
+		file, err := os.Open(f.facts)
+		if err != nil {
+			return machine.Machine{}, badFacts(f.facts, err)
+		}
+		defer file.Close()
+		in, name = file, f.facts
+	}
+	h, err := machine.Read(in)
+	if err != nil {
+		return h, badFacts(name, err)
+	}
+	return h, describe.Complete(&h)
+}
+
+func badFacts(name string, err error) error {
+	return &fail.Error{Code: fail.Usage, Err: err, Text: fmt.Sprintf("facts of %s: %s", ui.Clean(name), reason(err)),
+		Hints: []string{"`envfix facts --json > facts.json` on the machine writes such a file"}}
+}
+
+// thisMachine reads the facts of this machine, or of the one below ENVFIX_ROOT,
+// for the environment in a directory. Any other than .venv was named by somebody,
+// and then an activated environment does not stand in for it. use: who uses its
+// GPUs is a fact too, on which no plan stands.
+func thisMachine(ctx context.Context, env string, use bool) machine.Machine {
+	o := probeOptions(env)
+	o.Use = use
+	return probe.Gather(ctx, o)
+}
+
+// probeOptions say where to look for this machine and an environment.
+func probeOptions(env string) probe.Options {
+	env = cmp.Or(env, ".venv")
+	o := probe.Options{
+		Root: os.Getenv("ENVFIX_ROOT"), Env: os.Environ(), NVML: os.Getenv("ENVFIX_NVML"),
+		Venv: env, Named: filepath.Clean(env) != ".venv",
+	}
+	if o.Root == "" {
+		o.Dir, _ = os.Getwd()
+	}
+	o.Self, _ = os.Executable()
+	o.Limit = probeLimit()
+	o.Device, o.ByName = deviceLookups()
+	return o
+}
+
+// probeLimit is how long other programs may take that a machine is asked by; 0: as
+// long as each usually may. ENVFIX_PROBE_LIMIT sets it, for tests: for what hangs
+// nobody wants to wait, and a busy machine must not look like a driver that hangs.
+func probeLimit() time.Duration {
+	d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT"))
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}
+
+// deviceLookups ask the device table by id and by name. It is read when the
+// first question comes, which is never where a driver answers everything.
+func deviceLookups() (byID func(probe.PCI) (probe.Device, bool), byName func(string) (probe.Device, bool)) {
+	table := sync.OnceValues(matrix.Devices)
+	byID = func(p probe.PCI) (probe.Device, bool) {
+		t, err := table()
+		if err != nil {
+			return probe.Device{}, false
+		}
+		d, ok := t.LookupPCI(p.Vendor+":"+p.Device, p.SubVendor+":"+p.SubDevice)
+		return known(d), ok
+	}
+	byName = func(name string) (probe.Device, bool) {
+		t, err := table()
+		if err != nil {
+			return probe.Device{}, false
+		}
+		found := t.LookupName(name)
+		if len(found) != 1 {
+			return probe.Device{}, false
+		}
+		return known(found[0]), true
+	}
+	return byID, byName
+}
+
+func known(d matrix.Device) probe.Device {
+	return probe.Device{Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: describe.Integrated(d)}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"envfix/installers"
+	"envfix/internal/apply"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/ui"
+	"envfix/resolver"
+)
+
+// make gathers facts and wishes and computes the plan.
+func (f planFlags) make(ctx context.Context) (*plan.Plan, error) { return f.mending(ctx, nil, nil) }
+
+// mending is make where doctor knows what must be mended (nil: it does not) and
+// adds requirements.
+func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*resolver.Request)) (*plan.Plan, error) {
+	m, err := matrixFor()
+	if err != nil {
+		return nil, err
+	}
+	h, described, err := f.machine.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.wish.request(described)
+	if err != nil {
+		return nil, err
+	}
+	if more != nil {
+		more(&r)
+	}
+	t, err := f.where(h)
+	if err != nil {
+		return nil, err
+	}
+	t.Repair = mend
+	if p, err := lockedPlan(f, m, wanted{h, r, t}); p != nil || err != nil {
+		return p, err
+	}
+	r.Companions = heldCompanions(t)
+	res, err := resolver.Resolve(m, h, r)
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+	}
+	res.Warnings = append(res.Warnings, projectWarnings(f.wish.files, res.Choice)...)
+	if w := uvLockWarning(t); w != "" {
+		res.Warnings = append(res.Warnings, w)
+	}
+	if old := matrixAge(m, r.Today); old != "" {
+		res.Warnings = append(res.Warnings, old)
+	}
+	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
+		if manager, names := installers.DriverPackages(m, h, r, res); manager != "" {
+			h.DriverPackages = apply.AskDriverPackages(ctx, manager, names)
+		}
+	}
+	p, err := installers.Plan(m, f.withOwnTools(ctx, h), r, res, t)
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+	}
+	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
+	return p, plan.Seal(p)
+}
+
+// wanted is a machine, what is wished for it, and where it is to be.
+type wanted struct {
+	machine machine.Machine
+	request resolver.Request
+	target  plan.Target
+}
+
+// withOwnTools is the machine with the programs that the steps run: also the uv
+// that an earlier plan put into envfix's own tools, where there is no other. What
+// apply carries out here it does with the programs that are here, never with those
+// that a facts file names.
+func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.Machine {
+	if f.machine.facts != "" {
+		if !f.carriesOut {
+			return h
+		}
+		here := thisMachine(ctx, f.machine.env, false)
+		h.Tools, h.Pythons = here.Tools, here.Pythons
+	}
+	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {
+		return h
+	}
+	if info, err := os.Stat(uv); err != nil || !info.Mode().IsRegular() {
+		return h
+	}
+	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
+	return h
+}

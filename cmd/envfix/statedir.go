@@ -1,0 +1,28 @@
+package main
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+)
+
+// stateDir is envfix's directory of state: below XDG_STATE_HOME, or ~/.local/state.
+// Programs in it are run, so without HOME it is the home of the user database, and
+// never one below /tmp.
+func stateDir() string {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			home = "/" // root's to write, where nobody knows who we are
+			if u, err := user.Current(); err == nil {
+				home = u.HomeDir
+			}
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "envfix")
+}
+
+// toolsDir is where envfix keeps tools of its own, such as uv.
+func toolsDir() string { return filepath.Join(stateDir(), "tools") }

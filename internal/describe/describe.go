@@ -1,0 +1,205 @@
+// Package describe turns words into what the other packages reason about: the
+// values of --gpu, --driver, --os, --arch and --libc into a machine, and those of
+// --python, --cuda, --build … into a request. The same words stand in a team's
+// targets. It reads nothing and runs anywhere; every word that it does not
+// understand is a [fail.Error] that says how to write it.
+package describe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+)
+
+// Machine describes a machine, whole or in part. A field that is empty says
+// nothing.
+type Machine struct {
+	GPUs   []string // each a name, a compute capability (9.0, sm_90) or gfx1100
+	Driver string   // a version of NVIDIA's driver, or none
+	OS     string   // linux, windows, macos or wsl2
+	Arch   string   // x86_64, aarch64 or arm64
+	Libc   string   // glibc-2.28 or musl-1.2
+	Whole  bool     // the words correct a file of facts, which means what it says of a container
+}
+
+// Says reports whether any word is given.
+func (d Machine) Says() bool {
+	return len(d.GPUs) > 0 || d.Driver != "" || d.OS != "" || d.Arch != "" || d.Libc != ""
+}
+
+// Override puts every fact that d names in place of the one in h.
+func (d Machine) Override(h *machine.Machine) error {
+	for _, override := range []func(*machine.Machine) error{d.overrideOS, d.overrideArch, d.overrideLibc, d.overrideGPUs, d.overrideDriver} {
+		if err := override(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overrideOS changes the system. What belongs to the other system (programs,
+// paths, the C library, and GPUs that are not named) goes with it.
+func (d Machine) overrideOS(h *machine.Machine) error {
+	if d.OS == "" {
+		return nil
+	}
+	os, _ := machine.NormalPlatform(strings.TrimSpace(d.OS), "")
+	environment := machine.Bare
+	switch os {
+	case "wsl", "wsl2":
+		os, environment = "linux", machine.WSL2
+	case "linux", "windows", "macos":
+	default:
+		return BadValue("os", d.OS, "systems are linux, windows, macos and wsl2")
+	}
+	if os != h.Platform.OS {
+		elsewhere(h, os, environment)
+	} else if environment == machine.WSL2 || h.Platform.Environment == machine.WSL2 {
+		h.Platform.Environment = environment
+	}
+	return nil
+}
+
+// elsewhere moves the machine to another system, and keeps of it what could be
+// there too.
+func elsewhere(h *machine.Machine, os, environment string) {
+	_, arch := machine.NormalPlatform(os, h.Platform.Arch)
+	if os == "macos" {
+		arch = "arm64" // the only Macs that PyTorch still builds for; --arch overrides it
+	}
+	*h = machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: os, Arch: arch, Environment: environment},
+		Pythons: versionsOnly(h.Pythons), Privilege: "sudo"}
+	if os == "linux" {
+		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
+	}
+	if os == "macos" {
+		h.GPUs = []machine.GPU{appleGPU("Apple GPU")}
+	}
+}
+
+// versionsOnly keeps which Pythons there are, not where: the paths are another
+// system's.
+func versionsOnly(pythons []machine.Python) []machine.Python {
+	out := slices.Clone(pythons)
+	for i := range out {
+		out[i].Path, out[i].ExternallyManaged = "", false
+	}
+	return out
+}
+
+func (d Machine) overrideArch(h *machine.Machine) error {
+	if d.Arch == "" {
+		return nil
+	}
+	_, arch := machine.NormalPlatform(h.Platform.OS, strings.TrimSpace(d.Arch))
+	if !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, arch) {
+		return BadValue("arch", d.Arch, "architectures are x86_64, aarch64 (Linux) and arm64 (macOS, Windows)")
+	}
+	h.Platform.Arch = arch
+	return nil
+}
+
+func (d Machine) overrideLibc(h *machine.Machine) error {
+	if d.Libc == "" {
+		return nil
+	}
+	l, err := machine.ParseLibc(d.Libc)
+	if err != nil {
+		return BadValue("libc", d.Libc, "write `--libc glibc-2.28` or `--libc musl-1.2`")
+	}
+	if h.Platform.OS != "linux" {
+		return &fail.Error{Code: fail.Usage, Text: "`--libc` is for Linux, not for " + h.Platform.OS, Hints: []string{"add `--os linux`, or drop `--libc`"}}
+	}
+	h.Platform.Libc = &l
+	return nil
+}
+
+// overrideGPUs replaces the list of GPUs. The machine then is not this host, so
+// that this host is a container or an image build says nothing about it.
+func (d Machine) overrideGPUs(h *machine.Machine) error {
+	if len(d.GPUs) == 0 {
+		return nil
+	}
+	h.GPUs = nil
+	for _, text := range d.GPUs {
+		n, err := named(strings.TrimSpace(text))
+		if err != nil {
+			return err
+		}
+		d.house(h, n)
+		g := n.GPU
+		g.Index, g.Evidence = len(h.GPUs), machine.FromFlag
+		g.Visible = g.Vendor != machine.NVIDIA || h.Driver != nil || h.Platform.Environment == machine.Jetson
+		h.GPUs = append(h.GPUs, g)
+	}
+	d.leaveContainer(h)
+	return nil
+}
+
+// house gives a GPU that exists in one kind of machine only that machine: Apple's
+// in Macs, a Jetson's in Jetsons, Grace's beside an Arm processor.
+func (d Machine) house(h *machine.Machine, g namedGPU) {
+	switch {
+	case g.Vendor == machine.Apple && d.OS == "":
+		elsewhere(h, "macos", machine.Bare)
+		h.GPUs = nil
+	case g.line == "jetson" && d.OS == "":
+		if h.Platform.OS != "linux" {
+			elsewhere(h, "linux", machine.Jetson)
+		}
+		h.Platform.Environment = machine.Jetson
+	}
+	arm := g.line == "jetson" || g.line == "spark" || g.grace()
+	if arm && d.Arch == "" && h.Platform.OS == "linux" {
+		h.Platform.Arch = "aarch64"
+	}
+}
+
+// overrideDriver replaces the NVIDIA driver.
+func (d Machine) overrideDriver(h *machine.Machine) error {
+	if d.Driver == "" {
+		return nil
+	}
+	text := strings.TrimSpace(d.Driver)
+	h.Driver = nil
+	if text != "none" {
+		v, err := machine.ParseDriver(text)
+		if err != nil {
+			return BadValue("driver", text, "write a version as nvidia-smi prints it, such as `--driver 580.95.05`, or `--driver none`")
+		}
+		h.Driver = &machine.Driver{Version: v, Evidence: machine.FromFlag}
+	}
+	for i := range h.GPUs {
+		if h.GPUs[i].Vendor == machine.NVIDIA {
+			h.GPUs[i].Visible = h.Driver != nil
+			h.GPUs[i].KernelDriver = ""
+		}
+	}
+	d.leaveContainer(h)
+	return nil
+}
+
+// leaveContainer makes a described machine a target of its own: that this host
+// is a container says nothing about it, while a file of facts means what it says.
+func (d Machine) leaveContainer(h *machine.Machine) {
+	if d.Whole {
+		return
+	}
+	switch h.Platform.Environment {
+	case machine.Container, machine.ContainerBuild, machine.HPCLogin:
+		h.Platform.Environment = machine.Bare
+		h.Privilege = "sudo"
+	}
+}
+
+func appleGPU(name string) machine.GPU {
+	return machine.GPU{Vendor: machine.Apple, Name: name, Visible: true, Integrated: true, Evidence: machine.FromFlag}
+}
+
+// BadValue is the error for the value of a flag, with how to write it.
+func BadValue(flag, value, hint string) *fail.Error {
+	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s %s` is not understood", flag, machine.Clip(value, 60)), Hints: []string{hint}}
+}

@@ -1,0 +1,116 @@
+package describe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+var (
+	gfxTarget  = lazy.Regexp(`^gfx[0-9]{1,3}[0-9a-f]{1,2}$`)
+	appleChip  = lazy.Regexp(`(?i)^(apple )?m[1-9][0-9]?( (pro|max|ultra))?$`)
+	migProfile = lazy.Regexp(`\b[1-7]g\.[0-9]{1,3}gb\b`)
+	graceChip  = lazy.Regexp(`\bG[HB][0-9]{2,3}\b`)
+	smText     = lazy.Regexp(`(?i)^((sm_|compute_)[0-9a-z.]*|[0-9]{1,2}\.[0-9]+)$`)
+)
+
+// A namedGPU is what a value of --gpu means.
+type namedGPU struct {
+	machine.GPU
+	line string // product line of the device table: jetson, spark …; "" unknown
+}
+
+// grace: GPUs that NVIDIA sells only together with its Arm processor.
+func (g namedGPU) grace() bool { return graceChip().MatchString(g.Name) }
+
+// GPU is the GPU that a value of --gpu means: a compute capability, an AMD target,
+// an Apple chip, or a name that the device table knows.
+func GPU(text string) (machine.GPU, error) {
+	g, err := named(text)
+	return g.GPU, err
+}
+
+func named(text string) (namedGPU, error) {
+	switch {
+	case smText().MatchString(text): // well written or not; "4090" is a name
+		sm, err := machine.ParseSM(strings.ToLower(text))
+		if err != nil {
+			return namedGPU{}, BadValue("gpu", text, "write a compute capability such as 8.6 or sm_86, or a name such as \"RTX 3090\"")
+		}
+		return namedGPU{GPU: machine.GPU{Vendor: machine.NVIDIA, Name: "GPU of compute capability " + sm.String(), SM: sm}}, nil
+	case gfxTarget().MatchString(strings.ToLower(text)):
+		gfx := strings.ToLower(text)
+		return namedGPU{GPU: machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx}}, nil
+	case appleChip().MatchString(text):
+		chip := strings.ToUpper(strings.TrimPrefix(strings.ToLower(text), "apple "))
+		head, tail, _ := strings.Cut(chip, " ")
+		return namedGPU{GPU: appleGPU(strings.TrimSpace("Apple " + head + " " + titled(tail)))}, nil
+	}
+	return lookedUp(text)
+}
+
+// lookedUp is the GPU of that name in the device table.
+func lookedUp(text string) (namedGPU, error) {
+	table, err := matrix.Devices()
+	if err != nil {
+		return namedGPU{}, &fail.Error{Code: fail.Failed, Text: err.Error(), Err: err}
+	}
+	found := table.LookupName(text)
+	if len(found) == 0 {
+		return namedGPU{}, unknownGPU(text, table.Nearest(text, 3))
+	}
+	d := found[0]
+	if names := severalAnswers(found); len(names) > 1 {
+		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q may be any of several GPUs", machine.Clip(text, 60)),
+			Details: names, Hints: []string{"use the whole name, or the compute capability: `--gpu " + d.SM.String() + "`"}}
+	}
+	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: Integrated(d), MIG: migProfile().FindString(strings.ToLower(text))}
+	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
+		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s is known, but not its compute capability", d.Name), Hints: []string{"name the capability: `--gpu 3.5`"}}
+	}
+	return namedGPU{g, d.Line}, nil
+}
+
+func unknownGPU(text string, nearest []string) *fail.Error {
+	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("no GPU is known by the name %q", machine.Clip(text, 60)),
+		Hints: []string{"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists"}}
+	if len(nearest) > 0 {
+		f.Details = []string{"nearest: " + strings.Join(nearest, ", ")}
+	}
+	return f
+}
+
+// severalAnswers lists the devices of a name that differ in what builds are made
+// for; one or none: the name is clear.
+func severalAnswers(found []matrix.Device) []string {
+	var out, seen []string
+	for _, d := range found {
+		key := d.Vendor + d.SM.String() + d.GFX
+		if !slices.Contains(seen, key) {
+			seen = append(seen, key)
+			out = append(out, strings.TrimSpace(d.Name+"  "+d.SM.String()+d.GFX))
+		}
+	}
+	return out
+}
+
+// Integrated tells graphics inside a processor from cards; Intel's by their names.
+func Integrated(d matrix.Device) bool {
+	if d.Vendor == machine.Apple {
+		return true
+	}
+	marks := []string{"UHD", "Iris", "HD Graphics", "[Intel Graphics]"}
+	return d.Vendor == machine.Intel && slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(d.Name, mark) })
+}
+
+func titled(s string) string {
+	if s == "" {
+		return ""
+	}
+	return s[:1] + strings.ToLower(s[1:])
+}
