@@ -1,11 +1,11 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"envfix/internal/machine"
-	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -133,7 +133,8 @@ func (q *question) natively(b *matrix.Build) bool {
 	if b.CUDA.IsZero() {
 		return true
 	}
-	return !q.drv.cuda.IsZero() && !version.MustDotted(q.drv.cuda.MajorMinor()).Less(version.MustDotted(b.CUDA.MajorMinor()))
+	have, need := q.drv.cuda, b.CUDA
+	return !have.IsZero() && cmp.Or(cmp.Compare(have.Group(0), need.Group(0)), cmp.Compare(have.Group(1), need.Group(1))) >= 0
 }
 
 // arches is what torch._C._cuda_getArchFlags() prints for a build.

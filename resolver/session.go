@@ -31,7 +31,7 @@ type Brief struct {
 	Choice   *Choice // as in Resolution
 	Then     *Choice
 	Driver   DriverChoice
-	Options  []Option // that run with the driver as it is, or after the change that Driver names; newest torch first
+	Options  []Option // that run with the driver as it is, or after the change that Driver names; the preferred first
 	Why      []Reason // where nothing fits or a target must be named
 	Warnings []string
 }
@@ -45,14 +45,9 @@ type Option struct {
 
 // Brief answers for one machine. Its error reports a malformed Request.
 func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
-	s, err := readInput(x.m, h, r)
+	s, err := x.read(h, r)
 	if err != nil {
 		return nil, err
-	}
-	key := system{h.Platform.OS, h.Platform.Arch}
-	if s.cache = x.caches[key]; s.cache == nil {
-		s.cache = newCache(x.m, h.Platform)
-		x.caches[key] = s.cache
 	}
 	o := s.decide()
 	b := &Brief{Decision: o.Decision, Choice: o.Choice, Then: o.Then, Driver: o.Driver, Warnings: o.Warnings}
@@ -69,6 +64,20 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 	return b, nil
 }
 
+// read is newSolver with what the session knows of the system.
+func (x *Session) read(h machine.Machine, r Request) (*solver, error) {
+	s, err := readInput(x.m, h, r)
+	if err != nil {
+		return nil, err
+	}
+	key := system{h.Platform.OS, h.Platform.Arch}
+	if s.cache = x.caches[key]; s.cache == nil {
+		s.cache = newCache(x.m, h.Platform)
+		x.caches[key] = s.cache
+	}
+	return s, nil
+}
+
 // options lists every torch and build that passes for the machine, GPUs and driver
 // of the question, with the first Python that it passes with.
 func (q *question) options() []Option {
@@ -80,18 +89,52 @@ func (q *question) options() []Option {
 	for i, p := range pythons {
 		asks[i] = q.ask(q.accel, q.gpus, q.drv, p)
 	}
-	var out []Option
+	type passing struct {
+		b *matrix.Build
+		p py
+	}
+	var found []passing
 	q.builds(func(b *matrix.Build) {
-		if b.Index == condaForge || b.Index == condaPyTorch || accelOf(b.Label) != q.accel {
+		if isConda(b) || accelOf(b.Label) != q.accel {
 			return
 		}
 		low, high := q.cache.pythons(b)
 		for i, p := range pythons {
 			if p.within(low, high, b.FreeThreaded) && asks[i].passes(b) {
-				out = append(out, Option{b.Release.Torch.String(), b.Label, p.String()})
+				found = append(found, passing{b, p})
 				return
 			}
 		}
 	})
-	return slices.CompactFunc(out, func(a, b Option) bool { return a.Torch == b.Torch && a.Build == b.Build })
+	slices.SortStableFunc(found, func(a, b passing) int {
+		c, _ := q.compare(b.b, a.b)
+		return c
+	})
+	var out []Option
+	for _, f := range found {
+		o := Option{f.b.Release.Torch.String(), f.b.Label, f.p.String()}
+		if n := len(out); n == 0 || out[n-1].Torch != o.Torch || out[n-1].Build != o.Build {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Updated returns a machine as it is after its NVIDIA driver was changed to the
+// branch that is recommended for its GPUs, and that branch's number. ok is false
+// where there is nothing newer, or where the driver is not this machine's to change
+// (a container, JetPack, no NVIDIA GPU).
+func (x *Session) Updated(h machine.Machine, r Request) (after machine.Machine, branch int, ok bool) {
+	s, err := x.read(h, r)
+	if err != nil || s.inContainer() || s.tegra() || h.Driver == nil {
+		return h, 0, false
+	}
+	gpus := s.vendor(machine.NVIDIA)
+	b, _, _, ok := s.recommend(gpus, h.Driver.Version)
+	if !ok || len(gpus) == 0 {
+		return h, 0, false
+	}
+	on := s.onBranch(b, gpus)
+	h.Driver = &machine.Driver{Version: on.version, KernelModule: on.module}
+	return h, b.Number, true
 }

@@ -31,6 +31,7 @@ var layers = map[string][]string{
 	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"installers":               {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/doctor":          {"installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
+	"internal/fleet":           {"resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/observe/verdict": {"internal/machine", "internal/version"},
 	"internal/proc":            {},
 	"internal/probe":           {"internal/proc", "internal/machine", "internal/version"},
@@ -49,8 +50,23 @@ var layers = map[string][]string{
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
-	"data", "internal/lazy", "internal/near", "internal/fail", "internal/version", "internal/machine", "internal/pep508", "matrix", "resolver", "internal/describe", "internal/plan", "internal/pyproject",
-	"internal/lock", "installers", "internal/doctor", "internal/observe/verdict",
+	"data",
+	"internal/lazy",
+	"internal/near",
+	"internal/fail",
+	"internal/version",
+	"internal/machine",
+	"internal/pep508",
+	"matrix",
+	"resolver",
+	"internal/describe",
+	"internal/plan",
+	"internal/pyproject",
+	"internal/lock",
+	"installers",
+	"internal/doctor",
+	"internal/fleet",
+	"internal/observe/verdict",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "time", "math/rand", "math/rand/v2", "syscall"}

@@ -1,0 +1,150 @@
+package fleet
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// A bitset holds small whole numbers.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b bitset) within(o bitset) bool {
+	for i := range b {
+		if b[i]&^o[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (b bitset) meets(o bitset) bool {
+	for i := range b {
+		if b[i]&o[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (b bitset) len() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// maxNodes bounds the exact search. Fleets of tens of kinds need a few hundred.
+const maxNodes = 10_000
+
+// cover chooses the fewest options so that each set holds one of them: a minimum
+// hitting set. options[i] is a set of option numbers; weight[o] orders options that
+// do equally well, the smaller the better. exact is false where the search was cut
+// short: then the answer is the greedy one, at most H(n) times the least, n being
+// the number of sets (Chvátal 1979, "A greedy heuristic for the set-covering
+// problem").
+func cover(sets []bitset, options int, weight []int) (chosen []int, exact bool) {
+	sets = hardest(sets)
+	if len(sets) == 0 {
+		return nil, true
+	}
+	best := greedy(sets, options, weight)
+	for k := (&search{sets: sets}).apart(nil); k < len(best); k++ {
+		s := search{sets: sets, nodes: maxNodes}
+		if found := s.hit(nil, k); found != nil {
+			best = found
+			break
+		}
+		if s.nodes <= 0 {
+			return best, false
+		}
+	}
+	slices.Sort(best)
+	return best, true
+}
+
+// hardest drops sets that are hit whenever another is.
+func hardest(sets []bitset) []bitset {
+	var out []bitset
+	ordered := slices.Clone(sets)
+	slices.SortStableFunc(ordered, func(a, b bitset) int { return a.len() - b.len() })
+	for _, s := range ordered {
+		if !slices.ContainsFunc(out, func(o bitset) bool { return o.within(s) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func greedy(sets []bitset, options int, weight []int) []int {
+	left := slices.Clone(sets)
+	var chosen []int
+	for len(left) > 0 {
+		best, most := -1, 0
+		for o := range options {
+			n := 0
+			for _, s := range left {
+				if s.has(o) {
+					n++
+				}
+			}
+			if n > most || n == most && n > 0 && weight[o] < weight[best] {
+				best, most = o, n
+			}
+		}
+		if best < 0 {
+			return chosen // empty sets: their machines have no answer and do not come here
+		}
+		chosen = append(chosen, best)
+		left = slices.DeleteFunc(left, func(s bitset) bool { return s.has(best) })
+	}
+	return chosen
+}
+
+// A search looks for k options that hit all sets.
+type search struct {
+	sets  []bitset
+	nodes int // left
+}
+
+// hit branches on the first set that is not hit yet; the sets are in order of size,
+// so that few branches are opened.
+func (s *search) hit(chosen []int, k int) []int {
+	if s.nodes--; s.nodes < 0 {
+		return nil
+	}
+	first := slices.IndexFunc(s.sets, func(x bitset) bool {
+		return !slices.ContainsFunc(chosen, x.has)
+	})
+	if first < 0 {
+		return slices.Clone(chosen)
+	}
+	if len(chosen) == k || s.apart(chosen) > k-len(chosen) {
+		return nil
+	}
+	for o := range len(s.sets[first]) * 64 {
+		if s.sets[first].has(o) {
+			if found := s.hit(append(chosen, o), k); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// apart is a lower bound: sets not hit yet of which no two share an option need one
+// each.
+func (s *search) apart(chosen []int) int {
+	var taken []bitset
+	for _, x := range s.sets {
+		if !slices.ContainsFunc(chosen, x.has) && !slices.ContainsFunc(taken, x.meets) {
+			taken = append(taken, x)
+		}
+	}
+	return len(taken)
+}
