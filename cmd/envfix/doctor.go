@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -64,7 +66,7 @@ func doctorAction(c *cli.Context) error {
 			return err
 		}
 	}
-	k := doctor.Embedded()
+	k := know.Embedded()
 	patient, err := thePatient(c, k)
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func doctorAction(c *cli.Context) error {
 			return err
 		}
 	}
-	report := k.Examine(patient)
+	report := doctor.Examine(k, patient)
 	if c.IsSet("html") {
 		if err := writePage(c, report, patient); err != nil {
 			return err
@@ -116,8 +118,8 @@ func agreeing(c *cli.Context) error {
 }
 
 // readPastes reads the files of --from into one case.
-func readPastes(k *doctor.Knowledge, names []string) (*doctor.Case, error) {
-	r := doctor.NewReader(k)
+func readPastes(k *know.Knowledge, names []string) (*read.Case, error) {
+	r := read.NewReader(k)
 	for _, name := range names {
 		label := ui.Clean(name)
 		if len(names) == 1 {
@@ -130,7 +132,7 @@ func readPastes(k *doctor.Knowledge, names []string) (*doctor.Case, error) {
 	return r.Case(), nil
 }
 
-func readPaste(r *doctor.Reader, name, label string) error {
+func readPaste(r *read.Reader, name, label string) error {
 	if name == "-" {
 		return r.Read(label, os.Stdin)
 	}
@@ -144,7 +146,7 @@ func readPaste(r *doctor.Reader, name, label string) error {
 
 // thePatient is what the report is about: pasted text, or a machine as probe sees
 // it, and the data to judge it by.
-func thePatient(c *cli.Context, k *doctor.Knowledge) (patient *doctor.Case, err error) {
+func thePatient(c *cli.Context, k *know.Knowledge) (patient *read.Case, err error) {
 	if c.IsSet("from") {
 		patient, err = readPastes(k, c.StringSlice("from"))
 	} else {
@@ -160,7 +162,7 @@ func thePatient(c *cli.Context, k *doctor.Knowledge) (patient *doctor.Case, err 
 	return patient, err
 }
 
-func thisPatient(c *cli.Context) (*doctor.Case, error) {
+func thisPatient(c *cli.Context) (*read.Case, error) {
 	f, err := machineOf(c)
 	if err != nil {
 		return nil, err
@@ -170,7 +172,7 @@ func thisPatient(c *cli.Context) (*doctor.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	patient := doctor.FromMachine(h)
+	patient := read.FromMachine(h)
 	if !f.elsewhere() { // else the environment is another machine's
 		patient.Files = probe.EnvFiles(probeOptions(f.env))
 	}

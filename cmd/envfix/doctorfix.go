@@ -9,6 +9,8 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 
@@ -17,7 +19,7 @@ import (
 
 // fix shows the findings and the plan that mends them, carries it out as apply
 // does, and examines again. What envfix cannot do it names, with the command.
-func fix(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
+func fix(c *cli.Context, r doctor.Report, patient *read.Case) error {
 	show := io.Writer(os.Stdout)
 	if c.Bool("json") {
 		show = os.Stderr
@@ -101,7 +103,7 @@ func leave(c *cli.Context, show io.Writer, text string, m mending) error {
 func handwork(findings []doctor.Finding, p *plan.Plan) string {
 	var lines []string
 	for _, f := range findings {
-		if f.Severity == doctor.Note || len(f.Fix) == 0 || p != nil && wayOf(f, findings) != noWay {
+		if f.Severity == know.Note || len(f.Fix) == 0 || p != nil && wayOf(f, findings) != noWay {
 			continue
 		}
 		if line := "by hand: " + ui.Clean(f.Fix[0]); !slices.Contains(lines, line) {
@@ -135,7 +137,7 @@ func activateScript(p *plan.Plan) string {
 
 // examineAgain looks at the machine as a shell sees it in which the environment of
 // the plan is active.
-func examineAgain(c *cli.Context, p *plan.Plan) (doctor.Report, *doctor.Case, error) {
+func examineAgain(c *cli.Context, p *plan.Plan) (doctor.Report, *read.Case, error) {
 	for _, f := range p.EnvFixes {
 		before := os.Getenv(f.Variable)
 		if after := installers.Activated(f.Variable, before, p.EnvFixes); after != before {
@@ -144,10 +146,10 @@ func examineAgain(c *cli.Context, p *plan.Plan) (doctor.Report, *doctor.Case, er
 			}
 		}
 	}
-	k := doctor.Embedded()
+	k := know.Embedded()
 	patient, err := thePatient(c, k)
 	if err != nil {
 		return doctor.Report{}, nil, err
 	}
-	return k.Examine(patient), patient, nil
+	return doctor.Examine(k, patient), patient, nil
 }

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"envfix/internal/apply"
-	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 
@@ -29,7 +30,7 @@ const importGrace = 500 * time.Millisecond
 
 // importTorch starts the environment's Python, isolated, and has it import torch.
 // What it says is evidence like any other: its messages are read as a paste's are.
-func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
+func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
 		return &failure{code: exitUsage, text: "`--import` starts the environment's Python, and there is no environment", hints: []string{"name it: `envfix doctor --import --env DIR`"}}
@@ -64,7 +65,7 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 	if said.Torch == "" {
 		said.Failed = firstLine(text)
 	}
-	r := doctor.NewReader(k)
+	r := read.NewReader(k)
 	if err := r.Read("import torch", strings.NewReader(text)); err != nil {
 		return err
 	}
@@ -75,8 +76,8 @@ func importTorch(c *cli.Context, k *doctor.Knowledge, p *doctor.Case) error {
 
 // imported is what the proof says of torch, in the doctor's terms. The loader
 // shows files by their real paths.
-func imported(proof apply.Proof, files *machine.EnvFiles) *doctor.Imported {
-	said := &doctor.Imported{Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped, GPUs: len(proof.GPUs)}
+func imported(proof apply.Proof, files *machine.EnvFiles) *read.Imported {
+	said := &read.Imported{Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped, GPUs: len(proof.GPUs)}
 	said.CuDNN, _ = version.ParseDotted(apply.CuDNNVersion(proof.CuDNN))
 	if files == nil {
 		return said

@@ -2,6 +2,7 @@ package main
 
 import (
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -11,7 +12,7 @@ import (
 
 // writePage writes the page of --html. A paste has no facts of a machine and no
 // plan: what is read of it is in the evidence.
-func writePage(c *cli.Context, r doctor.Report, patient *doctor.Case) error {
+func writePage(c *cli.Context, r doctor.Report, patient *read.Case) error {
 	var p *plan.Plan
 	var facts *machine.Machine
 	if !patient.Pasted {

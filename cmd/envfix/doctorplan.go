@@ -11,6 +11,8 @@ import (
 
 	"envfix/internal/apply"
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
@@ -54,7 +56,7 @@ func wayOf(f doctor.Finding, all []doctor.Finding) way {
 	switch {
 	case !f.Mend.IsZero():
 		return asItIs
-	case f.Severity == doctor.Note || !slices.Contains(planned, f.Cause) || slices.Contains(outside, f.Check):
+	case f.Severity == know.Note || !slices.Contains(planned, f.Cause) || slices.Contains(outside, f.Check):
 		return noWay
 	case slices.ContainsFunc(all, func(o doctor.Finding) bool { return o.Mend.Rebuild && slices.Contains(o.Explains, f.Check) }):
 		return asItIs
@@ -64,7 +66,7 @@ func wayOf(f doctor.Finding, all []doctor.Finding) way {
 
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps. Its error says why none could be made.
-func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Plan, error) {
+func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
 	first, anew, inFiles := -1, false, false
 	mend := &plan.Repair{}
 	for i, f := range r.Findings {
@@ -124,7 +126,7 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *doctor.Case) (*plan.Pl
 
 // examinedElsewhere is the directory of the environment that was examined, where it is
 // not the one that a plan would be for: one that is activated.
-func examinedElsewhere(c *cli.Context, patient *doctor.Case) string {
+func examinedElsewhere(c *cli.Context, patient *read.Case) string {
 	target, err := filepath.Abs(c.String("env"))
 	if err != nil || patient.Files == nil || patient.Files.Dir == "" || filepath.Clean(patient.Files.Dir) == target {
 		return ""
@@ -145,7 +147,7 @@ func examinedElsewhere(c *cli.Context, patient *doctor.Case) string {
 
 // mendingPlan makes the plan that mends: with the same torch where its files are
 // broken, chosen anew where it is the wrong one.
-func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Repair, anew bool) (*plan.Plan, error) {
+func mendingPlan(c *cli.Context, patient *read.Case, mend *plan.Repair, anew bool) (*plan.Plan, error) {
 	if e, err := apply.Open(c.String("env")); err == nil {
 		mend.Replaces = e.Current()
 		e.Close()
@@ -170,7 +172,7 @@ func mendingPlan(c *cli.Context, patient *doctor.Case, mend *plan.Repair, anew b
 
 // same asks for the packages of the environment: its torch in that version and
 // build, and those of torch's companions that are there.
-func same(patient *doctor.Case, torch, build string) func(*resolver.Request) {
+func same(patient *read.Case, torch, build string) func(*resolver.Request) {
 	return func(r *resolver.Request) {
 		words := []string{"torch==" + torch}
 		for _, name := range []string{"torchvision", "torchaudio"} {
@@ -192,7 +194,7 @@ func same(patient *doctor.Case, torch, build string) func(*resolver.Request) {
 // installedTorch is the torch whose files are in the environment: what
 // torch/version.py says, else the metadata. Metadata of which there are two
 // copies is believed where the file agrees.
-func installedTorch(patient *doctor.Case) (v, build string) {
+func installedTorch(patient *read.Case) (v, build string) {
 	if patient.Files == nil {
 		return "", ""
 	}

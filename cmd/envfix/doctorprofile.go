@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"envfix/installers"
-	"envfix/internal/doctor"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -20,7 +20,7 @@ import (
 // editProfiles adds to a plan the steps that take entries out in the profiles of
 // the user's own that set them. What comes from elsewhere a person has to take
 // out: the findings say where.
-func editProfiles(patient *doctor.Case, p *plan.Plan) error {
+func editProfiles(patient *read.Case, p *plan.Plan) error {
 	home, err := os.UserHomeDir()
 	if err != nil || os.Getenv("ENVFIX_ROOT") != "" || p.Target.Repair == nil {
 		return nil
@@ -58,7 +58,7 @@ func editProfiles(patient *doctor.Case, p *plan.Plan) error {
 }
 
 // originsOf is where the entry of a fix comes from.
-func originsOf(patient *doctor.Case, f plan.EnvFix) []machine.Origin {
+func originsOf(patient *read.Case, f plan.EnvFix) []machine.Origin {
 	if f.Action != "remove" || patient.Files == nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/ui"
 )
 
@@ -16,7 +18,7 @@ const shownFindings = 3
 const shownEvidence = 148
 
 // doctorText is the report for people: the verdict, then what to do first.
-func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
+func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 	var b strings.Builder
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", ui.Clean(n))
@@ -32,7 +34,7 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		}
 		return b.String() + inUse(p, verbose)
 	}
-	if r.OK && !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > doctor.Note }) {
+	if r.OK && !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > know.Note }) {
 		b.WriteString("nothing is wrong\n\n")
 	}
 	shown := r.Findings
@@ -46,7 +48,7 @@ func doctorText(r doctor.Report, p *doctor.Case, verbose bool) string {
 		}
 		b.WriteString(findingText(f, i == 0 && !r.OK, verbose))
 	}
-	if p.Pasted && !r.OK && r.Findings[0].Severity == doctor.Note {
+	if p.Pasted && !r.OK && r.Findings[0].Severity == know.Note {
 		b.WriteString("\n" + nothingNamed)
 	}
 	if n := len(r.Findings) - len(shown); n > 0 {

@@ -3,14 +3,14 @@ package main
 import (
 	"slices"
 
-	"envfix/internal/doctor"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/ui"
 )
 
 // inUse is the table of what the GPUs are doing, with a blank line before it: with
 // -v always, else where there is something to see in it.
-func inUse(p *doctor.Case, verbose bool) string {
+func inUse(p *read.Case, verbose bool) string {
 	if p.Pasted || !verbose && !slices.ContainsFunc(p.Machine.GPUs, worthShowing) {
 		return ""
 	}

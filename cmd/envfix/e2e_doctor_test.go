@@ -82,16 +82,16 @@ var brokenEnvs = []brokenEnv{
 	}},
 	{"metadata of a CPU build", []string{"PY011"}, byRebuild, func(t *testing.T, p *patient) {
 		info := p.info(t, "torch")
-		meta := read(t, info+"/METADATA")
+		meta := readFile(t, info+"/METADATA")
 		version := field(t, meta, "Version")
 		public, _, _ := strings.Cut(version, "+")
 		replace(t, info+"/METADATA", strings.Replace(meta, "\nVersion: "+version, "\nVersion: "+public+"+cpu", 1))
-		replace(t, info+"/RECORD", strings.ReplaceAll(read(t, info+"/RECORD"), filepath.Base(info), "torch-"+public+"+cpu.dist-info"))
+		replace(t, info+"/RECORD", strings.ReplaceAll(readFile(t, info+"/RECORD"), filepath.Base(info), "torch-"+public+"+cpu.dist-info"))
 		noError(t, os.Rename(info, filepath.Join(p.site, "torch-"+public+"+cpu.dist-info")))
 	}},
 	{"files of a CPU build", []string{"PY001", "PY006"}, byRebuild, func(t *testing.T, p *patient) {
 		info := p.info(t, "torch")
-		meta := read(t, info+"/METADATA")
+		meta := readFile(t, info+"/METADATA")
 		version := field(t, meta, "Version")
 		public, _, _ := strings.Cut(version, "+")
 		replace(t, info+"/METADATA", strings.Replace(meta, "\nVersion: "+version, "\nVersion: "+public+"+cpu", 1))
@@ -103,7 +103,7 @@ var brokenEnvs = []brokenEnv{
 	}},
 	{"cuDNN of another version", []string{"LD003"}, byRebuild, func(t *testing.T, p *patient) {
 		info := p.info(t, "nvidia_cudnn_cu*")
-		meta := read(t, info+"/METADATA")
+		meta := readFile(t, info+"/METADATA")
 		replace(t, info+"/METADATA", strings.Replace(meta, "\nVersion: "+field(t, meta, "Version"), "\nVersion: 9.1.0.70", 1))
 	}},
 	{"two copies of torch", []string{"PY011"}, byRebuild, func(t *testing.T, p *patient) {
@@ -146,7 +146,7 @@ var brokenEnvs = []brokenEnv{
 	}},
 	{"a half-written RECORD", []string{"PY011"}, byRebuild, func(t *testing.T, p *patient) {
 		file := p.info(t, "torch") + "/RECORD"
-		text := read(t, file)
+		text := readFile(t, file)
 		replace(t, file, text[:len(text)/2])
 	}},
 	{"PYTHONPATH", []string{"PY004"}, byActivate, func(t *testing.T, p *patient) {
@@ -171,7 +171,7 @@ func copyEnv(t *testing.T, source string) *patient {
 	}
 	p.site = sites[0]
 	script := filepath.Join(p.env, "bin/activate") // a link to it is not edited
-	replace(t, script, read(t, script))
+	replace(t, script, readFile(t, script))
 	return p
 }
 
@@ -297,7 +297,7 @@ func field(t *testing.T, text, name string) string {
 	return value
 }
 
-func read(t *testing.T, file string) string {
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	noError(t, err)

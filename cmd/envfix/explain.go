@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -43,11 +44,11 @@ func explainAction(c *cli.Context) error {
 	} else if isTerminal(os.Stdin) {
 		return &failure{code: exitUsage, text: "no text to explain", hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"}}
 	}
-	k := doctor.Embedded()
+	k := know.Embedded()
 	answer, known := explainChecks(k, c.Args().Slice())
 	var err error
 	if !known {
-		answer, err = k.Explain(in)
+		answer, err = doctor.Explain(k, in)
 	}
 	if err != nil {
 		return &failure{code: exitUsage, text: "standard input: " + err.Error(), err: err}
@@ -60,7 +61,7 @@ func explainAction(c *cli.Context) error {
 }
 
 // explainChecks answers for ids of checks, where the arguments are nothing else.
-func explainChecks(k *doctor.Knowledge, ids []string) (doctor.Explanation, bool) {
+func explainChecks(k *know.Knowledge, ids []string) (doctor.Explanation, bool) {
 	answer := doctor.Explanation{Format: doctor.Format, Matches: []doctor.Match{}}
 	for _, id := range ids {
 		check := k.Checks[strings.ToUpper(id)]

@@ -6,6 +6,8 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -50,11 +52,11 @@ func homeAction(c *cli.Context) error {
 
 // faults are the first of what doctor finds, which envfix alone has room for.
 func faults(m *matrix.Matrix, h machine.Machine) []string {
-	patient := doctor.FromMachine(h)
+	patient := read.FromMachine(h)
 	patient.Matrix = m
 	var out []string
-	for _, f := range doctor.Embedded().Examine(patient).Findings {
-		if f.Severity != doctor.Note && len(out) < 3 {
+	for _, f := range doctor.Examine(know.Embedded(), patient).Findings {
+		if f.Severity != know.Note && len(out) < 3 {
 			out = append(out, f.Text)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"envfix/internal/doctor/know"
 )
 
 func checksOf(r Report) []string {
@@ -18,14 +20,14 @@ func checksOf(r Report) []string {
 // Where a check follows from a message, the message's example is a sick machine
 // and its counter-example a healthy one.
 func TestMessageChecks(t *testing.T) {
-	for _, m := range Embedded().Messages {
+	for _, m := range know.Embedded().Messages {
 		sick, _ := examine(t, m.Example)
 		if got := checksOf(sick); !slices.Contains(got, m.Checks[0]) {
 			t.Errorf("%s: its example gives %v, not %s", m.ID, got, m.Checks[0])
 		}
 		healthy, _ := examine(t, m.Counter)
 		for _, f := range healthy.Findings {
-			if f.Severity == Error && f.Check == m.Checks[0] {
+			if f.Severity == know.Error && f.Check == m.Checks[0] {
 				t.Errorf("%s: its counter-example gives %s: %s", m.ID, f.Check, f.Text)
 			}
 		}
@@ -113,7 +115,7 @@ func TestRules(t *testing.T) {
 		}
 		healthy, _ := examine(t, r.healthy)
 		for _, f := range healthy.Findings {
-			if f.Check == r.check || f.Severity > Note && f.Confidence > Low {
+			if f.Check == r.check || f.Severity > know.Note && f.Confidence > Low {
 				t.Errorf("%s: the healthy machine gives %s: %s %v", r.check, f.Check, f.Text, f.Evidence)
 			}
 		}
@@ -123,7 +125,7 @@ func TestRules(t *testing.T) {
 			continue // TestMachines, TestUse, TestEnvironments, TestImported
 		}
 		for _, id := range r.checks {
-			if Embedded().Checks[id] == nil {
+			if know.Embedded().Checks[id] == nil {
 				t.Errorf("no check %s", id)
 			}
 		}
@@ -141,7 +143,7 @@ func TestEveryCheckIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, excused, _ := strings.Cut(string(readme), "## Not done")
-	k := Embedded()
+	k := know.Embedded()
 	reached := map[string]bool{}
 	for _, m := range k.Messages {
 		for _, id := range m.Checks {

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -69,14 +72,14 @@ func TestContainerTexts(t *testing.T) {
 			r, p := examine(t, c.text)
 			if c.check == "" {
 				for _, f := range r.Findings {
-					if f.Severity > Note {
+					if f.Severity > know.Note {
 						t.Errorf("%s %s %q %q", f.Check, f.Severity, f.Text, f.Evidence)
 					}
 				}
 				return
 			}
 			if len(r.Findings) == 0 || r.Findings[0].Check != c.check || !strings.Contains(r.Findings[0].Text, c.words) || len(r.Findings[0].Fix) == 0 {
-				t.Errorf("%+v\n%+v", r.Findings, p.Workloads)
+				t.Errorf("%+v\n%+v", r.Findings, p.Containers.Workloads)
 			}
 		})
 	}
@@ -85,15 +88,15 @@ func TestContainerTexts(t *testing.T) {
 // What is read of a file is the same wherever it stands and however it is indented.
 func TestWorkloads(t *testing.T) {
 	_, p := examine(t, "hello\n\n"+strings.ReplaceAll(composeWith, "  ", "    ")+"\nand\n\n"+pod)
-	for _, w := range p.Workloads {
-		w.Said = Said{}
+	for _, w := range p.Containers.Workloads {
+		w.At = read.Evidence{}
 	}
-	want := []*Workload{
+	want := []*read.Workload{
 		{Kind: "compose", Name: "db", About: " postgres:16"},
 		{Kind: "compose", Name: "chat", About: " vllm/vllm-openai:v0.11 --model x", Wants: true, GPUCap: true},
 		{Kind: "pod", Name: "containers", About: ` nvcr.io/nvidia/pytorch:25.10-py3 ["python", "train.py"]`},
 	}
-	if diff := cmp.Diff(want, p.Workloads); diff != "" {
+	if diff := cmp.Diff(want, p.Containers.Workloads); diff != "" {
 		t.Error(diff)
 	}
 }

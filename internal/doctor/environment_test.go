@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -31,10 +33,10 @@ func healthyFiles() *machine.EnvFiles {
 }
 
 // patientWith is a machine that is well but for its environment's files.
-func patientWith(t *testing.T, f *machine.EnvFiles) *Case {
+func patientWith(t *testing.T, f *machine.EnvFiles) *read.Case {
 	t.Helper()
 	cuda := "12.8"
-	c := FromMachine(machine.Machine{
+	c := read.FromMachine(machine.Machine{
 		Platform:  machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")}},
 		GPUs:      []machine.GPU{{Vendor: machine.NVIDIA, Name: "NVIDIA H100 80GB HBM3", SM: machine.SM{Major: 9}, Visible: true}},
 		Driver:    &machine.Driver{Version: version.MustDotted("580.95.05")},
@@ -53,57 +55,57 @@ func patientWith(t *testing.T, f *machine.EnvFiles) *Case {
 // it is.
 var broken = []struct {
 	name, check, cause string
-	severity           Severity
+	severity           know.Severity
 	damage             func(*machine.EnvFiles)
 }{
-	{"parts of another cuDNN", "LD010", "ld_path_shadowing", Error, func(f *machine.EnvFiles) {
+	{"parts of another cuDNN", "LD010", "ld_path_shadowing", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcudnn_heuristic.so.9", By: "libcudnn_graph.so.9", Path: "/opt/cudnn/lib/libcudnn_heuristic.so.9.1.0", Via: "LD_LIBRARY_PATH", Version: "9.1.0", Wheel: site + "/nvidia/cudnn/lib/libcudnn_heuristic.so.9"})
 	}},
-	{"an older cuDNN", "LD002", "ld_path_shadowing", Error, func(f *machine.EnvFiles) {
+	{"an older cuDNN", "LD002", "ld_path_shadowing", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded[0].Path, f.Loaded[0].Via, f.Loaded[0].Version, f.Loaded[0].Wheel = "/opt/cudnn/lib/libcudnn.so.9.1.0", "LD_LIBRARY_PATH", "9.1.0", site+"/nvidia/cudnn/lib/libcudnn.so.9"
 	}},
-	{"a newer cuDNN", "LD002", "ld_path_shadowing", Warning, func(f *machine.EnvFiles) {
+	{"a newer cuDNN", "LD002", "ld_path_shadowing", know.Warning, func(f *machine.EnvFiles) {
 		f.Loaded[0].Path, f.Loaded[0].Via, f.Loaded[0].Version, f.Loaded[0].Wheel = "/opt/cudnn/lib/libcudnn.so.9.20.0", "LD_LIBRARY_PATH", "9.20.0", site+"/nvidia/cudnn/lib/libcudnn.so.9"
 	}},
-	{"another nvJitLink", "LD001", "ld_path_shadowing", Error, func(f *machine.EnvFiles) {
+	{"another nvJitLink", "LD001", "ld_path_shadowing", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libnvJitLink.so.12", By: "libcusparse.so.12", Path: "/opt/cuda/lib64/libnvJitLink.so.12.1.105", Via: "LD_LIBRARY_PATH", Wheel: site + "/nvidia/nvjitlink/lib/libnvJitLink.so.12"})
 	}},
-	{"metadata of a CPU build", "PY011", "torch_duplicate_install", Error, func(f *machine.EnvFiles) { f.Dists[0].Version = "2.9.1+cpu" }},
-	{"no cuDNN", "PY010", "missing_runtime_lib", Error, func(f *machine.EnvFiles) { f.Dists = slices.Delete(f.Dists, 2, 3) }},
-	{"an older cuDNN package", "LD003", "nvidia_pip_lib_mismatch", Error, func(f *machine.EnvFiles) { f.Dists[2].Version = "9.1.0.70" }},
-	{"a newer cuDNN package", "LD003", "nvidia_pip_lib_mismatch", Warning, func(f *machine.EnvFiles) { f.Dists[2].Version = "9.20.0.1" }},
-	{"a library that cuda-toolkit pins is gone", "PY010", "missing_runtime_lib", Error, func(f *machine.EnvFiles) { f.Dists = f.Dists[:5] }},
-	{"two copies of torch", "PY011", "torch_duplicate_install", Error, func(f *machine.EnvFiles) {
+	{"metadata of a CPU build", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) { f.Dists[0].Version = "2.9.1+cpu" }},
+	{"no cuDNN", "PY010", "missing_runtime_lib", know.Error, func(f *machine.EnvFiles) { f.Dists = slices.Delete(f.Dists, 2, 3) }},
+	{"an older cuDNN package", "LD003", "nvidia_pip_lib_mismatch", know.Error, func(f *machine.EnvFiles) { f.Dists[2].Version = "9.1.0.70" }},
+	{"a newer cuDNN package", "LD003", "nvidia_pip_lib_mismatch", know.Warning, func(f *machine.EnvFiles) { f.Dists[2].Version = "9.20.0.1" }},
+	{"a library that cuda-toolkit pins is gone", "PY010", "missing_runtime_lib", know.Error, func(f *machine.EnvFiles) { f.Dists = f.Dists[:5] }},
+	{"two copies of torch", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
 		f.Dists = append(f.Dists, machine.DistFiles{Name: "torch", Version: "2.8.0", Info: site + "/torch-2.8.0.dist-info"})
 	}},
-	{"a leftover", "PY014", "none", Note, func(f *machine.EnvFiles) { f.Leftovers = []string{site + "/~orch"} }},
-	{"torchvision of another release", "PY007", "torchvision_mismatch", Error, func(f *machine.EnvFiles) {
+	{"a leftover", "PY014", "none", know.Note, func(f *machine.EnvFiles) { f.Leftovers = []string{site + "/~orch"} }},
+	{"torchvision of another release", "PY007", "torchvision_mismatch", know.Error, func(f *machine.EnvFiles) {
 		f.Dists[1].Version, f.Dists[1].Requires = "0.23.0", []string{"torch==2.8.0"}
 	}},
-	{"the user's site", "PY004", "torch_duplicate_install", Error, func(f *machine.EnvFiles) {
+	{"the user's site", "PY004", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
 		f.Imports = append([]machine.ImportPlace{{Path: "/home/u/.local/lib/python3.12/site-packages/torch/__init__.py", Place: machine.InUserSite}}, f.Imports...)
 	}},
-	{"another processor", "IDX003", "no_wheel_for_platform", Error, func(f *machine.EnvFiles) {
+	{"another processor", "IDX003", "no_wheel_for_platform", know.Error, func(f *machine.EnvFiles) {
 		f.Foreign = []machine.ForeignFile{{Path: site + "/torch/lib/libtorch.so", Is: "aarch64", Want: "x86_64"}}
 	}},
-	{"another Python", "PY027", "no_wheel_for_python", Error, func(f *machine.EnvFiles) {
+	{"another Python", "PY027", "no_wheel_for_python", know.Error, func(f *machine.EnvFiles) {
 		f.Foreign = []machine.ForeignFile{{Path: site + "/torch/_C", Is: "cpython-311", Want: "cpython-312"}}
 	}},
-	{"a stub of libcuda", "DRV008", "cuda_compat_lib_shadow", Error, func(f *machine.EnvFiles) {
+	{"a stub of libcuda", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/old/libcuda.so.1", Via: "LD_LIBRARY_PATH", Size: 60000})
 	}},
-	{"libcuda of another driver", "DRV008", "cuda_compat_lib_shadow", Error, func(f *machine.EnvFiles) {
+	{"libcuda of another driver", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/old/libcuda.so.535.54.03", Via: "LD_LIBRARY_PATH", Version: "535.54.03", Size: 30 << 20})
 	}},
-	{"a RECORD that is cut off", "PY011", "torch_duplicate_install", Error, func(f *machine.EnvFiles) { f.Dists[0].Record = "cut off" }},
-	{"files that are gone", "PY010", "missing_runtime_lib", Error, func(f *machine.EnvFiles) {
+	{"a RECORD that is cut off", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) { f.Dists[0].Record = "cut off" }},
+	{"files that are gone", "PY010", "missing_runtime_lib", know.Error, func(f *machine.EnvFiles) {
 		f.Dists[0].Absent, f.Dists[0].Missing = 1, []string{site + "/torch/lib/libtorch_cuda.so"}
 	}},
-	{"a library of another size", "PY011", "torch_duplicate_install", Error, func(f *machine.EnvFiles) { f.Dists[0].Resized = []string{site + "/torch/lib/libtorch_cuda.so"} }},
-	{"PYTHONPATH", "PY004", "torch_duplicate_install", Error, func(f *machine.EnvFiles) {
+	{"a library of another size", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) { f.Dists[0].Resized = []string{site + "/torch/lib/libtorch_cuda.so"} }},
+	{"PYTHONPATH", "PY004", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
 		f.Imports = append([]machine.ImportPlace{{Path: "/opt/lib/torch/__init__.py", Place: machine.InPythonPath}}, f.Imports...)
 	}},
-	{"a file named torch.py", "PY013", "torch_duplicate_install", Error, func(f *machine.EnvFiles) {
+	{"a file named torch.py", "PY013", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
 		f.Imports = append([]machine.ImportPlace{{Path: "/proj/torch.py", Place: machine.InWorkingDir}}, f.Imports...)
 	}},
 }
@@ -111,8 +113,8 @@ var broken = []struct {
 // TestEnvironments: every broken environment is named first, and the whole one
 // has no finding of severity warning or error.
 func TestEnvironments(t *testing.T) {
-	for _, f := range Embedded().Examine(patientWith(t, healthyFiles())).Findings {
-		if f.Severity > Note {
+	for _, f := range Examine(know.Embedded(), patientWith(t, healthyFiles())).Findings {
+		if f.Severity > know.Note {
 			t.Errorf("healthy: %s %s %q", f.Check, f.Text, f.Evidence)
 		}
 	}
@@ -120,7 +122,7 @@ func TestEnvironments(t *testing.T) {
 	for _, b := range broken {
 		files := healthyFiles()
 		b.damage(files)
-		got := Embedded().Examine(patientWith(t, files)).Findings
+		got := Examine(know.Embedded(), patientWith(t, files)).Findings
 		if len(got) == 0 {
 			t.Errorf("%s: nothing found", b.name)
 			continue
@@ -142,8 +144,8 @@ func TestHarmlessLibraryPath(t *testing.T) {
 	c := patientWith(t, healthyFiles())
 	c.Machine.Env["LD_LIBRARY_PATH"] = "/opt/cudnn/lib"
 	c.Machine.LibraryDirs = []machine.LibraryDir{{Path: "/opt/cudnn/lib", Files: []string{"libcudnn.so.9"}}}
-	got := Embedded().Examine(c)
-	if len(got.Findings) == 0 || got.Findings[0].Check != "LD006" || got.Findings[0].Severity != Note || !got.OK {
+	got := Examine(know.Embedded(), c)
+	if len(got.Findings) == 0 || got.Findings[0].Check != "LD006" || got.Findings[0].Severity != know.Note || !got.OK {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/plan"
 )
 
@@ -41,13 +43,13 @@ var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, named
 
 // An exam is one examination.
 type exam struct {
-	*Case
-	k   *Knowledge
+	*read.Case
+	k   *know.Knowledge
 	out []*finding
 }
 
 // Examine returns what is wrong, the root cause first.
-func (k *Knowledge) Examine(c *Case) Report {
+func Examine(k *know.Knowledge, c *read.Case) Report {
 	e := &exam{Case: c, k: k}
 	e.identify()
 	e.believe()
@@ -60,10 +62,10 @@ func (k *Knowledge) Examine(c *Case) Report {
 	if !told {
 		e.topic()
 	}
-	found := rank(merge(e.out))
+	found := e.rank(merge(e.out))
 	report := Report{Format: Format, OK: !c.Pasted || told || e.available(), Findings: []Finding{}, Notes: c.Notes}
 	for _, f := range found {
-		if f.Severity == Error {
+		if f.Severity == know.Error {
 			report.OK = false
 		}
 		report.Findings = append(report.Findings, f.whole())
@@ -88,7 +90,7 @@ func (f *finding) whole() Finding {
 
 // find adds a finding of a check, with what the check itself says where f says
 // nothing.
-func (e *exam) find(check string, weight int, f Finding, said ...Said) *finding {
+func (e *exam) find(check string, weight int, f Finding, said ...read.Evidence) *finding {
 	c := e.k.Checks[check]
 	f.Check = check
 	if f.Cause == "" {
@@ -130,14 +132,14 @@ func (e *exam) messages() {
 		switch {
 		case h.Message.Symptom:
 			w = weak + 5
-		case check.Severity == Note:
+		case check.Severity == know.Note:
 			w = trifle
 		case h.Message.Cause == "none":
 			w = weak
 		}
 		f := Finding{Cause: h.Message.Cause, Fix: h.Message.Fix}
 		e.meaning(h, &f)
-		e.find(h.Message.Checks[0], w, f, h.Said).over = h.Message.Over
+		e.find(h.Message.Checks[0], w, f, h.At).over = h.Message.Over
 	}
 }
 
@@ -153,7 +155,7 @@ func (e *exam) clues() {
 		if h.Clue.Checks[0] == "PY001" && e.cpuByChoice() {
 			continue
 		}
-		f := e.find(h.Clue.Checks[0], w, Finding{Cause: h.Clue.Cause, Text: h.Clue.Text}, h.Said...)
+		f := e.find(h.Clue.Checks[0], w, Finding{Cause: h.Clue.Cause, Text: h.Clue.Text}, h.At...)
 		f.over = h.Clue.Over
 	}
 }
@@ -161,15 +163,15 @@ func (e *exam) clues() {
 // topic is the last resort: people complain, and nothing that they say proves a
 // cause. The first topic that their words touch is worth a note.
 func (e *exam) topic() {
-	if !e.complains {
+	if !e.Says.Trouble {
 		return
 	}
 	for _, h := range e.Clues {
 		if !h.Clue.Topic {
 			continue
 		}
-		f := e.find(h.Clue.Checks[0], trifle-5, Finding{Cause: h.Clue.Cause}, h.Said...)
-		f.Text, f.Severity = "nothing here proves a cause; the usual one behind such words: "+f.Text, Note
+		f := e.find(h.Clue.Checks[0], trifle-5, Finding{Cause: h.Clue.Cause}, h.At...)
+		f.Text, f.Severity = "nothing here proves a cause; the usual one behind such words: "+f.Text, know.Note
 		return
 	}
 }
@@ -204,11 +206,11 @@ func merge(in []*finding) []*finding {
 // rank orders findings: those that nothing else explains first, then by weight,
 // by how much they explain, by severity and by where they stand. What another
 // finding explains is named there.
-func rank(in []*finding) []*finding {
+func (e *exam) rank(in []*finding) []*finding {
 	explained := map[*finding]bool{}
 	for _, a := range in {
 		for _, b := range in {
-			if a != b && explains(a, b) && !explains(b, a) {
+			if a != b && e.explains(a, b) && !e.explains(b, a) {
 				explained[b] = true
 				if !slices.Contains(a.Explains, b.Check) {
 					a.Explains = append(a.Explains, b.Check)
@@ -248,17 +250,17 @@ func rank(in []*finding) []*finding {
 
 // has returns where the first message of these ids stood; ok is false where none
 // was found.
-func (e *exam) has(ids ...string) (Said, bool) {
+func (e *exam) has(ids ...string) (read.Evidence, bool) {
 	for _, h := range e.Hits {
 		if slices.Contains(ids, h.Message.ID) {
-			return h.Said, true
+			return h.At, true
 		}
 	}
-	return Said{}, false
+	return read.Evidence{}, false
 }
 
 // hit returns the first message of an id.
-func (e *exam) hit(id string) *Hit {
+func (e *exam) hit(id string) *read.Hit {
 	for i := range e.Hits {
 		if e.Hits[i].Message.ID == id {
 			return &e.Hits[i]
@@ -266,9 +268,6 @@ func (e *exam) hit(id string) *Hit {
 	}
 	return nil
 }
-
-// fact returns where a fact was read.
-func (e *exam) fact(name string) Said { return e.facts[name] }
 
 // unavailable reports whether torch says that it sees no GPU.
 func (e *exam) unavailable() bool { return e.Torch.Available != nil && !*e.Torch.Available }
@@ -290,7 +289,10 @@ func (e *exam) vendor(v string) bool {
 var noDevice = []string{"torch-no-nvidia-driver", "torch-no-gpus", "cuda-no-device", "libcuda-missing", "smi-not-found", "no-devices", "nvml-not-loaded", "nvml-lib-missing", "deserialize-cuda", "torch-fallback-cpu", "app-no-gpu", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing"}
 
 func (e *exam) clue(id string) bool {
-	return slices.ContainsFunc(e.Clues, func(h ClueHit) bool { return h.Clue.ID == id })
+	return slices.ContainsFunc(e.Clues, func(h read.ClueHit) bool { return h.Clue.ID == id })
 }
 
 func join(words ...string) string { return strings.Join(words, " ") }
+
+// limit returns a limit that limits.yaml has; a test looks for each that is used.
+func (e *exam) limit(id string) *know.Limit { return e.k.Limits[id] }

@@ -3,6 +3,9 @@ package doctor
 import (
 	"io"
 	"slices"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 )
 
 // A Match is one message that explain knows, as interfaces.md fixes it.
@@ -11,7 +14,7 @@ type Match struct {
 	Checks   []string          `json:"checks"`
 	Program  string            `json:"program"`
 	Cause    string            `json:"cause"`
-	Severity Severity          `json:"severity"`
+	Severity know.Severity     `json:"severity"`
 	Text     string            `json:"text"`
 	Fix      []string          `json:"fix"`
 	Line     int               `json:"line"`
@@ -28,20 +31,20 @@ type Explanation struct {
 
 // Explain returns the messages that a text holds, each once: those that name a
 // cause before those that are only its symptoms, then in the order of the text.
-func (k *Knowledge) Explain(in io.Reader) (Explanation, error) {
-	r := NewReader(k)
+func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
+	r := read.NewReader(k)
 	if err := r.Read("", in); err != nil {
 		return Explanation{}, err
 	}
-	hits := r.c.Hits
-	slices.SortStableFunc(hits, func(a, b Hit) int {
+	hits := r.Hits()
+	slices.SortStableFunc(hits, func(a, b read.Hit) int {
 		if a.Message.Symptom != b.Message.Symptom {
 			if b.Message.Symptom {
 				return -1
 			}
 			return 1
 		}
-		return a.Said.Line - b.Said.Line
+		return a.At.Line - b.At.Line
 	})
 	answer := Explanation{Format: Format, Matches: []Match{}}
 	for _, h := range hits {
@@ -54,7 +57,7 @@ func (k *Knowledge) Explain(in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: h.Message.Fix, Line: h.Said.Line, Quote: h.Said.Text, Captures: captures, Source: h.Message.Source})
+			Severity: check.Severity, Text: check.Text, Fix: h.Message.Fix, Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
 	}
 	return answer, nil
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"envfix/internal/doctor/know"
 )
 
 // FuzzPaste: whatever is pasted, the reader does not panic, and what it answers
@@ -22,7 +24,7 @@ func FuzzPaste(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		r, _ := examine(t, s)
 		for _, x := range r.Findings {
-			if Embedded().Checks[x.Check] == nil || x.Text == "" || x.Cause == "" {
+			if know.Embedded().Checks[x.Check] == nil || x.Text == "" || x.Cause == "" {
 				t.Errorf("%q: %+v", s, x)
 			}
 			for _, e := range x.Evidence {
@@ -32,10 +34,4 @@ func FuzzPaste(f *testing.F) {
 			}
 		}
 	})
-}
-
-// FuzzRecords: the reader of our data refuses or reads, and does not panic.
-func FuzzRecords(f *testing.F) {
-	f.Add("format: 1\nchecks:\n- id: X\n  fix:\n  - 'a'\n  list: [a, 'b, c']\n")
-	f.Fuzz(func(t *testing.T, s string) { _, _ = parseRecords(s) })
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"envfix/internal/doctor/know"
 )
 
 // A healthy machine has no finding of severity warning or error.
@@ -21,7 +23,7 @@ func TestHealthy(t *testing.T) {
 		}
 		r, _ := examine(t, string(text))
 		for _, x := range r.Findings {
-			if x.Severity > Note {
+			if x.Severity > know.Note {
 				t.Errorf("%s: %s %s %q %q", f, x.Check, x.Severity, x.Text, x.Evidence)
 			}
 		}
@@ -37,7 +39,7 @@ func TestUnrelated(t *testing.T) {
 	for _, body := range strings.Split(string(text), "\n==\n")[1:] {
 		r, _ := examine(t, body)
 		for _, x := range r.Findings {
-			if x.Severity > Note {
+			if x.Severity > know.Note {
 				t.Errorf("%.60q: %s %s %q", body, x.Check, x.Severity, x.Evidence)
 			}
 		}
@@ -66,7 +68,7 @@ func TestWordings(t *testing.T) {
 	}
 	for l := range strings.Lines(string(text)) {
 		want, message, _ := strings.Cut(strings.TrimSpace(l), "|")
-		a, err := Embedded().Explain(strings.NewReader(strings.ReplaceAll(message, "⏎", "\n")))
+		a, err := Explain(know.Embedded(), strings.NewReader(strings.ReplaceAll(message, "⏎", "\n")))
 		if err != nil {
 			t.Fatal(err)
 		}

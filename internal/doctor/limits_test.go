@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"envfix/data"
+	"envfix/internal/doctor/know"
 	"envfix/internal/machine"
 )
 
@@ -26,12 +27,12 @@ func TestLimits(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`\.limit\("([^"]+)"\)`).FindAllStringSubmatch(string(b), -1) {
 			used[m[1]] = true
-			if Embedded().Limits[m[1]] == nil {
+			if know.Embedded().Limits[m[1]] == nil {
 				t.Errorf("%s: limits.yaml has no %s", f, m[1])
 			}
 		}
 	}
-	for id, l := range Embedded().Limits {
+	for id, l := range know.Embedded().Limits {
 		if !used[id] || l.Source == "" {
 			t.Errorf("%s is used nowhere, or has no source", id)
 		}
@@ -46,14 +47,14 @@ func TestBadLimits(t *testing.T) {
 		"limits:\n- id: x\n  since: '2.0'\n  source: a\n":                                       "unknown key since",
 	} {
 		fsys := fstest.MapFS{"limits.yaml": {Data: []byte("format: 1\n" + text)}}
-		for _, name := range []string{"checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml"} {
+		for _, name := range []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml"} {
 			b, err := data.FS.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			fsys[name] = &fstest.MapFile{Data: b}
 		}
-		if _, err := Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "limits.yaml: line ") || !strings.Contains(err.Error(), want) {
+		if _, err := know.Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "limits.yaml: line ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 )
 
@@ -35,11 +37,11 @@ func TestMachines(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
-		c := FromMachine(h)
+		c := read.FromMachine(h)
 		if c.Matrix, c.Devices, err = loaded(); err != nil {
 			t.Fatal(err)
 		}
-		r := Embedded().Examine(c)
+		r := Examine(know.Embedded(), c)
 		if want := sickMachines[name]; want != "" {
 			if len(r.Findings) == 0 || r.Findings[0].Check != want {
 				t.Errorf("%s: %v, want %s first", name, checksOf(r), want)
@@ -47,7 +49,7 @@ func TestMachines(t *testing.T) {
 			continue
 		}
 		for _, x := range r.Findings {
-			if x.Severity > Note {
+			if x.Severity > know.Note {
 				t.Errorf("%s: %s %s", name, x.Check, x.Text)
 			}
 		}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"testing"
 
+	"envfix/internal/doctor/know"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 
@@ -45,7 +46,7 @@ func TestMends(t *testing.T) {
 		case "a library of another size":
 			want.Fetch = []string{"torch"} // uv installed it
 		}
-		if diff := cmp.Diff(want, Embedded().Examine(p).Findings[0].Mend); diff != "" {
+		if diff := cmp.Diff(want, Examine(know.Embedded(), p).Findings[0].Mend); diff != "" {
 			t.Errorf("%s: %s", b.name, diff)
 		}
 	}
@@ -56,7 +57,7 @@ func TestMends(t *testing.T) {
 func TestMendsElsewhere(t *testing.T) {
 	files := healthyFiles()
 	files.Dists = append(files.Dists, machine.DistFiles{Name: "triton", Version: "3.0", Info: "/home/u/.local/lib/python3.12/site-packages/triton-3.0.dist-info", Absent: 3, Missing: []string{"x"}})
-	if f := Embedded().Examine(patientWith(t, files)).Findings[0]; f.Check != "PY010" || !f.Mend.IsZero() {
+	if f := Examine(know.Embedded(), patientWith(t, files)).Findings[0]; f.Check != "PY010" || !f.Mend.IsZero() {
 		t.Errorf("%+v", f)
 	}
 }
@@ -71,8 +72,8 @@ func TestPreloaded(t *testing.T) {
 		p := patientWith(t, healthyFiles())
 		p.Machine.Env["LD_PRELOAD"] = value
 		got := ""
-		for _, f := range Embedded().Examine(p).Findings {
-			if f.Severity > Note && len(f.Mend.Fixes) == 1 {
+		for _, f := range Examine(know.Embedded(), p).Findings {
+			if f.Severity > know.Note && len(f.Mend.Fixes) == 1 {
 				got = f.Check + " " + f.Mend.Fixes[0].Action + " " + f.Mend.Fixes[0].Value
 			}
 		}

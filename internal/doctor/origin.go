@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 )
 
@@ -41,8 +42,8 @@ func outOf(variable, dir string, origins []machine.Origin) []string {
 }
 
 // fromOrigins is what puts a directory there, as evidence.
-func fromOrigins(origins []machine.Origin, dir string) []Said {
-	var out []Said
+func fromOrigins(origins []machine.Origin, dir string) []read.Evidence {
+	var out []read.Evidence
 	for _, o := range origins {
 		out = append(out, fact("from %s: %s", o, dir))
 	}

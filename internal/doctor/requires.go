@@ -1,10 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
@@ -49,8 +52,8 @@ func (e *exam) wantsTorch(d, torch machine.DistFiles) {
 	}
 	for _, line := range d.Requires {
 		r, err := pep508.Parse(line, "")
-		if err == nil && r.Name == "torch" && e.counts(r.Marker, nil) && !admits(r.Spec, public(orText(torch.Module, torch.Version))) {
-			e.find("PY007", proven, Finding{Text: fmt.Sprintf("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.Spec, orText(torch.Module, torch.Version)),
+		if err == nil && r.Name == "torch" && e.counts(r.Marker, nil) && !admits(r.Spec, read.Public(cmp.Or(torch.Module, torch.Version))) {
+			e.find("PY007", proven, Finding{Text: fmt.Sprintf("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.Spec, cmp.Or(torch.Module, torch.Version)),
 				Fix: []string{"`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch"}, Mend: e.rebuild(d.Info)}, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info))
 		}
 	}
@@ -72,7 +75,7 @@ func (e *exam) pinned(installed map[string]machine.DistFiles, of machine.DistFil
 			f := e.find("LD003", proven, Finding{Text: fmt.Sprintf("%s is %s, and %s %s was built with %s", r.Name, have.Version, of.Name, of.Version, strings.TrimLeft(r.Spec.String(), "=~ ")),
 				Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)}, Mend: e.rebuild(have.Info)}, fact("%s", have.Info), said)
 			if newer(have.Version, strings.TrimRight(strings.TrimLeft(r.Spec.String(), "="), ".*")) {
-				f.Severity, f.weight = Warning, likely
+				f.Severity, f.weight = know.Warning, likely
 			}
 		case r.Name == "cuda-toolkit" && depth == 0:
 			e.pinned(installed, have, r.Extras, depth+1)
@@ -84,11 +87,4 @@ func (e *exam) pinned(installed map[string]machine.DistFiles, of machine.DistFil
 func admits(spec version.Specifier, v string) bool {
 	have := pythonVersion(v)
 	return have.IsZero() || spec.IsZero() || spec.Admits(have)
-}
-
-func orText(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

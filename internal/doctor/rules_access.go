@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
@@ -31,13 +32,13 @@ func (e *exam) visibleDevices() {
 		if !set {
 			continue
 		}
-		said := e.fact("env:" + name)
+		said := e.From.Env[name]
 		bad := ""
 		n := len(e.Machine.GPUs)
 		one := strings.Contains(strings.ToLower(said.Text), "single") || e.clue("cvd-set-in-script")
 		for i, entry := range strings.Split(v, ",") {
 			entry = strings.TrimSpace(entry)
-			k := atoi(entry)
+			k := read.Atoi(entry)
 			switch {
 			case i == 0 && (entry == "" || entry == "-1" || entry == "NoDevFiles" || strings.EqualFold(entry, "none")):
 				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
@@ -46,42 +47,39 @@ func (e *exam) visibleDevices() {
 			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all":
 			case k < 0 && len(entry) < 12 && i == 0:
 				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
-			case e.listed && n > 0 && k >= n, i == 0 && e.count > 0 && k >= e.count, one && k >= 1 && i == 0:
+			case e.Listed && n > 0 && k >= n, i == 0 && e.Says.GPUs > 0 && k >= e.Says.GPUs, one && k >= 1 && i == 0:
 				bad = fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, v)
 			}
 		}
 		if _, trouble := e.has(append([]string{"cuda-ordinal", "torch-unknown-error"}, noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
-			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableSaid).over = []string{"ACC002"}
+			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableAt).over = []string{"ACC002"}
 		}
 	}
 }
 
-// processCount is how torchrun and others are told to start one process per GPU.
-const processCount = `--(?:nproc[-_]per[-_]node|num[-_]processes|tensor[-_]parallel[-_]size)[ =](\d{1,2})\b`
-
-var processesAsked = lazy.Regexp(`(?i)` + processCount)
+var processesAsked = lazy.Regexp(`(?i)` + read.ProcessCount)
 
 // moreProcesses: a launcher starts more processes than the variable leaves GPUs,
 // and each takes the GPU of its number.
 func (e *exam) moreProcesses() {
-	asked := e.fact("processes")
+	asked := e.Did.Launch
 	ordinal, failed := e.has("cuda-ordinal")
 	list, _, _ := strings.Cut(e.Machine.Env["CUDA_VISIBLE_DEVICES"], " ")
 	m := processesAsked().FindStringSubmatch(asked.Text) // nil where a long line was clipped before it
 	if m == nil || !failed || list == "" {
 		return
 	}
-	n, visible := atoi(m[1]), len(strings.Split(strings.Trim(list, ","), ","))
+	n, visible := read.Atoi(m[1]), len(strings.Split(strings.Trim(list, ","), ","))
 	if n > visible {
 		e.find("ACC001", likely, Finding{Text: fmt.Sprintf("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible),
-			Fix: []string{"as many processes as the variable names GPUs"}}, e.fact("env:CUDA_VISIBLE_DEVICES"), asked, ordinal).over = []string{"ACC002"}
+			Fix: []string{"as many processes as the variable names GPUs"}}, e.From.Env["CUDA_VISIBLE_DEVICES"], asked, ordinal).over = []string{"ACC002"}
 	}
 }
 
 // lateIndex: a script that sets the variable itself.
 func (e *exam) lateIndex() {
 	if _, ok := e.has("torch-no-gpus", "cuda-no-device", "cuda-ordinal"); ok && e.clue("cvd-set-in-script") {
-		e.find("ACC001", likely, Finding{Text: "the script sets CUDA_VISIBLE_DEVICES itself"}, e.fact("env:CUDA_VISIBLE_DEVICES"))
+		e.find("ACC001", likely, Finding{Text: "the script sets CUDA_VISIBLE_DEVICES itself"}, e.From.Env["CUDA_VISIBLE_DEVICES"])
 	}
 }
 
@@ -89,7 +87,7 @@ func (e *exam) lateIndex() {
 // 1.12 that may be too late even before the first call of CUDA (pytorch issue
 // 80876).
 func (e *exam) lateVariable() {
-	imported, set := e.fact("import-torch"), e.fact("cvd-code")
+	imported, set := e.Did.ImportTorch, e.Did.SetDevices
 	if imported.IsZero() || set.IsZero() || imported.File != set.File || imported.Line >= set.Line {
 		return
 	}
@@ -110,16 +108,16 @@ func (e *exam) whoseMemory() {
 		text := fmt.Sprintf("%s of the GPU's %s are in use by other processes", gib(others), gib(a.Total))
 		switch {
 		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
-			e.find("ACC010", likely+5, Finding{Text: text, Fix: []string{"`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process"}}, a.Said)
+			e.find("ACC010", likely+5, Finding{Text: text, Fix: []string{"`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process"}}, a.At)
 		case a.Ours > a.Total/2:
-			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))}, a.Said)
+			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))}, a.At)
 		case a.Tried > a.Total:
-			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))}, a.Said)
+			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))}, a.At)
 		}
 	}
 	s, ok := e.has("torch-oom", "torch-async-oom")
 	if !ok {
-		s = e.fact("oom-words")
+		s = e.Says.OutOfMemory
 	}
 	if !s.IsZero() && len(e.Memory) == 0 {
 		for _, u := range e.Used {
@@ -127,12 +125,12 @@ func (e *exam) whoseMemory() {
 				continue
 			}
 			f := Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes), gib(u.Total))}
-			if none := e.fact("no-processes"); !none.IsZero() {
+			if none := e.From.NoProcesses; !none.IsZero() {
 				f.Text += ", and it lists no process: one that ended or stopped still holds it"
-				e.find("ACC010", likely, f, u.Said, none, s).over = []string{"ACC009"}
+				e.find("ACC010", likely, f, u.At, none, s).over = []string{"ACC009"}
 				return
 			}
-			e.find("ACC010", strong, f, u.Said, s)
+			e.find("ACC010", strong, f, u.At, s)
 			return
 		}
 	}
@@ -180,10 +178,10 @@ func (e *exam) sharedMemory() {
 // container may be given less than the host has.
 func (e *exam) missingGPU() {
 	n := len(e.Machine.GPUs)
-	if !e.listed || n == 0 || len(e.bus) <= n || e.Machine.Platform.Environment == machine.Container || slices.ContainsFunc(e.bus, func(s string) bool { return s != e.bus[0] }) {
+	if !e.Listed || n == 0 || len(e.Bus) <= n || e.Machine.Platform.Environment == machine.Container || slices.ContainsFunc(e.Bus, func(s string) bool { return s != e.Bus[0] }) {
 		return
 	}
-	e.find("DRV014", strong, Finding{Text: fmt.Sprintf("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.bus), n)}, e.fact("lspci"), e.fact("gpu"))
+	e.find("DRV014", strong, Finding{Text: fmt.Sprintf("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)}, e.From.Bus, e.From.GPU)
 }
 
 // hardware: a GPU that fell off the bus is the reason of whatever else is said.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -71,7 +72,7 @@ func (e *exam) cpuBuild() {
 		weight = likely
 	}
 	if s, pair := e.has("tv-nms"); pair && !nvidia && !e.wantsGPU() {
-		e.find("PY007", likely, Finding{}, s, t.VersionSaid).over = []string{"PY001"} // the CPU build is what was asked for
+		e.find("PY007", likely, Finding{}, s, t.VersionAt).over = []string{"PY001"} // the CPU build is what was asked for
 	}
 	text := "this torch was built without CUDA"
 	if t.Version != "" {
@@ -81,18 +82,18 @@ func (e *exam) cpuBuild() {
 		text += fmt.Sprintf("; it cannot use the %s", g.Name)
 	}
 	f := Finding{Text: text, Fix: e.reinstall("")}
-	said := []Said{t.VersionSaid, t.CUDASaid, t.AvailableSaid}
+	said := []read.Evidence{t.VersionAt, t.CUDAAt, t.AvailableAt}
 	switch conda := e.condaPackage("pytorch"); {
 	case e.Machine.Platform.Environment == machine.Jetson:
 		e.find("ARC014", weight, Finding{Text: text + "; Jetson needs NVIDIA's own wheel"}, append(said, e.Place.Jetson)...)
-	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.installed("torch") == nil || t.rank == byTorch && e.Machine.Platform.OS == "windows"):
+	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.Installed("torch") == nil || t.Rank == read.ByTorch && e.Machine.Platform.OS == "windows"):
 		f.Fix = nil
 		if conda != nil {
-			said = append(said, conda.Said)
+			said = append(said, conda.At)
 		}
 		e.find("PY025", weight, f, append(said, e.Place.Conda)...)
 	case e.Machine.Platform.Arch == "aarch64" && e.Machine.Platform.OS == "linux" && !e.offersCUDA():
-		e.find("IDX003", weight, f, append(said, e.fact("arch"))...)
+		e.find("IDX003", weight, f, append(said, e.From.Arch)...)
 	case !nvidia && (e.vendor(machine.AMD) || e.vendor(machine.Intel)):
 		e.find("PY001", strong, f, said...)
 	default:
@@ -102,14 +103,14 @@ func (e *exam) cpuBuild() {
 
 // condaWords: somebody says that a CPU build came, and conda is what installed it.
 func (e *exam) condaWords() {
-	if said := e.fact("conda-install"); !said.IsZero() && e.clue("says-cpu-build") && e.fact("pip-install-torch").IsZero() && e.Torch.Label == "" {
+	if said := e.Did.CondaInstall; !said.IsZero() && e.clue("says-cpu-build") && e.Did.PipTorch.IsZero() && e.Torch.Label == "" {
 		e.find("PY025", strong+2, Finding{}, said).over = []string{"PY001"}
 	}
 }
 
 // cpuByChoice reports whether there is no GPU by the machine's owner's word, and
 // nothing asks for one: a build without CUDA is the right one then.
-func (e *exam) cpuByChoice() bool { return !e.fact("no-gpu").IsZero() && !e.wantsGPU() }
+func (e *exam) cpuByChoice() bool { return !e.Says.NoGPU.IsZero() && !e.wantsGPU() }
 
 // wantsGPU reports whether the text speaks of a GPU that is not used.
 func (e *exam) wantsGPU() bool {
@@ -125,7 +126,7 @@ func (e *exam) offersCUDA() bool {
 	}
 	r, ok := e.Matrix.Release(e.Torch.Version)
 	if !ok {
-		return !e.limit("aarch64-cuda").before(pythonVersion(e.Torch.Version))
+		return !e.limit("aarch64-cuda").Before(pythonVersion(e.Torch.Version))
 	}
 	for _, b := range r.Builds {
 		if b.OS == e.Machine.Platform.OS && b.Arch == e.Machine.Platform.Arch && !b.CUDA.IsZero() {
@@ -140,7 +141,7 @@ func pythonVersion(s string) version.Python {
 	return v
 }
 
-func withLabel(t Torch) string {
+func withLabel(t read.Torch) string {
 	if t.Label == "" || strings.Contains(t.Version, "+") {
 		return t.Version
 	}
@@ -165,7 +166,7 @@ func (e *exam) firstGPU(vendor string) *machine.GPU {
 	return nil
 }
 
-func (e *exam) condaPackage(name string) *Package {
+func (e *exam) condaPackage(name string) *read.Package {
 	for i := range e.Packages {
 		if p := &e.Packages[i]; p.Name == name && p.Tool == "conda" && p.Channel != "pypi" {
 			return p
@@ -179,26 +180,26 @@ func (e *exam) condaPackage(name string) *Package {
 func (e *exam) vendorBuild() {
 	t := e.Torch
 	nvidia, amd, intel := e.vendor(machine.NVIDIA), e.vendor(machine.AMD), e.vendor(machine.Intel)
-	gpu := e.fact("gpu")
+	gpu := e.From.GPU
 	cudaTrouble, trouble := e.has("torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
 	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") || strings.Contains(g.Name, "HD Graphics")) {
 		e.find("XPU003", proven, Finding{Text: "XPU builds do not serve the " + g.Name}, gpu)
 	}
 	switch {
 	case nvidia && t.HIP != "" && !amd:
-		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionSaid, gpu)
+		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionAt, gpu)
 	case nvidia && !amd && t.HIP == "" && t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.indexed(), "rocm"):
-		e.find("PY017", likely, Finding{Text: "the ROCm build was asked for, and the GPU is NVIDIA's", Fix: e.reinstall("")}, e.fact("index"), gpu)
+		e.find("PY017", likely, Finding{Text: "the ROCm build was asked for, and the GPU is NVIDIA's", Fix: e.reinstall("")}, e.Did.Index, gpu)
 	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
-		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionSaid, t.CUDASaid, gpu)
-	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.facts["gfx"].IsZero() && !strings.Contains(e.fact("index").Text, "whl/rocm"):
+		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionAt, t.CUDAAt, gpu)
+	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.From.GFX.IsZero() && !strings.Contains(e.Did.Index.Text, "whl/rocm"):
 		check := "HW001"
 		if e.Machine.Platform.OS == "linux" && e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
 			check = "PY017"
 		}
 		e.find(check, likely-5, Finding{Text: "the GPU is AMD's: CUDA cannot use it", Fix: []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}}, gpu, cudaTrouble)
-	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.fact("index").Text, "whl/rocm"):
-		e.find("ROC002", likely-5, Finding{Text: "the ROCm build was asked for, and it sees no GPU"}, e.fact("index"), gpu, cudaTrouble)
+	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
+		e.find("ROC002", likely-5, Finding{Text: "the ROCm build was asked for, and it sees no GPU"}, e.Did.Index, gpu, cudaTrouble)
 	case intel && !nvidia && !amd && !e.xpu() && (trouble || !t.CUDA.IsZero() && e.unavailable()):
 		e.find("HW001", likely, Finding{Text: "there is only an Intel GPU: CUDA cannot use it"}, gpu, cudaTrouble)
 	case e.vendor(machine.Apple) && !nvidia && trouble && e.Machine.Platform.Arch != "x86_64":
@@ -242,7 +243,7 @@ func (e *exam) rocmTarget() {
 		}
 	}
 	if known {
-		e.find("ROC001", likely, Finding{Text: fmt.Sprintf("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)}, e.fact("gfx"), e.Torch.VersionSaid)
+		e.find("ROC001", likely, Finding{Text: fmt.Sprintf("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)}, e.From.GFX, e.Torch.VersionAt)
 	}
 }
 
@@ -250,7 +251,7 @@ func (e *exam) rocmTarget() {
 func (e *exam) xformersCPU() {
 	for _, h := range e.Hits {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
-			e.find("PY001", likely, Finding{Text: "xformers was built for a CUDA build of torch and found " + h.Captures["have"], Fix: e.reinstall("")}, h.Said)
+			e.find("PY001", likely, Finding{Text: "xformers was built for a CUDA build of torch and found " + h.Captures["have"], Fix: e.reinstall("")}, h.At)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 )
 
@@ -19,19 +21,19 @@ var containerRules = []rule{
 }
 
 // unseen reports whether the text says that no GPU is seen, and where.
-func (e *exam) unseen() (Said, bool) {
+func (e *exam) unseen() (read.Evidence, bool) {
 	if said, ok := e.has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, noDevice...)...); ok {
 		return said, true
 	}
 	if e.unavailable() {
-		return e.Torch.AvailableSaid, true
+		return e.Torch.AvailableAt, true
 	}
-	return e.unseenWords, !e.unseenWords.IsZero()
+	return e.Says.Unseen, !e.Says.Unseen.IsZero()
 }
 
 // quiet reports whether nothing else was found that is wrong.
 func (e *exam) quiet() bool {
-	return !slices.ContainsFunc(e.out, func(f *finding) bool { return f.Severity > Note && f.weight >= weak })
+	return !slices.ContainsFunc(e.out, func(f *finding) bool { return f.Severity > know.Note && f.weight >= weak })
 }
 
 // gpuWords name what does nothing sensible without a GPU.
@@ -43,17 +45,17 @@ var usualWords = lazy.Regexp(`(?i)torch|ollama|tensorflow|comfy|diffusion|whispe
 // asksForNone: a container that wants a GPU is started without.
 func (e *exam) asksForNone() {
 	said, unseen := e.unseen()
-	if !e.Pasted || len(e.Workloads) == 0 || !unseen && !e.quiet() {
+	if !e.Pasted || len(e.Containers.Workloads) == 0 || !unseen && !e.quiet() {
 		return
 	}
-	var bad *Workload
-	for _, w := range e.Workloads {
+	var bad *read.Workload
+	for _, w := range e.Containers.Workloads {
 		switch {
 		case w.Asks != "" || w.Wants:
 			return // one of them has what the others lack: which of them fails, nothing says
 		case gpuWords().MatchString(w.About) && (bad == nil || !gpuWords().MatchString(bad.About)):
 			bad = w
-		case unseen && bad == nil && (usualWords().MatchString(w.About) || len(e.Workloads) == 1):
+		case unseen && bad == nil && (usualWords().MatchString(w.About) || len(e.Containers.Workloads) == 1):
 			bad = w
 		}
 	}
@@ -77,10 +79,10 @@ func (e *exam) asksForNone() {
 			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
 		}
 	}
-	f := e.find(check, weight, Finding{Text: what, Fix: fix}, bad.Said, said)
-	f.Severity = Warning
+	f := e.find(check, weight, Finding{Text: what, Fix: fix}, bad.At, said)
+	f.Severity = know.Warning
 	if unseen {
-		f.Severity = Error
+		f.Severity = know.Error
 		f.over = []string{"DRV001", "DRV002", "CTR001", "ACC001"}
 	}
 }
@@ -91,24 +93,24 @@ func (e *exam) noCapability() {
 	if !e.Pasted {
 		return
 	}
-	for _, w := range e.Workloads {
+	for _, w := range e.Containers.Workloads {
 		if w.Wants && !w.GPUCap && w.Kind == "compose" {
 			said, _ := e.unseen()
 			e.find("CTR018", likely, Finding{Text: fmt.Sprintf("the service %s reserves a device without the capability gpu", quote(w.Name)),
-				Fix: []string{"`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it"}}, w.Said, said).Severity = Error
+				Fix: []string{"`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it"}}, w.At, said).Severity = know.Error
 		}
 	}
 }
 
 // runtimes: a container asks for NVIDIA's runtime, and docker has none.
 func (e *exam) runtimes() {
-	said := e.fact("docker-runtimes")
-	if !e.Pasted || said.IsZero() || strings.Contains(said.Text, "nvidia") || !e.fact("nvidia-runtime").IsZero() {
+	said := e.Containers.Runtimes
+	if !e.Pasted || said.IsZero() || strings.Contains(said.Text, "nvidia") || !e.Containers.NVIDIARuntime.IsZero() {
 		return
 	}
-	for _, w := range e.Workloads {
+	for _, w := range e.Containers.Workloads {
 		if strings.HasPrefix(w.Asks, "runtime") || w.Asks == "--runtime" {
-			e.find("CTR003", proven, Finding{Text: "docker has no runtime nvidia, and the container asks for it"}, said, w.Said)
+			e.find("CTR003", proven, Finding{Text: "docker has no runtime nvidia, and the container asks for it"}, said, w.At)
 			return
 		}
 	}
@@ -119,7 +121,7 @@ func (e *exam) runtimes() {
 
 // dockerfile: what an image is built with.
 func (e *exam) dockerfile() {
-	d := e.Image
+	d := e.Containers.Image
 	said, unseen := e.unseen()
 	if !e.Pasted || d.From.IsZero() {
 		return
@@ -135,7 +137,7 @@ func (e *exam) dockerfile() {
 		e.find("PY001", likely, Finding{Text: "the Dockerfile installs the CPU build of torch", Fix: []string{"remove `--index-url https://download.pytorch.org/whl/cpu`: on Linux the default index carries the CUDA build", "`envfix plan` names the index of another one"}}, d.CPUIndex, said)
 	case unseen && !d.BuildCheck.IsZero():
 		e.find("CTR001", message, Finding{Text: "a build of an image sees no GPU: what a RUN line asks of it fails, whatever the machine has", Fix: []string{"ask when the container starts, not while it is built"}}, d.BuildCheck, said)
-	case strings.Contains(d.Base, "alpine") && e.installed("torch") == nil && !e.fact("pip-install-torch").IsZero():
-		e.find("IDX003", likely, Finding{Text: "the image is built on " + quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it", Fix: []string{"a Debian image, such as `python:3.12-slim`"}}, d.From, e.fact("pip-install-torch"))
+	case strings.Contains(d.Base, "alpine") && e.Installed("torch") == nil && !e.Did.PipTorch.IsZero():
+		e.find("IDX003", likely, Finding{Text: "the image is built on " + quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it", Fix: []string{"a Debian image, such as `python:3.12-slim`"}}, d.From, e.Did.PipTorch)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"envfix/internal/lazy"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -84,7 +84,7 @@ func (e *exam) driverFloor() {
 	}
 	if e.available() {
 		if !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor())) {
-			e.find("DRV006", trifle, Finding{Text: fmt.Sprintf("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong", t.CUDA.MajorMinor(), e.SMI.CUDA), Fix: []string{"nothing to do"}}, t.CUDASaid, e.SMI.Said)
+			e.find("DRV006", trifle, Finding{Text: fmt.Sprintf("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong", t.CUDA.MajorMinor(), e.SMI.CUDA), Fix: []string{"nothing to do"}}, t.CUDAAt, e.SMI.At)
 		}
 		return
 	}
@@ -93,10 +93,10 @@ func (e *exam) driverFloor() {
 	switch {
 	case d != nil && !d.Version.IsZero() && !floor.IsZero():
 		if d.Version.Less(floor) {
-			e.tooOld(fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, t.CUDA.MajorMinor(), floor), e.fact("driver"), t.CUDASaid)
+			e.tooOld(fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, t.CUDA.MajorMinor(), floor), e.From.Driver, t.CUDAAt)
 		}
 	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor()))):
-		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA, t.CUDA.MajorMinor()), e.SMI.Said, t.CUDASaid)
+		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA, t.CUDA.MajorMinor()), e.SMI.At, t.CUDAAt)
 	}
 }
 
@@ -106,12 +106,12 @@ func (e *exam) defaultFloor() {
 	t, d, p := e.Torch, e.Machine.Driver, e.Machine.Platform
 	if cuda := dotted(oldDefault(t.Version)); e.Pasted && e.unavailable() && !t.NoCUDA && t.HIP == "" && t.Label == "" && d != nil && !d.Version.IsZero() && !cuda.IsZero() {
 		if floor := e.floor(cuda); d.Version.Less(floor) {
-			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, cuda, floor), e.fact("driver"), t.VersionSaid)
+			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, cuda, floor), e.From.Driver, t.VersionAt)
 		}
 		return
 	}
 	if !e.Pasted || !e.unavailable() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil || d.Version.IsZero() || e.Matrix == nil ||
-		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.fact("index").Text, "whl/") && !strings.Contains(e.fact("index").Text, "torch_stable") {
+		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.Did.Index.Text, "whl/") && !strings.Contains(e.Did.Index.Text, "torch_stable") {
 		return
 	}
 	release, ok := e.Matrix.Release(t.Version)
@@ -121,7 +121,7 @@ func (e *exam) defaultFloor() {
 	for _, b := range release.Builds {
 		floor := e.floor(b.CUDA)
 		if b.Default && b.OS == p.OS && b.Arch == p.Arch && d.Version.Less(floor) {
-			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, b.CUDA.MajorMinor(), floor), e.fact("driver"), t.VersionSaid)
+			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, b.CUDA.MajorMinor(), floor), e.From.Driver, t.VersionAt)
 			return
 		}
 	}
@@ -148,13 +148,13 @@ func oldDefault(torch string) string {
 // askedFloor: conda was asked for a build with this CUDA, and nothing says that it
 // gave another.
 func (e *exam) askedFloor() {
-	t, d, s := e.Torch, e.Machine.Driver, e.fact("conda-cuda")
+	t, d, s := e.Torch, e.Machine.Driver, e.Did.CondaCUDA
 	if d == nil || d.Version.IsZero() || s.IsZero() || t.NoCUDA || t.HIP != "" || !e.unavailable() {
 		return
 	}
-	cuda := dotted(condaAsked().FindStringSubmatch(s.Text)[1])
+	cuda := dotted(read.CondaAsked().FindStringSubmatch(s.Text)[1])
 	if floor := e.floor(cuda); !floor.IsZero() && d.Version.Less(floor) {
-		e.tooOld(fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s", d.Version, cuda, floor), e.fact("driver"), s)
+		e.tooOld(fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s", d.Version, cuda, floor), e.From.Driver, s)
 	}
 }
 
@@ -166,11 +166,11 @@ func (e *exam) ancientDriver() {
 		return
 	}
 	if oldest := e.floor(dotted(e.limit("ancient-cuda").Value)); !oldest.IsZero() && d.Version.Less(oldest) {
-		e.find("DRV005", strong, Finding{Text: fmt.Sprintf("driver %s is older than any that current builds of torch run on", d.Version)}, e.fact("driver"), e.Torch.AvailableSaid)
+		e.find("DRV005", strong, Finding{Text: fmt.Sprintf("driver %s is older than any that current builds of torch run on", d.Version)}, e.From.Driver, e.Torch.AvailableAt)
 	}
 }
 
-func (e *exam) tooOld(text string, said ...Said) {
+func (e *exam) tooOld(text string, said ...read.Evidence) {
 	check := "DRV005"
 	cause := ""
 	if e.Machine.Platform.Environment == machine.WSL2 {
@@ -181,7 +181,7 @@ func (e *exam) tooOld(text string, said ...Said) {
 
 // driverHalves: the library and the kernel module are of different versions.
 func (e *exam) driverHalves() {
-	if s := e.fact("mismatch"); !s.IsZero() { // in a line of a container's runtime, too
+	if s := e.From.Mismatch; !s.IsZero() { // in a line of a container's runtime, too
 		e.find("DRV004", proven, Finding{}, s).over = []string{"CTR005"}
 	}
 	d := e.Machine.Driver
@@ -199,17 +199,17 @@ func (e *exam) driverHalves() {
 	if strings.HasPrefix(d.Version.String(), d.LoadedVersion.String()+".") || strings.HasPrefix(d.LoadedVersion.String(), d.Version.String()+".") {
 		return
 	}
-	e.find("DRV004", proven, Finding{Text: fmt.Sprintf("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)}, e.fact("driver"), e.fact("module"))
+	e.find("DRV004", proven, Finding{Text: fmt.Sprintf("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)}, e.From.Driver, e.From.Module)
 }
 
 // packageNewer: a package list names another version than the module that is
 // loaded: an upgrade without a reboot.
 func (e *exam) packageNewer() {
 	loaded := e.Machine.Driver.LoadedVersion
-	if e.packaged.IsZero() || e.packaged.Compare(loaded) == 0 || e.packaged.Compare(dotted(loaded.MajorMinor())) == 0 {
+	if e.DriverPackage.IsZero() || e.DriverPackage.Compare(loaded) == 0 || e.DriverPackage.Compare(dotted(loaded.MajorMinor())) == 0 {
 		return
 	}
-	e.find("DRV004", likely, Finding{Text: fmt.Sprintf("the driver package is %s and the loaded kernel module is %s", e.packaged, loaded)}, e.fact("package"), e.fact("module"))
+	e.find("DRV004", likely, Finding{Text: fmt.Sprintf("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)}, e.From.Package, e.From.Module)
 }
 
 // boundDriver: another kernel driver holds the GPU.
@@ -220,9 +220,9 @@ func (e *exam) boundDriver() {
 		}
 		switch g.KernelDriver {
 		case "nouveau", "nova":
-			e.find("KMD001", proven, Finding{Text: "the kernel driver " + g.KernelDriver + " holds the " + g.Name}, e.fact("lspci"))
+			e.find("KMD001", proven, Finding{Text: "the kernel driver " + g.KernelDriver + " holds the " + g.Name}, e.From.Bus)
 		case "vfio-pci":
-			e.find("HW012", likely, Finding{}, e.fact("lspci"))
+			e.find("HW012", likely, Finding{}, e.From.Bus)
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (e *exam) boundDriver() {
 // look.
 func (e *exam) nothingThere() {
 	p := e.Machine.Platform
-	if d, g := e.fact("driver-uncollected"), e.fact("gpu-uncollected"); !d.IsZero() && !g.IsZero() && !e.Torch.CUDA.IsZero() && e.unavailable() {
+	if d, g := e.From.NoDriver, e.From.NoGPU; !d.IsZero() && !g.IsZero() && !e.Torch.CUDA.IsZero() && e.unavailable() {
 		check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
 		switch p.Environment {
 		case machine.Container:
@@ -274,18 +274,13 @@ func (e *exam) silentFailure() {
 		return
 	}
 	e.find("DRV015", weak, Finding{Text: "torch sees no GPU although build and driver fit: nvidia_uvm is not loaded, a variable hides the GPU, or the process may not open it",
-		Fix: []string{"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it", "`sudo nvidia-modprobe -u -c=0`, or reboot", "paste the warning that torch prints"}}, t.AvailableSaid, e.fact("driver"))
+		Fix: []string{"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it", "`sudo nvidia-modprobe -u -c=0`, or reboot", "paste the warning that torch prints"}}, t.AvailableAt, e.From.Driver)
 }
 
 // renamedFields: nvidia-smi of R610 and later names its fields anew; collect_env
 // then reports no driver.
 func (e *exam) renamedFields() {
-	if s := e.fact("driver-uncollected"); e.available() && !s.IsZero() && e.Machine.Driver == nil {
+	if s := e.From.NoDriver; e.available() && !s.IsZero() && e.Machine.Driver == nil {
 		e.find("DRV010", trifle, Finding{Text: "collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew", Fix: []string{"nothing to do"}}, s)
 	}
 }
-
-// condaCUDASpec is what one asks conda for.
-const condaCUDASpec = `\b(?:cudatoolkit|pytorch-cuda)\s*={1,2}\s*(\d{1,2}\.\d)\b`
-
-var condaAsked = lazy.Regexp(`(?i)` + condaCUDASpec)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/version"
@@ -23,7 +25,9 @@ var environmentRules = []rule{
 	{[]string{"DRV008"}, "the libcuda that the dynamic loader takes", (*exam).driverStub},
 }
 
-func fact(format string, args ...any) Said { return Said{Text: fmt.Sprintf(format, args...)} }
+func fact(format string, args ...any) read.Evidence {
+	return read.Evidence{Text: fmt.Sprintf(format, args...)}
+}
 
 // shadowed: `import torch` takes another file than the environment's package.
 func (e *exam) shadowed() {
@@ -33,7 +37,7 @@ func (e *exam) shadowed() {
 	first := e.Files.Imports[0]
 	i := slices.IndexFunc(e.Files.Imports, func(p machine.ImportPlace) bool { return p.Place == machine.InEnvironment })
 	said := fact("`import torch` takes %s", first.Path)
-	var second Said
+	var second read.Evidence
 	if i > 0 {
 		second = fact("the environment has %s", e.Files.Imports[i].Path)
 	}
@@ -88,7 +92,7 @@ func (e *exam) incomplete() {
 		again := []string{fmt.Sprintf("`pip install --force-reinstall --no-deps %s==%s`", d.Name, d.Version)}
 		switch {
 		case d.Absent > 0:
-			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files), Fix: again, Mend: mend}, missingSaid(d)...)
+			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files), Fix: again, Mend: mend}, missingFiles(d)...)
 		case d.Record != "":
 			e.find("PY011", likely, Finding{Text: fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record), Fix: again, Mend: mend}, fact("%s/RECORD", d.Info))
 		case len(d.Resized) > 0:
@@ -100,8 +104,8 @@ func (e *exam) incomplete() {
 	}
 }
 
-func missingSaid(d machine.DistFiles) []Said {
-	var out []Said
+func missingFiles(d machine.DistFiles) []read.Evidence {
+	var out []read.Evidence
 	for _, f := range d.Missing[:min(2, len(d.Missing))] {
 		out = append(out, fact("missing: %s", f))
 	}
@@ -113,7 +117,7 @@ func (e *exam) leftovers() {
 	if e.Files == nil || len(e.Files.Leftovers) == 0 {
 		return
 	}
-	var said []Said
+	var said []read.Evidence
 	var fix []string
 	for _, l := range e.Files.Leftovers {
 		said = append(said, fact("%s", l))
@@ -129,7 +133,7 @@ func (e *exam) foreignFiles() {
 	}
 	for _, f := range e.Files.Foreign {
 		if strings.HasPrefix(f.Want, "cpython-") {
-			e.find("PY027", proven, Finding{Text: fmt.Sprintf("torch is built for %s, and the interpreter is %s", f.Is, f.Want), Mend: e.rebuild(f.Path)}, fact("%s", f.Path)).Severity = Error
+			e.find("PY027", proven, Finding{Text: fmt.Sprintf("torch is built for %s, and the interpreter is %s", f.Is, f.Want), Mend: e.rebuild(f.Path)}, fact("%s", f.Path)).Severity = know.Error
 			continue
 		}
 		e.find("IDX003", proven, Finding{Text: fmt.Sprintf("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want),

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -15,11 +16,11 @@ var extensionRules = []rule{
 // extensions: no wheel of this version of an extension was made for this torch.
 func (e *exam) extensions() {
 	t := pythonVersion(e.Torch.Version)
-	if e.Matrix == nil || t.IsZero() || e.Torch.rank < byLabel {
+	if e.Matrix == nil || t.IsZero() || e.Torch.Rank < read.ByLabel {
 		return
 	}
 	for _, name := range []string{"vllm", "xformers", "flash-attn", "torchao", "bitsandbytes", "mamba-ssm", "sglang"} {
-		p := e.installed(name)
+		p := e.Installed(name)
 		if p == nil {
 			continue
 		}
@@ -29,7 +30,7 @@ func (e *exam) extensions() {
 				w = likely
 			}
 			e.find("PY019", w, Finding{Text: fmt.Sprintf("%s %s is for torch %s, and torch is %s", name, p.Version, wants, e.Torch.Version),
-				Fix: []string{fmt.Sprintf("`pip install torch%s`, or the %s for this torch: `envfix plan %s`", wants, name, name)}}, p.Said, e.Torch.VersionSaid)
+				Fix: []string{fmt.Sprintf("`pip install torch%s`, or the %s for this torch: `envfix plan %s`", wants, name, name)}}, p.At, e.Torch.VersionAt)
 		}
 	}
 }
@@ -38,7 +39,7 @@ func (e *exam) extensions() {
 // and whether this torch satisfies one of them. No row: "" and false.
 func wanted(m *matrix.Matrix, name, v string, torch version.Python) (spec string, ok bool) {
 	for _, x := range m.Extensions {
-		if x.Package != name || x.Version.String() != public(v) || x.Torch.IsZero() {
+		if x.Package != name || x.Version.String() != read.Public(v) || x.Torch.IsZero() {
 			continue
 		}
 		if x.Torch.Admits(torch) {

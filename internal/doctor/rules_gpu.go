@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -55,7 +57,7 @@ func (e *exam) arch() {
 		return
 	}
 	g := bad[0]
-	said := []Said{e.fact("capability"), e.fact("gpu"), e.Torch.ArchesSaid, e.Torch.VersionSaid}
+	said := []read.Evidence{e.From.Capability, e.From.GPU, e.Torch.ArchesAt, e.Torch.VersionAt}
 	what := "this torch"
 	if e.Torch.Version != "" {
 		what = "torch " + withLabel(e.Torch)
@@ -88,8 +90,8 @@ func (e *exam) beyondRange() {
 	for _, g := range e.Machine.GPUs {
 		if g.Vendor == machine.NVIDIA && g.SM.Major == most.Major && most.Less(g.SM) {
 			f := e.find("ARC013", likely, Finding{Cause: "expectation_misread", Text: fmt.Sprintf("torch warns of the %s, and nothing is wrong: code for compute capability %s runs on %s", nameOr(g), most, g.SM),
-				Fix: []string{"nothing to do; torch 2.11 and newer no longer warn"}}, said, e.Torch.ArchesSaid)
-			f.Severity, f.over = Note, []string{"ARC001", "ARC002", "ARC003"}
+				Fix: []string{"nothing to do; torch 2.11 and newer no longer warn"}}, said, e.Torch.ArchesAt)
+			f.Severity, f.over = know.Note, []string{"ARC001", "ARC002", "ARC003"}
 			return
 		}
 	}
@@ -103,11 +105,11 @@ func (e *exam) ancientGPU() {
 	if e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() && !refused && !e.clue("too-old-words") {
 		return
 	}
-	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 && e.Torch.rank > byProse {
+	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 && e.Torch.Rank > read.ByProse {
 		return
 	}
 	if old := e.allBefore(machine.SM{Major: 3, Minor: 7}); old != nil {
-		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("no build of torch since 1.3.1 has code for the %s", nameOr(*old))}, e.fact("gpu"), e.fact("capability"))
+		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("no build of torch since 1.3.1 has code for the %s", nameOr(*old))}, e.From.GPU, e.From.Capability)
 	}
 }
 
@@ -220,8 +222,8 @@ func (e *exam) reachOfRelease(sm machine.SM) reach {
 // newestCUDA is the newest CUDA that a release before the data begins was built
 // with; "" not known.
 func (e *exam) newestCUDA(torch version.Python) string {
-	for _, l := range []*Limit{e.limit("cuda-8-last"), e.limit("cuda-9-last"), e.limit("cuda-10.0-last"), e.limit("cuda-10.2-last"), e.limit("cuda-11.0-last"), e.limit("cuda-11.1-last"), e.limit("cuda-11.5-last")} {
-		if l.before(torch) {
+	for _, l := range []*know.Limit{e.limit("cuda-8-last"), e.limit("cuda-9-last"), e.limit("cuda-10.0-last"), e.limit("cuda-10.2-last"), e.limit("cuda-11.0-last"), e.limit("cuda-11.1-last"), e.limit("cuda-11.5-last")} {
+		if l.Before(torch) {
 			return l.Value
 		}
 	}
@@ -306,7 +308,7 @@ func (e *exam) noKernel() {
 		return
 	}
 	if e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) || e.Torch.HIP != "" {
-		e.find("ROC001", likely, Finding{}, said, e.fact("gpu"))
+		e.find("ROC001", likely, Finding{}, said, e.From.GPU)
 		return
 	}
 	if s, old := e.has("torch-arch-too-old-desc"); old {
@@ -322,7 +324,7 @@ func (e *exam) noKernel() {
 		case r == covered && e.mentionsExtension():
 			e.find("TK011", likely, Finding{Text: fmt.Sprintf("torch has code for compute capability %s; the extension was built without", g.SM)}, said)
 		case g.SM.Less(oldest): // no build is too old for it: what it lacks was dropped
-			e.find("ARC005", strong+8, Finding{}, said, e.fact("gpu"))
+			e.find("ARC005", strong+8, Finding{}, said, e.From.GPU)
 		}
 	}
 }
@@ -330,7 +332,7 @@ func (e *exam) noKernel() {
 // mentionsExtension reports whether compiled extensions are part of the story.
 func (e *exam) mentionsExtension() bool {
 	for _, n := range []string{"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm", "torch-sparse"} {
-		if e.installed(n) != nil {
+		if e.Installed(n) != nil {
 			return true
 		}
 	}
@@ -344,7 +346,7 @@ func (e *exam) jetson() {
 	}
 	said, trouble := e.has(append([]string{"torch-cpu-build", "no-kernel-image", "torch-arch-incompatible", "torch-arch-cc", "cuda-lib-missing", "lib-missing-other", "pip-no-version", "wheel-tag", "torch-not-linked-cuda", "tv-nms"}, noDevice...)...)
 	if trouble || e.unavailable() || e.Torch.NoCUDA {
-		e.find("ARC014", likely+5, Finding{}, e.Place.Jetson, said, e.Torch.AvailableSaid)
+		e.find("ARC014", likely+5, Finding{}, e.Place.Jetson, said, e.Torch.AvailableAt)
 	}
 }
 
@@ -363,11 +365,11 @@ func (e *exam) branchDropsGPU() {
 		switch {
 		case a.LastBranch > 0 && d.Version.Major() > a.LastBranch:
 			e.find("HW014", likely, Finding{Text: fmt.Sprintf("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name, a.LastBranch),
-				Fix: []string{fmt.Sprintf("install driver branch %d and hold it", a.LastBranch)}}, e.fact("driver"), e.fact("gpu"))
+				Fix: []string{fmt.Sprintf("install driver branch %d and hold it", a.LastBranch)}}, e.From.Driver, e.From.GPU)
 			return
 		case !e.first(a).IsZero() && d.Version.Less(e.first(a)):
 			e.find("DRV005", likely, Finding{Text: fmt.Sprintf("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.first(a)),
-				Fix: []string{"update the NVIDIA driver"}}, e.fact("driver"), e.fact("gpu"))
+				Fix: []string{"update the NVIDIA driver"}}, e.From.Driver, e.From.GPU)
 			return
 		}
 	}
@@ -386,7 +388,7 @@ func (e *exam) refused() {
 		if g.Vendor != machine.NVIDIA || !known || a.LastBranch > 0 && d.Version.Major() > a.LastBranch || d.Version.Less(e.first(a)) {
 			continue
 		}
-		e.find("KMD008", likely, Finding{Text: fmt.Sprintf("driver %s drives a %s and refuses this one: it is powered down, in another mode (vGPU, confidential computing), or its firmware is too old", d.Version, nameOr(g))}, s, e.fact("gpu")).over = []string{"HW014", "KMD007"}
+		e.find("KMD008", likely, Finding{Text: fmt.Sprintf("driver %s drives a %s and refuses this one: it is powered down, in another mode (vGPU, confidential computing), or its firmware is too old", d.Version, nameOr(g))}, s, e.From.GPU).over = []string{"HW014", "KMD007"}
 		return
 	}
 }

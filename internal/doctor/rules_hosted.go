@@ -10,9 +10,9 @@ var hostedRules = []rule{
 func (e *exam) noRuntimeGPU() {
 	said, ok := e.has(noDevice...)
 	if !ok && e.unavailable() {
-		said, ok = e.Torch.AvailableSaid, true
+		said, ok = e.Torch.AvailableAt, true
 	}
-	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.listed || e.Machine.Driver != nil || e.Torch.NoCUDA || e.Torch.Label == "cpu" {
+	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.Listed || e.Machine.Driver != nil || e.Torch.NoCUDA || e.Torch.Label == "cpu" {
 		return
 	}
 	if _, driver := e.has("torch-driver-too-old"); driver {

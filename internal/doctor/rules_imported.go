@@ -1,29 +1,18 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
-
-// Imported is what the environment's Python says when it imports torch.
-type Imported struct {
-	Torch  string         // torch.__version__; "" it did not import
-	CUDA   string         // torch.version.cuda; "" none
-	CuDNN  version.Dotted // that was loaded; zero: none
-	Arches []string       // torch._C._cuda_getArchFlags(): sm_90, compute_90 …; nil: not said
-	Path   string         // torch.__file__
-	Mapped []string       // the files of CUDA's and torch's libraries that are loaded, without links; nil: not said
-	Own    []string       // the directories of the environment, as they are named and without links
-	GPUs   int            // that torch computed on
-	Failed string         // why it did not import
-	Late   string         // it did not answer within this time; "" it did
-}
 
 // importedRules compare what Python says with what the files say.
 var importedRules = []rule{
@@ -41,12 +30,12 @@ func (e *exam) believe() {
 		return
 	}
 	if have := archesOf(i.Arches); len(have.native) > 0 && !e.dataSays(have) {
-		e.Torch.Arches, e.Torch.PTX, e.Torch.ArchesSaid = have.native, have.ptx, fact("torch says that it has code for %s", strings.Join(i.Arches, " "))
+		e.Torch.Arches, e.Torch.PTX, e.Torch.ArchesAt = have.native, have.ptx, fact("torch says that it has code for %s", strings.Join(i.Arches, " "))
 	}
 	g := e.firstGPU(machine.NVIDIA)
 	if yes := i.GPUs > 0; yes || i.CUDA != "" && g != nil && g.Visible && g.Evidence != machine.FromFlag {
 		e.Torch.Available = &yes
-		e.Torch.AvailableSaid = fact("torch computes on %d GPUs", i.GPUs)
+		e.Torch.AvailableAt = fact("torch computes on %d GPUs", i.GPUs)
 	}
 	if e.Files == nil || len(i.Mapped) == 0 {
 		return
@@ -55,13 +44,13 @@ func (e *exam) believe() {
 	files.Loaded = slices.Clone(files.Loaded)
 	for n := range files.Loaded {
 		l := &files.Loaded[n]
-		now := i.mapped(l.Name)
+		now := i.Loads(l.Name)
 		switch {
 		case now == "" || now == l.Path:
-		case i.own(now):
+		case i.Owns(now):
 			l.Path, l.Via, l.Entry, l.Wheel = now, loadedVia, "", ""
-		case l.Wheel != "" || i.own(l.Path):
-			l.Wheel = orText(l.Wheel, l.Path)
+		case l.Wheel != "" || i.Owns(l.Path):
+			l.Wheel = cmp.Or(l.Wheel, l.Path)
 			l.Path, l.Via, l.Entry, l.Version = now, loadedVia, entryOf(e.Machine.Env["LD_LIBRARY_PATH"], path.Dir(now)), ""
 			if l.Entry != "" {
 				l.Via = "LD_LIBRARY_PATH"
@@ -73,26 +62,6 @@ func (e *exam) believe() {
 
 // loadedVia is how a library was found of which only the result is known.
 const loadedVia = "as Python loaded it"
-
-// mapped is the file that is loaded for a library's name, of several one that is
-// not the environment's; "" none is.
-func (i *Imported) mapped(name string) string {
-	found := ""
-	for _, file := range i.Mapped {
-		if base := path.Base(file); base != name && !strings.HasPrefix(base, name+".") {
-			continue
-		}
-		if found == "" || !i.own(file) {
-			found = file
-		}
-	}
-	return found
-}
-
-// own reports whether a file is the environment's.
-func (i *Imported) own(file string) bool {
-	return slices.ContainsFunc(i.Own, func(dir string) bool { return strings.HasPrefix(file, dir+"/") })
-}
 
 // notImported: Python did not import torch, and no message says why.
 func (e *exam) notImported() {
@@ -110,7 +79,7 @@ func (e *exam) notImported() {
 		f.Text = "Python crashes when it imports torch: " + how
 		f.Fix = []string{"`envfix doctor --fix` where a finding below names broken files; else `envfix apply --env other` tells whether it is this environment"}
 	}
-	e.find("PY011", strong, f, fact("%s", i.Failed)).Severity = Error
+	e.find("PY011", strong, f, fact("%s", i.Failed)).Severity = know.Error
 }
 
 // anotherTorch: Python imports another torch than the environment's files are.
@@ -119,13 +88,13 @@ func (e *exam) anotherTorch() {
 	if i == nil || i.Torch == "" {
 		return
 	}
-	said := []Said{fact("torch.__version__ is %s", i.Torch), e.Torch.VersionSaid}
-	if i.Path != "" && !i.own(i.Path) {
+	said := []read.Evidence{fact("torch.__version__ is %s", i.Torch), e.Torch.VersionAt}
+	if i.Path != "" && !i.Owns(i.Path) {
 		said = append(said, fact("torch.__file__ is %s", i.Path))
 	}
 	have, label := version.SplitLocal(i.Torch)
 	mend := Mend{}
-	if i.own(i.Path) && e.Files != nil && !e.Pasted {
+	if i.Owns(i.Path) && e.Files != nil && !e.Pasted {
 		mend = Mend{Rebuild: true}
 	}
 	switch {
@@ -133,7 +102,7 @@ func (e *exam) anotherTorch() {
 		e.Torch.Label != "" && label != "" && label != e.Torch.Label:
 		e.find("PY011", proven, Finding{Text: fmt.Sprintf("Python imports torch %s, and the files of the environment are %s", i.Torch, withLabel(e.Torch)), Mend: mend}, said...)
 	case i.CUDA != "" && !e.Torch.CUDA.IsZero() && i.CUDA != e.Torch.CUDA.MajorMinor(), i.CUDA == "" && !e.Torch.CUDA.IsZero():
-		e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch.version.cuda is %s, and the files of the environment are for CUDA %s", orText(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()), Mend: mend}, said...)
+		e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch.version.cuda is %s, and the files of the environment are for CUDA %s", cmp.Or(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()), Mend: mend}, said...)
 	}
 }
 
@@ -196,7 +165,7 @@ func (e *exam) anotherBuild() {
 	}
 	e.find("PY011", strong, Finding{Cause: "none", Text: fmt.Sprintf("this torch %s has code for other GPUs than PyTorch's own build of that name", i.Torch),
 		Fix: []string{"nothing, where you built it yourself; else `envfix doctor --fix`"}, Mend: e.rebuild(i.Path)},
-		fact("torch says %s", strings.Join(i.Arches, " ")), fact("PyTorch's has %s", strings.Join(want, " "))).Severity = Warning
+		fact("torch says %s", strings.Join(i.Arches, " ")), fact("PyTorch's has %s", strings.Join(want, " "))).Severity = know.Warning
 }
 
 // anotherCuDNN: the cuDNN that was loaded is not the version of its package. Its
@@ -213,8 +182,8 @@ func (e *exam) anotherCuDNN() {
 			continue
 		}
 		f := Finding{Text: fmt.Sprintf("Python loads cuDNN %s, and the environment has %s %s", i.CuDNN, d.Name, d.Version)}
-		said := []Said{e.fact("env:LD_LIBRARY_PATH")}
-		if file := i.mapped(fmt.Sprintf("libcudnn.so.%d", i.CuDNN.Major())); file != "" {
+		said := []read.Evidence{e.From.Env["LD_LIBRARY_PATH"]}
+		if file := i.Loads(fmt.Sprintf("libcudnn.so.%d", i.CuDNN.Major())); file != "" {
 			said = append(said, fact("it loaded %s", file))
 			f.Mend = e.rebuild(file)
 			if entry := entryOf(e.Machine.Env["LD_LIBRARY_PATH"], path.Dir(file)); entry != "" {

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
 
@@ -47,9 +50,9 @@ func (e *exam) xid(k machine.KernelError) {
 	if x.Severity != nil {
 		severity = *x.Severity
 	}
-	weight := map[Severity]int{Note: trifle, Warning: hint, Error: likely + 5}[severity]
-	if works && k.AgeSeconds != nil && *k.AgeSeconds > longAgo && severity == Error {
-		severity, weight = Warning, hint
+	weight := map[know.Severity]int{know.Note: trifle, know.Warning: hint, know.Error: likely + 5}[severity]
+	if works && k.AgeSeconds != nil && *k.AgeSeconds > longAgo && severity == know.Error {
+		severity, weight = know.Warning, hint
 	}
 	text := fmt.Sprintf("the kernel logged Xid %d of %s%s: %s", k.Number, name, times(k), x.Text)
 	f := e.find(x.Check, weight, Finding{Text: text, Fix: fix}, fact("kernel log: Xid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text))
@@ -61,7 +64,7 @@ func (e *exam) switchError(k machine.KernelError) {
 	f := e.find("KMD013", likely, Finding{Text: fmt.Sprintf("the kernel logged SXid %d of the NVSwitch at %s%s", k.Number, k.PCIAddress, times(k))},
 		fact("kernel log: SXid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text))
 	if strings.Contains(strings.ToLower(k.Text), "non-fatal") {
-		f.Severity, f.weight = Note, trifle
+		f.Severity, f.weight = know.Note, trifle
 	}
 }
 
@@ -91,4 +94,23 @@ func ago(seconds int64) string {
 		return fmt.Sprintf("%d hours ago", seconds/3600)
 	}
 	return fmt.Sprintf("%d days ago", seconds/(24*3600))
+}
+
+// xidNumber is the number in a line of the kernel's log.
+var xidNumber = lazy.Regexp(`\bXid \((?:PCI:)?[0-9A-Fa-f:.]+\): (\d{1,4})\b`)
+
+// meaning says of a pasted Xid what its number means, where the table files it
+// under the check that was found.
+func (e *exam) meaning(h read.Hit, f *Finding) {
+	if h.Message.Program != "kernel" {
+		return
+	}
+	m := xidNumber().FindStringSubmatch(h.At.Text)
+	if m == nil {
+		return
+	}
+	n, err := strconv.Atoi(m[1])
+	if x := e.k.Xids[n]; err == nil && x != nil && x.Check == h.Message.Checks[0] {
+		f.Text, f.Fix = fmt.Sprintf("Xid %d: %s", n, x.Text), x.Fix
+	}
 }

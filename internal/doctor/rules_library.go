@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/matrix"
@@ -30,7 +32,7 @@ func (e *exam) loaderPath() {
 	if !set || value == "" {
 		return
 	}
-	said := e.fact("env:LD_LIBRARY_PATH")
+	said := e.From.Env["LD_LIBRARY_PATH"]
 	trouble, inTrouble := e.has(libraryTrouble...)
 	failing := e.unavailable() || len(e.Hits) > 0
 	var shadowing []string
@@ -57,7 +59,7 @@ func (e *exam) loaderPath() {
 		e.find("LD001", likely+5, Finding{Text: text, Fix: fix}, said, trouble).over = []string{"PY011"}
 	} else if !e.Pasted {
 		// Whether it does harm is in the files: those of the wheel win or lose there.
-		e.find("LD006", trifle, Finding{Text: text, Fix: fix}, said).Severity = Note
+		e.find("LD006", trifle, Finding{Text: text, Fix: fix}, said).Severity = know.Note
 	}
 }
 
@@ -67,7 +69,7 @@ func (e *exam) preloaded() {
 	if e.Pasted {
 		return // what people paste of it, messages.yaml reads
 	}
-	said := e.fact("env:LD_PRELOAD")
+	said := e.From.Env["LD_PRELOAD"]
 	for _, entry := range strings.FieldsFunc(e.Machine.Env["LD_PRELOAD"], func(r rune) bool { return r == ':' || r == ' ' }) { // ld.so(8)
 		base := strings.ToLower(entry[strings.LastIndex(entry, "/")+1:])
 		fix := []string{"`unset LD_PRELOAD`, and remove the entry from the profile that sets it"}
@@ -91,9 +93,9 @@ func (e *exam) resolved() {
 		low := strings.ToLower(l.Path)
 		switch {
 		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/stubs"):
-			e.find("DRV008", proven, Finding{Text: "libcuda is the stub of a toolkit: " + l.Path}, l.Said)
+			e.find("DRV008", proven, Finding{Text: "libcuda is the stub of a toolkit: " + l.Path}, l.At)
 		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/compat"):
-			e.find("CTR011", likely, Finding{Text: "libcuda is that of a compatibility package: " + l.Path}, l.Said)
+			e.find("CTR011", likely, Finding{Text: "libcuda is that of a compatibility package: " + l.Path}, l.At)
 		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
 		case strings.Contains(low, "site-packages"), strings.Contains(low, "dist-packages"), strings.HasPrefix(low, "..."), strings.Contains(low, "/nvidia/"):
 		default:
@@ -104,7 +106,7 @@ func (e *exam) resolved() {
 			}
 			if trouble || e.Pasted {
 				e.find("LD001", w, Finding{Text: fmt.Sprintf("%s is taken from %s in place of the wheel's", l.Name, l.Path),
-					Fix: []string{"`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path"}}, l.Said, s)
+					Fix: []string{"`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path"}}, l.At, s)
 			}
 		}
 	}
@@ -123,7 +125,7 @@ func nvidiaPackage(name string) (library, major string, ok bool) {
 // pipLibraries: two packages write the same files, or one is not the version that
 // torch was built with.
 func (e *exam) pipLibraries() {
-	byLibrary := map[string]Package{}
+	byLibrary := map[string]read.Package{}
 	b, known := e.build()
 	trouble, inTrouble := e.has(append([]string{"nvjitlink-symbol"}, libraryTrouble...)...)
 	for _, p := range e.Packages {
@@ -137,7 +139,7 @@ func (e *exam) pipLibraries() {
 				w = strong
 			}
 			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library),
-				Fix: []string{fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA", o.Name, p.Name)}, Mend: e.rebuild(p.Path + "/")}, o.Said, p.Said, trouble)
+				Fix: []string{fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA", o.Name, p.Name)}, Mend: e.rebuild(p.Path + "/")}, o.At, p.At, trouble)
 		}
 		byLibrary[library] = p
 		if !known || fmt.Sprint(b.CUDA.Major()) != major {
@@ -149,7 +151,7 @@ func (e *exam) pipLibraries() {
 				w = likely
 			}
 			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s is %s, and torch %s was built with %s", p.Name, p.Version, withLabel(e.Torch), pin),
-				Fix: []string{fmt.Sprintf("`pip install %s==%s`", p.Name, pin)}, Mend: e.rebuild(p.Path + "/")}, p.Said, trouble)
+				Fix: []string{fmt.Sprintf("`pip install %s==%s`", p.Name, pin)}, Mend: e.rebuild(p.Path + "/")}, p.At, trouble)
 		}
 	}
 }
@@ -177,8 +179,8 @@ func (e *exam) symbolOwner() {
 		return
 	}
 	for _, name := range []string{"tensorflow", "jax", "cupy", "onnxruntime-gpu"} {
-		if p := e.installed(name); p != nil {
-			e.find("LD003", likely, Finding{Text: "another package of the environment brought its own CUDA libraries: " + name}, s, p.Said)
+		if p := e.Installed(name); p != nil {
+			e.find("LD003", likely, Finding{Text: "another package of the environment brought its own CUDA libraries: " + name}, s, p.At)
 			return
 		}
 	}
@@ -195,7 +197,7 @@ var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
 func (e *exam) defects() {
 	if s, bad := e.has("cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol", "cublas-symbol", "image-invalid"); bad && strings.Contains(e.Torch.Version, ".dev") {
 		e.find("REL001", likely+3, Finding{Text: "torch " + withLabel(e.Torch) + " is a nightly, and its libraries do not fit together",
-			Fix: []string{"the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH"}}, e.Torch.VersionSaid, s)
+			Fix: []string{"the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH"}}, e.Torch.VersionAt, s)
 	}
 }
 
@@ -206,12 +208,12 @@ func (e *exam) olderLibraries() {
 	if !ok || e.Matrix == nil {
 		return
 	}
-	cuda, where := e.Torch.CUDA, e.Torch.CUDASaid
-	if m := condaAsked().FindStringSubmatch(e.fact("conda-cuda").Text); cuda.IsZero() && m != nil {
-		cuda, where = dotted(m[1]), e.fact("conda-cuda")
+	cuda, where := e.Torch.CUDA, e.Torch.CUDAAt
+	if m := read.CondaAsked().FindStringSubmatch(e.Did.CondaCUDA.Text); cuda.IsZero() && m != nil {
+		cuda, where = dotted(m[1]), e.Did.CondaCUDA
 	}
 	if cuda.IsZero() && e.Torch.Version == "" {
-		if where = e.fact("cuda-words"); where.IsZero() {
+		if where = e.Says.CUDA; where.IsZero() {
 			return
 		}
 		cuda = dotted(cudaWords().FindStringSubmatch(where.Text)[1])
@@ -222,16 +224,14 @@ func (e *exam) olderLibraries() {
 			continue
 		}
 		if first := dotted(a.FirstCUDA); cuda.Less(first) { // torch's own kernels may run all the same: code for 8.6 serves 8.9
-			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first), Fix: []string{"`" + e.planCommand() + "` names a build for a newer CUDA"}}, said, where, e.fact("gpu")).over = []string{"LD009", "CODE009", "CODE010", "LD002", "CODE008"}
+			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first), Fix: []string{"`" + e.planCommand() + "` names a build for a newer CUDA"}}, said, where, e.From.GPU).over = []string{"LD009", "CODE009", "CODE010", "LD002", "CODE008"}
 			return
 		}
 	}
 }
 
 // cudaWords finds the CUDA that people say they have.
-var cudaWords = lazy.Regexp(`(?i)` + cudaSaid)
-
-const cudaSaid = `\bcuda(?: ?toolkit)?(?: version)?\W{1,3}v?(\d{1,2}\.\d)\b`
+var cudaWords = lazy.Regexp(`(?i)` + read.CudaInWords)
 
 // fourier: cuFFT of a CUDA before 11.8 fails on Ada and Hopper, though all else of
 // that build runs there. Elsewhere the same error means that memory ran out.
@@ -248,7 +248,7 @@ func (e *exam) fourier() {
 		case g.SM.Less(machine.SM{Major: 8, Minor: 9}) || !e.Torch.CUDA.IsZero() && !e.Torch.CUDA.Less(first):
 			e.find("CODE010", hint, Finding{}, said)
 		default:
-			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("cuFFT of a CUDA before %s fails on the %s", first, nameOr(g)), Fix: []string{"a build for CUDA 11.8 or newer: `" + e.planCommand() + "`"}}, said, e.fact("gpu"), e.Torch.CUDASaid)
+			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("cuFFT of a CUDA before %s fails on the %s", first, nameOr(g)), Fix: []string{"a build for CUDA 11.8 or newer: `" + e.planCommand() + "`"}}, said, e.From.GPU, e.Torch.CUDAAt)
 			return
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -17,7 +19,7 @@ func (e *exam) loaded() {
 	if e.Files == nil {
 		return
 	}
-	said := e.fact("env:LD_LIBRARY_PATH")
+	said := e.From.Env["LD_LIBRARY_PATH"]
 	harm := false
 	for _, l := range e.Files.Loaded {
 		if l.Wheel == "" || l.Path == "" || strings.HasPrefix(l.Name, "libcuda.so") {
@@ -32,12 +34,12 @@ func (e *exam) loaded() {
 			check = "LD002"
 		}
 		brought := e.brought(l.Wheel)
-		evidence := append([]Said{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)}, fromOrigins(l.Origins, l.Dir)...)
+		evidence := append([]read.Evidence{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)}, fromOrigins(l.Origins, l.Dir)...)
 		evidence = append(evidence, fact("torch's own: %s%s", l.Wheel, word(" (", brought, ")")), said)
 		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s%s is taken from %s%s in place of torch's own%s", l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")), Fix: unshadow(l), Mend: e.loadedMend(l)},
 			evidence...)
 		if check != "LD010" && newer(l.Version, brought) {
-			f.Severity, f.weight = Warning, hint // NVIDIA keeps newer ones compatible within a major version
+			f.Severity, f.weight = know.Warning, hint // NVIDIA keeps newer ones compatible within a major version
 		}
 	}
 	if !harm {
@@ -83,7 +85,7 @@ func versionIn(l machine.LoadedLibrary) string {
 
 // harmless names the libraries on LD_LIBRARY_PATH that torch brings too and does
 // not take from there. Other programs may.
-func (e *exam) harmless(said Said) {
+func (e *exam) harmless(said read.Evidence) {
 	mine := map[string]string{}
 	for _, l := range e.Files.Loaded {
 		mine[l.Name] = l.Path
@@ -94,9 +96,9 @@ func (e *exam) harmless(said Said) {
 			if own == "" || strings.HasPrefix(name, "libcuda.so") || path.Dir(own) == strings.TrimRight(d.Path, "/") {
 				continue
 			}
-			from := append([]Said{fact("torch takes %s", own)}, fromOrigins(d.Origins, d.Path)...)
+			from := append([]read.Evidence{fact("torch takes %s", own)}, fromOrigins(d.Origins, d.Path)...)
 			e.find("LD006", trifle+3, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path),
-				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, append(from, said)...).Severity = Note
+				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, append(from, said)...).Severity = know.Note
 			return
 		}
 	}
@@ -119,9 +121,9 @@ func (e *exam) driverStub() {
 		driver := e.Machine.Driver
 		switch {
 		case l.Size < smallest:
-			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path, Fix: fix, Mend: e.loadedMend(l)}, said, e.fact("env:LD_LIBRARY_PATH"))
+			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path, Fix: fix, Mend: e.loadedMend(l)}, said, e.From.Env["LD_LIBRARY_PATH"])
 		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") && l.Version != driver.Version.String():
-			e.find("DRV008", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s", l.Version, driver.Version, l.Path), Fix: fix, Mend: e.loadedMend(l)}, said, e.fact("driver"))
+			e.find("DRV008", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s", l.Version, driver.Version, l.Path), Fix: fix, Mend: e.loadedMend(l)}, said, e.From.Driver)
 		}
 	}
 }

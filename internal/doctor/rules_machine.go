@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 )
 
@@ -23,7 +25,7 @@ func (e *exam) unserved() {
 	if g == nil || g.Visible || e.Machine.Platform.Environment == machine.Jetson || g.KernelDriver == "nouveau" || g.KernelDriver == "vfio-pci" {
 		return
 	}
-	said := Said{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
+	said := read.Evidence{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
 	switch e.Machine.Platform.Environment {
 	case machine.Container:
 		e.find("CTR001", proven, Finding{Text: "the " + g.Name + " is on the bus, and this container was started without access to it"}, said)
@@ -39,7 +41,7 @@ func (e *exam) unserved() {
 func (e *exam) notLoaded() {
 	if d := e.Machine.Driver; d != nil && d.NotLoaded {
 		e.find("DRV001", proven, Finding{Text: fmt.Sprintf("driver %s is installed, and its kernel module is not loaded", d.Version),
-			Fix: []string{"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`", "`envfix plan --change-driver` names the steps"}}, e.fact("driver"))
+			Fix: []string{"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`", "`envfix plan --change-driver` names the steps"}}, e.From.Driver)
 	}
 }
 
@@ -47,6 +49,6 @@ func (e *exam) notLoaded() {
 func (e *exam) noTorch() {
 	if !e.Pasted && e.Torch.Version == "" && len(e.Machine.GPUs) > 0 && e.Machine.Platform.Environment != machine.ContainerBuild {
 		f := e.find("PY002", trifle, Finding{Text: "no torch in this environment", Fix: []string{"`envfix apply` installs the one that fits"}})
-		f.Severity = Note
+		f.Severity = know.Note
 	}
 }

@@ -25,7 +25,7 @@ func (e *exam) nvJitLink() {
 	if h == nil || h.Captures["minor"] == "" {
 		return
 	}
-	p := e.installed("nvidia-nvjitlink-cu" + h.Captures["major"])
+	p := e.Installed("nvidia-nvjitlink-cu" + h.Captures["major"])
 	if p == nil {
 		return
 	}
@@ -34,7 +34,7 @@ func (e *exam) nvJitLink() {
 		return
 	}
 	e.find("LD003", likely+10, Finding{Text: fmt.Sprintf("%s is %s, and the library that asks for its symbol is of CUDA %s", p.Name, p.Version, asked),
-		Fix: []string{fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with", cmp.Or(e.Torch.Version, "VERSION"))}}, p.Said, h.Said).over = []string{"LD001", "LD009"}
+		Fix: []string{fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with", cmp.Or(e.Torch.Version, "VERSION"))}}, p.At, h.At).over = []string{"LD001", "LD009"}
 }
 
 // cudnnLoaded finds the cuDNN that JAX or torch says was loaded.
@@ -54,7 +54,7 @@ func (e *exam) loadedCuDNN() {
 	for _, p := range e.Packages {
 		if library, _, ok := nvidiaPackage(p.Name); ok && library == "cudnn" && strings.HasPrefix(p.Version+".", loaded+".") {
 			e.find("LD003", likely, Finding{Text: fmt.Sprintf("the cuDNN that is loaded, %s, is that of the package %s; the program was built for another", loaded, p.Name),
-				Fix: []string{"an environment for each of the two frameworks, or releases of both for one cuDNN"}}, s, p.Said).over = []string{"LD002", "LD010"}
+				Fix: []string{"an environment for each of the two frameworks, or releases of both for one cuDNN"}}, s, p.At).over = []string{"LD002", "LD010"}
 			return
 		}
 	}
@@ -74,7 +74,7 @@ func (e *exam) olderNVRTC() {
 	for _, m := range toolkitVersion().FindAllStringSubmatch(path, -1) {
 		if v := dotted(m[1]); v.Less(e.Torch.CUDA) {
 			e.find("LD001", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts CUDA %s before the NVRTC that torch brings, of CUDA %s", v, e.Torch.CUDA),
-				Fix: []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}}, e.fact("env:LD_LIBRARY_PATH"), s).over = []string{"TK010", "ARC001", "LD006"}
+				Fix: []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}}, e.From.Env["LD_LIBRARY_PATH"], s).over = []string{"TK010", "ARC001", "LD006"}
 			return
 		}
 	}
@@ -82,13 +82,13 @@ func (e *exam) olderNVRTC() {
 
 // listedGFX: torch's own list of architectures leaves the GPU out.
 func (e *exam) listedGFX() {
-	said := e.fact("gfx-list")
+	said := e.From.GFXList
 	if said.IsZero() {
 		return
 	}
 	for _, g := range e.Machine.GPUs {
 		if g.GFX != "" && !strings.Contains(said.Text, g.GFX) {
-			e.find("ROC001", proven, Finding{Text: fmt.Sprintf("torch has kernels for other architectures, none for %s", g.GFX)}, said, e.fact("gfx"))
+			e.find("ROC001", proven, Finding{Text: fmt.Sprintf("torch has kernels for other architectures, none for %s", g.GFX)}, said, e.From.GFX)
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 )
 
@@ -13,16 +14,16 @@ import (
 
 // endsEarly: the list ends with the last torch for this system or this Python, and
 // what was asked for is later. It reports whether that is the reason.
-func (e *exam) endsEarly(h *Hit, v string) bool {
-	if len(e.offered) == 0 {
+func (e *exam) endsEarly(h *read.Hit, v string) bool {
+	if len(e.Offered) == 0 {
 		return false
 	}
-	last := public(e.offered[len(e.offered)-1])
+	last := read.Public(e.Offered[len(e.Offered)-1])
 	if v != "" && pythonVersion(v).Compare(pythonVersion(last)) <= 0 {
 		return false
 	}
 	if mac := e.limit("intel-mac").Torch; last == mac.String() {
-		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("the list ends with torch %s, the last with wheels for Intel Macs", mac)}, h.Said).over = []string{"PY012"}
+		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("the list ends with torch %s, the last with wheels for Intel Macs", mac)}, h.At).over = []string{"PY012"}
 		return true
 	}
 	return false
@@ -31,30 +32,30 @@ func (e *exam) endsEarly(h *Hit, v string) bool {
 // otherIndex: a build with a label was asked for ("2.7.1+cu128"), and the index has
 // the release without the label, or none was named: such builds are on PyTorch's own
 // indexes alone.
-func (e *exam) otherIndex(h *Hit, v string) {
+func (e *exam) otherIndex(h *read.Hit, v string) {
 	_, label, _ := e.asked()
 	if label == "" {
 		return
 	}
-	has := slices.ContainsFunc(e.offered, func(o string) bool { return public(o) == v && !strings.HasSuffix(o, "+"+label) })
-	unnamed := len(e.offered) == 0 && e.fact("index").IsZero() && e.activePython() != ""
+	has := slices.ContainsFunc(e.Offered, func(o string) bool { return read.Public(o) == v && !strings.HasSuffix(o, "+"+label) })
+	unnamed := len(e.Offered) == 0 && e.Did.Index.IsZero() && e.activePython() != ""
 	if !has && !unnamed {
 		return
 	}
 	text := fmt.Sprintf("the index that was asked has torch %s and no +%s build of it: those are on PyTorch's own index", v, label)
-	if s := e.fact("index"); has && !s.IsZero() {
-		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is there, and PyTorch's index has no +%s build of it for this system", v, label), Fix: []string{"`pip install torch==" + v + "`"}}, h.Said, s).over = []string{"PY012"}
+	if s := e.Did.Index; has && !s.IsZero() {
+		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is there, and PyTorch's index has no +%s build of it for this system", v, label), Fix: []string{"`pip install torch==" + v + "`"}}, h.At, s).over = []string{"PY012"}
 		return
 	}
 	if unnamed {
 		text = fmt.Sprintf("torch %s+%s was asked for, and no index that has such builds", v, label)
 	}
-	e.find("IDX001", likely, Finding{Text: text, Fix: []string{"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, h.Said).over = []string{"PY012"}
+	e.find("IDX001", likely, Finding{Text: text, Fix: []string{"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, h.At).over = []string{"PY012"}
 }
 
 // indexed is the label of the index that was named: "cu128", "rocm6.4".
 func (e *exam) indexed() string {
-	if m := indexLabel().FindStringSubmatch(e.fact("index").Text); m != nil {
+	if m := indexLabel().FindStringSubmatch(e.Did.Index.Text); m != nil {
 		return m[1]
 	}
 	return ""

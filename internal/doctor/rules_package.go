@@ -3,9 +3,9 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -31,7 +31,7 @@ func (e *exam) companions() {
 		release, _ = e.Matrix.Release(e.Torch.Version)
 	}
 	for _, name := range []string{"torchvision", "torchaudio"} {
-		p := e.installed(name)
+		p := e.Installed(name)
 		if p == nil || p.Channel != "" && p.Channel != "pypi" {
 			continue
 		}
@@ -41,18 +41,18 @@ func (e *exam) companions() {
 			w = likely
 		}
 		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") && !strings.Contains(e.Torch.Version, "a0") {
-			e.find("PY032", w, Finding{Text: fmt.Sprintf("torch %s and %s %s are of different channels", e.Torch.Version, name, have)}, p.Said, e.Torch.VersionSaid)
+			e.find("PY032", w, Finding{Text: fmt.Sprintf("torch %s and %s %s are of different channels", e.Torch.Version, name, have)}, p.At, e.Torch.VersionAt)
 			continue
 		}
-		if release != nil && e.Torch.rank >= byList {
+		if release != nil && e.Torch.Rank >= read.ByList {
 			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have && !sameMinor(want.String(), have) {
 				e.find("PY007", w, Finding{Text: fmt.Sprintf("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want),
-					Fix: []string{fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)}, Mend: e.rebuild(p.Path + "/")}, p.Said, e.Torch.VersionSaid)
+					Fix: []string{fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)}, Mend: e.rebuild(p.Path + "/")}, p.At, e.Torch.VersionAt)
 				continue
 			}
 		}
 		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA && !strings.HasPrefix(label, "git") {
-			e.find("PY007", w+5, Finding{Text: fmt.Sprintf("%s is built for %s and torch for %s", name, label, e.Torch.Label), Mend: e.rebuild(p.Path + "/")}, p.Said, e.Torch.VersionSaid)
+			e.find("PY007", w+5, Finding{Text: fmt.Sprintf("%s is built for %s and torch for %s", name, label, e.Torch.Label), Mend: e.rebuild(p.Path + "/")}, p.At, e.Torch.VersionAt)
 		}
 	}
 }
@@ -74,42 +74,37 @@ func (e *exam) copies() {
 	t := e.Torch
 	conda := e.condaPackage("pytorch")
 	pip := e.pipPackage("torch")
-	if conda != nil && pip != nil && public(pip.Version) != public(conda.Version) {
-		e.find("PY005", likely, Finding{Text: fmt.Sprintf("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)}, conda.Said, pip.Said)
+	if conda != nil && pip != nil && read.Public(pip.Version) != read.Public(conda.Version) {
+		e.find("PY005", likely, Finding{Text: fmt.Sprintf("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)}, conda.At, pip.At)
 	}
-	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" && public(conda.Version) != t.Version {
-		e.find("PY004", proven, Finding{Text: fmt.Sprintf("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version)}, t.VersionSaid, conda.Said).over = []string{"PY001", "PY016"}
+	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" && read.Public(conda.Version) != t.Version {
+		e.find("PY004", proven, Finding{Text: fmt.Sprintf("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version)}, t.VersionAt, conda.At).over = []string{"PY001", "PY016"}
 	}
 	if n := e.condaPackage("pytorch-nightly"); n != nil && conda != nil {
-		e.find("PY005", likely, Finding{Text: fmt.Sprintf("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)}, conda.Said, n.Said)
+		e.find("PY005", likely, Finding{Text: fmt.Sprintf("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)}, conda.At, n.At)
 	}
-	if t.rank == byTorch && pip != nil && conda == nil && t.Version != "" && public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
-		e.find("PY011", likely-5, Finding{Text: fmt.Sprintf("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)}, t.VersionSaid, pip.Said)
+	if t.Rank == read.ByTorch && pip != nil && conda == nil && t.Version != "" && read.Public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
+		e.find("PY011", likely-5, Finding{Text: fmt.Sprintf("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)}, t.VersionAt, pip.At)
 	}
 }
 
-func (e *exam) pipPackage(name string) *Package {
+func (e *exam) pipPackage(name string) *read.Package {
 	for i := range e.Packages {
-		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") && !strings.HasPrefix(p.Said.Text, "Successfully") {
+		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") && !strings.HasPrefix(p.At.Text, "Successfully") {
 			return p
 		}
 	}
 	return nil
 }
 
-func public(v string) string {
-	p, _ := version.SplitLocal(v)
-	return p
-}
-
 // numpy: an older torch was built against NumPy 1.
 func (e *exam) numpy() {
-	p, l := e.installed("numpy"), e.limit("numpy-2")
-	if p == nil || pythonVersion(p.Version).Compare(pythonVersion(l.Value)) < 0 || !l.before(pythonVersion(e.Torch.Version)) {
+	p, l := e.Installed("numpy"), e.limit("numpy-2")
+	if p == nil || pythonVersion(p.Version).Compare(pythonVersion(l.Value)) < 0 || !l.Before(pythonVersion(e.Torch.Version)) {
 		return
 	}
 	e.find("PY008", weak, Finding{Text: fmt.Sprintf("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version),
-		Fix: []string{fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch)}}, p.Said, e.Torch.VersionSaid)
+		Fix: []string{fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch)}}, p.At, e.Torch.VersionAt)
 }
 
 // rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
@@ -117,11 +112,11 @@ func (e *exam) numpy() {
 func (e *exam) rocmCompanion() {
 	s, ok := e.has("torch-hip-lib")
 	if ok && e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
-		e.find("ROC002", likely, Finding{}, s, e.fact("gpu")).over = []string{"PY007"}
+		e.find("ROC002", likely, Finding{}, s, e.From.GPU).over = []string{"PY007"}
 		return
 	}
-	if ok && !e.vendor(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.installed("torchaudio") != nil || strings.Contains(s.Text, "torchaudio")) {
-		e.find("PY007", likely, Finding{Text: "a companion of torch is the ROCm build"}, s, e.Torch.VersionSaid)
+	if ok && !e.vendor(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.Installed("torchaudio") != nil || strings.Contains(s.Text, "torchaudio")) {
+		e.find("PY007", likely, Finding{Text: "a companion of torch is the ROCm build"}, s, e.Torch.VersionAt)
 	}
 }
 
@@ -130,14 +125,14 @@ func (e *exam) toolkit() {
 	s, building := e.has("build-failed-ext", "cuda-home-bad", "cuda-home-unset", "nvcc-arch")
 	w := likely
 	if !building {
-		s, w = e.fact("building"), hint
+		s, w = e.Did.Building, hint
 	}
 	if s.IsZero() || e.Torch.CUDA.IsZero() {
 		return
 	}
 	for _, k := range e.Machine.Toolkits {
 		if k.Version.Major() != e.Torch.CUDA.Major() {
-			e.find("TK004", w, Finding{Text: fmt.Sprintf("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())}, e.fact("toolkit"), e.Torch.CUDASaid, s)
+			e.find("TK004", w, Finding{Text: fmt.Sprintf("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())}, e.From.Toolkit, e.Torch.CUDAAt, s)
 			return
 		}
 	}
@@ -164,7 +159,7 @@ func (e *exam) notFound() {
 		return
 	}
 	if label, said := e.badIndex(); label != "" {
-		e.find("IDX002", proven, Finding{Text: "there is no index for " + label + " builds of torch", Fix: e.indexFix()}, said, h.Said)
+		e.find("IDX002", proven, Finding{Text: "there is no index for " + label + " builds of torch", Fix: e.indexFix()}, said, h.At)
 		return
 	}
 	v, label, want := e.asked()
@@ -173,43 +168,43 @@ func (e *exam) notFound() {
 	}
 	if s, tags := e.has("uv-python-tag"); tags {
 		if _, elsewhere := e.has("uv-index-platform"); !elsewhere {
-			e.find("PY012", likely, Finding{Fix: e.pythonFix("")}, s, h.Said)
+			e.find("PY012", likely, Finding{Fix: e.pythonFix("")}, s, h.At)
 			return
 		}
 	}
 	p := e.Machine.Platform
-	if linuxOnly().MatchString(h.Said.Text) && (p.OS == "windows" || p.OS == "macos") {
-		e.find("IDX003", likely+5, Finding{Text: "this package has wheels for Linux alone", Fix: []string{"leave it out: torch runs without it, or use WSL2"}}, h.Said, e.fact("os"))
+	if linuxOnly().MatchString(h.At.Text) && (p.OS == "windows" || p.OS == "macos") {
+		e.find("IDX003", likely+5, Finding{Text: "this package has wheels for Linux alone", Fix: []string{"leave it out: torch runs without it, or use WSL2"}}, h.At, e.From.OS)
 		return
 	}
 	python := e.activePython()
 	if label == "" {
 		label = e.indexed()
 	}
-	if s := e.fact("index"); foreign(h.Said.Text) && ownIndex().MatchString(s.Text) {
-		e.find("IDX001", likely, Finding{Text: "PyTorch's index has PyTorch's packages alone, and it was made the only one", Fix: []string{"`--extra-index-url` beside the default index, or install torch by itself first"}}, h.Said, s).over = []string{"PY012", "IDX002", "IDX003"}
+	if s := e.Did.Index; foreign(h.At.Text) && ownIndex().MatchString(s.Text) {
+		e.find("IDX001", likely, Finding{Text: "PyTorch's index has PyTorch's packages alone, and it was made the only one", Fix: []string{"`--extra-index-url` beside the default index, or install torch by itself first"}}, h.At, s).over = []string{"PY012", "IDX002", "IDX003"}
 		return
 	}
 	switch {
 	case e.wheelless():
-		e.find("IDX003", likely, Finding{}, h.Said, e.fact("os")).over = []string{"PY012", "IDX001"}
+		e.find("IDX003", likely, Finding{}, h.At, e.From.OS).over = []string{"PY012", "IDX001"}
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
-		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.Said, e.fact("arch"))
+		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.At, e.From.Arch)
 	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
-		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)}, h.Said, e.fact("arch"))
+		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)}, h.At, e.From.Arch)
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
-		e.find("IDX003", likely, Finding{Text: "there is no " + label + " build of torch for this platform"}, h.Said)
+		e.find("IDX003", likely, Finding{Text: "there is no " + label + " build of torch for this platform"}, h.At)
 	case python != "" && e.pythonOut(v, python):
-		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.Said, e.fact("python")).over = []string{"IDX001", "IDX003"}
+		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.At, e.From.Python).over = []string{"IDX001", "IDX003"}
 	case want && label != "" && !e.labelExists(v, label):
-		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.Said)
+		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.At)
 	default:
 		e.otherIndex(h, v)
 	}
 }
 
 // unfound is what an installer says that found no version or no wheel.
-func (e *exam) unfound() *Hit {
+func (e *exam) unfound() *read.Hit {
 	for _, id := range []string{"pip-no-version", "uv-no-platform-wheel", "torch-placeholder"} {
 		if h := e.hit(id); h != nil {
 			return h
@@ -247,7 +242,7 @@ func (e *exam) activePython() string {
 // asked is the torch that was asked for; want is false where none is named.
 func (e *exam) asked() (v, label string, want bool) {
 	for _, h := range e.Hits {
-		if m := wantedTorch().FindStringSubmatch(h.Said.Text); m != nil {
+		if m := wantedTorch().FindStringSubmatch(h.At.Text); m != nil {
 			return m[1], m[2], true
 		}
 	}
@@ -262,7 +257,7 @@ func (e *exam) pythonOut(v, python string) bool {
 	if py.IsZero() {
 		return false
 	}
-	if py.Compare(pythonVersion(old.Value)) >= 0 && old.before(want) {
+	if py.Compare(pythonVersion(old.Value)) >= 0 && old.Before(want) {
 		return true
 	}
 	if m == nil {
@@ -323,19 +318,19 @@ func (e *exam) labelExists(v, label string) bool {
 }
 
 // badIndex is the label of an index URL under which there is nothing.
-func (e *exam) badIndex() (string, Said) {
-	s := e.fact("index")
+func (e *exam) badIndex() (string, read.Evidence) {
+	s := e.Did.Index
 	m := indexLabel().FindStringSubmatch(s.Text)
 	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" {
-		return "", Said{}
+		return "", read.Evidence{}
 	}
 	if slices.Contains(e.limit("old-indexes").Values, m[1]) {
-		return "", Said{}
+		return "", read.Evidence{}
 	}
 	for _, r := range e.Matrix.Releases {
 		for _, b := range r.Builds {
 			if b.Label == m[1] {
-				return "", Said{}
+				return "", read.Evidence{}
 			}
 		}
 	}
@@ -365,14 +360,14 @@ func (e *exam) noSuchIndex() {
 	if _, failed := e.has("pip-no-version"); failed || label == "" {
 		return
 	}
-	if e.Torch.rank == byTorch && strings.HasPrefix(e.Torch.Label, "cu") && e.Torch.Label != label {
-		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label), Fix: e.indexFix()}, s, e.Torch.VersionSaid)
+	if e.Torch.Rank == read.ByTorch && strings.HasPrefix(e.Torch.Label, "cu") && e.Torch.Label != label {
+		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label), Fix: e.indexFix()}, s, e.Torch.VersionAt)
 		return
 	}
 	if !e.unavailable() && !e.Torch.NoCUDA {
 		return
 	}
-	e.find("PY001", likely, Finding{Text: "there is no index for " + label + " builds, so pip took the default index's CPU build", Fix: e.indexFix()}, s, e.Torch.AvailableSaid)
+	e.find("PY001", likely, Finding{Text: "there is no index for " + label + " builds, so pip took the default index's CPU build", Fix: e.indexFix()}, s, e.Torch.AvailableAt)
 }
 
 // windowsDefault: on Windows the default index carries the CPU build alone.
@@ -382,17 +377,9 @@ func (e *exam) windowsDefault() {
 		return
 	}
 	w := weak
-	s := e.fact("pip-install-torch")
+	s := e.Did.PipTorch
 	if !s.IsZero() && indexLabel().FindString(s.Text) == "" {
 		w = strong + 3
 	}
-	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableSaid, said)
-}
-
-func atoi(s string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil {
-		return -1
-	}
-	return n
+	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableAt, said)
 }

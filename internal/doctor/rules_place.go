@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -27,7 +28,7 @@ func (e *exam) compat() {
 	if !ok || e.Machine.Platform.Environment != machine.Container {
 		return
 	}
-	if e.fact("module").IsZero() || e.clue("compat-path") {
+	if e.From.Module.IsZero() || e.clue("compat-path") {
 		e.find("CTR011", likely-5, Finding{}, s, e.Place.Container)
 	}
 }
@@ -47,7 +48,7 @@ func (e *exam) wsl() {
 
 // noCgroups: the switch for rootless containers, set on a host that is not.
 func (e *exam) noCgroups() {
-	if s := e.fact("no-cgroups"); !s.IsZero() {
+	if s := e.Containers.NoCgroups; !s.IsZero() {
 		e.find("CTR020", likely, Finding{Text: "no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only",
 			Fix: []string{"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI"}}, s)
 	}
@@ -56,11 +57,11 @@ func (e *exam) noCgroups() {
 func (e *exam) containerVariables() {
 	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
 	if set && (v == "" || v == "void" || v == "none") {
-		e.find("CTR022", likely, Finding{Text: "NVIDIA_VISIBLE_DEVICES is " + quote(v) + ": the container gets no GPU"}, e.fact("env:NVIDIA_VISIBLE_DEVICES"))
+		e.find("CTR022", likely, Finding{Text: "NVIDIA_VISIBLE_DEVICES is " + quote(v) + ": the container gets no GPU"}, e.From.Env["NVIDIA_VISIBLE_DEVICES"])
 	}
 	c, set := e.Machine.Env["NVIDIA_DRIVER_CAPABILITIES"]
 	if set && c != "" && !strings.Contains(c, "compute") && !strings.Contains(c, "all") {
-		e.find("CTR009", likely, Finding{Text: "NVIDIA_DRIVER_CAPABILITIES is " + quote(c) + ", without compute"}, e.fact("env:NVIDIA_DRIVER_CAPABILITIES"))
+		e.find("CTR009", likely, Finding{Text: "NVIDIA_DRIVER_CAPABILITIES is " + quote(c) + ", without compute"}, e.From.Env["NVIDIA_DRIVER_CAPABILITIES"])
 	}
 }
 
@@ -73,9 +74,9 @@ func (e *exam) apple() {
 		return
 	}
 	silicon := e.vendor(machine.Apple) || e.clue("apple-rosetta")
-	py := e.fact("pyarch")
+	py := e.From.PythonArch
 	if silicon && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
-		e.find("MPS002", proven, Finding{}, py, e.fact("arch"), e.fact("gpu"))
+		e.find("MPS002", proven, Finding{}, py, e.From.Arch, e.From.GPU)
 	}
 }
 
@@ -86,14 +87,14 @@ func (e *exam) oldLibc() {
 		return
 	}
 	if h := e.hit("wheel-tag"); h != nil {
-		if wants := manylinux(h.Said.Text); libc.Less(wants) {
-			e.find("PY024", likely, Finding{Text: fmt.Sprintf("this wheel needs glibc %s; here is %s", wants, libc)}, said, h.Said)
+		if wants := manylinux(h.At.Text); libc.Less(wants) {
+			e.find("PY024", likely, Finding{Text: fmt.Sprintf("this wheel needs glibc %s; here is %s", wants, libc)}, said, h.At)
 			return
 		}
 	}
 	needs := e.limit("glibc")
 	v, _, want := e.asked()
-	if !libc.Less(dotted(needs.Value)) || want && needs.before(pythonVersion(v)) || want && e.pythonOut(v, e.activePython()) {
+	if !libc.Less(dotted(needs.Value)) || want && needs.Before(pythonVersion(v)) || want && e.pythonOut(v, e.activePython()) {
 		return
 	}
 	s, ok := e.has("wheel-tag", "pip-no-version", "uv-no-platform-wheel")
@@ -109,20 +110,20 @@ var newWheels = lazy.Regexp(`(?i)\b(torch\w*|onnxruntime\S*|vllm|faiss\S*|tensor
 
 // libc is the C library of the machine: what was read, else what its distribution
 // is known for. Zero where it is neither, or another kind.
-func (e *exam) libc() (version.Dotted, Said) {
+func (e *exam) libc() (version.Dotted, read.Evidence) {
 	p := e.Machine.Platform
 	if l := p.Libc; l != nil {
 		if l.Kind != "glibc" || p.OS == "windows" || p.OS == "macos" {
-			return version.Dotted{}, Said{}
+			return version.Dotted{}, read.Evidence{}
 		}
-		return l.Version, e.fact("libc")
+		return l.Version, e.From.Libc
 	}
 	for _, known := range e.limit("distro-glibc").Values {
 		if f := strings.Fields(known); len(f) == 3 && f[0] == p.Distro && (f[1] == p.DistroVersion || strings.HasPrefix(p.DistroVersion, f[1]+".")) {
-			return dotted(f[2]), e.fact("os")
+			return dotted(f[2]), e.From.OS
 		}
 	}
-	return version.Dotted{}, Said{}
+	return version.Dotted{}, read.Evidence{}
 }
 
 var manylinuxTag = lazy.Regexp(`manylinux_(\d+)_(\d+)|manylinux(2014|2010|1)\b`)
@@ -144,6 +145,6 @@ func manylinux(name string) version.Dotted {
 // speak of memory or permission.
 func (e *exam) kfd() {
 	if s, ok := e.has("rocm-kfd-unsupported"); ok {
-		e.find("ROC004", proven, Finding{}, s, e.fact("gpu"))
+		e.find("ROC004", proven, Finding{}, s, e.From.GPU)
 	}
 }

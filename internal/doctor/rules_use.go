@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 )
 
@@ -100,7 +102,7 @@ func (e *exam) full() {
 		}
 		found := e.find(check, weight, f, fact("%s of %s in use on GPU %d", machine.GiB(*g.Use.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index), processFact(g))
 		if !stops {
-			found.Severity = Note
+			found.Severity = know.Note
 		}
 	}
 }
@@ -143,13 +145,13 @@ func processWords(p machine.Process) string {
 	return text
 }
 
-func processFact(g machine.GPU) Said {
+func processFact(g machine.GPU) read.Evidence {
 	for _, p := range g.Use.Processes {
 		if p.Unseen == "" {
 			return fact("%s", processWords(p))
 		}
 	}
-	return Said{}
+	return read.Evidence{}
 }
 
 // makeRoom says what to do about a GPU that others use.
@@ -227,7 +229,7 @@ func (e *exam) computeMode() {
 			fix := append(e.makeRoom(g), reset)
 			f := e.find("ACC004", likely+5, Finding{Text: fmt.Sprintf("%s admits one process at a time (%s), and has it: %s", gpuName(g), mode, who), Fix: fix}, said)
 			if !e.stops(g, e.taken) {
-				f.Severity, f.weight, f.Confidence = Note, trifle, Low
+				f.Severity, f.weight, f.Confidence = know.Note, trifle, Low
 			}
 		}
 	}
@@ -264,7 +266,7 @@ func (e *exam) noInstances() {
 			Fix: []string{"`sudo nvidia-smi mig -i " + index + " -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i " + index + " -cgi PROFILE -C` does it", "or `sudo nvidia-smi -i " + index + " -mig 0` ends the mode"}},
 			fact("GPU %s: MIG mode on, no instances", index))
 		if len(e.visibleNVIDIA()) > 0 {
-			f.Severity = Warning
+			f.Severity = know.Warning
 		}
 	}
 }
@@ -301,7 +303,7 @@ func (e *exam) memoryErrors() {
 					Fix: append(reset, "if they come again: the vendor; `nvidia-smi -q -d ECC,ROW_REMAPPER` is what they ask for")}, fact("GPU %s: volatile uncorrected ECC errors %d", index, *ecc.Volatile))
 			case ecc.Aggregate != nil && *ecc.Aggregate > 0:
 				e.find("HW003", trifle, Finding{Text: fmt.Sprintf("%s had %d uncorrectable memory errors in its life, none since the driver was loaded", gpuName(g), *ecc.Aggregate), Fix: []string{"nothing, unless more come"}},
-					fact("GPU %s: aggregate uncorrected ECC errors %d", index, *ecc.Aggregate)).Severity = Note
+					fact("GPU %s: aggregate uncorrected ECC errors %d", index, *ecc.Aggregate)).Severity = know.Note
 			}
 		}
 		switch r := u.Remapped; {
@@ -326,12 +328,12 @@ func (e *exam) slowed() {
 		slow := func(percent int) bool {
 			return u.Clock != nil && u.MaxClock != nil && *u.MaxClock > 0 && *u.Clock*100 < *u.MaxClock*percent
 		}
-		said := []Said{fact("GPU %d: %s, %d %% busy%s%s", g.Index, strings.Join(u.Throttle, ", "), *u.Utilization, suffix(", %d °C", u.Temperature), suffix(", %d MHz", u.Clock))}
+		said := []read.Evidence{fact("GPU %d: %s, %d %% busy%s%s", g.Index, strings.Join(u.Throttle, ", "), *u.Utilization, suffix(", %d °C", u.Temperature), suffix(", %d MHz", u.Clock))}
 		switch {
 		case has(machine.ThrottleHWHeat):
 			e.find("PERF005", hint, Finding{Text: gpuName(g) + " is too hot: its hardware cuts the clock"}, said...)
 		case has(machine.ThrottleHeat) && slow(80):
-			e.find("PERF005", hint, Finding{Text: gpuName(g) + " is hot: the driver lowers its clock"}, said...).Severity = Warning
+			e.find("PERF005", hint, Finding{Text: gpuName(g) + " is hot: the driver lowers its clock"}, said...).Severity = know.Warning
 		case has(machine.ThrottlePowerBrake):
 			e.find("PERF006", hint, Finding{Text: "the power supply or the chassis slows " + gpuName(g)}, said...)
 		case has(machine.ThrottlePowerCap) && lowered(u):

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -15,27 +16,27 @@ const lastForOld = "12.6"
 // oldInWords: a GPU before Turing, somebody who says that it is not served, and a
 // build, or a GPU's generation, that is named with it.
 func (e *exam) oldInWords() {
-	said, old := e.fact("not-served"), e.allBefore(machine.SM{Major: 7, Minor: 5})
-	if said.IsZero() || old == nil || e.Torch.NoCUDA || e.Torch.HIP != "" || e.available() && len(e.labels) == 0 {
+	said, old := e.Says.NotServed, e.allBefore(machine.SM{Major: 7, Minor: 5})
+	if said.IsZero() || old == nil || e.Torch.NoCUDA || e.Torch.HIP != "" || e.available() && len(e.Labels) == 0 {
 		return
 	}
-	dropped := !e.fact("old-arch").IsZero()
-	for _, label := range e.labels {
-		if cuda, ok := labelCUDA(label); ok && version.MustDotted(lastForOld).Less(cuda) {
+	dropped := !e.Says.OldArch.IsZero()
+	for _, label := range e.Labels {
+		if cuda, ok := read.LabelCUDA(label); ok && version.MustDotted(lastForOld).Less(cuda) {
 			dropped = true
 		}
 	}
 	if dropped {
-		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("newer builds have no code for the %s", nameOr(*old)), Fix: e.buildFor(old.SM, gpuTooOld)}, e.fact("gpu"), said)
+		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("newer builds have no code for the %s", nameOr(*old)), Fix: e.buildFor(old.SM, gpuTooOld)}, e.From.GPU, said)
 	}
 }
 
 // openForOld: the open kernel module does not drive GPUs before Turing.
 // Source: NVIDIA/open-gpu-kernel-modules, README.
 func (e *exam) openForOld() {
-	said, old := e.fact("open-module"), e.allBefore(machine.SM{Major: 7, Minor: 5})
+	said, old := e.Says.OpenModule, e.allBefore(machine.SM{Major: 7, Minor: 5})
 	_, silent := e.has(noDevice...)
-	if old != nil && !said.IsZero() && (silent || !e.unseenWords.IsZero() || e.unavailable() || e.complains) {
-		e.find("HW013", strong+3, Finding{Text: fmt.Sprintf("the open kernel module does not drive the %s: it begins with Turing", nameOr(*old))}, said, e.fact("gpu"))
+	if old != nil && !said.IsZero() && (silent || !e.Says.Unseen.IsZero() || e.unavailable() || e.Says.Trouble) {
+		e.find("HW013", strong+3, Finding{Text: fmt.Sprintf("the open kernel module does not drive the %s: it begins with Turing", nameOr(*old))}, said, e.From.GPU)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/matrix"
 )
 
@@ -31,9 +33,9 @@ var tables = sync.OnceValues(func() (dataTables, error) {
 	return dataTables{m, d}, err
 })
 
-func examine(t testing.TB, text string) (Report, *Case) {
+func examine(t testing.TB, text string) (Report, *read.Case) {
 	t.Helper()
-	r := NewReader(Embedded())
+	r := read.NewReader(know.Embedded())
 	if err := r.Read("", strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func examine(t testing.TB, text string) (Report, *Case) {
 	if c.Matrix, c.Devices, err = loaded(); err != nil {
 		t.Fatal(err)
 	}
-	return Embedded().Examine(c), c
+	return Examine(know.Embedded(), c), c
 }
 
 // TestThreads reads testdata/threads*.txt: the first finding names the cause.

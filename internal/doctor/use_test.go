@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/doctor/know"
 	"envfix/internal/machine"
 )
 
@@ -31,18 +32,18 @@ func logged(number int, text string) func(*machine.Machine) {
 // and a part of its text; and the nearest machine that is well.
 var uses = []struct {
 	name, check string
-	severity    Severity
+	severity    know.Severity
 	text        string
 	sick, well  func(*machine.Machine)
 }{
-	{"full", "ACC010", Warning, "GPU 0 (NVIDIA H100 80GB HBM3) is full: python3 train.py (PID 4242 of anna) holds 78.0 GiB",
+	{"full", "ACC010", know.Warning, "GPU 0 (NVIDIA H100 80GB HBM3) is full: python3 train.py (PID 4242 of anna) holds 78.0 GiB",
 		func(m *machine.Machine) {
 			*m.GPUs[0].Use.MemoryUsed, *m.GPUs[0].Use.Processes[0].Memory = 79*giga, 78*giga
 		},
 		func(m *machine.Machine) {
 			*m.GPUs[0].Use.MemoryUsed, *m.GPUs[0].Use.Processes[0].Memory = 60*giga, 59*giga
 		}},
-	{"full in a container", "ACC010", Warning, "3 processes hold 21.0 GiB; this container cannot see which",
+	{"full in a container", "ACC010", know.Warning, "3 processes hold 21.0 GiB; this container cannot see which",
 		func(m *machine.Machine) {
 			m.Platform.Environment, m.GPUs[0].MemoryBytes, *m.GPUs[0].Use.MemoryUsed = machine.Container, 22*giga, 21*giga
 			hidden := machine.Process{PID: 1, Kind: "compute", Memory: new(int64(7 * giga)), Unseen: machine.UnseenNamespace}
@@ -51,33 +52,33 @@ var uses = []struct {
 		func(m *machine.Machine) { // what the others hold leaves room
 			m.Platform.Environment, m.GPUs[0].Use.Processes = machine.Container, []machine.Process{}
 		}},
-	{"full, and the list is not supported", "ACC010", Warning, "by whom could not be read (this GPU does not tell)",
+	{"full, and the list is not supported", "ACC010", know.Warning, "by whom could not be read (this GPU does not tell)",
 		func(m *machine.Machine) {
 			u := m.GPUs[0].Use
 			*u.MemoryUsed, u.Processes, u.Unread = 79*giga, nil, map[string]string{"processes": "this GPU does not tell"}
 		},
 		func(m *machine.Machine) { m.GPUs[0].Use.MemoryUsed = nil }},
-	{"the other GPU is full", "ACC010", Note, "GPU 1 (NVIDIA H100 80GB HBM3) is full",
+	{"the other GPU is full", "ACC010", know.Note, "GPU 1 (NVIDIA H100 80GB HBM3) is full",
 		func(m *machine.Machine) {
 			m.GPUs = append(m.GPUs, working(1))
 			*m.GPUs[1].Use.MemoryUsed = 79 * giga
 		},
 		func(m *machine.Machine) { m.GPUs = append(m.GPUs, working(1)) }},
-	{"a desktop fills it", "PERF016", Note, "Xorg (PID 900) holds 79.0 GiB",
+	{"a desktop fills it", "PERF016", know.Note, "Xorg (PID 900) holds 79.0 GiB",
 		func(m *machine.Machine) {
 			*m.GPUs[0].Use.MemoryUsed = 79 * giga
 			m.GPUs[0].Use.Processes = []machine.Process{{PID: 900, Kind: "graphics", Command: "Xorg", Memory: new(int64(79 * giga))}}
 		},
 		func(m *machine.Machine) { m.GPUs[0].Use.Processes[0].Kind = "graphics" }},
-	{"nobody's memory", "ACC010", Warning, "30.0 GiB of GPU 0 (NVIDIA H100 80GB HBM3) are in use by no process that the driver lists",
+	{"nobody's memory", "ACC010", know.Warning, "30.0 GiB of GPU 0 (NVIDIA H100 80GB HBM3) are in use by no process that the driver lists",
 		func(m *machine.Machine) { m.GPUs[0].Use.Processes = []machine.Process{} },
 		func(m *machine.Machine) { m.GPUs[0].Use.Processes[0].Memory = nil }}, // WSL and MIG do not tell
-	{"exclusive and taken", "ACC004", Error, "admits one process at a time (exclusive process), and has it: python3 train.py",
+	{"exclusive and taken", "ACC004", know.Error, "admits one process at a time (exclusive process), and has it: python3 train.py",
 		func(m *machine.Machine) { m.GPUs[0].Use.ComputeMode = "exclusive_process" },
 		func(m *machine.Machine) { // MPS is one process that serves many
 			m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes[0].Name = "exclusive_process", "nvidia-cuda-mps"
 		}},
-	{"exclusive in a container that sees no process", "ACC004", Error, "and has it: a process that cannot be seen from here",
+	{"exclusive in a container that sees no process", "ACC004", know.Error, "and has it: a process that cannot be seen from here",
 		func(m *machine.Machine) {
 			m.Platform.Environment, m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = machine.Container, "exclusive_process", []machine.Process{}
 		},
@@ -85,59 +86,59 @@ var uses = []struct {
 			m.Platform.Environment, m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = machine.Container, "exclusive_process", []machine.Process{}
 			*m.GPUs[0].Use.MemoryUsed = 600 << 20 // what the driver itself holds
 		}},
-	{"prohibited", "ACC005", Error, "compute mode prohibited",
+	{"prohibited", "ACC005", know.Error, "compute mode prohibited",
 		func(m *machine.Machine) { m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = "prohibited", nil },
 		func(m *machine.Machine) { // exclusive and free
 			m.GPUs[0].Use.ComputeMode, m.GPUs[0].Use.Processes = "exclusive_process", []machine.Process{}
 			*m.GPUs[0].Use.MemoryUsed = 0
 		}},
-	{"MIG without instances", "ACC006", Error, "is in MIG mode and has no instance",
+	{"MIG without instances", "ACC006", know.Error, "is in MIG mode and has no instance",
 		func(m *machine.Machine) { m.GPUs[0].MIGMode, m.GPUs[0].Visible = true, false },
 		func(m *machine.Machine) { m.GPUs[0].MIG = "1g.10gb" }},
-	{"lost", "HW002", Error, "at 0000:3b:00.0 has fallen off the bus",
+	{"lost", "HW002", know.Error, "at 0000:3b:00.0 has fallen off the bus",
 		func(m *machine.Machine) {
 			m.GPUs[0].Fault, m.GPUs[0].Visible, m.GPUs[0].Use = machine.FaultLost, false, nil
 		}, nil},
-	{"to be reset", "HW009", Error, "must be reset",
+	{"to be reset", "HW009", know.Error, "must be reset",
 		func(m *machine.Machine) {
 			m.GPUs[0].Fault, m.GPUs[0].Visible, m.GPUs[0].Use = machine.FaultReset, false, nil
 		}, nil},
-	{"not reached", "DRV014", Error, "does not reach",
+	{"not reached", "DRV014", know.Error, "does not reach",
 		func(m *machine.Machine) {
 			m.GPUs[0].Fault, m.GPUs[0].Visible, m.GPUs[0].Use = machine.FaultUnknown, false, nil
 		}, nil},
-	{"memory errors", "HW003", Error, "had 2 uncorrectable memory errors since the driver was loaded",
+	{"memory errors", "HW003", know.Error, "had 2 uncorrectable memory errors since the driver was loaded",
 		func(m *machine.Machine) { *m.GPUs[0].Use.ECC.Volatile = 2 },
 		func(m *machine.Machine) { m.GPUs[0].Use.ECC = &machine.ECC{} }},
-	{"memory errors of long ago", "HW003", Note, "2 uncorrectable memory errors in its life",
+	{"memory errors of long ago", "HW003", know.Note, "2 uncorrectable memory errors in its life",
 		func(m *machine.Machine) { *m.GPUs[0].Use.ECC.Aggregate = 2 }, nil},
-	{"a row is pending", "HW004", Error, "will be exchanged when it is reset",
+	{"a row is pending", "HW004", know.Error, "will be exchanged when it is reset",
 		func(m *machine.Machine) { m.GPUs[0].Use.Remapped.Pending = true },
 		func(m *machine.Machine) { m.GPUs[0].Use.Remapped.Uncorrectable = 1 }}, // exchanged: done
-	{"a page is pending", "HW004", Error, "will be exchanged when it is reset",
+	{"a page is pending", "HW004", know.Error, "will be exchanged when it is reset",
 		func(m *machine.Machine) { m.GPUs[0].Use.Remapped, m.GPUs[0].Use.Retiring = nil, new(true) },
 		func(m *machine.Machine) { m.GPUs[0].Use.Retiring = new(false) }},
-	{"a row failed", "HW004", Error, "has to be replaced",
+	{"a row failed", "HW004", know.Error, "has to be replaced",
 		func(m *machine.Machine) { m.GPUs[0].Use.Remapped.Failed = true }, nil},
-	{"too hot", "PERF005", Error, "too hot",
+	{"too hot", "PERF005", know.Error, "too hot",
 		func(m *machine.Machine) { m.GPUs[0].Use.Throttle = []string{machine.ThrottleHWHeat} },
 		func(m *machine.Machine) { *m.GPUs[0].Use.Temperature = 84 }},
-	{"hot", "PERF005", Warning, "lowers its clock",
+	{"hot", "PERF005", know.Warning, "lowers its clock",
 		func(m *machine.Machine) {
 			m.GPUs[0].Use.Throttle, *m.GPUs[0].Use.Clock = []string{machine.ThrottleHeat}, 1200
 		},
 		func(m *machine.Machine) { m.GPUs[0].Use.Throttle = []string{machine.ThrottleHeat} }}, // at full clock it costs nothing
-	{"power brake", "PERF006", Warning, "power supply",
+	{"power brake", "PERF006", know.Warning, "power supply",
 		func(m *machine.Machine) { m.GPUs[0].Use.Throttle = []string{machine.ThrottlePowerBrake} },
 		func(m *machine.Machine) { // idle
 			m.GPUs[0].Use.Throttle, *m.GPUs[0].Use.Utilization = []string{machine.ThrottlePowerBrake}, 0
 		}},
-	{"a lowered limit", "PERF006", Warning, "was lowered to 400 W",
+	{"a lowered limit", "PERF006", know.Warning, "was lowered to 400 W",
 		func(m *machine.Machine) { *m.GPUs[0].Use.PowerLimit = 400 },
 		func(m *machine.Machine) { m.GPUs[0].Use.Throttle, *m.GPUs[0].Use.PowerLimit = []string{}, 400 }}, // it never meets it
-	{"the limit takes the clock", "PERF006", Warning, "a third of the clock",
+	{"the limit takes the clock", "PERF006", know.Warning, "a third of the clock",
 		func(m *machine.Machine) { *m.GPUs[0].Use.Clock = 1200 }, nil},
-	{"persistence", "DRV016", Note, "persistence mode is off",
+	{"persistence", "DRV016", know.Note, "persistence mode is off",
 		func(m *machine.Machine) {
 			u := m.GPUs[0].Use
 			*u.Persistence, u.Processes, *u.MemoryUsed = false, []machine.Process{}, 0
@@ -146,21 +147,21 @@ var uses = []struct {
 			u := m.GPUs[0].Use
 			*u.Persistence, *u.Display, u.Processes, *u.MemoryUsed = false, true, []machine.Process{}, 0
 		}},
-	{"off the bus, says the kernel", "HW002", Error, "Xid 79 of GPU 0 (NVIDIA H100 80GB HBM3), 10 minutes ago: the GPU has fallen off the bus", logged(79, "GPU has fallen off the bus."), nil},
-	{"long ago", "HW002", Warning, "3 days ago", func(m *machine.Machine) {
+	{"off the bus, says the kernel", "HW002", know.Error, "Xid 79 of GPU 0 (NVIDIA H100 80GB HBM3), 10 minutes ago: the GPU has fallen off the bus", logged(79, "GPU has fallen off the bus."), nil},
+	{"long ago", "HW002", know.Warning, "3 days ago", func(m *machine.Machine) {
 		logged(79, "GPU has fallen off the bus.")(m)
 		*m.KernelLog.Errors[0].AgeSeconds = 3 * 24 * 3600
 	}, nil},
-	{"a double-bit error", "HW003", Error, "double-bit ECC", logged(48, "DBE"), logged(14, "a code that says nothing")},
-	{"remapping failed", "HW004", Error, "failed", logged(64, "Row Remapper"), logged(63, "a row was remapped")},
-	{"no power cable", "HW006", Error, "power cable", logged(54, ""), nil},
-	{"recovery", "HW009", Error, "recovery", logged(154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"),
+	{"a double-bit error", "HW003", know.Error, "double-bit ECC", logged(48, "DBE"), logged(14, "a code that says nothing")},
+	{"remapping failed", "HW004", know.Error, "failed", logged(64, "Row Remapper"), logged(63, "a row was remapped")},
+	{"no power cable", "HW006", know.Error, "power cable", logged(54, ""), nil},
+	{"recovery", "HW009", know.Error, "recovery", logged(154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"),
 		logged(154, "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)")},
-	{"no initialisation", "KMD008", Error, "initialised", logged(143, ""), nil},
-	{"GSP", "KMD010", Error, "GSP", logged(119, "Timeout after 6s of waiting for RPC response from GPU0 GSP!"), nil},
-	{"a program's own fault", "KMD011", Note, "a page fault", logged(31, "pid=2512125, name=python3.10, Ch 00000008"), nil},
-	{"NVLink", "KMD012", Error, "NVLink", logged(74, ""), logged(93, "")},
-	{"an NVSwitch", "KMD013", Error, "SXid 20034", func(m *machine.Machine) {
+	{"no initialisation", "KMD008", know.Error, "initialised", logged(143, ""), nil},
+	{"GSP", "KMD010", know.Error, "GSP", logged(119, "Timeout after 6s of waiting for RPC response from GPU0 GSP!"), nil},
+	{"a program's own fault", "KMD011", know.Note, "a page fault", logged(31, "pid=2512125, name=python3.10, Ch 00000008"), nil},
+	{"NVLink", "KMD012", know.Error, "NVLink", logged(74, ""), logged(93, "")},
+	{"an NVSwitch", "KMD013", know.Error, "SXid 20034", func(m *machine.Machine) {
 		logged(20034, "Fatal, Link 30 LTSSM Fault Up")(m)
 		m.KernelLog.Errors[0].Switch = true
 	}, func(m *machine.Machine) {
@@ -178,7 +179,7 @@ func TestUse(t *testing.T) {
 		if change != nil {
 			change(&c.Machine)
 		}
-		return Embedded().Examine(c).Findings
+		return Examine(know.Embedded(), c).Findings
 	}
 	for _, f := range examineUse(nil) {
 		t.Errorf("a working GPU: %s %s", f.Check, f.Text)
@@ -195,7 +196,7 @@ func TestUse(t *testing.T) {
 		}
 		named[u.check] = true
 		for _, f := range examineUse(u.well) {
-			if f.Severity > Note {
+			if f.Severity > know.Note {
 				t.Errorf("%s, well: %s %s %s", u.name, f.Severity, f.Check, f.Text)
 			}
 		}
@@ -212,7 +213,7 @@ func TestUse(t *testing.T) {
 // The numbers of Xids have a check, and those that are worth knowing are there.
 func TestXids(t *testing.T) {
 	for _, n := range []int{13, 31, 43, 45, 48, 63, 64, 74, 79, 94, 95, 119, 120, 140, 154} {
-		if Embedded().Xids[n] == nil {
+		if know.Embedded().Xids[n] == nil {
 			t.Errorf("no Xid %d", n)
 		}
 	}

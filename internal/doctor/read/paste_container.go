@@ -1,6 +1,7 @@
-package doctor
+package read
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ type Workload struct {
 	Wants  bool   // it names devices of a driver: a reservation, to be judged by Capability
 	GPUCap bool   // … with the capability gpu
 	Only   string // what it asks with that does not count: requests without limits
-	Said   Said
+	At     Evidence
 }
 
 // containers reads what describes containers, line by line. Text is pasted in
@@ -30,16 +31,16 @@ type containers struct {
 	variable string
 	out      []*Workload
 	now      *Workload
-	indent   int    // of the direct keys of now
-	command  string // a command line that goes on
-	said     Said   // where it began
+	indent   int      // of the direct keys of now
+	command  string   // a command line that goes on
+	said     Evidence // where it began
 
-	file       Said   // FROM: a Dockerfile
-	base       string // its last base image
-	run        bool   // the line before goes on, of a RUN
-	cpuIndex   Said
-	driver     Said
-	buildCheck Said
+	file       Evidence // FROM: a Dockerfile
+	base       string   // its last base image
+	run        bool     // the line before goes on, of a RUN
+	cpuIndex   Evidence
+	driver     Evidence
+	buildCheck Evidence
 }
 
 // A level is one key on the way to a line.
@@ -56,7 +57,7 @@ var (
 )
 
 // container takes in one cleaned line, its leading blanks as they were.
-func (r *Reader) container(l string, said Said) {
+func (r *Reader) container(l string, said Evidence) {
 	d := &r.deploy
 	if d.command != "" {
 		d.goOn(l)
@@ -77,7 +78,7 @@ func (r *Reader) container(l string, said Said) {
 }
 
 // starts takes in a line that starts a container; it reports whether it was one.
-func (d *containers) starts(l string, said Said) bool {
+func (d *containers) starts(l string, said Evidence) bool {
 	if !strings.Contains(l, " run") && !strings.Contains(l, " create") && !strings.Contains(l, " exec") && !strings.Contains(l, " shell") {
 		return false // most lines of most texts
 	}
@@ -143,7 +144,7 @@ func (d *containers) under(key string) bool {
 }
 
 // key takes in "key: value", also as the first of a list's item.
-func (d *containers) key(r *Reader, y yamlText, said Said) {
+func (d *containers) key(r *Reader, y yamlText, said Evidence) {
 	indent, key, value := y.indent, y.key, strings.Trim(strings.TrimSpace(y.value), `"'`)
 	if y.item {
 		d.leave(y.marker + 1) // the item before ends
@@ -160,7 +161,7 @@ func (d *containers) key(r *Reader, y yamlText, said Said) {
 		d.class = true
 		for _, w := range d.out {
 			if w.Kind == "pod" {
-				w.Asks = orText(w.Asks, "runtimeClassName: "+value)
+				w.Asks = cmp.Or(w.Asks, "runtimeClassName: "+value)
 			}
 		}
 	}
@@ -175,11 +176,11 @@ func (d *containers) key(r *Reader, y yamlText, said Said) {
 
 // begin starts a container at the first of its keys that tells what it is: what
 // stands above it at the same indentation is its too.
-func (d *containers) begin(indent int, said Said) {
+func (d *containers) begin(indent int, said Evidence) {
 	if d.now != nil && d.indent == indent {
 		return
 	}
-	w := &Workload{Kind: "compose", Said: said}
+	w := &Workload{Kind: "compose", At: said}
 	for _, l := range slices.Backward(d.path) {
 		if l.indent < indent {
 			w.Name = l.key
@@ -195,7 +196,7 @@ func (d *containers) begin(indent int, said Said) {
 }
 
 // fact takes in one key of a container.
-func (d *containers) fact(r *Reader, key, value string, said Said) {
+func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 	w := d.now
 	none := value == "" || value == "0" || value == "null" || value == "none"
 	switch {
@@ -230,18 +231,18 @@ func (d *containers) fact(r *Reader, key, value string, said Said) {
 
 // set takes in a variable of a file, where "none" is a value and no word of
 // somebody's.
-func (r *Reader) set(name, value string, said Said) {
+func (r *Reader) set(name, value string, said Evidence) {
 	if r.c.Machine.Env == nil {
 		r.c.Machine.Env = map[string]string{}
 	}
 	if _, is := r.c.Machine.Env[name]; !is {
 		r.c.Machine.Env[name] = clip(value, 4096)
-		r.c.say("env:"+name, said)
+		r.sayEnv(name, said)
 	}
 }
 
 // item takes in "- value" of a list.
-func (d *containers) item(r *Reader, indent int, value string, said Said) {
+func (d *containers) item(r *Reader, indent int, value string, said Evidence) {
 	d.leave(indent)
 	w := d.now
 	switch {
@@ -268,7 +269,7 @@ func (d *containers) goOn(l string) {
 		return
 	}
 	words := strings.Fields(d.command)
-	w := &Workload{Kind: "docker", Name: words[0] + " " + words[1], About: strings.Join(words[2:], " "), Said: d.said}
+	w := &Workload{Kind: "docker", Name: words[0] + " " + words[1], About: strings.Join(words[2:], " "), At: d.said}
 	if words[0] == "apptainer" || words[0] == "singularity" {
 		w.Kind = "apptainer"
 	}
@@ -278,7 +279,7 @@ func (d *containers) goOn(l string) {
 			next = words[i+3]
 		}
 		flag, value, _ := strings.Cut(word, "=")
-		value = orText(value, next)
+		value = cmp.Or(value, next)
 		switch {
 		case flag == "--gpus", flag == "--nv", flag == "--nvccli", flag == "--rocm",
 			flag == "--runtime" && strings.Contains(value, "nvidia"),
@@ -291,7 +292,7 @@ func (d *containers) goOn(l string) {
 }
 
 // dockerfile takes in a line of a Dockerfile; it reports whether it was one.
-func (d *containers) dockerfile(r *Reader, l string, said Said) bool {
+func (d *containers) dockerfile(r *Reader, l string, said Evidence) bool {
 	if !strings.HasPrefix(l, "FROM ") && d.file.IsZero() {
 		return false
 	}
@@ -324,9 +325,9 @@ func (d *containers) dockerfile(r *Reader, l string, said Said) bool {
 
 // A Dockerfile is what matters of one. The zero Dockerfile: none was read.
 type Dockerfile struct {
-	From       Said
-	Base       string // its last base image
-	CPUIndex   Said   // takes torch from the index of CPU builds
-	Driver     Said   // installs a driver
-	BuildCheck Said   // asks for a GPU while it is built
+	From       Evidence
+	Base       string   // its last base image
+	CPUIndex   Evidence // takes torch from the index of CPU builds
+	Driver     Evidence // installs a driver
+	BuildCheck Evidence // asks for a GPU while it is built
 }

@@ -1,4 +1,4 @@
-package doctor
+package read
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"envfix/internal/doctor/know"
 )
 
 // The caps on a paste. What is beyond is left out, and said so.
@@ -29,14 +31,15 @@ const (
 // A Reader turns pasted text into a [Case]. The zero Reader is not usable.
 type Reader struct {
 	c     *Case
-	k     *Knowledge
-	pass  *pass
+	k     *know.Knowledge
+	pass  *know.Pass
 	words map[int][]int // per part of a clue: the kept lines that hold one of its literals
 	kept  []kept
 	count map[int]int // lines per message
 
 	deploy containers
 
+	told  bool // facts of a machine were read
 	uuids bool // the list of GPUs is that of nvidia-smi -L
 	file  string
 	line  int
@@ -52,9 +55,9 @@ type Reader struct {
 }
 
 // NewReader returns a reader of pasted text.
-func NewReader(k *Knowledge) *Reader {
-	c := &Case{Pasted: true, facts: map[string]Said{}}
-	return &Reader{c: c, k: k, pass: k.scanner().start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
+func NewReader(k *know.Knowledge) *Reader {
+	c := &Case{Pasted: true}
+	return &Reader{c: c, k: k, pass: k.Scanner(expressions()).Start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
 }
 
 // Read takes in one text; name is that of its file, "" where there is but one.
@@ -129,14 +132,17 @@ func binary(b []byte) bool {
 	return bytes.IndexByte(b, 0) >= 0 && bad > len(b)/100 || bad > len(b)/10
 }
 
+// Hits returns the messages that were found so far.
+func (r *Reader) Hits() []Hit { return r.c.Hits }
+
 // Case returns what was read.
 func (r *Reader) Case() *Case {
 	r.clues()
 	r.forgetOthers()
-	r.c.Workloads = r.deploy.out
-	r.c.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
-	r.c.complains = r.subject.trouble && !r.subject.wishes && r.subject.gpu && r.lines <= shortText
-	r.c.conclude()
+	r.c.Containers.Workloads = r.deploy.out
+	r.c.Containers.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
+	r.c.Says.Trouble = r.subject.trouble && !r.subject.wishes && r.subject.gpu && r.lines <= shortText
+	r.c.conclude(r.told)
 	return r.c
 }
 
@@ -181,7 +187,7 @@ func (r *Reader) piece(raw string) {
 		r.blank()
 		return
 	}
-	said := Said{File: r.file, Line: r.line, Text: clip(strings.TrimSpace(l), 160)}
+	said := Evidence{File: r.file, Line: r.line, Text: clip(strings.TrimSpace(l), 160)}
 	if r.wait != "" {
 		r.variable(r.wait, unprompt(l), said)
 		r.wait = ""
@@ -191,7 +197,7 @@ func (r *Reader) piece(raw string) {
 		r.container(l, said)
 	}
 	if len(r.prev) >= wrapped && r.read < joinable {
-		before := Said{File: r.file, Line: r.line - 1, Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160)}
+		before := Evidence{File: r.file, Line: r.line - 1, Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160)}
 		end, start := tail(r.prev, 300), strings.TrimSpace(head(l, 300))
 		r.try(end+" "+start, before, true)
 		if len(r.prev) >= terminal {
@@ -203,30 +209,30 @@ func (r *Reader) piece(raw string) {
 
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
-func (r *Reader) try(l string, said Said, joined bool) {
+func (r *Reader) try(l string, said Evidence, joined bool) {
 	matched := false
 	r.whole = l
-	for _, n := range r.pass.candidates(l) {
-		t := r.pass.tests[n]
+	for _, n := range r.pass.Candidates(l) {
+		t := r.pass.Tests[n]
 		switch {
-		case t.message >= 0:
+		case t.Message >= 0:
 			if matched || r.count[n] > 1000 || joined && r.count[n] > 0 {
 				continue
 			}
-			if m := t.re().FindStringSubmatch(l); m != nil && !isSource(l) {
-				matched = !joined || !r.already(said.Line, t.message)
+			if m := t.Re().FindStringSubmatch(l); m != nil && !isSource(l) {
+				matched = !joined || !r.already(said.Line, t.Message)
 				if matched {
 					r.hit(n, m, said)
 				}
 			}
-		case t.clue >= 0:
+		case t.Clue >= 0:
 			if r.read <= wordy {
-				r.keep(t.clue, l, said)
+				r.keep(t.Clue, l, said)
 			}
 		case !joined:
-			if m := t.re().FindStringSubmatch(l); m != nil {
-				r.c.Evidence++
-				readers[t.reader].read(r, m, said)
+			if m := t.Re().FindStringSubmatch(l); m != nil {
+				r.c.Read++
+				readers[t.Reader].read(r, m, said)
 			}
 		}
 	}
@@ -265,22 +271,22 @@ func (r *Reader) stale(l string, limit int) bool {
 // the pair says nothing more.
 func (r *Reader) already(line, message int) bool {
 	for i := len(r.c.Hits) - 1; i >= 0 && i >= len(r.c.Hits)-3; i-- {
-		if h := r.c.Hits[i]; h.Said.Line >= line {
+		if h := r.c.Hits[i]; h.At.Line >= line {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Reader) hit(n int, m []string, said Said) {
-	t := r.pass.tests[n]
+func (r *Reader) hit(n int, m []string, said Evidence) {
+	t := r.pass.Tests[n]
 	r.count[n]++
-	r.c.Evidence++
+	r.c.Read++
 	if r.count[n] > maxHits {
 		return
 	}
-	h := Hit{Message: r.k.Messages[t.message], Said: said, Count: 1}
-	for i, name := range t.re().SubexpNames() {
+	h := Hit{Message: r.k.Messages[t.Message], At: said, Count: 1}
+	for i, name := range t.Re().SubexpNames() {
 		if name != "" && m[i] != "" {
 			if h.Captures == nil {
 				h.Captures = map[string]string{}
@@ -295,10 +301,10 @@ func (r *Reader) hit(n int, m []string, said Said) {
 // everything was read: most clues fall with their first part.
 type kept struct {
 	text string
-	said Said
+	said Evidence
 }
 
-func (r *Reader) keep(part int, l string, said Said) {
+func (r *Reader) keep(part int, l string, said Evidence) {
 	if n := len(r.kept); n == 0 || r.kept[n-1].said != said || r.kept[n-1].text != l {
 		r.kept = append(r.kept, kept{l, said})
 	}
@@ -311,34 +317,34 @@ func (r *Reader) clues() {
 		return
 	}
 	for i, c := range r.k.Clues {
-		var said []Said
+		var said []Evidence
 		for j := range c.All {
-			s, ok := r.part(i*maxParts + j)
+			s, ok := r.part(i*know.MaxParts + j)
 			if !ok {
 				break
 			}
 			said = append(said, s)
 		}
 		if len(said) < len(c.All) || slices.ContainsFunc(indexes(len(c.None)), func(j int) bool {
-			_, ok := r.part(i*maxParts + len(c.All) + j)
+			_, ok := r.part(i*know.MaxParts + len(c.All) + j)
 			return ok
 		}) {
 			continue
 		}
-		r.c.Evidence++
-		r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, Said: said})
+		r.c.Read++
+		r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, At: said})
 	}
 }
 
 // part returns the first kept line that a part of a clue matches.
-func (r *Reader) part(n int) (Said, bool) {
-	re := r.k.scanner().clue[n]
+func (r *Reader) part(n int) (Evidence, bool) {
+	re := r.pass.Clue[n]
 	for _, i := range r.words[n] {
 		if re().MatchString(r.kept[i].text) {
 			return r.kept[i].said, true
 		}
 	}
-	return Said{}, false
+	return Evidence{}, false
 }
 
 func indexes(n int) []int {

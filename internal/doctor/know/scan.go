@@ -1,4 +1,4 @@
-package doctor
+package know
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 	"envfix/internal/lazy"
 )
 
-// A scanner knows which of a list of expressions are worth trying on a line: a
+// A Scanner knows which of a list of expressions are worth trying on a line: a
 // window of three bytes slides over the line, and only an expression of which
 // the line holds a literal that it cannot do without is tried.
-type scanner struct {
+type Scanner struct {
 	table [1 << 14][]needle
-	tests []test
-	clue  map[int]func() *regexp.Regexp // by index × maxParts + part
+	Tests []test
+	Clue  map[int]func() *regexp.Regexp // by index × maxParts + part
 	plain []int                         // tests without literals: tried on the first lines only
 }
 
@@ -28,34 +28,43 @@ type needle struct {
 // A test is one expression: of a message, of a part of a clue, or of a reader of
 // facts; the two others are -1.
 type test struct {
-	re      func() *regexp.Regexp
-	message int
-	clue    int // index × maxParts + part
-	reader  int
+	Re      func() *regexp.Regexp
+	Message int
+	Clue    int // index × maxParts + part
+	Reader  int
 }
 
 const (
-	maxParts = 20
+	MaxParts = 20
 	maxPlain = 2000 // lines on which expressions without a literal are tried
 )
 
-func newScanner(k *Knowledge) *scanner {
-	s := &scanner{clue: map[int]func() *regexp.Regexp{}}
+// Scanner returns the scanner of all messages and clues, and of the expressions of
+// readers of facts, which are the same in every call. It is made when a text is first
+// read: that costs ten times as much as the rest, and a machine that is examined
+// without one needs none.
+func (k *Knowledge) Scanner(facts []string) *Scanner {
+	k.made.Do(func() { k.scanner = newScanner(k, facts) })
+	return k.scanner
+}
+
+func newScanner(k *Knowledge, facts []string) *Scanner {
+	s := &Scanner{Clue: map[int]func() *regexp.Regexp{}}
 	var exprs []string // of each test
 	add := func(t test, expr string) {
 		exprs = append(exprs, expr)
 		s.add(t, expr)
 	}
 	for i, m := range k.Messages {
-		add(test{re: m.re, message: i, clue: -1, reader: -1}, expression(m.Pattern))
+		add(test{Re: m.re, Message: i, Clue: -1, Reader: -1}, expression(m.Pattern))
 	}
 	for i, c := range k.Clues {
 		for j, p := range append(slices.Clone(c.All), c.None...) {
-			add(test{message: -1, clue: i*maxParts + j, reader: -1}, expression(p))
+			add(test{Message: -1, Clue: i*MaxParts + j, Reader: -1}, expression(p))
 		}
 	}
-	for i, r := range readers {
-		add(test{message: -1, clue: -1, reader: i}, "(?i)"+r.expr)
+	for i, expr := range facts {
+		add(test{Message: -1, Clue: -1, Reader: i}, "(?i)"+expr)
 	}
 	for n, set := range branchesOf(exprs) {
 		s.index(n, set)
@@ -64,7 +73,7 @@ func newScanner(k *Knowledge) *scanner {
 }
 
 // branchesOf asks [branches] for each expression, on all processors: it is nearly
-// all that making a scanner costs, 30 ms.
+// all that making a Scanner costs, 30 ms.
 func branchesOf(exprs []string) [][]branch {
 	sets := make([][]branch, len(exprs))
 	workers := runtime.GOMAXPROCS(0)
@@ -80,18 +89,18 @@ func branchesOf(exprs []string) [][]branch {
 	return sets
 }
 
-func (s *scanner) add(t test, expr string) {
-	if t.re == nil {
-		t.re = lazy.Regexp(expr)
+func (s *Scanner) add(t test, expr string) {
+	if t.Re == nil {
+		t.Re = lazy.Regexp(expr)
 	}
-	s.tests = append(s.tests, t)
-	if t.clue >= 0 {
-		s.clue[t.clue] = t.re
+	s.Tests = append(s.Tests, t)
+	if t.Clue >= 0 {
+		s.Clue[t.Clue] = t.Re
 	}
 }
 
 // index puts a test into the table by its literals.
-func (s *scanner) index(n int, set []branch) {
+func (s *Scanner) index(n int, set []branch) {
 	if set == nil {
 		s.plain = append(s.plain, n)
 		return
@@ -106,20 +115,20 @@ func gram(a, b, c byte) int {
 	return (int(a)<<9 ^ int(b)<<5 ^ int(c)) & (1<<14 - 1)
 }
 
-// A pass is one run of a scanner over a text.
-type pass struct {
-	*scanner
+// A pass is one run of a Scanner over a text.
+type Pass struct {
+	*Scanner
 	seen  []int // per test: the number of the last line that held one of its literals
 	stamp int
 	fold  []byte
 	due   []int
 }
 
-func (s *scanner) start() *pass { return &pass{scanner: s, seen: make([]int, len(s.tests))} }
+func (s *Scanner) Start() *Pass { return &Pass{Scanner: s, seen: make([]int, len(s.Tests))} }
 
 // candidates returns the tests worth trying on a line, in order. The slice is
 // valid until the next call.
-func (p *pass) candidates(line string) []int {
+func (p *Pass) Candidates(line string) []int {
 	p.stamp++
 	p.due = p.due[:0]
 	if p.stamp <= maxPlain {

@@ -1,4 +1,4 @@
-package doctor
+package read
 
 import (
 	"strings"
@@ -11,68 +11,68 @@ import (
 // driverReaders read nvidia-smi of every generation, the kernel's view, lspci,
 // and what people write about GPUs and drivers.
 var driverReaders = []reader{
-	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2], s) }},
-	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|are) [^\d.]{0,40}[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2], s) }},
-	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1], s) }},
-	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Said) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
-	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.loaded(m[1]+m[2], s) }},
-	{`nvidia-x11-(\d{3}\.\d+(?:\.\d+)?)-\d\S*(-bin/|\.ko\b)`, func(r *Reader, m []string, s Said) { // NixOS: the store's path names the version
+	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|are) [^\d.]{0,40}[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1], s) }},
+	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
+	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.loaded(m[1]+m[2], s) }},
+	{`nvidia-x11-(\d{3}\.\d+(?:\.\d+)?)-\d\S*(-bin/|\.ko\b)`, func(r *Reader, m []string, s Evidence) { // NixOS: the store's path names the version
 		if strings.HasPrefix(m[2], "-bin") {
 			r.driver(m[1], s)
 		} else {
 			r.loaded(m[1], s)
 		}
 	}},
-	{packagedExpr, func(r *Reader, m []string, s Said) { r.packaged(m[1], s) }},
-	{`(\S*)\blibcuda\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Said) { // the driver's own, as it is on the disk
+	{packagedExpr, func(r *Reader, m []string, s Evidence) { r.packaged(m[1], s) }},
+	{`(\S*)\blibcuda\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { // the driver's own, as it is on the disk
 		if !strings.Contains(m[1], "compat") {
 			r.packaged(m[2], s)
 		}
 	}},
-	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, func(r *Reader, m []string, s Said) { r.wait = "module" }},
-	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.driver(m[1]+m[2]+m[3], s) }},
-	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Said) { r.addGPU(m[2], s) }},
-	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, func(r *Reader, m []string, s Said) { r.addGPU(m[1], s) }},
-	{`GPU models and configuration\s*:\s*(\S.*)?$`, func(r *Reader, m []string, s Said) {
+	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, func(r *Reader, m []string, s Evidence) { r.wait = "module" }},
+	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2]+m[3], s) }},
+	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Evidence) { r.addGPU(m[2], s) }},
+	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, func(r *Reader, m []string, s Evidence) { r.addGPU(m[1], s) }},
+	{`GPU models and configuration\s*:\s*(\S.*)?$`, func(r *Reader, m []string, s Evidence) {
 		if m[1] != "" && !strings.HasPrefix(m[1], "GPU ") {
 			r.addGPU(m[1], s)
 		}
 	}},
-	{`^\|?\s*(?:\d+%|N/A|ERR!).{0,60}\|\s*(\d+)MiB\s*/\s*(\d+)MiB`, func(r *Reader, m []string, s Said) { r.row(m[1], m[2], s) }},
-	{`\b(?:box|machine|node|server|system|host|pc|workstation|computer|laptop)\b.{0,12}\b(?:has|have|with)\b (?:only )?(one|two|three|four|eight|\d{1,2}) (?:\w+ )?GPUs?\b|\b(single)[ -]GPU\b|only (one|two|\d) GPUs?\b`, func(r *Reader, m []string, s Said) {
+	{`^\|?\s*(?:\d+%|N/A|ERR!).{0,60}\|\s*(\d+)MiB\s*/\s*(\d+)MiB`, func(r *Reader, m []string, s Evidence) { r.row(m[1], m[2], s) }},
+	{`\b(?:box|machine|node|server|system|host|pc|workstation|computer|laptop)\b.{0,12}\b(?:has|have|with)\b (?:only )?(one|two|three|four|eight|\d{1,2}) (?:\w+ )?GPUs?\b|\b(single)[ -]GPU\b|only (one|two|\d) GPUs?\b`, func(r *Reader, m []string, s Evidence) {
 		words := map[string]int{"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 		said := strings.ToLower(m[1] + m[2] + m[3])
-		if n := max(words[said], atoi(said)); n > 0 && r.c.count == 0 {
-			r.c.count = n
+		if n := max(words[said], Atoi(said)); n > 0 && r.c.Says.GPUs == 0 {
+			r.c.Says.GPUs = n
 		}
 	}},
-	{cudaSaid, func(r *Reader, m []string, s Said) { r.c.say("cuda-words", s) }},
-	{`No running processes found`, func(r *Reader, m []string, s Said) { r.c.say("no-processes", s) }},
-	{`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`, func(r *Reader, m []string, s Said) { r.used(m[1], m[2], s) }},
-	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Said) { r.pci(m[1], s) }},
-	{`PCI ID: ?(10de:[0-9a-f]{4})\b`, func(r *Reader, m []string, s Said) { r.pciID(strings.ToLower(m[1]), s) }},
-	{`NVIDIA (\d{3}\.\d+(?:\.\d+)?) driver release`, func(r *Reader, m []string, s Said) { r.driver(m[1], s) }},
-	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Said) {
+	{CudaInWords, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.CUDA, s) }},
+	{`No running processes found`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoProcesses, s) }},
+	{`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`, func(r *Reader, m []string, s Evidence) { r.used(m[1], m[2], s) }},
+	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Evidence) { r.pci(m[1], s) }},
+	{`PCI ID: ?(10de:[0-9a-f]{4})\b`, func(r *Reader, m []string, s Evidence) { r.pciID(strings.ToLower(m[1]), s) }},
+	{`NVIDIA (\d{3}\.\d+(?:\.\d+)?) driver release`, func(r *Reader, m []string, s Evidence) { r.driver(m[1], s) }},
+	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Evidence) {
 		if n := len(r.c.Machine.GPUs); n > 0 && r.c.Machine.GPUs[n-1].KernelDriver == "" {
 			r.c.Machine.GPUs[n-1].KernelDriver = m[1]
 		}
 	}},
-	{`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`, func(r *Reader, m []string, s Said) { r.named(m[1], s) }},
-	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Said) {
-		if !r.c.listed && len(r.c.Machine.GPUs) == 0 {
+	{`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`, func(r *Reader, m []string, s Evidence) { r.named(m[1], s) }},
+	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Evidence) {
+		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
 			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[0][1:], 0))
-			r.c.say("gpu", s)
+			r.say(&r.c.From.GPU, s)
 		}
 	}},
-	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti| super)?)\b`, func(r *Reader, m []string, s Said) {
-		if !r.c.listed && len(r.c.Machine.GPUs) == 0 {
+	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti| super)?)\b`, func(r *Reader, m []string, s Evidence) {
+		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
 			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1], 0))
-			r.c.say("gpu", s)
+			r.say(&r.c.From.GPU, s)
 		}
 	}},
-	{nameExpr, func(r *Reader, m []string, s Said) { r.names(m[0], s) }},
-	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Said) { r.gfx(strings.ToLower(m[1]), s) }},
-	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Said) {
+	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
+	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
+	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Evidence) {
 		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
 			r.capability("", v, s)
 		}
@@ -91,7 +91,7 @@ var nameRE = lazy.Regexp(`(?i)` + nameExpr)
 // supportList finds what a message says is wanted: those GPUs are not here.
 var supportList = lazy.Regexp(`(?i)only (?:supported|available|implemented) (?:on|for)\b|\bor ROCm\b|or (?:newer|later|above|higher)\b`)
 
-func (r *Reader) driver(v string, s Said) {
+func (r *Reader) driver(v string, s Evidence) {
 	d, err := version.ParseDotted(v)
 	if err != nil || d.Major() < 300 || d.Major() > 999 {
 		return
@@ -100,25 +100,25 @@ func (r *Reader) driver(v string, s Said) {
 		return // the first one named
 	}
 	r.ensureDriver().Version = d
-	r.c.say("driver", s)
+	r.say(&r.c.From.Driver, s)
 }
 
 // packaged notes the version of a driver package that is installed. It is the
 // library's where nothing else says; a removed package says nothing.
-func (r *Reader) packaged(v string, s Said) {
-	if d, err := version.ParseDotted(v); err == nil && d.Major() >= 300 && r.c.packaged.IsZero() && !removed().MatchString(s.Text) {
-		r.c.packaged = d
-		r.c.say("package", s)
+func (r *Reader) packaged(v string, s Evidence) {
+	if d, err := version.ParseDotted(v); err == nil && d.Major() >= 300 && r.c.DriverPackage.IsZero() && !removed().MatchString(s.Text) {
+		r.c.DriverPackage = d
+		r.say(&r.c.From.Package, s)
 	}
 }
 
 // removed finds the lines of packages that are not installed, or not any more.
 var removed = lazy.Regexp(`(?i)^\s*(rc|un|pn|pi)\s|\bRemov|\bPurge|Depends|candidate|available|apt(-get)? install|\bstatus not-installed`)
 
-func (r *Reader) loaded(v string, s Said) {
+func (r *Reader) loaded(v string, s Evidence) {
 	if d, err := version.ParseDotted(v); err == nil {
 		r.ensureDriver().LoadedVersion = d
-		r.c.say("module", s)
+		r.say(&r.c.From.Module, s)
 	}
 }
 
@@ -129,14 +129,14 @@ func (r *Reader) ensureDriver() *machine.Driver {
 	return r.c.Machine.Driver
 }
 
-func (r *Reader) smiCUDA(v string, s Said) {
+func (r *Reader) smiCUDA(v string, s Evidence) {
 	if d, err := version.ParseDotted(v); err == nil && r.c.SMI.CUDA.IsZero() && d.Major() >= 7 && d.Major() < 20 {
 		r.c.SMI = SMI{d, s}
 	}
 }
 
 // addGPU notes a GPU of a list: such a list names every one.
-func (r *Reader) addGPU(name string, s Said) {
+func (r *Reader) addGPU(name string, s Evidence) {
 	name = strings.TrimSpace(strings.TrimRight(name, ".| "))
 	if strings.HasPrefix(name, "Could not") || name == "No CUDA" || name == "" || len(name) > 80 {
 		return
@@ -144,19 +144,19 @@ func (r *Reader) addGPU(name string, s Said) {
 	if strings.EqualFold(name, "N/A") || !nameRE().MatchString(name) && !strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
 		return
 	}
-	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.listed || uuid && !r.uuids {
+	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.Listed || uuid && !r.uuids {
 		r.uuids = uuid
-		r.c.listed, r.c.Machine.GPUs = true, nil
+		r.c.Listed, r.c.Machine.GPUs = true, nil
 	}
 	if len(r.c.Machine.GPUs) < 64 {
 		r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(name, len(r.c.Machine.GPUs)))
-		r.c.say("gpu", s)
+		r.say(&r.c.From.GPU, s)
 	}
 }
 
 // names notes the GPUs that a line of running text names. Where it says of some
 // that they work, it is about the others.
-func (r *Reader) names(first string, s Said) {
+func (r *Reader) names(first string, s Evidence) {
 	at := nameRE().FindAllStringIndex(head(r.whole, 400), 6)
 	var failing []string
 	for _, i := range at {
@@ -183,9 +183,9 @@ var (
 )
 
 // named notes a GPU that running text names.
-func (r *Reader) named(text string, s Said) {
+func (r *Reader) named(text string, s Evidence) {
 	name := nameRE().FindString(text)
-	if name == "" || supportList().MatchString(text) || r.c.listed || len(r.c.Machine.GPUs) > 8 {
+	if name == "" || supportList().MatchString(text) || r.c.Listed || len(r.c.Machine.GPUs) > 8 {
 		return
 	}
 	g := newGPU(name, len(r.c.Machine.GPUs))
@@ -195,11 +195,11 @@ func (r *Reader) named(text string, s Said) {
 		}
 	}
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
-	r.c.say("gpu", s)
+	r.say(&r.c.From.GPU, s)
 }
 
 // pci notes a GPU of lspci.
-func (r *Reader) pci(text string, s Said) {
+func (r *Reader) pci(text string, s Evidence) {
 	lower := strings.ToLower(text)
 	g := newGPU(text, len(r.c.Machine.GPUs))
 	switch {
@@ -212,20 +212,20 @@ func (r *Reader) pci(text string, s Said) {
 	default:
 		return
 	}
-	r.c.say("lspci", s)
+	r.say(&r.c.From.Bus, s)
 	if g.Vendor == machine.NVIDIA {
-		r.c.bus = append(r.c.bus, strings.TrimSpace(text))
-		if r.c.listed {
+		r.c.Bus = append(r.c.Bus, strings.TrimSpace(text))
+		if r.c.Listed {
 			return // nvidia-smi named those it drives
 		}
 	}
 	g.Evidence = machine.FromPCI
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
-	r.c.say("gpu", s)
+	r.say(&r.c.From.GPU, s)
 }
 
 // pciID notes a GPU that the kernel names by its PCI id alone.
-func (r *Reader) pciID(id string, s Said) {
+func (r *Reader) pciID(id string, s Evidence) {
 	for i := range r.c.Machine.GPUs {
 		if g := &r.c.Machine.GPUs[i]; g.Vendor == machine.NVIDIA && (g.PCIID == "" || g.PCIID == id) {
 			g.PCIID = id
@@ -233,12 +233,12 @@ func (r *Reader) pciID(id string, s Said) {
 		}
 	}
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, machine.GPU{Index: len(r.c.Machine.GPUs), Vendor: machine.NVIDIA, PCIID: id, Evidence: machine.FromPCI})
-	r.c.say("gpu", s)
+	r.say(&r.c.From.GPU, s)
 }
 
 // capability sets the compute capability of a GPU, by name where one is given.
-func (r *Reader) capability(name string, sm machine.SM, s Said) {
-	r.c.say("capability", s)
+func (r *Reader) capability(name string, sm machine.SM, s Evidence) {
+	r.say(&r.c.From.Capability, s)
 	for i := range r.c.Machine.GPUs {
 		if g := &r.c.Machine.GPUs[i]; name == "" && len(r.c.Machine.GPUs) == 1 || name != "" && strings.Contains(strings.ToLower(name), strings.ToLower(g.Name)) || g.SM == sm {
 			g.SM = sm
@@ -248,11 +248,11 @@ func (r *Reader) capability(name string, sm machine.SM, s Said) {
 	g := newGPU(name, len(r.c.Machine.GPUs))
 	g.SM, g.Vendor = sm, machine.NVIDIA
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
-	r.c.say("gpu", s)
+	r.say(&r.c.From.GPU, s)
 }
 
-func (r *Reader) gfx(gfx string, s Said) {
-	r.c.say("gfx", s)
+func (r *Reader) gfx(gfx string, s Evidence) {
+	r.say(&r.c.From.GFX, s)
 	for i := range r.c.Machine.GPUs {
 		if g := &r.c.Machine.GPUs[i]; g.Vendor == machine.AMD && g.GFX == "" {
 			g.GFX = gfx
@@ -265,20 +265,20 @@ func (r *Reader) gfx(gfx string, s Said) {
 }
 
 // used takes memory that people copied out of nvidia-smi.
-func (r *Reader) used(used, total string, s Said) {
+func (r *Reader) used(used, total string, s Evidence) {
 	if !strings.HasPrefix(strings.TrimSpace(s.Text), "|") && len(r.c.Used) < 64 {
-		r.c.Used = append(r.c.Used, Usage{GPU: -1, Bytes: mebibytes(used), Total: mebibytes(total), Said: s})
+		r.c.Used = append(r.c.Used, Usage{GPU: -1, Bytes: mebibytes(used), Total: mebibytes(total), At: s})
 	}
 }
 
 // row takes the memory of a row of nvidia-smi's table.
-func (r *Reader) row(used, total string, s Said) {
+func (r *Reader) row(used, total string, s Evidence) {
 	n := len(r.c.Machine.GPUs)
 	if n == 0 {
 		return
 	}
 	r.c.Machine.GPUs[n-1].MemoryBytes = mebibytes(total)
-	r.c.Used = append(r.c.Used, Usage{GPU: n - 1, Bytes: mebibytes(used), Total: mebibytes(total), Said: s})
+	r.c.Used = append(r.c.Used, Usage{GPU: n - 1, Bytes: mebibytes(used), Total: mebibytes(total), At: s})
 }
 
 func mebibytes(s string) int64 {

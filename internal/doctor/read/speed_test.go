@@ -1,10 +1,12 @@
-package doctor
+package read
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 	"testing"
+
+	"envfix/internal/doctor/know"
 )
 
 // longLog is n bytes of an ordinary training log, with the words of our field in
@@ -28,7 +30,7 @@ func BenchmarkLongLog(b *testing.B) {
 	text := []byte(longLog(10 << 20))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		r := NewReader(Embedded())
+		r := NewReader(know.Embedded())
 		if err := r.Read("", bytes.NewReader(text)); err != nil {
 			b.Fatal(err)
 		}

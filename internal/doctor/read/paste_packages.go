@@ -1,4 +1,4 @@
-package doctor
+package read
 
 import (
 	"slices"
@@ -11,45 +11,45 @@ import (
 // installers write while they work.
 var packageReaders = []reader{
 	{`^\s*(?:\[(pip\d?|conda)\]\s+)?(` + packageNames + `)\s*(==|=|\s)\s*v?(\d+[\w.+!-]*)(?:\s*[= ]\s*(\S+))?(?:\s+(\S+))?\s*$`, (*Reader).packageRow},
-	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Said) {
+	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") && !strings.Contains(s.Text, "version that satisfies") && !strings.Contains(s.Text, "no wheels") {
-			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
+			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 		}
 	}},
-	{`^\s*(nvidia-[\w-]+-cu\d\d) (\d[\w.]*)[,;]`, func(r *Reader, m []string, s Said) { // several in one line
-		r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
+	{`^\s*(nvidia-[\w-]+-cu\d\d) (\d[\w.]*)[,;]`, func(r *Reader, m []string, s Evidence) { // several in one line
+		r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 	}},
-	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Said) {
+	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(r.prev, "Attempting uninstall") { // what pip is about to replace
-			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", Said: s})
+			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 		}
 	}},
-	{`\bpip3? (?:list|show|freeze)\b.{0,30}\btorch\b\W{0,4}(\d+\.\d+\.\d+[\w.+]*)`, func(r *Reader, m []string, s Said) {
-		r.addPackage(Package{Name: "torch", Version: m[1], Tool: "pip", Said: s})
+	{`\bpip3? (?:list|show|freeze)\b.{0,30}\btorch\b\W{0,4}(\d+\.\d+\.\d+[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
+		r.addPackage(Package{Name: "torch", Version: m[1], Tool: "pip", At: s})
 	}},
-	{`Successfully installed\b(.*)`, func(r *Reader, m []string, s Said) {
+	{`Successfully installed\b(.*)`, func(r *Reader, m []string, s Evidence) {
 		for f := range strings.FieldsSeq(m[1]) {
 			if i := strings.LastIndexByte(f, '-'); i > 0 && i+1 < len(f) && f[i+1] >= '0' && f[i+1] <= '9' {
-				r.addPackage(Package{Name: normal(f[:i]), Version: f[i+1:], Tool: "pip", Said: s})
+				r.addPackage(Package{Name: normal(f[:i]), Version: f[i+1:], Tool: "pip", At: s})
 			}
 		}
 	}},
-	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|python)?@?(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Said) { r.python(m[1], s) }},
-	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Said) { r.python(m[1], s) }},
-	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Said) {
-		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), Said: s})
+	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|python)?@?(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Evidence) { r.python(m[1], s) }},
+	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Evidence) { r.python(m[1], s) }},
+	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Evidence) {
+		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), At: s})
 	}},
-	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Said) {
-		r.c.Libraries = append(r.c.Libraries, Library{Name: m[2], Path: m[1], Said: s}) // LD_DEBUG=libs
+	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Evidence) {
+		r.c.Libraries = append(r.c.Libraries, Library{Name: m[2], Path: m[1], At: s}) // LD_DEBUG=libs
 	}},
-	{`\b(libcuda\.so[\d.]*) \([^)]{1,40}\) => (/\S+)`, func(r *Reader, m []string, s Said) { // ldconfig -p: the first is taken
+	{`\b(libcuda\.so[\d.]*) \([^)]{1,40}\) => (/\S+)`, func(r *Reader, m []string, s Evidence) { // ldconfig -p: the first is taken
 		if !slices.ContainsFunc(r.c.Libraries, func(l Library) bool { return l.Name == m[1] }) {
-			r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: m[2], Said: s})
+			r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: m[2], At: s})
 		}
 	}},
-	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Said) { r.toolkit(m[1]+m[2]+m[3], s) }},
-	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Said) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
-	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Said) { r.wait = strings.ToUpper(m[1]) }},
+	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.toolkit(m[1]+m[2]+m[3], s) }},
+	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Evidence) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
+	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Evidence) { r.wait = strings.ToUpper(m[1]) }},
 }
 
 // packageNames are the packages that decide anything here; lists hold hundreds.
@@ -59,8 +59,8 @@ var separators = lazy.Regexp(`[-_.]+`)
 
 func normal(name string) string { return separators().ReplaceAllString(strings.ToLower(name), "-") }
 
-func (r *Reader) packageRow(m []string, s Said) {
-	p := Package{Name: normal(m[2]), Version: m[4], Build: m[5], Channel: m[6], Tool: "pip", Said: s}
+func (r *Reader) packageRow(m []string, s Evidence) {
+	p := Package{Name: normal(m[2]), Version: m[4], Build: m[5], Channel: m[6], Tool: "pip", At: s}
 	switch {
 	case strings.EqualFold(m[1], "conda"), p.Build != "" && p.Channel != "", buildString().MatchString(p.Build):
 		p.Tool = "conda"
@@ -81,10 +81,10 @@ func (r *Reader) addPackage(p Package) {
 		r.c.Packages = append(r.c.Packages, p)
 	}
 	switch {
-	case p.Name == "torch" && p.Channel == "pypi" && r.c.installed("pytorch") != nil:
+	case p.Name == "torch" && p.Channel == "pypi" && r.c.Installed("pytorch") != nil:
 	case p.Name == "torch":
-		if !strings.Contains(strings.ToLower(p.Said.Text), "works") {
-			r.torch(p.Version, byList, p.Said)
+		if !strings.Contains(strings.ToLower(p.At.Text), "works") {
+			r.torch(p.Version, ByList, p.At)
 		}
 	case p.Name == "pytorch" && p.Tool == "conda":
 		r.condaTorch(p)
@@ -93,26 +93,26 @@ func (r *Reader) addPackage(p Package) {
 
 // condaTorch takes what conda's build string says of the build.
 func (r *Reader) condaTorch(p Package) {
-	if r.c.Torch.rank <= byList || r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
-		if r.c.Torch.rank < byList {
-			r.torch(p.Version, byList, p.Said)
+	if r.c.Torch.Rank <= ByList || r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
+		if r.c.Torch.Rank < ByList {
+			r.torch(p.Version, ByList, p.At)
 		}
 		switch m := condaCUDA().FindStringSubmatch(p.Build); {
 		case strings.Contains(p.Build, "cpu"):
-			r.c.Torch.NoCUDA, r.c.Torch.CUDASaid = true, p.Said
+			r.c.Torch.NoCUDA, r.c.Torch.CUDAAt = true, p.At
 		case m != nil && r.c.Torch.CUDA.IsZero():
 			v := m[1]
 			if !strings.Contains(v, ".") && len(v) > 2 {
 				v = v[:len(v)-1] + "." + v[len(v)-1:]
 			}
-			r.torchCUDA(v, p.Said)
+			r.torchCUDA(v, p.At)
 		}
 	}
 }
 
 var condaCUDA = lazy.Regexp(`cuda_?(\d+(?:\.\d+)?)`)
 
-func (r *Reader) variable(name, value string, s Said) {
+func (r *Reader) variable(name, value string, s Evidence) {
 	value = strings.TrimSpace(value)
 	if names := strings.Split(name, ","); len(names) > 1 {
 		if values := strings.Fields(value); len(values) == len(names) {
@@ -150,7 +150,7 @@ func (r *Reader) variable(name, value string, s Said) {
 		return
 	case "torch.__version__":
 		if torchVersion().MatchString(bare) {
-			r.torch(bare, byTorch, s)
+			r.torch(bare, ByTorch, s)
 		}
 		return
 	}
@@ -172,7 +172,7 @@ func (r *Reader) variable(name, value string, s Said) {
 	}
 	if _, set := r.c.Machine.Env[name]; !set {
 		r.c.Machine.Env[name] = clip(value, 4096)
-		r.c.say("env:"+name, s)
+		r.sayEnv(name, s)
 	}
 }
 
@@ -184,7 +184,7 @@ var hipVersion = lazy.Regexp(`^\d+\.\d+(?:\.\d+)?\S*$`)
 var torchVersion = lazy.Regexp(`^\d\.\d+\.\d+[\w.+]*$`)
 
 // installed returns the first package of a name.
-func (c *Case) installed(name string) *Package {
+func (c *Case) Installed(name string) *Package {
 	for i := range c.Packages {
 		if c.Packages[i].Name == name {
 			return &c.Packages[i]

@@ -1,4 +1,4 @@
-package doctor
+package know
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package doctor
+package know
 
 import (
 	"fmt"
@@ -19,7 +19,8 @@ func (k *Knowledge) addLimit(r record) error {
 		return err
 	}
 	id := r.one("id")
-	l := &Limit{Torch: pythonVersion(r.one("torch")), Value: r.one("value"), Values: r.keys["values"], Source: r.one("source")}
+	torch, _ := version.ParsePython(r.one("torch")) // zero: the limit is of another kind
+	l := &Limit{Torch: torch, Value: r.one("value"), Values: r.keys["values"], Source: r.one("source")}
 	if id == "" || k.Limits[id] != nil || l.Source == "" || l.Torch.IsZero() && len(l.Values) == 0 {
 		return fmt.Errorf("%q is not a limit, without a source, or there twice", id)
 	}
@@ -27,8 +28,5 @@ func (k *Knowledge) addLimit(r record) error {
 	return nil
 }
 
-// limit returns a limit that limits.yaml has; a test looks for each that is used.
-func (e *exam) limit(id string) *Limit { return e.k.Limits[id] }
-
 // before reports whether a torch is known and older than the limit's.
-func (l *Limit) before(v version.Python) bool { return !v.IsZero() && v.Compare(l.Torch) < 0 }
+func (l *Limit) Before(v version.Python) bool { return !v.IsZero() && v.Compare(l.Torch) < 0 }

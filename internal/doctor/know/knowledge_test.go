@@ -1,9 +1,8 @@
-package doctor
+package know
 
 import (
 	"io/fs"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,40 +61,30 @@ func values(v any) []string {
 	return nil
 }
 
-// The causes are those of the vocabulary, in every file and in the graph.
+// The graph of causes names causes alone, and a cause that nothing has is no cause.
 func TestCauses(t *testing.T) {
-	words := strings.Fields(vocabulary)
 	k := Embedded()
-	check := func(where, cause string) {
-		if cause != "none" && !slices.Contains(words, cause) {
-			t.Errorf("%s: %q is not of the vocabulary", where, cause)
-		}
-	}
+	used := map[string]bool{}
 	for _, c := range k.Checks {
-		check(c.ID, c.Cause)
+		used[c.Cause] = true
 	}
 	for _, m := range k.Messages {
-		check(m.ID, m.Cause)
+		used[m.Cause] = true
 	}
 	for _, c := range k.Clues {
-		check(c.ID, c.Cause)
+		used[c.Cause] = true
 	}
-	for a, list := range reasons {
-		check("reasons", a)
+	for a, list := range k.Causes {
+		if !used[a] {
+			t.Errorf("no check, message or clue has the cause %s", a)
+		}
 		for _, b := range list {
-			check("reasons of "+a, b)
+			if !k.cause(b) || b == a {
+				t.Errorf("%s explains %q", a, b)
+			}
 		}
 	}
 }
-
-const vocabulary = `torch_cpu_wheel torch_cpu_conda torch_replaced torch_duplicate_install torch_rocm_on_nvidia_or_reverse
-broken_wheel_release driver_too_old driver_missing driver_library_mismatch cuda_init_unknown_999 cuda_compat_lib_shadow
-driver_bug_or_branch gpu_too_new_for_wheel gpu_too_old_for_wheel gpu_too_old_for_feature gpu_hw_fault gpu_not_nvidia
-ld_path_shadowing nvidia_pip_lib_mismatch missing_runtime_lib glibc_or_libstdcxx_too_old windows_dll_load torchvision_mismatch
-extension_abi_mismatch toolkit_mismatch_build lib_selects_wrong_cuda no_wheel_for_python no_wheel_for_platform
-resolver_index_config container_no_gpu wsl_driver env_cuda_visible_devices mig_config fabric_manager gpu_exclusive_mode
-gpu_busy_memory device_permissions jetson_wrong_wheel rocm_unsupported_gfx rocm_setup apple_mps_requirement intel_xpu_setup
-nccl_p2p_topology nccl_config code_device_placement dataloader_bottleneck oom expectation_misread`
 
 func TestBadRecords(t *testing.T) {
 	for _, text := range []string{
@@ -157,4 +146,10 @@ func TestChecksSpeakToPeople(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzRecords: the reader of our data refuses or reads, and does not panic.
+func FuzzRecords(f *testing.F) {
+	f.Add("format: 1\nchecks:\n- id: X\n  fix:\n  - 'a'\n  list: [a, 'b, c']\n")
+	f.Fuzz(func(t *testing.T, s string) { _, _ = parseRecords(s) })
 }

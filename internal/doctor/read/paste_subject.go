@@ -1,4 +1,4 @@
-package doctor
+package read
 
 import "slices"
 
@@ -17,16 +17,16 @@ type subject struct {
 // subjectReaders tell what a text is about.
 var subjectReaders = []reader{
 	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|onnxruntime|ctranslate2|faiss|\bmmcv|detectron|显卡|显存`,
-		func(r *Reader, _ []string, _ Said) { r.subject.gpu = true }},
+		func(r *Reader, _ []string, _ Evidence) { r.subject.gpu = true }},
 	{`torch|cuda|nvidia-smi|nvml|\bpython|\bpip\b|conda|docker|tensor|\btrain|\binfer|\bmodel|lspci|dkms|modprobe|dmesg|\bXid\b|rocm|comfyui|diffusion|whisper|blender|\bjax|ffmpeg|opencl`,
-		func(r *Reader, _ []string, _ Said) { r.subject.computes = true }},
+		func(r *Reader, _ []string, _ Evidence) { r.subject.computes = true }},
 	{`\bgames?\b|\bgaming\b|\bminecraft\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
-		func(r *Reader, _ []string, _ Said) { r.subject.plays = true }},
-	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Said) { r.subject.news = r.subject.news || r.line <= 3 }},
-	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Said) { r.subject.wishes = true }},
-	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|\bincompatib|\bwithout\b`, func(r *Reader, _ []string, _ Said) { r.subject.trouble = true }},
-	{`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`, func(r *Reader, _ []string, _ Said) { r.subject.version = true }},
-	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|the|new)\b`, func(r *Reader, _ []string, _ Said) { r.subject.changes++ }},
+		func(r *Reader, _ []string, _ Evidence) { r.subject.plays = true }},
+	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.news = r.subject.news || r.line <= 3 }},
+	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.wishes = true }},
+	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|\bincompatib|\bwithout\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.trouble = true }},
+	{`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`, func(r *Reader, _ []string, _ Evidence) { r.subject.version = true }},
+	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|the|new)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.changes++ }},
 }
 
 // elsewhere reports whether a text is about something else than a GPU that computes:

@@ -1,4 +1,4 @@
-package doctor
+package read
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ type Usage struct {
 	GPU   int   // -1 unknown
 	Bytes int64 // used
 	Total int64 // 0 unknown
-	Said  Said
+	At    Evidence
 }
 
 const amount = `(\d+(?:\.\d+)?) ?([KMGT]?i?B|bytes)`
@@ -33,17 +33,17 @@ var (
 )
 
 // memory reads the numbers of the line where it holds any.
-func (r *Reader) memory(s Said) {
+func (r *Reader) memory(s Evidence) {
 	l := r.whole
 	total := bytesOf(memTotal().FindStringSubmatch(l))
 	if total <= 0 {
 		return
 	}
-	if n := len(r.c.Memory); n > 0 && r.c.Memory[n-1].Said.Line == s.Line || n >= 8 {
+	if n := len(r.c.Memory); n > 0 && r.c.Memory[n-1].At.Line == s.Line || n >= 8 {
 		return
 	}
 	a := Allocation{Total: total, Free: bytesOf(memFree().FindStringSubmatch(l)), Tried: bytesOf(memTried().FindStringSubmatch(l)),
-		Ours: bytesOf(memReserved().FindStringSubmatch(l)), Said: s}
+		Ours: bytesOf(memReserved().FindStringSubmatch(l)), At: s}
 	if a.Ours < 0 {
 		a.Ours = bytesOf(memAlready().FindStringSubmatch(l))
 	}

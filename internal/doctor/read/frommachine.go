@@ -1,4 +1,4 @@
-package doctor
+package read
 
 import (
 	"strings"
@@ -10,34 +10,34 @@ import (
 // FromMachine makes a case of the facts of a machine. What lies in files and is
 // no fact of [machine.Machine] is added by the caller: Libraries, Packages.
 func FromMachine(h machine.Machine) *Case {
-	c := &Case{Machine: h, facts: map[string]Said{}, listed: true, Evidence: 1}
+	c := &Case{Machine: h, GPUs: GPUs{Listed: true}, Read: 1}
 	for _, p := range h.Installed {
-		said := Said{Text: p.Name + " " + p.Version}
-		c.Packages = append(c.Packages, Package{Name: p.Name, Version: p.Version, Tool: "pip", Path: p.Path, Said: said})
+		said := Evidence{Text: p.Name + " " + p.Version}
+		c.Packages = append(c.Packages, Package{Name: p.Name, Version: p.Version, Tool: "pip", Path: p.Path, At: said})
 		if p.Name == "torch" && c.Torch.Version == "" {
 			public, label := version.SplitLocal(p.Version)
-			c.Torch = Torch{Version: public, VersionSaid: said, rank: byTorch}
+			c.Torch = Torch{Version: public, VersionAt: said, Rank: ByTorch}
 			c.Torch.setLabel(label)
 			if p.CUDA != nil {
 				if *p.CUDA == "" {
-					c.Torch.NoCUDA, c.Torch.CUDASaid = true, said
+					c.Torch.NoCUDA, c.Torch.CUDAAt = true, said
 				} else if v, err := version.ParseDotted(*p.CUDA); err == nil {
-					c.Torch.CUDA, c.Torch.NoCUDA, c.Torch.CUDASaid = v, false, said
+					c.Torch.CUDA, c.Torch.NoCUDA, c.Torch.CUDAAt = v, false, said
 				}
 			}
 		}
 	}
 	for _, g := range h.GPUs {
-		c.say("gpu", Said{Text: "GPU " + g.Name})
+		mark(&c.From.GPU, Evidence{Text: "GPU " + g.Name})
 	}
 	if d := h.Driver; d != nil {
-		c.say("driver", Said{Text: "driver " + d.Version.String()})
+		mark(&c.From.Driver, Evidence{Text: "driver " + d.Version.String()})
 		if !d.LoadedVersion.IsZero() {
-			c.say("module", Said{Text: "loaded kernel module " + d.LoadedVersion.String()})
+			mark(&c.From.Module, Evidence{Text: "loaded kernel module " + d.LoadedVersion.String()})
 		}
 	}
 	for k, v := range h.Env {
-		c.say("env:"+k, Said{Text: k + "=" + v})
+		c.sayEnv(k, Evidence{Text: k + "=" + v})
 	}
 	if c.Torch.Label == "" && !c.Torch.CUDA.IsZero() {
 		c.Torch.Label = "cu" + strings.ReplaceAll(c.Torch.CUDA.MajorMinor(), ".", "")

@@ -1,4 +1,8 @@
-package doctor
+// Package know holds what the doctor knows, read from data: the checks, the messages
+// that programs print, what people write in their own words, the meaning of Xids, the
+// causes and which of them explains which, the limits that rules compare with; and the
+// scanner that finds messages in a text.
+package know
 
 import (
 	"fmt"
@@ -41,6 +45,9 @@ type Message struct {
 	re func() *regexp.Regexp
 }
 
+// Matches reports whether a line holds the message.
+func (m *Message) Matches(line string) bool { return m.re().MatchString(line) }
+
 // A Clue is what people write in their own words, or two lines that mean more
 // together than apart. It names a check where every pattern of All is found and
 // none of None.
@@ -63,12 +70,12 @@ type Knowledge struct {
 	Order    []string // ids of the checks in the order of the data
 	Messages []*Message
 	Clues    []*Clue
-	Xids     map[int]*Xid // by their number
+	Causes   map[string][]string // per cause those whose symptoms it brings about
+	Xids     map[int]*Xid        // by their number
 	Limits   map[string]*Limit
 
-	// scanner is made when a text is first read: that costs ten times as much as
-	// the rest, and a machine that is examined without one needs none.
-	scanner func() *scanner
+	made    sync.Once
+	scanner *Scanner
 }
 
 // Embedded returns the knowledge that the program was built with. A test loads
@@ -81,14 +88,14 @@ var Embedded = sync.OnceValue(func() *Knowledge {
 	return k
 })
 
-// Load reads checks.yaml, messages.yaml, clues.yaml, xids.yaml and limits.yaml. Its error names
+// Load reads causes.yaml, checks.yaml, messages.yaml, clues.yaml, xids.yaml and limits.yaml. Its error names
 // the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
-	k := &Knowledge{Checks: map[string]*Check{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
+	k := &Knowledge{Checks: map[string]*Check{}, Causes: map[string][]string{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
 	for _, f := range []struct {
 		name string
 		add  func(record) error
-	}{{"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}, {"xids.yaml", k.addXid}, {"limits.yaml", k.addLimit}} {
+	}{{"causes.yaml", k.addCause}, {"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}, {"xids.yaml", k.addXid}, {"limits.yaml", k.addLimit}} {
 		text, err := fs.ReadFile(fsys, f.name)
 		if err != nil {
 			return nil, err
@@ -103,8 +110,25 @@ func Load(fsys fs.FS) (*Knowledge, error) {
 			}
 		}
 	}
-	k.scanner = sync.OnceValue(func() *scanner { return newScanner(k) })
 	return k, nil
+}
+
+func (k *Knowledge) addCause(r record) error {
+	id := r.one("id")
+	if err := known(r, "id", "explains"); err != nil {
+		return err
+	}
+	if _, twice := k.Causes[id]; twice || id == "" || id == "none" {
+		return fmt.Errorf("%q is not a cause, or there twice", id)
+	}
+	k.Causes[id] = r.keys["explains"]
+	return nil
+}
+
+// cause reports whether a word is of the vocabulary of causes, or none.
+func (k *Knowledge) cause(word string) bool {
+	_, known := k.Causes[word]
+	return known || word == "none"
 }
 
 func (k *Knowledge) addCheck(r record) error {
@@ -113,7 +137,7 @@ func (k *Knowledge) addCheck(r record) error {
 	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "guard", "source"); err != nil {
 		return err
 	}
-	if !c.Severity.parse(r.one("severity")) || c.ID == "" || c.Cause == "" || k.Checks[c.ID] != nil {
+	if !c.Severity.parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
 		return fmt.Errorf("%q is not a check, or there twice", c.ID)
 	}
 	k.Checks[c.ID] = c
@@ -169,12 +193,16 @@ func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string) error
 	if *cause == "" {
 		*cause = k.Checks[checks[0]].Cause
 	}
+	if !k.cause(*cause) {
+		return fmt.Errorf("no cause %s", *cause)
+	}
 	if len(*fix) == 0 {
 		*fix = k.Checks[checks[0]].Fix
 	}
 	return nil
 }
 
+// known refuses keys of a record that nothing reads.
 func known(r record, keys ...string) error {
 	for k := range r.keys {
 		if !slices.Contains(keys, k) {

@@ -1,10 +1,8 @@
-package doctor
+package know
 
 import (
 	"fmt"
 	"strconv"
-
-	"envfix/internal/lazy"
 )
 
 // An Xid is what one code of NVIDIA's kernel module means.
@@ -42,23 +40,4 @@ func (k *Knowledge) addXid(r record) error {
 		k.Xids[n] = x
 	}
 	return nil
-}
-
-// xidNumber is the number in a line of the kernel's log.
-var xidNumber = lazy.Regexp(`\bXid \((?:PCI:)?[0-9A-Fa-f:.]+\): (\d{1,4})\b`)
-
-// meaning says of a pasted Xid what its number means, where the table files it
-// under the check that was found.
-func (e *exam) meaning(h Hit, f *Finding) {
-	if h.Message.Program != "kernel" {
-		return
-	}
-	m := xidNumber().FindStringSubmatch(h.Said.Text)
-	if m == nil {
-		return
-	}
-	n, err := strconv.Atoi(m[1])
-	if x := e.k.Xids[n]; err == nil && x != nil && x.Check == h.Message.Checks[0] {
-		f.Text, f.Fix = fmt.Sprintf("Xid %d: %s", n, x.Text), x.Fix
-	}
 }

@@ -1,0 +1,167 @@
+// Package read turns text, or what was read of a machine, into a [Case]: facts, each
+// with where it was read. It judges nothing.
+package read
+
+import (
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A Case is everything that is known of a machine, or of what somebody pasted. A
+// zero field is unknown, never absent.
+type Case struct {
+	Matrix  *matrix.Matrix      // nil: checks that need it find nothing
+	Devices *matrix.DeviceTable // nil: names of GPUs say nothing
+
+	Pasted bool     // from text; false: this machine
+	Read   int      // facts and messages read from text; zero: nothing to go by
+	Notes  []string // what could not be read
+
+	Machine machine.Machine
+	From    Sources // where the facts of Machine were read
+	Place   Place
+	GPUs
+	Torch Torch
+	SMI   SMI
+	Environment
+
+	Hits       []Hit
+	Clues      []ClueHit
+	Says       Words
+	Did        Commands
+	Containers Containers
+}
+
+// GPUs is what is known of the GPUs beside machine.GPU.
+type GPUs struct {
+	Listed bool     // they come from a list that is complete
+	Bus    []string // NVIDIA's, that lspci lists
+	Used   []Usage  // memory in use, from nvidia-smi
+	Memory []Allocation
+}
+
+// An Environment is what is installed, and what an installer found.
+type Environment struct {
+	Packages      []Package
+	Libraries     []Library
+	Files         *machine.EnvFiles // what the files of the environment say; nil: not read
+	Imported      *Imported         // what Python says of torch; nil: not asked
+	Interpreters  []Interpreter     // values of sys.executable
+	TorchLocation string            // where `pip show torch` says that it lies
+	DriverPackage version.Dotted    // the driver package that is installed
+	Labels        []string          // of builds that are named: cu128
+	Offered       []string          // versions of torch that an installer found on its index
+}
+
+// Sources says where each fact of a machine was read.
+type Sources struct {
+	OS, Arch, PythonArch, Libc, Python, Toolkit Evidence
+
+	GPU, Capability, GFX, GFXList, Bus Evidence
+	Driver, Module, Package, Mismatch  Evidence // the library's version, the kernel module's, a package's; "driver/library version mismatch"
+	NoProcesses                        Evidence // nvidia-smi lists no process
+	NoGPU, NoDriver                    Evidence // collect_env found none
+	TorchLocation                      Evidence
+	Env                                map[string]Evidence // by the variable's name
+}
+
+// Words is what people say of the matter themselves.
+type Words struct {
+	Unseen      Evidence // no GPU is seen or used
+	NoGPU       Evidence // the machine has none, and that is known
+	NotServed   Evidence // the GPU is not supported any more
+	OldArch     Evidence // a generation before Turing
+	OpenModule  Evidence // the open kernel module
+	TwoVersions Evidence // the list of packages says one version, and Python another
+	CUDA        Evidence // the CUDA that they have
+	OutOfMemory Evidence
+	GPUs        int  // how many GPUs there are; 0: not said
+	Trouble     bool // in few words: something is wrong
+}
+
+// Commands is what was done, or what a script does.
+type Commands struct {
+	Index         Evidence // an index of PyTorch's was named
+	PipTorch      Evidence // pip, or one like it, was asked for torch
+	CondaInstall  Evidence
+	CondaCUDA     Evidence // conda was asked for a CUDA
+	Launch        Evidence // one process per GPU was started, with their number
+	ImportTorch   Evidence
+	SetDevices    Evidence // a script sets CUDA_VISIBLE_DEVICES
+	Building      Evidence // something is compiled
+	IsolatedBuild Evidence // by pip, in an environment of its own
+}
+
+// Containers is how containers are started and built, as text describes it.
+type Containers struct {
+	Workloads     []*Workload
+	Image         Dockerfile
+	Runtimes      Evidence // that docker knows
+	NVIDIARuntime Evidence
+	NoCgroups     Evidence
+}
+
+// A Place is where the patient runs, as far as text says.
+type Place struct {
+	Container Evidence // docker, podman, kubernetes, singularity, LXC
+	WSL       Evidence
+	Jetson    Evidence
+	Cluster   Evidence // Slurm and the like
+	Conda     Evidence
+	Colab     Evidence
+	MacOS     Evidence
+}
+
+// Torch is the torch that is imported, or would be.
+type Torch struct {
+	Version   string // public version; "" unknown
+	Label     string // cu126, cpu, rocm6.4 …; "" none or unknown
+	CUDA      version.Dotted
+	NoCUDA    bool         // it says itself that it was built without CUDA
+	HIP       string       // torch.version.hip
+	Broken    bool         // collect_env could not import it
+	Available *bool        // torch.cuda.is_available()
+	Arches    []machine.SM // cubins
+	PTX       []machine.SM // beside Arches
+	Range     []machine.SM // the least and the greatest that a warning names; nil: none
+	Path      string       // of torch/__init__.py
+
+	VersionAt, CUDAAt, AvailableAt, ArchesAt Evidence
+
+	Rank int // how good the source of the version is: ByProse to ByTorch
+}
+
+// SMI is what nvidia-smi said beyond the facts of the machine.
+type SMI struct {
+	CUDA version.Dotted
+	At   Evidence
+}
+
+// A Package is one row of a list of packages.
+type Package struct {
+	Name    string // normalised
+	Version string // with its label
+	Build   string // conda's build string
+	Channel string // conda's channel; pypi: installed by pip
+	Tool    string // pip, conda
+	Path    string // of its dist-info, on this machine
+	At      Evidence
+}
+
+// A Library is one shared library as the loader finds it.
+type Library struct {
+	Name    string // libcudnn.so.9
+	Path    string
+	Version version.Dotted // zero: unknown
+	Via     string         // LD_LIBRARY_PATH, ldconfig, runpath; "" unknown
+	At      Evidence
+}
+
+// An Allocation holds the numbers of one "out of memory" message, in bytes.
+type Allocation struct {
+	Total, Free, Tried int64
+	Ours               int64 // reserved or in use by this process; -1 unknown
+	Others             int64 // of other processes as the message lists them
+	At                 Evidence
+}

@@ -1,0 +1,80 @@
+package read
+
+import (
+	"strings"
+
+	"envfix/internal/lazy"
+)
+
+// interpreterReaders read which Python runs and where pip says that torch lies.
+var interpreterReaders = []reader{
+	{`\bpip3? show (?:-f )?(torch)\b|^\s*Name\s*:\s*(\S+)\s*$`, func(r *Reader, m []string, s Evidence) { r.showing = normal(m[1] + m[2]) }},
+	{`^\s*Version\s*:\s*(\d\S*)\s*$`, func(r *Reader, m []string, s Evidence) {
+		if r.showing == "torch" {
+			r.addPackage(Package{Name: r.showing, Version: m[1], Tool: "pip", At: s})
+		}
+	}},
+	{`^\s*Location\s*:\s*(\S.*)$`, func(r *Reader, m []string, s Evidence) {
+		if r.showing == "torch" {
+			r.c.TorchLocation = strings.TrimSpace(m[1])
+			r.say(&r.c.From.TorchLocation, s)
+		}
+		r.showing = ""
+	}},
+	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, (*Reader).twoVersions},
+	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) }},
+	{`sys\.executable\b`, func(r *Reader, m []string, s Evidence) {
+		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
+			r.wait = "sys.executable"
+		}
+	}},
+}
+
+// twoVersions notes a line that sets what a list of packages says against what
+// Python says.
+func (r *Reader) twoVersions(m []string, s Evidence) {
+	if !imports().MatchString(r.whole) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, v := range fullVersion().FindAllString(r.whole, -1) {
+		seen[v] = true
+	}
+	for v := range seen {
+		for o := range seen {
+			if v != o && Public(v) == o {
+				delete(seen, o) // the same without its label
+			}
+		}
+	}
+	if len(seen) == 2 {
+		r.say(&r.c.Says.TwoVersions, s)
+	}
+}
+
+var (
+	imports     = lazy.Regexp(`(?i)__version__|import torch|\bpython\w*\b.{0,20}(?:prints?|says|gives|shows|reports)`)
+	fullVersion = lazy.Regexp(`\b[012]\.\d{1,2}\.\d\b(?:\+\w+)?`)
+)
+
+// pythonPath is an interpreter with its directory.
+const pythonPath = `(?:[a-z]:\\|/|~/)[^'"\n]*python[\w.]*(?:\.exe)?`
+
+// interpreter notes one Python that somebody says is running.
+func (r *Reader) interpreter(file string, s Evidence) {
+	file = strings.ToLower(strings.ReplaceAll(strings.Trim(file, `'" `), `\\`, `\`))
+	for _, i := range r.c.Interpreters {
+		if i.Path == file {
+			return
+		}
+	}
+	if len(r.c.Interpreters) < 8 {
+		r.c.Interpreters = append(r.c.Interpreters, Interpreter{file, s})
+	}
+}
+
+// An Interpreter is a Python as sys.executable names it.
+type Interpreter struct {
+	Path string
+	At   Evidence
+}

@@ -1,0 +1,251 @@
+package read
+
+import (
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// placeReaders read where it runs: system, architecture, C library, container,
+// WSL, Jetson, cluster.
+var placeReaders = []reader{
+	{`^\s*OS\s*:\s*(.+)`, func(r *Reader, m []string, s Evidence) { r.system(m[1], s) }},
+	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Evidence) { r.system(m[1]+m[2]+m[3], s) }},
+	{`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`, func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) }},
+	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Evidence) {
+		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
+			r.c.Machine.Platform.OS = "windows"
+			r.say(&r.c.From.OS, s)
+		}
+	}},
+	{`Libc version\s*:\s*glibc-(\d+\.\d+)|\bglibc[ -](\d+\.\d+)|ldd \(.*\) (\d\.\d+)`, func(r *Reader, m []string, s Evidence) {
+		if v, err := version.ParseDotted(m[1] + m[2] + m[3]); err == nil && r.c.Machine.Platform.Libc == nil {
+			r.c.Machine.Platform.Libc = &machine.Libc{Kind: "glibc", Version: v}
+			r.say(&r.c.From.Libc, s)
+		}
+	}},
+	{`\b(aarch64|arm64|x86_64|amd64|ppc64le|riscv64|armv7l|i686|32-bit|win32)\b`, func(r *Reader, m []string, s Evidence) {
+		if r.c.Machine.Platform.Arch == "" {
+			r.c.Machine.Platform.Arch = strings.ToLower(m[1])
+			r.say(&r.c.From.Arch, s)
+		}
+	}},
+	{`\bpython3\d+-32\b|\(32-bit runtime\)`, func(r *Reader, m []string, s Evidence) { // the installer's directory for a 32-bit Python on Windows
+		r.c.Machine.Platform.Arch = "32-bit"
+		r.say(&r.c.From.Arch, s)
+	}},
+	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Container, s) }},
+	{`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.WSL, s) }},
+	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Evidence) {
+		if !notTegra().MatchString(s.Text) {
+			mark(&r.c.Place.Jetson, s)
+		}
+	}},
+	{`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Cluster, s) }},
+	{`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Conda, s) }},
+	{`(?:laptop|machine|server|computer|\bpc|\bvm|instance|host|\bbox) (?:without|with no|that has no|has no) (?:any |an? )?(?:nvidia )?gpus?\b|\bno (?:nvidia )?gpu (?:on|in|at) (?:my|this|the|our) (?:computer|laptop|machine|server|pc|vm|box|host)|\b(?:i|we) (?:don't|do not) have (?:a |an |any )?(?:nvidia )?(?:gpu|graphics card)\b`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Says.NoGPU, s) }},
+	{`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Colab, s) }},
+	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac mini|imac)`, func(r *Reader, m []string, s Evidence) {
+		if r.c.Machine.Platform.OS == "" {
+			r.c.Machine.Platform.OS = "macos"
+			r.say(&r.c.From.OS, s)
+		}
+	}},
+}
+
+// notTegra finds what NVIDIA's container tools print on every other machine.
+var notTegra = lazy.Regexp(`(?i)non-tegra|tegra\S*( system)?\W.{0,40}\b(false|not found|no such)\b|tegra_release.{0,12}not found`)
+
+func mark(at *Evidence, s Evidence) {
+	if at.IsZero() {
+		*at = s
+	}
+}
+
+// system reads a name of a system: "Ubuntu 22.04.3 LTS (x86_64)".
+func (r *Reader) system(text string, s Evidence) {
+	p := &r.c.Machine.Platform
+	lower := strings.ToLower(text)
+	switch {
+	case strings.Contains(lower, "windows"):
+		p.OS = "windows"
+	case strings.Contains(lower, "mac os") || strings.Contains(lower, "macos") || strings.Contains(lower, "mac osx"):
+		p.OS = "macos"
+		mark(&r.c.Place.MacOS, s)
+	case strings.TrimSpace(text) != "":
+		if p.OS == "" || p.OS == "windows" && r.c.From.OS.Text != "" && !strings.Contains(strings.ToLower(r.c.From.OS.Text), "windows") {
+			p.OS = "linux"
+		}
+		for _, d := range []string{"ubuntu", "debian", "centos", "rhel", "red hat", "rocky", "fedora", "alpine", "arch", "opensuse", "nixos"} {
+			if strings.Contains(lower, d) {
+				p.Distro = strings.ReplaceAll(d, "red hat", "rhel")
+				p.DistroVersion = firstNumber(lower)
+				break
+			}
+		}
+	}
+	r.say(&r.c.From.OS, s)
+	if i, j := strings.LastIndexByte(text, '('), strings.LastIndexByte(text, ')'); i >= 0 && j > i {
+		switch a := strings.ToLower(text[i+1 : j]); a {
+		case "x86_64", "arm64", "aarch64", "amd64":
+			p.Arch = a
+			r.c.From.Arch = s
+		}
+	}
+}
+
+func (r *Reader) platform(text string, s Evidence) {
+	p := &r.c.Machine.Platform
+	lower := strings.ToLower(text)
+	switch {
+	case strings.HasPrefix(lower, "linux"):
+		p.OS = "linux"
+		if i := strings.IndexAny(text, "0123456789"); i >= 0 {
+			p.Kernel = strings.SplitN(strings.SplitN(text[i:], "-x86", 2)[0], " ", 2)[0]
+		}
+	case strings.HasPrefix(lower, "windows"):
+		p.OS = "windows"
+	case strings.HasPrefix(lower, "macos"), strings.HasPrefix(lower, "darwin"):
+		p.OS = "macos"
+	}
+	for _, a := range []string{"x86_64", "aarch64", "arm64"} {
+		if strings.Contains(lower, a) {
+			p.Arch = a
+			r.c.From.PythonArch = s
+		}
+	}
+	r.say(&r.c.From.OS, s)
+}
+
+func firstNumber(s string) string {
+	i := strings.IndexAny(s, "0123456789")
+	if i < 0 {
+		return ""
+	}
+	j := i
+	for j < len(s) && (s[j] == '.' || s[j] >= '0' && s[j] <= '9') {
+		j++
+	}
+	return s[i:j]
+}
+
+func (r *Reader) python(v string, s Evidence) {
+	if len(r.c.Machine.Pythons) > 0 || strings.Contains(s.Text, "python_requires") {
+		return
+	}
+	r.c.Machine.Pythons = append(r.c.Machine.Pythons, machine.Python{Version: v, Active: true})
+	r.say(&r.c.From.Python, s)
+}
+
+func (r *Reader) toolkit(v string, s Evidence) {
+	if d, err := version.ParseDotted(v); err == nil && len(r.c.Machine.Toolkits) < 8 {
+		r.c.Machine.Toolkits = append(r.c.Machine.Toolkits, machine.Toolkit{Version: d})
+		r.say(&r.c.From.Toolkit, s)
+	}
+}
+
+// blank is an empty line: the end of a table.
+func (r *Reader) blank() { r.prev = "" }
+
+// say notes where a fact was read first.
+func (r *Reader) say(at *Evidence, s Evidence) {
+	r.told = true
+	mark(at, s)
+}
+
+func (r *Reader) sayEnv(name string, s Evidence) {
+	r.told = true
+	r.c.sayEnv(name, s)
+}
+
+// sayEnv notes where a variable was read first.
+func (c *Case) sayEnv(name string, s Evidence) {
+	if c.From.Env == nil {
+		c.From.Env = map[string]Evidence{}
+	}
+	if _, said := c.From.Env[name]; !said {
+		c.From.Env[name] = s
+	}
+}
+
+// conclude draws what follows from several facts together; told: there are facts of
+// a machine.
+func (c *Case) conclude(told bool) {
+	p := &c.Machine.Platform
+	c.Machine.Format = machine.Format
+	if p.Arch == "amd64" {
+		p.Arch = "x86_64"
+	}
+	if p.OS == "" && told {
+		p.OS = "linux"
+	}
+	if !c.Place.WSL.IsZero() && (p.OS == "linux" || p.OS == "") {
+		p.Environment = machine.WSL2
+	}
+	switch {
+	case !c.Place.Jetson.IsZero() && p.OS != "windows":
+		p.Environment, p.Arch = machine.Jetson, "aarch64"
+	case !c.Place.Container.IsZero() && p.Environment == "":
+		p.Environment = machine.Container
+	case p.Environment == "":
+		p.Environment = machine.Bare
+	}
+	if p.Arch == "" && (p.OS == "linux" || p.OS == "windows") {
+		p.Arch = "x86_64"
+	}
+	if c.Torch.Label == "" && !c.Torch.CUDA.IsZero() {
+		c.Torch.Label = "cu" + strings.ReplaceAll(c.Torch.CUDA.MajorMinor(), ".", "")
+	}
+}
+
+// unseenInWords is how people say that a program does not use the GPU.
+const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not|isn.?t|won.?t|fails? to|unable to)\b.{0,40}\b(?:GPUs?|CUDA|nvidia-smi)\b|\b(?:GPUs?|CUDA)\b.{0,40}(?:\bnot\b|n.t\b|\bnever\b|no longer).{0,24}\b(?:visible|seen?|detect\w*|found|available|used?|recogni[sz]ed|work\w*)\b|\b0 GPUs\b|(?:falls?|falling|fell) back to (?:the )?CPU|(?:runs?|running|only) on (?:the )?CPU|only uses? (?:the )?CPU|is_available\(\)\W{0,8}False`
+
+// factReaders note lines that rules look at as they are.
+var factReaders = []reader{
+	{`satisfies the requirement torch\b[^(]*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Evidence) {
+		if len(r.c.Offered) == 0 {
+			r.c.Offered = strings.FieldsFunc(m[1], func(c rune) bool { return c == ',' || c == ' ' })
+		}
+	}},
+	{condaCUDASpec, func(r *Reader, m []string, s Evidence) {
+		if CondaAsked().MatchString(s.Text) { // a long line is shortened
+			r.say(&r.c.Did.CondaCUDA, s)
+		}
+	}},
+	{`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.CondaInstall, s) }},
+	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Index, s) }},
+	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.PipTorch, s) }},
+	{`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.Runtimes, s) }},
+	{`"nvidia"\s*:|nvidia-container-runtime"|default-runtime"?\s*[:=]\s*"?nvidia`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NVIDIARuntime, s) }},
+	{unseenInWords, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Unseen, s) }},
+	{`\b(cu1[0-9]\d)\b`, func(r *Reader, m []string, s Evidence) {
+		if len(r.c.Labels) < 16 {
+			r.c.Labels = append(r.c.Labels, strings.ToLower(m[1]))
+		}
+	}},
+	{`\b(?:stopp?e?d? working|no longer (?:works?|supported|supports?|runs?)|(?:not|n't|never) (?:supported|support|compatible|work|run)\b|incompatib\w+|(?:drop|remov)\w* (?:the )?support|support (?:was |is |has been )?(?:dropped|removed)|unsupported|fails? (?:on|with) (?:this|my|the|these|those) (?:\w+ )?(?:GPUs?|cards?))`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.NotServed, s) }},
+	{`\b(?:Kepler|Maxwell|Pascal|Volta|sm_[3-7]\d)\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OldArch, s) }},
+	{`nvml error: driver/library version mismatch`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.Mismatch, s) }},
+	{`nvidia[- ]open\b|open[- ](?:gpu[- ])?kernel[- ]?modules?|nvidia-driver-\d+-open|nvidia-open-dkms`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OpenModule, s) }},
+	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NoCgroups, s) }},
+	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|import os, ?torch\b)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.ImportTorch, s) }},
+	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|mmcv|deepspeed|pytorch3d|mamba|xformers|causal|diff[-_]gaussian|gsplat|nvdiffrast|tiny-?cuda|simple-knn|natten|submodules/)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Building, s) }},
+	{`\[end of output\]|Getting requirements to build (?:wheel|editable)|build_meta\.py|get_requires_for_build_wheel|pip-build-env|Failed to build .flash`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.IsolatedBuild, s) }},
+	{ProcessCount, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Launch, s) }},
+	{`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.SetDevices, s) }},
+	{`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoGPU, s) }},
+	{`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoDriver, s) }},
+}
+
+// processCount is how torchrun and others are told to start one process per GPU.
+const ProcessCount = `--(?:nproc[-_]per[-_]node|num[-_]processes|tensor[-_]parallel[-_]size)[ =](\d{1,2})\b`
+
+const CudaInWords = `\bcuda(?: ?toolkit)?(?: version)?\W{1,3}v?(\d{1,2}\.\d)\b`
+
+// condaCUDASpec is what one asks conda for.
+const condaCUDASpec = `\b(?:cudatoolkit|pytorch-cuda)\s*={1,2}\s*(\d{1,2}\.\d)\b`
+
+var CondaAsked = lazy.Regexp(`(?i)` + condaCUDASpec)

@@ -1,0 +1,267 @@
+package read
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// A reader takes facts from lines that match its expression (without regard to
+// case). Each expression holds literals, so that few lines are tried.
+type reader struct {
+	expr string
+	read func(r *Reader, m []string, said Evidence)
+}
+
+var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders, interpreterReaders, useReaders, subjectReaders)
+
+// expressions are those of all readers, in order.
+func expressions() []string {
+	out := make([]string, len(readers))
+	for i, r := range readers {
+		out[i] = r.expr
+	}
+	return out
+}
+
+// The ranks of what names torch's version: what people write, what a list of
+// packages says, what torch says itself.
+const (
+	ByProse = 1 + iota
+	ByLabel // prose with a local label: copied from somewhere
+	ByList
+	ByTorch
+)
+
+// torchReaders read what torch says of itself: collect_env of every generation,
+// Python sessions, and what people write about versions.
+var torchReaders = []reader{
+	{`(?:^|[^\w])(?:py)?torch version ?\**[:=]+[\s*]*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) }},
+	{`(\S+[/\\]torch)[/\\]__init__\.py['"]?,?(?:\s+['"]?(\d+\.\d+\.\d+[\w.+-]*))?`, func(r *Reader, m []string, s Evidence) {
+		if !strings.Contains(s.Text, "File ") && r.c.Torch.Path == "" {
+			r.c.Torch.Path = m[1]
+			r.torch(m[2], ByTorch, s)
+		}
+	}},
+	{`cuda\.device_count\(\)\W*(?:returns?|is|gives?|prints?|=+>?|->|:)?\W*0\b`, func(r *Reader, m []string, s Evidence) { r.available("False", s) }},
+	{`(?:torch|th)\.__version__\W*(?:prints?|gives?|says|is|returns?|shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) }},
+	{`pytorch accelerator|PyTorch version \(GPU\?\): (\d+\.\d+\S*) \((True|False)\)`, func(r *Reader, m []string, s Evidence) {
+		r.torch(m[1], ByTorch, s)
+		r.available(m[2], s)
+	}},
+	{`PyTorch Version \(e\.g\.[^)]*\)\s*:?\W*v?(\d\.\d+(?:\.\d+)?[\w.+]*)`, func(r *Reader, m []string, s Evidence) { r.torch(strings.TrimRight(m[1], "."), ByList, s) }},
+	{`(?:with|to|in) (?:torch\.)?cuda (?:not being|being not|becoming) (?:un)?available|cuda (?:is|was) (?:still |always |just )?not available (?:in|to|for|from) (?:py)?torch|(?:py)?torch (?:does not|doesn't|cannot|can't|did not|didn't) (?:see|detect|find|recogni[sz]e) (?:my |the |any |a )?(?:GPUs?|cuda)\b`, func(r *Reader, m []string, s Evidence) {
+		if r.c.Torch.AvailableAt.IsZero() {
+			r.available("False", s)
+		}
+	}},
+	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|gives|shows|prints?|returns?)\W+)?(None|\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Evidence) {
+		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
+	}},
+	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, func(r *Reader, m []string, s Evidence) { r.available(m[1], s) }},
+	{isAvailable, func(r *Reader, m []string, s Evidence) {
+		for _, m := range everyAvailable().FindAllStringSubmatch(r.whole, -1) {
+			r.available(m[1], s)
+		}
+	}},
+	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Evidence) { r.wait = printed(m[0]) }},
+	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.cuda" }},
+	{`^(?:>>> )?torch\.version\.hip$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.hip" }},
+	{`\bpy3\.\d+_cuda(\d+\.\d+)\S*_cudnn`, func(r *Reader, m []string, s Evidence) { // a build string in prose
+		if r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
+			r.torchCUDA(m[1], s)
+		}
+	}},
+	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.__version__" }},
+	{`cuda\.is_ava\w{3,8}\b`, func(r *Reader, m []string, s Evidence) {
+		if r.wait == "" && strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
+			r.wait = "is_available"
+		}
+	}},
+	{`get_arch_list\(\)\W*gfx\d`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.GFXList, s) }},
+	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Evidence) { r.arches(m[1], s) }},
+	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) }},
+	{`\b(?:pip3?|uv|conda|mamba)\b.{0,24}\btorch\b\W{1,8}v?(\d\.\d+\.\d+) \(?(cu\d{2,3})\b`, func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+"+m[2], ByLabel, s) }},
+	{`\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)`, func(r *Reader, m []string, s Evidence) {
+		least, err := machine.ParseSM(m[1])
+		most, err2 := machine.ParseSM(m[2])
+		if err == nil && err2 == nil {
+			r.c.Torch.Range, r.c.Torch.ArchesAt = []machine.SM{least, most}, s
+		}
+	}},
+	{`pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+)\.(\d+)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+cu"+m[2]+m[3], ByProse, s) }},
+	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByProse, s) }},
+	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Evidence) {
+		name, sm := m[1]+m[3], m[2]+m[4]
+		if v, err := machine.ParseSM(sm); err == nil {
+			r.capability(strings.TrimSpace(name[strings.LastIndex(name, ": ")+1:]), v, s)
+		}
+	}},
+	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capaci?ty of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
+	{`OutOfMemory|out of memory|would exceed allowed memory`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
+	{`\bOOM\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OutOfMemory, s) }},
+}
+
+// isAvailable is what people write of torch.cuda.is_available(), several times in
+// a line where one machine is set against another.
+const isAvailable = `cuda\.is_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
+
+var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
+
+// printed is the list of what one print call shows, for its answer in the next
+// line; what is of no interest is a dash.
+func printed(call string) string {
+	var names []string
+	call = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(call), "print("), ")")
+	for arg := range strings.SplitSeq(call, ",") {
+		switch arg = strings.TrimSpace(arg); {
+		case strings.Contains(arg, "is_ava"):
+			arg = "is_available"
+		case arg != "torch.__version__" && arg != "torch.version.cuda":
+			arg = "-"
+		}
+		names = append(names, arg)
+	}
+	return strings.Join(names, ",")
+}
+
+// torch notes a version of torch. What torch says itself wins over a list of
+// packages, and that over what people write.
+func (r *Reader) torch(v string, rank int, s Evidence) {
+	t := &r.c.Torch
+	if v == "" || rank <= t.Rank {
+		return
+	}
+	if v == "N/A" {
+		t.Broken, t.VersionAt = true, s
+		return
+	}
+	public, label := version.SplitLocal(strings.TrimRight(v, ".,;:)'\"`"))
+	if strings.HasPrefix(label, "git") {
+		label = ""
+	}
+	t.Version, t.VersionAt, t.Rank = public, s, rank
+	t.setLabel(label)
+}
+
+// setLabel takes over what a local label says about the build.
+func (t *Torch) setLabel(label string) {
+	t.Label = label
+	cuda, isCUDA := LabelCUDA(label)
+	switch {
+	case label == "cpu":
+		t.NoCUDA, t.CUDA, t.CUDAAt = true, version.Dotted{}, t.VersionAt
+	case isCUDA:
+		t.NoCUDA, t.CUDA, t.CUDAAt = false, cuda, t.VersionAt
+	case strings.HasPrefix(label, "rocm"):
+		t.HIP, t.NoCUDA = strings.TrimPrefix(label, "rocm"), false
+	}
+}
+
+// prose is torch with words around it: "worked with torch 2.6" is not the torch
+// that is here.
+func (r *Reader) prose(v, label string, s Evidence) {
+	text := strings.ToLower(s.Text)
+	about := clause(text, v)
+	for _, w := range []string{"work", "tried", "requires torch", "instead", "fixed", "support", "before:", "was built", "needs", "need torch", "upgrade to", "downgrade to", "newer than", "older than", "(the user"} {
+		if strings.Contains(about, w) {
+			return
+		}
+	}
+	label = strings.TrimLeft(strings.ToLower(label), " (+")
+	for _, w := range []string{"with ", "for ", "and "} {
+		label = strings.TrimPrefix(label, w)
+	}
+	rank := ByProse
+	if label != "" {
+		v, rank = v+"+"+label, ByLabel
+	}
+	if strings.HasPrefix(text, "pip") || strings.HasPrefix(text, "conda") || strings.Contains(text, " install ") {
+		rank = ByProse // what was asked for is not what is there
+	}
+	r.torch(v, rank, s)
+}
+
+// clause is the part of a line that holds a word: between semicolons, brackets
+// and full stops.
+func clause(text, word string) string {
+	i := strings.Index(text, word)
+	if i < 0 {
+		return text
+	}
+	from := max(strings.LastIndexAny(text[:i], ";("), strings.LastIndex(text[:i], ". "))
+	to := i + len(word)
+	if n := strings.IndexAny(text[to:], ";)"); n >= 0 {
+		return text[from+1 : to+n]
+	}
+	return text[from+1:]
+}
+
+func (r *Reader) torchCUDA(v string, s Evidence) {
+	t := &r.c.Torch
+	v = strings.TrimSpace(v)
+	switch v = head(v, 40); {
+	case v == "None" || v == "Could not collect":
+		if t.HIP == "" {
+			t.NoCUDA, t.CUDAAt = true, s
+		}
+	case v == "N/A":
+	default:
+		if d, err := version.ParseDotted(strings.TrimRight(v, ".,")); err == nil {
+			t.CUDA, t.NoCUDA, t.CUDAAt = d, false, s
+		}
+	}
+}
+
+func (r *Reader) available(v string, s Evidence) {
+	if v == "" {
+		return
+	}
+	yes := strings.EqualFold(v, "true") || strings.EqualFold(v, "yes")
+	if !r.c.Torch.AvailableAt.IsZero() && yes {
+		return // the failure is what it is about
+	}
+	r.c.Torch.Available, r.c.Torch.AvailableAt = &yes, s
+}
+
+func (r *Reader) arches(list string, s Evidence) {
+	t := &r.c.Torch
+	t.Arches = nil
+	for _, f := range strings.FieldsFunc(list, func(c rune) bool { return !(c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z') }) {
+		if sm, err := machine.ParseSM(strings.TrimRight(f, "af")); err == nil {
+			t.Arches = append(t.Arches, sm)
+		}
+	}
+	t.ArchesAt = s
+}
+
+// labelCUDA is 12.6 of cu126.
+func LabelCUDA(label string) (version.Dotted, bool) {
+	d, ok := strings.CutPrefix(label, "cu")
+	d = strings.TrimPrefix(d, "da")
+	if !ok || len(d) < 2 || len(d) > 3 || strings.Trim(d, "0123456789") != "" {
+		return version.Dotted{}, false
+	}
+	v, err := version.ParseDotted(d[:len(d)-1] + "." + d[len(d)-1:])
+	return v, err == nil
+}
+
+// public is a version without its local label.
+func Public(v string) string {
+	p, _ := version.SplitLocal(v)
+	return p
+}
+
+func Atoi(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		return -1
+	}
+	return n
+}
