@@ -4,15 +4,18 @@ package data
 
 import "embed"
 
-// FS holds the files of the matrix.
+// FS holds the files of the matrix as people write them.
 //
 //go:embed *.yaml torch/*.yaml devices.tsv names.tsv
 var FS embed.FS
 
-// Compiled is the compiled form of FS, made by `go generate ./data`; it loads ten
-// times faster. Package matrix reads the YAML where the two are not of the same
-// files.
+// The compiled forms of FS, made by `go generate ./data`: one for each part, so
+// that a command reads what it needs. Tests keep them in step with the files.
 //
-//go:generate go run envfix/internal/datagen -compile .
-//go:embed compiled.bin
-var Compiled []byte
+//go:generate go run envfix/internal/compile .
+var (
+	//go:embed matrix.bin
+	Matrix string
+	//go:embed devices.bin
+	Devices string
+)

@@ -6,7 +6,7 @@ import (
 	"envfix/data"
 )
 
-// BenchmarkLoad is what a plan pays for the data: under 10 ms and 15 MB.
+// BenchmarkLoad is what a plan pays for the data.
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

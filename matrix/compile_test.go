@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"strings"
 	"testing"
 
 	"envfix/data"
@@ -21,15 +22,15 @@ var same = cmp.Options{
 	cmp.Comparer(func(a, b version.Specifier) bool { return a.String() == b.String() }),
 }
 
-// TestCompiled keeps the compiled form equal to the YAML.
+// TestCompiled keeps the compiled forms equal to the files.
 func TestCompiled(t *testing.T) {
 	want, err := Load(data.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := decompile(data.Compiled, want.SHA256)
+	got := Decompile(data.Matrix, want.SHA256)
 	if got == nil {
-		t.Fatal("data/compiled.bin is not of these files: run `go generate ./data`")
+		t.Fatal("data/matrix.bin is not of these files: run `go generate ./data`")
 	}
 	if d := cmp.Diff(want, got, same); d != "" {
 		t.Error("(-YAML +compiled)\n" + d)
@@ -41,42 +42,39 @@ func TestCompiled(t *testing.T) {
 			}
 		}
 	}
+	devices, err := CompileDevices(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(devices) != data.Devices {
+		t.Error("data/devices.bin is not of these files: run `go generate ./data`")
+	}
 }
 
+// TestDecompileRefuses: a compiled matrix of other files is none.
 func TestDecompileRefuses(t *testing.T) {
 	m, err := Load(data.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, err := Compile(m)
+	text, err := Compile(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decompile(good, m.SHA256) == nil {
+	good := string(text)
+	if Decompile(good, m.SHA256) == nil {
 		t.Fatal("what was compiled is not read back")
 	}
-	if decompile(good, "00") != nil || decompile(nil, m.SHA256) != nil || decompile(append(good, 0), m.SHA256) != nil {
+	other := strings.Repeat("0", 64)
+	if Decompile(good, "00") != nil || Decompile(good, other) != nil || Decompile("", m.SHA256) != nil || Decompile(good+"0", m.SHA256) != nil {
 		t.Error("a compiled form of other files, none, or one with a tail was read")
 	}
 	for n := 0; n < len(good); n += 997 {
-		if decompile(good[:n], m.SHA256) != nil {
+		if Decompile(good[:n], m.SHA256) != nil {
 			t.Errorf("%d of %d bytes were read", n, len(good))
 		}
 	}
-}
-
-func FuzzDecompile(f *testing.F) {
-	m, err := Load(data.FS)
-	if err != nil {
-		f.Fatal(err)
+	if _, err := Compile(&Matrix{}); err == nil {
+		t.Error("a matrix of no files was compiled")
 	}
-	good, err := Compile(m)
-	if err != nil {
-		f.Fatal(err)
-	}
-	head := len(compiledMagic) + 8 + 32
-	f.Add(good[head : head+2000])
-	f.Fuzz(func(t *testing.T, tail []byte) {
-		decompile(append(good[:head:head], tail...), m.SHA256)
-	})
 }

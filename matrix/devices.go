@@ -1,12 +1,14 @@
 package matrix
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
 
 	"envfix/data"
+	"envfix/internal/compiled"
 	"envfix/internal/machine"
 )
 
@@ -30,15 +32,37 @@ type Device struct {
 // A DeviceTable is the table of GPU models. It reads its text only as far as a
 // question needs.
 type DeviceTable struct {
-	text  string // devices.tsv
-	names string // names.tsv
+	text, lower   string // devices.tsv, and in lower case
+	names, lnames string // names.tsv
 
 	chips map[string]Device // by name of the chip row
 	xpu   map[string]Device // by generation
 }
 
+// deviceForm is a DeviceTable as it is compiled.
+type deviceForm struct {
+	Text, Lower   string
+	Names, LNames string
+	Chips, XPU    map[string]Device
+}
+
 // Devices returns the table that the program was built with.
-func Devices() (*DeviceTable, error) { return LoadDevices(data.FS) }
+func Devices() (*DeviceTable, error) {
+	var f deviceForm
+	if err := compiled.Decode(data.Devices, &f); err != nil {
+		return nil, fmt.Errorf("data/devices.bin: %w", err)
+	}
+	return &DeviceTable{f.Text, f.Lower, f.Names, f.LNames, f.Chips, f.XPU}, nil
+}
+
+// CompileDevices returns the compiled form of the device table of these files.
+func CompileDevices(fsys fs.FS) ([]byte, error) {
+	t, err := LoadDevices(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return compiled.Encode(deviceForm{t.text, t.lower, t.names, t.lnames, t.chips, t.xpu}, sha256.Sum256([]byte(t.text+t.names))), nil
+}
 
 // LoadDevices reads a device table. Only its first few rows are parsed: the
 // thousands of ids are searched as text.
@@ -52,28 +76,30 @@ func LoadDevices(fsys fs.FS) (*DeviceTable, error) {
 		return nil, fmt.Errorf("data/names.tsv: %w", err)
 	}
 	t := &DeviceTable{text: string(text), names: string(names), chips: map[string]Device{}, xpu: map[string]Device{}}
+	t.lower, t.lnames = lowerASCII(t.text), lowerASCII(t.names)
 	line := 0
 	for row := range strings.Lines(t.text) {
 		line++
-		if !strings.HasPrefix(row, "chip\t") && !strings.HasPrefix(row, "xpu\t") {
-			continue
-		}
-		f := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
-		switch f[0] {
-		case "chip":
-			d, err := chipRow(f)
-			if err != nil {
-				return nil, fmt.Errorf("data/devices.tsv:%d: %w", line, err)
-			}
-			t.chips[f[1]] = d
-		case "xpu":
-			if len(f) != 4 {
-				return nil, fmt.Errorf("data/devices.tsv:%d: %d columns where 4 were needed", line, len(f))
-			}
-			t.xpu[f[1]] = Device{Vendor: machine.Intel, Chip: f[1], XPU: f[2] == "yes", XPUWhere: strings.Fields(f[3])}
+		if err := t.head(strings.Split(strings.TrimSuffix(row, "\n"), "\t")); err != nil {
+			return nil, fmt.Errorf("data/devices.tsv:%d: %w", line, err)
 		}
 	}
 	return t, nil
+}
+
+// head reads a row of chips or of generations; others are left alone.
+func (t *DeviceTable) head(f []string) (err error) {
+	switch {
+	case f[0] == "chip":
+		if t.chips[f[min(1, len(f)-1)]], err = chipRow(f); err != nil {
+			return err
+		}
+	case f[0] == "xpu" && len(f) != 4:
+		return fmt.Errorf("%d columns where 4 were needed", len(f))
+	case f[0] == "xpu":
+		t.xpu[f[1]] = Device{Vendor: machine.Intel, Chip: f[1], XPU: f[2] == "yes", XPUWhere: strings.Fields(f[3])}
+	}
+	return nil
 }
 
 func chipRow(f []string) (Device, error) {

@@ -22,51 +22,14 @@ const (
 
 var errTooLarge = fmt.Errorf("larger than %d MiB: this is not a file of the matrix", maxFile>>20)
 
-// Embedded returns the matrix that the program was built with: from its compiled
-// form where that is of these very files, else from the YAML.
+// Embedded returns the matrix that the program was built with. A test holds its
+// compiled form against the YAML.
 func Embedded() (*Matrix, error) {
-	if sum, err := Sum(data.FS); err == nil {
-		if m := decompile(data.Compiled, sum); m != nil {
-			return m, nil
-		}
-	}
-	return Load(data.FS)
-}
-
-// Sum returns the SHA256 of a matrix's files, as Matrix.SHA256 has it: of the
-// lines that sha256sum would print for them.
-func Sum(fsys fs.FS) (string, error) {
-	names, faults := files(fsys)
-	if len(faults) > 0 {
-		return "", errors.New(faults[0].String())
-	}
-	sum := sha256.New()
-	buffer := make([]byte, 32<<10) // for all: nothing keeps a copy of a file
-	for _, name := range names {
-		if err := sumFile(sum, fsys, name, buffer); err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// sumFile writes the line of one file.
-func sumFile(w io.Writer, fsys fs.FS, name string, buffer []byte) error {
-	f, err := fsys.Open(name)
+	m, err := decompile(data.Matrix)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("data/matrix.bin: %w", err)
 	}
-	defer f.Close()
-	sum := sha256.New()
-	n, err := io.CopyBuffer(sum, io.LimitReader(f, maxFile+1), buffer)
-	if err != nil {
-		return err
-	}
-	if n > maxFile {
-		return errTooLarge
-	}
-	_, err = fmt.Fprintf(w, "%x  %s\n", sum.Sum(nil), name)
-	return err
+	return m, nil
 }
 
 // Load reads and validates a matrix. Its error names the first faults; use

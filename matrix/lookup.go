@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"slices"
 	"strconv"
 
 	"envfix/internal/machine"
@@ -198,4 +199,16 @@ func (m *Matrix) Size(torch, build, os, arch string) (Size, bool) {
 		like.DiskMB = like.DownloadMB * disk.DiskMB / disk.DownloadMB
 	}
 	return like, like.Torch.String() == torch && torch != ""
+}
+
+// Until returns the matrix without the releases that came after a day such as
+// 2026-11-21, so that an answer can be given again later. Where all came after
+// it, none is left out: such a day is no day on which somebody asked.
+func (m *Matrix) Until(day string) *Matrix {
+	past := *m
+	past.Releases = slices.DeleteFunc(slices.Clone(m.Releases), func(r *Release) bool { return r.Date > day })
+	if len(past.Releases) == 0 {
+		return m
+	}
+	return &past
 }

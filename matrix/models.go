@@ -25,10 +25,10 @@ func keyWord(words []string) string {
 // models reads the names of the rows that hold a word; "" is in all of them.
 func (t *DeviceTable) models(word string) []modelName {
 	m := &modelReader{table: t, seen: map[modelKey]bool{}}
-	for row := range rowsWith(t.text, word) {
+	for row := range rowsWith(t.text, t.lower, word) {
 		m.row(strings.Split(row, "\t"))
 	}
-	for row := range rowsWith(t.names, word) {
+	for row := range rowsWith(t.names, t.lnames, word) {
 		f := strings.Split(row, "\t")
 		switch {
 		case f[0] == "amd" && len(f) == 4:
@@ -40,7 +40,7 @@ func (t *DeviceTable) models(word string) []modelName {
 		case f[0] == "alias" && len(f) == 3:
 			target := nameWords(f[2])
 			other := &modelReader{table: t, seen: map[modelKey]bool{}}
-			for row := range rowsWith(t.text, keyWord(target)) {
+			for row := range rowsWith(t.text, t.lower, keyWord(target)) {
 				other.row(strings.Split(row, "\t"))
 			}
 			for _, d := range find(other.names, target, sameWords) {
@@ -51,10 +51,11 @@ func (t *DeviceTable) models(word string) []modelName {
 	return m.names
 }
 
-// rowsWith yields the lines of a text that hold a word, whatever the case.
-func rowsWith(text, word string) iter.Seq[string] {
+// rowsWith yields the lines of a text that hold a word; lower is the text in
+// lower case.
+func rowsWith(text, lower, word string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for lower, at := lowerASCII(text), 0; at < len(text); {
+		for at := 0; at < len(text); {
 			i := strings.Index(lower[at:], word)
 			if i < 0 {
 				return

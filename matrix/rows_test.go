@@ -1,11 +1,9 @@
 package matrix
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 
-	"envfix/data"
 	"envfix/internal/machine"
 )
 
@@ -113,25 +111,6 @@ func TestFloor(t *testing.T) {
 		if f.Linux.String() != want || ok != (want != "") {
 			t.Errorf("%s: %q, want %q", label, f.Linux, want)
 		}
-	}
-}
-
-// TestSize: the matrix stays reviewable.
-func TestSize(t *testing.T) {
-	names, faults := files(data.FS)
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	total := int64(0)
-	for _, n := range append(names, WheelsFile) {
-		info, err := fs.Stat(data.FS, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += info.Size()
-	}
-	if total > 250<<10 {
-		t.Errorf("%d bytes of YAML; at most 250 KiB", total)
 	}
 }
 

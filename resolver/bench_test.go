@@ -4,17 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"envfix/matrix"
 )
 
 // BenchmarkResolve resolves every machine of the tables in turn, with all
 // reasons, nearest answers and alternatives.
 func BenchmarkResolve(b *testing.B) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := dataThen(b)
 	var cases []tableCase
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {

@@ -13,7 +13,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
-	"envfix/matrix"
 )
 
 // The judge is a second resolver, slow and differently written: it reads the
@@ -31,10 +30,7 @@ type judge struct {
 }
 
 func TestJudge(t *testing.T) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := dataThen(t)
 	j := readJudge(t)
 	n := 10_000
 	if os.Getenv("ENVFIX_LONG") != "" {

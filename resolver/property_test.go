@@ -19,10 +19,7 @@ import (
 
 // property checks one property on machines that the judge draws.
 func property(t *testing.T, check func(t *rapid.T, m *matrix.Matrix, j *judge, c drawn)) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := dataThen(t)
 	j := readJudge(t)
 	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": "100"} {
 		if os.Getenv("ENVFIX_LONG") == "" { // the same machines in every run

@@ -43,10 +43,7 @@ type tableCase struct {
 }
 
 func TestTables(t *testing.T) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := dataThen(t)
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tables: %v", err)
@@ -449,4 +446,14 @@ func (c *tableCase) setRequest(words []string) error {
 		}
 	}
 	return nil
+}
+
+// dataThen is the data without the releases that came after the expectations in
+// testdata were written, so that a new one does not change them.
+func dataThen(t interface{ Fatal(...any) }) *matrix.Matrix {
+	m, err := matrix.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Until("2026-11-21")
 }

@@ -23,7 +23,8 @@ var layers = map[string][]string{
 	"internal/version":         {},
 	"internal/machine":         {"internal/version"},
 	"internal/pep508":          {"internal/machine", "internal/version"},
-	"matrix":                   {"internal/machine", "internal/near", "internal/version", "data"},
+	"internal/compiled":        {"internal/version"},
+	"matrix":                   {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
 	"resolver":                 {"matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/describe":        {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
@@ -45,7 +46,7 @@ var layers = map[string][]string{
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/team":            {"*", "internal/system", "internal/index"}, // a team's files, uv and its index
 	"internal/ui":              {"*"},
-	"internal/datagen":         {"matrix", "internal/machine", "internal/version", "data"},
+	"internal/compile":         {"matrix"},
 	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/ui"},
 }
 
@@ -81,7 +82,7 @@ var walls = map[string][]string{
 	"github.com/NVIDIA/go-nvml":                 {"internal/probe"},
 	"github.com/hashicorp/go-version":           {"internal/version"},
 	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
-	"gopkg.in/yaml.v3":                          {"matrix", "internal/datagen"},
+	"gopkg.in/yaml.v3":                          {"matrix"},
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},

@@ -128,7 +128,7 @@ func otherFiles(before, after fs.FS) []string {
 			continue
 		}
 		for _, e := range entries {
-			if !e.IsDir() && !matrix.Reads(e.Name()) && !strings.HasSuffix(e.Name(), ".go") && !slices.Contains(names, e.Name()) {
+			if !e.IsDir() && !matrix.Reads(e.Name()) && !slices.Contains([]string{".go", ".bin"}, filepath.Ext(e.Name())) && !slices.Contains(names, e.Name()) {
 				names = append(names, e.Name())
 			}
 		}

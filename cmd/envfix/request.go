@@ -71,7 +71,7 @@ func notAFile(arg string) error {
 }
 
 // today is the date that a plan reasons with; ENVFIX_TODAY fixes it, so that a
-// plan can be made again later.
+// plan can be made again later: releases of torch that came after it are left out.
 func today() string {
 	if s := os.Getenv("ENVFIX_TODAY"); s != "" {
 		return s
@@ -92,7 +92,10 @@ func matrixFor() (*matrix.Matrix, error) {
 		fmt.Fprintf(os.Stderr, "envfix: warning: the updated matrix is not used: %s\n", ui.Clean(err.Error()))
 	}
 	if newer != nil {
-		return newer, nil
+		m = newer
+	}
+	if day := os.Getenv("ENVFIX_TODAY"); day != "" {
+		m = m.Until(day)
 	}
 	return m, nil
 }

@@ -18,6 +18,9 @@ var update = flag.Bool("update", false, "rewrite the expected outputs of scripts
 // TestMain makes this test binary the program itself when a script starts
 // envfix, and envfix's own child when that starts one.
 func TestMain(m *testing.M) {
+	if os.Getenv("ENVFIX_TODAY") == "" { // the day of the answers that the tests expect
+		os.Setenv("ENVFIX_TODAY", "2026-11-21")
+	}
 	testscript.Main(tests{m}, map[string]func(){"envfix": main})
 }
 
