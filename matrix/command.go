@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -33,17 +34,17 @@ func readCommands(r *rowReader, rows rowsFunc, m *Matrix) {
 func InstallCommand(m *Matrix, torch, build, os, tool string) ([]string, error) {
 	r, ok := m.Release(torch)
 	if !ok {
-		return nil, fmt.Errorf("torch %s is not in the matrix; it knows %s to %s", clip(torch), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)
+		return nil, fmt.Errorf("torch %s is not in the matrix; it knows %s to %s", text.Cut(torch, 60), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)
 	}
 	if !m.published(r, build, os, tool) {
-		return nil, fmt.Errorf("torch %s has no %s command for %s on %s; there are %s", r.Torch, tool, clip(build), os, m.alternatives(r, os, tool))
+		return nil, fmt.Errorf("torch %s has no %s command for %s on %s; there are %s", r.Torch, tool, text.Cut(build, 60), os, m.alternatives(r, os, tool))
 	}
 	for _, e := range m.Commands {
 		if e.fits(r, build, os, tool) {
 			return append([]string{tool, "install"}, e.fill(r, build)...), nil
 		}
 	}
-	return nil, fmt.Errorf("no %s command is published for torch %s, %s on %s; there are %s", tool, r.Torch, clip(build), os, m.alternatives(r, os, tool))
+	return nil, fmt.Errorf("no %s command is published for torch %s, %s on %s; there are %s", tool, r.Torch, text.Cut(build, 60), os, m.alternatives(r, os, tool))
 }
 
 func (e CommandEra) fits(r *Release, build, os, tool string) bool {

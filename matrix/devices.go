@@ -10,6 +10,7 @@ import (
 	"envfix/data"
 	"envfix/internal/compiled"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A Device is one GPU model.
@@ -121,7 +122,7 @@ func chipRow(f []string) (Device, error) {
 	if f[4] != "" {
 		n, err := strconv.Atoi(f[4])
 		if err != nil {
-			return Device{}, fmt.Errorf("%q is not a driver branch", clip(f[4]))
+			return Device{}, fmt.Errorf("%q is not a driver branch", text.Cut(f[4], 60))
 		}
 		d.LastBranch = n
 	}

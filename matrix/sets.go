@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"envfix/internal/text"
 )
 
 // Sets are the inheritance of the data files: a set names a few keys, a row says
@@ -64,12 +66,12 @@ func (t *sets) one(name string, line int) map[string]*yaml.Node {
 	}
 	n := t.raw[name]
 	if n == nil {
-		t.s.fault(line, "no set is named %q", clip(name))
+		t.s.fault(line, "no set is named %q", text.Cut(name, 60))
 		t.flat[name] = nil
 		return nil
 	}
 	if t.open[name] {
-		t.s.fault(n.Line, "set %q uses itself", clip(name))
+		t.s.fault(n.Line, "set %q uses itself", text.Cut(name, 60))
 		return nil
 	}
 	t.open[name] = true
@@ -89,7 +91,7 @@ func (t *sets) one(name string, line int) map[string]*yaml.Node {
 func (t *sets) done() {
 	for name, n := range t.raw {
 		if !t.used[name] {
-			t.s.fault(n.Line, "set %q is used by no row", clip(name))
+			t.s.fault(n.Line, "set %q is used by no row", text.Cut(name, 60))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package matrix
 import (
 	"strconv"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // readTables reads a data file that is not a release's: any of the tables below
@@ -165,7 +167,7 @@ func (o object) numbers(key string) []int {
 	for _, w := range strings.Fields(t) {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 0 {
-			o.s.fault(line, "%s: %q is not a number", key, clip(w))
+			o.s.fault(line, "%s: %q is not a number", key, text.Cut(w, 60))
 			continue
 		}
 		out = append(out, n)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -19,7 +20,7 @@ func (o object) head() (names map[string]string, ok bool) {
 		o.s.fault(o.line, "no format: this is not a file of the matrix")
 		return nil, false
 	case f != fmt.Sprint(Format):
-		o.s.fault(line, "format %s: this matrix needs a newer envfix (this one reads format %d)", clip(f), Format)
+		o.s.fault(line, "format %s: this matrix needs a newer envfix (this one reads format %d)", text.Cut(f, 60), Format)
 		return nil, false
 	}
 	names = map[string]string{}
@@ -48,7 +49,7 @@ func (r *rowReader) source(o object) (place, citation string) {
 		c, ok = r.all[name]
 	}
 	if !ok {
-		r.s.fault(line, "source %q is neither among the sources of this file nor in sources.yaml", clip(name))
+		r.s.fault(line, "source %q is neither among the sources of this file nor in sources.yaml", text.Cut(name, 60))
 	}
 	return fmt.Sprintf("data/%s:%d", r.s.file, o.line), c
 }
@@ -77,7 +78,7 @@ func (o object) proof() Proof {
 func (r *rowReader) done(o object) {
 	for name := range r.names {
 		if !r.used[name] {
-			r.s.fault(o.line, "source %q is named by no row", clip(name))
+			r.s.fault(o.line, "source %q is named by no row", text.Cut(name, 60))
 		}
 	}
 }
@@ -105,7 +106,7 @@ func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 			rel.Companions[k], _ = version.ParsePython(v)
 		}
 		if v := rel.Torch.String(); !strings.HasPrefix(v+".", minor+".") {
-			s.fault(minorLine, "torch %s is not of %s, which this file says it holds", v, clip(minor))
+			s.fault(minorLine, "torch %s is not of %s, which this file says it holds", v, text.Cut(minor, 60))
 		}
 		ro.list("builds", func(bo object) {
 			b := readBuild(r, sets.row(bo))
@@ -160,7 +161,7 @@ func (o object) pythonRange() (low, high version.Python) {
 	t, line := o.scalar("python", true)
 	lo, hi, ok := strings.Cut(t, " - ")
 	if !ok {
-		o.s.fault(line, "python: %q is not a range such as \"3.10 - 3.14\"", clip(t))
+		o.s.fault(line, "python: %q is not a range such as \"3.10 - 3.14\"", text.Cut(t, 60))
 		return
 	}
 	low, err := version.ParsePython(lo)

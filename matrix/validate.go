@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -52,7 +53,7 @@ var (
 
 func (c *checker) head() {
 	if !matrixVersion().MatchString(c.m.Version) {
-		c.fault("data/matrix.yaml", "version: %q is not of the form 2026.11.2", clip(c.m.Version))
+		c.fault("data/matrix.yaml", "version: %q is not of the form 2026.11.2", text.Cut(c.m.Version, 60))
 	}
 	c.date("data/matrix.yaml", "date", c.m.Date)
 	if len(c.m.Releases) == 0 {
@@ -69,7 +70,7 @@ func (c *checker) date(place, what, day string) {
 		days[1] = 29
 	}
 	if n != 3 || len(day) != 10 || y < 2007 || y > 2099 || m < 1 || m > 12 || d < 1 || d > days[m-1] {
-		c.fault(place, "%s: %q is not a day such as 2026-11-21", what, clip(day))
+		c.fault(place, "%s: %q is not a day such as 2026-11-21", what, text.Cut(day, 60))
 	}
 }
 
@@ -138,10 +139,10 @@ func (c *checker) builds(r *Release) {
 // build checks one row by itself.
 func (c *checker) build(b *Build) {
 	if !labelForm().MatchString(b.Label) {
-		c.fault(b.Source, "build: %q is none of cuNNN, cpu, rocmN.N, xpu, mps", clip(b.Label))
+		c.fault(b.Source, "build: %q is none of cuNNN, cpu, rocmN.N, xpu, mps", text.Cut(b.Label, 60))
 	}
 	if b.Index != "" && !urlForm().MatchString(b.Index) {
-		c.fault(b.Source, "index: %q is not an https URL", clip(b.Index))
+		c.fault(b.Source, "index: %q is not an https URL", text.Cut(b.Index, 60))
 	}
 	if b.Index == "" && !b.Default {
 		c.fault(b.Source, "%s has no index and is not the default index's: nobody could install it", b.Label)
@@ -152,7 +153,7 @@ func (c *checker) build(b *Build) {
 	for _, f := range b.FreeThreaded {
 		v, err := version.ParsePython(strings.TrimSuffix(f, "t"))
 		if !freeForm().MatchString(f) || err != nil || v.Compare(b.PythonMin) < 0 || v.Compare(b.PythonMax) > 0 {
-			c.fault(b.Source, "free_threaded: %q is not such as 3.14t within %s to %s", clip(f), b.PythonMin, b.PythonMax)
+			c.fault(b.Source, "free_threaded: %q is not such as 3.14t within %s to %s", text.Cut(f, 60), b.PythonMin, b.PythonMax)
 		}
 	}
 	if (b.OS == "linux") == b.Glibc.IsZero() {
@@ -227,8 +228,8 @@ func (c *checker) brackets() {
 	}
 }
 
-func (c *checker) bracketBuild(b Bracket, text string) *Build {
-	words := strings.Fields(text)
+func (c *checker) bracketBuild(b Bracket, name string) *Build {
+	words := strings.Fields(name)
 	if len(words) == 3 {
 		os, arch, _ := strings.Cut(words[2], "-")
 		if r, ok := c.m.Release(words[0]); ok {
@@ -237,7 +238,7 @@ func (c *checker) bracketBuild(b Bracket, text string) *Build {
 			}
 		}
 	}
-	c.fault(b.Source, "%q names no build such as \"2.9.1 cu126 linux-x86_64\"", clip(text))
+	c.fault(b.Source, "%q names no build such as \"2.9.1 cu126 linux-x86_64\"", text.Cut(name, 60))
 	return nil
 }
 
@@ -315,7 +316,7 @@ func (c *checker) branch(b Branch) {
 func (c *checker) modules(place string, flavours []string) {
 	for _, f := range flavours {
 		if f != "open" && f != "proprietary" {
-			c.fault(place, "modules: %q is neither open nor proprietary", clip(f))
+			c.fault(place, "modules: %q is neither open nor proprietary", text.Cut(f, 60))
 		}
 	}
 }
@@ -326,7 +327,7 @@ func twice[T any](c *checker, rows []T, what string, key func(T) (key, place str
 	for _, r := range rows {
 		k, place := key(r)
 		if at, ok := seen[k]; ok {
-			c.fault(place, "%s %s is there twice; the other is at %s", what, clip(k), at)
+			c.fault(place, "%s %s is there twice; the other is at %s", what, text.Cut(k, 60), at)
 		}
 		seen[k] = place
 	}

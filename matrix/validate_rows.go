@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -40,7 +41,7 @@ func (c *checker) rows() {
 	}
 	for _, t := range c.m.ROCm {
 		if !c.labelKnown(t.Label) {
-			c.fault(t.Source, "no release has a build %s", clip(t.Label))
+			c.fault(t.Source, "no release has a build %s", text.Cut(t.Label, 60))
 		}
 	}
 	for _, z := range c.m.Sizes {
@@ -49,12 +50,12 @@ func (c *checker) rows() {
 			_, ok = r.Build(z.Build, z.OS, z.Arch)
 		}
 		if !ok || z.DownloadMB == 0 {
-			c.fault(z.Source, "torch %s %s on %s-%s is no build, or its size is missing", z.Torch, clip(z.Build), z.OS, z.Arch)
+			c.fault(z.Source, "torch %s %s on %s-%s is no build, or its size is missing", z.Torch, text.Cut(z.Build, 60), z.OS, z.Arch)
 		}
 	}
 	for _, v := range c.m.VendorIndexes {
 		if !urlForm().MatchString(v.URL) {
-			c.fault(v.Source, "url: %q is not an https URL", clip(v.URL))
+			c.fault(v.Source, "url: %q is not an https URL", text.Cut(v.URL, 60))
 		}
 	}
 	for _, e := range c.m.Commands {
@@ -77,10 +78,10 @@ func (c *checker) extension(e Extension) {
 		c.fault(e.Source, "an extension has a package and versions")
 	}
 	if e.OS != "" && !slices.Contains([]string{"linux", "windows", "macos"}, e.OS) || e.OS != "" && !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, e.Arch) {
-		c.fault(e.Source, "on: %q is not a platform such as linux-x86_64", clip(e.OS+"-"+e.Arch))
+		c.fault(e.Source, "on: %q is not a platform such as linux-x86_64", text.Cut(e.OS+"-"+e.Arch, 60))
 	}
 	if !slices.Contains([]string{"", "import", "call", "log", "silent"}, e.Fails) {
-		c.fault(e.Source, "fails: %q is none of import, call, log, silent", clip(e.Fails))
+		c.fault(e.Source, "fails: %q is none of import, call, log, silent", text.Cut(e.Fails, 60))
 	}
 	if _, err := version.ParseSpecifier(e.Python); err != nil {
 		c.fault(e.Source, "python: %v", err)
@@ -102,7 +103,7 @@ func (c *checker) defect(d Defect) {
 	}
 	for _, l := range d.Labels {
 		if !c.labelKnown(l) {
-			c.fault(d.Source, "builds: no release has a build %s", clip(l))
+			c.fault(d.Source, "builds: no release has a build %s", text.Cut(l, 60))
 		}
 	}
 	for _, sm := range append([]machine.SM{d.Below}, d.SMs...) {
@@ -146,9 +147,9 @@ func checkDevices(fsys fs.FS) []Fault {
 		line++
 		f := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
 		if f[0] == "alias" && len(f) == 3 && len(t.LookupName(f[2])) == 0 {
-			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("alias: no device is named %q", clip(f[2]))})
+			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("alias: no device is named %q", text.Cut(f[2], 60))})
 		} else if !strings.HasPrefix(f[0], "#") && !(f[0] == "alias" && len(f) == 3) && !(f[0] == "intel" && len(f) == 3 && t.xpu[f[1]].Chip != "") && !(f[0] == "amd" && len(f) == 4) {
-			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("%q is not a row of this table", clip(row))})
+			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("%q is not a row of this table", text.Cut(row, 60))})
 		}
 	}
 	return faults
@@ -175,10 +176,10 @@ func (t *DeviceTable) rowFault(row string, seen map[string]bool) string {
 		ok = ok && len(f[0]) == 9 && strings.HasPrefix(f[0], "10de:")
 	}
 	if !ok {
-		return fmt.Sprintf("%q is not a row of this table", clip(row))
+		return fmt.Sprintf("%q is not a row of this table", text.Cut(row, 60))
 	}
 	if key := strings.Join(f[:min(3, len(f))], "\t"); f[0] != "name" && seen[key] {
-		return fmt.Sprintf("%q is there twice", clip(key))
+		return fmt.Sprintf("%q is there twice", text.Cut(key, 60))
 	} else {
 		seen[key] = true
 	}

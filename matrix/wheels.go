@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // WheelsFile is the file of data/ that [Wheels] reads. Only `envfix matrix prove`
@@ -59,11 +61,11 @@ func readWheelSet(o object) WheelSet {
 	size, line := o.scalar("bytes", false)
 	var err error
 	if w.Bytes, err = strconv.ParseInt(size, 10, 64); err != nil || w.Bytes <= 0 {
-		o.s.fault(line, "bytes: %q is not a size", clip(size))
+		o.s.fault(line, "bytes: %q is not a size", text.Cut(size, 60))
 	}
 	w.SHA256, line = o.scalar("sha256", true)
 	if len(w.SHA256) != 64 {
-		o.s.fault(line, "sha256: %q is none", clip(w.SHA256))
+		o.s.fault(line, "sha256: %q is none", text.Cut(w.SHA256, 60))
 	}
 	o.done()
 	return w

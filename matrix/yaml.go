@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -112,7 +113,7 @@ func (s *source) object(n *yaml.Node) object {
 			continue
 		}
 		if _, twice := o.at[k.Value]; twice {
-			s.fault(k.Line, "key %q is there twice", clip(k.Value))
+			s.fault(k.Line, "key %q is there twice", text.Cut(k.Value, 60))
 			continue
 		}
 		o.at[k.Value] = n.Content[i+1]
@@ -128,14 +129,7 @@ func kind(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	return fmt.Sprintf("%q", clip(n.Value))
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
+	return fmt.Sprintf("%q", text.Cut(n.Value, 60))
 }
 
 // take removes a key and returns its node, or nil.
@@ -154,7 +148,7 @@ func (o object) done() {
 	}
 	for _, k := range o.keys {
 		if n := o.at[k]; n != nil {
-			o.s.fault(n.Line, "unknown key %q", clip(k))
+			o.s.fault(n.Line, "unknown key %q", text.Cut(k, 60))
 		}
 	}
 }
@@ -171,7 +165,7 @@ func (o object) scalar(key string, quoted bool) (string, int) {
 		return "", n.Line
 	}
 	if quoted && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
-		o.s.fault(n.Line, "%s: %s must be quoted, or YAML reads a version as a number", key, clip(n.Value))
+		o.s.fault(n.Line, "%s: %s must be quoted, or YAML reads a version as a number", key, text.Cut(n.Value, 60))
 	}
 	if i := strings.IndexFunc(n.Value, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
 		o.s.fault(n.Line, "%s: a control character", key)
@@ -193,7 +187,7 @@ func (o object) one(key string, of ...string) string {
 			return t
 		}
 	}
-	o.s.fault(line, "%s: %q is none of %s", key, clip(t), strings.Join(of, ", "))
+	o.s.fault(line, "%s: %q is none of %s", key, text.Cut(t, 60), strings.Join(of, ", "))
 	return ""
 }
 
@@ -204,7 +198,7 @@ func (o object) number(key string) int {
 	}
 	n, err := strconv.Atoi(t)
 	if err != nil || n < 0 || n > 1<<30 {
-		o.s.fault(line, "%s: %q is not a number", key, clip(t))
+		o.s.fault(line, "%s: %q is not a number", key, text.Cut(t, 60))
 	}
 	return n
 }
@@ -212,7 +206,7 @@ func (o object) number(key string) int {
 func (o object) yes(key string) bool {
 	t, line := o.scalar(key, false)
 	if t != "" && t != "true" && t != "false" {
-		o.s.fault(line, "%s: %q is not true or false", key, clip(t))
+		o.s.fault(line, "%s: %q is not true or false", key, text.Cut(t, 60))
 	}
 	return t == "true"
 }
@@ -257,7 +251,7 @@ func (o object) sm(key string) machine.SM {
 	}
 	v, err := machine.ParseSM(t)
 	if err != nil || !strings.Contains(t, ".") {
-		o.s.fault(line, "%s: %q is not a compute capability such as 8.6", key, clip(t))
+		o.s.fault(line, "%s: %q is not a compute capability such as 8.6", key, text.Cut(t, 60))
 	}
 	return v
 }
@@ -306,7 +300,7 @@ func (o object) sms(key string) []machine.SM {
 	for _, w := range strings.Fields(t) {
 		c, err := parseCode(w)
 		if err != nil || c.Suffix != "" {
-			o.s.fault(line, "%s: %q is not a compute capability such as 8.6", key, clip(w))
+			o.s.fault(line, "%s: %q is not a compute capability such as 8.6", key, text.Cut(w, 60))
 			continue
 		}
 		out = append(out, c.SM)
@@ -330,7 +324,7 @@ func (o object) codes(key string) []Code {
 
 // parseCode reads "9.0", "9.0a" or "10.0f".
 func parseCode(w string) (Code, error) {
-	bad := fmt.Errorf("%q is not a GPU code such as 9.0 or 9.0a", clip(w))
+	bad := fmt.Errorf("%q is not a GPU code such as 9.0 or 9.0a", text.Cut(w, 60))
 	t := strings.TrimRight(w, "af")
 	suffix := w[len(t):]
 	if len(suffix) > 1 || !strings.Contains(t, ".") {

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -72,7 +73,7 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):
-		out := []string{fmt.Sprintf("no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name, clip(e.req.Text), torchName(b))}
+		out := []string{fmt.Sprintf("no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name, text.Cut(e.req.Text, 80), torchName(b))}
 		if rows := q.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
 			out = append(out, e.name+": "+rows[0].Note)
 		}
@@ -210,7 +211,7 @@ func (s *solver) installedWarnings(o *outcome) []string {
 		_, label := version.SplitLocal(p.Version)
 		if machine.NormalName(p.Name) == "torch" {
 			if label != "" && label != c.Build {
-				out = append(out, fmt.Sprintf("torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build", clip(p.Version), c.Build))
+				out = append(out, fmt.Sprintf("torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build", text.Cut(p.Version, 80), c.Build))
 			}
 			continue
 		}
@@ -218,7 +219,7 @@ func (s *solver) installedWarnings(o *outcome) []string {
 			continue
 		}
 		if why := s.breaks(p, c.Torch); why != "" {
-			out = append(out, fmt.Sprintf("%s %s is installed and %s: torch %s breaks it", clip(p.Name), clip(p.Version), why, c.Torch))
+			out = append(out, fmt.Sprintf("%s %s is installed and %s: torch %s breaks it", text.Cut(p.Name, 80), text.Cut(p.Version, 80), why, c.Torch))
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -117,7 +118,7 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 		try("drop `--manager "+r.Manager+"`", s.with(func(r *Request) { r.Manager = "" }), more)
 	}
 	if r.OnlyIndex != "" {
-		try("drop `--only-index "+clip(r.OnlyIndex)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
+		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
 	}
 	if r.JIT {
 		try("drop `--jit`", s.with(func(r *Request) { r.JIT = false }), more)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -21,7 +22,7 @@ type py struct {
 // parsePy reads "3.12", "3.12.4" or "3.14t".
 func parsePy(s string) (py, error) {
 	bad := func() (py, error) {
-		return py{}, fmt.Errorf("%q is not a Python version such as 3.12 or 3.14t", clip(s))
+		return py{}, fmt.Errorf("%q is not a Python version such as 3.12 or 3.14t", text.Cut(s, 80))
 	}
 	t, free := strings.CutSuffix(s, "t")
 	parts := strings.Split(t, ".")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -83,12 +84,12 @@ func readRequest(r Request, env pep508.Environment) (request, error) {
 	if r.CUDA != "" {
 		v, err := version.ParseDotted(r.CUDA)
 		if err != nil || strings.Count(r.CUDA, ".") > 1 {
-			return w, fmt.Errorf("%q is not a CUDA version such as 12.6 or 12", clip(r.CUDA))
+			return w, fmt.Errorf("%q is not a CUDA version such as 12.6 or 12", text.Cut(r.CUDA, 80))
 		}
 		w.cudaV = v
 	}
 	if r.Build != "" && !pep508.IsLabel(r.Build) {
-		return w, fmt.Errorf("%q is not a build such as cu126, rocm7.2, xpu or cpu", clip(r.Build))
+		return w, fmt.Errorf("%q is not a build such as cu126, rocm7.2, xpu or cpu", text.Cut(r.Build, 80))
 	}
 	if r.Python != "" {
 		if _, err := parsePy(r.Python); err != nil {
@@ -97,7 +98,7 @@ func readRequest(r Request, env pep508.Environment) (request, error) {
 	}
 	w.readLabels()
 	if q, ok := w.fileAsked(); ok && w.conflict == "" {
-		w.conflict = fmt.Sprintf("`%s` names one file, and which GPUs and drivers a build from elsewhere runs on is not known", clip(q.Text))
+		w.conflict = fmt.Sprintf("`%s` names one file, and which GPUs and drivers a build from elsewhere runs on is not known", text.Cut(q.Text, 80))
 	}
 	return w, nil
 }
@@ -121,7 +122,7 @@ func (w *request) readLabels() {
 		name(cpu, "`--cpu`")
 	}
 	for _, q := range w.labelled() {
-		name(q.Label, "`"+clip(q.Text)+"`")
+		name(q.Label, "`"+text.Cut(q.Text, 80)+"`")
 	}
 	if w.conflict != "" || w.label == "" || w.cudaV.IsZero() {
 		return
@@ -175,5 +176,5 @@ func (w *request) torchText() string {
 			parts = append(parts, q.Text)
 		}
 	}
-	return clip(strings.Join(parts, ", "))
+	return text.Cut(strings.Join(parts, ", "), 80)
 }

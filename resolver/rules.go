@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -79,7 +80,7 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 		}
 	default:
 		if strings.TrimSuffix(b.Index, "/") != only && !strings.HasPrefix(b.Index, only+"/") {
-			return q.no(b.Source, "%s does not carry it as far as is known, and `--only-index` allows no other", clip(only))
+			return q.no(b.Source, "%s does not carry it as far as is known, and `--only-index` allows no other", text.Cut(only, 80))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -84,7 +85,7 @@ func texts(reqs []pep508.Requirement) string {
 	for _, r := range reqs {
 		out = append(out, r.Text)
 	}
-	return clip(strings.Join(out, ", "))
+	return text.Cut(strings.Join(out, ", "), 80)
 }
 
 // An extension is a requested package beside a build: its wheel where the matrix

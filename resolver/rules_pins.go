@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -34,7 +35,7 @@ func (q *question) pinRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	// nvidia-cudnn-cu12 and nvidia-cudnn-cu13 hold the same paths, and so do their
 	// NCCL: the one installed last wins (RECORD of both wheels).
 	if cu := q.extraCUDA(r); cu != "" && cu != major(b.CUDA.String()) {
-		return q.no("", "%s brings the libraries of CUDA %s, which overwrite torch's own of CUDA %d", clip(r.Text), cu, b.CUDA.Major())
+		return q.no("", "%s brings the libraries of CUDA %s, which overwrite torch's own of CUDA %d", text.Cut(r.Text, 80), cu, b.CUDA.Major())
 	}
 	return nil
 }
@@ -46,7 +47,7 @@ func (q *question) tritonRefusal(r pep508.Requirement, b *matrix.Build) *Reason 
 	case b.OS != "linux":
 		return q.no("", "triton has no wheel for %s", b.OS)
 	case !b.Triton.IsZero() && !q.cache.admits(r.Spec, b.Triton):
-		return q.no(b.Source, "pins triton %s, and you asked for %s", b.Triton, clip(r.Text))
+		return q.no(b.Source, "pins triton %s, and you asked for %s", b.Triton, text.Cut(r.Text, 80))
 	}
 	return nil
 }
@@ -58,7 +59,7 @@ func (q *question) libraryRefusal(r pep508.Requirement, b *matrix.Build, lib, cu
 	for _, l := range q.m.Stack(b) {
 		v, err := version.ParsePython(l.Version)
 		if l.Package == lib && err == nil && !q.cache.admits(r.Spec, v) {
-			return q.no(b.Source, "brings %s %s, and you asked for %s", libraryName(lib), l.Version, clip(r.Text))
+			return q.no(b.Source, "brings %s %s, and you asked for %s", libraryName(lib), l.Version, text.Cut(r.Text, 80))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -182,7 +183,7 @@ func gpuName(g machine.GPU) string {
 		}
 		return r
 	}, g.Name)
-	name = strings.TrimPrefix(clip(name), "NVIDIA ")
+	name = strings.TrimPrefix(text.Cut(name, 80), "NVIDIA ")
 	if name == "" {
 		name = "GPU " + fmt.Sprint(g.Index)
 	}
@@ -190,7 +191,7 @@ func gpuName(g machine.GPU) string {
 	case !g.SM.IsZero() && !strings.Contains(name, g.SM.String()):
 		return name + " (" + g.SM.String() + ")"
 	case g.GFX != "":
-		return name + " (" + clip(g.GFX) + ")"
+		return name + " (" + text.Cut(g.GFX, 80) + ")"
 	}
 	return name
 }
@@ -229,10 +230,3 @@ func sms(gpus []machine.GPU) []machine.SM {
 }
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 0xfffd }
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}

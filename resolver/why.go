@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -137,6 +138,6 @@ func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement
 // named is the solver in which a requirement's label counts as naming the build.
 func (q *question) named(r pep508.Requirement) *solver {
 	t := *q.solver
-	t.req.label, t.req.named = r.Label, "`"+clip(r.Text)+"`"
+	t.req.label, t.req.named = r.Label, "`"+text.Cut(r.Text, 80)+"`"
 	return &t
 }

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // Options say how a plan is carried out. Its what is the plan alone.
@@ -126,7 +127,7 @@ func (r *run) locked(ctx context.Context) (err error) {
 }
 
 func (r *run) say(format string, args ...any) {
-	r.screen.print(system.Printable(fmt.Sprintf(format, args...)))
+	r.screen.print(text.Printable(fmt.Sprintf(format, args...)))
 }
 
 // carriedOut reports whether there is nothing to do: no steps, or the
@@ -210,7 +211,7 @@ func (r *run) summary() string {
 	if r.plan.Target.Manager != "" {
 		what += " with " + r.plan.Target.Manager
 	}
-	return system.Printable(what)
+	return text.Printable(what)
 }
 
 func (r *run) record(e Entry) error {
@@ -235,9 +236,9 @@ func (r *run) giveUp(i int, cause error) error {
 		e.Hints = []string{"mend what it names, then run the command again"}
 	}
 	if e.Kind == Reboot || e.Kind == Privilege {
-		return errors.Join(cause, r.record(Entry{State: Waiting, Step: r.plan.Steps[i].ID, Note: system.Printable(e.Text)}))
+		return errors.Join(cause, r.record(Entry{State: Waiting, Step: r.plan.Steps[i].ID, Note: text.Printable(e.Text)}))
 	}
-	err := r.record(Entry{State: Failure, Step: r.plan.Steps[i].ID, Note: system.Printable(e.Text)})
+	err := r.record(Entry{State: Failure, Step: r.plan.Steps[i].ID, Note: text.Printable(e.Text)})
 	if !r.inPlace() && r.env.Current() != r.gen.ID {
 		err = errors.Join(err, r.env.forget(r.gen.ID))
 	}

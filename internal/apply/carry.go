@@ -13,7 +13,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
-	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // A distribution is one that an environment holds, as its files say.
@@ -112,7 +112,7 @@ func pure(tags string) bool { return strings.HasSuffix(tags, "-none-any") }
 func printable(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = system.Printable(s)
+		out[i] = text.Printable(s)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // A packager is what has to be well with a package manager before it is used.
@@ -154,7 +155,7 @@ func (m host) cutOff(ctx context.Context, p packager) error {
 	seen := map[string]string{}
 	for _, r := range pairs(out) {
 		if was, twice := seen[r.name]; twice && was != r.version && machine.DriverPackage(r.name) {
-			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is installed in two versions (%s, %s): a transaction was cut off", system.Printable(r.name), system.Printable(was), system.Printable(r.version)),
+			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is installed in two versions (%s, %s): a transaction was cut off", text.Printable(r.name), text.Printable(was), text.Printable(r.version)),
 				Hints: []string{p.mend + ", then run the command again"}}
 		}
 		seen[r.name] = r.version

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // preflightSystem refuses what would leave the package manager, the kernel or the
@@ -94,7 +95,7 @@ func (m host) named(pids []int) string {
 	for _, p := range pids[:min(5, len(pids))] {
 		name := strconv.Itoa(p)
 		if b, err := os.ReadFile(m.root + "/proc/" + name + "/comm"); err == nil {
-			name += " " + system.Printable(strings.TrimSpace(string(b)))
+			name += " " + text.Printable(strings.TrimSpace(string(b)))
 		}
 		out = append(out, name)
 	}
@@ -125,12 +126,12 @@ func (r *run) kernel() error {
 		return nil
 	}
 	if was := r.plan.Basis.Facts.Platform.Kernel; was != "" && was != running {
-		return &Error{Kind: Stale, Text: fmt.Sprintf("the plan was made under kernel %s, and %s runs: its headers are another package", system.Printable(was), system.Printable(running)),
+		return &Error{Kind: Stale, Text: fmt.Sprintf("the plan was made under kernel %s, and %s runs: its headers are another package", text.Printable(was), text.Printable(running)),
 			Hints: []string{"`envfix plan` makes a new one"}}
 	}
 	dir := r.on.root + "/lib/modules/" + filepath.Base(running)
 	if _, err := os.Stat(dir); gone(err) {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot", system.Printable(running)),
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot", text.Printable(running)),
 			Hints: []string{"reboot into the new kernel, then `envfix plan` again"}}
 	}
 	if _, err := os.Stat(r.on.headers(dir)); err == nil {
@@ -141,7 +142,7 @@ func (r *run) kernel() error {
 			return nil
 		}
 	}
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built", system.Printable(running)),
+	return &Error{Kind: Preflight, Text: fmt.Sprintf("the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built", text.Printable(running)),
 		Hints: []string{"install linux-headers, kernel-devel or kernel-default-devel in the kernel's own version, then run the command again"}}
 }
 
@@ -245,7 +246,7 @@ func heldBack(held []string, left []plan.Step) error {
 		if slices.ContainsFunc(left, func(s plan.Step) bool { return lifts(s, h) }) || !changed(h, left) {
 			continue
 		}
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is held at its version, and the plan changes it", system.Printable(h)),
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is held at its version, and the plan changes it", text.Printable(h)),
 			Hints: []string{fmt.Sprintf("%s lets it change", unhold(managers(left), h))}}
 	}
 	return nil

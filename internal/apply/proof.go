@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"envfix/internal/plan"
-	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // proofProgram is what an environment's Python runs to prove itself.
@@ -82,7 +82,7 @@ func ReadProof(out string) (Proof, error) {
 func Compare(want plan.Verify, got Proof) []string {
 	var out []string
 	add := func(format string, args ...any) {
-		out = append(out, system.Printable(fmt.Sprintf(format, args...)))
+		out = append(out, text.Printable(fmt.Sprintf(format, args...)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(got.Errors)) {
 		add("%s: %s", name, got.Errors[name])
@@ -134,7 +134,7 @@ func comparable(got, want string) string {
 // Words says what a proof shows and what it does not.
 func (p Proof) Words() (shown, not []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.Imports)) {
-		shown = append(shown, system.Printable(strings.TrimSpace("import "+name+" "+p.Imports[name])))
+		shown = append(shown, text.Printable(strings.TrimSpace("import "+name+" "+p.Imports[name])))
 	}
 	if p.CUDA != "" {
 		shown = append(shown, "CUDA "+p.CUDA)
@@ -144,7 +144,7 @@ func (p Proof) Words() (shown, not []string) {
 	}
 	for _, g := range p.GPUs {
 		if g.Error == "" {
-			shown = append(shown, system.Printable(fmt.Sprintf("%s (%s) computes what the CPU does", g.Device, g.Name)))
+			shown = append(shown, text.Printable(fmt.Sprintf("%s (%s) computes what the CPU does", g.Device, g.Name)))
 		}
 	}
 	switch {

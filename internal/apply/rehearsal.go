@@ -9,7 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
-	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // judge reads what a simulated run of a package manager said, and refuses one that
@@ -48,7 +48,7 @@ var vanished = lazy.Regexp(`(?m)^(E: Version '[^']*' for '[^']*' was not found|E
 // outdated says that the repository went on since the plan was made: its lists were
 // read again in a step before this one.
 func outdated(s plan.Step, said string) error {
-	return &Error{Kind: Stale, Text: fmt.Sprintf("%s: the repository does not have %s any more", s.Title, system.Printable(s.Run.Argv[len(s.Run.Argv)-1])),
+	return &Error{Kind: Stale, Text: fmt.Sprintf("%s: the repository does not have %s any more", s.Title, text.Printable(s.Run.Argv[len(s.Run.Argv)-1])),
 		Details: lastLines(said, 4), Hints: []string{"nothing of the driver was changed; `envfix plan` makes a new plan, with the version that is there now"}}
 }
 

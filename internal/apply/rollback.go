@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // Rollback makes an earlier generation the environment again: id, or the one
@@ -65,7 +66,7 @@ func (e *Env) earlier(j *journal, id string) (Generation, error) {
 	if id != "" {
 		i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == id })
 		if i < 0 {
-			return Generation{}, &Error{Kind: BadPlan, Text: fmt.Sprintf("there is no generation %q", system.Printable(id)),
+			return Generation{}, &Error{Kind: BadPlan, Text: fmt.Sprintf("there is no generation %q", text.Printable(id)),
 				Hints: []string{"`envfix history` lists them"}}
 		}
 		if id == current {

@@ -14,6 +14,7 @@ import (
 
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // step carries out one step between its intent and its record in the journal.
@@ -149,12 +150,12 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	c.Env, c.Log, c.Stall = env, log, r.stall()
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	c.Dir = r.place(c.Dir)
-	command := system.Redact(strings.Join(c.Argv, " "), system.Secrets(os.Environ()))
+	command := strings.Join(text.RedactArgv(c.Argv, text.Secrets(os.Environ())...), " ")
 	if r.Verbose {
 		r.say("$ %s", command)
 	}
 	for tries := 1; ; tries++ {
-		log.Line("$ " + system.Printable(command))
+		log.Line("$ " + text.Printable(command))
 		follow := r.screen.follow(r, i)
 		if !c.Quiet {
 			c.Out = follow

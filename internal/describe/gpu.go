@@ -8,6 +8,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -30,54 +31,54 @@ func (g namedGPU) grace() bool { return graceChip().MatchString(g.Name) }
 
 // GPU is the GPU that a value of --gpu means: a compute capability, an AMD target,
 // an Apple chip, or a name that the device table knows.
-func GPU(text string) (machine.GPU, error) {
-	g, err := named(text)
+func GPU(name string) (machine.GPU, error) {
+	g, err := named(name)
 	return g.GPU, err
 }
 
-func named(text string) (namedGPU, error) {
+func named(name string) (namedGPU, error) {
 	switch {
-	case smText().MatchString(text): // well written or not; "4090" is a name
-		sm, err := machine.ParseSM(strings.ToLower(text))
+	case smText().MatchString(name): // well written or not; "4090" is a name
+		sm, err := machine.ParseSM(strings.ToLower(name))
 		if err != nil {
-			return namedGPU{}, BadValue("gpu", text, "write a compute capability such as 8.6 or sm_86, or a name such as \"RTX 3090\"")
+			return namedGPU{}, BadValue("gpu", name, "write a compute capability such as 8.6 or sm_86, or a name such as \"RTX 3090\"")
 		}
 		return namedGPU{GPU: machine.GPU{Vendor: machine.NVIDIA, Name: "GPU of compute capability " + sm.String(), SM: sm}}, nil
-	case gfxTarget().MatchString(strings.ToLower(text)):
-		gfx := strings.ToLower(text)
+	case gfxTarget().MatchString(strings.ToLower(name)):
+		gfx := strings.ToLower(name)
 		return namedGPU{GPU: machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx}}, nil
-	case appleChip().MatchString(text):
-		chip := strings.ToUpper(strings.TrimPrefix(strings.ToLower(text), "apple "))
+	case appleChip().MatchString(name):
+		chip := strings.ToUpper(strings.TrimPrefix(strings.ToLower(name), "apple "))
 		head, tail, _ := strings.Cut(chip, " ")
 		return namedGPU{GPU: appleGPU(strings.TrimSpace("Apple " + head + " " + titled(tail)))}, nil
 	}
-	return lookedUp(text)
+	return lookedUp(name)
 }
 
 // lookedUp is the GPU of that name in the device table.
-func lookedUp(text string) (namedGPU, error) {
+func lookedUp(name string) (namedGPU, error) {
 	table, err := matrix.Devices()
 	if err != nil {
 		return namedGPU{}, &fail.Error{Code: fail.Failed, Text: err.Error(), Err: err}
 	}
-	found := table.LookupName(text)
+	found := table.LookupName(name)
 	if len(found) == 0 {
-		return namedGPU{}, unknownGPU(text, table.Nearest(text, 3))
+		return namedGPU{}, unknownGPU(name, table.Nearest(name, 3))
 	}
 	d := found[0]
 	if names := severalAnswers(found); len(names) > 1 {
-		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q may be any of several GPUs", machine.Clip(text, 60)),
+		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q may be any of several GPUs", text.Clip(name, 60)),
 			Details: names, Hints: []string{"use the whole name, or the compute capability: `--gpu " + d.SM.String() + "`"}}
 	}
-	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: Integrated(d), MIG: migProfile().FindString(strings.ToLower(text))}
+	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: Integrated(d), MIG: migProfile().FindString(strings.ToLower(name))}
 	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
 		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s is known, but not its compute capability", d.Name), Hints: []string{"name the capability: `--gpu 3.5`"}}
 	}
 	return namedGPU{g, d.Line}, nil
 }
 
-func unknownGPU(text string, nearest []string) *fail.Error {
-	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("no GPU is known by the name %q", machine.Clip(text, 60)),
+func unknownGPU(name string, nearest []string) *fail.Error {
+	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("no GPU is known by the name %q", text.Clip(name, 60)),
 		Hints: []string{"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists"}}
 	if len(nearest) > 0 {
 		f.Details = []string{"nearest: " + strings.Join(nearest, ", ")}

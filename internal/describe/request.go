@@ -10,8 +10,8 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -94,10 +94,10 @@ func gpuList(s string) ([]int, error) {
 }
 
 // Requirement reads one PEP 508 requirement.
-func Requirement(text string) (pep508.Requirement, error) {
-	q, err := pep508.Parse(text, "")
+func Requirement(written string) (pep508.Requirement, error) {
+	q, err := pep508.Parse(written, "")
 	if err != nil {
-		return q, &fail.Error{Code: fail.Usage, Text: machine.Printable(err.Error()), Err: err,
+		return q, &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error()), Err: err,
 			Hints: []string{"write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`"}}
 	}
 	return q, nil

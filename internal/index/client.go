@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // What a caller may want to tell apart.
@@ -58,7 +59,7 @@ type Options struct {
 func New(address string, o Options) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return nil, fmt.Errorf("%q is not the address of an index; it looks like https://HOST/simple", shown(redact(address)))
+		return nil, fmt.Errorf("%q is not the address of an index; it looks like https://HOST/simple", shown(text.Redact(address)))
 	}
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	u.RawQuery, u.Fragment = "", ""
@@ -310,18 +311,7 @@ func reason(ctx context.Context, err error) error {
 	if errors.As(err, &no) {
 		return err
 	}
-	return &transient{errors.New(machine.Printable(err.Error()))}
-}
-
-// redact hides the password of an address that may not even parse.
-func redact(address string) string {
-	if u, err := url.Parse(address); err == nil {
-		return u.Redacted()
-	}
-	if at := strings.LastIndex(address, "@"); at >= 0 {
-		return "…" + address[at:]
-	}
-	return address
+	return &transient{errors.New(text.Printable(err.Error()))}
 }
 
 // File reads a whole file below the address, of at most limit bytes.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -156,7 +156,7 @@ func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
 		return same(checks, field, row, pin)
 	}
 	// A range, such as triton~=3.9.0: the row's version must be in it.
-	c := Check{Field: field, Row: row, Wheel: machine.Printable(pin), Verdict: Differ}
+	c := Check{Field: field, Row: row, Wheel: text.Printable(pin), Verdict: Differ}
 	if spec, err := version.ParseSpecifier(pin); err == nil {
 		if v, err := version.ParsePython(row); err == nil && spec.Admits(v) {
 			c.Verdict = Agree

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -22,7 +22,7 @@ type Draft struct {
 }
 
 func (d *Draft) note(format string, args ...any) {
-	if s := machine.Printable(fmt.Sprintf(format, args...)); !slices.Contains(d.Notes, s) {
+	if s := text.Printable(fmt.Sprintf(format, args...)); !slices.Contains(d.Notes, s) {
 		d.Notes = append(d.Notes, s)
 	}
 }

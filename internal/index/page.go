@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A Project is one project page of a simple index.
@@ -45,7 +46,7 @@ const (
 func ParsePage(name, base, contentType string, body []byte) (*Project, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not an address", machine.Printable(base))
+		return nil, fmt.Errorf("%q is not an address", text.Printable(base))
 	}
 	u.User = nil // it must not wander into the files' addresses
 	p := &page{Project: Project{Name: machine.NormalName(name)}, base: u}
@@ -69,7 +70,7 @@ type page struct {
 
 func (p *page) note(format string, args ...any) {
 	if len(p.Notes) < 20 {
-		p.Notes = append(p.Notes, machine.Printable(fmt.Sprintf(format, args...)))
+		p.Notes = append(p.Notes, text.Printable(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -91,7 +92,7 @@ func (p *page) json(body []byte) error {
 		} `json:"files"`
 	}
 	if err := json.Unmarshal(body, &doc); err != nil {
-		return fmt.Errorf("the page is not the JSON of a simple index: %s", machine.Printable(err.Error()))
+		return fmt.Errorf("the page is not the JSON of a simple index: %s", text.Printable(err.Error()))
 	}
 	if err := apiVersion(doc.Meta.Version); err != nil {
 		return err
@@ -231,7 +232,7 @@ func plainName(s string) bool {
 }
 
 // shown is text from outside as it may stand in a message.
-func shown(s string) string { return machine.Clip(s, 120) }
+func shown(s string) string { return text.Clip(s, 120) }
 
 // A tag is one opening tag of an HTML page and the text behind it.
 type tag struct {

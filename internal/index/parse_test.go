@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -207,7 +207,7 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 		for _, n := range p.Notes {
-			if n != machine.Printable(n) {
+			if n != text.Printable(n) {
 				t.Errorf("note %q", n)
 			}
 		}
@@ -265,7 +265,7 @@ func FuzzVersionFile(f *testing.F) {
 	f.Add([]byte("__version__ = \"2.15.0\"\r\ncuda = None\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		x := &Torch{Name: Name{Version: "2.15.0"}}
-		if x.readVersion(b) == nil && (x.Version != "2.15.0" || machine.Printable(x.Label+x.CUDA) != x.Label+x.CUDA) {
+		if x.readVersion(b) == nil && (x.Version != "2.15.0" || text.Printable(x.Label+x.CUDA) != x.Label+x.CUDA) {
 			t.Errorf("%+v", x)
 		}
 	})

@@ -235,7 +235,7 @@ func TestZipDirectoriesThatLie(t *testing.T) {
 		"a name without end":     {func(b []byte) []byte { put16(b, dir+28, 65000); return b }, "cut off"},
 		"a path that climbs":     {func(b []byte) []byte { copy(b[at(b)+entrySize:], "../../etc/passwd"); return b }, "which no wheel may hold"},
 		"an absolute path":       {func(b []byte) []byte { copy(b[at(b)+entrySize:], "/"); return b }, "which no wheel may hold"},
-		"an escape in a name":    {func(b []byte) []byte { copy(b[at(b)+entrySize:], "a/../\x1b[2J"); return b }, " [2J"},
+		"an escape in a name":    {func(b []byte) []byte { copy(b[at(b)+entrySize:], "a/../\x1b[2J"); return b }, "sion.py"},
 		"one name twice": {func(b []byte) []byte {
 			copy(b[entryOf(b, "torch/lib/libtorch_hip1.so")+entrySize:], "torch/lib/libtorch_cuda.so")
 			return b

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // Bind checks a profile's pylock file against the lock: its digest first, then
@@ -28,11 +30,11 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 			continue
 		}
 		if !allowed(q.Index) {
-			return nil, fmt.Errorf("%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named", p.Pylock.File, q.Name, clean(q.Index))
+			return nil, fmt.Errorf("%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named", p.Pylock.File, q.Name, text.Clip(q.Index, 120))
 		}
 		for _, w := range q.Wheels {
 			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) && !allowed(w.Host()) {
-				return nil, fmt.Errorf("%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named", p.Pylock.File, q.Name, clean(w.Host()))
+				return nil, fmt.Errorf("%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named", p.Pylock.File, q.Name, text.Clip(w.Host(), 120))
 			}
 		}
 	}
@@ -62,9 +64,9 @@ func (p *Profile) agrees(k *Packages) error {
 	case torch == nil:
 		return errors.New("torch is missing")
 	case torch.Version != p.Torch:
-		return fmt.Errorf("torch %s in one, %s in the other", p.Torch, clean(torch.Version))
+		return fmt.Errorf("torch %s in one, %s in the other", p.Torch, text.Clip(torch.Version, 120))
 	case k.RequiresPython != "=="+p.Python+".*":
-		return fmt.Errorf("python %s in one, %s in the other", p.Python, clean(k.RequiresPython))
+		return fmt.Errorf("python %s in one, %s in the other", p.Python, text.Clip(k.RequiresPython, 120))
 	case !slices.Equal(k.Hosts(), p.Hosts):
 		return fmt.Errorf("hosts %s in one, %s in the other", strings.Join(p.Hosts, " "), strings.Join(k.Hosts(), " "))
 	case k.Download() != p.Size.Download:
@@ -72,7 +74,7 @@ func (p *Profile) agrees(k *Packages) error {
 	}
 	for _, i := range p.Indexes {
 		if q := k.Find(i.Package); q == nil || q.Index != i.URL {
-			return fmt.Errorf("the index of %s", clean(i.Package))
+			return fmt.Errorf("the index of %s", text.Clip(i.Package, 120))
 		}
 	}
 	return nil

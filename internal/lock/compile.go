@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"envfix/internal/text"
 )
 
 // A Job is what uv resolves for one profile.
@@ -80,7 +82,7 @@ func UVPlatform(m Match) (string, error) {
 	case m.OS == "linux":
 		var major, minor int
 		if _, err := fmt.Sscanf(least, "%d.%d", &major, &minor); err != nil || major != 2 {
-			return "", fmt.Errorf("glibc %q: want 2.N", clean(least))
+			return "", fmt.Errorf("glibc %q: want 2.N", text.Clip(least, 120))
 		}
 		for _, n := range slices.Backward(manylinux) {
 			if n <= minor {
@@ -88,7 +90,7 @@ func UVPlatform(m Match) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no wheels can be locked for %s %s %s", clean(m.OS), clean(m.Arch), clean(m.Libc))
+	return "", fmt.Errorf("no wheels can be locked for %s %s %s", text.Clip(m.OS, 120), text.Clip(m.Arch, 120), text.Clip(m.Libc, 120))
 }
 
 // ParseUV reads the pylock text that `uv pip compile --format pylock.toml` prints
@@ -96,9 +98,9 @@ func UVPlatform(m Match) (string, error) {
 // would take there. Sizes are 0 and hashes may be empty: the caller completes them
 // from the index or the bytes. indexes names the packages that came from an index
 // of their own.
-func ParseUV(text []byte, indexes []Index) ([]Package, error) {
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("uv's answer has %d bytes", len(text))
+func ParseUV(answer []byte, indexes []Index) ([]Package, error) {
+	if len(answer) > MaxBytes {
+		return nil, fmt.Errorf("uv's answer has %d bytes", len(answer))
 	}
 	var doc struct {
 		Packages []struct {
@@ -112,7 +114,7 @@ func ParseUV(text []byte, indexes []Index) ([]Package, error) {
 			} `toml:"wheels"`
 		} `toml:"packages"`
 	}
-	if err := toml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil {
+	if err := toml.NewDecoder(bytes.NewReader(answer)).Decode(&doc); err != nil {
 		return nil, fmt.Errorf("uv's answer: %w", describe(err))
 	}
 	var out []Package
@@ -122,7 +124,7 @@ func ParseUV(text []byte, indexes []Index) ([]Package, error) {
 		for _, w := range p.Wheels {
 			u, err := url.Parse(w.URL)
 			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: url %q", clean(p.Name), clean(w.URL)))
+				faults = append(faults, fmt.Errorf("%s: url %q", text.Clip(p.Name, 120), text.Clip(w.URL, 120)))
 				continue
 			}
 			u.Fragment, u.RawQuery = "", ""
@@ -133,7 +135,7 @@ func ParseUV(text []byte, indexes []Index) ([]Package, error) {
 			wheels = append(wheels, Wheel{Name: name, URL: u.String(), Size: w.Size, Hashes: Hashes{strings.ToLower(w.Hashes["sha256"])}})
 		}
 		if len(wheels) == 0 {
-			faults = append(faults, fmt.Errorf("%s %s has no wheel for this target, only a source distribution", clean(p.Name), clean(p.Version)))
+			faults = append(faults, fmt.Errorf("%s %s has no wheel for this target, only a source distribution", text.Clip(p.Name, 120), text.Clip(p.Version, 120)))
 			continue
 		}
 		k := Package{Name: p.Name, Version: p.Version, Wheels: []Wheel{Best(wheels)}}

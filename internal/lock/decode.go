@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
+	"envfix/internal/text"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -40,7 +40,7 @@ func Decode(b []byte) (*Lock, error) {
 	case head.Schema == 0:
 		return nil, fmt.Errorf("%s: it has no schema number: not a lock of envfix", File)
 	case head.Schema != Schema:
-		return nil, fmt.Errorf("%s: schema %d needs another envfix (%s); this one reads schema %d", File, head.Schema, clean(head.RequiresEnvfix), Schema)
+		return nil, fmt.Errorf("%s: schema %d needs another envfix (%s); this one reads schema %d", File, head.Schema, text.Clip(head.RequiresEnvfix, 120), Schema)
 	}
 	var l Lock
 	if err := decodeStrict(b, &l); err != nil {
@@ -83,11 +83,11 @@ func (l *Lock) validate() error {
 	for _, p := range l.Profiles {
 		switch {
 		case !ValidName(p.Name):
-			return fmt.Errorf("profile name %q: want lower-case letters, digits, - and _", clean(p.Name))
+			return fmt.Errorf("profile name %q: want lower-case letters, digits, - and _", text.Clip(p.Name, 120))
 		case seen[p.Name]:
 			return fmt.Errorf("two profiles are called %s", p.Name)
 		case p.Pylock.File != PylockName(p.Name):
-			return fmt.Errorf("profile %s: pylock file %q, want %s", p.Name, clean(p.Pylock.File), PylockName(p.Name))
+			return fmt.Errorf("profile %s: pylock file %q, want %s", p.Name, text.Clip(p.Pylock.File, 120), PylockName(p.Name))
 		case !hexSHA256().MatchString(p.Pylock.SHA256):
 			return fmt.Errorf("profile %s: its pylock has no sha256", p.Name)
 		case p.Torch == "" || p.Python == "" || p.Match.OS == "" || p.Match.Arch == "" || p.Match.GPU == "":
@@ -132,15 +132,12 @@ func describe(err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		row, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: unknown key %s", row, clean(strings.Join(strict.Errors[0].Key(), ".")))
+		return fmt.Errorf("line %d: unknown key %s", row, text.Clip(strings.Join(strict.Errors[0].Key(), "."), 120))
 	}
 	var dec *toml.DecodeError
 	if errors.As(err, &dec) {
 		row, _ := dec.Position()
-		return fmt.Errorf("line %d: %s", row, clean(dec.Error()))
+		return fmt.Errorf("line %d: %s", row, text.Clip(dec.Error(), 120))
 	}
 	return err
 }
-
-// clean makes text from a file safe to print in one line.
-func clean(s string) string { return machine.Clip(s, 120) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // Diff says in words what changed from one lock to another, for a reviewer: the
@@ -118,5 +120,5 @@ func orNone(s string) string {
 	if s == "" {
 		return "none"
 	}
-	return clean(s)
+	return text.Clip(s, 120)
 }

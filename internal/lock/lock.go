@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // Schema is the number of the form of envfix.lock.
@@ -118,7 +120,7 @@ type Index struct {
 func (l *Lock) Profile(name string) (*Profile, error) {
 	i := slices.IndexFunc(l.Profiles, func(p Profile) bool { return p.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("the lock has no profile %q; it has %s", clean(name), strings.Join(l.Names(), ", "))
+		return nil, fmt.Errorf("the lock has no profile %q; it has %s", text.Clip(name, 120), strings.Join(l.Names(), ", "))
 	}
 	return &l.Profiles[i], nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -18,7 +19,7 @@ type Mismatch struct {
 
 // String returns "driver: needs >=580.65.06, this machine has 570.26".
 func (m Mismatch) String() string {
-	return fmt.Sprintf("%s: needs %s, this machine has %s", m.Condition, clean(m.Need), clean(m.Have))
+	return fmt.Sprintf("%s: needs %s, this machine has %s", m.Condition, text.Clip(m.Need, 120), text.Clip(m.Have, 120))
 }
 
 // GPUKind says which vendor's GPUs a machine computes with: nvidia before amd
@@ -181,5 +182,5 @@ func (m Match) Text() string {
 	if m.Driver != "" {
 		s += ", driver " + m.Driver
 	}
-	return clean(s)
+	return text.Clip(s, 120)
 }

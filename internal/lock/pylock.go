@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A Packages is the content of a pylock file as envfix writes one: PEP 751,
@@ -88,7 +89,7 @@ var (
 func (p *Packages) Validate() error {
 	var faults []error
 	if p.LockVersion != "1.0" {
-		faults = append(faults, fmt.Errorf("lock-version %q: this envfix reads 1.0", clean(p.LockVersion)))
+		faults = append(faults, fmt.Errorf("lock-version %q: this envfix reads 1.0", text.Clip(p.LockVersion, 120)))
 	}
 	if len(p.Packages) == 0 {
 		faults = append(faults, errors.New("it has no packages"))
@@ -96,11 +97,11 @@ func (p *Packages) Validate() error {
 	seen := map[string]bool{}
 	for _, k := range p.Packages {
 		if seen[k.Name] {
-			faults = append(faults, fmt.Errorf("package %s stands twice", clean(k.Name)))
+			faults = append(faults, fmt.Errorf("package %s stands twice", text.Clip(k.Name, 120)))
 		}
 		seen[k.Name] = true
 		if err := k.validate(); err != nil {
-			faults = append(faults, fmt.Errorf("package %s: %w", clean(k.Name), err))
+			faults = append(faults, fmt.Errorf("package %s: %w", text.Clip(k.Name, 120), err))
 		}
 	}
 	return errors.Join(faults...)
@@ -111,15 +112,15 @@ func (k Package) validate() error {
 	case !packageName().MatchString(k.Name):
 		return errors.New("not a normalised name")
 	case !versionText().MatchString(k.Version):
-		return fmt.Errorf("version %q", clean(k.Version))
+		return fmt.Errorf("version %q", text.Clip(k.Version, 120))
 	case len(k.Wheels) == 0:
 		return errors.New("no wheel: only a source distribution, which envfix does not build")
 	case k.Index != "" && !plainURL(k.Index):
-		return fmt.Errorf("index %q: want an https URL without credentials", clean(k.Index))
+		return fmt.Errorf("index %q: want an https URL without credentials", text.Clip(k.Index, 120))
 	}
 	for _, w := range k.Wheels {
 		if err := w.validate(k); err != nil {
-			return fmt.Errorf("%s: %w", clean(w.Name), err)
+			return fmt.Errorf("%s: %w", text.Clip(w.Name, 120), err)
 		}
 	}
 	return nil
@@ -133,7 +134,7 @@ func (w Wheel) validate(k Package) error {
 	case machine.NormalName(m[1]) != k.Name:
 		return fmt.Errorf("a wheel of %s", machine.NormalName(m[1]))
 	case !sameVersion(m[2], k.Version):
-		return fmt.Errorf("its version is not %s", clean(k.Version))
+		return fmt.Errorf("its version is not %s", text.Clip(k.Version, 120))
 	case !hexSHA256().MatchString(w.Hashes.SHA256):
 		return errors.New("it has no sha256")
 	case w.Size <= 0:
@@ -141,11 +142,11 @@ func (w Wheel) validate(k Package) error {
 	case (w.URL == "") == (w.Path == ""):
 		return errors.New("want exactly one of url and path")
 	case w.Path != "" && !insidePath(w.Path):
-		return fmt.Errorf("path %q leaves the folder", clean(w.Path))
+		return fmt.Errorf("path %q leaves the folder", text.Clip(w.Path, 120))
 	case w.Path != "" && lastElement(w.Path) != w.Name:
 		return errors.New("path and name disagree")
 	case w.URL != "" && !plainURL(w.URL):
-		return fmt.Errorf("url %q: want https without credentials", clean(w.URL))
+		return fmt.Errorf("url %q: want https without credentials", text.Clip(w.URL, 120))
 	case w.URL != "" && lastElement(urlPath(w.URL)) != w.Name:
 		return errors.New("url and name disagree")
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // basis is what a plan stands on: a change of it makes another plan possible.
@@ -115,7 +117,7 @@ func (d *differences) tools(before, now []Tool) {
 		i := slices.IndexFunc(now, func(n Tool) bool { return n.Name == t.Name })
 		switch {
 		case i < 0:
-			*d = append(*d, t.Name+" "+Printable(t.Path)+" → none")
+			*d = append(*d, t.Name+" "+text.Printable(t.Path)+" → none")
 		case now[i].Path != t.Path:
 			d.text(t.Name, t.Path, now[i].Path)
 		}
@@ -155,7 +157,7 @@ func (d *differences) gpu(a, b GPU) {
 
 // label names a GPU for people, such as "Tesla V100-SXM2-32GB (7.0)".
 func label(g GPU) string {
-	name := Printable(g.Name)
+	name := text.Printable(g.Name)
 	if name == "" {
 		name = g.Vendor + " " + g.PCIID
 	}
@@ -163,7 +165,7 @@ func label(g GPU) string {
 	case !g.SM.IsZero():
 		return name + " (" + g.SM.String() + ")"
 	case g.GFX != "":
-		return name + " (" + Printable(g.GFX) + ")"
+		return name + " (" + text.Printable(g.GFX) + ")"
 	}
 	return name
 }
@@ -207,12 +209,12 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return Printable(s)
+	return text.Printable(s)
 }
 
 func orNone(s string) string {
 	if s == "" {
 		return "none"
 	}
-	return Printable(s)
+	return text.Printable(s)
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"envfix/internal/lazy"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -62,15 +63,15 @@ func (m *Machine) normalise() {
 	p := &m.Platform
 	p.OS, p.Arch = NormalPlatform(p.OS, p.Arch)
 	p.Environment = strings.ToLower(p.Environment)
-	p.Distro = strings.ToLower(Printable(p.Distro))
-	p.Kernel = Printable(p.Kernel)
+	p.Distro = strings.ToLower(text.Printable(p.Distro))
+	p.Kernel = text.Printable(p.Kernel)
 	numbered := len(m.GPUs) < 2 || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Index != 0 })
 	for i := range m.GPUs {
 		g := &m.GPUs[i]
 		if !numbered { // written by hand, without indexes
 			g.Index = i
 		}
-		g.Name = Printable(g.Name)
+		g.Name = text.Printable(g.Name)
 		g.Vendor = strings.ToLower(g.Vendor)
 		g.PCIID = strings.ToLower(strings.ReplaceAll(g.PCIID, "0x", ""))
 		if g.Vendor == "" {
@@ -169,7 +170,7 @@ func (m *Machine) checkPlatform() error {
 		return err
 	}
 	if !plainWord().MatchString(p.Arch) || len(p.Arch) > 32 {
-		return fmt.Errorf("platform.arch: %q is not an architecture such as x86_64 or aarch64", clip(p.Arch))
+		return fmt.Errorf("platform.arch: %q is not an architecture such as x86_64 or aarch64", text.Cut(p.Arch, 60))
 	}
 	if p.Libc != nil {
 		if err := oneOf("platform.libc.kind", p.Libc.Kind, "glibc", "musl"); err != nil {
@@ -202,11 +203,11 @@ func (m *Machine) checkGPUs() error {
 		case g.MemoryBytes < 0 || g.MemoryBytes > maxMemory:
 			return fmt.Errorf("%s.memory_bytes: %d is not the size of a GPU's memory in bytes", field, g.MemoryBytes)
 		case g.PCIID != "" && !pciID().MatchString(g.PCIID):
-			return fmt.Errorf("%s.pci_id: %q is not vendor:device such as 10de:1db5", field, clip(g.PCIID))
+			return fmt.Errorf("%s.pci_id: %q is not vendor:device such as 10de:1db5", field, text.Cut(g.PCIID, 60))
 		case len(g.Name) > maxName:
 			return fmt.Errorf("%s.name: %d bytes are no GPU's name", field, len(g.Name))
 		case g.GFX != "" && !gfxTarget().MatchString(g.GFX):
-			return fmt.Errorf("%s.gfx: %q is not a target such as gfx1100", field, clip(g.GFX))
+			return fmt.Errorf("%s.gfx: %q is not a target such as gfx1100", field, text.Cut(g.GFX, 60))
 		}
 		seen[g.Index] = true
 	}
@@ -239,7 +240,7 @@ func (m *Machine) checkDriver() error {
 func ParseDriver(s string) (version.Dotted, error) {
 	v, err := version.ParseDotted(s)
 	if err != nil || !PlausibleDriver(v) {
-		return version.Dotted{}, fmt.Errorf("%q is not the version of an NVIDIA driver such as 580.95.05", clip(s))
+		return version.Dotted{}, fmt.Errorf("%q is not the version of an NVIDIA driver such as 580.95.05", text.Cut(s, 60))
 	}
 	return v, nil
 }
@@ -253,7 +254,7 @@ func ParseLibc(s string) (Libc, error) {
 	}
 	v, err := version.ParseDotted(number)
 	if err != nil || oneOf("", kind, "glibc", "musl") != nil {
-		return Libc{}, fmt.Errorf("%q is not a C library such as glibc-2.28 or musl-1.2", clip(s))
+		return Libc{}, fmt.Errorf("%q is not a C library such as glibc-2.28 or musl-1.2", text.Cut(s, 60))
 	}
 	return Libc{Kind: kind, Version: v}, nil
 }
@@ -273,7 +274,7 @@ func (m *Machine) checkSoftware() error {
 	}
 	for i, p := range m.Pythons {
 		if !pythonish().MatchString(p.Version) {
-			return fmt.Errorf("pythons[%d].version: %q is not a Python version such as 3.12.4", i, clip(p.Version))
+			return fmt.Errorf("pythons[%d].version: %q is not a Python version such as 3.12.4", i, text.Cut(p.Version, 60))
 		}
 	}
 	for i, p := range m.Installed {
@@ -291,5 +292,5 @@ func oneOf(field, got string, allowed ...string) error {
 	if got == "" {
 		return fmt.Errorf("%s is missing: one of %s", field, strings.Join(allowed, ", "))
 	}
-	return fmt.Errorf("%s: %q is none of %s", field, clip(got), strings.Join(allowed, ", "))
+	return fmt.Errorf("%s: %q is none of %s", field, text.Cut(got, 60), strings.Join(allowed, ", "))
 }

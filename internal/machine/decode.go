@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"envfix/internal/text"
 )
 
 // MaxBytes is the largest facts file that is read. Facts are a few KiB; a host
@@ -27,7 +29,7 @@ func Read(r io.Reader) (Machine, error) {
 // ignores unknown fields, takes an absent or null field as unknown, and refuses
 // what no machine can be. Its error says in one line what is wrong.
 func Decode(data []byte) (Machine, error) {
-	data = UTF8(data)
+	data = text.UTF8(data)
 	if err := checkText(data); err != nil {
 		return Machine{}, err
 	}
@@ -154,7 +156,7 @@ func checkFormat(data []byte) error {
 	n, err := f.Format.Int64()
 	switch {
 	case err != nil || n < 1:
-		return fmt.Errorf("format %s is none: these are not facts as `envfix facts --json` prints them", Printable(clip(f.Format.String())))
+		return fmt.Errorf("format %s is none: these are not facts as `envfix facts --json` prints them", text.Printable(text.Cut(f.Format.String(), 60)))
 	case n > Format:
 		return fmt.Errorf("these facts need a newer envfix: their format is %d, this envfix reads %d", n, Format)
 	}
@@ -169,11 +171,11 @@ func wordJSON(err error) error {
 	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "unexpected end"):
 		return errors.New("the file ends too early: its JSON is cut off")
 	case errors.As(err, &syntax):
-		return fmt.Errorf("not JSON: %s (byte %d)", Printable(syntax.Error()), syntax.Offset)
+		return fmt.Errorf("not JSON: %s (byte %d)", text.Printable(syntax.Error()), syntax.Offset)
 	case errors.As(err, &typed):
-		return fmt.Errorf("%s: %s belongs there", Printable(strings.TrimPrefix(typed.Field, "plain.")), kind(typed.Type.String()))
+		return fmt.Errorf("%s: %s belongs there", text.Printable(strings.TrimPrefix(typed.Field, "plain.")), kind(typed.Type.String()))
 	}
-	return errors.New(Printable(strings.TrimPrefix(err.Error(), "json: ")))
+	return errors.New(text.Printable(strings.TrimPrefix(err.Error(), "json: ")))
 }
 
 func kind(goType string) string {

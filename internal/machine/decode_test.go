@@ -77,7 +77,7 @@ func TestDecodeByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Machine{Format: Format, Platform: Platform{OS: "linux", Arch: "x86_64", Libc: &Libc{Kind: "glibc"}},
-		GPUs:   []GPU{{Index: 0, Vendor: NVIDIA, Name: "RTX [31m 5090", PCIID: "10de:2b85"}, {Index: 1, Vendor: AMD, Name: "Radeon", GFX: "gfx1100"}},
+		GPUs:   []GPU{{Index: 0, Vendor: NVIDIA, Name: "RTX 5090", PCIID: "10de:2b85"}, {Index: 1, Vendor: AMD, Name: "Radeon", GFX: "gfx1100"}},
 		Driver: &Driver{Version: version.MustDotted("570.86.16")}, Installed: []Package{{Name: "torch-vision", Version: "0.21.0"}},
 		Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0", "PYTHONNOUSERSITE": "true", "X": "", "Y": "A"}}
 	if diff := cmp.Diff(string(want.Encode()), string(m.Encode())); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -48,12 +49,12 @@ func (p *DriverPackages) check() error {
 	}
 	for _, n := range names {
 		if !packageName().MatchString(n) || len(n) > maxName {
-			return fmt.Errorf("driver_packages: %q is not a package's name", clip(n))
+			return fmt.Errorf("driver_packages: %q is not a package's name", text.Cut(n, 60))
 		}
 	}
 	for _, v := range versions {
 		if !PackageVersion(v) {
-			return fmt.Errorf("driver_packages: %q is not a package's version", clip(v))
+			return fmt.Errorf("driver_packages: %q is not a package's version", text.Cut(v, 60))
 		}
 	}
 	return nil

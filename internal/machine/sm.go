@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // An SM is a compute capability, such as 9.0. The zero SM is unknown.
@@ -11,7 +13,7 @@ type SM struct{ Major, Minor int }
 
 // ParseSM reads "9.0", "sm_90", "compute_120" or "90". Its error names the text.
 func ParseSM(s string) (SM, error) {
-	bad := fmt.Errorf("%q is not a compute capability such as 8.6 or sm_86", clip(s))
+	bad := fmt.Errorf("%q is not a compute capability such as 8.6 or sm_86", text.Cut(s, 60))
 	t := strings.TrimPrefix(strings.TrimPrefix(s, "sm_"), "compute_")
 	major, minor, dotted := strings.Cut(t, ".")
 	if !dotted {
@@ -76,11 +78,4 @@ func (s *SM) UnmarshalText(b []byte) (err error) {
 	}
 	*s, err = ParseSM(string(b))
 	return err
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
 }

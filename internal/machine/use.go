@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // A GPUUse is what a GPU was doing, and how it was set up, when the facts were
@@ -159,7 +161,7 @@ func (m Machine) WithoutUse() Machine {
 
 // normalUse cuts what exceeds the bounds and cleans the texts of others.
 func (m *Machine) normalUse() {
-	text := func(s string) string { return clipTo(Printable(s), maxUseText) }
+	text := func(s string) string { return clipTo(text.Printable(s), maxUseText) }
 	for i := range m.GPUs {
 		u := m.GPUs[i].Use
 		if u == nil {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/text"
 )
 
 // An event is a line of a probe's file, of any kind.
@@ -93,24 +93,24 @@ func parseEvents(data []byte) *verdict.Probe {
 func (e *event) apply(p *verdict.Probe) {
 	switch e.Kind {
 	case "torch":
-		p.Version, p.CUDA, p.HIP, p.XPU = machine.Clip(e.Version, 60), text(e.CUDA), text(e.HIP), e.XPU != nil && e.XPU != false
+		p.Version, p.CUDA, p.HIP, p.XPU = text.Clip(e.Version, 60), short(e.CUDA), short(e.HIP), e.XPU != nil && e.XPU != false
 		p.Visible = cleanPtr(e.Visible)
 	case "available":
 		p.SaidNo = e.Answer != nil && !*e.Answer
 	case "loader":
-		l := verdict.Loader{Workers: e.Workers, Pin: e.Pin, Persistent: e.Keep, Dataset: machine.Clip(e.Dataset, 60), Where: machine.Clip(e.Where, 200)}
+		l := verdict.Loader{Workers: e.Workers, Pin: e.Pin, Persistent: e.Keep, Dataset: text.Clip(e.Dataset, 60), Where: text.Clip(e.Where, 200)}
 		l.Batch, l.Prefetch = number(e.Batch), number(e.Prefetch)
 		l.Source = sourceLine(e.Where)
 		p.Loaders = append(p.Loaders, l)
 	case "batch":
 		p.Tensors = e.N
 		if len(e.Shape) > 0 && len(e.Shape) < 16 {
-			p.Batch = &verdict.Tensor{Shape: e.Shape, Type: machine.Clip(e.Type, 30)}
+			p.Batch = &verdict.Tensor{Shape: e.Shape, Type: text.Clip(e.Type, 30)}
 		}
 	case "config":
 		e.config(p)
 	case "burst":
-		b := verdict.Burst{Steps: e.Steps, Copies: e.Copy, Syncs: e.Sync, Autocast: e.Autocast, CopyAt: machine.Clip(e.CopyAt, 200), SyncAt: machine.Clip(e.SyncAt, 200),
+		b := verdict.Burst{Steps: e.Steps, Copies: e.Copy, Syncs: e.Sync, Autocast: e.Autocast, CopyAt: text.Clip(e.CopyAt, 200), SyncAt: text.Clip(e.SyncAt, 200),
 			Own: max(0, float64(e.Own)/1e9)}
 		if !p.CUDAInit && e.Copy == 0 && e.Sync == 0 {
 			b.Copies, b.Syncs, b.OnCPU = e.CPUCopy, e.CPUSync, true
@@ -125,31 +125,31 @@ func (e *event) apply(p *verdict.Probe) {
 		}
 	case "parallel":
 		if len(p.Parallel) < 4 {
-			p.Parallel = append(p.Parallel, machine.Clip(e.Parallel, 60))
+			p.Parallel = append(p.Parallel, text.Clip(e.Parallel, 60))
 		}
 		p.Devices = max(p.Devices, e.Devices)
 	case "crash":
-		p.Crash = &verdict.Crash{Type: machine.Clip(e.Exception, 60), Text: machine.Clip(e.Message, 1500)}
+		p.Crash = &verdict.Crash{Type: text.Clip(e.Exception, 60), Text: text.Clip(e.Message, 1500)}
 	case "end":
 		p.CUDAInit, p.Compiled = p.CUDAInit || e.CUDAInit, p.Compiled || e.Compiled
 	case "try":
-		p.Try = &verdict.Try{Args: machine.Clip(e.Args, 200), Steps: e.Steps, Before: e.Before, After: e.After, LoadB: e.LoadB, LoadA: e.LoadA, Error: machine.Clip(e.Error, 300)}
+		p.Try = &verdict.Try{Args: text.Clip(e.Args, 200), Steps: e.Steps, Before: e.Before, After: e.After, LoadB: e.LoadB, LoadA: e.LoadA, Error: text.Clip(e.Error, 300)}
 	case "deep":
 		for i := range min(len(e.Top), 8) {
-			p.Deep = append(p.Deep, machine.Clip(e.Top[i], 120))
+			p.Deep = append(p.Deep, text.Clip(e.Top[i], 120))
 		}
 	case "probe_error":
-		p.Error = machine.Clip(e.Err, 300)
+		p.Error = text.Clip(e.Err, 300)
 	}
 }
 
 func (e *event) config(p *verdict.Probe) {
-	p.CUDAInit, p.Matmul, p.Compiled = p.CUDAInit || e.CUDAInit, machine.Clip(e.Matmul, 20), e.Compiled
+	p.CUDAInit, p.Matmul, p.Compiled = p.CUDAInit || e.CUDAInit, text.Clip(e.Matmul, 20), e.Compiled
 	p.Matrices = max(0, e.Matrices)
 	p.Params = map[string]int64{}
 	for k, n := range e.Params {
 		if len(p.Params) < 64 && n >= 0 {
-			p.Params[machine.Clip(k, 60)] = n
+			p.Params[text.Clip(k, 60)] = n
 		}
 	}
 	if v, ok := e.Env["CUDA_VISIBLE_DEVICES"]; ok {
@@ -168,15 +168,15 @@ func cleanPtr(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	c := machine.Clip(*s, 200)
+	c := text.Clip(*s, 200)
 	return &c
 }
 
-func text(s *string) string {
+func short(s *string) string {
 	if s == nil {
 		return ""
 	}
-	return machine.Clip(*s, 30)
+	return text.Clip(*s, 30)
 }
 
 func number(n *int) int {
@@ -205,7 +205,7 @@ func sourceLine(where string) string {
 	if n > len(lines) || len(lines[n-1]) > 300 {
 		return ""
 	}
-	return machine.Clip(lines[n-1], 300)
+	return text.Clip(lines[n-1], 300)
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
-	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/text"
 )
 
 func cleanAll(list []string) []string {
@@ -18,7 +18,7 @@ func cleanAll(list []string) []string {
 		if i == 64 {
 			return append(out, "…")
 		}
-		out = append(out, machine.Clip(s, 300))
+		out = append(out, text.Clip(s, 300))
 	}
 	return out
 }
@@ -88,17 +88,17 @@ func Decode(data []byte) (*verdict.Trace, error) {
 
 // scrub cleans every text of a trace that came from a file.
 func scrub(t *verdict.Trace) {
-	t.Command, t.Signal, t.Notes = cleanAll(t.Command), machine.Clip(t.Signal, 20), cleanAll(t.Notes)
+	t.Command, t.Signal, t.Notes = cleanAll(t.Command), text.Clip(t.Signal, 20), cleanAll(t.Notes)
 	for i := range t.GPUs {
 		g := &t.GPUs[i]
-		g.Name, g.UUID, g.Link = machine.Clip(g.Name, 60), machine.Clip(g.UUID, 60), machine.Clip(g.Link, 20)
+		g.Name, g.UUID, g.Link = text.Clip(g.Name, 60), text.Clip(g.UUID, 60), text.Clip(g.Link, 20)
 		for j := range g.Tenants {
-			g.Tenants[j].User, g.Tenants[j].Name = machine.Clip(g.Tenants[j].User, 32), machine.Clip(g.Tenants[j].Name, 40)
+			g.Tenants[j].User, g.Tenants[j].Name = text.Clip(g.Tenants[j].User, 32), text.Clip(g.Tenants[j].Name, 40)
 		}
 	}
 	for i := range t.Processes {
 		p := &t.Processes[i]
-		p.Name, p.Command, p.User, p.Mount, p.Torch = machine.Clip(p.Name, 40), machine.Clip(p.Command, 160), machine.Clip(p.User, 32), machine.Clip(p.Mount, 80), machine.Clip(p.Torch, 10)
+		p.Name, p.Command, p.User, p.Mount, p.Torch = text.Clip(p.Name, 40), text.Clip(p.Command, 160), text.Clip(p.User, 32), text.Clip(p.Mount, 80), text.Clip(p.Torch, 10)
 		if p.Probe != nil {
 			scrubProbe(p.Probe)
 		}
@@ -106,21 +106,21 @@ func scrub(t *verdict.Trace) {
 }
 
 func scrubProbe(b *verdict.Probe) {
-	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = machine.Clip(b.Version, 60), machine.Clip(b.CUDA, 30), machine.Clip(b.HIP, 30), machine.Clip(b.Matmul, 20), machine.Clip(b.Error, 300), cleanPtr(b.Visible)
+	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = text.Clip(b.Version, 60), text.Clip(b.CUDA, 30), text.Clip(b.HIP, 30), text.Clip(b.Matmul, 20), text.Clip(b.Error, 300), cleanPtr(b.Visible)
 	for j := range b.Loaders {
 		l := &b.Loaders[j]
-		l.Dataset, l.Where, l.Source = machine.Clip(l.Dataset, 60), machine.Clip(l.Where, 200), machine.Clip(l.Source, 300)
+		l.Dataset, l.Where, l.Source = text.Clip(l.Dataset, 60), text.Clip(l.Where, 200), text.Clip(l.Source, 300)
 	}
 	if b.Burst != nil {
-		b.Burst.CopyAt, b.Burst.SyncAt = machine.Clip(b.Burst.CopyAt, 200), machine.Clip(b.Burst.SyncAt, 200)
+		b.Burst.CopyAt, b.Burst.SyncAt = text.Clip(b.Burst.CopyAt, 200), text.Clip(b.Burst.SyncAt, 200)
 	}
 	if b.Crash != nil {
-		b.Crash.Type, b.Crash.Text = machine.Clip(b.Crash.Type, 60), machine.Clip(b.Crash.Text, 1500)
+		b.Crash.Type, b.Crash.Text = text.Clip(b.Crash.Type, 60), text.Clip(b.Crash.Text, 1500)
 	}
 	if b.Try != nil {
-		b.Try.Args, b.Try.Error = machine.Clip(b.Try.Args, 200), machine.Clip(b.Try.Error, 300)
+		b.Try.Args, b.Try.Error = text.Clip(b.Try.Args, 200), text.Clip(b.Try.Error, 300)
 	}
 	for j := range b.Deep {
-		b.Deep[j] = machine.Clip(b.Deep[j], 120)
+		b.Deep[j] = text.Clip(b.Deep[j], 120)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/machine"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 // mostProcesses bounds what is watched of a job that forks without end.
@@ -13,7 +13,7 @@ const mostProcesses = 1024
 
 // commandLine is a process's command, cleaned and short.
 func commandLine(p proc.Process) string {
-	return machine.Clip(strings.TrimSpace(strings.Join(p.Args(), " ")), 160)
+	return text.Clip(strings.TrimSpace(strings.Join(p.Args(), " ")), 160)
 }
 
 // libTorch says which libtorch a process has mapped: cuda, hip, cpu or "".
@@ -81,7 +81,7 @@ func unescape(s string) string {
 func onNetwork(path string, mounts []mount) string {
 	for _, m := range mounts {
 		if path == m.point || strings.HasPrefix(path, strings.TrimSuffix(m.point, "/")+"/") {
-			return machine.Clip(m.point+" ("+m.kind+")", 80)
+			return text.Clip(m.point+" ("+m.kind+")", 80)
 		}
 	}
 	return ""

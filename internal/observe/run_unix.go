@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,7 +44,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	var notes []string
 	if !o.NoProbe {
 		if l, err = newLane(o.Env); err != nil {
-			notes = append(notes, "no folder for the probe could be made, so only the outside was watched: "+machine.Clip(firstOf(err), 200))
+			notes = append(notes, "no folder for the probe could be made, so only the outside was watched: "+text.Clip(firstOf(err), 200))
 			l = nil
 		} else {
 			defer l.remove()

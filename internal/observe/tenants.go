@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 func tenantOf(pid int) verdict.Tenant {
@@ -15,7 +15,7 @@ func tenantOf(pid int) verdict.Tenant {
 	if uid, ok := proc.Owner(string(p)); ok {
 		t.User = userName(uid)
 	}
-	t.Name = machine.Clip(p.Name(), 40)
+	t.Name = text.Clip(p.Name(), 40)
 	return t
 }
 

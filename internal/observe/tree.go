@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 // watchClosely is how many seconds new processes are looked for at every look:
@@ -128,7 +128,7 @@ func (w *watcher) add(pid int) {
 // rename takes a process's name, and with it the command.
 func (p *watched) rename(name []byte) {
 	p.rawName = string(name)
-	p.Name, p.Command = machine.Clip(p.rawName, 40), commandLine(proc.Self.Of(p.PID))
+	p.Name, p.Command = text.Clip(p.rawName, 40), commandLine(proc.Self.Of(p.PID))
 }
 
 // owner is the name of the user of a process's folder.
@@ -147,7 +147,7 @@ func (w *watcher) owner(dir string) string {
 
 func userName(uid int) string {
 	if name, ok := proc.Self.UserName(uid); ok {
-		return machine.Clip(name, 32)
+		return text.Clip(name, 32)
 	}
 	return strconv.Itoa(uid)
 }

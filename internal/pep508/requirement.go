@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -28,38 +29,38 @@ type Requirement struct {
 // split off, because it is an identity and not a version. from is the file and
 // line it was written in, "" for the command line. Its error says which part was
 // not understood.
-func Parse(text, from string) (Requirement, error) {
-	text = strings.TrimSpace(text)
-	r := Requirement{Text: text, From: from}
-	if text == "" {
+func Parse(written, from string) (Requirement, error) {
+	written = strings.TrimSpace(written)
+	r := Requirement{Text: written, From: from}
+	if written == "" {
 		return r, fmt.Errorf("an empty requirement")
 	}
-	if len(text) > 1000 || strings.ContainsFunc(text, isControl) {
-		return r, fmt.Errorf("%q is not a requirement (PEP 508)", clip(text))
+	if len(written) > 1000 || strings.ContainsFunc(written, isControl) {
+		return r, fmt.Errorf("%q is not a requirement (PEP 508)", text.Cut(written, 80))
 	}
-	rest, condition := cutMarker(text)
+	rest, condition := cutMarker(written)
 	r.Marker = condition
 	if condition != "" && !validMarker(condition) {
-		return r, fmt.Errorf("%q: %q is not an environment marker such as python_version >= '3.10'", clip(text), clip(condition))
+		return r, fmt.Errorf("%q: %q is not an environment marker such as python_version >= '3.10'", text.Cut(written, 80), text.Cut(condition, 80))
 	}
 	if isFile(rest) {
-		return r, fmt.Errorf("%q is a file or an address: give it a name, `NAME @ file:///…` or `NAME @ https://…`, or ask for a version", clip(text))
+		return r, fmt.Errorf("%q is a file or an address: give it a name, `NAME @ file:///…` or `NAME @ https://…`, or ask for a version", text.Cut(written, 80))
 	}
 	name, rest := cutName(rest)
 	if name == "" {
-		return r, fmt.Errorf("%q does not begin with a package name", clip(text))
+		return r, fmt.Errorf("%q does not begin with a package name", text.Cut(written, 80))
 	}
 	r.Name = machine.NormalName(name)
 	rest = strings.TrimSpace(rest)
 	if after, ok := strings.CutPrefix(rest, "["); ok {
 		extras, after, ok := strings.Cut(after, "]")
 		if !ok {
-			return r, fmt.Errorf("%q: the extras need a closing ]", clip(text))
+			return r, fmt.Errorf("%q: the extras need a closing ]", text.Cut(written, 80))
 		}
 		for extra := range strings.SplitSeq(extras, ",") {
 			n, left := cutName(strings.TrimSpace(extra))
 			if n == "" || left != "" {
-				return r, fmt.Errorf("%q: %q is not the name of an extra", clip(text), clip(extra))
+				return r, fmt.Errorf("%q: %q is not the name of an extra", text.Cut(written, 80), text.Cut(extra, 80))
 			}
 			r.Extras = append(r.Extras, machine.NormalName(n))
 		}
@@ -68,7 +69,7 @@ func Parse(text, from string) (Requirement, error) {
 	if url, ok := strings.CutPrefix(rest, "@"); ok {
 		r.URL = strings.TrimSpace(url)
 		if r.URL == "" || strings.ContainsAny(r.URL, " \t") {
-			return r, fmt.Errorf("%q: after @ belongs one URL", clip(text))
+			return r, fmt.Errorf("%q: after @ belongs one URL", text.Cut(written, 80))
 		}
 		return r, nil
 	}
@@ -104,17 +105,17 @@ func (r *Requirement) parseSpec(spec string) error {
 		c = strings.TrimSpace(c)
 		public, label := version.SplitLocal(c)
 		if !hasOperator(c) || label == "" && strings.Contains(c, "+") {
-			return fmt.Errorf("%q: %q is not a version specifier such as ==2.9.1 or >=2.6,<2.9", clip(r.Text), clip(c))
+			return fmt.Errorf("%q: %q is not a version specifier such as ==2.9.1 or >=2.6,<2.9", text.Cut(r.Text, 80), text.Cut(c, 80))
 		}
 		if label != "" {
 			if !strings.HasPrefix(c, "==") || strings.HasPrefix(c, "===") {
-				return fmt.Errorf("%q: a local label such as +%s goes with == only (PEP 440)", clip(r.Text), clip(label))
+				return fmt.Errorf("%q: a local label such as +%s goes with == only (PEP 440)", text.Cut(r.Text, 80), text.Cut(label, 80))
 			}
 			if !IsLabel(label) || strings.HasSuffix(public, "*") {
-				return fmt.Errorf("%q: %q is not a local label such as +cu126", clip(r.Text), "+"+clip(label))
+				return fmt.Errorf("%q: %q is not a local label such as +cu126", text.Cut(r.Text, 80), "+"+text.Cut(label, 80))
 			}
 			if r.Label != "" && r.Label != strings.ToLower(label) {
-				return fmt.Errorf("%q asks for two labels, +%s and +%s", clip(r.Text), r.Label, strings.ToLower(label))
+				return fmt.Errorf("%q asks for two labels, +%s and +%s", text.Cut(r.Text, 80), r.Label, strings.ToLower(label))
 			}
 			r.Label = strings.ToLower(label)
 		}
@@ -122,7 +123,7 @@ func (r *Requirement) parseSpec(spec string) error {
 	}
 	v, err := version.ParseSpecifier(strings.Join(clauses, ","))
 	if err != nil {
-		return fmt.Errorf("%q: %w", clip(r.Text), err)
+		return fmt.Errorf("%q: %w", text.Cut(r.Text, 80), err)
 	}
 	r.Spec = v
 	return nil
@@ -179,10 +180,3 @@ func isAlnum(c byte) bool {
 }
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 0xfffd }
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}

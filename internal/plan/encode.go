@@ -8,11 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -80,30 +79,7 @@ func Encode(p *Plan) ([]byte, error) {
 	if err := e.Encode(p); err != nil {
 		return nil, err
 	}
-	return visible(b.Bytes()), nil
-}
-
-// visible writes what encoding/json leaves as it is and a terminal might act on
-// (C1 control characters, marks that turn the direction of text) as \u escapes.
-// Such characters only occur within strings.
-func visible(b []byte) []byte {
-	odd := func(r rune) bool { return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) }
-	if !bytes.ContainsFunc(b, odd) {
-		return b
-	}
-	var out bytes.Buffer
-	for _, r := range string(b) {
-		switch {
-		case !odd(r):
-			out.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return out.Bytes()
+	return text.EscapeJSON(b.Bytes()), nil
 }
 
 func digest(p *Plan) (string, error) {

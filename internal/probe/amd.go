@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // amdAPUs are AMD's targets that share the CPU's memory; gfx targets of APUs in
@@ -105,7 +106,7 @@ func (h *host) nameAMD(gpus []machine.GPU, bus []pciGPU) {
 		for line := range strings.Lines(list) {
 			f := strings.SplitN(line, ",", 3)
 			if len(f) == 3 && strings.EqualFold(strings.TrimSpace(f[0]), p.Device) && strings.EqualFold(strings.TrimSpace(f[1]), p.Revision) {
-				gpus[i].Name = machine.Printable(strings.TrimSpace(f[2]))
+				gpus[i].Name = text.Printable(strings.TrimSpace(f[2]))
 			}
 		}
 	}

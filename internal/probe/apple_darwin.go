@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,7 @@ func (h *host) appleGPUs() []machine.GPU {
 	if err != nil || !strings.HasPrefix(brand, "Apple") {
 		return nil
 	}
-	g := machine.GPU{Vendor: machine.Apple, Name: machine.Printable(brand), Visible: true, Integrated: true, Evidence: machine.FromSysctl}
+	g := machine.GPU{Vendor: machine.Apple, Name: text.Printable(brand), Visible: true, Integrated: true, Evidence: machine.FromSysctl}
 	if n, err := unix.SysctlUint64("hw.memsize"); err == nil && n < 1<<50 {
 		g.MemoryBytes = int64(n)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // driver adds everything up to the driver; nil: there is none.
@@ -102,7 +103,7 @@ func (h *host) reportedDriver(n nvidia) *machine.Driver {
 	case r.Return == nvmlSuccess:
 		v := plausible(r.Driver)
 		if v.IsZero() {
-			h.note("nvml: %q is not a driver version; dropped", fmt.Sprintf("%.40s", machine.Printable(r.Driver)))
+			h.note("nvml: %q is not a driver version; dropped", fmt.Sprintf("%.40s", text.Printable(r.Driver)))
 			v = nvmlOwnVersion(r.NVML)
 		}
 		return &machine.Driver{Version: v, Evidence: machine.FromNVML}

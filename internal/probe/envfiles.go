@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // maxNamed is how many files of a kind are named; the rest are counted.
@@ -46,7 +47,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, site := range e.Sites {
 		for _, name := range h.names(site) {
 			if strings.HasPrefix(name, "~") && len(f.Leftovers) < maxNamed && h.isDir(site+"/"+name) {
-				f.Leftovers = append(f.Leftovers, machine.Printable(site+"/"+name))
+				f.Leftovers = append(f.Leftovers, text.Printable(site+"/"+name))
 			}
 		}
 	}
@@ -83,7 +84,7 @@ func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 		}
 		for _, name := range []string{"torch/__init__.py", "torch.py"} { // a package wins; a directory without __init__.py loses to any
 			if file := path.Clean(dir) + "/" + name; h.exists(file) && !slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
-				out = append(out, machine.ImportPlace{Path: machine.Printable(file), Place: place})
+				out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
 				return
 			}
 		}
@@ -146,8 +147,8 @@ func (h *host) distFiles(sites []string) []machine.DistFiles {
 
 func (h *host) distFilesOf(info string) machine.DistFiles {
 	name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(info), ".dist-info"), "-")
-	d := machine.DistFiles{Name: machine.NormalName(machine.Printable(name)), Version: machine.Printable(version), Info: machine.Printable(info)}
-	d.Installer = machine.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
+	d := machine.DistFiles{Name: machine.NormalName(text.Printable(name)), Version: text.Printable(version), Info: text.Printable(info)}
+	d.Installer = text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
 	for line := range strings.Lines(string(h.metadata(info))) {
 		if strings.TrimSpace(line) == "" {
 			break // the description begins
@@ -155,15 +156,15 @@ func (h *host) distFilesOf(info string) machine.DistFiles {
 		field, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
 		case ok && field == "Version":
-			d.Version = machine.Printable(value)
+			d.Version = text.Printable(value)
 		case ok && field == "Requires-Dist" && len(value) < 600 && len(d.Requires) < 400:
-			d.Requires = append(d.Requires, machine.Printable(value))
+			d.Requires = append(d.Requires, text.Printable(value))
 		}
 	}
 	if d.Name == "torch" {
 		for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(info)+"/torch/version.py"), -1) {
 			if m[1] == "__version__" {
-				d.Module = machine.Printable(m[2])
+				d.Module = text.Printable(m[2])
 			}
 		}
 	}
@@ -235,11 +236,11 @@ func (h *host) compare(d *machine.DistFiles, dirs map[string]map[string]bool, fi
 	case !names[path.Base(file)]:
 		d.Absent++
 		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
-			d.Missing = append(d.Missing, machine.Printable(file))
+			d.Missing = append(d.Missing, text.Printable(file))
 		}
 	case byPip && size != "" && isLibrary(file) && len(d.Resized) < maxNamed:
 		if i, err := os.Stat(h.real(file)); err == nil && size != strconv.FormatInt(i.Size(), 10) {
-			d.Resized = append(d.Resized, machine.Printable(file))
+			d.Resized = append(d.Resized, text.Printable(file))
 		}
 	}
 }
@@ -287,14 +288,14 @@ func (h *host) foreignFiles(torch string, python machine.Python) []machine.Forei
 		}
 	}
 	if len(others) > 0 && !fits && python.Version != "" {
-		out = append(out, machine.ForeignFile{Path: machine.Printable(torch + "/_C"), Is: machine.Printable(others[0]), Want: tag})
+		out = append(out, machine.ForeignFile{Path: text.Printable(torch + "/_C"), Is: text.Printable(others[0]), Want: tag})
 	}
 	for _, name := range libraries {
 		if !strings.HasSuffix(name, ".so") || want == "" {
 			continue
 		}
 		if is := h.elfArch(torch + "/" + name); is != "" && is != want && len(out) < maxNamed {
-			out = append(out, machine.ForeignFile{Path: machine.Printable(torch + "/" + name), Is: is, Want: want})
+			out = append(out, machine.ForeignFile{Path: text.Printable(torch + "/" + name), Is: is, Want: want})
 		}
 	}
 	return out
@@ -314,7 +315,7 @@ func (h *host) loadTorch(torch string, e Env) []machine.LoadedLibrary {
 	for i := range l.out {
 		found := &l.out[i]
 		if file := own[found.Name]; file != "" && !h.within(found.Path, e.Sites) {
-			found.Wheel = machine.Printable(file)
+			found.Wheel = text.Printable(file)
 		}
 	}
 	h.loadedFrom(l.out)

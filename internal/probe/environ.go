@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // The environment variables that change what Python, an installer or a GPU
@@ -23,7 +23,6 @@ var (
 	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "PIP_", "UV_"}
 	envSecret   = lazy.Regexp(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
 	// user:password@ or token@ of a URL.
-	urlUser = lazy.Regexp(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@`)
 )
 
 // environ returns the variables that matter, without credentials.
@@ -52,5 +51,5 @@ func matters(name string) bool {
 
 // Redact removes the credentials of every URL in a text, and control characters.
 func Redact(s string) string {
-	return machine.Printable(urlUser().ReplaceAllString(s, "${1}***@"))
+	return text.Printable(text.Redact(s))
 }

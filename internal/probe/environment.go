@@ -12,6 +12,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // An Env is a Python environment on disk, read without starting Python.
@@ -123,7 +124,7 @@ func (h *host) pyvenv(dir string) *pyvenv {
 	c := &pyvenv{}
 	for line := range strings.Lines(string(data)) {
 		name, value, _ := strings.Cut(line, "=")
-		value = machine.Printable(strings.TrimSpace(value))
+		value = text.Printable(strings.TrimSpace(value))
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "home":
 			c.home = value
@@ -218,8 +219,8 @@ func (h *host) dist(info string) Dist {
 	d := Dist{Info: info}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
 	name, rest, _ := strings.Cut(stem, "-")
-	d.Name = machine.NormalName(machine.Printable(name))
-	d.Version, _, _ = strings.Cut(machine.Printable(rest), "-py")
+	d.Name = machine.NormalName(text.Printable(name))
+	d.Version, _, _ = strings.Cut(text.Printable(rest), "-py")
 	d.Path = path.Dir(info)
 	d.metadata(string(h.metadata(info)))
 	if d.Name == "torch" {
@@ -234,7 +235,7 @@ func (h *host) provenance(d *Dist) {
 		d.Record = d.Info + "/RECORD"
 	}
 	if by := h.bytes(d.Info+"/INSTALLER", 64); by != nil {
-		d.Installer = machine.Printable(strings.TrimSpace(string(by)))
+		d.Installer = text.Printable(strings.TrimSpace(string(by)))
 	}
 }
 
@@ -255,8 +256,8 @@ func (h *host) metadata(info string) []byte {
 
 // metadata takes name, version and requirements from the header, which ends at
 // the first empty line.
-func (d *Dist) metadata(text string) {
-	for line := range strings.Lines(text) {
+func (d *Dist) metadata(header string) {
+	for line := range strings.Lines(header) {
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
 			return
@@ -265,7 +266,7 @@ func (d *Dist) metadata(text string) {
 		if !ok || len(value) > 500 {
 			continue
 		}
-		value = machine.Printable(strings.TrimSpace(value))
+		value = text.Printable(strings.TrimSpace(value))
 		switch strings.ToLower(field) {
 		case "name":
 			if value != "" {
@@ -289,7 +290,7 @@ var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:[
 // on the default index does not say: the local label and the CUDA.
 func (h *host) torchVersion(d *Dist) {
 	for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
-		value := machine.Printable(m[2])
+		value := text.Printable(m[2])
 		if value == "" {
 			continue
 		}
@@ -311,7 +312,7 @@ func parseCondaRecord(file string) (CondaRecord, bool) {
 	if !ok {
 		return CondaRecord{}, false
 	}
-	f := strings.Split(machine.Printable(stem), "-")
+	f := strings.Split(text.Printable(stem), "-")
 	if len(f) < 3 {
 		return CondaRecord{}, false
 	}

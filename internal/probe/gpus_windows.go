@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 
 	"golang.org/x/sys/windows/registry"
@@ -34,7 +35,7 @@ func (h *host) windowsGPUs(known []machine.GPU, o Options) []machine.GPU {
 		g := p.gpu(o.Device)
 		g.Evidence = "registry"
 		if g.Name == "" {
-			g.Name = machine.Printable(name)
+			g.Name = text.Printable(name)
 		}
 		if memory < 1<<50 {
 			g.MemoryBytes = int64(memory)

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 const (
@@ -35,7 +36,7 @@ func Held(o Options) *machine.Held {
 			switch {
 			case strings.HasPrefix(name, "~"):
 				if len(held.Leftovers) < maxNamed {
-					held.Leftovers = append(held.Leftovers, machine.Printable(name))
+					held.Leftovers = append(held.Leftovers, text.Printable(name))
 				}
 			case strings.HasSuffix(name, ".dist-info"), strings.HasSuffix(name, ".egg-info"), strings.HasSuffix(name, ".egg-link"):
 				infos = append(infos, site+"/"+name)
@@ -85,7 +86,7 @@ func (h *host) heldDist(info string) machine.HeldDist {
 	}
 	var d machine.HeldDist
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
-	name, version, _ := strings.Cut(machine.Printable(stem), "-")
+	name, version, _ := strings.Cut(text.Printable(stem), "-")
 	version, _, _ = strings.Cut(version, "-py")
 	d.Name = machine.NormalName(name)
 	if !heldMetadata(&d, string(h.metadata(info))) {
@@ -95,7 +96,7 @@ func (h *host) heldDist(info string) machine.HeldDist {
 		d.Version = version
 	}
 	for _, m := range wheelTag().FindAllStringSubmatch(h.text(info+"/WHEEL"), 20) {
-		d.Tags = append(d.Tags, machine.Printable(m[1]))
+		d.Tags = append(d.Tags, text.Printable(m[1]))
 	}
 	d.Origin = h.cameFrom(h.bytes(info+"/direct_url.json", 64<<10))
 	switch {
@@ -114,15 +115,15 @@ var wheelTag = lazy.Regexp(`(?m)^Tag: ([A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,80}-[
 
 // heldMetadata takes what installing again needs from a METADATA header, and
 // reports whether it names the distribution and its version.
-func heldMetadata(d *machine.HeldDist, text string) bool {
+func heldMetadata(d *machine.HeldDist, metadata string) bool {
 	named, versioned := false, false
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(metadata) {
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
 			break
 		}
 		field, value, ok := strings.Cut(line, ": ")
-		value = machine.Printable(strings.TrimSpace(value))
+		value = text.Printable(strings.TrimSpace(value))
 		if !ok || value == "" || len(value) > 600 {
 			continue
 		}
@@ -198,7 +199,7 @@ func localPath(text string) string {
 
 // eggLink reads what `setup.py develop` left: the path of a source tree.
 func (h *host) eggLink(file string) machine.HeldDist {
-	d := machine.HeldDist{Name: machine.NormalName(machine.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))}
+	d := machine.HeldDist{Name: machine.NormalName(text.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))}
 	dir, _, _ := strings.Cut(h.text(file), "\n")
 	if dir = path.Clean(strings.TrimSpace(dir)); !path.IsAbs(dir) {
 		return machine.HeldDist{}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // maxFile is the most that is read of one file. The largest that matter are
@@ -49,7 +50,7 @@ func newHost(o Options) *host {
 
 // note keeps a sentence about what could not be read, and why.
 func (h *host) note(format string, args ...any) {
-	h.notes = append(h.notes, machine.Printable(fmt.Sprintf(format, args...)))
+	h.notes = append(h.notes, text.Printable(fmt.Sprintf(format, args...)))
 }
 
 // real returns where a path of the machine lies for this process. Below a root,

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -54,10 +55,10 @@ func (h *host) kernelModule() kernelModule {
 		k.gpus = append(k.gpus, address)
 		for line := range strings.Lines(h.text(dir + "/" + address + "/information")) {
 			if name, ok := strings.CutPrefix(line, "Model:"); ok {
-				k.models[address] = machine.Printable(strings.TrimSpace(name))
+				k.models[address] = text.Printable(strings.TrimSpace(name))
 			}
 			if id, ok := strings.CutPrefix(line, "GPU UUID:"); ok && !strings.Contains(id, "?") {
-				k.uuids[address] = machine.Printable(strings.TrimSpace(id))
+				k.uuids[address] = text.Printable(strings.TrimSpace(id))
 			}
 		}
 	}

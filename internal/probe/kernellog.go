@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // maxLog is the most that is read of the kernel's log; the kernel's own buffer has
@@ -107,7 +108,7 @@ func gpuErrors(log string, uptime float64) []machine.KernelError {
 			continue
 		}
 		e.Count++
-		e.Text = machine.Printable(strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%.300s", m[4])), `\x20`, " "))
+		e.Text = text.Printable(strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%.300s", m[4])), `\x20`, " "))
 		if at := secondsOf(line); at >= 0 && uptime > 0 {
 			e.AgeSeconds = new(int64(max(0, uptime-at)))
 		}

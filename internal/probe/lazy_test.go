@@ -9,7 +9,7 @@ import (
 func TestPatterns(t *testing.T) {
 	for _, p := range []func() *regexp.Regexp{
 		moduleText, libVersion, redhatRelease, containerGroup, l4tRelease, tegraChip, glibcName, glibcStore, glibcBanner, muslVersion, apkMusl,
-		versionTxt, cudaDir, cudaHeader, pythonProgram, pythonMinor, pythonPatch, patchLevel, winPython, family, torchFact, envSecret, urlUser,
+		versionTxt, cudaDir, cudaHeader, pythonProgram, pythonMinor, pythonPatch, patchLevel, winPython, family, torchFact, envSecret,
 	} {
 		if p() == nil {
 			t.Error("no pattern")

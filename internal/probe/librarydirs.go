@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // wheelLibrary matches the libraries that wheels of torch and of NVIDIA bring.
@@ -26,7 +27,7 @@ func (h *host) loaderPath() []machine.LibraryDir {
 		if entry == "" || len(out) == maxDirs || slices.ContainsFunc(out, func(d machine.LibraryDir) bool { return d.Path == entry }) {
 			continue
 		}
-		d := machine.LibraryDir{Path: machine.Printable(entry), Files: []string{}, Origins: from.of("LD_LIBRARY_PATH", entry)}
+		d := machine.LibraryDir{Path: text.Printable(entry), Files: []string{}, Origins: from.of("LD_LIBRARY_PATH", entry)}
 		if len(d.Origins) > 0 {
 			d.From = d.Origins[0].Place()
 		}

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A loader finds libraries as glibc's does (ld.so(8)): the RPATH of who asks and
@@ -88,10 +89,10 @@ func (l *loader) load(name string, by *object) {
 	}
 	l.loaded[name] = true
 	o, via, entry := l.find(name, by)
-	found := machine.LoadedLibrary{Name: machine.Printable(name), By: machine.Printable(path.Base(by.path))}
+	found := machine.LoadedLibrary{Name: text.Printable(name), By: text.Printable(path.Base(by.path))}
 	if o != nil {
-		found.Path, found.Via, found.Size, found.Version = machine.Printable(o.path), via, o.size, versionOfFile(o.path)
-		found.Entry, found.Dir = machine.Printable(entry), machine.Printable(o.dir)
+		found.Path, found.Via, found.Size, found.Version = text.Printable(o.path), via, o.size, versionOfFile(o.path)
+		found.Entry, found.Dir = text.Printable(entry), text.Printable(o.dir)
 		o.loader = by
 		l.objects = append(l.objects, o)
 	}

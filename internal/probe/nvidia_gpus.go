@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
@@ -130,7 +131,7 @@ func (h *host) reported(g nvmlGPU, p pciGPU, onBus bool, o Options) []machine.GP
 
 // fromNVML takes what NVML says about a device and drops what cannot be.
 func (h *host) fromNVML(g nvmlGPU) machine.GPU {
-	out := machine.GPU{Vendor: machine.NVIDIA, Name: machine.Printable(g.Name), UUID: machine.Printable(g.UUID), Visible: true, Evidence: machine.FromNVML}
+	out := machine.GPU{Vendor: machine.NVIDIA, Name: text.Printable(g.Name), UUID: text.Printable(g.UUID), Visible: true, Evidence: machine.FromNVML}
 	if len(out.Name) > 200 {
 		out.Name = ""
 	}
@@ -166,7 +167,7 @@ func withBus(g machine.GPU, p pciGPU, onBus bool, o Options) machine.GPU {
 	id.SubVendor, id.SubDevice, _ = strings.Cut(g.Subsystem, ":")
 	if d, ok := o.Device(id); ok {
 		if g.Name == "" || strings.HasSuffix(g.Name, "Graphics Device") {
-			g.Name = machine.Printable(d.Name)
+			g.Name = text.Printable(d.Name)
 		}
 		if g.SM.IsZero() {
 			g.SM = d.SM

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -158,13 +159,13 @@ func childEnv(env []string) []string {
 // firstWords says in a line how a program ended badly.
 func firstWords(a answer) string {
 	for line := range strings.Lines(a.stderr) {
-		line = machine.Printable(strings.TrimSpace(line))
+		line = text.Printable(strings.TrimSpace(line))
 		if line != "" {
 			return fmt.Sprintf("%.200s", line)
 		}
 	}
 	if a.err != nil {
-		return machine.Printable(a.err.Error())
+		return text.Printable(a.err.Error())
 	}
 	return "no answer"
 }
@@ -197,5 +198,5 @@ func (r *nvmlReport) words() string {
 	case nvmlNoPermission:
 		return "nvml: no permission to talk to the driver"
 	}
-	return fmt.Sprintf("nvml: error %d: %s", r.Return, machine.Printable(r.Error))
+	return fmt.Sprintf("nvml: error %d: %s", r.Return, text.Printable(r.Error))
 }

@@ -138,9 +138,9 @@ func (q *query) gpu(d nvml.Device) nvmlGPU {
 	g := q.device(d)
 	if q.has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
 		if p, ret := d.GetPciInfo(); ret == nvml.SUCCESS {
-			g.PCIDevice, g.PCISub, g.PCIBus = p.PciDeviceId, p.PciSubSystemId, text(p.BusId[:])
+			g.PCIDevice, g.PCISub, g.PCIBus = p.PciDeviceId, p.PciSubSystemId, fixedString(p.BusId[:])
 			if g.PCIBus == "" {
-				g.PCIBus = text(p.BusIdLegacy[:])
+				g.PCIBus = fixedString(p.BusIdLegacy[:])
 			}
 		}
 	}
@@ -194,9 +194,9 @@ func (q query) device(d nvml.Device) nvmlGPU {
 	return g
 }
 
-// text reads a C string from a fixed array, whose element type differs between
+// fixedString reads a C string from a fixed array, whose element type differs between
 // architectures.
-func text[T int8 | uint8](c []T) string {
+func fixedString[T int8 | uint8](c []T) string {
 	var b strings.Builder
 	for _, x := range c {
 		if x == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A setter is a file that may set variables of this process, and what it is.
@@ -68,7 +69,7 @@ func (o *origins) of(variable, entry string) []machine.Origin {
 			if !literal && !slices.Contains(l.dirs, path.Clean(entry)) || literal && !names(l.text, entry) {
 				continue
 			}
-			at := machine.Origin{Kind: l.kind, Name: machine.Printable(l.name), File: machine.Printable(l.file), Line: l.line}
+			at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.line}
 			if !slices.Contains(out, at) && len(out) < 8 {
 				out = append(out, at)
 			}
@@ -202,7 +203,7 @@ func (h *host) ownState(variable, entry string) machine.Origin {
 			Vars map[string]string `json:"env_vars"`
 		}
 		if json.Unmarshal(h.bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil && holds(state.Vars[variable]) {
-			return machine.Origin{Kind: machine.OriginConda, Name: machine.Printable(path.Base(prefix)), File: machine.Printable(prefix + "/conda-meta/state")}
+			return machine.Origin{Kind: machine.OriginConda, Name: text.Printable(path.Base(prefix)), File: text.Printable(prefix + "/conda-meta/state")}
 		}
 	}
 	if h.container() {

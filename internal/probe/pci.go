@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A PCI identifies a device on the bus; hexadecimal, four digits, lower case. On
@@ -95,7 +96,7 @@ func (p pciGPU) gpu(lookup func(PCI) (Device, bool)) machine.GPU {
 	}
 	if lookup != nil {
 		if d, ok := lookup(p.PCI); ok {
-			g.Name, g.SM, g.GFX, g.Integrated = machine.Printable(d.Name), d.SM, d.GFX, d.Integrated
+			g.Name, g.SM, g.GFX, g.Integrated = text.Printable(d.Name), d.SM, d.GFX, d.Integrated
 		}
 	}
 	return g
@@ -137,7 +138,7 @@ func pciName(list, id string) string {
 			return ""
 		}
 		if name, ok := strings.CutPrefix(line, "\t"+device+"  "); ok {
-			return machine.Printable(strings.TrimSpace(name))
+			return text.Printable(strings.TrimSpace(name))
 		}
 	}
 	return ""

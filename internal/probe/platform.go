@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -24,7 +25,7 @@ func (h *host) platform() machine.Platform {
 		h.oldRelease(&p)
 	}
 	p.Libc = h.libc()
-	p.Kernel = machine.Printable(h.text("/proc/sys/kernel/osrelease"))
+	p.Kernel = text.Printable(h.text("/proc/sys/kernel/osrelease"))
 	p.BootID = h.text("/proc/sys/kernel/random/boot_id")
 	p.L4T = h.l4t()
 	p.Environment = h.environment(p)
@@ -61,7 +62,7 @@ func parseOSRelease(s string) map[string]string {
 		}
 		value = strings.NewReplacer(`\"`, `"`, `\$`, `$`, "\\`", "`", `\\`, `\`).Replace(value)
 		if len(value) <= 200 {
-			out[name] = machine.Printable(value)
+			out[name] = text.Printable(value)
 		}
 	}
 	return out
@@ -77,11 +78,11 @@ func (h *host) oldRelease(p *machine.Platform) {
 		return
 	}
 	if v := h.text("/etc/alpine-release"); v != "" {
-		p.Distro, p.DistroVersion = "alpine", machine.Printable(v)
+		p.Distro, p.DistroVersion = "alpine", text.Printable(v)
 		return
 	}
 	if v := h.text("/etc/debian_version"); v != "" {
-		p.Distro, p.DistroVersion = "debian", machine.Printable(v)
+		p.Distro, p.DistroVersion = "debian", text.Printable(v)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -86,17 +87,17 @@ func parseSMI(s string) (*smiReport, error) {
 	r := &smiReport{}
 	for _, row := range rows {
 		if len(row) < len(smiFields)-1 {
-			return nil, fmt.Errorf("its answer is not understood: %.80q", machine.Printable(strings.Join(row, ", ")))
+			return nil, fmt.Errorf("its answer is not understood: %.80q", text.Printable(strings.Join(row, ", ")))
 		}
 		if r.driver = plausible(row[0]); r.driver.IsZero() {
-			return nil, fmt.Errorf("%.40q is not a driver version", machine.Printable(row[0]))
+			return nil, fmt.Errorf("%.40q is not a driver version", text.Printable(row[0]))
 		}
-		g := machine.GPU{Vendor: machine.NVIDIA, Name: machine.Printable(row[2]), Visible: true, Evidence: machine.FromSMI}
+		g := machine.GPU{Vendor: machine.NVIDIA, Name: text.Printable(row[2]), Visible: true, Evidence: machine.FromSMI}
 		if strings.HasPrefix(row[3], "GPU-") {
-			g.UUID = machine.Printable(row[3])
+			g.UUID = text.Printable(row[3])
 		}
 		if strings.Count(row[4], ":") == 2 {
-			g.PCIAddress = shortAddress(machine.Printable(row[4]))
+			g.PCIAddress = shortAddress(text.Printable(row[4]))
 		}
 		if mib, err := strconv.ParseUint(row[5], 10, 30); err == nil {
 			g.MemoryBytes = int64(mib) << 20

@@ -32,7 +32,7 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 		{"no driver", `echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."; exit 9`, "", nil,
 			"nvidia-smi: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."},
 		{"no answer", `exit 0`, "", nil, ""},
-		{"garbage", `printf 'No devices\033[2J were found\n'`, "", nil, `nvidia-smi: its answer is not understood: "No devices [2J were found"`},
+		{"garbage", `printf 'No devices\033[2J were found\n'`, "", nil, `nvidia-smi: its answer is not understood: "No devices were found"`},
 		{"hangs", `exec sleep 60`, "", nil, "nvidia-smi did not answer within 100ms: the driver hangs"},
 	}
 	for _, tt := range tests {

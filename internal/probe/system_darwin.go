@@ -1,7 +1,7 @@
 package probe
 
 import (
-	"envfix/internal/machine"
+	"envfix/internal/text"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,5 +24,5 @@ func systemVersion() string {
 	if err != nil {
 		return ""
 	}
-	return machine.Printable(v)
+	return text.Printable(v)
 }

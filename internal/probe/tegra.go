@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // tegraGPUs are the GPUs of NVIDIA's system-on-chips, which are on no bus up to
@@ -33,7 +34,7 @@ func (h *host) jetson(gpus []machine.GPU) []machine.GPU {
 	if len(gpus) > 0 {
 		return gpus
 	}
-	if model := machine.Printable(h.text("/proc/device-tree/model")); model != "" && len(model) < 200 {
+	if model := text.Printable(h.text("/proc/device-tree/model")); model != "" && len(model) < 200 {
 		d.Name = model
 	}
 	usable := h.exists("/dev/nvhost-gpu") || h.exists("/dev/nvgpu") || h.exists("/dev/nvmap") || h.exists("/dev/nvidiactl")

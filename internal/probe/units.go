@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // unitDirs are where systemd looks for units of the system and of users
@@ -94,7 +95,7 @@ func (h *host) loaderConfig() []loaderLine {
 		for i, line := range strings.Split(string(h.bytes(f, 1<<18)), "\n") {
 			line, _, _ = strings.Cut(line, "#")
 			if dir := strings.TrimSpace(line); path.IsAbs(dir) && len(out) < 200 {
-				out = append(out, loaderLine{path.Clean(dir), machine.Origin{Kind: machine.OriginLoader, File: machine.Printable(f), Line: i + 1}})
+				out = append(out, loaderLine{path.Clean(dir), machine.Origin{Kind: machine.OriginLoader, File: text.Printable(f), Line: i + 1}})
 			}
 		}
 	}

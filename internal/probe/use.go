@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 // nvmlAbsent stands among NVML's return codes for a function that the library of
@@ -176,7 +177,7 @@ func (h *host) identify(p *machine.Process, host bool) {
 		p.Unseen = machine.UnseenNamespace
 		return
 	}
-	p.Name = machine.Printable(name)
+	p.Name = text.Printable(name)
 	p.User = h.owner(of)
 	if p.Command = command(of.Args()); p.Command == "" {
 		p.Command = p.Name
@@ -203,7 +204,7 @@ func (h *host) owner(p proc.Process) string {
 		return ""
 	}
 	if name, ok := h.procs().UserName(uid); ok {
-		return machine.Printable(name)
+		return text.Printable(name)
 	}
 	return "uid " + strconv.Itoa(uid)
 }
@@ -223,19 +224,19 @@ func command(args []string) string {
 		interpreter = interpreter || strings.HasPrefix(name, of)
 	}
 	if !interpreter {
-		return machine.Printable(name)
+		return text.Printable(name)
 	}
 	for i := 1; i < len(args); i++ {
 		switch a := args[i]; {
 		case a == "-m" && i+1 < len(args):
-			return machine.Printable(name + " -m " + args[i+1])
+			return text.Printable(name + " -m " + args[i+1])
 		case a == "-c":
-			return machine.Printable(name + " -c …")
+			return text.Printable(name + " -c …")
 		case a == "-W" || a == "-X":
 			i++
 		case a != "" && a[0] != '-':
-			return machine.Printable(name + " " + path.Base(a))
+			return text.Printable(name + " " + path.Base(a))
 		}
 	}
-	return machine.Printable(name)
+	return text.Printable(name)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -63,8 +64,8 @@ func TestProcesses(t *testing.T) {
 	}
 
 	files["proc/42/fd/3"], files["proc/42/fd/4"] = "-> /dev/null", "-> /dev/nvidia0"
-	want[0].Unseen, want[0].User, want[0].Name, want[0].Command = "", user, "python3", "python3  [31mtrain.py"
-	want[0].Command = machine.Printable("python3 \x1b[31mtrain.py")
+	want[0].Unseen, want[0].User, want[0].Name, want[0].Command = "", user, "python3", "python3train.py"
+	want[0].Command = text.Printable("python3 \x1b[31mtrain.py")
 	h = newHost(Options{Root: tree(t, files), OS: "linux"})
 	if diff := cmp.Diff(want, h.processes(list)); diff != "" {
 		t.Errorf("in a container, with the GPU open: %s", diff)
@@ -160,7 +161,7 @@ func FuzzKernelLog(f *testing.F) {
 	f.Add("NVRM: Xid (PCI:0000:3b:00): 999999, \x00\xff\n", 0.0)
 	f.Fuzz(func(t *testing.T, log string, uptime float64) {
 		for _, e := range gpuErrors(log, uptime) {
-			if e.Count < 1 || e.Text != machine.Printable(e.Text) || e.AgeSeconds != nil && *e.AgeSeconds < 0 {
+			if e.Count < 1 || e.Text != text.Printable(e.Text) || e.AgeSeconds != nil && *e.AgeSeconds < 0 {
 				t.Errorf("%+v", e)
 			}
 		}

@@ -174,7 +174,7 @@ func (r *reader) group(d *document, name string, depth int) error {
 func (d *document) indexes(name string) []Index {
 	var out []Index
 	for _, m := range d.Tool.UV.Index {
-		out = append(out, Index{Name: text(m["name"]), URL: text(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"})
+		out = append(out, Index{Name: str(m["name"]), URL: str(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"})
 	}
 	if u := d.Tool.UV.IndexURL; u != "" {
 		out = append(out, Index{URL: u, Default: true, From: name + ": tool.uv.index-url"})
@@ -197,9 +197,9 @@ func (d *document) sources() []Source {
 			if !ok {
 				continue
 			}
-			s := Source{Package: machine.NormalName(n), Index: text(m["index"]), Marker: text(m["marker"]), Group: text(m["extra"]) + text(m["group"])}
+			s := Source{Package: machine.NormalName(n), Index: str(m["index"]), Marker: str(m["marker"]), Group: str(m["extra"]) + str(m["group"])}
 			for _, other := range []string{"path", "url", "git"} {
-				if v := text(m[other]); s.Index == "" && v != "" {
+				if v := str(m[other]); s.Index == "" && v != "" {
 					s.Other = v
 				}
 			}
@@ -209,7 +209,7 @@ func (d *document) sources() []Source {
 	return out
 }
 
-func text(v any) string {
+func str(v any) string {
 	s, _ := v.(string)
 	return s
 }

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 )
 
 // ReadRequirements reads a requirements file of pip. open returns the files that
@@ -54,7 +54,7 @@ func (f *lines) read(content []byte, name string, constraint bool, depth int) er
 	}
 	n := 0
 	start, whole := 1, ""
-	for line := range strings.Lines(strings.ReplaceAll(string(machine.UTF8(content)), "\r\n", "\n")) {
+	for line := range strings.Lines(strings.ReplaceAll(string(text.UTF8(content)), "\r\n", "\n")) {
 		n++
 		if whole == "" {
 			start = n

@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"envfix/internal/text"
 )
 
 // A Command is one program to run.
@@ -107,7 +109,7 @@ func Run(ctx context.Context, c Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := &lines{out: c.Out, log: c.Log, secrets: Secrets(os.Environ())}
+	out := &lines{out: c.Out, log: c.Log, secrets: text.Secrets(os.Environ())}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := c.prepare(ctx, path, out)

@@ -240,24 +240,6 @@ func TestThreat13Secrets(t *testing.T) {
 	}
 }
 
-// What a program prints cannot act on the terminal.
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                         "plain",
-		"\x1b[31mred\x1b[0m":            "red",
-		"\x1b]0;title\x07text":          "text",
-		"a\x00b\x07c\u009bd":            "abcd",
-		"left\u202eright\u2066x":        "leftrightx",
-		"tab\there":                     "tab here",
-		"\x1b]8;;http://x\x1b\\link":    "link",
-		"caf\u00e9 \U0001F40D \xff end": "caf\u00e9 \U0001F40D  end",
-	} {
-		if got := Printable(in); got != want {
-			t.Errorf("Printable(%q): got %q, want %q", in, got, want)
-		}
-	}
-}
-
 // A gigabyte of output is cut in the log and costs no memory.
 func TestLogEnds(t *testing.T) {
 	dir, err := os.OpenRoot(t.TempDir())

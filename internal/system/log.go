@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
-	"envfix/internal/lazy"
+	"envfix/internal/text"
 )
 
 // maxLog ends what is kept of one program's output; some print for ever.
@@ -90,7 +89,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 func (l *lines) line(s string) {
-	s = Printable(Redact(s, l.secrets))
+	s = text.Printable(text.Redact(s, l.secrets...))
 	if strings.TrimSpace(s) == "" {
 		return
 	}
@@ -123,58 +122,3 @@ func (l *lines) Tail() []string {
 	defer l.mu.Unlock()
 	return slices.Clone(l.tail)
 }
-
-var escapes = lazy.Regexp("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
-
-// Printable removes escape sequences, control characters and characters that
-// change the direction of text, so that s cannot act on a terminal.
-func Printable(s string) string {
-	s = escapes().ReplaceAllString(s, "")
-	return strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return ' '
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-var (
-	userinfo = lazy.Regexp(`://[^/\s@]+@`)
-	assigned = lazy.Regexp(`(?i)((?:token|password|passwd|secret|api[_-]?key|access[_-]?key|credential)[a-z_]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+)`)
-	bearer   = lazy.Regexp(`(?i)(authorization["']?\s*[:=]\s*["']?(?:\w+\s+)?)[^\s"']+`)
-)
-
-// Redact removes what looks like a credential from a line, and every one of
-// secrets wherever it stands.
-func Redact(s string, secrets []string) string {
-	for _, secret := range secrets {
-		s = strings.ReplaceAll(s, secret, "***")
-	}
-	s = userinfo().ReplaceAllString(s, "://***@")
-	s = bearer().ReplaceAllString(s, "${1}***")
-	return assigned().ReplaceAllString(s, "${1}***")
-}
-
-// Secrets collects the values of an environment that must never be printed.
-func Secrets(environ []string) []string {
-	var out []string
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		if len(v) >= 8 && secretName().MatchString(k) {
-			out = append(out, v)
-		}
-		if _, rest, yes := strings.Cut(v, "://"); yes {
-			if info, _, yes := strings.Cut(rest, "@"); yes && !strings.Contains(info, "/") {
-				if _, password, yes := strings.Cut(info, ":"); yes && len(password) >= 4 {
-					out = append(out, password)
-				}
-			}
-		}
-	}
-	return out
-}
-
-var secretName = lazy.Regexp(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)

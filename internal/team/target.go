@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -97,12 +98,12 @@ func neutralMachine(os string) machine.Machine {
 
 // ParseFacts splits a description; values with blanks stand in single or double
 // quotes: gpu='RTX 5090'.
-func ParseFacts(text string) (map[string]string, error) {
+func ParseFacts(description string) (map[string]string, error) {
 	facts := map[string]string{}
-	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
+	for rest := strings.TrimSpace(description); rest != ""; rest = strings.TrimSpace(rest) {
 		key, after, ok := strings.Cut(rest, "=")
 		if !ok || !slices.Contains(TargetKeys, key) {
-			return nil, fmt.Errorf("`%s` is not understood; keys are %s", machine.Clip(rest, 60), strings.Join(TargetKeys, ", "))
+			return nil, fmt.Errorf("`%s` is not understood; keys are %s", text.Clip(rest, 60), strings.Join(TargetKeys, ", "))
 		}
 		if _, twice := facts[key]; twice {
 			return nil, fmt.Errorf("`%s` stands twice", key)

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -44,7 +45,7 @@ func usage(text string, hints ...string) *fail.Error {
 }
 
 // clean makes text from outside safe to print in one line.
-func clean(s string) string { return machine.Clip(s, 400) }
+func clean(s string) string { return text.Clip(s, 400) }
 
 // comparePublic compares two versions of torch without their local labels.
 func comparePublic(a, b string) int {

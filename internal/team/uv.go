@@ -11,7 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
-	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // A uvTool resolves the packages of a lock.
@@ -146,10 +146,9 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 func (t *tail) lines() []string {
-	text := string(t.b[max(0, len(t.b)-mostTail):])
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(string(t.b[max(0, len(t.b)-mostTail):])), "\n")
 	for i, l := range lines {
-		lines[i] = machine.Printable(l)
+		lines[i] = text.Printable(l)
 	}
 	return lines
 }

@@ -117,7 +117,7 @@ func texts() map[string]func() (machine.Machine, resolver.Request, *resolver.Res
 	}
 }
 
-func text(t *testing.T, name string) string {
+func golden(t *testing.T, name string) string {
 	t.Helper()
 	h, r, res := texts()[name]()
 	p, err := installers.Plan(&matrix.Matrix{}, h, r, res, plan.Target{Dir: ".venv"})
@@ -133,7 +133,7 @@ func text(t *testing.T, name string) string {
 func TestTexts(t *testing.T) {
 	for name := range texts() {
 		t.Run(name, func(t *testing.T) {
-			got := text(t, name)
+			got := golden(t, name)
 			golden := filepath.Join("testdata", name+".txt")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -189,39 +189,6 @@ func TestColour(t *testing.T) {
 	if diff := cmp.Diff(Plan(p, Style{}), bare); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestClean(t *testing.T) {
-	for in, want := range map[string]string{
-		"RTX 5090":          "RTX 5090",
-		"é ö 中":             "é ö 中",
-		"a\nb\tc":           `a\nb\tc`,
-		"\x1b[31mred":       `\x1b[31mred`,
-		"\u202eevil":        `\u202eevil`,
-		"\u200bzero":        `\u200bzero`,
-		"bad \xff byte":     `bad \xff byte`,
-		"c1 \u009b31m":      `c1 \u009b31m`,
-		"\U000e0041 tagged": `\U000e0041 tagged`,
-	} {
-		if got := Clean(in); got != want {
-			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func FuzzClean(f *testing.F) {
-	f.Add("\x1b[31m\u202e\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		c := Clean(s)
-		for _, r := range c {
-			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar && !strings.ContainsRune(s, r) {
-				t.Fatalf("Clean(%q) = %q holds %U", s, c, r)
-			}
-		}
-		if again := Clean(c); again != c {
-			t.Fatalf("Clean twice: %q, then %q", c, again)
-		}
-	})
 }
 
 func TestNearest(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"aead.dev/minisign"
+
+	"envfix/internal/text"
 )
 
 // Pinned is the list of keys that the program was built with.
@@ -32,10 +34,10 @@ const maxKeys = 20
 
 // ParseKeys reads a list: lines "number N", "threshold N" and "RW… name";
 // comments begin with #.
-func ParseKeys(text string) (KeyList, error) {
+func ParseKeys(data string) (KeyList, error) {
 	list := KeyList{Threshold: 1}
 	seen := map[uint64]bool{}
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range strings.Split(data, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -49,7 +51,7 @@ func ParseKeys(text string) (KeyList, error) {
 		case "threshold":
 			list.Threshold, err = strconv.Atoi(rest)
 		default:
-			k := Key{Name: printable(rest)}
+			k := Key{Name: text.Clip(rest, 60)}
 			if err = k.Public.UnmarshalText([]byte(word)); err == nil {
 				if seen[k.Public.ID()] {
 					err = errors.New("this key is there twice")
@@ -87,18 +89,4 @@ func (l KeyList) Verify(message []byte, signatures [][]byte) ([]string, error) {
 		return nil, fmt.Errorf("%d of %d signatures that are needed are good: %w", len(signers), l.Threshold, ErrSignature)
 	}
 	return signers, nil
-}
-
-// printable keeps names from steering a terminal.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, s)
-	if len(s) > 60 {
-		s = s[:60]
-	}
-	return s
 }

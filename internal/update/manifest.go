@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"envfix/internal/lazy"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -65,18 +66,18 @@ func (m Manifest) Encode() []byte {
 
 // ParseManifest reads a manifest. It accepts exactly what Encode writes, so that
 // one text has one meaning.
-func ParseManifest(text []byte) (Manifest, error) {
+func ParseManifest(data []byte) (Manifest, error) {
 	var m Manifest
-	if len(text) > MaxManifest {
+	if len(data) > MaxManifest {
 		return m, fmt.Errorf("the manifest has more than %d bytes: %w", MaxManifest, ErrForm)
 	}
-	body, ok := strings.CutPrefix(string(text), manifestHead)
+	body, ok := strings.CutPrefix(string(data), manifestHead)
 	head := strings.SplitN(body, "\n", 5)
 	if !ok || len(head) != 5 {
 		return m, fmt.Errorf("this is no manifest of the matrix: %w", ErrForm)
 	}
 	if format := strings.TrimPrefix(head[0], "# format "); format != "1" {
-		return m, fmt.Errorf("format %q of the manifest needs a newer envfix: %w", printable(format), ErrForm)
+		return m, fmt.Errorf("format %q of the manifest needs a newer envfix: %w", text.Clip(format, 60), ErrForm)
 	}
 	var err error
 	if m.Version, err = version.ParseDotted(strings.TrimPrefix(head[1], "# version ")); err != nil {
@@ -84,19 +85,19 @@ func ParseManifest(text []byte) (Manifest, error) {
 	}
 	m.Created, m.Expires = strings.TrimPrefix(head[2], "# created "), strings.TrimPrefix(head[3], "# expires ")
 	if !isDay(m.Created) || !isDay(m.Expires) || m.Expires <= m.Created {
-		return m, fmt.Errorf("the manifest's dates, %q and %q: %w", printable(m.Created), printable(m.Expires), ErrForm)
+		return m, fmt.Errorf("the manifest's dates, %q and %q: %w", text.Clip(m.Created, 60), text.Clip(m.Expires, 60), ErrForm)
 	}
 	for line := range strings.Lines(head[4]) {
 		f := fileLine().FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		if f == nil || !dataName().MatchString(f[2]) || len(m.Files) == maxFiles {
-			return m, fmt.Errorf("the manifest's line %q: %w", printable(line), ErrForm)
+			return m, fmt.Errorf("the manifest's line %q: %w", text.Clip(line, 60), ErrForm)
 		}
 		if n := len(m.Files); n > 0 && m.Files[n-1].Name >= f[2] {
 			return m, fmt.Errorf("the manifest's files are not in order at %s: %w", f[2], ErrForm)
 		}
 		m.Files = append(m.Files, File{f[2], f[1]})
 	}
-	if len(m.Files) == 0 || string(m.Encode()) != string(text) {
+	if len(m.Files) == 0 || string(m.Encode()) != string(data) {
 		return m, fmt.Errorf("the manifest is not written as manifests are: %w", ErrForm)
 	}
 	return m, nil

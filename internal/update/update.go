@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -229,7 +230,7 @@ func (r *Release) load() (err error) {
 		return fmt.Errorf("the data of release %s cannot be used: %w: %w", r.Manifest.Version, err, ErrForm)
 	}
 	if r.Matrix.Version != r.Manifest.Version.String() {
-		return fmt.Errorf("release %s holds the data of %s: %w", r.Manifest.Version, printable(r.Matrix.Version), ErrForm)
+		return fmt.Errorf("release %s holds the data of %s: %w", r.Manifest.Version, text.Clip(r.Matrix.Version, 60), ErrForm)
 	}
 	return nil
 }

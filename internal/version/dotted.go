@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	hashicorp "github.com/hashicorp/go-version"
+
+	"envfix/internal/text"
 )
 
 // A Dotted is a dotted number as NVIDIA and glibc use them: driver 580.65.06,
@@ -31,11 +33,11 @@ type number struct {
 // names the text.
 func ParseDotted(s string) (Dotted, error) {
 	if s == "" || len(s) > 40 || strings.Trim(s, "0123456789.") != "" {
-		return Dotted{}, fmt.Errorf("%q is not a dotted version number", clip(s))
+		return Dotted{}, fmt.Errorf("%q is not a dotted version number", text.Cut(s, 60))
 	}
 	v, err := hashicorp.NewVersion(s)
 	if err != nil {
-		return Dotted{}, fmt.Errorf("%q is not a dotted version number", clip(s))
+		return Dotted{}, fmt.Errorf("%q is not a dotted version number", text.Cut(s, 60))
 	}
 	return Dotted{&number{v, v.Segments64()}}, nil
 }
@@ -126,11 +128,4 @@ func (v *Dotted) UnmarshalText(b []byte) (err error) {
 	}
 	*v, err = ParseDotted(string(b))
 	return err
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	pep440 "github.com/aquasecurity/go-pep440-version"
+
+	"envfix/internal/text"
 )
 
 // A Python is a PEP 440 version, such as 2.14.1, 2.6.0rc1 or 3.12. The zero
@@ -28,11 +30,11 @@ func (p *python) version() pep440.Version {
 // identity, split off by [SplitLocal] first.
 func ParsePython(s string) (Python, error) {
 	if s == "" || len(s) > 80 || strings.Contains(s, "+") {
-		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", clip(s))
+		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", text.Cut(s, 60))
 	}
 	v, err := pep440.Parse(s)
 	if err != nil {
-		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", clip(s))
+		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", text.Cut(s, 60))
 	}
 	p := &python{text: s, v: v}
 	p.once.Do(func() {})
@@ -135,7 +137,7 @@ func ParseSpecifier(s string) (Specifier, error) {
 	}
 	p := &specifier{text: s}
 	if len(s) > 200 || p.parse() != nil {
-		return Specifier{}, fmt.Errorf("%q is not a version specifier (PEP 440)", clip(s))
+		return Specifier{}, fmt.Errorf("%q is not a version specifier (PEP 440)", text.Cut(s, 60))
 	}
 	return Specifier{p}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // A Gate is a condition on a report that fails a job in CI: idle>30%.
@@ -30,30 +32,23 @@ func ParseGate(s string) (Gate, error) {
 		}
 		g.name, g.op, value = strings.TrimSpace(name), strings.Replace(op, "==", "=", 1), strings.TrimSpace(value)
 		if !slices.Contains(gateNames, g.name) {
-			return g, fmt.Errorf("%q is nothing to compare; there are %s", clip(g.name), strings.Join(gateNames, ", "))
+			return g, fmt.Errorf("%q is nothing to compare; there are %s", text.Cut(g.name, 60), strings.Join(gateNames, ", "))
 		}
 		if g.name == "verdict" {
 			if g.op != "=" && g.op != "!=" || value == "" {
-				return g, fmt.Errorf("%q: a verdict is compared with = or != and a name", clip(g.Text))
+				return g, fmt.Errorf("%q: a verdict is compared with = or != and a name", text.Cut(g.Text, 60))
 			}
 			g.word = value
 			return g, nil
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(value, "%")), 64)
 		if err != nil || v != v || v < 0 || v > 1e12 {
-			return g, fmt.Errorf("%q is not a number such as 30%%", clip(value))
+			return g, fmt.Errorf("%q is not a number such as 30%%", text.Cut(value, 60))
 		}
 		g.value = v
 		return g, nil
 	}
-	return g, fmt.Errorf("%q is not a condition such as idle>30%%", clip(g.Text))
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
+	return g, fmt.Errorf("%q is not a condition such as idle>30%%", text.Cut(g.Text, 60))
 }
 
 // Fails reports whether a gate's condition holds, and says so with the value.

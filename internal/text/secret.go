@@ -1,0 +1,82 @@
+package text
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+)
+
+// The names that a credential goes by, in options, variables, queries and files,
+// and what may follow: a token is one, --max-tokens and --tokenizer are none.
+const secretWords = `(?:token|password|passwd|passphrase|pwd|secret|signature|credentials?|api[_-]?key|access[_-]?key|private[_-]?key)(?:[_-][a-z0-9_-]*)?`
+
+var (
+	// Everything up to the last @ before a path: a password may hold an @.
+	userinfo = lazy.Regexp(`//[^/\s"'<>]*@`)
+	assigned = lazy.Regexp(`(?i)(` + secretWords + `["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&#"']+)`)
+	bearer   = lazy.Regexp(`(?i)(authorization["']?\s*[:=]\s*["']?(?:\w+\s+)?)[^\s"']+`)
+	// An option whose value is the next word: `--token X`.
+	option         = lazy.Regexp(`(?i)((?:^|\s)--?[a-z0-9_-]*` + secretWords + `\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`)
+	secretVariable = lazy.Regexp(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)
+	secretName     = lazy.Regexp(`(?i)` + secretWords + `$`)
+)
+
+const redacted = "***"
+
+// Redact removes what looks like a credential from a line: the user of a URL, what
+// is assigned to a name such as token or password, the value of an option called
+// so, and every one of secrets wherever it stands.
+func Redact(s string, secrets ...string) string {
+	for _, secret := range secrets {
+		s = strings.ReplaceAll(s, secret, redacted)
+	}
+	for _, r := range []struct {
+		of func() *regexp.Regexp
+		by string
+	}{{userinfo, "//" + redacted + "@"}, {bearer, "${1}" + redacted}, {assigned, "${1}" + redacted}, {option, "${1}" + redacted}} {
+		s = r.of().ReplaceAllString(s, r.by)
+	}
+	return s
+}
+
+// RedactArgv is [Redact] for a command line of separate words, where the value of
+// an option may hold blanks or begin with a dash.
+func RedactArgv(argv []string, secrets ...string) []string {
+	out := slices.Clone(argv)
+	for i, a := range out {
+		out[i] = Redact(a, secrets...)
+		if name, value, joined := strings.Cut(a, "="); isOption(name) && joined && value != "" {
+			out[i] = name + "=" + redacted
+		} else if i > 0 && isOption(argv[i-1]) && !strings.Contains(argv[i-1], "=") {
+			out[i] = redacted
+		}
+	}
+	return out
+}
+
+// isOption reports whether a word is an option that a credential follows.
+func isOption(word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--no-") && !strings.ContainsAny(word, " \t\n/") && secretName().MatchString(word)
+}
+
+// Secrets collects the values of an environment that must never be shown: those of
+// variables with a credential's name, and the passwords of URLs.
+func Secrets(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		if len(v) >= 8 && secretVariable().MatchString(k) {
+			out = append(out, v)
+		}
+		if _, rest, yes := strings.Cut(v, "://"); yes {
+			if info, _, yes := strings.Cut(rest, "@"); yes && !strings.Contains(info, "/") {
+				if _, password, yes := strings.Cut(info, ":"); yes && len(password) >= 4 {
+					out = append(out, password)
+				}
+			}
+		}
+	}
+	return out
+}
