@@ -1,14 +1,18 @@
 package index
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"html"
+	"io"
 	"net/url"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/text"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // A Project is one project page of a simple index.
@@ -37,6 +41,7 @@ type File struct {
 const (
 	maxPage  = 32 << 20
 	maxFiles = 50_000
+	maxTag   = 64 << 10 // one tag or text: what a page says of one file takes 500 bytes
 )
 
 // ParsePage reads a project page: JSON (PEP 691) or HTML (PEP 503, with the
@@ -55,7 +60,7 @@ func ParsePage(name, base, contentType string, body []byte) (*Project, error) {
 	if kind == "application/json" || strings.HasSuffix(kind, "+json") || (kind == "" && strings.HasPrefix(strings.TrimSpace(string(body)), "{")) {
 		err = p.json(body)
 	} else {
-		err = p.html(string(body))
+		err = p.html(body)
 	}
 	if err != nil {
 		return nil, err
@@ -119,48 +124,86 @@ func (p *page) json(body []byte) error {
 	return nil
 }
 
-func (p *page) html(body string) error {
-	for tag := range tags(body) {
-		switch tag.name {
-		case "meta":
-			if strings.EqualFold(tag.attr["name"], "pypi:repository-version") {
-				if err := apiVersion(tag.attr["content"]); err != nil {
-					return err
-				}
+// html reads a page as a browser's tokenizer would: attributes in any quoting,
+// character references, comments, scripts that only look like tags.
+func (p *page) html(body []byte) error {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	z.SetMaxBuf(maxTag)
+	var link *html.Token // the last <a>, until its text came
+	for {
+		kind := z.Next()
+		if kind == html.TextToken && link != nil {
+			if err := p.link(*link, html.UnescapeString(string(z.Raw()))); err != nil {
+				return err
 			}
-		case "base":
-			if u, err := p.base.Parse(tag.attr["href"]); err == nil {
-				p.base = u
+			link = nil
+		}
+		switch kind {
+		case html.ErrorToken:
+			if err := z.Err(); err != io.EOF {
+				return fmt.Errorf("the page is not the HTML of a simple index: %w", err)
 			}
-		case "a":
-			href, ok := tag.attr["href"]
-			if !ok {
-				continue
-			}
-			address, fragment, _ := strings.Cut(href, "#")
-			kind, hash, _ := strings.Cut(fragment, "=")
-			if kind != "sha256" {
-				hash = ""
-			}
-			file := File{Name: strings.TrimSpace(tag.text), URL: address, RequiresPython: tag.attr["data-requires-python"], Uploaded: tag.attr["data-upload-time"]}
-			_, file.Yanked = tag.attr["data-yanked"]
-			for _, name := range []string{"data-core-metadata", "data-dist-info-metadata"} {
-				v, ok := tag.attr[name]
-				if !ok || v == "false" {
+			return nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tag := z.Token()
+			switch tag.DataAtom {
+			case atom.Meta:
+				if name, _ := attribute(tag, "name"); !strings.EqualFold(name, "pypi:repository-version") {
 					continue
 				}
-				file.HasMetadata = true
-				if kind, sum, ok := strings.Cut(v, "="); ok && kind == "sha256" {
-					file.MetadataSHA256 = p.sha256(file.Name+".metadata", sum, true)
+				content, _ := attribute(tag, "content")
+				if err := apiVersion(content); err != nil {
+					return err
 				}
-				break
-			}
-			if err := p.add(file, hash, fragment != ""); err != nil {
-				return err
+			case atom.Base:
+				href, _ := attribute(tag, "href")
+				if u, err := p.base.Parse(href); err == nil {
+					p.base = u
+				}
+			case atom.A:
+				link = &tag
 			}
 		}
 	}
-	return nil
+}
+
+// attribute is the value of a tag's attribute; the first of a name counts.
+func attribute(tag html.Token, name string) (value string, found bool) {
+	for _, a := range tag.Attr {
+		if a.Namespace == "" && a.Key == name {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+// link keeps the file that <a href=…>text</a> stands for.
+func (p *page) link(tag html.Token, text string) error {
+	href, ok := attribute(tag, "href")
+	if !ok {
+		return nil
+	}
+	address, fragment, _ := strings.Cut(href, "#")
+	kind, hash, _ := strings.Cut(fragment, "=")
+	if kind != "sha256" {
+		hash = ""
+	}
+	file := File{Name: strings.TrimSpace(text), URL: address}
+	file.RequiresPython, _ = attribute(tag, "data-requires-python")
+	file.Uploaded, _ = attribute(tag, "data-upload-time")
+	_, file.Yanked = attribute(tag, "data-yanked")
+	for _, name := range []string{"data-core-metadata", "data-dist-info-metadata"} {
+		v, ok := attribute(tag, name)
+		if !ok || v == "false" {
+			continue
+		}
+		file.HasMetadata = true
+		if kind, sum, ok := strings.Cut(v, "="); ok && kind == "sha256" {
+			file.MetadataSHA256 = p.sha256(file.Name+".metadata", sum, true)
+		}
+		break
+	}
+	return p.add(file, hash, fragment != "")
 }
 
 // add keeps a file whose name and address can be used.
@@ -233,90 +276,3 @@ func plainName(s string) bool {
 
 // shown is text from outside as it may stand in a message.
 func shown(s string) string { return text.Clip(s, 120) }
-
-// A tag is one opening tag of an HTML page and the text behind it.
-type tag struct {
-	name string // lower case
-	attr map[string]string
-	text string // up to the next tag
-}
-
-// tags yields the opening tags of a page. It reads as much of HTML as the
-// simple API uses: attributes in any quoting, character references, comments.
-func tags(s string) func(func(tag) bool) {
-	return func(yield func(tag) bool) {
-		for {
-			i := strings.IndexByte(s, '<')
-			if i < 0 {
-				return
-			}
-			s = s[i+1:]
-			if strings.HasPrefix(s, "!--") {
-				end := strings.Index(s, "-->")
-				if end < 0 {
-					return
-				}
-				s = s[end+3:]
-				continue
-			}
-			n := 0
-			for n < len(s) && ('a' <= s[n]|0x20 && s[n]|0x20 <= 'z' || '0' <= s[n] && s[n] <= '9') {
-				n++
-			}
-			if n == 0 {
-				continue
-			}
-			t := tag{name: strings.ToLower(s[:n])}
-			t.attr, s = attributes(s[n:])
-			text, _, _ := strings.Cut(s, "<")
-			t.text = html.UnescapeString(text)
-			if !yield(t) {
-				return
-			}
-		}
-	}
-}
-
-// attributes reads up to the ">" of a tag and returns what follows it.
-func attributes(s string) (map[string]string, string) {
-	attr := map[string]string{}
-	for {
-		s = strings.TrimLeft(s, " \t\r\n\f/")
-		if s == "" {
-			return attr, ""
-		}
-		if s[0] == '>' {
-			return attr, s[1:]
-		}
-		n := strings.IndexAny(s[1:], "= \t\r\n\f/>") + 1
-		if n == 0 {
-			return attr, ""
-		}
-		name := strings.ToLower(s[:n])
-		s = strings.TrimLeft(s[n:], " \t\r\n\f")
-		value := ""
-		if strings.HasPrefix(s, "=") {
-			value, s = attributeValue(strings.TrimLeft(s[1:], " \t\r\n\f"))
-		}
-		if _, twice := attr[name]; !twice && len(attr) < 100 {
-			attr[name] = html.UnescapeString(value)
-		}
-	}
-}
-
-func attributeValue(s string) (value, rest string) {
-	if s == "" {
-		return "", ""
-	}
-	if q := s[0]; q == '"' || q == '\'' {
-		if end := strings.IndexByte(s[1:], q); end >= 0 {
-			return s[1 : 1+end], s[2+end:]
-		}
-		return s[1:], ""
-	}
-	n := strings.IndexAny(s, " \t\r\n\f>")
-	if n < 0 {
-		return s, ""
-	}
-	return s[:n], s[n:]
-}

@@ -40,7 +40,7 @@ func TestParsePageHTML(t *testing.T) {
 		"torch-1-py3-none-any.whl: its address cannot be used",
 		"torch-2-py3-none-any.whl: left out, its address drops from https to http",
 		"torch-3-py3-none-any.whl: its address cannot be used",
-		"a file with an odd name was left out: torch-4 [2J.whl",
+		"a file with an odd name was left out: torch-4.whl",
 	}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -132,17 +132,7 @@ func (h *host) distFiles(sites []string) []machine.DistFiles {
 			}
 		}
 	}
-	out := make([]machine.DistFiles, len(infos))
-	var wait sync.WaitGroup
-	for worker := range 4 {
-		wait.Go(func() {
-			for i := worker; i < len(infos); i += 4 {
-				out[i] = h.distFilesOf(infos[i])
-			}
-		})
-	}
-	wait.Wait()
-	return out
+	return each(infos, h.distFilesOf)
 }
 
 func (h *host) distFilesOf(info string) machine.DistFiles {

@@ -8,11 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // An Env is a Python environment on disk, read without starting Python.
@@ -188,25 +189,30 @@ func (h *host) dists(sites []string) []Dist {
 			}
 		}
 	}
-	read := make([]Dist, len(infos))
-	var wait sync.WaitGroup
-	for worker := range 4 {
-		wait.Go(func() {
-			for i := worker; i < len(infos); i += 4 {
-				read[i] = h.dist(infos[i])
-			}
-		})
-	}
-	wait.Wait()
 	var out []Dist
 	seen := map[string]bool{}
-	for _, d := range read {
+	for _, d := range each(infos, h.dist) {
 		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off
 			seen[d.Name] = true
 			out = append(out, d)
 		}
 	}
 	slices.SortFunc(out, func(a, b Dist) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// each calls read for every name, four at a time, and returns the results in order.
+func each[T any](names []string, read func(name string) T) []T {
+	out := make([]T, len(names))
+	var g errgroup.Group
+	g.SetLimit(4)
+	for i, name := range names {
+		g.Go(func() error {
+			out[i] = read(name)
+			return nil
+		})
+	}
+	_ = g.Wait() // no call gives an error
 	return out
 }
 

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,8 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/version"
 	"envfix/matrix"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // maxWheel is the largest file that is read for its hash, in bytes; torch's
@@ -68,22 +71,16 @@ func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error
 // error in that order.
 func inParallel(n, most int, f func(i int) error) error {
 	errs := make([]error, n)
-	slots := make(chan struct{}, max(1, most))
-	var all sync.WaitGroup
+	var g errgroup.Group
+	g.SetLimit(max(1, most))
 	for i := range n {
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		g.Go(func() error {
 			errs[i] = f(i)
+			return nil // all are tried: which error is first does not depend on the speed of servers
 		})
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	_ = g.Wait()
+	return cmp.Or(errs...)
 }
 
 // distrusted reports whether an index is known to give a wrong hash for a package.

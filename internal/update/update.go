@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"testing/fstest"
 	"time"
 
 	"envfix/internal/text"
@@ -235,11 +236,11 @@ func (r *Release) load() (err error) {
 	return nil
 }
 
-// FS is the verified data.
+// FS is the verified data, in memory: what is read from it cannot have changed since.
 func (r *Release) FS() fs.FS {
-	m := memory{}
+	m := fstest.MapFS{}
 	for _, f := range r.Manifest.Files {
-		m[f.Name] = r.files[f.Name]
+		m[f.Name] = &fstest.MapFile{Data: r.files[f.Name], Mode: 0o444}
 	}
 	return m
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"envfix/data"
 	"envfix/internal/version"
@@ -74,7 +75,7 @@ func (f files) sign(name string, signers ...signer) {
 func build(t *testing.T, v, created, expires string, signers ...signer) files {
 	t.Helper()
 	f := files{}
-	sub := memory{}
+	sub := fstest.MapFS{}
 	err := fs.WalkDir(data.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") {
 			return err
@@ -83,7 +84,7 @@ func build(t *testing.T, v, created, expires string, signers ...signer) files {
 		if name == "matrix.yaml" {
 			b = bytes.Replace(b, []byte(`version: "`), []byte(`version: "`+v+`" # "`), 1)
 		}
-		f[name], sub[name] = b, b
+		f[name], sub[name] = b, &fstest.MapFile{Data: b}
 		return err
 	})
 	if err != nil {
