@@ -40,7 +40,7 @@ func imports(c *resolver.Choice) []string {
 // toCompute is the number of GPUs that the build must compute on.
 func toCompute(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *resolver.Choice) int {
 	switch {
-	case c.Build == "cpu":
+	case c.Build == "cpu" || res.Decision == resolver.InstallCPU:
 		return 0
 	case len(res.VisibleGPUs) > 0:
 		return len(res.VisibleGPUs)

@@ -1,8 +1,10 @@
 package matrix
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -133,6 +135,32 @@ func (m *Matrix) Branch(number int) (Branch, bool) {
 		}
 	}
 	return Branch{}, false
+}
+
+// WholeDriver returns the release that a driver's number means: a branch alone, such
+// as 580, means its newest release. On Windows, whose numbers count on within a
+// branch, one such as 581 stays as it is. Its error says which branches there are.
+func (m *Matrix) WholeDriver(v version.Dotted, windows bool) (version.Dotted, error) {
+	if strings.Contains(v.String(), ".") {
+		return v, nil
+	}
+	var known []string
+	for _, b := range m.Branches {
+		newest := b.Latest
+		if windows {
+			newest = b.LatestWindows
+		}
+		switch {
+		case newest.IsZero():
+		case b.Number == v.Major():
+			return newest, nil
+		case windows && b.Number < v.Major() && v.Major() <= newest.Major():
+			return v, nil
+		default:
+			known = append(known, strconv.Itoa(b.Number))
+		}
+	}
+	return v, fmt.Errorf("no driver branch %s is known; there are %s", v, strings.Join(known, ", "))
 }
 
 // Arch returns a compute capability.

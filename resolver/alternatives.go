@@ -33,6 +33,9 @@ func (s *solver) alternatives(o *outcome) []string {
 	if o.Decision == NoSolution {
 		out = append(out, s.otherSystems()...)
 	}
+	if o.Decision == InstallCPU && s.req.label == "" && s.req.OnlyIndex == "" && o.Choice.Index != nil && len(s.gpus) == 0 {
+		out = append(out, s.defaultIndexForCPU()...)
+	}
 	for _, g := range s.vendor(machine.AMD) {
 		if v := s.amdIndex(g); v != nil && o.Decision != UseVendorIndex && stuck {
 			out = append(out, fmt.Sprintf("AMD's index %s (%s)", v.URL, v.Kind))
@@ -46,6 +49,18 @@ func (s *solver) alternatives(o *outcome) []string {
 		}
 	}
 	return unique(out)
+}
+
+// defaultIndexForCPU is the way out where PyTorch's own index cannot be reached.
+func (s *solver) defaultIndexForCPU() []string {
+	t := s.with(func(r *Request) { r.OnlyIndex = "default" })
+	if t == nil {
+		return nil
+	}
+	if _, b := t.try(cpu, nil, driver{}); b != nil && accelOf(b.Label) == cuda {
+		return []string{fmt.Sprintf("where %s cannot be reached, `--only-index default`: %s of the default index computes on the CPU, too", pytorchHost, torchName(b))}
+	}
+	return nil
 }
 
 // condaServes lists the newest conda-forge build per CUDA major that serves the

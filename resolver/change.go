@@ -19,13 +19,18 @@ func (s *solver) fix(action, why string, gpus []machine.GPU, d driver) *outcome 
 	o := &outcome{}
 	o.Decision, o.Driver = FixDriver, DriverChoice{Action: action, KernelModule: d.module}
 	o.Reasons = []Reason{{Rule: "driver", Text: why}}
+	asItIs := action != install // but for its module or a restart
 	if action == switchModule {
 		d.module = s.moduleFor(gpus)
-		o.Driver.KernelModule = d.module
+		o.Driver.KernelModule, o.Driver.Branch = d.module, fmt.Sprint(d.branch.Number)
+		asItIs = slices.Contains(d.branch.Modules, d.module)
 	}
-	if action != install {
+	if asItIs {
 		if q, b := s.try(cuda, gpus, d); b != nil {
 			o.q, o.build, o.Then, o.Driver.Minimum = q, b, q.choice(b), q.need(b)
+			if action == switchModule {
+				s.remarkEOL(o, d.branch)
+			}
 			return o
 		}
 	}
@@ -83,7 +88,7 @@ func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	}
 	o := &outcome{q: q, build: build}
 	o.Decision, o.Then = UpgradeDriver, q.choice(build)
-	o.Driver = DriverChoice{Action: upgrade, Minimum: q.minimum(), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
+	o.Driver = DriverChoice{Action: upgrade, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
 	o.Fallback = s.fallback(gpus, d)
 	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(d))}}
 	s.remarkEOL(o, b)
@@ -91,13 +96,18 @@ func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 }
 
 func (s *solver) remarkEOL(o *outcome, b matrix.Branch) {
+	if s.ended(b) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("driver branch %d is past its end of life (%s): no security updates", b.Number, b.EOL))
+	}
+}
+
+// ended reports whether a branch is past its end of life.
+func (s *solver) ended(b matrix.Branch) bool {
 	today := s.req.Today
 	if today == "" {
 		today = s.m.Date
 	}
-	if b.EOL != "" && b.EOL <= today {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("driver branch %d is past its end of life (%s): no security updates", b.Number, b.EOL))
-	}
+	return b.EOL != "" && b.EOL <= today
 }
 
 // fallback is the best without a driver change, on the GPUs that the driver

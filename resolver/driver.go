@@ -84,13 +84,9 @@ func (s *solver) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GP
 // newest long-term branch before its end of life, then production branches, then
 // the others, newest first.
 func (s *solver) branches() []matrix.Branch {
-	today := s.req.Today
-	if today == "" {
-		today = s.m.Date
-	}
 	rank := func(b matrix.Branch) int {
 		switch {
-		case b.EOL != "" && b.EOL <= today || b.Kind == "legacy":
+		case s.ended(b) || b.Kind == "legacy":
 			return 3
 		case b.Kind == "LTS":
 			return 0
@@ -208,31 +204,6 @@ func later(a, b version.Dotted) version.Dotted {
 		return b
 	}
 	return a
-}
-
-// minimum is the least driver with which any build passes: of the builds that
-// the question's driver lets through, the one content with the oldest. Builds
-// from before CUDA 11, where a driver had to match its toolkit
-// (driver_minimums.csv), count only where no family of CUDA serves: nobody
-// changes a driver for them.
-func (q *question) minimum() version.Dotted {
-	var family, exact version.Dotted
-	q.builds(func(b *matrix.Build) {
-		if accelOf(b.Label) != cuda || !q.passes(b) {
-			return
-		}
-		least := &family
-		if b.CUDA.Major() < 11 {
-			least = &exact
-		}
-		if n := q.need(b); least.IsZero() || n.Less(*least) {
-			*least = n
-		}
-	})
-	if family.IsZero() {
-		return exact
-	}
-	return family
 }
 
 // jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T

@@ -54,6 +54,17 @@ func (q *question) remarks(b *matrix.Build) []string {
 			out = append(append(out, q.stackWarnings(b, faults)...), faults...)
 		}
 	}
+	if q.servesCPU(b) {
+		out = append(out, q.sizeWarning(b))
+	}
+	if p, ok := q.ptxas(b); ok && b.OS == "linux" && q.accel == cuda && !isConda(b) {
+		for _, g := range q.gpus {
+			if why := q.assemblerFault(b, p, g); why != "" {
+				out = append(out, "torch.compile does not run here: "+why+" (`--jit` chooses by it)")
+				break
+			}
+		}
+	}
 	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
 		out = append(out, b.Notes)
 	}
@@ -64,6 +75,15 @@ func (q *question) remarks(b *matrix.Build) []string {
 		out = append(out, q.extensionRemarks(e, b)...)
 	}
 	return out
+}
+
+// sizeWarning says what a CUDA build costs where only the CPU computes.
+func (q *question) sizeWarning(b *matrix.Build) string {
+	s := torchName(b) + " is a CUDA build, which computes on the CPU as well"
+	if z, _ := q.m.Size(b.Release.Torch.String(), b.Label, b.OS, b.Arch); z.DownloadMB > 0 {
+		s += fmt.Sprintf("; it takes %d MB to receive and %d MB on disk", z.DownloadMB, z.DiskMB)
+	}
+	return s + ": PyTorch's own index has smaller builds for the CPU"
 }
 
 var turing = machine.SM{Major: 7, Minor: 5}

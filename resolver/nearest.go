@@ -120,6 +120,9 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if r.OnlyIndex != "" {
 		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
 	}
+	if r.CPU && r.OnlyIndex != "" {
+		try("drop `--cpu`", s.with(func(r *Request) { r.CPU = false }), more)
+	}
 	if r.JIT {
 		try("drop `--jit`", s.with(func(r *Request) { r.JIT = false }), more)
 	}

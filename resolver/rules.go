@@ -154,7 +154,7 @@ func platformWord(q *question, b *matrix.Build) string {
 // there or PTX that the driver can compile. PyTorch's own rule,
 // torch/cuda/__init__.py.
 func gpuCodeRule(q *question, b *matrix.Build) *Reason {
-	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
+	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) {
 		if !q.explain {
 			return silent
 		}
@@ -182,6 +182,12 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 		}
 	}
 	return nil
+}
+
+// servesCPU reports whether a CUDA build is taken for its CPU code: the default
+// index carries it and, where no other index may be asked, often no CPU build.
+func (q *question) servesCPU(b *matrix.Build) bool {
+	return q.accel == cpu && q.req.OnlyIndex == "default" && b.Default && accelOf(b.Label) == cuda
 }
 
 func otherKind(q *question, b *matrix.Build) string {

@@ -3,6 +3,7 @@ package resolver
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -182,11 +183,37 @@ func jitRule(q *question, b *matrix.Build) *Reason {
 		return q.no(b.Source, "compiles kernels with CUDA %s at run time (`--jit`), and driver %s supports CUDA %s", b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda)
 	}
 	for _, g := range q.gpus {
-		if p, ok := q.ptxas(b); ok && b.OS == "linux" && !slices.Contains(p.Served, g.SM) {
+		p, ok := q.ptxas(b)
+		if !ok || b.OS != "linux" {
+			break
+		}
+		if !slices.Contains(p.Served, g.SM) {
 			return q.no(p.Source, "torch.compile (`--jit`) does not serve %s: triton %s compiles for %s", gpuName(g), b.Triton, smList(p.Served))
+		}
+		if why := q.assemblerFault(b, p, g); why != "" {
+			return q.no(p.Source, "torch.compile (`--jit`) does not run: %s", why)
 		}
 	}
 	return nil
+}
+
+// blackwell is the first GPU that triton has an assembler of its own for
+// (triton's get_ptxas: ptxas-blackwell from sm_100 on).
+var blackwell = machine.SM{Major: 10}
+
+// assemblerFault says why the driver cannot load what triton's assembler makes for
+// a GPU: its machine code is of a newer CUDA major than the driver's. "" it can.
+func (q *question) assemblerFault(b *matrix.Build, p matrix.Ptxas, g machine.GPU) string {
+	asm, newest, two := strings.Cut(p.Version, " and ")
+	if two && !g.SM.Less(blackwell) {
+		asm = newest
+	}
+	v, err := version.ParseDotted(asm)
+	if err != nil || q.drv.cuda.IsZero() || v.Major() <= q.drv.cuda.Major() {
+		return ""
+	}
+	return fmt.Sprintf("triton %s assembles for %s with ptxas %s, and driver %s loads code of CUDA %d at most",
+		b.Triton, gpuName(g), asm, driverText(q.drv), q.drv.cuda.Major())
 }
 
 func jitWord(q *question, b *matrix.Build) string {

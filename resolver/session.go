@@ -95,7 +95,7 @@ func (q *question) options() []Option {
 	}
 	var found []passing
 	q.builds(func(b *matrix.Build) {
-		if isConda(b) || accelOf(b.Label) != q.accel {
+		if isConda(b) || accelOf(b.Label) != q.accel && !q.servesCPU(b) {
 			return
 		}
 		low, high := q.cache.pythons(b)

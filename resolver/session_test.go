@@ -76,6 +76,9 @@ func TestClassOfDrawnMachines(t *testing.T) {
 		if len(b.Options) > 1 { // each option is what the machine would get if it were asked for
 			o := b.Options[rnd.Intn(len(b.Options))]
 			r.Requirements, r.Build, r.Python = nil, o.Build, o.Python
+			if b.Decision == InstallCPU && o.Build != cpu { // to name a CUDA build is to ask for a GPU
+				r.Build = ""
+			}
 			q, err := pep508.Parse("torch=="+o.Torch, "")
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,7 +27,31 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	if err != nil {
 		return h, described, err
 	}
-	return h, described, f.words.Override(&h)
+	if err := f.words.Override(&h); err != nil {
+		return h, described, err
+	}
+	return h, described, wholeDriver(&h)
+}
+
+// wholeDriver makes a driver that was named by its branch alone the release that is
+// meant, and says which.
+func wholeDriver(h *machine.Machine) error {
+	if h.Driver == nil || strings.Contains(h.Driver.Version.String(), ".") {
+		return nil
+	}
+	m, err := matrixFor()
+	if err != nil {
+		return err
+	}
+	whole, err := m.WholeDriver(h.Driver.Version, h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2)
+	if err != nil {
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"write a version as nvidia-smi prints it, such as `--driver 580.95.05`"}}
+	}
+	if whole.Compare(h.Driver.Version) != 0 {
+		fmt.Fprintf(os.Stderr, "envfix: driver %s is a branch: its newest release %s is meant\n", h.Driver.Version, whole)
+	}
+	h.Driver.Version = whole
+	return nil
 }
 
 // base is the machine before any flag overrides a fact of it.

@@ -61,29 +61,12 @@ func (t *Team) target(name, text string) (target, error) {
 // wholeDriver is the driver of a description; a branch alone, such as 580, means its
 // latest release.
 func (t *Team) wholeDriver(facts map[string]string) (string, error) {
-	value := facts["driver"]
-	n, ok := branchNumber(value)
-	if !ok {
-		return value, nil
+	v, err := machine.ParseDriver(facts["driver"])
+	if err != nil {
+		return facts["driver"], nil // none, or what Describe refuses
 	}
-	b, known := t.Matrix.Branch(n)
-	switch {
-	case !known:
-		return "", fmt.Errorf("no driver branch %d is known", n)
-	case facts["os"] == "windows" || facts["os"] == "wsl2":
-		return b.LatestWindows.String(), nil
-	}
-	return b.Latest.String(), nil
-}
-
-func branchNumber(s string) (n int, ok bool) {
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 1e6 {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, s != ""
+	v, err = t.Matrix.WholeDriver(v, facts["os"] == "windows" || facts["os"] == "wsl2")
+	return v.String(), err
 }
 
 // neutralMachine is where a description starts.
