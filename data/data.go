@@ -18,4 +18,6 @@ var (
 	Matrix string
 	//go:embed devices.bin
 	Devices string
+	//go:embed doctor.bin
+	Doctor string
 )

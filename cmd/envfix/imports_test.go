@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"installers":               {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/doctor/know":     {"internal/version", "data"},
+	"internal/doctor/know":     {"internal/compiled", "internal/version", "data"},
 	"internal/doctor/read":     {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
 	"internal/doctor":          {"internal/doctor/read", "internal/doctor/know", "installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
 	"internal/fleet":           {"resolver", "matrix", "internal/machine", "internal/version"},
@@ -47,7 +47,7 @@ var layers = map[string][]string{
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/team":            {"*", "internal/system", "internal/index"}, // a team's files, uv and its index
 	"internal/ui":              {"*"},
-	"internal/compile":         {"matrix"},
+	"internal/compile":         {"internal/doctor/read", "internal/doctor/know", "matrix"},
 	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/ui"},
 }
 
@@ -61,6 +61,7 @@ var pure = []string{
 	"internal/version",
 	"internal/machine",
 	"internal/pep508",
+	"internal/compiled",
 	"matrix",
 	"resolver",
 	"internal/describe",
@@ -83,7 +84,7 @@ var walls = map[string][]string{
 	"github.com/NVIDIA/go-nvml":                 {"internal/probe"},
 	"github.com/hashicorp/go-version":           {"internal/version"},
 	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
-	"gopkg.in/yaml.v3":                          {"matrix"},
+	"gopkg.in/yaml.v3":                          {"matrix", "internal/doctor/know"},
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/matrix"
 )
 
@@ -32,6 +34,7 @@ func run(dir string) error {
 			return matrix.Compile(m)
 		},
 		"devices.bin": func() ([]byte, error) { return matrix.CompileDevices(os.DirFS(dir)) },
+		"doctor.bin":  func() ([]byte, error) { return know.Compile(os.DirFS(dir), read.Expressions()) },
 	} {
 		blob, err := compile()
 		if err != nil {

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"envfix/data"
 )
 
 // A Check is one ailment that doctor knows: its cause in the vocabulary of
@@ -42,11 +40,15 @@ type Message struct {
 	Counter string // alike, and must not match
 	Source  string
 
-	re func() *regexp.Regexp
+	once sync.Once
+	re   *regexp.Regexp
 }
 
 // Matches reports whether a line holds the message.
-func (m *Message) Matches(line string) bool { return m.re().MatchString(line) }
+func (m *Message) Matches(line string) bool {
+	m.once.Do(func() { m.re = regexp.MustCompile(expression(m.Pattern)) })
+	return m.re.MatchString(line)
+}
 
 // A Clue is what people write in their own words, or two lines that mean more
 // together than apart. It names a check where every pattern of All is found and
@@ -74,39 +76,32 @@ type Knowledge struct {
 	Xids     map[int]*Xid        // by their number
 	Limits   map[string]*Limit
 
+	index   Index // of the compiled knowledge
 	made    sync.Once
 	scanner *Scanner
 }
 
-// Embedded returns the knowledge that the program was built with. A test loads
-// it, so that it cannot fail.
-var Embedded = sync.OnceValue(func() *Knowledge {
-	k, err := Load(data.FS)
-	if err != nil {
-		panic(err)
-	}
-	return k
-})
+// files are the files of data/ that hold the knowledge.
+var files = []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml"}
 
-// Load reads causes.yaml, checks.yaml, messages.yaml, clues.yaml, xids.yaml and limits.yaml. Its error names
-// the file and line.
+// Load reads the files, as people write them. Its error names the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
 	k := &Knowledge{Checks: map[string]*Check{}, Causes: map[string][]string{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
-	for _, f := range []struct {
-		name string
-		add  func(record) error
-	}{{"causes.yaml", k.addCause}, {"checks.yaml", k.addCheck}, {"messages.yaml", k.addMessage}, {"clues.yaml", k.addClue}, {"xids.yaml", k.addXid}, {"limits.yaml", k.addLimit}} {
-		text, err := fs.ReadFile(fsys, f.name)
+	add := map[string]func(record) error{
+		"causes.yaml": k.addCause, "checks.yaml": k.addCheck, "messages.yaml": k.addMessage,
+		"clues.yaml": k.addClue, "xids.yaml": k.addXid, "limits.yaml": k.addLimit}
+	for _, name := range files {
+		text, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return nil, err
 		}
 		records, err := parseRecords(string(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, r := range records {
-			if err := f.add(r); err != nil {
-				return nil, fmt.Errorf("%s: line %d: %w", f.name, r.line, err)
+			if err := add[name](r); err != nil {
+				return nil, fmt.Errorf("%s: line %d: %w", name, r.line, err)
 			}
 		}
 	}
@@ -157,7 +152,6 @@ func (k *Knowledge) addMessage(r record) error {
 	if err := k.inherit(m.Checks, &m.Cause, &m.Fix); err != nil {
 		return err
 	}
-	m.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression(m.Pattern)) })
 	k.Messages = append(k.Messages, m)
 	return nil
 }

@@ -3,35 +3,42 @@ package know
 import (
 	"bytes"
 	"regexp"
-	"runtime"
 	"slices"
 	"sync"
-
-	"envfix/internal/lazy"
 )
 
 // A Scanner knows which of a list of expressions are worth trying on a line: a
 // window of three bytes slides over the line, and only an expression of which
 // the line holds a literal that it cannot do without is tried.
 type Scanner struct {
-	table [1 << 14][]needle
-	Tests []test
-	Clue  map[int]func() *regexp.Regexp // by index × maxParts + part
-	plain []int                         // tests without literals: tried on the first lines only
+	Tests []Test
+	first []int // per clue: the test of its first part
+	index *Index
 }
 
-type needle struct {
-	branch
-	test int
-}
-
-// A test is one expression: of a message, of a part of a clue, or of a reader of
+// A Test is one expression: of a message, of a part of a clue, or of a reader of
 // facts; the two others are -1.
-type test struct {
-	Re      func() *regexp.Regexp
+type Test struct {
 	Message int
-	Clue    int // index × maxParts + part
+	Clue    int // index × MaxParts + part
 	Reader  int
+
+	pattern string
+	once    sync.Once
+	re      *regexp.Regexp
+}
+
+// Re is the expression, compiled when it is first asked for.
+func (t *Test) Re() *regexp.Regexp {
+	t.once.Do(func() { t.re = regexp.MustCompile(t.expression()) })
+	return t.re
+}
+
+func (t *Test) expression() string {
+	if t.Reader >= 0 {
+		return "(?i)" + t.pattern
+	}
+	return expression(t.pattern)
 }
 
 const (
@@ -41,81 +48,59 @@ const (
 
 // Scanner returns the scanner of all messages and clues, and of the expressions of
 // readers of facts, which are the same in every call. It is made when a text is first
-// read: that costs ten times as much as the rest, and a machine that is examined
-// without one needs none.
+// read: a machine that is examined without one needs none.
 func (k *Knowledge) Scanner(facts []string) *Scanner {
 	k.made.Do(func() { k.scanner = newScanner(k, facts) })
 	return k.scanner
 }
 
 func newScanner(k *Knowledge, facts []string) *Scanner {
-	s := &Scanner{Clue: map[int]func() *regexp.Regexp{}}
-	var exprs []string // of each test
-	add := func(t test, expr string) {
-		exprs = append(exprs, expr)
-		s.add(t, expr)
+	s := &Scanner{}
+	n := len(k.Messages) + len(facts)
+	for _, c := range k.Clues {
+		s.first = append(s.first, n-len(facts))
+		n += len(c.All) + len(c.None)
+	}
+	s.Tests = make([]Test, n)
+	n = 0
+	add := func(message, clue, reader int, pattern string) {
+		t := &s.Tests[n]
+		t.Message, t.Clue, t.Reader, t.pattern = message, clue, reader, pattern
+		n++
 	}
 	for i, m := range k.Messages {
-		add(test{Re: m.re, Message: i, Clue: -1, Reader: -1}, expression(m.Pattern))
+		add(i, -1, -1, m.Pattern)
 	}
 	for i, c := range k.Clues {
-		for j, p := range append(slices.Clone(c.All), c.None...) {
-			add(test{Message: -1, Clue: i*MaxParts + j, Reader: -1}, expression(p))
+		for j, p := range c.All {
+			add(-1, i*MaxParts+j, -1, p)
+		}
+		for j, p := range c.None {
+			add(-1, i*MaxParts+len(c.All)+j, -1, p)
 		}
 	}
 	for i, expr := range facts {
-		add(test{Message: -1, Clue: -1, Reader: i}, "(?i)"+expr)
+		add(-1, -1, i, expr)
 	}
-	for n, set := range branchesOf(exprs) {
-		s.index(n, set)
+	if s.index = &k.index; s.index.Tests != len(s.Tests) { // not the compiled knowledge, or other readers
+		x := newIndex(s.expressions())
+		s.index = &x
 	}
 	return s
 }
 
-// branchesOf asks [branches] for each expression, on all processors: it is nearly
-// all that making a Scanner costs, 30 ms.
-func branchesOf(exprs []string) [][]branch {
-	sets := make([][]branch, len(exprs))
-	workers := runtime.GOMAXPROCS(0)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			for n := w; n < len(exprs); n += workers {
-				sets[n] = branches(exprs[n])
-			}
-		})
+func (s *Scanner) expressions() []string {
+	var exprs []string
+	for i := range s.Tests {
+		exprs = append(exprs, s.Tests[i].expression())
 	}
-	all.Wait()
-	return sets
+	return exprs
 }
 
-func (s *Scanner) add(t test, expr string) {
-	if t.Re == nil {
-		t.Re = lazy.Regexp(expr)
-	}
-	s.Tests = append(s.Tests, t)
-	if t.Clue >= 0 {
-		s.Clue[t.Clue] = t.Re
-	}
-}
+// Part is the test of a part of a clue.
+func (s *Scanner) Part(n int) *Test { return &s.Tests[s.first[n/MaxParts]+n%MaxParts] }
 
-// index puts a test into the table by its literals.
-func (s *Scanner) index(n int, set []branch) {
-	if set == nil {
-		s.plain = append(s.plain, n)
-		return
-	}
-	for _, b := range set {
-		h := gram(b.literal[0], b.literal[1], b.literal[2])
-		s.table[h] = append(s.table[h], needle{b, n})
-	}
-}
-
-func gram(a, b, c byte) int {
-	return (int(a)<<9 ^ int(b)<<5 ^ int(c)) & (1<<14 - 1)
-}
-
-// A pass is one run of a Scanner over a text.
+// A Pass is one run of a Scanner over a text.
 type Pass struct {
 	*Scanner
 	seen  []int // per test: the number of the last line that held one of its literals
@@ -124,15 +109,16 @@ type Pass struct {
 	due   []int
 }
 
+// Start begins a run.
 func (s *Scanner) Start() *Pass { return &Pass{Scanner: s, seen: make([]int, len(s.Tests))} }
 
-// candidates returns the tests worth trying on a line, in order. The slice is
+// Candidates returns the tests worth trying on a line, in order. The slice is
 // valid until the next call.
 func (p *Pass) Candidates(line string) []int {
 	p.stamp++
 	p.due = p.due[:0]
 	if p.stamp <= maxPlain {
-		p.due = append(p.due, p.plain...)
+		p.due = append(p.due, p.index.Plain...)
 	}
 	p.fold = p.fold[:0]
 	for i := range len(line) {
@@ -140,26 +126,43 @@ func (p *Pass) Candidates(line string) []int {
 	}
 	b := p.fold
 	for i := 0; i+2 < len(b); i++ {
-		for _, n := range p.table[gram(b[i], b[i+1], b[i+2])] {
-			if p.seen[n.test] != p.stamp && len(b)-i >= len(n.literal) && string(b[i:i+len(n.literal)]) == n.literal && holds(b, n.more) {
-				p.seen[n.test] = p.stamp
-				p.due = append(p.due, n.test)
-			}
+		h := gram(b[i], b[i+1], b[i+2])
+		if at, end := p.index.start(h), p.index.start(h+1); at < end {
+			p.try(p.index.Needles[at:end], b, i)
 		}
 	}
 	slices.Sort(p.due)
 	return p.due
 }
 
-// holds reports whether a line holds a string of every set.
-func holds(line []byte, sets [][]string) bool {
-	for _, set := range sets {
-		found := false
-		for _, l := range set {
-			if bytes.Contains(line, []byte(l)) {
-				found = true
-				break
+// try looks at each needle of a gram at a place of a line.
+func (p *Pass) try(needles string, line []byte, i int) {
+	for len(needles) > needleHead {
+		test := int(needles[0]) | int(needles[1])<<8
+		end := needleHead + int(needles[6])
+		literal := needles[needleHead:end]
+		if p.seen[test] != p.stamp && len(line)-i >= len(literal) && string(line[i:i+len(literal)]) == literal {
+			more := int(needles[2]) | int(needles[3])<<8 | int(needles[4])<<16 | int(needles[5])<<24
+			if more == 0 || holds(line, p.index.Sets[more:]) {
+				p.seen[test] = p.stamp
+				p.due = append(p.due, test)
 			}
+		}
+		needles = needles[end:]
+	}
+}
+
+// holds reports whether a line holds a literal of every set.
+func holds(line []byte, sets string) bool {
+	n, at := int(sets[0]), 1
+	for range n {
+		found := false
+		size := int(sets[at])
+		at++
+		for range size {
+			l := sets[at+1 : at+1+int(sets[at])]
+			at += 1 + len(l)
+			found = found || bytes.Contains(line, []byte(l))
 		}
 		if !found {
 			return false

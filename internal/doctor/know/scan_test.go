@@ -9,8 +9,8 @@ import (
 // A message without a literal of three bytes would be missed far down a long log.
 func TestLiterals(t *testing.T) {
 	k := Embedded()
-	for _, n := range k.Scanner(nil).plain {
-		if tt := k.Scanner(nil).Tests[n]; tt.Message >= 0 {
+	for _, n := range k.Scanner(nil).index.Plain {
+		if tt := &k.Scanner(nil).Tests[n]; tt.Message >= 0 {
 			t.Errorf("%s has no literal", k.Messages[tt.Message].ID)
 		}
 	}
@@ -53,7 +53,8 @@ func TestScanMissesNothing(t *testing.T) {
 		p.stamp = 0
 		clear(p.seen)
 		due := p.Candidates(l)
-		for n, tt := range p.Tests {
+		for n := range p.Tests {
+			tt := &p.Tests[n]
 			if tt.Re().MatchString(l) && !slices.Contains(due, n) {
 				t.Errorf("%q: %v matches and is not tried", l, tt.Re())
 			}

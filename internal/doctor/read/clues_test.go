@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/data"
 	"envfix/internal/doctor/know"
 )
 
@@ -17,6 +18,29 @@ func TestClues(t *testing.T) {
 		}
 		if got := r.Case().Clues; !slices.ContainsFunc(got, func(h ClueHit) bool { return h.Clue.ID == c.ID }) {
 			t.Errorf("%s is not found in its example %q", c.ID, c.Example)
+		}
+	}
+}
+
+// TestCompiled keeps the compiled form in step with the files, and with the
+// expressions of the readers.
+func TestCompiled(t *testing.T) {
+	blob, err := know.Compile(data.FS, Expressions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(blob) != data.Doctor {
+		t.Error("data/doctor.bin is not of these files: run `go generate ./data`")
+	}
+}
+
+// BenchmarkReader is what the first line of a text costs.
+func BenchmarkReader(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewReader(know.Embedded())
+		if err := r.Read("", strings.NewReader("Torch not compiled with CUDA enabled")); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -57,7 +57,7 @@ type Reader struct {
 // NewReader returns a reader of pasted text.
 func NewReader(k *know.Knowledge) *Reader {
 	c := &Case{Pasted: true}
-	return &Reader{c: c, k: k, pass: k.Scanner(expressions()).Start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
+	return &Reader{c: c, k: k, pass: k.Scanner(Expressions()).Start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
 }
 
 // Read takes in one text; name is that of its file, "" where there is but one.
@@ -213,7 +213,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	matched := false
 	r.whole = l
 	for _, n := range r.pass.Candidates(l) {
-		t := r.pass.Tests[n]
+		t := &r.pass.Tests[n]
 		switch {
 		case t.Message >= 0:
 			if matched || r.count[n] > 1000 || joined && r.count[n] > 0 {
@@ -279,7 +279,7 @@ func (r *Reader) already(line, message int) bool {
 }
 
 func (r *Reader) hit(n int, m []string, said Evidence) {
-	t := r.pass.Tests[n]
+	t := &r.pass.Tests[n]
 	r.count[n]++
 	r.c.Read++
 	if r.count[n] > maxHits {
@@ -338,9 +338,12 @@ func (r *Reader) clues() {
 
 // part returns the first kept line that a part of a clue matches.
 func (r *Reader) part(n int) (Evidence, bool) {
-	re := r.pass.Clue[n]
+	if len(r.words[n]) == 0 {
+		return Evidence{}, false
+	}
+	re := r.pass.Part(n).Re()
 	for _, i := range r.words[n] {
-		if re().MatchString(r.kept[i].text) {
+		if re.MatchString(r.kept[i].text) {
 			return r.kept[i].said, true
 		}
 	}

@@ -19,8 +19,8 @@ type reader struct {
 
 var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders, interpreterReaders, useReaders, subjectReaders)
 
-// expressions are those of all readers, in order.
-func expressions() []string {
+// Expressions are those of all readers of facts, in order.
+func Expressions() []string {
 	out := make([]string, len(readers))
 	for i, r := range readers {
 		out[i] = r.expr

@@ -1,0 +1,69 @@
+package know
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"envfix/data"
+	"envfix/internal/compiled"
+)
+
+// form is a Knowledge as it is compiled.
+type form struct {
+	Checks   []*Check
+	Messages []*Message
+	Clues    []*Clue
+	Causes   map[string][]string
+	Xids     map[int]*Xid
+	Limits   map[string]*Limit
+	Index    Index
+}
+
+// Compile returns the compiled form of the knowledge in these files, with an index
+// for a scan that asks for the expressions of readers of facts as well.
+func Compile(fsys fs.FS, facts []string) ([]byte, error) {
+	k, err := Load(fsys)
+	if err != nil {
+		return nil, err
+	}
+	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits,
+		Index: newIndex(newScanner(k, facts).expressions())}
+	for _, id := range k.Order {
+		f.Checks = append(f.Checks, k.Checks[id])
+	}
+	sum := sha256.New()
+	for _, name := range files {
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		sum.Write(text)
+	}
+	return compiled.Encode(f, [32]byte(sum.Sum(nil))), nil
+}
+
+// Embedded returns the knowledge that the program was built with. A test holds its
+// compiled form against the files, so that reading it cannot fail.
+var Embedded = sync.OnceValue(func() *Knowledge {
+	k, err := decode(data.Doctor)
+	if err != nil {
+		panic(fmt.Errorf("data/doctor.bin: %w", err))
+	}
+	return k
+})
+
+func decode(blob string) (*Knowledge, error) {
+	var f form
+	if err := compiled.Decode(blob, &f); err != nil {
+		return nil, err
+	}
+	k := &Knowledge{Checks: make(map[string]*Check, len(f.Checks)), Messages: f.Messages, Clues: f.Clues,
+		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, index: f.Index}
+	for _, c := range f.Checks {
+		k.Checks[c.ID] = c
+		k.Order = append(k.Order, c.ID)
+	}
+	return k, nil
+}
