@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"internal/doctor/know":     {"internal/compiled", "internal/version", "data"},
 	"internal/doctor/read":     {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
 	"internal/doctor":          {"internal/doctor/read", "internal/doctor/know", "installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
-	"internal/fleet":           {"resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/fleet":           {"internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/observe/verdict": {"internal/machine", "internal/version"},
 	"internal/proc":            {},
 	"internal/probe":           {"internal/proc", "internal/machine", "internal/version"},

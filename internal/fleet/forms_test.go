@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestForms(t *testing.T) {
+	t4 := host("Tesla T4", "7.5", "535.183.01", "2.35", "3.12.4")
+	for _, c := range []struct {
+		name, text, host string
+		want             []string // "host: class", in order; a problem as "host! why"
+	}{
+		{"facts of one machine", string(t4.Encode()), "node1", []string{"node1: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
+		{"a list", "[" + strings.TrimSpace(line("a", t4)) + ",\n" + strings.TrimSpace(line("b", t4)) + "]", "", []string{"a: Tesla T4 (7.5), driver 535.183.01, glibc 2.35", "b: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
+		{"one class line", line("a", t4), "", []string{"a: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
+		{"Ansible", `{"ansible_hostname": "gpu7", "ansible_local": {"envfix": ` + string(t4.ClassLine()) + `}}`, "", []string{"gpu7: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
+		{"Ansible without facts", `{"ansible_hostname": "gpu8", "ansible_local": {}}`, "", []string{"gpu8! Ansible's facts of it hold none of envfix"}},
+		{"CSV", "\ufeffHost, GPU, Driver, OS, Arch, Python\nw1, 2x RTX 4090, 580.88, windows, , 3.12\nn1, none, , linux, aarch64,\nx, RTX 4090, nonsense, linux,,\n", "", []string{
+			"n1: no GPU, aarch64", "w1: RTX 4090 (8.9), driver 580.88, windows x86_64", "x! `--driver nonsense` is not understood"}},
+		{"Kubernetes", `{"kind": "List", "items": [
+		  {"metadata": {"name": "k1", "labels": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.compute.major": "9", "nvidia.com/gpu.compute.minor": "0", "nvidia.com/gpu.count": "8", "nvidia.com/cuda.driver-version.full": "570.124.06"}}, "status": {"nodeInfo": {"architecture": "amd64", "operatingSystem": "linux"}}},
+		  {"metadata": {"name": "k2", "labels": {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/cuda.driver.major": "535", "nvidia.com/cuda.driver.minor": "183", "nvidia.com/cuda.driver.rev": "01"}}, "status": {"nodeInfo": {"architecture": "amd64", "operatingSystem": "linux"}}},
+		  {"metadata": {"name": "k3", "labels": {"nvidia.com/gpu.product": "Tesla-T4"}}, "status": {"nodeInfo": {"architecture": "amd64"}}},
+		  {"metadata": {"name": "k4", "labels": {}}, "status": {"nodeInfo": {"architecture": "arm64", "operatingSystem": "linux"}}}]}`, "", []string{
+			"k1: GPU of compute capability 9.0 (9.0), driver 570.124.06", "k2: T4 (7.5), driver 535.183.01", "k3! its labels name Tesla T4 and no driver", "k4: no GPU, aarch64"}},
+		{"Slurm", `{"meta": {}, "nodes": [
+		  {"name": "s1", "architecture": "x86_64", "gres": "gpu:h100:8(S:0-1)", "features": "cc90,driver-570.124.06"},
+		  {"name": "s2", "architecture": "x86_64", "gres": "gpu:t4:4", "active_features": ["t4"]},
+		  {"name": "s3", "architecture": "x86_64", "gres": "gpu:2", "features": ["driver535.183"]},
+		  {"name": "s4", "architecture": "x86_64", "gres": ""}]}`, "", []string{
+			"s1: GPU of compute capability 9.0 (9.0), driver 570.124.06", "s2! Slurm does not know its driver", "s3! Slurm names a GPU without its type", "s4: no GPU"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := New()
+			if err := in.Read(strings.NewReader(c.text), "the file", c.host); err != nil {
+				t.Fatal(err)
+			}
+			in.Close()
+			got := map[string]string{}
+			for _, x := range in.Classes {
+				for _, h := range x.Hosts {
+					got[h] = ": " + x.Name()
+				}
+			}
+			for _, x := range in.Problems {
+				got[x.Host] = "! " + x.Why
+			}
+			for _, want := range c.want {
+				host, _, _ := strings.Cut(want, ":")
+				host, _, _ = strings.Cut(host, "!")
+				if !strings.HasPrefix(host+got[host], want) {
+					t.Errorf("want %s\n got %s%s", want, host, got[host])
+				}
+			}
+			if len(got) != len(c.want) {
+				t.Errorf("%d machines, want %d: %v", len(got), len(c.want), got)
+			}
+		})
+	}
+}
+
+func TestFormsThatAreNone(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                           "is empty",
+		" \n":                        "is empty",
+		"hello\nworld":               "neither JSON nor CSV",
+		`{"some": "thing"}`:          "holds no machines",
+		`{"format": 1, "gpus": `:     "is not JSON",
+		`[1, `:                       "is not JSON",
+		"host,driver\nn1,580.95.05":  "columns host and gpu",
+		"host,gpu\n\"n1, T4\n":       "extraneous or missing",
+		strings.Repeat("{", 300_000): "is not JSON",
+	} {
+		in := New()
+		if err := in.Read(strings.NewReader(text), "the file", ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestGPULists(t *testing.T) {
+	for text, want := range map[string]string{"": "[]", "none": "[]", "T4": "[T4]", "8x H100": "[H100 H100]", "2 x RTX 4090": "[RTX 4090 RTX 4090]",
+		"T4; V100": "[T4 V100]", "4090": "[4090]", "3090 Ti": "[3090 Ti]", "xyz": "[xyz]"} {
+		if got := fmt.Sprint(gpuList(text)); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
