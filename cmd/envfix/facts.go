@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/fail"
+	"envfix/internal/fleet"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -26,12 +28,16 @@ EXAMPLES
   envfix facts --json > facts.json
   envfix facts --json --anonymize     for a bug report
   envfix plan --facts facts.json      plan for that machine on another
+  envfix facts --class --host "$(hostname)" >> fleet.jsonl
+                                      a line for envfix fleet plan
 
 EXIT STATUS
   0  always, but for usage errors: what cannot be read is unknown`,
 		Flags: []cli.Flag{
 			jsonFlag("print the facts as JSON"),
 			&cli.BoolFlag{Name: "anonymize", Usage: "remove host and user names, UUIDs and paths below home"},
+			&cli.BoolFlag{Name: "class", Usage: "print one line with the facts that decide what can run, the same on every machine of a kind"},
+			&cli.StringFlag{Name: "host", Usage: "begin the line of --class with the `NAME` of this machine"},
 			verboseFlag("list every package, tool and variable, and how each fact is known"),
 			envFlag(),
 		},
@@ -46,6 +52,13 @@ func factsAction(c *cli.Context) error {
 	m := thisMachine(c.Context, c.String("env"), true)
 	if c.Bool("anonymize") {
 		m = m.Anonymize(ownWords()...)
+	}
+	if c.IsSet("host") && !c.Bool("class") {
+		return &fail.Error{Code: fail.Usage, Text: "`--host` is for `--class`", Hints: []string{"`envfix facts --class --host NAME`"}}
+	}
+	if c.Bool("class") {
+		_, err := os.Stdout.Write(append(fleet.Named(m.ClassLine(), c.String("host")), '\n'))
+		return err
 	}
 	if c.Bool("json") {
 		_, err := os.Stdout.Write(m.Encode())

@@ -96,6 +96,7 @@ var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "com
 func commands() []*cli.Command {
 	all := []*cli.Command{
 		factsCommand(),
+		fleetCommand(),
 		planCommand(),
 		whyCommand(),
 		applyCommand(),

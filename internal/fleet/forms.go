@@ -30,13 +30,13 @@ func (in *Inventory) Read(r io.Reader, from, host string) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return err
 	}
-	first, _, more := bytes.Cut(bytes.TrimLeft(first, " \t\r\n\ufeff"), []byte("\n"))
+	first, rest, _ := bytes.Cut(bytes.TrimLeft(first, " \t\r\n\ufeff"), []byte("\n"))
 	switch {
 	case len(first) == 0:
-		return fmt.Errorf("%s is empty: it should hold machines, as `envfix facts --class` prints them", from)
+		return errors.New("empty: it should hold machines, as `envfix facts --class` prints them")
 	case first[0] != '{' && first[0] != '[':
 		return in.readCSV(b, from)
-	case more && json.Valid(first) && !isDocument(first):
+	case len(bytes.TrimSpace(rest)) > 0 && json.Valid(first) && !isDocument(first):
 		return in.ReadLines(b, from)
 	}
 	text, err := io.ReadAll(io.LimitReader(b, maxDocument+1))
@@ -44,7 +44,7 @@ func (in *Inventory) Read(r io.Reader, from, host string) error {
 	case err != nil:
 		return err
 	case len(text) > maxDocument:
-		return fmt.Errorf("%s is larger than %d MB: one machine a line, as `envfix facts --class` prints it, has no such limit", from, maxDocument>>20)
+		return fmt.Errorf("larger than %d MB: one machine a line, as `envfix facts --class` prints it, has no such limit", maxDocument>>20)
 	}
 	return in.readDocument(text, from, host)
 }
@@ -72,7 +72,7 @@ func (in *Inventory) readDocument(text []byte, from, host string) error {
 	if bytes.TrimSpace(text)[0] == '[' {
 		var list []json.RawMessage
 		if err := json.Unmarshal(text, &list); err != nil {
-			return fmt.Errorf("%s is not JSON: %s", from, machine.Printable(err.Error()))
+			return fmt.Errorf("not JSON: %s", machine.Printable(err.Error()))
 		}
 		for i, one := range list {
 			in.addLine(bytes.TrimSpace(one), func() string { return fmt.Sprintf("%s#%d", from, i+1) })
@@ -81,7 +81,7 @@ func (in *Inventory) readDocument(text []byte, from, host string) error {
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return fmt.Errorf("%s is not JSON: %s", from, machine.Printable(err.Error()))
+		return fmt.Errorf("not JSON: %s", machine.Printable(err.Error()))
 	}
 	if d.Facts != nil { // a cache of gathered facts wraps them in some versions
 		return in.readDocument(d.Facts, from, host)
@@ -92,13 +92,13 @@ func (in *Inventory) readDocument(text []byte, from, host string) error {
 	case d.Nodes != nil:
 		in.slurm(d.Nodes)
 	case d.Local.Envfix != nil:
-		in.addLine(named(d.Local.Envfix, nameOf(host, d.Hostname, from)), func() string { return nameOf(host, d.Hostname, from) })
+		in.addLine(Named(d.Local.Envfix, nameOf(host, d.Hostname, from)), func() string { return nameOf(host, d.Hostname, from) })
 	case d.Hostname != "":
 		in.Problem(nameOf(host, d.Hostname, from), "Ansible's facts of it hold none of envfix: put `envfix facts --class` into /etc/ansible/facts.d/envfix.fact")
 	case d.Format == nil && d.Error == "":
-		return fmt.Errorf("%s holds no machines: facts, Ansible's, Kubernetes' and Slurm's JSON and CSV are read", from)
+		return errors.New("holds no machines: facts, Ansible's, Kubernetes' and Slurm's JSON and CSV are read")
 	default:
-		in.addLine(named(text, host), func() string { return from })
+		in.addLine(Named(text, host), func() string { return from })
 	}
 	return nil
 }
@@ -112,8 +112,8 @@ func nameOf(names ...string) string {
 	return ""
 }
 
-// named puts a host's name before facts that carry none.
-func named(facts []byte, host string) []byte {
+// Named puts a host's name before facts that carry none; "" leaves them as they are.
+func Named(facts []byte, host string) []byte {
 	var head struct {
 		Host string `json:"host"`
 	}
@@ -179,7 +179,7 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 	c.FieldsPerRecord, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true
 	head, err := c.Read()
 	if err != nil {
-		return fmt.Errorf("%s: %w", from, err)
+		return err
 	}
 	at := map[string]int{}
 	for i, name := range head {
@@ -188,7 +188,7 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 	_, host := at["host"]
 	_, gpu := at["gpu"]
 	if !host || !gpu {
-		return fmt.Errorf("%s is neither JSON nor CSV with the columns host and gpu (also read: %s)", from, strings.Join(columns[2:], ", "))
+		return fmt.Errorf("neither JSON nor CSV with the columns host and gpu (also read: %s)", strings.Join(columns[2:], ", "))
 	}
 	for {
 		row, err := c.Read()
@@ -196,7 +196,7 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", from, err)
+			return err
 		}
 		cell := func(name string) string {
 			if i, ok := at[name]; ok && i < len(row) {

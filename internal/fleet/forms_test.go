@@ -63,15 +63,15 @@ func TestForms(t *testing.T) {
 
 func TestFormsThatAreNone(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                           "is empty",
-		" \n":                        "is empty",
+		"":                           "empty",
+		" \n":                        "empty",
 		"hello\nworld":               "neither JSON nor CSV",
 		`{"some": "thing"}`:          "holds no machines",
-		`{"format": 1, "gpus": `:     "is not JSON",
-		`[1, `:                       "is not JSON",
+		`{"format": 1, "gpus": `:     "not JSON",
+		`[1, `:                       "not JSON",
 		"host,driver\nn1,580.95.05":  "columns host and gpu",
 		"host,gpu\n\"n1, T4\n":       "extraneous or missing",
-		strings.Repeat("{", 300_000): "is not JSON",
+		strings.Repeat("{", 300_000): "not JSON",
 	} {
 		in := New()
 		if err := in.Read(strings.NewReader(text), "the file", ""); err == nil || !strings.Contains(err.Error(), want) {

@@ -66,7 +66,7 @@ func (in *Inventory) ReadLines(r io.Reader, from string) error {
 		}
 	}
 	if errors.Is(sc.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("%s: a line is longer than %d bytes: one machine a line is read, as `envfix facts --class` prints it", from, maxLine)
+		return fmt.Errorf("a line is longer than %d bytes: one machine a line is read, as `envfix facts --class` prints it", maxLine)
 	}
 	return sc.Err()
 }

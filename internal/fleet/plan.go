@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -231,4 +233,19 @@ func (c *Class) Name() string {
 		out += ", " + p.Libc.Kind + " " + p.Libc.Version.String()
 	}
 	return out
+}
+
+// PlanPairs reads the groups of a plan that was written as JSON. Its error says that
+// the text is none.
+func PlanPairs(text []byte) ([]Pair, error) {
+	var p struct {
+		Groups []Pair `json:"groups"`
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, err
+	}
+	if p.Groups == nil {
+		return nil, errors.New("no groups")
+	}
+	return p.Groups, nil
 }

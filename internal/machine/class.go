@@ -87,7 +87,7 @@ func (m Machine) ClassLine() []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(classForm{
-		Format: Format, Platform: c.Platform, Privilege: c.Privilege, GPUs: c.GPUs, Driver: c.Driver, Pythons: c.Pythons,
+		Format: Format, Platform: c.Platform, Privilege: c.Privilege, GPUs: c.GPUs, Driver: c.Driver, Pythons: withoutPath(c.Pythons),
 	}); err != nil {
 		panic(err) // plain data: cannot happen
 	}
@@ -96,10 +96,25 @@ func (m Machine) ClassLine() []byte {
 
 // classForm is a Machine without the lists that a class leaves empty.
 type classForm struct {
-	Format    int      `json:"format"`
-	Platform  Platform `json:"platform"`
-	Privilege string   `json:"privilege,omitempty"`
-	GPUs      []GPU    `json:"gpus"`
-	Driver    *Driver  `json:"driver"`
-	Pythons   []Python `json:"pythons"`
+	Format    int           `json:"format"`
+	Platform  Platform      `json:"platform"`
+	Privilege string        `json:"privilege,omitempty"`
+	GPUs      []GPU         `json:"gpus"`
+	Driver    *Driver       `json:"driver"`
+	Pythons   []classPython `json:"pythons"`
+}
+
+type classPython struct {
+	Version      string `json:"version"`
+	Active       bool   `json:"active,omitempty"`
+	FreeThreaded bool   `json:"free_threaded,omitempty"`
+	Arch         string `json:"arch,omitempty"`
+}
+
+func withoutPath(all []Python) []classPython {
+	out := []classPython{}
+	for _, p := range all {
+		out = append(out, classPython{p.Version, p.Active, p.FreeThreaded, p.Arch})
+	}
+	return out
 }

@@ -1,0 +1,92 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/fleet"
+)
+
+// Fleet lays a plan for many machines out on one screen: the groups with their
+// classes, what keeps them apart, and every machine without an answer.
+func Fleet(p *fleet.Plan, s Style) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s: %s\n", machines(p.Machines), counted(p.Classes, "class", "classes"), groupsText(p))
+	if p.Bound != "" {
+		b.WriteString(Hang("  ", "fewer groups may exist ("+p.Bound+")"))
+	}
+	for i, g := range p.Groups {
+		fmt.Fprintf(&b, "\n%s  %s\n", s.Bold(fmt.Sprintf("group %d  torch %s  build %s", i+1, Clean(g.Torch), Clean(g.Build))), machines(g.Hosts))
+		for _, m := range g.Members {
+			text := Clean(m.Name) + ", Python " + Clean(m.Python)
+			if m.Driver != "" {
+				text += ", " + s.Warn(Clean(m.Driver))
+			}
+			b.WriteString(Hang("  ", text))
+			b.WriteString(hosts(m.Hosts))
+		}
+	}
+	section(&b, s.Bold("what keeps the groups apart"), p.Apart)
+	if p.WhatIf != "" {
+		section(&b, s.Bold("what if"), []string{p.WhatIf})
+	}
+	if len(p.Unserved) > 0 {
+		b.WriteString("\n" + s.Warn("without an answer") + "\n")
+	}
+	for _, u := range p.Unserved {
+		b.WriteString(Hang("  ", Clean(u.Name)+": "+Clean(u.Why)))
+		b.WriteString(hosts(u.Hosts))
+		if u.Hint != "" {
+			b.WriteString(Hang("    hint: ", Clean(u.Hint)))
+		}
+	}
+	if len(p.Problems) > 0 {
+		b.WriteString("\n" + s.Warn("not known") + "\n")
+	}
+	for _, x := range p.Problems {
+		b.WriteString(Hang("  ", Clean(x.Host)+": "+Clean(x.Why)))
+	}
+	return b.String()
+}
+
+func groupsText(p *fleet.Plan) string {
+	switch len(p.Groups) {
+	case 0:
+		return "no choice fits any of them"
+	case 1:
+		if len(p.Unserved)+len(p.Problems) == 0 {
+			return "one choice for all"
+		}
+		return "one choice for those that have an answer"
+	}
+	return fmt.Sprintf("%d groups", len(p.Groups))
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString("\n" + title + "\n")
+	for _, l := range lines {
+		b.WriteString(Hang("  ", Clean(l)))
+	}
+}
+
+// hosts lists machines in the form that Slurm and clush read.
+func hosts(all []string) string {
+	const most = 300 // characters: the whole list is in the JSON
+	text := Clean(fleet.Fold(all))
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return Hang(fmt.Sprintf("    %-6d", len(all)), strings.ReplaceAll(text, ",", ", "))
+}
+
+func machines(n int) string { return counted(n, "machine", "machines") }
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
