@@ -146,7 +146,7 @@ func readFleet(files []string, stdin io.Reader) (*fleet.Inventory, error) {
 		} else if statErr == nil && info.IsDir() {
 			err = readFolder(in, name)
 		} else {
-			err = readFile(in, name, "")
+			err = readFacts(in, name, "")
 		}
 		if err != nil {
 			return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(name + ": " + reason(err)), Err: err, Hints: []string{"`envfix facts --class` on a machine prints the line that is read here"}}
@@ -171,14 +171,14 @@ func readFolder(in *fleet.Inventory, dir string) error {
 		for _, ending := range []string{".json", ".fact", ".facts"} {
 			host = strings.TrimSuffix(host, ending)
 		}
-		if err := readFile(in, filepath.Join(dir, e.Name()), host); err != nil {
+		if err := readFacts(in, filepath.Join(dir, e.Name()), host); err != nil {
 			in.Problem(host, reason(err)) // one bad file of many hosts
 		}
 	}
 	return nil
 }
 
-func readFile(in *fleet.Inventory, path, host string) error {
+func readFacts(in *fleet.Inventory, path, host string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err

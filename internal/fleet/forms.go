@@ -13,6 +13,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // maxDocument bounds a document that is not read by lines, in bytes: a cluster of
@@ -39,14 +40,14 @@ func (in *Inventory) Read(r io.Reader, from, host string) error {
 	case len(bytes.TrimSpace(rest)) > 0 && json.Valid(first) && !isDocument(first):
 		return in.ReadLines(b, from)
 	}
-	text, err := io.ReadAll(io.LimitReader(b, maxDocument+1))
+	data, err := io.ReadAll(io.LimitReader(b, maxDocument+1))
 	switch {
 	case err != nil:
 		return err
-	case len(text) > maxDocument:
+	case len(data) > maxDocument:
 		return fmt.Errorf("larger than %d MB: one machine a line, as `envfix facts --class` prints it, has no such limit", maxDocument>>20)
 	}
-	return in.readDocument(text, from, host)
+	return in.readDocument(data, from, host)
 }
 
 // A document is the keys by which the known forms are told apart.
@@ -68,11 +69,11 @@ func isDocument(line []byte) bool {
 	return json.Unmarshal(line, &d) == nil && d.Format == nil && d.Error == ""
 }
 
-func (in *Inventory) readDocument(text []byte, from, host string) error {
-	if bytes.TrimSpace(text)[0] == '[' {
+func (in *Inventory) readDocument(data []byte, from, host string) error {
+	if bytes.TrimSpace(data)[0] == '[' {
 		var list []json.RawMessage
-		if err := json.Unmarshal(text, &list); err != nil {
-			return fmt.Errorf("not JSON: %s", machine.Printable(err.Error()))
+		if err := json.Unmarshal(data, &list); err != nil {
+			return fmt.Errorf("not JSON: %s", text.Printable(err.Error()))
 		}
 		for i, one := range list {
 			in.addLine(bytes.TrimSpace(one), func() string { return fmt.Sprintf("%s#%d", from, i+1) })
@@ -80,8 +81,8 @@ func (in *Inventory) readDocument(text []byte, from, host string) error {
 		return nil
 	}
 	var d document
-	if err := json.Unmarshal(text, &d); err != nil {
-		return fmt.Errorf("not JSON: %s", machine.Printable(err.Error()))
+	if err := json.Unmarshal(data, &d); err != nil {
+		return fmt.Errorf("not JSON: %s", text.Printable(err.Error()))
 	}
 	if d.Facts != nil { // a cache of gathered facts wraps them in some versions
 		return in.readDocument(d.Facts, from, host)
@@ -98,7 +99,7 @@ func (in *Inventory) readDocument(text []byte, from, host string) error {
 	case d.Format == nil && d.Error == "":
 		return errors.New("holds no machines: facts, Ansible's, Kubernetes' and Slurm's JSON and CSV are read")
 	default:
-		in.addLine(Named(text, host), func() string { return from })
+		in.addLine(Named(data, host), func() string { return from })
 	}
 	return nil
 }
@@ -211,9 +212,9 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 }
 
 // gpuList reads "2x H100", "T4; V100" and "none".
-func gpuList(text string) []string {
+func gpuList(cell string) []string {
 	var out []string
-	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '+' }) {
+	for _, one := range strings.FieldsFunc(cell, func(r rune) bool { return r == ';' || r == '+' }) {
 		one = strings.TrimSpace(one)
 		n := 1
 		if i := strings.IndexAny(one, "x×* "); i > 0 && strings.Trim(one[:i], "0123456789") == "" && (one[i] != ' ' || strings.HasPrefix(strings.TrimSpace(one[i:]), "x")) {
