@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e bench fuzz faults golden matrix dist
+.PHONY: help plan build install test check check-long e2e bench fuzz faults golden matrix dist release e2e-release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,3 +57,9 @@ matrix: build ## check the data; print which recorded machines would change
 
 dist: ## dist/: a static binary that starts everywhere, and one with NVML
 	bash internal/ci/dist $(VERSION)
+
+release: ## all that a release publishes, into dist/ (it publishes nothing)
+	go run ./internal/ci/release -out dist
+
+e2e-release: ## install what make release made, with the tools that people use
+	ENVFIX_DIST=$(CURDIR)/dist go test -count=1 -timeout 60m -v -run '^TestRelease' ./internal/ci/release

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"envfix/installers"
@@ -16,18 +15,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 )
-
-// buildVersion is the program's own version; a release build sets it by the linker.
-var buildVersion = "0.1.0"
-
-func showVersion(w io.Writer) error {
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "envfix %s (matrix %s)\n", buildVersion, m.Version)
-	return err
-}
 
 // homeAction is `envfix` alone: one screen that says what this machine is, what
 // is wrong, and the next command to type.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A target is a system that a binary is for.
+type target struct {
+	os, arch string // Go's words
+}
+
+func (t target) String() string { return t.os + "/" + t.arch }
+
+// program is the binary's name inside packages.
+func (t target) program() string {
+	if t.os == "windows" {
+		return "envfix.exe"
+	}
+	return "envfix"
+}
+
+// machine is the architecture as the system itself calls it.
+func (t target) machine() string {
+	switch {
+	case t.arch == "amd64":
+		return "x86_64"
+	case t.os == "linux":
+		return "aarch64"
+	}
+	return "arm64"
+}
+
+// system is the system in the names of downloads.
+func (t target) system() string {
+	if t.os == "darwin" {
+		return "macos"
+	}
+	return t.os
+}
+
+// name is what a download for the target is called, without its ending.
+func (t target) name() string { return "envfix-" + t.system() + "-" + t.machine() }
+
+var targets = []target{
+	{"linux", "amd64"},
+	{"linux", "arm64"},
+	{"windows", "amd64"},
+	{"darwin", "arm64"},
+	{"darwin", "amd64"},
+}
+
+// chosen are the targets of a list; all where it is empty.
+func chosen(list string) ([]target, error) {
+	var out []target
+	for _, t := range targets {
+		if list == "" || slices.Contains(strings.Split(list, ","), t.String()) {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 || list != "" && len(out) != strings.Count(list, ",")+1 {
+		return nil, fmt.Errorf("-targets %s: there are %v", list, targets)
+	}
+	return out, nil
+}
+
+// binary is where the target's program lies once it is built.
+func (r *Release) binary(t target) string { return filepath.Join(r.Scratch, t.name(), t.program()) }
+
+// tags of every build: the first leaves out a library's writer of man pages.
+const tags = "urfave_cli_no_docs"
+
+// binaries builds the program for every target: without cgo, so that one file
+// starts on every Linux, whatever its C library.
+func binaries(r *Release) error {
+	for _, t := range r.Targets {
+		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s", r.Version.python(), r.Commit)
+		build := command{
+			argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", stamp, "-o", r.binary(t), "./cmd/envfix"},
+			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"},
+		}
+		if _, err := build.output(); err != nil {
+			return err
+		}
+		if err := os.Chtimes(r.binary(t), r.Time, r.Time); err != nil {
+			return err
+		}
+	}
+	return nil
+}

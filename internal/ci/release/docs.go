@@ -1,0 +1,102 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// A doc is a file that comes beside the program.
+type doc struct {
+	name string // as in a download: man/envfix.1, completions/envfix.bash
+	text []byte
+}
+
+// docs are the man pages and completions, as the program itself prints them.
+func (r *Release) docs() ([]doc, error) {
+	program := filepath.Join(r.Scratch, "envfix-here")
+	build := command{argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"}, env: []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}}
+	if _, err := build.output(); err != nil {
+		return nil, err
+	}
+	var out []doc
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		b, err := (&command{argv: []string{program, "completion", shell}}).output()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, doc{"completions/envfix." + shell, b})
+	}
+	pages, err := r.manPages(program)
+	return append(out, pages...), err
+}
+
+// manPages are the help texts of the program and of each command.
+func (r *Release) manPages(program string) ([]doc, error) {
+	help, err := output(program, "--help")
+	if err != nil {
+		return nil, err
+	}
+	about, _, _ := strings.Cut(help, "\n")
+	_, about, _ = strings.Cut(about, " ") // "envfix gets PyTorch …"
+	out := []doc{{"man/envfix.1", r.manPage("envfix", about, help)}}
+	for _, name := range commandsIn(help) {
+		text, err := output(program, name, "--help")
+		if err != nil {
+			return nil, err
+		}
+		head, _, _ := strings.Cut(text, "\n\n")
+		_, about, _ := strings.Cut(strings.Join(strings.Fields(head), " "), ": ")
+		out = append(out, doc{"man/envfix-" + name + ".1", r.manPage("envfix-"+name, about, text)})
+	}
+	return out, nil
+}
+
+var commandRow = regexp.MustCompile(`^  ([a-z]+) {2,}\S`)
+
+// commandsIn are the commands that the program's help lists before its flags.
+func commandsIn(help string) []string {
+	before, _, _ := strings.Cut(help, "\nFLAGS\n")
+	var out []string
+	for line := range strings.SplitSeq(before, "\n") {
+		if m := commandRow.FindStringSubmatch(line); m != nil {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+var heading = regexp.MustCompile(`^[A-Z][A-Z ,()a-z]*$`)
+
+// manPage sets a help text as a man page: its headings become sections, the rest
+// stays as it is printed.
+func (r *Release) manPage(name, about, help string) []byte {
+	var b strings.Builder
+	b.WriteString(`.TH "` + strings.ToUpper(name) + `" 1 "` + r.Time.Format("2006-01-02") + `" "envfix ` + r.Version.release + `" "envfix"` + "\n")
+	b.WriteString(".SH NAME\n" + name + ` \- ` + roff(about) + "\n.SH DESCRIPTION\n.nf\n")
+	for line := range strings.SplitSeq(help, "\n") {
+		if heading.MatchString(line) && strings.ToUpper(firstWord(line)) == firstWord(line) {
+			b.WriteString(".fi\n.SH " + line + "\n.nf\n")
+			continue
+		}
+		b.WriteString(roff(line) + "\n")
+	}
+	b.WriteString(".fi\n")
+	return []byte(b.String())
+}
+
+func firstWord(line string) string {
+	word, _, _ := strings.Cut(line, " ")
+	return word
+}
+
+// roff keeps a line as it is: a backslash, and a dot or quote at its beginning,
+// would be commands; a plain dash would become a hyphen.
+func roff(line string) string {
+	line = strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(line)
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		line = `\&` + line
+	}
+	return line
+}

@@ -1,0 +1,112 @@
+// Release makes everything that a release of envfix publishes, from one clean
+// clone: binaries, archives and wheels. It publishes nothing.
+//
+//	go run ./internal/ci/release -out dist
+//
+// What it makes depends on the commit, the Go toolchain and the pinned tools alone:
+// two folders with the same commit give the same bytes.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Release is what is made, and what all its parts share.
+type Release struct {
+	Version version   // of the program, in its several spellings
+	Commit  string    // the whole id
+	Time    time.Time // of the commit: the time of every file inside
+	Out     string    // the folder that everything goes to
+	Scratch string    // where the pinned tools and half-made files live
+	Targets []target
+	files   []string // what was made, below Out
+}
+
+// A part makes some of a release's files.
+type part struct {
+	name string
+	make func(*Release) error
+}
+
+// parts in the order in which each finds what it needs.
+var parts = []part{
+	{"binaries", binaries},
+	{"archives", archives},
+	{"wheels", wheels},
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "release: error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	out := flags.String("out", "dist", "the folder to write to")
+	only := flags.String("only", "", "make these parts only, with commas: "+partNames())
+	systems := flags.String("targets", "", "for these systems only: linux/amd64,…")
+	dirty := flags.Bool("dirty", false, "allow changes that are not committed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r, err := newRelease(*out, *dirty)
+	if err != nil {
+		return err
+	}
+	if r.Targets, err = chosen(*systems); err != nil {
+		return err
+	}
+	names := strings.Split(*only, ",")
+	for _, name := range names {
+		if name != "" && !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+			return fmt.Errorf("there is no part %q; there are %s", name, partNames())
+		}
+	}
+	for _, p := range parts {
+		if *only != "" && !slices.Contains(names, p.name) {
+			continue
+		}
+		began := time.Now()
+		if err := p.make(r); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		fmt.Printf("%-10s %6.1f s\n", p.name, time.Since(began).Seconds())
+	}
+	return r.list()
+}
+
+func partNames() string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ",")
+}
+
+// write makes a file of the release.
+func (r *Release) write(name string, b []byte, mode os.FileMode) error {
+	r.files = append(r.files, name)
+	path := filepath.Join(r.Out, name)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, mode), os.Chmod(path, mode))
+}
+
+// list prints what was made, by size.
+func (r *Release) list() error {
+	for _, name := range r.files {
+		info, err := os.Stat(filepath.Join(r.Out, name))
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%10d  %s\n", info.Size(), name)
+	}
+	return nil
+}

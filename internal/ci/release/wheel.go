@@ -1,0 +1,149 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// The name `envfix` is somebody else's on the index.
+const distribution = "envfix_gpu"
+
+//go:embed wheel/__init__.py wheel/__main__.py wheel/DESCRIPTION.md
+var wheelFiles embed.FS
+
+// tagsOf are the platforms of the target's wheel (PEP 425, 600, 656). The binary
+// asks for no C library, so one wheel serves glibc and musl, as old as installers
+// know them. Go 1.26's programs run from macOS 12 on.
+func tagsOf(t target) []string {
+	switch t.os {
+	case "linux":
+		return []string{"manylinux_2_17_" + t.machine(), "manylinux2014_" + t.machine(), "musllinux_1_1_" + t.machine()}
+	case "darwin":
+		return []string{"macosx_12_0_" + t.machine()}
+	}
+	return []string{"win_amd64"}
+}
+
+// wheels writes a wheel for each target: the binary, and the lines of Python that
+// start it.
+func wheels(r *Release) error {
+	for _, t := range r.Targets {
+		program, err := os.ReadFile(r.binary(t))
+		if err != nil {
+			return err
+		}
+		b, err := r.wheel(t, program)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s-%s-py3-none-%s.whl", distribution, r.Version.python(), strings.Join(tagsOf(t), "."))
+		if err := r.write(name, b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Release) wheel(t target, program []byte) ([]byte, error) {
+	base := distribution + "-" + r.Version.python()
+	info := base + ".dist-info/"
+	licence, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return nil, err
+	}
+	w := newZip(r.Time)
+	add := func(name string, mode os.FileMode, b []byte) { w.add(name, mode, b) }
+	for _, name := range []string{"__init__.py", "__main__.py"} {
+		b, err := wheelFiles.ReadFile("wheel/" + name)
+		if err != nil {
+			return nil, err
+		}
+		add(distribution+"/"+name, 0o644, b)
+	}
+	description, err := wheelFiles.ReadFile("wheel/DESCRIPTION.md")
+	if err != nil {
+		return nil, err
+	}
+	add(base+".data/scripts/"+t.program(), 0o755, program)
+	add(info+"METADATA", 0o644, []byte(metadata(r.Version.python())+string(description)))
+	add(info+"WHEEL", 0o644, []byte(wheelFile(t)))
+	add(info+"entry_points.txt", 0o644, []byte("[console_scripts]\nenvfix-gpu = "+distribution+".__main__:main\n"))
+	add(info+"licenses/LICENSE", 0o644, licence)
+	record := strings.Join(w.record, "\n") + "\n" + info + "RECORD,,\n"
+	add(info+"RECORD", 0o644, []byte(record))
+	return w.close()
+}
+
+func metadata(version string) string {
+	return `Metadata-Version: 2.4
+Name: envfix-gpu
+Version: ` + version + `
+Summary: Gets PyTorch to run on the GPU that is there: driver, CUDA, cuDNN and torch that fit, and why
+Keywords: pytorch,torch,cuda,gpu,nvidia,driver,rocm
+License-Expression: Apache-2.0
+License-File: LICENSE
+Classifier: Environment :: Console
+Classifier: Environment :: GPU
+Classifier: Intended Audience :: Developers
+Classifier: Intended Audience :: System Administrators
+Classifier: Programming Language :: Go
+Classifier: Topic :: System :: Installation/Setup
+Requires-Python: >=3.7
+Description-Content-Type: text/markdown
+
+`
+}
+
+func wheelFile(t target) string {
+	text := "Wheel-Version: 1.0\nGenerator: envfix-release\nRoot-Is-Purelib: false\n"
+	for _, tag := range tagsOf(t) {
+		text += "Tag: py3-none-" + tag + "\n"
+	}
+	return text
+}
+
+// A zipFile is an archive whose bytes depend on what is put into it alone.
+type zipFile struct {
+	buffer bytes.Buffer
+	writer *zip.Writer
+	time   time.Time
+	record []string // a line of a wheel's RECORD for each file
+	err    error
+}
+
+func newZip(t time.Time) *zipFile {
+	z := &zipFile{time: t}
+	z.writer = zip.NewWriter(&z.buffer)
+	z.writer.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	return z
+}
+
+func (z *zipFile) add(name string, mode os.FileMode, b []byte) {
+	sum := sha256.Sum256(b)
+	z.record = append(z.record, fmt.Sprintf("%s,sha256=%s,%d", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(b)))
+	head := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: z.time}
+	head.SetMode(mode)
+	w, err := z.writer.CreateHeader(head)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	if z.err == nil {
+		z.err = err
+	}
+}
+
+func (z *zipFile) close() ([]byte, error) {
+	if err := z.writer.Close(); z.err == nil {
+		z.err = err
+	}
+	return z.buffer.Bytes(), z.err
+}

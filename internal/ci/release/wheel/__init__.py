@@ -1,0 +1,1 @@
+"""envfix as a wheel: the program itself is the command `envfix`."""
