@@ -32,7 +32,7 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	p.Steps, p.Keep, p.Driver.Version = b.steps, b.kept, text(b.driverVersion)
+	p.Steps, p.Keep, p.Driver.Version, p.Partial = b.steps, b.kept, text(b.driverVersion), b.partial
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
 		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
 	}
@@ -135,6 +135,7 @@ type builder struct {
 	steps    []plan.Step
 	warnings []string
 
+	partial       bool       // the rest is planned when the steps are done
 	driverVersion string     // exactly the driver that the steps install; "" unknown
 	kept          *plan.Keep // nil: no environment is replaced
 	want          []string   // names that what stays needs, in any version that fits

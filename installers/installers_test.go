@@ -134,8 +134,8 @@ func TestSteps(t *testing.T) {
 			"switch: switch .venv",
 		}},
 		{name: "neither Python nor uv", machine: none, choice: choice(), want: []string{
-			"python: root /usr/bin/apt-get install -y python3 python3-venv",
-			"again: manual run `envfix apply` again",
+			"lists: root /usr/bin/apt-get update",
+			"python: root /usr/bin/apt-get install -y --no-install-recommends python3 python3-venv",
 		}},
 		{name: "no Python that fits", machine: oldPython, choice: choice(), target: plan.Target{Offline: true}, want: []string{
 			"python: /usr/bin/uv --offline python install 3.12",

@@ -18,6 +18,7 @@ type sources struct {
 	mirrors      [][2]string
 	env          map[string]string // proxies and certificates
 	pipCert      string
+	caches       map[string]string // directories that the user gave the installers
 	offline      bool
 	warnings     []string
 }
@@ -28,6 +29,10 @@ var Network = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 	"UV_SYSTEM_CERTS", "UV_NATIVE_TLS", // two names, old and new, of one switch: the system's certificates
 }
+
+// caches say where an installer keeps what it fetched, and uv its Pythons: a home
+// with a quota, as on a cluster, has no room for them.
+var caches = []string{"UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR", "PIP_CACHE_DIR", "CONDA_PKGS_DIRS"}
 
 // What an installer bears of a bad network by itself; apply runs it again after
 // that. The defaults of pip (15 s), uv (30 s, 3 times) and conda (3 times) are made
@@ -46,7 +51,12 @@ var defaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL
 var moreIndexes = []string{"PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX", "PIP_FIND_LINKS", "UV_FIND_LINKS"}
 
 func readSources(h machine.Machine, t plan.Target) sources {
-	s := sources{env: map[string]string{}, offline: t.Offline, pipCert: h.Env["PIP_CERT"]}
+	s := sources{env: map[string]string{}, offline: t.Offline, pipCert: h.Env["PIP_CERT"], caches: map[string]string{}}
+	for _, name := range caches {
+		if dir := h.Env[name]; strings.HasPrefix(dir, "/") && whole(dir) {
+			s.caches[name] = dir
+		}
+	}
 	for _, pair := range t.Mirrors {
 		from, to, _ := strings.Cut(pair, "=")
 		if from == "default" {
@@ -121,9 +131,19 @@ func (s sources) url(index *string) string {
 // adds (HOME, LANG, TERM and a fixed PATH).
 func (s sources) environment(tool string) map[string]string {
 	env := maps.Clone(s.env)
+	keep := func(names ...string) {
+		for _, name := range names {
+			if dir := s.caches[name]; dir != "" {
+				env[name] = dir
+			}
+		}
+	}
 	switch tool {
 	case "uv":
 		env["UV_NO_CONFIG"] = "1"
+		keep("UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR")
+	case "conda", "mamba", "micromamba":
+		keep("CONDA_PKGS_DIRS")
 	case "pip":
 		// --isolated alone still obeys /etc/pip.conf (measured with pip 23.0.1).
 		env["PIP_CONFIG_FILE"] = "/dev/null"

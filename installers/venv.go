@@ -95,7 +95,8 @@ func (b *builder) prove() {
 // false.
 func (b *builder) installer() (string, bool) {
 	if b.t.Manager == "pip" {
-		if _, ok := b.interpreter(); ok {
+		if py, ok := b.interpreter(); ok {
+			b.bringVenv(py)
 			return "", true
 		}
 		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and none here is " + b.choice.Python,
@@ -108,10 +109,12 @@ func (b *builder) installer() (string, bool) {
 	if b.r.Described && len(b.h.Tools) == 0 {
 		return "uv", true // a facts file needs no tools in it
 	}
-	py, ok := anyPython(b.h)
+	python, ok := anyPython(b.h)
 	if !ok {
 		return b.systemPython()
 	}
+	b.bringVenv(python)
+	py := python.Path
 	dir := "{tools}/uv"
 	b.add(plan.Step{ID: "tools", Title: "make a place for uv", Why: "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
 		Run: &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}}})
@@ -120,34 +123,10 @@ func (b *builder) installer() (string, bool) {
 	return dir + "/" + b.bin() + "/uv", true
 }
 
-// systemPython plans a Python from the distribution, with which uv is installed
-// the next time; there is no other start on a machine without both.
-func (b *builder) systemPython() (string, bool) {
-	why := "there is neither a Python nor uv here"
-	for _, pm := range []struct {
-		name string
-		argv []string
-	}{
-		{"apt-get", []string{"apt-get", "install", "-y", "python3", "python3-venv"}},
-		{"dnf", []string{"dnf", "install", "-y", "python3", "python3-pip"}},
-		{"zypper", []string{"zypper", "--non-interactive", "install", "python3", "python3-pip"}},
-	} {
-		if t, ok := tool(b.h, pm.name); ok {
-			b.add(plan.Step{ID: "python", Title: "install the distribution's Python", Why: why, Root: true,
-				Run: &plan.Run{Argv: append([]string{t.Path}, pm.argv[1:]...), Env: quiet(pm.name)}})
-			b.add(plan.Step{ID: "again", Title: "plan again", Why: "the rest depends on the Python that was installed",
-				Manual: &plan.Manual{Text: "run `envfix apply` again"}})
-			return "", false
-		}
-	}
-	b.add(plan.Step{ID: "python", Title: "install uv or a Python", Why: why,
-		Manual: &plan.Manual{Text: "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply` again"}})
-	return "", false
-}
-
 // create adds the steps that make the environment.
 func (b *builder) create(exe string) {
-	py, found := b.interpreter()
+	here, found := b.interpreter()
+	py := here.Path
 	if b.t.Manager == "pip" {
 		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
 			Run: &plan.Run{Argv: []string{py, "-m", "venv", gen}, Env: map[string]string{}}})
@@ -234,6 +213,9 @@ func (b *builder) uv(exe string, args ...string) []string {
 // against the user's configuration are needed; see sources.environment.
 func (b *builder) pip(python string, index *string, reqs []string) []string {
 	argv := []string{python, "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--retries", retries, "--timeout", timeout, "--only-binary", ":all:"}
+	if dir := b.src.caches["PIP_CACHE_DIR"]; dir != "" { // --isolated ignores the variable
+		argv = append(argv, "--cache-dir", dir)
+	}
 	if b.src.offline {
 		argv = append(argv, "--no-index")
 	} else if url := b.src.url(index); url != "" {
@@ -341,10 +323,10 @@ func (b *builder) bin() string {
 
 func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
 
-// interpreter returns the path of a found Python that is the chosen version: the
-// active one first, and a virtual environment's only where there is no other.
-func (b *builder) interpreter() (string, bool) {
-	best, rank := "", 0
+// interpreter returns a found Python that is the chosen version: the active one
+// first, and a virtual environment's only where there is no other.
+func (b *builder) interpreter() (machine.Python, bool) {
+	best, rank := machine.Python{}, 0
 	for _, p := range b.h.Pythons {
 		if !isPython(p, b.choice.Python) || !whole(p.Path) {
 			continue
@@ -357,10 +339,10 @@ func (b *builder) interpreter() (string, bool) {
 			score = 3
 		}
 		if score > rank {
-			best, rank = p.Path, score
+			best, rank = p, score
 		}
 	}
-	return best, best != ""
+	return best, rank > 0
 }
 
 // isPython reports whether p is the wanted "3.12" or "3.14t".
@@ -369,12 +351,21 @@ func isPython(p machine.Python, want string) bool {
 	return free == p.FreeThreaded && (p.Version == minor || strings.HasPrefix(p.Version, minor+"."))
 }
 
-// anyPython returns an interpreter that can make a tool environment.
-func anyPython(h machine.Machine) (string, bool) {
-	for _, p := range h.Pythons {
-		if v, err := version.ParsePython(p.Version); err == nil && whole(p.Path) && v.Compare(version.MustPython("3.8")) >= 0 {
-			return p.Path, true
+// anyPython returns an interpreter that can make a tool environment, if possible
+// one that needs nothing more for that.
+func anyPython(h machine.Machine) (machine.Python, bool) {
+	var found *machine.Python
+	for i, p := range h.Pythons {
+		v, err := version.ParsePython(p.Version)
+		if err != nil || !whole(p.Path) || v.Compare(version.MustPython("3.8")) < 0 {
+			continue
+		}
+		if found == nil || found.NoEnsurepip && !p.NoEnsurepip {
+			found = &h.Pythons[i]
 		}
 	}
-	return "", false
+	if found == nil {
+		return machine.Python{}, false
+	}
+	return *found, true
 }

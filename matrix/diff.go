@@ -41,18 +41,19 @@ var rowKeys = map[string]struct {
 	name   string
 	fields []string
 }{
-	"Floors":     {"driver floor", []string{"Label"}},
-	"Branches":   {"driver branch", []string{"Number"}},
-	"Toolkits":   {"CUDA", []string{"Version"}},
-	"Components": {"parts of CUDA", []string{"CUDA"}},
-	"Arches":     {"capability", []string{"SM"}},
-	"CubinRules": {"cubin rule", []string{"Cubin", "Device"}},
-	"Libraries":  {"library", []string{"Package", "Version", "Major", "Arch"}},
-	"Ptxas":      {"ptxas of triton", []string{"Triton", "Arch"}},
-	"Extensions": {"extension", []string{"Package", "Version", "OS", "Arch", "CUDA", "Python", "Torch", "TorchLabels", "Sdist"}},
-	"Conda":      {"conda", []string{"Channel", "Torch", "OS", "Arch", "CUDA"}},
-	"ROCm":       {"gfx target", []string{"Label", "GFX", "Torch"}},
-	"Images":     {"image", []string{"CUDA"}},
+	"Floors":        {"driver floor", []string{"Label"}},
+	"Branches":      {"driver branch", []string{"Number"}},
+	"Toolkits":      {"CUDA", []string{"Version"}},
+	"Components":    {"parts of CUDA", []string{"CUDA"}},
+	"Arches":        {"capability", []string{"SM"}},
+	"CubinRules":    {"cubin rule", []string{"Cubin", "Device"}},
+	"Libraries":     {"library", []string{"Package", "Version", "Major", "Arch"}},
+	"Ptxas":         {"ptxas of triton", []string{"Triton", "Arch"}},
+	"Extensions":    {"extension", []string{"Package", "Version", "OS", "Arch", "CUDA", "Python", "Torch", "TorchLabels", "Sdist"}},
+	"Conda":         {"conda", []string{"Channel", "Torch", "OS", "Arch", "CUDA"}},
+	"ROCm":          {"gfx target", []string{"Label", "GFX", "Torch"}},
+	"Images":        {"image", []string{"CUDA"}},
+	"Distributions": {"distribution", []string{"IDs", "Versions"}},
 }
 
 // untold are fields that say where a row stands or comes from, not what it says.

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite testdata/rows.txt")
 func rowCounts(m *Matrix, t *DeviceTable) map[string]int {
 	n := map[string]int{"releases": len(m.Releases), "floors": len(m.Floors), "driver branches": len(m.Branches), "toolkits": len(m.Toolkits),
 		"components": len(m.Components), "capabilities": len(m.Arches), "cubin rules": len(m.CubinRules), "vendor indexes": len(m.VendorIndexes),
-		"forward compatibility": len(m.ForwardCompat), "cudnn": len(m.CuDNN), "images": len(m.Images), "commands": len(m.Commands), "brackets": len(m.Brackets)}
+		"forward compatibility": len(m.ForwardCompat), "cudnn": len(m.CuDNN), "images": len(m.Images), "commands": len(m.Commands), "brackets": len(m.Brackets), "distributions": len(m.Distributions)}
 	for _, r := range m.Releases {
 		n["builds of "+r.Torch.String()] = len(r.Builds)
 	}

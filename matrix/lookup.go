@@ -240,3 +240,15 @@ func (m *Matrix) Until(day string) *Matrix {
 	}
 	return &past
 }
+
+// Distribution is the row of a distribution, by ID and VERSION_ID of its os-release.
+func (m *Matrix) Distribution(id, version string) (Distribution, bool) {
+	for _, d := range m.Distributions {
+		for _, v := range d.Versions {
+			if slices.Contains(d.IDs, id) && (version == v || strings.HasPrefix(version, v+".")) {
+				return d, true
+			}
+		}
+	}
+	return Distribution{}, false
+}

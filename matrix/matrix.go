@@ -40,7 +40,20 @@ type Matrix struct {
 	Images        []Image      // cuDNN in NVIDIA's container images
 	Sizes         []Size       // what installing a build takes
 	Commands      []CommandEra // how PyTorch wrote its install commands
-	Brackets      []Bracket    // where support of a GPU begins and ends
+	Distributions []Distribution
+	Brackets      []Bracket // where support of a GPU begins and ends
+}
+
+// A Distribution is what a Linux distribution installs as its Python.
+type Distribution struct {
+	IDs      []string // of os-release
+	Versions []string // VERSION_ID; 9 admits 9.4
+	Manager  string   // apt-get, dnf or zypper
+	Python   string   // 3.12
+	Program  string   // the interpreter's path
+	Packages []string
+	Proof    Proof
+	Source   string
 }
 
 // Proof says how a row is known, the best first.

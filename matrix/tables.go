@@ -146,6 +146,11 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 			Torch: o.python("torch"), Build: o.text("build"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
 			DownloadMB: o.number("download_mb"), DiskMB: o.number("disk_mb"), Proof: r.proof(o), Source: r.place(o)})
 	})
+	rows("distributions", func(o object) {
+		m.Distributions = append(m.Distributions, Distribution{
+			IDs: o.words("ids"), Versions: o.words("versions"), Manager: o.one("manager", "apt-get", "dnf", "zypper"), Python: o.text("python"),
+			Program: o.text("program"), Packages: o.words("packages"), Proof: r.proof(o), Source: r.place(o)})
+	})
 	rows("vendor_indexes", func(o object) {
 		m.VendorIndexes = append(m.VendorIndexes, VendorIndex{
 			Vendor: o.text("vendor"), Platform: o.text("platform"), GPUs: o.words("gpus"), Kind: o.text("kind"),

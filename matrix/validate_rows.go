@@ -36,6 +36,9 @@ func (c *checker) rows() {
 	for _, d := range c.m.Defects {
 		c.defect(d)
 	}
+	for _, d := range c.m.Distributions {
+		c.distribution(d)
+	}
 	for _, b := range c.m.Conda {
 		c.codesKnown(b.Source, b.Native)
 	}
@@ -62,6 +65,15 @@ func (c *checker) rows() {
 		if !strings.Contains(e.Args, "{torch}") || e.Torch.IsZero() {
 			c.fault(e.Source, "a command names {torch} and the releases it is of")
 		}
+	}
+}
+
+func (c *checker) distribution(d Distribution) {
+	if len(d.IDs) == 0 || len(d.Versions) == 0 || len(d.Packages) == 0 || !strings.HasPrefix(d.Program, "/usr/bin/") {
+		c.fault(d.Source, "a distribution has ids, versions, packages and a program in /usr/bin")
+	}
+	if _, err := version.ParsePython(d.Python); err != nil {
+		c.fault(d.Source, "python: %v", err)
 	}
 }
 

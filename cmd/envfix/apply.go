@@ -101,19 +101,31 @@ func applyAction(c *cli.Context) error {
 		return err
 	}
 	p, saved, err := f.plan(c.Context)
-	if err != nil || p == nil {
-		return err
+	for rounds := 1; err == nil && p != nil; rounds++ {
+		if err := f.oneRound(c.Context, p, saved); err != nil || !p.Partial || f.resume || rounds == mostRounds {
+			return err
+		}
+		p, err = f.made.make(c.Context)
+		saved = false
 	}
+	return err
+}
+
+// mostRounds is how often a plan may begin with what the rest depends on.
+const mostRounds = 3
+
+// oneRound shows a plan, asks and carries it out.
+func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) error {
 	if refused := refusal(p); refused != nil {
 		return refused
 	}
 	if err := f.show(p); err != nil {
 		return err
 	}
-	if err := consent(c.Context, f.yes, p); err != nil {
+	if err := consent(ctx, f.yes, p); err != nil {
 		return err
 	}
-	return f.carryOut(c.Context, p, saved)
+	return f.carryOut(ctx, p, saved)
 }
 
 // show prints the plan where the answer in JSON leaves room for it.

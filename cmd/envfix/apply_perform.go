@@ -33,6 +33,10 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", dir)
 	case r.Before != "" || r.Generation != "":
 		fmt.Fprint(os.Stderr, ready(dir, r.Before != ""))
+	case p.Partial && f.resume:
+		fmt.Fprintf(os.Stderr, "envfix: done; `envfix apply` goes on with the rest\n")
+	case p.Partial:
+		fmt.Fprintf(os.Stderr, "envfix: done; now the rest, which depends on it\n\n")
 	default:
 		fmt.Fprintf(os.Stderr, "envfix: done\n")
 	}

@@ -25,6 +25,7 @@ import (
 type chroot struct {
 	*testing.T
 	dir string
+	env []string // for what runs in it
 }
 
 // TestE2EApt runs the real apt, dpkg and sudo in a fresh Debian: it simulates,
@@ -122,7 +123,7 @@ func (c *chroot) untidy(t *testing.T) {
 
 func newChroot(t *testing.T) *chroot {
 	t.Helper()
-	c := &chroot{t, filepath.Join(t.TempDir(), "debian")}
+	c := &chroot{T: t, dir: filepath.Join(t.TempDir(), "debian")}
 	run := func(argv ...string) string {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		if err != nil {
@@ -201,6 +202,7 @@ func (c *chroot) run(user string, argv ...string) (string, int) {
 	}
 	cmd := exec.Command("/usr/bin/env", append([]string{"-C", home}, argv...)...)
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LANG=C.UTF-8", "ENVFIX_TODAY=2026-11-21"}
+	cmd.Env = append(cmd.Env, c.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.dir}
 	cmd.Dir = "/"
 	var out bytes.Buffer

@@ -44,7 +44,8 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		return p, err
 	}
 	r.Companions = heldCompanions(t)
-	res, err := resolver.Resolve(m, h, r)
+	will := installers.WithDistributionPython(m, f.withOwnTools(ctx, h))
+	res, err := resolver.Resolve(m, will, r)
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
@@ -60,7 +61,8 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 			h.DriverPackages = apply.AskDriverPackages(ctx, manager, names)
 		}
 	}
-	p, err := installers.Plan(m, f.withOwnTools(ctx, h), r, res, t)
+	will.DriverPackages = h.DriverPackages
+	p, err := installers.Plan(m, will, r, res, t)
 	if err != nil {
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}

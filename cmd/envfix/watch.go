@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"envfix/internal/observe"
-	"envfix/internal/observe/verdict"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -45,62 +43,46 @@ EXIT STATUS
 	}
 }
 
-// watchFlags are the flags of watch, read once.
-type watchFlags struct {
-	pid        int // 0: everybody's processes
-	once, json bool
-}
-
-func watchFlagsOf(c *cli.Context) (watchFlags, error) {
-	f := watchFlags{pid: c.Int("pid"), once: c.Bool("once"), json: c.Bool("json")}
-	if err := noArguments(c, 0); err != nil {
-		return f, err
-	}
-	if c.IsSet("pid") && f.pid < 1 {
-		return f, &failure{code: exitUsage, text: fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid)}
-	}
-	return f, nil
-}
-
 func watchAction(c *cli.Context) error {
-	f, err := watchFlagsOf(c)
-	if err != nil {
+	if err := noArguments(c, 0); err != nil {
 		return err
 	}
+	if c.IsSet("pid") && c.Int("pid") < 1 {
+		return &failure{code: exitUsage, text: fmt.Sprintf("--pid %d: a process number is greater than 0", c.Int("pid"))}
+	}
 	besideJob()
-	w, err := observe.StartWatch(observe.Options{Self: self(), State: stateDir(), Env: os.Environ()}, f.pid)
+	self, err := os.Executable()
+	if err != nil {
+		self = ""
+	}
+	w, err := observe.StartWatch(observe.Options{Self: self, Env: os.Environ()}, c.Int("pid"))
 	if err != nil {
 		return &failure{code: exitFailed, text: err.Error(), hints: []string{"`envfix watch` lists the processes that use a GPU"}}
 	}
 	defer w.Stop()
-	if isTerminal(os.Stdout) && !f.json && !f.once && os.Getenv("TERM") != "dumb" {
-		err = watchScreen(c.Context, w)
-	} else {
-		watchLines(c.Context, w, f)
+	live := isTerminal(os.Stdout) && !c.Bool("json") && !c.Bool("once") && os.Getenv("TERM") != "dumb"
+	if live {
+		return watchScreen(c.Context, w)
 	}
-	if t := w.Trace(); t != nil && !f.json && !f.once { // the verdict that --pid promises
-		fmt.Fprint(os.Stderr, ui.Verdict(verdict.Judge(t), style(os.Stderr)))
-	}
-	return err
-}
-
-// watchLines prints a line a second until there is nothing left to watch, or
-// nobody reads on.
-func watchLines(ctx context.Context, w *observe.Watch, f watchFlags) {
 	out := bufio.NewWriter(os.Stdout)
 	for {
-		v, ok := w.Next(ctx)
+		v, ok := w.Next(c.Context)
 		if !ok {
-			return
+			return nil
 		}
-		var err error
-		if f.json {
+		if c.Bool("json") {
 			err = json.NewEncoder(out).Encode(v)
 		} else {
 			_, err = fmt.Fprintln(out, ui.WatchLine(screen(v)))
 		}
-		if err = errors.Join(err, out.Flush()); err != nil || f.once {
-			return
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil { // nobody reads on
+			return nil
+		}
+		if c.Bool("once") {
+			return nil
 		}
 	}
 }

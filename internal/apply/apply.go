@@ -202,7 +202,7 @@ func planPath(id string) string {
 // summary names what the plan installs, for history.
 func (r *run) summary() string {
 	what := string(r.plan.Decision)
-	if r.plan.Torch != "" {
+	if r.plan.Torch != "" && slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
 		what = "torch " + r.plan.Torch
 		if r.plan.Build != "" {
 			what += " " + r.plan.Build

@@ -132,8 +132,9 @@ type Python struct {
 	Path              string `json:"path"`
 	Active            bool   `json:"active,omitempty"`
 	ExternallyManaged bool   `json:"externally_managed,omitempty"` // PEP 668
+	NoEnsurepip       bool   `json:"no_ensurepip,omitempty"`       // it makes no environment with pip: Debian packages that apart
 	FreeThreaded      bool   `json:"free_threaded,omitempty"`
-	Source            string `json:"source,omitempty"` // system, uv, pyenv, conda, venv
+	Source            string `json:"source,omitempty"` // system, uv, pyenv, conda, venv; in a plan also distribution: not here yet
 	Arch              string `json:"arch,omitempty"`   // where it differs from the platform's
 }
 

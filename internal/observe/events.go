@@ -129,7 +129,7 @@ func (e *event) apply(p *verdict.Probe) {
 		}
 		p.Devices = max(p.Devices, e.Devices)
 	case "crash":
-		p.Crash = &verdict.Crash{Type: text.Clip(e.Exception, 60), Text: text.Clip(text.Redact(e.Message), 1500)}
+		p.Crash = &verdict.Crash{Type: text.Clip(e.Exception, 60), Text: text.Clip(e.Message, 1500)}
 	case "end":
 		p.CUDAInit, p.Compiled = p.CUDAInit || e.CUDAInit, p.Compiled || e.Compiled
 	case "try":

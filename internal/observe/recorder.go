@@ -31,7 +31,7 @@ type Recorder struct {
 }
 
 func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorder {
-	r := &Recorder{w: newWatcher(root, own, l, env), g: g, span: Interval.Seconds()}
+	r := &Recorder{w: newWatcher(root, own, l), g: g, span: Interval.Seconds()}
 	r.groups = groupsOf(root)
 	r.group = readCgroup(r.groups)
 	r.host = verdict.Host{CPUs: allowedCPUs(root), Quota: r.group.quota, MemoryLimit: r.group.memory, OtherGPU: otherGPU()}

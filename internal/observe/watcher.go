@@ -1,13 +1,14 @@
 package observe
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/proc"
-	"envfix/internal/text"
 )
 
 // A watched is one process of the job while it is watched.
@@ -42,7 +43,6 @@ type watcher struct {
 	procs   map[int]*watched
 	order   []int
 	owners  map[int]string // names of users by number
-	secrets []string       // of the job's environment, which no command line may show
 	mounts  []mount
 	devices bool  // there are GPU devices that a process may have open
 	seconds int   // whole seconds so far, for what is looked at less often
@@ -52,8 +52,8 @@ type watcher struct {
 	list    [4096]byte // of children, while buf is used for them
 }
 
-func newWatcher(root int, own bool, l *lane, env []string) *watcher {
-	w := &watcher{secrets: text.Secrets(env), root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
+func newWatcher(root int, own bool, l *lane) *watcher {
+	w := &watcher{root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
 	w.mounts = parseMounts([]byte(proc.Self.Of(root).Read("mountinfo")))
 	w.tree(true)
 	return w
@@ -81,6 +81,21 @@ func (p *watched) delay(buf []byte) float64 {
 	b, _ = proc.Field(b)
 	n, _ := proc.Number(b)
 	return ns(n)
+}
+
+// files lists the probes' files of a kind by process.
+func (w *watcher) files(kind string) map[int]string {
+	out := map[int]string{}
+	if w.lane == nil {
+		return out
+	}
+	list, _ := os.ReadDir(w.lane.dir)
+	for _, e := range list {
+		if pid, k := probeFile(e.Name()); k == kind && len(out) < mostProcesses {
+			out[pid] = filepath.Join(w.lane.dir, e.Name())
+		}
+	}
+	return out
 }
 
 // look takes one look at every process and returns the CPU seconds since the
@@ -128,7 +143,7 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	}
 	cpu, p.lastCPU = s.CPU-p.lastCPU, s.CPU
 	if string(s.Name) != p.rawName { // exec, or a name that the program gave itself
-		p.rename(s.Name, w.secrets)
+		p.rename(s.Name)
 	}
 	p.Parent, p.RSS, p.latest, p.at, p.state, p.threads = s.Parent, max(p.RSS, s.RSS), s.RSS, now, s.State, s.Threads
 	p.CPU, p.Wall = s.CPU-p.firstCPU, now.Sub(p.seen).Seconds()
@@ -192,7 +207,7 @@ func (w *watcher) readPage(p *watched, now time.Time) (stepped bool) {
 // verdict wants them. It may be called while the job runs.
 func (w *watcher) finish() []verdict.Process {
 	now := monotonic()
-	for pid, path := range w.lane.files("page") {
+	for pid, path := range w.files("page") {
 		raw, ok := readPage(path)
 		if !ok {
 			continue
@@ -203,7 +218,7 @@ func (w *watcher) finish() []verdict.Process {
 		}
 		w.procs[pid].page, w.procs[pid].paged = raw, true
 	}
-	events := w.lane.files("jsonl")
+	events := w.files("jsonl")
 	for pid := range events {
 		if w.procs[pid] == nil {
 			w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}

@@ -30,8 +30,9 @@ type Plan struct {
 	HeldBack        string                 `json:"held_back,omitempty"`
 	EnvFixes        []EnvFix               `json:"env_fixes"`
 	Target          Target                 `json:"target"`
-	Keep            *Keep                  `json:"carry,omitempty"` // nil: no environment is replaced
-	Steps           []Step                 `json:"steps"`           // empty: the machine already conforms
+	Keep            *Keep                  `json:"carry,omitempty"`   // nil: no environment is replaced
+	Steps           []Step                 `json:"steps"`             // empty: the machine already conforms
+	Partial         bool                   `json:"partial,omitempty"` // the rest depends on what the steps bring, and is planned then
 	Basis           Basis                  `json:"basis"`
 }
 

@@ -250,6 +250,7 @@ func (h *host) python(file string) (p machine.Python, ok bool) {
 	var stdlib string
 	p.Version, stdlib, p.FreeThreaded = h.interpreterVersion(real)
 	p.ExternallyManaged = stdlib != "" && h.exists(stdlib+"/EXTERNALLY-MANAGED")
+	p.NoEnsurepip = stdlib != "" && h.isDir(stdlib+"/venv") && !h.isDir(stdlib+"/ensurepip")
 	prefix := path.Dir(path.Dir(real))
 	switch {
 	case h.isDir(prefix + "/conda-meta"):

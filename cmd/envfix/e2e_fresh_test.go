@@ -1,0 +1,83 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestE2EFresh goes from nothing (a Debian of its essential packages, without
+// Python, and this one binary) to a proven environment by one command: as root, as
+// a user with sudo, and as a user without, who gets what an administrator has to
+// run.
+func TestE2EFresh(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("it makes two Debians and installs gigabytes of real torch: `make e2e` runs it")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("a chroot can only be made by root")
+	}
+	// The default index has no CPU build for Linux: a GPU is described.
+	apply := []string{"envfix", "apply", "--yes", "--gpu", "H100", "--driver", "580.95.05", "--only-index", "default"}
+	t.Run("root", func(t *testing.T) { freshChroot(t).proven("", apply) })
+	t.Run("users", func(t *testing.T) {
+		c := freshChroot(t)
+		c.must("", "useradd", "-m", "poor")
+		out := c.wantCode(exitPrivilege, "poor", apply...)
+		if !strings.Contains(out, "apt-get install -y --no-install-recommends python3 python3-venv\n") {
+			t.Errorf("no line for an administrator:\n%s", out)
+		}
+		fmt.Println("  a user without sudo: exit 6, and the script for an administrator")
+		c.must("", "useradd", "-m", "me")
+		c.write("etc/sudoers.d/me", "me ALL=(root) NOPASSWD: ALL\n", 0o440)
+		c.proven("me", apply)
+		if foreign := c.must("", "find", "/home/me", "!", "-user", "me"); foreign != "" {
+			t.Errorf("not the user's own:\n%s", foreign)
+		}
+		c.proven("poor", apply) // what only an administrator could bring is here now
+	})
+}
+
+// proven carries a plan out and has the new environment's own Python say so.
+func (c *chroot) proven(user string, argv []string) {
+	c.Helper()
+	start := time.Now()
+	out := c.wantCode(0, user, argv...)
+	version := c.must(user, ".venv/bin/python", "-c", "import torch, torchvision; print(torch.__version__)")
+	history := c.must(user, "envfix", "history")
+	if strings.Count(history, "  apply  ") != 1 || !strings.Contains(out, "proven: import torch") {
+		c.Errorf("not one proven apply:\n%s\n%s", out, history)
+	}
+	fmt.Printf("  %s: torch %s by one command in %.0f s\n", cmp.Or(user, "root"), strings.TrimSpace(version), time.Since(start).Seconds())
+}
+
+// freshChroot is a Debian with nothing more than the static binary, which trusts
+// whom this machine trusts.
+func freshChroot(t *testing.T) *chroot {
+	t.Helper()
+	c := newChroot(t)
+	if out, code := c.run("", "sh", "-c", "command -v python3 uv pip"); code == 0 {
+		t.Fatalf("not a machine without Python: %s", out)
+	}
+	static := exec.Command("go", "build", "-o", filepath.Join(c.dir, "usr/local/bin/envfix"), ".")
+	static.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := static.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if bundle := cmp.Or(os.Getenv("SSL_CERT_FILE"), os.Getenv("PIP_CERT")); bundle != "" {
+		b, err := os.ReadFile(bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.write("etc/ssl/bundle.pem", string(b), 0o644)
+		c.env = append(c.env, "SSL_CERT_FILE=/etc/ssl/bundle.pem")
+	}
+	return c
+}

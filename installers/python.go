@@ -1,0 +1,100 @@
+package installers
+
+import (
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// fromDistribution is the source of a Python that a plan installs first.
+const fromDistribution = "distribution"
+
+// WithDistributionPython returns the machine with the Python that its distribution
+// installs, where it has neither a Python nor uv and the data knows which that is:
+// so the first plan is the whole plan.
+func WithDistributionPython(m *matrix.Matrix, h machine.Machine) machine.Machine {
+	if _, uv := tool(h, "uv"); uv || len(h.Pythons) > 0 || h.Platform.OS != "linux" {
+		return h
+	}
+	d, known := m.Distribution(h.Platform.Distro, h.Platform.DistroVersion)
+	if _, here := tool(h, d.Manager); !known || !here || !builtFor(m, d.Python) {
+		return h
+	}
+	h.Pythons = []machine.Python{{Version: d.Python, Path: d.Program, Source: fromDistribution}}
+	return h
+}
+
+// builtFor reports whether the newest torch has builds for a Python.
+func builtFor(m *matrix.Matrix, python string) bool {
+	v, err := version.ParsePython(python)
+	if err != nil || len(m.Releases) == 0 {
+		return false
+	}
+	for _, b := range m.Releases[0].Builds {
+		if v.Compare(b.PythonMin) >= 0 && v.Compare(b.PythonMax) <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// systemPython plans a Python from the distribution, where nobody knows which that
+// will be; there is no other start on a machine without uv. The rest is planned
+// when it is there.
+func (b *builder) systemPython() (string, bool) {
+	why := "there is neither a Python nor uv here"
+	for _, pm := range []struct {
+		name     string
+		packages []string
+	}{
+		{"apt-get", []string{"python3", "python3-venv"}},
+		{"dnf", []string{"python3", "python3-pip"}},
+		{"zypper", []string{"python3", "python3-pip"}},
+	} {
+		if _, ok := tool(b.h, pm.name); ok {
+			b.fromArchive(pm.name, why, pm.packages...)
+			b.partial = true
+			return "", false
+		}
+	}
+	b.add(plan.Step{ID: "python", Title: "install uv or a Python", Why: why,
+		Manual: &plan.Manual{Text: "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply --abandon` and `envfix apply`"}})
+	return "", false
+}
+
+// bringVenv adds what makes p able to make an environment with pip: itself, where
+// the distribution is to bring it, or the package in which Debian keeps that part.
+func (b *builder) bringVenv(p machine.Python) {
+	if p.Source == fromDistribution {
+		d, _ := b.m.Distribution(b.h.Platform.Distro, b.h.Platform.DistroVersion)
+		b.fromArchive(d.Manager, "there is neither a Python nor uv here", d.Packages...)
+		return
+	}
+	if _, apt := tool(b.h, "apt-get"); p.NoEnsurepip && apt && p.Source == "system" {
+		b.fromArchive("apt-get", p.Path+" makes no environment without it", "python"+minorOf(p.Version)+"-venv")
+	}
+}
+
+// fromArchive installs the distribution's own packages.
+func (b *builder) fromArchive(manager, why string, packages ...string) {
+	t, _ := tool(b.h, manager)
+	argv := []string{t.Path, "install", "-y"}
+	switch manager {
+	case "apt-get":
+		b.add(plan.Step{ID: "lists", Title: "bring the lists of packages up to date", Why: "a fresh image has none", Root: true,
+			Run: &plan.Run{Argv: []string{t.Path, "update"}, Env: quiet(manager)}})
+		argv = append(argv, "--no-install-recommends")
+	case "zypper":
+		argv = []string{t.Path, "--non-interactive", "install"}
+	}
+	b.add(plan.Step{ID: "python", Title: "install the distribution's " + strings.Join(packages, ", "), Why: why, Root: true,
+		Run: &plan.Run{Argv: append(argv, packages...), Env: quiet(manager)}})
+}
+
+func minorOf(v string) string {
+	parts := strings.SplitN(v, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

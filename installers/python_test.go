@@ -1,0 +1,82 @@
+package installers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// A fresh machine's first plan is the whole plan where the data knows which Python
+// the distribution brings; else it begins, and says so.
+func TestFreshMachine(t *testing.T) {
+	debian := []matrix.Distribution{{IDs: []string{"debian"}, Versions: []string{"12"}, Manager: "apt-get", Python: "3.11", Program: "/usr/bin/python3", Packages: []string{"python3", "python3-venv"}}}
+	newest := []*matrix.Release{{Builds: []*matrix.Build{{PythonMin: version.MustPython("3.10"), PythonMax: version.MustPython("3.14")}}}}
+	bare := func(distro, v string) machine.Machine {
+		return machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Distro: distro, DistroVersion: v}, Tools: []machine.Tool{{Name: "apt-get", Path: "/usr/bin/apt-get"}}}
+	}
+	choice := choice()
+	choice.Python = "3.11"
+	for _, test := range []struct {
+		name    string
+		machine machine.Machine
+		partial bool
+		first   []string
+	}{
+		{"known", bare("debian", "12"), false, []string{"lists", "python", "tools", "uv", "venv", "torch", "check", "verify", "switch"}},
+		{"its point release", bare("debian", "12.4"), false, []string{"lists", "python", "tools", "uv", "venv", "torch", "check", "verify", "switch"}},
+		{"unknown", bare("debian", "14"), true, []string{"lists", "python"}},
+		{"another number that begins alike", bare("debian", "122"), true, []string{"lists", "python"}},
+	} {
+		m := &matrix.Matrix{Distributions: debian, Releases: newest}
+		p, err := Plan(m, WithDistributionPython(m, test.machine), resolver.Request{}, install(choice), plan.Target{Dir: ".venv"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, s := range p.Steps {
+			ids = append(ids, s.ID)
+		}
+		if !slices.Equal(ids, test.first) || p.Partial != test.partial {
+			t.Errorf("%s: steps %v, partial %v", test.name, ids, p.Partial)
+		}
+	}
+}
+
+// Debian keeps what makes environments in a package apart: it is installed where
+// it is missing, and only there.
+func TestPythonWithoutEnsurepip(t *testing.T) {
+	h := v100()
+	h.Tools = []machine.Tool{{Name: "apt-get", Path: "/usr/bin/apt-get"}}
+	h.Pythons[0].NoEnsurepip = true
+	for _, manager := range []string{"", "pip"} {
+		p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Manager: manager})
+		if got := commands(p)[1]; got != "python: root /usr/bin/apt-get install -y --no-install-recommends python3.12-venv" {
+			t.Errorf("%s: %s", manager, got)
+		}
+	}
+	h.Pythons = append(h.Pythons, machine.Python{Version: "3.13.1", Path: "/opt/python/bin/python3", Source: "system"})
+	if p := must(t, h, resolver.Request{}, install(choice()), plan.Target{}); p.Steps[0].ID != "tools" || p.Steps[0].Run.Argv[0] != "/opt/python/bin/python3" {
+		t.Errorf("another Python here needs nothing: %v", commands(p))
+	}
+}
+
+// The directories that the user gave the installers for their caches are kept.
+func TestCaches(t *testing.T) {
+	h := v100()
+	h.Env = map[string]string{"UV_CACHE_DIR": "/scratch/uv", "PIP_CACHE_DIR": "/scratch/pip", "UV_PYTHON_INSTALL_DIR": "relative"}
+	for _, s := range must(t, h, resolver.Request{}, install(choice()), plan.Target{}).Steps {
+		if s.Run != nil && (s.Run.Env["UV_CACHE_DIR"] != "/scratch/uv" || s.Run.Env["UV_PYTHON_INSTALL_DIR"] != "") {
+			t.Errorf("%s: %v", s.ID, s.Run.Env)
+		}
+	}
+	steps := must(t, h, resolver.Request{}, install(choice()), plan.Target{Manager: "pip"}).Steps
+	if argv := strings.Join(steps[1].Run.Argv, " "); !strings.Contains(argv, "--cache-dir /scratch/pip") {
+		t.Error(argv)
+	}
+}
