@@ -53,6 +53,8 @@ var rowKeys = map[string]struct {
 	"Conda":         {"conda", []string{"Channel", "Torch", "OS", "Arch", "CUDA"}},
 	"ROCm":          {"gfx target", []string{"Label", "GFX", "Torch"}},
 	"Images":        {"image", []string{"CUDA"}},
+	"Backends":      {"backend", []string{"Label", "Torch", "OS", "Arch"}},
+	"Frameworks":    {"framework", []string{"Package", "Versions", "OS", "Arch", "CUDA"}},
 	"Distributions": {"distribution", []string{"IDs", "Versions"}},
 }
 

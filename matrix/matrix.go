@@ -42,6 +42,13 @@ type Matrix struct {
 	Commands      []CommandEra // how PyTorch wrote its install commands
 	Distributions []Distribution
 	Brackets      []Bracket // where support of a GPU begins and ends
+
+	Needs      []Need      // what packages need and do not declare
+	Backends   []Backend   // floors of a backend above the wheel's own tag
+	Files      []Files     // wheels of the default index, by package and version
+	Frameworks []Framework // tensorflow, jax, onnxruntime, cupy
+	Elsewhere  []Elsewhere // wheels that the default index does not have
+	Known      []Known     // names of packages, and names that stand for them
 }
 
 // A Distribution is what a Linux distribution installs as its Python.
@@ -324,6 +331,7 @@ type ROCmTarget struct {
 	GFX    string
 	Names  string
 	Broken string // why its code is there and does not work; "" it works as far as is known
+	Doubt  string // what nobody confirmed; "" nothing
 	Proof  Proof
 	Source string
 }

@@ -32,6 +32,7 @@ func readTables(s *source, data []byte, m *Matrix) {
 	readStack(r, rows, m)
 	readPackages(r, rows, m)
 	readCommands(r, rows, m)
+	readBeside(r, rows, m)
 	t.done()
 	r.done(o)
 	o.done()
@@ -113,7 +114,7 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 	names := map[string]string{}
 	rows("gfx_names", func(o object) { names[o.text("gfx")] = o.text("names") })
 	rows("rocm", func(o object) {
-		t := ROCmTarget{Label: o.text("build"), Torch: o.specifier("torch"), Broken: o.text("broken"), Proof: r.proof(o), Source: r.place(o)}
+		t := ROCmTarget{Label: o.text("build"), Torch: o.specifier("torch"), Broken: o.text("broken"), Doubt: o.text("doubt"), Proof: r.proof(o), Source: r.place(o)}
 		for _, t.GFX = range o.words("gfx") {
 			t.Names = names[t.GFX]
 			m.ROCm = append(m.ROCm, t)

@@ -40,6 +40,7 @@ func (m *Matrix) validate() []Fault {
 	c.releases()
 	c.drivers()
 	c.rows()
+	c.beside()
 	c.brackets()
 	return c.faults
 }

@@ -1,0 +1,221 @@
+package matrix
+
+import (
+	"slices"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// What is known of packages beside torch: what they need without declaring it,
+// which files there are of them, and where else they are published.
+
+// A Need is something that a package needs of another one and that its metadata
+// does not say: a version of it that it was built against, or that it asks for
+// when it is imported.
+type Need struct {
+	Package  string            // torch, torchcodec, transformers …
+	Versions version.Specifier // of the package; zero: any
+	Of       string            // torch, numpy …
+	Range    version.Specifier // of what it needs
+	OS, Arch string            // "" any
+	Fails    string            // where the lack shows: import, call, log, silent; "" not known
+	Effect   string            // what happens without it, as a sentence's end
+	Proof    Proof
+	Source   string
+}
+
+// NeedsOf returns what one version of a package needs on a platform without
+// declaring it.
+func (m *Matrix) NeedsOf(pkg string, v version.Python, os, arch string) []Need {
+	var out []Need
+	for _, n := range m.Needs {
+		if n.Package == pkg && n.Versions.Admits(v) && (n.OS == "" || n.OS == os) && (n.Arch == "" || n.Arch == arch) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// A Backend is the floor of a way to compute that stands above the wheel's own
+// tag: MPS needs a newer macOS than the wheel that carries it.
+type Backend struct {
+	Label    string            // mps
+	Torch    version.Specifier // the releases that the floor is of
+	OS, Arch string
+	MinOS    version.Dotted // oldest release of the system
+	GPUs     string         // amd: only these; "" any
+	Warning  string         // what is known to go wrong; "" nothing
+	Proof    Proof
+	Source   string
+}
+
+// Backend returns the floor of a backend for a release of torch; false: none is
+// known.
+func (m *Matrix) Backend(label string, torch version.Python, os, arch string) (Backend, bool) {
+	for _, b := range m.Backends {
+		if b.Label == label && b.OS == os && b.Arch == arch && b.Torch.Admits(torch) {
+			return b, true
+		}
+	}
+	return Backend{}, false
+}
+
+// Files are the wheels that the default index has of some versions of a package
+// on one platform.
+type Files struct {
+	Package  string
+	Versions []version.Python
+	OS, Arch string   // "" any
+	Tags     []string // cp312, cp313t, cp39-abi3 (any CPython from 3.9 on), py3
+	Glibc    version.Dotted
+	Musl     version.Dotted // musl's instead; zero: not for musl
+	MacOS    version.Dotted
+	Requires version.Specifier // Requires-Python
+	Sdist    bool              // a source distribution, for any platform
+	Proof    Proof
+	Source   string
+}
+
+// A Fit says whether a version of a package has a file for an interpreter on a
+// platform.
+type Fit int
+
+// The values of Fit: nobody looked at this version, no file, a source distribution
+// alone, a wheel.
+const (
+	FitUnknown Fit = iota
+	FitNone
+	FitSource
+	FitWheel
+)
+
+// FilesOf returns the rows of one version of a package; none: nobody looked.
+func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
+	var out []Files
+	for _, f := range m.Files {
+		if f.Package == pkg && slices.ContainsFunc(f.Versions, func(w version.Python) bool { return w.Compare(v) == 0 }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Fits reports whether the default index has a file of a version of a package for
+// a Python such as 3.12 or 3.13t on a platform. A zero libc or system version fits
+// nothing that asks for one less than it fits everything: it is unknown, and passes.
+func (m *Matrix) Fits(pkg string, v version.Python, python string, p machine.Platform) Fit {
+	rows := m.FilesOf(pkg, v)
+	if len(rows) == 0 {
+		return FitUnknown
+	}
+	best := FitNone
+	for i := range rows {
+		switch f := &rows[i]; {
+		case !admitsPython(f.Requires, python):
+		case f.Sdist:
+			best = max(best, FitSource)
+		case f.onPlatform(p) && slices.ContainsFunc(f.Tags, func(tag string) bool { return tagAdmits(tag, python) }):
+			best = FitWheel
+		}
+	}
+	return best
+}
+
+// A Framework is a release of another framework than torch: which CUDA it
+// computes with, and how pip is asked for that.
+type Framework struct {
+	Package   string // tensorflow, jax, onnxruntime-gpu, cupy-cuda13x
+	Versions  version.Specifier
+	Ask       string // "tensorflow[and-cuda]": what is installed for a GPU
+	OS, Arch  string // "" any
+	CUDA      string // "12.5" or "12": its major must be that of everything beside it
+	CuDNN     version.Specifier
+	Driver    version.Dotted // oldest driver on Linux
+	DriverWin version.Dotted // on Windows, WSL
+	MinSM     machine.SM
+	Python    version.Specifier
+	Plain     string // what the package alone brings: "cpu", or "" the same
+	Note      string
+	Proof     Proof
+	Source    string
+}
+
+// FrameworksOf returns the rows of a framework for a platform, in their order: the
+// newest first, and of one release the newer CUDA first.
+func (m *Matrix) FrameworksOf(pkg, os, arch string) []Framework {
+	var out []Framework
+	for _, f := range m.Frameworks {
+		if f.Package == pkg && (f.OS == "" || f.OS == os) && (f.Arch == "" || f.Arch == arch) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// An Elsewhere is where wheels of a package are published that the default index
+// does not have.
+type Elsewhere struct {
+	Package  string
+	Versions version.Specifier
+	Kind     string // index, files (a release's files, by name), find-links
+	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
+	OS, Arch string
+	Torch    []string // minors that wheels are built for: "2.8"; empty: any
+	CUDA     []string // as the URL writes it: cu126, 12; empty: any
+	Pythons  []string // "3.10"; empty: any
+	ABI      string   // TRUE, FALSE or both, where the name says which C++ ABI; "" it does not
+	Build    string   // how to build it where there is none: variables and command
+	Archs    []string // capabilities that its build serves
+	Note     string
+	Proof    Proof // never wheel: no hash was seen
+	Source   string
+}
+
+// ElsewhereOf returns where a package is published beside the default index.
+func (m *Matrix) ElsewhereOf(pkg, os, arch string) []Elsewhere {
+	var out []Elsewhere
+	for _, e := range m.Elsewhere {
+		if e.Package == pkg && (e.OS == "" || e.OS == os) && (e.Arch == "" || e.Arch == arch) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// A Known is a group of names of packages: real ones, or names that stand for a
+// real one in people's heads.
+type Known struct {
+	Names  []string
+	Meant  string // "": they are real; else the package that is meant
+	Why    string // what such a name is instead: "a placeholder that fails on purpose"
+	Proof  Proof
+	Source string
+}
+
+// KnownName reports whether a normalised name is that of a real package of the
+// list or of any table; meant is the package that people mean by a name that is
+// none.
+func (m *Matrix) KnownName(name string) (real bool, meant string) {
+	for _, k := range m.Known {
+		if slices.Contains(k.Names, name) {
+			return k.Meant == "", k.Meant
+		}
+	}
+	real = slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
+		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name || n.Of == name }) ||
+		slices.ContainsFunc(m.Frameworks, func(f Framework) bool { return f.Package == name }) ||
+		slices.ContainsFunc(m.Elsewhere, func(e Elsewhere) bool { return e.Package == name })
+	return real, ""
+}
+
+// KnownNames are the real names of the list, for suggestions.
+func (m *Matrix) KnownNames() []string {
+	var out []string
+	for _, k := range m.Known {
+		if k.Meant == "" {
+			out = append(out, k.Names...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package matrix
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// TestNeeds: what torch's own wheels were built against, and what a companion asks
+// for without saying so.
+func TestNeeds(t *testing.T) {
+	m := embedded(t)
+	for _, c := range []struct{ pkg, version, os, want string }{
+		{"torch", "2.2.2", "linux", "numpy<2"},
+		{"torch", "2.2.2", "macos", "numpy<2"},
+		{"torch", "2.3.1", "linux", ""},
+		{"torch", "2.3.1", "windows", "numpy<2"},
+		{"torch", "2.4.0", "windows", ""},
+		{"torch", "1.12.1", "linux", "numpy<2"},
+		{"torchcodec", "0.13.0", "linux", "torch>=2.11"},
+		{"torchcodec", "0.2.1", "linux", ""},
+		{"transformers", "5.20.2", "linux", "torch>=2.6"},
+		{"requests", "2.32.0", "linux", ""},
+	} {
+		got := ""
+		for _, n := range m.NeedsOf(c.pkg, version.MustPython(c.version), c.os, "x86_64") {
+			got += n.Of + n.Range.String()
+		}
+		if got != c.want {
+			t.Errorf("%s %s on %s: %q, want %q", c.pkg, c.version, c.os, got, c.want)
+		}
+	}
+}
+
+// TestBackend: MPS begins above the tag of its wheel.
+func TestBackend(t *testing.T) {
+	m := embedded(t)
+	for _, c := range []struct{ torch, arch, want string }{
+		{"2.11.0", "arm64", "14.0"}, {"2.9.0", "arm64", "14.0"}, {"2.8.0", "arm64", "13.0"}, {"2.4.1", "arm64", "12.3"}, {"2.2.2", "x86_64", "12.3"},
+	} {
+		b, ok := m.Backend("mps", version.MustPython(c.torch), "macos", c.arch)
+		if !ok || b.MinOS.String() != c.want || (c.arch == "x86_64") != (b.GPUs == "amd" && b.Warning != "") {
+			t.Errorf("%s %s: %+v %v, want %s", c.torch, c.arch, b, ok, c.want)
+		}
+	}
+	if _, ok := m.Backend("mps", version.MustPython("2.8.0"), "linux", "x86_64"); ok {
+		t.Error("MPS on Linux")
+	}
+}
+
+func TestTagAdmits(t *testing.T) {
+	for _, c := range []struct {
+		tag, python string
+		want        bool
+	}{
+		{"cp312", "3.12", true}, {"cp312", "3.13", false}, {"cp312", "3.12t", false}, {"cp313t", "3.13t", true}, {"cp313t", "3.13", false},
+		{"cp39-abi3", "3.9", true}, {"cp39-abi3", "3.14", true}, {"cp39-abi3", "3.8", false}, {"cp310-abi3", "3.9", false}, {"cp39-abi3", "3.13t", false},
+		{"py3", "3.9", true}, {"py3", "3.14t", true}, {"py3", "2.7", false}, {"py310", "3.9", false}, {"py310", "3.12", true}, {"py2", "3.9", false},
+		{"", "3.9", false}, {"cp", "3.9", false}, {"cp312", "x", false}, {"cp312", "", false},
+	} {
+		if got := tagAdmits(c.tag, c.python); got != c.want {
+			t.Errorf("%q in Python %q: %v", c.tag, c.python, got)
+		}
+	}
+}
+
+func TestFits(t *testing.T) {
+	spec := func(s string) version.Specifier {
+		v, err := version.ParseSpecifier(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	v := []version.Python{version.MustPython("1.0")}
+	m := &Matrix{Files: []Files{
+		{Package: "a", Versions: v, OS: "linux", Arch: "x86_64", Tags: []string{"cp39-abi3"}, Glibc: version.MustDotted("2.31")},
+		{Package: "a", Versions: v, OS: "macos", Arch: "arm64", Tags: []string{"cp312"}, MacOS: version.MustDotted("14.0")},
+		{Package: "b", Versions: v, Tags: []string{"py3"}, Requires: spec(">=3.10")},
+		{Package: "c", Versions: v, Sdist: true},
+		{Package: "d", Versions: v, OS: "linux", Arch: "x86_64", Tags: []string{"cp312"}, Musl: version.MustDotted("1.2")},
+	}}
+	linux := func(kind, libc string) machine.Platform {
+		p := machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: kind}}
+		if libc != "" {
+			p.Libc.Version = version.MustDotted(libc)
+		}
+		return p
+	}
+	mac := machine.Platform{OS: "macos", Arch: "arm64", DistroVersion: "13.7"}
+	newMac := machine.Platform{OS: "macos", Arch: "arm64", DistroVersion: "14.0"}
+	for _, c := range []struct {
+		pkg, python string
+		p           machine.Platform
+		want        Fit
+	}{
+		{"a", "3.12", linux("glibc", "2.31"), FitWheel},
+		{"a", "3.12", linux("glibc", "2.28"), FitNone},
+		{"a", "3.12", linux("glibc", ""), FitWheel}, // not known: excludes nothing
+		{"a", "3.12", linux("musl", "1.2"), FitNone},
+		{"a", "3.8", linux("glibc", "2.39"), FitNone},
+		{"a", "3.12", mac, FitNone},
+		{"a", "3.12", newMac, FitWheel},
+		{"a", "3.13", newMac, FitNone},
+		{"b", "3.12", mac, FitWheel},
+		{"b", "3.9", mac, FitNone},
+		{"c", "3.9", mac, FitSource},
+		{"d", "3.12", linux("musl", "1.2"), FitWheel},
+		{"d", "3.12", linux("glibc", "2.39"), FitNone},
+		{"e", "3.12", mac, FitUnknown},
+	} {
+		if got := m.Fits(c.pkg, version.MustPython("1.0"), c.python, c.p); got != c.want {
+			t.Errorf("%s, Python %s on %s %v: %v, want %v", c.pkg, c.python, c.p.OS, c.p.Libc, got, c.want)
+		}
+	}
+	if got := m.Fits("a", version.MustPython("2.0"), "3.12", mac); got != FitUnknown {
+		t.Errorf("a version that nobody looked at: %v", got)
+	}
+}

@@ -1,0 +1,73 @@
+package matrix
+
+import (
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// onPlatform reports whether a wheel's platform tags admit a machine. What is not
+// known of the machine (its libc, its macOS) excludes nothing.
+func (f *Files) onPlatform(p machine.Platform) bool {
+	if f.OS == "" {
+		return true
+	}
+	if f.OS != p.OS || f.Arch != "" && f.Arch != p.Arch {
+		return false
+	}
+	if f.OS == "linux" && p.Libc != nil {
+		floor := f.Glibc
+		if p.Libc.Kind == "musl" {
+			floor = f.Musl
+		}
+		if floor.IsZero() && f.Glibc.IsZero() != f.Musl.IsZero() { // for the other libc alone
+			return false
+		}
+		if v := p.Libc.Version; !v.IsZero() && v.Less(floor) {
+			return false
+		}
+	}
+	return f.OS != "macos" || !macosBefore(p.DistroVersion, f.MacOS)
+}
+
+func macosBefore(text string, floor version.Dotted) bool {
+	v, err := version.ParseDotted(text)
+	return err == nil && v.Less(floor)
+}
+
+// tagAdmits reports whether a wheel of this tag loads in a Python such as 3.12, or
+// 3.13t (free-threaded).
+func tagAdmits(tag, python string) bool {
+	python, free := strings.CutSuffix(python, "t")
+	major, minor, ok := strings.Cut(python, ".")
+	n, err := strconv.Atoi(minor)
+	if !ok || err != nil {
+		return false
+	}
+	interpreter, abi, _ := strings.Cut(tag, "-")
+	switch {
+	case strings.HasPrefix(interpreter, "py"):
+		v := strings.TrimPrefix(interpreter, "py")
+		return v == major || strings.HasPrefix(v, major) && atMost(v[1:], n)
+	case abi == "abi3":
+		return !free && strings.HasPrefix(interpreter, "cp"+major) && atMost(strings.TrimPrefix(interpreter, "cp"+major), n)
+	}
+	want := "cp" + major + minor
+	if free {
+		want += "t"
+	}
+	return interpreter == want
+}
+
+func atMost(digits string, n int) bool {
+	v, err := strconv.Atoi(digits)
+	return err == nil && v <= n
+}
+
+// admitsPython: Requires-Python speaks of the version, free-threaded or not.
+func admitsPython(requires version.Specifier, python string) bool {
+	v, err := version.ParsePython(strings.TrimSuffix(python, "t"))
+	return err != nil || requires.IsZero() || requires.Admits(v)
+}
