@@ -44,12 +44,21 @@ EXIT STATUS
   1  something is wrong, or a paste holds nothing that names a cause
   2  usage, or input that cannot be read`,
 		Flags: append(append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "from", Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several"},
+			&cli.StringSliceFlag{
+				Name:  "from",
+				Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several",
+			},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python and compare what it says"},
-			&cli.StringFlag{Name: "html", Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else"},
+			&cli.StringFlag{
+				Name:  "html",
+				Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else",
+			},
 			&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
-			&cli.BoolFlag{Name: "edit-profile", Usage: "with --fix: also take the entries out in the shell profile that sets them; the file as it was is kept beside it"},
+			&cli.BoolFlag{
+				Name:  "edit-profile",
+				Usage: "with --fix: also take the entries out in the shell profile that sets them; the file as it was is kept beside it",
+			},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "with --fix: do not ask"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every finding with its evidence"},
 		}, requestFlags()...), describeFlags()...),
@@ -103,16 +112,29 @@ func doctorAction(c *cli.Context) error {
 // agreeing refuses flags of doctor that contradict each other.
 func agreeing(c *cli.Context) error {
 	if c.NArg() > 0 {
-		return &failure{code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60), hints: []string{"`envfix doctor --from FILE` reads a file"}}
+		return &failure{
+			code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60),
+			hints: []string{"`envfix doctor --from FILE` reads a file"},
+		}
 	}
 	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
-		return &failure{code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another", hints: []string{"`envfix doctor --from FILE` says what to do there"}}
+		return &failure{
+			code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another",
+			hints: []string{"`envfix doctor --from FILE` says what to do there"},
+		}
 	}
 	if c.Bool("edit-profile") && !c.Bool("fix") {
-		return &failure{code: exitUsage, text: "`--edit-profile` says what `--fix` may edit", hints: []string{"`envfix doctor --fix --edit-profile`"}}
+		return &failure{
+			code: exitUsage, text: "`--edit-profile` says what `--fix` may edit",
+			hints: []string{"`envfix doctor --fix --edit-profile`"},
+		}
 	}
 	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
-		return &failure{code: exitUsage, text: "`--import` starts this machine's Python; a paste or a file of facts is of another", hints: []string{"`envfix doctor --import` looks at this machine"}}
+		return &failure{
+			code:  exitUsage,
+			text:  "`--import` starts this machine's Python; a paste or a file of facts is of another",
+			hints: []string{"`envfix doctor --import` looks at this machine"},
+		}
 	}
 	return nil
 }
@@ -126,7 +148,10 @@ func readPastes(k *know.Knowledge, names []string) (*read.Case, error) {
 			label = ""
 		}
 		if err := readPaste(r, name, label); err != nil {
-			return nil, &failure{code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err, hints: []string{"`envfix doctor --from -` reads standard input"}}
+			return nil, &failure{
+				code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err,
+				hints: []string{"`envfix doctor --from -` reads standard input"},
+			}
 		}
 	}
 	return r.Case(), nil

@@ -89,13 +89,22 @@ func leave(c *cli.Context, show io.Writer, text string, m mending) error {
 	case c.Bool("json"):
 		return &failure{code: exitFailed}
 	case errors.As(m.refused, &refused):
-		return &failure{code: exitFailed, text: refused.text, details: refused.details, hints: refused.hints, err: refused}
+		return &failure{
+			code: exitFailed, text: refused.text, details: refused.details, hints: refused.hints,
+			err: refused,
+		}
 	case m.refused != nil:
 		return m.refused
 	case m.done != nil:
-		return &failure{code: exitFailed, text: "not everything is mended", hints: []string{"the lines after => and `by hand` say what is left to do"}}
+		return &failure{
+			code: exitFailed, text: "not everything is mended",
+			hints: []string{"the lines after => and `by hand` say what is left to do"},
+		}
 	}
-	return &failure{code: exitFailed, text: "envfix cannot mend this itself", hints: []string{"the lines after => and `by hand` say what to do"}}
+	return &failure{
+		code: exitFailed, text: "envfix cannot mend this itself",
+		hints: []string{"the lines after => and `by hand` say what to do"},
+	}
 }
 
 // handwork lists what is left to a person: everything that is wrong, or what a
@@ -103,7 +112,8 @@ func leave(c *cli.Context, show io.Writer, text string, m mending) error {
 func handwork(findings []doctor.Finding, p *plan.Plan) string {
 	var lines []string
 	for _, f := range findings {
-		if f.Severity == know.Note || len(f.Fix) == 0 || p != nil && wayOf(f, findings) != noWay {
+		if f.Severity == know.Note || len(f.Fix) == 0 || p != nil &&
+			doctor.WayOf(know.Embedded(), f, findings) != doctor.NoWay {
 			continue
 		}
 		if line := "by hand: " + ui.Clean(f.Fix[0]); !slices.Contains(lines, line) {

@@ -33,7 +33,10 @@ const importGrace = 500 * time.Millisecond
 func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
-		return &failure{code: exitUsage, text: "`--import` starts the environment's Python, and there is no environment", hints: []string{"name it: `envfix doctor --import --env DIR`"}}
+		return &failure{
+			code: exitUsage, text: "`--import` starts the environment's Python, and there is no environment",
+			hints: []string{"name it: `envfix doctor --import --env DIR`"},
+		}
 	}
 	limit := cmp.Or(probeLimit(), importLimit)
 	ctx, cancel := context.WithTimeout(c.Context, limit)
@@ -77,7 +80,10 @@ func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
 // imported is what the proof says of torch, in the doctor's terms. The loader
 // shows files by their real paths.
 func imported(proof apply.Proof, files *machine.EnvFiles) *read.Imported {
-	said := &read.Imported{Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped, GPUs: len(proof.GPUs)}
+	said := &read.Imported{
+		Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped,
+		GPUs: len(proof.GPUs),
+	}
 	said.CuDNN, _ = version.ParseDotted(apply.CuDNNVersion(proof.CuDNN))
 	if files == nil {
 		return said

@@ -27,7 +27,10 @@ func writePage(c *cli.Context, r doctor.Report, patient *read.Case) error {
 	}
 	name := c.String("html")
 	if err := replaceFile(name, page, 0o644); err != nil {
-		return &failure{code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err, hints: []string{"`--html` takes a file in a directory that is there"}}
+		return &failure{
+			code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err,
+			hints: []string{"`--html` takes a file in a directory that is there"},
+		}
 	}
 	return nil
 }

@@ -25,60 +25,22 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// planned are the causes that another choice for this machine mends: another
-// build, or the driver.
-var planned = []string{
-	"torch_cpu_wheel", "torch_cpu_conda", "torch_replaced", "torch_duplicate_install", "torch_rocm_on_nvidia_or_reverse", "broken_wheel_release",
-	"gpu_too_new_for_wheel", "gpu_too_old_for_wheel", "torchvision_mismatch", "nvidia_pip_lib_mismatch", "missing_runtime_lib", "extension_abi_mismatch",
-	"driver_too_old", "driver_missing", "driver_library_mismatch", "jetson_wrong_wheel", "none",
-}
-
-// within are the causes of those that lie in the files of an environment: where the
-// choice is what is installed already, it is built anew.
-var within = []string{"torch_replaced", "torch_duplicate_install", "torchvision_mismatch", "nvidia_pip_lib_mismatch", "missing_runtime_lib", "extension_abi_mismatch"}
-
-// outside are the checks of causes above that lie outside of the environment: no
-// installation takes away a user's file or variable.
-var outside = []string{"PY004", "PY013", "PY014"}
-
-// A way is how a plan mends a finding.
-type way int
-
-const (
-	noWay     way = iota // no plan does
-	asItIs               // the same packages built anew, or variables
-	otherwise            // another choice
-)
-
-// wayOf is how a plan mends a finding. What a finding that is mended explains goes
-// away with it.
-func wayOf(f doctor.Finding, all []doctor.Finding) way {
-	switch {
-	case !f.Mend.IsZero():
-		return asItIs
-	case f.Severity == know.Note || !slices.Contains(planned, f.Cause) || slices.Contains(outside, f.Check):
-		return noWay
-	case slices.ContainsFunc(all, func(o doctor.Finding) bool { return o.Mend.Rebuild && slices.Contains(o.Explains, f.Check) }):
-		return asItIs
-	}
-	return otherwise
-}
-
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps. Its error says why none could be made.
 func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
+	k := know.Embedded()
 	first, anew, inFiles := -1, false, false
 	mend := &plan.Repair{}
 	for i, f := range r.Findings {
-		w := wayOf(f, r.Findings)
-		if w == noWay {
+		w := doctor.WayOf(k, f, r.Findings)
+		if w == doctor.NoWay {
 			continue
 		}
 		if first < 0 {
 			first = i
 		}
-		anew = anew || w == otherwise
-		inFiles = inFiles || w == otherwise && slices.Contains(within, f.Cause)
+		anew = anew || w == doctor.Otherwise
+		inFiles = inFiles || w == doctor.Otherwise && k.Causes[f.Cause].Mended == know.Files
 		mend.Rebuild = mend.Rebuild || f.Mend.Rebuild
 		mend.Fetch = append(mend.Fetch, f.Mend.Fetch...)
 		mend.Fixes = append(mend.Fixes, f.Mend.Fixes...)
@@ -87,7 +49,8 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 		return nil, nil
 	}
 	if dir := examinedElsewhere(c, patient); dir != "" && !anew {
-		return nil, &failure{code: exitFailed, text: fmt.Sprintf("what is broken is %s, and the plan would be for %s", ui.Clean(dir), ui.Clean(c.String("env"))),
+		return nil, &failure{code: exitFailed, text: fmt.Sprintf("what is broken is %s, and the plan would be for %s",
+			ui.Clean(dir), ui.Clean(c.String("env"))),
 			hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
 	}
 	p, err := mendingPlan(c, patient, mend, anew)
@@ -107,7 +70,10 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 		}
 	}
 	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !c.Bool("change-driver") {
-		return nil, &failure{code: exitFailed, text: "what is wrong is the driver, and without leave it is not touched", hints: []string{"`envfix doctor --fix --change-driver` plans it too"}}
+		return nil, &failure{
+			code: exitFailed, text: "what is wrong is the driver, and without leave it is not touched",
+			hints: []string{"`envfix doctor --fix --change-driver` plans it too"},
+		}
 	}
 	if len(p.Steps) == 0 {
 		return nil, nil
@@ -115,7 +81,8 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 	if activated(p) {
 		for i := range r.Findings {
 			if f := &r.Findings[i]; len(f.Mend.Fixes) > 0 {
-				f.Fix = append([]string{"`. " + activateScript(p) + "` in this shell: the script sets it right already"}, f.Fix...)
+				f.Fix = append([]string{"`. " + activateScript(p) + "` in this shell: the script sets it right already"},
+					f.Fix...)
 			}
 		}
 		return nil, nil
@@ -163,7 +130,8 @@ func mendingPlan(c *cli.Context, patient *read.Case, mend *plan.Repair, anew boo
 	p, err := f.mending(c.Context, mend, same(patient, torch, build))
 	if err == nil && refusal(p) != nil {
 		// That build is refused here: another one of the same torch may not be.
-		if q, err := f.mending(c.Context, mend, same(patient, torch, "")); err == nil && refusal(q) == nil && q.Build != "cpu" {
+		if q, err := f.mending(c.Context, mend, same(patient, torch, "")); err == nil && refusal(q) == nil &&
+			q.Build != "cpu" {
 			return q, nil
 		}
 	}
@@ -199,7 +167,8 @@ func installedTorch(patient *read.Case) (v, build string) {
 		return "", ""
 	}
 	for _, d := range patient.Files.Dists {
-		ours := slices.ContainsFunc(patient.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
+		ours := slices.ContainsFunc(patient.Files.Sites,
+			func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
 		if d.Name != "torch" || !ours {
 			continue
 		}

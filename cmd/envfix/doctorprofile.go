@@ -42,7 +42,10 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 	for i, file := range files {
 		step, ok, err := profileStep(home, file, fixes[file])
 		if err != nil {
-			return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err, hints: []string{"without `--edit-profile` the profile is left alone"}}
+			return &failure{
+				code: exitFailed, text: ui.Clean(err.Error()), err: err,
+				hints: []string{"without `--edit-profile` the profile is left alone"},
+			}
 		}
 		if ok {
 			if i > 0 {
@@ -52,7 +55,8 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 		}
 	}
 	if len(files) == 0 {
-		p.Warnings = append(p.Warnings, "`--edit-profile`: no profile in your home directory sets what is to be taken out, so none is edited")
+		p.Warnings = append(p.Warnings,
+			"`--edit-profile`: no profile in your home directory sets what is to be taken out, so none is edited")
 	}
 	return plan.Seal(p)
 }

@@ -62,7 +62,10 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 func ownCauses(all []doctor.Finding) []doctor.Finding {
 	var out []doctor.Finding
 	for _, f := range all {
-		if !slices.ContainsFunc(out, func(o doctor.Finding) bool { return o.Cause == f.Cause && slices.Contains(o.Explains, f.Check) }) {
+		if !slices.ContainsFunc(out, func(o doctor.Finding) bool {
+			return o.Cause == f.Cause &&
+				slices.Contains(o.Explains, f.Check)
+		}) {
 			out = append(out, f)
 		}
 	}

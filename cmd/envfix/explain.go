@@ -42,7 +42,10 @@ func explainAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		in = strings.NewReader(strings.Join(c.Args().Slice(), " "))
 	} else if isTerminal(os.Stdin) {
-		return &failure{code: exitUsage, text: "no text to explain", hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"}}
+		return &failure{
+			code: exitUsage, text: "no text to explain",
+			hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"},
+		}
 	}
 	k := know.Embedded()
 	answer, known := explainChecks(k, c.Args().Slice())

@@ -63,7 +63,10 @@ func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
 
 // and is what mends either; whether that was enough, the next examination says.
 func (m Mend) and(o Mend) Mend {
-	return Mend{Rebuild: m.Rebuild || o.Rebuild, Fetch: slices.Concat(m.Fetch, o.Fetch), Fixes: slices.Concat(m.Fixes, o.Fixes)}
+	return Mend{
+		Rebuild: m.Rebuild || o.Rebuild, Fetch: slices.Concat(m.Fetch, o.Fetch),
+		Fixes: slices.Concat(m.Fixes, o.Fixes),
+	}
 }
 
 // A Report is the answer of doctor.

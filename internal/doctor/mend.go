@@ -12,7 +12,8 @@ import (
 // rebuild is the Mend of a file of the environment that was examined; what lies
 // elsewhere (the user's site-packages, PYTHONPATH) no new environment mends.
 func (e *exam) rebuild(file string) Mend {
-	if e.Pasted || e.Files == nil || !slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(file, s+"/") }) {
+	if e.Pasted || e.Files == nil || !slices.ContainsFunc(e.Files.Sites,
+		func(s string) bool { return strings.HasPrefix(file, s+"/") }) {
 		return Mend{}
 	}
 	return Mend{Rebuild: true}
@@ -49,7 +50,8 @@ func (e *exam) loadedMend(l machine.LoadedLibrary) Mend {
 
 // pythonPathMend takes the entry of PYTHONPATH out that holds another torch.
 func (e *exam) pythonPathMend(p machine.ImportPlace) Mend {
-	return e.without("PYTHONPATH", entryOf(e.Machine.Env["PYTHONPATH"], siteOf(p.Path)), "its torch would come before the environment's")
+	return e.without("PYTHONPATH", entryOf(e.Machine.Env["PYTHONPATH"], siteOf(p.Path)),
+		"its torch would come before the environment's")
 }
 
 // entryOf is the entry of a list of directories that names dir, as it stands there.
@@ -81,5 +83,8 @@ func (e *exam) renameFix(p machine.ImportPlace) []string {
 	if err != nil {
 		return []string{"rename " + old, "or start Python from another directory"}
 	}
-	return []string{"`" + strings.Join(words, " ") + "`, and remove __pycache__ beside it", "or start Python from another directory"}
+	return []string{
+		"`" + strings.Join(words, " ") + "`, and remove __pycache__ beside it",
+		"or start Python from another directory",
+	}
 }

@@ -35,7 +35,8 @@ func outOf(variable, dir string, origins []machine.Origin) []string {
 	fix = append(fix, "`unset "+variable+"` mends this shell")
 	for _, o := range origins {
 		if editable(o) {
-			return append(fix, "`envfix doctor --fix` keeps it out where the environment is active; with `--edit-profile` it also edits "+o.File)
+			return append(fix,
+				"`envfix doctor --fix` keeps it out where the environment is active; with `--edit-profile` it also edits "+o.File)
 		}
 	}
 	return append(fix, "`envfix doctor --fix` keeps it out where the environment is active")
@@ -67,11 +68,13 @@ func removeFrom(o machine.Origin, variable, dir string) string {
 		}
 		return fmt.Sprintf("take %s out of %s, or remove the package that brought that script", dir, o.Place())
 	case machine.OriginSystemd:
-		return fmt.Sprintf("take %s out of %s (`systemctl edit %s`), then `systemctl restart %s`", dir, o.Place(), o.Name, o.Name)
+		return fmt.Sprintf("take %s out of %s (`systemctl edit %s`), then `systemctl restart %s`", dir, o.Place(),
+			o.Name, o.Name)
 	case machine.OriginEnvironment, machine.OriginEnvironmentD:
 		return fmt.Sprintf("take %s out of %s, and log in again", dir, o.Place())
 	case machine.OriginContainer:
-		return fmt.Sprintf("take %s out of the image's ENV %s, or start the container with `-e %s=`", dir, variable, variable)
+		return fmt.Sprintf("take %s out of the image's ENV %s, or start the container with `-e %s=`", dir, variable,
+			variable)
 	case machine.OriginLoader:
 		return fmt.Sprintf("take %s out of %s, then `sudo ldconfig`", dir, o.Place())
 	}

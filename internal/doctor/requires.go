@@ -35,7 +35,8 @@ func (e *exam) requirements() {
 	installed := map[string]machine.DistFiles{}
 	for _, d := range e.Files.Dists {
 		// The first copy in the order of the directories is the one that is used.
-		if _, seen := installed[d.Name]; !seen && slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") }) {
+		if _, seen := installed[d.Name]; !seen &&
+			slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") }) {
 			installed[d.Name] = d
 		}
 	}
@@ -52,9 +53,13 @@ func (e *exam) wantsTorch(d, torch machine.DistFiles) {
 	}
 	for _, line := range d.Requires {
 		r, err := pep508.Parse(line, "")
-		if err == nil && r.Name == "torch" && e.counts(r.Marker, nil) && !admits(r.Spec, read.Public(cmp.Or(torch.Module, torch.Version))) {
-			e.find("PY007", proven, Finding{Text: fmt.Sprintf("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.Spec, cmp.Or(torch.Module, torch.Version)),
-				Fix: []string{"`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch"}, Mend: e.rebuild(d.Info)}, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info))
+		if err == nil && r.Name == "torch" && e.counts(r.Marker, nil) &&
+			!admits(r.Spec, read.Public(cmp.Or(torch.Module, torch.Version))) {
+			e.find("PY007", proven, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info)).
+				says("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.Spec,
+					cmp.Or(torch.Module, torch.Version)).
+				fix("`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch").
+				mend(e.rebuild(d.Info))
 		}
 	}
 }
@@ -63,17 +68,24 @@ func (e *exam) wantsTorch(d, torch machine.DistFiles) {
 func (e *exam) pinned(installed map[string]machine.DistFiles, of machine.DistFiles, extras []string, depth int) {
 	for _, line := range of.Requires {
 		r, err := pep508.Parse(line, "")
-		if err != nil || r.Name != "cuda-toolkit" && !strings.HasPrefix(r.Name, "nvidia-") || !e.counts(r.Marker, extras) {
+		if err != nil || r.Name != "cuda-toolkit" && !strings.HasPrefix(r.Name, "nvidia-") ||
+			!e.counts(r.Marker, extras) {
 			continue
 		}
 		have, there := installed[r.Name]
 		said := fact("%s/METADATA: %s", of.Info, line)
 		switch {
 		case !there:
-			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s is missing; %s %s needs it", r.Name, of.Name, of.Version), Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)}, Mend: e.rebuild(of.Info)}, said)
+			e.find("PY010", proven, said).
+				says("%s is missing; %s %s needs it", r.Name, of.Name, of.Version).
+				fix(fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)).
+				mend(e.rebuild(of.Info))
 		case !admits(r.Spec, have.Version):
-			f := e.find("LD003", proven, Finding{Text: fmt.Sprintf("%s is %s, and %s %s was built with %s", r.Name, have.Version, of.Name, of.Version, strings.TrimLeft(r.Spec.String(), "=~ ")),
-				Fix: []string{fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)}, Mend: e.rebuild(have.Info)}, fact("%s", have.Info), said)
+			f := e.find("LD003", proven, fact("%s", have.Info), said).
+				says("%s is %s, and %s %s was built with %s",
+					r.Name, have.Version, of.Name, of.Version, strings.TrimLeft(r.Spec.String(), "=~ ")).
+				fix(fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)).
+				mend(e.rebuild(have.Info))
 			if newer(have.Version, strings.TrimRight(strings.TrimLeft(r.Spec.String(), "="), ".*")) {
 				f.Severity, f.weight = know.Warning, likely
 			}

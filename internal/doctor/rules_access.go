@@ -43,7 +43,8 @@ func (e *exam) visibleDevices() {
 			case i == 0 && (entry == "" || entry == "-1" || entry == "NoDevFiles" || strings.EqualFold(entry, "none")):
 				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
 			case strings.HasPrefix(entry, "GPU-") && i == 0 && e.Pasted && e.unavailable() && len(e.Hits) == 0:
-				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so", name)
+				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so",
+					name)
 			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all":
 			case k < 0 && len(entry) < 12 && i == 0:
 				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
@@ -51,8 +52,12 @@ func (e *exam) visibleDevices() {
 				bad = fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, v)
 			}
 		}
-		if _, trouble := e.has(append([]string{"cuda-ordinal", "torch-unknown-error"}, noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
-			e.find("ACC001", proven, Finding{Text: bad, Fix: []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}}, said, e.Torch.AvailableAt).over = []string{"ACC002"}
+		if _, trouble := e.has(append([]string{"cuda-ordinal", "torch-unknown-error"},
+			noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
+			e.find("ACC001", proven, said, e.Torch.AvailableAt).
+				text(bad).
+				fix("`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`").
+				explains("ACC002")
 		}
 	}
 }
@@ -71,15 +76,18 @@ func (e *exam) moreProcesses() {
 	}
 	n, visible := read.Atoi(m[1]), len(strings.Split(strings.Trim(list, ","), ","))
 	if n > visible {
-		e.find("ACC001", likely, Finding{Text: fmt.Sprintf("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible),
-			Fix: []string{"as many processes as the variable names GPUs"}}, e.From.Env["CUDA_VISIBLE_DEVICES"], asked, ordinal).over = []string{"ACC002"}
+		e.find("ACC001", likely, e.From.Env["CUDA_VISIBLE_DEVICES"], asked, ordinal).
+			says("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible).
+			fix("as many processes as the variable names GPUs").
+			explains("ACC002")
 	}
 }
 
 // lateIndex: a script that sets the variable itself.
 func (e *exam) lateIndex() {
 	if _, ok := e.has("torch-no-gpus", "cuda-no-device", "cuda-ordinal"); ok && e.clue("cvd-set-in-script") {
-		e.find("ACC001", likely, Finding{Text: "the script sets CUDA_VISIBLE_DEVICES itself"}, e.From.Env["CUDA_VISIBLE_DEVICES"])
+		e.find("ACC001", likely, e.From.Env["CUDA_VISIBLE_DEVICES"]).
+			says("the script sets CUDA_VISIBLE_DEVICES itself")
 	}
 }
 
@@ -91,7 +99,9 @@ func (e *exam) lateVariable() {
 	if imported.IsZero() || set.IsZero() || imported.File != set.File || imported.Line >= set.Line {
 		return
 	}
-	e.find("ACC003", hint, Finding{Text: "CUDA_VISIBLE_DEVICES is set after torch was imported", Fix: []string{"set it in the shell, or in the first lines of the script, before `import torch`"}}, imported, set)
+	e.find("ACC003", hint, imported, set).
+		says("CUDA_VISIBLE_DEVICES is set after torch was imported").
+		fix("set it in the shell, or in the first lines of the script, before `import torch`")
 }
 
 // whoseMemory: what is neither free nor this process's own belongs to others. A
@@ -108,11 +118,14 @@ func (e *exam) whoseMemory() {
 		text := fmt.Sprintf("%s of the GPU's %s are in use by other processes", gib(others), gib(a.Total))
 		switch {
 		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
-			e.find("ACC010", likely+5, Finding{Text: text, Fix: []string{"`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process"}}, a.At)
+			e.find("ACC010", likely+5, a.At).
+				text(text).
+				fix("`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process")
 		case a.Ours > a.Total/2:
-			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))}, a.At)
+			e.find("ACC009", likely, a.At).says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))
 		case a.Tried > a.Total:
-			e.find("ACC009", likely, Finding{Text: fmt.Sprintf("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))}, a.At)
+			e.find("ACC009", likely, a.At).
+				says("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))
 		}
 	}
 	s, ok := e.has("torch-oom", "torch-async-oom")
@@ -124,13 +137,14 @@ func (e *exam) whoseMemory() {
 			if u.Total <= 0 || u.Bytes <= u.Total*8/10 {
 				continue
 			}
-			f := Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes), gib(u.Total))}
+			f := Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes),
+				gib(u.Total))}
 			if none := e.From.NoProcesses; !none.IsZero() {
 				f.Text += ", and it lists no process: one that ended or stopped still holds it"
-				e.find("ACC010", likely, f, u.At, none, s).over = []string{"ACC009"}
+				e.find("ACC010", likely, u.At, none, s).with(f).explains("ACC009")
 				return
 			}
-			e.find("ACC010", strong, f, u.At, s)
+			e.find("ACC010", strong, u.At, s).with(f)
 			return
 		}
 	}
@@ -147,9 +161,16 @@ func (e *exam) mig() {
 	if !divided {
 		return
 	}
-	if s, ok := e.has("cuda-ordinal", "torch-no-gpus", "cuda-no-device", "nccl-duplicate-gpu", "nccl-unhandled", "nccl-system", "torch-unknown-error"); ok {
-		e.find("ACC006", likely, Finding{Text: "the GPU is in MIG mode: a process sees one instance only, and none where none was made",
-			Fix: []string{"`sudo nvidia-smi mig -cgi PROFILE -C` makes an instance, `sudo nvidia-smi -mig 0` ends the mode", "one process per instance: `CUDA_VISIBLE_DEVICES=MIG-…`"}}, s)
+	if s, ok := e.has(
+		"cuda-ordinal", "torch-no-gpus", "cuda-no-device", "nccl-duplicate-gpu", "nccl-unhandled",
+		"nccl-system", "torch-unknown-error",
+	); ok {
+		e.find("ACC006", likely, s).
+			says("the GPU is in MIG mode: a process sees one instance only, and none where none was made").
+			fix(
+				"`sudo nvidia-smi mig -cgi PROFILE -C` makes an instance, `sudo nvidia-smi -mig 0` ends the mode",
+				"one process per instance: `CUDA_VISIBLE_DEVICES=MIG-…`",
+			)
 	}
 }
 
@@ -163,13 +184,15 @@ func (e *exam) permission() {
 	if e.vendor(machine.AMD) || e.Torch.HIP != "" {
 		check = "ROC003"
 	}
-	e.find(check, message+2, Finding{Cause: "device_permissions"}, s)
+	e.find(check, message+2, s).cause("device_permissions")
 }
 
 // sharedMemory: /dev/shm refuses, whatever the wording.
 func (e *exam) sharedMemory() {
 	if s, ok := e.has("nccl-shm"); ok && strings.Contains(strings.ToLower(s.Text), "permission") {
-		e.find("MG001", likely, Finding{Text: "/dev/shm may not be written by this user", Fix: []string{"`sudo chmod 1777 /dev/shm`"}}, s)
+		e.find("MG001", likely, s).
+			says("/dev/shm may not be written by this user").
+			fix("`sudo chmod 1777 /dev/shm`")
 	}
 }
 
@@ -178,15 +201,17 @@ func (e *exam) sharedMemory() {
 // container may be given less than the host has.
 func (e *exam) missingGPU() {
 	n := len(e.Machine.GPUs)
-	if !e.Listed || n == 0 || len(e.Bus) <= n || e.Machine.Platform.Environment == machine.Container || slices.ContainsFunc(e.Bus, func(s string) bool { return s != e.Bus[0] }) {
+	if !e.Listed || n == 0 || len(e.Bus) <= n || e.Machine.Platform.Environment == machine.Container ||
+		slices.ContainsFunc(e.Bus, func(s string) bool { return s != e.Bus[0] }) {
 		return
 	}
-	e.find("DRV014", strong, Finding{Text: fmt.Sprintf("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)}, e.From.Bus, e.From.GPU)
+	e.find("DRV014", strong, e.From.Bus, e.From.GPU).
+		says("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)
 }
 
 // hardware: a GPU that fell off the bus is the reason of whatever else is said.
 func (e *exam) hardware() {
 	if s, ok := e.has("xid-fallen", "xid-power", "device-handle"); ok {
-		e.find("HW002", likely, Finding{}, s)
+		e.find("HW002", likely, s)
 	}
 }

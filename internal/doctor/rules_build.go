@@ -44,7 +44,10 @@ func (e *exam) identify() {
 // buildRules look at what torch was built for.
 var buildRules = []rule{
 	{[]string{"PY001", "PY016", "PY025", "IDX003", "ARC014"}, "torch's build", (*exam).cpuBuild},
-	{[]string{"PY017", "HW001", "ROC001", "ROC002", "XPU003"}, "the GPU's vendor and torch's build", (*exam).vendorBuild},
+	{
+		[]string{"PY017", "HW001", "ROC001", "ROC002", "XPU003"}, "the GPU's vendor and torch's build",
+		(*exam).vendorBuild,
+	},
 	{[]string{"PY001"}, "xformers' warning", (*exam).xformersCPU},
 	{[]string{"PY025"}, "conda, and somebody's words that a CPU build came", (*exam).condaWords},
 }
@@ -65,14 +68,17 @@ func (e *exam) cpuBuild() {
 	}
 	weight := proven
 	nvidia := e.vendor(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
-	switch _, elsewhere := e.has("numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify", "omp-duplicate", "omp-duplicate-dll", "extension-abi", "extension-libtorch"); {
+	switch _, elsewhere := e.has(
+		"numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify",
+		"omp-duplicate", "omp-duplicate-dll", "extension-abi", "extension-libtorch",
+	); {
 	case elsewhere && !e.wantsGPU():
 		weight = weak // it fails before any GPU is asked for
 	case !nvidia:
 		weight = likely
 	}
 	if s, pair := e.has("tv-nms"); pair && !nvidia && !e.wantsGPU() {
-		e.find("PY007", likely, Finding{}, s, t.VersionAt).over = []string{"PY001"} // the CPU build is what was asked for
+		e.find("PY007", likely, s, t.VersionAt).explains("PY001") // the CPU build is what was asked for
 	}
 	text := "this torch was built without CUDA"
 	if t.Version != "" {
@@ -85,26 +91,29 @@ func (e *exam) cpuBuild() {
 	said := []read.Evidence{t.VersionAt, t.CUDAAt, t.AvailableAt}
 	switch conda := e.condaPackage("pytorch"); {
 	case e.Machine.Platform.Environment == machine.Jetson:
-		e.find("ARC014", weight, Finding{Text: text + "; Jetson needs NVIDIA's own wheel"}, append(said, e.Place.Jetson)...)
-	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.Installed("torch") == nil || t.Rank == read.ByTorch && e.Machine.Platform.OS == "windows"):
+		e.find("ARC014", weight, append(said, e.Place.Jetson)...).
+			text(text + "; Jetson needs NVIDIA's own wheel")
+	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.Installed("torch") == nil ||
+		t.Rank == read.ByTorch && e.Machine.Platform.OS == "windows"):
 		f.Fix = nil
 		if conda != nil {
 			said = append(said, conda.At)
 		}
-		e.find("PY025", weight, f, append(said, e.Place.Conda)...)
+		e.find("PY025", weight, append(said, e.Place.Conda)...).with(f)
 	case e.Machine.Platform.Arch == "aarch64" && e.Machine.Platform.OS == "linux" && !e.offersCUDA():
-		e.find("IDX003", weight, f, append(said, e.From.Arch)...)
+		e.find("IDX003", weight, append(said, e.From.Arch)...).with(f)
 	case !nvidia && (e.vendor(machine.AMD) || e.vendor(machine.Intel)):
-		e.find("PY001", strong, f, said...)
+		e.find("PY001", strong, said...).with(f)
 	default:
-		e.find("PY001", weight, f, said...)
+		e.find("PY001", weight, said...).with(f)
 	}
 }
 
 // condaWords: somebody says that a CPU build came, and conda is what installed it.
 func (e *exam) condaWords() {
-	if said := e.Did.CondaInstall; !said.IsZero() && e.clue("says-cpu-build") && e.Did.PipTorch.IsZero() && e.Torch.Label == "" {
-		e.find("PY025", strong+2, Finding{}, said).over = []string{"PY001"}
+	if said := e.Did.CondaInstall; !said.IsZero() && e.clue("says-cpu-build") && e.Did.PipTorch.IsZero() &&
+		e.Torch.Label == "" {
+		e.find("PY025", strong+2, said).explains("PY001")
 	}
 }
 
@@ -114,7 +123,10 @@ func (e *exam) cpuByChoice() bool { return !e.Says.NoGPU.IsZero() && !e.wantsGPU
 
 // wantsGPU reports whether the text speaks of a GPU that is not used.
 func (e *exam) wantsGPU() bool {
-	_, said := e.has(append([]string{"torch-cpu-build", "torch-not-linked-cuda", "torch-cuda-ext-absent", "yolo-device"}, noDevice...)...)
+	_, said := e.has(append([]string{
+		"torch-cpu-build", "torch-not-linked-cuda", "torch-cuda-ext-absent", "yolo-device",
+	},
+		noDevice...)...)
 	return said || e.unavailable()
 }
 
@@ -181,29 +193,45 @@ func (e *exam) vendorBuild() {
 	t := e.Torch
 	nvidia, amd, intel := e.vendor(machine.NVIDIA), e.vendor(machine.AMD), e.vendor(machine.Intel)
 	gpu := e.From.GPU
-	cudaTrouble, trouble := e.has("torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build", "cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda")
-	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") || strings.Contains(g.Name, "HD Graphics")) {
-		e.find("XPU003", proven, Finding{Text: "XPU builds do not serve the " + g.Name}, gpu)
+	cudaTrouble, trouble := e.has(
+		"torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build",
+		"cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda",
+	)
+	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") ||
+		strings.Contains(g.Name, "HD Graphics")) {
+		e.find("XPU003", proven, gpu).text("XPU builds do not serve the " + g.Name)
 	}
 	switch {
 	case nvidia && t.HIP != "" && !amd:
-		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)), Fix: e.reinstall("")}, t.VersionAt, gpu)
+		e.find("PY017", proven, t.VersionAt, gpu).
+			says("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)).
+			fix(e.reinstall("")...)
 	case nvidia && !amd && t.HIP == "" && t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.indexed(), "rocm"):
-		e.find("PY017", likely, Finding{Text: "the ROCm build was asked for, and the GPU is NVIDIA's", Fix: e.reinstall("")}, e.Did.Index, gpu)
+		e.find("PY017", likely, e.Did.Index, gpu).
+			says("the ROCm build was asked for, and the GPU is NVIDIA's").
+			fix(e.reinstall("")...)
 	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
-		e.find("PY017", proven, Finding{Text: fmt.Sprintf("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))}, t.VersionAt, t.CUDAAt, gpu)
-	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" && e.From.GFX.IsZero() && !strings.Contains(e.Did.Index.Text, "whl/rocm"):
+		e.find("PY017", proven, t.VersionAt, t.CUDAAt, gpu).
+			says("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))
+	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" &&
+		e.From.GFX.IsZero() && !strings.Contains(e.Did.Index.Text, "whl/rocm"):
 		check := "HW001"
-		if e.Machine.Platform.OS == "linux" && e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
+		if e.Machine.Platform.OS == "linux" &&
+			e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
 			check = "PY017"
 		}
-		e.find(check, likely-5, Finding{Text: "the GPU is AMD's: CUDA cannot use it", Fix: []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}}, gpu, cudaTrouble)
+		e.find(check, likely-5, gpu, cudaTrouble).
+			says("the GPU is AMD's: CUDA cannot use it").
+			fix("the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported")
 	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
-		e.find("ROC002", likely-5, Finding{Text: "the ROCm build was asked for, and it sees no GPU"}, e.Did.Index, gpu, cudaTrouble)
+		e.find("ROC002", likely-5, e.Did.Index, gpu, cudaTrouble).
+			says("the ROCm build was asked for, and it sees no GPU")
 	case intel && !nvidia && !amd && !e.xpu() && (trouble || !t.CUDA.IsZero() && e.unavailable()):
-		e.find("HW001", likely, Finding{Text: "there is only an Intel GPU: CUDA cannot use it"}, gpu, cudaTrouble)
+		e.find("HW001", likely, gpu, cudaTrouble).says("there is only an Intel GPU: CUDA cannot use it")
 	case e.vendor(machine.Apple) && !nvidia && trouble && e.Machine.Platform.Arch != "x86_64":
-		e.find("HW001", likely, Finding{Text: "Apple's GPU does not run CUDA; PyTorch uses it as the device mps", Fix: []string{"use `device = \"mps\"` in place of `\"cuda\"`"}}, gpu, cudaTrouble)
+		e.find("HW001", likely, gpu, cudaTrouble).
+			says("Apple's GPU does not run CUDA; PyTorch uses it as the device mps").
+			fix("use `device = \"mps\"` in place of `\"cuda\"`")
 	}
 	e.rocmTarget()
 }
@@ -243,7 +271,8 @@ func (e *exam) rocmTarget() {
 		}
 	}
 	if known {
-		e.find("ROC001", likely, Finding{Text: fmt.Sprintf("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)}, e.From.GFX, e.Torch.VersionAt)
+		e.find("ROC001", likely, e.From.GFX, e.Torch.VersionAt).
+			says("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)
 	}
 }
 
@@ -251,7 +280,9 @@ func (e *exam) rocmTarget() {
 func (e *exam) xformersCPU() {
 	for _, h := range e.Hits {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
-			e.find("PY001", likely, Finding{Text: "xformers was built for a CUDA build of torch and found " + h.Captures["have"], Fix: e.reinstall("")}, h.At)
+			e.find("PY001", likely, h.At).
+				text("xformers was built for a CUDA build of torch and found " + h.Captures["have"]).
+				fix(e.reinstall("")...)
 		}
 	}
 }
@@ -266,7 +297,8 @@ func (e *exam) reinstall(label string) []string {
 	if label != "" && e.Matrix != nil {
 		if r, ok := e.Matrix.Release(e.Torch.Version); ok {
 			if b, ok := r.Build(label, e.Machine.Platform.OS, e.Machine.Platform.Arch); ok && b.Index != "" {
-				return []string{fmt.Sprintf("`pip install --force-reinstall torch%s torchvision --index-url %s`", v, b.Index)}
+				return []string{fmt.Sprintf("`pip install --force-reinstall torch%s torchvision --index-url %s`", v,
+					b.Index)}
 			}
 		}
 	}

@@ -14,7 +14,10 @@ import (
 // it. They come last: such a file is at fault only where a GPU is not seen, or
 // where nothing else is.
 var containerRules = []rule{
-	{[]string{"CTR001", "CTR018", "CTR022", "CTR024"}, "a compose file, a pod or a command line that asks for no GPU", (*exam).asksForNone},
+	{
+		[]string{"CTR001", "CTR018", "CTR022", "CTR024"},
+		"a compose file, a pod or a command line that asks for no GPU", (*exam).asksForNone,
+	},
 	{[]string{"CTR018"}, "a reservation of devices without the capability gpu", (*exam).noCapability},
 	{[]string{"CTR003", "CTR002"}, "the runtimes that docker knows, and what asks for NVIDIA's", (*exam).runtimes},
 	{[]string{"PY001", "IDX003", "CTR010", "CTR001"}, "a Dockerfile", (*exam).dockerfile},
@@ -40,7 +43,8 @@ func (e *exam) quiet() bool {
 var gpuWords = lazy.Regexp(`(?i)cuda|nvidia|nvcr\.io|\bgpu\b|vllm|text-generation-inference|tensorrt|sglang|[-_:]gpu\b`)
 
 // usualWords name what mostly runs on one.
-var usualWords = lazy.Regexp(`(?i)torch|ollama|tensorflow|comfy|diffusion|whisper|llama|localai|\bml\b|train|infer|jax|jupyter|notebook|python|app|worker|model|ai\b`)
+var usualWords = lazy.Regexp(`(?i)torch|ollama|tensorflow|comfy|diffusion|whisper|llama|localai|\bml\b|train|` +
+	`infer|jax|jupyter|notebook|python|app|worker|model|ai\b`)
 
 // asksForNone: a container that wants a GPU is started without.
 func (e *exam) asksForNone() {
@@ -70,16 +74,18 @@ func (e *exam) asksForNone() {
 	check, fix := "CTR018", []string{"`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, or `gpus: all` (compose 2.30 and newer)"}
 	switch bad.Kind {
 	case "docker":
-		check, what, fix = "CTR001", fmt.Sprintf("`%s` starts the container without a GPU", bad.Name), []string{fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`", bad.Name)}
+		check, what, fix = "CTR001", fmt.Sprintf("`%s` starts the container without a GPU", bad.Name), []string{fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`",
+			bad.Name)}
 	case "apptainer":
-		check, what, fix = "CTR024", fmt.Sprintf("`%s` without --nv starts the container without a GPU", bad.Name), []string{fmt.Sprintf("`%s --nv …`", bad.Name)}
+		check, what, fix = "CTR024", fmt.Sprintf("`%s` without --nv starts the container without a GPU",
+			bad.Name), []string{fmt.Sprintf("`%s --nv …`", bad.Name)}
 	case "pod":
 		check, what, fix = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU", []string{"`resources: {limits: {nvidia.com/gpu: 1}}` in the container"}
 		if bad.Only != "" {
 			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
 		}
 	}
-	f := e.find(check, weight, Finding{Text: what, Fix: fix}, bad.At, said)
+	f := e.find(check, weight, bad.At, said).text(what).fix(fix...)
 	f.Severity = know.Warning
 	if unseen {
 		f.Severity = know.Error
@@ -96,8 +102,10 @@ func (e *exam) noCapability() {
 	for _, w := range e.Containers.Workloads {
 		if w.Wants && !w.GPUCap && w.Kind == "compose" {
 			said, _ := e.unseen()
-			e.find("CTR018", likely, Finding{Text: fmt.Sprintf("the service %s reserves a device without the capability gpu", quote(w.Name)),
-				Fix: []string{"`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it"}}, w.At, said).Severity = know.Error
+			e.find("CTR018", likely, w.At, said).
+				says("the service %s reserves a device without the capability gpu", quote(w.Name)).
+				fix("`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it").
+				severity(know.Error)
 		}
 	}
 }
@@ -110,12 +118,12 @@ func (e *exam) runtimes() {
 	}
 	for _, w := range e.Containers.Workloads {
 		if strings.HasPrefix(w.Asks, "runtime") || w.Asks == "--runtime" {
-			e.find("CTR003", proven, Finding{Text: "docker has no runtime nvidia, and the container asks for it"}, said, w.At)
+			e.find("CTR003", proven, said, w.At).says("docker has no runtime nvidia, and the container asks for it")
 			return
 		}
 	}
 	if where, unseen := e.unseen(); unseen {
-		e.find("CTR002", strong, Finding{Text: "docker has no runtime of NVIDIA's"}, said, where)
+		e.find("CTR002", strong, said, where).says("docker has no runtime of NVIDIA's")
 	}
 }
 
@@ -127,17 +135,30 @@ func (e *exam) dockerfile() {
 		return
 	}
 	if !d.Driver.IsZero() {
-		e.find("CTR010", strong, Finding{Text: "the image installs a driver of its own; the one that counts is the host's", Fix: []string{"remove the driver's packages from the Dockerfile: the container toolkit brings the host's libraries"}}, d.Driver)
+		e.find("CTR010", strong, d.Driver).
+			says("the image installs a driver of its own; the one that counts is the host's").
+			fix(
+				"remove the driver's packages from the Dockerfile: the container toolkit brings the host's libraries",
+			)
 	}
 	if !unseen && !e.quiet() {
 		return
 	}
 	switch {
 	case !d.CPUIndex.IsZero():
-		e.find("PY001", likely, Finding{Text: "the Dockerfile installs the CPU build of torch", Fix: []string{"remove `--index-url https://download.pytorch.org/whl/cpu`: on Linux the default index carries the CUDA build", "`envfix plan` names the index of another one"}}, d.CPUIndex, said)
+		e.find("PY001", likely, d.CPUIndex, said).
+			says("the Dockerfile installs the CPU build of torch").
+			fix(
+				"remove `--index-url https://download.pytorch.org/whl/cpu`: on Linux the default index carries the CUDA build",
+				"`envfix plan` names the index of another one",
+			)
 	case unseen && !d.BuildCheck.IsZero():
-		e.find("CTR001", message, Finding{Text: "a build of an image sees no GPU: what a RUN line asks of it fails, whatever the machine has", Fix: []string{"ask when the container starts, not while it is built"}}, d.BuildCheck, said)
+		e.find("CTR001", message, d.BuildCheck, said).
+			says("a build of an image sees no GPU: what a RUN line asks of it fails, whatever the machine has").
+			fix("ask when the container starts, not while it is built")
 	case strings.Contains(d.Base, "alpine") && e.Installed("torch") == nil && !e.Did.PipTorch.IsZero():
-		e.find("IDX003", likely, Finding{Text: "the image is built on " + quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it", Fix: []string{"a Debian image, such as `python:3.12-slim`"}}, d.From, e.Did.PipTorch)
+		e.find("IDX003", likely, d.From, e.Did.PipTorch).
+			text("the image is built on " + quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it").
+			fix("a Debian image, such as `python:3.12-slim`")
 	}
 }

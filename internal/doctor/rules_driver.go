@@ -84,7 +84,10 @@ func (e *exam) driverFloor() {
 	}
 	if e.available() {
 		if !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor())) {
-			e.find("DRV006", trifle, Finding{Text: fmt.Sprintf("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong", t.CUDA.MajorMinor(), e.SMI.CUDA), Fix: []string{"nothing to do"}}, t.CUDAAt, e.SMI.At)
+			e.find("DRV006", trifle, t.CUDAAt, e.SMI.At).
+				says("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong",
+					t.CUDA.MajorMinor(), e.SMI.CUDA).
+				fix("nothing to do")
 		}
 		return
 	}
@@ -93,10 +96,15 @@ func (e *exam) driverFloor() {
 	switch {
 	case d != nil && !d.Version.IsZero() && !floor.IsZero():
 		if d.Version.Less(floor) {
-			e.tooOld(fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, t.CUDA.MajorMinor(), floor), e.From.Driver, t.CUDAAt)
+			e.tooOld(fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version,
+				t.CUDA.MajorMinor(), floor),
+				e.From.Driver, t.CUDAAt)
 		}
-	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 && e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor()))):
-		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA, t.CUDA.MajorMinor()), e.SMI.At, t.CUDAAt)
+	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 &&
+		e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor()))):
+		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA,
+			t.CUDA.MajorMinor()),
+			e.SMI.At, t.CUDAAt)
 	}
 }
 
@@ -104,13 +112,17 @@ func (e *exam) driverFloor() {
 // of the default index where no other index is named, and its CUDA is known.
 func (e *exam) defaultFloor() {
 	t, d, p := e.Torch, e.Machine.Driver, e.Machine.Platform
-	if cuda := dotted(oldDefault(t.Version)); e.Pasted && e.unavailable() && !t.NoCUDA && t.HIP == "" && t.Label == "" && d != nil && !d.Version.IsZero() && !cuda.IsZero() {
+	if cuda := dotted(oldDefault(t.Version)); e.Pasted && e.unavailable() && !t.NoCUDA && t.HIP == "" &&
+		t.Label == "" && d != nil && !d.Version.IsZero() && !cuda.IsZero() {
 		if floor := e.floor(cuda); d.Version.Less(floor) {
-			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, cuda, floor), e.From.Driver, t.VersionAt)
+			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
+				d.Version, t.Version, cuda, floor),
+				e.From.Driver, t.VersionAt)
 		}
 		return
 	}
-	if !e.Pasted || !e.unavailable() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil || d.Version.IsZero() || e.Matrix == nil ||
+	if !e.Pasted || !e.unavailable() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil ||
+		d.Version.IsZero() || e.Matrix == nil ||
 		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.Did.Index.Text, "whl/") && !strings.Contains(e.Did.Index.Text, "torch_stable") {
 		return
 	}
@@ -121,7 +133,9 @@ func (e *exam) defaultFloor() {
 	for _, b := range release.Builds {
 		floor := e.floor(b.CUDA)
 		if b.Default && b.OS == p.OS && b.Arch == p.Arch && d.Version.Less(floor) {
-			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s", d.Version, t.Version, b.CUDA.MajorMinor(), floor), e.From.Driver, t.VersionAt)
+			e.tooOld(fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
+				d.Version, t.Version, b.CUDA.MajorMinor(), floor),
+				e.From.Driver, t.VersionAt)
 			return
 		}
 	}
@@ -154,7 +168,9 @@ func (e *exam) askedFloor() {
 	}
 	cuda := dotted(read.CondaAsked().FindStringSubmatch(s.Text)[1])
 	if floor := e.floor(cuda); !floor.IsZero() && d.Version.Less(floor) {
-		e.tooOld(fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s", d.Version, cuda, floor), e.From.Driver, s)
+		e.tooOld(fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s",
+			d.Version, cuda, floor),
+			e.From.Driver, s)
 	}
 }
 
@@ -162,11 +178,13 @@ func (e *exam) askedFloor() {
 // the first CUDA of current wheels wants is behind all of them.
 func (e *exam) ancientDriver() {
 	d := e.Machine.Driver
-	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() {
+	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" ||
+		!e.unavailable() {
 		return
 	}
 	if oldest := e.floor(dotted(e.limit("ancient-cuda").Value)); !oldest.IsZero() && d.Version.Less(oldest) {
-		e.find("DRV005", strong, Finding{Text: fmt.Sprintf("driver %s is older than any that current builds of torch run on", d.Version)}, e.From.Driver, e.Torch.AvailableAt)
+		e.find("DRV005", strong, e.From.Driver, e.Torch.AvailableAt).
+			says("driver %s is older than any that current builds of torch run on", d.Version)
 	}
 }
 
@@ -176,13 +194,16 @@ func (e *exam) tooOld(text string, said ...read.Evidence) {
 	if e.Machine.Platform.Environment == machine.WSL2 {
 		text += "; under WSL that is the driver of Windows"
 	}
-	e.find(check, proven, Finding{Cause: cause, Text: text, Fix: []string{"update the NVIDIA driver", "or a build for an older CUDA: `" + e.planCommand() + "`"}}, said...)
+	e.find(check, proven, said...).
+		cause(cause).
+		text(text).
+		fix("update the NVIDIA driver", "or a build for an older CUDA: `"+e.planCommand()+"`")
 }
 
 // driverHalves: the library and the kernel module are of different versions.
 func (e *exam) driverHalves() {
 	if s := e.From.Mismatch; !s.IsZero() { // in a line of a container's runtime, too
-		e.find("DRV004", proven, Finding{}, s).over = []string{"CTR005"}
+		e.find("DRV004", proven, s).explains("CTR005")
 	}
 	d := e.Machine.Driver
 	if d == nil || d.LoadedVersion.IsZero() {
@@ -196,20 +217,24 @@ func (e *exam) driverHalves() {
 		return
 	}
 	// NVML's own library version has two groups where the driver has three.
-	if strings.HasPrefix(d.Version.String(), d.LoadedVersion.String()+".") || strings.HasPrefix(d.LoadedVersion.String(), d.Version.String()+".") {
+	if strings.HasPrefix(d.Version.String(), d.LoadedVersion.String()+".") ||
+		strings.HasPrefix(d.LoadedVersion.String(), d.Version.String()+".") {
 		return
 	}
-	e.find("DRV004", proven, Finding{Text: fmt.Sprintf("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)}, e.From.Driver, e.From.Module)
+	e.find("DRV004", proven, e.From.Driver, e.From.Module).
+		says("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)
 }
 
 // packageNewer: a package list names another version than the module that is
 // loaded: an upgrade without a reboot.
 func (e *exam) packageNewer() {
 	loaded := e.Machine.Driver.LoadedVersion
-	if e.DriverPackage.IsZero() || e.DriverPackage.Compare(loaded) == 0 || e.DriverPackage.Compare(dotted(loaded.MajorMinor())) == 0 {
+	if e.DriverPackage.IsZero() || e.DriverPackage.Compare(loaded) == 0 ||
+		e.DriverPackage.Compare(dotted(loaded.MajorMinor())) == 0 {
 		return
 	}
-	e.find("DRV004", likely, Finding{Text: fmt.Sprintf("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)}, e.From.Package, e.From.Module)
+	e.find("DRV004", likely, e.From.Package, e.From.Module).
+		says("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)
 }
 
 // boundDriver: another kernel driver holds the GPU.
@@ -220,9 +245,9 @@ func (e *exam) boundDriver() {
 		}
 		switch g.KernelDriver {
 		case "nouveau", "nova":
-			e.find("KMD001", proven, Finding{Text: "the kernel driver " + g.KernelDriver + " holds the " + g.Name}, e.From.Bus)
+			e.find("KMD001", proven, e.From.Bus).text("the kernel driver " + g.KernelDriver + " holds the " + g.Name)
 		case "vfio-pci":
-			e.find("HW012", likely, Finding{}, e.From.Bus)
+			e.find("HW012", likely, e.From.Bus)
 		}
 	}
 }
@@ -239,7 +264,7 @@ func (e *exam) nothingThere() {
 		case machine.WSL2:
 			check = "CTR014"
 		}
-		e.find(check, message, Finding{Text: text}, d, g)
+		e.find(check, message, d, g).text(text)
 	}
 	said, ok := e.has(noDevice...)
 	if !ok || e.Torch.NoCUDA {
@@ -247,14 +272,22 @@ func (e *exam) nothingThere() {
 	}
 	switch {
 	case p.Environment == machine.WSL2 && e.Machine.Driver == nil:
-		e.find("CTR014", likely-5, Finding{Text: "under WSL the driver of Windows is missing, too old, or not passed on", Fix: []string{"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`", "never install a Linux NVIDIA driver inside WSL"}}, said, e.Place.WSL)
+		e.find("CTR014", likely-5, said, e.Place.WSL).
+			says("under WSL the driver of Windows is missing, too old, or not passed on").
+			fix(
+				"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`",
+				"never install a Linux NVIDIA driver inside WSL",
+			)
 	case p.Environment == machine.Container && !e.vendor(machine.AMD):
-		s, plain := e.has("torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu", "nvml-unknown", "triton-libcuda", "cuda-no-device", "ollama-no-gpu", "dev-nodes-missing")
+		s, plain := e.has(
+			"torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu",
+			"nvml-unknown", "triton-libcuda", "cuda-no-device", "ollama-no-gpu", "dev-nodes-missing",
+		)
 		if plain {
-			e.find("CTR001", likely-8, Finding{}, s, e.Place.Container)
+			e.find("CTR001", likely-8, s, e.Place.Container)
 		}
 	case e.allAbsent():
-		e.find("DRV001", strong, Finding{Text: "no NVIDIA driver answers on this machine"}, said)
+		e.find("DRV001", strong, said).says("no NVIDIA driver answers on this machine")
 	}
 }
 
@@ -273,14 +306,21 @@ func (e *exam) silentFailure() {
 	if f := e.floor(t.CUDA); f.IsZero() || e.Machine.Driver.Version.Less(f) {
 		return
 	}
-	e.find("DRV015", weak, Finding{Text: "torch sees no GPU although build and driver fit: nvidia_uvm is not loaded, a variable hides the GPU, or the process may not open it",
-		Fix: []string{"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it", "`sudo nvidia-modprobe -u -c=0`, or reboot", "paste the warning that torch prints"}}, t.AvailableAt, e.From.Driver)
+	e.find("DRV015", weak, t.AvailableAt, e.From.Driver).
+		says("torch sees no GPU although build and driver fit: nvidia_uvm is not loaded, a variable hides the GPU, or the process may not open it").
+		fix(
+			"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it",
+			"`sudo nvidia-modprobe -u -c=0`, or reboot",
+			"paste the warning that torch prints",
+		)
 }
 
 // renamedFields: nvidia-smi of R610 and later names its fields anew; collect_env
 // then reports no driver.
 func (e *exam) renamedFields() {
 	if s := e.From.NoDriver; e.available() && !s.IsZero() && e.Machine.Driver == nil {
-		e.find("DRV010", trifle, Finding{Text: "collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew", Fix: []string{"nothing to do"}}, s)
+		e.find("DRV010", trifle, s).
+			says("collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew").
+			fix("nothing to do")
 	}
 }

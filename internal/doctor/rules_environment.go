@@ -43,16 +43,24 @@ func (e *exam) shadowed() {
 	}
 	switch {
 	case strings.HasSuffix(first.Path, "/torch.py"), first.Place == machine.InWorkingDir && i > 0:
-		e.find("PY013", proven, Finding{Text: fmt.Sprintf("%s stands in %s and hides the torch package", first.Path, first.Place),
-			Fix: e.renameFix(first)}, said, second).over = []string{"PY011", "PY002"}
+		e.find("PY013", proven, said, second).
+			says("%s stands in %s and hides the torch package", first.Path, first.Place).
+			fix(e.renameFix(first)...).
+			explains("PY011", "PY002")
 	case i <= 0:
 	case first.Place == machine.InPythonPath:
-		e.find("PY004", proven, Finding{Text: fmt.Sprintf("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)),
-			Fix: outOf("PYTHONPATH", siteOf(first.Path), first.Origins), Mend: e.pythonPathMend(first)}, append(fromOrigins(first.Origins, siteOf(first.Path)), said, second)...)
+		e.find("PY004", proven, append(fromOrigins(first.Origins, siteOf(first.Path)), said, second)...).
+			says("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)).
+			fix(outOf("PYTHONPATH", siteOf(first.Path), first.Origins)...).
+			mend(e.pythonPathMend(first))
 	case first.Place == machine.InUserSite:
-		e.find("PY004", proven, Finding{Text: fmt.Sprintf("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)),
-			Fix:  []string{"`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`"},
-			Mend: Mend{Fixes: []plan.EnvFix{{Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1", Why: "the user's site-packages hold another torch"}}}}, said, second)
+		e.find("PY004", proven, said, second).
+			says("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)).
+			fix("`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`").
+			mend(Mend{Fixes: []plan.EnvFix{{
+				Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1",
+				Why: "the user's site-packages hold another torch",
+			}}})
 	}
 }
 
@@ -66,8 +74,11 @@ func (e *exam) halfInstalled() {
 	for _, d := range e.Files.Dists {
 		place := path.Dir(d.Info) + "/" + d.Name
 		if o, twice := byPlace[place]; twice {
-			e.find("PY011", proven, Finding{Text: fmt.Sprintf("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version),
-				Fix: []string{fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)}, Mend: e.rebuild(d.Info)}, fact("%s", o.Info), fact("%s", d.Info)).over = []string{"LD003", "PY010", "PY007", "PY001"}
+			e.find("PY011", proven, fact("%s", o.Info), fact("%s", d.Info)).
+				says("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version).
+				fix(fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)).
+				mend(e.rebuild(d.Info)).
+				explains("LD003", "PY010", "PY007", "PY001")
 		}
 		byPlace[place] = d
 		if d.Module == "" {
@@ -76,8 +87,12 @@ func (e *exam) halfInstalled() {
 		have, label := version.SplitLocal(d.Module)
 		listed, listedLabel := version.SplitLocal(d.Version)
 		if have != listed || listedLabel != "" && label != listedLabel {
-			e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch's files are %s, and its metadata says %s: one was replaced without the other", d.Module, d.Version),
-				Fix: []string{"`pip uninstall -y torch`, then install it again"}, Mend: e.rebuild(d.Info)}, fact("torch/version.py: %s", d.Module), fact("%s", d.Info)).over = []string{"PY010", "LD003", "PY001", "PY007"}
+			e.find("PY011", proven, fact("torch/version.py: %s", d.Module), fact("%s", d.Info)).
+				says("torch's files are %s, and its metadata says %s: one was replaced without the other",
+					d.Module, d.Version).
+				fix("`pip uninstall -y torch`, then install it again").
+				mend(e.rebuild(d.Info)).
+				explains("PY010", "LD003", "PY001", "PY007")
 		}
 	}
 }
@@ -92,14 +107,24 @@ func (e *exam) incomplete() {
 		again := []string{fmt.Sprintf("`pip install --force-reinstall --no-deps %s==%s`", d.Name, d.Version)}
 		switch {
 		case d.Absent > 0:
-			e.find("PY010", proven, Finding{Text: fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files), Fix: again, Mend: mend}, missingFiles(d)...)
+			e.find("PY010", proven, missingFiles(d)...).
+				says("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files).
+				fix(again...).
+				mend(mend)
 		case d.Record != "":
-			e.find("PY011", likely, Finding{Text: fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record), Fix: again, Mend: mend}, fact("%s/RECORD", d.Info))
+			e.find("PY011", likely, fact("%s/RECORD", d.Info)).
+				says("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record).
+				fix(again...).
+				mend(mend)
 		case len(d.Resized) > 0:
 			if mend.Rebuild && d.Installer == "uv" {
 				mend.Fetch = []string{d.Name} // written to in place: uv's cache shares the file by a hard link
 			}
-			e.find("PY011", likely, Finding{Text: fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version), Fix: again, Mend: mend}, fact("%s", d.Resized[0]))
+			e.find("PY011", likely, fact("%s", d.Resized[0])).
+				says("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off",
+					d.Name, d.Version).
+				fix(again...).
+				mend(mend)
 		}
 	}
 }
@@ -123,7 +148,10 @@ func (e *exam) leftovers() {
 		said = append(said, fact("%s", l))
 		fix = append(fix, "remove the directory "+l)
 	}
-	e.find("PY014", trifle+5, Finding{Text: "an upgrade broke off and left " + path.Base(e.Files.Leftovers[0]), Fix: fix, Mend: e.rebuild(e.Files.Leftovers[0])}, said...)
+	e.find("PY014", trifle+5, said...).
+		text("an upgrade broke off and left " + path.Base(e.Files.Leftovers[0])).
+		fix(fix...).
+		mend(e.rebuild(e.Files.Leftovers[0]))
 }
 
 // foreignFiles: torch's libraries are for another processor or Python.
@@ -133,10 +161,18 @@ func (e *exam) foreignFiles() {
 	}
 	for _, f := range e.Files.Foreign {
 		if strings.HasPrefix(f.Want, "cpython-") {
-			e.find("PY027", proven, Finding{Text: fmt.Sprintf("torch is built for %s, and the interpreter is %s", f.Is, f.Want), Mend: e.rebuild(f.Path)}, fact("%s", f.Path)).Severity = know.Error
+			e.find("PY027", proven, fact("%s", f.Path)).
+				says("torch is built for %s, and the interpreter is %s", f.Is, f.Want).
+				mend(e.rebuild(f.Path)).
+				severity(know.Error)
 			continue
 		}
-		e.find("IDX003", proven, Finding{Text: fmt.Sprintf("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want),
-			Fix: []string{"`pip install --force-reinstall --no-deps torch` on this machine; packages cannot be copied from another"}, Mend: e.rebuild(f.Path)}, fact("%s: %s", f.Path, f.Is)).over = []string{"PY011", "PY010"}
+		e.find("IDX003", proven, fact("%s: %s", f.Path, f.Is)).
+			says("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want).
+			fix(
+				"`pip install --force-reinstall --no-deps torch` on this machine; packages cannot be copied from another",
+			).
+			mend(e.rebuild(f.Path)).
+			explains("PY011", "PY010")
 	}
 }

@@ -26,11 +26,15 @@ func (e *exam) extensions() {
 		}
 		if wants, ok := wanted(e.Matrix, name, p.Version, t); !ok && wants != "" {
 			w := weak
-			if _, symptom := e.has("extension-abi", "vllm-c-missing", "xformers-built-for", "dll-extension", "lib-missing-other"); symptom {
+			if _, symptom := e.has(
+				"extension-abi", "vllm-c-missing", "xformers-built-for", "dll-extension",
+				"lib-missing-other",
+			); symptom {
 				w = likely
 			}
-			e.find("PY019", w, Finding{Text: fmt.Sprintf("%s %s is for torch %s, and torch is %s", name, p.Version, wants, e.Torch.Version),
-				Fix: []string{fmt.Sprintf("`pip install torch%s`, or the %s for this torch: `envfix plan %s`", wants, name, name)}}, p.At, e.Torch.VersionAt)
+			e.find("PY019", w, p.At, e.Torch.VersionAt).
+				says("%s %s is for torch %s, and torch is %s", name, p.Version, wants, e.Torch.Version).
+				fix(fmt.Sprintf("`pip install torch%s`, or the %s for this torch: `envfix plan %s`", wants, name, name))
 		}
 	}
 }

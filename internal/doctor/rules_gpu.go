@@ -14,7 +14,10 @@ import (
 
 // gpuRules look at whether the build has code for the GPU.
 var gpuRules = []rule{
-	{[]string{"ARC001", "ARC002", "ARC005", "ARC013"}, "the GPU's capability and torch's list of architectures or build", (*exam).arch},
+	{
+		[]string{"ARC001", "ARC002", "ARC005", "ARC013"},
+		"the GPU's capability and torch's list of architectures or build", (*exam).arch,
+	},
 	{[]string{"ARC013"}, "the GPU's capability and the range that torch's warning names", (*exam).beyondRange},
 	{[]string{"ARC005"}, "a GPU older than every build", (*exam).ancientGPU},
 	{[]string{"ARC005"}, "an older GPU, and words that it is not served any more", (*exam).oldInWords},
@@ -63,15 +66,18 @@ func (e *exam) arch() {
 		what = "torch " + withLabel(e.Torch)
 	}
 	text := fmt.Sprintf("%s has no code for the %s (compute capability %s)", what, nameOr(g), g.SM)
-	if _, warned := e.has("torch-arch-incompatible", "torch-arch-cc", "torch-arch-too-old-desc", "no-kernel-image", "torch-arch-reinstall"); !warned && good > 0 {
-		e.find("ARC013", hint, Finding{Text: text + "; it serves the other GPUs"}, said...)
+	if _, warned := e.has(
+		"torch-arch-incompatible", "torch-arch-cc", "torch-arch-too-old-desc", "no-kernel-image",
+		"torch-arch-reinstall",
+	); !warned && good > 0 {
+		e.find("ARC013", hint, said...).text(text + "; it serves the other GPUs")
 		return
 	}
 	f := Finding{Text: text, Fix: e.buildFor(g.SM, state)}
 	if state == gpuTooNew {
-		e.find("ARC002", proven, f, said...).over = []string{"PERF010"} // the driver compiles each kernel from PTX, for minutes
+		e.find("ARC002", proven, said...).with(f).explains("PERF010") // the driver compiles each kernel from PTX, for minutes
 	} else {
-		e.find("ARC005", proven, f, said...)
+		e.find("ARC005", proven, said...).with(f)
 	}
 }
 
@@ -89,8 +95,11 @@ func (e *exam) beyondRange() {
 	}
 	for _, g := range e.Machine.GPUs {
 		if g.Vendor == machine.NVIDIA && g.SM.Major == most.Major && most.Less(g.SM) {
-			f := e.find("ARC013", likely, Finding{Cause: "expectation_misread", Text: fmt.Sprintf("torch warns of the %s, and nothing is wrong: code for compute capability %s runs on %s", nameOr(g), most, g.SM),
-				Fix: []string{"nothing to do; torch 2.11 and newer no longer warn"}}, said, e.Torch.ArchesAt)
+			f := e.find("ARC013", likely, said, e.Torch.ArchesAt).
+				cause("expectation_misread").
+				says("torch warns of the %s, and nothing is wrong: code for compute capability %s runs on %s",
+					nameOr(g), most, g.SM).
+				fix("nothing to do; torch 2.11 and newer no longer warn")
 			f.Severity, f.over = know.Note, []string{"ARC001", "ARC002", "ARC003"}
 			return
 		}
@@ -105,11 +114,13 @@ func (e *exam) ancientGPU() {
 	if e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() && !refused && !e.clue("too-old-words") {
 		return
 	}
-	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 && e.Torch.Rank > read.ByProse {
+	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 &&
+		e.Torch.Rank > read.ByProse {
 		return
 	}
 	if old := e.allBefore(machine.SM{Major: 3, Minor: 7}); old != nil {
-		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("no build of torch since 1.3.1 has code for the %s", nameOr(*old))}, e.From.GPU, e.From.Capability)
+		e.find("ARC005", hint, e.From.GPU, e.From.Capability).
+			says("no build of torch since 1.3.1 has code for the %s", nameOr(*old))
 	}
 }
 
@@ -222,7 +233,10 @@ func (e *exam) reachOfRelease(sm machine.SM) reach {
 // newestCUDA is the newest CUDA that a release before the data begins was built
 // with; "" not known.
 func (e *exam) newestCUDA(torch version.Python) string {
-	for _, l := range []*know.Limit{e.limit("cuda-8-last"), e.limit("cuda-9-last"), e.limit("cuda-10.0-last"), e.limit("cuda-10.2-last"), e.limit("cuda-11.0-last"), e.limit("cuda-11.1-last"), e.limit("cuda-11.5-last")} {
+	for _, l := range []*know.Limit{
+		e.limit("cuda-8-last"), e.limit("cuda-9-last"), e.limit("cuda-10.0-last"), e.limit("cuda-10.2-last"),
+		e.limit("cuda-11.0-last"), e.limit("cuda-11.1-last"), e.limit("cuda-11.5-last"),
+	} {
 		if l.Before(torch) {
 			return l.Value
 		}
@@ -276,11 +290,16 @@ func (e *exam) buildFor(sm machine.SM, state reach) []string {
 	}
 	if r, ok := e.Matrix.Release(e.Torch.Version); ok {
 		for _, b := range r.Builds {
-			if b.OS != e.Machine.Platform.OS || b.Arch != e.Machine.Platform.Arch || b.CUDA.IsZero() || b.Status != matrix.Offered || b.Index == "" {
+			if b.OS != e.Machine.Platform.OS || b.Arch != e.Machine.Platform.Arch || b.CUDA.IsZero() ||
+				b.Status != matrix.Offered || b.Index == "" {
 				continue
 			}
 			if native, ptx := e.Matrix.Covers(b, sm); (native || ptx) && !e.belowFloor(b) {
-				return []string{fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision --index-url %s`", e.Torch.Version, b.Index), "`" + e.planCommand() + "` for the newest that fits"}
+				return []string{
+					fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision --index-url %s`",
+						e.Torch.Version, b.Index),
+					"`" + e.planCommand() + "` for the newest that fits",
+				}
 			}
 		}
 	}
@@ -303,16 +322,19 @@ func (e *exam) belowFloor(b *matrix.Build) bool {
 // noKernel: "no kernel image" without the warning that names the capability. It
 // may be torch or an extension that has none.
 func (e *exam) noKernel() {
-	said, ok := e.has("no-kernel-image", "cuda-invalid-function", "torch-arch-incompatible", "torch-arch-reinstall", "torch-arch-cc")
+	said, ok := e.has(
+		"no-kernel-image", "cuda-invalid-function", "torch-arch-incompatible", "torch-arch-reinstall",
+		"torch-arch-cc",
+	)
 	if !ok {
 		return
 	}
 	if e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) || e.Torch.HIP != "" {
-		e.find("ROC001", likely, Finding{}, said, e.From.GPU)
+		e.find("ROC001", likely, said, e.From.GPU)
 		return
 	}
 	if s, old := e.has("torch-arch-too-old-desc"); old {
-		e.find("ARC005", likely, Finding{}, s, said)
+		e.find("ARC005", likely, s, said)
 		return
 	}
 	oldest := machine.SM{Major: 7, Minor: 5} // CUDA 13 ends what is older; a build without its code has dropped it
@@ -322,16 +344,20 @@ func (e *exam) noKernel() {
 		}
 		switch r := e.reach(g.SM); {
 		case r == covered && e.mentionsExtension():
-			e.find("TK011", likely, Finding{Text: fmt.Sprintf("torch has code for compute capability %s; the extension was built without", g.SM)}, said)
+			e.find("TK011", likely, said).
+				says("torch has code for compute capability %s; the extension was built without", g.SM)
 		case g.SM.Less(oldest): // no build is too old for it: what it lacks was dropped
-			e.find("ARC005", strong+8, Finding{}, said, e.From.GPU)
+			e.find("ARC005", strong+8, said, e.From.GPU)
 		}
 	}
 }
 
 // mentionsExtension reports whether compiled extensions are part of the story.
 func (e *exam) mentionsExtension() bool {
-	for _, n := range []string{"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm", "torch-sparse"} {
+	for _, n := range []string{
+		"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm",
+		"torch-sparse",
+	} {
 		if e.Installed(n) != nil {
 			return true
 		}
@@ -344,9 +370,13 @@ func (e *exam) jetson() {
 	if e.Machine.Platform.Environment != machine.Jetson {
 		return
 	}
-	said, trouble := e.has(append([]string{"torch-cpu-build", "no-kernel-image", "torch-arch-incompatible", "torch-arch-cc", "cuda-lib-missing", "lib-missing-other", "pip-no-version", "wheel-tag", "torch-not-linked-cuda", "tv-nms"}, noDevice...)...)
+	said, trouble := e.has(append([]string{
+		"torch-cpu-build", "no-kernel-image", "torch-arch-incompatible", "torch-arch-cc", "cuda-lib-missing",
+		"lib-missing-other", "pip-no-version", "wheel-tag", "torch-not-linked-cuda", "tv-nms",
+	},
+		noDevice...)...)
 	if trouble || e.unavailable() || e.Torch.NoCUDA {
-		e.find("ARC014", likely+5, Finding{}, e.Place.Jetson, said, e.Torch.AvailableAt)
+		e.find("ARC014", likely+5, e.Place.Jetson, said, e.Torch.AvailableAt)
 	}
 }
 
@@ -364,12 +394,15 @@ func (e *exam) branchDropsGPU() {
 		}
 		switch {
 		case a.LastBranch > 0 && d.Version.Major() > a.LastBranch:
-			e.find("HW014", likely, Finding{Text: fmt.Sprintf("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name, a.LastBranch),
-				Fix: []string{fmt.Sprintf("install driver branch %d and hold it", a.LastBranch)}}, e.From.Driver, e.From.GPU)
+			e.find("HW014", likely, e.From.Driver, e.From.GPU).
+				says("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name,
+					a.LastBranch).
+				fix(fmt.Sprintf("install driver branch %d and hold it", a.LastBranch))
 			return
 		case !e.first(a).IsZero() && d.Version.Less(e.first(a)):
-			e.find("DRV005", likely, Finding{Text: fmt.Sprintf("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.first(a)),
-				Fix: []string{"update the NVIDIA driver"}}, e.From.Driver, e.From.GPU)
+			e.find("DRV005", likely, e.From.Driver, e.From.GPU).
+				says("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.first(a)).
+				fix("update the NVIDIA driver")
 			return
 		}
 	}
@@ -385,10 +418,14 @@ func (e *exam) refused() {
 	}
 	for _, g := range e.Machine.GPUs {
 		a, known := e.Matrix.Arch(g.SM)
-		if g.Vendor != machine.NVIDIA || !known || a.LastBranch > 0 && d.Version.Major() > a.LastBranch || d.Version.Less(e.first(a)) {
+		if g.Vendor != machine.NVIDIA || !known || a.LastBranch > 0 && d.Version.Major() > a.LastBranch ||
+			d.Version.Less(e.first(a)) {
 			continue
 		}
-		e.find("KMD008", likely, Finding{Text: fmt.Sprintf("driver %s drives a %s and refuses this one: it is powered down, in another mode (vGPU, confidential computing), or its firmware is too old", d.Version, nameOr(g))}, s, e.From.GPU).over = []string{"HW014", "KMD007"}
+		e.find("KMD008", likely, s, e.From.GPU).
+			says("driver %s drives a %s and refuses this one: it is powered down, in another mode (vGPU, confidential computing), or its firmware is too old",
+				d.Version, nameOr(g)).
+			explains("HW014", "KMD007")
 		return
 	}
 }

@@ -12,7 +12,8 @@ func (e *exam) noRuntimeGPU() {
 	if !ok && e.unavailable() {
 		said, ok = e.Torch.AvailableAt, true
 	}
-	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.Listed || e.Machine.Driver != nil || e.Torch.NoCUDA || e.Torch.Label == "cpu" {
+	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.Listed || e.Machine.Driver != nil ||
+		e.Torch.NoCUDA || e.Torch.Label == "cpu" {
 		return
 	}
 	if _, driver := e.has("torch-driver-too-old"); driver {
@@ -21,6 +22,12 @@ func (e *exam) noRuntimeGPU() {
 	if _, masked := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; masked || e.clue("cvd-set-in-script") {
 		return
 	}
-	e.find("HW001", likely, Finding{Text: "the notebook's runtime has no GPU",
-		Fix: []string{"Colab: Runtime, Change runtime type, Hardware accelerator: a GPU", "Kaggle: Settings, Accelerator: a GPU", "else there is none free for this account now"}}, said, e.Place.Colab).over = []string{"DRV001", "DRV002", "ACC001", "PY001", "CODE006"}
+	e.find("HW001", likely, said, e.Place.Colab).
+		says("the notebook's runtime has no GPU").
+		fix(
+			"Colab: Runtime, Change runtime type, Hardware accelerator: a GPU",
+			"Kaggle: Settings, Accelerator: a GPU",
+			"else there is none free for this account now",
+		).
+		explains("DRV001", "DRV002", "ACC001", "PY001", "CODE006")
 }

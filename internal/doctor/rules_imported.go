@@ -18,7 +18,10 @@ import (
 var importedRules = []rule{
 	{[]string{"PY011"}, "that Python imports torch, and when it does not, how it ended", (*exam).notImported},
 	{[]string{"PY011"}, "torch's version and CUDA as Python says them and as the files do", (*exam).anotherTorch},
-	{[]string{"PY011"}, "the GPUs that torch has code for and those that the data says of its build", (*exam).anotherBuild},
+	{
+		[]string{"PY011"}, "the GPUs that torch has code for and those that the data says of its build",
+		(*exam).anotherBuild,
+	},
 	{[]string{"LD002"}, "the version of the cuDNN that was loaded and that of its package", (*exam).anotherCuDNN},
 }
 
@@ -30,7 +33,8 @@ func (e *exam) believe() {
 		return
 	}
 	if have := archesOf(i.Arches); len(have.native) > 0 && !e.dataSays(have) {
-		e.Torch.Arches, e.Torch.PTX, e.Torch.ArchesAt = have.native, have.ptx, fact("torch says that it has code for %s", strings.Join(i.Arches, " "))
+		e.Torch.Arches, e.Torch.PTX, e.Torch.ArchesAt = have.native, have.ptx, fact("torch says that it has code for %s",
+			strings.Join(i.Arches, " "))
 	}
 	g := e.firstGPU(machine.NVIDIA)
 	if yes := i.GPUs > 0; yes || i.CUDA != "" && g != nil && g.Visible && g.Evidence != machine.FromFlag {
@@ -69,17 +73,23 @@ func (e *exam) notImported() {
 	if i == nil || i.Torch != "" || len(e.Hits) > 0 && i.Late == "" {
 		return
 	}
-	f := Finding{Cause: "none", Text: "torch does not import", Fix: []string{"`envfix plan` chooses the build and prints the commands"}}
+	f := Finding{
+		Cause: "none", Text: "torch does not import",
+		Fix: []string{"`envfix plan` chooses the build and prints the commands"},
+	}
 	switch {
 	case i.Late != "":
 		f.Text = "Python did not import torch within " + i.Late
-		f.Fix = []string{"`timeout 10 nvidia-smi`: where that hangs too, it is the driver: reboot", "an environment on a network drive: move it to a local disk"}
+		f.Fix = []string{
+			"`timeout 10 nvidia-smi`: where that hangs too, it is the driver: reboot",
+			"an environment on a network drive: move it to a local disk",
+		}
 	case strings.Contains(i.Failed, "was ended by"):
 		_, how, _ := strings.Cut(i.Failed, "was ended by ")
 		f.Text = "Python crashes when it imports torch: " + how
 		f.Fix = []string{"`envfix doctor --fix` where a finding below names broken files; else `envfix apply --env other` tells whether it is this environment"}
 	}
-	e.find("PY011", strong, f, fact("%s", i.Failed)).Severity = know.Error
+	e.find("PY011", strong, fact("%s", i.Failed)).with(f).severity(know.Error)
 }
 
 // anotherTorch: Python imports another torch than the environment's files are.
@@ -100,9 +110,15 @@ func (e *exam) anotherTorch() {
 	switch {
 	case e.Torch.Version != "" && have != e.Torch.Version,
 		e.Torch.Label != "" && label != "" && label != e.Torch.Label:
-		e.find("PY011", proven, Finding{Text: fmt.Sprintf("Python imports torch %s, and the files of the environment are %s", i.Torch, withLabel(e.Torch)), Mend: mend}, said...)
-	case i.CUDA != "" && !e.Torch.CUDA.IsZero() && i.CUDA != e.Torch.CUDA.MajorMinor(), i.CUDA == "" && !e.Torch.CUDA.IsZero():
-		e.find("PY011", proven, Finding{Text: fmt.Sprintf("torch.version.cuda is %s, and the files of the environment are for CUDA %s", cmp.Or(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()), Mend: mend}, said...)
+		e.find("PY011", proven, said...).
+			says("Python imports torch %s, and the files of the environment are %s", i.Torch, withLabel(e.Torch)).
+			mend(mend)
+	case i.CUDA != "" && !e.Torch.CUDA.IsZero() && i.CUDA != e.Torch.CUDA.MajorMinor(), i.CUDA == "" &&
+		!e.Torch.CUDA.IsZero():
+		e.find("PY011", proven, said...).
+			says("torch.version.cuda is %s, and the files of the environment are for CUDA %s",
+				cmp.Or(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()).
+			mend(mend)
 	}
 }
 
@@ -142,7 +158,8 @@ func codes(in []matrix.Code) []machine.SM {
 }
 
 func sameSMs(a, b []machine.SM) bool {
-	return !slices.ContainsFunc(a, func(s machine.SM) bool { return !slices.Contains(b, s) }) && !slices.ContainsFunc(b, func(s machine.SM) bool { return !slices.Contains(a, s) })
+	return !slices.ContainsFunc(a, func(s machine.SM) bool { return !slices.Contains(b, s) }) &&
+		!slices.ContainsFunc(b, func(s machine.SM) bool { return !slices.Contains(a, s) })
 }
 
 // anotherBuild: torch has code for other GPUs than its build: somebody else built
@@ -163,9 +180,14 @@ func (e *exam) anotherBuild() {
 	for _, c := range b.PTX {
 		want = append(want, "compute_"+c.SM.Code()+c.Suffix)
 	}
-	e.find("PY011", strong, Finding{Cause: "none", Text: fmt.Sprintf("this torch %s has code for other GPUs than PyTorch's own build of that name", i.Torch),
-		Fix: []string{"nothing, where you built it yourself; else `envfix doctor --fix`"}, Mend: e.rebuild(i.Path)},
-		fact("torch says %s", strings.Join(i.Arches, " ")), fact("PyTorch's has %s", strings.Join(want, " "))).Severity = know.Warning
+	e.find("PY011", strong,
+		fact("torch says %s", strings.Join(i.Arches, " ")),
+		fact("PyTorch's has %s", strings.Join(want, " "))).
+		cause("none").
+		says("this torch %s has code for other GPUs than PyTorch's own build of that name", i.Torch).
+		fix("nothing, where you built it yourself; else `envfix doctor --fix`").
+		mend(e.rebuild(i.Path)).
+		severity(know.Warning)
 }
 
 // anotherCuDNN: the cuDNN that was loaded is not the version of its package. Its
@@ -178,10 +200,12 @@ func (e *exam) anotherCuDNN() {
 	for _, d := range e.Files.Dists {
 		library, _, ok := nvidiaPackage(d.Name)
 		want, err := version.ParseDotted(d.Version)
-		if !ok || library != "cudnn" || err != nil || want.Group(0) == i.CuDNN.Group(0) && want.Group(1) == i.CuDNN.Group(1) && want.Group(2) == i.CuDNN.Group(2) {
+		if !ok || library != "cudnn" || err != nil || want.Group(0) == i.CuDNN.Group(0) &&
+			want.Group(1) == i.CuDNN.Group(1) && want.Group(2) == i.CuDNN.Group(2) {
 			continue
 		}
-		f := Finding{Text: fmt.Sprintf("Python loads cuDNN %s, and the environment has %s %s", i.CuDNN, d.Name, d.Version)}
+		f := Finding{Text: fmt.Sprintf("Python loads cuDNN %s, and the environment has %s %s", i.CuDNN, d.Name,
+			d.Version)}
 		said := []read.Evidence{e.From.Env["LD_LIBRARY_PATH"]}
 		if file := i.Loads(fmt.Sprintf("libcudnn.so.%d", i.CuDNN.Major())); file != "" {
 			said = append(said, fact("it loaded %s", file))
@@ -190,6 +214,6 @@ func (e *exam) anotherCuDNN() {
 				f.Mend = e.without("LD_LIBRARY_PATH", entry, "its cuDNN comes before torch's own")
 			}
 		}
-		e.find("LD002", proven, f, said...)
+		e.find("LD002", proven, said...).with(f)
 	}
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
@@ -27,13 +26,15 @@ func (e *exam) twoInterpreters() {
 	if directory(a.Path) == directory(b.Path) {
 		return
 	}
-	e.find("PY021", likely, Finding{Text: fmt.Sprintf("two Pythons are in play: %s and %s", a.Path, b.Path)}, a.At, b.At).over = []string{"PY002", "PY001"}
+	e.find("PY021", likely, a.At, b.At).
+		says("two Pythons are in play: %s and %s", a.Path, b.Path).
+		explains("PY002", "PY001")
 }
 
 // twoTold: somebody says himself that the list and Python differ.
 func (e *exam) twoTold() {
 	if s := e.Says.TwoVersions; !s.IsZero() {
-		e.find("PY011", likely, Finding{}, s).over = []string{"PY001", "PY016", "PY006"}
+		e.find("PY011", likely, s).explains("PY001", "PY016", "PY006")
 	}
 }
 
@@ -41,7 +42,7 @@ func (e *exam) twoTold() {
 func (e *exam) hereAndNotThere() {
 	s, missing := e.has("no-module-torch")
 	if missing && e.Torch.Rank == read.ByTorch && e.Did.IsolatedBuild.IsZero() {
-		e.find("PY021", likely, Finding{}, s, e.Torch.VersionAt).over = []string{"PY002"}
+		e.find("PY021", likely, s, e.Torch.VersionAt).explains("PY002")
 	}
 }
 
@@ -49,7 +50,7 @@ func (e *exam) hereAndNotThere() {
 func (e *exam) isolated() {
 	s, missing := e.has("no-module-torch")
 	if b := e.Did.IsolatedBuild; missing && !b.IsZero() {
-		e.find("TK019", hint, Finding{}, s, b).over = []string{"PY002", "PY021"}
+		e.find("TK019", hint, s, b).explains("PY002", "PY021")
 	}
 }
 
@@ -64,7 +65,10 @@ func (e *exam) listedElsewhere() {
 	clean := func(s string) string {
 		return strings.TrimRight(strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(s, `\\`, "/"), `\`, "/")), "/")
 	}
-	if from, listed := path.Dir(clean(imported)), clean(e.TorchLocation); from != listed && strings.HasSuffix(from, "-packages") {
-		e.find("PY011", likely+5, Finding{Text: fmt.Sprintf("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation)}, e.Torch.VersionAt, e.From.TorchLocation).over = []string{"PY001", "PY016"}
+	if from, listed := path.Dir(clean(imported)), clean(e.TorchLocation); from != listed &&
+		strings.HasSuffix(from, "-packages") {
+		e.find("PY011", likely+5, e.Torch.VersionAt, e.From.TorchLocation).
+			says("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation).
+			explains("PY001", "PY016")
 	}
 }

@@ -36,7 +36,8 @@ func (e *exam) xid(k machine.KernelError) {
 	if x == nil {
 		return // a test, or a code that says nothing of the GPU's health
 	}
-	i := slices.IndexFunc(e.Machine.GPUs, func(g machine.GPU) bool { return machine.SamePCI(g.PCIAddress, k.PCIAddress) })
+	i := slices.IndexFunc(e.Machine.GPUs,
+		func(g machine.GPU) bool { return machine.SamePCI(g.PCIAddress, k.PCIAddress) })
 	name, works, index := "the GPU at "+k.PCIAddress, false, "N"
 	if i >= 0 {
 		g := e.Machine.GPUs[i]
@@ -55,14 +56,16 @@ func (e *exam) xid(k machine.KernelError) {
 		severity, weight = know.Warning, hint
 	}
 	text := fmt.Sprintf("the kernel logged Xid %d of %s%s: %s", k.Number, name, times(k), x.Text)
-	f := e.find(x.Check, weight, Finding{Text: text, Fix: fix}, fact("kernel log: Xid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text))
+	f := e.find(x.Check, weight, fact("kernel log: Xid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text)).
+		text(text).
+		fix(fix...)
 	f.Severity = severity
 }
 
 // switchError: the SXid of an NVSwitch. Those that are not fatal were corrected.
 func (e *exam) switchError(k machine.KernelError) {
-	f := e.find("KMD013", likely, Finding{Text: fmt.Sprintf("the kernel logged SXid %d of the NVSwitch at %s%s", k.Number, k.PCIAddress, times(k))},
-		fact("kernel log: SXid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text))
+	f := e.find("KMD013", likely, fact("kernel log: SXid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text)).
+		says("the kernel logged SXid %d of the NVSwitch at %s%s", k.Number, k.PCIAddress, times(k))
 	if strings.Contains(strings.ToLower(k.Text), "non-fatal") {
 		f.Severity, f.weight = know.Note, trifle
 	}
@@ -101,7 +104,7 @@ var xidNumber = lazy.Regexp(`\bXid \((?:PCI:)?[0-9A-Fa-f:.]+\): (\d{1,4})\b`)
 
 // meaning says of a pasted Xid what its number means, where the table files it
 // under the check that was found.
-func (e *exam) meaning(h read.Hit, f *Finding) {
+func (e *exam) meaning(h read.Hit, f *finding) {
 	if h.Message.Program != "kernel" {
 		return
 	}

@@ -24,7 +24,10 @@ var libraryRules = []rule{
 }
 
 // libraryTrouble are the messages that a foreign library of CUDA brings about.
-var libraryTrouble = []string{"torch-own-symbol", "nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible", "cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn"}
+var libraryTrouble = []string{
+	"torch-own-symbol", "nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible",
+	"cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn",
+}
 
 // loaderPath: what LD_LIBRARY_PATH puts before the wheel's own libraries.
 func (e *exam) loaderPath() {
@@ -40,10 +43,14 @@ func (e *exam) loaderPath() {
 		low := strings.ToLower(strings.TrimRight(entry, "/"))
 		switch {
 		case strings.HasSuffix(low, "/stubs"):
-			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry, Mend: e.without("LD_LIBRARY_PATH", entry, "its libcuda is a stub for linking")}, said)
+			e.find("DRV008", proven, said).
+				text("LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry).
+				mend(e.without("LD_LIBRARY_PATH", entry, "its libcuda is a stub for linking"))
 		case strings.Contains(low, "/compat"):
 			if failing {
-				e.find("CTR011", likely, Finding{Text: "LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry, Mend: e.without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's")}, said)
+				e.find("CTR011", likely, said).
+					text("LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry).
+					mend(e.without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's"))
 			}
 		case strings.Contains(low, "site-packages"):
 		case strings.Contains(low, "libtorch"), strings.Contains(low, "cuda"), strings.Contains(low, "cudnn"), strings.Contains(low, "nccl"), strings.Contains(low, "tensorrt"):
@@ -56,10 +63,10 @@ func (e *exam) loaderPath() {
 	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + listed(shadowing)
 	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
 	if inTrouble {
-		e.find("LD001", likely+5, Finding{Text: text, Fix: fix}, said, trouble).over = []string{"PY011"}
+		e.find("LD001", likely+5, said, trouble).text(text).fix(fix...).explains("PY011")
 	} else if !e.Pasted {
 		// Whether it does harm is in the files: those of the wheel win or lose there.
-		e.find("LD006", trifle, Finding{Text: text, Fix: fix}, said).Severity = know.Note
+		e.find("LD006", trifle, said).text(text).fix(fix...).severity(know.Note)
 	}
 }
 
@@ -70,22 +77,30 @@ func (e *exam) preloaded() {
 		return // what people paste of it, messages.yaml reads
 	}
 	said := e.From.Env["LD_PRELOAD"]
-	for _, entry := range strings.FieldsFunc(e.Machine.Env["LD_PRELOAD"], func(r rune) bool { return r == ':' || r == ' ' }) { // ld.so(8)
+	for _, entry := range strings.FieldsFunc(e.Machine.Env["LD_PRELOAD"], func(r rune) bool {
+		return r == ':' ||
+			r == ' '
+	}) { // ld.so(8)
 		base := strings.ToLower(entry[strings.LastIndex(entry, "/")+1:])
 		fix := []string{"`unset LD_PRELOAD`, and remove the entry from the profile that sets it"}
 		switch {
 		case strings.HasPrefix(base, "libcuda.so") && strings.Contains(entry, "/stubs/"):
-			e.find("DRV008", proven, Finding{Text: "LD_PRELOAD puts a stub of libcuda before the driver's: " + entry, Fix: fix,
-				Mend: e.without("LD_PRELOAD", entry, "its libcuda is a stub for linking")}, said)
+			e.find("DRV008", proven, said).
+				text("LD_PRELOAD puts a stub of libcuda before the driver's: " + entry).
+				fix(fix...).
+				mend(e.without("LD_PRELOAD", entry, "its libcuda is a stub for linking"))
 		case preloadable().MatchString(base):
-			e.find("LD014", strong, Finding{Text: "LD_PRELOAD puts another library before torch's own: " + entry, Fix: fix,
-				Mend: e.without("LD_PRELOAD", entry, "it replaces torch's own library in every process")}, said)
+			e.find("LD014", strong, said).
+				text("LD_PRELOAD puts another library before torch's own: " + entry).
+				fix(fix...).
+				mend(e.without("LD_PRELOAD", entry, "it replaces torch's own library in every process"))
 		}
 	}
 }
 
 // preloadable are the libraries that torch brings itself, or the driver.
-var preloadable = lazy.Regexp(`^lib(cuda|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvrtc|nvjitlink|torch|c10)[\w]*\.so`)
+var preloadable = lazy.Regexp(`^lib(cuda|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvrtc|nvjitlink|` +
+	`torch|c10)[\w]*\.so`)
 
 // resolved: a library is taken from where torch did not put it.
 func (e *exam) resolved() {
@@ -93,9 +108,9 @@ func (e *exam) resolved() {
 		low := strings.ToLower(l.Path)
 		switch {
 		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/stubs"):
-			e.find("DRV008", proven, Finding{Text: "libcuda is the stub of a toolkit: " + l.Path}, l.At)
+			e.find("DRV008", proven, l.At).text("libcuda is the stub of a toolkit: " + l.Path)
 		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/compat"):
-			e.find("CTR011", likely, Finding{Text: "libcuda is that of a compatibility package: " + l.Path}, l.At)
+			e.find("CTR011", likely, l.At).text("libcuda is that of a compatibility package: " + l.Path)
 		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
 		case strings.Contains(low, "site-packages"), strings.Contains(low, "dist-packages"), strings.HasPrefix(low, "..."), strings.Contains(low, "/nvidia/"):
 		default:
@@ -105,8 +120,9 @@ func (e *exam) resolved() {
 				w = strong
 			}
 			if trouble || e.Pasted {
-				e.find("LD001", w, Finding{Text: fmt.Sprintf("%s is taken from %s in place of the wheel's", l.Name, l.Path),
-					Fix: []string{"`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path"}}, l.At, s)
+				e.find("LD001", w, l.At, s).
+					says("%s is taken from %s in place of the wheel's", l.Name, l.Path).
+					fix("`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path")
 			}
 		}
 	}
@@ -138,8 +154,13 @@ func (e *exam) pipLibraries() {
 			if !inTrouble {
 				w = strong
 			}
-			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library),
-				Fix: []string{fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA", o.Name, p.Name)}, Mend: e.rebuild(p.Path + "/")}, o.At, p.At, trouble)
+			e.find("LD003", w, o.At, p.At, trouble).
+				says("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library).
+				fix(
+					fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA",
+						o.Name, p.Name),
+				).
+				mend(e.rebuild(p.Path + "/"))
 		}
 		byLibrary[library] = p
 		if !known || fmt.Sprint(b.CUDA.Major()) != major {
@@ -150,8 +171,10 @@ func (e *exam) pipLibraries() {
 			if inTrouble {
 				w = likely
 			}
-			e.find("LD003", w, Finding{Text: fmt.Sprintf("%s is %s, and torch %s was built with %s", p.Name, p.Version, withLabel(e.Torch), pin),
-				Fix: []string{fmt.Sprintf("`pip install %s==%s`", p.Name, pin)}, Mend: e.rebuild(p.Path + "/")}, p.At, trouble)
+			e.find("LD003", w, p.At, trouble).
+				says("%s is %s, and torch %s was built with %s", p.Name, p.Version, withLabel(e.Torch), pin).
+				fix(fmt.Sprintf("`pip install %s==%s`", p.Name, pin)).
+				mend(e.rebuild(p.Path + "/"))
 		}
 	}
 }
@@ -180,13 +203,16 @@ func (e *exam) symbolOwner() {
 	}
 	for _, name := range []string{"tensorflow", "jax", "cupy", "onnxruntime-gpu"} {
 		if p := e.Installed(name); p != nil {
-			e.find("LD003", likely, Finding{Text: "another package of the environment brought its own CUDA libraries: " + name}, s, p.At)
+			e.find("LD003", likely, s, p.At).
+				text("another package of the environment brought its own CUDA libraries: " + name)
 			return
 		}
 	}
 	if cublasLt().MatchString(s.Text) {
-		e.find("LD001", message+3, Finding{Text: "libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere",
-			Fix: []string{"`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA"}}, s).over = []string{"LD009"}
+		e.find("LD001", message+3, s).
+			says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
+			fix("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA").
+			explains("LD009")
 	}
 }
 
@@ -195,9 +221,13 @@ var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
 
 // defects: this very build is known to be broken.
 func (e *exam) defects() {
-	if s, bad := e.has("cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol", "cublas-symbol", "image-invalid"); bad && strings.Contains(e.Torch.Version, ".dev") {
-		e.find("REL001", likely+3, Finding{Text: "torch " + withLabel(e.Torch) + " is a nightly, and its libraries do not fit together",
-			Fix: []string{"the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH"}}, e.Torch.VersionAt, s)
+	if s, bad := e.has(
+		"cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol",
+		"cublas-symbol", "image-invalid",
+	); bad && strings.Contains(e.Torch.Version, ".dev") {
+		e.find("REL001", likely+3, e.Torch.VersionAt, s).
+			text("torch "+withLabel(e.Torch)+" is a nightly, and its libraries do not fit together").
+			fix("the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH")
 	}
 }
 
@@ -224,7 +254,10 @@ func (e *exam) olderLibraries() {
 			continue
 		}
 		if first := dotted(a.FirstCUDA); cuda.Less(first) { // torch's own kernels may run all the same: code for 8.6 serves 8.9
-			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first), Fix: []string{"`" + e.planCommand() + "` names a build for a newer CUDA"}}, said, where, e.From.GPU).over = []string{"LD009", "CODE009", "CODE010", "LD002", "CODE008"}
+			e.find("ARC001", likely, said, where, e.From.GPU).
+				says("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first).
+				fix("`"+e.planCommand()+"` names a build for a newer CUDA").
+				explains("LD009", "CODE009", "CODE010", "LD002", "CODE008")
 			return
 		}
 	}
@@ -246,9 +279,11 @@ func (e *exam) fourier() {
 		switch {
 		case g.Vendor != machine.NVIDIA || g.SM.IsZero():
 		case g.SM.Less(machine.SM{Major: 8, Minor: 9}) || !e.Torch.CUDA.IsZero() && !e.Torch.CUDA.Less(first):
-			e.find("CODE010", hint, Finding{}, said)
+			e.find("CODE010", hint, said)
 		default:
-			e.find("ARC001", likely, Finding{Text: fmt.Sprintf("cuFFT of a CUDA before %s fails on the %s", first, nameOr(g)), Fix: []string{"a build for CUDA 11.8 or newer: `" + e.planCommand() + "`"}}, said, e.From.GPU, e.Torch.CUDAAt)
+			e.find("ARC001", likely, said, e.From.GPU, e.Torch.CUDAAt).
+				says("cuFFT of a CUDA before %s fails on the %s", first, nameOr(g)).
+				fix("a build for CUDA 11.8 or newer: `" + e.planCommand() + "`")
 			return
 		}
 	}

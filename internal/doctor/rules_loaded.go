@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
@@ -34,10 +33,14 @@ func (e *exam) loaded() {
 			check = "LD002"
 		}
 		brought := e.brought(l.Wheel)
-		evidence := append([]read.Evidence{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)}, fromOrigins(l.Origins, l.Dir)...)
+		evidence := append([]read.Evidence{fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)},
+			fromOrigins(l.Origins, l.Dir)...)
 		evidence = append(evidence, fact("torch's own: %s%s", l.Wheel, word(" (", brought, ")")), said)
-		f := e.find(check, proven, Finding{Text: fmt.Sprintf("%s%s is taken from %s%s in place of torch's own%s", l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")), Fix: unshadow(l), Mend: e.loadedMend(l)},
-			evidence...)
+		f := e.find(check, proven, evidence...).
+			says("%s%s is taken from %s%s in place of torch's own%s",
+				l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")).
+			fix(unshadow(l)...).
+			mend(e.loadedMend(l))
 		if check != "LD010" && newer(l.Version, brought) {
 			f.Severity, f.weight = know.Warning, hint // NVIDIA keeps newer ones compatible within a major version
 		}
@@ -97,8 +100,10 @@ func (e *exam) harmless(said read.Evidence) {
 				continue
 			}
 			from := append([]read.Evidence{fact("torch takes %s", own)}, fromOrigins(d.Origins, d.Path)...)
-			e.find("LD006", trifle+3, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path),
-				Fix: []string{"`unset LD_LIBRARY_PATH` where no other program needs it"}}, append(from, said)...).Severity = know.Note
+			e.find("LD006", trifle+3, append(from, said)...).
+				says("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path).
+				fix("`unset LD_LIBRARY_PATH` where no other program needs it").
+				severity(know.Note)
 			return
 		}
 	}
@@ -121,9 +126,17 @@ func (e *exam) driverStub() {
 		driver := e.Machine.Driver
 		switch {
 		case l.Size < smallest:
-			e.find("DRV008", proven, Finding{Text: "LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path, Fix: fix, Mend: e.loadedMend(l)}, said, e.From.Env["LD_LIBRARY_PATH"])
-		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") && l.Version != driver.Version.String():
-			e.find("DRV008", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s", l.Version, driver.Version, l.Path), Fix: fix, Mend: e.loadedMend(l)}, said, e.From.Driver)
+			e.find("DRV008", proven, said, e.From.Env["LD_LIBRARY_PATH"]).
+				text("LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path).
+				fix(fix...).
+				mend(e.loadedMend(l))
+		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") &&
+			l.Version != driver.Version.String():
+			e.find("DRV008", likely, said, e.From.Driver).
+				says("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s",
+					l.Version, driver.Version, l.Path).
+				fix(fix...).
+				mend(e.loadedMend(l))
 		}
 	}
 }

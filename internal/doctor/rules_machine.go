@@ -22,33 +22,44 @@ func (e *exam) unserved() {
 		return
 	}
 	g := e.firstGPU(machine.NVIDIA)
-	if g == nil || g.Visible || e.Machine.Platform.Environment == machine.Jetson || g.KernelDriver == "nouveau" || g.KernelDriver == "vfio-pci" {
+	if g == nil || g.Visible || e.Machine.Platform.Environment == machine.Jetson || g.KernelDriver == "nouveau" ||
+		g.KernelDriver == "vfio-pci" {
 		return
 	}
 	said := read.Evidence{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
 	switch e.Machine.Platform.Environment {
 	case machine.Container:
-		e.find("CTR001", proven, Finding{Text: "the " + g.Name + " is on the bus, and this container was started without access to it"}, said)
+		e.find("CTR001", proven, said).
+			text("the " + g.Name + " is on the bus, and this container was started without access to it")
 	case machine.WSL2:
-		e.find("CTR014", proven, Finding{}, said)
+		e.find("CTR014", proven, said)
 	case machine.ContainerBuild, machine.HPCLogin:
 	default:
-		e.find("DRV001", proven, Finding{Text: "no NVIDIA driver is installed for the " + g.Name, Fix: []string{"`envfix plan --change-driver` names the driver and its steps"}}, said)
+		e.find("DRV001", proven, said).
+			text("no NVIDIA driver is installed for the " + g.Name).
+			fix("`envfix plan --change-driver` names the driver and its steps")
 	}
 }
 
 // notLoaded: the driver is installed and its kernel module is not loaded.
 func (e *exam) notLoaded() {
 	if d := e.Machine.Driver; d != nil && d.NotLoaded {
-		e.find("DRV001", proven, Finding{Text: fmt.Sprintf("driver %s is installed, and its kernel module is not loaded", d.Version),
-			Fix: []string{"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`", "`envfix plan --change-driver` names the steps"}}, e.From.Driver)
+		e.find("DRV001", proven, e.From.Driver).
+			says("driver %s is installed, and its kernel module is not loaded", d.Version).
+			fix(
+				"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`",
+				"`envfix plan --change-driver` names the steps",
+			)
 	}
 }
 
 // noTorch: nothing is wrong yet; nothing is there either.
 func (e *exam) noTorch() {
-	if !e.Pasted && e.Torch.Version == "" && len(e.Machine.GPUs) > 0 && e.Machine.Platform.Environment != machine.ContainerBuild {
-		f := e.find("PY002", trifle, Finding{Text: "no torch in this environment", Fix: []string{"`envfix apply` installs the one that fits"}})
+	if !e.Pasted && e.Torch.Version == "" && len(e.Machine.GPUs) > 0 &&
+		e.Machine.Platform.Environment != machine.ContainerBuild {
+		f := e.find("PY002", trifle).
+			says("no torch in this environment").
+			fix("`envfix apply` installs the one that fits")
 		f.Severity = know.Note
 	}
 }

@@ -33,12 +33,18 @@ func (e *exam) nvJitLink() {
 	if has.IsZero() || !has.Less(asked) {
 		return
 	}
-	e.find("LD003", likely+10, Finding{Text: fmt.Sprintf("%s is %s, and the library that asks for its symbol is of CUDA %s", p.Name, p.Version, asked),
-		Fix: []string{fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with", cmp.Or(e.Torch.Version, "VERSION"))}}, p.At, h.At).over = []string{"LD001", "LD009"}
+	e.find("LD003", likely+10, p.At, h.At).
+		says("%s is %s, and the library that asks for its symbol is of CUDA %s", p.Name, p.Version, asked).
+		fix(
+			fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with",
+				cmp.Or(e.Torch.Version, "VERSION")),
+		).
+		explains("LD001", "LD009")
 }
 
 // cudnnLoaded finds the cuDNN that JAX or torch says was loaded.
-var cudnnLoaded = lazy.Regexp(`(?i)Loaded runtime CuDNN library: (\d+)\.(\d+)\.(\d+)|(?:found(?: runtime version)?|linked against) \((\d+), (\d+), (\d+)\)`)
+var cudnnLoaded = lazy.Regexp(`(?i)Loaded runtime CuDNN library: (\d+)\.(\d+)\.(\d+)|` +
+	`(?:found(?: runtime version)?|linked against) \((\d+), (\d+), (\d+)\)`)
 
 // loadedCuDNN: the cuDNN that was loaded is that of the environment's package.
 func (e *exam) loadedCuDNN() {
@@ -52,9 +58,13 @@ func (e *exam) loadedCuDNN() {
 		loaded = strings.Join(m[4:7], ".")
 	}
 	for _, p := range e.Packages {
-		if library, _, ok := nvidiaPackage(p.Name); ok && library == "cudnn" && strings.HasPrefix(p.Version+".", loaded+".") {
-			e.find("LD003", likely, Finding{Text: fmt.Sprintf("the cuDNN that is loaded, %s, is that of the package %s; the program was built for another", loaded, p.Name),
-				Fix: []string{"an environment for each of the two frameworks, or releases of both for one cuDNN"}}, s, p.At).over = []string{"LD002", "LD010"}
+		if library, _, ok := nvidiaPackage(p.Name); ok && library == "cudnn" &&
+			strings.HasPrefix(p.Version+".", loaded+".") {
+			e.find("LD003", likely, s, p.At).
+				says("the cuDNN that is loaded, %s, is that of the package %s; the program was built for another",
+					loaded, p.Name).
+				fix("an environment for each of the two frameworks, or releases of both for one cuDNN").
+				explains("LD002", "LD010")
 			return
 		}
 	}
@@ -73,8 +83,10 @@ func (e *exam) olderNVRTC() {
 	path := e.Machine.Env["LD_LIBRARY_PATH"]
 	for _, m := range toolkitVersion().FindAllStringSubmatch(path, -1) {
 		if v := dotted(m[1]); v.Less(e.Torch.CUDA) {
-			e.find("LD001", likely, Finding{Text: fmt.Sprintf("LD_LIBRARY_PATH puts CUDA %s before the NVRTC that torch brings, of CUDA %s", v, e.Torch.CUDA),
-				Fix: []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}}, e.From.Env["LD_LIBRARY_PATH"], s).over = []string{"TK010", "ARC001", "LD006"}
+			e.find("LD001", likely, e.From.Env["LD_LIBRARY_PATH"], s).
+				says("LD_LIBRARY_PATH puts CUDA %s before the NVRTC that torch brings, of CUDA %s", v, e.Torch.CUDA).
+				fix("`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it").
+				explains("TK010", "ARC001", "LD006")
 			return
 		}
 	}
@@ -88,7 +100,8 @@ func (e *exam) listedGFX() {
 	}
 	for _, g := range e.Machine.GPUs {
 		if g.GFX != "" && !strings.Contains(said.Text, g.GFX) {
-			e.find("ROC001", proven, Finding{Text: fmt.Sprintf("torch has kernels for other architectures, none for %s", g.GFX)}, said, e.From.GFX)
+			e.find("ROC001", proven, said, e.From.GFX).
+				says("torch has kernels for other architectures, none for %s", g.GFX)
 			return
 		}
 	}

@@ -23,7 +23,9 @@ func (e *exam) endsEarly(h *read.Hit, v string) bool {
 		return false
 	}
 	if mac := e.limit("intel-mac").Torch; last == mac.String() {
-		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("the list ends with torch %s, the last with wheels for Intel Macs", mac)}, h.At).over = []string{"PY012"}
+		e.find("IDX003", likely, h.At).
+			says("the list ends with torch %s, the last with wheels for Intel Macs", mac).
+			explains("PY012")
 		return true
 	}
 	return false
@@ -37,20 +39,32 @@ func (e *exam) otherIndex(h *read.Hit, v string) {
 	if label == "" {
 		return
 	}
-	has := slices.ContainsFunc(e.Offered, func(o string) bool { return read.Public(o) == v && !strings.HasSuffix(o, "+"+label) })
+	has := slices.ContainsFunc(e.Offered, func(o string) bool {
+		return read.Public(o) == v &&
+			!strings.HasSuffix(o, "+"+label)
+	})
 	unnamed := len(e.Offered) == 0 && e.Did.Index.IsZero() && e.activePython() != ""
 	if !has && !unnamed {
 		return
 	}
-	text := fmt.Sprintf("the index that was asked has torch %s and no +%s build of it: those are on PyTorch's own index", v, label)
+	text := fmt.Sprintf("the index that was asked has torch %s and no +%s build of it: those are on PyTorch's own index",
+		v, label)
 	if s := e.Did.Index; has && !s.IsZero() {
-		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is there, and PyTorch's index has no +%s build of it for this system", v, label), Fix: []string{"`pip install torch==" + v + "`"}}, h.At, s).over = []string{"PY012"}
+		e.find("IDX003", likely, h.At, s).
+			says("torch %s is there, and PyTorch's index has no +%s build of it for this system", v, label).
+			fix("`pip install torch==" + v + "`").
+			explains("PY012")
 		return
 	}
 	if unnamed {
 		text = fmt.Sprintf("torch %s+%s was asked for, and no index that has such builds", v, label)
 	}
-	e.find("IDX001", likely, Finding{Text: text, Fix: []string{"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`"}}, h.At).over = []string{"PY012"}
+	e.find("IDX001", likely, h.At).
+		text(text).
+		fix(
+			"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`",
+		).
+		explains("PY012")
 }
 
 // indexed is the label of the index that was named: "cu128", "rocm6.4".

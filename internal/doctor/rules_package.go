@@ -40,19 +40,27 @@ func (e *exam) companions() {
 		if _, said := e.has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
 			w = likely
 		}
-		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") && !strings.Contains(e.Torch.Version, "a0") {
-			e.find("PY032", w, Finding{Text: fmt.Sprintf("torch %s and %s %s are of different channels", e.Torch.Version, name, have)}, p.At, e.Torch.VersionAt)
+		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") &&
+			!strings.Contains(e.Torch.Version, "a0") {
+			e.find("PY032", w, p.At, e.Torch.VersionAt).
+				says("torch %s and %s %s are of different channels", e.Torch.Version, name, have)
 			continue
 		}
 		if release != nil && e.Torch.Rank >= read.ByList {
-			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have && !sameMinor(want.String(), have) {
-				e.find("PY007", w, Finding{Text: fmt.Sprintf("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want),
-					Fix: []string{fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)}, Mend: e.rebuild(p.Path + "/")}, p.At, e.Torch.VersionAt)
+			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have &&
+				!sameMinor(want.String(), have) {
+				e.find("PY007", w, p.At, e.Torch.VersionAt).
+					says("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want).
+					fix(fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)).
+					mend(e.rebuild(p.Path + "/"))
 				continue
 			}
 		}
-		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA && !strings.HasPrefix(label, "git") {
-			e.find("PY007", w+5, Finding{Text: fmt.Sprintf("%s is built for %s and torch for %s", name, label, e.Torch.Label), Mend: e.rebuild(p.Path + "/")}, p.At, e.Torch.VersionAt)
+		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA &&
+			!strings.HasPrefix(label, "git") {
+			e.find("PY007", w+5, p.At, e.Torch.VersionAt).
+				says("%s is built for %s and torch for %s", name, label, e.Torch.Label).
+				mend(e.rebuild(p.Path + "/"))
 		}
 	}
 }
@@ -75,22 +83,30 @@ func (e *exam) copies() {
 	conda := e.condaPackage("pytorch")
 	pip := e.pipPackage("torch")
 	if conda != nil && pip != nil && read.Public(pip.Version) != read.Public(conda.Version) {
-		e.find("PY005", likely, Finding{Text: fmt.Sprintf("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)}, conda.At, pip.At)
+		e.find("PY005", likely, conda.At, pip.At).
+			says("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)
 	}
-	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" && read.Public(conda.Version) != t.Version {
-		e.find("PY004", proven, Finding{Text: fmt.Sprintf("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version)}, t.VersionAt, conda.At).over = []string{"PY001", "PY016"}
+	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" &&
+		read.Public(conda.Version) != t.Version {
+		e.find("PY004", proven, t.VersionAt, conda.At).
+			says("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version).
+			explains("PY001", "PY016")
 	}
 	if n := e.condaPackage("pytorch-nightly"); n != nil && conda != nil {
-		e.find("PY005", likely, Finding{Text: fmt.Sprintf("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)}, conda.At, n.At)
+		e.find("PY005", likely, conda.At, n.At).
+			says("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)
 	}
-	if t.Rank == read.ByTorch && pip != nil && conda == nil && t.Version != "" && read.Public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
-		e.find("PY011", likely-5, Finding{Text: fmt.Sprintf("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)}, t.VersionAt, pip.At)
+	if t.Rank == read.ByTorch && pip != nil && conda == nil && t.Version != "" &&
+		read.Public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
+		e.find("PY011", likely-5, t.VersionAt, pip.At).
+			says("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)
 	}
 }
 
 func (e *exam) pipPackage(name string) *read.Package {
 	for i := range e.Packages {
-		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") && !strings.HasPrefix(p.At.Text, "Successfully") {
+		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") &&
+			!strings.HasPrefix(p.At.Text, "Successfully") {
 			return p
 		}
 	}
@@ -100,11 +116,13 @@ func (e *exam) pipPackage(name string) *read.Package {
 // numpy: an older torch was built against NumPy 1.
 func (e *exam) numpy() {
 	p, l := e.Installed("numpy"), e.limit("numpy-2")
-	if p == nil || pythonVersion(p.Version).Compare(pythonVersion(l.Value)) < 0 || !l.Before(pythonVersion(e.Torch.Version)) {
+	if p == nil || pythonVersion(p.Version).Compare(pythonVersion(l.Value)) < 0 ||
+		!l.Before(pythonVersion(e.Torch.Version)) {
 		return
 	}
-	e.find("PY008", weak, Finding{Text: fmt.Sprintf("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version),
-		Fix: []string{fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch)}}, p.At, e.Torch.VersionAt)
+	e.find("PY008", weak, p.At, e.Torch.VersionAt).
+		says("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version).
+		fix(fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch))
 }
 
 // rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
@@ -112,11 +130,12 @@ func (e *exam) numpy() {
 func (e *exam) rocmCompanion() {
 	s, ok := e.has("torch-hip-lib")
 	if ok && e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
-		e.find("ROC002", likely, Finding{}, s, e.From.GPU).over = []string{"PY007"}
+		e.find("ROC002", likely, s, e.From.GPU).explains("PY007")
 		return
 	}
-	if ok && !e.vendor(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.Installed("torchaudio") != nil || strings.Contains(s.Text, "torchaudio")) {
-		e.find("PY007", likely, Finding{Text: "a companion of torch is the ROCm build"}, s, e.Torch.VersionAt)
+	if ok && !e.vendor(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.Installed("torchaudio") != nil ||
+		strings.Contains(s.Text, "torchaudio")) {
+		e.find("PY007", likely, s, e.Torch.VersionAt).says("a companion of torch is the ROCm build")
 	}
 }
 
@@ -132,7 +151,8 @@ func (e *exam) toolkit() {
 	}
 	for _, k := range e.Machine.Toolkits {
 		if k.Version.Major() != e.Torch.CUDA.Major() {
-			e.find("TK004", w, Finding{Text: fmt.Sprintf("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())}, e.From.Toolkit, e.Torch.CUDAAt, s)
+			e.find("TK004", w, e.From.Toolkit, e.Torch.CUDAAt, s).
+				says("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())
 			return
 		}
 	}
@@ -140,15 +160,19 @@ func (e *exam) toolkit() {
 
 // wheelRules look at what an installer could not find.
 var wheelRules = []rule{
-	{[]string{"IDX002", "PY012", "IDX003", "IDX001"}, "what an installer did not find, the index, the Python and the platform", (*exam).notFound},
+	{
+		[]string{"IDX002", "PY012", "IDX003", "IDX001"},
+		"what an installer did not find, the index, the Python and the platform", (*exam).notFound,
+	},
 	{[]string{"PY001", "IDX002"}, "an index that does not exist, and the torch that is there", (*exam).noSuchIndex},
 	{[]string{"PY001", "PY016"}, "`pip install torch` on Windows", (*exam).windowsDefault},
 }
 
 var (
 	wantedTorch = lazy.Regexp(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
-	linuxOnly   = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia-nccl-cu\d+|nvidia-cufile-cu\d+|pytorch-triton)\b`)
-	indexLabel  = lazy.Regexp(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
+	linuxOnly   = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia-nccl-cu\d+|` +
+		`nvidia-cufile-cu\d+|pytorch-triton)\b`)
+	indexLabel = lazy.Regexp(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
 )
 
 // notFound: pip or uv found no version. The reason is in the index, the Python,
@@ -159,7 +183,9 @@ func (e *exam) notFound() {
 		return
 	}
 	if label, said := e.badIndex(); label != "" {
-		e.find("IDX002", proven, Finding{Text: "there is no index for " + label + " builds of torch", Fix: e.indexFix()}, said, h.At)
+		e.find("IDX002", proven, said, h.At).
+			text("there is no index for " + label + " builds of torch").
+			fix(e.indexFix()...)
 		return
 	}
 	v, label, want := e.asked()
@@ -168,13 +194,15 @@ func (e *exam) notFound() {
 	}
 	if s, tags := e.has("uv-python-tag"); tags {
 		if _, elsewhere := e.has("uv-index-platform"); !elsewhere {
-			e.find("PY012", likely, Finding{Fix: e.pythonFix("")}, s, h.At)
+			e.find("PY012", likely, s, h.At).fix(e.pythonFix("")...)
 			return
 		}
 	}
 	p := e.Machine.Platform
 	if linuxOnly().MatchString(h.At.Text) && (p.OS == "windows" || p.OS == "macos") {
-		e.find("IDX003", likely+5, Finding{Text: "this package has wheels for Linux alone", Fix: []string{"leave it out: torch runs without it, or use WSL2"}}, h.At, e.From.OS)
+		e.find("IDX003", likely+5, h.At, e.From.OS).
+			says("this package has wheels for Linux alone").
+			fix("leave it out: torch runs without it, or use WSL2")
 		return
 	}
 	python := e.activePython()
@@ -182,22 +210,32 @@ func (e *exam) notFound() {
 		label = e.indexed()
 	}
 	if s := e.Did.Index; foreign(h.At.Text) && ownIndex().MatchString(s.Text) {
-		e.find("IDX001", likely, Finding{Text: "PyTorch's index has PyTorch's packages alone, and it was made the only one", Fix: []string{"`--extra-index-url` beside the default index, or install torch by itself first"}}, h.At, s).over = []string{"PY012", "IDX002", "IDX003"}
+		e.find("IDX001", likely, h.At, s).
+			says("PyTorch's index has PyTorch's packages alone, and it was made the only one").
+			fix("`--extra-index-url` beside the default index, or install torch by itself first").
+			explains("PY012", "IDX002", "IDX003")
 		return
 	}
 	switch {
 	case e.wheelless():
-		e.find("IDX003", likely, Finding{}, h.At, e.From.OS).over = []string{"PY012", "IDX001"}
+		e.find("IDX003", likely, h.At, e.From.OS).explains("PY012", "IDX001")
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
-		e.find("PY012", likely, Finding{Text: "torch has no wheels for a 32-bit Python", Fix: []string{"install a 64-bit Python"}}, h.At, e.From.Arch)
+		e.find("PY012", likely, h.At, e.From.Arch).
+			says("torch has no wheels for a 32-bit Python").
+			fix("install a 64-bit Python")
 	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
-		e.find("IDX003", likely, Finding{Text: fmt.Sprintf("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)}, h.At, e.From.Arch)
-	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" && strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
-		e.find("IDX003", likely, Finding{Text: "there is no " + label + " build of torch for this platform"}, h.At)
+		e.find("IDX003", likely, h.At, e.From.Arch).
+			says("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)
+	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
+		strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
+		e.find("IDX003", likely, h.At).text("there is no " + label + " build of torch for this platform")
 	case python != "" && e.pythonOut(v, python):
-		e.find("PY012", likely+3, Finding{Text: fmt.Sprintf("torch %s has no wheel for Python %s", orNewest(v), python), Fix: e.pythonFix(v)}, h.At, e.From.Python).over = []string{"IDX001", "IDX003"}
+		e.find("PY012", likely+3, h.At, e.From.Python).
+			says("torch %s has no wheel for Python %s", orNewest(v), python).
+			fix(e.pythonFix(v)...).
+			explains("IDX001", "IDX003")
 	case want && label != "" && !e.labelExists(v, label):
-		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("torch %s has no %s build", v, label), Fix: e.indexFix()}, h.At)
+		e.find("IDX002", likely, h.At).says("torch %s has no %s build", v, label).fix(e.indexFix()...)
 	default:
 		e.otherIndex(h, v)
 	}
@@ -219,7 +257,8 @@ func (e *exam) unfound() *read.Hit {
 // wheelless reports whether the system is one for which nobody builds torch.
 func (e *exam) wheelless() bool {
 	p := e.Machine.Platform
-	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels") || e.clue("processor-without-wheels")
+	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels") ||
+		e.clue("processor-without-wheels")
 }
 
 func orNewest(v string) string {
@@ -361,19 +400,24 @@ func (e *exam) noSuchIndex() {
 		return
 	}
 	if e.Torch.Rank == read.ByTorch && strings.HasPrefix(e.Torch.Label, "cu") && e.Torch.Label != label {
-		e.find("IDX002", likely, Finding{Text: fmt.Sprintf("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label), Fix: e.indexFix()}, s, e.Torch.VersionAt)
+		e.find("IDX002", likely, s, e.Torch.VersionAt).
+			says("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label).
+			fix(e.indexFix()...)
 		return
 	}
 	if !e.unavailable() && !e.Torch.NoCUDA {
 		return
 	}
-	e.find("PY001", likely, Finding{Text: "there is no index for " + label + " builds, so pip took the default index's CPU build", Fix: e.indexFix()}, s, e.Torch.AvailableAt)
+	e.find("PY001", likely, s, e.Torch.AvailableAt).
+		text("there is no index for " + label + " builds, so pip took the default index's CPU build").
+		fix(e.indexFix()...)
 }
 
 // windowsDefault: on Windows the default index carries the CPU build alone.
 func (e *exam) windowsDefault() {
 	said, told := e.has("app-no-gpu", "torch-fallback-cpu")
-	if e.Machine.Platform.OS != "windows" || !e.unavailable() && !(told && e.vendor(machine.NVIDIA)) || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
+	if e.Machine.Platform.OS != "windows" || !e.unavailable() && !(told && e.vendor(machine.NVIDIA)) ||
+		!e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
 		return
 	}
 	w := weak
@@ -381,5 +425,7 @@ func (e *exam) windowsDefault() {
 	if !s.IsZero() && indexLabel().FindString(s.Text) == "" {
 		w = strong + 3
 	}
-	e.find("PY001", w, Finding{Text: "on Windows `pip install torch` brings the CPU build", Fix: e.reinstall("")}, s, e.Torch.AvailableAt, said)
+	e.find("PY001", w, s, e.Torch.AvailableAt, said).
+		says("on Windows `pip install torch` brings the CPU build").
+		fix(e.reinstall("")...)
 }

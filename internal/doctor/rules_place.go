@@ -29,7 +29,7 @@ func (e *exam) compat() {
 		return
 	}
 	if e.From.Module.IsZero() || e.clue("compat-path") {
-		e.find("CTR011", likely-5, Finding{}, s, e.Place.Container)
+		e.find("CTR011", likely-5, s, e.Place.Container)
 	}
 }
 
@@ -39,29 +39,44 @@ func (e *exam) wsl() {
 	if e.Machine.Platform.Environment != machine.WSL2 {
 		return
 	}
-	s, ok := e.has("nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked", "cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus", "container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804", "cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed")
+	s, ok := e.has(
+		"nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked",
+		"cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus",
+		"container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804",
+		"cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed",
+	)
 	if ok {
-		e.find("CTR014", likely, Finding{Text: "under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it",
-			Fix: []string{"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`", "`sudo apt purge 'nvidia-driver-*' 'libnvidia-*'` inside WSL", "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found"}}, s, e.Place.WSL)
+		e.find("CTR014", likely, s, e.Place.WSL).
+			says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
+			fix(
+				"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`",
+				"`sudo apt purge 'nvidia-driver-*' 'libnvidia-*'` inside WSL",
+				"`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found",
+			)
 	}
 }
 
 // noCgroups: the switch for rootless containers, set on a host that is not.
 func (e *exam) noCgroups() {
 	if s := e.Containers.NoCgroups; !s.IsZero() {
-		e.find("CTR020", likely, Finding{Text: "no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only",
-			Fix: []string{"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI"}}, s)
+		e.find("CTR020", likely, s).
+			says("no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only").
+			fix(
+				"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI",
+			)
 	}
 }
 
 func (e *exam) containerVariables() {
 	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
 	if set && (v == "" || v == "void" || v == "none") {
-		e.find("CTR022", likely, Finding{Text: "NVIDIA_VISIBLE_DEVICES is " + quote(v) + ": the container gets no GPU"}, e.From.Env["NVIDIA_VISIBLE_DEVICES"])
+		e.find("CTR022", likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
+			text("NVIDIA_VISIBLE_DEVICES is " + quote(v) + ": the container gets no GPU")
 	}
 	c, set := e.Machine.Env["NVIDIA_DRIVER_CAPABILITIES"]
 	if set && c != "" && !strings.Contains(c, "compute") && !strings.Contains(c, "all") {
-		e.find("CTR009", likely, Finding{Text: "NVIDIA_DRIVER_CAPABILITIES is " + quote(c) + ", without compute"}, e.From.Env["NVIDIA_DRIVER_CAPABILITIES"])
+		e.find("CTR009", likely, e.From.Env["NVIDIA_DRIVER_CAPABILITIES"]).
+			text("NVIDIA_DRIVER_CAPABILITIES is " + quote(c) + ", without compute")
 	}
 }
 
@@ -76,7 +91,7 @@ func (e *exam) apple() {
 	silicon := e.vendor(machine.Apple) || e.clue("apple-rosetta")
 	py := e.From.PythonArch
 	if silicon && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
-		e.find("MPS002", proven, Finding{}, py, e.From.Arch, e.From.GPU)
+		e.find("MPS002", proven, py, e.From.Arch, e.From.GPU)
 	}
 }
 
@@ -88,25 +103,29 @@ func (e *exam) oldLibc() {
 	}
 	if h := e.hit("wheel-tag"); h != nil {
 		if wants := manylinux(h.At.Text); libc.Less(wants) {
-			e.find("PY024", likely, Finding{Text: fmt.Sprintf("this wheel needs glibc %s; here is %s", wants, libc)}, said, h.At)
+			e.find("PY024", likely, said, h.At).says("this wheel needs glibc %s; here is %s", wants, libc)
 			return
 		}
 	}
 	needs := e.limit("glibc")
 	v, _, want := e.asked()
-	if !libc.Less(dotted(needs.Value)) || want && needs.Before(pythonVersion(v)) || want && e.pythonOut(v, e.activePython()) {
+	if !libc.Less(dotted(needs.Value)) || want && needs.Before(pythonVersion(v)) || want &&
+		e.pythonOut(v, e.activePython()) {
 		return
 	}
 	s, ok := e.has("wheel-tag", "pip-no-version", "uv-no-platform-wheel")
 	if !ok || e.Machine.Platform.Libc == nil && !newWheels().MatchString(s.Text) {
 		return
 	}
-	e.find("PY024", likely, Finding{Text: fmt.Sprintf("wheels of torch %s and newer, and of much that is built beside it, need glibc %s; here is %s", needs.Torch, needs.Value, libc)}, said, s)
+	e.find("PY024", likely, said, s).
+		says("wheels of torch %s and newer, and of much that is built beside it, need glibc %s; here is %s",
+			needs.Torch, needs.Value, libc)
 }
 
 // newWheels are of packages whose newer wheels want a C library that old systems
 // do not have.
-var newWheels = lazy.Regexp(`(?i)\b(torch\w*|onnxruntime\S*|vllm|faiss\S*|tensorflow\S*|xformers|triton|bitsandbytes|ctranslate2|jax\w*|cupy\S*|deepspeed|sglang|nvidia-\S+)\b`)
+var newWheels = lazy.Regexp(`(?i)\b(torch\w*|onnxruntime\S*|vllm|faiss\S*|tensorflow\S*|xformers|triton|` +
+	`bitsandbytes|ctranslate2|jax\w*|cupy\S*|deepspeed|sglang|nvidia-\S+)\b`)
 
 // libc is the C library of the machine: what was read, else what its distribution
 // is known for. Zero where it is neither, or another kind.
@@ -119,7 +138,8 @@ func (e *exam) libc() (version.Dotted, read.Evidence) {
 		return l.Version, e.From.Libc
 	}
 	for _, known := range e.limit("distro-glibc").Values {
-		if f := strings.Fields(known); len(f) == 3 && f[0] == p.Distro && (f[1] == p.DistroVersion || strings.HasPrefix(p.DistroVersion, f[1]+".")) {
+		if f := strings.Fields(known); len(f) == 3 && f[0] == p.Distro && (f[1] == p.DistroVersion ||
+			strings.HasPrefix(p.DistroVersion, f[1]+".")) {
 			return dotted(f[2]), e.From.OS
 		}
 	}
@@ -145,6 +165,6 @@ func manylinux(name string) version.Dotted {
 // speak of memory or permission.
 func (e *exam) kfd() {
 	if s, ok := e.has("rocm-kfd-unsupported"); ok {
-		e.find("ROC004", proven, Finding{}, s, e.From.GPU)
+		e.find("ROC004", proven, s, e.From.GPU)
 	}
 }

@@ -20,7 +20,10 @@ var useRules = []rule{
 	{[]string{"ACC006"}, "MIG mode and its instances", (*exam).noInstances},
 	{[]string{"DRV014", "HW002", "HW009"}, "a GPU that NVML lists and cannot reach", (*exam).unreachable},
 	{[]string{"HW003", "HW004"}, "the counts of memory errors", (*exam).memoryErrors},
-	{[]string{"HW002", "HW003", "HW004", "HW006", "HW009", "KMD008", "KMD010", "KMD011", "KMD012", "KMD013"}, "the kernel's log", (*exam).kernelErrors},
+	{
+		[]string{"HW002", "HW003", "HW004", "HW006", "HW009", "KMD008", "KMD010", "KMD011", "KMD012", "KMD013"},
+		"the kernel's log", (*exam).kernelErrors,
+	},
 	{[]string{"PERF005", "PERF006"}, "what slows a GPU that works", (*exam).slowed},
 	{[]string{"DRV016"}, "the persistence mode", (*exam).persistence},
 }
@@ -57,7 +60,8 @@ func (e *exam) defaultGPU() int {
 }
 
 func (e *exam) visibleNVIDIA() []machine.GPU {
-	return slices.DeleteFunc(slices.Clone(e.Machine.GPUs), func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
+	return slices.DeleteFunc(slices.Clone(e.Machine.GPUs),
+		func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
 }
 
 // mixed reports whether CUDA's order of the GPUs may be another than the driver's.
@@ -81,7 +85,8 @@ func gpuName(g machine.GPU) string { return fmt.Sprintf("GPU %d (%s)", g.Index, 
 // isFull: nine tenths of the memory are in use. A CUDA context alone takes a few
 // hundred MiB, and a program that was not made for it fails soon after.
 func isFull(g machine.GPU) bool {
-	return g.Use != nil && g.Use.MemoryUsed != nil && g.MemoryBytes > 0 && !g.Integrated && *g.Use.MemoryUsed >= g.MemoryBytes/10*9
+	return g.Use != nil && g.Use.MemoryUsed != nil && g.MemoryBytes > 0 && !g.Integrated &&
+		*g.Use.MemoryUsed >= g.MemoryBytes/10*9
 }
 
 // full: the GPU that a program would get has no memory left. A full GPU beside it
@@ -92,15 +97,22 @@ func (e *exam) full() {
 			continue
 		}
 		check, weight := "ACC010", likely+5
-		if n := len(g.Use.Processes); n > 0 && !slices.ContainsFunc(g.Use.Processes, func(p machine.Process) bool { return p.Kind != "graphics" }) {
+		if n := len(g.Use.Processes); n > 0 &&
+			!slices.ContainsFunc(g.Use.Processes, func(p machine.Process) bool { return p.Kind != "graphics" }) {
 			check = "PERF016"
 		}
-		f := Finding{Text: gpuName(g) + " is full: " + e.holders(g), Fix: append(e.makeRoom(g), "a smaller batch or model needs less")}
+		f := Finding{
+			Text: gpuName(g) + " is full: " + e.holders(g),
+			Fix:  append(e.makeRoom(g), "a smaller batch or model needs less"),
+		}
 		stops := e.stops(g, isFull)
 		if !stops {
 			weight = trifle
 		}
-		found := e.find(check, weight, f, fact("%s of %s in use on GPU %d", machine.GiB(*g.Use.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index), processFact(g))
+		found := e.find(check, weight,
+			fact("%s of %s in use on GPU %d", machine.GiB(*g.Use.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index),
+			processFact(g)).
+			with(f)
 		if !stops {
 			found.Severity = know.Note
 		}
@@ -121,7 +133,8 @@ func (e *exam) holders(g machine.GPU) string {
 	case len(seen) == 0 && unseen != "":
 		return unseen
 	case u.Processes == nil:
-		return fmt.Sprintf("%s are in use, and by whom could not be read (%s)", machine.GiB(*u.MemoryUsed), u.Unread["processes"])
+		return fmt.Sprintf("%s are in use, and by whom could not be read (%s)", machine.GiB(*u.MemoryUsed),
+			u.Unread["processes"])
 	case len(seen) == 0:
 		return fmt.Sprintf("%s are in use, and no process is listed", machine.GiB(*u.MemoryUsed))
 	}
@@ -162,8 +175,10 @@ func (e *exam) makeRoom(g machine.GPU) []string {
 		order = "CUDA_DEVICE_ORDER=PCI_BUS_ID "
 	}
 	for n, o := range e.visibleNVIDIA() {
-		if o.Index != g.Index && o.Use != nil && o.Use.MemoryUsed != nil && o.MemoryBytes > 0 && *o.Use.MemoryUsed < o.MemoryBytes/2 && o.Use.ComputeMode != "prohibited" {
-			fix = append(fix, fmt.Sprintf("`export %sCUDA_VISIBLE_DEVICES=%d` uses %s, which is free", order, n, gpuName(o)))
+		if o.Index != g.Index && o.Use != nil && o.Use.MemoryUsed != nil && o.MemoryBytes > 0 &&
+			*o.Use.MemoryUsed < o.MemoryBytes/2 && o.Use.ComputeMode != "prohibited" {
+			fix = append(fix,
+				fmt.Sprintf("`export %sCUDA_VISIBLE_DEVICES=%d` uses %s, which is free", order, n, gpuName(o)))
 			break
 		}
 	}
@@ -187,7 +202,8 @@ func (e *exam) orphaned() {
 	}
 	for _, g := range e.used() {
 		u := g.Use
-		if u.Processes == nil || u.MemoryUsed == nil || g.MemoryBytes == 0 || g.Integrated || isFull(g) && len(u.Processes) > 0 {
+		if u.Processes == nil || u.MemoryUsed == nil || g.MemoryBytes == 0 || g.Integrated || isFull(g) &&
+			len(u.Processes) > 0 {
 			continue
 		}
 		held := int64(0)
@@ -199,9 +215,13 @@ func (e *exam) orphaned() {
 			held += *p.Memory
 		}
 		if free := *u.MemoryUsed - held; held >= 0 && free >= 2<<30 && free >= g.MemoryBytes/4 {
-			e.find("ACC010", strong, Finding{Text: fmt.Sprintf("%s of %s are in use by no process that the driver lists", machine.GiB(free), gpuName(g)),
-				Fix: []string{"`sudo fuser -v /dev/nvidia*` shows processes that still have it open; end them", "else, when nothing runs there: `sudo nvidia-smi --gpu-reset -i " + strconv.Itoa(g.Index) + "`"}},
-				fact("%s of %s in use on GPU %d", machine.GiB(*u.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index))
+			e.find("ACC010", strong,
+				fact("%s of %s in use on GPU %d", machine.GiB(*u.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index)).
+				says("%s of %s are in use by no process that the driver lists", machine.GiB(free), gpuName(g)).
+				fix(
+					"`sudo fuser -v /dev/nvidia*` shows processes that still have it open; end them",
+					"else, when nothing runs there: `sudo nvidia-smi --gpu-reset -i "+strconv.Itoa(g.Index)+"`",
+				)
 		}
 	}
 }
@@ -214,7 +234,9 @@ func (e *exam) computeMode() {
 		reset := "`sudo nvidia-smi -i " + index + " -c DEFAULT` lets several in"
 		switch g.Use.ComputeMode {
 		case "prohibited":
-			e.find("ACC005", proven, Finding{Text: gpuName(g) + " is set to compute mode prohibited: no program may use it", Fix: []string{"`sudo nvidia-smi -i " + index + " -c DEFAULT`"}}, fact("GPU %s: compute mode prohibited", index))
+			e.find("ACC005", proven, fact("GPU %s: compute mode prohibited", index)).
+				text(gpuName(g) + " is set to compute mode prohibited: no program may use it").
+				fix("`sudo nvidia-smi -i " + index + " -c DEFAULT`")
 		case "exclusive_process", "exclusive_thread":
 			mode := strings.ReplaceAll(g.Use.ComputeMode, "_", " ")
 			said := fact("GPU %s: compute mode %s", index, mode)
@@ -227,7 +249,9 @@ func (e *exam) computeMode() {
 				who = processWords(g.Use.Processes[i])
 			}
 			fix := append(e.makeRoom(g), reset)
-			f := e.find("ACC004", likely+5, Finding{Text: fmt.Sprintf("%s admits one process at a time (%s), and has it: %s", gpuName(g), mode, who), Fix: fix}, said)
+			f := e.find("ACC004", likely+5, said).
+				says("%s admits one process at a time (%s), and has it: %s", gpuName(g), mode, who).
+				fix(fix...)
 			if !e.stops(g, e.taken) {
 				f.Severity, f.weight, f.Confidence = know.Note, trifle, Low
 			}
@@ -248,7 +272,8 @@ func (e *exam) taken(g machine.GPU) bool {
 		return e.Machine.Platform.Environment == machine.Container && u.MemoryUsed != nil && *u.MemoryUsed >= 1<<30
 	}
 	return slices.ContainsFunc(u.Processes, isCompute) &&
-		!slices.ContainsFunc(u.Processes, func(p machine.Process) bool { return strings.HasPrefix(p.Name, "nvidia-cuda-mps") })
+		!slices.ContainsFunc(u.Processes,
+			func(p machine.Process) bool { return strings.HasPrefix(p.Name, "nvidia-cuda-mps") })
 }
 
 // noInstances: MIG is on and nothing was made of it. Where another GPU can be
@@ -262,9 +287,12 @@ func (e *exam) noInstances() {
 			continue
 		}
 		index := strconv.Itoa(g.Index)
-		f := e.find("ACC006", proven, Finding{Text: gpuName(g) + " is in MIG mode and has no instance: no program can use it",
-			Fix: []string{"`sudo nvidia-smi mig -i " + index + " -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i " + index + " -cgi PROFILE -C` does it", "or `sudo nvidia-smi -i " + index + " -mig 0` ends the mode"}},
-			fact("GPU %s: MIG mode on, no instances", index))
+		f := e.find("ACC006", proven, fact("GPU %s: MIG mode on, no instances", index)).
+			text(gpuName(g)+" is in MIG mode and has no instance: no program can use it").
+			fix(
+				"`sudo nvidia-smi mig -i "+index+" -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i "+index+" -cgi PROFILE -C` does it",
+				"or `sudo nvidia-smi -i "+index+" -mig 0` ends the mode",
+			)
 		if len(e.visibleNVIDIA()) > 0 {
 			f.Severity = know.Warning
 		}
@@ -277,11 +305,13 @@ func (e *exam) unreachable() {
 		said := fact("GPU at %s: NVML %s", g.PCIAddress, strings.ReplaceAll(g.Fault, "_", " "))
 		switch g.Fault {
 		case machine.FaultLost:
-			e.find("HW002", proven, Finding{Text: "the " + nameOr(g) + " at " + g.PCIAddress + " has fallen off the bus"}, said)
+			e.find("HW002", proven, said).
+				text("the " + nameOr(g) + " at " + g.PCIAddress + " has fallen off the bus")
 		case machine.FaultReset:
-			e.find("HW009", proven, Finding{Text: "the " + nameOr(g) + " at " + g.PCIAddress + " must be reset before it can be used"}, said)
+			e.find("HW009", proven, said).
+				text("the " + nameOr(g) + " at " + g.PCIAddress + " must be reset before it can be used")
 		case machine.FaultUnknown:
-			e.find("DRV014", likely, Finding{Text: "the driver does not reach the " + nameOr(g) + " at " + g.PCIAddress}, said)
+			e.find("DRV014", likely, said).text("the driver does not reach the " + nameOr(g) + " at " + g.PCIAddress)
 		}
 	}
 }
@@ -299,18 +329,28 @@ func (e *exam) memoryErrors() {
 		if ecc := u.ECC; ecc != nil {
 			switch {
 			case ecc.Volatile != nil && *ecc.Volatile > 0:
-				e.find("HW003", weight, Finding{Text: fmt.Sprintf("%s had %d uncorrectable memory errors since the driver was loaded", gpuName(g), *ecc.Volatile),
-					Fix: append(reset, "if they come again: the vendor; `nvidia-smi -q -d ECC,ROW_REMAPPER` is what they ask for")}, fact("GPU %s: volatile uncorrected ECC errors %d", index, *ecc.Volatile))
+				e.find("HW003", weight, fact("GPU %s: volatile uncorrected ECC errors %d", index, *ecc.Volatile)).
+					says("%s had %d uncorrectable memory errors since the driver was loaded", gpuName(g),
+						*ecc.Volatile).
+					fix(append(reset,
+						"if they come again: the vendor; `nvidia-smi -q -d ECC,ROW_REMAPPER` is what they ask for")...)
 			case ecc.Aggregate != nil && *ecc.Aggregate > 0:
-				e.find("HW003", trifle, Finding{Text: fmt.Sprintf("%s had %d uncorrectable memory errors in its life, none since the driver was loaded", gpuName(g), *ecc.Aggregate), Fix: []string{"nothing, unless more come"}},
-					fact("GPU %s: aggregate uncorrected ECC errors %d", index, *ecc.Aggregate)).Severity = know.Note
+				e.find("HW003", trifle, fact("GPU %s: aggregate uncorrected ECC errors %d", index, *ecc.Aggregate)).
+					says("%s had %d uncorrectable memory errors in its life, none since the driver was loaded",
+						gpuName(g), *ecc.Aggregate).
+					fix("nothing, unless more come").
+					severity(know.Note)
 			}
 		}
 		switch r := u.Remapped; {
 		case r != nil && r.Failed:
-			e.find("HW004", likely+5, Finding{Text: gpuName(g) + " could not exchange a bad row of its memory: it has to be replaced", Fix: []string{"the vendor (RMA)"}}, fact("GPU %s: remapping failed", index))
+			e.find("HW004", likely+5, fact("GPU %s: remapping failed", index)).
+				text(gpuName(g) + " could not exchange a bad row of its memory: it has to be replaced").
+				fix("the vendor (RMA)")
 		case r != nil && r.Pending, u.Retiring != nil && *u.Retiring:
-			e.find("HW004", likely, Finding{Text: "a bad part of the memory of " + gpuName(g) + " will be exchanged when it is reset", Fix: reset}, fact("GPU %s: a row or page of memory is pending", index))
+			e.find("HW004", likely, fact("GPU %s: a row or page of memory is pending", index)).
+				text("a bad part of the memory of " + gpuName(g) + " will be exchanged when it is reset").
+				fix(reset...)
 		}
 	}
 }
@@ -328,19 +368,23 @@ func (e *exam) slowed() {
 		slow := func(percent int) bool {
 			return u.Clock != nil && u.MaxClock != nil && *u.MaxClock > 0 && *u.Clock*100 < *u.MaxClock*percent
 		}
-		said := []read.Evidence{fact("GPU %d: %s, %d %% busy%s%s", g.Index, strings.Join(u.Throttle, ", "), *u.Utilization, suffix(", %d °C", u.Temperature), suffix(", %d MHz", u.Clock))}
+		said := []read.Evidence{fact("GPU %d: %s, %d %% busy%s%s", g.Index, strings.Join(u.Throttle, ", "),
+			*u.Utilization, suffix(", %d °C", u.Temperature), suffix(", %d MHz", u.Clock))}
 		switch {
 		case has(machine.ThrottleHWHeat):
-			e.find("PERF005", hint, Finding{Text: gpuName(g) + " is too hot: its hardware cuts the clock"}, said...)
+			e.find("PERF005", hint, said...).text(gpuName(g) + " is too hot: its hardware cuts the clock")
 		case has(machine.ThrottleHeat) && slow(80):
-			e.find("PERF005", hint, Finding{Text: gpuName(g) + " is hot: the driver lowers its clock"}, said...).Severity = know.Warning
+			e.find("PERF005", hint, said...).
+				text(gpuName(g) + " is hot: the driver lowers its clock").
+				severity(know.Warning)
 		case has(machine.ThrottlePowerBrake):
-			e.find("PERF006", hint, Finding{Text: "the power supply or the chassis slows " + gpuName(g)}, said...)
+			e.find("PERF006", hint, said...).text("the power supply or the chassis slows " + gpuName(g))
 		case has(machine.ThrottlePowerCap) && lowered(u):
-			e.find("PERF006", hint, Finding{Text: fmt.Sprintf("the power limit of %s was lowered to %d W, and it runs against it", gpuName(g), *u.PowerLimit),
-				Fix: []string{fmt.Sprintf("`sudo nvidia-smi -i %d -pl %d` sets its own limit again", g.Index, *u.PowerNormal)}}, said...)
+			e.find("PERF006", hint, said...).
+				says("the power limit of %s was lowered to %d W, and it runs against it", gpuName(g), *u.PowerLimit).
+				fix(fmt.Sprintf("`sudo nvidia-smi -i %d -pl %d` sets its own limit again", g.Index, *u.PowerNormal))
 		case has(machine.ThrottlePowerCap) && slow(70):
-			e.find("PERF006", hint, Finding{Text: "its power limit takes a third of the clock of " + gpuName(g)}, said...)
+			e.find("PERF006", hint, said...).text("its power limit takes a third of the clock of " + gpuName(g))
 		}
 	}
 }
@@ -364,10 +408,12 @@ func (e *exam) persistence() {
 	}
 	for _, g := range e.used() {
 		u := g.Use
-		if u.Persistence == nil || *u.Persistence || u.Display == nil || *u.Display || g.Integrated || len(u.Processes) > 0 {
+		if u.Persistence == nil || *u.Persistence || u.Display == nil || *u.Display || g.Integrated ||
+			len(u.Processes) > 0 {
 			continue
 		}
-		e.find("DRV016", trifle-5, Finding{Text: "persistence mode is off and no display is on: the first CUDA call of a program waits until the GPU wakes"}, fact("GPU %d: persistence mode off", g.Index))
+		e.find("DRV016", trifle-5, fact("GPU %d: persistence mode off", g.Index)).
+			says("persistence mode is off and no display is on: the first CUDA call of a program waits until the GPU wakes")
 		return
 	}
 }

@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"fmt"
-
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -27,7 +25,9 @@ func (e *exam) oldInWords() {
 		}
 	}
 	if dropped {
-		e.find("ARC005", hint, Finding{Text: fmt.Sprintf("newer builds have no code for the %s", nameOr(*old)), Fix: e.buildFor(old.SM, gpuTooOld)}, e.From.GPU, said)
+		e.find("ARC005", hint, e.From.GPU, said).
+			says("newer builds have no code for the %s", nameOr(*old)).
+			fix(e.buildFor(old.SM, gpuTooOld)...)
 	}
 }
 
@@ -37,6 +37,7 @@ func (e *exam) openForOld() {
 	said, old := e.Says.OpenModule, e.allBefore(machine.SM{Major: 7, Minor: 5})
 	_, silent := e.has(noDevice...)
 	if old != nil && !said.IsZero() && (silent || !e.Says.Unseen.IsZero() || e.unavailable() || e.Says.Trouble) {
-		e.find("HW013", strong+3, Finding{Text: fmt.Sprintf("the open kernel module does not drive the %s: it begins with Turing", nameOr(*old))}, said, e.From.GPU)
+		e.find("HW013", strong+3, said, e.From.GPU).
+			says("the open kernel module does not drive the %s: it begins with Turing", nameOr(*old))
 	}
 }

@@ -15,7 +15,7 @@ type form struct {
 	Checks   []*Check
 	Messages []*Message
 	Clues    []*Clue
-	Causes   map[string][]string
+	Causes   Graph
 	Xids     map[int]*Xid
 	Limits   map[string]*Limit
 	Index    Index

@@ -66,14 +66,33 @@ type Clue struct {
 	Example string
 }
 
+// A Graph says of each cause what follows from it.
+type Graph map[string]Cause
+
+// A Cause is one of the vocabulary.
+type Cause struct {
+	Explains []string // those whose symptoms it brings about: mend this, and they go away
+	Mended   string   // by which plan: [Choice], [Files]; "" none
+}
+
+// What mends a cause: another build or driver for this machine; or, where the choice
+// is what is installed already, the same packages installed anew as well.
+const (
+	Choice = "choice"
+	Files  = "files"
+)
+
+// Brings reports whether cause a brings about the symptoms of cause b.
+func (g Graph) Brings(a, b string) bool { return slices.Contains(g[a].Explains, b) }
+
 // Knowledge is what doctor and explain know.
 type Knowledge struct {
 	Checks   map[string]*Check
 	Order    []string // ids of the checks in the order of the data
 	Messages []*Message
 	Clues    []*Clue
-	Causes   map[string][]string // per cause those whose symptoms it brings about
-	Xids     map[int]*Xid        // by their number
+	Causes   Graph
+	Xids     map[int]*Xid // by their number
 	Limits   map[string]*Limit
 
 	index   Index // of the compiled knowledge
@@ -86,7 +105,7 @@ var files = []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml"
 
 // Load reads the files, as people write them. Its error names the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
-	k := &Knowledge{Checks: map[string]*Check{}, Causes: map[string][]string{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
+	k := &Knowledge{Checks: map[string]*Check{}, Causes: Graph{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
 	add := map[string]func(record) error{
 		"causes.yaml": k.addCause, "checks.yaml": k.addCheck, "messages.yaml": k.addMessage,
 		"clues.yaml": k.addClue, "xids.yaml": k.addXid, "limits.yaml": k.addLimit}
@@ -110,13 +129,17 @@ func Load(fsys fs.FS) (*Knowledge, error) {
 
 func (k *Knowledge) addCause(r record) error {
 	id := r.one("id")
-	if err := known(r, "id", "explains"); err != nil {
+	if err := known(r, "id", "explains", "mended"); err != nil {
 		return err
 	}
 	if _, twice := k.Causes[id]; twice || id == "" || id == "none" {
 		return fmt.Errorf("%q is not a cause, or there twice", id)
 	}
-	k.Causes[id] = r.keys["explains"]
+	c := Cause{Explains: r.keys["explains"], Mended: r.one("mended")}
+	if c.Mended != "" && c.Mended != Choice && c.Mended != Files {
+		return fmt.Errorf("%q: %s is no way of mending", id, c.Mended)
+	}
+	k.Causes[id] = c
 	return nil
 }
 
@@ -143,7 +166,8 @@ func (k *Knowledge) addCheck(r record) error {
 func (k *Knowledge) addMessage(r record) error {
 	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Fix: r.keys["fix"],
 		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: strings.Join(r.keys["pattern"], "|"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
-	if err := known(r, "id", "program", "checks", "cause", "fix", "explains", "symptom", "pattern", "example", "counter", "source"); err != nil {
+	if err := known(r, "id", "program", "checks", "cause", "fix", "explains", "symptom", "pattern", "example",
+		"counter", "source"); err != nil {
 		return err
 	}
 	if m.ID == "" || m.Pattern == "" || slices.ContainsFunc(k.Messages, func(o *Message) bool { return o.ID == m.ID }) {
@@ -159,7 +183,8 @@ func (k *Knowledge) addMessage(r record) error {
 func (k *Knowledge) addClue(r record) error {
 	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true", Topic: r.one("topic") == "true",
 		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"], Example: r.one("example")}
-	if err := known(r, "id", "checks", "cause", "text", "weak", "topic", "explains", "all", "none", "example"); err != nil {
+	if err := known(r, "id", "checks", "cause", "text", "weak", "topic", "explains", "all", "none",
+		"example"); err != nil {
 		return err
 	}
 	if c.ID == "" || len(c.All) == 0 {

@@ -21,11 +21,11 @@ func TestCauses(t *testing.T) {
 	for _, c := range k.Clues {
 		used[c.Cause] = true
 	}
-	for a, list := range k.Causes {
+	for a, c := range k.Causes {
 		if !used[a] {
 			t.Errorf("no check, message or clue has the cause %s", a)
 		}
-		for _, b := range list {
+		for _, b := range c.Explains {
 			if !k.cause(b) || b == a {
 				t.Errorf("%s explains %q", a, b)
 			}

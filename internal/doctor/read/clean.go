@@ -9,14 +9,24 @@ import (
 )
 
 var (
-	escapes  = lazy.Regexp("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
-	htmlTag  = lazy.Regexp(`</?(?:pre|code|p|br|div|span|details|summary|blockquote|li|ul|ol|td|tr|th|table|tbody|b|i|em|strong|samp|kbd|tt|hr|h[1-6]|a|img)\b[^<>]{0,200}/?>`)
+	escapes = lazy.Regexp("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+	htmlTag = lazy.Regexp(`</?(?:pre|code|p|br|div|span|details|summary|blockquote|li|ul|ol|td|tr|th|table|` +
+		`tbody|b|i|em|strong|samp|kbd|tt|hr|h[1-6]|a|img)\b[^<>]{0,200}/?>`)
 	quoted   = lazy.Regexp(`^\s*(?:>\s?)+`)
-	prompted = lazy.Regexp(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
-	source   = lazy.Regexp(`^\s*(?:(?:→|->|>)?\s*\d+\s*[│|:]?\s*)?(?:(?:raise|throw(?: new)?) [\w.:]+\(|return (?:fmt\.Errorf|errors\.New)\(|(?:\w+(?:\.|->|::))*(?:warn|warning|print|f?printf|nv_printf|println|TORCH_\w+|WARN|log|info|debug|error|fatal|fatalf|Errorf)\((?:\w+, ?)?)[fFrRbBuL]{0,2}["'` + "`" + `]`)
+	prompted = lazy.Regexp(`^\s*(?:>>>|\.\.\.|\$|#|%|❯|In \[\d*\]:|Out\[\d*\]:|PS [A-Za-z]:[^>]{0,120}>|` +
+		`[A-Za-z]:\\[^>]{0,120}>|(?:\([\w.-]+\) )*[\w.-]+@[\w.-]+[:~ ][^$#%]{0,120}[$#%]|\([\w.-]+\) ?[$#%>]?)\s+`)
+	source = lazy.Regexp(`^\s*(?:(?:→|->|>)?\s*\d+\s*[│|:]?\s*)?(?:(?:raise|throw(?: new)?) [\w.:]+\(|` +
+		`return (?:fmt\.Errorf|errors\.New)\(|(?:\w+(?:\.|->|::))*(?:warn|warning|print|f?printf|nv_printf|` +
+		`println|TORCH_\w+|WARN|log|info|debug|error|fatal|fatalf|Errorf)\((?:\w+, ?)?)[fFrRbBuL]{0,2}["'` + "`" + `]`)
 	escaped  = lazy.Regexp(`\\+(["'])`)
-	entities = strings.NewReplacer("&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ", "&apos;", "'")
-	marks    = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "", "\u2011", "-", "\u2013", "-", "\u2212", "-")
+	entities = strings.NewReplacer(
+		"&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ",
+		"&apos;", "'",
+	)
+	marks = strings.NewReplacer(
+		"\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u200b", "", "\u200c",
+		"", "\u200d", "", "\ufeff", "", "\u2011", "-", "\u2013", "-", "\u2212", "-",
+	)
 )
 
 // clean removes what terminals, mail and forums put around a line: escape

@@ -63,7 +63,9 @@ func bytesOf(m []string) int64 {
 		if err != nil || f < 0 || f > 1e9 {
 			return -1
 		}
-		unit := map[byte]float64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'b': 1}[strings.ToLower(m[i+1])[0]]
+		unit := map[byte]float64{
+			'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'b': 1,
+		}[strings.ToLower(m[i+1])[0]]
 		return int64(f * unit)
 	}
 	return -1

@@ -57,7 +57,10 @@ type Reader struct {
 // NewReader returns a reader of pasted text.
 func NewReader(k *know.Knowledge) *Reader {
 	c := &Case{Pasted: true}
-	return &Reader{c: c, k: k, pass: k.Scanner(Expressions()).Start(), words: map[int][]int{}, count: map[int]int{}, seen: map[uint64]int8{}}
+	return &Reader{
+		c: c, k: k, pass: k.Scanner(Expressions()).Start(), words: map[int][]int{}, count: map[int]int{},
+		seen: map[uint64]int8{},
+	}
 }
 
 // Read takes in one text; name is that of its file, "" where there is but one.
@@ -140,7 +143,9 @@ func (r *Reader) Case() *Case {
 	r.clues()
 	r.forgetOthers()
 	r.c.Containers.Workloads = r.deploy.out
-	r.c.Containers.Image = Dockerfile{r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck}
+	r.c.Containers.Image = Dockerfile{
+		r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck,
+	}
 	r.c.Says.Trouble = r.subject.trouble && !r.subject.wishes && r.subject.gpu && r.lines <= shortText
 	r.c.conclude(r.told)
 	return r.c
@@ -197,7 +202,10 @@ func (r *Reader) piece(raw string) {
 		r.container(l, said)
 	}
 	if len(r.prev) >= wrapped && r.read < joinable {
-		before := Evidence{File: r.file, Line: r.line - 1, Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160)}
+		before := Evidence{
+			File: r.file, Line: r.line - 1,
+			Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160),
+		}
 		end, start := tail(r.prev, 300), strings.TrimSpace(head(l, 300))
 		r.try(end+" "+start, before, true)
 		if len(r.prev) >= terminal {

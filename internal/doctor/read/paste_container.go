@@ -50,10 +50,12 @@ type level struct {
 }
 
 var (
-	starts   = lazy.Regexp(`^(?:sudo +)?(docker|podman|nerdctl|apptainer|singularity) +(?:container +)?(run|create|exec|shell)\b(.*)$`)
+	starts = lazy.Regexp(`^(?:sudo +)?(docker|podman|nerdctl|apptainer|singularity) +(?:container +)?(run|` +
+		`create|exec|shell)\b(.*)$`)
 	from     = lazy.Regexp(`^FROM +(?:--platform=\S+ +)?(\S+)(?: +[aA][sS] +\S+)?$`)
 	envSpace = lazy.Regexp(`^ENV +(NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|CUDA_VISIBLE_DEVICES) +(\S+)$`)
-	drivers  = lazy.Regexp(`\b(nvidia-driver-\d+\S*|nvidia-driver|libnvidia-compute-\d+\S*|nvidia-utils-\d+\S*|cuda-drivers\S*)(?:\s|\\|$)`)
+	drivers  = lazy.Regexp(`\b(nvidia-driver-\d+\S*|nvidia-driver|libnvidia-compute-\d+\S*|nvidia-utils-\d+\S*|` +
+		`cuda-drivers\S*)(?:\s|\\|$)`)
 )
 
 // container takes in one cleaned line, its leading blanks as they were.
@@ -79,7 +81,8 @@ func (r *Reader) container(l string, said Evidence) {
 
 // starts takes in a line that starts a container; it reports whether it was one.
 func (d *containers) starts(l string, said Evidence) bool {
-	if !strings.Contains(l, " run") && !strings.Contains(l, " create") && !strings.Contains(l, " exec") && !strings.Contains(l, " shell") {
+	if !strings.Contains(l, " run") && !strings.Contains(l, " create") && !strings.Contains(l, " exec") &&
+		!strings.Contains(l, " shell") {
 		return false // most lines of most texts
 	}
 	m := starts().FindStringSubmatch(unprompt(l))
@@ -122,7 +125,8 @@ func yamlLine(l string) yamlText {
 
 // notInKey is what the keys that matter here do not hold.
 func notInKey(c rune) bool {
-	return c != '_' && c != '.' && c != '/' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	return c != '_' && c != '.' && c != '/' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') &&
+		(c < 'a' || c > 'z')
 }
 
 // leave ends what is indented by indent or more.
@@ -250,7 +254,8 @@ func (d *containers) item(r *Reader, indent int, value string, said Evidence) {
 	case d.under("capabilities") && d.under("devices"):
 		w.Wants = true
 		w.GPUCap = w.GPUCap || strings.Contains(value, "gpu")
-	case d.under("devices") && (strings.HasPrefix(value, "nvidia.com/gpu") || strings.HasPrefix(value, "/dev/nvidia") || strings.HasPrefix(value, "/dev/dxg") || strings.HasPrefix(value, "/dev/kfd")):
+	case d.under("devices") && (strings.HasPrefix(value, "nvidia.com/gpu") ||
+		strings.HasPrefix(value, "/dev/nvidia") || strings.HasPrefix(value, "/dev/dxg") || strings.HasPrefix(value, "/dev/kfd")):
 		w.Asks = value
 	case d.under("environment") && strings.HasPrefix(value, "NVIDIA_"):
 		name, v, _ := strings.Cut(value, "=")
@@ -283,7 +288,8 @@ func (d *containers) goOn(l string) {
 		switch {
 		case flag == "--gpus", flag == "--nv", flag == "--nvccli", flag == "--rocm",
 			flag == "--runtime" && strings.Contains(value, "nvidia"),
-			flag == "--device" && (strings.Contains(value, "nvidia") || strings.HasPrefix(value, "/dev/dri") || strings.HasPrefix(value, "/dev/kfd") || strings.HasPrefix(value, "/dev/dxg")),
+			flag == "--device" && (strings.Contains(value, "nvidia") || strings.HasPrefix(value, "/dev/dri") ||
+				strings.HasPrefix(value, "/dev/kfd") || strings.HasPrefix(value, "/dev/dxg")),
 			flag == "--privileged":
 			w.Asks = flag
 		}
@@ -296,7 +302,8 @@ func (d *containers) dockerfile(r *Reader, l string, said Evidence) bool {
 	if !strings.HasPrefix(l, "FROM ") && d.file.IsZero() {
 		return false
 	}
-	if m := from().FindStringSubmatch(l); m != nil && (strings.ContainsAny(m[1], ":/$") || m[1] == strings.ToLower(m[1])) {
+	if m := from().FindStringSubmatch(l); m != nil && (strings.ContainsAny(m[1], ":/$") ||
+		m[1] == strings.ToLower(m[1])) {
 		d.leave(0)
 		d.file, d.base = said, m[1]
 		return true

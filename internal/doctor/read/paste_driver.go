@@ -11,11 +11,16 @@ import (
 // driverReaders read nvidia-smi of every generation, the kernel's view, lspci,
 // and what people write about GPUs and drivers.
 var driverReaders = []reader{
-	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
-	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|are) [^\d.]{0,40}[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|` +
+		`KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|` +
+		`are) [^\d.]{0,40}[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1], s) }},
-	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|per) nvidia-smi`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
-	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.loaded(m[1]+m[2], s) }},
+	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |` +
+		`from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|` +
+		`per) nvidia-smi`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
+	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|` +
+		`kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.loaded(m[1]+m[2], s) }},
 	{`nvidia-x11-(\d{3}\.\d+(?:\.\d+)?)-\d\S*(-bin/|\.ko\b)`, func(r *Reader, m []string, s Evidence) { // NixOS: the store's path names the version
 		if strings.HasPrefix(m[2], "-bin") {
 			r.driver(m[1], s)
@@ -29,17 +34,31 @@ var driverReaders = []reader{
 			r.packaged(m[2], s)
 		}
 	}},
-	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, func(r *Reader, m []string, s Evidence) { r.wait = "module" }},
-	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries| driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2]+m[3], s) }},
-	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Evidence) { r.addGPU(m[2], s) }},
-	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, func(r *Reader, m []string, s Evidence) { r.addGPU(m[1], s) }},
+	{
+		`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`,
+		func(r *Reader, m []string, s Evidence) { r.wait = "module" },
+	},
+	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|` +
+		`libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries|` +
+		` driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2]+m[3], s) }},
+	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|` +
+		`ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Evidence) { r.addGPU(m[2], s) }},
+	{
+		`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`,
+		func(r *Reader, m []string, s Evidence) { r.addGPU(m[1], s) },
+	},
 	{`GPU models and configuration\s*:\s*(\S.*)?$`, func(r *Reader, m []string, s Evidence) {
 		if m[1] != "" && !strings.HasPrefix(m[1], "GPU ") {
 			r.addGPU(m[1], s)
 		}
 	}},
-	{`^\|?\s*(?:\d+%|N/A|ERR!).{0,60}\|\s*(\d+)MiB\s*/\s*(\d+)MiB`, func(r *Reader, m []string, s Evidence) { r.row(m[1], m[2], s) }},
-	{`\b(?:box|machine|node|server|system|host|pc|workstation|computer|laptop)\b.{0,12}\b(?:has|have|with)\b (?:only )?(one|two|three|four|eight|\d{1,2}) (?:\w+ )?GPUs?\b|\b(single)[ -]GPU\b|only (one|two|\d) GPUs?\b`, func(r *Reader, m []string, s Evidence) {
+	{
+		`^\|?\s*(?:\d+%|N/A|ERR!).{0,60}\|\s*(\d+)MiB\s*/\s*(\d+)MiB`,
+		func(r *Reader, m []string, s Evidence) { r.row(m[1], m[2], s) },
+	},
+	{`\b(?:box|machine|node|server|system|host|pc|workstation|computer|laptop)\b.{0,12}\b(?:has|have|` +
+		`with)\b (?:only )?(one|two|three|four|eight|\d{1,2}) (?:\w+ )?GPUs?\b|\b(single)[ -]GPU\b|only (one|two|` +
+		`\d) GPUs?\b`, func(r *Reader, m []string, s Evidence) {
 		words := map[string]int{"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 		said := strings.ToLower(m[1] + m[2] + m[3])
 		if n := max(words[said], Atoi(said)); n > 0 && r.c.Says.GPUs == 0 {
@@ -48,8 +67,14 @@ var driverReaders = []reader{
 	}},
 	{CudaInWords, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.CUDA, s) }},
 	{`No running processes found`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoProcesses, s) }},
-	{`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`, func(r *Reader, m []string, s Evidence) { r.used(m[1], m[2], s) }},
-	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, func(r *Reader, m []string, s Evidence) { r.pci(m[1], s) }},
+	{
+		`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`,
+		func(r *Reader, m []string, s Evidence) { r.used(m[1], m[2], s) },
+	},
+	{
+		`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`,
+		func(r *Reader, m []string, s Evidence) { r.pci(m[1], s) },
+	},
 	{`PCI ID: ?(10de:[0-9a-f]{4})\b`, func(r *Reader, m []string, s Evidence) { r.pciID(strings.ToLower(m[1]), s) }},
 	{`NVIDIA (\d{3}\.\d+(?:\.\d+)?) driver release`, func(r *Reader, m []string, s Evidence) { r.driver(m[1], s) }},
 	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Evidence) {
@@ -57,14 +82,18 @@ var driverReaders = []reader{
 			r.c.Machine.GPUs[n-1].KernelDriver = m[1]
 		}
 	}},
-	{`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`, func(r *Reader, m []string, s Evidence) { r.named(m[1], s) }},
+	{
+		`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`,
+		func(r *Reader, m []string, s Evidence) { r.named(m[1], s) },
+	},
 	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Evidence) {
 		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
 			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[0][1:], 0))
 			r.say(&r.c.From.GPU, s)
 		}
 	}},
-	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti| super)?)\b`, func(r *Reader, m []string, s Evidence) {
+	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti|` +
+		` super)?)\b`, func(r *Reader, m []string, s Evidence) {
 		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
 			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1], 0))
 			r.say(&r.c.From.GPU, s)
@@ -72,8 +101,10 @@ var driverReaders = []reader{
 	}},
 	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
-	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Evidence) {
-		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") && !strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
+	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +
+		`(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Evidence) {
+		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") &&
+			!strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {
 			r.capability("", v, s)
 		}
 	}},
@@ -81,15 +112,27 @@ var driverReaders = []reader{
 
 // packagedExpr finds the driver's version in lists of installed packages (dpkg,
 // rpm, pacman) and in what apt and dpkg say of an upgrade: there the new one.
-const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmware|headless\S*|kernel-(?:common|source)\S*|smi)|libnvidia-(?:compute|ml|cfg1|gl|decode)|libcuda1|xorg-x11-drv-nvidia(?:-cuda)?)(?:-(?:cuda|libs|cuda-libs|\d{3}|open|server|dkms))*(?::amd64|\.x86_64)?[ (-]+(?:\d:)?(?:\d{3}\.[\w.:~+-]+, )?(\d{3}\.\d+(?:\.\d+)?)(?:-|\b)`
+const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmware|headless\S*|kernel-(?:common|` +
+	`source)\S*|smi)|libnvidia-(?:compute|ml|cfg1|gl|decode)|libcuda1|xorg-x11-drv-nvidia(?:-cuda)?)(?:-(?:cuda|` +
+	`libs|cuda-libs|\d{3}|open|server|dkms))*(?::amd64|` +
+	`\.x86_64)?[ (-]+(?:\d:)?(?:\d{3}\.[\w.:~+-]+, )?(\d{3}\.\d+(?:\.\d+)?)(?:-|\b)`
 
 // nameExpr finds the names of GPUs in running text.
-const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER| Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|[5-9]\d[05]0 ?XTX?\b|AMD \d{3,4}(?: XTX?| series)\b|Radeon (?:VII|Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|Arc B\d{3}|Intel(?:\(R\)|'s)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
+const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER|` +
+	` Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|` +
+	`(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|` +
+	`H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|` +
+	`M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|` +
+	`PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|[5-9]\d[05]0 ?XTX?\b|AMD \d{3,4}(?: XTX?| series)\b|Radeon (?:VII|` +
+	`Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|` +
+	`Arc B\d{3}|Intel(?:\(R\)|'s)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|` +
+	`Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
 var nameRE = lazy.Regexp(`(?i)` + nameExpr)
 
 // supportList finds what a message says is wanted: those GPUs are not here.
-var supportList = lazy.Regexp(`(?i)only (?:supported|available|implemented) (?:on|for)\b|\bor ROCm\b|or (?:newer|later|above|higher)\b`)
+var supportList = lazy.Regexp(`(?i)only (?:supported|available|implemented) (?:on|for)\b|\bor ROCm\b|or (?:newer|` +
+	`later|above|higher)\b`)
 
 func (r *Reader) driver(v string, s Evidence) {
 	d, err := version.ParseDotted(v)
@@ -106,14 +149,16 @@ func (r *Reader) driver(v string, s Evidence) {
 // packaged notes the version of a driver package that is installed. It is the
 // library's where nothing else says; a removed package says nothing.
 func (r *Reader) packaged(v string, s Evidence) {
-	if d, err := version.ParseDotted(v); err == nil && d.Major() >= 300 && r.c.DriverPackage.IsZero() && !removed().MatchString(s.Text) {
+	if d, err := version.ParseDotted(v); err == nil && d.Major() >= 300 && r.c.DriverPackage.IsZero() &&
+		!removed().MatchString(s.Text) {
 		r.c.DriverPackage = d
 		r.say(&r.c.From.Package, s)
 	}
 }
 
 // removed finds the lines of packages that are not installed, or not any more.
-var removed = lazy.Regexp(`(?i)^\s*(rc|un|pn|pi)\s|\bRemov|\bPurge|Depends|candidate|available|apt(-get)? install|\bstatus not-installed`)
+var removed = lazy.Regexp(`(?i)^\s*(rc|un|pn|pi)\s|\bRemov|\bPurge|Depends|candidate|available|` +
+	`apt(-get)? install|\bstatus not-installed`)
 
 func (r *Reader) loaded(v string, s Evidence) {
 	if d, err := version.ParseDotted(v); err == nil {
@@ -141,7 +186,8 @@ func (r *Reader) addGPU(name string, s Evidence) {
 	if strings.HasPrefix(name, "Could not") || name == "No CUDA" || name == "" || len(name) > 80 {
 		return
 	}
-	if strings.EqualFold(name, "N/A") || !nameRE().MatchString(name) && !strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
+	if strings.EqualFold(name, "N/A") || !nameRE().MatchString(name) &&
+		!strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
 		return
 	}
 	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.Listed || uuid && !r.uuids {
@@ -177,9 +223,12 @@ func (r *Reader) names(first string, s Evidence) {
 
 // What is said of a GPU beside its name.
 var (
-	fineBefore = lazy.Regexp(`(?i)\b(?:works?|worked|working|runs?|ran|fine|ok|succeeds?)(?: \w+)?(?: on| with| for)?(?: an?| my| the| our| one)?(?: nvidia)?(?: geforce)? ?$`)
-	notBefore  = lazy.Regexp(`(?i)(?:\bnot|n't|never|no longer|fails? to|cannot) (?:\w+ ){0,2}(?:on|with|for)?(?: \w+)* ?$`)
-	fineAfter  = lazy.Regexp(`(?i)^\W{0,3}(?:it |that )?(?:works?|worked|runs?|is|was|all)(?: \w+)? ?(?:fine|ok|well|without|good|[,;.)]|$)`)
+	fineBefore = lazy.Regexp(`(?i)\b(?:works?|worked|working|runs?|ran|fine|ok|succeeds?)(?: \w+)?(?: on| with|` +
+		` for)?(?: an?| my| the| our| one)?(?: nvidia)?(?: geforce)? ?$`)
+	notBefore = lazy.Regexp(`(?i)(?:\bnot|n't|never|no longer|fails? to|cannot) (?:\w+ ){0,2}(?:on|with|` +
+		`for)?(?: \w+)* ?$`)
+	fineAfter = lazy.Regexp(`(?i)^\W{0,3}(?:it |that )?(?:works?|worked|runs?|is|was|all)(?: \w+)? ?(?:fine|ok|` +
+		`well|without|good|[,;.)]|$)`)
 )
 
 // named notes a GPU that running text names.
@@ -232,7 +281,8 @@ func (r *Reader) pciID(id string, s Evidence) {
 			return
 		}
 	}
-	r.c.Machine.GPUs = append(r.c.Machine.GPUs, machine.GPU{Index: len(r.c.Machine.GPUs), Vendor: machine.NVIDIA, PCIID: id, Evidence: machine.FromPCI})
+	r.c.Machine.GPUs = append(r.c.Machine.GPUs,
+		machine.GPU{Index: len(r.c.Machine.GPUs), Vendor: machine.NVIDIA, PCIID: id, Evidence: machine.FromPCI})
 	r.say(&r.c.From.GPU, s)
 }
 
@@ -240,7 +290,8 @@ func (r *Reader) pciID(id string, s Evidence) {
 func (r *Reader) capability(name string, sm machine.SM, s Evidence) {
 	r.say(&r.c.From.Capability, s)
 	for i := range r.c.Machine.GPUs {
-		if g := &r.c.Machine.GPUs[i]; name == "" && len(r.c.Machine.GPUs) == 1 || name != "" && strings.Contains(strings.ToLower(name), strings.ToLower(g.Name)) || g.SM == sm {
+		if g := &r.c.Machine.GPUs[i]; name == "" && len(r.c.Machine.GPUs) == 1 || name != "" &&
+			strings.Contains(strings.ToLower(name), strings.ToLower(g.Name)) || g.SM == sm {
 			g.SM = sm
 			return
 		}
@@ -260,7 +311,8 @@ func (r *Reader) gfx(gfx string, s Evidence) {
 		}
 	}
 	if len(r.c.Machine.GPUs) == 0 {
-		r.c.Machine.GPUs = append(r.c.Machine.GPUs, machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx, Visible: true})
+		r.c.Machine.GPUs = append(r.c.Machine.GPUs,
+			machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx, Visible: true})
 	}
 }
 
@@ -294,7 +346,8 @@ func newGPU(name string, index int) machine.GPU {
 	g := machine.GPU{Index: index, Name: strings.TrimSpace(name), Visible: true}
 	lower := strings.ToLower(name)
 	switch {
-	case strings.Contains(lower, "radeon") || strings.Contains(lower, "instinct") || strings.Contains(lower, "amd") || amdName().MatchString(name):
+	case strings.Contains(lower, "radeon") || strings.Contains(lower, "instinct") ||
+		strings.Contains(lower, "amd") || amdName().MatchString(name):
 		g.Vendor = machine.AMD
 	case strings.Contains(lower, "intel") || strings.HasPrefix(lower, "arc "):
 		g.Vendor = machine.Intel

@@ -8,7 +8,10 @@ import (
 
 // interpreterReaders read which Python runs and where pip says that torch lies.
 var interpreterReaders = []reader{
-	{`\bpip3? show (?:-f )?(torch)\b|^\s*Name\s*:\s*(\S+)\s*$`, func(r *Reader, m []string, s Evidence) { r.showing = normal(m[1] + m[2]) }},
+	{
+		`\bpip3? show (?:-f )?(torch)\b|^\s*Name\s*:\s*(\S+)\s*$`,
+		func(r *Reader, m []string, s Evidence) { r.showing = normal(m[1] + m[2]) },
+	},
 	{`^\s*Version\s*:\s*(\d\S*)\s*$`, func(r *Reader, m []string, s Evidence) {
 		if r.showing == "torch" {
 			r.addPackage(Package{Name: r.showing, Version: m[1], Tool: "pip", At: s})
@@ -22,7 +25,10 @@ var interpreterReaders = []reader{
 		r.showing = ""
 	}},
 	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, (*Reader).twoVersions},
-	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) }},
+	{
+		`sys\.executable\b[^/\\]*?(` + pythonPath + `)`,
+		func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) },
+	},
 	{`sys\.executable\b`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
 			r.wait = "sys.executable"

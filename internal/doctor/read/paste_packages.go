@@ -10,9 +10,14 @@ import (
 // packageReaders read lists of packages (pip, conda, uv, collect_env) and what
 // installers write while they work.
 var packageReaders = []reader{
-	{`^\s*(?:\[(pip\d?|conda)\]\s+)?(` + packageNames + `)\s*(==|=|\s)\s*v?(\d+[\w.+!-]*)(?:\s*[= ]\s*(\S+))?(?:\s+(\S+))?\s*$`, (*Reader).packageRow},
-	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
-		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") && !strings.Contains(s.Text, "version that satisfies") && !strings.Contains(s.Text, "no wheels") {
+	{
+		`^\s*(?:\[(pip\d?|conda)\]\s+)?(` + packageNames + `)\s*(==|=|\s)\s*v?(\d+[\w.+!-]*)(?:\s*[= ]\s*(\S+))?(?:\s+(\S+))?\s*$`,
+		(*Reader).packageRow,
+	},
+	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|` +
+		`flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
+		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") &&
+			!strings.Contains(s.Text, "version that satisfies") && !strings.Contains(s.Text, "no wheels") {
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 		}
 	}},
@@ -34,12 +39,18 @@ var packageReaders = []reader{
 			}
 		}
 	}},
-	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|python)?@?(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Evidence) { r.python(m[1], s) }},
-	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Evidence) { r.python(m[1], s) }},
-	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Evidence) {
+	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|` +
+		`python)?@?(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Evidence) { r.python(m[1], s) }},
+	{
+		`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`,
+		func(r *Reader, m []string, s Evidence) { r.python(m[1], s) },
+	},
+	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|` +
+		`stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Evidence) {
 		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), At: s})
 	}},
-	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Evidence) {
+	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|` +
+		`cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Evidence) {
 		r.c.Libraries = append(r.c.Libraries, Library{Name: m[2], Path: m[1], At: s}) // LD_DEBUG=libs
 	}},
 	{`\b(libcuda\.so[\d.]*) \([^)]{1,40}\) => (/\S+)`, func(r *Reader, m []string, s Evidence) { // ldconfig -p: the first is taken
@@ -47,13 +58,23 @@ var packageReaders = []reader{
 			r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: m[2], At: s})
 		}
 	}},
-	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.toolkit(m[1]+m[2]+m[3], s) }},
-	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Evidence) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
-	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Evidence) { r.wait = strings.ToUpper(m[1]) }},
+	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|` +
+		`--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|` +
+		`CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.toolkit(m[1]+m[2]+m[3], s) }},
+	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|` +
+		`CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|` +
+		`CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|` +
+		`CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Evidence) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
+	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|` +
+		`PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Evidence) { r.wait = strings.ToUpper(m[1]) }},
 }
 
 // packageNames are the packages that decide anything here; lists hold hundreds.
-const packageNames = `pytorch|pytorch-nightly|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton\S*|pytorch-triton\S*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime\S*|tensorflow\S*|jax\S*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|sentence-transformers|torch_\w+`
+const packageNames = `pytorch|pytorch-nightly|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|` +
+	`torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton\S*|` +
+	`pytorch-triton\S*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime\S*|tensorflow\S*|` +
+	`jax\S*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|` +
+	`sentence-transformers|torch_\w+`
 
 var separators = lazy.Regexp(`[-_.]+`)
 
@@ -165,7 +186,9 @@ func (r *Reader) variable(name, value string, s Evidence) {
 		value = value[1 : n-1]
 	}
 	lower := strings.ToLower(value)
-	for _, w := range []string{"unset", "not set", "none set", "differs", "has no", "<not", "none", "(unset", "(not", "no "} {
+	for _, w := range []string{
+		"unset", "not set", "none set", "differs", "has no", "<not", "none", "(unset", "(not", "no ",
+	} {
 		if strings.HasPrefix(lower, w) {
 			return
 		}

@@ -12,8 +12,13 @@ import (
 // WSL, Jetson, cluster.
 var placeReaders = []reader{
 	{`^\s*OS\s*:\s*(.+)`, func(r *Reader, m []string, s Evidence) { r.system(m[1], s) }},
-	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Evidence) { r.system(m[1]+m[2]+m[3], s) }},
-	{`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`, func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) }},
+	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|` +
+		`Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|` +
+		`openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Evidence) { r.system(m[1]+m[2]+m[3], s) }},
+	{
+		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`,
+		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) },
+	},
 	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
 			r.c.Machine.Platform.OS = "windows"
@@ -36,17 +41,34 @@ var placeReaders = []reader{
 		r.c.Machine.Platform.Arch = "32-bit"
 		r.say(&r.c.From.Arch, s)
 	}},
-	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Container, s) }},
-	{`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.WSL, s) }},
+	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|` +
+		`\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|` +
+		`daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Container, s) }},
+	{
+		`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`,
+		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.WSL, s) },
+	},
 	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Evidence) {
 		if !notTegra().MatchString(s.Text) {
 			mark(&r.c.Place.Jetson, s)
 		}
 	}},
-	{`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Cluster, s) }},
-	{`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Conda, s) }},
-	{`(?:laptop|machine|server|computer|\bpc|\bvm|instance|host|\bbox) (?:without|with no|that has no|has no) (?:any |an? )?(?:nvidia )?gpus?\b|\bno (?:nvidia )?gpu (?:on|in|at) (?:my|this|the|our) (?:computer|laptop|machine|server|pc|vm|box|host)|\b(?:i|we) (?:don't|do not) have (?:a |an |any )?(?:nvidia )?(?:gpu|graphics card)\b`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Says.NoGPU, s) }},
-	{`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Colab, s) }},
+	{
+		`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`,
+		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Cluster, s) },
+	},
+	{
+		`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`,
+		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Conda, s) },
+	},
+	{`(?:laptop|machine|server|computer|\bpc|\bvm|instance|host|\bbox) (?:without|with no|that has no|` +
+		`has no) (?:any |an? )?(?:nvidia )?gpus?\b|\bno (?:nvidia )?gpu (?:on|in|at) (?:my|this|the|` +
+		`our) (?:computer|laptop|machine|server|pc|vm|box|host)|\b(?:i|we) (?:don't|do not) have (?:a |an |` +
+		`any )?(?:nvidia )?(?:gpu|graphics card)\b`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Says.NoGPU, s) }},
+	{
+		`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`,
+		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Colab, s) },
+	},
 	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac mini|imac)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" {
 			r.c.Machine.Platform.OS = "macos"
@@ -56,7 +78,8 @@ var placeReaders = []reader{
 }
 
 // notTegra finds what NVIDIA's container tools print on every other machine.
-var notTegra = lazy.Regexp(`(?i)non-tegra|tegra\S*( system)?\W.{0,40}\b(false|not found|no such)\b|tegra_release.{0,12}not found`)
+var notTegra = lazy.Regexp(`(?i)non-tegra|tegra\S*( system)?\W.{0,40}\b(false|not found|no such)\b|` +
+	`tegra_release.{0,12}not found`)
 
 func mark(at *Evidence, s Evidence) {
 	if at.IsZero() {
@@ -75,10 +98,14 @@ func (r *Reader) system(text string, s Evidence) {
 		p.OS = "macos"
 		mark(&r.c.Place.MacOS, s)
 	case strings.TrimSpace(text) != "":
-		if p.OS == "" || p.OS == "windows" && r.c.From.OS.Text != "" && !strings.Contains(strings.ToLower(r.c.From.OS.Text), "windows") {
+		if p.OS == "" || p.OS == "windows" && r.c.From.OS.Text != "" &&
+			!strings.Contains(strings.ToLower(r.c.From.OS.Text), "windows") {
 			p.OS = "linux"
 		}
-		for _, d := range []string{"ubuntu", "debian", "centos", "rhel", "red hat", "rocky", "fedora", "alpine", "arch", "opensuse", "nixos"} {
+		for _, d := range []string{
+			"ubuntu", "debian", "centos", "rhel", "red hat", "rocky", "fedora", "alpine", "arch", "opensuse",
+			"nixos",
+		} {
 			if strings.Contains(lower, d) {
 				p.Distro = strings.ReplaceAll(d, "red hat", "rhel")
 				p.DistroVersion = firstNumber(lower)
@@ -201,7 +228,11 @@ func (c *Case) conclude(told bool) {
 }
 
 // unseenInWords is how people say that a program does not use the GPU.
-const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not|isn.?t|won.?t|fails? to|unable to)\b.{0,40}\b(?:GPUs?|CUDA|nvidia-smi)\b|\b(?:GPUs?|CUDA)\b.{0,40}(?:\bnot\b|n.t\b|\bnever\b|no longer).{0,24}\b(?:visible|seen?|detect\w*|found|available|used?|recogni[sz]ed|work\w*)\b|\b0 GPUs\b|(?:falls?|falling|fell) back to (?:the )?CPU|(?:runs?|running|only) on (?:the )?CPU|only uses? (?:the )?CPU|is_available\(\)\W{0,8}False`
+const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not|isn.?t|won.?t|fails? to|` +
+	`unable to)\b.{0,40}\b(?:GPUs?|CUDA|nvidia-smi)\b|\b(?:GPUs?|CUDA)\b.{0,40}(?:\bnot\b|n.t\b|\bnever\b|` +
+	`no longer).{0,24}\b(?:visible|seen?|detect\w*|found|available|used?|recogni[sz]ed|work\w*)\b|\b0 GPUs\b|` +
+	`(?:falls?|falling|fell) back to (?:the )?CPU|(?:runs?|running|only) on (?:the )?CPU|only uses? (?:the )?CPU|` +
+	`is_available\(\)\W{0,8}False`
 
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
@@ -215,29 +246,65 @@ var factReaders = []reader{
 			r.say(&r.c.Did.CondaCUDA, s)
 		}
 	}},
-	{`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.CondaInstall, s) }},
+	{
+		`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.CondaInstall, s) },
+	},
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Index, s) }},
-	{`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.PipTorch, s) }},
-	{`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.Runtimes, s) }},
-	{`"nvidia"\s*:|nvidia-container-runtime"|default-runtime"?\s*[:=]\s*"?nvidia`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NVIDIARuntime, s) }},
+	{
+		`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.PipTorch, s) },
+	},
+	{
+		`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.Runtimes, s) },
+	},
+	{
+		`"nvidia"\s*:|nvidia-container-runtime"|default-runtime"?\s*[:=]\s*"?nvidia`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NVIDIARuntime, s) },
+	},
 	{unseenInWords, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Unseen, s) }},
 	{`\b(cu1[0-9]\d)\b`, func(r *Reader, m []string, s Evidence) {
 		if len(r.c.Labels) < 16 {
 			r.c.Labels = append(r.c.Labels, strings.ToLower(m[1]))
 		}
 	}},
-	{`\b(?:stopp?e?d? working|no longer (?:works?|supported|supports?|runs?)|(?:not|n't|never) (?:supported|support|compatible|work|run)\b|incompatib\w+|(?:drop|remov)\w* (?:the )?support|support (?:was |is |has been )?(?:dropped|removed)|unsupported|fails? (?:on|with) (?:this|my|the|these|those) (?:\w+ )?(?:GPUs?|cards?))`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.NotServed, s) }},
-	{`\b(?:Kepler|Maxwell|Pascal|Volta|sm_[3-7]\d)\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OldArch, s) }},
-	{`nvml error: driver/library version mismatch`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.Mismatch, s) }},
-	{`nvidia[- ]open\b|open[- ](?:gpu[- ])?kernel[- ]?modules?|nvidia-driver-\d+-open|nvidia-open-dkms`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OpenModule, s) }},
+	{`\b(?:stopp?e?d? working|no longer (?:works?|supported|supports?|runs?)|(?:not|n't|never) (?:supported|` +
+		`support|compatible|work|run)\b|incompatib\w+|(?:drop|remov)\w* (?:the )?support|support (?:was |is |` +
+		`has been )?(?:dropped|removed)|unsupported|fails? (?:on|with) (?:this|my|the|these|` +
+		`those) (?:\w+ )?(?:GPUs?|cards?))`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.NotServed, s) }},
+	{
+		`\b(?:Kepler|Maxwell|Pascal|Volta|sm_[3-7]\d)\b`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OldArch, s) },
+	},
+	{
+		`nvml error: driver/library version mismatch`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.Mismatch, s) },
+	},
+	{`nvidia[- ]open\b|open[- ](?:gpu[- ])?kernel[- ]?modules?|nvidia-driver-\d+-open|` +
+		`nvidia-open-dkms`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OpenModule, s) }},
 	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NoCgroups, s) }},
-	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|import os, ?torch\b)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.ImportTorch, s) }},
-	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|mmcv|deepspeed|pytorch3d|mamba|xformers|causal|diff[-_]gaussian|gsplat|nvdiffrast|tiny-?cuda|simple-knn|natten|submodules/)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Building, s) }},
-	{`\[end of output\]|Getting requirements to build (?:wheel|editable)|build_meta\.py|get_requires_for_build_wheel|pip-build-env|Failed to build .flash`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.IsolatedBuild, s) }},
+	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|` +
+		`import os, ?torch\b)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.ImportTorch, s) }},
+	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|` +
+		`mmcv|deepspeed|pytorch3d|mamba|xformers|causal|diff[-_]gaussian|gsplat|nvdiffrast|tiny-?cuda|simple-knn|` +
+		`natten|submodules/)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|` +
+		`from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Building, s) }},
+	{`\[end of output\]|Getting requirements to build (?:wheel|editable)|build_meta\.py|` +
+		`get_requires_for_build_wheel|pip-build-env|Failed to build .flash`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.IsolatedBuild, s) }},
 	{ProcessCount, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Launch, s) }},
-	{`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.SetDevices, s) }},
-	{`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoGPU, s) }},
-	{`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoDriver, s) }},
+	{
+		`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.SetDevices, s) },
+	},
+	{
+		`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoGPU, s) },
+	},
+	{
+		`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoDriver, s) },
+	},
 }
 
 // processCount is how torchrun and others are told to start one process per GPU.

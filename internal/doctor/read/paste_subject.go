@@ -16,17 +16,35 @@ type subject struct {
 
 // subjectReaders tell what a text is about.
 var subjectReaders = []reader{
-	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|onnxruntime|ctranslate2|faiss|\bmmcv|detectron|显卡|显存`,
+	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|` +
+		`geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|` +
+		`\bxid\b|vram|(?:graphics|video|display) (?:card|adapter|driver)|triton|tensorflow|\bjax|xformers|` +
+		`flash.?attn|bitsandbytes|\bvllm|comfyui|diffusion|whisper|onnxruntime|ctranslate2|faiss|\bmmcv|` +
+		`detectron|显卡|显存`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.gpu = true }},
-	{`torch|cuda|nvidia-smi|nvml|\bpython|\bpip\b|conda|docker|tensor|\btrain|\binfer|\bmodel|lspci|dkms|modprobe|dmesg|\bXid\b|rocm|comfyui|diffusion|whisper|blender|\bjax|ffmpeg|opencl`,
+	{`torch|cuda|nvidia-smi|nvml|\bpython|\bpip\b|conda|docker|tensor|\btrain|\binfer|\bmodel|lspci|dkms|` +
+		`modprobe|dmesg|\bXid\b|rocm|comfyui|diffusion|whisper|blender|\bjax|ffmpeg|opencl`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.computes = true }},
-	{`\bgames?\b|\bgaming\b|\bminecraft\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
+	{`\bgames?\b|\bgaming\b|\bminecraft\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|` +
+		`black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.plays = true }},
-	{`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.news = r.subject.news || r.line <= 3 }},
-	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.wishes = true }},
-	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|\bincompatib|\bwithout\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.trouble = true }},
-	{`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`, func(r *Reader, _ []string, _ Evidence) { r.subject.version = true }},
-	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|the|new)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.changes++ }},
+	{
+		`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`,
+		func(r *Reader, _ []string, _ Evidence) { r.subject.news = r.subject.news || r.line <= 3 },
+	},
+	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|` +
+		`\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.wishes = true }},
+	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|` +
+		`\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|` +
+		`\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|` +
+		`\bincompatib|\bwithout\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.trouble = true }},
+	{
+		`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`,
+		func(r *Reader, _ []string, _ Evidence) { r.subject.version = true },
+	},
+	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|` +
+		`improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|` +
+		`the|new)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.changes++ }},
 }
 
 // elsewhere reports whether a text is about something else than a GPU that computes:
@@ -36,7 +54,8 @@ var subjectReaders = []reader{
 // and a list of changes.
 func (r *Reader) elsewhere() bool {
 	s := r.subject
-	return !s.gpu && r.lines > shortText || s.plays && !s.computes || s.version && s.changes > 1 || s.news && len(r.c.Hits) == 0
+	return !s.gpu && r.lines > shortText || s.plays && !s.computes || s.version && s.changes > 1 || s.news &&
+		len(r.c.Hits) == 0
 }
 
 // forgetOthers drops what programs of every kind bring about: an installer that finds
@@ -44,7 +63,8 @@ func (r *Reader) elsewhere() bool {
 func (r *Reader) forgetOthers() {
 	s := r.subject
 	r.c.Hits = slices.DeleteFunc(r.c.Hits, func(h Hit) bool {
-		anybodys := h.Message.ID == "pip-no-version" || h.Message.ID == "uv-no-platform-wheel" || h.Message.ID == "extension-abi"
+		anybodys := h.Message.ID == "pip-no-version" || h.Message.ID == "uv-no-platform-wheel" ||
+			h.Message.ID == "extension-abi"
 		return anybodys && !s.gpu || h.Message.ID == "nvlddmkm" && s.plays && !s.computes
 	})
 }

@@ -17,7 +17,8 @@ type reader struct {
 	read func(r *Reader, m []string, said Evidence)
 }
 
-var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders, interpreterReaders, useReaders, subjectReaders)
+var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders,
+	interpreterReaders, useReaders, subjectReaders)
 
 // Expressions are those of all readers of facts, in order.
 func Expressions() []string {
@@ -40,54 +41,83 @@ const (
 // torchReaders read what torch says of itself: collect_env of every generation,
 // Python sessions, and what people write about versions.
 var torchReaders = []reader{
-	{`(?:^|[^\w])(?:py)?torch version ?\**[:=]+[\s*]*v?(\d+\.\d+\S*|N/A)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) }},
+	{
+		`(?:^|[^\w])(?:py)?torch version ?\**[:=]+[\s*]*v?(\d+\.\d+\S*|N/A)`,
+		func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) },
+	},
 	{`(\S+[/\\]torch)[/\\]__init__\.py['"]?,?(?:\s+['"]?(\d+\.\d+\.\d+[\w.+-]*))?`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "File ") && r.c.Torch.Path == "" {
 			r.c.Torch.Path = m[1]
 			r.torch(m[2], ByTorch, s)
 		}
 	}},
-	{`cuda\.device_count\(\)\W*(?:returns?|is|gives?|prints?|=+>?|->|:)?\W*0\b`, func(r *Reader, m []string, s Evidence) { r.available("False", s) }},
-	{`(?:torch|th)\.__version__\W*(?:prints?|gives?|says|is|returns?|shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) }},
+	{
+		`cuda\.device_count\(\)\W*(?:returns?|is|gives?|prints?|=+>?|->|:)?\W*0\b`,
+		func(r *Reader, m []string, s Evidence) { r.available("False", s) },
+	},
+	{`(?:torch|th)\.__version__\W*(?:prints?|gives?|says|is|returns?|` +
+		`shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) }},
 	{`pytorch accelerator|PyTorch version \(GPU\?\): (\d+\.\d+\S*) \((True|False)\)`, func(r *Reader, m []string, s Evidence) {
 		r.torch(m[1], ByTorch, s)
 		r.available(m[2], s)
 	}},
-	{`PyTorch Version \(e\.g\.[^)]*\)\s*:?\W*v?(\d\.\d+(?:\.\d+)?[\w.+]*)`, func(r *Reader, m []string, s Evidence) { r.torch(strings.TrimRight(m[1], "."), ByList, s) }},
-	{`(?:with|to|in) (?:torch\.)?cuda (?:not being|being not|becoming) (?:un)?available|cuda (?:is|was) (?:still |always |just )?not available (?:in|to|for|from) (?:py)?torch|(?:py)?torch (?:does not|doesn't|cannot|can't|did not|didn't) (?:see|detect|find|recogni[sz]e) (?:my |the |any |a )?(?:GPUs?|cuda)\b`, func(r *Reader, m []string, s Evidence) {
+	{
+		`PyTorch Version \(e\.g\.[^)]*\)\s*:?\W*v?(\d\.\d+(?:\.\d+)?[\w.+]*)`,
+		func(r *Reader, m []string, s Evidence) { r.torch(strings.TrimRight(m[1], "."), ByList, s) },
+	},
+	{`(?:with|to|in) (?:torch\.)?cuda (?:not being|being not|becoming) (?:un)?available|cuda (?:is|` +
+		`was) (?:still |always |just )?not available (?:in|to|for|from) (?:py)?torch|(?:py)?torch (?:does not|` +
+		`doesn't|cannot|can't|did not|didn't) (?:see|detect|find|recogni[sz]e) (?:my |the |any |` +
+		`a )?(?:GPUs?|cuda)\b`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Torch.AvailableAt.IsZero() {
 			r.available("False", s)
 		}
 	}},
 	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
-	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|gives|shows|prints?|returns?)\W+)?(None|\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|gives|shows|prints?|returns?)\W+)?(None|` +
+		`\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
 	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Evidence) {
 		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
 	}},
-	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, func(r *Reader, m []string, s Evidence) { r.available(m[1], s) }},
+	{
+		`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`,
+		func(r *Reader, m []string, s Evidence) { r.available(m[1], s) },
+	},
 	{isAvailable, func(r *Reader, m []string, s Evidence) {
 		for _, m := range everyAvailable().FindAllStringSubmatch(r.whole, -1) {
 			r.available(m[1], s)
 		}
 	}},
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Evidence) { r.wait = printed(m[0]) }},
-	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.cuda" }},
+	{
+		`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`,
+		func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.cuda" },
+	},
 	{`^(?:>>> )?torch\.version\.hip$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.hip" }},
 	{`\bpy3\.\d+_cuda(\d+\.\d+)\S*_cudnn`, func(r *Reader, m []string, s Evidence) { // a build string in prose
 		if r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
 			r.torchCUDA(m[1], s)
 		}
 	}},
-	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.__version__" }},
+	{
+		`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`,
+		func(r *Reader, m []string, s Evidence) { r.wait = "torch.__version__" },
+	},
 	{`cuda\.is_ava\w{3,8}\b`, func(r *Reader, m []string, s Evidence) {
 		if r.wait == "" && strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
 			r.wait = "is_available"
 		}
 	}},
 	{`get_arch_list\(\)\W*gfx\d`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.GFXList, s) }},
-	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Evidence) { r.arches(m[1], s) }},
-	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) }},
-	{`\b(?:pip3?|uv|conda|mamba)\b.{0,24}\btorch\b\W{1,8}v?(\d\.\d+\.\d+) \(?(cu\d{2,3})\b`, func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+"+m[2], ByLabel, s) }},
+	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|` +
+		`CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Evidence) { r.arches(m[1], s) }},
+	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|` +
+		`,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |` +
+		`for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) }},
+	{
+		`\b(?:pip3?|uv|conda|mamba)\b.{0,24}\btorch\b\W{1,8}v?(\d\.\d+\.\d+) \(?(cu\d{2,3})\b`,
+		func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+"+m[2], ByLabel, s) },
+	},
 	{`\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)`, func(r *Reader, m []string, s Evidence) {
 		least, err := machine.ParseSM(m[1])
 		most, err2 := machine.ParseSM(m[2])
@@ -95,22 +125,29 @@ var torchReaders = []reader{
 			r.c.Torch.Range, r.c.Torch.ArchesAt = []machine.SM{least, most}, s
 		}
 	}},
-	{`pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+)\.(\d+)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+cu"+m[2]+m[3], ByProse, s) }},
+	{
+		`pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+)\.(\d+)`,
+		func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+cu"+m[2]+m[3], ByProse, s) },
+	},
 	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByProse, s) }},
-	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Evidence) {
+	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|` +
+		`cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Evidence) {
 		name, sm := m[1]+m[3], m[2]+m[4]
 		if v, err := machine.ParseSM(sm); err == nil {
 			r.capability(strings.TrimSpace(name[strings.LastIndex(name, ": ")+1:]), v, s)
 		}
 	}},
-	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|total capaci?ty of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
+	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|` +
+		`total capaci?ty of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
 	{`OutOfMemory|out of memory|would exceed allowed memory`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
 	{`\bOOM\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OutOfMemory, s) }},
 }
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
-const isAvailable = `cuda\.is_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|->|:)?(?: me| still| always)?\W*(True|False)\b`
+const isAvailable = `cuda\.is_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|` +
+	`returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|` +
+	`->|:)?(?: me| still| always)?\W*(True|False)\b`
 
 var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
 
@@ -169,7 +206,10 @@ func (t *Torch) setLabel(label string) {
 func (r *Reader) prose(v, label string, s Evidence) {
 	text := strings.ToLower(s.Text)
 	about := clause(text, v)
-	for _, w := range []string{"work", "tried", "requires torch", "instead", "fixed", "support", "before:", "was built", "needs", "need torch", "upgrade to", "downgrade to", "newer than", "older than", "(the user"} {
+	for _, w := range []string{
+		"work", "tried", "requires torch", "instead", "fixed", "support", "before:", "was built", "needs",
+		"need torch", "upgrade to", "downgrade to", "newer than", "older than", "(the user",
+	} {
 		if strings.Contains(about, w) {
 			return
 		}
@@ -233,7 +273,10 @@ func (r *Reader) available(v string, s Evidence) {
 func (r *Reader) arches(list string, s Evidence) {
 	t := &r.c.Torch
 	t.Arches = nil
-	for _, f := range strings.FieldsFunc(list, func(c rune) bool { return !(c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z') }) {
+	for _, f := range strings.FieldsFunc(list, func(c rune) bool {
+		return !(c == '_' || c >= '0' && c <= '9' ||
+			c >= 'a' && c <= 'z')
+	}) {
 		if sm, err := machine.ParseSM(strings.TrimRight(f, "af")); err == nil {
 			t.Arches = append(t.Arches, sm)
 		}
