@@ -2,6 +2,7 @@ package installers
 
 import (
 	"fmt"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -64,15 +65,33 @@ func debian(branch string, open bool, p machine.Platform) (*recipe, string) {
 	}
 	r := apt(name, p.Kernel)
 	r.flags = append(r.flags, "--allow-downgrades") // a branch may be an older one
-	keyring := "{tools}/cuda-keyring_1.1-1_all.deb"
-	r.prepare = []plan.Step{
-		fetched(cudaRepo("debian"+major, p.Arch)+"/cuda-keyring_1.1-1_all.deb", keyring),
-		prepare("it adds NVIDIA's repository and the key that signs it", "dpkg", "--install", keyring),
-		update,
-	}
+	r.prepare = append(debianRepository("debian"+major, p.Arch), update)
 	r.addHeaders()
 	r.prepare = append(r.prepare, prepare("it keeps the system on driver "+branch, "apt-get", "install", "-y", "nvidia-driver-pinning-"+branch))
 	return r, ""
+}
+
+// debianKeys names the file of the key that signs each of NVIDIA's repositories, as
+// it lies in the repository.
+var debianKeys = map[string]string{"debian11": "3bf863cc.pub", "debian12": "3bf863cc.pub", "debian13": "8793F200.pub"}
+
+// debianRepository adds NVIDIA's repository: the key by its fingerprint, and one
+// line of a source. NVIDIA's package cuda-keyring would bring both, with scripts
+// that dpkg runs as root, and apt asks nobody who signed a package that it is
+// handed as a file. What is written is what that package writes, under its names.
+func debianRepository(name, arch string) []plan.Step {
+	repo := cudaRepo(name, arch)
+	key := strings.ToUpper(strings.TrimSuffix(debianKeys[name], ".pub"))
+	file := "{tools}/" + key + ".pub"
+	source := prepare("NVIDIA's repository of drivers, signed by that key alone", "")
+	source.Run, source.Write = nil, &plan.Write{Path: "/etc/apt/sources.list.d/cuda-" + name + "-" + cudaArch(arch) + ".list", Mode: 0o644,
+		Content: "deb [signed-by=" + plan.Keyring + "] " + repo + "/ /\n"}
+	return []plan.Step{
+		fetched(repo+"/"+debianKeys[name], file),
+		prepare("NVIDIA's signing key, taken only with the fingerprint "+plan.SigningKeys[key],
+			"gpg", "--batch", "--yes", "--dearmor", "--output", plan.Keyring, file),
+		source,
+	}
 }
 
 // fetched is a step that downloads a file as the user; root takes a copy of it.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (c *chroot) exact(t *testing.T) {
 	for name, text := range map[string]string{"vendor": "0x10de", "device": "0x102d", "class": "0x030200"} {
 		c.write("sys/bus/pci/devices/0000:01:00.0/"+name, text+"\n", 0o444)
 	}
-	c.must("", "apt-get", "purge", "-y", "-q", "libnvidia-ml1", "nvidia-detect") // a fresh machine
+	c.must("", "apt-get", "purge", "-y", "-q", "libnvidia-ml1", "libnvidia-cfg1") // a fresh machine
 	c.must("", "apt-get", "autoremove", "-y", "-q")
 	var p plan.Plan
 	out := c.must("", "envfix", "plan", "--python", "3.10", "--json")
@@ -132,7 +133,7 @@ func (c *chroot) offline(t *testing.T) {
 		t.Errorf("installed %q, want %q", got, v)
 	}
 	fmt.Printf("  fetched, the network cut, installed from the cache: libnvidia-ml1 %s\n", v)
-	gone := c.steps("gone.json", brings("nvidia-detect", "1.2.3-4"))
+	gone := c.steps("gone.json", brings("libnvidia-cfg1", "1.2.3-4"))
 	out := c.wantCode(exitStale, "", "envfix", "apply", gone, "--yes")
 	if !strings.Contains(out, "1.2.3-4") {
 		t.Errorf("a version that is not to be had:\n%s", out)
@@ -142,66 +143,88 @@ func (c *chroot) offline(t *testing.T) {
 	}
 }
 
-// rehearse lets apt show what it would remove: a system's log daemon gives way to
-// another one.
-func (c *chroot) rehearse(t *testing.T) {
+// takesOver offers a package of the driver's name that takes a system's log daemon
+// away, from an archive on the disk.
+func (c *chroot) takesOver(t *testing.T) {
 	t.Helper()
 	c.must("", "apt-get", "install", "-y", "-q", "--no-install-recommends", "inetutils-syslogd")
-	argv := []string{"--no-install-recommends", "busybox-syslogd"}
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("no.json", rehearses(nil, argv...)), "--yes")
+	control := "Package: nvidia-takes-over\nVersion: 1.0-1\nArchitecture: all\nMaintainer: nobody <nobody@example.invalid>\nConflicts: inetutils-syslogd\nDescription: takes over\n"
+	if err := os.MkdirAll(filepath.Join(c.dir, "srv/archive/takes/DEBIAN"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.write("srv/archive/takes/DEBIAN/control", control, 0o644)
+	c.must("", "dpkg-deb", "--build", "/srv/archive/takes", "/srv/archive/takes.deb")
+	deb, err := os.ReadFile(filepath.Join(c.dir, "srv/archive/takes.deb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("srv/archive/Packages", fmt.Sprintf("%sFilename: ./takes.deb\nSize: %d\nSHA256: %x\n", control, len(deb), sha256.Sum256(deb)), 0o644)
+	c.write("etc/apt/sources.list.d/disk.list", "deb [trusted=yes] file:/srv/archive ./\n", 0o644)
+	c.must("", "apt-get", "update", "-q")
+}
+
+// rehearse lets apt show what it would remove: a system's log daemon. A plan's own
+// rehearsal refuses what the plan does not name; root's half refuses it whatever a
+// plan names.
+func (c *chroot) rehearse(t *testing.T) {
+	t.Helper()
+	c.takesOver(t)
+	const name = "nvidia-takes-over"
+	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("no.json", rehearses(nil, name)), "--yes")
 	if !strings.Contains(out, "would remove 1 packages that the plan does not name") || !strings.Contains(out, "inetutils-syslogd") {
 		t.Errorf("it does not say what would go:\n%s", out)
 	}
-	c.wantCode(0, "", "envfix", "apply", c.steps("yes.json", rehearses([]string{"inetutils-*"}, argv...)), "--yes")
-	if c.version("inetutils-syslogd") == "" {
-		t.Error("the rehearsal removed it")
+	c.wantCode(0, "", "envfix", "apply", c.steps("yes.json", rehearses([]string{"inetutils-*"}, name)), "--yes")
+	out = c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("hostile.json", rehearses([]string{"*"}, name), runs("apt-get", "install", "-y", name)), "--yes")
+	if !strings.Contains(out, "inetutils-syslogd") || c.version("inetutils-syslogd") == "" || c.version(name) != "" {
+		t.Errorf("a plan that allows every removal:\n%s", out)
 	}
-	fmt.Println("  rehearsal: a removal that the plan does not name is refused (exit 9), a named one is not")
+	fmt.Println("  rehearsal: a removal that the plan does not name is refused (exit 9), a named one is not; root's half refuses both")
 }
 
 // hold goes round: envfix holds, writes it down, meets its own hold and somebody's.
 func (c *chroot) hold(t *testing.T) {
 	t.Helper()
-	v := c.candidate("nvidia-detect")
-	record := plan.Step{Title: "write down", Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "nvidia-detect\n"}}
-	c.wantCode(0, "", "envfix", "apply", c.steps("hold.json", brings("nvidia-detect", v), record, runs("apt-mark", "hold", "nvidia-detect")), "--yes")
-	if held := c.must("", "apt-mark", "showhold"); held != "nvidia-detect\n" {
+	v := c.candidate("libnvidia-cfg1")
+	record := plan.Step{Title: "write down", Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "libnvidia-cfg1\n"}}
+	c.wantCode(0, "", "envfix", "apply", c.steps("hold.json", brings("libnvidia-cfg1", v), record, runs("apt-mark", "hold", "libnvidia-cfg1")), "--yes")
+	if held := c.must("", "apt-mark", "showhold"); held != "libnvidia-cfg1\n" {
 		t.Errorf("held: %q", held)
 	}
-	change := []plan.Step{runs("apt-get", "install", "-y", "nvidia-detect="+v)}
+	change := []plan.Step{runs("apt-get", "install", "-y", "libnvidia-cfg1="+v)}
 	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("held.json", change...), "--yes")
-	if !strings.Contains(out, "nvidia-detect is held at its version") {
+	if !strings.Contains(out, "libnvidia-cfg1 is held at its version") {
 		t.Errorf("a hold is not told:\n%s", out)
 	}
-	again := slices.Concat([]plan.Step{runs("apt-mark", "unhold", "nvidia-detect")}, change, []plan.Step{record, runs("apt-mark", "hold", "nvidia-detect")})
+	again := slices.Concat([]plan.Step{runs("apt-mark", "unhold", "libnvidia-cfg1")}, change, []plan.Step{record, runs("apt-mark", "hold", "libnvidia-cfg1")})
 	c.wantCode(0, "", "envfix", "apply", c.steps("again.json", again...), "--yes")
-	if held := c.must("", "apt-mark", "showhold"); held != "nvidia-detect\n" {
+	if held := c.must("", "apt-mark", "showhold"); held != "libnvidia-cfg1\n" {
 		t.Errorf("held after the round: %q", held)
 	}
-	c.must("", "apt-mark", "unhold", "nvidia-detect")
+	c.must("", "apt-mark", "unhold", "libnvidia-cfg1")
 	fmt.Println("  hold: set, refused where the plan does not lift it (exit 9), lifted and set again")
 }
 
 // downgrade goes back from a newer package than the archive has.
 func (c *chroot) downgrade(t *testing.T) {
 	t.Helper()
-	v := c.candidate("nvidia-detect")
+	v := c.candidate("libnvidia-cfg1")
 	dir := filepath.Join(c.dir, "tmp/newer/DEBIAN")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c.write("tmp/newer/DEBIAN/control", "Package: nvidia-detect\nVersion: 999.1.1-1\nArchitecture: all\nMaintainer: nobody <nobody@example.invalid>\nDescription: newer\n", 0o644)
+	c.write("tmp/newer/DEBIAN/control", "Package: libnvidia-cfg1\nVersion: 999.1.1-1\nArchitecture: all\nMaintainer: nobody <nobody@example.invalid>\nDescription: newer\n", 0o644)
 	c.must("", "dpkg-deb", "--build", "/tmp/newer", "/tmp/newer.deb")
 	c.must("", "dpkg", "--install", "/tmp/newer.deb")
-	p := c.steps("down.json", rehearses(nil, "--allow-downgrades", "nvidia-detect="+v), brings("nvidia-detect", v, "--allow-downgrades"))
+	p := c.steps("down.json", rehearses(nil, "--allow-downgrades", "libnvidia-cfg1="+v), brings("libnvidia-cfg1", v, "--allow-downgrades"))
 	c.wantCode(0, "", "envfix", "apply", p, "--yes")
-	if got := c.version("nvidia-detect"); got != v {
+	if got := c.version("libnvidia-cfg1"); got != v {
 		t.Errorf("from 999.1.1-1 to %q, want %s", got, v)
 	}
-	if said := c.must("", "sh", "-c", "cat /root/.envfix/logs/*packages-1.log"); !strings.Contains(said, "Inst nvidia-detect [999.1.1-1]") {
+	if said := c.must("", "sh", "-c", "cat /root/.envfix/logs/*packages-1.log"); !strings.Contains(said, "Inst libnvidia-cfg1 [999.1.1-1]") {
 		t.Errorf("the rehearsal's log:\n%s", said)
 	}
-	fmt.Printf("  downgrade: rehearsed and done, nvidia-detect 999.1.1-1 to %s\n", v)
+	fmt.Printf("  downgrade: rehearsed and done, libnvidia-cfg1 999.1.1-1 to %s\n", v)
 }
 
 // password types one where sudo asks for it, on a terminal of script(1).
@@ -213,7 +236,7 @@ func (c *chroot) password(t *testing.T) {
 	}
 	defer syscall.Unmount(pts, syscall.MNT_DETACH)
 	c.input("me:typed by hand\n", "", "chpasswd")
-	p := c.plan("home/me/typed.json", []string{"apt-get", "install", "-y", "-q", "nvidia-detect", "libnvidia-ml1"})
+	p := c.plan("home/me/typed.json", []string{"apt-get", "install", "-y", "-q", "libnvidia-cfg1", "libnvidia-ml1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.must("me", "sudo", "-k")
 	out, code := c.input("typed by hand\n", "me", "script", "-qec", "envfix apply "+p+" --yes", "/dev/null")
@@ -222,7 +245,7 @@ func (c *chroot) password(t *testing.T) {
 	}
 	c.must("me", "sudo", "-k")
 	// Another plan than before: the one that was done has nothing left to do.
-	q := c.plan("home/me/again.json", []string{"apt-get", "install", "-y", "-q", "libnvidia-ml1", "nvidia-detect"})
+	q := c.plan("home/me/again.json", []string{"apt-get", "install", "-y", "-q", "libnvidia-ml1", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	out, code = c.input("wrong\nwrong\nwrong\n", "me", "script", "-qec", "envfix apply "+q+" --yes", "/dev/null")
 	if code != exitPrivilege {
@@ -235,8 +258,8 @@ func (c *chroot) password(t *testing.T) {
 // whole, a shell reads it, and it looks for itself before and after.
 func (c *chroot) rootScript(t *testing.T) {
 	t.Helper()
-	v := c.candidate("nvidia-detect")
-	c.must("", "apt-get", "purge", "-y", "-q", "nvidia-detect")
+	v := c.candidate("libnvidia-cfg1")
+	c.must("", "apt-get", "purge", "-y", "-q", "libnvidia-cfg1")
 	step := func(name string, s ...plan.Step) string {
 		c.must("", "cp", c.steps(name, s...), "/home/me/"+name)
 		c.must("", "chown", "me:me", "/home/me/"+name)
@@ -252,18 +275,18 @@ func (c *chroot) rootScript(t *testing.T) {
 		c.must("", "sh", "-n", "/root/"+name+".sh")
 		return "/root/" + name + ".sh"
 	}
-	record := plan.Step{Title: "write down", Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "nvidia-detect\n"}}
-	good := step("good.json", rehearses(nil, "nvidia-detect="+v), brings("nvidia-detect", v), record, runs("apt-mark", "hold", "nvidia-detect"))
+	record := plan.Step{Title: "write down", Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "libnvidia-cfg1\n"}}
+	good := step("good.json", rehearses(nil, "libnvidia-cfg1="+v), brings("libnvidia-cfg1", v), record, runs("apt-mark", "hold", "libnvidia-cfg1"))
 	c.wantCode(0, "", good)
-	if got, held := c.version("nvidia-detect"), c.must("", "apt-mark", "showhold"); got != v || held != "nvidia-detect\n" {
-		t.Errorf("after the script: nvidia-detect %q, held %q", got, held)
+	if got, held := c.version("libnvidia-cfg1"), c.must("", "apt-mark", "showhold"); got != v || held != "libnvidia-cfg1\n" {
+		t.Errorf("after the script: libnvidia-cfg1 %q, held %q", got, held)
 	}
-	c.must("", "apt-mark", "unhold", "nvidia-detect")
-	c.wantCode(exitPreflight, "", step("desktop.json", rehearses(nil, "--no-install-recommends", "busybox-syslogd"), runs("apt-get", "remove", "-y", "nvidia-detect")))
-	wrong := brings("nvidia-detect", v)
+	c.must("", "apt-mark", "unhold", "libnvidia-cfg1")
+	c.wantCode(exitPreflight, "", step("desktop.json", rehearses(nil, "nvidia-takes-over"), runs("apt-get", "remove", "-y", "libnvidia-cfg1")))
+	wrong := brings("libnvidia-cfg1", v)
 	wrong.Effect.Version = "1-1"
 	c.wantCode(exitVerify, "", step("effect.json", wrong))
-	if c.version("nvidia-detect") == "" {
+	if c.version("libnvidia-cfg1") == "" {
 		t.Error("the script went on after what it should have refused")
 	}
 	fmt.Println("  without rights: exit 6 and a script; sh -n, done by root, a removal and a wrong version refused by the script itself")

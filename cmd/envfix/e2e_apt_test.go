@@ -45,13 +45,13 @@ func TestE2EApt(t *testing.T) {
 	sim := c.must("", "apt-get", "-s", "install", "--no-install-recommends", "nvidia-driver")
 	fmt.Printf("  apt-get -s install nvidia-driver: %d packages\n", strings.Count(sim, "\nInst ")+1)
 
-	install := []string{"libnvidia-ml1", "nvidia-detect"}
+	install := []string{"libnvidia-ml1", "libnvidia-cfg1"}
 	p := c.plan("p.json",
 		[]string{"apt-get", "update"},
 		append([]string{"apt-get", "install", "-y", "--download-only", "--no-install-recommends"}, install...),
 		append([]string{"apt-get", "install", "-y", "--no-install-recommends"}, install...))
 	c.wantCode(0, "", "envfix", "apply", p, "--yes")
-	fmt.Printf("  installed by envfix: %s\n", strings.ReplaceAll(strings.TrimSpace(c.must("", "dpkg-query", "-W", "libnvidia-ml1", "nvidia-detect")), "\n", ", "))
+	fmt.Printf("  installed by envfix: %s\n", strings.ReplaceAll(strings.TrimSpace(c.must("", "dpkg-query", "-W", "libnvidia-ml1", "libnvidia-cfg1")), "\n", ", "))
 	fmt.Printf("  dpkg --audit: %q\n", c.must("", "dpkg", "--audit"))
 
 	var h machine.Machine
@@ -80,7 +80,7 @@ func (c *chroot) sudo(t *testing.T) {
 	c.must("", "useradd", "-m", "me")
 	c.write("etc/sudoers.d/me", "me ALL=(root) NOPASSWD: ALL\n", 0o440)
 	// Another command than before, so that the plan is another one.
-	p := c.plan("home/me/p.json", []string{"apt-get", "install", "-y", "nvidia-detect"})
+	p := c.plan("home/me/p.json", []string{"apt-get", "install", "-y", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.wantCode(0, "me", "envfix", "apply", p, "--yes")
 	fmt.Println("  through sudo without a password: done")
@@ -93,11 +93,11 @@ func (c *chroot) sudo(t *testing.T) {
 	fmt.Println("  started by sudo: done, and every file belongs to the user")
 	c.write("etc/sudoers.d/me", "me ALL=(root) ALL\n", 0o440)
 	c.password(t)
-	r := c.plan("home/me/r.json", []string{"apt-get", "remove", "-y", "nvidia-detect"})
+	r := c.plan("home/me/r.json", []string{"apt-get", "remove", "-y", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.must("me", "sudo", "-k")
 	out := c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes")
-	if !strings.Contains(out, "#!/bin/sh\n") || !strings.Contains(out, "root DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get remove -y nvidia-detect\n") {
+	if !strings.Contains(out, "#!/bin/sh\n") || !strings.Contains(out, "root DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get remove -y libnvidia-cfg1\n") {
 		t.Errorf("no script for an administrator:\n%s", out)
 	}
 	fmt.Println("  sudo wants a password and there is no terminal: exit 6 with a script")
@@ -111,7 +111,7 @@ func (c *chroot) sudo(t *testing.T) {
 func (c *chroot) untidy(t *testing.T) {
 	t.Helper()
 	c.must("", "sh", "-c", "cd /tmp && apt-get download -q hello && dpkg --unpack hello_*.deb")
-	p := c.plan("u.json", []string{"apt-get", "remove", "-y", "nvidia-detect"})
+	p := c.plan("u.json", []string{"apt-get", "remove", "-y", "libnvidia-cfg1"})
 	out := c.wantCode(exitPreflight, "", "envfix", "apply", p, "--yes")
 	if !strings.Contains(out, "dpkg --configure -a") {
 		t.Errorf("nothing says how to mend it:\n%s", out)

@@ -80,7 +80,7 @@ func matrixUpdateAction(c *cli.Context) error {
 	}
 	r, err := release.Verify(c.Context, src, known)
 	if err != nil {
-		return updateFailure(shown, err)
+		return updateFailure(shown, errors.Join(err, store.Keep(r)))
 	}
 	return finishUpdate(c, store, r, known, shown)
 }
@@ -92,8 +92,12 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 		if err := store.Install(r, from, today()); err != nil {
 			return &failure{code: exitFailed, text: "the release is good, but it could not be kept: " + ui.Clean(err.Error())}
 		}
-	} else if !check {
-		if err := store.Checked(from, today()); err != nil {
+	} else {
+		keep := store.Keep // of a look as well: a key that was given up is not to be trusted again
+		if !check {
+			keep = func(r *release.Release) error { return store.Checked(r, from, today()) }
+		}
+		if err := keep(r); err != nil {
 			return &failure{code: exitFailed, text: ui.Clean(err.Error())}
 		}
 	}

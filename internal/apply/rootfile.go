@@ -22,7 +22,8 @@ func rootFile(p string) bool {
 		return false
 	}
 	dir, base := path.Split(p)
-	kind, known := map[string]string{"/etc/modprobe.d/": ".conf", "/etc/yum.repos.d/": ".repo", "/etc/zypp/repos.d/": ".repo"}[dir]
+	kind, known := map[string]string{"/etc/modprobe.d/": ".conf", "/etc/yum.repos.d/": ".repo", "/etc/zypp/repos.d/": ".repo",
+		"/etc/apt/sources.list.d/": ".list"}[dir]
 	return p == heldRecord || known && rootFileName().MatchString(base) && path.Ext(base) == kind
 }
 
@@ -32,6 +33,7 @@ var rootLines = map[string]func() *regexp.Regexp{
 	".repo": lazy.Regexp(`^(\[cuda-[a-z0-9]+-(x86_64|sbsa)\]|name=[A-Za-z0-9 ._-]+|enabled=1|gpgcheck=1|` +
 		`baseurl=https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)|` +
 		`gpgkey=https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[0-9A-F]{8}\.pub)$`),
+	".list": lazy.Regexp(`^deb \[signed-by=` + regexp.QuoteMeta(plan.Keyring) + `\] https://developer\.download\.nvidia\.com/compute/cuda/repos/debian[0-9]{2}/(x86_64|sbsa)/ /$`),
 	".conf": lazy.Regexp(`^(#.*|blacklist nouveau|options nouveau modeset=0)$`),
 	"":      lazy.Regexp(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`), // the record of what is held
 }

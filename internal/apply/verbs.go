@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 )
 
@@ -59,20 +60,17 @@ func CheckRoot(s plan.Step) error {
 // rootEnv are the variables that a command for root may be given, with the one
 // value that each may have.
 var rootEnv = map[string]string{
-	"DEBIAN_FRONTEND":          "noninteractive",
-	"NEEDRESTART_MODE":         "l",
-	"NEEDRESTART_SUSPEND":      "1",
-	"UCF_FORCE_CONFFOLD":       "1",
-	"APT_LISTCHANGES_FRONTEND": "none",
-	"LC_ALL":                   "C",
+	"DEBIAN_FRONTEND":  "noninteractive",
+	"NEEDRESTART_MODE": "l",
+	"LC_ALL":           "C",
 }
 
-// A verb is a command line: words that must stand as they are, then operands that
-// match, at least one of them where any are allowed.
+// A verb is a command line: words that must stand as they are, then options, then
+// operands, at least one of them where any are allowed.
 type verb struct {
 	words    []string
 	options  func() *regexp.Regexp // may stand between the words and the operands
-	operands func() *regexp.Regexp // nil: none
+	operands func(string) bool     // nil: none
 	most     int                   // how many operands; 0: any number
 }
 
@@ -83,7 +81,9 @@ func (v verb) admits(args []string) bool {
 		}
 		args = args[1:]
 	}
+	forced := false
 	for v.options != nil && len(args) > 0 && v.options().MatchString(args[0]) {
+		forced = forced || slices.Contains(forcing, args[0])
 		if args[0] == "-o" { // apt's: its value follows
 			if len(args) < 2 || !aptOption().MatchString(args[1]) {
 				return false
@@ -98,67 +98,116 @@ func (v verb) admits(args []string) bool {
 	if len(args) == 0 || v.most > 0 && len(args) > v.most {
 		return false
 	}
-	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands().MatchString(a) })
+	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands(a) || forced && !ofDriver(a) })
 }
 
-// The grammars. A value that begins with a dash is an option to somebody.
+// forcing are the options by which a package goes back to an older version or
+// another one goes: they are for the driver alone.
+var forcing = []string{"--allow-downgrades", "--allowerasing", "--oldpackage", "--force-resolution"}
+
+// ofDriver reports whether an operand names a package of the driver, whatever
+// follows the name.
+func ofDriver(operand string) bool {
+	name, _, _ := strings.Cut(operand, "=")
+	return machine.DriverPackage(name)
+}
+
+// The grammars. A value that begins with a dash is an option to somebody. A package
+// is named as it is, and is one of the driver's or of the running kernel's headers:
+// apt takes "name-" for a removal, "name+" for an installation, and a name that no
+// package has for a regular expression (apt-get(8)); dnf and zypper take what ends
+// in .rpm or holds a slash for a file, whose signature nobody checks.
 var (
-	aptFlag   = lazy.Regexp(`^(-y|-q|-o|--yes|--allow-downgrades|--simulate|--download-only|--no-download|--no-install-recommends)$`)
-	aptOption = lazy.Regexp(`^(Dpkg::Options::=--force-conf(def|old)|DPkg::Lock::Timeout=\d{1,4}|Acquire::Retries=\d)$`)
-	// Debian policy 5.6.1 and 5.6.12: a package's name, and =version.
-	debPackage = lazy.Regexp(`^[a-z0-9][a-z0-9+.-]+(=[0-9][A-Za-z0-9.+:~-]*)?$`)
-	// An rpm package's name, and what follows it: -version for dnf, =version for zypper.
-	rpmPackage = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9+._:-]*(=[0-9][A-Za-z0-9.+:~^_-]*)?$`)
-	dnfPackage = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
-	rpmGlob    = lazy.Regexp(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`)
+	aptFlag    = lazy.Regexp(`^(-y|-q|-o|--yes|--allow-downgrades|--simulate|--download-only|--no-download|--no-install-recommends)$`)
+	aptOption  = lazy.Regexp(`^(Dpkg::Options::=--force-conf(def|old)|DPkg::Lock::Timeout=\d{1,4}|Acquire::Retries=\d)$`)
 	dnfFlag    = lazy.Regexp(`^(-y|-q|--assumeyes|--assumeno|--downloadonly|--cacheonly|--allowerasing|--refresh)$`)
 	zypperFlag = lazy.Regexp(`^(--auto-agree-with-licenses|--download-only|--dry-run|--oldpackage|--force-resolution)$`)
+
+	// Debian policy 5.6.1 and 5.6.12, without what apt reads as more than a name.
+	debName    = lazy.Regexp(`^[a-z0-9][a-z0-9-]*[a-z0-9]$`)
+	debHeaders = lazy.Regexp(`^linux-headers-[0-9][a-z0-9.+~-]*[a-z0-9]$`)
+	debVersion = lazy.Regexp(`^[0-9][A-Za-z0-9.+:~-]*$`)
+	rpmName    = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]*[A-Za-z0-9]$`)
+	rpmVersion = lazy.Regexp(`^[0-9][A-Za-z0-9.+:~^_-]*$`)
+	dnfHeaders = lazy.Regexp(`^kernel-devel-[0-9][A-Za-z0-9.+~^_-]*$`)
+	suseDevel  = lazy.Regexp(`^kernel-[a-z0-9_]+-devel$`)
+	dnfLocked  = lazy.Regexp(`^\*nvidia\*[0-9]{3,4}(\.[0-9]{1,4}){0,3}\*$`)
+	dnfStream  = lazy.Regexp(`^nvidia-driver:[0-9]{3,4}-(open|dkms)$`)
+
 	signingKey = lazy.Regexp(`^/[A-Za-z0-9._/@+-]+/[0-9A-F]{8}\.pub$`)
 	repository = lazy.Regexp(`^cuda-[a-z0-9]+-(x86_64|sbsa)$`)
-	keyring    = lazy.Regexp(`^/[A-Za-z0-9._/@+-]+/cuda-keyring_[0-9.]+-[0-9]+_all\.deb$`)
 	module     = lazy.Regexp(`^nvidia(-uvm|-modeset|-drm)?$`)
-	service    = lazy.Regexp(`^(nvidia-fabricmanager|nvidia-persistenced|unattended-upgrades)(\.service)?$|^apt-daily-upgrade\.timer$`)
 )
 
-// rootVerbs are the command lines that may run as root.
+func isDebDriver(a string) bool { return debName().MatchString(a) && machine.DriverPackage(a) }
+
+// isDebInstall admits a name of the driver's or the headers', and =version.
+func isDebInstall(a string) bool {
+	name, version, exact := strings.Cut(a, "=")
+	return (isDebDriver(name) || debHeaders().MatchString(name)) && (!exact || debVersion().MatchString(version))
+}
+
+func isRPMDriver(a string) bool { return rpmName().MatchString(a) && machine.DriverPackage(a) }
+
+// isDNFInstall admits a name, and -version behind it; there is no telling them
+// apart but by the digit that a version begins with.
+func isDNFInstall(a string) bool {
+	if strings.HasSuffix(a, ".rpm") {
+		return false
+	}
+	if isRPMDriver(a) || dnfHeaders().MatchString(a) || a == "python3-dnf-plugin-versionlock" {
+		return true
+	}
+	for i := range a {
+		if a[i] == '-' && isRPMDriver(a[:i]) && rpmVersion().MatchString(a[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isZypperInstall admits a name, and =version.
+func isZypperInstall(a string) bool {
+	name, version, exact := strings.Cut(a, "=")
+	return !strings.HasSuffix(a, ".rpm") && (isRPMDriver(name) || suseDevel().MatchString(name)) && (!exact || rpmVersion().MatchString(version))
+}
+
+func matches(grammar func() *regexp.Regexp) func(string) bool {
+	return func(a string) bool { return grammar().MatchString(a) }
+}
+
+// rootVerbs are the command lines that may run as root: those that the installers
+// plan, and no more.
 var rootVerbs = map[string][]verb{
 	"apt-get": {
-		{words: []string{"update"}, options: aptFlag},
-		{words: []string{"install"}, options: aptFlag, operands: debPackage},
-		{words: []string{"remove"}, options: aptFlag, operands: debPackage},
+		{words: []string{"update"}},
+		{words: []string{"install"}, options: aptFlag, operands: isDebInstall},
+		{words: []string{"remove"}, options: aptFlag, operands: isDebDriver},
 	},
 	"apt-mark": {
-		{words: []string{"hold"}, operands: debPackage},
-		{words: []string{"unhold"}, operands: debPackage},
+		{words: []string{"hold"}, operands: isDebDriver},
+		{words: []string{"unhold"}, operands: isDebDriver},
 	},
-	"dpkg": {
-		{words: []string{"--install"}, operands: keyring, most: 1},
-		{words: []string{"--configure", "-a"}},
-	},
-	"rpm": {{words: []string{"--import"}, operands: signingKey, most: 1}},
+	"gpg": {{words: []string{"--batch", "--yes", "--dearmor", "--output", plan.Keyring}, operands: matches(signingKey), most: 1}},
+	"rpm": {{words: []string{"--import"}, operands: matches(signingKey), most: 1}},
 	"dnf": {
 		{words: []string{"makecache"}},
-		{words: []string{"install"}, options: dnfFlag, operands: dnfPackage},
-		{words: []string{"remove"}, options: dnfFlag, operands: dnfPackage},
-		{words: []string{"module", "enable"}, options: dnfFlag, operands: dnfPackage},
-		{words: []string{"module", "reset"}, options: dnfFlag, operands: dnfPackage},
-		{words: []string{"versionlock", "add"}, operands: rpmGlob},
-		{words: []string{"versionlock", "delete"}, operands: dnfPackage},
+		{words: []string{"install"}, options: dnfFlag, operands: isDNFInstall},
+		{words: []string{"remove"}, options: dnfFlag, operands: isRPMDriver},
+		{words: []string{"module", "enable", "-y"}, operands: matches(dnfStream), most: 1},
+		{words: []string{"module", "reset", "-y", "nvidia-driver"}},
+		{words: []string{"versionlock", "add"}, operands: matches(dnfLocked), most: 1},
+		{words: []string{"versionlock", "delete"}, operands: isRPMDriver},
 	},
 	"zypper": {
-		{words: []string{"--non-interactive", "install"}, options: zypperFlag, operands: rpmPackage},
-		{words: []string{"--non-interactive", "--no-refresh", "install"}, options: zypperFlag, operands: rpmPackage},
-		{words: []string{"--non-interactive", "remove"}, operands: rpmPackage},
-		{words: []string{"--non-interactive", "refresh"}, operands: repository, most: 1},
-		{words: []string{"--non-interactive", "addlock"}, operands: rpmPackage},
-		{words: []string{"--non-interactive", "removelock"}, operands: rpmPackage},
+		{words: []string{"--non-interactive", "install"}, options: zypperFlag, operands: isZypperInstall},
+		{words: []string{"--non-interactive", "--no-refresh", "install"}, options: zypperFlag, operands: isZypperInstall},
+		{words: []string{"--non-interactive", "remove"}, operands: isRPMDriver},
+		{words: []string{"--non-interactive", "refresh"}, operands: matches(repository), most: 1},
+		{words: []string{"--non-interactive", "addlock"}, operands: isRPMDriver},
+		{words: []string{"--non-interactive", "removelock"}, operands: isRPMDriver},
 	},
-	"modprobe":         {{operands: module, most: 1}},
+	"modprobe":         {{operands: matches(module), most: 1}},
 	"update-initramfs": {{words: []string{"-u"}}},
 	"dracut":           {{words: []string{"-f"}}, {words: []string{"--force"}}},
-	"systemctl": {
-		{words: []string{"enable", "--now"}, operands: service, most: 1},
-		{words: []string{"start"}, operands: service, most: 1},
-		{words: []string{"stop"}, operands: service, most: 1},
-	},
 }

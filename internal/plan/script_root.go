@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -15,10 +16,13 @@ func (s *script) root(step Step, words []string) error {
 		return s.rehearsal(step, run)
 	}
 	argv := step.Run.Argv
-	if len(argv) == 3 && argv[0] == "rpm" && argv[1] == "--import" {
-		if err := s.fingerprint(argv[2]); err != nil {
+	if argv[0] == "rpm" && slices.Contains(argv, "--import") || argv[0] == "gpg" {
+		if err := s.fingerprint(argv[len(argv)-1]); err != nil {
 			return err
 		}
+	}
+	if argv[0] == "gpg" { // apt reads it as another user
+		run += " && root chmod 644 " + Keyring
 	}
 	if path.Base(argv[0]) == "zypper" { // 102: a reboot is due, 103: zypper itself was renewed
 		run += ` || case $? in 102|103) ;; *) exit 1 ;; esac`

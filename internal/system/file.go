@@ -174,14 +174,9 @@ func ReadOwn(path string, limit int64) ([]byte, error) {
 	return ReadFile(path, limit)
 }
 
-// OwnCopy copies a file into a new directory that only we can reach, and returns
-// the copy and what removes it: so that nobody exchanges the file between the
-// look at it and its use.
-func OwnCopy(path string) (copied string, remove func(), err error) {
-	b, err := ReadFile(path, 16<<20)
-	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w", path, err)
-	}
+// OwnFile writes a file into a new directory that only we can reach, and returns
+// its path and what removes it: so that nobody exchanges it before its use.
+func OwnFile(name string, b []byte) (path string, remove func(), err error) {
 	parent := "/tmp" // whose sticky bit keeps others from renaming; TMPDIR is anybody's
 	if _, err := os.Stat(parent); err != nil {
 		parent = os.TempDir()
@@ -191,10 +186,10 @@ func OwnCopy(path string) (copied string, remove func(), err error) {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
-	copied = filepath.Join(dir, filepath.Base(path))
-	if err := os.WriteFile(copied, b, 0o600); err != nil {
+	path = filepath.Join(dir, name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
 		remove()
 		return "", nil, err
 	}
-	return copied, remove, nil
+	return path, remove, nil
 }

@@ -18,7 +18,7 @@ import (
 // it names a key, and a second key for the name of a given one is not known to be
 // feasible for SHA-1.
 func Fingerprint(file []byte) (string, error) {
-	b, err := dearmor(file)
+	b, err := Dearmor(file)
 	if err != nil {
 		return "", err
 	}
@@ -50,9 +50,9 @@ func Fingerprint(file []byte) (string, error) {
 	return found, nil
 }
 
-// dearmor returns the bytes of an ASCII-armoured file (RFC 4880, 6.2), and a
+// Dearmor returns the bytes of an ASCII-armoured file (RFC 4880, 6.2), and a
 // binary file as it is.
-func dearmor(b []byte) ([]byte, error) {
+func Dearmor(b []byte) ([]byte, error) {
 	const head, foot = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	if len(b) > 0 && b[0]&0x80 != 0 {
 		return b, nil

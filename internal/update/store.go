@@ -61,6 +61,11 @@ type state struct {
 	Manifest string `json:"manifest_sha256"`
 	From     string `json:"from"`
 	Checked  string `json:"checked"` // day
+
+	// Keys are the lists of keys that were seen, by their hash. They are kept apart
+	// from the releases: a key that was given up stays given up, whether or not there
+	// was news in the data, and whichever source is asked next.
+	Keys []string `json:"keys,omitempty"`
 }
 
 const stateName = "state.json"
@@ -90,15 +95,8 @@ func (s Store) Known(builtIn version.Dotted, pinned []KeyList, today string) (Kn
 	if v, err := version.ParseDotted(st.Highest); err == nil && v.Compare(builtIn) > 0 {
 		k.Highest, k.SHA256 = v, st.Manifest
 	}
-	if st.Release != "" {
-		if src, err := Dir(path.Join(s.Dir, st.Release)); err == nil {
-			r := &Release{files: map[string][]byte{}}
-			if lists, err := r.rotate(context.Background(), src, pinned); err == nil {
-				k.Keys, k.chain = lists, r.files
-			}
-		}
-	}
-	return k, nil
+	k.Keys, err = s.lists(st, pinned)
+	return k, err
 }
 
 // Installed returns the release that is installed, verified again from its
@@ -116,12 +114,12 @@ func (s Store) Installed(pinned []KeyList) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
-	r := &Release{files: map[string][]byte{}}
-	lists, err := r.rotate(ctx, src, pinned)
+	lists, err := s.lists(st, pinned)
 	if err != nil {
 		return nil, err
 	}
+	ctx := context.Background()
+	r := &Release{files: map[string][]byte{}}
 	text, signatures, err := r.signed(ctx, src, ManifestName, MaxManifest)
 	if err != nil {
 		return nil, err
@@ -151,7 +149,7 @@ func (s Store) state() (state, error) {
 	}
 	b, err := readRoot(root, stateName, MaxManifest)
 	if errors.Is(err, ErrNotFound) {
-		return st, fs.ErrNotExist
+		return st, unused(root)
 	}
 	if err != nil {
 		return st, fmt.Errorf("%s: %w", stateName, err)
@@ -160,6 +158,26 @@ func (s Store) state() (state, error) {
 		return state{}, fmt.Errorf("%s in %s is not readable; remove that directory and update again", stateName, s.Dir)
 	}
 	return st, nil
+}
+
+// unused is fs.ErrNotExist for a store that was never used. One that has lost its
+// state has also lost which keys were given up, and the highest version: it is not
+// taken for a new one.
+func unused(root *os.Root) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == keysDir || releaseName(e.Name()) {
+			return damaged(root.Name(), stateName+" is gone")
+		}
+	}
+	return fs.ErrNotExist
+}
+
+func damaged(dir, what string) error {
+	return fmt.Errorf("%s: %s; what was learnt there of keys and versions is lost, and nothing older is trusted in its place; remove that directory to begin anew with the built-in keys", dir, what)
 }
 
 // releaseName demands a single path element as Install makes them.
@@ -193,22 +211,49 @@ func (s Store) Install(r *Release, from, today string) error {
 	if err := private(root); err != nil {
 		return err
 	}
+	old, err := s.begin(root)
+	if err != nil {
+		return err
+	}
 	name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
 	if err := writeRelease(root, name, r.files); err != nil {
 		return err
 	}
-	if err := s.save(root, state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today}); err != nil {
+	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Keys: old.Keys}
+	if err := s.save(root, st, r.links); err != nil {
 		return err
 	}
 	return removeOthers(root, name)
 }
 
-// Checked notes that a source was asked and had nothing newer.
-func (s Store) Checked(from, today string) error {
-	st, err := s.state()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// Checked notes that a source was asked and had nothing newer, and keeps the lists
+// of keys that it had, and the signatures under them of what is installed.
+func (s Store) Checked(r *Release, from, today string) error {
+	return s.change(r, func(root *os.Root, st *state) error {
+		st.From, st.Checked = from, today
+		if st.Release == "" || st.Manifest != r.SHA256 || len(r.links) == 0 {
+			return nil
+		}
+		for _, n := range signatureNames(ManifestName) {
+			if b, ok := r.files[n]; ok {
+				if err := writeFile(root, path.Join(st.Release, n), b); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Keep keeps the lists of keys of a release that was refused for another reason.
+func (s Store) Keep(r *Release) error {
+	if r == nil || len(r.links) == 0 {
+		return nil
 	}
+	return s.change(r, func(*os.Root, *state) error { return nil })
+}
+
+func (s Store) change(r *Release, change func(*os.Root, *state) error) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
@@ -217,11 +262,37 @@ func (s Store) Checked(from, today string) error {
 		return err
 	}
 	defer root.Close()
-	st.From, st.Checked = from, today
-	return s.save(root, st)
+	st, err := s.begin(root)
+	if err != nil {
+		return err
+	}
+	if err := change(root, &st); err != nil {
+		return err
+	}
+	return s.save(root, st, r.links)
 }
 
-func (s Store) save(root *os.Root, st state) error {
+// begin returns the state, and writes an empty one into a new store: whatever is
+// written after it and cut off is then told from a store that lost its state.
+func (s Store) begin(root *os.Root) (state, error) {
+	st, err := s.state()
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, s.save(root, st, nil)
+	}
+	return st, err
+}
+
+// save writes the lists of keys first, and then the state that names them.
+func (s Store) save(root *os.Root, st state, links []link) error {
+	names, err := writeLinks(root, links)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if !slices.Contains(st.Keys, n) {
+			st.Keys = append(st.Keys, n)
+		}
+	}
 	st.Format = 1
 	b, err := json.MarshalIndent(st, "", "  ")
 	if err != nil {

@@ -3,9 +3,12 @@ package update
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"envfix/internal/version"
 )
 
 // What lies in the store is believed only as far as it is still what was signed.
@@ -59,6 +62,118 @@ func TestAStoreThatWasTamperedWith(t *testing.T) {
 	if r, err := none.Installed([]KeyList{keys}); r != nil || err != nil {
 		t.Errorf("an empty store: %v, %v", r, err)
 	}
+}
+
+// A list of keys that was seen is kept, whether or not there was news in the data,
+// and whatever is damaged never brings the key back that was given up.
+func TestThreat09RevokedKeyStaysRevoked(t *testing.T) {
+	alice, bob := newSigner(t, "alice"), newSigner(t, "bob")
+	first, _ := list(t, 1, 1, alice)
+	_, second := list(t, 2, 1, bob)
+	rotated := func(f files) files {
+		f["keys.2.txt"] = []byte(second)
+		f.sign("keys.2.txt", alice)
+		return f
+	}
+	was := good(t, alice)
+	same := rotated(maps.Clone(was)) // no news in the data, and bob's signature
+	same.sign(ManifestName, bob)
+	expired := rotated(build(t, "2099.3.1", "2026-01-01", "2026-02-01", bob))
+	stolen := build(t, "2099.2.1", "2026-11-20", "2027-05-01", alice) // and without the list of keys
+	builtIn := version.MustDotted("2026.11.2")
+
+	install := func(t *testing.T) Store {
+		store := Store{Dir: filepath.Join(t.TempDir(), "matrix")}
+		if err := store.Install(must(Verify(t.Context(), was.source, known(first))), "the test", now); err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	learn := func(t *testing.T, store Store, f files) {
+		k, err := store.Known(builtIn, []KeyList{first}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Verify(t.Context(), f.source, k)
+		if err != nil {
+			err = store.Keep(r)
+		} else {
+			err = store.Checked(r, "the test", now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, f := range map[string]files{"the same data": same, "an expired release": expired} {
+		t.Run(name, func(t *testing.T) {
+			store := install(t)
+			learn(t, store, f)
+			k, err := store.Known(builtIn, []KeyList{first}, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Verify(t.Context(), stolen.source, k); !errors.Is(err, ErrSignature) {
+				t.Errorf("a release by the key that was given up: %v", err)
+			}
+			r, err := store.Installed([]KeyList{first})
+			if name == "the same data" && (err != nil || r.Signers[0] != "bob") {
+				t.Errorf("what is installed and signed by bob as well: %v", err)
+			}
+			if name != "the same data" && !errors.Is(err, ErrSignature) {
+				t.Errorf("what is installed and signed by alice alone: %v", err)
+			}
+		})
+	}
+	for name, damage := range map[string]func(dir string) error{
+		"the list is gone": func(dir string) error { return os.RemoveAll(filepath.Join(dir, keysDir)) },
+		"the list is changed": func(dir string) error {
+			return each(dir, "keys/*.txt", func(p string) error { return os.WriteFile(p, []byte("number 2\n"), 0o600) })
+		},
+		"its signature is gone": func(dir string) error { return each(dir, "keys/*.minisig", os.Remove) },
+		"the state is gone":     func(dir string) error { return os.Remove(filepath.Join(dir, stateName)) },
+		"the release and the state are gone": func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, stateName)), each(dir, "release-*", os.RemoveAll))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := install(t)
+			learn(t, store, same)
+			if err := damage(store.Dir); err != nil {
+				t.Fatal(err)
+			}
+			if k, err := store.Known(builtIn, []KeyList{first}, now); err == nil {
+				t.Errorf("the store is believed: lists %v", k.Keys)
+			}
+			if _, err := store.Installed([]KeyList{first}); err == nil {
+				t.Error("what is installed is used")
+			}
+		})
+	}
+	t.Run("the release is damaged", func(t *testing.T) { // the keys are kept apart from it
+		store := install(t)
+		learn(t, store, same)
+		if err := each(store.Dir, "release-*", os.RemoveAll); err != nil {
+			t.Fatal(err)
+		}
+		k, err := store.Known(builtIn, []KeyList{first}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(t.Context(), stolen.source, k); !errors.Is(err, ErrSignature) {
+			t.Errorf("a release by the key that was given up: %v", err)
+		}
+	})
+}
+
+func each(dir, glob string, do func(path string) error) error {
+	paths, err := filepath.Glob(filepath.Join(dir, glob))
+	if err == nil && len(paths) == 0 {
+		err = errors.New("nothing matches " + glob)
+	}
+	for _, p := range paths {
+		err = errors.Join(err, do(p))
+	}
+	return err
 }
 
 func relink(to, at string) error { return errors.Join(os.RemoveAll(at), os.Symlink(to, at)) }

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"testing/fstest"
 	"time"
@@ -47,8 +46,6 @@ type Known struct {
 	Highest version.Dotted // the highest version seen, the built-in one included
 	SHA256  string         // of the manifest of that version; "" where it is the built-in one
 	Today   string         // 2026-11-21
-
-	chain map[string][]byte // the lists of keys that led to Keys
 }
 
 // A Release is a verified release.
@@ -60,6 +57,7 @@ type Release struct {
 	News     bool // it is newer than what is known
 
 	files map[string][]byte // everything to be kept, by name
+	links []link            // the lists of keys that came with it, and that counted
 }
 
 // signatureNames are the files that may hold signatures of a file.
@@ -68,37 +66,39 @@ func signatureNames(name string) []string {
 }
 
 // Verify reads a release and checks everything about it. A release that is known
-// already is returned with News false and without its data.
+// already is returned with News false and without its data. One that is refused is
+// returned as well, for what it says of keys: see [Store.Keep].
 func Verify(ctx context.Context, src Source, k Known) (*Release, error) {
-	r := &Release{files: maps.Clone(k.chain)}
-	if r.files == nil {
-		r.files = map[string][]byte{}
-	}
+	r := &Release{files: map[string][]byte{}}
+	return r, r.verify(ctx, src, k)
+}
+
+func (r *Release) verify(ctx context.Context, src Source, k Known) error {
 	lists, err := r.rotate(ctx, src, k.Keys)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	text, signatures, err := r.signed(ctx, src, ManifestName, MaxManifest)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.Signers, err = verifyAny(lists, text, signatures); err != nil {
-		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+		return fmt.Errorf("%s: %w", ManifestName, err)
 	}
 	if r.Manifest, err = ParseManifest(text); err != nil {
-		return nil, err
+		return err
 	}
 	r.SHA256 = hash(text)
 	if err := r.fresh(k); err != nil {
-		return nil, err
+		return err
 	}
 	if !r.News {
-		return r, nil
+		return nil
 	}
 	if err := r.fetch(ctx, src); err != nil {
-		return nil, err
+		return err
 	}
-	return r, r.load()
+	return r.load()
 }
 
 // fresh refuses what has expired, comes from the future or is older than what is
@@ -154,6 +154,7 @@ func (r *Release) rotate(ctx context.Context, src Source, known []KeyList) ([]Ke
 				return nil, fmt.Errorf("%s: %w: %w", name, err, ErrForm)
 			}
 			out[i] = list
+			r.links = append(r.links, link{text, signatures})
 		}
 	}
 	return out, nil

@@ -80,12 +80,13 @@ apt_get() {
   update) net; exit 0 ;;
   check) exit 0 ;;
   "install -y "*) net; spec=${*#install -y } mode=install ;;
+  "install --simulate -y linux-headers-"*|"install --simulate -y nvidia-driver-pinning-"*) spec=${*##* } mode=simulate ;;
   "install --simulate -y $conf"*) spec=${*##* } mode=simulate ;;
   "install --download-only -y $conf"*) net; spec=${*##* } mode=download ;;
   "install --no-download -y $conf"*) spec=${*##* } mode=cached ;;
   *) refuse "$@" ;;
   esac
-  case "${*#*"$conf"}" in "$spec"|"--allow-downgrades $spec"|"install -y $spec") ;; *) refuse "$@" ;; esac
+  case "${*#*"$conf"}" in "$spec"|"--allow-downgrades $spec"|"install -y $spec"|"install --simulate -y $spec") ;; *) refuse "$@" ;; esac
   find "$spec" = || { echo "E: Version '${spec#*=}' for '${spec%%=*}' was not found" >&2; exit 100; }
   if in_file locks "$name" && ! in_file installed "$name $version"; then echo "E: Held packages were changed and -y was used without --allow-change-held-packages." >&2; exit 100; fi
   case $mode in
@@ -153,6 +154,7 @@ zypper() {
   "--no-refresh install --download-only --auto-agree-with-licenses "*) net; mode=download ;;
   "--no-refresh install --auto-agree-with-licenses "*) mode=cached ;;
   "install kernel-default-devel="*) net; mode=install ;;
+  "install --dry-run kernel-default-devel="*) mode=simulate ;;
   *) refuse "$@" ;;
   esac
   case "$*" in *" --oldpackage --force-resolution "*) force=yes ;; esac
@@ -194,7 +196,7 @@ apt-mark)
   "unhold "[a-z]*) drop locks "^$2\$" ;;
   *) refuse "$@" ;;
   esac ;;
-dpkg) case "$*" in --audit) cat "$state/damaged" 2>/dev/null ;; "--install "/*/cuda-keyring_1.1-1_all.deb) put keys "${*##*/}" ;; *) refuse "$@" ;; esac ;;
+dpkg) case "$*" in --audit) cat "$state/damaged" 2>/dev/null ;; *) refuse "$@" ;; esac ;;
 dpkg-query)
   case "$*" in
   '-W -f ${db:Status-Status} ${Package} ${Version}\n') sed 's/^/installed /' "$state/installed" ;;
