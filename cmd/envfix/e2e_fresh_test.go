@@ -37,6 +37,9 @@ func TestE2EFresh(t *testing.T) {
 		fmt.Println("  a user without sudo: exit 6, and the script for an administrator")
 		c.must("", "useradd", "-m", "me")
 		c.write("etc/sudoers.d/me", "me ALL=(root) NOPASSWD: ALL\n", 0o440)
+		c.script("me", apply[2:])
+		c.must("", "apt-get", "purge", "-qq", "-y", "--autoremove", "python3*")
+		c.must("me", "rm", "-rf", ".venv", ".envfix", ".local/state/envfix")
 		c.proven("me", apply)
 		if foreign := c.must("", "find", "/home/me", "!", "-user", "me"); foreign != "" {
 			t.Errorf("not the user's own:\n%s", foreign)
@@ -58,6 +61,22 @@ func (c *chroot) proven(user string, argv []string) {
 	fmt.Printf("  %s: torch %s by one command in %.0f s\n", cmp.Or(user, "root"), strings.TrimSpace(version), time.Since(start).Seconds())
 }
 
+// script carries out what `envfix plan --sh` prints on this machine for one like it.
+func (c *chroot) script(user string, flags []string) {
+	c.Helper()
+	plan := exec.Command(filepath.Join(c.dir, "usr/local/bin/envfix"), append([]string{"plan", "--sh", "--python", "3.11"}, flags[1:]...)...)
+	plan.Dir = c.TempDir()
+	text, err := plan.Output()
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.write("tmp/install.sh", string(text), 0o755)
+	start := time.Now()
+	c.must(user, "/tmp/install.sh")
+	version := c.must(user, ".venv/bin/python", "-c", "import torch, torchvision; print(torch.__version__)")
+	fmt.Printf("  %s: torch %s by the script of `plan --sh` in %.0f s\n", user, strings.TrimSpace(version), time.Since(start).Seconds())
+}
+
 // freshChroot is a Debian with nothing more than the static binary, which trusts
 // whom this machine trusts.
 func freshChroot(t *testing.T) *chroot {
@@ -76,8 +95,8 @@ func freshChroot(t *testing.T) *chroot {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.write("etc/ssl/bundle.pem", string(b), 0o644)
-		c.env = append(c.env, "SSL_CERT_FILE=/etc/ssl/bundle.pem")
+		c.write("etc/bundle.pem", string(b), 0o644)
+		c.env = append(c.env, "SSL_CERT_FILE=/etc/bundle.pem")
 	}
 	return c
 }

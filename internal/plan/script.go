@@ -13,7 +13,8 @@ import (
 )
 
 // Words returns r as POSIX shell words, its variables first, each quoted;
-// "{gen}" and "{tools}" become "$gen" and "$tools". Its error names an argument
+// "{gen}" and "{tools}" become "$gen" and "$tools", and so do a script's "{uv}",
+// "{python}" and "{conda}". Its error names an argument
 // that no POSIX shell can be given.
 func (r Run) Words() ([]string, error) {
 	var words []string
@@ -91,11 +92,11 @@ func plain(s string) bool {
 	return s != "" && s[0] != '=' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-") == ""
 }
 
-// nextPlaceholder finds the first "{gen}" or "{tools}" of s; without one it
+// nextPlaceholder finds the first "{gen}", "{tools}" … of s; without one it
 // returns the length of s.
 func nextPlaceholder(s string) (at int, name string) {
 	at = len(s)
-	for _, n := range []string{"gen", "tools"} {
+	for _, n := range []string{"gen", "tools", "uv", "python", "conda"} {
 		if i := strings.Index(s, "{"+n+"}"); i >= 0 && i < at {
 			at, name = i, n
 		}
@@ -104,7 +105,8 @@ func nextPlaceholder(s string) (at int, name string) {
 }
 
 // Script returns the steps as a POSIX script that can be read, kept and run
-// without envfix. It stops at the first command that fails and at a step for a
+// without envfix, on this machine or another: it finds uv, Python and conda there,
+// or brings uv, and takes proxies, certificates and caches from there. It stops at the first command that fails and at a step for a
 // person; `envfix apply` does more: it locks, journals, resumes and rolls back.
 func Script(p *Plan) (string, error) {
 	s := script{p: p}
@@ -150,8 +152,9 @@ func summary(p *Plan) string {
 }
 
 type script struct {
-	p *Plan
-	b strings.Builder
+	p     *Plan
+	b     strings.Builder
+	found []string // programs that the script has looked for
 }
 
 func (s *script) line(l string) { s.b.WriteString(l + "\n") }
@@ -184,8 +187,12 @@ func (s *script) variables() error {
 	s.line(`tools=${XDG_STATE_HOME:-"$HOME/.local/state"}/envfix/tools`)
 	s.line(`mkdir -p "$tools"`)
 	s.line(`root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }`)
-	// The installers see nothing of the user's configuration.
-	s.line(`user() { env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" "$@"; }`)
+	s.userFunction()
+	for _, step := range s.p.Steps {
+		if step.Run != nil && !step.Root && !bringsUV(step) {
+			s.tools(*step.Run)
+		}
+	}
 	return nil
 }
 
@@ -203,6 +210,9 @@ func (s *script) step(i int, step Step) error {
 		return err
 	}
 	byHand := slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil })
+	if bringsUV(step) { // done where uv is looked for
+		return nil
+	}
 	s.line("")
 	s.line("# " + comment(step.Why))
 	if byHand {
@@ -228,6 +238,9 @@ func (s *script) action(i int, step Step) error {
 		}
 		if step.Root {
 			return s.root(step, words)
+		}
+		if words, err = s.elsewhere(*step.Run).Words(); err != nil {
+			return err
 		}
 		line := "user " + strings.Join(words, " ")
 		if len(step.Run.Known) > 0 {
@@ -318,8 +331,10 @@ func (s *script) verify(v Verify) error {
 	check := func(what, want string) {
 		code += fmt.Sprintf("; assert %s == %q, %s", what, want, what)
 	}
-	if v.Torch != "" {
+	if _, label, _ := strings.Cut(v.Torch, "+"); label != "" {
 		check("torch.__version__", v.Torch)
+	} else if v.Torch != "" { // whichever label the index's build has
+		check(`torch.__version__.split("+")[0]`, v.Torch)
 	}
 	if v.CUDA != "" {
 		check("torch.version.cuda", v.CUDA)

@@ -10,7 +10,39 @@ mkdir -p "$PWD/.envfix/gens"
 tools=${XDG_STATE_HOME:-"$HOME/.local/state"}/envfix/tools
 mkdir -p "$tools"
 root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }
-user() { env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" "$@"; }
+# a bundle of certificates counts for every installer, whichever variable names it
+bundle=${SSL_CERT_FILE:-${REQUESTS_CA_BUNDLE:-${CURL_CA_BUNDLE:-${PIP_CERT:-}}}}
+[ -z "$bundle" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$bundle}" REQUESTS_CA_BUNDLE="${REQUESTS_CA_BUNDLE:-$bundle}"
+user() {
+  env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" \
+    ${HTTPS_PROXY:+"HTTPS_PROXY=$HTTPS_PROXY"} ${https_proxy:+"https_proxy=$https_proxy"} \
+    ${HTTP_PROXY:+"HTTP_PROXY=$HTTP_PROXY"} ${http_proxy:+"http_proxy=$http_proxy"} \
+    ${ALL_PROXY:+"ALL_PROXY=$ALL_PROXY"} ${all_proxy:+"all_proxy=$all_proxy"} \
+    ${NO_PROXY:+"NO_PROXY=$NO_PROXY"} ${no_proxy:+"no_proxy=$no_proxy"} \
+    ${SSL_CERT_FILE:+"SSL_CERT_FILE=$SSL_CERT_FILE"} ${SSL_CERT_DIR:+"SSL_CERT_DIR=$SSL_CERT_DIR"} \
+    ${REQUESTS_CA_BUNDLE:+"REQUESTS_CA_BUNDLE=$REQUESTS_CA_BUNDLE"} ${CURL_CA_BUNDLE:+"CURL_CA_BUNDLE=$CURL_CA_BUNDLE"} \
+    ${UV_SYSTEM_CERTS:+"UV_SYSTEM_CERTS=$UV_SYSTEM_CERTS"} ${UV_NATIVE_TLS:+"UV_NATIVE_TLS=$UV_NATIVE_TLS"} \
+    ${UV_CACHE_DIR:+"UV_CACHE_DIR=$UV_CACHE_DIR"} ${UV_PYTHON_INSTALL_DIR:+"UV_PYTHON_INSTALL_DIR=$UV_PYTHON_INSTALL_DIR"} \
+    ${CONDA_PKGS_DIRS:+"CONDA_PKGS_DIRS=$CONDA_PKGS_DIRS"} \
+    "$@"
+}
+uv=$(command -v uv || true)
+if [ -z "$uv" ] || ! user "$uv" --version >/dev/null 2>&1; then uv=$tools/uv/bin/uv; fi
+if [ ! -x "$uv" ]; then
+  if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+    if command -v apt-get >/dev/null; then
+      root DEBIAN_FRONTEND=noninteractive apt-get update
+      root DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 python3-venv
+    elif command -v dnf >/dev/null; then
+      root dnf install -y python3 python3-pip
+    else
+      echo 'install uv (docs.astral.sh/uv), or a Python 3 with venv and pip, first' >&2
+      exit 1
+    fi
+  fi
+  user python3 -m venv "$tools"/uv
+  user PIP_CONFIG_FILE=/dev/null "$tools"/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --only-binary :all: uv
+fi
 
 # none is here
 if [ "$from" -le 1 ]; then
@@ -28,13 +60,13 @@ fi
 # w
 if [ "$from" -le 3 ]; then
 echo 'step 3 of 8: make `it`'
-user "$tools"/uv/bin/uv venv "$gen"
+user "$uv" venv "$gen"
 fi
 
 # w
 if [ "$from" -le 4 ]; then
 echo 'step 4 of 8: install'
-user uv pip install --python "$gen"/bin/python torch==2.14.1+cu126 "x ; python_version < '3.13'" '$(touch pwned)' 'a
+user "$uv" pip install --python "$gen"/bin/python torch==2.14.1+cu126 "x ; python_version < '3.13'" '$(touch pwned)' 'a
 b' ''
 fi
 
