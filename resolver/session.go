@@ -32,7 +32,7 @@ type Brief struct {
 	Then     *Choice
 	Driver   DriverChoice
 	Options  []Option // that run with the driver as it is, or after the change that Driver names; the preferred first
-	Why      []Reason // where nothing fits or a target must be named
+	Why      []Reason // where nothing fits as the machine is, or a target must be named
 	Warnings []string
 }
 
@@ -54,6 +54,9 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 	switch c := o.settled(); {
 	case c != nil && o.q != nil:
 		b.Options = o.q.options()
+		if o.Choice == nil { // after a change of the driver
+			b.Why = o.Reasons
+		}
 	case c != nil: // a vendor's own index
 		b.Options = []Option{{c.Torch, c.Build, c.Python}}
 	case o.q != nil && o.Decision == NoSolution:

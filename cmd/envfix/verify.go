@@ -26,12 +26,18 @@ func verifyCommand() *cli.Command {
 		Usage: "prove that torch computes on every GPU of the environment",
 		Description: `Starts the environment's Python: torch and its companions import, CUDA, cuDNN and
 the GPU code are those that the data says of this build, and a product on every
-GPU equals the CPU's. It says in words what was not run.
+GPU equals the CPU's. It says in words what was not run. Fewer GPUs than when the
+environment was made are wrong.
+
+--static starts no Python: it compares the driver, the GPUs that can be used and
+the sizes of the installed files with what the environment proved when it was
+made, and prints one line. It is for health checks and prologs of a cluster.
 
 EXAMPLES
   envfix verify
   envfix verify --quick
   envfix verify --env ~/envs/train --json
+  envfix verify --static --env /shared/envs/torch --gpus 8
 
 EXIT STATUS
   0   everything that could be run was right
@@ -40,6 +46,8 @@ EXIT STATUS
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
 			&cli.BoolFlag{Name: "quick", Usage: "compute a matrix product alone, without a convolution"},
+			&cli.BoolFlag{Name: "static", Usage: "start no Python: compare with what was proved before"},
+			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs must be usable, instead of as many as before"},
 			envFlag(),
 		},
 		Action: verifyAction,
@@ -62,6 +70,10 @@ func verifyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Bool("static") {
+		f := staticFlags{env: c.String("env"), dir: dir, gpus: c.Int("gpus"), json: c.Bool("json")}
+		return verifyStatic(c.Context, m, f, c.App.Writer)
+	}
 	modules := companions(dir)
 	argv := apply.Argv
 	if c.Bool("quick") {
@@ -77,6 +89,10 @@ func verifyAction(c *cli.Context) error {
 	}
 	want, known := expected(m, thisMachine(c.Context, c.String("env"), false), proof)
 	want.Imports = modules
+	want.GPUs = max(want.GPUs, c.Int("gpus"))
+	if p := apply.ProvedOf(dir); p != nil && c.Int("gpus") < 0 {
+		want.GPUs = max(want.GPUs, visibleOf(p.GPUs))
+	}
 	wrong := apply.Compare(want, proof)
 	shown, notes := proof.Words()
 	if !known {
@@ -183,11 +199,18 @@ func expected(m *matrix.Matrix, h machine.Machine, proof apply.Proof) (plan.Veri
 				want.GPUs++
 			}
 		}
-		if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
-			want.GPUs = min(want.GPUs, len(strings.FieldsFunc(v, func(r rune) bool { return r == ',' })))
-		}
+		want.GPUs = visibleOf(want.GPUs)
 		want.Arches = append(codeWords("sm_", b.Native), codeWords("compute_", b.PTX)...)
 		return want, true
 	}
 	return want, false
+}
+
+// visibleOf is how many of n GPUs CUDA_VISIBLE_DEVICES lets a job see.
+func visibleOf(n int) int {
+	v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
+	if !set {
+		return n
+	}
+	return min(n, len(strings.FieldsFunc(v, func(r rune) bool { return r == ',' })))
 }

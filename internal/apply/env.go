@@ -145,6 +145,7 @@ type Generation struct {
 	Files    int               `json:"files,omitempty"`
 	Adopted  bool              `json:"adopted,omitempty"` // was there before envfix
 	Link     string            `json:"link,omitempty"`    // adopted: the link pointed there
+	Proved   *Proved           `json:"proved,omitempty"`  // nil: it was not asked to prove itself
 }
 
 func genPath(id string) string    { return gensDir + "/" + id }

@@ -108,15 +108,12 @@ func Compare(want plan.Verify, got Proof) []string {
 	if len(want.Arches) > 0 && !sameSet(want.Arches, got.Arches) {
 		differ("its code for GPUs", strings.Join(want.Arches, " "), strings.Join(got.Arches, " "))
 	}
-	computed := 0
 	for _, g := range got.GPUs {
-		if g.Error == "" {
-			computed++
-		} else {
+		if g.Error != "" {
 			add("%s (%s) does not compute: %s", g.Device, g.Name, g.Error)
 		}
 	}
-	if computed < want.GPUs {
+	if computed := got.Computed(); computed < want.GPUs {
 		add("%d of %d GPUs compute", computed, want.GPUs)
 	}
 	return out

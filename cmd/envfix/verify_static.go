@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"envfix/internal/apply"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/probe"
+	"envfix/internal/ui"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// staticFlags are those of `envfix verify --static`.
+type staticFlags struct {
+	env  string // as it was named
+	dir  string // no link
+	gpus int    // that must be usable; below 0: as many as were proved
+	json bool
+}
+
+// A staticAnswer is `envfix verify --static --json`.
+type staticAnswer struct {
+	Format int      `json:"format"`
+	OK     bool     `json:"ok"`
+	Torch  string   `json:"torch"`
+	GPUs   int      `json:"gpus"` // that were proved
+	Wrong  []string `json:"wrong"`
+}
+
+// verifyStatic compares the machine and the environment's files with what it proved,
+// and asks the resolver whether the build still runs here. It prints one line.
+func verifyStatic(ctx context.Context, m *matrix.Matrix, f staticFlags, w io.Writer) error {
+	proved := apply.ProvedOf(f.dir)
+	h := thisMachine(ctx, f.env, false)
+	files := probe.EnvFiles(probeOptions(f.dir))
+	var dists []machine.DistFiles
+	if files != nil {
+		dists = files.Dists
+	}
+	a := staticAnswer{Format: 1, Wrong: apply.Static(proved, f.gpus, h, dists)}
+	switch {
+	case proved != nil:
+		a.Torch, a.GPUs = proved.Torch, proved.GPUs
+		if len(a.Wrong) == 0 && proved.GPUs > 0 {
+			a.Wrong = append(a.Wrong, refused(m, h, proved)...)
+		}
+	case !slices.ContainsFunc(dists, func(d machine.DistFiles) bool { return d.Name == "torch" }):
+		a.Wrong = append(a.Wrong, "there is no torch in it: `envfix apply` installs it")
+	}
+	a.OK, a.Wrong = len(a.Wrong) == 0, append([]string{}, a.Wrong...)
+	var err error
+	switch line := ui.Clean(strings.Join(a.Wrong, "; ")); {
+	case f.json:
+		err = writeJSON(w, a)
+	case line != "":
+		_, err = fmt.Fprintf(w, "envfix: %s: %s\n", ui.Clean(f.env), line)
+	case proved == nil:
+		_, err = fmt.Fprintf(w, "envfix: %s: its files are whole; what it proved was not recorded\n", ui.Clean(f.env))
+	default:
+		_, err = fmt.Fprintf(w, "envfix: %s: ok, torch %s, %d GPUs\n", ui.Clean(f.env), ui.Clean(proved.Torch), proved.GPUs)
+	}
+	if err == nil && !a.OK {
+		err = &fail.Error{Code: fail.Verify}
+	}
+	return err
+}
+
+// refused says why the build of an environment no longer runs on this machine; nil
+// where it does, or where the data does not know the build.
+func refused(m *matrix.Matrix, h machine.Machine, p *apply.Proved) []string {
+	public, _, _ := strings.Cut(p.Torch, "+")
+	rel, ok := m.Release(public)
+	if !ok || p.Build == "" {
+		return nil
+	}
+	if _, ok := rel.Build(p.Build, h.Platform.OS, h.Platform.Arch); !ok {
+		return nil
+	}
+	q, err := pep508.Parse("torch=="+public, "")
+	if err != nil {
+		return nil
+	}
+	h.Pythons = nil // the environment has its own, which ran
+	b, err := resolver.NewSession(m).Brief(h, resolver.Request{Requirements: []pep508.Requirement{q}, Build: p.Build})
+	if err != nil || b.Choice != nil {
+		return nil
+	}
+	why := "the rules refuse it here"
+	if len(b.Why) > 0 {
+		why = b.Why[0].Text
+	}
+	return []string{fmt.Sprintf("torch %s %s no longer runs here: %s", public, p.Build, why)}
+}

@@ -1,0 +1,92 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// Proved is what an environment showed of itself when it was made, kept beside it.
+// What it shows less later is a fault of the machine.
+type Proved struct {
+	Torch string `json:"torch"`           // with its label
+	Build string `json:"build,omitempty"` // cu126, cpu, mps …
+	GPUs  int    `json:"gpus"`            // that computed
+}
+
+func proved(p Proof, build string) *Proved {
+	return &Proved{Torch: p.Torch, Build: build, GPUs: p.Computed()}
+}
+
+// Computed is how many GPUs of a proof gave the right product.
+func (p Proof) Computed() int {
+	n := 0
+	for _, g := range p.GPUs {
+		if g.Error == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// ProvedOf reads what the environment in dir, no link, showed when it was made; nil
+// where that was not recorded: an environment that envfix did not make, or made in
+// place.
+func ProvedOf(dir string) *Proved {
+	f, err := os.Open(dir + ".json")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	var g Generation
+	if err != nil || json.Unmarshal(b, &g) != nil {
+		return nil
+	}
+	return g.Proved
+}
+
+// Static compares a machine and the files of an environment with what it proved,
+// without starting Python: a sentence for each thing that is less. gpus is how many
+// must be usable; below 0, as many as were proved.
+func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) []string {
+	var wrong []string
+	if d := h.Driver; d != nil && !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0 {
+		wrong = append(wrong, fmt.Sprintf("the loaded kernel module is %s and the driver's libraries are %s: reboot", d.LoadedVersion, d.Version))
+	} else if d != nil && d.NotLoaded {
+		wrong = append(wrong, fmt.Sprintf("the kernel module of driver %s is not loaded: `sudo modprobe nvidia`, or reboot", d.Version))
+	}
+	if gpus < 0 && p != nil {
+		gpus = p.GPUs
+	}
+	usable := 0
+	for _, g := range h.GPUs {
+		if g.Visible && g.Fault == "" && !g.MIGMode {
+			usable++
+		}
+	}
+	if usable < gpus {
+		wrong = append(wrong, fmt.Sprintf("%d of %d GPUs can be used: `envfix doctor` on this machine says why", usable, gpus))
+	}
+	for _, f := range files {
+		switch {
+		case f.Absent > 0:
+			wrong = append(wrong, fmt.Sprintf("%s %s lacks %d of its files (%s): `envfix apply` builds the environment anew", f.Name, f.Version, f.Absent, inSite(f.Missing[0])))
+		case len(f.Resized) > 0:
+			wrong = append(wrong, fmt.Sprintf("%s of %s %s has another size than was installed: `envfix apply` builds the environment anew", inSite(f.Resized[0]), f.Name, f.Version))
+		}
+	}
+	return wrong
+}
+
+// inSite is a file's path within the packages, where it is in them.
+func inSite(path string) string {
+	if _, after, ok := strings.Cut(path, "/site-packages/"); ok {
+		return after
+	}
+	return path
+}
