@@ -79,7 +79,8 @@ func (m host) write(w *plan.Write) error {
 
 // takesFile reports whether a command takes a key from a file of the user's.
 func takesFile(argv []string) bool {
-	return argv[0] == "rpm" && slices.Contains(argv, "--import") || argv[0] == "gpg"
+	name := filepath.Base(argv[0])
+	return name == "rpm" && slices.Contains(argv, "--import") || name == "gpg"
 }
 
 // takeKey takes NVIDIA's signing key. The file lies where a user can exchange it, so
@@ -94,7 +95,7 @@ func (m host) takeKey(ctx context.Context, s plan.Step, out io.Writer, log *syst
 	if err := m.genuine(key, name); err != nil {
 		return err
 	}
-	if s.Run.Argv[0] == "gpg" {
+	if filepath.Base(s.Run.Argv[0]) == "gpg" {
 		if key, err = system.Dearmor(key); err != nil {
 			return err
 		}

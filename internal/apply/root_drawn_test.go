@@ -63,6 +63,9 @@ modprobe nvidia-uvm
 update-initramfs -u
 dracut --force
 /usr/bin/apt-get update
+/usr/bin/apt-get install -y --no-install-recommends python3 python3-venv
+/usr/bin/zypper --non-interactive install python311 python311-pip
+/usr/bin/dnf install -y python3.12 python3.12-pip
 `), "\n")
 
 var hostile = strings.Fields(`coreutils- lib. evil.rpm nvidia-open.rpm ./evil.deb /tmp/evil.deb nvidia-* nvidia.* @x -oDPkg::Pre-Invoke::=x -o -c -y -- --setopt=tsflags=x --root
@@ -208,6 +211,9 @@ func secondApt(verb string, args []string) bool {
 			if exact && (!only(version, letter+capital+digit+".+:~-") || !edges(version, digit, letter+capital+digit+".+:~-")) {
 				return false
 			}
+			if !force && distroPython(a) {
+				return true
+			}
 			h, headers := strings.CutPrefix(name, "linux-headers-")
 			headers = headers && only(h, letter+digit+".+~-") && len(h) > 1 && edges(h, digit, letter+digit)
 			return debianDriver(name) || headers && !force
@@ -228,7 +234,7 @@ func secondDnf(verb string, args []string) bool {
 				return false
 			}
 			k, headers := strings.CutPrefix(a, "kernel-devel-")
-			if !force && (a == "python3-dnf-plugin-versionlock" || headers && only(k, letter+capital+digit+".+~^_-") && edges(k, digit, letter+capital+digit+".+~^_-")) {
+			if !force && (distroPython(a) || a == "python3-dnf-plugin-versionlock" || headers && only(k, letter+capital+digit+".+~^_-") && edges(k, digit, letter+capital+digit+".+~^_-")) {
 				return true
 			}
 			if rpmDriver(a) {
@@ -265,7 +271,7 @@ func secondZypper(args []string) bool {
 				return false
 			}
 			flavour := strings.TrimSuffix(strings.TrimPrefix(name, "kernel-"), "-devel")
-			return rpmDriver(name) || !force && name == "kernel-"+flavour+"-devel" && only(flavour, letter+digit+"_")
+			return rpmDriver(name) || !force && distroPython(a) || !force && name == "kernel-"+flavour+"-devel" && only(flavour, letter+digit+"_")
 		})
 	case "remove", "addlock", "removelock":
 		return every(args, rpmDriver)
@@ -278,6 +284,16 @@ func secondZypper(args []string) bool {
 		return ok && only(distro, letter+digit) && (arch == "x86_64" || arch == "sbsa")
 	}
 	return false
+}
+
+func distroPython(s string) bool {
+	minor, ok := strings.CutPrefix(s, "python3")
+	minor = strings.TrimSuffix(strings.TrimSuffix(minor, "-venv"), "-pip")
+	if strings.Count(s, "-") > 1 {
+		return false
+	}
+	dotless := strings.TrimPrefix(minor, ".")
+	return ok && (minor == "" || only(dotless, digit) && len(dotless) <= 2)
 }
 
 func branchOrVersion(s string) bool {

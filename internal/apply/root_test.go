@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,13 @@ func TestDriverStepsMayRunAsRoot(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.distro+" "+tt.version, func(t *testing.T) {
 			p := driverPlan(t, m, tt.distro, tt.like, tt.version)
+			bare := driverPlan(t, m, tt.distro, tt.like, tt.version, func(h *machine.Machine) { // without any Python
+				h.Pythons, h.Tools = nil, []machine.Tool{{Name: tt.program, Path: "/usr/bin/" + tt.program}}
+			})
+			if !slices.ContainsFunc(bare.Steps, func(s plan.Step) bool { return s.Root && s.ID == "python" }) {
+				t.Errorf("no step brings a Python: %+v", bare.Steps)
+			}
+			p.Steps = append(p.Steps, bare.Steps...)
 			r := run{plan: p, Options: Options{Tools: "/home/me/.local/state/envfix/tools"}, env: &Env{Dir: "/home/me/project/.venv"}}
 			programs := map[string]bool{}
 			for _, s := range p.Steps {
@@ -66,7 +74,7 @@ func TestDriverStepsMayRunAsRoot(t *testing.T) {
 }
 
 // driverPlan plans for a machine with an RTX 4060 and no driver.
-func driverPlan(t *testing.T, m *matrix.Matrix, distro, like, release string) *plan.Plan {
+func driverPlan(t *testing.T, m *matrix.Matrix, distro, like, release string, change ...func(*machine.Machine)) *plan.Plan {
 	t.Helper()
 	h := machine.Machine{
 		Platform: machine.Platform{OS: "linux", Arch: "x86_64", Distro: distro, DistroLike: like, DistroVersion: release, Kernel: "6.8.0-45-generic",
@@ -74,6 +82,9 @@ func driverPlan(t *testing.T, m *matrix.Matrix, distro, like, release string) *p
 		Privilege: "sudo",
 		GPUs:      []machine.GPU{{Vendor: machine.NVIDIA, Name: "RTX 4060", SM: machine.MustSM("8.9"), PCIID: "10de:2882"}},
 		Pythons:   []machine.Python{{Version: "3.12.4", Path: "/usr/bin/python3"}},
+	}
+	for _, c := range change {
+		c(&h)
 	}
 	req := resolver.Request{Today: "2026-11-21"}
 	res, err := resolver.Resolve(m, h, req)
@@ -204,8 +215,17 @@ func TestThreat14AptKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := plan.Step{ID: "x", Run: &plan.Run{Argv: []string{"gpg", "--batch", "--yes", "--dearmor", "--output", plan.Keyring, file}}}
-	if err := (host{root: dir}).direct(context.Background(), step, io.Discard, nil); kind(t, err) != Integrity {
-		t.Errorf("a key that is not NVIDIA's: %v", err)
+	for _, program := range []string{"gpg", "/usr/bin/gpg"} {
+		step.Run.Argv[0] = program
+		if err := (host{root: dir}).direct(context.Background(), step, io.Discard, nil); kind(t, err) != Integrity {
+			t.Errorf("%s, a key that is not NVIDIA's: %v", program, err)
+		}
+	}
+	for _, program := range []string{"rpm", "/usr/bin/rpm", "/bin/rpm"} {
+		rpm := plan.Step{ID: "x", Run: &plan.Run{Argv: []string{program, "--import", file}}}
+		if err := (host{root: dir}).direct(context.Background(), rpm, io.Discard, nil); kind(t, err) != Integrity {
+			t.Errorf("%s, a key that is not NVIDIA's: %v", program, err)
+		}
 	}
 	if _, err := os.Stat(dir + plan.Keyring); !gone(err) {
 		t.Errorf("it was written: %v", err)

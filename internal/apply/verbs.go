@@ -113,7 +113,8 @@ func ofDriver(operand string) bool {
 }
 
 // The grammars. A value that begins with a dash is an option to somebody. A package
-// is named as it is, and is one of the driver's or of the running kernel's headers:
+// is named as it is, and is one of the driver's, of the running kernel's headers or
+// of the distribution's Python:
 // apt takes "name-" for a removal, "name+" for an installation, and a name that no
 // package has for a regular expression (apt-get(8)); dnf and zypper take what ends
 // in .rpm or holds a slash for a file, whose signature nobody checks.
@@ -134,6 +135,9 @@ var (
 	dnfLocked  = lazy.Regexp(`^\*nvidia\*[0-9]{3,4}(\.[0-9]{1,4}){0,3}\*$`)
 	dnfStream  = lazy.Regexp(`^nvidia-driver:[0-9]{3,4}-(open|dkms)$`)
 
+	// The Python of a distribution: python3, python3.12-venv, python311-pip.
+	python = lazy.Regexp(`^python3(\.?[0-9]{1,2})?(-venv|-pip)?$`)
+
 	signingKey = lazy.Regexp(`^/[A-Za-z0-9._/@+-]+/[0-9A-F]{8}\.pub$`)
 	repository = lazy.Regexp(`^cuda-[a-z0-9]+-(x86_64|sbsa)$`)
 	module     = lazy.Regexp(`^nvidia(-uvm|-modeset|-drm)?$`)
@@ -144,7 +148,7 @@ func isDebDriver(a string) bool { return debName().MatchString(a) && machine.Dri
 // isDebInstall admits a name of the driver's or the headers', and =version.
 func isDebInstall(a string) bool {
 	name, version, exact := strings.Cut(a, "=")
-	return (isDebDriver(name) || debHeaders().MatchString(name)) && (!exact || debVersion().MatchString(version))
+	return !exact && python().MatchString(a) || (isDebDriver(name) || debHeaders().MatchString(name)) && (!exact || debVersion().MatchString(version))
 }
 
 func isRPMDriver(a string) bool { return rpmName().MatchString(a) && machine.DriverPackage(a) }
@@ -155,7 +159,7 @@ func isDNFInstall(a string) bool {
 	if strings.HasSuffix(a, ".rpm") {
 		return false
 	}
-	if isRPMDriver(a) || dnfHeaders().MatchString(a) || a == "python3-dnf-plugin-versionlock" {
+	if isRPMDriver(a) || dnfHeaders().MatchString(a) || python().MatchString(a) || a == "python3-dnf-plugin-versionlock" {
 		return true
 	}
 	for i := range a {
@@ -168,6 +172,9 @@ func isDNFInstall(a string) bool {
 
 // isZypperInstall admits a name, and =version.
 func isZypperInstall(a string) bool {
+	if python().MatchString(a) {
+		return true
+	}
 	name, version, exact := strings.Cut(a, "=")
 	return !strings.HasSuffix(a, ".rpm") && (isRPMDriver(name) || suseDevel().MatchString(name)) && (!exact || rpmVersion().MatchString(version))
 }

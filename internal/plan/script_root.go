@@ -16,15 +16,16 @@ func (s *script) root(step Step, words []string) error {
 		return s.rehearsal(step, run)
 	}
 	argv := step.Run.Argv
-	if argv[0] == "rpm" && slices.Contains(argv, "--import") || argv[0] == "gpg" {
+	program := path.Base(argv[0])
+	if program == "rpm" && slices.Contains(argv, "--import") || program == "gpg" {
 		if err := s.fingerprint(argv[len(argv)-1]); err != nil {
 			return err
 		}
 	}
-	if argv[0] == "gpg" { // apt reads it as another user
+	if program == "gpg" { // apt reads it as another user
 		run += " && root chmod 644 " + Keyring
 	}
-	if path.Base(argv[0]) == "zypper" { // 102: a reboot is due, 103: zypper itself was renewed
+	if program == "zypper" { // 102: a reboot is due, 103: zypper itself was renewed
 		run += ` || case $? in 102|103) ;; *) exit 1 ;; esac`
 	}
 	s.line(run)
@@ -40,7 +41,7 @@ func (s *script) root(step Step, words []string) error {
 		return err
 	}
 	query := "rpm -q --queryformat '%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}' " + name
-	if path.Base(argv[0]) == "apt-get" {
+	if program == "apt-get" {
 		query = "dpkg-query -W -f '${Version}' " + name
 	}
 	s.line(fmt.Sprintf(`[ "$(%s)" = %s ] || { echo "%s is not installed in the planned version" >&2; exit 11; }`, query, want, name))
