@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -26,17 +27,24 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 		}
 	}
 	for _, q := range r.Requirements {
-		p, ok := have[q.Name]
-		if !ok {
+		if p, ok := have[q.Name]; !ok || !meets(p, q) {
 			return false
 		}
-		public, _ := version.SplitLocal(p.Version)
-		v, err := version.ParsePython(public)
-		if err != nil || !q.Spec.Admits(v) {
+	}
+	for _, held := range c.Holds {
+		q, err := pep508.Parse(held, "")
+		if p, ok := have[q.Name]; err != nil || ok && !meets(p, q) {
 			return false
 		}
 	}
 	return true
+}
+
+// meets reports whether an installed package has a version that is asked for.
+func meets(p machine.Package, q pep508.Requirement) bool {
+	public, _ := version.SplitLocal(p.Version)
+	v, err := version.ParsePython(public)
+	return err == nil && q.Spec.Admits(v)
 }
 
 // same compares an installed package with a chosen version. A wheel of the

@@ -99,6 +99,10 @@ func TestSteps(t *testing.T) {
 	defaultIndex.Packages = map[string]string{"torch": "2.15.0+cu132", "torchvision": "0.30.0"}
 	mixed := choice()
 	mixed.Packages = map[string]string{"torch": "2.14.1+cu126", "torchaudio": "2.11.0", "vllm": "0.12.0"}
+	before2 := choice()
+	before2.Holds = []string{"numpy<2"}
+	alone := choice()
+	alone.Holds, alone.Packages = []string{"numpy<2"}, map[string]string{"torch": "2.14.1+cu126"}
 	mine := v100()
 	mine.Env["PIP_INDEX_URL"] = "https://me:secret@pkgs.example/simple"
 
@@ -153,6 +157,23 @@ func TestSteps(t *testing.T) {
 			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch==2.15.0 torchvision==0.30.0",
 			"check: /usr/bin/uv pip check --python {gen}/bin/python",
 			"verify: verify 2.15.0+cu132",
+			"switch: switch .venv",
+		}},
+		{name: "NumPy is held beside torchvision, and in what follows", machine: v100(), choice: before2,
+			request: resolver.Request{Requirements: []pep508.Requirement{requirement(t, "pandas")}}, want: []string{
+				"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+				"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126 numpy<2",
+				"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch==2.14.1+cu126 torchvision==0.29.1+cu126 numpy<2 pandas",
+				"check: /usr/bin/uv pip check --python {gen}/bin/python",
+				"verify: verify 2.14.1+cu126",
+				"switch: switch .venv",
+			}},
+		{name: "NumPy is held beside torch alone", machine: v100(), choice: alone, want: []string{
+			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126",
+			"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch==2.14.1+cu126 numpy<2",
+			"check: /usr/bin/uv pip check --python {gen}/bin/python",
+			"verify: verify 2.14.1+cu126",
 			"switch: switch .venv",
 		}},
 		{name: "the rest comes later, with torch held", machine: v100(), choice: mixed,

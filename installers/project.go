@@ -26,6 +26,9 @@ func (b *builder) project() error {
 	if err != nil {
 		return err
 	}
+	if b.t.Project != nil && len(b.choice.Holds) > 0 {
+		b.warn("torch %s needs what no metadata says: add %q to the project's dependencies", b.choice.Torch, strings.Join(b.choice.Holds, ", "))
+	}
 	if b.t.Project != nil && string(after) == string(before) {
 		return nil
 	}

@@ -269,6 +269,16 @@ func (b *builder) requirements() (first, pins, rest []string) {
 			placed[n] = true
 		}
 	}
+	for _, held := range b.choice.Holds {
+		switch {
+		case len(first) > 1: // torchvision brings it, in the call of torch's own index
+			first, pins = append(first, held), append(pins, held)
+		case b.choice.Index == nil:
+			first = append(first, held)
+		default:
+			rest = append(rest, held)
+		}
+	}
 	for _, q := range b.r.Requirements { // several may speak of one package
 		if w := written(q); !placed[q.Name] && !slices.Contains(rest, w) {
 			rest = append(rest, w)

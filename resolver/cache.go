@@ -17,6 +17,8 @@ type cache struct {
 	code   map[codeKey][2]bool // native, ptx
 	stack  map[codeKey]gap
 	rows   map[string][]*matrix.Extension // wheels of a package
+	needs  map[string][]matrix.Need       // by package, for this system
+	files  map[fileKey]string             // why a wheel has no file here
 	known  map[string]bool                // packages of the extension table
 	admit  map[admitKey]bool              // specifiers asked about
 	fit    map[fitKey]bool                // Pythons asked about
@@ -37,6 +39,8 @@ type codeKey struct {
 	sm machine.SM
 }
 
+type fileKey struct{ name, version, py, libc string }
+
 // A gap is the first library of a build that has no code for a GPU, once of
 // those that every job needs and once of those that several GPUs need.
 type gap struct{ core, several *matrix.Pinned }
@@ -45,7 +49,13 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 	c := &cache{
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
+		needs: map[string][]matrix.Need{}, files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
+	}
+	for _, n := range m.Needs {
+		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {
+			c.needs[n.Package] = append(c.needs[n.Package], n)
+		}
 	}
 	for i, r := range m.Releases {
 		c.rank[r] = i

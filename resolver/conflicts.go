@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"fmt"
 	"slices"
 
 	"envfix/internal/machine"
@@ -41,6 +42,14 @@ func Conflicts(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver st
 }
 
 func (q *question) conflict(name string, v version.Python, b *matrix.Build) (why string, known bool) {
+	for _, n := range q.needs("torch", b.Release.Torch) {
+		if n.Of == name && !n.Range.Admits(v) {
+			return fmt.Sprintf("torch %s works with %s%s only: with another, %s", b.Release.Torch, name, n.Range, n.Effect), true
+		}
+	}
+	if why := q.unmetNeed(name, v, b); why != "" {
+		return why, true
+	}
 	for _, e := range q.wheels(name) { // an sdist after the wheels of its version
 		if e.Version.Compare(v) != 0 {
 			continue

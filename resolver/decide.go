@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -91,6 +92,8 @@ func (s *solver) noCode() string {
 		return "no conda build has code"
 	case s.env() == machine.WSL2:
 		return "no PyTorch wheel for WSL has code"
+	case s.h.Platform.OS == "macos" && s.metalTooOld():
+		return fmt.Sprintf("no PyTorch wheel has an MPS backend for macOS %s", text.Clip(s.h.Platform.DistroVersion, 20))
 	}
 	return fmt.Sprintf("no PyTorch wheel for %s %s has code", s.h.Platform.OS, s.h.Platform.Arch)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,6 +152,9 @@ func (j *judge) check(d drawn, res *Resolution) string {
 			best = b["torch"]
 		}
 	}
+	if why := j.bounds(d, res); why != "" {
+		return why
+	}
 	if res.Decision != Install {
 		if best != "" && res.Decision != Split { // two environments may be better than PTX or one module
 			return "torch " + best + " runs on the machine as it is"
@@ -170,6 +174,31 @@ func (j *judge) check(d drawn, res *Resolution) string {
 		return ""
 	}
 	return "the choice is not in the tables"
+}
+
+// bounds: NumPy's ABI changed with 2.0, which torch knows from 2.3 on, on Windows from
+// 2.4 on (pytorch/pytorch#132179); and the minimum of an upgrade is that of its torch.
+func (j *judge) bounds(d drawn, res *Resolution) string {
+	for _, c := range []*Choice{res.Choice, res.Then, res.Fallback} {
+		if c == nil {
+			continue
+		}
+		first := "2.3"
+		if d.os == "windows" {
+			first = "2.4"
+		}
+		if old := newerNumbers(first, c.Torch); old != slices.Contains(c.Holds, "numpy<2") {
+			return "NumPy beside torch " + c.Torch + ": " + strings.Join(c.Holds, ", ")
+		}
+	}
+	column := "min_driver_linux"
+	if d.os == "windows" || d.wsl {
+		column = "min_driver_windows"
+	}
+	if res.Decision == UpgradeDriver && newerNumbers(j.floors[res.Then.Build][column], res.Driver.Minimum.String()) {
+		return "torch " + res.Then.Torch + " " + res.Then.Build + " needs more than the minimum " + res.Driver.Minimum.String()
+	}
+	return ""
 }
 
 // runs says why a build does not run on a machine, "" where it does.

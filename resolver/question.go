@@ -117,6 +117,7 @@ func (q *question) choice(b *matrix.Build) *Choice {
 	for _, e := range q.extensions(b) {
 		c.Packages[e.name] = e.version()
 	}
+	c.Holds = q.holds(b)
 	return c
 }
 

@@ -154,7 +154,7 @@ func platformWord(q *question, b *matrix.Build) string {
 // there or PTX that the driver can compile. PyTorch's own rule,
 // torch/cuda/__init__.py.
 func gpuCodeRule(q *question, b *matrix.Build) *Reason {
-	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) {
+	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) && !metalOnIntel(q.accel, b) {
 		if !q.explain {
 			return silent
 		}
@@ -170,6 +170,8 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
 			}
 		}
+	case mps:
+		return q.mpsRefusal(b)
 	case rocm:
 		for _, g := range q.gpus {
 			t, ok := q.rocmTarget(b, g)

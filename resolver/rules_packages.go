@@ -113,6 +113,8 @@ func (q *question) extensions(b *matrix.Build) []extension {
 		case isConda(b):
 		case r.Name == triton && !b.Triton.IsZero():
 			e.pin = b.Triton.String()
+		case q.releasedWith(r.Name, b) != "":
+			e.pin = q.releasedWith(r.Name, b)
 		case !q.passedThrough(r):
 			e.row = q.wheelFor(r, b)
 		}
@@ -175,6 +177,15 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 	if why := q.pinRefusal(r, b); why != nil {
 		return why
 	}
+	if why := q.needRefusal(r, b); why != nil {
+		return why
+	}
+	if pin := q.releasedWith(r.Name, b); pin != "" {
+		if v, err := version.ParsePython(pin); err == nil && !q.cache.admits(r.Spec, v) {
+			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", r.Name, pin, text.Cut(r.Text, 80))
+		}
+		return nil
+	}
 	if q.passedThrough(r) {
 		return nil
 	}
@@ -231,8 +242,12 @@ func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix
 		return "is only a source distribution: it has to be built"
 	case e.Python != "" && !q.cache.fits(q.py, e.Python):
 		return "has no wheel for Python " + q.py.String() + " (" + e.Python + ")"
+	case q.noFile(e) != "":
+		return q.noFile(e)
 	case !q.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
+	case q.unmetNeed(e.Package, e.Version, b) != "":
+		return q.unmetNeed(e.Package, e.Version, b)
 	case q.accel != cuda && e.CUDA != "" && (e.Fails == "import" || e.Fails == ""):
 		return "is built for CUDA " + e.CUDA
 	case q.accel != cuda:

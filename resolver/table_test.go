@@ -168,6 +168,8 @@ func checkWord(res *Resolution, at int, word string) string {
 		return "no choice"
 	}
 	switch key {
+	case "holds":
+		return is(strings.Join(res.Choice.Holds, ","), value)
 	case "python":
 		return is(res.Choice.Python, value)
 	case "channel":

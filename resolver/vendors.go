@@ -12,6 +12,9 @@ import (
 // amd answers for AMD GPUs: the ROCm builds on Linux, AMD's own wheels on Windows
 // and WSL. It returns nil where none serves any of them.
 func (s *solver) amd(gpus []machine.GPU) *outcome {
+	if s.h.Platform.OS == "macos" {
+		return s.metalOnMac(gpus)
+	}
 	if s.windowsDriver() {
 		for _, g := range discreteFirst(gpus) {
 			if v := s.amdIndex(g); v != nil {
@@ -233,14 +236,6 @@ func (s *solver) intel(gpus []machine.GPU) *outcome {
 		return nil
 	}
 	return s.answerFor(xpu, able)
-}
-
-// apple answers for Apple GPUs, whose support is in the ordinary wheel.
-func (s *solver) apple(gpus []machine.GPU) *outcome {
-	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "arm64" {
-		return nil
-	}
-	return s.answerFor(mps, gpus)
 }
 
 // xpuServes reports whether PyTorch's XPU builds serve an Intel GPU on this

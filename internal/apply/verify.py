@@ -36,6 +36,21 @@ def devices(torch):
         yield "mps", "Apple GPU"
 
 
+def bridge(torch, out):
+    """Values go from torch to NumPy and back, where NumPy is there: a torch that was
+    compiled against NumPy 1 imports beside NumPy 2, and fails here."""
+    try:
+        import numpy
+    except ImportError:
+        return
+    out["imports"]["numpy"] = str(getattr(numpy, "__version__", ""))
+    try:
+        if torch.from_numpy(torch.ones(2).numpy()).sum().item() != 2:
+            raise ValueError("other values came back")
+    except Exception as e:
+        out["errors"]["torch beside numpy " + out["imports"]["numpy"]] = text(e)
+
+
 def describe(torch, out, quick):
     out["torch"] = str(torch.__version__)
     out["cuda"] = getattr(torch.version, "cuda", None) or ""
@@ -81,6 +96,7 @@ def main():
     torch = sys.modules.get("torch")
     if torch is not None and "torch" not in out["errors"]:
         describe(torch, out, sys.argv[1] == "quick")
+        bridge(torch, out)
         out["path"] = str(getattr(torch, "__file__", "") or "")
         out["mapped"] = mapped()
     return out

@@ -135,6 +135,7 @@ func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.
 			j.Requirements = append(j.Requirements, q.Text)
 		}
 	}
+	j.Requirements = append(j.Requirements, c.Holds...)
 	p.Indexes = j.Indexes
 	if size, measured := m.Size(c.Torch, c.Build, p.Match.OS, p.Match.Arch); measured {
 		p.Size.Installed = int64(size.DiskMB) * 1e6

@@ -1,0 +1,58 @@
+package apply
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Stand-ins for torch and NumPy: as they are where both were built for one ABI, and
+// as torch behaves that was compiled against NumPy 1 beside NumPy 2.
+const (
+	standinTorch = `
+import types, sys, importlib.util
+def module(name, **members):
+    m = types.ModuleType(name); m.__spec__ = importlib.util.spec_from_loader(name, None)
+    m.__dict__.update(members); sys.modules[name] = m; return m
+class Tensor:
+    def __init__(self, values): self.values = values
+    def numpy(self): return to_numpy(self)
+    def sum(self): return Tensor([sum(self.values)])
+    def item(self): return self.values[0]
+off = types.SimpleNamespace(is_available=lambda: False)
+module("torch", __version__="2.1.2+cpu", version=types.SimpleNamespace(cuda=None), ones=lambda n: Tensor([1.0] * n), from_numpy=lambda a: Tensor(list(a)),
+       cuda=off, backends=types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: None)), _C=types.SimpleNamespace(_cuda_getArchFlags=lambda: ""))
+`
+	sameABI  = standinTorch + `module("numpy", __version__="1.26.4")` + "\ndef to_numpy(t): return t.values\n"
+	otherABI = standinTorch + `module("numpy", __version__="2.2.6")` + "\ndef to_numpy(t): raise RuntimeError('Numpy is not available')\n"
+	noNumPy  = standinTorch + "sys.modules['numpy'] = None\n"
+)
+
+// A torch that imports and cannot hand a value to NumPy does not prove itself.
+func TestProofCrossesToNumPy(t *testing.T) {
+	for name, test := range map[string]struct{ modules, version, wrong string }{
+		"one ABI":      {sameABI, "1.26.4", ""},
+		"another ABI":  {otherABI, "2.2.6", "torch beside numpy 2.2.6: RuntimeError: Numpy is not available"},
+		"without it":   {noNumPy, "", ""},
+		"other values": {sameABI + "sys.modules['torch'].from_numpy = lambda a: Tensor([7.0])\n", "1.26.4", "torch beside numpy 1.26.4: ValueError: other values came back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "python3", "-I", "-c", test.modules+proofProgram, "quick", "torch")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			p, err := ReadProof(string(out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wrong []string
+			for what, why := range p.Errors {
+				wrong = append(wrong, what+": "+why)
+			}
+			if got := strings.Join(wrong, "\n"); got != test.wrong || p.Imports["numpy"] != test.version {
+				t.Errorf("errors %q, imports %v", got, p.Imports)
+			}
+		})
+	}
+}

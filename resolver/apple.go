@@ -1,0 +1,79 @@
+package resolver
+
+import (
+	"fmt"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// apple answers for Apple GPUs, whose support is in the ordinary wheel.
+func (s *solver) apple(gpus []machine.GPU) *outcome {
+	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "arm64" {
+		return nil
+	}
+	if o := s.answerFor(mps, gpus); o.Decision == Install || !s.metalTooOld() {
+		return o
+	}
+	return nil
+}
+
+// metalOnMac answers for the AMD GPU of an Intel Mac: the wheels for it have the Metal
+// backend as well. It returns nil where none serves it.
+func (s *solver) metalOnMac(gpus []machine.GPU) *outcome {
+	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "x86_64" {
+		return nil
+	}
+	q, b := s.try(mps, gpus, driver{})
+	if b == nil {
+		return nil
+	}
+	o := &outcome{q: q, build: b}
+	o.Decision, o.Choice, o.Driver = Install, q.choice(b), DriverChoice{Action: noDriver}
+	w := fmt.Sprintf("%s of an Intel Mac is used through Metal (`torch.device(\"mps\")`), which PyTorch no longer looks after there", gpuNames(gpus))
+	if row, ok := s.backend(b); ok && row.Warning != "" {
+		w += ": " + row.Warning
+	}
+	o.Warnings = append(o.Warnings, w)
+	return o
+}
+
+// metalOnIntel reports a build for Intel Macs, whose CPU wheel has the Metal backend.
+func metalOnIntel(accel string, b *matrix.Build) bool {
+	return accel == mps && b.OS == "macos" && b.Arch == "x86_64"
+}
+
+// backend is what a build's Metal backend asks of the system.
+func (s *solver) backend(b *matrix.Build) (matrix.Backend, bool) {
+	return s.m.Backend(mps, b.Release.Torch, b.OS, b.Arch)
+}
+
+// mpsRefusal says why a build's Metal backend does not run here. A release of macOS
+// that is unknown refuses nothing.
+func (q *question) mpsRefusal(b *matrix.Build) *Reason {
+	row, ok := q.backend(b)
+	if !ok {
+		return q.no(b.Source, "has no MPS backend for %s", b.Arch)
+	}
+	here, err := version.ParseDotted(q.h.Platform.DistroVersion)
+	if err == nil && here.Less(row.MinOS) {
+		return q.no(row.Source, "its MPS backend needs macOS %s; this system has %s, where it would compute on the CPU", row.MinOS, here)
+	}
+	return nil
+}
+
+// metalTooOld reports whether this macOS is older than every build's Metal backend
+// asks for.
+func (s *solver) metalTooOld() bool {
+	here, err := version.ParseDotted(s.h.Platform.DistroVersion)
+	if err != nil {
+		return false
+	}
+	for _, r := range s.m.Backends {
+		if r.OS == "macos" && r.Arch == s.h.Platform.Arch && !here.Less(r.MinOS) {
+			return false
+		}
+	}
+	return true
+}
