@@ -32,7 +32,29 @@ type Project struct {
 	Sources      []Source // packages that it takes from somewhere in particular
 	Notes        []string // what was not followed, and why
 	Hashed       bool     // its lines name the hashes of files: it lists all that an environment is to hold
+
+	Limits    []pep508.Requirement // constraints: they limit a package that is asked for and ask for none
+	Overrides []pep508.Requirement // uv's: what stands here replaces what other packages say
+	Places    []Place              // what is installed from a folder, an address or a repository
+	Hashes    []Hash
+	Refused   []string // what cannot be followed when a lock is made from it, each with what to do
 }
+
+// A Place is a package that comes from a folder, an address or a repository.
+type Place struct {
+	Package  string // normalised; "" where only the place is named
+	Where    string // a path relative to Dir, a URL, or git+URL@revision
+	Dir      string // the folder of the file that names it
+	Editable bool
+	Marker   string
+	From     string // file and line, or the option
+}
+
+// Local reports whether the place is a path on this machine.
+func (p Place) Local() bool { return !strings.Contains(p.Where, "://") }
+
+// A Hash is one SHA-256 that a line admits for a package's files.
+type Hash struct{ Package, SHA256 string }
 
 // An Index is an index that a project names.
 type Index struct {
@@ -66,6 +88,8 @@ type document struct {
 			Index      []map[string]any `toml:"index"`
 			IndexURL   string           `toml:"index-url"`
 			ExtraIndex []string         `toml:"extra-index-url"`
+			Limits     []string         `toml:"constraint-dependencies"`
+			Overrides  []string         `toml:"override-dependencies"`
 		} `toml:"uv"`
 	} `toml:"tool"`
 }
@@ -106,6 +130,9 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	}
 	p.Indexes = d.indexes(name)
 	p.Sources = d.sources()
+	p.Limits = r.parse(d.Tool.UV.Limits, "tool.uv.constraint-dependencies")
+	p.Overrides = r.parse(d.Tool.UV.Overrides, "tool.uv.override-dependencies")
+	d.places(p, name)
 	return p, r.err
 }
 
@@ -117,6 +144,11 @@ type reader struct {
 }
 
 func (r *reader) add(lines []string, where string) {
+	r.p.Requirements = append(r.p.Requirements, r.parse(lines, where)...)
+}
+
+func (r *reader) parse(lines []string, where string) []pep508.Requirement {
+	var out []pep508.Requirement
 	for _, l := range lines {
 		q, err := pep508.Parse(l, r.name+": "+where)
 		if err != nil {
@@ -125,8 +157,9 @@ func (r *reader) add(lines []string, where string) {
 			}
 			continue
 		}
-		r.p.Requirements = append(r.p.Requirements, q)
+		out = append(out, q)
 	}
+	return out
 }
 
 // group adds a dependency group (PEP 735), with those that it includes, or an

@@ -23,20 +23,35 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 	// A constraint limits a package that is asked for, and asks for none.
 	for i, q := range p.Requirements {
 		if c, ok := f.limits[q.Name]; ok {
-			joined := strings.Trim(q.Spec.String()+","+c.Spec.String(), ",")
-			text := q.Name + joined
-			if q.Label == "" {
-				q.Label = c.Label
-			}
-			again, err := pep508.Parse(text, q.From)
+			again, err := limited(q, c)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", q.From, err)
 			}
-			q.Spec, q.Text = again.Spec, q.Text+" (limited by "+c.From+")"
-			p.Requirements[i] = q
+			p.Requirements[i] = again
 		}
 	}
 	return p, nil
+}
+
+// limited is the requirement q with what the constraint c adds to it.
+func limited(q, c pep508.Requirement) (pep508.Requirement, error) {
+	if q.URL != "" {
+		return q, nil // the file that it names has its version
+	}
+	text := q.Name
+	if len(q.Extras) > 0 {
+		text += "[" + strings.Join(q.Extras, ",") + "]"
+	}
+	text += strings.Trim(q.Spec.String()+","+c.Spec.String(), ",")
+	if q.Marker != "" {
+		text += "; " + q.Marker
+	}
+	again, err := pep508.Parse(text, q.From+", limited by "+c.From)
+	again.Label = q.Label
+	if again.Label == "" {
+		again.Label = c.Label
+	}
+	return again, err
 }
 
 type lines struct {
@@ -84,19 +99,21 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 	case strings.HasPrefix(s, "-"):
 		return f.option(s, at, name, depth)
 	case isPlace(s):
-		f.note(at, "%q is installed from its place; what it needs of torch was not read", s)
+		f.place(s, at, name, false)
 		return nil
 	}
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
-	s, _, _ = strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
+	s, options, _ := strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
 	q, err := pep508.Parse(s, at)
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	if constraint {
 		f.limits[q.Name] = q
+		f.p.Limits = append(f.p.Limits, q)
 		return nil
 	}
+	f.hashes(q.Name, options, at)
 	f.p.Requirements = append(f.p.Requirements, q)
 	return nil
 }
@@ -128,12 +145,18 @@ func (f *lines) option(s, at, name string, depth int) error {
 		f.p.Indexes = append(f.p.Indexes, Index{URL: value, Default: true, From: at})
 	case "--extra-index-url":
 		f.p.Indexes = append(f.p.Indexes, Index{URL: value, From: at})
+		f.extraIndex(value, at)
 	case "-f", "--find-links":
 		f.p.Indexes = append(f.p.Indexes, Index{URL: value, From: at, Name: "find-links"})
+		f.refuse(at, "--find-links %s: name the files, `NAME @ file:///…`", value)
 	case "-e", "--editable":
-		f.note(at, "%q is installed from its place; what it needs of torch was not read", value)
+		f.place(value, at, name, true)
+	case "--require-hashes", "--only-binary", "--prefer-binary", "--no-cache-dir":
+		// a lock has the hash of every file and takes wheels where there are any
+		f.note(at, "%q is not followed", s)
 	default:
 		f.note(at, "%q is not followed", s)
+		f.refuse(at, "%s: a lock cannot follow it; take it out", key)
 	}
 	return nil
 }

@@ -1,0 +1,162 @@
+package pyproject
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// An Edit changes one key of a TOML file and leaves every other byte as it was
+// written: comments, order, quotes. Each of its functions reads the result again
+// and refuses it unless exactly the meant change happened; then the error says what
+// to write by hand.
+type Edit struct {
+	Text  []byte
+	Name  string   // of the file, for errors
+	Table []string // that the keys stand in: nil the file's own, or {"tool", "envfix"}
+}
+
+// Set gives key the string value; the table is made where there is none.
+func (e *Edit) Set(key, value string) error {
+	line := quoteKey(key) + " = " + strconv.Quote(value)
+	return e.change(line, func(t map[string]any) { t[key] = value }, func(d *doc) bool {
+		from, to, ok := d.value(e.Table, key)
+		if ok {
+			d.splice(from, to, strconv.Quote(value))
+		} else {
+			d.addLine(e.Table, line)
+		}
+		return true
+	})
+}
+
+// SetTrue gives key the value true.
+func (e *Edit) SetTrue(key string) error {
+	line := quoteKey(key) + " = true"
+	return e.change(line, func(t map[string]any) { t[key] = true }, func(d *doc) bool {
+		if from, to, ok := d.value(e.Table, key); ok {
+			d.splice(from, to, "true")
+		} else {
+			d.addLine(e.Table, line)
+		}
+		return true
+	})
+}
+
+// Remove takes key out.
+func (e *Edit) Remove(key string) error {
+	return e.change("no "+key, func(t map[string]any) { delete(t, key) }, func(d *doc) bool {
+		from, to, ok := d.value(e.Table, key)
+		if ok {
+			from, to = d.lineStart(from), d.lineEnd(to)
+			d.splice(from, to, "")
+		}
+		return ok
+	})
+}
+
+// Add puts item at the end of the list of strings at key, which is made where there
+// is none.
+func (e *Edit) Add(key, item string) error {
+	line := fmt.Sprintf("%s = [%s]", quoteKey(key), strconv.Quote(item))
+	return e.change(line, func(t map[string]any) { t[key] = append(slices.Clone(anyList(t[key])), any(item)) }, func(d *doc) bool {
+		from, to, ok := d.value(e.Table, key)
+		if !ok {
+			d.addLine(e.Table, line)
+			return true
+		}
+		items, ok := d.items(from, to)
+		if ok {
+			d.addItem(from, to, items, strconv.Quote(item))
+		}
+		return ok
+	})
+}
+
+// Drop takes item out of the list of strings at key.
+func (e *Edit) Drop(key, item string) error {
+	meant := func(t map[string]any) {
+		t[key] = slices.DeleteFunc(slices.Clone(anyList(t[key])), func(v any) bool { return v == any(item) })
+	}
+	return e.change(key+" without "+item, meant, func(d *doc) bool {
+		from, to, ok := d.value(e.Table, key)
+		if !ok {
+			return false
+		}
+		items, ok := d.items(from, to)
+		for _, i := range slices.Backward(items) {
+			if i.text == item {
+				d.dropItem(i)
+			}
+		}
+		return ok
+	})
+}
+
+func anyList(v any) []any { l, _ := v.([]any); return l }
+
+// change applies do to the text and holds the result to what meant does to the
+// decoded table.
+func (e *Edit) change(byHand string, meant func(map[string]any), do func(*doc) bool) error {
+	refused := fmt.Errorf("%s is written in a form that is not edited; write by hand, in %s: %s", e.Name, e.place(), byHand)
+	want := map[string]any{}
+	if err := toml.Unmarshal(e.Text, &want); err != nil {
+		return fmt.Errorf("%s: %w", e.Name, err)
+	}
+	t := want
+	for _, name := range e.Table {
+		inner, ok := t[name].(map[string]any)
+		if !ok && t[name] != nil {
+			return refused
+		}
+		if inner == nil {
+			inner = map[string]any{}
+			t[name] = inner
+		}
+		t = inner
+	}
+	meant(t)
+	d := &doc{text: string(e.Text)}
+	if !do(d) {
+		return refused
+	}
+	got := map[string]any{}
+	if err := toml.Unmarshal([]byte(d.text), &got); err != nil || !reflect.DeepEqual(normal(got), normal(want)) {
+		return refused
+	}
+	e.Text = []byte(d.text)
+	return nil
+}
+
+// normal drops empty tables: a header without keys says nothing.
+func normal(m map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		if inner, ok := v.(map[string]any); ok {
+			if inner = normal(inner); len(inner) == 0 {
+				continue
+			}
+			v = inner
+		}
+		out[k] = v
+	}
+	return out
+}
+
+func (e *Edit) place() string {
+	if len(e.Table) == 0 {
+		return "the first lines"
+	}
+	return "[" + strings.Join(e.Table, ".") + "]"
+}
+
+func quoteKey(k string) string {
+	if k != "" && strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
+		return k
+	}
+	return strconv.Quote(k)
+}

@@ -1,0 +1,108 @@
+package pyproject
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+)
+
+// place keeps a line that names a folder, an address or a repository.
+func (f *lines) place(s, at, name string, editable bool) {
+	f.note(at, "%q is installed from its place; what it needs of torch was not read", s)
+	where, marker, _ := strings.Cut(s, ";")
+	where, _, _ = strings.Cut(strings.TrimSpace(where), " --")
+	p := Place{Where: strings.Trim(strings.TrimSpace(where), `"'`), Dir: path.Dir(name), Editable: editable, Marker: strings.TrimSpace(marker), From: at}
+	if before, fragment, ok := strings.Cut(p.Where, "#egg="); ok {
+		egg, rest, _ := strings.Cut(fragment, "&")
+		p.Package, p.Where = machine.NormalName(egg), before
+		if rest != "" {
+			p.Where += "#" + rest
+		}
+	}
+	f.p.Places = append(f.p.Places, p)
+}
+
+// extraIndex says what becomes of an index beside the default one. Packages could
+// be taken from either, whichever offers the higher version (dependency confusion),
+// so a lock follows none; PyTorch's own is chosen by envfix.
+func (f *lines) extraIndex(url, at string) {
+	if label(url) == "" {
+		f.refuse(at, "--extra-index-url: a package could come from either index; tie packages to it with [[index]] name, url and packages in envfix.toml")
+	}
+}
+
+func (f *lines) refuse(at, format string, args ...any) {
+	f.p.Refused = append(f.p.Refused, at+": "+fmt.Sprintf(format, args...))
+}
+
+// hashes keeps the SHA-256 of a line; another algorithm cannot be held to a lock's.
+func (f *lines) hashes(name, options, at string) {
+	for _, o := range strings.Fields("--" + options) {
+		sum, ok := strings.CutPrefix(o, "--hash=")
+		if !ok {
+			continue
+		}
+		if hex, ok := strings.CutPrefix(sum, "sha256:"); ok {
+			f.p.Hashes = append(f.p.Hashes, Hash{name, strings.ToLower(hex)})
+		} else {
+			f.refuse(at, "--hash=%s: only sha256 can be held to the lock's", sum)
+		}
+	}
+}
+
+// places reads where [tool.uv.sources] takes packages from that are no index.
+func (d *document) places(p *Project, name string) {
+	for _, n := range sortedKeys(d.Tool.UV.Sources) {
+		list, ok := d.Tool.UV.Sources[n].([]any)
+		if !ok {
+			list = []any{d.Tool.UV.Sources[n]}
+		}
+		for _, item := range list {
+			m, _ := item.(map[string]any)
+			at := name + ": tool.uv.sources." + n
+			where, known := placeOf(m)
+			group := text(m["extra"]) + text(m["group"])
+			switch {
+			case text(m["index"]) != "" || where != "" && !asked(p.Requirements, n):
+				continue
+			case !known || group != "" && where != "":
+				p.Refused = append(p.Refused, at+": of its forms index, path, git and url without a group can be locked")
+			default:
+				p.Places = append(p.Places, Place{Package: machine.NormalName(n), Where: where, Dir: path.Dir(name),
+					Editable: m["editable"] == true, Marker: text(m["marker"]), From: at})
+			}
+		}
+	}
+}
+
+func asked(list []pep508.Requirement, name string) bool {
+	return slices.ContainsFunc(list, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
+}
+
+// placeOf is the place of one source as a line of a requirements file writes it.
+func placeOf(m map[string]any) (where string, known bool) {
+	sub := ""
+	if s := text(m["subdirectory"]); s != "" {
+		sub = "#subdirectory=" + s
+	}
+	switch {
+	case text(m["path"]) != "":
+		return text(m["path"]), true
+	case text(m["url"]) != "":
+		return text(m["url"]) + sub, true
+	case text(m["git"]) != "":
+		where = "git+" + strings.TrimPrefix(text(m["git"]), "git+")
+		for _, key := range []string{"rev", "tag", "branch"} {
+			if v := text(m[key]); v != "" {
+				where += "@" + v
+				break
+			}
+		}
+		return where + sub, true
+	}
+	return "", text(m["index"]) != ""
+}
