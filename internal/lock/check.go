@@ -32,7 +32,7 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 		if !allowed(q.Index) {
 			return nil, fmt.Errorf("%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named", p.Pylock.File, q.Name, text.Clip(q.Index, 120))
 		}
-		for _, w := range q.Wheels {
+		for _, w := range q.Files() {
 			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) && !allowed(w.Host()) {
 				return nil, fmt.Errorf("%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named", p.Pylock.File, q.Name, text.Clip(w.Host(), 120))
 			}
@@ -80,13 +80,15 @@ func (p *Profile) agrees(k *Packages) error {
 	return nil
 }
 
-// Download returns the bytes to receive: the largest wheel of each package.
+// Download returns the bytes to receive: the largest file of each package.
 func (p *Packages) Download() int64 {
 	var sum int64
 	for _, k := range p.Packages {
 		var most int64
-		for _, w := range k.Wheels {
-			most = max(most, w.Size)
+		for _, w := range k.Files() {
+			if w.URL != "" {
+				most = max(most, w.Size)
+			}
 		}
 		sum += most
 	}
@@ -98,16 +100,24 @@ func (p *Packages) Download() int64 {
 // by its version, so that it comes from the installer's own default index or its
 // mirror and never from a host that a lock names; one with an index of its own is
 // named by its URL, which fetch may replace by a mirror's. With fetch nil, every
-// package is named by its version: the files then lie in a folder.
-func (p *Packages) Requirements(fetch func(url string) string) string {
+// package is named by its version: the files then lie in a folder. home is the folder of the
+// lock, for files beside it. What has no file is left out: see
+// [Package.SourceLine].
+func (p *Packages) Requirements(home string, fetch func(url string) string) string {
 	var b strings.Builder
 	for _, k := range p.Packages {
-		if k.Index != "" && fetch != nil {
-			fmt.Fprintf(&b, "%s @ %s", k.Name, fetch(k.Wheels[0].URL))
-		} else {
+		files := k.Files()
+		switch {
+		case len(files) == 0:
+			continue // see Package.SourceLine
+		case k.Archive != nil && k.Archive.Path != "":
+			fmt.Fprintf(&b, "%s @ file://%s/%s", k.Name, strings.TrimSuffix(home, "/"), k.Archive.Path)
+		case (k.Index != "" || k.Archive != nil) && fetch != nil:
+			fmt.Fprintf(&b, "%s @ %s", k.Name, fetch(files[0].URL))
+		default:
 			fmt.Fprintf(&b, "%s==%s", k.Name, k.Version)
 		}
-		for _, w := range k.Wheels {
+		for _, w := range files {
 			fmt.Fprintf(&b, " \\\n    --hash=sha256:%s", w.Hashes.SHA256)
 		}
 		b.WriteByte('\n')
@@ -115,11 +125,11 @@ func (p *Packages) Requirements(fetch func(url string) string) string {
 	return b.String()
 }
 
-// Files returns the wheels of all packages, in the order of the file.
+// Files returns the files of all packages, in the order of the lock.
 func (p *Packages) Files() []Wheel {
 	var out []Wheel
 	for _, k := range p.Packages {
-		out = append(out, k.Wheels...)
+		out = append(out, k.Files()...)
 	}
 	return out
 }

@@ -1,10 +1,8 @@
 package lock
 
 import (
-	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -15,10 +13,15 @@ import (
 
 // A Job is what uv resolves for one profile.
 type Job struct {
-	Requirements []string // PEP 508; torch among them, pinned
-	Python       string   // 3.12
-	Platform     string   // uv's name, see [UVPlatform]
-	Indexes      []Index  // packages with an index of their own
+	Requirements []string          // PEP 508; torch among them, pinned
+	Python       string            // 3.12
+	Platform     string            // uv's name, see [UVPlatform]
+	Indexes      []Index           // packages with an index of their own
+	Constraints  []string          // limits of packages that others ask for
+	Overrides    []string          // what stands here replaces what other packages say
+	Places       []string          // lines of a requirements file, absolute: folders, addresses, repositories
+	Build        []string          // packages that may be built from source
+	Names        map[string]string // URL of an index → its name; others are numbered
 }
 
 // Project returns a pyproject.toml for the job. Packages with an index of their
@@ -37,10 +40,13 @@ func (j Job) Project() ([]byte, error) {
 				Sources map[string]struct {
 					Index string `toml:"index"`
 				} `toml:"sources,omitempty"`
-				Indexes []uvIndex `toml:"index,omitempty"`
+				Indexes     []uvIndex `toml:"index,omitempty"`
+				Constraints []string  `toml:"constraint-dependencies,omitempty"`
+				Overrides   []string  `toml:"override-dependencies,omitempty"`
 			} `toml:"uv"`
 		} `toml:"tool"`
 	}
+	p.Tool.UV.Constraints, p.Tool.UV.Overrides = slices.Sorted(slices.Values(j.Constraints)), slices.Sorted(slices.Values(j.Overrides))
 	p.Project.Name, p.Project.Version = "envfix-lock", "0"
 	p.Project.RequiresPython = "==" + j.Python + ".*"
 	p.Project.Dependencies = slices.Sorted(slices.Values(j.Requirements))
@@ -50,7 +56,7 @@ func (j Job) Project() ([]byte, error) {
 	}{}
 	for _, i := range j.Indexes {
 		if names[i.URL] == "" {
-			names[i.URL] = fmt.Sprintf("index-%d", len(names)+1)
+			names[i.URL] = cmp.Or(j.Names[i.URL], fmt.Sprintf("index-%d", len(names)+1))
 			p.Tool.UV.Indexes = append(p.Tool.UV.Indexes, uvIndex{names[i.URL], i.URL, true})
 		}
 		p.Tool.UV.Sources[i.Package] = struct {
@@ -91,62 +97,6 @@ func UVPlatform(m Match) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no wheels can be locked for %s %s %s", text.Clip(m.OS, 120), text.Clip(m.Arch, 120), text.Clip(m.Libc, 120))
-}
-
-// ParseUV reads the pylock text that `uv pip compile --format pylock.toml` prints
-// for one platform and reduces every package to the one wheel that an installer
-// would take there. Sizes are 0 and hashes may be empty: the caller completes them
-// from the index or the bytes. indexes names the packages that came from an index
-// of their own.
-func ParseUV(answer []byte, indexes []Index) ([]Package, error) {
-	if len(answer) > MaxBytes {
-		return nil, fmt.Errorf("uv's answer has %d bytes", len(answer))
-	}
-	var doc struct {
-		Packages []struct {
-			Name    string `toml:"name"`
-			Version string `toml:"version"`
-			Wheels  []struct {
-				Name   string            `toml:"name"`
-				URL    string            `toml:"url"`
-				Size   int64             `toml:"size"`
-				Hashes map[string]string `toml:"hashes"`
-			} `toml:"wheels"`
-		} `toml:"packages"`
-	}
-	if err := toml.NewDecoder(bytes.NewReader(answer)).Decode(&doc); err != nil {
-		return nil, fmt.Errorf("uv's answer: %w", describe(err))
-	}
-	var out []Package
-	var faults []error
-	for _, p := range doc.Packages {
-		var wheels []Wheel
-		for _, w := range p.Wheels {
-			u, err := url.Parse(w.URL)
-			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: url %q", text.Clip(p.Name, 120), text.Clip(w.URL, 120)))
-				continue
-			}
-			u.Fragment, u.RawQuery = "", ""
-			name := w.Name
-			if name == "" {
-				name = lastElement(u.Path)
-			}
-			wheels = append(wheels, Wheel{Name: name, URL: u.String(), Size: w.Size, Hashes: Hashes{strings.ToLower(w.Hashes["sha256"])}})
-		}
-		if len(wheels) == 0 {
-			faults = append(faults, fmt.Errorf("%s %s has no wheel for this target, only a source distribution", text.Clip(p.Name, 120), text.Clip(p.Version, 120)))
-			continue
-		}
-		k := Package{Name: p.Name, Version: p.Version, Wheels: []Wheel{Best(wheels)}}
-		for _, i := range indexes {
-			if i.Package == p.Name {
-				k.Index = i.URL
-			}
-		}
-		out = append(out, k)
-	}
-	return out, errors.Join(faults...)
 }
 
 // Markers returns the PEP 508 expression that holds on the target and nowhere

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -97,15 +98,11 @@ func diffPackages(old, now *Packages) []string {
 			out = append(out, fmt.Sprintf("%s %s is new", k.Name, k.Version))
 		case was.Version != k.Version:
 			out = append(out, fmt.Sprintf("%s %s → %s", k.Name, was.Version, k.Version))
-		case !sameFiles(was.Wheels, k.Wheels):
+		case !reflect.DeepEqual(was.Files(), k.Files()) || !reflect.DeepEqual(was.VCS, k.VCS) || !reflect.DeepEqual(was.Directory, k.Directory):
 			out = append(out, fmt.Sprintf("%s %s: other files or hashes", k.Name, k.Version))
 		}
 	}
 	return out
-}
-
-func sameFiles(a, b []Wheel) bool {
-	return slices.EqualFunc(a, b, func(v, w Wheel) bool { return v == w })
 }
 
 func indexText(in []Index) string {

@@ -68,6 +68,8 @@ func (l *Lock) sort() {
 func (in Input) sorted() Input {
 	in.Requirements = slices.Sorted(slices.Values(in.Requirements))
 	in.Sources = slices.SortedFunc(slices.Values(in.Sources), func(a, b Source) int { return strings.Compare(a.Path, b.Path) })
+	in.Build = slices.Sorted(slices.Values(in.Build))
+	in.Constraints = slices.Sorted(slices.Values(in.Constraints))
 	in.Targets = slices.SortedFunc(slices.Values(in.Targets), func(a, b Target) int { return strings.Compare(a.Name, b.Name) })
 	return in
 }

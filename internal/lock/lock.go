@@ -47,13 +47,29 @@ type Input struct {
 	Requirements []string `toml:"requirements"`         // PEP 508, sorted; those of Files left out
 	Sources      []Source `toml:"file,omitempty"`       // that requirements are read from, sorted by path
 	SameTorch    bool     `toml:"same-torch,omitempty"` // one torch for every profile
-	Targets      []Target `toml:"target"`               // sorted by name
+	Constraints  []string `toml:"constraints,omitempty"`
+	Build        []string `toml:"build,omitempty"`    // packages that may be built from source, sorted
+	Defaults     string   `toml:"defaults,omitempty"` // facts of every target that does not say otherwise
+	Indexes      []Tied   `toml:"index,omitempty"`    // that packages are tied to
+	Targets      []Target `toml:"target"`             // sorted by name
+}
+
+// A Tied is an index and the packages that come from there and from nowhere else.
+type Tied struct {
+	Name     string   `toml:"name"` // as in uv's variables UV_INDEX_NAME_USERNAME
+	URL      string   `toml:"url"`
+	Packages []string `toml:"packages"`
 }
 
 // A Source is one file of requirements.
 type Source struct {
 	Path         string   `toml:"path"` // relative to the lock, with slashes
 	Requirements []string `toml:"requirements"`
+	Python       string   `toml:"requires-python,omitempty"`
+	Constraints  []string `toml:"constraints,omitempty"`
+	Overrides    []string `toml:"overrides,omitempty"`
+	Places       []string `toml:"places,omitempty"` // lines as of a requirements file; paths relative to the lock
+	Hashes       []string `toml:"hashes,omitempty"` // "numpy sha256": the only files of numpy that are admitted
 }
 
 // A Target is one kind of machine, as it was described.

@@ -14,7 +14,7 @@ import (
 )
 
 // A Packages is the content of a pylock file as envfix writes one: PEP 751,
-// lock-version 1.0, wheels only.
+// lock-version 1.0.
 type Packages struct {
 	LockVersion    string    `toml:"lock-version"`
 	Environments   []string  `toml:"environments"` // markers; one must hold
@@ -25,11 +25,16 @@ type Packages struct {
 
 // A Package is one locked distribution.
 type Package struct {
-	Name           string  `toml:"name"` // normalised (PEP 503)
-	Version        string  `toml:"version"`
-	RequiresPython string  `toml:"requires-python,omitempty"`
-	Index          string  `toml:"index,omitempty"` // "": the installer's default index
-	Wheels         []Wheel `toml:"wheels"`          // sorted by file name
+	Name           string `toml:"name"`              // normalised (PEP 503)
+	Version        string `toml:"version,omitempty"` // "" only of a directory
+	RequiresPython string `toml:"requires-python,omitempty"`
+	Index          string `toml:"index,omitempty"` // "": the installer's default index
+
+	VCS       *VCS       `toml:"vcs,inline,omitempty"`       // a commit of a repository
+	Directory *Directory `toml:"directory,inline,omitempty"` // a project beside the lock
+	Archive   *Archive   `toml:"archive,inline,omitempty"`   // one file at an address or beside the lock
+	Sdist     *Wheel     `toml:"sdist,inline,omitempty"`     // a source distribution, which is built
+	Wheels    []Wheel    `toml:"wheels,omitempty"`           // sorted by file name
 }
 
 // A Wheel is one file.
@@ -61,7 +66,7 @@ func (p *Packages) Encode() ([]byte, error) {
 }
 
 // DecodePylock reads a pylock file that envfix wrote. It refuses unknown keys,
-// entries without a hash, anything but wheels, and paths that leave the folder.
+// entries without a hash or a commit, and files outside the folder.
 func DecodePylock(b []byte) (*Packages, error) {
 	if err := readable("pylock", b); err != nil {
 		return nil, err
@@ -111,10 +116,10 @@ func (k Package) validate() error {
 	switch {
 	case !packageName().MatchString(k.Name):
 		return errors.New("not a normalised name")
-	case !versionText().MatchString(k.Version):
+	case !versionText().MatchString(k.Version) && (k.Version != "" || k.Directory == nil):
 		return fmt.Errorf("version %q", text.Clip(k.Version, 120))
-	case len(k.Wheels) == 0:
-		return errors.New("no wheel: only a source distribution, which envfix does not build")
+	case k.forms() != 1:
+		return errors.New("want exactly one of wheels, sdist, archive, vcs and directory")
 	case k.Index != "" && !plainURL(k.Index):
 		return fmt.Errorf("index %q: want an https URL without credentials", text.Clip(k.Index, 120))
 	}
@@ -123,7 +128,7 @@ func (k Package) validate() error {
 			return fmt.Errorf("%s: %w", text.Clip(w.Name, 120), err)
 		}
 	}
-	return nil
+	return k.validateSource()
 }
 
 func (w Wheel) validate(k Package) error {
@@ -190,11 +195,9 @@ func (w Wheel) Host() string {
 // Hosts returns the hosts that the files come from, sorted.
 func (p *Packages) Hosts() []string {
 	var hosts []string
-	for _, k := range p.Packages {
-		for _, w := range k.Wheels {
-			if h := w.Host(); h != "" {
-				hosts = append(hosts, h)
-			}
+	for _, w := range p.Files() {
+		if h := w.Host(); h != "" {
+			hosts = append(hosts, h)
 		}
 	}
 	slices.Sort(hosts)

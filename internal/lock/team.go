@@ -1,6 +1,10 @@
 package lock
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pelletier/go-toml/v2"
+)
 
 // TeamFile describes a team in its project.
 const TeamFile = "envfix.toml"
@@ -11,7 +15,33 @@ type Team struct {
 	Requirements []string          `toml:"requirements"`
 	Files        []string          `toml:"files"` // requirements files and pyproject.toml, relative
 	SameTorch    bool              `toml:"same-torch"`
-	Targets      map[string]string `toml:"targets"` // name → "gpu=V100 driver=580 os=linux"
+	Constraints  []string          `toml:"constraints"` // limits of packages that others ask for
+	Build        []string          `toml:"build"`       // packages that may be built from source: their code runs
+	Defaults     string            `toml:"defaults"`    // facts of every target that does not say otherwise
+	Indexes      []Tied            `toml:"index"`       // private indexes and the packages that come from there
+	Targets      map[string]string `toml:"targets"`     // name → "gpu=V100 driver=580 os=linux"
+}
+
+// DecodeProject reads the [tool.envfix] of a pyproject.toml; ok is false where it has
+// none. Beside what it says, the project's own dependencies are wished for.
+func DecodeProject(b []byte) (t Team, ok bool, err error) {
+	var d struct {
+		Tool map[string]any `toml:"tool"`
+	}
+	if toml.Unmarshal(b, &d) != nil || d.Tool["envfix"] == nil {
+		return t, false, nil // what is wrong with the file is said by its own reader
+	}
+	inner, err := toml.Marshal(d.Tool["envfix"])
+	if err == nil {
+		err = decodeStrict(inner, &t)
+	}
+	if err != nil {
+		return t, true, fmt.Errorf("pyproject.toml: [tool.envfix]: %w", err)
+	}
+	if len(t.Files) == 0 {
+		t.Files = []string{"pyproject.toml"}
+	}
+	return t, true, nil
 }
 
 // DecodeTeam reads an envfix.toml. It refuses unknown keys.

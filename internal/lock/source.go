@@ -1,0 +1,171 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/text"
+)
+
+// A VCS is a commit of a repository.
+type VCS struct {
+	Type         string `toml:"type"` // git
+	URL          string `toml:"url"`
+	Revision     string `toml:"requested-revision,omitempty"`
+	CommitID     string `toml:"commit-id"`
+	Subdirectory string `toml:"subdirectory,omitempty"`
+}
+
+// A Directory is a project's folder.
+type Directory struct {
+	Path     string `toml:"path"` // relative to the file
+	Editable bool   `toml:"editable,omitempty"`
+}
+
+// An Archive is one file that is no index's.
+type Archive struct {
+	URL          string `toml:"url,omitempty"`
+	Path         string `toml:"path,omitempty"` // relative to the file
+	Size         int64  `toml:"size,omitempty"`
+	Subdirectory string `toml:"subdirectory,omitempty"`
+	Hashes       Hashes `toml:"hashes,inline"`
+}
+
+func (a *Archive) wheel() bool { return strings.HasSuffix(a.file().Name, ".whl") }
+
+func (a *Archive) file() Wheel {
+	return Wheel{Name: lastElement(urlPath(a.URL) + a.Path), URL: a.URL, Path: a.Path, Size: a.Size, Hashes: a.Hashes}
+}
+
+// Built reports whether installing the package runs its own code.
+func (k Package) Built() bool {
+	return k.VCS != nil || k.Directory != nil || k.Sdist != nil || k.Archive != nil && !k.Archive.wheel()
+}
+
+// Files returns the files of a package; a repository and a directory have none.
+func (k Package) Files() []Wheel {
+	switch {
+	case k.Sdist != nil:
+		return []Wheel{*k.Sdist}
+	case k.Archive != nil:
+		return []Wheel{k.Archive.file()}
+	}
+	return k.Wheels
+}
+
+// Complete takes over the address, the size and the digest of a package's i-th file.
+func (k *Package) Complete(i int, w Wheel) {
+	switch {
+	case k.Sdist != nil:
+		*k.Sdist = w
+	case k.Archive != nil:
+		k.Archive.URL, k.Archive.Size, k.Archive.Hashes = w.URL, w.Size, w.Hashes
+	default:
+		k.Wheels[i] = w
+	}
+}
+
+// SourceLine is how a requirements file writes a package that has no file: a
+// repository at its commit, or a directory below home; "" for one that has.
+func (k Package) SourceLine(home string) string {
+	switch {
+	case k.VCS != nil:
+		line := fmt.Sprintf("%s @ git+%s@%s", k.Name, k.VCS.URL, k.VCS.CommitID)
+		if k.VCS.Subdirectory != "" {
+			line += "#subdirectory=" + k.VCS.Subdirectory
+		}
+		return line
+	case k.Directory != nil:
+		where := strings.TrimSuffix(home, "/") + "/" + strings.TrimPrefix(k.Directory.Path, "./")
+		if k.Directory.Editable {
+			return "-e " + where
+		}
+		return where
+	}
+	return ""
+}
+
+// Sources returns the packages whose own code runs where they are installed.
+func (p *Packages) Sources() []Package {
+	return slices.DeleteFunc(slices.Clone(p.Packages), func(k Package) bool { return !k.Built() })
+}
+
+var (
+	commitID  = lazy.Regexp(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	sdistName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_.+!-]*\.(tar\.gz|zip|tar\.bz2|tgz)$`)
+)
+
+// forms counts in how many of the forms of PEP 751 a package stands.
+func (k Package) forms() int {
+	n := 0
+	for _, is := range []bool{len(k.Wheels) > 0, k.Sdist != nil, k.Archive != nil, k.VCS != nil, k.Directory != nil} {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// validateSource checks the forms that are no wheels.
+func (k Package) validateSource() error {
+	switch {
+	case k.Sdist != nil:
+		return k.Sdist.validateFile(sdistName().MatchString(k.Sdist.Name), "a source distribution")
+	case k.Archive != nil:
+		return k.Archive.file().validateFile(insideOrNone(k.Archive.Subdirectory), "an archive")
+	case k.VCS != nil:
+		return k.VCS.validate()
+	case k.Directory != nil:
+		if p := k.Directory.Path; p == "" || strings.HasPrefix(p, "/") || strings.ContainsAny(p, "\\:\r\n#;") {
+			return fmt.Errorf("directory %q: want a path relative to the lock", text.Clip(p, 120))
+		}
+	}
+	return nil
+}
+
+func insideOrNone(p string) bool { return p == "" || insidePath(p) }
+
+func (v *VCS) validate() error {
+	u, err := url.Parse(v.URL)
+	switch {
+	case v.Type != "git":
+		return fmt.Errorf("vcs %q: only git", text.Clip(v.Type, 120))
+	case err != nil || !slices.Contains([]string{"https", "ssh", "file"}, u.Scheme) || strings.ContainsAny(v.URL, " \t\r\n@#") && u.Scheme != "ssh":
+		return fmt.Errorf("repository %q: want https, ssh or file without a name", text.Clip(v.URL, 120))
+	case hasPassword(u):
+		return errors.New("its repository's address holds a password")
+	case !commitID().MatchString(v.CommitID):
+		return errors.New("it has no commit")
+	case !insideOrNone(v.Subdirectory):
+		return fmt.Errorf("subdirectory %q leaves the repository", text.Clip(v.Subdirectory, 120))
+	}
+	return nil
+}
+
+func hasPassword(u *url.URL) bool {
+	_, has := u.User.Password()
+	return has
+}
+
+// validateFile checks a file that is no wheel: its digest, its size and its place.
+func (w Wheel) validateFile(named bool, what string) error {
+	switch {
+	case !named || w.Name == "":
+		return fmt.Errorf("%s: not the name of %s", text.Clip(w.Name, 120), what)
+	case !hexSHA256().MatchString(w.Hashes.SHA256):
+		return fmt.Errorf("%s: it has no sha256", text.Clip(w.Name, 120))
+	case w.Size <= 0:
+		return fmt.Errorf("%s: it has no size", text.Clip(w.Name, 120))
+	case (w.URL == "") == (w.Path == ""):
+		return fmt.Errorf("%s: want exactly one of url and path", text.Clip(w.Name, 120))
+	case w.Path != "" && !insidePath(w.Path):
+		return fmt.Errorf("path %q leaves the folder", text.Clip(w.Path, 120))
+	case w.URL != "" && !plainURL(w.URL):
+		return fmt.Errorf("url %q: want https without credentials", text.Clip(w.URL, 120))
+	}
+	return nil
+}
