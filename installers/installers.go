@@ -140,6 +140,8 @@ type builder struct {
 	kept          *plan.Keep // nil: no environment is replaced
 	want          []string   // names that what stays needs, in any version that fits
 	beside        []string   // that stays, and comes from torch's own index
+
+	bundle, tools string // the folder of a bundle and its file that pins uv; "" none
 }
 
 func (b *builder) add(s plan.Step) { b.steps = append(b.steps, s) }

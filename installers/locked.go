@@ -3,6 +3,7 @@ package installers
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/lock"
 	"envfix/internal/machine"
@@ -16,7 +17,11 @@ import (
 type LockedProfile struct {
 	Profile  *lock.Profile
 	Packages *lock.Packages
+	Home     string // the folder of the lock, absolute: what lies beside it is found there
 	Bundle   string // the folder of a bundle that the files lie in; "" they are fetched
+	Tools    string // the file of the bundle that pins its uv; "" it brings none
+	Why      string // why this profile of several that fit; "" it alone does
+	Exact    bool   // what the lock does not name goes, too
 }
 
 // Locked returns the sealed plan that installs a profile: exactly its files, by
@@ -27,18 +32,35 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 		res.Decision = resolver.InstallCPU
 	}
 	res.Reasons = []resolver.Reason{{Rule: "lock", Text: fmt.Sprintf("profile %s of %s: %s", l.Profile.Name, lock.File, l.Profile.Match.Text()), Source: lock.File}}
+	if l.Why != "" {
+		res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: l.Why, Source: lock.File})
+	}
+	drift := l.Packages.Drift(present(h, t))
+	if drift.Differs() && t.Held != nil {
+		for _, line := range drift.Changed {
+			res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: line, Source: lock.File})
+		}
+	}
 	p := describe(m, h, r, res)
 	if t.Manager == "" && r.Manager == "pip" {
 		t.Manager = "pip"
+	}
+	if _, here := tool(h, "uv"); t.Manager == "" && l.Bundle != "" && l.Tools == "" && !here && len(h.Tools) > 0 {
+		t.Manager = "pip"
+		res.Warnings = append(res.Warnings, "pip installs: uv is not here, and the bundle brings none for this machine")
 	}
 	if t.Manager == "" {
 		t.Manager = "uv"
 	}
 	p.Target = t
 	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
-	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes}
+	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes,
+		bundle: l.Bundle, tools: l.Tools}
+	if !drift.Differs() && !l.Exact && t.Held != nil {
+		b.warnings = append(b.warnings, drift.Extras()...)
+	}
 	switch {
-	case t.Rebuild() || !l.installed(h):
+	case t.Rebuild() || drift.Differs() || l.Exact && len(drift.Extra) > 0:
 		b.locked(l)
 		p.Keep = b.lockAlone(l)
 	case t.Repair != nil:
@@ -61,21 +83,6 @@ func (l LockedProfile) choice() *resolver.Choice {
 		}
 	}
 	return c
-}
-
-// installed reports whether the environment holds every package of the profile in
-// its version already.
-func (l LockedProfile) installed(h machine.Machine) bool {
-	have := map[string]string{}
-	for _, p := range h.Installed {
-		have[p.Name], _ = version.SplitLocal(p.Version)
-	}
-	for _, k := range l.Packages.Packages {
-		if public, _ := version.SplitLocal(k.Version); have[k.Name] != public {
-			return false
-		}
-	}
-	return true
 }
 
 // lockAlone says that nothing is carried over into a locked environment, and how
@@ -116,15 +123,60 @@ func (b *builder) locked(l LockedProfile) {
 		b.offlinePip()
 	}
 	b.add(plan.Step{ID: "requirements", Title: "write the hashes of " + l.Profile.Pylock.File, Why: "derived from it, for an installer that reads no pylock",
-		Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Requirements(fetch)}})
-	b.add(plan.Step{ID: "torch", Title: fmt.Sprintf("install the %d locked packages", len(l.Packages.Packages)),
+		Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Wheels().Requirements(l.Home, fetch)}})
+	b.add(plan.Step{ID: "torch", Title: fmt.Sprintf("install the %d locked packages", len(l.Packages.Packages)-len(l.Packages.Sources())),
 		Why: "exactly these bytes: every file by SHA-256, wheels only, nothing resolved", Bytes: l.Profile.Size.Download, Disk: l.Profile.Size.Installed,
-		Run: b.hashed(exe, file, l.Bundle)})
+		Run: b.hashed(exe, l.Bundle, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)})
+	b.fromSource(exe, l, fetch)
 	b.finish(exe)
 }
 
-// hashed is one call of the installer that accepts only the pinned files.
-func (b *builder) hashed(exe, file, bundle string) *plan.Run {
+// fromSource adds the steps that build packages here: source distributions by their
+// digest, repositories at their commit, folders as they are. Their own code runs.
+func (b *builder) fromSource(exe string, l LockedProfile, fetch func(string) string) {
+	var names, binaries, lines []string
+	for _, k := range l.Packages.Sources() {
+		if len(k.Files()) > 0 {
+			names = append(names, k.Name)
+			binaries = append(binaries, "--no-binary", k.Name)
+		} else {
+			lines = append(lines, k.SourceLine(l.Home))
+		}
+	}
+	if len(names) > 0 {
+		file := gen + "/envfix-build.txt"
+		sources := lock.Packages{Packages: l.Packages.Sources()}
+		b.add(plan.Step{ID: "build-files", Title: "write the hashes of the source distributions", Why: "there is no wheel of " + strings.Join(names, ", ") + " for this machine",
+			Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)}})
+		b.add(plan.Step{ID: "build", Title: "build " + strings.Join(names, ", ") + " from source", Why: "their own code runs here; the files are the locked ones, what builds them is the newest of the index",
+			Run: b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...)})
+	}
+	if len(lines) > 0 {
+		file := gen + "/envfix-places.txt"
+		b.add(plan.Step{ID: "places-file", Title: "write where the other packages come from", Why: "folders of this project, and repositories at a commit",
+			Write: &plan.Write{Path: file, Mode: 0o644, Content: strings.Join(lines, "\n") + "\n"}})
+		b.add(plan.Step{ID: "places", Title: "build and install " + strings.Join(lines, ", "), Why: "their own code runs here",
+			Run: b.hashed(exe, l.Bundle, "--no-deps", "-r", file)})
+	}
+}
+
+// present are the packages of the environment that is meant, by name.
+func present(h machine.Machine, t plan.Target) map[string]string {
+	have := map[string]string{}
+	if t.Held != nil {
+		for _, d := range t.Held.Dists {
+			have[d.Name] = d.Version
+		}
+		return have
+	}
+	for _, p := range h.Installed {
+		have[p.Name] = p.Version
+	}
+	return have
+}
+
+// hashed is one call of the installer on what the lock pins.
+func (b *builder) hashed(exe, bundle string, args ...string) *plan.Run {
 	var argv []string
 	tool := "uv"
 	if b.t.Manager == "pip" {
@@ -144,6 +196,6 @@ func (b *builder) hashed(exe, file, bundle string) *plan.Run {
 	if bundle != "" {
 		argv = append(argv, "--no-index", "--find-links", bundle)
 	}
-	argv = append(argv, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)
+	argv = append(argv, args...)
 	return &plan.Run{Argv: argv, Env: b.src.online(tool)}
 }

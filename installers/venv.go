@@ -118,8 +118,12 @@ func (b *builder) installer() (string, bool) {
 	dir := "{tools}/uv"
 	b.add(plan.Step{ID: "tools", Title: "make a place for uv", Why: "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
 		Run: &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}}})
-	b.add(plan.Step{ID: "uv", Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: uvBytes, Disk: 3 * uvBytes,
-		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, []string{"uv"}), Env: b.src.online("pip")}})
+	what, bytes := []string{"uv"}, int64(uvBytes)
+	if b.tools != "" {
+		what, bytes = []string{"--find-links", b.bundle, "--require-hashes", "-r", b.tools}, 0
+	}
+	b.add(plan.Step{ID: "uv", Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: bytes, Disk: 3 * uvBytes,
+		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, what), Env: b.src.online("pip")}})
 	return dir + "/" + b.bin() + "/uv", true
 }
 

@@ -134,7 +134,7 @@ type planFlags struct {
 
 func planOf(c *cli.Context) (planFlags, error) {
 	m, err := machineOf(c)
-	return planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply"}, err
+	return planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}, err
 }
 
 // firstSet is the first of the names that is given as a flag, "" where none is.

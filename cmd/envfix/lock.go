@@ -1,15 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"envfix/internal/describe"
-	"envfix/internal/lock"
 	"envfix/internal/team"
+	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
@@ -23,92 +24,169 @@ func lockCommand() *cli.Command {
 no GPU and none of those machines: they are described. ` + "`envfix apply`" + ` then installs
 exactly those bytes on the machines that match.
 
-A description is gpu= driver= os= arch= libc= python= cuda= build= index=, as the
-flags of ` + "`envfix plan`" + `; gpu takes a list. They may stand in envfix.toml as well:
+What is asked for stands in envfix.toml, or in pyproject.toml under [tool.envfix].
+A REQUIREMENT, -r and --target are added there; comments and order stay:
 
   requirements = ["torch", "numpy"]
   [targets]
   v100 = "gpu=V100 driver=580 os=linux python=3.12"
   cpu  = "gpu=none"
 
+A target's description is gpu= driver= os= arch= libc= python= cuda= build= index=, as
+the flags of ` + "`envfix plan`" + `; gpu takes a list. Those flags themselves hold for every
+target that does not say otherwise.
+
 EXAMPLES
   envfix lock torch --target v100="gpu=V100 driver=580" --target cpu="gpu=none"
+  envfix lock                              renew it from what is asked for
+  envfix lock add rich
+  envfix lock target remove cpu
+  envfix lock --upgrade numpy
   envfix lock --check
-  envfix lock --upgrade-matrix
-  envfix lock show
-  envfix lock diff old.lock envfix.lock
+  envfix lock --check --installed
   envfix lock export --format requirements --profile v100
 
 EXIT STATUS
   0  written, or current
   2  usage, or a file that cannot be read
   3  no combination fits a target
-  4  the lock is stale (with --check)`,
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
-			&cli.StringSliceFlag{Name: "target", Usage: "a kind of machine, as `NAME=DESCRIPTION`: v100=\"gpu=V100 driver=580\"; repeat it for several"},
-			&cli.StringSliceFlag{Name: "facts", Usage: "a kind of machine from `FILE` (envfix facts --json); repeat it"},
-			&cli.BoolFlag{Name: "same-torch", Usage: "the same torch for every profile"},
+  4  the lock is stale (with --check), or an environment differs (--installed)`,
+		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "say whether the lock is current; no network"},
-			&cli.BoolFlag{Name: "upgrade-matrix", Usage: "choose again with the data of this envfix"},
-			&cli.BoolFlag{Name: "upgrade", Usage: "take the newest versions; with REQUIREMENTs only of those packages"},
+			&cli.BoolFlag{Name: "installed", Usage: "with --check: say in what the environment differs from the lock"},
 			&cli.StringFlag{Name: "profile", Usage: "only this `NAME`"},
-			&cli.BoolFlag{Name: "offline", Usage: "use no network: only what uv has cached"},
-			&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever FROM is named; default=URL is the default index"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-		},
-		Action:      lockAction,
-		Subcommands: []*cli.Command{lockShowCommand(), lockDiffCommand(), lockExportCommand(), lockBundleCommand()},
+			&cli.BoolFlag{Name: "upgrade", Usage: "take the newest versions; with REQUIREMENTs only of those packages"},
+		}, lockMakeFlags(), lockTargetFlags(), lockDefaultFlags()),
+		Action: lockAction,
+		Subcommands: []*cli.Command{lockAddCommand(), lockRemoveCommand(), lockTargetCommand(), lockSyncCommand(), lockShowCommand(), lockDiffCommand(),
+			lockExportCommand(), lockBundleCommand()},
 	}
 }
 
+// lockMakeFlags are the flags of all that make a lock.
+func lockMakeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
+		&cli.StringSliceFlag{Name: "build-from-source", Usage: "the package `NAME` may be built from its source: its code runs, also here; repeat it"},
+		&cli.BoolFlag{Name: "same-torch", Usage: "the same torch for every profile"},
+		&cli.BoolFlag{Name: "upgrade-matrix", Usage: "choose again with the data of this envfix"},
+		&cli.BoolFlag{Name: "offline", Usage: "use no network: only what uv has cached"},
+		&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever FROM is named; default=URL is the default index"},
+		envFlag(),
+		jsonFlag("print JSON"),
+	}
+}
+
+// lockTargetFlags are the flags that name kinds of machine.
+func lockTargetFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "target", Usage: "a kind of machine, as `NAME=DESCRIPTION`: v100=\"gpu=V100 driver=580\"; repeat it for several"},
+		&cli.StringSliceFlag{Name: "facts", Usage: "a kind of machine from `FILE` (envfix facts --json); repeat it"},
+	}
+}
+
+// lockDefaultFlags are the flags of plan that hold for every target that does not say
+// otherwise.
+func lockDefaultFlags() []cli.Flag {
+	var out []cli.Flag
+	for _, f := range slices.Concat(requestFlags(), describeFlags()) {
+		if name := f.Names()[0]; slices.Contains(team.TargetKeys, name) || name == "only-index" || name == "cpu" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 func lockAction(c *cli.Context) error {
-	w, err := lockWish(c)
+	f, err := lockOf(c)
 	if err != nil {
 		return err
 	}
+	if f.check {
+		return f.checkLock(c.Context, c.App.Writer)
+	}
+	return f.make(c.Context, c.App.Writer)
+}
+
+// A lockCall is what one call of `envfix lock` says.
+type lockCall struct {
+	wish             team.Wish
+	check, installed bool
+	json             bool
+	env              string
+}
+
+// lockOf reads the flags, and the arguments as requirements.
+func lockOf(c *cli.Context) (lockCall, error) {
+	f, err := lockOfFlags(c)
+	if err != nil {
+		return f, err
+	}
+	for _, a := range c.Args().Slice() {
+		if err := notAFile(a); err != nil {
+			return f, err
+		}
+		q, err := describe.Requirement(a)
+		if err != nil {
+			return f, err
+		}
+		f.wish.Requirements = append(f.wish.Requirements, q.Text)
+	}
+	if f.wish.Upgrade {
+		f.wish.Only = c.Args().Slice()
+	}
+	return f, nil
+}
+
+func lockOfFlags(c *cli.Context) (lockCall, error) {
+	f := lockCall{check: c.Bool("check") || c.Bool("installed"), installed: c.Bool("installed"), json: c.Bool("json"), env: c.String("env")}
+	f.wish = team.Wish{Files: c.StringSlice("requirements"), SameTorch: c.Bool("same-torch"), Upgrade: c.Bool("upgrade"), UpgradeMatrix: c.Bool("upgrade-matrix"),
+		Profile: c.String("profile"), Offline: c.Bool("offline"), Build: c.StringSlice("build-from-source"), Defaults: map[string]string{}}
+	for _, key := range team.TargetKeys {
+		name := key
+		if key == "index" {
+			name = "only-index"
+		}
+		value := c.String(name)
+		if key == "gpu" {
+			value = strings.Join(c.StringSlice(name), ",")
+		}
+		if c.IsSet(name) && value != "" {
+			f.wish.Defaults[key] = value
+		}
+	}
+	if c.Bool("cpu") {
+		f.wish.Defaults["build"] = "cpu"
+	}
+	var err error
+	if f.wish.Mirrors, err = mirrorFlags(c.StringSlice("mirror")); err != nil {
+		return f, err
+	}
+	f.wish.Targets, err = lockTargets(c.StringSlice("facts"), c.StringSlice("target"))
+	return f, err
+}
+
+// make makes the lock and says what it is.
+func (f lockCall) make(ctx context.Context, out io.Writer) error {
 	t, err := teamIn(".")
 	if err != nil {
 		return err
 	}
 	old, err := t.Read()
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !c.IsSet("target") {
-		return err
+	var broken []string
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		broken = []string{ui.Clean(err.Error()) + ": it is written anew from what is asked for"}
 	}
-	if c.Bool("check") {
-		return lockCheck(c.App.Writer, t, w, old, c.Bool("json"))
-	}
-	l, err := t.Lock(c.Context, w, old)
+	r, err := t.Lock(ctx, f.wish, old)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.App.Writer, lockText(l))
+	r.Notes = append(broken, r.Notes...)
+	if f.json {
+		return writeJSON(out, lockJSON(r))
+	}
+	_, err = io.WriteString(out, lockText(r))
 	return err
-}
-
-// lockWish reads what a call of `envfix lock` asks for.
-func lockWish(c *cli.Context) (team.Wish, error) {
-	w := team.Wish{Files: c.StringSlice("requirements"), SameTorch: c.Bool("same-torch"), Upgrade: c.Bool("upgrade"), UpgradeMatrix: c.Bool("upgrade-matrix"),
-		Profile: c.String("profile"), Offline: c.Bool("offline")}
-	var err error
-	if w.Mirrors, err = mirrorFlags(c.StringSlice("mirror")); err != nil {
-		return w, err
-	}
-	for _, a := range c.Args().Slice() {
-		if err := notAFile(a); err != nil {
-			return w, err
-		}
-		q, err := describe.Requirement(a)
-		if err != nil {
-			return w, err
-		}
-		w.Requirements = append(w.Requirements, q.Text)
-	}
-	if w.Upgrade {
-		w.Only = c.Args().Slice()
-	}
-	w.Targets, err = lockTargets(c.StringSlice("facts"), c.StringSlice("target"))
-	return w, err
 }
 
 // mirrorFlags reads --mirror.
@@ -119,42 +197,4 @@ func mirrorFlags(pairs []string) (team.Mirrors, error) {
 		}
 	}
 	return team.ParseMirrors(pairs), nil
-}
-
-// lockCheck says whether a lock is current.
-func lockCheck(out io.Writer, t *team.Team, w team.Wish, old *lock.Lock, asJSON bool) error {
-	if old == nil {
-		_, err := t.Present() // says that there is none
-		return err
-	}
-	stale, err := t.Staleness(w, old)
-	if err != nil {
-		return err
-	}
-	switch {
-	case asJSON:
-		err = writeJSON(out, struct {
-			Format  int      `json:"format"`
-			Current bool     `json:"current"`
-			Stale   []string `json:"stale"`
-		}{1, len(stale) == 0, append([]string{}, stale...)})
-		if err == nil && len(stale) > 0 {
-			err = &failure{code: exitPending}
-		}
-		return err
-	case len(stale) == 0:
-		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, count(len(old.Profiles), "profile"), old.Matrix.Version)
-		return err
-	}
-	return &failure{code: exitPending, text: lock.File + " is stale", details: stale,
-		hints: []string{"`envfix lock` writes it anew, `envfix lock --upgrade-matrix` also chooses torch anew"}}
-}
-
-func lockText(l *lock.Lock) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "wrote %s and %d pylock files (matrix %s)\n", lock.File, len(l.Profiles), l.Matrix.Version)
-	for _, p := range l.Profiles {
-		fmt.Fprintf(&b, "  %-12s torch %-16s Python %-5s %5.1f GB  %s\n", p.Name, p.Torch, p.Python, float64(p.Size.Download)/1e9, p.Match.Text())
-	}
-	return b.String()
 }

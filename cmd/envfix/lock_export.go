@@ -30,7 +30,7 @@ EXAMPLES
 			if !slices.Contains(team.Formats, format) {
 				return badValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
 			}
-			t, err := teamIn(".")
+			t, err := teamIn(lockDir())
 			if err != nil {
 				return err
 			}

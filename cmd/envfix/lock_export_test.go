@@ -142,15 +142,17 @@ func TestLockUpgrade(t *testing.T) {
 	}
 	steps := []struct {
 		args []string
+		code int
 		want string
 	}{
-		{[]string{"lock"}, "2.3.0"},
-		{[]string{"lock", "--upgrade", "torchvision"}, "2.3.0"},
-		{[]string{"lock", "--upgrade", "numpy"}, "2.4.0"},
+		{[]string{"lock"}, exitOK, "2.3.0"},
+		{[]string{"lock", "--upgrade", "torchvision"}, exitUsage, "2.3.0"}, // neither asked for nor locked
+		{[]string{"lock", "--upgrade", "torch"}, exitOK, "2.3.0"},
+		{[]string{"lock", "--upgrade", "numpy"}, exitOK, "2.4.0"},
 	}
 	for _, s := range steps {
 		t.Setenv("UV_CACHE_DIR", t.TempDir())
-		wantExit(t, lockIn(t, dir, append(s.args, mirror...)...), exitOK)
+		wantExit(t, lockIn(t, dir, append(s.args, mirror...)...), s.code)
 		if got := numpy(); got != s.want {
 			t.Errorf("after %q numpy is %s, want %s", s.args, got, s.want)
 		}

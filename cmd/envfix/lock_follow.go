@@ -30,12 +30,22 @@ var choosing = []string{"cuda", "build", "cpu", "python", "only-index", "gpus", 
 type followFlags struct {
 	profile string
 	bundle  string
+	exact   bool   // what the lock does not name goes, too
 	none    bool   // choose anew although there is a lock
 	wish    string // a flag that chooses a build; "" none is given
 }
 
 func followOf(c *cli.Context) followFlags {
-	return followFlags{profile: c.String("profile"), bundle: c.String("bundle"), none: c.Bool("no-lock"), wish: firstSet(c, choosing...)}
+	return followFlags{profile: c.String("profile"), bundle: c.String("bundle"), none: c.Bool("no-lock"), exact: c.Command.Name == "sync", wish: firstSet(c, choosing...)}
+}
+
+// lockDir is the directory of the lock that governs this one, this one where there
+// is none.
+func lockDir() string {
+	if home := team.Home("."); home != "" {
+		return home
+	}
+	return "."
 }
 
 // lockedPlan returns the plan that installs the lock's profile for this machine,
@@ -58,16 +68,23 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 	if f.lock.wish != "" {
 		return nil, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File), hints: []string{"`--no-lock` chooses anew"}}
 	}
-	t := team.Team{Dir: home, Matrix: m, Build: buildVersion}
-	p, k, err := t.Follow(w.machine, f.lock.profile, team.ParseMirrors(f.target.mirrors))
+	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
+	chosen, err := t.Follow(w.machine, f.lock.profile, team.ParseMirrors(f.target.mirrors))
 	if err != nil {
 		return nil, err
 	}
-	locked := installers.LockedProfile{Profile: p, Packages: k}
+	if home, err = filepath.Abs(home); err != nil {
+		return nil, err
+	}
+	if i := chosen.DefaultIndex; i != "" && team.ParseMirrors(f.target.mirrors).Default == "" {
+		w.target.Mirrors = append(w.target.Mirrors, "default="+i)
+	}
+	locked := installers.LockedProfile{Profile: chosen.Profile, Packages: chosen.Packages, Why: chosen.Why, Home: home, Exact: f.lock.exact}
 	if f.lock.bundle != "" {
 		if locked.Bundle, err = filepath.Abs(filepath.Join(home, team.BundleWheels)); err != nil {
 			return nil, err
 		}
+		locked.Tools = team.BundledTools(home)
 		w.target.Offline = true
 	}
 	return installers.Locked(m, w.machine, w.request, locked, w.target)

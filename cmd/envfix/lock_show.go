@@ -17,7 +17,7 @@ func lockShowCommand() *cli.Command {
 		Description: "EXAMPLES\n  envfix lock show\n  envfix lock show --json",
 		Flags:       []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
-			t, err := teamIn(".")
+			t, err := teamIn(lockDir())
 			if err != nil {
 				return err
 			}

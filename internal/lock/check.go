@@ -15,7 +15,7 @@ import (
 // may lie beside those of their indexes (a mirror's); it is the matrix's and the
 // user's word, never the lock's own.
 func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*Packages, error) {
-	if got := Sum(pylock); got != p.Pylock.SHA256 {
+	if got := Sum(Text(pylock)); got != p.Pylock.SHA256 {
 		return nil, fmt.Errorf("%s: its sha256 is %s, the lock says %s", p.Pylock.File, got, p.Pylock.SHA256)
 	}
 	k, err := DecodePylock(pylock)

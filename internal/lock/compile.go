@@ -20,6 +20,7 @@ type Job struct {
 	Constraints  []string          // limits of packages that others ask for
 	Overrides    []string          // what stands here replaces what other packages say
 	Places       []string          // lines of a requirements file, absolute: folders, addresses, repositories
+	Hashes       []string          // "numpy sha256": the only files of numpy that are admitted
 	Build        []string          // packages that may be built from source
 	Names        map[string]string // URL of an index → its name; others are numbered
 }
@@ -40,13 +41,10 @@ func (j Job) Project() ([]byte, error) {
 				Sources map[string]struct {
 					Index string `toml:"index"`
 				} `toml:"sources,omitempty"`
-				Indexes     []uvIndex `toml:"index,omitempty"`
-				Constraints []string  `toml:"constraint-dependencies,omitempty"`
-				Overrides   []string  `toml:"override-dependencies,omitempty"`
+				Indexes []uvIndex `toml:"index,omitempty"`
 			} `toml:"uv"`
 		} `toml:"tool"`
 	}
-	p.Tool.UV.Constraints, p.Tool.UV.Overrides = slices.Sorted(slices.Values(j.Constraints)), slices.Sorted(slices.Values(j.Overrides))
 	p.Project.Name, p.Project.Version = "envfix-lock", "0"
 	p.Project.RequiresPython = "==" + j.Python + ".*"
 	p.Project.Dependencies = slices.Sorted(slices.Values(j.Requirements))

@@ -104,16 +104,35 @@ wheels = [
 name = "old"
 version = "1"
 sdist = { url = "https://files.example/old-1.tar.gz", hashes = { sha256 = "00" } }
+[[packages]]
+name = "mylib"
+directory = { path = "/x/libs/mylib", editable = true }
+[[packages]]
+name = "gitlib"
+version = "0.3"
+vcs = { type = "git", url = "https://git.example/gitlib", requested-revision = "v1", commit-id = "3da862d4fa8c10139a82becf1b6d219115e51463" }
+[[packages]]
+name = "one"
+version = "1"
+archive = { url = "https://files.example/one-1-py3-none-any.whl", hashes = { sha256 = "00" } }
+[[packages]]
+name = "nothing"
+version = "1"
 `
 	got, err := ParseUV([]byte(text), []Index{{"torch", "https://download.pytorch.org/whl/cu126"}})
 	want := []Package{{Name: "torch", Version: "2.14.1+cu126", Index: "https://download.pytorch.org/whl/cu126", Wheels: []Wheel{{
 		Name: "torch-2.14.1+cu126-1-cp312-cp312-manylinux_2_28_x86_64.whl",
 		URL:  "https://download.pytorch.org/whl/cu126/torch-2.14.1%2Bcu126-1-cp312-cp312-manylinux_2_28_x86_64.whl",
-	}}}}
+	}}},
+		{Name: "old", Version: "1", Sdist: &Wheel{Name: "old-1.tar.gz", URL: "https://files.example/old-1.tar.gz", Hashes: Hashes{"00"}}},
+		{Name: "mylib", Directory: &Directory{Path: "/x/libs/mylib", Editable: true}},
+		{Name: "gitlib", Version: "0.3", VCS: &VCS{Type: "git", URL: "https://git.example/gitlib", Revision: "v1", CommitID: "3da862d4fa8c10139a82becf1b6d219115e51463"}},
+		{Name: "one", Version: "1", Archive: &Archive{URL: "https://files.example/one-1-py3-none-any.whl", Hashes: Hashes{"00"}}},
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("packages (-want +got):\n%s", d)
 	}
-	if err == nil || !strings.Contains(err.Error(), "old 1 has no wheel for this target") {
+	if err == nil || !strings.Contains(err.Error(), "nothing 1: it has no file for this target") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := ParseUV([]byte("[[["), nil); err == nil {

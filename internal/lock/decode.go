@@ -26,6 +26,7 @@ func ValidName(s string) bool { return profileName().MatchString(s) }
 // than [MaxBytes], a digest that does not fit. Its errors say what is wrong and
 // what to do.
 func Decode(b []byte) (*Lock, error) {
+	b = Text(b)
 	if err := readable(File, b); err != nil {
 		return nil, err
 	}
@@ -97,6 +98,11 @@ func (l *Lock) validate() error {
 	}
 	return nil
 }
+
+// Text is what a file holds with the line ends that it was written with: Git for
+// Windows makes CRLF of LF by default (core.autocrlf), and content is what digests
+// are of.
+func Text(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }
 
 // readable refuses what should not even be parsed.
 func readable(name string, b []byte) error {

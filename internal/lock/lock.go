@@ -48,10 +48,11 @@ type Input struct {
 	Sources      []Source `toml:"file,omitempty"`       // that requirements are read from, sorted by path
 	SameTorch    bool     `toml:"same-torch,omitempty"` // one torch for every profile
 	Constraints  []string `toml:"constraints,omitempty"`
-	Build        []string `toml:"build,omitempty"`    // packages that may be built from source, sorted
-	Defaults     string   `toml:"defaults,omitempty"` // facts of every target that does not say otherwise
-	Indexes      []Tied   `toml:"index,omitempty"`    // that packages are tied to
-	Targets      []Target `toml:"target"`             // sorted by name
+	Build        []string `toml:"build,omitempty"`         // packages that may be built from source, sorted
+	DefaultIndex string   `toml:"default-index,omitempty"` // that a file names in place of the installer's default
+	Defaults     string   `toml:"defaults,omitempty"`      // facts of every target that does not say otherwise
+	Indexes      []Tied   `toml:"index,omitempty"`         // that packages are tied to
+	Targets      []Target `toml:"target"`                  // sorted by name
 }
 
 // A Tied is an index and the packages that come from there and from nowhere else.

@@ -191,7 +191,7 @@ func TestForgedDigests(t *testing.T) {
 		"its version is not":          func(l *Lock, k *Packages) { k.Packages[0].Version = "2.14.2+cu126" },
 		"a wheel of torch":            func(l *Lock, k *Packages) { k.Packages[1].Wheels[0].Name = k.Packages[0].Wheels[0].Name },
 		"stands twice":                func(l *Lock, k *Packages) { k.Packages = append(k.Packages, k.Packages[0]) },
-		"no wheel":                    func(l *Lock, k *Packages) { k.Packages[0].Wheels = nil },
+		"want exactly one of wheels":  func(l *Lock, k *Packages) { k.Packages[0].Wheels = nil },
 		"bytes to receive in one":     func(l *Lock, k *Packages) { k.Packages[0].Wheels[0].Size++ },
 		"torch 2.9.0 in one":          func(l *Lock, k *Packages) { l.Profiles[0].Torch = "2.9.0" },
 		"python 3.13 in one":          func(l *Lock, k *Packages) { l.Profiles[0].Python = "3.13" },
@@ -259,7 +259,7 @@ func TestPick(t *testing.T) {
 		{host("8.0", "580.95.05"), "this machine matches no profile of envfix.lock\nv100  compute-capabilities: needs 7.0, this machine has 8.0\ncpu  gpu: needs none, this machine has nvidia"},
 	}
 	for _, tt := range tests {
-		p, err := l.Pick(tt.h)
+		p, _, err := l.Pick(tt.h)
 		var got string
 		if pick, ok := err.(*PickError); ok {
 			got = strings.Join(append([]string{pick.Text}, pick.Details...), "\n")
@@ -269,6 +269,81 @@ func TestPick(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
 		}
+	}
+}
+
+// Of several profiles that fit the best is taken, and why is said.
+func TestPickBest(t *testing.T) {
+	l, _ := example(t)
+	base := l.Profiles[0] // 7.0, driver >=525.60.13, Python 3.12
+	with := func(name string, change func(*Profile)) Profile {
+		p := base
+		p.Name = name
+		change(&p)
+		return p
+	}
+	newer := with("newer", func(p *Profile) { p.Match.Driver = ">=580.65.06" })
+	older := with("py311", func(p *Profile) { p.Python = "3.11" })
+	wider := with("wider", func(p *Profile) { p.Match.SMs = []string{"7.0", "7.5"} })
+	active := host("7.0", "550.54.14")
+	active.Pythons = []machine.Python{{Version: "3.11.9", Active: true}}
+	tests := []struct {
+		profiles []Profile
+		h        machine.Machine
+		want     string
+	}{
+		{[]Profile{base, newer}, host("7.0", "595.45.04"), "newer"},
+		{[]Profile{base, newer}, host("7.0", "550.54.14"), base.Name},
+		{[]Profile{wider, base}, host("7.0", "550.54.14"), base.Name},
+		{[]Profile{base, older}, host("7.0", "550.54.14"), base.Name},
+		{[]Profile{base, older}, active, "py311"},
+	}
+	for _, tt := range tests {
+		l.Profiles = tt.profiles
+		p, why, err := l.Pick(tt.h)
+		if err != nil || p.Name != tt.want {
+			t.Errorf("got %v (%v), want %s", p, err, tt.want)
+		}
+		if fits := len(tt.profiles[0].Match.Check(tt.h)) + len(tt.profiles[1].Match.Check(tt.h)); (why != "") != (fits == 0) {
+			t.Errorf("%s: why is %q", tt.want, why)
+		}
+	}
+}
+
+func TestDrift(t *testing.T) {
+	k := packages()
+	have := map[string]string{}
+	for _, p := range k.Packages {
+		have[p.Name] = p.Version
+	}
+	if d := k.Drift(have); d.Differs() || len(d.Extra) > 0 {
+		t.Errorf("what holds exactly the lock differs: %+v", d)
+	}
+	have["numpy"], have["rich"], have["pip"] = "1.0", "13.0", "26"
+	delete(have, "torch")
+	want := []string{"torch 2.14.1+cu126 is missing", "numpy 1.0, the lock has 2.3.0", "rich 13.0 is installed, and the lock does not name it"}
+	if d := cmp.Diff(want, k.Drift(have).Lines()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// Git for Windows writes CRLF for LF: the content is the same.
+func TestLineEnds(t *testing.T) {
+	l, _ := example(t)
+	good, err := l.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode([]byte(strings.ReplaceAll(string(good), "\n", "\r\n"))); err != nil {
+		t.Error(err)
+	}
+	b, err := packages().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Profiles[0].Pylock.SHA256 = Sum(b)
+	if _, err := l.Profiles[0].Bind([]byte(strings.ReplaceAll(string(b), "\n", "\r\n")), func(string) bool { return true }); err != nil && strings.Contains(err.Error(), "sha256") {
+		t.Error(err)
 	}
 }
 

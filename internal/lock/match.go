@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,38 +68,75 @@ func (m Match) Check(h machine.Machine) []Mismatch {
 	return out
 }
 
-// Pick returns the one profile that the machine matches. Where none or several
-// do, its error names for each profile the first condition that failed, or the
-// profiles that match.
-func (l *Lock) Pick(h machine.Machine) (*Profile, error) {
+// Pick returns the profile of the machine: of those that it matches the best, which is
+// the one with the highest driver floor, then the fewest GPUs, then the Python that is
+// active there, then the newest Python and torch. why says so where several fit. Where
+// none does, its error names for each profile the first condition that failed.
+func (l *Lock) Pick(h machine.Machine) (best *Profile, why string, err error) {
 	var fits []*Profile
-	var why []string
+	var not []string
 	for i := range l.Profiles {
 		p := &l.Profiles[i]
 		if faults := p.Match.Check(h); len(faults) > 0 {
-			why = append(why, fmt.Sprintf("%s  %s", p.Name, faults[0]))
+			not = append(not, fmt.Sprintf("%s  %s", p.Name, faults[0]))
 		} else {
 			fits = append(fits, p)
 		}
 	}
 	switch len(fits) {
-	case 1:
-		return fits[0], nil
 	case 0:
-		return nil, &PickError{Text: fmt.Sprintf("this machine matches no profile of %s", File), Details: why}
+		return nil, "", &PickError{Text: fmt.Sprintf("this machine matches no profile of %s", File), Details: not}
+	case 1:
+		return fits[0], "", nil
 	}
+	slices.SortStableFunc(fits, func(a, b *Profile) int { return b.preferred(a, h) })
 	var names []string
 	for _, p := range fits {
 		names = append(names, p.Name)
 	}
-	return nil, &PickError{Text: fmt.Sprintf("this machine matches %d profiles of %s: %s", len(fits), File, strings.Join(names, ", ")), Several: names}
+	return fits[0], fmt.Sprintf("%s of %s, which all fit: the highest driver floor, then the fewest GPUs, the active Python, the newest; `--profile NAME` takes another",
+		fits[0].Name, strings.Join(names, ", ")), nil
 }
 
-// A PickError says why no single profile fits.
+// preferred compares two profiles that a machine matches.
+func (p *Profile) preferred(q *Profile, h machine.Machine) int {
+	return cmp.Or(
+		floorOf(p.Match.Driver).Compare(floorOf(q.Match.Driver)),
+		len(q.Match.SMs)+len(q.Match.GFX)-len(p.Match.SMs)-len(p.Match.GFX),
+		boolean(activePython(h, p.Python))-boolean(activePython(h, q.Python)),
+		pythonVersion(p.Python).Compare(pythonVersion(q.Python)),
+		pythonVersion(p.Torch).Compare(pythonVersion(q.Torch)),
+		strings.Compare(q.Name, p.Name))
+}
+
+func floorOf(need string) version.Dotted {
+	v, _ := version.ParseDotted(strings.TrimPrefix(need, ">="))
+	return v
+}
+
+func pythonVersion(s string) version.Python {
+	public, _ := version.SplitLocal(strings.TrimSuffix(s, "t"))
+	v, _ := version.ParsePython(public)
+	return v
+}
+
+func activePython(h machine.Machine, minor string) bool {
+	return slices.ContainsFunc(h.Pythons, func(p machine.Python) bool {
+		return p.Active && (p.Version == minor || strings.HasPrefix(p.Version, minor+"."))
+	})
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A PickError says why no profile fits.
 type PickError struct {
 	Text    string
 	Details []string // per profile: its name and the first condition that failed
-	Several []string // the profiles, where more than one matches
 }
 
 func (e *PickError) Error() string { return e.Text }
@@ -153,19 +191,6 @@ func checkDriver(need string, d *machine.Driver) (string, bool) {
 	}
 	floor, err := version.ParseDotted(strings.TrimPrefix(need, ">="))
 	return d.Version.String(), err == nil && !d.Version.Less(floor) && !d.NotLoaded
-}
-
-// Overlap reports whether one machine could match both, and on what the two
-// differ if not. GPU lists overlap where they share a capability, because a
-// machine may have GPUs of that one alone.
-func (m Match) Overlap(n Match) bool {
-	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
-	apart := func(a, b []string) bool {
-		return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
-	}
-	kind := func(libc string) string { k, _, _ := strings.Cut(libc, ">="); return k }
-	return !(differ(m.OS, n.OS) || differ(m.Arch, n.Arch) || differ(m.GPU, n.GPU) || differ(m.Environment, n.Environment) ||
-		differ(kind(m.Libc), kind(n.Libc)) || apart(m.SMs, n.SMs) || apart(m.GFX, n.GFX))
 }
 
 // Text returns the conditions in one line: "linux x86_64, nvidia 7.0, driver

@@ -68,6 +68,7 @@ func (p *Packages) Encode() ([]byte, error) {
 // DecodePylock reads a pylock file that envfix wrote. It refuses unknown keys,
 // entries without a hash or a commit, and files outside the folder.
 func DecodePylock(b []byte) (*Packages, error) {
+	b = Text(b)
 	if err := readable("pylock", b); err != nil {
 		return nil, err
 	}

@@ -89,6 +89,11 @@ func (k Package) SourceLine(home string) string {
 	return ""
 }
 
+// Wheels returns the packages that are installed without running any code of theirs.
+func (p *Packages) Wheels() *Packages {
+	return &Packages{Packages: slices.DeleteFunc(slices.Clone(p.Packages), Package.Built)}
+}
+
 // Sources returns the packages whose own code runs where they are installed.
 func (p *Packages) Sources() []Package {
 	return slices.DeleteFunc(slices.Clone(p.Packages), func(k Package) bool { return !k.Built() })

@@ -6,6 +6,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
+// TeamKeys are the keys of envfix.toml and of [tool.envfix].
+var TeamKeys = []string{"requirements", "files", "constraints", "build", "same-torch", "defaults", "[targets]", "[[index]]"}
+
 // TeamFile describes a team in its project.
 const TeamFile = "envfix.toml"
 

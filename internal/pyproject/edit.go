@@ -97,6 +97,13 @@ func (e *Edit) Drop(key, item string) error {
 	})
 }
 
+// Dependencies returns the project's own dependencies as they are written.
+func Dependencies(text []byte) ([]string, error) {
+	var d document
+	err := toml.Unmarshal(text, &d)
+	return d.Project.Dependencies, err
+}
+
 func anyList(v any) []any { l, _ := v.([]any); return l }
 
 // change applies do to the text and holds the result to what meant does to the

@@ -30,7 +30,7 @@ func (f *lines) place(s, at, name string, editable bool) {
 // be taken from either, whichever offers the higher version (dependency confusion),
 // so a lock follows none; PyTorch's own is chosen by envfix.
 func (f *lines) extraIndex(url, at string) {
-	if label(url) == "" {
+	if Label(url) == "" {
 		f.refuse(at, "--extra-index-url: a package could come from either index; tie packages to it with [[index]] name, url and packages in envfix.toml")
 	}
 }
@@ -65,15 +65,15 @@ func (d *document) places(p *Project, name string) {
 			m, _ := item.(map[string]any)
 			at := name + ": tool.uv.sources." + n
 			where, known := placeOf(m)
-			group := text(m["extra"]) + text(m["group"])
+			group := str(m["extra"]) + str(m["group"])
 			switch {
-			case text(m["index"]) != "" || where != "" && !asked(p.Requirements, n):
+			case str(m["index"]) != "" || where != "" && !asked(p.Requirements, n):
 				continue
 			case !known || group != "" && where != "":
 				p.Refused = append(p.Refused, at+": of its forms index, path, git and url without a group can be locked")
 			default:
 				p.Places = append(p.Places, Place{Package: machine.NormalName(n), Where: where, Dir: path.Dir(name),
-					Editable: m["editable"] == true, Marker: text(m["marker"]), From: at})
+					Editable: m["editable"] == true, Marker: str(m["marker"]), From: at})
 			}
 		}
 	}
@@ -86,23 +86,23 @@ func asked(list []pep508.Requirement, name string) bool {
 // placeOf is the place of one source as a line of a requirements file writes it.
 func placeOf(m map[string]any) (where string, known bool) {
 	sub := ""
-	if s := text(m["subdirectory"]); s != "" {
+	if s := str(m["subdirectory"]); s != "" {
 		sub = "#subdirectory=" + s
 	}
 	switch {
-	case text(m["path"]) != "":
-		return text(m["path"]), true
-	case text(m["url"]) != "":
-		return text(m["url"]) + sub, true
-	case text(m["git"]) != "":
-		where = "git+" + strings.TrimPrefix(text(m["git"]), "git+")
+	case str(m["path"]) != "":
+		return str(m["path"]), true
+	case str(m["url"]) != "":
+		return str(m["url"]) + sub, true
+	case str(m["git"]) != "":
+		where = "git+" + strings.TrimPrefix(str(m["git"]), "git+")
 		for _, key := range []string{"rev", "tag", "branch"} {
-			if v := text(m[key]); v != "" {
+			if v := str(m[key]); v != "" {
 				where += "@" + v
 				break
 			}
 		}
 		return where + sub, true
 	}
-	return "", text(m["index"]) != ""
+	return "", str(m["index"]) != ""
 }

@@ -34,7 +34,7 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 		if i.Explicit || p.sourced("torch") {
 			continue
 		}
-		if l := label(i.URL); l != "" && l != c.Build {
+		if l := Label(i.URL); l != "" && l != c.Build {
 			out = append(out, fmt.Sprintf("%s names %s, which carries %s builds; the choice is %s", i.From, i.URL, l, c.Build))
 		} else if i.Default && c.Index == nil && l == "" {
 			out = append(out, fmt.Sprintf("%s replaces the default index by %s; whether it carries the chosen build is not known", i.From, i.URL))
@@ -67,8 +67,8 @@ func place(index *string) string {
 	return *index
 }
 
-// label is the build that PyTorch's index of this URL carries: …/whl/cu126.
-func label(url string) string {
+// Label is the build that PyTorch's index of this URL carries: …/whl/cu126.
+func Label(url string) string {
 	url = strings.TrimSuffix(url, "/")
 	last := url[strings.LastIndexByte(url, '/')+1:]
 	if !strings.Contains(url, "download.pytorch.org/whl/") && !strings.Contains(url, "/whl/") {

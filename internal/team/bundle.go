@@ -22,41 +22,79 @@ import (
 // BundleWheels is the folder of a bundle that the wheels lie in.
 const BundleWheels = "wheels"
 
-// Bundle puts the lock and the files of its profiles into dir, and returns how many
+// Bundle puts the lock, the files of its profiles and uv into dir, and returns how many
 // files there are. only names profiles; empty: all. It calls tell before each file.
 func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mirrors, tell func(lock.Wheel)) (int, error) {
 	l, err := t.Present()
 	if err != nil {
 		return 0, err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, BundleWheels), 0o755); err != nil {
-		return 0, failed(fail.Preflight, err)
+	u, err := t.uv(Wish{Mirrors: mirrors}, l.Input)
+	if err != nil {
+		return 0, err
 	}
-	facts := newFileFacts(&matrix.Matrix{}, mirrors.there)
-	sums := map[string]string{}
-	for _, p := range l.Profiles {
-		if len(only) > 0 && !slices.Contains(only, p.Name) {
-			continue
-		}
+	profiles := slices.DeleteFunc(slices.Clone(l.Profiles), func(p lock.Profile) bool { return len(only) > 0 && !slices.Contains(only, p.Name) })
+	if len(profiles) == 0 {
+		return 0, usage("no profile of that name", "profiles are "+strings.Join(l.Names(), ", "))
+	}
+	var all []lock.Package
+	for _, p := range profiles {
 		k, err := t.Packages(&p)
 		if err != nil {
 			return 0, err
 		}
+		if built := k.Sources(); len(built) > 0 {
+			return 0, usage(fmt.Sprintf("profile %s builds %s from source, which needs its build tools and a network", p.Name, built[0].Name),
+				"put a wheel of it beside the lock and ask for `NAME @ file:///…`, or leave the profile out with `--profile`")
+		}
+		all = append(all, k.Packages...)
+	}
+	facts := newFileFacts(&matrix.Matrix{}, mirrors.there)
+	tools, err := t.tools(ctx, u, profiles, facts)
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	if err != nil { // an index without uv: pip installs, and apply says so
+		tools = nil
+		_ = os.Remove(filepath.Join(dir, toolsFile)) // it may be an earlier bundle's
+	}
+	if err := os.MkdirAll(filepath.Join(dir, BundleWheels), 0o755); err != nil {
+		return 0, failed(fail.Preflight, err)
+	}
+	sums := map[string]string{}
+	for _, k := range append(all, tools...) {
 		for _, w := range k.Files() {
 			if sums[w.Name] != "" {
 				continue
 			}
 			tell(w)
-			if err := facts.save(ctx, w, filepath.Join(dir, BundleWheels, w.Name)); err != nil {
+			if err := t.fetch(ctx, facts, w, filepath.Join(dir, BundleWheels, w.Name)); err != nil {
 				return 0, err
 			}
 			sums[w.Name] = w.Hashes.SHA256
 		}
 	}
-	if len(sums) == 0 {
-		return 0, usage("no profile of that name", "profiles are "+strings.Join(l.Names(), ", "))
+	if len(tools) > 0 {
+		if err := writeFile(filepath.Join(dir, toolsFile), toolsText(tools)); err != nil {
+			return 0, err
+		}
 	}
 	return len(sums), t.finishBundle(dir, l, sums)
+}
+
+// fetch brings a file of the lock: from beside it, or from where it is.
+func (t *Team) fetch(ctx context.Context, facts *fileFacts, w lock.Wheel, path string) error {
+	if w.Path == "" {
+		return facts.save(ctx, w, path)
+	}
+	b, err := os.ReadFile(t.path(w.Path))
+	if err == nil && lock.Sum(b) != w.Hashes.SHA256 {
+		return &fail.Error{Code: fail.Integrity, Text: w.Path + " is not the file that the lock pins"}
+	}
+	if err != nil {
+		return failed(fail.Usage, err)
+	}
+	return writeFile(path, b)
 }
 
 // finishBundle writes the sums, the pylock files, and the lock last: a bundle that
@@ -92,7 +130,7 @@ func pylockFiles(l *lock.Lock) []string {
 // save receives a wheel into path unless it is there already, and keeps it only
 // with the pinned SHA-256.
 func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
-	if sum, err := fileSum(path); err == nil && sum == w.Hashes.SHA256 {
+	if _, sum, err := fileSum(path); err == nil && sum == w.Hashes.SHA256 {
 		return nil
 	}
 	resp, err := f.do(ctx, http.MethodGet, w.URL)
@@ -116,13 +154,14 @@ func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
 	return os.Rename(part.Name(), path)
 }
 
-func fileSum(path string) (string, error) {
+// fileSum returns the length and the SHA-256 of a file.
+func fileSum(path string) (int64, string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
+	n, err := io.Copy(h, f)
+	return n, hex.EncodeToString(h.Sum(nil)), err
 }

@@ -1,52 +1,81 @@
 package team
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
-	"envfix/internal/fail"
 	"envfix/internal/lock"
 )
 
-// Staleness says in what the lock is not what [Team.Lock] would choose today, as far
-// as that can be told without a network: the input, the matrix, each profile's
-// choice, and the bytes of each pylock file.
-func (t *Team) Staleness(w Wish, old *lock.Lock) ([]string, error) {
-	in, err := t.input(w, old)
+// A Verdict is what [Team.Check] found.
+type Verdict struct {
+	Stale []string // why the lock has to be made again
+	Notes []string // what does not make it wrong: newer data and what it would choose
+	Cure  string   // the command that makes it current
+}
+
+// Check says whether a plan that follows the lock would be refused, and whether the
+// lock is still what is asked for: the input, the bytes of each pylock file, where its
+// files may come from, and whether each profile's choice still holds. It uses no
+// network. That newer data would choose another build makes no lock stale.
+func (t *Team) Check(ask Wish, old *lock.Lock) (*Verdict, error) {
+	w, err := t.wishes(old)
 	if err != nil {
 		return nil, err
 	}
-	stale := inputChanges(old.Input, in)
-	if old.Matrix.SHA256 != t.Matrix.SHA256 {
-		stale = append(stale, fmt.Sprintf("matrix: made from %s, this envfix has %s", clean(old.Matrix.Version), t.Matrix.Version))
+	if err := w.apply(t, ask); err != nil {
+		return nil, err
 	}
-	for _, p := range old.Profiles {
-		b, err := ReadFile(t.path(p.Pylock.File))
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			stale = append(stale, "profile "+p.Name+": "+p.Pylock.File+" is missing")
-		case err != nil:
-			return nil, &fail.Error{Code: fail.Usage, Text: clean(err.Error()), Err: err}
-		case lock.Sum(b) != p.Pylock.SHA256:
-			stale = append(stale, "profile "+p.Name+": "+p.Pylock.File+" is not the file that the lock pins")
+	in, err := t.input(w)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verdict{Stale: inputChanges(old.Input, in), Cure: "`envfix lock` writes it anew"}
+	if err := t.readable(old); err != nil {
+		v.Stale = append(v.Stale, err.Error())
+	}
+	for i := range old.Profiles {
+		if _, err := t.bound(old, &old.Profiles[i], ask.Mirrors); err != nil {
+			v.Stale = append(v.Stale, "profile "+old.Profiles[i].Name+": "+err.Error())
 		}
 	}
-	if len(stale) > 0 && !slices.Equal(old.Input.Targets, in.Targets) {
-		return stale, nil // other targets: there is nothing to compare choices with
+	if len(v.Stale) > 0 && !slices.Equal(old.Input.Targets, in.Targets) {
+		return v, nil // other targets: there is nothing to compare choices with
 	}
-	drafts, err := t.drafts(in, nil)
+	drafts, err := t.drafts(in, old)
 	if err != nil {
-		return append(stale, "profiles: "+err.Error()), nil
+		v.Stale = append(v.Stale, "profiles: "+err.Error())
+		v.Cure = "`envfix lock --upgrade-matrix` chooses torch anew"
+		return v, nil
 	}
 	for _, d := range drafts {
 		if p, err := old.Profile(d.profile.Name); err == nil {
-			stale = append(stale, profileChanges(*p, d.profile)...)
+			v.Stale = append(v.Stale, profileChanges(*p, d.profile)...)
 		}
 	}
-	return stale, nil
+	t.newerData(v, in, old)
+	return v, nil
+}
+
+// newerData notes what the data of this envfix would choose instead.
+func (t *Team) newerData(v *Verdict, in lock.Input, old *lock.Lock) {
+	if old.Matrix.SHA256 == t.Matrix.SHA256 {
+		return
+	}
+	v.Notes = append(v.Notes, fmt.Sprintf("made with matrix %s, this envfix has %s: the lock stays right; `envfix lock --upgrade-matrix` chooses anew",
+		clean(old.Matrix.Version), t.Matrix.Version))
+	drafts, err := t.drafts(in, nil)
+	if err != nil {
+		return
+	}
+	for _, d := range drafts {
+		if p, err := old.Profile(d.profile.Name); err == nil {
+			for _, line := range profileChanges(*p, d.profile) {
+				v.Notes = append(v.Notes, "it would choose: "+line)
+			}
+		}
+	}
 }
 
 // inputChanges names what was asked for then and is not asked for now.
@@ -58,8 +87,26 @@ func inputChanges(old, now lock.Input) []string {
 			l = append(l, "requirement "+r)
 		}
 		for _, s := range in.Sources {
-			for _, r := range s.Requirements {
-				l = append(l, s.Path+": requirement "+r)
+			for what, list := range map[string][]string{"requirement": s.Requirements, "constraint": s.Constraints, "override": s.Overrides, "place": s.Places, "hash": s.Hashes} {
+				for _, r := range list {
+					l = append(l, s.Path+": "+what+" "+r)
+				}
+			}
+			if s.Python != "" {
+				l = append(l, s.Path+": requires-python "+s.Python)
+			}
+		}
+		for what, list := range map[string][]string{"constraint": in.Constraints, "build from source": in.Build} {
+			for _, r := range list {
+				l = append(l, what+" "+r)
+			}
+		}
+		for _, i := range in.Indexes {
+			l = append(l, "index "+i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
+		}
+		for what, one := range map[string]string{"default index": in.DefaultIndex, "defaults": in.Defaults} {
+			if one != "" {
+				l = append(l, what+" "+one)
 			}
 		}
 		for _, t := range in.Targets {
@@ -68,6 +115,7 @@ func inputChanges(old, now lock.Input) []string {
 		if in.SameTorch {
 			l = append(l, "same-torch")
 		}
+		slices.Sort(l)
 		return l
 	}
 	was, is := lines(old), lines(now)

@@ -3,6 +3,7 @@ package team
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -170,13 +171,15 @@ func matchOf(h machine.Machine, res *resolver.Resolution) lock.Match {
 	return m
 }
 
-// distinct refuses targets that one machine could match both of.
+// distinct refuses targets that describe the same machines and the same Python: one of
+// them would never be installed.
 func distinct(drafts []draft) error {
 	for i, a := range drafts {
 		for _, b := range drafts[i+1:] {
-			if a.profile.Match.Overlap(b.profile.Match) {
-				return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("a machine could match both %s and %s", a.profile.Name, b.profile.Name),
-					Hints: []string{"tell them apart by gpu, os, arch or libc, or make one target of them: gpu=A,B"}}
+			p, q := a.profile, b.profile
+			if reflect.DeepEqual(p.Match, q.Match) && p.Python == q.Python && p.Build == q.Build {
+				return usage(fmt.Sprintf("%s and %s describe the same machines", p.Name, q.Name),
+					"tell them apart by gpu, driver, os, arch, libc or python, or drop one")
 			}
 		}
 	}

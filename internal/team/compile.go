@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
@@ -13,21 +16,26 @@ import (
 const atATime = 3
 
 // compileAll resolves the packages of every draft with uv, and fills in digests,
-// sizes and hosts. It returns the pylock bytes by profile name.
-func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (map[string][]byte, error) {
+// sizes and hosts. It returns the pylock bytes by profile name, and what uv warns of.
+func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files map[string][]byte, notes []string, err error) {
 	facts := newFileFacts(t.Matrix, u.mirrors.there)
-	texts := make([][]byte, len(drafts))
-	err := inParallel(len(drafts), atATime, func(i int) (err error) {
-		if texts[i], err = t.compile(ctx, u, &drafts[i], facts); err != nil {
+	texts, said := make([][]byte, len(drafts)), make([][]string, len(drafts))
+	err = inParallel(len(drafts), atATime, func(i int) (err error) {
+		if texts[i], said[i], err = t.compile(ctx, u, &drafts[i], facts); err != nil {
 			err = inTarget(drafts[i].profile.Name, err)
 		}
 		return err
 	})
-	out := map[string][]byte{}
+	files = map[string][]byte{}
 	for i, d := range drafts {
-		out[d.profile.Name] = texts[i]
+		files[d.profile.Name] = texts[i]
+		for _, line := range said[i] {
+			if !slices.Contains(notes, line) {
+				notes = append(notes, line)
+			}
+		}
 	}
-	return out, err
+	return files, notes, err
 }
 
 // inTarget says which target an error is about.
@@ -41,33 +49,94 @@ func inTarget(name string, err error) error {
 	return fmt.Errorf("target %s: %w", name, err)
 }
 
-func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts) ([]byte, error) {
+func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts) ([]byte, []string, error) {
 	platform, err := lock.UVPlatform(d.profile.Match)
 	if err != nil {
-		return nil, &fail.Error{Code: fail.NoSolution, Text: err.Error(), Err: err}
+		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: err.Error(), Err: err}
 	}
 	d.job.Platform = platform
-	text, err := u.compile(ctx, d.job, t.path(d.profile.Pylock.File))
+	answer, notes, err := u.compile(ctx, d.job, t.path(d.profile.Pylock.File))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	packages, err := lock.ParseUV(text, d.job.Indexes)
+	packages, err := lock.ParseUV(answer, d.job.Indexes)
+	if err == nil {
+		err = t.local(packages)
+	}
 	if err != nil {
-		return nil, &fail.Error{Code: fail.NoSolution, Text: clean(err.Error()), Err: err,
-			Hints: []string{"envfix locks wheels only; pin a version that has one for this target"}}
+		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: clean(err.Error()), Err: err}
 	}
 	u.mirrors.canonical(packages)
 	if err := facts.complete(ctx, packages); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if err := admitted(packages, d.job.Hashes); err != nil {
+		return nil, nil, err
 	}
 	doc := lock.Packages{LockVersion: "1.0", CreatedBy: "envfix", RequiresPython: "==" + d.job.Python + ".*",
 		Environments: []string{lock.Markers(d.profile.Match, d.job.Python)}, Packages: packages}
 	b, err := doc.Encode()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := &d.profile
-	p.Torch = doc.Find("torch").Version
+	torch := doc.Find("torch")
+	if torch == nil {
+		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: "what is asked for brings no torch"}
+	}
+	p.Torch = torch.Version
 	p.Pylock.SHA256, p.Hosts, p.Size.Download = lock.Sum(b), doc.Hosts(), doc.Download()
-	return b, nil
+	p.Indexes = slices.DeleteFunc(slices.Clone(d.job.Indexes), func(i lock.Index) bool { k := doc.Find(i.Package); return k == nil || k.Index != i.URL })
+	return b, notes, nil
+}
+
+// local turns the paths of uv's answer into paths from the lock, and completes the
+// files among them.
+func (t *Team) local(packages []lock.Package) error {
+	home, err := filepath.Abs(t.Dir)
+	if err != nil {
+		return err
+	}
+	for i := range packages {
+		k := &packages[i]
+		switch {
+		case k.Directory != nil:
+			if k.Directory.Path, err = from(home, k.Directory.Path); err != nil {
+				return fmt.Errorf("%s: %w", k.Name, err)
+			}
+		case k.Archive != nil && k.Archive.Path != "":
+			size, sum, err := fileSum(k.Archive.Path)
+			if err != nil {
+				return fmt.Errorf("%s: %w", k.Name, err)
+			}
+			k.Archive.Size, k.Archive.Hashes.SHA256 = size, sum
+			if k.Archive.Path, err = from(home, k.Archive.Path); err != nil || strings.HasPrefix(k.Archive.Path, "..") {
+				return fmt.Errorf("%s: %s lies outside the project: the others of the team do not have it; put it beside the lock", k.Name, k.Archive.Path)
+			}
+		}
+	}
+	return nil
+}
+
+func from(home, path string) (string, error) {
+	rel, err := filepath.Rel(home, path)
+	return filepath.ToSlash(rel), err
+}
+
+// admitted holds the files to the digests that a requirements file names.
+func admitted(packages []lock.Package, hashes []string) error {
+	admit := map[string][]string{}
+	for _, h := range hashes {
+		name, sum, _ := strings.Cut(h, " ")
+		admit[name] = append(admit[name], sum)
+	}
+	for _, k := range packages {
+		for _, w := range k.Files() {
+			if list := admit[k.Name]; len(list) > 0 && !slices.Contains(list, w.Hashes.SHA256) {
+				return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s: its sha256 is %s, and the requirements admit only %s", w.Name, w.Hashes.SHA256, strings.Join(list, ", ")),
+					Hints: []string{"take the --hash of the file that the index has now, if you trust it, or take the hashes out: the lock has its own"}}
+			}
+		}
+	}
+	return nil
 }

@@ -55,13 +55,14 @@ func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error
 	return inParallel(len(packages), len(packages), func(i int) error {
 		k := packages[i]
 		wrong := f.distrusted(k)
-		for j := range k.Wheels {
+		for j, w := range k.Files() {
 			if wrong {
-				k.Wheels[j].Hashes.SHA256 = ""
+				w.Hashes.SHA256 = ""
 			}
-			if err := f.wheel(ctx, &k.Wheels[j]); err != nil {
+			if err := f.wheel(ctx, &w); err != nil {
 				return fmt.Errorf("%s: %w", k.Name, err)
 			}
+			k.Complete(j, w)
 		}
 		return nil
 	})

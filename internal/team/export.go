@@ -40,5 +40,5 @@ func (t *Team) Export(format, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return k.Requirements(func(url string) string { return url }), nil
+	return k.Requirements(".", func(url string) string { return url }), nil
 }

@@ -108,11 +108,11 @@ func (t *Team) Packages(p *lock.Profile) (*lock.Packages, error) {
 
 // Write writes the pylock files first and envfix.lock last, each by a rename:
 // whoever reads in between finds either lock whole, and a pylock that does not fit
-// its digest is refused. Files of profiles that are gone are removed.
-func (t *Team) Write(l *lock.Lock, files map[string][]byte) error {
+// its digest is refused. Files of profiles that are gone are removed and named.
+func (t *Team) Write(l *lock.Lock, files map[string][]byte) (removed []string, err error) {
 	b, err := l.Encode()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range l.Profiles {
 		b, made := files[p.Name]
@@ -120,20 +120,21 @@ func (t *Team) Write(l *lock.Lock, files map[string][]byte) error {
 			continue // a profile that --profile left as it was
 		}
 		if err := writeFile(t.path(p.Pylock.File), b); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := writeFile(t.path(lock.File), b); err != nil {
-		return err
+		return nil, err
 	}
 	stale, err := filepath.Glob(t.path("pylock.*.toml"))
 	for _, path := range stale {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "pylock."), ".toml")
 		if !slices.Contains(l.Names(), name) && writtenByUs(path) {
 			err = errors.Join(err, os.Remove(path))
+			removed = append(removed, filepath.Base(path))
 		}
 	}
-	return err
+	return removed, err
 }
 
 func writtenByUs(path string) bool {
@@ -148,7 +149,7 @@ func writtenByUs(path string) bool {
 // writeFile replaces a file that is for the whole team: mode 0644, and an equal
 // one is left alone.
 func writeFile(path string, b []byte) error {
-	if old, err := system.ReadFile(path, int64(len(b))); err == nil && bytes.Equal(old, b) {
+	if old, err := system.ReadFile(path, int64(2*len(b))); err == nil && bytes.Equal(lock.Text(old), b) {
 		return nil
 	}
 	if err := replace(path, b); err != nil {

@@ -1,71 +1,49 @@
 package team
 
 import (
-	"errors"
-	"os"
+	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
+	"envfix/internal/pyproject"
 )
 
-// A Wish is what one call of `envfix lock` asks for.
-type Wish struct {
-	Requirements []string // PEP 508
-	Files        []string // requirements files and pyproject.toml
-	Targets      []lock.Target
-	SameTorch    bool
-
-	Upgrade       bool     // take the newest versions …
-	Only          []string // … of these packages; empty: of all
-	UpgradeMatrix bool     // choose torch again with this envfix's data
-	Profile       string   // make only this one anew; "" all
-	Offline       bool
-	Mirrors       Mirrors
-}
-
-// input is what a lock is made from: the wish first, then envfix.toml, then what
-// the present lock was made from. Files are read anew.
-func (t *Team) input(w Wish, old *lock.Lock) (lock.Input, error) {
-	in := lock.Input{SameTorch: w.SameTorch, Requirements: w.Requirements, Targets: w.Targets}
-	team, err := t.wishes()
-	if err != nil {
-		return in, err
-	}
-	in.SameTorch = in.SameTorch || team.SameTorch
-	files := w.Files
-	if len(in.Requirements)+len(files) == 0 {
-		in.Requirements, files = team.Requirements, team.Files
-	}
-	if len(in.Targets) == 0 {
-		for name, facts := range team.Targets {
-			in.Targets = append(in.Targets, lock.Target{Name: name, Facts: facts})
+// input is what a lock is made from: the wishes, with the files that they name read
+// anew.
+func (t *Team) input(w *wishes) (lock.Input, error) {
+	in := lock.Input{SameTorch: w.SameTorch, Requirements: w.Requirements, Constraints: w.Constraints, Build: w.Build, Defaults: w.Defaults,
+		Indexes: slices.Clone(w.Indexes)}
+	for name, facts := range w.Targets {
+		if parsed, err := ParseFacts(facts); err == nil {
+			facts = JoinFacts(parsed) // what is wrong is said where targets are parsed
 		}
+		in.Targets = append(in.Targets, lock.Target{Name: name, Facts: facts})
 	}
-	if old != nil {
-		in.SameTorch = in.SameTorch || old.Input.SameTorch
-		if len(in.Requirements)+len(files) == 0 || w.Upgrade {
-			in.Requirements, files = old.Input.Requirements, sourcePaths(old.Input.Sources)
+	for _, f := range w.Files {
+		s, err := t.source(w, f, &in)
+		if err != nil {
+			return in, err
 		}
-		if len(in.Targets) == 0 {
-			in.Targets = old.Input.Targets
-		}
-	}
-	if in.Sources, err = t.sources(files); err != nil {
-		return in, err
-	}
-	in.Targets = slices.Clone(in.Targets)
-	for i, t := range in.Targets {
-		if facts, err := ParseFacts(t.Facts); err == nil {
-			in.Targets[i].Facts = JoinFacts(facts) // what is wrong is said where targets are parsed
-		}
+		in.Sources = append(in.Sources, s)
 	}
 	in.Requirements = slices.Sorted(slices.Values(in.Requirements))
+	in.Build = slices.Sorted(slices.Values(in.Build))
 	slices.SortFunc(in.Targets, byName)
+	if len(in.Targets) == 0 && strings.Contains(in.Defaults, "=") {
+		in.Targets = []lock.Target{{Name: "default"}} // the one machine that the flags describe
+	}
 	if len(in.Requirements)+len(in.Sources) == 0 {
 		in.Requirements = []string{"torch", "torchvision"}
+	}
+	for _, i := range in.Indexes {
+		if err := checkIndex(i); err != nil {
+			return in, err
+		}
 	}
 	if len(in.Targets) == 0 {
 		return in, usage("a lock needs the kinds of machine that it is for",
@@ -75,55 +53,173 @@ func (t *Team) input(w Wish, old *lock.Lock) (lock.Input, error) {
 	return in, nil
 }
 
-// wishes reads envfix.toml.
-func (t *Team) wishes() (lock.Team, error) {
-	b, err := ReadFile(t.path(lock.TeamFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return lock.Team{}, nil
+// checkIndex refuses an index that could not be asked, or that holds a secret.
+func checkIndex(i lock.Tied) error {
+	u, err := url.Parse(i.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return usage("index " + clean(i.Name) + ": its url is not an address such as https://HOST/simple")
+	case u.User != nil:
+		return usage("index "+clean(i.Name)+": its url holds a user or a password, which would stand in the lock",
+			"put them into ~/.netrc, uv's keyring, or "+uvVariable(i.Name)+"_USERNAME and "+uvVariable(i.Name)+"_PASSWORD")
+	case len(i.Packages) == 0:
+		return usage("index "+clean(i.Name)+" names no packages: nothing would come from there", "write packages = [\"…\"] beside its url")
 	}
-	var team lock.Team
-	if err == nil {
-		team, err = lock.DecodeTeam(b)
+	return nil
+}
+
+// source reads what one file asks for, so that the lock's digest covers what it says
+// and not where its comments stand. Whatever of it a lock cannot follow is refused by
+// name; the indexes that it ties packages to are added to in.
+func (t *Team) source(w *wishes, file string, in *lock.Input) (lock.Source, error) {
+	s := lock.Source{Path: file}
+	p, err := t.Project(t.at(file))
+	if file == w.file && len(w.edits) > 0 { // the edit is written with the lock
+		p, err = pyproject.ReadProject(w.text, t.at(file))
 	}
 	if err != nil {
-		return team, failed(fail.Usage, err, "its keys are requirements, files, same-torch and [targets]")
+		return s, err
 	}
-	return team, nil
-}
-
-// sources reads the requirements of each file, so that the lock's digest covers
-// what they say and not where their comments stand.
-func (t *Team) sources(files []string) ([]lock.Source, error) {
-	var out []lock.Source
-	for _, f := range files {
-		path := f
-		if !filepath.IsAbs(f) {
-			path = t.path(f)
-		}
-		project, err := t.Project(path)
+	refused := append(p.Refused, t.indexes(p, in)...)
+	s.Python = p.Python
+	for _, q := range p.Requirements {
+		text, err := t.besideLock(q, filepath.Dir(t.at(file)))
 		if err != nil {
-			return nil, err
+			refused = append(refused, q.From+": "+err.Error())
 		}
-		s := lock.Source{Path: filepath.ToSlash(f)}
-		for _, q := range project.Requirements {
-			s.Requirements = append(s.Requirements, q.Text)
-		}
-		slices.Sort(s.Requirements)
-		out = append(out, s)
+		s.Requirements = append(s.Requirements, text)
 	}
-	return out, nil
+	for _, q := range p.Limits {
+		s.Constraints = append(s.Constraints, q.Text)
+	}
+	for _, q := range p.Overrides {
+		s.Overrides = append(s.Overrides, q.Text)
+	}
+	for _, h := range p.Hashes {
+		s.Hashes = append(s.Hashes, h.Package+" "+h.SHA256)
+	}
+	for _, k := range p.Places {
+		line, err := t.placeLine(k)
+		if err != nil {
+			refused = append(refused, k.From+": "+err.Error())
+		}
+		s.Places = append(s.Places, line)
+	}
+	if len(refused) > 0 {
+		return s, &fail.Error{Code: fail.Usage, Text: clean(file) + " asks for what a lock cannot follow", Details: refused}
+	}
+	for _, list := range []*[]string{&s.Requirements, &s.Constraints, &s.Overrides, &s.Places, &s.Hashes} {
+		slices.Sort(*list)
+	}
+	return s, nil
 }
 
-func sourcePaths(sources []lock.Source) []string {
-	var out []string
-	for _, s := range sources {
-		out = append(out, filepath.FromSlash(s.Path))
+// indexes adds the indexes that a project ties packages to, and says which others
+// cannot be followed. torch's own index is envfix's choice.
+func (t *Team) indexes(p *pyproject.Project, in *lock.Input) (refused []string) {
+	for _, i := range p.Indexes {
+		var tied []string
+		for _, s := range p.Sources {
+			if s.Index == i.Name && i.Name != "" && !slices.Contains(family, s.Package) {
+				tied = append(tied, s.Package)
+			}
+		}
+		switch {
+		case i.Name == "find-links" || pyproject.Label(i.URL) != "":
+		case i.Default && in.DefaultIndex != "" && in.DefaultIndex != i.URL:
+			refused = append(refused, fmt.Sprintf("%s: %s is the default index already", i.From, in.DefaultIndex))
+		case i.Default:
+			if u, err := url.Parse(i.URL); err != nil || u.User != nil {
+				refused = append(refused, i.From+": its address holds a user or a password, which would stand in the lock: use ~/.netrc")
+			}
+			in.DefaultIndex = i.URL
+		case len(tied) > 0:
+			tie := lock.Tied{Name: i.Name, URL: i.URL, Packages: tied}
+			if !slices.ContainsFunc(in.Indexes, func(t lock.Tied) bool { return t.Name == tie.Name }) {
+				in.Indexes = append(in.Indexes, tie)
+			}
+		case i.Name != "" && !i.Explicit:
+			refused = append(refused, fmt.Sprintf("%s: index %s: a package could come from it or from the default one; give it `explicit = true` and tie packages to it under [tool.uv.sources]", i.From, i.Name))
+		}
 	}
-	return out
+	return refused
 }
 
-// requirements parses everything that the lock must hold.
-func requirements(in lock.Input) ([]pep508.Requirement, error) {
+// family are the packages whose index envfix chooses.
+var family = []string{"torch", "torchvision", "torchaudio"}
+
+// placeLine is a place as a line of a requirements file whose paths are relative to
+// the lock.
+func (t *Team) placeLine(p pyproject.Place) (string, error) {
+	where := p.Where
+	if address, ok := strings.CutPrefix(where, "file://"); ok {
+		where = address
+		p.Where = address
+	}
+	if p.Local() {
+		if !filepath.IsAbs(where) {
+			where = filepath.Join(p.Dir, where)
+		}
+		home, err := filepath.Abs(t.Dir)
+		if err != nil {
+			return "", err
+		}
+		if where, err = filepath.Abs(where); err != nil {
+			return "", err
+		}
+		if where, err = filepath.Rel(home, where); err != nil {
+			return "", err
+		}
+		where = filepath.ToSlash(where)
+		if strings.HasPrefix(where, "..") && strings.HasSuffix(where, ".whl") {
+			return "", fmt.Errorf("%s lies outside the project: the others of the team do not have it; put it beside the lock", p.Where)
+		}
+		where = "./" + where
+	}
+	line := where
+	switch {
+	case p.Editable:
+		line = "-e " + where
+	case p.Package != "" && !p.Local():
+		line = p.Package + " @ " + where
+	}
+	if p.Marker != "" {
+		line += " ; " + p.Marker
+	}
+	return line, nil
+}
+
+// besideLock is a requirement's text; where it names a file of this machine, the path
+// is made relative to the lock.
+func (t *Team) besideLock(q pep508.Requirement, dir string) (string, error) {
+	path, ok := strings.CutPrefix(q.URL, "file:")
+	if !ok {
+		return q.Text, nil
+	}
+	path = "/" + strings.TrimLeft(strings.TrimPrefix(path, "//localhost"), "/")
+	if rest := strings.TrimPrefix(q.URL, "file:"); !strings.HasPrefix(rest, "/") {
+		path = filepath.Join(dir, filepath.FromSlash(rest))
+	}
+	home, err := filepath.Abs(t.Dir)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(home, path)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return "", fmt.Errorf("%s lies outside the project: the others of the team do not have it; put it beside the lock", q.URL)
+	}
+	text := q.Name + " @ file:" + filepath.ToSlash(rel)
+	if q.Marker != "" {
+		text += " ; " + q.Marker
+	}
+	return text, nil
+}
+
+// wished parses everything that the lock must hold.
+func wished(in lock.Input) ([]pep508.Requirement, error) {
 	texts := slices.Clone(in.Requirements)
 	for _, s := range in.Sources {
 		texts = append(texts, s.Requirements...)

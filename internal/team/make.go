@@ -2,34 +2,59 @@ package team
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 )
 
-// Lock makes the lock of what is wished for, and writes it with its pylock files.
-// old is the present lock, nil where there is none.
-func (t *Team) Lock(ctx context.Context, w Wish, old *lock.Lock) (*lock.Lock, error) {
-	in, err := t.input(w, old)
+// A Result is a lock that was written, and what a person should know of it.
+type Result struct {
+	Lock    *lock.Lock
+	Edits   []string // what was changed in the wishes
+	Changes []string // in what the lock differs from the one before it
+	Removed []string // pylock files of targets that are gone
+	Notes   []string // yanked releases, files that were not as the lock said
+}
+
+// Lock makes the lock of what is wished for, and writes it with its pylock files and
+// the wishes that the call changed. old is the present lock, nil where there is none
+// or it cannot be read.
+func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, error) {
+	w, err := t.wishes(old)
 	if err != nil {
 		return nil, err
 	}
-	hold := t.held(w, old)
+	if err := w.apply(t, ask); err != nil {
+		return nil, err
+	}
+	in, err := t.input(w)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.knownNames(ask, in, old); err != nil {
+		return nil, err
+	}
+	hold := t.held(ask, old)
 	drafts, err := t.drafts(in, hold)
 	if err != nil {
 		return nil, err
 	}
-	u, err := t.uv(w)
+	u, err := t.uv(ask, in)
 	if err != nil {
 		return nil, err
 	}
-	drafts, kept, err := onlyProfile(w.Profile, drafts, old, in)
+	drafts, kept, err := onlyProfile(ask.Profile, drafts, old, in)
 	if err != nil {
 		return nil, err
 	}
-	files, err := t.compileAll(ctx, u, drafts)
+	before := t.packagesOf(old)
+	files, notes, err := t.compileAll(ctx, u, drafts)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +67,63 @@ func (t *Team) Lock(ctx context.Context, w Wish, old *lock.Lock) (*lock.Lock, er
 		l.Profiles = append(l.Profiles, d.profile)
 	}
 	l.Profiles = append(l.Profiles, kept...)
-	return l, t.Write(l, files)
+	r := &Result{Lock: l, Edits: w.edits, Notes: notes}
+	if len(w.edits) > 0 {
+		if err := writeFile(t.path(w.file), w.text); err != nil {
+			return nil, err
+		}
+	}
+	if r.Removed, err = t.Write(l, files); err != nil {
+		return nil, err
+	}
+	if old != nil {
+		after := t.packagesOf(l)
+		r.Changes = lock.Diff(old, l, func(k *lock.Lock, profile string) *lock.Packages {
+			if k == old {
+				return before[profile]
+			}
+			return after[profile]
+		})
+	}
+	return r, nil
+}
+
+// packagesOf reads the pylock files of a lock; those that are not the lock's are left
+// out.
+func (t *Team) packagesOf(l *lock.Lock) map[string]*lock.Packages {
+	out := map[string]*lock.Packages{}
+	if l == nil {
+		return out
+	}
+	for i := range l.Profiles {
+		if k, err := t.Packages(&l.Profiles[i]); err == nil {
+			out[l.Profiles[i].Name] = k
+		}
+	}
+	return out
+}
+
+// knownNames refuses to upgrade what neither the wishes nor the lock name.
+func (t *Team) knownNames(ask Wish, in lock.Input, old *lock.Lock) error {
+	wish, err := wished(in)
+	if err != nil {
+		return err
+	}
+	locked := t.packagesOf(old)
+	for _, text := range ask.Only {
+		q, err := Requirement(text)
+		if err != nil {
+			return err
+		}
+		known := slices.ContainsFunc(wish, func(w pep508.Requirement) bool { return w.Name == q.Name })
+		for _, k := range locked {
+			known = known || k.Find(q.Name) != nil
+		}
+		if !known {
+			return usage("`--upgrade "+clean(text)+"`: neither what is asked for nor the lock has a package of that name", "`envfix lock show` lists both")
+		}
+	}
+	return nil
 }
 
 // onlyProfile leaves the named profile's draft and returns the other profiles as
@@ -80,7 +161,7 @@ func (t *Team) held(w Wish, old *lock.Lock) *lock.Lock {
 func (t *Team) drafts(in lock.Input, hold *lock.Lock) ([]draft, error) {
 	var targets []target
 	for _, k := range in.Targets {
-		parsed, err := t.target(k.Name, k.Facts)
+		parsed, err := t.target(k.Name, k.Facts, in)
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +173,95 @@ func (t *Team) drafts(in lock.Input, hold *lock.Lock) ([]draft, error) {
 		}
 		targets = append(targets, parsed)
 	}
-	wish, err := requirements(in)
+	wish, err := wished(in)
 	if err != nil {
 		return nil, err
 	}
-	drafts, err := choose(t.Matrix, targets, wish, in.SameTorch)
+	drafts, err := choose(t.Matrix, targets, append(wish, t.localWishes(in)...), in.SameTorch)
 	if err != nil {
 		return nil, err
+	}
+	for i := range drafts {
+		t.complete(&drafts[i].job, in)
 	}
 	return drafts, distinct(drafts)
+}
+
+// localWishes are what the projects beside the lock ask of torch: uv would find out
+// only after a build was chosen.
+func (t *Team) localWishes(in lock.Input) []pep508.Requirement {
+	var out []pep508.Requirement
+	for _, s := range in.Sources {
+		for _, line := range s.Places {
+			dir, ok := strings.CutPrefix(strings.TrimPrefix(line, "-e "), "./")
+			if !ok {
+				continue
+			}
+			dir, _, _ = strings.Cut(dir, " ;")
+			p, err := t.Project(t.path(dir + "/pyproject.toml"))
+			if err != nil {
+				continue // it has none, or uv says what is wrong with it
+			}
+			for _, q := range p.Requirements {
+				if slices.Contains(family, q.Name) && q.Marker == "" {
+					out = append(out, q)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// complete adds to a job what the input says beside requirements.
+func (t *Team) complete(j *lock.Job, in lock.Input) {
+	j.Constraints = slices.Clone(in.Constraints)
+	j.Requirements = slices.DeleteFunc(j.Requirements, func(text string) bool {
+		q, err := pep508.Parse(text, "")
+		path, local := strings.CutPrefix(q.URL, "file:")
+		if err == nil && local {
+			line := t.absolute("./" + path)
+			if q.Marker != "" {
+				line += " ; " + q.Marker
+			}
+			j.Places = append(j.Places, line)
+		}
+		return local
+	})
+	j.Names = map[string]string{}
+	for _, s := range in.Sources {
+		j.Constraints = append(j.Constraints, s.Constraints...)
+		j.Overrides = append(j.Overrides, s.Overrides...)
+		for _, line := range s.Places {
+			j.Places = append(j.Places, t.absolute(line))
+		}
+		j.Hashes = append(j.Hashes, s.Hashes...)
+	}
+	for _, i := range in.Indexes {
+		j.Names[i.URL] = i.Name
+		for _, p := range i.Packages {
+			j.Indexes = append(j.Indexes, lock.Index{Package: machine.NormalName(p), URL: i.URL})
+		}
+	}
+	j.Build = in.Build
+}
+
+// absolute is a line of a place with its path from the root: uv reads it elsewhere.
+func (t *Team) absolute(line string) string {
+	flag, rest := "", line
+	if after, ok := strings.CutPrefix(line, "-e "); ok {
+		flag, rest = "-e ", after
+	}
+	path, marker, _ := strings.Cut(rest, " ; ")
+	if !strings.HasPrefix(path, "./") {
+		return line
+	}
+	home, err := filepath.Abs(t.Dir)
+	if err != nil {
+		return line
+	}
+	out := flag + filepath.Join(home, filepath.FromSlash(path))
+	if marker != "" {
+		out += " ; " + marker
+	}
+	return out
 }

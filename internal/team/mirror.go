@@ -41,10 +41,11 @@ func (m Mirrors) there(url string) string {
 // here.
 func (m Mirrors) canonical(packages []lock.Package) {
 	for _, k := range packages {
-		for i, w := range k.Wheels {
+		for i, w := range k.Files() {
 			for _, pair := range m.Pairs {
 				if from, ok := lock.Moved(w.URL, pair[1], pair[0]); ok {
-					k.Wheels[i].URL = from
+					w.URL = from
+					k.Complete(i, w)
 				}
 			}
 		}

@@ -28,7 +28,7 @@ var TargetKeys = []string{"arch", "build", "cuda", "driver", "gpu", "index", "li
 // target reads `gpu=V100 driver=580 os=linux python=3.12`. The machine starts as a
 // bare Linux with glibc 2.28 and no GPU, whatever this machine is, so that every
 // member of a team makes the same lock.
-func (t *Team) target(name, text string) (target, error) {
+func (t *Team) target(name, text string, in lock.Input) (target, error) {
 	out := target{Target: lock.Target{Name: name}}
 	bad := func(format string, args ...any) (target, error) {
 		return out, usage(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
@@ -42,6 +42,15 @@ func (t *Team) target(name, text string) (target, error) {
 		return bad("%s", err)
 	}
 	out.Facts = JoinFacts(facts)
+	defaults, err := ParseFacts(in.Defaults)
+	if err != nil {
+		return bad("defaults: %s", err)
+	}
+	for k, v := range defaults {
+		if facts[k] == "" {
+			facts[k] = v
+		}
+	}
 	if facts["driver"] != "" {
 		if facts["driver"], err = t.wholeDriver(facts); err != nil {
 			return bad("%s", err)
@@ -55,6 +64,20 @@ func (t *Team) target(name, text string) (target, error) {
 		out.machine.GPUs = nil
 	}
 	out.request.Requirements = nil
+	for _, s := range in.Sources {
+		if s.Python == "" {
+			continue
+		}
+		want, err := version.ParseSpecifier(s.Python)
+		if err != nil {
+			return bad("%s: requires-python %q is not a specifier", s.Path, clean(s.Python))
+		}
+		v, err := version.ParsePython(strings.TrimSuffix(facts["python"], "t"))
+		if facts["python"] != "" && err == nil && !want.Admits(v) {
+			return bad("python=%s, and %s requires %s", facts["python"], s.Path, s.Python)
+		}
+		out.request.ProjectPython = s.Python
+	}
 	return out, nil
 }
 
@@ -99,7 +122,7 @@ func ParseFacts(description string) (map[string]string, error) {
 			}
 			value, rest = after[1:end+1], after[end+2:]
 		} else {
-			value, rest, _ = strings.Cut(after, " ")
+			value, rest = untilKey(after)
 		}
 		if value == "" {
 			return nil, fmt.Errorf("`%s` has no value", key)
@@ -107,6 +130,17 @@ func ParseFacts(description string) (map[string]string, error) {
 		facts[key] = value
 	}
 	return facts, nil
+}
+
+// untilKey splits an unquoted value from the next key: gpu=RTX 4090 driver=580.
+func untilKey(s string) (value, rest string) {
+	end := len(s)
+	for _, k := range TargetKeys {
+		if i := strings.Index(s, " "+k+"="); i >= 0 && i < end {
+			end = i
+		}
+	}
+	return strings.TrimSpace(s[:end]), s[end:]
 }
 
 // JoinFacts writes a description in its canonical form: keys sorted, values with

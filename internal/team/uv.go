@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"envfix/internal/fail"
+	"envfix/internal/lazy"
 	"envfix/internal/lock"
 	"envfix/internal/text"
 )
@@ -27,27 +29,35 @@ type uvTool struct {
 // compile asks uv which packages a job needs, and returns its pylock text. The
 // job's pyproject.toml lies in a directory of its own for that long, beside the
 // present pylock file (where there is one), whose versions uv then keeps.
-func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte, error) {
+func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer []byte, notes []string, err error) {
 	j.Indexes = slices.Clone(j.Indexes) // the profile's own: it names no mirror
 	for i := range j.Indexes {
 		j.Indexes[i].URL = u.mirrors.there(j.Indexes[i].URL)
 	}
 	project, err := j.Project()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir, err := os.MkdirTemp("", "envfix-lock-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "pyproject.toml"), project, 0o600); err != nil {
-		return nil, err
+	files := map[string][]byte{"pyproject.toml": project}
+	for name, lines := range map[string][]string{placesFile: j.Places, limitsFile: j.Constraints, overridesFile: j.Overrides} {
+		if len(lines) > 0 {
+			files[name] = []byte(strings.Join(lines, "\n") + "\n")
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return nil, nil, err
+		}
 	}
 	out := filepath.Join(dir, "pylock.toml")
 	if old, err := ReadFile(present); err == nil {
 		if err := os.WriteFile(out, old, 0o600); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	cmd := exec.CommandContext(ctx, u.path, u.argv(j)...)
@@ -57,17 +67,58 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) ([]byte
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return nil, &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
+			return nil, nil, &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
 		}
-		return nil, &fail.Error{Code: fail.Failed, Text: "uv could not resolve the packages", Details: errs.lines(), Err: err,
-			Hints: []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}}
+		return nil, nil, unresolved(errs.lines(), err)
 	}
-	return ReadFile(out)
+	for _, line := range errs.lines() {
+		note, ok := strings.CutPrefix(line, "warning: ")
+		if ok && !strings.Contains(note, "will be used to build dependencies") { // nothing is built but by the user's word
+			notes = append(notes, note)
+		}
+	}
+	answer, err = ReadFile(out)
+	return answer, notes, err
+}
+
+// The files beside the pyproject.toml, which has no room for places, and of whose
+// constraints uv knows nothing with UV_NO_CONFIG.
+const (
+	placesFile    = "places.txt"
+	limitsFile    = "constraints.txt"
+	overridesFile = "overrides.txt"
+)
+
+// noWheels is what uv says of a package that has only a source distribution.
+var noWheels = lazy.Regexp("Wheels are required for `([^`]+)`")
+
+// unresolved is the error for what uv could not resolve, with the way out.
+func unresolved(lines []string, err error) *fail.Error {
+	f := &fail.Error{Code: fail.Failed, Text: "uv could not resolve the packages", Details: lines, Err: err}
+	if m := noWheels().FindStringSubmatch(strings.Join(lines, "\n")); m != nil {
+		f.Code = fail.NoSolution
+		f.Hints = []string{fmt.Sprintf("`envfix lock --build-from-source %s` allows its source distribution: its code then runs here and where it is installed", m[1])}
+		return f
+	}
+	f.Hints = []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}
+	return f
 }
 
 func (u uvTool) argv(j lock.Job) []string {
-	argv := []string{"pip", "compile", "--quiet", "--no-header", "--only-binary", ":all:", "--output-file", "pylock.toml",
+	argv := []string{"pip", "compile", "--no-header", "--only-binary", ":all:", "--output-file", "pylock.toml",
 		"--python-version", j.Python, "--python-platform", j.Platform, "pyproject.toml"}
+	if len(j.Places) > 0 {
+		argv = append(argv, placesFile)
+	}
+	if len(j.Constraints) > 0 {
+		argv = append(argv, "--constraint", limitsFile)
+	}
+	if len(j.Overrides) > 0 {
+		argv = append(argv, "--override", overridesFile)
+	}
+	for _, name := range j.Build {
+		argv = append(argv, "--no-binary", name)
+	}
 	if u.offline {
 		argv = append(argv, "--offline")
 	}
@@ -107,12 +158,15 @@ func UVEnvironment(environ []string, index string) []string {
 }
 
 // uv is the uv that resolves, with what the wish and the environment say of indexes.
-func (t *Team) uv(w Wish) (uvTool, error) {
+func (t *Team) uv(w Wish, in lock.Input) (uvTool, error) {
 	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, index: w.Mirrors.Default, mirrors: w.Mirrors}
 	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"} {
 		if u.index == "" {
 			u.index = os.Getenv(name)
 		}
+	}
+	if u.index == "" {
+		u.index = in.DefaultIndex
 	}
 	var err error
 	u.path, err = t.findUV()

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"envfix/internal/lock"
+	"envfix/internal/probe"
+	"envfix/internal/ui"
+)
+
+// checkLock says whether the lock that governs this directory is current, and with
+// --installed in what the environment differs from it.
+func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
+	t, err := teamIn(lockDir())
+	if err != nil {
+		return err
+	}
+	old, err := t.Present()
+	if err != nil {
+		return err
+	}
+	if f.installed {
+		return f.checkInstalled(ctx, out)
+	}
+	v, err := t.Check(f.wish, old)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = writeJSON(out, struct {
+			Format  int      `json:"format"`
+			Current bool     `json:"current"`
+			Stale   []string `json:"stale"`
+			Notes   []string `json:"notes"`
+		}{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)})
+		if err == nil && len(v.Stale) > 0 {
+			err = &failure{code: exitPending}
+		}
+		return err
+	}
+	for _, n := range v.Notes {
+		if _, err := fmt.Fprintf(out, "note: %s\n", ui.Clean(n)); err != nil {
+			return err
+		}
+	}
+	if len(v.Stale) == 0 {
+		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, count(len(old.Profiles), "profile"), old.Matrix.Version)
+		return err
+	}
+	return &failure{code: exitPending, text: lock.File + " is stale", details: v.Stale, hints: []string{v.Cure}}
+}
+
+// checkInstalled compares the environment with the profile that this machine matches.
+func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
+	t, err := teamIn(lockDir())
+	if err != nil {
+		return err
+	}
+	p, err := t.Follow(thisMachine(ctx, f.env, false), f.wish.Profile, f.wish.Mirrors)
+	if err != nil {
+		return err
+	}
+	have := map[string]string{}
+	if held := probe.Held(probeOptions(f.env)); held != nil {
+		for _, d := range held.Dists {
+			have[d.Name] = d.Version
+		}
+	}
+	lines := p.Packages.Drift(have).Lines()
+	if f.json {
+		err = writeJSON(out, struct {
+			Format  int      `json:"format"`
+			Profile string   `json:"profile"`
+			Differs []string `json:"differs"`
+		}{1, p.Profile.Name, append([]string{}, lines...)})
+		if err == nil && len(lines) > 0 {
+			err = &failure{code: exitPending}
+		}
+		return err
+	}
+	if len(lines) == 0 {
+		_, err = fmt.Fprintf(out, "%s holds exactly profile %s of %s\n", ui.Clean(f.env), p.Profile.Name, lock.File)
+		return err
+	}
+	return &failure{code: exitPending, text: fmt.Sprintf("%s is not profile %s of %s", f.env, p.Profile.Name, lock.File), details: lines,
+		hints: []string{"`envfix lock sync` makes it exactly the lock again"}}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/lock"
+	"envfix/internal/team"
+	"envfix/internal/ui"
+)
+
+// lockText says what was written, what of it is new, and what was changed or removed
+// beside it.
+func lockText(r *team.Result) string {
+	var b strings.Builder
+	for _, e := range r.Edits {
+		fmt.Fprintf(&b, "%s\n", ui.Clean(e))
+	}
+	l := r.Lock
+	fmt.Fprintf(&b, "wrote %s and %d pylock files (matrix %s)\n", lock.File, len(l.Profiles), l.Matrix.Version)
+	for _, p := range l.Profiles {
+		fmt.Fprintf(&b, "  %-12s torch %-16s Python %-5s %5.1f GB  %s\n", p.Name, p.Torch, p.Python, float64(p.Size.Download)/1e9, p.Match.Text())
+	}
+	for _, name := range r.Removed {
+		fmt.Fprintf(&b, "removed %s\n", ui.Clean(name))
+	}
+	section := func(title string, lines []string, most int) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "%s\n", title)
+		for i, line := range lines {
+			if i == most {
+				fmt.Fprintf(&b, "  … and %d more: `envfix lock diff HEAD`\n", len(lines)-most)
+				break
+			}
+			fmt.Fprintf(&b, "  %s\n", ui.Clean(line))
+		}
+	}
+	section("changed:", r.Changes, 20)
+	section("note:", r.Notes, 20)
+	return b.String()
+}
+
+// lockJSON is what `envfix lock --json` prints.
+func lockJSON(r *team.Result) any {
+	list := func(s []string) []string { return append([]string{}, s...) }
+	return struct {
+		Format  int        `json:"format"`
+		Edits   []string   `json:"edits"`
+		Changes []string   `json:"changes"`
+		Removed []string   `json:"removed"`
+		Notes   []string   `json:"notes"`
+		Lock    *lock.Lock `json:"lock"`
+	}{1, list(r.Edits), list(r.Changes), list(r.Removed), list(r.Notes), r.Lock}
+}

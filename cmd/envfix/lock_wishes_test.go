@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"envfix/internal/lock"
+	"envfix/internal/team"
+	"envfix/internal/testindex"
+)
+
+func fileText(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func writeText(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lockedPackages(t *testing.T, profile string) map[string]string {
+	t.Helper()
+	k, err := lock.DecodePylock([]byte(fileText(t, lock.PylockName(profile))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, p := range k.Packages {
+		out[p.Name] = p.Version
+	}
+	return out
+}
+
+// What is asked for stays asked for: a target or a package is added to the others,
+// never put in their place, and nothing goes that was not named.
+func TestLockKeepsWishes(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "rich", Version: "13.0"})
+	mirror := []string{"--mirror", "default=" + x.URL}
+	dir := t.TempDir()
+	const written = "# our machines\nrequirements = [\n    \"torch\",  # the point\n]\n\n[targets]\nrtx = 'gpu=12.0 driver=580 python=3.12'\n"
+	writeText(t, filepath.Join(dir, "envfix.toml"), written)
+	wantExit(t, lockIn(t, dir, append([]string{"lock"}, mirror...)...), exitOK)
+	if got := fileText(t, "envfix.toml"); got != written {
+		t.Errorf("renewing changed envfix.toml:\n%s", got)
+	}
+	steps := []struct {
+		args     []string
+		code     int
+		packages string // of profile rtx
+		profiles string
+	}{
+		{[]string{"lock", "--target", "laptop=os=macos python=3.12"}, exitOK, "numpy torch", "laptop rtx"},
+		{[]string{"lock", "rich"}, exitOK, "numpy rich torch", "laptop rtx"},
+		{[]string{"lock", "add", "torchvision"}, exitOK, "numpy rich torch torchvision", "laptop rtx"},
+		{[]string{"lock", "remove", "rich"}, exitOK, "numpy torch torchvision", "laptop rtx"},
+		{[]string{"lock", "remove", "nosuch"}, exitUsage, "numpy torch torchvision", "laptop rtx"},
+		{[]string{"lock", "target", "add", "win=os=windows gpu=none python=3.12 index=default"}, exitOK, "numpy torch torchvision", "laptop rtx win"},
+		{[]string{"lock", "target", "remove", "laptop"}, exitOK, "numpy torch torchvision", "rtx win"},
+		{[]string{"lock", "target", "remove", "laptop"}, exitUsage, "numpy torch torchvision", "rtx win"},
+		{[]string{"lock", "add", "no-such-package"}, exitFailed, "numpy torch torchvision", "rtx win"},
+		{[]string{"lock"}, exitOK, "numpy torch torchvision", "rtx win"},
+	}
+	for _, s := range steps {
+		wantExit(t, lockIn(t, dir, append(s.args, mirror...)...), s.code)
+		l, err := (&team.Team{Dir: "."}).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for name := range lockedPackages(t, "rtx") {
+			names = append(names, name)
+		}
+		if got := strings.Join(sorted(names), " "); got != s.packages {
+			t.Errorf("%q: packages %s, want %s", s.args, got, s.packages)
+		}
+		if got := strings.Join(l.Names(), " "); got != s.profiles {
+			t.Errorf("%q: profiles %s, want %s", s.args, got, s.profiles)
+		}
+		wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+	}
+	want := strings.Replace(written, "# the point\n", "# the point\n    \"torchvision\",\n", 1) + "win = \"gpu=none index=default os=windows python=3.12\"\n"
+	if d := cmp.Diff(want, fileText(t, "envfix.toml")); d != "" {
+		t.Errorf("envfix.toml (-want +got):\n%s", d)
+	}
+	if _, err := os.Stat("pylock.laptop.toml"); err == nil {
+		t.Error("the pylock of a target that is gone is still there")
+	}
+}
+
+func sorted(s []string) []string {
+	out := append([]string{}, s...)
+	for i := range out {
+		for j := i; j > 0 && out[j] < out[j-1]; j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+// A project's own file says what is asked for where it has [tool.envfix], and
+// commands edit its dependencies as `uv add` does.
+func TestLockInPyproject(t *testing.T) {
+	x := teamIndex(t)
+	dir := t.TempDir()
+	const text = `[project]
+name = "ours"
+version = "1"
+requires-python = ">=3.12,<3.13" # the cluster's
+dependencies = ["torch"]
+
+[tool.envfix.targets]
+rtx = "gpu=12.0 driver=580"
+
+[tool.uv]
+constraint-dependencies = ["numpy<2.4"]
+`
+	x.Add(testindex.Wheel{Name: "numpy", Version: "2.4.0"})
+	writeText(t, filepath.Join(dir, "pyproject.toml"), text)
+	wantExit(t, lockIn(t, dir, "lock", "add", "torchvision", "--mirror", "default="+x.URL), exitOK)
+	if d := cmp.Diff(strings.Replace(text, `["torch"]`, `["torch", "torchvision"]`, 1), fileText(t, "pyproject.toml")); d != "" {
+		t.Errorf("pyproject.toml (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(map[string]string{"torch": "2.15.0", "torchvision": "0.29.2", "numpy": "2.3.0"}, lockedPackages(t, "rtx")); d != "" {
+		t.Errorf("packages: the constraint and requires-python count (-want +got):\n%s", d)
+	}
+	writeText(t, filepath.Join(dir, "pyproject.toml"), strings.Replace(text, "driver=580", "driver=580 python=3.11", 1))
+	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), exitUsage) // 3.11 beside ">=3.12"
+}
+
+// Nothing of a requirements file is dropped without a word: it is followed, or
+// refused by name.
+func TestLockFollowsRequirementsFiles(t *testing.T) {
+	x := teamIndex(t)
+	numpy := testindex.Wheel{Name: "numpy", Version: "2.3.0"}
+	x.Add(testindex.Wheel{Name: "numpy", Version: "2.4.0"}, testindex.Wheel{Name: "six", Version: "1.17.0"})
+	one := testindex.Wheel{Name: "one", Version: "1.0"}
+	target := []string{"--target", "rtx=gpu=12.0 driver=580 python=3.12", "--mirror", "default=" + x.URL}
+	tests := []struct {
+		name, text string
+		code       int
+		want       map[string]string
+	}{
+		{"constraints", "torch\nnumpy\n-c limits.txt\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.3.0"}},
+		{"a constraint on what others bring", "torch\n-c limits.txt\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.3.0"}},
+		{"hashes", "torch\nnumpy==2.3.0 --hash=sha256:" + numpy.SHA256() + "\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.3.0"}},
+		{"another hash", "torch\nnumpy==2.3.0 --hash=sha256:" + strings.Repeat("0", 64) + "\n", exitIntegrity, nil},
+		{"an editable project", "torch\n-e ./libs/mylib\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "mylib": "", "six": "1.17.0"}},
+		{"a project", "torch\n./libs/mylib\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "mylib": "", "six": "1.17.0"}},
+		{"a wheel beside it", "torch\none @ file:./libs/" + one.Filename() + "\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "one": "1.0"}},
+		{"a wheel elsewhere", "torch\none @ file:///tmp/" + one.Filename() + "\n", exitUsage, nil},
+		{"a wheel's path", "torch\n./libs/" + one.Filename() + "\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "one": "1.0"}},
+		{"a wheel's address", "torch\none @ " + x.URL + "FILES\n", exitOK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "one": "1.0"}},
+		{"another index", "torch\n--extra-index-url https://corp.example/simple\n", exitUsage, nil},
+		{"find-links", "torch\n--find-links ./libs\n", exitUsage, nil},
+		{"an unknown option", "torch\n--surprise\n", exitUsage, nil},
+	}
+	x.Add(one)
+	for _, tt := range tests {
+		dir := t.TempDir()
+		text := strings.Replace(tt.text, x.URL+"FILES", fileURL(t, x, "one", one.Filename()), 1)
+		writeText(t, filepath.Join(dir, "requirements.txt"), text)
+		writeText(t, filepath.Join(dir, "limits.txt"), "numpy<2.4\n")
+		writeText(t, filepath.Join(dir, "libs", one.Filename()), string(one.Bytes()))
+		writeText(t, filepath.Join(dir, "libs/mylib/pyproject.toml"), "[project]\nname = 'mylib'\nversion = '0.3'\ndependencies = ['six']\n[build-system]\nrequires = []\nbuild-backend = 'x'\n")
+		got := lockIn(t, dir, append([]string{"lock", "-r", "requirements.txt"}, target...)...)
+		if got != tt.code {
+			t.Errorf("%s: exit code %d, want %d", tt.name, got, tt.code)
+		}
+		if tt.want != nil && got == exitOK {
+			if d := cmp.Diff(tt.want, lockedPackages(t, "rtx")); d != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.name, d)
+			}
+			wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+		}
+	}
+}
+
+// fileURL is where an index serves a file.
+func fileURL(t *testing.T, x *testindex.Index, name, file string) string {
+	t.Helper()
+	return strings.TrimSuffix(strings.TrimSuffix(x.URL, "/"), "/simple") + "/files/" + file
+}
+
+// A clone of Git for Windows has CRLF where the others have LF.
+func TestLockInAWindowsClone(t *testing.T) {
+	x := teamIndex(t)
+	dir := t.TempDir()
+	wantExit(t, lockIn(t, dir, "lock", "torch", "--target", "rtx=gpu=RTX 5090 driver=580 python=3.12", "--mirror", "default="+x.URL), exitOK)
+	before := map[string]string{}
+	for _, name := range []string{"envfix.lock", "envfix.toml", "pylock.rtx.toml"} {
+		before[name] = fileText(t, name)
+		writeText(t, name, strings.ReplaceAll(before[name], "\n", "\r\n"))
+	}
+	wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+	wantExit(t, lockIn(t, dir, "plan", "--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "add", "numpy", "--mirror", "default="+x.URL), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+	// A lock with conflict markers is made anew from what is asked for.
+	writeText(t, "envfix.lock", "<<<<<<< HEAD\n"+before["envfix.lock"]+"=======\n>>>>>>> theirs\n")
+	wantExit(t, lockIn(t, dir, "lock", "--check"), exitIntegrity)
+	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+}
+
+// Targets that differ only by Python or driver are allowed: the best that fits is
+// taken.
+func TestLockOverlappingTargets(t *testing.T) {
+	x := teamIndex(t)
+	torch := testindex.Torch("2.15.0", "13.2", "sm_120")
+	torch.Tag = "cp311-cp311-manylinux_2_28_x86_64"
+	x.Add(torch)
+	dir := t.TempDir()
+	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+x.URL, "--only-index", "default",
+		"--target", "py311=gpu=12.0 driver=580 python=3.11", "--target", "py312=gpu=12.0 driver=580 python=3.12"), exitOK)
+	plan := []string{"plan", "--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"}
+	wantExit(t, lockIn(t, dir, plan...), exitOK)
+	wantExit(t, lockIn(t, dir, append(plan, "--profile", "py312")...), exitOK)
+}
+
+// A repository is locked at its commit.
+func TestLockGit(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "six", Version: "1.17.0"})
+	repo := t.TempDir()
+	writeText(t, filepath.Join(repo, "pyproject.toml"), "[project]\nname = 'gitlib'\nversion = '0.3'\ndependencies = ['six']\n[build-system]\nrequires = []\nbuild-backend = 'x'\n")
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.email=a@example.org", "-c", "user.name=a"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+		return string(bytes.TrimSpace(out))
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-qm", "one")
+	commit := git("rev-parse", "HEAD")
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "requirements.txt"), "torch\ngitlib @ git+file://"+repo+"\n")
+	wantExit(t, lockIn(t, dir, "lock", "-r", "requirements.txt", "--target", "rtx=gpu=12.0 driver=580 python=3.12", "--mirror", "default="+x.URL), exitOK)
+	if text := fileText(t, "pylock.rtx.toml"); !strings.Contains(text, commit) {
+		t.Errorf("the pylock names no commit %s:\n%s", commit, text)
+	}
+	if got := lockedPackages(t, "rtx"); got["gitlib"] != "0.3" || got["six"] == "" {
+		t.Errorf("packages %v", got)
+	}
+}

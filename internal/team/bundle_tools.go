@@ -1,0 +1,68 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"envfix/internal/lock"
+)
+
+// toolsFile pins the uv of a bundle, one line per file, for pip.
+const toolsFile = "tools.txt"
+
+// tools returns uv's own wheels for the profiles' machines: without uv and without
+// network there would be nothing to install with. uv's wheels are for any Python.
+func (t *Team) tools(ctx context.Context, u uvTool, profiles []lock.Profile, facts *fileFacts) ([]lock.Package, error) {
+	var out []lock.Package
+	seen := map[string]bool{}
+	for _, p := range profiles {
+		platform, err := lock.UVPlatform(p.Match)
+		if err != nil || seen[platform] {
+			continue
+		}
+		seen[platform] = true
+		answer, _, err := u.compile(ctx, lock.Job{Requirements: []string{"uv"}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform}, filepath.Join(os.DevNull, "none"))
+		if err != nil {
+			return nil, err
+		}
+		packages, err := lock.ParseUV(answer, nil)
+		if err != nil {
+			return nil, err
+		}
+		u.mirrors.canonical(packages)
+		if err := facts.complete(ctx, packages); err != nil {
+			return nil, err
+		}
+		out = append(out, packages...)
+	}
+	return out, nil
+}
+
+// toolsText pins the files for pip: one version, any of the hashes.
+func toolsText(tools []lock.Package) []byte {
+	var b strings.Builder
+	for i, k := range tools {
+		if i == 0 {
+			fmt.Fprintf(&b, "%s==%s", k.Name, k.Version)
+		}
+		for _, w := range k.Files() {
+			fmt.Fprintf(&b, " \\\n    --hash=sha256:%s", w.Hashes.SHA256)
+		}
+	}
+	return []byte(b.String() + "\n")
+}
+
+// BundledTools is the file of a bundle that pins uv, "" where it brings none.
+func BundledTools(dir string) string {
+	path, err := filepath.Abs(filepath.Join(dir, toolsFile))
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,364 @@
+package team
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/internal/pep508"
+	"envfix/internal/pyproject"
+)
+
+// A Wish is what one call of `envfix lock` asks for, beside what the team's file says
+// already.
+type Wish struct {
+	Requirements []string // PEP 508: added
+	Files        []string // requirements files and pyproject.toml: added
+	Targets      []lock.Target
+	Defaults     map[string]string // facts of every target that does not say otherwise
+	SameTorch    bool
+	Build        []string // packages that may be built from source
+
+	Drop        []string // packages that are asked for no more
+	DropTargets []string
+
+	Upgrade       bool     // take the newest versions …
+	Only          []string // … of these packages; empty: of all
+	UpgradeMatrix bool     // choose torch again with this envfix's data
+	Profile       string   // make only this one anew; "" all
+	Offline       bool
+	Mirrors       Mirrors
+}
+
+// wishes are what a team asks for, and the file that says so.
+type wishes struct {
+	lock.Team
+	file    string   // envfix.toml or pyproject.toml
+	text    []byte   // what it holds; nil: there is none yet
+	table   []string // of it that envfix's keys stand in
+	project bool     // its own dependencies are wished for as well
+	edits   []string // what was changed, in words
+}
+
+// wishes reads envfix.toml, or the [tool.envfix] of pyproject.toml. Where neither is
+// there, the present lock says what it was made from.
+func (t *Team) wishes(old *lock.Lock) (*wishes, error) {
+	w := &wishes{file: lock.TeamFile}
+	b, err := ReadFile(t.path(lock.TeamFile))
+	switch {
+	case err == nil:
+		w.text = b
+		w.Team, err = lock.DecodeTeam(b)
+		if err != nil {
+			return w, failed(fail.Usage, err, "its keys are "+strings.Join(lock.TeamKeys, ", "))
+		}
+		return w, nil
+	case !errors.Is(err, os.ErrNotExist):
+		return w, failed(fail.Usage, err)
+	}
+	if b, err := ReadFile(t.path("pyproject.toml")); err == nil {
+		team, ok, err := lock.DecodeProject(b)
+		if err != nil {
+			return w, failed(fail.Usage, err, "its keys are "+strings.Join(lock.TeamKeys, ", "))
+		}
+		if ok {
+			return &wishes{Team: team, file: "pyproject.toml", text: b, table: []string{"tool", "envfix"}, project: slices.Contains(team.Files, "pyproject.toml")}, nil
+		}
+	}
+	if old == nil {
+		return w, nil
+	}
+	in := old.Input
+	w.Team = lock.Team{Requirements: in.Requirements, SameTorch: in.SameTorch, Targets: map[string]string{}, Constraints: in.Constraints,
+		Build: in.Build, Defaults: in.Defaults, Indexes: in.Indexes}
+	for _, s := range in.Sources {
+		w.Files = append(w.Files, s.Path)
+	}
+	for _, k := range in.Targets {
+		w.Targets[k.Name] = k.Facts
+	}
+	return w, nil
+}
+
+// apply adds what a call asks for to the wishes, and takes out what it drops. Each
+// change is made in the file's text as well; nothing is written.
+func (w *wishes) apply(t *Team, ask Wish) error {
+	if !ask.edits() {
+		return nil
+	}
+	e := &pyproject.Edit{Text: w.text, Name: w.file, Table: w.table}
+	if w.text == nil {
+		if err := w.write(e); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func(*pyproject.Edit, *Team, Wish) error{w.packages, w.drop, w.files, w.targets, w.rest} {
+		e.Table = w.table
+		if err := step(e, t, ask); err != nil {
+			var f *fail.Error
+			if errors.As(err, &f) {
+				return err
+			}
+			return failed(fail.Usage, err)
+		}
+	}
+	w.text = e.Text
+	return nil
+}
+
+func (ask Wish) edits() bool {
+	added := len(ask.Requirements) + len(ask.Files) + len(ask.Targets) + len(ask.Defaults) + len(ask.Build)
+	return added+len(ask.Drop)+len(ask.DropTargets) > 0 || ask.SameTorch
+}
+
+// write writes the wishes that stand in no file yet.
+func (w *wishes) write(e *pyproject.Edit) error {
+	var errs []error
+	for key, list := range map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build} {
+		for _, v := range list {
+			errs = append(errs, e.Add(key, v))
+		}
+	}
+	if w.SameTorch {
+		errs = append(errs, e.SetTrue("same-torch"))
+	}
+	if w.Defaults != "" {
+		errs = append(errs, e.Set("defaults", w.Defaults))
+	}
+	e.Table = append(slices.Clone(w.table), "targets")
+	for _, name := range slices.Sorted(maps.Keys(w.Targets)) {
+		errs = append(errs, e.Set(name, w.Targets[name]))
+	}
+	if len(w.Indexes) > 0 {
+		return errors.New("write the wishes of " + lock.File + " into " + w.file + " first: its indexes are not written by a command")
+	}
+	return errors.Join(errs...)
+}
+
+// list is the list of requirements that commands edit: the project's own
+// dependencies where those are followed, else envfix's.
+func (w *wishes) list(e *pyproject.Edit) (key string, have []string, err error) {
+	if !w.project {
+		return "requirements", w.Requirements, nil
+	}
+	e.Table = []string{"project"}
+	have, err = pyproject.Dependencies(e.Text)
+	return "dependencies", have, err
+}
+
+func named(list []string, name string) (string, bool) {
+	for _, text := range list {
+		if q, err := pep508.Parse(text, ""); err == nil && q.Name == name {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {
+	if ask.Upgrade {
+		return nil // then they are names
+	}
+	for _, text := range ask.Requirements {
+		q, err := Requirement(text)
+		if err != nil {
+			return err
+		}
+		if text, err = t.besideLock(q, t.Dir); err != nil {
+			return failed(fail.Usage, err)
+		}
+		key, have, err := w.list(e)
+		if err != nil {
+			return err
+		}
+		was, there := named(have, q.Name)
+		if there && was == text {
+			continue
+		}
+		if there {
+			if err := e.Drop(key, was); err != nil {
+				return err
+			}
+			w.note("%s: %s instead of %s", w.file, text, was)
+		} else {
+			w.note("%s: added %s", w.file, text)
+		}
+		if err := e.Add(key, text); err != nil {
+			return err
+		}
+		if !w.project {
+			w.Requirements = append(slices.DeleteFunc(slices.Clone(w.Requirements), func(s string) bool { return s == was }), text)
+		}
+	}
+	return nil
+}
+
+func (w *wishes) drop(e *pyproject.Edit, t *Team, ask Wish) error {
+	for _, text := range ask.Drop {
+		q, err := Requirement(text)
+		if err != nil {
+			return err
+		}
+		key, have, err := w.list(e)
+		if err != nil {
+			return err
+		}
+		was, there := named(have, q.Name)
+		if !there {
+			return w.notAsked(t, q.Name, have)
+		}
+		if err := e.Drop(key, was); err != nil {
+			return err
+		}
+		w.note("%s: %s is asked for no more", w.file, was)
+		if !w.project {
+			w.Requirements = slices.DeleteFunc(slices.Clone(w.Requirements), func(s string) bool { return s == was })
+		}
+	}
+	return nil
+}
+
+// notAsked says who else asks for a package that is not in the list, or nobody.
+func (w *wishes) notAsked(t *Team, name string, have []string) error {
+	for _, f := range w.Files {
+		p, err := t.Project(t.at(f))
+		if err != nil {
+			continue
+		}
+		for _, q := range p.Requirements {
+			if q.Name == name {
+				return usage(fmt.Sprintf("%s is asked for by %s, not by %s", name, f, w.file), "take it out there, then `envfix lock`")
+			}
+		}
+	}
+	hint := "it asks for nothing"
+	if len(have) > 0 {
+		hint = "it asks for " + strings.Join(have, ", ")
+	}
+	return usage(w.file+" does not ask for "+clean(name), hint)
+}
+
+func (w *wishes) files(e *pyproject.Edit, t *Team, ask Wish) error {
+	for _, f := range ask.Files {
+		f = t.relative(f)
+		if slices.Contains(w.Files, f) {
+			continue
+		}
+		if err := e.Add("files", f); err != nil {
+			return err
+		}
+		w.Files = append(slices.Clone(w.Files), f)
+		w.note("%s: added %s", w.file, f)
+	}
+	return nil
+}
+
+func (w *wishes) targets(e *pyproject.Edit, _ *Team, ask Wish) error {
+	e.Table = append(slices.Clone(w.table), "targets")
+	w.Targets = maps.Clone(w.Targets)
+	if w.Targets == nil {
+		w.Targets = map[string]string{}
+	}
+	for _, k := range ask.Targets {
+		facts, err := ParseFacts(k.Facts)
+		if err != nil || !lock.ValidName(k.Name) {
+			w.Targets[k.Name] = k.Facts // what is wrong is said where targets are parsed
+			continue
+		}
+		text := JoinFacts(facts)
+		was, there := w.Targets[k.Name]
+		if there && was == text {
+			continue
+		}
+		if err := e.Set(k.Name, text); err != nil {
+			return err
+		}
+		w.Targets[k.Name] = text
+		if there {
+			w.note("%s: target %s is %s, was %s", w.file, k.Name, text, was)
+		} else {
+			w.note("%s: added target %s", w.file, k.Name)
+		}
+	}
+	for _, name := range ask.DropTargets {
+		if _, there := w.Targets[name]; !there {
+			return usage("there is no target "+clean(name), "targets are "+strings.Join(slices.Sorted(maps.Keys(w.Targets)), ", "))
+		}
+		if err := e.Remove(name); err != nil {
+			return err
+		}
+		delete(w.Targets, name)
+		w.note("%s: target %s is gone", w.file, name)
+	}
+	return nil
+}
+
+func (w *wishes) rest(e *pyproject.Edit, _ *Team, ask Wish) error {
+	if ask.SameTorch && !w.SameTorch {
+		if err := e.SetTrue("same-torch"); err != nil {
+			return err
+		}
+		w.SameTorch = true
+		w.note("%s: one torch for every target", w.file)
+	}
+	for _, name := range ask.Build {
+		if slices.Contains(w.Build, name) {
+			continue
+		}
+		if err := e.Add("build", name); err != nil {
+			return err
+		}
+		w.Build = append(slices.Clone(w.Build), name)
+		w.note("%s: %s may be built from source", w.file, name)
+	}
+	if len(ask.Defaults) == 0 {
+		return nil
+	}
+	facts, err := ParseFacts(w.Defaults)
+	if err != nil {
+		return err
+	}
+	maps.Copy(facts, ask.Defaults)
+	if text := JoinFacts(facts); text != w.Defaults {
+		w.Defaults = text
+		w.note("%s: every target has %s unless it says otherwise", w.file, text)
+		return e.Set("defaults", text)
+	}
+	return nil
+}
+
+func (w *wishes) note(format string, args ...any) {
+	w.edits = append(w.edits, fmt.Sprintf(format, args...))
+}
+
+// relative is a path as the lock stores it: from the team's folder, with slashes. A
+// group behind it, as in pyproject.toml[dev], stays.
+func (t *Team) relative(path string) string {
+	base, group, grouped := strings.Cut(path, "[")
+	if filepath.IsAbs(base) {
+		if dir, err := filepath.Abs(t.Dir); err == nil {
+			if rel, err := filepath.Rel(dir, base); err == nil {
+				base = rel
+			}
+		}
+	}
+	base = filepath.ToSlash(filepath.Clean(base))
+	if grouped {
+		base += "[" + group
+	}
+	return base
+}
+
+// at is where a path of the wishes leads.
+func (t *Team) at(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return t.path(filepath.FromSlash(path))
+}
