@@ -55,8 +55,8 @@ golden: ## rewrite the expected outputs
 matrix: build ## check the data; print which recorded machines would change
 	bin/envfix matrix check data && bin/envfix matrix diff HEAD
 
-dist: ## dist/: a static binary that starts everywhere, and one with NVML
-	bash internal/ci/dist $(VERSION)
+dist: ## dist/: the binaries of a release alone, of the tree as it is
+	go run ./internal/ci/release -dirty -only binaries,archives -out dist
 
 release: ## all that a release publishes, into dist/ (it publishes nothing)
 	go run ./internal/ci/release -out dist

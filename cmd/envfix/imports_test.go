@@ -38,17 +38,19 @@ var layers = map[string][]string{
 	"internal/fleet":           {"internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/observe/verdict": {"internal/machine", "internal/version"},
 	"internal/proc":            {},
-	"internal/probe":           {"internal/proc", "internal/machine", "internal/version"},
+	"internal/probe":           {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
 	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/proc", "internal/machine", "internal/version"},
 	"internal/system":          {"internal/proc", "internal/plan"},
 	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
 	"internal/index":           {"matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
 	"internal/update":          {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
+	"internal/nvmlchild":       {},
+	"cmd/envfix-nvml":          {"internal/nvmlchild"},
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/team":            {"*", "internal/system", "internal/index"}, // a team's files, uv and its index
 	"internal/ui":              {"*"},
 	"internal/compile":         {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":               {"*", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/ui"},
+	"cmd/envfix":               {"*", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the
@@ -81,7 +83,7 @@ var impure = []string{"os", "os/exec", "net", "net/http", "time", "math/rand", "
 // walls says which packages may import a third-party module. Tests may use the
 // test libraries; everything else is listed here or not used.
 var walls = map[string][]string{
-	"github.com/NVIDIA/go-nvml":                 {"internal/probe"},
+	"github.com/NVIDIA/go-nvml":                 {"internal/nvmlchild"},
 	"github.com/hashicorp/go-version":           {"internal/version"},
 	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
 	"gopkg.in/yaml.v3":                          {"matrix", "internal/doctor/know"},

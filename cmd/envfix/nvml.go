@@ -4,7 +4,7 @@ import (
 	"os"
 	"time"
 
-	"envfix/internal/probe"
+	"envfix/internal/nvmlchild"
 
 	"github.com/urfave/cli/v2"
 )
@@ -13,9 +13,9 @@ import (
 // line of JSON for its parent, which may kill it.
 func nvmlCommand() *cli.Command {
 	return &cli.Command{
-		Name:   "__nvml",
+		Name:   nvmlchild.ReportCommand,
 		Hidden: true,
-		Action: func(c *cli.Context) error { return probe.ServeNVML(os.Stdout, c.Args().Slice()) },
+		Action: func(c *cli.Context) error { return nvmlchild.ServeNVML(os.Stdout, c.Args().Slice()) },
 	}
 }
 
@@ -23,14 +23,14 @@ func nvmlCommand() *cli.Command {
 // and `envfix watch`: one line of JSON an interval, until its stdin ends.
 func nvmlSampleCommand() *cli.Command {
 	return &cli.Command{
-		Name:   "__nvmlsample",
+		Name:   nvmlchild.SampleCommand,
 		Hidden: true,
 		Action: func(c *cli.Context) error {
 			every, err := time.ParseDuration(c.Args().First())
 			if err != nil || every < time.Millisecond {
 				return &failure{code: exitUsage, text: "an interval is needed, such as 200ms"}
 			}
-			return probe.ServeSamples(os.Stdin, os.Stdout, every, c.Args().Tail())
+			return nvmlchild.ServeSamples(os.Stdin, os.Stdout, every, c.Args().Tail())
 		},
 	}
 }

@@ -256,7 +256,7 @@ func TestRunSignals(t *testing.T) {
 // traceLibrary builds the stand-in that plays samples.
 func traceLibrary(t *testing.T) string {
 	t.Helper()
-	if !probe.HasNVML {
+	if !probe.HasNVML() {
 		t.Skip("this build cannot load NVIDIA's library")
 	}
 	dir, err := tracePlayer()

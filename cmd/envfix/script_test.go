@@ -48,7 +48,7 @@ func TestScript(t *testing.T) {
 		Condition: func(c string) (bool, error) {
 			if c == "nvml" { // this build can load the stand-in, and it could be built
 				_, err := standIns()
-				return err == nil && probe.HasNVML, nil
+				return err == nil && probe.HasNVML(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", c)
 		},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/text"
 )
 
@@ -51,7 +52,7 @@ func (h *host) shutOut(n nvidia, environment string) bool {
 	if environment != machine.Container && environment != machine.ContainerBuild {
 		return false
 	}
-	if n.report != nil && n.report.Return == nvmlSuccess || n.smi != nil {
+	if n.report != nil && n.report.Return == nvmlchild.Success || n.smi != nil {
 		return false
 	}
 	if n.hasLibraries() && (h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")) {
@@ -95,12 +96,12 @@ func (h *host) whyNotLoaded(p machine.Platform) {
 // reportedDriver is what NVML or nvidia-smi say; nil: neither spoke.
 func (h *host) reportedDriver(n nvidia) *machine.Driver {
 	switch r := n.report; {
-	case r == nil || r.Return == nvmlNoLibrary:
+	case r == nil || r.Return == nvmlchild.NoLibrary:
 		if n.smi != nil && !n.smi.driver.IsZero() {
 			return &machine.Driver{Version: n.smi.driver, Evidence: machine.FromSMI}
 		}
 		return nil
-	case r.Return == nvmlSuccess:
+	case r.Return == nvmlchild.Success:
 		v := plausible(r.Driver)
 		if v.IsZero() {
 			h.note("nvml: %q is not a driver version; dropped", fmt.Sprintf("%.40s", text.Printable(r.Driver)))
@@ -115,7 +116,7 @@ func (h *host) reportedDriver(n nvidia) *machine.Driver {
 		if v.IsZero() && n.kernel.version.IsZero() {
 			return nil
 		}
-		return &machine.Driver{Version: v, Evidence: machine.FromNVML, NotLoaded: r.Return == nvmlDriverNotLoaded && n.kernel.version.IsZero()}
+		return &machine.Driver{Version: v, Evidence: machine.FromNVML, NotLoaded: r.Return == nvmlchild.DriverNotLoaded && n.kernel.version.IsZero()}
 	}
 }
 

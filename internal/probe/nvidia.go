@@ -4,16 +4,18 @@ import (
 	"context"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
 // An nvidia is all that was seen of NVIDIA's hardware and driver, by source. What
 // it adds up to is decided in one place, below.
 type nvidia struct {
-	report *nvmlReport // nil: NVML was not asked, or gave no report
-	hung   bool        // NVML did not answer
-	smi    *smiReport  // nil: not asked, or no answer
-	bus    []pciGPU    // NVIDIA's GPUs on the bus
+	report *nvmlchild.Report // nil: NVML was not asked, or gave no report
+	hung   bool              // NVML did not answer
+	smi    *smiReport        // nil: not asked, or no answer
+	bus    []pciGPU          // NVIDIA's GPUs on the bus
 	kernel kernelModule
 	user   version.Dotted // of the libraries on disk
 	found  []string       // paths of NVIDIA's management library
@@ -38,7 +40,7 @@ func (h *host) nvidia(ctx context.Context, o Options, environment string, bus []
 		h.wslShadows(n)
 	}
 	h.nvml(ctx, o, environment, &n)
-	answered := n.report != nil && n.report.Return != nvmlNoLibrary
+	answered := n.report != nil && n.report.Return != nvmlchild.NoLibrary
 	if !answered && !n.hung && h.mayAskSMI(o, environment, n) {
 		n.smi = h.askSMI(ctx, o)
 	}
@@ -67,19 +69,18 @@ func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidi
 		}
 		return
 	}
-	if !HasNVML || o.Self == "" {
-		h.note("nvml: this build cannot load NVIDIA's library; the kernel's files and nvidia-smi are read instead")
+	if o.Self == "" {
 		return
 	}
 	n.report, n.hung = h.askNVML(ctx, o, libraries)
 	if n.report == nil {
 		return
 	}
-	switch w := n.report.words(); {
-	case n.report.Return == nvmlDriverNotLoaded && !n.kernel.version.IsZero():
+	switch w := n.report.Words(); {
+	case n.report.Return == nvmlchild.DriverNotLoaded && !n.kernel.version.IsZero():
 		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it; /dev/nvidiactl is missing or closed to us", n.kernel.version)
 	case w != "":
-		h.note("%s", w)
+		h.note("%s", text.Printable(w))
 	}
 	for _, p := range n.report.Problems {
 		h.note("nvml: %s", p)

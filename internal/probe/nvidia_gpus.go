@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/text"
 )
 
@@ -14,7 +15,7 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 	var out []machine.GPU
 	rest := n.bus
 	switch {
-	case n.report != nil && n.report.Return == nvmlSuccess:
+	case n.report != nil && n.report.Return == nvmlchild.Success:
 		for _, g := range n.report.GPUs {
 			var p pciGPU
 			var onBus bool
@@ -95,7 +96,7 @@ func (h *host) usableByFiles(n nvidia, d *machine.Driver, p pciGPU) bool {
 }
 
 // reported turns one device of NVML into GPUs: itself, or its slices.
-func (h *host) reported(g nvmlGPU, p pciGPU, onBus bool, o Options) []machine.GPU {
+func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o Options) []machine.GPU {
 	whole := h.fromNVML(g)
 	whole.PCIAddress = shortAddress(g.PCIBus)
 	if whole.PCIAddress != "" && g.PCIDevice != 0 {
@@ -130,7 +131,7 @@ func (h *host) reported(g nvmlGPU, p pciGPU, onBus bool, o Options) []machine.GP
 }
 
 // fromNVML takes what NVML says about a device and drops what cannot be.
-func (h *host) fromNVML(g nvmlGPU) machine.GPU {
+func (h *host) fromNVML(g nvmlchild.GPU) machine.GPU {
 	out := machine.GPU{Vendor: machine.NVIDIA, Name: text.Printable(g.Name), UUID: text.Printable(g.UUID), Visible: true, Evidence: machine.FromNVML}
 	if len(out.Name) > 200 {
 		out.Name = ""

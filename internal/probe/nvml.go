@@ -12,46 +12,10 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
-
-// NVML's return codes that mean something to us (nvml.h).
-const (
-	nvmlSuccess         = 0
-	nvmlNoPermission    = 4
-	nvmlDriverNotLoaded = 9
-	nvmlNoLibrary       = 12
-	nvmlMismatch        = 18
-)
-
-// An nvmlReport is what the child that loads NVIDIA's library prints, in one
-// line of JSON.
-type nvmlReport struct {
-	Return   int       `json:"return"` // of nvmlInit
-	Error    string    `json:"error,omitempty"`
-	Library  string    `json:"library,omitempty"` // what was loaded; "" the loader's choice
-	Driver   string    `json:"driver,omitempty"`  // nvmlSystemGetDriverVersion
-	NVML     string    `json:"nvml,omitempty"`    // nvmlSystemGetNVMLVersion: the library's own
-	GPUs     []nvmlGPU `json:"gpus,omitempty"`
-	Problems []string  `json:"problems,omitempty"` // calls that failed
-	Lost     []int     `json:"lost,omitempty"`     // what getting the handle of a GPU returned, where it is listed and out of reach
-}
-
-// An nvmlGPU is a device that NVML lists; Slices are its MIG devices.
-type nvmlGPU struct {
-	Name      string    `json:"name"`
-	Major     int       `json:"major,omitempty"`
-	Minor     int       `json:"minor,omitempty"`
-	UUID      string    `json:"uuid,omitempty"`
-	PCIDevice uint32    `json:"pci_device,omitempty"` // device<<16 | vendor
-	PCISub    uint32    `json:"pci_sub,omitempty"`    // subdevice<<16 | subvendor
-	PCIBus    string    `json:"pci_bus,omitempty"`    // 00000000:3B:00.0
-	Memory    uint64    `json:"memory,omitempty"`
-	MIG       bool      `json:"mig,omitempty"` // MIG mode is on
-	Slices    []nvmlGPU `json:"slices,omitempty"`
-	Use       *nvmlUse  `json:"use,omitempty"` // only in the second line, and where it was asked for
-}
 
 // A capture keeps the first bytes that are written to it and swallows the rest,
 // so that a child that talks without end costs no memory.
@@ -88,7 +52,7 @@ func runLimited(ctx context.Context, limit time.Duration, argv, env []string) an
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	if len(argv) > 1 && argv[1] == childCommand {
+	if len(argv) > 1 && argv[1] == nvmlchild.ReportCommand {
 		cmd.Args[0] = childName()
 	}
 	cmd.Env = env
@@ -110,17 +74,23 @@ const grace = 50 * time.Millisecond
 
 // askNVML starts the child and reads its report. nil: it gave none, and a note
 // says why; late: the library or the driver hangs.
-func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *nvmlReport, late bool) {
-	argv := []string{o.Self, childCommand}
+func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *nvmlchild.Report, late bool) {
+	child, err := childProgram(o.Self)
+	if err != nil {
+		h.note("nvml: %s; the kernel's files and nvidia-smi are read instead", err)
+		return nil, false
+	}
+	defer child.close()
+	argv := []string{child.path, nvmlchild.ReportCommand}
 	if o.Use {
-		argv = append(argv, useWord)
+		argv = append(argv, nvmlchild.UseWord)
 	}
 	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(o.Env))
 	// The stub library of a CUDA toolkit prints a warning before our lines. The
 	// second line says what the first does and more.
 	whole := 0
 	for line := range strings.Lines(a.stdout) {
-		var next nvmlReport
+		var next nvmlchild.Report
 		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &next) == nil {
 			r = &next
 			whole++
@@ -132,7 +102,7 @@ func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *n
 		return nil, true
 	case a.late:
 		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library did not answer within %s", o.limit())
-	case o.Use && r != nil && r.Return == nvmlSuccess && whole < 2:
+	case o.Use && r != nil && r.Return == nvmlchild.Success && whole < 2:
 		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library ended its process: %s", firstWords(a))
 	}
 	if r == nil {
@@ -182,21 +152,4 @@ func nvmlOwnVersion(s string) version.Dotted {
 		return v
 	}
 	return version.Dotted{}
-}
-
-// words names NVML's error in a sentence for a note; "" for a success.
-func (r *nvmlReport) words() string {
-	switch r.Return {
-	case nvmlSuccess:
-		return ""
-	case nvmlDriverNotLoaded:
-		return "nvml: the NVIDIA kernel module is not loaded"
-	case nvmlNoLibrary:
-		return "nvml: library not found"
-	case nvmlMismatch:
-		return "nvml: NVIDIA's library and the loaded kernel module are of different versions"
-	case nvmlNoPermission:
-		return "nvml: no permission to talk to the driver"
-	}
-	return fmt.Sprintf("nvml: error %d: %s", r.Return, text.Printable(r.Error))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -70,8 +71,8 @@ func TestMerge(t *testing.T) {
 		{PCI: PCI{Vendor: "10de", Device: "2204"}, Address: "0000:5e:00.0", Driver: "vfio-pci"},
 		{PCI: PCI{Vendor: "10de", Device: "2882"}, Address: "0000:60:00.0", Driver: "nvidia"},
 	}
-	n := nvidia{bus: bus, kernel: kernelModule{version: dotted("550.54.14"), flavour: "proprietary"}, report: &nvmlReport{Driver: "550.54.14",
-		GPUs: []nvmlGPU{{Name: "Tesla V100-SXM2-32GB", Major: 7, UUID: "GPU-1", PCIBus: "00000000:3B:00.0", PCIDevice: 0x1db510de, Memory: 34359738368},
+	n := nvidia{bus: bus, kernel: kernelModule{version: dotted("550.54.14"), flavour: "proprietary"}, report: &nvmlchild.Report{Driver: "550.54.14",
+		GPUs: []nvmlchild.GPU{{Name: "Tesla V100-SXM2-32GB", Major: 7, UUID: "GPU-1", PCIBus: "00000000:3B:00.0", PCIDevice: 0x1db510de, Memory: 34359738368},
 			{Name: "NVIDIA Graphics Device", PCIBus: "00000000:60:00.0", PCIDevice: 0x288210de}}}}
 	d := h.driver(n, machine.Bare)
 	want := []machine.GPU{

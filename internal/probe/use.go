@@ -9,50 +9,10 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/proc"
 	"envfix/internal/text"
 )
-
-// nvmlAbsent stands among NVML's return codes for a function that the library of
-// an older driver does not have.
-const nvmlAbsent = -1
-
-// An nvmlUse is what the child says of one GPU's use. A nil field is unknown;
-// Failed says by the name of the fact what NVML returned. Power is in milliwatts.
-type nvmlUse struct {
-	Used        *uint64        `json:"used,omitempty"`
-	Listed      bool           `json:"listed,omitempty"` // its processes could be read
-	Processes   []nvmlProcess  `json:"processes,omitempty"`
-	Mode        *int           `json:"mode,omitempty"`
-	Persistence *bool          `json:"persistence,omitempty"`
-	Display     *bool          `json:"display,omitempty"`
-	ECC         *bool          `json:"ecc,omitempty"`
-	Volatile    *uint64        `json:"volatile,omitempty"`
-	Aggregate   *uint64        `json:"aggregate,omitempty"`
-	Remapped    *nvmlRemapped  `json:"remapped,omitempty"`
-	Retiring    *bool          `json:"retiring,omitempty"`
-	Reasons     *uint64        `json:"reasons,omitempty"`
-	Busy        *int           `json:"busy,omitempty"`
-	Temperature *int           `json:"temperature,omitempty"`
-	Clock       *int           `json:"clock,omitempty"`
-	MaxClock    *int           `json:"max_clock,omitempty"`
-	Limit       *int           `json:"limit,omitempty"`
-	Normal      *int           `json:"normal,omitempty"`
-	Failed      map[string]int `json:"failed,omitempty"`
-}
-
-type nvmlProcess struct {
-	PID    uint32  `json:"pid"`
-	Kind   string  `json:"kind"`
-	Memory *uint64 `json:"memory,omitempty"`
-}
-
-type nvmlRemapped struct {
-	Correctable   int  `json:"correctable"`
-	Uncorrectable int  `json:"uncorrectable"`
-	Pending       bool `json:"pending"`
-	Failed        bool `json:"failed"`
-}
 
 // computeModes are NVML's, by number (nvml.h, nvmlComputeMode_t).
 var computeModes = []string{"default", "exclusive_thread", "prohibited", "exclusive_process"}
@@ -68,7 +28,7 @@ var throttles = []struct {
 
 // gpuUse turns what the child said into facts. whole is the GPU that a slice is
 // part of, whose setting and health are the slice's too; nil: u is a whole GPU.
-func (h *host) gpuUse(u, whole *nvmlUse) *machine.GPUUse {
+func (h *host) gpuUse(u, whole *nvmlchild.Use) *machine.GPUUse {
 	if u == nil {
 		return nil
 	}
@@ -100,7 +60,7 @@ func (h *host) gpuUse(u, whole *nvmlUse) *machine.GPUUse {
 	}
 	out.Utilization, out.Temperature, out.Clock, out.MaxClock = s.Busy, s.Temperature, s.Clock, s.MaxClock
 	out.PowerLimit, out.PowerNormal = watts(s.Limit), watts(s.Normal)
-	for _, part := range []*nvmlUse{s, u} {
+	for _, part := range []*nvmlchild.Use{s, u} {
 		for fact, code := range part.Failed {
 			out.Unread[fact] = whyUnread(code)
 		}
@@ -126,11 +86,11 @@ func amount(n *uint64) *int64 {
 // whyUnread puts NVML's return code into words.
 func whyUnread(code int) string {
 	switch code {
-	case nvmlAbsent, 13: // NVML_ERROR_FUNCTION_NOT_FOUND
+	case nvmlchild.Absent, 13: // NVML_ERROR_FUNCTION_NOT_FOUND
 		return "this driver's library does not tell"
 	case 3: // NVML_ERROR_NOT_SUPPORTED
 		return "this GPU does not tell"
-	case nvmlNoPermission:
+	case nvmlchild.NoPermission:
 		return "no permission"
 	}
 	return fmt.Sprintf("NVML error %d", code)
@@ -138,7 +98,7 @@ func whyUnread(code int) string {
 
 // processes names who holds the memory of a GPU, the largest first. One process
 // may stand in both of NVML's lists, with the same memory.
-func (h *host) processes(list []nvmlProcess) []machine.Process {
+func (h *host) processes(list []nvmlchild.Process) []machine.Process {
 	out := []machine.Process{}
 	host := h.procs().HostPIDs()
 	for _, p := range list {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/text"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +42,7 @@ const initNamespace = "-> pid:[4026531836]"
 // A process is named where PIDs are the machine's, and where they are not only if
 // it has the GPU open: the same number may be another's.
 func TestProcesses(t *testing.T) {
-	list := []nvmlProcess{
+	list := []nvmlchild.Process{
 		{PID: 7, Kind: "graphics", Memory: new(uint64(1 << 20))}, {PID: 42, Kind: "compute", Memory: new(uint64(5 << 30))},
 		{PID: 42, Kind: "graphics", Memory: new(uint64(5 << 30))}, {PID: 99, Kind: "compute"},
 	}
@@ -100,14 +101,14 @@ func TestCommand(t *testing.T) {
 // What NVML did not say is unknown, with the reason, and never zero.
 func TestGPUUse(t *testing.T) {
 	h := newHost(Options{Root: t.TempDir(), OS: "linux"})
-	whole := &nvmlUse{Mode: new(3), Persistence: new(true), ECC: new(true), Volatile: new(uint64(0)), Reasons: new(uint64(0x4d)), Limit: new(700_500), Failed: map[string]int{"remapped_rows": nvmlAbsent, "processes": 3, "ecc.aggregate_uncorrected": 4}}
+	whole := &nvmlchild.Use{Mode: new(3), Persistence: new(true), ECC: new(true), Volatile: new(uint64(0)), Reasons: new(uint64(0x4d)), Limit: new(700_500), Failed: map[string]int{"remapped_rows": nvmlchild.Absent, "processes": 3, "ecc.aggregate_uncorrected": 4}}
 	want := &machine.GPUUse{ComputeMode: "exclusive_process", Persistence: new(true), ECC: &machine.ECC{Enabled: true, Volatile: new(int64(0))},
 		Throttle: []string{machine.ThrottlePowerCap, machine.ThrottleHWSlowdown, machine.ThrottleHWHeat}, PowerLimit: new(700),
 		Unread: map[string]string{"remapped_rows": "this driver's library does not tell", "processes": "this GPU does not tell", "ecc.aggregate_uncorrected": "no permission"}}
 	if diff := cmp.Diff(want, h.gpuUse(whole, nil)); diff != "" {
 		t.Error(diff)
 	}
-	slice := &nvmlUse{Used: new(uint64(1 << 30)), Listed: true}
+	slice := &nvmlchild.Use{Used: new(uint64(1 << 30)), Listed: true}
 	want.MemoryUsed, want.Processes = new(int64(1<<30)), []machine.Process{}
 	if diff := cmp.Diff(want, h.gpuUse(slice, whole)); diff != "" {
 		t.Errorf("a slice: %s", diff)

@@ -74,12 +74,21 @@ func (r *Release) binary(t target) string { return filepath.Join(r.Scratch, t.na
 const tags = "urfave_cli_no_docs"
 
 // binaries builds the program for every target: without cgo, so that one file
-// starts on every Linux, whatever its C library.
+// starts on every Linux, whatever its C library. NVML wants glibc, and is loaded by
+// the child that the Linux binaries carry.
 func binaries(r *Release) error {
 	for _, t := range r.Targets {
+		use, over := tags, ""
+		if t.os == "linux" {
+			file, err := r.child(t)
+			if err != nil {
+				return err
+			}
+			use, over = tags+",nvmlchild", file
+		}
 		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s", r.Version.python(), r.Commit)
 		build := command{
-			argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", stamp, "-o", r.binary(t), "./cmd/envfix"},
+			argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", use, "-overlay", over, "-ldflags", stamp, "-o", r.binary(t), "./cmd/envfix"},
 			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"},
 		}
 		if _, err := build.output(); err != nil {

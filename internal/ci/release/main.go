@@ -25,6 +25,8 @@ type Release struct {
 	Time    time.Time // of the commit: the time of every file inside
 	Out     string    // the folder that everything goes to
 	Scratch string    // where the pinned tools and half-made files live
+	URL     string    // the folder that the files will be downloaded from; "" not known
+	Key     string    // the public key of minisign that the release is signed for; "" none
 	Targets []target
 	files   []string // what was made, below Out
 }
@@ -40,6 +42,7 @@ var parts = []part{
 	{"binaries", binaries},
 	{"archives", archives},
 	{"wheels", wheels},
+	{"installer", installer},
 }
 
 func main() {
@@ -52,6 +55,7 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	out := flags.String("out", "dist", "the folder to write to")
+	url := flags.String("url", "", "the folder that the files will be downloaded from")
 	only := flags.String("only", "", "make these parts only, with commas: "+partNames())
 	systems := flags.String("targets", "", "for these systems only: linux/amd64,…")
 	dirty := flags.Bool("dirty", false, "allow changes that are not committed")
@@ -62,6 +66,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	r.URL = strings.TrimSuffix(*url, "/")
 	if r.Targets, err = chosen(*systems); err != nil {
 		return err
 	}

@@ -16,11 +16,13 @@ import (
 	"time"
 )
 
+var trialTime = time.Unix(1800000000, 0).UTC()
+
 // trial is a release of nothing, in the root of the tree, where the parts run.
 func trial(t *testing.T) *Release {
 	t.Helper()
 	t.Chdir("../../..")
-	return &Release{Version: version{"1.2.3", 0}, Commit: strings.Repeat("ab", 20), Time: time.Unix(1800000000, 0).UTC(), Out: t.TempDir(), Scratch: t.TempDir(), Targets: targets}
+	return &Release{Version: version{"1.2.3", 0}, Commit: strings.Repeat("ab", 20), Time: trialTime, Out: t.TempDir(), Scratch: t.TempDir(), Targets: targets}
 }
 
 func unzipped(t *testing.T, b []byte) map[string]*zip.File {

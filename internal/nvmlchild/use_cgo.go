@@ -1,6 +1,6 @@
 //go:build linux && cgo
 
-package probe
+package nvmlchild
 
 import (
 	"math"
@@ -14,15 +14,15 @@ func (q *query) uses() {
 		g := &q.report.GPUs[i]
 		g.Use = q.use(h.whole)
 		for k, slice := range h.slices {
-			u := &nvmlUse{Failed: map[string]int{}}
+			u := &Use{Failed: map[string]int{}}
 			q.load(slice, u)
 			g.Slices[k].Use = u
 		}
 	}
 }
 
-func (q *query) use(d nvml.Device) *nvmlUse {
-	u := &nvmlUse{Failed: map[string]int{}}
+func (q *query) use(d nvml.Device) *Use {
+	u := &Use{Failed: map[string]int{}}
 	q.load(d, u)
 	q.setup(d, u)
 	q.health(d, u)
@@ -32,9 +32,9 @@ func (q *query) use(d nvml.Device) *nvmlUse {
 
 // ask makes a call where the library has one of its symbols, and keeps why it
 // said nothing.
-func (q *query) ask(u *nvmlUse, fact string, call func() nvml.Return, symbols ...string) bool {
+func (q *query) ask(u *Use, fact string, call func() nvml.Return, symbols ...string) bool {
 	if !q.has(symbols...) {
-		u.Failed[fact] = nvmlAbsent
+		u.Failed[fact] = Absent
 		return false
 	}
 	if ret := call(); ret != nvml.SUCCESS {
@@ -45,7 +45,7 @@ func (q *query) ask(u *nvmlUse, fact string, call func() nvml.Return, symbols ..
 }
 
 // load reads memory and processes, which slices answer too.
-func (q *query) load(d nvml.Device, u *nvmlUse) {
+func (q *query) load(d nvml.Device, u *Use) {
 	if q.has("nvmlDeviceGetMemoryInfo_v2") { // the first version counts what the driver reserves as used
 		if m, ret := d.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 			u.Used = &m.Used
@@ -74,12 +74,12 @@ func (q *query) load(d nvml.Device, u *nvmlUse) {
 	}
 }
 
-func (u *nvmlUse) add(kind string, list []nvml.ProcessInfo) {
+func (u *Use) add(kind string, list []nvml.ProcessInfo) {
 	for _, p := range list {
 		if len(u.Processes) == 1000 {
 			return
 		}
-		out := nvmlProcess{PID: p.Pid, Kind: kind}
+		out := Process{PID: p.Pid, Kind: kind}
 		if p.UsedGpuMemory != math.MaxUint64 { // not available
 			out.Memory = &p.UsedGpuMemory
 		}
@@ -88,7 +88,7 @@ func (u *nvmlUse) add(kind string, list []nvml.ProcessInfo) {
 }
 
 // setup reads what an administrator set.
-func (q *query) setup(d nvml.Device, u *nvmlUse) {
+func (q *query) setup(d nvml.Device, u *Use) {
 	q.ask(u, "compute_mode", func() nvml.Return {
 		mode, ret := d.GetComputeMode()
 		if ret == nvml.SUCCESS {
@@ -111,7 +111,7 @@ func (q *query) setup(d nvml.Device, u *nvmlUse) {
 }
 
 // health reads the counters of memory errors. Where ECC is off there are none.
-func (q *query) health(d nvml.Device, u *nvmlUse) {
+func (q *query) health(d nvml.Device, u *Use) {
 	q.ask(u, "ecc", func() nvml.Return {
 		on, _, ret := d.GetEccMode()
 		if ret == nvml.SUCCESS {
@@ -135,14 +135,14 @@ func (q *query) health(d nvml.Device, u *nvmlUse) {
 	q.ask(u, "remapped_rows", func() nvml.Return {
 		corr, unc, pending, failed, ret := d.GetRemappedRows()
 		if ret == nvml.SUCCESS {
-			u.Remapped = &nvmlRemapped{corr, unc, pending, failed}
+			u.Remapped = &Remapped{corr, unc, pending, failed}
 		}
 		return ret
 	}, "nvmlDeviceGetRemappedRows")
 }
 
 // pace reads how fast the GPU runs, and what holds it back.
-func (q *query) pace(d nvml.Device, u *nvmlUse) {
+func (q *query) pace(d nvml.Device, u *Use) {
 	reasons := d.GetCurrentClocksEventReasons
 	if !q.has("nvmlDeviceGetCurrentClocksEventReasons") { // its name until driver 535
 		reasons = d.GetCurrentClocksThrottleReasons

@@ -1,6 +1,6 @@
 //go:build linux && cgo
 
-package probe
+package nvmlchild
 
 import (
 	"encoding/json"
@@ -11,9 +11,6 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// HasNVML says whether this build can load NVIDIA's library.
-const HasNVML = true
-
 // ServeNVML loads NVIDIA's library, asks it for everything and writes one line
 // of JSON. It runs in a process of its own: a symbol that is missing ends the
 // process, a broken library may crash it, and a wedged driver stalls it.
@@ -21,27 +18,27 @@ const HasNVML = true
 // After the word "use" a second line says the same and what uses the GPUs: where
 // that stalls or crashes, the first line is there.
 func ServeNVML(w io.Writer, libraries []string) error {
-	use := len(libraries) > 0 && libraries[0] == useWord
+	use := len(libraries) > 0 && libraries[0] == UseWord
 	if use {
 		libraries = libraries[1:]
 	}
 	if len(libraries) == 0 {
 		libraries = []string{""}
 	}
-	r := nvmlReport{Return: nvmlNoLibrary}
+	r := Report{Return: NoLibrary}
 	for _, path := range libraries {
 		var options []nvml.LibraryOption
 		if path != "" {
 			options = append(options, nvml.WithLibraryPath(path))
 		}
 		lib := nvml.New(options...)
-		r = nvmlReport{Return: int(lib.Init()), Library: path}
-		if r.Return == nvmlNoLibrary {
+		r = Report{Return: int(lib.Init()), Library: path}
+		if r.Return == NoLibrary {
 			continue // nothing may be called now: no symbol is there
 		}
 		q := query{lib: lib, report: &r}
 		q.all()
-		if use && r.Return == nvmlSuccess {
+		if use && r.Return == Success {
 			if err := writeLine(w, r); err != nil {
 				return err
 			}
@@ -52,7 +49,7 @@ func ServeNVML(w io.Writer, libraries []string) error {
 	return writeLine(w, r)
 }
 
-func writeLine(w io.Writer, r nvmlReport) error {
+func writeLine(w io.Writer, r Report) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -65,7 +62,7 @@ func writeLine(w io.Writer, r nvmlReport) error {
 // driver lacks symbols, and calling a missing one ends the process.
 type query struct {
 	lib     nvml.Interface
-	report  *nvmlReport
+	report  *Report
 	handles []gpuHandles // of the report's GPUs
 }
 
@@ -99,14 +96,14 @@ func (q query) check(call string, ret nvml.Return) bool {
 
 func (q *query) all() {
 	r := q.report
-	if r.Return != nvmlSuccess && q.has("nvmlErrorString") {
+	if r.Return != Success && q.has("nvmlErrorString") {
 		r.Error = q.lib.ErrorString(nvml.Return(r.Return))
 	}
 	// The one question that is answered without a kernel module.
 	if q.has("nvmlSystemGetNVMLVersion") {
 		r.NVML, _ = q.lib.SystemGetNVMLVersion()
 	}
-	if r.Return != nvmlSuccess {
+	if r.Return != Success {
 		return
 	}
 	if q.has("nvmlSystemGetDriverVersion") {
@@ -134,7 +131,7 @@ func (q *query) all() {
 	}
 }
 
-func (q *query) gpu(d nvml.Device) nvmlGPU {
+func (q *query) gpu(d nvml.Device) GPU {
 	g := q.device(d)
 	if q.has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
 		if p, ret := d.GetPciInfo(); ret == nvml.SUCCESS {
@@ -172,8 +169,8 @@ func (q *query) gpu(d nvml.Device) nvmlGPU {
 }
 
 // device asks what whole GPUs and slices both answer.
-func (q query) device(d nvml.Device) nvmlGPU {
-	var g nvmlGPU
+func (q query) device(d nvml.Device) GPU {
+	var g GPU
 	if q.has("nvmlDeviceGetName") {
 		g.Name, _ = d.GetName()
 	}

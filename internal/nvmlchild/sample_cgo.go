@@ -1,6 +1,6 @@
 //go:build linux && cgo
 
-package probe
+package nvmlchild
 
 import (
 	"encoding/binary"
@@ -33,8 +33,8 @@ func ServeSamples(stdin io.Reader, w io.Writer, every time.Duration, libraries [
 		}
 	}
 	if ret != nvml.SUCCESS {
-		r := nvmlReport{Return: int(ret)}
-		return out.Encode(SampleLine{Error: r.words()})
+		r := Report{Return: int(ret)}
+		return out.Encode(SampleLine{Error: r.Words()})
 	}
 	if err := out.Encode(SampleLine{GPUs: s.gpus}); err != nil {
 		return err

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// ziglang is the C compiler of the child that loads NVML, from the Python index: it
+// builds for both architectures and for a glibc as old as any that torch knows.
+const ziglang = "ziglang==0.17.1"
+
+// child builds cmd/envfix-nvml for the target and returns the overlay that puts it
+// into the tree for the build of the program that carries it.
+func (r *Release) child(t target) (string, error) {
+	cc, err := r.compiler(t)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(r.Scratch, t.name(), "envfix-nvml")
+	if err := buildChild(t, cc, program); err != nil {
+		return "", err
+	}
+	return overlay(program, filepath.Join(r.Scratch, t.name(), "overlay.json"))
+}
+
+// buildChild builds the child with a C compiler; "" is the machine's own.
+func buildChild(t target, cc, program string) error {
+	build := command{
+		argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -extldflags=-Wl,-z,lazy", "-o", program, "./cmd/envfix-nvml"},
+		env:  []string{"CGO_ENABLED=1", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_CFLAGS=-O2 -g0 -Wno-deprecated-declarations", "CGO_LDFLAGS=-O2"},
+	}
+	if cc != "" {
+		build.env = append(build.env, "CC="+cc)
+	}
+	_, err := build.output()
+	return err
+}
+
+// overlay writes the file that tells go build where the child is.
+func overlay(program, name string) (string, error) {
+	place, err := filepath.Abs("internal/nvmlchild/carried/envfix-nvml")
+	if err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(map[string]map[string]string{"Replace": {place: program}})
+	if err != nil {
+		return "", err
+	}
+	return name, os.WriteFile(name, b, 0o644)
+}
+
+// wrapper is the C compiler that go build calls. go-nvml leaves NVML's symbols to
+// the loading of the library by a flag that zig's linker does not have. They are
+// found instead in a library that is there for the linker alone: it bears the name
+// of a library that every glibc brings, so that the program asks for nothing more.
+const wrapper = `#!/usr/bin/env bash
+args=()
+for a; do
+	case $a in -Wl,--unresolved-symbols=*) ;; *) args+=("$a") ;; esac
+done
+case " $* " in *" -rdynamic "*) args+=(%q -Wl,-s) ;; esac
+exec %q -m ziglang cc -target %s-linux-gnu.2.17 "${args[@]}"
+`
+
+// compiler prepares the C compiler for a target and returns its path.
+func (r *Release) compiler(t target) (string, error) {
+	python, err := r.zig()
+	if err != nil {
+		return "", err
+	}
+	symbols, err := nvmlSymbols()
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Join(r.Scratch, t.name())
+	source, library, cc := filepath.Join(base, "nvml.c"), filepath.Join(base, "nvml.so"), filepath.Join(base, "cc")
+	var text strings.Builder
+	for _, s := range symbols {
+		fmt.Fprintf(&text, "void %s(void) {}\n", s)
+	}
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(source, []byte(text.String()), 0o644); err != nil {
+		return "", err
+	}
+	if _, err := output(python, "-m", "ziglang", "cc", "-target", t.machine()+"-linux-gnu.2.17", "-shared", "-fPIC", "-w", "-Wl,-soname,libm.so.6", "-o", library, source); err != nil {
+		return "", err
+	}
+	return cc, os.WriteFile(cc, fmt.Appendf(nil, wrapper, library, python, t.machine()), 0o755)
+}
+
+// zig installs the C compiler, where it is not yet, and returns its Python.
+func (r *Release) zig() (string, error) {
+	tools := filepath.Join(r.Out, ".tools", ziglang)
+	python := filepath.Join(tools, "bin", "python")
+	if runtime.GOOS == "windows" {
+		return "", fmt.Errorf("a release is made on Linux or macOS")
+	}
+	if _, err := output(python, "-m", "ziglang", "version"); err == nil {
+		return python, nil
+	}
+	if _, err := output("python3", "-m", "venv", "--clear", tools); err != nil {
+		return "", err
+	}
+	_, err := output(python, "-m", "pip", "install", "--quiet", "--only-binary=:all:", ziglang)
+	return python, err
+}
+
+// nvmlSymbols are the functions of NVML that go-nvml's header declares.
+func nvmlSymbols() ([]string, error) {
+	dir, err := output("go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml")
+	if err != nil {
+		return nil, err
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "pkg", "nvml", "nvml.h"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, m := range regexp.MustCompile(`\b(nvml[A-Z]\w*)\s*\(`).FindAllSubmatch(header, -1) {
+		out = append(out, string(m[1]))
+	}
+	slices.Sort(out)
+	if out = slices.Compact(out); len(out) < 100 {
+		return nil, fmt.Errorf("go-nvml's header declares only %d functions", len(out))
+	}
+	return out, nil
+}
