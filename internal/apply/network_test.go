@@ -135,7 +135,7 @@ func TestNetworkFails(t *testing.T) {
 		{"the wrong password", plain, through("me:wr0ng-canary@"), []string{"uv"}, 1, "the proxy wants a user name and a password", "USER:PASSWORD"},
 		{"an unknown authority", safe, set(), tools, 1, "nobody that is trusted here vouches", "SSL_CERT_FILE"},
 		{"a bundle that is not there", safe, set("SSL_CERT_FILE", "/nonexistent", "REQUESTS_CA_BUNDLE", "/nonexistent"), tools, 1, "bundle of certificates that was named cannot be read", "PIP_CERT"},
-		{"a server that stalls for ever", stuck, set("UV_HTTP_TIMEOUT", "3600"), []string{"uv"}, 2, "uv made no progress for 50ms and was ended, 2 times", "--stall"},
+		{"a server that stalls for ever", stuck, set("UV_HTTP_TIMEOUT", "3600"), []string{"uv"}, 2, "uv made no progress for 1s and was ended, 2 times", "--stall"},
 	} {
 		for _, tool := range tt.tools {
 			if tool == "pip" && !long {
@@ -145,7 +145,7 @@ func TestNetworkFails(t *testing.T) {
 				b := newBench(t)
 				b.how.Retries = 1
 				if strings.Contains(tt.name, "stalls") {
-					b.how.Stall = 50 * time.Millisecond
+					b.how.Stall = time.Second
 				}
 				_, err := b.apply(context.Background(), b.with(tool, tt.index, func(r *plan.Run) {
 					if i := slices.Index(r.Argv, "--retries"); i > 0 {

@@ -1,6 +1,11 @@
 package probe
 
 import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -204,4 +209,32 @@ func FuzzParsers(f *testing.F) {
 		nvmlOwnVersion(a)
 		clean(Redact(a))
 	})
+}
+
+// A shim of pyenv answers only where the version chosen there has the program: the
+// program itself is what a plan may name.
+func TestToolsBehindShims(t *testing.T) {
+	root := t.TempDir()
+	for _, file := range []string{"shims/uv", "shims/pip", "shims/conda", "versions/3.11.7/bin/uv", "versions/3.11.7/bin/pip", "versions/3.12.1/bin/pip"} {
+		path := filepath.Join(root, ".pyenv", file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\nexit 127\n"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := os.WriteFile(filepath.Join(root, ".pyenv/version"), []byte("3.12.1\n"), 0o644)
+	if write != nil {
+		t.Fatal(write)
+	}
+	shims := filepath.Join(root, ".pyenv/shims")
+	m := Gather(context.Background(), Options{Env: []string{"HOME=" + root, "PATH=" + shims, "PYENV_ROOT=" + root + "/.pyenv"}, NVML: "off"})
+	got := map[string]string{}
+	for _, tool := range m.Tools {
+		if strings.HasPrefix(tool.Path, root) {
+			got[tool.Name] = strings.TrimPrefix(tool.Path, root)
+		}
+	}
+	want := map[string]string{"uv": "/.pyenv/versions/3.11.7/bin/uv", "pip": "/.pyenv/versions/3.12.1/bin/pip"}
+	if !maps.Equal(got, want) {
+		t.Errorf("tools %v, want %v", got, want)
+	}
 }

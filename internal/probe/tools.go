@@ -60,13 +60,34 @@ func (h *host) onPath(name string) []string {
 				if h.os == "windows" {
 					tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
 				}
-				if toolSet[tool] && h.isProgram(path.Join(dir, file)) {
-					h.found[tool] = append(h.found[tool], path.Join(dir, file))
+				if !toolSet[tool] || !h.isProgram(path.Join(dir, file)) {
+					continue
+				}
+				if program := h.behindShim(dir, file); program != "" {
+					h.found[tool] = append(h.found[tool], program)
 				}
 			}
 		}
 	}
 	return h.found[name]
+}
+
+// behindShim is the program that a file of a directory stands for: itself, but for
+// pyenv's shims, which answer only where the version that .python-version or
+// PYENV_VERSION names has the program. What they stand for runs everywhere: that
+// of the chosen version, else of any; "" none has it.
+func (h *host) behindShim(dir, file string) string {
+	root := h.pyenvRoot()
+	if root == "" || dir != root+"/shims" {
+		return path.Join(dir, file)
+	}
+	found := ""
+	h.pyenvVersions(root, func(bin string) {
+		if found == "" && h.isProgram(bin+"/"+file) {
+			found = bin + "/" + file
+		}
+	})
+	return found
 }
 
 func (h *host) programDirs() []string {

@@ -46,6 +46,10 @@ func UV(t testing.TB) string {
 // FindUV is UV without a test.
 func FindUV() (string, error) {
 	if p, err := exec.LookPath("uv"); err == nil {
+		// A shim of pyenv takes longer to start than some tests have patience.
+		if out, err := exec.Command("pyenv", "which", "uv").Output(); err == nil {
+			p = strings.TrimSpace(string(out))
+		}
 		return p, nil
 	}
 	cache, err := os.UserCacheDir()
