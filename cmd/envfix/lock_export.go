@@ -15,11 +15,13 @@ func lockExportCommand() *cli.Command {
 		Name: "export", Usage: "write a profile in another tool's form to standard output",
 		Description: `requirements  hashed requirements, for pip and uv
 conda         environment.yml: conda's Python, the locked wheels by pip
-uv            the patch for pyproject.toml: indexes, sources, conflicting extras
-dockerfile    an image that builds without a GPU
+uv            the pyproject.toml with which a bare ` + "`uv sync`" + ` installs the lock: pins of
+              every profile in a group, indexes, sources, default groups
+dockerfile    an image for a Linux profile that builds without a GPU
 
 EXAMPLES
   envfix lock export --format requirements --profile v100 > v100.txt
+  envfix lock export --format uv > new.toml && mv new.toml pyproject.toml
   envfix lock export --format dockerfile --profile v100 > Dockerfile`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "requirements", Usage: "`FORM`: " + strings.Join(team.Formats, ", ")},

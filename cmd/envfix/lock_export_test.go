@@ -30,35 +30,60 @@ func TestLockExportUV(t *testing.T) {
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+def.URL, "--mirror", pytorchCU126+"="+theirs.URL,
 		"--target", "v100=gpu=7.0 driver=580 python="+minor, "--target", "rtx=gpu=12.0 driver=580 python="+minor), exitOK)
 
-	l, err := (&team.Team{Dir: "."}).Read()
-	if err != nil {
-		t.Fatal(err)
+	sync := func(project string, args ...string) string {
+		t.Helper()
+		// As a file of its own: uv reads the indexes from here, not from a mirror.
+		dir := t.TempDir()
+		writeText(t, filepath.Join(dir, "pyproject.toml"), strings.ReplaceAll(project, pytorchCU126, theirs.URL))
+		cmd := exec.Command(testindex.UV(t), append([]string{"sync", "--python", testindex.Python(t), "--default-index", def.URL}, args...)...)
+		cmd.Dir, cmd.Env = dir, append(team.UVEnvironment(os.Environ(), ""), "PATH="+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("uv sync %q: %v\n%s\n%s", args, err, out, project)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, ".venv/lib/python*/site-packages/*.dist-info"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range files {
+			files[i] = strings.TrimSuffix(filepath.Base(f), ".dist-info")
+		}
+		return strings.Join(sorted(files), " ")
 	}
-	patch, err := l.ExportUV()
-	if err != nil {
-		t.Fatal(err)
+	export := func() string {
+		t.Helper()
+		text, err := (&team.Team{Dir: ".", Project: projectFile}).Export("uv", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
 	}
-	project := "[project]\nname = 'team'\nversion = '0'\nrequires-python = '==" + minor + ".*'\n" + strings.Replace(patch, "[project]\n", "", 1)
-	project = strings.ReplaceAll(project, pytorchCU126, theirs.URL)
-	if err := os.WriteFile("pyproject.toml", []byte(project), 0o644); err != nil {
-		t.Fatal(err)
+	project := export()
+	if got, want := sync(project), "numpy-2.3.0 torch-2.15.0"; got != want {
+		t.Errorf("a bare uv sync installs %s, want %s\n%s", got, want, project)
 	}
-	cmd := exec.Command(testindex.UV(t), "lock", "--python", testindex.Python(t), "--default-index", def.URL)
-	cmd.Env = append(team.UVEnvironment(os.Environ(), ""), "PATH="+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("uv lock: %v\n%s\n%s", err, out, project)
+	if got, want := sync(project, "--no-default-groups", "--group", "v100"), "numpy-2.3.0 torch-2.14.1+cu126"; got != want {
+		t.Errorf("uv sync --group v100 installs %s, want %s", got, want)
 	}
-	b, err := os.ReadFile("uv.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`version = "2.14.1+cu126"`, `version = "2.15.0"`, `version = "2.3.0"`} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("uv.lock has no %s:\n%s", want, project)
+	// A project that is there already keeps what it says.
+	writeText(t, filepath.Join(dir, "pyproject.toml"), `[project]
+name = "ours" # our own
+version = "3"
+dependencies = ["torch"]
+
+[dependency-groups]
+dev = ["numpy"]
+
+[tool.uv]
+default-groups = ["dev"]
+`)
+	merged := export()
+	for _, want := range []string{"name = \"ours\" # our own", `default-groups = ["dev", "rtx"]`, `dev = ["numpy"]`} {
+		if !strings.Contains(merged, want) {
+			t.Errorf("the merged project lacks %s:\n%s", want, merged)
 		}
 	}
-	if strings.Contains(string(b), `"99.0"`) {
-		t.Error("uv took numpy from torch's index")
+	if got, want := sync(merged), "numpy-2.3.0 torch-2.15.0"; got != want {
+		t.Errorf("a bare uv sync of the merged project installs %s, want %s\n%s", got, want, merged)
 	}
 }
 
@@ -81,15 +106,23 @@ dependencies:
 	if d := cmp.Diff(want, p.ExportConda("requirements.v100.txt")); d != "" {
 		t.Errorf("conda (-want +got):\n%s", d)
 	}
-	docker := p.ExportDockerfile("requirements.v100.txt")
-	for _, part := range []string{"FROM python:3.12-slim\n", "--require-hashes", `NVIDIA_REQUIRE_CUDA="driver>=525"`, "'2.14.1+cu126'"} {
+	docker, err := p.ExportDockerfile("requirements.v100.txt", &lock.Packages{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"ARG BASE=python:3.12-slim\n", "--require-hashes", `NVIDIA_REQUIRE_CUDA="driver>=525"`, "'2.14.1'", "USER 10001\n", "--mount=type=cache"} {
 		if !strings.Contains(docker, part) {
 			t.Errorf("the Dockerfile lacks %s:\n%s", part, docker)
 		}
 	}
-	p.Match = lock.Match{OS: "linux", GPU: "none"}
-	if docker := p.ExportDockerfile("r.txt"); strings.Contains(docker, "NVIDIA") {
-		t.Errorf("a CPU image speaks of NVIDIA:\n%s", docker)
+	p.Match = lock.Match{OS: "linux", GPU: "none", Arch: "aarch64"}
+	docker, err = p.ExportDockerfile("r.txt", &lock.Packages{})
+	if err != nil || strings.Contains(docker, "NVIDIA") || !strings.Contains(docker, "FROM --platform=linux/arm64 ${BASE}") {
+		t.Errorf("a CPU image for Arm (%v):\n%s", err, docker)
+	}
+	p.Match.OS = "windows"
+	if _, err := p.ExportDockerfile("r.txt", &lock.Packages{}); err == nil {
+		t.Error("a Dockerfile for Windows")
 	}
 }
 

@@ -125,6 +125,25 @@ func (p *Packages) Requirements(home string, fetch func(url string) string) stri
 	return b.String()
 }
 
+// Rest says how to install what a hashed requirements file cannot hold, as its last
+// lines; "" there is nothing.
+func (p *Packages) Rest() string {
+	var b strings.Builder
+	for _, k := range p.Packages {
+		if line := k.SourceLine("."); line != "" {
+			if b.Len() == 0 {
+				b.WriteString("# A file of hashes cannot hold folders and repositories. Then:\n")
+			}
+			where := "'" + line + "'"
+			if k.Directory != nil {
+				where = line
+			}
+			fmt.Fprintf(&b, "#   python -m pip install --no-deps %s\n", where)
+		}
+	}
+	return b.String()
+}
+
 // Files returns the files of all packages, in the order of the lock.
 func (p *Packages) Files() []Wheel {
 	var out []Wheel

@@ -2,10 +2,7 @@ package lock
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 )
 
 // ExportConda returns an environment.yml for one profile: conda brings Python,
@@ -19,94 +16,42 @@ func (p *Profile) ExportConda(requirements string) string {
 	return b.String()
 }
 
-// uvPatch is the part of a pyproject.toml that makes `uv sync` and `uv run` take
-// the locked builds: an extra per profile, which exclude each other, and explicit
-// indexes, so that no other package is taken from them.
-type uvPatch struct {
-	Project struct {
-		Extras map[string][]string `toml:"optional-dependencies"`
-	} `toml:"project"`
-	Tool struct {
-		UV struct {
-			Conflicts [][]uvExtra           `toml:"conflicts,omitempty"`
-			Sources   map[string][]uvSource `toml:"sources,omitempty"`
-			Indexes   []uvIndex             `toml:"index,omitempty"`
-		} `toml:"uv"`
-	} `toml:"tool"`
-}
-
-type uvExtra struct {
-	Extra string `toml:"extra"`
-}
-
-type uvSource struct {
-	Index string `toml:"index"`
-	Extra string `toml:"extra"`
-}
-
 type uvIndex struct {
 	Name     string `toml:"name"`
 	URL      string `toml:"url"`
 	Explicit bool   `toml:"explicit"`
 }
 
-// ExportUV returns the patch for pyproject.toml over all profiles. Profiles with
-// the same torch and index share one extra, named after the build.
-func (l *Lock) ExportUV() (string, error) {
-	var u uvPatch
-	u.Project.Extras = map[string][]string{}
-	u.Tool.UV.Sources = map[string][]uvSource{}
-	for _, p := range l.Profiles {
-		extra := strings.NewReplacer(".", "-", "+", "-").Replace(p.Build)
-		if want := []string{"torch==" + publicVersion(p)}; !slices.Equal(u.Project.Extras[extra], want) {
-			if _, taken := u.Project.Extras[extra]; taken {
-				extra = p.Name
-			}
-			u.Project.Extras[extra] = want
-		}
-		for _, i := range p.Indexes {
-			name := "pytorch-" + strings.ReplaceAll(p.Build, ".", "-")
-			source := uvSource{name, extra}
-			if !slices.Contains(u.Tool.UV.Sources[i.Package], source) {
-				u.Tool.UV.Sources[i.Package] = append(u.Tool.UV.Sources[i.Package], source)
-			}
-			if index := (uvIndex{name, i.URL, true}); !slices.Contains(u.Tool.UV.Indexes, index) {
-				u.Tool.UV.Indexes = append(u.Tool.UV.Indexes, index)
-			}
-		}
+// ExportDockerfile returns a Dockerfile for a Linux profile that builds without a GPU
+// and checks with one: the driver floor becomes NVIDIA_REQUIRE_CUDA, which the
+// container runtime refuses to start below, and the last line says how to verify on a
+// GPU. The base image can be given by its digest.
+func (p *Profile) ExportDockerfile(requirements string, k *Packages) (string, error) {
+	if p.Match.OS != "linux" {
+		return "", fmt.Errorf("profile %s is for %s; an image is of Linux", p.Name, p.Match.OS)
 	}
-	var all []uvExtra
-	for extra := range u.Project.Extras {
-		all = append(all, uvExtra{extra})
-	}
-	slices.SortFunc(all, func(a, b uvExtra) int { return strings.Compare(a.Extra, b.Extra) })
-	if len(all) > 1 {
-		u.Tool.UV.Conflicts = [][]uvExtra{all}
-	}
-	b, err := toml.Marshal(u)
-	return "# From " + File + ": merge into pyproject.toml, then `uv sync --extra NAME`\n" + string(b), err
-}
-
-// publicVersion is the version to ask for: with the label where the build comes
-// from an index of its own.
-func publicVersion(p Profile) string {
-	if len(p.Indexes) > 0 {
-		return p.Torch
-	}
-	v, _, _ := strings.Cut(p.Torch, "+")
-	return v
-}
-
-// ExportDockerfile returns a Dockerfile that builds without a GPU and checks with
-// one: the driver floor becomes NVIDIA_REQUIRE_CUDA, which the container runtime
-// refuses to start below, and the last line says how to verify on a GPU.
-func (p *Profile) ExportDockerfile(requirements string) string {
 	var b strings.Builder
+	base, platform := "python:"+strings.TrimSuffix(p.Python, "t")+"-slim", ""
+	if strings.HasPrefix(p.Match.Libc, "musl") {
+		base = "python:" + strings.TrimSuffix(p.Python, "t") + "-alpine"
+	}
 	fmt.Fprintf(&b, "# syntax=docker/dockerfile:1\n# From %s, profile %s. Beside it: %s\n", File, p.Name, requirements)
-	fmt.Fprintf(&b, "FROM python:%s-slim\n", p.Python)
+	fmt.Fprintf(&b, "# An image by its digest: docker build --build-arg BASE=python@sha256:… .\nARG BASE=%s\n", base)
+	if p.Match.Arch == "aarch64" {
+		platform = "--platform=linux/arm64 "
+		b.WriteString("# hadolint ignore=DL3029\n") // the files are of this architecture alone
+	}
+	fmt.Fprintf(&b, "FROM %s${BASE}\n", platform)
+	b.WriteString("ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH UV_LINK_MODE=copy\n")
+	fmt.Fprintf(&b, "RUN --mount=type=cache,target=/root/.cache/pip python -m pip install --disable-pip-version-check --root-user-action=ignore uv==%s && uv venv /opt/venv\n", dockerUV)
 	fmt.Fprintf(&b, "COPY %s /tmp/requirements.txt\n", requirements)
-	b.WriteString("RUN python -m pip install --isolated --no-cache-dir --no-deps --require-hashes --only-binary=:all: -r /tmp/requirements.txt\n")
-	b.WriteString("RUN python -I -c \"import torch; assert torch.__version__ == '" + p.Torch + "', torch.__version__\"\n")
+	b.WriteString("RUN --mount=type=cache,target=/root/.cache/uv uv pip install --no-deps --require-hashes --only-binary :all: -r /tmp/requirements.txt\n")
+	for _, s := range k.Sources() {
+		if err := dockerSource(&b, s); err != nil {
+			return "", err
+		}
+	}
+	fmt.Fprintf(&b, "RUN python -I -c \"%s\"\n", p.assertion())
 	if p.Match.GPU == "nvidia" {
 		b.WriteString("ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility\n")
 		if p.Match.Driver != "" {
@@ -115,5 +60,34 @@ func (p *Profile) ExportDockerfile(requirements string) string {
 		}
 		b.WriteString("# With a GPU: docker run --rm --gpus all IMAGE python -I -c \"import torch; x = torch.ones(8, 8, device='cuda'); print((x @ x).sum().item())\"\n")
 	}
-	return b.String()
+	b.WriteString("USER 10001\n")
+	return b.String(), nil
+}
+
+// dockerUV is the uv that images are built with; the tests run the lines with it.
+const dockerUV = "0.13.9"
+
+// dockerSource adds the lines that build one package in an image.
+func dockerSource(b *strings.Builder, k Package) error {
+	const install = "RUN --mount=type=cache,target=/root/.cache/uv uv pip install --no-deps "
+	switch {
+	case k.Directory != nil && insidePath(k.Directory.Path):
+		fmt.Fprintf(b, "COPY %s /src/%s\n%s/src/%s\n", k.Directory.Path, k.Directory.Path, install, k.Directory.Path)
+	case k.VCS != nil && strings.HasPrefix(k.VCS.URL, "https://"):
+		fmt.Fprintf(b, "# This needs git in the base image.\n%s\"%s\"\n", install, k.SourceLine("."))
+	default:
+		return fmt.Errorf("%s is built from what an image cannot reach; give it a wheel or an https address", k.Name)
+	}
+	return nil
+}
+
+// assertion is Python that fails where torch is not the profile's. Its version has a
+// label that a default index's file name does not: 2.15.0 is 2.15.0+cu132.
+func (p *Profile) assertion() string {
+	public, _, _ := strings.Cut(p.Torch, "+")
+	s := fmt.Sprintf("import torch; v = torch.__version__.split('+')[0]; assert v == '%s', torch.__version__", public)
+	if p.CUDA != "" {
+		s += fmt.Sprintf("; assert torch.version.cuda == '%s', torch.version.cuda", p.CUDA)
+	}
+	return s
 }

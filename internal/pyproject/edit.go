@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
@@ -45,6 +46,58 @@ func (e *Edit) SetTrue(key string) error {
 		}
 		return true
 	})
+}
+
+// SetRaw gives key a value that is written as TOML: a list, an inline table.
+func (e *Edit) SetRaw(key, raw string) error {
+	var v map[string]any
+	if err := toml.Unmarshal([]byte("V = "+raw), &v); err != nil {
+		return fmt.Errorf("%s: %q: %w", key, raw, err)
+	}
+	line := quoteKey(key) + " = " + raw
+	return e.change(line, func(t map[string]any) { t[key] = v["V"] }, func(d *doc) bool {
+		if from, to, ok := d.value(e.Table, key); ok {
+			d.splice(from, to, raw)
+		} else {
+			d.addLine(e.Table, line)
+		}
+		return true
+	})
+}
+
+// Strings returns the list of strings at key; it is empty where there is none.
+func (e *Edit) Strings(key string) []string {
+	t := map[string]any{}
+	if toml.Unmarshal(e.Text, &t) != nil {
+		return nil
+	}
+	for _, name := range e.Table {
+		t, _ = t[name].(map[string]any)
+	}
+	var out []string
+	for _, v := range anyList(t[key]) {
+		out = append(out, str(v))
+	}
+	return out
+}
+
+// Index puts an index at the end of the file that only packages come from which name
+// it, unless one of that name is there.
+func (e *Edit) Index(name, url string) error {
+	p, err := ReadProject(e.Text, e.Name)
+	if err != nil {
+		return err
+	}
+	for _, i := range p.Indexes {
+		if i.Name == name && i.URL == url {
+			return nil
+		}
+		if i.Name == name {
+			return fmt.Errorf("%s has an index %s at %s", e.Name, name, i.URL)
+		}
+	}
+	e.Text = append(bytes.TrimRight(e.Text, "\n"), fmt.Appendf(nil, "\n\n[[tool.uv.index]]\nname = %q\nurl = %q\nexplicit = true\n", name, url)...)
+	return nil
 }
 
 // Remove takes key out.

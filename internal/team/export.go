@@ -1,23 +1,30 @@
 package team
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/internal/pyproject"
 )
 
 // Formats are the forms that a lock is exported in.
 var Formats = []string{"requirements", "conda", "uv", "dockerfile"}
 
 // Export returns the named profile in another tool's form; "" is the only one. The
-// form uv is for all profiles together.
+// form uv is for all profiles together: the whole pyproject.toml.
 func (t *Team) Export(format, name string) (string, error) {
 	l, err := t.Present()
 	if err != nil {
 		return "", err
 	}
 	if format == "uv" {
-		return l.ExportUV()
+		return t.exportUV(l)
 	}
 	if name == "" && len(l.Profiles) == 1 {
 		name = l.Profiles[0].Name
@@ -29,16 +36,125 @@ func (t *Team) Export(format, name string) (string, error) {
 	if err != nil {
 		return "", failed(fail.Usage, err)
 	}
-	requirements := "requirements." + p.Name + ".txt"
-	switch format {
-	case "conda":
-		return p.ExportConda(requirements), nil
-	case "dockerfile":
-		return p.ExportDockerfile(requirements), nil
-	}
 	k, err := t.Packages(p)
 	if err != nil {
 		return "", err
 	}
-	return k.Requirements(".", func(url string) string { return url }), nil
+	requirements := "requirements." + p.Name + ".txt"
+	switch format {
+	case "conda":
+		return p.ExportConda(requirements) + k.Rest(), nil
+	case "dockerfile":
+		text, err := p.ExportDockerfile(requirements, k)
+		if err != nil {
+			return "", failed(fail.Usage, err)
+		}
+		return text, nil
+	}
+	home, err := absolute(t.Dir)
+	return k.Requirements(home, func(url string) string { return url }) + k.Rest(), err
+}
+
+// exportUV returns the project's pyproject.toml, or a new one, with what makes `uv
+// sync` install the locked packages. What else stands there stays.
+func (t *Team) exportUV(l *lock.Lock) (string, error) {
+	u, err := l.UVProject(t.Packages)
+	if err != nil {
+		return "", err
+	}
+	e := &pyproject.Edit{Name: "pyproject.toml"}
+	e.Text, err = ReadFile(t.path("pyproject.toml"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		e.Text = fmt.Appendf(nil, "[project]\nname = \"team\"\nversion = \"0\"\nrequires-python = %q\ndependencies = []\n", u.Python)
+	case err != nil:
+		return "", failed(fail.Usage, err)
+	default:
+		e.Table = []string{"project"}
+		if err := e.Set("requires-python", u.Python); err != nil {
+			return "", failed(fail.Usage, err)
+		}
+	}
+	if err := editUV(e, u); err != nil {
+		return "", failed(fail.Usage, err)
+	}
+	head := "# From " + lock.File + ": as pyproject.toml, `uv sync` installs " + strings.Join(u.Defaults, ", ") +
+		"; another: `uv sync --no-default-groups --group NAME`\n"
+	text := string(e.Text)
+	if strings.HasPrefix(text, "# From "+lock.File) {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return head + text, nil
+}
+
+func editUV(e *pyproject.Edit, u *lock.UVProject) error {
+	e.Table = []string{"dependency-groups"}
+	for _, name := range sortedNames(u.Groups) {
+		if err := e.SetRaw(name, list(u.Groups[name], strconv.Quote, "\n    ")); err != nil {
+			return err
+		}
+	}
+	e.Table = []string{"tool", "uv"}
+	defaults := e.Strings("default-groups")
+	for _, d := range u.Defaults {
+		if !slices.Contains(defaults, d) {
+			defaults = append(defaults, d)
+		}
+	}
+	if err := e.SetRaw("default-groups", list(defaults, strconv.Quote, "")); err != nil {
+		return err
+	}
+	if err := e.SetRaw("environments", list(u.Environments, strconv.Quote, "\n    ")); err != nil {
+		return err
+	}
+	group := func(name string) string { return "{ group = " + strconv.Quote(name) + " }" }
+	conflict := func(groups []string) string { return list(groups, group, "") }
+	if len(u.Conflicts) > 0 {
+		if err := e.SetRaw("conflicts", list(u.Conflicts, conflict, "\n    ")); err != nil {
+			return err
+		}
+	}
+	e.Table = []string{"tool", "uv", "sources"}
+	source := func(s lock.UVSource) string {
+		return fmt.Sprintf("{ index = %q, group = %q }", s.Index, s.Group)
+	}
+	for _, name := range sortedNames(u.Sources) {
+		if err := e.SetRaw(name, list(u.Sources[name], source, "\n    ")); err != nil {
+			return err
+		}
+	}
+	for _, i := range u.Indexes {
+		if err := e.Index(i.Name, i.URL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list writes a list of TOML, each element behind sep.
+func list[T any](of []T, write func(T) string, sep string) string {
+	var b strings.Builder
+	b.WriteString("[")
+	for i, v := range of {
+		if sep == "" && i > 0 {
+			b.WriteString(" ")
+		}
+		b.WriteString(sep + write(v))
+		if sep != "" || i < len(of)-1 {
+			b.WriteString(",")
+		}
+	}
+	if sep != "" {
+		b.WriteString("\n")
+	}
+	return b.String() + "]"
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
 }

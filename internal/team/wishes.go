@@ -362,3 +362,11 @@ func (t *Team) at(path string) string {
 	}
 	return t.path(filepath.FromSlash(path))
 }
+
+func absolute(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", failed(fail.Usage, err)
+	}
+	return abs, nil
+}
