@@ -149,7 +149,7 @@ func consent(ctx context.Context, yes bool, p *plan.Plan) error {
 		return &failure{code: exitUsage, text: "there is no terminal to ask on",
 			hints: []string{"`envfix apply --yes` does not ask"}}
 	}
-	fmt.Fprintf(os.Stderr, "carry out %s? [y/N] ", count(len(p.Steps), "step"))
+	fmt.Fprintf(os.Stderr, "carry out %s? [y/N] ", ui.Count(len(p.Steps), "step"))
 	answer := make(chan string, 1)
 	go func() {
 		b := make([]byte, 64)

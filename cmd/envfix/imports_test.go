@@ -48,9 +48,10 @@ var layers = map[string][]string{
 	"cmd/envfix-nvml":          {"internal/nvmlchild"},
 	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
 	"internal/team":            {"*", "internal/system", "internal/index"}, // a team's files, uv and its index
+	"internal/maintain":        {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":              {"*"},
 	"internal/compile":         {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":               {"*", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/ui"},
+	"cmd/envfix":               {"*", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the

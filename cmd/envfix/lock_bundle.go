@@ -42,7 +42,7 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.App.Writer, "%s in %s\n", count(n, "file"), ui.Clean(dir))
+			_, err = fmt.Fprintf(c.App.Writer, "%s in %s\n", ui.Count(n, "file"), ui.Clean(dir))
 			return err
 		},
 	}

@@ -46,7 +46,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 		}
 	}
 	if len(v.Stale) == 0 {
-		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, count(len(old.Profiles), "profile"), old.Matrix.Version)
+		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, ui.Count(len(old.Profiles), "profile"), old.Matrix.Version)
 		return err
 	}
 	return &failure{code: exitPending, text: lock.File + " is stale", details: v.Stale, hints: []string{v.Cure}}

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"envfix/internal/index"
+	"envfix/internal/fail"
+	"envfix/internal/maintain"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 
@@ -30,48 +33,43 @@ EXAMPLES
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},
 		},
-		Action: matrixHarvestAction,
+		Action: func(c *cli.Context) error {
+			spec, label, err := torchArgument(c)
+			if err != nil {
+				return err
+			}
+			torch, err := version.ParsePython(strings.TrimLeft(spec.String(), "="))
+			if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
+				return &fail.Error{Code: fail.Usage, Text: "one release is harvested at a time", Hints: []string{"`envfix matrix harvest torch==2.15.0`"}}
+			}
+			return matrixHarvest(c.Context, torch, c.String("index"), c.String("out"), c.App.Writer)
+		},
 	}
 }
 
-func matrixHarvestAction(c *cli.Context) error {
-	spec, label, err := torchArgument(c)
-	if err != nil {
-		return err
-	}
-	torch, err := version.ParsePython(strings.TrimLeft(spec.String(), "="))
-	if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
-		return &failure{code: exitUsage, text: "one release is harvested at a time", hints: []string{"`envfix matrix harvest torch==2.15.0`"}}
-	}
+// matrixHarvest writes the draft of a release to a new file, or where out is "" to w.
+func matrixHarvest(ctx context.Context, torch version.Python, address, out string, w io.Writer) error {
 	m, err := matrixFor()
 	if err != nil {
 		return err
 	}
-	client, choice, err := openIndex(c.Context, c.String("index"))
+	x, err := maintain.Open(ctx, address)
 	if err != nil {
 		return err
 	}
 	bar := newProgress()
-	draft, err := client.Harvest(c.Context, m, torch, bar.step)
+	text, notes, err := maintain.Harvest(ctx, x, m, torch, today(), bar.step)
 	bar.end()
-	if errors.Is(err, index.ErrNotFound) {
-		return &failure{code: exitNoSolution, text: "the index has no wheel of torch " + torch.String()}
-	}
 	if err != nil {
-		return indexFailure(err)
+		return err
 	}
-	from := "the default index"
-	if choice.from == "--index" {
-		from = client.Address()
-	}
-	text := draft.YAML(from, today())
-	for _, n := range draft.Notes {
+	for _, n := range notes {
 		fmt.Fprintf(os.Stderr, "envfix: warning: %s\n", ui.Clean(n))
 	}
-	if out := c.String("out"); out != "" {
+	if out != "" {
 		return writeNew(out, text)
 	}
-	_, err = c.App.Writer.Write(text)
+	_, err = w.Write(text)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -46,7 +47,7 @@ type (
 	}
 )
 
-func showJSON(m *matrix.Matrix, list []shownRelease) any {
+func showJSON(m *matrix.Matrix, list []ui.ShownRelease) any {
 	answer := struct {
 		Format   int               `json:"format"`
 		Matrix   map[string]string `json:"matrix"`
@@ -54,10 +55,10 @@ func showJSON(m *matrix.Matrix, list []shownRelease) any {
 	}{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
 	for _, r := range list {
 		out := releaseJSON{Torch: r.Torch, Date: r.Date, Companions: r.Companions, Source: r.Source, Builds: []buildJSON{}}
-		for _, b := range r.builds {
+		for _, b := range r.Builds {
 			out.Builds = append(out.Builds, buildJSON{
 				Build: b.Label, OS: b.OS, Arch: b.Arch, CUDA: b.CUDA, CuDNN: b.CuDNN, NCCL: b.NCCL, Triton: b.Triton, Libraries: b.Pins,
-				Cubins: codeWords("sm_", b.Native), PTX: codeWords("compute_", b.PTX), Runs: b.runs, Driver: driverJSON{b.floor.Linux, b.floor.Windows},
+				Cubins: codeWords("sm_", b.Native), PTX: codeWords("compute_", b.PTX), Runs: b.Runs, Driver: driverJSON{b.Floor.Linux, b.Floor.Windows},
 				PythonMin: b.PythonMin, PythonMax: b.PythonMax, FreeThreaded: append([]string{}, b.FreeThreaded...), Glibc: b.Glibc, MacOS: b.MacOSMin,
 				Index: b.Index, Default: b.Default, Status: b.Status, Proof: b.Proof, Source: b.Source, Citation: b.Citation, Notes: b.Notes,
 			})

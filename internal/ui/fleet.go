@@ -11,12 +11,12 @@ import (
 // classes, what keeps them apart, and every machine without an answer.
 func Fleet(p *fleet.Plan, s Style) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s: %s\n", machines(p.Machines), counted(p.Classes, "class", "classes"), groupsText(p))
+	fmt.Fprintf(&b, "%s of %s: %s\n", Count(p.Machines, "machine"), Count(p.Classes, "class"), groupsText(p))
 	if p.Bound != "" {
 		b.WriteString(Hang("  ", "fewer groups may exist ("+p.Bound+")"))
 	}
 	for i, g := range p.Groups {
-		fmt.Fprintf(&b, "\n%s  %s\n", s.Bold(fmt.Sprintf("group %d  torch %s  build %s", i+1, Clean(g.Torch), Clean(g.Build))), machines(g.Hosts))
+		fmt.Fprintf(&b, "\n%s  %s\n", s.Bold(fmt.Sprintf("group %d  torch %s  build %s", i+1, Clean(g.Torch), Clean(g.Build))), Count(g.Hosts, "machine"))
 		for _, m := range g.Members {
 			text := Clean(m.Name) + ", Python " + Clean(m.Python)
 			if m.Driver != "" {
@@ -80,13 +80,4 @@ func hosts(all []string) string {
 		text = string(r[:most]) + "…"
 	}
 	return Hang(fmt.Sprintf("    %-6d", len(all)), strings.ReplaceAll(text, ",", ", "))
-}
-
-func machines(n int) string { return counted(n, "machine", "machines") }
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

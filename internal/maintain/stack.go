@@ -1,24 +1,25 @@
-package main
+package maintain
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"envfix/internal/fail"
 	"envfix/internal/index"
-	"envfix/internal/ui"
+	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/matrix"
-
-	"github.com/urfave/cli/v2"
 )
 
 // proveStack proves the libraries that the builds proven so far pin.
-func proveStack(c *cli.Context, client *index.Client, m *matrix.Matrix, proofs []index.Proof, bar *progress) ([]index.Proof, error) {
-	builds := offeredBuilds(c, m)
+// The second error is that what was read could not be kept.
+func proveStack(ctx context.Context, x *Index, m *matrix.Matrix, q ProveQuery, proofs []index.Proof) (more []index.Proof, kept, err error) {
+	builds := offeredBuilds(q, m)
 	for _, p := range proofs {
 		r, ok := m.Release(p.Torch)
 		if !ok || p.By != "bytes" {
@@ -29,34 +30,26 @@ func proveStack(c *cli.Context, client *index.Client, m *matrix.Matrix, proofs [
 		}
 	}
 	if len(builds) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	cache := newFatbinCache()
-	more, err := client.ProveStack(c.Context, m, builds, index.StackOptions{Cache: cache.functions(), Missing: c.Bool("missing"), Progress: bar.step})
-	bar.end()
-	if cache.err != nil {
-		fmt.Fprintf(os.Stderr, "envfix: warning: what was read is not kept: %s\n", ui.Clean(cache.err.Error()))
-	}
+	more, err = x.ProveStack(ctx, m, builds, index.StackOptions{Cache: cache.functions(), Missing: q.Missing, Progress: q.Progress})
 	if err != nil {
-		return nil, indexFailure(err, "what was read so far is kept; the same command goes on from there")
+		return nil, cache.err, unreadable(err, "what was read so far is kept; the same command goes on from there")
 	}
-	return more, nil
+	return more, cache.err, nil
 }
 
 // offeredBuilds are, with --missing, all builds whose libraries somebody may
 // install; without it only those that were proven count.
-func offeredBuilds(c *cli.Context, m *matrix.Matrix) []*matrix.Build {
-	if !c.Bool("missing") {
-		return nil
-	}
-	spec, _, err := torchArgument(c)
-	if err != nil {
+func offeredBuilds(q ProveQuery, m *matrix.Matrix) []*matrix.Build {
+	if !q.Missing {
 		return nil
 	}
 	var builds []*matrix.Build
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {
-			if spec.Admits(r.Torch) && b.OS == "linux" && !b.CUDA.IsZero() && b.Status == matrix.Offered && (!c.IsSet("arch") || b.Arch == c.String("arch")) {
+			if (q.Torch.IsZero() || q.Torch.Admits(r.Torch)) && b.OS == "linux" && !b.CUDA.IsZero() && b.Status == matrix.Offered && (q.Arch == "" || b.Arch == q.Arch) {
 				builds = append(builds, b)
 			}
 		}
@@ -66,10 +59,10 @@ func offeredBuilds(c *cli.Context, m *matrix.Matrix) []*matrix.Build {
 
 // recordLibraries adds rows for libraries that nobody had read to the stack.yaml
 // of a data directory.
-func recordLibraries(dir string, proofs []index.Proof) error {
+func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
-		return &failure{code: exitUsage, text: ui.Clean(dir) + " holds no matrix that is in order", hints: []string{"`envfix matrix check " + ui.Clean(dir) + "`"}}
+		return &fail.Error{Code: fail.Usage, Text: text.Printable(dir) + " holds no matrix that is in order", Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"}}
 	}
 	var rows []matrix.Library
 	for _, l := range m.Libraries {
@@ -90,10 +83,10 @@ func recordLibraries(dir string, proofs []index.Proof) error {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &failure{code: exitUsage, text: ui.Clean(err.Error())}
+		return &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
 	}
 	defer root.Close()
-	return root.WriteFile(matrix.StackFile, matrix.EncodeLibraries(rows, today()), 0o644)
+	return root.WriteFile(matrix.StackFile, matrix.EncodeLibraries(rows, today), 0o644)
 }
 
 // A fatbinCache keeps counts in one small file per wheel, named by its sha256.
@@ -164,5 +157,10 @@ func (f *fatbinCache) write(name string, w cachedWheel) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(f.dir, name), b, 0o600)
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return system.WriteIn(root, name, b, 0o600)
 }

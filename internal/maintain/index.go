@@ -1,4 +1,10 @@
-package main
+// Package maintain keeps the compatibility data true: it proves rows from the wheels
+// of an index, drafts a new release from them, compares two versions of the data and
+// says which recorded machines would get another answer.
+//
+// It reads indexes, files and git; it prints nothing and reads no flags. What it
+// returns as an error is a [fail.Error].
+package maintain
 
 import (
 	"bytes"
@@ -9,12 +15,30 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/lazy"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 )
 
-// An indexChoice is the index that a command reads, and who says so.
+// Index is an open package index, and who says that it is the one.
+type Index struct {
+	*index.Client
+	From string // --index, a variable's name, pip's configuration …
+}
+
+// Name is what the index is called in an answer: its address where somebody named
+// it, else whose word it is; the address of the default is not repeated.
+func (x *Index) Name() string {
+	if x.From == fromFlag {
+		return x.Address()
+	}
+	return x.From
+}
+
+const fromFlag = "--index"
+
+// an indexChoice is the index that a command reads, and who says so.
 type indexChoice struct{ address, from string }
 
 // chooseIndex returns the index of --index, or else the installer's own default:
@@ -22,7 +46,7 @@ type indexChoice struct{ address, from string }
 // were built with. envfix itself knows no index.
 func chooseIndex(ctx context.Context, flag string) (indexChoice, error) {
 	if flag != "" {
-		return indexChoice{flag, "--index"}, nil
+		return indexChoice{flag, fromFlag}, nil
 	}
 	for _, name := range []string{"PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"} {
 		if v := os.Getenv(name); v != "" {
@@ -37,8 +61,8 @@ func chooseIndex(ctx context.Context, flag string) (indexChoice, error) {
 	if m := uvDefault().FindStringSubmatch(output(ctx, "uv", "pip", "install", "--help")); m != nil {
 		return indexChoice{m[1], "uv's default"}, nil
 	}
-	return indexChoice{}, &failure{code: exitUsage, text: "no index is configured, and neither pip nor uv is here to name its default",
-		hints: []string{"name one: `--index https://HOST/simple`"}}
+	return indexChoice{}, &fail.Error{Code: fail.Usage, Text: "no index is configured, and neither pip nor uv is here to name its default",
+		Hints: []string{"name one: `--index https://HOST/simple`"}}
 }
 
 // "The URL of the default package index (by default: <https://HOST/simple>)"
@@ -74,23 +98,24 @@ func output(ctx context.Context, name string, args ...string) string {
 	return out.String()
 }
 
-// openIndex returns a client for the chosen index.
-func openIndex(ctx context.Context, flag string) (*index.Client, indexChoice, error) {
-	choice, err := chooseIndex(ctx, flag)
+// Open returns the index at an address, or where that is "" the installer's own
+// default.
+func Open(ctx context.Context, address string) (*Index, error) {
+	choice, err := chooseIndex(ctx, address)
 	if err != nil {
-		return nil, choice, err
+		return nil, err
 	}
 	c, err := index.New(choice.address, index.Options{})
 	if err != nil {
-		return nil, choice, &failure{code: exitUsage, text: choice.from + ": " + err.Error()}
+		return nil, &fail.Error{Code: fail.Usage, Text: choice.from + ": " + err.Error()}
 	}
-	return c, choice, nil
+	return &Index{c, choice.from}, nil
 }
 
-// indexFailure is an index that cannot be read.
-func indexFailure(err error, hints ...string) error {
+// unreadable is an index that cannot be read.
+func unreadable(err error, hints ...string) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &failure{code: exitFailed, text: ui.Clean(err.Error()), hints: hints, err: err}
+	return &fail.Error{Code: fail.Failed, Text: text.Printable(err.Error()), Hints: hints, Err: err}
 }

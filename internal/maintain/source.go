@@ -1,0 +1,71 @@
+package maintain
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"envfix/data"
+	"envfix/internal/fail"
+	"envfix/internal/text"
+	"envfix/matrix"
+)
+
+// Dir is a matrix's directory as a file system; without a name, what the
+// program was built with. A directory that holds the data in its folder data is
+// taken for that folder.
+func Dir(name string) (fsys fs.FS, dir string, err error) {
+	if name == "" {
+		return data.FS, "", nil
+	}
+	for _, dir := range []string{name, filepath.Join(name, "data")} {
+		if _, err := os.Stat(filepath.Join(dir, "matrix.yaml")); err == nil {
+			return os.DirFS(dir), dir, nil
+		}
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, "", &fail.Error{Code: fail.Usage, Text: text.Printable(name) + " is not there"}
+	}
+	return nil, "", &fail.Error{Code: fail.Usage, Text: text.Printable(name) + " holds no matrix: it has no matrix.yaml"}
+}
+
+// revision is the data of a directory, or of a revision of the git repository
+// here.
+func revision(ctx context.Context, name string) (fs.FS, error) {
+	fsys, _, err := Dir(name)
+	if err == nil {
+		return fsys, nil
+	}
+	if _, statErr := os.Stat(name); statErr == nil || strings.HasPrefix(name, "-") {
+		return nil, err
+	}
+	tree := strings.TrimSpace(output(ctx, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", name+":data"))
+	if tree == "" {
+		return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q is neither a directory of data nor a revision of git that has one", text.Clip(name, 60))}
+	}
+	b, err := exec.CommandContext(ctx, "git", "archive", "--format=zip", tree).Output()
+	if err != nil {
+		return nil, &fail.Error{Code: fail.Failed, Text: "git archive: " + text.Printable(err.Error())}
+	}
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, &fail.Error{Code: fail.Failed, Text: "git archive: " + text.Printable(err.Error())}
+	}
+	return z, nil
+}
+
+// load reads data of any version, with what it does not know left out.
+func load(name string, fsys fs.FS) (*matrix.Matrix, error) {
+	m, err := matrix.LoadLax(fsys)
+	if err != nil {
+		return nil, &fail.Error{Code: fail.Usage, Text: "the data of " + text.Printable(name) + " is not in order", Details: strings.Split(text.EscapeLines(err.Error()), "\n"), Hints: []string{"`envfix matrix check DIR` lists every fault"}}
+	}
+	return m, nil
+}

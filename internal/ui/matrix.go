@@ -1,0 +1,202 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// A ShownBuild is one build as a table lists it.
+type ShownBuild struct {
+	*matrix.Build
+	Floor matrix.Floor
+	Runs  string // on the GPU asked for: "native", "PTX", ""
+}
+
+// A ShownRelease is one release with those of its builds that were asked for.
+type ShownRelease struct {
+	*matrix.Release
+	Builds []ShownBuild
+}
+
+// Releases is one line per release: its builds for the first platform that
+// has some.
+func Releases(list []ShownRelease, gpu machine.GPU) string {
+	rows := [][]string{{"TORCH", "DATE", "BUILDS", "PYTHON"}}
+	platform := list[0].Builds[0].OS + " " + list[0].Builds[0].Arch
+	if slices.ContainsFunc(list[0].Builds, func(b ShownBuild) bool { return b.OS == "linux" && b.Arch == "x86_64" }) {
+		platform = "linux x86_64"
+	}
+	for _, r := range list {
+		var labels []string
+		python := ""
+		for _, b := range r.Builds {
+			if b.OS+" "+b.Arch != platform {
+				continue
+			}
+			labels = append(labels, buildLabel(b.Build))
+			if python == "" {
+				python = b.PythonMin.String() + " - " + b.PythonMax.String()
+			}
+		}
+		if len(labels) == 0 {
+			continue
+		}
+		for i, line := range Wrap(strings.Join(labels, " "), 42) {
+			if i == 0 {
+				rows = append(rows, []string{r.Torch.String(), r.Date, line, python})
+			} else {
+				rows = append(rows, []string{"", "", line, ""})
+			}
+		}
+	}
+	head := platform + "; * on the default index, in brackets: not offered, or never seen"
+	if !gpu.SM.IsZero() {
+		head = fmt.Sprintf("builds with code for %s (%s), %s", Clean(gpu.Name), gpu.SM, head)
+	}
+	return strings.Join(Wrap(head, Width), "\n") + "\n\n" + table(rows)
+}
+
+// buildLabel writes a build's label with what sets it apart.
+func buildLabel(b *matrix.Build) string {
+	switch {
+	case b.Default:
+		return b.Label + "*"
+	case b.Status != matrix.Offered:
+		return "(" + b.Label + ")"
+	}
+	return b.Label
+}
+
+// Builds shows every build of a few releases, a table per platform.
+func Builds(m *matrix.Matrix, list []ShownRelease, gpu machine.GPU) string {
+	var b strings.Builder
+	for i, r := range list {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		text := "torch " + r.Torch.String() + " (" + r.Date + ")"
+		for _, name := range []string{"torchvision", "torchaudio", "triton"} {
+			if v, ok := r.Companions[name]; ok && !v.IsZero() {
+				text += ", " + name + " " + v.String()
+			}
+		}
+		if !gpu.SM.IsZero() {
+			text += fmt.Sprintf("; builds with code for %s (%s)", Clean(gpu.Name), gpu.SM)
+		}
+		b.WriteString(strings.Join(Wrap(text, Width), "\n") + "\n")
+		for _, p := range platforms(r.Builds) {
+			b.WriteString("\n" + platformTable(m, p))
+		}
+	}
+	b.WriteString("\n* on the default index, in brackets: not offered, or never seen; + PTX\n")
+	return b.String()
+}
+
+// platforms groups builds by system and architecture, in their order.
+func platforms(builds []ShownBuild) [][]ShownBuild {
+	var out [][]ShownBuild
+	for _, b := range builds {
+		i := slices.IndexFunc(out, func(g []ShownBuild) bool { return g[0].OS == b.OS && g[0].Arch == b.Arch })
+		if i < 0 {
+			out = append(out, nil)
+			i = len(out) - 1
+		}
+		out[i] = append(out[i], b)
+	}
+	rank := func(g []ShownBuild) int { return slices.Index(platformOrder, g[0].OS+" "+g[0].Arch) }
+	slices.SortStableFunc(out, func(a, b []ShownBuild) int { return rank(a) - rank(b) })
+	return out
+}
+
+var platformOrder = []string{"linux x86_64", "linux aarch64", "windows x86_64", "windows arm64", "macos arm64", "macos x86_64"}
+
+// gpusOf says in words or numbers which GPUs a build is for.
+func gpusOf(m *matrix.Matrix, b *matrix.Build) string {
+	gpus := capabilities(b.Native)
+	if len(b.PTX) > 0 {
+		gpus += " +" + capabilities(b.PTX)
+	}
+	switch {
+	case gpus != "":
+		return gpus
+	case strings.HasPrefix(b.Label, "rocm"):
+		var gfx []string
+		for _, r := range m.ROCm {
+			if r.Label == b.Label && r.Torch.Admits(b.Release.Torch) && !slices.Contains(gfx, r.GFX) {
+				gfx = append(gfx, r.GFX)
+			}
+		}
+		return strings.TrimSpace("AMD " + strings.Join(gfx, " "))
+	case b.Label == "xpu":
+		return "Intel"
+	case b.Label == "mps":
+		return "Apple"
+	}
+	return "none"
+}
+
+// platformTable lists the builds of one platform.
+func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
+	first := builds[0]
+	head := first.OS + " " + first.Arch
+	var parts []string
+	if !first.Glibc.IsZero() {
+		parts = append(parts, "glibc "+first.Glibc.String())
+	}
+	if !first.MacOSMin.IsZero() {
+		parts = append(parts, "macOS "+first.MacOSMin.String())
+	}
+	parts = append(parts, "Python "+first.PythonMin.String()+" - "+first.PythonMax.String())
+	if len(first.FreeThreaded) > 0 {
+		parts = append(parts, strings.Join(first.FreeThreaded, " "))
+	}
+	rows := [][]string{{"BUILD", "CUDA", "CUDNN", "DRIVER", "GPUS"}}
+	for _, b := range builds {
+		driver := b.Floor.Linux.String()
+		if b.OS == "windows" {
+			driver = b.Floor.Windows.String()
+		}
+		if b.CUDA.IsZero() {
+			driver = ""
+		}
+		for i, line := range Wrap(gpusOf(m, b.Build), 34) {
+			row := []string{"", "", "", "", line}
+			if i == 0 {
+				row = []string{buildLabel(b.Build), b.CUDA.String(), b.CuDNN.String(), driver, line}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return head + ": " + strings.Join(parts, ", ") + "\n" + table(rows)
+}
+
+func capabilities(codes []matrix.Code) string {
+	var words []string
+	for _, c := range codes {
+		words = append(words, c.SM.String()+c.Suffix)
+	}
+	return strings.Join(words, " ")
+}
+
+// table aligns rows in columns, two spaces apart.
+func table(rows [][]string) string {
+	width := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, cell := range r {
+			width[i] = max(width[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := "  "
+		for i, cell := range r {
+			line += cell + strings.Repeat(" ", width[i]-len([]rune(cell))+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
