@@ -1,6 +1,8 @@
 package resolver
 
 import (
+	"slices"
+
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
@@ -10,21 +12,22 @@ import (
 // A cache holds what does not change while one machine is resolved: nearest
 // answers ask the same builds about the same GPUs many times.
 type cache struct {
-	wheels []*matrix.Build         // for this system, newest torch first
-	conda  []*matrix.Build         // the conda channels' builds in the same form; nil until asked for
-	rank   map[*matrix.Release]int // position of a release, newest first
-	py     map[*matrix.Build][2]py
-	code   map[codeKey][2]bool // native, ptx
-	stack  map[codeKey]gap
-	rows   map[string][]*matrix.Extension // wheels of a package
-	needs  map[string][]matrix.Need       // by package, for this system
-	files  map[fileKey]string             // why a wheel has no file here
-	known  map[string]bool                // packages of the extension table
-	admit  map[admitKey]bool              // specifiers asked about
-	fit    map[fitKey]bool                // Pythons asked about
-	every  []py                           // the Pythons that any build is made for
-	table  *matrix.DeviceTable            // read when a GPU is known by its name only
-	models map[string]matrix.Device       // what it said
+	wheels   []*matrix.Build         // for this system, newest torch first
+	conda    []*matrix.Build         // the conda channels' builds in the same form; nil until asked for
+	rank     map[*matrix.Release]int // position of a release, newest first
+	py       map[*matrix.Build][2]py
+	code     map[codeKey][2]bool // native, ptx
+	stack    map[codeKey]gap
+	rows     map[string][]*matrix.Extension // wheels of a package
+	noneSeen bool                           // nobody has seen any wheel for this system: Windows on ARM
+	needs    map[string][]matrix.Need       // by package, for this system
+	files    map[fileKey]string             // why a wheel has no file here
+	known    map[string]bool                // packages of the extension table
+	admit    map[admitKey]bool              // specifiers asked about
+	fit      map[fitKey]bool                // Pythons asked about
+	every    []py                           // the Pythons that any build is made for
+	table    *matrix.DeviceTable            // read when a GPU is known by its name only
+	models   map[string]matrix.Device       // what it said
 }
 
 type admitKey struct{ spec, version string }
@@ -65,6 +68,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 			}
 		}
 	}
+	c.noneSeen = !slices.ContainsFunc(c.wheels, func(b *matrix.Build) bool { return b.Status != matrix.NotSeen })
 	return c
 }
 

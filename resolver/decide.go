@@ -24,6 +24,9 @@ func (s *solver) decide() *outcome {
 		o := s.refuse("request", s.req.conflict)
 		return o
 	}
+	if why := s.nonexistent(); why != "" {
+		return s.refuse("request", why)
+	}
 	wants := s.req.accel()
 	if wants == cpu {
 		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.req.named))

@@ -42,7 +42,7 @@ func (s *solver) finish(o *outcome) *Resolution {
 func (q *question) remarks(b *matrix.Build) []string {
 	var out []string
 	if q.accel == cuda {
-		if !q.natively(b) && !q.drv.cuda.IsZero() {
+		if !q.natively(b) && !q.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
 			out = append(out, fmt.Sprintf("%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
 				torchName(b), b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda))
 		}
@@ -53,6 +53,15 @@ func (q *question) remarks(b *matrix.Build) []string {
 			faults := q.defectWarnings(b)
 			out = append(append(out, q.stackWarnings(b, faults)...), faults...)
 		}
+	}
+	if q.req.JIT && b.OS == "windows" && q.accel != cpu {
+		out = append(out, "triton, which torch.compile needs for a GPU, is published for Linux only: on Windows triton-windows is built by others, and nobody has read it here")
+	}
+	if t, ok := q.doubted(b); ok {
+		out = append(out, fmt.Sprintf("%s with %s: %s", t.GFX, torchName(b), t.Doubt))
+	}
+	if n := slices.IndexFunc(q.gpus, func(g machine.GPU) bool { return g.MIG != "" }); n >= 0 && len(q.gpus) > 1 && q.accel == cuda {
+		out = append(out, "a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process")
 	}
 	if q.servesCPU(b) {
 		out = append(out, q.sizeWarning(b))
@@ -68,6 +77,9 @@ func (q *question) remarks(b *matrix.Build) []string {
 	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
 		out = append(out, b.Notes)
 	}
+	if b.Status == matrix.NotSeen && q.req.label != b.Label {
+		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
+	}
 	if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
 		out = append(out, fmt.Sprintf("%s is known by %s only: not proven from its wheel", torchName(b), map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof]))
 	}
@@ -75,6 +87,25 @@ func (q *question) remarks(b *matrix.Build) []string {
 		out = append(out, q.extensionRemarks(e, b)...)
 	}
 	return out
+}
+
+// compilesAtRunTime reports whether a requested package compiles CUDA code at run
+// time, which minor-version compatibility does not cover; torch itself does so with
+// torch.compile alone, which `--jit` asks about.
+func (q *question) compilesAtRunTime(b *matrix.Build) bool {
+	return slices.ContainsFunc(q.extensions(b), func(e extension) bool { return e.row != nil && strings.Contains(e.row.Note, "JIT") })
+}
+
+// doubted is the target of an AMD GPU in use of which something is not confirmed.
+func (q *question) doubted(b *matrix.Build) (matrix.ROCmTarget, bool) {
+	if q.accel == rocm {
+		for _, g := range q.gpus {
+			if t, ok := q.rocmTarget(b, g); ok && t.Doubt != "" {
+				return t, true
+			}
+		}
+	}
+	return matrix.ROCmTarget{}, false
 }
 
 // sizeWarning says what a CUDA build costs where only the CPU computes.

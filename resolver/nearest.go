@@ -108,6 +108,16 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if s.req.conflict != "" && s.req.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
 	}
+	if s.nonexistent() != "" {
+		atAll := func(*Choice) bool { return true }
+		near, build := s.nearestAsk()
+		if near != "" {
+			try("--cuda "+near, s.with(func(r *Request) { r.CUDA = near }), atAll)
+		}
+		if build != "" {
+			try("--build "+build, s.with(func(r *Request) { r.Build = build }), atAll)
+		}
+	}
 	if r.CUDA != "" {
 		try("drop `--cuda "+r.CUDA+"`", s.with(func(r *Request) { r.CUDA = "" }), more)
 	}

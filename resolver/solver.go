@@ -26,10 +26,23 @@ type solver struct {
 // newSolver reads a machine and a request. Its error reports a malformed request.
 func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) {
 	s, err := readInput(m, h, r)
-	if err == nil {
-		s.cache = newCache(m, h.Platform)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.cache = newCache(m, h.Platform)
+	s.unasked()
+	return s, nil
+}
+
+// unasked makes torchvision, which nobody named, optional where no build for this
+// system has one.
+func (s *solver) unasked() {
+	_, asked := s.req.asked["torchvision"]
+	if len(s.req.Requirements) > 0 || !asked || slices.ContainsFunc(s.cache.wheels, func(b *matrix.Build) bool { _, ok := b.Companion("torchvision"); return ok }) {
+		return
+	}
+	delete(s.req.asked, "torchvision")
+	s.req.optional = append(s.req.optional, "torchvision")
 }
 
 func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) {
@@ -66,6 +79,7 @@ func (s *solver) with(change func(*Request)) *solver {
 		return nil
 	}
 	t.cache = s.cache
+	t.unasked()
 	return t
 }
 

@@ -1,0 +1,96 @@
+package resolver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// nonexistent says that a torch, a CUDA or a build that was asked for was published for
+// no system at all, what there is, and which of it is nearest; "" it exists.
+func (s *solver) nonexistent() string {
+	all := s.m.Releases
+	if len(all) == 0 || s.req.conda() {
+		return ""
+	}
+	if len(s.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.admitsTorch(r.Torch) }) {
+		return fmt.Sprintf("no release of torch is what `%s` asks for: those known are %s to %s (data of %s)", s.req.torchText(), all[len(all)-1].Torch, all[0].Torch, s.m.Date)
+	}
+	if s.req.CUDA != "" {
+		if list := s.cudas(); !slices.Contains(list, s.req.CUDA) && strings.Contains(s.req.CUDA, ".") {
+			return fmt.Sprintf("no build of torch is made with CUDA %s: there are %s", s.req.CUDA, strings.Join(list, ", "))
+		}
+	}
+	if s.req.Build != "" && s.req.conflict == "" {
+		if list := s.labels(); !slices.Contains(list, s.req.Build) {
+			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.req.Build, s.h.Platform.OS, s.h.Platform.Arch, strings.Join(list, ", "))
+		}
+	}
+	return ""
+}
+
+// cudas are the CUDAs that builds for this system are made with, newest first.
+func (s *solver) cudas() []string {
+	var out []version.Dotted
+	for _, b := range s.cache.wheels {
+		if v, err := version.ParseDotted(b.CUDA.MajorMinor()); err == nil && !b.CUDA.IsZero() && !slices.ContainsFunc(out, func(w version.Dotted) bool { return w.Compare(v) == 0 }) {
+			out = append(out, v)
+		}
+	}
+	slices.SortFunc(out, func(a, b version.Dotted) int { return b.Compare(a) })
+	return texted(out)
+}
+
+func texted(list []version.Dotted) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = v.String()
+	}
+	return out
+}
+
+// labels are the builds for this system, by what they are for and the newest first.
+func (s *solver) labels() []string {
+	var out []string
+	for _, b := range s.cache.wheels {
+		if !slices.Contains(out, b.Label) {
+			out = append(out, b.Label)
+		}
+	}
+	kinds := []string{cuda, rocm, xpu, mps, cpu}
+	slices.SortStableFunc(out, func(a, b string) int {
+		return cmp.Or(slices.Index(kinds, accelOf(a))-slices.Index(kinds, accelOf(b)), strings.Compare(b, a))
+	})
+	return out
+}
+
+// nearestAsk are the CUDA and the build next to what was asked for and does not exist.
+func (s *solver) nearestAsk() (cudaAsk, build string) {
+	if s.req.CUDA != "" {
+		cudaAsk = closest(s.cudas(), s.req.cudaV)
+	}
+	if v, ok := matrix.LabelCUDA(s.req.Build); ok {
+		if near := closest(s.cudas(), v); near != "" {
+			build = "cu" + strings.ReplaceAll(near, ".", "")
+		}
+	}
+	return cudaAsk, build
+}
+
+// closest is the version of a list, newest first, that is the next one below v, else
+// the oldest.
+func closest(list []string, v version.Dotted) string {
+	for _, text := range list {
+		if w, err := version.ParseDotted(text); err == nil && !v.Less(w) {
+			return text
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
+}
