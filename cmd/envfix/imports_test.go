@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"internal/observe/verdict": {"internal/machine", "internal/version"},
 	"internal/proc":            {},
 	"internal/probe":           {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
-	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/proc", "internal/machine", "internal/version"},
+	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine", "internal/version"},
 	"internal/system":          {"internal/proc", "internal/plan"},
 	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
 	"internal/index":           {"matrix", "internal/machine", "internal/pep508", "internal/version", "data"},

@@ -60,32 +60,62 @@ EXIT STATUS
 	}
 }
 
-func runAction(c *cli.Context) error {
-	var gates []verdict.Gate
+// runFlags are the flags of run and watch, read once.
+type runFlags struct {
+	argv    []string
+	noProbe bool
+	try     string // the DataLoader's arguments, without blanks
+	deep    bool
+	replay  string
+	json    bool
+	gates   []verdict.Gate
+	files   []outputFile
+}
+
+// An outputFile is a file that run writes at the job's end; "" none.
+type outputFile struct{ flag, path string }
+
+func runFlagsOf(c *cli.Context) (f runFlags, err error) {
+	f = runFlags{argv: c.Args().Slice(), noProbe: c.Bool("no-probe"), try: strings.ReplaceAll(c.String("try"), " ", ""), deep: c.Bool("deep"),
+		replay: c.String("replay"), json: c.Bool("json")}
+	for _, flag := range []string{"report", "save", "html"} {
+		f.files = append(f.files, outputFile{flag, c.String(flag)})
+	}
 	for _, s := range c.StringSlice("fail-if") {
 		g, err := verdict.ParseGate(s)
 		if err != nil {
-			return &failure{code: exitUsage, text: "--fail-if: " + ui.Clean(err.Error()), hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"}}
+			return f, &failure{code: exitUsage, text: "--fail-if: " + ui.Clean(err.Error()), hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"}}
 		}
-		gates = append(gates, g)
+		f.gates = append(f.gates, g)
 	}
-	if err := checkTry(c.String("try")); err != nil {
+	return f, f.check()
+}
+
+// check refuses what does not go together.
+func (f runFlags) check() error {
+	if err := checkTry(f.try); err != nil {
 		return err
 	}
-	argv := c.Args().Slice()
-	if file := c.String("replay"); file != "" {
-		if len(argv) > 0 {
-			return &failure{code: exitUsage, text: "--replay judges a recording and runs no command"}
-		}
-		return replay(c, file, gates)
-	}
-	if len(argv) == 0 {
+	switch {
+	case f.replay != "" && len(f.argv) > 0:
+		return &failure{code: exitUsage, text: "--replay judges a recording and runs no command"}
+	case f.replay == "" && len(f.argv) == 0:
 		return &failure{code: exitUsage, text: "no command to run", hints: []string{"`envfix run -- python train.py`"}}
-	}
-	if c.Bool("no-probe") && (c.String("try") != "" || c.Bool("deep")) {
+	case f.noProbe && (f.try != "" || f.deep):
 		return &failure{code: exitUsage, text: "--try and --deep need the probe, which --no-probe turns off"}
 	}
-	return runJob(c, argv, gates)
+	return nil
+}
+
+func runAction(c *cli.Context) error {
+	f, err := runFlagsOf(c)
+	switch {
+	case err != nil:
+		return err
+	case f.replay != "":
+		return replay(f)
+	}
+	return runJob(f)
 }
 
 // besideJob makes this process small beside the one it watches: one thread of Go
@@ -99,23 +129,29 @@ func besideJob() {
 	}
 }
 
-func runJob(c *cli.Context, argv []string, gates []verdict.Gate) error {
-	besideJob()
-	self, err := os.Executable()
+// self is this program, for the child that reads the GPUs; "" where it is not
+// known: then there is no GPU to see, and the trace says so.
+func self() string {
+	path, err := os.Executable()
 	if err != nil {
-		self = "" // without GPUs then; the trace says so
+		return ""
 	}
-	t, ended, err := observe.Run(observe.Options{Command: argv, Env: os.Environ(), Self: self,
-		NoProbe: c.Bool("no-probe"), Try: strings.ReplaceAll(c.String("try"), " ", ""), Deep: c.Bool("deep")})
+	return path
+}
+
+func runJob(f runFlags) error {
+	besideJob()
+	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(), NoProbe: f.noProbe, Try: f.try, Deep: f.deep})
+	name := ui.Clean(f.argv[0])
 	switch {
 	case errors.Is(err, observe.ErrNotFound):
-		return &failure{code: 127, text: ui.Clean(argv[0]) + ": command not found"}
+		return &failure{code: 127, text: name + ": command not found"}
 	case errors.Is(err, observe.ErrNotExecutable):
-		return &failure{code: 126, text: ui.Clean(argv[0]) + ": permission denied"}
+		return &failure{code: 126, text: name + ": permission denied"}
 	case err != nil:
-		return &failure{code: 126, text: ui.Clean(argv[0] + ": " + err.Error())}
+		return &failure{code: 126, text: name + ": " + ui.Clean(err.Error())}
 	}
-	failed := conclude(c, t, gates)
+	failed := conclude(f, t)
 	if ended.Signal != 0 {
 		observe.Die(ended.Signal)
 	}
@@ -127,36 +163,35 @@ func runJob(c *cli.Context, argv []string, gates []verdict.Gate) error {
 
 // conclude judges, prints and writes. What cannot be written is said; it does
 // not change how the job ended.
-func conclude(c *cli.Context, t *verdict.Trace, gates []verdict.Gate) error {
+func conclude(f runFlags, t *verdict.Trace) error {
 	r := verdict.Judge(t)
 	text := ui.Verdict(r, style(os.Stderr))
 	var failed error
-	for _, g := range gates {
+	for _, g := range f.gates {
 		if bad, why := g.Fails(r); bad {
 			text += "envfix: error: " + ui.Clean(why) + "\n"
 			failed = &failure{code: exitFailed}
 		}
 	}
 	fmt.Fprint(os.Stderr, text)
-	write := func(flag string, make func() ([]byte, error)) {
-		name := c.String(flag)
-		if name == "" {
-			return
+	make := map[string]func() ([]byte, error){
+		"report": func() ([]byte, error) { return jsonBytes(r) },
+		"save":   func() ([]byte, error) { return observe.Encode(t) },
+		"html":   func() ([]byte, error) { return ui.VerdictPage(t, r) },
+	}
+	for _, file := range f.files {
+		if file.path == "" {
+			continue
 		}
-		data, err := make()
+		data, err := make[file.flag]()
 		if err == nil {
-			err = os.WriteFile(name, data, 0o666)
+			err = replaceFile(file.path, data, 0o644) // a link of somebody else's in its place is not followed
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "envfix: warning: --%s: %s\n", flag, ui.Clean(err.Error()))
-			if failed == nil {
-				failed = &failure{code: exitFailed}
-			}
+			fmt.Fprintf(os.Stderr, "envfix: warning: --%s: %s\n", file.flag, ui.Clean(err.Error()))
+			failed = &failure{code: exitFailed}
 		}
 	}
-	write("report", func() ([]byte, error) { return jsonBytes(r) })
-	write("save", func() ([]byte, error) { return observe.Encode(t) })
-	write("html", func() ([]byte, error) { return ui.VerdictPage(t, r) })
 	return failed
 }
 
@@ -166,17 +201,18 @@ func jsonBytes(v any) ([]byte, error) {
 	return []byte(b.String()), err
 }
 
-func replay(c *cli.Context, file string, gates []verdict.Gate) error {
-	t, err := observe.Load(file)
+// replay judges a recording.
+func replay(f runFlags) error {
+	t, err := observe.Load(f.replay)
 	if err != nil {
 		return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix run --save FILE -- …` writes a recording"}}
 	}
-	if c.Bool("json") {
+	if f.json {
 		if err := writeJSON(os.Stdout, verdict.Judge(t)); err != nil {
 			return err
 		}
 	}
-	return conclude(c, t, gates)
+	return conclude(f, t)
 }
 
 // tryable are the DataLoader's arguments that can change in the middle of an
@@ -197,7 +233,7 @@ func checkTry(s string) error {
 	if s == "" {
 		return nil
 	}
-	for part := range strings.SplitSeq(strings.ReplaceAll(s, " ", ""), ",") {
+	for part := range strings.SplitSeq(s, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		ok, known := tryable[name]
 		if !known || !ok(value) {

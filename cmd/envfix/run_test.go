@@ -34,7 +34,7 @@ func envfixCommand(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = append([]string{"envfix"}, args...)
-	cmd.Env = append(append(os.Environ(), "ENVFIX_NVML=off", "NO_COLOR=1", "TMPDIR="+t.TempDir()), env...)
+	cmd.Env = append(append(os.Environ(), "ENVFIX_NVML=off", "NO_COLOR=1", "XDG_STATE_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="), env...)
 	return cmd
 }
 
@@ -155,13 +155,11 @@ func TestRunBadInput(t *testing.T) {
 		}
 	})
 	t.Run("nowhere to write", func(t *testing.T) {
-		if os.Getuid() == 0 {
-			// Root may write anywhere but in /proc.
-			t.Setenv("XDG_RUNTIME_DIR", "/proc")
-		}
-		o := outcomeOf(t, envfixCommand(t, []string{"TMPDIR=/proc/nowhere"}, "run", "--", "sh", "-c", "echo fine"), "")
-		if o.Stdout != "fine\n" || o.Code != 0 {
-			t.Errorf("%+v", o)
+		cmd := envfixCommand(t, []string{"XDG_STATE_HOME=/proc/nowhere"}, "run", "--", "sh", "-c", "echo fine $ENVFIX_PROBE_DIR")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil || stdout.String() != "fine\n" || !strings.Contains(stderr.String(), "no folder of your own for the probe") {
+			t.Errorf("%v: %s%s", err, &stdout, &stderr)
 		}
 	})
 	t.Run("stderr is full", func(t *testing.T) {
@@ -210,11 +208,49 @@ func TestRunBadInput(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	})
-	t.Run("nothing is left behind", func(t *testing.T) {
+	t.Run("what is left behind", func(t *testing.T) {
 		dir := t.TempDir()
-		outcomeOf(t, envfixCommand(t, []string{"TMPDIR=" + dir, "XDG_RUNTIME_DIR="}, "run", "--", "true"), "")
-		if list, _ := os.ReadDir(dir); len(list) > 0 {
-			t.Errorf("%v", list)
+		outcomeOf(t, envfixCommand(t, []string{"XDG_STATE_HOME=" + dir, "TMPDIR=" + dir}, "run", "--", "true"), "")
+		left, _ := filepath.Glob(dir + "/*/*")
+		top, _ := os.ReadDir(dir)
+		if len(left) != 1 || len(top) != 1 || !strings.HasPrefix(filepath.Base(left[0]), "probe-") { // which children that live on may need
+			t.Errorf("%v %v", left, top)
+		}
+	})
+	t.Run("secrets", func(t *testing.T) {
+		dir := t.TempDir()
+		files := []string{dir + "/r.json", dir + "/s.json", dir + "/p.html"}
+		o := outcomeOf(t, envfixCommand(t, []string{"HF_TOKEN=abcdefghijk"}, "run", "--report", files[0], "--save", files[1], "--html", files[2], "--",
+			"sh", "-c", "sleep 0.5; echo $2", "x", "--token", "hunter2", "--password=hunter3", "https://me:hunter4@host/x", "abcdefghijk", "hunter"), "")
+		if o.Code != 0 || o.Stdout != "hunter2\n" {
+			t.Errorf("%+v", o)
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil || bytes.Contains(data, []byte("hunter2")) || bytes.Contains(data, []byte("hunter3")) || bytes.Contains(data, []byte("hunter4")) || bytes.Contains(data, []byte("abcdefghijk")) {
+				t.Errorf("%s: %v\n%s", f, err, data)
+			}
+			if !bytes.Contains(data, []byte("hunter")) {
+				t.Errorf("%s: the other arguments are lost\n%s", f, data)
+			}
+		}
+	})
+	t.Run("links are not followed", func(t *testing.T) {
+		dir := t.TempDir()
+		victim := filepath.Join(dir, "victim")
+		os.WriteFile(victim, []byte("mine"), 0o600)
+		for _, flag := range []string{"--report", "--save", "--html"} {
+			link := filepath.Join(dir, flag)
+			if err := os.Symlink(victim, link); err != nil {
+				t.Fatal(err)
+			}
+			outcomeOf(t, envfixCommand(t, nil, "run", flag, link, "--", "true"), "")
+			if st, err := os.Lstat(link); err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+				t.Errorf("%s: %v %v", flag, st, err)
+			}
+		}
+		if data, _ := os.ReadFile(victim); string(data) != "mine" {
+			t.Errorf("%q", data)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func TestRunPlaces(t *testing.T) {
 				}
 			}
 			cmd := exec.Command("unshare", "-m", "sh", "-c", "{ "+tt.before+"\n} || exit 99; exec "+program+` run -- sh -c "$0"`, tt.job)
-			cmd.Env = append(os.Environ(), "ENVFIX_NVML=off", "TMPDIR="+full, "XDG_RUNTIME_DIR=")
+			cmd.Env = append(os.Environ(), "ENVFIX_NVML=off", "XDG_STATE_HOME="+full, "XDG_RUNTIME_DIR=")
 			o := outcomeOf(t, cmd, "")
 			if o.Code == 99 || strings.Contains(o.Stderr, "unshare failed") {
 				t.Skipf("no mount can be made here: %s", o.Stderr)
@@ -169,4 +169,19 @@ func programIn(t *testing.T, parent string) string {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// TestWatchVerdict: a job that is watched with --pid has a verdict when it ends.
+func TestWatchVerdict(t *testing.T) {
+	job := exec.Command("sleep", "3")
+	if err := job.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go job.Wait()
+	cmd := envfixCommand(t, nil, "watch", "--pid", fmt.Sprint(job.Process.Pid))
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil || !strings.Contains(stderr.String(), "envfix: no_gpu: ") {
+		t.Errorf("%v\n%s%s", err, &out, &stderr)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"envfix/internal/observe"
+	"envfix/internal/observe/verdict"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -43,46 +45,62 @@ EXIT STATUS
 	}
 }
 
-func watchAction(c *cli.Context) error {
+// watchFlags are the flags of watch, read once.
+type watchFlags struct {
+	pid        int // 0: everybody's processes
+	once, json bool
+}
+
+func watchFlagsOf(c *cli.Context) (watchFlags, error) {
+	f := watchFlags{pid: c.Int("pid"), once: c.Bool("once"), json: c.Bool("json")}
 	if err := noArguments(c, 0); err != nil {
+		return f, err
+	}
+	if c.IsSet("pid") && f.pid < 1 {
+		return f, &failure{code: exitUsage, text: fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid)}
+	}
+	return f, nil
+}
+
+func watchAction(c *cli.Context) error {
+	f, err := watchFlagsOf(c)
+	if err != nil {
 		return err
 	}
-	if c.IsSet("pid") && c.Int("pid") < 1 {
-		return &failure{code: exitUsage, text: fmt.Sprintf("--pid %d: a process number is greater than 0", c.Int("pid"))}
-	}
 	besideJob()
-	self, err := os.Executable()
-	if err != nil {
-		self = ""
-	}
-	w, err := observe.StartWatch(observe.Options{Self: self, Env: os.Environ()}, c.Int("pid"))
+	w, err := observe.StartWatch(observe.Options{Self: self(), State: stateDir(), Env: os.Environ()}, f.pid)
 	if err != nil {
 		return &failure{code: exitFailed, text: err.Error(), hints: []string{"`envfix watch` lists the processes that use a GPU"}}
 	}
 	defer w.Stop()
-	live := isTerminal(os.Stdout) && !c.Bool("json") && !c.Bool("once") && os.Getenv("TERM") != "dumb"
-	if live {
-		return watchScreen(c.Context, w)
+	if isTerminal(os.Stdout) && !f.json && !f.once && os.Getenv("TERM") != "dumb" {
+		err = watchScreen(c.Context, w)
+	} else {
+		watchLines(c.Context, w, f)
 	}
+	if t := w.Trace(); t != nil && !f.json && !f.once { // the verdict that --pid promises
+		fmt.Fprint(os.Stderr, ui.Verdict(verdict.Judge(t), style(os.Stderr)))
+	}
+	return err
+}
+
+// watchLines prints a line a second until there is nothing left to watch, or
+// nobody reads on.
+func watchLines(ctx context.Context, w *observe.Watch, f watchFlags) {
 	out := bufio.NewWriter(os.Stdout)
 	for {
-		v, ok := w.Next(c.Context)
+		v, ok := w.Next(ctx)
 		if !ok {
-			return nil
+			return
 		}
-		if c.Bool("json") {
+		var err error
+		if f.json {
 			err = json.NewEncoder(out).Encode(v)
 		} else {
 			_, err = fmt.Fprintln(out, ui.WatchLine(screen(v)))
 		}
-		if err == nil {
-			err = out.Flush()
-		}
-		if err != nil { // nobody reads on
-			return nil
-		}
-		if c.Bool("once") {
-			return nil
+		if err = errors.Join(err, out.Flush()); err != nil || f.once {
+			return
 		}
 	}
 }

@@ -99,6 +99,7 @@ func scrub(t *verdict.Trace) {
 	for i := range t.Processes {
 		p := &t.Processes[i]
 		p.Name, p.Command, p.User, p.Mount, p.Torch = text.Clip(p.Name, 40), text.Clip(p.Command, 160), text.Clip(p.User, 32), text.Clip(p.Mount, 80), text.Clip(p.Torch, 10)
+		p.Missed = text.Clip(p.Missed, 200)
 		if p.Probe != nil {
 			scrubProbe(p.Probe)
 		}
@@ -109,11 +110,25 @@ func scrubProbe(b *verdict.Probe) {
 	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = text.Clip(b.Version, 60), text.Clip(b.CUDA, 30), text.Clip(b.HIP, 30), text.Clip(b.Matmul, 20), text.Clip(b.Error, 300), cleanPtr(b.Visible)
 	for j := range b.Loaders {
 		l := &b.Loaders[j]
+		l.Own, l.Setting = text.Clip(l.Own, 200), text.Clip(l.Setting, 200)
 		l.Dataset, l.Where, l.Source = text.Clip(l.Dataset, 60), text.Clip(l.Where, 200), text.Clip(l.Source, 300)
 	}
 	if b.Burst != nil {
 		b.Burst.CopyAt, b.Burst.SyncAt = text.Clip(b.Burst.CopyAt, 200), text.Clip(b.Burst.SyncAt, 200)
 	}
+	if u := b.Burst; u != nil {
+		u.CopyOwn, u.SyncOwn, u.PythonAt = text.Clip(u.CopyOwn, 200), text.Clip(u.SyncOwn, 200), text.Clip(u.PythonAt, 200)
+		for j := range u.Parts {
+			u.Parts[j].Name = text.Clip(u.Parts[j].Name, 20)
+		}
+	}
+	if b.Where != nil {
+		for j := range b.Where.Top {
+			s := &b.Where.Top[j]
+			s.At, s.Func, s.Call, s.Part = text.Clip(s.At, 200), text.Clip(s.Func, 80), text.Clip(s.Call, 80), text.Clip(s.Part, 20)
+		}
+	}
+	b.Via = cleanAll(b.Via)
 	if b.Crash != nil {
 		b.Crash.Type, b.Crash.Text = text.Clip(b.Crash.Type, 60), text.Clip(b.Crash.Text, 1500)
 	}

@@ -155,6 +155,18 @@ func allowedCPUs(pid int) float64 {
 	return 0
 }
 
+// addressLimit is how much a process may map, in MiB; 0: as much as it likes.
+func addressLimit(pid int) int64 {
+	for line := range strings.Lines(proc.Self.Of(pid).Read("limits")) {
+		if v, ok := strings.CutPrefix(line, "Max address space"); ok {
+			if f := strings.Fields(v); len(f) > 0 {
+				return int64(number64(f[0]) >> 20)
+			}
+		}
+	}
+	return 0
+}
+
 // countList counts the members of a list such as 0-3,8.
 func countList(s string) (n int) {
 	for part := range strings.SplitSeq(s, ",") {

@@ -2,13 +2,10 @@ package observe
 
 import (
 	"embed"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
-//go:generate sh -c "for v in 8 9 10 11 12 13 14; do command -v python3.$v >/dev/null && python3.$v inside/compile.py; done; true"
+//go:generate sh -c "for v in 8 9 10 11 12 13 14; do command -v python3.${DOLLAR}v >/dev/null && python3.${DOLLAR}v inside/compile.py; done; true"
 
 //go:embed inside/sitecustomize.py
 var siteSource []byte
@@ -23,95 +20,22 @@ var compiledSite embed.FS
 //go:embed inside/_envfix_probe.py
 var probeSource []byte
 
+//go:embed inside/_envfix_burst.py
+var burstSource []byte
+
+//go:embed inside/_envfix_where.py
+var whereSource []byte
+
 //go:embed inside/_envfix_old.py
 var oldSource []byte
 
 //go:embed inside/_envfix_extra.py
 var extraSource []byte
 
-// A lane is the folder through which the probe and envfix talk: the probe's
-// source, and a page and a list of events for each process it reached.
-type lane struct{ dir string }
-
-// newLane makes the folder where only this user can look, and writes the probe.
-// It tries several places, for a full or read-only one must not cost the job.
-func newLane(env []string) (*lane, error) {
-	var problems []error
-	for _, parent := range []string{lookup(env, "XDG_RUNTIME_DIR"), lookup(env, "TMPDIR"), "/tmp", "/var/tmp"} {
-		if parent == "" || !filepath.IsAbs(parent) {
-			continue
-		}
-		dir, err := os.MkdirTemp(parent, "envfix-run-") // 0700
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		l := &lane{dir}
-		if err = l.fill(); err == nil {
-			return l, nil
-		}
-		problems = append(problems, err)
-		l.remove()
-	}
-	return nil, errors.Join(problems...)
-}
-
-func (l *lane) fill() error {
-	for name, data := range map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_extra.py": extraSource, "_envfix_old.py": oldSource} {
-		if err := os.WriteFile(filepath.Join(l.dir, name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := l.fillCache(); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(l.dir, "room"), make([]byte, 4*pageSize), 0o600) // is there room for pages?
-}
-
-// fillCache lays sitecustomize.py compiled where Python looks for it.
-func (l *lane) fillCache() error {
-	list, err := compiledSite.ReadDir("inside/compiled")
-	if err != nil {
-		return err
-	}
-	cache := filepath.Join(l.dir, "__pycache__")
-	if err := os.Mkdir(cache, 0o700); err != nil {
-		return err
-	}
-	for _, e := range list {
-		data, err := compiledSite.ReadFile("inside/compiled/" + e.Name())
-		if err != nil {
-			return err
-		}
-		if e.Name() == "source" {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(cache, "sitecustomize."+e.Name()+".pyc"), data, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changed reports whether files were made in the folder since the time that seen
-// holds, in nanoseconds, and sets it.
-func (l *lane) changed(seen *int64) bool {
-	st, err := os.Stat(l.dir)
-	if err != nil {
-		return false
-	}
-	at := st.ModTime().UnixNano()
-	old := *seen
-	*seen = at
-	return at != old
-}
-
-func (l *lane) remove() { os.RemoveAll(l.dir) }
-
 // environment is env with the probe in it.
 func (l *lane) environment(env []string, o Options) []string {
 	out := make([]string, 0, len(env)+4)
-	path := l.dir
+	path := l.code
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
@@ -131,6 +55,27 @@ func (l *lane) environment(env []string, o Options) []string {
 	}
 	if o.Deep {
 		out = append(out, "ENVFIX_PROBE_DEEP=1")
+	}
+	return out
+}
+
+// sources are the files of the folder that PYTHONPATH gets, by name.
+func sources() map[string][]byte {
+	out := map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_burst.py": burstSource, "_envfix_where.py": whereSource,
+		"_envfix_extra.py": extraSource, "_envfix_old.py": oldSource}
+	list, err := compiledSite.ReadDir("inside/compiled")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	for _, e := range list {
+		if e.Name() == "source" {
+			continue
+		}
+		data, err := compiledSite.ReadFile("inside/compiled/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		out["__pycache__/sitecustomize."+e.Name()+".pyc"] = data // where Python looks for it
 	}
 	return out
 }

@@ -14,6 +14,7 @@ const Interval = 200 * time.Millisecond
 type Options struct {
 	Command []string
 	Env     []string
+	State   string // envfix's folder of state, which the probe is kept in; "" none
 	Self    string // envfix's own program, for the child that reads NVML; "" none
 	NoProbe bool
 	Try     string // changed arguments of the DataLoader, as the user wrote them

@@ -183,7 +183,7 @@ func TestReadings(t *testing.T) {
 		g.take(probe.SampleLine{Readings: []probe.Reading{{Utils: util, Used: 500, Clock: 1980, Gen: 5, Width: 16, Rx: -1, SMBusy: -1, Tensor: -1, Procs: [][2]int64{{999, 400}}}}}, ours, &f)
 		g.take(probe.SampleLine{Readings: []probe.Reading{{Used: 900, Rx: 50, SMBusy: -1, Tensor: -1}, {}}}, ours, &f) // a GPU too many: not ours
 		out := g.finish()
-		if len(out) != 1 || *out[0].Before != 500 || out[0].Name != "x [0m" || out[0].Attributed != host || len(out[0].Tenants) != map[bool]int{true: 1, false: 0}[host] {
+		if len(out) != 1 || *out[0].Before != 500 || out[0].Name != "x" || out[0].Attributed != host || len(out[0].Tenants) != map[bool]int{true: 1, false: 0}[host] {
 			t.Errorf("host %t: %+v", host, out)
 		}
 		if x := f.GPUs[0]; x.N != 1 || x.High != 1 || x.Theirs != map[bool]int64{true: 400, false: 0}[host] || x.RxN != 0 || x.Link != 1 {
@@ -200,7 +200,7 @@ func TestDescendants(t *testing.T) {
 	if got := proc.Self.Descendants(os.Getpid(), true, mostProcesses); !slices.Contains(got, os.Getpid()) {
 		t.Errorf("%v", got)
 	}
-	w := newWatcher(os.Getpid(), false, nil)
+	w := newWatcher(os.Getpid(), false, nil, nil)
 	if cpu, rss := w.look(time.Now()); cpu < 0 || rss <= 0 {
 		t.Errorf("cpu %v rss %v", cpu, rss)
 	}
@@ -229,30 +229,52 @@ func TestMarkWorkers(t *testing.T) {
 	}
 }
 
-// TestLane: the folder is this user's alone, and a place that cannot be written
-// is passed over.
+// TestLane: the folders are this user's alone, a place that cannot be written or
+// that others may write is passed over, and what PYTHONPATH names stays when the
+// run is over.
 func TestLane(t *testing.T) {
-	dir := t.TempDir()
-	l, err := newLane([]string{"XDG_RUNTIME_DIR=/proc", "TMPDIR=" + dir, "PYTHONPATH=/a:/b"})
+	dir, open := t.TempDir(), t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := newLane(Options{State: open}); err == nil {
+		t.Errorf("a folder that everybody may write was taken: %+v", l)
+	}
+	if l, err := newLane(Options{}); err == nil || err.Error() != "no home directory is known" {
+		t.Errorf("%+v, %v", l, err)
+	}
+	o := Options{Env: []string{"XDG_RUNTIME_DIR=/proc", "TMPDIR=" + open, "PYTHONPATH=/a:/b"}, State: filepath.Join(dir, "envfix")}
+	l, err := newLane(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if filepath.Dir(l.dir) != dir {
-		t.Errorf("%s is not in %s", l.dir, dir)
-	}
-	if st, err := os.Stat(l.dir); err != nil || st.Mode().Perm() != 0o700 {
-		t.Errorf("%v %v", st.Mode(), err)
+	for _, d := range []string{l.dir, l.code} {
+		if st, err := os.Stat(d); err != nil || st.Mode().Perm() != 0o700 || filepath.Dir(d) != o.State {
+			t.Errorf("%s: %v %v", d, st.Mode(), err)
+		}
 	}
 	env := l.environment([]string{"A=1", "PYTHONPATH=/a:/b", "ENVFIX_PROBE_TRY=old"}, Options{Try: "num_workers=4"})
-	want := []string{"A=1", fmt.Sprintf("PYTHONPATH=%s:/a:/b", l.dir), "ENVFIX_PROBE_DIR=" + l.dir, "ENVFIX_PROBE_TRY=num_workers=4"}
+	want := []string{"A=1", fmt.Sprintf("PYTHONPATH=%s:/a:/b", l.code), "ENVFIX_PROBE_DIR=" + l.dir, "ENVFIX_PROBE_TRY=num_workers=4"}
 	if diff := cmp.Diff(want, env); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("PYTHONPATH="+l.dir, l.environment([]string{"PYTHONPATH="}, Options{})[0]); diff != "" {
+	if diff := cmp.Diff("PYTHONPATH="+l.code, l.environment([]string{"PYTHONPATH="}, Options{})[0]); diff != "" {
 		t.Error(diff) // an empty entry would add the working directory
 	}
+	site := filepath.Join(l.code, "sitecustomize.py")
+	if err := os.WriteFile(site, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := newLane(o)
+	if err != nil || again.code != l.code || again.dir == l.dir {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if have, err := os.ReadFile(site); err != nil || !bytes.Equal(have, siteSource) {
+		t.Errorf("a damaged file stayed: %q, %v", have, err)
+	}
 	l.remove()
-	if list, _ := os.ReadDir(dir); len(list) != 0 {
+	again.remove()
+	if list, _ := os.ReadDir(o.State); len(list) != 1 || list[0].Name() != filepath.Base(l.code) {
 		t.Errorf("left behind: %v", list)
 	}
 }
@@ -266,7 +288,7 @@ func sixteen(t testing.TB) (w *watcher, pages string) {
 	dir := t.TempDir()
 	data := make([]byte, pageSize)
 	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x31})
-	w = newWatcher(os.Getpid(), false, nil)
+	w = newWatcher(os.Getpid(), false, nil, nil)
 	for i := range 15 {
 		p := *w.procs[os.Getpid()]
 		page := filepath.Join(dir, fmt.Sprintf("p%d.page", i+1))

@@ -34,7 +34,7 @@ print((time.perf_counter_ns() - start) // 20000)
 // of wall time at the start of Python (2), each as the difference to the same run
 // without it.
 func BenchmarkProbe(b *testing.B) {
-	l, err := newLane([]string{"TMPDIR=" + b.TempDir()})
+	l, err := newLane(Options{State: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

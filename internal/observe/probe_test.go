@@ -39,7 +39,7 @@ type probed struct {
 // runProbed runs a script with the stand-in for torch and the probe.
 func runProbed(t testing.TB, script string, env ...string) probed {
 	t.Helper()
-	l, err := newLane([]string{"TMPDIR=" + t.TempDir()})
+	l, err := newLane(Options{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,10 @@ func runProbed(t testing.TB, script string, env ...string) probed {
 		t.Fatal(err)
 	}
 	out := probed{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
-	w := &watcher{lane: l}
-	for _, p := range w.files("page") {
+	for _, p := range l.files("page") {
 		out.page, out.hasPage = readPage(p)
 	}
-	for _, p := range w.files("jsonl") {
+	for _, p := range l.files("jsonl") {
 		out.probe = readEvents(p)
 	}
 	return out
@@ -85,7 +84,7 @@ func TestCompiledSite(t *testing.T) {
 	if got := fmt.Sprintf("%x\n", sha256.Sum256(siteSource)); got != string(want) {
 		t.Fatal("inside/sitecustomize.py has changed: run `go generate ./internal/observe` with every Python that inside/compiled has")
 	}
-	l, err := newLane([]string{"TMPDIR=" + t.TempDir()})
+	l, err := newLane(Options{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +99,7 @@ func TestCompiledSite(t *testing.T) {
 	if _, err := compiledSite.ReadFile("inside/compiled/" + tag); err != nil {
 		t.Skipf("%s compiles it itself", tag)
 	}
-	if name := "__pycache__/sitecustomize." + tag + ".pyc"; !strings.Contains(stderr.String(), "code object from '"+l.dir+"/"+name+"'") {
+	if name := "__pycache__/sitecustomize." + tag + ".pyc"; !strings.Contains(stderr.String(), "code object from '"+l.code+"/"+name+"'") {
 		t.Errorf("%s was not loaded\n%s", name, stderr.String())
 	}
 }
@@ -121,7 +120,7 @@ for epoch in range(3):
     it = iter(ld)
     kinds.add(type(it).__name__)
     for x in it:
-        x[0].to("cuda"); x[1].item(); float(x[2])
+        x[0].to("cuda"); x[0].item(); float(x[0]); x[1].item()
         with torch.autocast("cuda"), torch.autocast("cuda", enabled=False): pass
         x[3].backward()
         opt.step()
@@ -147,10 +146,13 @@ func TestProbeCounts(t *testing.T) {
 	if p.Burst.Own <= 0 || p.Burst.Own > 10 {
 		t.Errorf("a step's own time: %v", p.Burst.Own)
 	}
-	p.Burst.Python, p.Burst.Own = 0, 0 // measured
+	if len(p.Burst.Parts) == 0 || p.Burst.PythonAt == "" {
+		t.Errorf("%+v", p.Burst)
+	}
+	p.Burst.Python, p.Burst.Own, p.Burst.Parts, p.Burst.PythonAt, p.Burst.PythonPart = 0, 0, nil, "", 0 // measured
 	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matrices: 100, Matmul: "highest",
-		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10"}}, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
-		Burst: &verdict.Burst{Steps: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", SyncAt: "<stdin>:16"}}
+		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10", Own: "<stdin>:10"}}, Made: 1, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
+		Burst: &verdict.Burst{Steps: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", CopyOwn: "<stdin>:16", SyncAt: "<stdin>:16", SyncOwn: "<stdin>:16"}}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
 	}
@@ -318,6 +320,50 @@ func TestProbeIsSmall(t *testing.T) {
 	for _, bad := range []string{"\nimport torch", "threading", "_thread"} {
 		if bytes.Contains(probeSource, []byte(bad)) {
 			t.Errorf("the probe contains %q", bad)
+		}
+	}
+}
+
+// TestSpecOnly: who asks whether torch is there, as transformers and datasets do,
+// imports it with the probe; a torch that raises is imported later with it, too.
+func TestSpecOnly(t *testing.T) {
+	for name, before := range map[string]string{
+		"asked twice":  "import importlib.util as u\nassert u.find_spec('torch') and u.find_spec('torch')\n",
+		"asked a path": "import importlib.machinery as m\nassert m.PathFinder.find_spec('torch')\nimport sys\n[f.find_spec('torch', None) for f in list(sys.meta_path)]\n",
+		"failed once":  "import sys\nsys.modules['torch.version'] = None\ntry:\n  import torch\nexcept ImportError: pass\nelse: raise SystemExit('it did not fail')\ndel sys.modules['torch.version']\n[sys.modules.pop(m) for m in list(sys.modules) if m.startswith('torch')]\n",
+		"lazily":       "import importlib.util as u, sys\ns = u.find_spec('torch'); s.loader = u.LazyLoader(s.loader)\nm = u.module_from_spec(s); sys.modules['torch'] = m; s.loader.exec_module(m); m.Tensor\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runProbed(t, before+train)
+			if r.code != 0 || r.stderr != "" || !r.hasPage || r.page[wSteps] != 24 {
+				t.Errorf("code %d, %d steps\n%s%s", r.code, r.page[wSteps], r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+// TestPython2: an old Python has no probe, and keeps its sitecustomize.
+func TestPython2(t *testing.T) {
+	python, err := exec.LookPath("python2.7")
+	if err == nil {
+		err = exec.Command(python, "-c", "0").Run() // a version manager's shim may lead nowhere
+	}
+	if err != nil {
+		t.Skip("no python2.7 on PATH")
+	}
+	l, err := newLane(Options{State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := t.TempDir()
+	if err := os.WriteFile(filepath.Join(own, "sitecustomize.py"), []byte("MARK = 'mine'\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{own: "mine\n", "": "None\n"} {
+		cmd := exec.Command(python, "-c", "import sys; print(getattr(sys.modules.get('sitecustomize'), 'MARK', None))")
+		cmd.Env = l.environment(append(os.Environ(), "PYTHONPATH="+path), Options{})
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("%q: %s, %v", path, out, err)
 		}
 	}
 }

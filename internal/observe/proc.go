@@ -11,9 +11,9 @@ import (
 // mostProcesses bounds what is watched of a job that forks without end.
 const mostProcesses = 1024
 
-// commandLine is a process's command, cleaned and short.
-func commandLine(p proc.Process) string {
-	return text.Clip(strings.TrimSpace(strings.Join(p.Args(), " ")), 160)
+// commandLine is a process's command, cleaned, short and without credentials.
+func commandLine(p proc.Process, secrets []string) string {
+	return text.Clip(strings.TrimSpace(strings.Join(text.RedactArgv(p.Args(), secrets...), " ")), 160)
 }
 
 // libTorch says which libtorch a process has mapped: cuda, hip, cpu or "".

@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 // mostFrames bounds a recording: when it is full, neighbours are merged and
@@ -31,7 +34,7 @@ type Recorder struct {
 }
 
 func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorder {
-	r := &Recorder{w: newWatcher(root, own, l), g: g, span: Interval.Seconds()}
+	r := &Recorder{w: newWatcher(root, own, l, env), g: g, span: Interval.Seconds()}
 	r.groups = groupsOf(root)
 	r.group = readCgroup(r.groups)
 	r.host = verdict.Host{CPUs: allowedCPUs(root), Quota: r.group.quota, MemoryLimit: r.group.memory, OtherGPU: otherGPU()}
@@ -116,6 +119,7 @@ func (r *Recorder) slow() {
 		r.groups, r.group = now, readCgroup(now)
 		r.host.MemoryLimit = r.group.memory
 	}
+	r.host.AddressLimit = max(r.host.AddressLimit, addressLimit(pid))
 	r.limited(readCgroup(r.groups))
 }
 
@@ -200,25 +204,35 @@ func (r *Recorder) unreached(t *verdict.Trace) (notes []string) {
 		case p.Probe != nil && p.Probe.Error != "":
 			notes = append(notes, "PID "+strconv.Itoa(p.PID)+": the probe took itself out: "+p.Probe.Error)
 		case p.Probe == nil && p.Torch != "" && !p.Worker:
-			notes = append(notes, "PID "+strconv.Itoa(p.PID)+" uses PyTorch and the probe did not reach it"+whyNot(p))
+			notes = append(notes, "PID "+strconv.Itoa(p.PID)+" uses PyTorch and the probe did not reach it: "+cmp.Or(p.Missed, "python -I, -E or -S, another user, or a clean environment"))
 		}
 	}
 	return notes
 }
 
-// whyNot guesses from the command why Python did not load the probe.
-func whyNot(p verdict.Process) string {
-	f := strings.Fields(p.Command)
-	for _, a := range f[min(1, len(f)):] {
+// whyNot says why Python did not load the probe, as far as its arguments and its
+// environment tell.
+func (l *lane) whyNot(p proc.Process) string {
+	if l == nil {
+		return ""
+	}
+	args := p.Args()
+	for _, a := range args[min(1, len(args)):] {
 		if !strings.HasPrefix(a, "-") || a == "-c" || a == "-m" {
 			break
 		}
 		if !strings.HasPrefix(a, "--") && strings.ContainsAny(a, "IES") {
-			return ": `python " + a + "` leaves PYTHONPATH or site out"
+			return "`python " + text.Clip(a, 20) + "` leaves PYTHONPATH or site out"
 		}
 	}
-	if env := proc.Self.Of(p.PID).Env(); env != nil && lookup(env, "ENVFIX_PROBE_DIR") == "" {
-		return ": it was started with a clean environment"
+	env := p.Env()
+	switch path := lookup(env, "PYTHONPATH"); {
+	case env == nil:
+		return ""
+	case lookup(env, "ENVFIX_PROBE_DIR") == "":
+		return "it was started with a clean environment"
+	case !slices.Contains(strings.Split(path, ":"), l.code):
+		return "PYTHONPATH was set anew (" + text.Clip(path, 60) + "): PYTHONPATH=" + text.Clip(path, 60) + ":$PYTHONPATH keeps the probe"
 	}
-	return ": python -I, -E or -S, another user, or a clean environment"
+	return ""
 }

@@ -43,8 +43,8 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	var l *lane
 	var notes []string
 	if !o.NoProbe {
-		if l, err = newLane(o.Env); err != nil {
-			notes = append(notes, "no folder for the probe could be made, so only the outside was watched: "+text.Clip(firstOf(err), 200))
+		if l, err = newLane(o); err != nil {
+			notes = append(notes, "no folder of your own for the probe, so only the outside was watched: "+text.Clip(strings.ReplaceAll(err.Error(), "\n", "; "), 300))
 			l = nil
 		} else {
 			defer l.remove()
@@ -68,16 +68,11 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	r.notes = notes
 	ended := r.follows(j)
 	t := r.Trace()
-	t.Command, t.Exit = cleanAll(o.Command), ended.Code
+	t.Command, t.Exit = cleanAll(text.RedactArgv(o.Command, text.Secrets(o.Env)...)), ended.Code
 	if ended.Signal != 0 {
 		t.Signal = strings.TrimPrefix(unix.SignalName(ended.Signal), "SIG")
 	}
 	return t, ended, nil
-}
-
-func firstOf(err error) string {
-	s, _, _ := strings.Cut(err.Error(), "\n")
-	return s
 }
 
 // follows watches until the job ends.

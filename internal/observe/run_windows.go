@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/text"
 )
 
 // ErrNotFound and ErrNotExecutable are why a command cannot start.
@@ -42,7 +43,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 		return nil, Ended{}, ErrNotExecutable
 	}
 	e := Ended{Code: cmd.ProcessState.ExitCode()}
-	t := &verdict.Trace{Format: verdict.Format, Command: cleanAll(o.Command), Seconds: time.Since(begun).Seconds(), Exit: e.Code,
+	t := &verdict.Trace{Format: verdict.Format, Command: cleanAll(text.RedactArgv(o.Command, text.Secrets(o.Env)...)), Seconds: time.Since(begun).Seconds(), Exit: e.Code,
 		GPUs: []verdict.GPU{}, Frames: []verdict.Frame{}, Processes: []verdict.Process{}, Notes: []string{"jobs cannot be watched on Windows yet"}}
 	t.Host.OtherGPU = "unknown"
 	return t, e, nil

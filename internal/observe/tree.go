@@ -78,7 +78,7 @@ func (w *watcher) openPages() {
 	if w.lane == nil || !w.lane.changed(&w.pages) {
 		return
 	}
-	for pid, path := range w.files("page") {
+	for pid, path := range w.lane.files("page") {
 		w.add(pid) // a process that left the tree, or was not seen in it yet
 		if p := w.procs[pid]; p != nil && !p.gone && !p.paged {
 			p.shared = proc.Open(path, p.stat.Kept())
@@ -117,7 +117,7 @@ func (w *watcher) add(pid int) {
 		p.firstCPU = s.CPU
 	}
 	p.lastCPU = s.CPU
-	p.rename(s.Name)
+	p.rename(s.Name, w.secrets)
 	p.firstDelay = p.delay(w.buf[:])
 	if w.own {
 		p.firstDelay = 0
@@ -126,9 +126,9 @@ func (w *watcher) add(pid int) {
 }
 
 // rename takes a process's name, and with it the command.
-func (p *watched) rename(name []byte) {
+func (p *watched) rename(name []byte, secrets []string) {
 	p.rawName = string(name)
-	p.Name, p.Command = text.Clip(p.rawName, 40), commandLine(proc.Self.Of(p.PID))
+	p.Name, p.Command = text.Clip(p.rawName, 40), commandLine(proc.Self.Of(p.PID), secrets)
 }
 
 // owner is the name of the user of a process's folder.

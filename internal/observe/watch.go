@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -54,11 +52,12 @@ type ProcessView struct {
 
 // A Watch looks at the machine, or at one job of it, second by second.
 type Watch struct {
-	gpus  *gpuLane
-	rec   *Recorder // of the job with --pid
-	w     *watcher  // of the whole machine without
-	prior map[int]counters
-	begun time.Time
+	gpus    *gpuLane
+	rec     *Recorder // of the job with --pid
+	w       *watcher  // of the whole machine without
+	prior   map[int]counters
+	begun   time.Time
+	options Options
 }
 
 // counters are a process's totals at the last view.
@@ -72,7 +71,7 @@ type counters struct {
 // StartWatch begins to watch: everything, or the process pid and those below
 // it. The error says that there is no such process.
 func StartWatch(o Options, pid int) (*Watch, error) {
-	w := &Watch{prior: map[int]counters{}, begun: time.Now()}
+	w := &Watch{prior: map[int]counters{}, begun: time.Now(), options: o}
 	if pid > 0 {
 		if _, ok := proc.Self.Of(pid).Stat(); !ok {
 			return nil, fmt.Errorf("no process %d", pid)
@@ -80,7 +79,7 @@ func StartWatch(o Options, pid int) (*Watch, error) {
 	}
 	w.gpus = startGPUs(o)
 	if pid > 0 {
-		w.rec = newRecorder(pid, false, laneOf(pid), w.gpus, proc.Self.Of(pid).Env())
+		w.rec = newRecorder(pid, false, o.laneOf(pid), w.gpus, proc.Self.Of(pid).Env())
 		w.w = w.rec.w
 		for i := range w.gpus.gpus {
 			w.gpus.gpus[i].Before = nil // the job was there before we were
@@ -88,39 +87,19 @@ func StartWatch(o Options, pid int) (*Watch, error) {
 		w.gpus.started = time.Time{}
 		return w, nil
 	}
-	w.w = newWatcher(0, false, nil)
+	w.w = newWatcher(0, false, nil, nil)
 	return w, nil
 }
 
 // Stop ends the child that reads the GPUs.
 func (w *Watch) Stop() { w.gpus.stop() }
 
-// lanes are the folders of this user's running `envfix run`s.
-func lanes() (out []string) {
-	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.Getenv("TMPDIR"), "/tmp", "/var/tmp"} {
-		if parent == "" {
-			continue
-		}
-		list, _ := filepath.Glob(filepath.Join(parent, "envfix-run-*"))
-		for _, dir := range list {
-			if id, ok := proc.Owner(dir); ok && id == os.Getuid() && !slices.Contains(out, dir) {
-				out = append(out, dir)
-			}
-		}
+// Trace is what was seen of the job so far; nil where no job was asked for.
+func (w *Watch) Trace() *verdict.Trace {
+	if w.rec == nil {
+		return nil
 	}
-	return out
-}
-
-// laneOf finds the folder that a process's probe writes to.
-func laneOf(pid int) *lane {
-	for _, dir := range lanes() {
-		for _, p := range proc.Self.Descendants(pid, true, mostProcesses) {
-			if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("p%d.page", p))); err == nil {
-				return &lane{dir}
-			}
-		}
-	}
-	return nil
+	return w.rec.Trace()
 }
 
 // Next watches for about a second and returns what it was like. ok is false
@@ -176,8 +155,7 @@ func (w *Watch) findProcesses() {
 			w.w.add(int(p[0]))
 		}
 	}
-	for _, dir := range lanes() {
-		l := &watcher{lane: &lane{dir}}
+	for _, l := range w.options.lanes() {
 		for pid := range l.files("page") {
 			w.w.add(pid)
 		}
@@ -209,8 +187,7 @@ func (w *Watch) view(now time.Time, f verdict.Frame) View {
 		}
 	}
 	pages := map[int]string{}
-	for _, dir := range lanes() {
-		l := &watcher{lane: &lane{dir}}
+	for _, l := range w.options.lanes() {
 		for pid, path := range l.files("page") {
 			pages[pid] = path
 		}

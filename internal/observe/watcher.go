@@ -1,14 +1,14 @@
 package observe
 
 import (
-	"os"
-	"path/filepath"
+	"bytes"
 	"slices"
 	"strings"
 	"time"
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 // A watched is one process of the job while it is watched.
@@ -30,6 +30,8 @@ type watched struct {
 	state        byte
 	page         rawPage
 	paged        bool
+	firstRead    float64 // MiB from storage at the first look; io: there was one
+	io           bool
 	looked, gone bool // libraries were looked at; the process ended
 }
 
@@ -43,6 +45,7 @@ type watcher struct {
 	procs   map[int]*watched
 	order   []int
 	owners  map[int]string // names of users by number
+	secrets []string       // of the job's environment, which no command line may show
 	mounts  []mount
 	devices bool  // there are GPU devices that a process may have open
 	seconds int   // whole seconds so far, for what is looked at less often
@@ -52,8 +55,8 @@ type watcher struct {
 	list    [4096]byte // of children, while buf is used for them
 }
 
-func newWatcher(root int, own bool, l *lane) *watcher {
-	w := &watcher{root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
+func newWatcher(root int, own bool, l *lane, env []string) *watcher {
+	w := &watcher{secrets: text.Secrets(env), root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
 	w.mounts = parseMounts([]byte(proc.Self.Of(root).Read("mountinfo")))
 	w.tree(true)
 	return w
@@ -81,21 +84,6 @@ func (p *watched) delay(buf []byte) float64 {
 	b, _ = proc.Field(b)
 	n, _ := proc.Number(b)
 	return ns(n)
-}
-
-// files lists the probes' files of a kind by process.
-func (w *watcher) files(kind string) map[int]string {
-	out := map[int]string{}
-	if w.lane == nil {
-		return out
-	}
-	list, _ := os.ReadDir(w.lane.dir)
-	for _, e := range list {
-		if pid, k := probeFile(e.Name()); k == kind && len(out) < mostProcesses {
-			out[pid] = filepath.Join(w.lane.dir, e.Name())
-		}
-	}
-	return out
 }
 
 // look takes one look at every process and returns the CPU seconds since the
@@ -143,7 +131,7 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	}
 	cpu, p.lastCPU = s.CPU-p.lastCPU, s.CPU
 	if string(s.Name) != p.rawName { // exec, or a name that the program gave itself
-		p.rename(s.Name)
+		p.rename(s.Name, w.secrets)
 	}
 	p.Parent, p.RSS, p.latest, p.at, p.state, p.threads = s.Parent, max(p.RSS, s.RSS), s.RSS, now, s.State, s.Threads
 	p.CPU, p.Wall = s.CPU-p.firstCPU, now.Sub(p.seen).Seconds()
@@ -185,7 +173,30 @@ func (w *watcher) closer(p *watched, now time.Time) {
 	}
 	if !p.looked && now.Sub(p.seen) > 3*time.Second && p.CPU > 0.5 {
 		p.looked = true
-		p.Torch = libTorch(proc.Self.Of(p.PID))
+		of := proc.Self.Of(p.PID)
+		if p.Torch = libTorch(of); p.Torch != "" && !p.paged {
+			p.Missed = w.lane.whyNot(of)
+		}
+	}
+	if p.paged || p.Parent != 0 && w.procs[p.Parent] != nil && w.procs[p.Parent].paged { // who trains, and who loads for it
+		p.readBytes(w.buf[:])
+	}
+}
+
+// readBytes takes what a process has read from storage: a line of /proc/PID/io.
+func (p *watched) readBytes(buf []byte) {
+	f := proc.Open(string(proc.Self.Of(p.PID))+"/io", false)
+	b, ok := f.Read(buf)
+	if _, b, ok = bytes.Cut(b, []byte("\nread_bytes:")); !ok {
+		return
+	}
+	word, _ := proc.Field(b)
+	if n, ok := proc.Number(word); ok {
+		mib := float64(n) / (1 << 20)
+		if !p.io {
+			p.io, p.firstRead = true, mib
+		}
+		p.Read = mib - p.firstRead
 	}
 }
 
@@ -207,7 +218,7 @@ func (w *watcher) readPage(p *watched, now time.Time) (stepped bool) {
 // verdict wants them. It may be called while the job runs.
 func (w *watcher) finish() []verdict.Process {
 	now := monotonic()
-	for pid, path := range w.files("page") {
+	for pid, path := range w.lane.files("page") {
 		raw, ok := readPage(path)
 		if !ok {
 			continue
@@ -218,7 +229,7 @@ func (w *watcher) finish() []verdict.Process {
 		}
 		w.procs[pid].page, w.procs[pid].paged = raw, true
 	}
-	events := w.files("jsonl")
+	events := w.lane.files("jsonl")
 	for pid := range events {
 		if w.procs[pid] == nil {
 			w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}

@@ -1,16 +1,18 @@
 """The probe: permanent hooks on the loader's __next__ and after the optimizer's step, one shared page of counters, a few
-JSON lines. No thread, no start of CUDA, no hook on nn.Module.__call__. Every hook body is guarded: the first error of
-its own takes all hooks out (word ERR counts it), and the job goes on."""
-import atexit, contextlib, json, mmap, os, sys, time
+JSON lines. No start of CUDA, no hook on nn.Module.__call__, no thread but the one of _envfix_where, which is gone after
+seconds. Every hook body is guarded: the first error of its own takes all hooks out (word ERR counts it)."""
+import atexit, contextlib, functools, json, mmap, os, sys, time
 now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
 (MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ALLOC, RESV, ERR, PEAK, LOAD_CPU,
  LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC) = range(29)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
+LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 DIR, WARM_STEPS, BURST_AT, BURST_STEPS, SHARES, MOST_EVENTS, MOST_CALLS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 3, 64, 200000
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
-S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "share": None}
-torch = extra = None
+S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "share": None, "host": set(),
+     "where": None, "workers": 0}
+torch = extra = load = None
 
 def event(what, **kw):  # one line, one write; at most MOST_EVENTS a process
     S["events"] += 1
@@ -32,7 +34,7 @@ def after_fork():  # a child must not write into its parent's page, nor keep the
     global C
     S["burst"] and undo(S["mark"])
     C = memoryview(bytearray(4096)).cast("Q")
-    S.update(page=False, events=0, burst=0, lines={}, share=None)
+    S.update(page=False, events=0, burst=0, lines={}, share=None, where=None)
 
 def fail():
     with contextlib.suppress(Exception):
@@ -69,11 +71,14 @@ def tensors(b, depth=0):
 def inner(f, part="\0"):  # is a frame of torch's own code, or of a file with this part in its path?
     return f.f_code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep) or part in f.f_code.co_filename
 
-def line(depth):  # file:line of the nearest caller that is not torch's
+def line(depth, own=False):  # file:line of the nearest caller that is not torch's; own: nor of any library
     f = sys._getframe(depth)
-    while f and inner(f):
+    while f and (not mine(f.f_code.co_filename) if own else inner(f)):
         f = f.f_back
     return "%s:%d" % (f.f_code.co_filename, f.f_lineno) if f else ""
+
+def mine(path):  # is a file the job's own: neither installed nor Python's nor ours?
+    return "-packages" + os.sep not in path and not path.startswith(LIBRARY) and (path[:1] != "<" or path in ("<stdin>", "<string>"))
 
 def on_step(opt, args, kwargs):
     try:
@@ -87,9 +92,11 @@ def on_step(opt, args, kwargs):
             C[WARM], C[WARM_AT], C[WARM_LOAD] = n, t, C[LOAD]
         n == 1 and config(opt)
         if n == BURST_AT and not compiled():
-            burst()
+            S["watch"] = load("_envfix_burst").burst()
         elif S["burst"] or S["share"]:
-            watch()
+            S["watch"]()
+        if n in (10, 20, 40, 80, 160) and not S["where"] and (C[BATCHES] == 0 or not S["workers"] and 10 * (C[LOAD] - C[WARM_LOAD]) > t - C[WARM_AT]):
+            S["where"] = load("_envfix_where").start(False)
         extra and extra.on_step(n, t)
         if t > S["next_mem"] and torch.cuda.is_initialized():  # once a second, and only when the job itself has started CUDA
             S["next_mem"], m = t + 1_000_000_000, torch.cuda.memory_stats()
@@ -111,69 +118,25 @@ def config(opt):
     for p in every:
         k = "%s/%s" % (p.device, p.dtype)
         params[k] = params.get(k, 0) + p.numel()
+    via, f = [], sys._getframe(1)
+    while f:  # whose loop it is
+        name = f.f_code.co_filename.rpartition("-packages" + os.sep)[2].partition(os.sep)[0]
+        "-packages" + os.sep in f.f_code.co_filename and name not in via and via.append(name)
+        f = f.f_back
     dist = d.is_available() and d.is_initialized()
     event("config", params=params, matrices=sum(p.numel() for p in every if p.dim() == 2), cuda_init=torch.cuda.is_initialized(),
           matmul=precision(), compiled=compiled(), env={k: os.environ[k] for k in ("RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER") if k in os.environ},
-          rank=d.get_rank() if dist else None, world=d.get_world_size() if dist else None)
+          via=via[:12], rank=d.get_rank() if dist else None, world=d.get_world_size() if dist else None)
 
-def burst():  # closer watch for a few steps, then unpatched; never once torch.compile is at work: dynamo traces Python methods
-    S["burst"], S["mark"] = BURST_STEPS, len(S["undo"])
-    def seen(word):
-        C[word] += 1
-        k = (word, line(4))
-        S["lines"][k] = S["lines"].get(k, 0) + 1
-    def copied(s, r, a, k):  # without a GPU only the job's own moves count: a library moves what may be there already
-        meant = not inner(sys._getframe(2), "-packages" + os.sep) and ("device" in k or not a or isinstance(a[0], (str, int, torch.device)))
-        if s.device.type == "cpu" and (r.device.type != "cpu" or meant and S["moved"].setdefault((C[STEPS], id(s)), line(3)) == line(3)):
-            seen(COPY if r.device.type != "cpu" else CPU_COPY)
-    def read(s, r, a, k):  # what torch itself moves and reads on the CPU, as the optimizers' step counts, lives there on purpose
-        if s.device.type != "cpu" or not inner(sys._getframe(2)):
-            seen(CPU_SYNC if s.device.type == "cpu" else SYNC)
-    for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
-        after(torch.Tensor, name, copied if name in ("to", "cuda") else read)
-    after(torch.autocast, "__enter__", lambda s, r, a, k: getattr(s, "_enabled", True) and seen(AMP))
-    backward, S["own"], S["own_at"] = torch.Tensor.backward, 0, 0
-    def began(s, *a, **k):  # what a rank does alone ends here: in the backward pass it waits for the others
-        if S["own_at"] != C[STEPS]:
-            S["own"], S["own_at"] = S["own"] + now() - C[LAST], C[STEPS]
-        return backward(s, *a, **k)
-    patch(torch.Tensor, "backward", began)
+def place(t):  # of a tensor's numbers: views share it
+    try:
+        return t.untyped_storage().data_ptr() if hasattr(t, "untyped_storage") else t.storage().data_ptr()
+    except Exception:
+        return id(t)
 
-def watch():
-    if S["burst"]:
-        S["burst"], C[BURST] = S["burst"] - 1, C[BURST] + 1
-        if not S["burst"]:
-            undo(S["mark"])
-            best = {w: max((n, k[1]) for k, n in S["lines"].items() if k[0] == w)[1] for w in {k[0] for k in S["lines"]}}
-            event("burst", steps=C[BURST], copy=C[COPY], sync=C[SYNC], cpu_copy=C[CPU_COPY], cpu_sync=C[CPU_SYNC], autocast=C[AMP],
-                  own=S["own"], copy_at=best.get(COPY) or best.get(CPU_COPY), sync_at=best.get(SYNC) or best.get(CPU_SYNC))
-            if not compiled() and not sys.getprofile() and not sys.gettrace():
-                share()
-        return
-    (spent, on), S["share"] = S["share"], None
-    if sys.getprofile() == on:
-        sys.setprofile(None)
-    event("python", share=round(spent[2] / max(spent[2] + spent[3], 1), 3))
-    C[STEPS] < BURST_AT + BURST_STEPS + SHARES and not sys.getprofile() and share()
-
-def share():  # splits one step's time: each moment belongs to the frame on top, of Python or native; its own time is nobody's
-    stack, spent = [], [now(), 0, 0, 0]  # since, events, in Python, in native code
-    def on(frame, kind, arg):
-        spent[3 if stack and stack[-1] else 2] += now() - spent[0]
-        if kind in ("call", "c_call"):
-            stack.append(kind == "c_call" and getattr(arg, "__module__", None) != "builtins")  # sum(…) runs the job's Python
-        elif stack:
-            stack.pop()
-        spent[1] += 1
-        if spent[1] > MOST_CALLS:
-            sys.setprofile(None)
-        spent[0] = now()
-    S["share"] = spent, on
-    sys.setprofile(on)
-
-def install(t, load):
-    global torch, extra
-    torch = t
+def install(t, loader):
+    global torch, extra, load, LIBRARY
+    torch, load, LIBRARY = t, loader, LIBRARY + (os.path.dirname(t.__file__) + os.sep,)
     event("torch", version=t.__version__, cuda=t.version.cuda, hip=getattr(t.version, "hip", None), xpu=getattr(t.version, "xpu", None),
           visible=os.environ.get("CUDA_VISIBLE_DEVICES"))  # first, so that a folder that cannot be written ends it here
     import torch.utils.data.dataloader as D
@@ -185,7 +148,7 @@ def install(t, load):
         S["loaders"] += 1
         if S["loaders"] <= 8:
             event("loader", workers=s.num_workers, pin=bool(s.pin_memory), batch=s.batch_size, persistent=s.persistent_workers,
-                  prefetch=s.prefetch_factor, dataset=type(s.dataset).__name__, where=line(3))
+                  prefetch=s.prefetch_factor, dataset=type(s.dataset).__name__, where=line(3), own=line(3, True))
     after(D.DataLoader, "__init__", made)
     onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
     def __next__(self):  # on the class: the iterator's type is unchanged
@@ -217,8 +180,11 @@ def install(t, load):
                 C[LOAD_CPU], C[LOAD_SEEN] = C[LOAD_CPU] + used, C[LOAD_SEEN] + dt
         if b is not None:
             C[BATCHES] += 1
+            if S["burst"]:
+                S["host"] = {place(t) for t in tensors(b)}
             if C[BATCHES] == 1:
                 ts = tensors(b)
+                S["workers"] = getattr(it, "_num_workers", 0)
                 event("batch", n=len(ts), shape=list(ts[0].shape) if ts else None, dtype=str(ts[0].dtype) if ts else None)
     patch(D._BaseDataLoaderIter, "__next__", __next__)
     def _get_iterator(self):
@@ -226,6 +192,12 @@ def install(t, load):
         C[EDGE] += now() - t0
         return it
     patch(D.DataLoader, "_get_iterator", _get_iterator)
+    fetcher = D._DatasetKind.create_fetcher
+    def create_fetcher(*a, **k):  # once a worker
+        with contextlib.suppress(Exception):
+            S["where"] = S["where"] or t.utils.data.get_worker_info() and load("_envfix_where").start(True)
+        return fetcher(*a, **k)
+    patch(D._DatasetKind, "create_fetcher", staticmethod(create_fetcher))
     for cls in (t.nn.parallel.DistributedDataParallel, t.nn.DataParallel):
         after(cls, "__init__", lambda s, r, a, k: event("parallel", kind=type(s).__name__, devices=len(getattr(s, "device_ids", None) or ())))
     available = t.cuda.is_available
@@ -244,7 +216,8 @@ def install(t, load):
         hook(et, ev, tb)
     def end():
         with contextlib.suppress(Exception):
-            event("end", cuda_init=t.cuda.is_initialized(), compiled=compiled())
+            S["where"] and S["where"]()
+            event("end", loaders=S["loaders"], cuda_init=t.cuda.is_initialized(), compiled=compiled())
     sys.excepthook = excepthook
     os.register_at_fork(after_in_child=after_fork)
     atexit.register(end)

@@ -1,25 +1,33 @@
-"""envfix run puts this folder first on PYTHONPATH, so Python's `site` loads this file. It arms a one-shot hook that
-loads the probe after torch's own import, then runs the sitecustomize it shadows. It imports nothing that is not
-frozen into Python, never imports torch, and raises no error of its own."""
+"""envfix run puts this folder first on PYTHONPATH, so Python's `site` loads this file. It arms a hook that loads the
+probe after torch's own import, then runs the sitecustomize it shadows. It imports nothing that is not frozen into
+Python, never imports torch, and raises no error of its own. Python 2 gets its own sitecustomize and no probe."""
 import sys
-import _frozen_importlib as _B, _frozen_importlib_external as _X
+_here = __file__.rpartition("/")[0] or "."
+sys.path[:] = [p for p in sys.path if p != _here]  # the job does not see it; its children get it from the environment
 
-class _Finder:  # on sys.meta_path until torch is looked for
+try:
+    import _frozen_importlib as _B, _frozen_importlib_external as _X
+except ImportError:
+    _B = None
+
+class _Finder:  # on sys.meta_path until torch has been imported
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name != "torch":
             return None
-        try:
-            sys.meta_path.remove(_Finder)
-            spec = _X.PathFinder.find_spec("torch", path)
+        try:  # who only asks for the spec, as transformers does, gets one that is never executed
+            others = (f.find_spec(name, path, target) for f in sys.meta_path if f is not _Finder and hasattr(f, "find_spec"))
+            spec = next((s for s in others if s is not None), None)
             loader, run = spec.loader, spec.loader.exec_module
             def exec_module(module):  # the loader keeps its type and its other methods
                 del loader.exec_module
                 run(module)  # torch's own errors pass through untouched
-                try:
-                    _load("_envfix_probe").install(module, _load)
-                except Exception:
-                    pass
+                if _Finder in sys.meta_path:
+                    sys.meta_path.remove(_Finder)
+                    try:
+                        _load("_envfix_probe").install(module, _load)
+                    except Exception:
+                        pass
             loader.exec_module = exec_module
             return spec
         except Exception:
@@ -31,10 +39,15 @@ def _load(name):
     spec.loader.exec_module(module)
     return module
 
-_here = __file__.rpartition("/")[0] or "."
-sys.path[:] = [p for p in sys.path if p != _here]  # the job does not see it; its children get it from the environment
-sys.meta_path.insert(0, _Finder)
-_own = _X.PathFinder.find_spec("sitecustomize", sys.path)
-if _own is not None and _own.loader is not None:  # the user's own: the same name, and the same errors as without us
-    _m = sys.modules["sitecustomize"] = _B.module_from_spec(_own)
-    _own.loader.exec_module(_m)
+def _own():  # the user's own: the same name, and the same errors as without us
+    if _B is None:
+        import imp
+        return imp.load_module("sitecustomize", *imp.find_module("sitecustomize", sys.path))
+    spec = _X.PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None and spec.loader is not None:
+        module = sys.modules["sitecustomize"] = _B.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+if _B:
+    sys.meta_path.insert(0, _Finder)
+_own()

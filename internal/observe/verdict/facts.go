@@ -265,24 +265,34 @@ func (f *facts) core() num {
 	return num{}
 }
 
-// loader is the training loader: the first of those with most workers.
+// loader is the training loader: the first of those with most workers; a library
+// may have made it again of the user's own, which is the one to name.
 func (f *facts) loader() (best Loader) {
 	for i, l := range f.probe().Loaders {
-		if i == 0 || l.Workers > best.Workers {
+		if i == 0 || l.Workers > best.Workers || l.Workers == best.Workers && installed(best.Where) && !installed(l.Where) {
 			best = l
 		}
 	}
 	return best
 }
 
-// workerCPU is the workers' CPU use in cores.
-func (f *facts) workerCPU() (cores float64) {
+// workerCPU is the workers' CPU use in cores. Workers may be many generations of
+// few: what counts is what one uses, times how many there are at a time.
+func (f *facts) workerCPU() float64 {
+	cpu, wall := 0.0, 0.0
 	for _, w := range f.workers {
 		if w.Wall > 0 {
-			cores += w.CPU / w.Wall
+			cpu, wall = cpu+w.CPU, wall+w.Wall
 		}
 	}
-	return cores
+	if wall == 0 {
+		return 0
+	}
+	n := len(f.workers)
+	if at := f.loader().Workers * f.world(); at > 0 {
+		n = min(n, at)
+	}
+	return cpu / wall * float64(n)
 }
 
 func (p *Probe) onDevice() bool {

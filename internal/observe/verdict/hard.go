@@ -62,6 +62,11 @@ func hostOOM(f *facts) *Finding {
 		x.Text = fmt.Sprintf("a process of this job was killed at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
 	case f.crashSays("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"), f.crash() != nil && f.crash().Type == "MemoryError":
 		x.Text = "the machine's memory (not the GPU's) ran out: " + firstLine(f.crash().Text)
+		if h.AddressLimit > 0 {
+			e["address_limit_mib"] = h.AddressLimit
+			x.Text = fmt.Sprintf("the job may map %s and no more (ulimit -v), however much memory is free: %s", mib(h.AddressLimit), firstLine(f.crash().Text))
+			x.Fix = []string{"ulimit -v unlimited, in the shell or the job's script that sets it"}
+		}
 	default:
 		return nil
 	}

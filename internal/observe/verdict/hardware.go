@@ -135,8 +135,8 @@ func fp32NoTensorCores(f *facts) *Finding {
 	if !seen || b.Autocast > 0 || p.Matmul != "highest" || all == 0 || float64(fp32) < 0.9*float64(all) {
 		return nil
 	}
-	if !f.noGPU && (!f.util.ok || f.util.v <= utilLow) {
-		return nil // the GPU has time to spare: faster products would not help yet
+	if len(f.used) == 0 || !f.util.ok || f.util.v <= utilLow {
+		return nil // no GPU computes, or it has time to spare: faster products would not help yet
 	}
 	for _, i := range f.used {
 		if f.t.GPUs[i].SM.Major < 8 { // or unknown: the study abstains then
@@ -154,14 +154,10 @@ func fp32NoTensorCores(f *facts) *Finding {
 	e["parameters_fp32"], e["matmul_precision"] = fp32, p.Matmul
 	x := &Finding{Verdict: FP32NoTensorCores, Confidence: medium, Evidence: e,
 		Text: "matrix products in full 32-bit floats: without tensor cores",
-		Fix:  []string{"torch.set_float32_matmul_precision(\"high\")", "with torch.autocast(\"cuda\", torch.bfloat16):"}}
-	switch {
-	case te.ok:
+		Fix:  f.mixed()}
+	if te.ok {
 		x.Confidence, e["tensor_active"] = high, round(te.v)
 		x.Text += fmt.Sprintf(" (%.0f %% active)", te.v)
-	case f.noGPU:
-		x.Confidence = low
-		x.Text += " where a GPU has them (8.0 and later)"
 	}
 	return x
 }

@@ -133,9 +133,14 @@ func Judge(t *Trace) Report {
 	rep := Report{Format: Format, Others: []Finding{}, Seconds: t.Seconds, Exit: t.Exit, Signal: t.Signal, Notes: t.Notes,
 		GPUs: gpuReports(f), Processes: processReports(f)}
 	switch {
-	case f.noGPU:
+	case f.noGPU && len(causes) == 0:
 		rep.Finding = noGPU(f)
-		rep.Others = append(rep.Others, causes...)
+	case f.noGPU: // what was measured leads: it would be the same with a GPU
+		rep.Finding = causes[0]
+		if groups[order[0]] > 1 {
+			rep.Text = "this would hold a GPU back: " + rep.Text
+		}
+		rep.Others = append(append(rep.Others, causes[1:]...), noGPU(f))
 	case len(causes) > 0:
 		rep.Finding = causes[0]
 		rep.Others = append(rep.Others, causes[1:]...)

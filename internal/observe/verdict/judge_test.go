@@ -305,18 +305,59 @@ func TestRules(t *testing.T) {
 		{"probe kept out, bursts", func(t *Trace) { t.Processes[0].Probe = nil; load(t, 0, 40) }, "loader_bound", nil},
 
 		{"no GPU", func(t *Trace) { onCPU(t) }, "no_gpu", nil},
-		{"no GPU, loader", func(t *Trace) { onCPU(t); lead(t).Page.Load = 80 }, "no_gpu loader_bound", nil},
+		{"no GPU, loader", func(t *Trace) { onCPU(t); lead(t).Page.Load = 80 }, "loader_bound no_gpu", []string{"would hold a GPU back"}},
 		{"no GPU, the loader jitters", func(t *Trace) { onCPU(t); lead(t).Page.Load = 20 }, "no_gpu", nil},
-		{"no GPU, syncs", func(t *Trace) { onCPU(t); lead(t).Burst.Syncs = 100 }, "no_gpu sync_bound", nil},
-		{"no GPU, moves", func(t *Trace) { onCPU(t); lead(t).Burst.Copies = 170 }, "no_gpu copies_each_step", nil},
-		{"no GPU, python", func(t *Trace) { onCPU(t); lead(t).Burst.Python = 0.9 }, "no_gpu python_bound", nil},
+		{"no GPU, syncs", func(t *Trace) { onCPU(t); lead(t).Burst.Syncs = 100 }, "sync_bound no_gpu", []string{"would hold a GPU back"}},
+		{"no GPU, moves", func(t *Trace) { onCPU(t); lead(t).Burst.Copies = 170 }, "copies_each_step no_gpu", []string{"would hold a GPU back"}},
+		{"no GPU, python", func(t *Trace) { onCPU(t); lead(t).Burst.Python = 0.9 }, "python_bound no_gpu", []string{"would hold a GPU back"}},
 		{"no GPU, batch of one", func(t *Trace) {
 			onCPU(t)
 			p := lead(t)
 			p.Page.StepP50 = 0.001
 			p.Batch.Shape[0] = 1
 			p.Burst.Python = 0.7
-		}, "no_gpu tiny_batch", nil},
+		}, "tiny_batch no_gpu", []string{"would hold a GPU back"}},
+		{"no GPU, matrices in 32 bits", func(t *Trace) { onCPU(t); lead(t).Matmul = "highest"; lead(t).Matrices = 1 << 40 }, "no_gpu", nil},
+		{"generations of workers that sleep", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 80
+			lead(t).Loaders = []Loader{{Workers: 2, Where: "t.py:4"}}
+			for range 20 {
+				t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 1.5, Wall: 10, Samples: 50})
+			}
+		}, "loader_bound no_gpu", []string{"workers use 0.3 cores, no storage"}},
+		{"workers that have nothing to do", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load, lead(t).Page.LoadP50 = lead(t).Page.Step/2, 0.0004
+			lead(t).Page.Warm = uint64(lead(t).Page.Load / 0.0006)
+			lead(t).Loaders = []Loader{{Workers: 2, Where: "t.py:4"}}
+			t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 1, Wall: 100, Samples: 50, Probe: &Probe{Where: &Where{Seen: 10, Looks: 200}}})
+		}, "no_gpu", nil},
+		{"storage", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 80
+			lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 0.1, 10
+			t.Processes[0].Read, t.Processes[0].Samples, t.Processes[0].Blocked = 5000, 100, 40
+			lead(t).Loaders = []Loader{{Where: "t.py:4"}}
+		}, "loader_bound no_gpu", []string{"storage, ", "local disk"}},
+		{"a place in the loader", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 80
+			lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 9, 10
+			lead(t).Loaders = []Loader{{Where: "t.py:4"}}
+			lead(t).Where = &Where{Seen: 100, Looks: 120, Top: []Spot{{At: "data.py:9", Func: "DS.__getitem__", Call: "PIL.Image.Image.convert", Part: "item", N: 80}, {At: "data.py:10", N: 3}}}
+		}, "loader_bound no_gpu", []string{"80 % is PIL.Image.Image.convert (data.py:9)", "decode smaller images"}},
+		{"in the words of Trainer", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 80
+			lead(t).Via = []string{"torch", "accelerate", "transformers"}
+			lead(t).Loaders = []Loader{{Where: "/v/site-packages/transformers/trainer.py:900", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
+		}, "loader_bound no_gpu", []string{"TrainingArguments(…, dataloader_num_workers=", "at /h/train.py:33"}},
+		{"ulimit -v", func(t *Trace) {
+			onCPU(t)
+			t.Host.AddressLimit = 4096
+			lead(t).Crash = &Crash{Type: "RuntimeError", Text: "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8000000000 bytes"}
+		}, "host_oom no_gpu", []string{"ulimit -v"}},
 		{"a GPU that NVML does not know", func(t *Trace) {
 			onCPU(t)
 			t.Host.OtherGPU = "amd"

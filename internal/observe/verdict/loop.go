@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"strings"
 )
 
 // wanted is the number of workers to propose. Those that compute need a core
@@ -15,6 +14,9 @@ func (f *facts) wanted(computing bool) int {
 	}
 	return max(1, min(cpus-1, 8))
 }
+
+// costsNothing is a wait that no change could be seen in.
+const costsNothing = 0.001
 
 // loaderBound: the loop waits for its data.
 func loaderBound(f *facts) *Finding {
@@ -29,30 +31,23 @@ func loaderBound(f *facts) *Finding {
 		return nil
 	}
 	p, e := f.probe().Page, f.evidence()
-	ld := f.loader()
+	ld, why := f.loader(), f.loading()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
+	if why.kind == handover && !f.idle.ok && wait < costsNothing {
+		return nil
+	}
 	e["wait_ms"], e["workers"] = round(wait*1e3), ld.Workers
+	why.evidence(e)
 	x := &Finding{Verdict: LoaderBound, Confidence: f.sure(high), Evidence: e, weight: l.v}
 	if f.noGPU && l.v < 0.5 {
 		x.Confidence = medium
 	}
-	why := []string{fmt.Sprintf("num_workers=%d", ld.Workers)}
-	computing := false
-	if ld.Workers == 0 && p.LoadSeen > 0 {
-		c := min(p.LoadCPU/p.LoadSeen, 1)
-		e["loader_cpu_share"] = round(c)
-		computing = c > 0.5
-		why = append(why, fmt.Sprintf("%s of it CPU: %s", pct(c), word(computing, "decoding", "storage")))
-	} else if cores := f.workerCPU(); ld.Workers > 0 && cores > 0 {
-		e["worker_cores"] = round(cores)
-		computing = cores > workerBusy*min(float64(ld.Workers), max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh
-		why = append(why, fmt.Sprintf("workers use %.1f cores: %s", cores, word(computing, "decoding", "storage")))
-	}
-	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (%s)", f.idleWords(), seconds(wait), seconds(step), strings.Join(why, ", "))
-	x.Fix = f.feedFix(ld, computing)
-	if l.v < 0.99 {
-		x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / (step - wait))}}
-		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step-p.Load))
+	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (num_workers=%d%s)%s", f.idleWords(), seconds(wait), seconds(step), ld.Workers, why.words, f.spotWords(e))
+	after := f.stepAtBest(why.kind)
+	x.Fix = f.feedFix(ld, why.kind, after < 0.95*step)
+	if after < 0.95*step {
+		x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / after)}}
+		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(after*float64(p.Warm)))
 	}
 	return x
 }
@@ -69,18 +64,11 @@ func otherInput(f *facts) *Finding {
 	e["main_core"] = round(core.v)
 	wait := 1 - core.v
 	x := &Finding{Verdict: LoaderBound, Confidence: medium, Evidence: e, weight: wait,
-		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely", f.idleWords(), pct(wait)),
+		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s", f.idleWords(), pct(wait), f.spotWords(e)),
 		Fix:  []string{"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue", "put the data on a local disk, or read it in larger pieces"}}
 	rate := float64(p.Warm) / p.Step
 	x.Gain = Gain{"steps_per_s": {round(rate), round(rate / max(core.v, 0.01))}}
 	return x
-}
-
-func word(cond bool, yes, no string) string {
-	if cond {
-		return yes
-	}
-	return no
 }
 
 func (f *facts) idleWords() string {
@@ -88,26 +76,6 @@ func (f *facts) idleWords() string {
 		return ""
 	}
 	return fmt.Sprintf("the GPU was idle %s of the time: ", pct(f.idle.v))
-}
-
-func (f *facts) feedFix(ld Loader, computing bool) (fix []string) {
-	want := f.wanted(computing)
-	if ld.Workers < want {
-		args := [][2]string{{"num_workers", fmt.Sprint(want)}, {"persistent_workers", "True"}}
-		if !f.noGPU && !ld.Pin {
-			args = append(args, [2]string{"pin_memory", "True"})
-		}
-		fix = rewrite(ld, args...)
-	}
-	switch {
-	case computing && ld.Workers > 0:
-		fix = append(fix, "decode once and store the result, or decode on the GPU: the allowed CPUs are busy")
-	case computing:
-		fix = append(fix, "do the work once, before training, and store the result")
-	default:
-		fix = append(fix, "put the data on a local disk, or read it in larger pieces")
-	}
-	return fix
 }
 
 // loaderFromOutside: without the probe, a GPU that alternates between working
@@ -141,11 +109,15 @@ func (f *facts) burst() (Burst, bool) {
 	return Burst{}, false
 }
 
-func at(place string) string {
-	if place == "" {
+// at names a place, and the job's own line that led there where it is a library's.
+func at(place, own string) string {
+	switch {
+	case place == "":
 		return ""
+	case own == "" || own == place || !installed(place):
+		return " (" + place + ")"
 	}
-	return " (" + place + ")"
+	return " (" + own + ", by " + place + ")"
 }
 
 // copiesEachStep: tensors travel to the device that could stay there.
@@ -162,10 +134,10 @@ func copiesEachStep(f *facts) *Finding {
 	e := f.evidence()
 	e["copies_per_step"], e["batch_tensors"] = round(n), need
 	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: e, weight: min(1, (n-need)/20),
-		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a step%s; the batch needs %.0f", f.idleWords(), n, at(b.CopyAt), need),
+		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a step%s; the batch needs %.0f", f.idleWords(), n, at(b.CopyAt, b.CopyOwn), need),
 		Fix:  []string{"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch"}}
 	if b.OnCPU {
-		x.Text = fmt.Sprintf("%.0f moves to the device a step%s, the batch needs %.0f: on a GPU each is a copy", n, at(b.CopyAt), need)
+		x.Text = fmt.Sprintf("%.0f moves to the device a step%s, the batch needs %.0f: on a GPU each is a copy", n, at(b.CopyAt, b.CopyOwn), need)
 	}
 	return x
 }
@@ -183,10 +155,10 @@ func syncBound(f *facts) *Finding {
 	e := f.evidence()
 	e["syncs_per_step"] = round(n)
 	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: e, weight: min(1, n/20),
-		Text: fmt.Sprintf("%s%.0f reads of a value a step wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, at(b.SyncAt)),
+		Text: fmt.Sprintf("%s%.0f reads of a value a step wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, at(b.SyncAt, b.SyncOwn)),
 		Fix:  []string{"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()"}}
 	if b.OnCPU {
-		x.Text = fmt.Sprintf("%.0f reads of a value a step%s: on a GPU each waits for it (.item(), float(), if tensor)", n, at(b.SyncAt))
+		x.Text = fmt.Sprintf("%.0f reads of a value a step%s: on a GPU each waits for it (.item(), float(), if tensor)", n, at(b.SyncAt, b.SyncOwn))
 	}
 	return x
 }
@@ -222,7 +194,7 @@ func tinyBatch(f *facts) *Finding {
 	e := f.evidence()
 	e["batch"] = n
 	x := &Finding{Verdict: TinyBatch, Confidence: medium, Evidence: e, weight: 0.25,
-		Fix: []string{"raise the batch size until about 80 % of the memory is used, and rescale the learning rate"}}
+		Fix: []string{f.batchWords() + "raise the batch size until about 80 % of the memory is used, and rescale the learning rate"}}
 	if small {
 		x.weight = 0.9
 	}
@@ -282,9 +254,9 @@ func pythonBound(f *facts) *Finding {
 	case f.probe().Page.Steps == 0:
 		return nil
 	case f.noGPU && b.Python >= pythonHigh:
-		x.Text = fmt.Sprintf("%s of a step is Python, outside of PyTorch's own code: a GPU would wait for it", pct(b.Python))
+		x.Text = fmt.Sprintf("%s of a step is Python, outside of PyTorch's own code%s", pct(b.Python), at(b.PythonAt, ""))
 	case !f.noGPU && f.idle.ok && f.idle.v >= idleHigh && core.ok && core.v >= 0.9:
-		x.Text = fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1)))
+		x.Text = fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core.v, 1)), at(b.PythonAt, ""))
 	default:
 		return nil
 	}

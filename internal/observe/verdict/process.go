@@ -19,8 +19,10 @@ type Process struct {
 	Blocked  int     `json:"blocked,omitempty"` // samples in uninterruptible sleep: disk or network file system
 	Mount    string  `json:"mount,omitempty"`   // the network file system it has files open on
 	GPUFiles bool    `json:"gpu_files,omitempty"`
-	Torch    string  `json:"torch,omitempty"` // cpu, cuda or hip: the libtorch it has mapped
-	Probe    *Probe  `json:"probe,omitempty"` // nil: the probe did not reach it
+	Read     float64 `json:"read_mib,omitempty"` // from storage, while it was watched
+	Missed   string  `json:"missed,omitempty"`   // why the probe did not reach it
+	Torch    string  `json:"torch,omitempty"`    // cpu, cuda or hip: the libtorch it has mapped
+	Probe    *Probe  `json:"probe,omitempty"`    // nil: the probe did not reach it
 }
 
 // A Probe is what the inside lane saw of one process.
@@ -48,7 +50,10 @@ type Probe struct {
 	Crash    *Crash           `json:"crash,omitempty"`
 	OOMs     int              `json:"ooms,omitempty"` // out-of-memory errors that the allocator counted
 	Try      *Try             `json:"try,omitempty"`
-	Deep     []string         `json:"deep,omitempty"` // the costliest operators of a torch.profiler burst
+	Via      []string         `json:"via,omitempty"`          // the packages between the script and the optimizer's step, from inside
+	Where    *Where           `json:"where,omitempty"`        // what ran in the loader when it was looked at
+	Made     int              `json:"loaders_made,omitempty"` // DataLoaders in all; Loaders holds the first
+	Deep     []string         `json:"deep,omitempty"`         // the costliest operators of a torch.profiler burst
 	Error    string           `json:"error,omitempty"`
 }
 
@@ -87,6 +92,8 @@ type Loader struct {
 	Dataset    string `json:"dataset,omitempty"`
 	Where      string `json:"where,omitempty"` // file:line
 	Source     string `json:"source,omitempty"`
+	Own        string `json:"own,omitempty"`     // file:line of the job's own code that led there, where Where is a library's
+	Setting    string `json:"setting,omitempty"` // file:line of the call that sets a library's loader
 }
 
 // A Tensor is a shape with its type and place.
@@ -115,15 +122,47 @@ func (t Tensor) Bytes() int64 {
 
 // A Burst is what a few steps under closer watch showed, in sums over Steps.
 type Burst struct {
-	Steps    int     `json:"steps"`
-	Copies   int     `json:"copies"`            // moves of CPU tensors to a device
-	CopyAt   string  `json:"copy_at,omitempty"` // file:line of most of them
-	Syncs    int     `json:"syncs"`             // reads of a value that wait for the device
-	SyncAt   string  `json:"sync_at,omitempty"`
-	OnCPU    bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
-	Autocast int     `json:"autocast"`
-	Own      float64 `json:"own_s,omitempty"`        // seconds from a step's end to the next backward pass, in which ranks wait for each other
-	Python   float64 `json:"python_share,omitempty"` // share of one step outside native code; 0 not measured
+	Steps      int     `json:"steps"`
+	Copies     int     `json:"copies"`             // moves of CPU tensors to a device
+	CopyAt     string  `json:"copy_at,omitempty"`  // file:line of most of them
+	CopyOwn    string  `json:"copy_own,omitempty"` // of the job's own code that led there
+	Syncs      int     `json:"syncs"`              // reads of a value that wait for the device
+	SyncAt     string  `json:"sync_at,omitempty"`
+	SyncOwn    string  `json:"sync_own,omitempty"`
+	OnCPU      bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
+	Autocast   int     `json:"autocast"`
+	Own        float64 `json:"own_s,omitempty"`        // seconds from a step's end to the next backward pass, in which ranks wait for each other
+	Python     float64 `json:"python_share,omitempty"` // share of one step outside native code; 0 not measured
+	PythonAt   string  `json:"python_at,omitempty"`    // file:line of the job's that most of it is below
+	PythonPart float64 `json:"python_part,omitempty"`  // its share of that
+	Parts      []Part  `json:"parts,omitempty"`
+}
+
+// StepParts are the parts of a step, in their order.
+var StepParts = []string{"load", "copy", "forward", "backward", "optimizer", "other"}
+
+// A Part is what a part of a step takes as Python sees it, in seconds a step: work
+// that a GPU does later is not in it.
+type Part struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"s"`
+}
+
+// A Where is what a process did in its loader when it was looked at: Seen of Looks
+// times it was there.
+type Where struct {
+	Seen  int    `json:"seen"`
+	Looks int    `json:"looks"`
+	Top   []Spot `json:"top"`
+}
+
+// A Spot is a place in the loader, and how often it was seen.
+type Spot struct {
+	At   string `json:"at,omitempty"`   // file:line of the job's own
+	Func string `json:"func,omitempty"` // of the job's own
+	Call string `json:"call,omitempty"` // what it calls of a library
+	Part string `json:"part,omitempty"` // item, collate; loop: no DataLoader
+	N    int    `json:"n"`
 }
 
 // A Crash is an exception that ended the job.

@@ -28,17 +28,18 @@ type Trace struct {
 
 // A Host is what the job may use of its machine besides GPUs.
 type Host struct {
-	CPUs        float64 `json:"cpus"`                   // of the affinity mask
-	Quota       float64 `json:"quota,omitempty"`        // CPUs that the cgroup allows; 0: no limit
-	Throttled   float64 `json:"throttled,omitempty"`    // share of the quota's periods that were throttled
-	MemoryLimit int64   `json:"memory_limit,omitempty"` // of the cgroup
-	MemoryPeak  int64   `json:"memory_peak,omitempty"`  // of the job's processes
-	OOMKills    int     `json:"oom_kills,omitempty"`    // by the kernel, during the job
-	ShmTotal    int64   `json:"shm_total,omitempty"`    // of /dev/shm
-	ShmLow      int64   `json:"shm_low,omitempty"`      // the least that was free
-	Visible     *string `json:"cuda_visible_devices,omitempty"`
-	PCIOrder    bool    `json:"pci_order,omitempty"` // CUDA_DEVICE_ORDER=PCI_BUS_ID
-	OtherGPU    string  `json:"other_gpu,omitempty"` // a GPU that NVML does not know: amd, intel, apple, or nvidia on the bus without NVML
+	CPUs         float64 `json:"cpus"`                    // of the affinity mask
+	Quota        float64 `json:"quota,omitempty"`         // CPUs that the cgroup allows; 0: no limit
+	Throttled    float64 `json:"throttled,omitempty"`     // share of the quota's periods that were throttled
+	MemoryLimit  int64   `json:"memory_limit,omitempty"`  // of the cgroup
+	MemoryPeak   int64   `json:"memory_peak,omitempty"`   // of the job's processes
+	AddressLimit int64   `json:"address_limit,omitempty"` // MiB that a process may map (ulimit -v); 0: no limit
+	OOMKills     int     `json:"oom_kills,omitempty"`     // by the kernel, during the job
+	ShmTotal     int64   `json:"shm_total,omitempty"`     // of /dev/shm
+	ShmLow       int64   `json:"shm_low,omitempty"`       // the least that was free
+	Visible      *string `json:"cuda_visible_devices,omitempty"`
+	PCIOrder     bool    `json:"pci_order,omitempty"` // CUDA_DEVICE_ORDER=PCI_BUS_ID
+	OtherGPU     string  `json:"other_gpu,omitempty"` // a GPU that NVML does not know: amd, intel, apple, or nvidia on the bus without NVML
 }
 
 // Allowed is the number of CPUs the job can really use.

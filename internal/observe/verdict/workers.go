@@ -14,11 +14,15 @@ func workersOverQuota(f *facts) *Finding {
 	if n == 0 || cpus == 0 || !f.waits() {
 		return nil
 	}
-	wall, delay, wanted := 0.0, 0.0, 0.0
+	wall, delay := 0.0, 0.0
 	for _, p := range append([]*Process{f.lead}, f.workers...) {
 		if p.Wall > 0 {
-			wall, delay, wanted = wall+p.Wall, delay+p.Delay, wanted+(p.CPU+p.Delay)/p.Wall
+			wall, delay = wall+p.Wall, delay+p.Delay
 		}
+	}
+	wanted := f.workerCPU() + f.core().v
+	if wall > 0 {
+		wanted += delay / wall * float64(n+1)
 	}
 	cores, starved := f.workerCPU()+f.core().v, wall > 0 && delay/wall > 0.2
 	excess := float64(n+1) > 2*cpus
@@ -46,7 +50,7 @@ func workersOverQuota(f *facts) *Finding {
 		e["waiting_for_cpu_share"] = round(delay / wall)
 		text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay/wall))
 	}
-	fix := rewrite(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))})
+	fix := f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))})
 	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: text,
 		Fix: append(fix, "or more CPUs for the container: docker run --cpus=N …")}
 }
@@ -55,7 +59,8 @@ func workersOverQuota(f *facts) *Finding {
 // each epoch.
 func workerRespawn(f *facts) *Finding {
 	p := f.probe().Page
-	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && !l.Persistent })
+	anew := f.rebuilt()
+	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && (!l.Persistent || anew) })
 	run := p.LastAt - (p.WarmAt - p.First)
 	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits() {
 		return nil
@@ -64,12 +69,29 @@ func workerRespawn(f *facts) *Finding {
 	e["edge_share"], e["epochs"], e["workers"] = round(s), p.Epochs, ld.Workers
 	x := &Finding{Verdict: WorkerRespawn, Confidence: high, Evidence: e,
 		Text: fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, plural(ld.Workers, "worker")),
-		Fix:  rewrite(ld, [2]string{"persistent_workers", "True"})}
+		Fix:  f.setLoader(ld, [2]string{"persistent_workers", "True"})}
+	if anew { // workers that stay belong to a loader that stays
+		e["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
+		x.Text = fmt.Sprintf("%s of the run starts and stops workers: the DataLoader is built anew for each of %d epochs%s", pct(s), p.Epochs, at(ld.Where, ld.Own))
+		x.Fix = []string{"build it once, before the loop over the epochs, with persistent_workers=True"}
+	}
 	if s < 0.99 {
 		rate := float64(p.Steps) / run
 		x.Gain = Gain{"steps_per_s": {round(rate), round(rate / (1 - s))}}
 	}
 	return x
+}
+
+// rebuilt reports whether the loop makes a DataLoader for each epoch, at the same
+// line.
+func (f *facts) rebuilt() bool {
+	p, same := f.probe(), 0
+	for _, l := range p.Loaders {
+		if l.Workers > 0 && l.Where == f.loader().Where {
+			same++
+		}
+	}
+	return same >= 3 && 2*p.Page.Epochs <= uint64(3*max(p.Made, len(p.Loaders)))
 }
 
 // ddpSkew: all ranks step together, so one that comes late holds up all the

@@ -12,6 +12,8 @@ class device:
 
 
 class Tensor:
+    requires_grad = False
+
     def __init__(self, *shape):
         self.shape, self.dtype, self.device = shape, "torch.float32", device("cpu")
 

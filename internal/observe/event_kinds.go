@@ -1,0 +1,253 @@
+package observe
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"envfix/internal/observe/verdict"
+	"envfix/internal/text"
+)
+
+func parseEvents(data []byte) *verdict.Probe {
+	p, n := &verdict.Probe{}, 0
+	for line := range bytes.Lines(data) {
+		var of struct {
+			Kind string `json:"ev"`
+		}
+		if n >= mostEvents || json.Unmarshal(line, &of) != nil {
+			continue
+		}
+		e := newEvent(of.Kind)
+		if e == nil || json.Unmarshal(line, e) != nil {
+			continue
+		}
+		n++
+		e.apply(p)
+	}
+	return p
+}
+
+// place is text that names a line of a file.
+func place(s string) string { return text.Clip(s, 200) }
+
+// A torchEvent says which torch was imported.
+type torchEvent struct {
+	Version string  `json:"version"`
+	CUDA    *string `json:"cuda"`
+	HIP     *string `json:"hip"`
+	XPU     any     `json:"xpu"`
+	Visible *string `json:"visible"`
+}
+
+func (e *torchEvent) apply(p *verdict.Probe) {
+	p.Version, p.CUDA, p.HIP, p.XPU = text.Clip(e.Version, 60), short(e.CUDA), short(e.HIP), e.XPU != nil && e.XPU != false
+	p.Visible = cleanPtr(e.Visible)
+}
+
+// An availableEvent is the answer of torch.cuda.is_available() to the job.
+type availableEvent struct {
+	Answer *bool `json:"answer"`
+}
+
+func (e *availableEvent) apply(p *verdict.Probe) { p.SaidNo = e.Answer != nil && !*e.Answer }
+
+// A loaderEvent is a DataLoader that was made.
+type loaderEvent struct {
+	Workers  int    `json:"workers"`
+	Pin      bool   `json:"pin"`
+	Batch    *int   `json:"batch"`
+	Keep     bool   `json:"persistent"`
+	Prefetch *int   `json:"prefetch"`
+	Dataset  string `json:"dataset"`
+	Where    string `json:"where"`
+	Own      string `json:"own"`
+}
+
+func (e *loaderEvent) apply(p *verdict.Probe) {
+	p.Loaders = append(p.Loaders, verdict.Loader{Workers: e.Workers, Pin: e.Pin, Persistent: e.Keep, Dataset: text.Clip(e.Dataset, 60), Where: place(e.Where), Own: place(e.Own),
+		Batch: number(e.Batch), Prefetch: number(e.Prefetch), Source: sourceLine(e.Where), Setting: settingLine(e.Own)})
+}
+
+// A batchEvent is the first batch.
+type batchEvent struct {
+	N     int    `json:"n"`
+	Shape []int  `json:"shape"`
+	Type  string `json:"dtype"`
+}
+
+func (e *batchEvent) apply(p *verdict.Probe) {
+	p.Tensors = e.N
+	if len(e.Shape) > 0 && len(e.Shape) < 16 {
+		p.Batch = &verdict.Tensor{Shape: e.Shape, Type: text.Clip(e.Type, 30)}
+	}
+}
+
+// A configEvent is what the first step of an optimizer showed.
+type configEvent struct {
+	Params   map[string]int64  `json:"params"`
+	Matrices int64             `json:"matrices"`
+	CUDAInit bool              `json:"cuda_init"`
+	Matmul   string            `json:"matmul"`
+	Compiled bool              `json:"compiled"`
+	Env      map[string]string `json:"env"`
+	Via      []string          `json:"via"`
+	Rank     *int              `json:"rank"`
+	World    *int              `json:"world"`
+}
+
+func (e *configEvent) apply(p *verdict.Probe) {
+	p.CUDAInit, p.Matmul, p.Compiled = p.CUDAInit || e.CUDAInit, text.Clip(e.Matmul, 20), e.Compiled
+	p.Matrices = max(0, e.Matrices)
+	p.Params = map[string]int64{}
+	for k, n := range e.Params {
+		if len(p.Params) < 64 && n >= 0 {
+			p.Params[text.Clip(k, 60)] = n
+		}
+	}
+	for _, name := range e.Via[:min(len(e.Via), 12)] {
+		p.Via = append(p.Via, text.Clip(name, 40))
+	}
+	if v, ok := e.Env["CUDA_VISIBLE_DEVICES"]; ok {
+		p.Visible = cleanPtr(&v)
+	}
+	p.Rank, p.World = e.Rank, number(e.World)
+	if n, err := strconv.Atoi(e.Env["RANK"]); err == nil && p.Rank == nil {
+		p.Rank = &n
+	}
+	if n, err := strconv.Atoi(e.Env["WORLD_SIZE"]); err == nil && p.World == 0 {
+		p.World = n
+	}
+}
+
+// A burstEvent is what a few steps under closer watch showed. Times are in
+// nanoseconds.
+type burstEvent struct {
+	Steps    int                `json:"steps"`
+	Copy     int                `json:"copy"`
+	Sync     int                `json:"sync"`
+	CPUCopy  int                `json:"cpu_copy"`
+	CPUSync  int                `json:"cpu_sync"`
+	Autocast int                `json:"autocast"`
+	Own      int64              `json:"own"`
+	CopyAt   string             `json:"copy_at"`
+	CopyOwn  string             `json:"copy_own"`
+	SyncAt   string             `json:"sync_at"`
+	SyncOwn  string             `json:"sync_own"`
+	Parts    map[string]float64 `json:"parts"`
+}
+
+func (e *burstEvent) apply(p *verdict.Probe) {
+	b := verdict.Burst{Steps: e.Steps, Copies: e.Copy, Syncs: e.Sync, Autocast: e.Autocast, Own: max(0, float64(e.Own)/1e9),
+		CopyAt: place(e.CopyAt), CopyOwn: place(e.CopyOwn), SyncAt: place(e.SyncAt), SyncOwn: place(e.SyncOwn)}
+	if !p.CUDAInit && e.Copy == 0 && e.Sync == 0 {
+		b.Copies, b.Syncs, b.OnCPU = e.CPUCopy, e.CPUSync, true
+	}
+	for _, name := range verdict.StepParts {
+		if v := e.Parts[name] / 1e9; e.Steps > 0 && v > 0 {
+			b.Parts = append(b.Parts, verdict.Part{Name: name, Seconds: v / float64(e.Steps)})
+		}
+	}
+	p.Burst = &b
+}
+
+// A pythonEvent is the share of Python in one step.
+type pythonEvent struct {
+	Share float64 `json:"share"`
+	At    string  `json:"at"`
+	Part  float64 `json:"part"`
+}
+
+func (e *pythonEvent) apply(p *verdict.Probe) {
+	if p.Burst == nil {
+		return
+	}
+	share := max(0.001, min(e.Share, 1))
+	if p.Burst.Python == 0 || share < p.Burst.Python { // what else runs here makes it larger, nothing smaller
+		p.Burst.Python, p.Burst.PythonAt, p.Burst.PythonPart = share, place(e.At), max(0, min(e.Part, 1))
+	}
+}
+
+// A whereEvent is what ran in the loader when it was looked at.
+type whereEvent struct {
+	Seen  int            `json:"seen"`
+	Looks int            `json:"looks"`
+	Top   []verdict.Spot `json:"top"`
+}
+
+func (e *whereEvent) apply(p *verdict.Probe) {
+	w := verdict.Where{Seen: max(0, e.Seen), Looks: max(0, e.Looks)}
+	for _, s := range e.Top[:min(len(e.Top), 8)] {
+		if s.N > 0 && s.N <= e.Seen {
+			w.Top = append(w.Top, verdict.Spot{At: place(s.At), Func: text.Clip(s.Func, 80), Call: text.Clip(s.Call, 80), Part: text.Clip(s.Part, 20), N: s.N})
+		}
+	}
+	p.Where = &w // a later one has counted on
+}
+
+// A parallelEvent is a model wrapped for several GPUs or ranks.
+type parallelEvent struct {
+	Kind    string `json:"kind"`
+	Devices int    `json:"devices"`
+}
+
+func (e *parallelEvent) apply(p *verdict.Probe) {
+	if len(p.Parallel) < 4 {
+		p.Parallel = append(p.Parallel, text.Clip(e.Kind, 60))
+	}
+	p.Devices = max(p.Devices, e.Devices)
+}
+
+// A crashEvent is the exception that ended the process.
+type crashEvent struct {
+	Type    string `json:"type"`
+	Message string `json:"msg"`
+}
+
+func (e *crashEvent) apply(p *verdict.Probe) {
+	p.Crash = &verdict.Crash{Type: text.Clip(e.Type, 60), Text: text.Clip(text.Redact(e.Message), 1500)}
+}
+
+// An endEvent is what held when the process ended by itself.
+type endEvent struct {
+	CUDAInit bool `json:"cuda_init"`
+	Compiled bool `json:"compiled"`
+	Loaders  int  `json:"loaders"`
+}
+
+func (e *endEvent) apply(p *verdict.Probe) {
+	p.CUDAInit, p.Compiled, p.Made = p.CUDAInit || e.CUDAInit, p.Compiled || e.Compiled, max(0, e.Loaders)
+}
+
+// A tryEvent is the measured effect of other arguments of the loader.
+type tryEvent struct {
+	Args   string  `json:"args"`
+	Steps  int     `json:"steps"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	LoadB  float64 `json:"load_before"`
+	LoadA  float64 `json:"load_after"`
+	Error  string  `json:"error"`
+}
+
+func (e *tryEvent) apply(p *verdict.Probe) {
+	p.Try = &verdict.Try{Args: text.Clip(e.Args, 200), Steps: e.Steps, Before: e.Before, After: e.After, LoadB: e.LoadB, LoadA: e.LoadA, Error: text.Clip(e.Error, 300)}
+}
+
+// A deepEvent lists the costliest operators.
+type deepEvent struct {
+	Top []string `json:"top"`
+}
+
+func (e *deepEvent) apply(p *verdict.Probe) {
+	for _, s := range e.Top[:min(len(e.Top), 8)] {
+		p.Deep = append(p.Deep, text.Clip(s, 120))
+	}
+}
+
+// An errorEvent is why the probe took itself out.
+type errorEvent struct {
+	Err string `json:"err"`
+}
+
+func (e *errorEvent) apply(p *verdict.Probe) { p.Error = text.Clip(e.Err, 300) }

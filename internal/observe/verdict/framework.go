@@ -1,0 +1,87 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+)
+
+// installed reports whether a place is in a library, which is not the user's to
+// change.
+func installed(place string) bool {
+	return strings.Contains(place, "-packages/") || strings.Contains(place, "-packages\\")
+}
+
+// A framework is a library that runs the loop for its users, who set things in its
+// words.
+type framework struct {
+	name    string
+	call    string            // that takes the loader's arguments; "" the user's own DataLoader
+	words   map[string]string // its words for a DataLoader's; "" it has none
+	batch   string
+	precise []string // its words for matrix products on tensor cores
+}
+
+// frameworks lists them, those that others build upon last. Sources: the
+// signatures of transformers.TrainingArguments, ultralytics' cfg/default.yaml,
+// lightning.pytorch.Trainer, timm.data.create_loader, accelerate.Accelerator.
+var frameworks = []framework{
+	{name: "ultralytics", call: "model.train(", words: map[string]string{"num_workers": "workers", "persistent_workers": "", "pin_memory": ""}, batch: "model.train(batch=…): ", precise: []string{"model.train(amp=True)"}},
+	{name: "transformers", call: "TrainingArguments(", words: map[string]string{"num_workers": "dataloader_num_workers", "persistent_workers": "dataloader_persistent_workers",
+		"pin_memory": "dataloader_pin_memory", "prefetch_factor": "dataloader_prefetch_factor"}, batch: "TrainingArguments(per_device_train_batch_size=…): ",
+		precise: []string{"TrainingArguments(bf16=True)", "TrainingArguments(tf32=True)"}},
+	{name: "lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
+	{name: "pytorch_lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
+	{name: "timm", call: "create_loader(", words: map[string]string{"num_workers": "num_workers", "persistent_workers": "persistent_workers", "pin_memory": "pin_memory"}},
+	{name: "accelerate", precise: []string{"Accelerator(mixed_precision=\"bf16\")", "torch.set_float32_matmul_precision(\"high\")"}},
+}
+
+// framework is the library that runs this job's loop, or made its loader.
+func (f *facts) framework() (framework, bool) {
+	for _, w := range frameworks {
+		if slices.Contains(f.probe().Via, w.name) || w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/") {
+			return w, true
+		}
+	}
+	return framework{}, false
+}
+
+// setLoader says how to give the loader other arguments, in the words of the
+// library that makes it, at the user's own line.
+func (f *facts) setLoader(l Loader, args ...[2]string) []string {
+	w, known := f.framework()
+	if !installed(l.Where) || !known || w.call == "" {
+		fix := rewrite(l, args...)
+		if installed(l.Where) && l.Own != "" {
+			fix[0] += ", below " + l.Own
+		}
+		return fix
+	}
+	var flags []string
+	for _, a := range args {
+		if name := w.words[a[0]]; name != "" {
+			flags = append(flags, name+"="+a[1])
+		}
+	}
+	out := w.call + "…, " + strings.Join(flags, ", ") + ")"
+	switch {
+	case l.Setting != "":
+		out += ", at " + l.Setting
+	case l.Own != "":
+		out += ", below " + l.Own
+	}
+	return []string{out}
+}
+
+// mixed says how to use the tensor cores.
+func (f *facts) mixed() []string {
+	if w, known := f.framework(); known && len(w.precise) > 0 {
+		return w.precise
+	}
+	return []string{"torch.set_float32_matmul_precision(\"high\")", "with torch.autocast(\"cuda\", torch.bfloat16):"}
+}
+
+// batchWords is where a library's users set the size of the batch.
+func (f *facts) batchWords() string {
+	w, _ := f.framework()
+	return w.batch
+}

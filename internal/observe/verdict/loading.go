@@ -1,0 +1,228 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What a loader does while the loop waits for it.
+const (
+	computing = "computing" // its processes use their CPUs
+	disk      = "disk"      // they wait for storage
+	waiting   = "waiting"   // they wait for neither: a server, a lock, a sleep
+	handover  = "hand-over" // they have nothing to do: the batch's way to the loop takes the time
+)
+
+// A loading says what a loader does, in words and numbers.
+type loading struct {
+	kind    string
+	words   string
+	numbers map[string]float64
+}
+
+func (l loading) evidence(e map[string]any) {
+	e["loader_does"] = l.kind
+	for k, v := range l.numbers {
+		e[k] = round(v)
+	}
+}
+
+const (
+	blockedMuch = 0.05 // of a process's samples in uninterruptible sleep
+	readMuch    = 20.0 // MiB a second from storage
+	idleWorker  = 0.30 // of the time a worker is in fetch
+)
+
+// loading tells what the loader's processes do: the workers, or the loop itself.
+func (f *facts) loading() loading {
+	ld, p := f.loader(), f.probe().Page
+	l := loading{kind: waiting, numbers: map[string]float64{}}
+	feeders := f.workers
+	if ld.Workers == 0 || len(feeders) == 0 {
+		feeders = []*Process{f.lead}
+	}
+	blocked, samples, read, wall := 0, 0, 0.0, 0.0
+	for _, w := range feeders {
+		blocked, samples, read, wall = blocked+w.Blocked, samples+w.Samples, read+w.Read, max(wall, w.Wall)
+	}
+	rate, stuck := 0.0, ratio(float64(blocked), samples)
+	if wall > 0 {
+		rate = read / wall
+	}
+	cores := f.workerCPU()
+	switch {
+	case ld.Workers == 0 && p.LoadSeen > 0:
+		c := min(p.LoadCPU/p.LoadSeen, 1)
+		l.numbers["loader_cpu_share"] = c
+		l.words = fmt.Sprintf(", %s of it CPU", pct(c))
+		if c > 0.5 {
+			l.kind, l.words = computing, l.words+": decoding"
+			return l
+		}
+	case ld.Workers > 0 && cores > 0:
+		l.numbers["worker_cores"] = cores
+		l.words = fmt.Sprintf(", workers use %.1f cores", cores)
+		if cores > workerBusy*min(float64(ld.Workers*f.world()), max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
+			l.kind, l.words = computing, l.words+": decoding"
+			return l
+		}
+	}
+	w := f.where()
+	switch {
+	case stuck.v > blockedMuch || rate > readMuch:
+		l.kind, l.words = disk, l.words+fmt.Sprintf(": storage, %.0f MiB/s read", rate)
+		l.numbers["read_mib_s"], l.numbers["disk_wait_share"] = rate, stuck.v
+	case ld.Workers > 0 && (w.Looks > 0 && float64(w.Seen) < idleWorker*float64(w.Looks) || w.Looks == 0 && p.perStep(p.Load) < costsNothing):
+		l.kind, l.words = handover, l.words+": they wait too, so it is the batch's way from them to the loop"
+	default:
+		l.words += ", no storage: it waits for something else, such as a server"
+	}
+	return l
+}
+
+// where adds up what was seen in the loader: in the workers, or in the loop.
+func (f *facts) where() (out Where) {
+	from := f.workers
+	if f.loader().Workers == 0 {
+		from = []*Process{f.lead}
+	}
+	for _, p := range from {
+		if p.Probe == nil || p.Probe.Where == nil {
+			continue
+		}
+		out.Seen, out.Looks = out.Seen+p.Probe.Where.Seen, out.Looks+p.Probe.Where.Looks
+		for _, s := range p.Probe.Where.Top {
+			i := slices.IndexFunc(out.Top, func(o Spot) bool { return o.At == s.At && o.Call == s.Call && o.Part == s.Part })
+			if i < 0 {
+				i = len(out.Top)
+				out.Top = append(out.Top, Spot{At: s.At, Func: s.Func, Call: s.Call, Part: s.Part})
+			}
+			out.Top[i].N += s.N
+		}
+	}
+	slices.SortStableFunc(out.Top, func(a, b Spot) int { return b.N - a.N })
+	return out
+}
+
+// spotsEnough is how often the loader must have been seen before a place in it is
+// named.
+const spotsEnough = 8
+
+// spots are the places that take a fifth of the loader and more, at most two.
+func (f *facts) spots() (out []Spot, seen int) {
+	w := f.where()
+	if w.Seen < spotsEnough {
+		return nil, 0
+	}
+	for _, s := range w.Top {
+		if len(out) < 2 && 5*s.N >= w.Seen && (s.Call != "" || s.At != "") {
+			out = append(out, s)
+		}
+	}
+	return out, w.Seen
+}
+
+// spotWords names what in the loader costs: the function, the line, the share.
+func (f *facts) spotWords(e map[string]any) string {
+	spots, seen := f.spots()
+	var parts, list []string
+	for _, s := range spots {
+		what := s.Call
+		if what == "" {
+			what = s.Func
+		}
+		if s.Part == "collate" {
+			what = "collating the batch: " + what
+		}
+		parts = append(parts, fmt.Sprintf("%s is %s%s", pct(float64(s.N)/float64(seen)), what, at(s.At, "")))
+		list = append(list, s.At)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	e["loader_spots"], e["loader_at"] = parts, list[0]
+	return "; of the loading " + strings.Join(parts, ", ")
+}
+
+// wayOuts are the usual ways out of what costs in a loader, by what is called.
+var wayOuts = []struct {
+	calls []string
+	say   string
+}{
+	{[]string{"PIL.", "cv2", "imageio"}, "decode smaller images: store them at the size that is trained on, or Image.draft; torchvision.io.decode_jpeg(device=\"cuda\") decodes on the GPU"},
+	{[]string{"transformers.tokeniz", "tokenizers", "transformers.data", "DataCollator"}, "tokenize once, before the training: dataset.map(…, batched=True); the collator then only pads"},
+	{[]string{"numpy.lib", "zipfile", "gzip", "zlib", "lzma", "bz2", "zstandard"}, "store arrays unpacked: numpy.save, and numpy.load(…, mmap_mode=\"r\") reads what is needed"},
+	{[]string{"pandas", "csv.", "json.", "pyarrow.json", "pyarrow.csv", "yaml"}, "parse text once and store it as arrays or parquet"},
+	{[]string{"h5py", "netCDF4", "zarr", "tables."}, "read larger chunks, in the order in which they are stored"},
+	{[]string{"urllib", "requests", "botocore", "boto3", "aiohttp", "httpx", "fsspec", "http.client", "ssl.", "socket."}, "fetch the data before the training, to a local disk"},
+	{[]string{"torchvision.transforms", "torchvision.transforms.v2", "albumentations", "kornia"}, "augment whole batches on the GPU: torchvision.transforms.v2 takes batches of CUDA tensors"},
+	{[]string{"librosa", "soundfile", "torchaudio", "scipy.signal"}, "decode and resample the sound once, before the training, and store the result"},
+	{[]string{"pickle", "torch.serialization"}, "store plain arrays rather than pickled objects"},
+}
+
+// wayOut is the usual way out of the costliest place in the loader.
+func (f *facts) wayOut() string {
+	spots, _ := f.spots()
+	for _, s := range spots {
+		for _, w := range wayOuts {
+			for _, call := range w.calls {
+				if strings.HasPrefix(s.Call, call) || strings.Contains(s.Call, "."+call) || s.Part == "collate" && strings.Contains(s.Call, call) {
+					return w.say
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// stepAtBest is the shortest step that another loader could bring: without the
+// wait, and not shorter than the CPUs, or the workers that wait, allow.
+func (f *facts) stepAtBest(kind string) float64 {
+	p, ld := f.probe().Page, f.loader()
+	step, wait := p.Step/float64(p.Warm), p.Load/float64(p.Warm)
+	best := step - wait
+	switch kind {
+	case computing:
+		work := (f.core().v + f.workerCPU()) * step / float64(f.world())
+		if cpus := f.t.Host.Allowed() / float64(f.world()); cpus > 0 {
+			best = max(best, work/cpus)
+		}
+	case waiting, disk:
+		busy := wait // of one batch
+		if ld.Workers > 0 {
+			busy = float64(ld.Workers) * step
+		}
+		best = max(best, busy/float64(max(f.wanted(false), ld.Workers)))
+	}
+	return max(best, 0.01*step)
+}
+
+// feedFix is what to do about a loader that comes late. helps: more workers, or
+// others, can make the step shorter.
+func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
+	want := f.wanted(kind == computing)
+	if ld.Workers < want && helps && kind != handover {
+		args := [][2]string{{"num_workers", fmt.Sprint(want)}, {"persistent_workers", "True"}}
+		if !f.noGPU && !ld.Pin {
+			args = append(args, [2]string{"pin_memory", "True"})
+		}
+		fix = f.setLoader(ld, args...)
+	}
+	if way := f.wayOut(); way != "" && kind != handover {
+		return append(fix, way)
+	}
+	switch {
+	case kind == computing && ld.Workers > 0 || kind == computing && !helps:
+		fix = append(fix, "do the work once and store the result, or do it on the GPU: the allowed CPUs are busy")
+	case kind == computing:
+		fix = append(fix, "do the work once, before training, and store the result")
+	case kind == disk:
+		fix = append(fix, "put the data on a local disk, or read it in larger pieces")
+	case kind == handover:
+		fix = append(fix, "num_workers=0 where the data lies in memory: there is nothing to load ahead", "larger batches: fewer of them are handed over")
+	default:
+		fix = append(fix, "fetch ahead, or keep a local copy: nothing computes while the loader waits")
+	}
+	return fix
+}
