@@ -49,10 +49,9 @@ func TestDriverStepsMayRunAsRoot(t *testing.T) {
 			if !slices.ContainsFunc(bare.Steps, func(s plan.Step) bool { return s.Root && s.ID == "python" }) {
 				t.Errorf("no step brings a Python: %+v", bare.Steps)
 			}
-			p.Steps = append(p.Steps, bare.Steps...)
 			r := run{plan: p, Options: Options{Tools: "/home/me/.local/state/envfix/tools"}, env: &Env{Dir: "/home/me/project/.venv"}}
 			programs := map[string]bool{}
-			for _, s := range p.Steps {
+			for _, s := range slices.Concat(p.Steps, bare.Steps) {
 				if !s.Root {
 					continue
 				}
