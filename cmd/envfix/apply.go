@@ -28,7 +28,8 @@ The packages that the old environment holds besides are carried over; the plan
 says which cannot be. --drop NAME leaves one out, --fresh all of them.
 
 An argument that ends in .json is a plan that "envfix plan --out" wrote: it is
-refused where the machine has changed since.
+refused where the machine has changed since. One that was made elsewhere is shown
+with all that it writes, and --yes alone does not agree to it.
 
 EXAMPLES
   envfix apply
@@ -53,6 +54,7 @@ EXIT STATUS
   130  interrupted`,
 		Flags: append(append([]cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			&cli.BoolFlag{Name: "made-elsewhere", Usage: "agree to a plan file that this machine did not make"},
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
 			jsonFlag("print what was done as JSON"),
@@ -70,6 +72,7 @@ type applyFlags struct {
 	wished        string    // a flag that a plan made earlier cannot follow any more; "" none
 	env           string
 	yes           bool
+	elsewhere     bool // a plan that was not made here is agreed to
 	resume        bool
 	json, verbose bool
 	retries       int
@@ -77,7 +80,7 @@ type applyFlags struct {
 }
 
 func applyOf(c *cli.Context) (applyFlags, error) {
-	f := applyFlags{env: c.String("env"), yes: c.Bool("yes"), resume: c.Bool("resume"), json: c.Bool("json"), verbose: c.Bool("verbose"),
+	f := applyFlags{env: c.String("env"), yes: c.Bool("yes"), elsewhere: c.Bool("made-elsewhere"), resume: c.Bool("resume"), json: c.Bool("json"), verbose: c.Bool("verbose"),
 		retries: c.Int("retries"), stall: c.Duration("stall")}
 	for _, flag := range slices.Concat(requestFlags(), carryFlags(), describeFlags()) {
 		if name := flag.Names()[0]; f.wished == "" && c.IsSet(name) {
@@ -121,6 +124,11 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	}
 	if err := f.show(p); err != nil {
 		return err
+	}
+	if saved && !f.resume && !madeHere(p.ID) {
+		if err := f.warnForeign(p); err != nil {
+			return err
+		}
 	}
 	if err := consent(ctx, f.yes, p); err != nil {
 		return err

@@ -38,6 +38,9 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 			hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished)}}
 	}
 	p, err := readPlan(files[0])
+	if err == nil {
+		err = fromApply(apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID))))
+	}
 	return p, true, err
 }
 

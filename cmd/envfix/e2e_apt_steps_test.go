@@ -119,22 +119,22 @@ func (c *chroot) offline(t *testing.T) {
 	c.must("", "apt-get", "clean")
 	const cut = "etc/apt/apt.conf.d/99cut"
 	c.write(cut, "Acquire::http::Proxy \"http://127.0.0.1:9/\";\nAcquire::https::Proxy \"http://127.0.0.1:9/\";\nAcquire::Retries \"0\";\n", 0o644)
-	c.wantCode(exitFailed, "", "envfix", "apply", put, "--yes") // nothing was fetched
+	c.wantCode(exitFailed, "", "envfix", "apply", put, "--yes", "--made-elsewhere") // nothing was fetched
 	if got := c.version("libnvidia-ml1"); got == v {
 		t.Error("it came over a network that is not there")
 	}
 	if err := os.Remove(filepath.Join(c.dir, cut)); err != nil {
 		t.Fatal(err)
 	}
-	c.wantCode(0, "", "envfix", "apply", get, "--yes")
+	c.wantCode(0, "", "envfix", "apply", get, "--yes", "--made-elsewhere")
 	c.write(cut, "Acquire::http::Proxy \"http://127.0.0.1:9/\";\nAcquire::https::Proxy \"http://127.0.0.1:9/\";\n", 0o644)
-	c.wantCode(0, "", "envfix", "apply", put, "--yes")
+	c.wantCode(0, "", "envfix", "apply", put, "--yes", "--made-elsewhere")
 	if got := c.version("libnvidia-ml1"); got != v {
 		t.Errorf("installed %q, want %q", got, v)
 	}
 	fmt.Printf("  fetched, the network cut, installed from the cache: libnvidia-ml1 %s\n", v)
 	gone := c.steps("gone.json", brings("libnvidia-cfg1", "1.2.3-4"))
-	out := c.wantCode(exitStale, "", "envfix", "apply", gone, "--yes")
+	out := c.wantCode(exitStale, "", "envfix", "apply", gone, "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "1.2.3-4") {
 		t.Errorf("a version that is not to be had:\n%s", out)
 	}
@@ -170,13 +170,13 @@ func (c *chroot) rehearse(t *testing.T) {
 	t.Helper()
 	c.takesOver(t)
 	const name = "nvidia-takes-over"
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("no.json", rehearses(nil, name)), "--yes")
+	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("no.json", rehearses(nil, name)), "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "would remove 1 packages that the plan does not name") || !strings.Contains(out, "inetutils-syslogd") {
 		t.Errorf("it does not say what would go:\n%s", out)
 	}
-	c.wantCode(0, "", "envfix", "apply", c.steps("yes.json", rehearses([]string{"inetutils-*"}, name)), "--yes")
-	out = c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("hostile.json", rehearses([]string{"*"}, name), runs("apt-get", "install", "-y", name)), "--yes")
-	if !strings.Contains(out, "inetutils-syslogd") || c.version("inetutils-syslogd") == "" || c.version(name) != "" {
+	c.wantCode(0, "", "envfix", "apply", c.steps("yes.json", rehearses([]string{"inetutils-*"}, name)), "--yes", "--made-elsewhere")
+	out = c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("hostile.json", rehearses([]string{"*"}, name), runs("apt-get", "install", "-y", name)), "--yes", "--made-elsewhere")
+	if _, code := c.run("", "dpkg", "--status", name); code == 0 || !strings.Contains(out, "inetutils-syslogd") || c.version("inetutils-syslogd") == "" {
 		t.Errorf("a plan that allows every removal:\n%s", out)
 	}
 	fmt.Println("  rehearsal: a removal that the plan does not name is refused (exit 9), a named one is not; root's half refuses both")
@@ -187,17 +187,17 @@ func (c *chroot) hold(t *testing.T) {
 	t.Helper()
 	v := c.candidate("libnvidia-cfg1")
 	record := plan.Step{Title: "write down", Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "libnvidia-cfg1\n"}}
-	c.wantCode(0, "", "envfix", "apply", c.steps("hold.json", brings("libnvidia-cfg1", v), record, runs("apt-mark", "hold", "libnvidia-cfg1")), "--yes")
+	c.wantCode(0, "", "envfix", "apply", c.steps("hold.json", brings("libnvidia-cfg1", v), record, runs("apt-mark", "hold", "libnvidia-cfg1")), "--yes", "--made-elsewhere")
 	if held := c.must("", "apt-mark", "showhold"); held != "libnvidia-cfg1\n" {
 		t.Errorf("held: %q", held)
 	}
 	change := []plan.Step{runs("apt-get", "install", "-y", "libnvidia-cfg1="+v)}
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("held.json", change...), "--yes")
+	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("held.json", change...), "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "libnvidia-cfg1 is held at its version") {
 		t.Errorf("a hold is not told:\n%s", out)
 	}
 	again := slices.Concat([]plan.Step{runs("apt-mark", "unhold", "libnvidia-cfg1")}, change, []plan.Step{record, runs("apt-mark", "hold", "libnvidia-cfg1")})
-	c.wantCode(0, "", "envfix", "apply", c.steps("again.json", again...), "--yes")
+	c.wantCode(0, "", "envfix", "apply", c.steps("again.json", again...), "--yes", "--made-elsewhere")
 	if held := c.must("", "apt-mark", "showhold"); held != "libnvidia-cfg1\n" {
 		t.Errorf("held after the round: %q", held)
 	}
@@ -217,7 +217,7 @@ func (c *chroot) downgrade(t *testing.T) {
 	c.must("", "dpkg-deb", "--build", "/tmp/newer", "/tmp/newer.deb")
 	c.must("", "dpkg", "--install", "/tmp/newer.deb")
 	p := c.steps("down.json", rehearses(nil, "--allow-downgrades", "libnvidia-cfg1="+v), brings("libnvidia-cfg1", v, "--allow-downgrades"))
-	c.wantCode(0, "", "envfix", "apply", p, "--yes")
+	c.wantCode(0, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
 	if got := c.version("libnvidia-cfg1"); got != v {
 		t.Errorf("from 999.1.1-1 to %q, want %s", got, v)
 	}
@@ -239,7 +239,7 @@ func (c *chroot) password(t *testing.T) {
 	p := c.plan("home/me/typed.json", []string{"apt-get", "install", "-y", "-q", "libnvidia-cfg1", "libnvidia-ml1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.must("me", "sudo", "-k")
-	out, code := c.input("typed by hand\n", "me", "script", "-qec", "envfix apply "+p+" --yes", "/dev/null")
+	out, code := c.input("typed by hand\n", "me", "script", "-qec", "envfix apply "+p+" --yes --made-elsewhere", "/dev/null")
 	if code != 0 || !strings.Contains(out, "assword") {
 		t.Errorf("with the password: exit %d\n%s", code, out)
 	}
@@ -247,7 +247,7 @@ func (c *chroot) password(t *testing.T) {
 	// Another plan than before: the one that was done has nothing left to do.
 	q := c.plan("home/me/again.json", []string{"apt-get", "install", "-y", "-q", "libnvidia-ml1", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
-	out, code = c.input("wrong\nwrong\nwrong\n", "me", "script", "-qec", "envfix apply "+q+" --yes", "/dev/null")
+	out, code = c.input("wrong\nwrong\nwrong\n", "me", "script", "-qec", "envfix apply "+q+" --yes --made-elsewhere", "/dev/null")
 	if code != exitPrivilege {
 		t.Errorf("with wrong passwords: exit %d, want %d\n%s", code, exitPrivilege, out)
 	}
@@ -263,7 +263,7 @@ func (c *chroot) rootScript(t *testing.T) {
 	step := func(name string, s ...plan.Step) string {
 		c.must("", "cp", c.steps(name, s...), "/home/me/"+name)
 		c.must("", "chown", "me:me", "/home/me/"+name)
-		out := c.wantCode(exitPrivilege, "me", "envfix", "apply", "/home/me/"+name, "--yes")
+		out := c.wantCode(exitPrivilege, "me", "envfix", "apply", "/home/me/"+name, "--yes", "--made-elsewhere")
 		i, j := strings.Index(out, "#!/bin/sh\n"), strings.Index(out, "envfix: error:")
 		if i < 0 {
 			t.Fatalf("no script:\n%s", out)

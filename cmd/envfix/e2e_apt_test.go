@@ -50,7 +50,7 @@ func TestE2EApt(t *testing.T) {
 		[]string{"apt-get", "update"},
 		append([]string{"apt-get", "install", "-y", "--download-only", "--no-install-recommends"}, install...),
 		append([]string{"apt-get", "install", "-y", "--no-install-recommends"}, install...))
-	c.wantCode(0, "", "envfix", "apply", p, "--yes")
+	c.wantCode(0, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
 	fmt.Printf("  installed by envfix: %s\n", strings.ReplaceAll(strings.TrimSpace(c.must("", "dpkg-query", "-W", "libnvidia-ml1", "libnvidia-cfg1")), "\n", ", "))
 	fmt.Printf("  dpkg --audit: %q\n", c.must("", "dpkg", "--audit"))
 
@@ -82,11 +82,11 @@ func (c *chroot) sudo(t *testing.T) {
 	// Another command than before, so that the plan is another one.
 	p := c.plan("home/me/p.json", []string{"apt-get", "install", "-y", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
-	c.wantCode(0, "me", "envfix", "apply", p, "--yes")
+	c.wantCode(0, "me", "envfix", "apply", p, "--yes", "--made-elsewhere")
 	fmt.Println("  through sudo without a password: done")
 	q := c.plan("home/me/q.json", []string{"apt-get", "install", "-y", "libnvidia-ml1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
-	c.wantCode(0, "me", "sudo", "envfix", "apply", q, "--yes")
+	c.wantCode(0, "me", "sudo", "envfix", "apply", q, "--yes", "--made-elsewhere")
 	if foreign := c.must("", "find", "/home/me", "!", "-user", "me"); foreign != "" {
 		t.Errorf("started by sudo, and not the user's own:\n%s", foreign)
 	}
@@ -96,13 +96,13 @@ func (c *chroot) sudo(t *testing.T) {
 	r := c.plan("home/me/r.json", []string{"apt-get", "remove", "-y", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.must("me", "sudo", "-k")
-	out := c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes")
+	out := c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "#!/bin/sh\n") || !strings.Contains(out, "root DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get remove -y libnvidia-cfg1\n") {
 		t.Errorf("no script for an administrator:\n%s", out)
 	}
 	fmt.Println("  sudo wants a password and there is no terminal: exit 6 with a script")
 	c.must("", "rm", "/etc/sudoers.d/me")
-	c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes")
+	c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes", "--made-elsewhere")
 	fmt.Println("  sudo refuses: exit 6")
 	c.wantCode(exitPrivilege, "me", "envfix", "__root")
 }
@@ -112,13 +112,13 @@ func (c *chroot) untidy(t *testing.T) {
 	t.Helper()
 	c.must("", "sh", "-c", "cd /tmp && apt-get download -q hello && dpkg --unpack hello_*.deb")
 	p := c.plan("u.json", []string{"apt-get", "remove", "-y", "libnvidia-cfg1"})
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", p, "--yes")
+	out := c.wantCode(exitPreflight, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "dpkg --configure -a") {
 		t.Errorf("nothing says how to mend it:\n%s", out)
 	}
 	fmt.Println("  a package left half-way: exit 9, and what to do")
 	c.must("", "dpkg", "--configure", "-a")
-	c.wantCode(0, "", "envfix", "apply", p, "--yes")
+	c.wantCode(0, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
 }
 
 func newChroot(t *testing.T) *chroot {

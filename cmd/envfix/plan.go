@@ -70,6 +70,7 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if path := c.String("out"); path != "" {
+		noteMade(p.ID)
 		if err := writePlan(path, p); err != nil {
 			return err
 		}

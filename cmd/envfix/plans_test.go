@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -84,6 +85,25 @@ func holds(t *testing.T, name string, p *plan.Plan) {
 	}
 	if err := apply.Check(p); err != nil {
 		t.Errorf("%s: apply refuses it: %v", name, err)
+	}
+	if err := apply.CheckUser(p, "/home/me", func(string) bool { return true }); err != nil {
+		t.Errorf("%s: from a file it is refused: %v", name, err)
+	}
+	for _, s := range p.Steps {
+		if !s.Root {
+			continue
+		}
+		if s.Run != nil { // the directory of envfix's tools, as apply fills it in
+			run := *s.Run
+			run.Argv = slices.Clone(run.Argv)
+			for i, a := range run.Argv {
+				run.Argv[i] = strings.ReplaceAll(a, "{tools}", "/home/me/tools")
+			}
+			s.Run = &run
+		}
+		if err := apply.CheckRoot(s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	text, err := plan.Script(p)
 	if err != nil {
