@@ -20,7 +20,8 @@ func teamIn(dir string) (*team.Team, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile}, nil
+	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile,
+		Tell: func(line string) { fmt.Fprintln(os.Stderr, ui.Clean(line)) }}, nil
 }
 
 // describeTarget puts a target's description onto a machine, and reads what it

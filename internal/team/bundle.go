@@ -29,7 +29,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 	if err != nil {
 		return 0, err
 	}
-	u, err := t.uv(Wish{Mirrors: mirrors}, l.Input)
+	u, err := t.uv(ctx, Wish{Mirrors: mirrors}, l.Input)
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +49,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 		}
 		all = append(all, k.Packages...)
 	}
-	facts := newFileFacts(&matrix.Matrix{}, mirrors.there)
+	facts := newFileFacts(&matrix.Matrix{}, u)
 	tools, err := t.tools(ctx, u, profiles, facts)
 	if ctx.Err() != nil {
 		return 0, ctx.Err()

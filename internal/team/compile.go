@@ -18,7 +18,7 @@ const atATime = 3
 // compileAll resolves the packages of every draft with uv, and fills in digests,
 // sizes and hosts. It returns the pylock bytes by profile name, and what uv warns of.
 func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files map[string][]byte, notes []string, err error) {
-	facts := newFileFacts(t.Matrix, u.mirrors.there)
+	facts := newFileFacts(t.Matrix, u)
 	texts, said := make([][]byte, len(drafts)), make([][]string, len(drafts))
 	err = inParallel(len(drafts), atATime, func(i int) (err error) {
 		if texts[i], said[i], err = t.compile(ctx, u, &drafts[i], facts); err != nil {

@@ -1,6 +1,18 @@
 package team
 
-import "strings"
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"envfix/internal/lock"
+	"envfix/internal/system"
+)
 
 // uvVariable is the beginning of uv's variables for the credentials of an index:
 // UV_INDEX_<NAME>_USERNAME, its name in capitals with _ for what is neither a letter
@@ -15,4 +27,112 @@ func uvVariable(name string) string {
 		}
 		return '_'
 	}, name)
+}
+
+// credentials find the user and password of a request where uv finds them: in its
+// variables for an index, in the address of the default index that the environment
+// names, in the netrc file, in a keyring. They are kept in memory alone.
+type credentials struct {
+	indexes []lock.Tied
+	index   string // the default index with what its address holds
+	netrc   []netrcEntry
+}
+
+func newCredentials(indexes []lock.Tied, index string) *credentials {
+	path := os.Getenv("NETRC")
+	if home, err := os.UserHomeDir(); path == "" && err == nil {
+		path = filepath.Join(home, ".netrc")
+	}
+	c := &credentials{indexes: indexes, index: index}
+	if b, err := system.ReadFile(path, 1<<20); err == nil {
+		c.netrc = readNetrc(string(b))
+	}
+	return c
+}
+
+// login adds what is known for the request's host.
+func (c *credentials) login(ctx context.Context, req *http.Request) {
+	if c == nil {
+		return
+	}
+	if user, password, ok := c.find(ctx, req.URL); ok {
+		req.SetBasicAuth(user, password)
+	}
+}
+
+func (c *credentials) find(ctx context.Context, u *url.URL) (user, password string, ok bool) {
+	for _, i := range c.indexes {
+		at, err := url.Parse(i.URL)
+		if err != nil || at.Host != u.Host || at.Scheme != u.Scheme {
+			continue
+		}
+		user, password = os.Getenv(uvVariable(i.Name)+"_USERNAME"), os.Getenv(uvVariable(i.Name)+"_PASSWORD")
+		if password == "" && user != "" && os.Getenv("UV_KEYRING_PROVIDER") == "subprocess" {
+			password = keyring(ctx, i.URL, user)
+		}
+		if user != "" || password != "" {
+			return user, password, true
+		}
+	}
+	if at, err := url.Parse(c.index); err == nil && at.User != nil && at.Host == u.Host && at.Scheme == u.Scheme {
+		password, _ = at.User.Password()
+		return at.User.Username(), password, true
+	}
+	for _, e := range c.netrc {
+		if e.machine == u.Hostname() || e.machine == "" {
+			return e.login, e.password, true
+		}
+	}
+	return "", "", false
+}
+
+// keyring asks the keyring program for a password, as uv and pip do.
+func keyring(ctx context.Context, service, user string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "keyring", "get", service, user).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(string(out), "\r\n")
+}
+
+// A netrcEntry is one machine of a netrc file; machine "" is its default.
+type netrcEntry struct{ machine, login, password string }
+
+// readNetrc reads what curl and uv read of a netrc file; macros are left out.
+func readNetrc(text string) []netrcEntry {
+	var out []netrcEntry
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(" "+line, " #")
+		words := strings.Fields(line)
+		for i := 0; i < len(words); i++ {
+			if words[i] == "default" {
+				out = append(out, netrcEntry{})
+				continue
+			}
+			if i+1 == len(words) {
+				break
+			}
+			switch value := words[i+1]; {
+			case words[i] == "machine":
+				out = append(out, netrcEntry{machine: value})
+			case len(out) == 0:
+				continue
+			case words[i] == "login":
+				out[len(out)-1].login = value
+			case words[i] == "password":
+				out[len(out)-1].password = value
+			}
+			i++
+		}
+	}
+	return out
+}
+
+// passes reports whether a variable of uv's credentials reaches uv.
+func passes(pair string) bool {
+	name, _, _ := strings.Cut(pair, "=")
+	return name == "NETRC" || name == "UV_KEYRING_PROVIDER" ||
+		strings.HasPrefix(name, "UV_INDEX_") && (strings.HasSuffix(name, "_USERNAME") || strings.HasSuffix(name, "_PASSWORD"))
 }

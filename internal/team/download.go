@@ -27,7 +27,8 @@ const maxWheel = 8 << 30
 type fileFacts struct {
 	client *http.Client
 	mirror func(url string) string // where a URL is really fetched
-	wrong  []matrix.Defect         // files whose index is known to give a wrong hash
+	login  *credentials
+	wrong  []matrix.Defect // files whose index is known to give a wrong hash
 	mu     sync.Mutex
 	known  map[string]*fileFact // by URL
 }
@@ -39,14 +40,14 @@ type fileFact struct {
 	err    error
 }
 
-// newFileFacts reads from where mirror says, and reads whole the files that the
+// newFileFacts reads from where the mirrors say, with the credentials that uv uses, and reads whole the files that the
 // matrix knows wrong hashes of.
-func newFileFacts(m *matrix.Matrix, mirror func(string) string) *fileFacts {
+func newFileFacts(m *matrix.Matrix, u uvTool) *fileFacts {
 	wrong := slices.DeleteFunc(slices.Clone(m.Defects), func(d matrix.Defect) bool { return d.Breaks != "hash" })
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxConnsPerHost = 8
 	t.ResponseHeaderTimeout = 30 * time.Second
-	return &fileFacts{client: &http.Client{Transport: t}, mirror: mirror, wrong: wrong, known: map[string]*fileFact{}}
+	return &fileFacts{client: &http.Client{Transport: t}, mirror: u.mirrors.there, login: newCredentials(u.tied, u.index), wrong: wrong, known: map[string]*fileFact{}}
 }
 
 // complete fills in missing sizes by HEAD requests, and missing hashes from the
@@ -159,6 +160,7 @@ func (f *fileFacts) do(ctx context.Context, method, url string) (*http.Response,
 		return nil, err
 	}
 	req.Header.Set("Accept-Encoding", "identity")
+	f.login.login(ctx, req)
 	resp, err := f.client.Do(req)
 	if err != nil {
 		return nil, err

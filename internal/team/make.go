@@ -45,7 +45,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	u, err := t.uv(ask, in)
+	u, err := t.uv(ctx, ask, in)
 	if err != nil {
 		return nil, err
 	}

@@ -27,12 +27,20 @@ type Team struct {
 	Build  string         // this envfix's own version, such as 0.1.0-3-gabc
 	Tools  string         // the folder of envfix's own tools, where uv may be
 
+	Tell func(line string) // says what takes a while; nil: nobody listens
+
 	// Describe returns the machine and the wishes that a target's description
 	// stands for, beginning with the machine h.
 	Describe func(h machine.Machine, facts map[string]string) (machine.Machine, resolver.Request, error)
 
 	// Project reads a requirements file or a pyproject.toml.
 	Project func(path string) (*pyproject.Project, error)
+}
+
+func (t *Team) tell(line string) {
+	if t.Tell != nil {
+		t.Tell(line)
+	}
 }
 
 // failed wraps err as an error with that exit code.

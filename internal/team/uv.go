@@ -22,8 +22,9 @@ type uvTool struct {
 	offline bool
 	index   string // in place of the installer's default index; "" that one
 	mirrors Mirrors
-	upgrade bool     // take the newest versions …
-	only    []string // … of these packages; empty: of all
+	tied    []lock.Tied // indexes that packages are tied to
+	upgrade bool        // take the newest versions …
+	only    []string    // … of these packages; empty: of all
 }
 
 // compile asks uv which packages a job needs, and returns its pylock text. The
@@ -151,6 +152,14 @@ func UVEnvironment(environ []string, index string) []string {
 			}
 		}
 	}
+	for _, pair := range environ {
+		if passes(pair) {
+			env = append(env, pair)
+		}
+		if path, ok := strings.CutPrefix(pair, "PATH="); ok && slices.Contains(environ, "UV_KEYRING_PROVIDER=subprocess") {
+			env = append(env, "PATH="+path) // where the keyring's program is
+		}
+	}
 	if index != "" {
 		env = append(env, "UV_DEFAULT_INDEX="+index)
 	}
@@ -158,8 +167,8 @@ func UVEnvironment(environ []string, index string) []string {
 }
 
 // uv is the uv that resolves, with what the wish and the environment say of indexes.
-func (t *Team) uv(w Wish, in lock.Input) (uvTool, error) {
-	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, index: w.Mirrors.Default, mirrors: w.Mirrors}
+func (t *Team) uv(ctx context.Context, w Wish, in lock.Input) (uvTool, error) {
+	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, index: w.Mirrors.Default, mirrors: w.Mirrors, tied: in.Indexes}
 	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"} {
 		if u.index == "" {
 			u.index = os.Getenv(name)
@@ -169,21 +178,8 @@ func (t *Team) uv(w Wish, in lock.Input) (uvTool, error) {
 		u.index = in.DefaultIndex
 	}
 	var err error
-	u.path, err = t.findUV()
+	u.path, err = t.findUV(ctx, u)
 	return u, err
-}
-
-// findUV looks for uv on PATH and in envfix's own tool environment.
-func (t *Team) findUV() (string, error) {
-	if path, err := exec.LookPath("uv"); err == nil {
-		return path, nil
-	}
-	path := filepath.Join(t.Tools, "uv", "bin", "uv")
-	if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
-		return path, nil
-	}
-	return "", &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, and none is here",
-		Hints: []string{"`python3 -m pip install uv` in any environment, or `envfix apply` once, which brings it"}}
 }
 
 // A tail keeps the last 64 KiB of what is written to it.

@@ -1,0 +1,86 @@
+package team
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"envfix/internal/fail"
+)
+
+// findUV looks for uv on PATH and in envfix's own tool environment, and brings it there
+// where it is missing, as `envfix apply` does.
+func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
+	if path, err := exec.LookPath("uv"); err == nil {
+		return path, nil
+	}
+	dir := filepath.Join(t.Tools, "uv")
+	if path := uvIn(dir); path != "" {
+		return path, nil
+	}
+	python := ""
+	for _, name := range []string{"python3", "python"} {
+		if path, err := exec.LookPath(name); err == nil && python == "" {
+			python = path
+		}
+	}
+	no := func(why string, details []string, err error) (string, error) {
+		return "", &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err,
+			Hints: []string{"put uv on PATH: `python3 -m pip install uv` in any environment", "`--mirror default=URL` names another index to bring it from"}}
+	}
+	switch {
+	case u.offline:
+		return no("`--offline` brings none", nil, nil)
+	case python == "":
+		return no("there is no Python to bring it with", nil, nil)
+	}
+	t.tell("envfix: uv is not here; it is brought into " + dir + ", for envfix alone")
+	if err := os.MkdirAll(t.Tools, 0o700); err != nil {
+		return no("its folder cannot be made", nil, err)
+	}
+	fresh, err := os.MkdirTemp(t.Tools, ".uv-")
+	if err != nil {
+		return no("its folder cannot be made", nil, err)
+	}
+	defer os.RemoveAll(fresh)
+	install := []string{venvProgram(fresh, "python"), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
+	if u.index != "" {
+		install = append(install, "--index-url", u.index)
+	}
+	for _, argv := range [][]string{{python, "-I", "-m", "venv", fresh}, append(install, "uv")} {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Env = append(UVEnvironment(os.Environ(), ""), "PIP_CONFIG_FILE="+os.DevNull)
+		cmd.WaitDelay = time.Second
+		var said tail
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Run(); err != nil {
+			if ctx.Err() != nil {
+				return "", &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
+			}
+			return no("it cannot be brought", said.lines(), err)
+		}
+	}
+	if err := os.Rename(fresh, dir); err != nil && uvIn(dir) == "" {
+		return no("it cannot be put into its folder", nil, err)
+	}
+	return uvIn(dir), nil
+}
+
+// uvIn is the uv of a tool environment, "" where it has none.
+func uvIn(dir string) string {
+	path := venvProgram(dir, "uv")
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
+
+func venvProgram(dir, name string) string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(dir, "Scripts", name+".exe")
+	}
+	return filepath.Join(dir, "bin", name)
+}
