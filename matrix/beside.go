@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -65,9 +66,9 @@ func (m *Matrix) Backend(label string, torch version.Python, os, arch string) (B
 // on one platform.
 type Files struct {
 	Package  string
-	Versions []version.Python
-	OS, Arch string   // "" any
-	Tags     []string // cp312, cp313t, cp39-abi3 (any CPython from 3.9 on), py3
+	Versions string // as the index writes them, parted by spaces: there are thousands, and a plan looks at few
+	OS, Arch string // "" any
+	Tags     string // parted by spaces: cp312, cp313t, cp39-abi3 (any CPython from 3.9 on), py3
 	Glibc    version.Dotted
 	Musl     version.Dotted // musl's instead; zero: not for musl
 	MacOS    version.Dotted
@@ -94,7 +95,7 @@ const (
 func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
 	var out []Files
 	for _, f := range m.Files {
-		if f.Package == pkg && slices.ContainsFunc(f.Versions, func(w version.Python) bool { return w.Compare(v) == 0 }) {
+		if f.Package == pkg && hasWord(f.Versions, v.String()) {
 			out = append(out, f)
 		}
 	}
@@ -115,7 +116,7 @@ func (m *Matrix) Fits(pkg string, v version.Python, python string, p machine.Pla
 		case !admitsPython(f.Requires, python):
 		case f.Sdist:
 			best = max(best, FitSource)
-		case f.onPlatform(p) && slices.ContainsFunc(f.Tags, func(tag string) bool { return tagAdmits(tag, python) }):
+		case f.onPlatform(p) && slices.ContainsFunc(strings.Fields(f.Tags), func(tag string) bool { return tagAdmits(tag, python) }):
 			best = FitWheel
 		}
 	}

@@ -2,9 +2,13 @@ package matrix
 
 import (
 	"testing"
+	"testing/fstest"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestNeeds: what torch's own wheels were built against, and what a companion asks
@@ -19,7 +23,7 @@ func TestNeeds(t *testing.T) {
 		{"torch", "2.4.0", "windows", ""},
 		{"torch", "1.12.1", "linux", "numpy<2"},
 		{"torchcodec", "0.13.0", "linux", "torch>=2.11"},
-		{"torchcodec", "0.2.1", "linux", ""},
+		{"torchcodec", "0.2.1", "linux", "torch>=2.6,<2.7"},
 		{"transformers", "5.20.2", "linux", "torch>=2.6"},
 		{"requests", "2.32.0", "linux", ""},
 	} {
@@ -73,13 +77,13 @@ func TestFits(t *testing.T) {
 		}
 		return v
 	}
-	v := []version.Python{version.MustPython("1.0")}
+	v := "1.0"
 	m := &Matrix{Files: []Files{
-		{Package: "a", Versions: v, OS: "linux", Arch: "x86_64", Tags: []string{"cp39-abi3"}, Glibc: version.MustDotted("2.31")},
-		{Package: "a", Versions: v, OS: "macos", Arch: "arm64", Tags: []string{"cp312"}, MacOS: version.MustDotted("14.0")},
-		{Package: "b", Versions: v, Tags: []string{"py3"}, Requires: spec(">=3.10")},
+		{Package: "a", Versions: v, OS: "linux", Arch: "x86_64", Tags: "cp39-abi3", Glibc: version.MustDotted("2.31")},
+		{Package: "a", Versions: v, OS: "macos", Arch: "arm64", Tags: "cp312", MacOS: version.MustDotted("14.0")},
+		{Package: "b", Versions: v, Tags: "py3", Requires: spec(">=3.10")},
 		{Package: "c", Versions: v, Sdist: true},
-		{Package: "d", Versions: v, OS: "linux", Arch: "x86_64", Tags: []string{"cp312"}, Musl: version.MustDotted("1.2")},
+		{Package: "d", Versions: v, OS: "linux", Arch: "x86_64", Tags: "cp312", Musl: version.MustDotted("1.2")},
 	}}
 	linux := func(kind, libc string) machine.Platform {
 		p := machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: kind}}
@@ -114,7 +118,55 @@ func TestFits(t *testing.T) {
 			t.Errorf("%s, Python %s on %s %v: %v, want %v", c.pkg, c.python, c.p.OS, c.p.Libc, got, c.want)
 		}
 	}
+	for text, want := range map[string]bool{"1.0": true, "1.0 2.0": true, "2.0 1.0": true, "1.0.1 11.0": false, "11.0 1.0": true, "": false} {
+		if hasWord(text, "1.0") != want {
+			t.Errorf("%q: not %v", text, want)
+		}
+	}
 	if got := m.Fits("a", version.MustPython("2.0"), "3.12", mac); got != FitUnknown {
 		t.Errorf("a version that nobody looked at: %v", got)
+	}
+}
+
+// TestFilesOfTheIndex: what the files say where Requires-Python does not.
+func TestFilesOfTheIndex(t *testing.T) {
+	m := embedded(t)
+	linux := func(glibc string) machine.Platform {
+		return machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted(glibc)}}
+	}
+	for _, c := range []struct {
+		pkg, version, python, glibc string
+		want                        Fit
+	}{
+		{"vllm", "0.19.1", "3.12", "2.28", FitSource},
+		{"vllm", "0.19.1", "3.12", "2.31", FitWheel},
+		{"vllm", "0.11.2", "3.12", "2.28", FitWheel},
+		{"vllm", "0.11.0", "3.9", "2.28", FitWheel},
+		{"vllm", "0.11.1", "3.9", "2.28", FitNone},
+		{"xformers", "0.0.29.post3", "3.13", "2.28", FitSource},
+		{"xformers", "0.0.29.post3", "3.12", "2.28", FitWheel},
+		{"torchvision", "0.20.1", "3.13", "2.28", FitNone},
+	} {
+		if got := m.Fits(c.pkg, version.MustPython(c.version), c.python, linux(c.glibc)); got != c.want {
+			t.Errorf("%s %s, Python %s, glibc %s: %v, want %v", c.pkg, c.version, c.python, c.glibc, got, c.want)
+		}
+	}
+}
+
+// TestEncodeFiles: what is written is read back.
+func TestEncodeFiles(t *testing.T) {
+	m := embedded(t)
+	fsys := fstest.MapFS{}
+	for name, text := range good {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	fsys[FilesFile] = &fstest.MapFile{Data: EncodeFiles(m.Files, "2026-11-22")}
+	got, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore := cmpopts.IgnoreFields(Files{}, "Source")
+	if d := cmp.Diff(m.Files, got.Files, same, ignore); d != "" {
+		t.Error("(-written +read)\n" + d)
 	}
 }

@@ -71,3 +71,19 @@ func admitsPython(requires version.Specifier, python string) bool {
 	v, err := version.ParsePython(strings.TrimSuffix(python, "t"))
 	return err != nil || requires.IsZero() || requires.Admits(v)
 }
+
+// hasWord reports whether a text of words parted by spaces holds one.
+func hasWord(text, word string) bool {
+	for word != "" {
+		i := strings.Index(text, word)
+		if i < 0 {
+			return false
+		}
+		end := i + len(word)
+		if (i == 0 || text[i-1] == ' ') && (end == len(text) || text[end] == ' ') {
+			return true
+		}
+		text = text[end:]
+	}
+	return false
+}

@@ -90,22 +90,30 @@ func TestNothingIsLost(t *testing.T) {
 
 // maxLines is what a person reviews in one file: a screen is 50 lines, and a
 // reviewer's care ends well before ten of them. A row is one line, however many
-// versions it stands for.
-const maxLines = 400
+// versions it stands for. Of a table that a command of envfix writes, the change is
+// reviewed, and the command can write it again: there it is more.
+const (
+	maxLines   = 400
+	maxWritten = 1000
+)
 
 // long are the files of the doctor, which come in hundreds of entries, and a table
 // that a program wrote: those are searched, not read from top to bottom.
 var long = []string{"checks.yaml", "clues.yaml", "messages.yaml", "devices.tsv"}
 
-// TestReviewable: a file of the data is short, and so are its lines.
+// TestReviewable: the files of the data are short.
 func TestReviewable(t *testing.T) {
 	err := fs.WalkDir(data.FS, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || slices.Contains(long, name) {
 			return err
 		}
 		text, err := fs.ReadFile(data.FS, name)
-		if n := bytes.Count(text, []byte("\n")); n > maxLines {
-			t.Errorf("data/%s has %d lines; at most %d: part it", name, n, maxLines)
+		most := maxLines
+		if bytes.Contains(text, []byte("\n# Written by: envfix ")) {
+			most = maxWritten
+		}
+		if n := bytes.Count(text, []byte("\n")); n > most {
+			t.Errorf("data/%s has %d lines; at most %d: part it", name, n, most)
 		}
 		return err
 	})

@@ -64,8 +64,13 @@ func platformsOf(o object) func(func(os, arch string) bool) {
 }
 
 func readFiles(r *rowReader, o object, m *Matrix) {
-	f := Files{Package: o.text("package"), Versions: o.pythons("versions"), Tags: o.words("tags"), Glibc: o.dotted("glibc"), Musl: o.dotted("musl"),
+	f := Files{Package: o.text("package"), Tags: o.text("tags"), Glibc: o.dotted("glibc"), Musl: o.dotted("musl"),
 		MacOS: o.dotted("macos"), Requires: o.specifier("python"), Sdist: o.yes("sdist"), Proof: r.proof(o), Source: r.place(o)}
+	var versions []string
+	for _, v := range o.pythons("versions") {
+		versions = append(versions, v.String())
+	}
+	f.Versions = strings.Join(versions, " ")
 	f.OS, f.Arch, _ = strings.Cut(o.text("on"), "-")
 	m.Files = append(m.Files, f)
 }
@@ -113,11 +118,11 @@ func (c *checker) beside() {
 }
 
 func (c *checker) files(f Files, seen map[string]string) {
-	if f.Package == "" || len(f.Versions) == 0 || !f.Sdist && len(f.Tags) == 0 {
+	if f.Package == "" || f.Versions == "" || !f.Sdist && f.Tags == "" {
 		c.fault(f.Source, "files have a package, versions, and tags or sdist")
 	}
-	for _, v := range f.Versions {
-		key := strings.Join([]string{f.Package, v.String(), f.OS, f.Arch, f.Glibc.String(), f.Musl.String(), f.MacOS.String(), f.Requires.String()}, " ")
+	for _, v := range strings.Fields(f.Versions) {
+		key := strings.Join([]string{f.Package, v, f.OS, f.Arch, f.Glibc.String(), f.Musl.String(), f.MacOS.String(), f.Requires.String()}, " ")
 		if f.Sdist {
 			key += " sdist"
 		}
@@ -126,7 +131,7 @@ func (c *checker) files(f Files, seen map[string]string) {
 		}
 		seen[key] = f.Source
 	}
-	for _, tag := range f.Tags {
+	for _, tag := range strings.Fields(f.Tags) {
 		if !tagAdmits(tag, oldestOf(tag)) {
 			c.fault(f.Source, "tags: %q is not such as cp312, cp313t, cp39-abi3, py3", text.Cut(tag, 60))
 		}

@@ -143,3 +143,39 @@ func spelled(codes []Code) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// FilesFile is the file of data/ that EncodeFiles writes.
+const FilesFile = "files.yaml"
+
+// EncodeFiles writes which files the default index has of the packages beside
+// torch.
+func EncodeFiles(rows []Files, day string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# Which files the default index has of packages beside torch, by version: the
+# platform, the tags of Pythons (cp39-abi3: any CPython from 3.9 on), the oldest
+# glibc, musl or macOS, Requires-Python. Yanked files and pre-releases are left out.
+# Written by: envfix matrix harvest --files data
+format: 1
+proof: metadata
+
+sources:
+  index: "names of the files on the default index, %s"
+
+files:
+`, day)
+	for _, f := range rows {
+		fmt.Fprintf(&b, "- {package: %q, source: index, versions: %q", f.Package, f.Versions)
+		for _, x := range []struct{ key, value string }{
+			{"on", strings.TrimSuffix(f.OS+"-"+f.Arch, "-")}, {"tags", f.Tags}, {"glibc", f.Glibc.String()},
+			{"musl", f.Musl.String()}, {"macos", f.MacOS.String()}, {"python", f.Requires.String()}} {
+			if x.value != "" {
+				fmt.Fprintf(&b, ", %s: %q", x.key, x.value)
+			}
+		}
+		if f.Sdist {
+			b.WriteString(", sdist: true")
+		}
+		b.WriteString("}\n")
+	}
+	return b.Bytes()
+}

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/maintain"
 	"envfix/internal/ui"
 	"envfix/internal/version"
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -20,20 +21,28 @@ import (
 func matrixHarvestCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "harvest",
-		Usage:     "draft the data of a new torch release from its wheels",
-		ArgsUsage: "torch==VERSION",
+		Usage:     "draft the data of a new torch release from its wheels, or renew the list of files",
+		ArgsUsage: "[torch==VERSION]",
 		Description: `Reads the wheels of one release as envfix matrix prove does, and writes a
 data/torch/X.Y.yaml for a person to review and complete. What the wheels leave
 open stands in it as "# review:".
 
+With --files: reads the pages of every package that the data decides by, and
+writes DIR/files.yaml: platforms, Pythons, glibc and macOS of each release.
+
 EXAMPLES
   envfix matrix harvest torch==2.15.0 > draft.yaml
-  envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml`,
+  envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml
+  envfix matrix harvest --files data`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},
+			&cli.StringFlag{Name: "files", Usage: "renew files.yaml in `DIR` instead"},
 		},
 		Action: func(c *cli.Context) error {
+			if dir := c.String("files"); dir != "" && c.NArg() == 0 {
+				return matrixHarvestFiles(c.Context, dir, c.String("index"), c.App.Writer)
+			}
 			spec, label, err := torchArgument(c)
 			if err != nil {
 				return err
@@ -70,6 +79,26 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 		return writeNew(out, text)
 	}
 	_, err = w.Write(text)
+	return err
+}
+
+// matrixHarvestFiles renews which files the index has of the packages of a
+// directory's data.
+func matrixHarvestFiles(ctx context.Context, dir, address string, w io.Writer) error {
+	x, err := maintain.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	bar := newProgress()
+	rows, missing, err := maintain.HarvestFiles(ctx, x, dir, today(), bar.step)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	for _, n := range missing {
+		fmt.Fprintf(os.Stderr, "envfix: warning: the index has no %s\n", ui.Clean(n))
+	}
+	_, err = fmt.Fprintf(w, "wrote %s with %d rows\n", ui.Clean(filepath.Join(dir, matrix.FilesFile)), rows)
 	return err
 }
 

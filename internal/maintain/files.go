@@ -1,0 +1,84 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync/atomic"
+
+	"envfix/internal/fail"
+	"envfix/internal/index"
+	"envfix/internal/text"
+	"envfix/matrix"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// atOnce is how many pages of an index are asked for at a time.
+const atOnce = 8
+
+// companions are the packages that a release of torch names itself.
+var companions = []string{"torchvision", "torchaudio", "torchcodec", "torchtext", "triton"}
+
+// Packages are those of which the data keeps the files: what is decided by them.
+func Packages(m *matrix.Matrix) []string {
+	names := slices.Clone(companions)
+	for _, e := range m.Extensions {
+		names = append(names, e.Package)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// HarvestFiles reads from an index which files it has of every package that a
+// directory's data decides by, from the oldest torch of the data on, and writes
+// them as its files.yaml. missing names the packages that the index does not have.
+func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress func(done, total int, what string)) (rows int, missing []string, err error) {
+	m, err := matrix.Load(os.DirFS(dir))
+	if err != nil {
+		return 0, nil, &fail.Error{Code: fail.Usage, Text: text.Printable(dir) + " holds no matrix that is in order", Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"}}
+	}
+	files, missing, err := filesOf(ctx, x.Client, Packages(m), m.Releases[len(m.Releases)-1].Date, progress)
+	if err != nil {
+		return 0, nil, unreadable(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, nil, &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+	}
+	defer root.Close()
+	if err := root.WriteFile(matrix.FilesFile, matrix.EncodeFiles(files, today), 0o644); err != nil {
+		return 0, nil, &fail.Error{Code: fail.Failed, Text: text.Printable(err.Error())}
+	}
+	return len(files), missing, nil
+}
+
+func filesOf(ctx context.Context, client *index.Client, names []string, since string, progress func(done, total int, what string)) (rows []matrix.Files, missing []string, err error) {
+	found := make([][]matrix.Files, len(names))
+	lost := make([]bool, len(names))
+	var done atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, name := range names {
+		group.Go(func() error {
+			list, err := client.FilesOf(ctx, name, since)
+			if errors.Is(err, index.ErrNotFound) {
+				lost[i], err = true, nil
+			}
+			found[i] = list
+			progress(int(done.Add(1)), len(names), name)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for i, list := range found {
+		rows = append(rows, list...)
+		if lost[i] {
+			missing = append(missing, names[i])
+		}
+	}
+	return rows, missing, nil
+}
