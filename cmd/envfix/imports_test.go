@@ -93,7 +93,7 @@ var walls = map[string][]string{
 	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system", "internal/apply", "cmd/envfix"},
 	"golang.org/x/net":                          {"internal/index"},
-	"golang.org/x/sync":                         {"internal/index", "internal/team", "internal/probe"},
+	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe"},
 	"golang.org/x/term":                         {"internal/ui", "cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }
