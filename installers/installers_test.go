@@ -123,14 +123,14 @@ func TestSteps(t *testing.T) {
 		}},
 		{name: "pip", machine: v100(), choice: choice(), target: plan.Target{Manager: "pip"}, want: []string{
 			"venv: /usr/bin/python3 -m venv {gen}",
-			"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 5 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+			"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
 			"check: {gen}/bin/python -I -m pip --isolated check",
 			"verify: verify 2.14.1+cu126",
 			"switch: switch .venv",
 		}},
 		{name: "no uv", machine: bare, choice: choice(), want: []string{
 			"tools: /usr/bin/python3 -m venv {tools}/uv",
-			"uv: {tools}/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 5 --timeout 60 --only-binary :all: uv",
+			"uv: {tools}/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: uv",
 			"venv: {tools}/uv/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
 			"torch: {tools}/uv/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
 			"check: {tools}/uv/bin/uv pip check --python {gen}/bin/python",
@@ -238,7 +238,7 @@ func TestOneIndexPerCall(t *testing.T) {
 			if n := strings.Count(text, "index"); n > 1 || strings.Contains(text, "extra-index") || strings.Contains(text, "evil") {
 				t.Errorf("%s: %s", manager, text)
 			}
-			want := map[string]string{"UV_NO_CONFIG": "1", "UV_HTTP_TIMEOUT": "60", "UV_HTTP_RETRIES": "5"}
+			want := map[string]string{"UV_NO_CONFIG": "1", "UV_HTTP_TIMEOUT": "60", "UV_HTTP_RETRIES": "3"}
 			if manager == "pip" {
 				want = map[string]string{"PIP_CONFIG_FILE": "/dev/null"}
 			}

@@ -16,10 +16,10 @@ import (
 // variables, the others by variables.
 func TestCallsSayTheirPatience(t *testing.T) {
 	for manager, want := range map[string]map[string]string{
-		"uv":         {"UV_NO_CONFIG": "1", "UV_HTTP_TIMEOUT": "60", "UV_HTTP_RETRIES": "5"},
+		"uv":         {"UV_NO_CONFIG": "1", "UV_HTTP_TIMEOUT": "60", "UV_HTTP_RETRIES": "3"},
 		"pip":        {"PIP_CONFIG_FILE": "/dev/null"},
-		"conda":      {"CONDA_REMOTE_READ_TIMEOUT_SECS": "60", "CONDA_REMOTE_MAX_RETRIES": "5"},
-		"micromamba": {"MAMBA_REMOTE_MAX_RETRIES": "5"},
+		"conda":      {"CONDA_REMOTE_READ_TIMEOUT_SECS": "60", "CONDA_REMOTE_MAX_RETRIES": "3"},
+		"micromamba": {"MAMBA_REMOTE_MAX_RETRIES": "3"},
 	} {
 		h, c := v100(), choice()
 		if manager == "conda" || manager == "micromamba" {
@@ -32,7 +32,7 @@ func TestCallsSayTheirPatience(t *testing.T) {
 				continue
 			}
 			calls++
-			if manager == "pip" && !strings.Contains(strings.Join(s.Run.Argv, " "), " --retries 5 --timeout 60 ") {
+			if manager == "pip" && !strings.Contains(strings.Join(s.Run.Argv, " "), " --retries 3 --timeout 60 ") {
 				t.Errorf("pip: %q", s.Run.Argv)
 			}
 			got := map[string]string{}

@@ -133,7 +133,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if err := consent(ctx, f.yes, p); err != nil {
 		return err
 	}
-	return f.carryOut(ctx, p, saved)
+	return f.wayOut(ctx, f.carryOut(ctx, p, saved))
 }
 
 // show prints the plan where the answer in JSON leaves room for it.

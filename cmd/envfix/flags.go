@@ -74,6 +74,8 @@ type machineFlags struct {
 	words describe.Machine // facts to put in place of those found
 	env   string           // the environment that this machine is read for
 	use   bool             // see who uses its GPUs, too
+
+	carriesOut bool // for apply and doctor --fix, which work on this machine whatever is described
 }
 
 // elsewhere reports whether the machine is another one, at least its system.
@@ -82,7 +84,7 @@ func (f machineFlags) elsewhere() bool {
 }
 
 func machineOf(c *cli.Context) (machineFlags, error) {
-	f := machineFlags{facts: c.String("facts"), env: c.String("env"), words: describe.Machine{
+	f := machineFlags{facts: c.String("facts"), env: c.String("env"), carriesOut: c.Command.Name == "apply" || c.Command.Name == "doctor", words: describe.Machine{
 		GPUs: c.StringSlice("gpu"), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch"), Libc: c.String("libc"), Whole: c.IsSet("facts")}}
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"envfix/installers"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -27,10 +29,50 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	if err != nil {
 		return h, described, err
 	}
+	if f.facts == "" && f.words.Says() && !f.carriesOut {
+		h.Env = ofTheUser(h.Env)
+	}
 	if err := f.words.Override(&h); err != nil {
 		return h, described, err
 	}
 	return h, described, wholeDriver(&h)
+}
+
+// ofTheUser are the variables that are the user's wish wherever packages go: their
+// index and the way to it. The rest (LD_LIBRARY_PATH, PIP_FIND_LINKS …) says
+// something of this machine, not of one that is described.
+func ofTheUser(env map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, name := range slices.Concat(installers.Network, []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL", "PIP_CERT"}) {
+		if v, set := env[name]; set {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// assumed says what a plan for a machine that flags describe takes from this one,
+// and with which flag to say otherwise; nil where flags say it, or a file of facts.
+func (f machineFlags) assumed(h machine.Machine, python string, asked bool) []string {
+	if f.facts != "" || !f.words.Says() {
+		return nil
+	}
+	var out []string
+	if l := h.Platform.Libc; l != nil && f.words.Libc == "" && !l.Version.IsZero() {
+		out = append(out, l.Kind+" "+l.Version.String()+" (--libc)")
+	}
+	if python != "" && !asked {
+		out = append(out, "Python "+python+" (--python)")
+	}
+	nvidia := slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA })
+	switch {
+	case !nvidia || f.words.Driver != "":
+	case h.Driver != nil:
+		out = append(out, "driver "+h.Driver.Version.String()+" (--driver)")
+	default:
+		out = append(out, "no driver (--driver)")
+	}
+	return out
 }
 
 // wholeDriver makes a driver that was named by its branch alone the release that is

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"envfix/internal/describe"
@@ -59,6 +60,9 @@ func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
 			t.Listed = path
 		}
 	}
+	if f.machine.facts == "" && elsewhere(h) && !f.carriesOut {
+		return nil // what lies here is not there
+	}
 	if f.machine.facts != "" && !f.carriesOut {
 		if slices.ContainsFunc(h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }) {
 			t.Held = machine.HeldFrom(h)
@@ -94,4 +98,10 @@ func uvLockWarning(t plan.Target) string {
 		return ""
 	}
 	return fmt.Sprintf("uv.lock lies beside %s: the next `uv sync` puts back what it says; `--manager uv-project` changes the project instead", t.Dir)
+}
+
+// elsewhere reports whether h runs another operating system than this machine.
+func elsewhere(h machine.Machine) bool {
+	here, _ := machine.NormalPlatform(runtime.GOOS, "")
+	return h.Platform.OS != here
 }

@@ -35,6 +35,7 @@ type Error struct {
 	Hints   []string
 	Script  string // what an administrator would run, with Privilege
 	Err     error
+	Index   string // the index that cannot be reached; "" it is something else
 
 	again int // how often another try is worth it
 }

@@ -42,8 +42,8 @@ var netFaults = []netFault{
 		hint: "an index that wants a password takes it from ~/.netrc"},
 	{words: []string{"failed to lookup address information", "name or service not known", "temporary failure in name resolution", "nodename nor servname provided",
 		"no address associated with hostname", "could not resolve host", "temporary failure resolving", "could not resolve '"},
-		what: "the name of the server could not be resolved", again: netRetries, hint: proxyHint},
-	{words: []string{"connection refused"}, what: "the server, or the proxy before it, takes no connections", again: netRetries, hint: proxyHint},
+		what: "the name of the server could not be resolved", hint: proxyHint}, // the installer asked several times
+	{words: []string{"connection refused"}, what: "the server, or the proxy before it, takes no connections", hint: proxyHint},
 	{words: []string{"timed out", "network timeout", "timeout was reached", "deadline has elapsed"},
 		what: "the server did not answer in time", again: netRetries, hint: proxyHint},
 	{words: []string{"429 too many requests", "429 client error", "too many 429 error"},

@@ -111,11 +111,6 @@ func TestNetworkFails(t *testing.T) {
 	down.Break(page, testindex.Unavailable)
 	stuck := torchIndex(t)
 	stuck.Break(page, testindex.Stall)
-	elsewhere := func(url string) func(*plan.Run) {
-		return func(r *plan.Run) {
-			r.Argv[slices.IndexFunc(r.Argv, func(a string) bool { return strings.HasPrefix(a, "http") })] = url
-		}
-	}
 	through := func(who string) func(*plan.Run) {
 		return set("HTTP_PROXY", "http://"+who+proxy.Host, "HTTPS_PROXY", "http://"+who+proxy.Host)
 	}
@@ -129,8 +124,6 @@ func TestNetworkFails(t *testing.T) {
 		hint   string
 	}{
 		{"503 for ever", down, set(), []string{"uv"}, 2, "the index is out of order, 2 times", "--mirror"},
-		{"nobody listens", plain, elsewhere("http://127.0.0.1:1/simple"), tools, 2, "takes no connections, 2 times", "HTTPS_PROXY"},
-		{"no such name", plain, elsewhere("https://index.invalid/simple"), tools, 2, "could not be resolved, 2 times", "name resolution"},
 		{"a proxy that wants a password", safe, through(""), tools, 1, "the proxy wants a user name and a password", "HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"},
 		{"the wrong password", plain, through("me:wr0ng-canary@"), []string{"uv"}, 1, "the proxy wants a user name and a password", "USER:PASSWORD"},
 		{"an unknown authority", safe, set(), tools, 1, "nobody that is trusted here vouches", "SSL_CERT_FILE"},
@@ -171,6 +164,31 @@ func TestNetworkFails(t *testing.T) {
 					t.Errorf("a password is told:\n%s", all)
 				}
 			})
+		}
+	}
+}
+
+// An index that nobody answers for is found out before anything is begun, and
+// whoever has another is told which one it was.
+func TestUnreachable(t *testing.T) {
+	index := torchIndex(t)
+	for _, tt := range []struct{ name, url, what string }{
+		{"nobody listens", "http://127.0.0.1:1/simple", "127.0.0.1:1 cannot be reached: the server takes no connections"},
+		{"no such name", "https://index.invalid/simple", "index.invalid cannot be reached: the name of the server could not be resolved"},
+	} {
+		for _, tool := range tools {
+			b := newBench(t)
+			_, err := b.apply(context.Background(), b.with(tool, index, func(r *plan.Run) {
+				r.Argv[slices.IndexFunc(r.Argv, func(a string) bool { return strings.HasPrefix(a, "http") })] = tt.url
+			}))
+			b.wantKind(err, Failed)
+			var e *Error
+			if errors.As(err, &e); !strings.Contains(e.Text, tt.what) || e.Index != tt.url || !strings.Contains(strings.Join(e.Hints, " "), "HTTPS_PROXY") {
+				t.Errorf("%s, %s: %q, %v", tt.name, tool, e.Text, e.Hints)
+			}
+			if logs, _ := filepath.Glob(b.dir + "/.envfix/logs/*"); len(logs) > 0 {
+				t.Errorf("%s, %s: begun: %v", tt.name, tool, logs)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (r *run) preflight(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.reachable(ctx)
 }
 
 // A need is what a plan takes on one file system.

@@ -194,6 +194,7 @@ type Verify struct {
 // A Basis identifies what a plan was computed from. Apply refuses a saved plan
 // whose facts no longer hold.
 type Basis struct {
+	Assumed []string         `json:"assumed,omitempty"` // what nobody said of a described machine, with the flag that says it
 	Envfix  string           `json:"envfix"`
 	Matrix  MatrixID         `json:"matrix"`
 	Facts   machine.Machine  `json:"facts"`

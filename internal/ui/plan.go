@@ -59,6 +59,9 @@ func (v *view) item(bullet, text string) {
 func Plan(p *plan.Plan, s Style) string {
 	v := &view{Style: s}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
+	if len(p.Basis.Assumed) > 0 {
+		v.row("assumed", strings.Join(p.Basis.Assumed, ", "))
+	}
 	v.elsewhere(p)
 	v.choice(p)
 	v.reasons(p)
