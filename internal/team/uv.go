@@ -95,6 +95,9 @@ var noWheels = lazy.Regexp("Wheels are required for `([^`]+)`")
 
 // unresolved is the error for what uv could not resolve, with the way out.
 func unresolved(lines []string, err error) *fail.Error {
+	if strings.Join(lines, "") == "" { // it did not even start
+		lines = []string{err.Error()}
+	}
 	f := &fail.Error{Code: fail.Failed, Text: "uv could not resolve the packages", Details: lines, Err: err}
 	if m := noWheels().FindStringSubmatch(strings.Join(lines, "\n")); m != nil {
 		f.Code = fail.NoSolution

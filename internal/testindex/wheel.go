@@ -115,7 +115,11 @@ func archive(files map[string]string) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		f, err := z.Create(name)
+		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		if strings.Contains(name, ".data/scripts/") {
+			h.SetMode(0o755)
+		}
+		f, err := z.CreateHeader(h)
 		if err == nil {
 			_, err = f.Write([]byte(files[name]))
 		}
