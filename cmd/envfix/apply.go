@@ -92,7 +92,9 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 	return f, err
 }
 
-func applyAction(c *cli.Context) error {
+func applyAction(c *cli.Context) error { return stateOf(applyRounds(c), false) }
+
+func applyRounds(c *cli.Context) error {
 	if did, err := asInvoker(); did {
 		return err
 	}

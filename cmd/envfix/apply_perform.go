@@ -22,7 +22,7 @@ import (
 func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) error {
 	r, err := f.perform(ctx, p, saved)
 	if err != nil {
-		return err
+		return stateOf(err, begun(p, r))
 	}
 	if f.json {
 		return applyJSON(os.Stdout, p, r)
@@ -41,6 +41,32 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		fmt.Fprintf(os.Stderr, "envfix: done\n")
 	}
 	return nil
+}
+
+// begun says whether a step was started that changes more than the new environment
+// beside the old one: what such a step left behind, only the machine can tell.
+func begun(p *plan.Plan, r apply.Result) bool {
+	return r.Generation != "" || slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
+		return s.Root && slices.ContainsFunc(r.Steps, func(t apply.Took) bool { return t.Step == s.ID })
+	})
+}
+
+// states name for programs what ended an apply, by exit code.
+var states = map[int]string{
+	exitFailed: "failed", exitUsage: "usage", exitNoSolution: "nothing_fits", exitPending: "pending", exitStale: "stale_plan", exitPrivilege: "privilege_needed",
+	exitReboot: "waiting_for_reboot", exitBusy: "busy", exitPreflight: "preflight_failed", exitIntegrity: "integrity", exitVerify: "verification_failed", exitInterrupted: "interrupted",
+}
+
+// stateOf gives an error of apply its state, where it has none yet.
+func stateOf(err error, changed bool) error {
+	if err == nil {
+		return nil
+	}
+	f := *asFailure(err)
+	if f.state == "" {
+		f.state, f.changed = states[f.code], changed
+	}
+	return &f
 }
 
 // ready says how a new environment is put into use, and how back, where there was
@@ -108,22 +134,35 @@ func orNever[N ~int | ~int64](n N) N {
 	return n
 }
 
+// An applyAnswer is the JSON of `envfix apply`. Where it fails, the error stands in
+// it with the same Changed and State.
+type applyAnswer struct {
+	Format     int        `json:"format"`
+	Plan       string     `json:"plan"`
+	Nothing    bool       `json:"nothing"`
+	Changed    bool       `json:"changed"` // the machine or the environment is not as before
+	State      string     `json:"state"`   // applied, nothing, or partial: the rest follows
+	Generation string     `json:"generation,omitempty"`
+	Before     string     `json:"before,omitempty"`
+	Own        float64    `json:"own_seconds"`
+	Steps      []tookJSON `json:"steps"`
+}
+
+type tookJSON struct {
+	ID      string  `json:"id"`
+	Seconds float64 `json:"seconds"`
+}
+
 func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
-	type took struct {
-		ID      string  `json:"id"`
-		Seconds float64 `json:"seconds"`
+	answer := applyAnswer{Format: 1, Plan: p.ID, Nothing: r.Nothing, Changed: !r.Nothing, State: "applied", Generation: r.Generation, Before: r.Before, Own: r.Own.Seconds(), Steps: []tookJSON{}}
+	switch {
+	case r.Nothing:
+		answer.State = "nothing"
+	case p.Partial:
+		answer.State = "partial"
 	}
-	answer := struct {
-		Format     int     `json:"format"`
-		Plan       string  `json:"plan"`
-		Nothing    bool    `json:"nothing"`
-		Generation string  `json:"generation,omitempty"`
-		Before     string  `json:"before,omitempty"`
-		Own        float64 `json:"own_seconds"`
-		Steps      []took  `json:"steps"`
-	}{1, p.ID, r.Nothing, r.Generation, r.Before, r.Own.Seconds(), []took{}}
 	for _, t := range r.Steps {
-		answer.Steps = append(answer.Steps, took{t.Step, t.Time.Seconds()})
+		answer.Steps = append(answer.Steps, tookJSON{t.Step, t.Time.Seconds()})
 	}
 	return writeJSON(w, answer)
 }

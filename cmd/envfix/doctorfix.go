@@ -67,6 +67,12 @@ type applied struct {
 	Generation string `json:"generation,omitempty"`
 }
 
+// A doctorFixAnswer is the JSON of `envfix doctor --fix`.
+type doctorFixAnswer struct {
+	doctor.Report
+	Applied *applied `json:"applied,omitempty"`
+}
+
 // leave prints the end of a `doctor --fix`. Its exit code says whether an error is
 // left.
 func leave(c *cli.Context, show io.Writer, text string, m mending) error {
@@ -74,11 +80,7 @@ func leave(c *cli.Context, show io.Writer, text string, m mending) error {
 		return err
 	}
 	if c.Bool("json") {
-		answer := struct {
-			doctor.Report
-			Applied *applied `json:"applied,omitempty"`
-		}{m.report, m.done}
-		if err := writeJSON(c.App.Writer, answer); err != nil {
+		if err := writeJSON(c.App.Writer, doctorFixAnswer{m.report, m.done}); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,8 @@ type failure struct {
 	details []string // printed indented below the error
 	hints   []string // each can be pasted; commands in backticks
 	script  string   // what an administrator would run instead; "" nothing
+	state   string   // of an apply: one of states; "" another command's
+	changed bool     // of an apply: something is not as before, or may not be
 	err     error
 }
 

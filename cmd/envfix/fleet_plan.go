@@ -109,10 +109,7 @@ func fleetPlan(f fleetFlags, w io.Writer) error {
 		return &fail.Error{Code: fail.Usage, Text: err.Error(), Err: err}
 	}
 	if f.json {
-		err = writeJSON(w, struct {
-			Format int `json:"format"`
-			*fleet.Plan
-		}{1, p})
+		err = writeJSON(w, fleetPlanAnswer{1, p})
 	} else {
 		_, err = io.WriteString(w, ui.Fleet(p, style(w)))
 	}
@@ -214,4 +211,10 @@ func previousGroups(path string) ([]fleet.Pair, error) {
 		}
 	}
 	return out, nil
+}
+
+// A fleetPlanAnswer is the JSON of `envfix fleet plan`.
+type fleetPlanAnswer struct {
+	Format int `json:"format"`
+	*fleet.Plan
 }

@@ -18,6 +18,7 @@ const module = "envfix"
 var layers = map[string][]string{
 	"data":                     {},
 	"internal/lazy":            {},
+	"internal/schema":          {},
 	"internal/near":            {},
 	"internal/text":            {},
 	"internal/fail":            {},
@@ -51,7 +52,7 @@ var layers = map[string][]string{
 	"internal/maintain":        {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":              {"*"},
 	"internal/compile":         {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":               {"*", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
+	"cmd/envfix":               {"*", "internal/schema", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the

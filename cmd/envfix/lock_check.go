@@ -29,12 +29,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if f.json {
-		err = writeJSON(out, struct {
-			Format  int      `json:"format"`
-			Current bool     `json:"current"`
-			Stale   []string `json:"stale"`
-			Notes   []string `json:"notes"`
-		}{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)})
+		err = writeJSON(out, lockCheckAnswer{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)})
 		if err == nil && len(v.Stale) > 0 {
 			err = &failure{code: exitPending}
 		}
@@ -70,11 +65,7 @@ func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
 	}
 	lines := p.Packages.Drift(have).Lines()
 	if f.json {
-		err = writeJSON(out, struct {
-			Format  int      `json:"format"`
-			Profile string   `json:"profile"`
-			Differs []string `json:"differs"`
-		}{1, p.Profile.Name, append([]string{}, lines...)})
+		err = writeJSON(out, lockHeldAnswer{1, p.Profile.Name, append([]string{}, lines...)})
 		if err == nil && len(lines) > 0 {
 			err = &failure{code: exitPending}
 		}
@@ -86,4 +77,19 @@ func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
 	}
 	return &failure{code: exitPending, text: fmt.Sprintf("%s is not profile %s of %s", f.env, p.Profile.Name, lock.File), details: lines,
 		hints: []string{"`envfix lock sync` makes it exactly the lock again"}}
+}
+
+// A lockCheckAnswer is the JSON of `envfix lock --check`.
+type lockCheckAnswer struct {
+	Format  int      `json:"format"`
+	Current bool     `json:"current"`
+	Stale   []string `json:"stale"`
+	Notes   []string `json:"notes"`
+}
+
+// A lockHeldAnswer is the JSON of `envfix lock --check --installed`.
+type lockHeldAnswer struct {
+	Format  int      `json:"format"`
+	Profile string   `json:"profile"`
+	Differs []string `json:"differs"`
 }

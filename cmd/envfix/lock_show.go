@@ -26,10 +26,7 @@ func lockShowCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				return writeJSON(c.App.Writer, struct {
-					Format int        `json:"format"`
-					Lock   *lock.Lock `json:"lock"`
-				}{1, l})
+				return writeJSON(c.App.Writer, lockShowAnswer{1, l})
 			}
 			_, err = io.WriteString(c.App.Writer, profilesText(l))
 			return err
@@ -48,4 +45,10 @@ func profilesText(l *lock.Lock) string {
 		fmt.Fprintf(&b, "\n  Python  %s\n  file    %s, %.1f GB to receive\n", ui.Clean(p.Python), p.Pylock.File, float64(p.Size.Download)/1e9)
 	}
 	return b.String()
+}
+
+// A lockShowAnswer is the JSON of `envfix lock show`.
+type lockShowAnswer struct {
+	Format int        `json:"format"`
+	Lock   *lock.Lock `json:"lock"`
 }

@@ -89,7 +89,7 @@ func collectLate() {
 }
 
 // onlyRead are commands that change nothing and start nothing that would stay.
-var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion"}
+var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion", "schema"}
 
 // commands lists the commands in the order of the help text. Each lives in the
 // file of its name.
@@ -114,6 +114,7 @@ func commands() []*cli.Command {
 		nvmlCommand(),
 		nvmlSampleCommand(),
 		completionCommand(),
+		schemaCommand(),
 	}
 	complete(all)
 	return all
@@ -149,17 +150,26 @@ func report(err error, asJSON bool) int {
 }
 
 func writeErrorJSON(w io.Writer, f *failure) {
-	type body struct {
-		Code    int      `json:"code"`
-		Text    string   `json:"text"`
-		Details []string `json:"details,omitempty"`
-		Hints   []string `json:"hints"`
-		Script  string   `json:"script,omitempty"`
+	answer := errorAnswer{Format: 1, Error: errorJSON{f.code, f.text, f.details, append([]string{}, f.hints...), f.script}}
+	if f.state != "" {
+		answer.State, answer.Changed = f.state, &f.changed
 	}
-	answer := struct {
-		Format int  `json:"format"`
-		Error  body `json:"error"`
-	}{1, body{f.code, f.text, f.details, append([]string{}, f.hints...), f.script}}
 	// A closed stdout leaves nobody to tell; the exit code still says it.
 	_ = writeJSON(w, answer)
+}
+
+// An errorAnswer is the JSON of every command that fails.
+type errorAnswer struct {
+	Format  int       `json:"format"`
+	State   string    `json:"state,omitempty"`   // of `envfix apply`
+	Changed *bool     `json:"changed,omitempty"` // of `envfix apply`
+	Error   errorJSON `json:"error"`
+}
+
+type errorJSON struct {
+	Code    int      `json:"code"`
+	Text    string   `json:"text"`
+	Details []string `json:"details,omitempty"`
+	Hints   []string `json:"hints"`
+	Script  string   `json:"script,omitempty"`
 }

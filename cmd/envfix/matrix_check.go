@@ -70,19 +70,27 @@ func matrixCheckAction(c *cli.Context) error {
 }
 
 func writeCheck(w io.Writer, m *matrix.Matrix, faults []matrix.Fault) error {
-	type fault struct {
-		File string `json:"file"`
-		Line int    `json:"line"`
-		Text string `json:"text"`
-	}
-	answer := map[string]any{"format": 1, "ok": len(faults) == 0, "version": "", "sha256": ""}
+	answer := matrixCheckAnswer{Faults: []faultJSON{}, Format: 1, OK: len(faults) == 0}
 	if m != nil {
-		answer["version"], answer["sha256"] = m.Version, m.SHA256
+		answer.Version, answer.SHA256 = m.Version, m.SHA256
 	}
-	list := []fault{}
 	for _, f := range faults {
-		list = append(list, fault{f.File, f.Line, f.Text})
+		answer.Faults = append(answer.Faults, faultJSON{f.File, f.Line, f.Text})
 	}
-	answer["faults"] = list
 	return writeJSON(w, answer)
+}
+
+// A matrixCheckAnswer is the JSON of `envfix matrix check`.
+type matrixCheckAnswer struct {
+	Faults  []faultJSON `json:"faults"`
+	Format  int         `json:"format"`
+	OK      bool        `json:"ok"`
+	SHA256  string      `json:"sha256"`
+	Version string      `json:"version"`
+}
+
+type faultJSON struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
 }

@@ -63,17 +63,26 @@ func answerLines(all []maintain.Answer) [][3]string {
 }
 
 func diffJSON(x *maintain.Comparison) any {
-	type change struct {
-		Table string `json:"table"`
-		Row   string `json:"row"`
-		Field string `json:"field,omitempty"`
-		Old   string `json:"old"`
-		New   string `json:"new"`
-	}
-	list := []change{}
+	list := []changeJSON{}
 	for _, c := range x.Changes {
-		list = append(list, change{c.Table, c.Row, c.Field, c.Old, c.New})
+		list = append(list, changeJSON{c.Table, c.Row, c.Field, c.Old, c.New})
 	}
-	return map[string]any{"format": 1, "changes": list, "files": append([]string{}, x.Files...), "machines": x.Machines,
-		"answers": append([]maintain.Answer{}, x.Answers...)}
+	return matrixDiffAnswer{append([]maintain.Answer{}, x.Answers...), list, append([]string{}, x.Files...), 1, x.Machines}
+}
+
+// A matrixDiffAnswer is the JSON of `envfix matrix diff`.
+type matrixDiffAnswer struct {
+	Answers  []maintain.Answer `json:"answers"`
+	Changes  []changeJSON      `json:"changes"`
+	Files    []string          `json:"files"`
+	Format   int               `json:"format"`
+	Machines int               `json:"machines"`
+}
+
+type changeJSON struct {
+	Table string `json:"table"`
+	Row   string `json:"row"`
+	Field string `json:"field,omitempty"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
 }

@@ -48,11 +48,7 @@ type (
 )
 
 func showJSON(m *matrix.Matrix, list []ui.ShownRelease) any {
-	answer := struct {
-		Format   int               `json:"format"`
-		Matrix   map[string]string `json:"matrix"`
-		Releases []releaseJSON     `json:"releases"`
-	}{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
+	answer := matrixShowAnswer{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
 	for _, r := range list {
 		out := releaseJSON{Torch: r.Torch, Date: r.Date, Companions: r.Companions, Source: r.Source, Builds: []buildJSON{}}
 		for _, b := range r.Builds {
@@ -74,4 +70,11 @@ func codeWords(prefix string, codes []matrix.Code) []string {
 		words = append(words, prefix+c.SM.Code()+c.Suffix)
 	}
 	return words
+}
+
+// A matrixShowAnswer is the JSON of `envfix matrix show`.
+type matrixShowAnswer struct {
+	Format   int               `json:"format"`
+	Matrix   map[string]string `json:"matrix"`
+	Releases []releaseJSON     `json:"releases"`
 }

@@ -110,8 +110,8 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 	}
 	var err error
 	if c.Bool("json") {
-		err = writeJSON(c.App.Writer, map[string]any{"format": 1, "result": done, "version": r.Manifest.Version, "was": known.Highest, "created": r.Manifest.Created,
-			"expires": r.Manifest.Expires, "signed_by": r.Signers, "sha256": r.SHA256, "from": from})
+		err = writeJSON(c.App.Writer, matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
+			Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from})
 	} else {
 		text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
 		if r.News {
@@ -243,4 +243,17 @@ func matrixAge(m *matrix.Matrix, today string) string {
 		return ""
 	}
 	return fmt.Sprintf("the compatibility data %s is %d days old: newer releases of torch are unknown to it; `envfix matrix update` takes newer data", m.Version, days)
+}
+
+// A matrixUpdateAnswer is the JSON of `envfix matrix update`.
+type matrixUpdateAnswer struct {
+	Format  int            `json:"format"`
+	Result  string         `json:"result"` // updated, newer (--check), or what the data was found to be
+	Version version.Dotted `json:"version"`
+	Was     version.Dotted `json:"was"`
+	Created string         `json:"created"`
+	Expires string         `json:"expires"`
+	Signers []string       `json:"signed_by"`
+	SHA256  string         `json:"sha256"`
+	From    string         `json:"from"`
 }

@@ -60,7 +60,7 @@ func matrixInstallAction(c *cli.Context) error {
 		return &failure{code: exitNoSolution, text: err.Error()}
 	}
 	if c.Bool("json") {
-		return writeJSON(c.App.Writer, map[string]any{"format": 1, "argv": argv})
+		return writeJSON(c.App.Writer, matrixCommandAnswer{1, argv})
 	}
 	_, err = fmt.Fprintln(c.App.Writer, strings.Join(argv, " "))
 	return err
@@ -84,4 +84,10 @@ func defaultBuild(r *matrix.Release, os string) string {
 		}
 	}
 	return "cpu"
+}
+
+// A matrixCommandAnswer is the JSON of `envfix matrix command`.
+type matrixCommandAnswer struct {
+	Format int      `json:"format"`
+	Argv   []string `json:"argv"`
 }

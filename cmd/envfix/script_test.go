@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ENVFIX_TODAY") == "" { // the day of the answers that the tests expect
 		os.Setenv("ENVFIX_TODAY", "2026-11-21")
 	}
-	testscript.Main(tests{m}, map[string]func(){"envfix": main})
+	testscript.Main(tests{m}, map[string]func(){"envfix": validated})
 }
 
 // TestScript runs the stories of testdata/script on the real main. A script

@@ -78,17 +78,20 @@ func whyAction(c *cli.Context) error {
 	return err
 }
 
+// A caseAnswer is the JSON of `envfix why`.
+type caseAnswer struct {
+	Format       int                `json:"format"`
+	Requirement  string             `json:"requirement"`
+	Decision     resolver.Decision  `json:"decision"`
+	Choice       *resolver.Choice   `json:"choice"`
+	Then         *resolver.Choice   `json:"then"`
+	Verdicts     []resolver.Verdict `json:"verdicts"`
+	Nearest      []resolver.Nearest `json:"nearest"`
+	Alternatives []string           `json:"alternatives"`
+}
+
 func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case) error {
-	return writeJSON(w, struct {
-		Format       int                `json:"format"`
-		Requirement  string             `json:"requirement"`
-		Decision     resolver.Decision  `json:"decision"`
-		Choice       *resolver.Choice   `json:"choice"`
-		Then         *resolver.Choice   `json:"then"`
-		Verdicts     []resolver.Verdict `json:"verdicts"`
-		Nearest      []resolver.Nearest `json:"nearest"`
-		Alternatives []string           `json:"alternatives"`
-	}{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
+	return writeJSON(w, caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
 		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...), append([]string{}, a.Resolution.Alternatives...)})
 }
 
