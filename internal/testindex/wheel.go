@@ -177,7 +177,10 @@ func (t TorchBuild) Wheel() Wheel {
 		Name: "torch", Version: t.Version, RequiresPython: ">=3.8",
 		Files: map[string]string{
 			"torch/__init__.py": "from . import version, cuda, backends, _C\n" +
-				"__version__ = version.__version__\n",
+				"__version__ = version.__version__\n\n" + // and values that go to NumPy and back
+				"class Tensor(list):\n    def numpy(self):\n        return self\n\n    def sum(self):\n        return Tensor([sum(list(self))])\n\n" +
+				"    def item(self):\n        return self[0]\n\n" +
+				"def ones(n):\n    return Tensor([1.0] * n)\n\ndef from_numpy(values):\n    return Tensor(values)\n",
 			"torch/version.py": fmt.Sprintf("__version__ = %q\ncuda = %s\nhip = None\n", t.Says, cu),
 			"torch/cuda/__init__.py": "def is_available():\n    return False\n\n" +
 				"def device_count():\n    return 0\n\n" +
