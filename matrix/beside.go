@@ -166,10 +166,11 @@ type Elsewhere struct {
 	CUDA     []string // as the URL writes it: cu126, 12; empty: any
 	Pythons  []string // "3.10"; empty: any
 	ABI      string   // TRUE, FALSE or both, where the name says which C++ ABI; "" it does not
+	SHA256   string   // of the one file that the URL names; "" nobody published one
 	Build    string   // how to build it where there is none: variables and command
 	Archs    []string // capabilities that its build serves
 	Note     string
-	Proof    Proof // never wheel: no hash was seen
+	Proof    Proof // never wheel: nobody read them
 	Source   string
 }
 

@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -168,5 +170,60 @@ func TestEncodeFiles(t *testing.T) {
 	ignore := cmpopts.IgnoreFields(Files{}, "Source")
 	if d := cmp.Diff(m.Files, got.Files, same, ignore); d != "" {
 		t.Error("(-written +read)\n" + d)
+	}
+}
+
+func TestKnownName(t *testing.T) {
+	m := embedded(t)
+	for _, c := range []struct {
+		name  string
+		real  bool
+		meant string
+	}{
+		{"torchx", true, ""}, {"torchao", true, ""}, {"pytorch-lightning", true, ""}, {"pytorch", false, "torch"}, {"tourch", false, "torch"},
+		{"tensor-flow", false, "tensorflow"}, {"jax", true, ""}, {"cupy-cuda13x", true, ""}, {"torch-scatter", true, ""}, {"torch-cluster", true, ""},
+		{"some-company-thing", false, ""},
+	} {
+		if real, meant := m.KnownName(c.name); real != c.real || meant != c.meant {
+			t.Errorf("%s: %v %q, want %v %q", c.name, real, meant, c.real, c.meant)
+		}
+	}
+}
+
+// TestFrameworks: the newest of each for a platform, and what it asks of it.
+func TestFrameworks(t *testing.T) {
+	m := embedded(t)
+	for _, c := range []struct{ pkg, os, arch, ask, cuda string }{
+		{"tensorflow", "linux", "x86_64", "tensorflow[and-cuda]", "12.5"},
+		{"tensorflow", "windows", "x86_64", "tensorflow", "11.2"},
+		{"jax", "linux", "aarch64", "jax[cuda13]", "13"},
+		{"onnxruntime-gpu", "windows", "x86_64", "onnxruntime-gpu", "13"},
+		{"cupy-cuda12x", "linux", "x86_64", "cupy-cuda12x[ctk]", "12"},
+	} {
+		rows := m.FrameworksOf(c.pkg, c.os, c.arch)
+		if len(rows) == 0 || rows[0].Ask != c.ask || rows[0].CUDA != c.cuda {
+			t.Errorf("%v: %+v", c, rows)
+		}
+	}
+	if rows := m.FrameworksOf("jax", "windows", "x86_64"); rows != nil {
+		t.Errorf("jax computes on the CPU on Windows: %+v", rows)
+	}
+}
+
+func TestElsewhereOf(t *testing.T) {
+	m := embedded(t)
+	rows := m.ElsewhereOf("flash-attn", "linux", "x86_64")
+	if len(rows) < 3 || rows[0].SHA256 == "" || strings.Contains(rows[0].URL, "{") || !slices.Equal(rows[0].Archs, []string{"8.0", "9.0", "10.0", "12.0"}) {
+		t.Errorf("%+v", rows)
+	}
+	for _, e := range m.Elsewhere {
+		for _, word := range []string{"torch", "release", "cuda", "abi", "python", "version"} {
+			if n := strings.Count(e.URL, "{"+word+"}"); n > 0 {
+				e.URL = strings.ReplaceAll(e.URL, "{"+word+"}", "")
+			}
+		}
+		if strings.ContainsAny(e.URL, "{}") {
+			t.Errorf("%s: %s has a word that nothing fills", e.Package, e.URL)
+		}
 	}
 }

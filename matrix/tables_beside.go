@@ -35,7 +35,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("elsewhere", func(o object) {
 		e := Elsewhere{
 			Package: o.text("package"), Versions: o.specifier("versions"), Kind: o.one("kind", "index", "files", "find-links", "build"), URL: o.text("url"),
-			Torch: o.versions("torch"), CUDA: o.versions("cuda"), Pythons: o.versions("pythons"), ABI: o.text("abi"), Build: o.text("build"),
+			Torch: o.versions("torch"), CUDA: o.versions("cuda"), Pythons: o.versions("pythons"), ABI: o.text("abi"), SHA256: o.text("sha256"), Build: o.text("build"),
 			Archs: o.versions("archs"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
 		for e.OS, e.Arch = range platformsOf(o) {
 			m.Elsewhere = append(m.Elsewhere, e)
@@ -102,6 +102,9 @@ func (c *checker) beside() {
 	for _, e := range c.m.Elsewhere {
 		if e.Package == "" || e.Kind != "build" && !strings.HasPrefix(e.URL, "https://") {
 			c.fault(e.Source, "a package that is published elsewhere has a name and an https URL")
+		}
+		if e.SHA256 != "" && (!sha256Form().MatchString(e.SHA256) || strings.Contains(e.URL, "{")) {
+			c.fault(e.Source, "sha256: it is of one file, 64 lower-case hexadecimal digits, and the URL names that file")
 		}
 		if e.Proof == ByWheel {
 			c.fault(e.Source, "proof: nobody read these wheels")

@@ -48,6 +48,7 @@ func (m *Matrix) validate() []Fault {
 var (
 	matrixVersion = lazy.Regexp(`^20\d\d\.([1-9]|1[0-2])\.\d{1,3}$`)
 	labelForm     = lazy.Regexp(`^(cu\d{3}|cpu|xpu|mps|rocm\d+\.\d+(\.\d+)?)$`)
+	sha256Form    = lazy.Regexp(`^[0-9a-f]{64}$`)
 	freeForm      = lazy.Regexp(`^3\.\d+t$`)
 	urlForm       = lazy.Regexp(`^https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*$`)
 )
