@@ -32,7 +32,7 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	p.Steps, p.Keep, p.Driver.Version, p.Partial = b.steps, b.kept, text(b.driverVersion), b.partial
+	p.Steps, p.Keep, p.Driver.Version, p.Partial = b.steps, b.kept, orNull(b.driverVersion), b.partial
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
 		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
 	}
@@ -76,10 +76,10 @@ func describe(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *reso
 }
 
 func driver(d resolver.DriverChoice) plan.Driver {
-	return plan.Driver{Action: d.Action, Minimum: plan.Text(d.Minimum), Branch: text(d.Branch), KernelModule: text(d.KernelModule)}
+	return plan.Driver{Action: d.Action, Minimum: plan.Text(d.Minimum), Branch: orNull(d.Branch), KernelModule: orNull(d.KernelModule)}
 }
 
-func text(s string) *string {
+func orNull(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 )
 
 // sources is where the installers may fetch from. It is read once from the
@@ -96,8 +97,13 @@ func readSources(h machine.Machine, t plan.Target) sources {
 	return s
 }
 
-// withoutSecret drops user name and password from a URL.
+// withoutSecret drops user name and password from a URL, and a query that holds a
+// token or did before it was read.
 func withoutSecret(url string) (bare string, secret bool) {
+	if path, query, ok := strings.Cut(url, "?"); ok && (text.Redact("?"+query) != "?"+query || strings.Contains(query, "***")) {
+		bare, _ = withoutSecret(path)
+		return bare, true
+	}
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		return url, false

@@ -17,7 +17,6 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/system"
-	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -124,7 +123,7 @@ func mendingPlan(c *cli.Context, patient *read.Case, mend *plan.Repair, anew boo
 		return nil, err
 	}
 	torch, build := installedTorch(patient)
-	if anew || torch == "" || c.IsSet("requirements") || team.Home(".") != "" {
+	if anew || torch == "" || c.IsSet("requirements") || governing() != "" {
 		return f.mending(c.Context, mend, nil)
 	}
 	p, err := f.mending(c.Context, mend, same(patient, torch, build))

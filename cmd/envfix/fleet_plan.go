@@ -13,6 +13,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 
@@ -176,7 +177,7 @@ func readFolder(in *fleet.Inventory, dir string) error {
 }
 
 func readFacts(in *fleet.Inventory, path, host string) error {
-	file, err := os.Open(path)
+	file, err := system.OpenInput(path)
 	if err != nil {
 		return err
 	}

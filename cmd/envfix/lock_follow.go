@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"envfix/installers"
 	"envfix/internal/lock"
 	"envfix/internal/plan"
 	"envfix/internal/team"
+	"envfix/internal/ui"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -42,17 +44,27 @@ func followOf(c *cli.Context) followFlags {
 // lockDir is the directory of the lock that governs this one, this one where there
 // is none.
 func lockDir() string {
-	if home := team.Home("."); home != "" {
+	if home := governing(); home != "" {
 		return home
 	}
 	return "."
+}
+
+// governing is the directory of the lock that is followed here, "" for none; one of
+// somebody else's is named.
+func governing() string {
+	home, stranger := team.Home(".")
+	if stranger != "" {
+		fmt.Fprintf(os.Stderr, "envfix: warning: %s belongs to another user and is not followed\n", ui.Clean(stranger))
+	}
+	return home
 }
 
 // lockedPlan returns the plan that installs the lock's profile for this machine,
 // where an envfix.lock governs the working directory: it lies there or above, no
 // requirements are given, and --no-lock is not. The plan is nil where none does.
 func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
-	home := team.Home(".")
+	home := governing()
 	if f.lock.bundle != "" {
 		home = f.lock.bundle
 	}

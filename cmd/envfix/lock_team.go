@@ -9,6 +9,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/resolver"
@@ -65,7 +66,7 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 }
 
 func factsFile(path string) (machine.Machine, error) {
-	f, err := os.Open(path)
+	f, err := system.OpenInput(path)
 	if err != nil {
 		return machine.Machine{}, badFacts(path, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/matrix"
 )
@@ -103,7 +104,7 @@ func (f machineFlags) base(ctx context.Context) (machine.Machine, error) {
 	}
 	in, name := os.Stdin, "standard input"
 	if f.facts != "-" {
-		file, err := os.Open(f.facts)
+		file, err := system.OpenInput(f.facts)
 		if err != nil {
 			return machine.Machine{}, badFacts(f.facts, err)
 		}

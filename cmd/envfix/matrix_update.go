@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"envfix/internal/index"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	release "envfix/internal/update" // "update" is the flag of the golden tests
 	"envfix/internal/version"
@@ -187,7 +188,7 @@ func trustedKeys() ([]release.KeyList, error) {
 		return lists, nil
 	}
 	file := filepath.Join(config, "envfix", "matrix-keys.txt")
-	text, err := os.ReadFile(file)
+	text, err := system.ReadOwn(file, 1<<20)
 	if errors.Is(err, os.ErrNotExist) {
 		return lists, nil
 	}

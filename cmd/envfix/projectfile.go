@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/resolver"
 )
@@ -52,7 +52,7 @@ func projectFile(path string) (*pyproject.Project, error) {
 }
 
 func readProjectFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := system.OpenInput(path)
 	if err != nil {
 		return nil, err
 	}

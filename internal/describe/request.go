@@ -104,14 +104,14 @@ func Requirement(written string) (pep508.Requirement, error) {
 }
 
 // IsIndexURL admits what may reach an installer's argv: an http or https URL
-// without credentials, blanks or control characters.
+// without credentials (a query's tokens among them), blanks or control characters.
 func IsIndexURL(s string) bool {
 	rest, ok := strings.CutPrefix(s, "https://")
 	if !ok {
 		rest, ok = strings.CutPrefix(s, "http://")
 	}
 	host, _, _ := strings.Cut(rest, "/")
-	odd := func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(" \"'`\\<>", r) }
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(" \"'`\\<>?#", r) }
 	return ok && host != "" && !strings.Contains(host, "@") && utf8.ValidString(s) && !strings.ContainsFunc(s, odd)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/text"
@@ -49,6 +50,9 @@ func Encode(t *verdict.Trace) ([]byte, error) {
 
 // Load reads a recording, or samples of GPUs as CSV (verdict.ReadCSV).
 func Load(path string) (*verdict.Trace, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !strings.HasPrefix(path, "/dev/") {
+		return nil, fmt.Errorf("%s is a pipe, not a file", path) // whose writer may never come
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -105,6 +105,9 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
 	s, options, _ := strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
 	q, err := pep508.Parse(s, at)
+	if err != nil && depth > 0 { // -r /etc/shadow: who wrote the list may not be who may read the file
+		return fmt.Errorf("%s: this line is no requirement (PEP 508)", at)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -172,6 +173,21 @@ func ReadOwn(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return ReadFile(path, limit)
+}
+
+// OpenInput opens a file that a person named. A pipe by name is refused: it waits
+// for a writer that may never come, and no signal ends that. Those that a shell
+// hands over (/dev/stdin, /dev/fd/63) have one.
+func OpenInput(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	handed := strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+	if info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 && !handed {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a pipe, not a file")}
+	}
+	return os.Open(path)
 }
 
 // OwnFile writes a file into a new directory that only we can reach, and returns

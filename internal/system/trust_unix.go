@@ -112,3 +112,22 @@ func believable(info fs.FileInfo) error {
 	}
 	return nil
 }
+
+// Foreign reports whether a file belongs to neither root nor the current user, nor
+// to whom the directory dir belongs that we work in.
+func Foreign(path, dir string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return true
+	}
+	if believable(info) == nil {
+		return false
+	}
+	here, err := os.Stat(dir)
+	if err != nil {
+		return true
+	}
+	uid, _ := ownerOf(info)
+	owner, _ := ownerOf(here)
+	return uid != owner
+}

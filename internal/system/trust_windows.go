@@ -29,3 +29,6 @@ func believable(fs.FileInfo) error { return nil }
 
 // Become is for systems with sudo.
 func Become(*Owner, []string) error { return errors.ErrUnsupported }
+
+// Foreign reports false: what others may write is the file system's to say.
+func Foreign(path, dir string) bool { return false }

@@ -62,21 +62,26 @@ func At(path string) (*lock.Lock, string, error) {
 }
 
 // Home returns the nearest directory at or above dir that holds an envfix.lock, ""
-// where none does.
-func Home(dir string) string {
+// where none does. The search ends at the repository's root and at the user's home
+// directory. A lock of a stranger's, as anybody can leave one in /tmp, is not
+// followed and named by stranger.
+func Home(dir string) (home, stranger string) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	for {
-		if info, err := os.Stat(filepath.Join(dir, lock.File)); err == nil && info.Mode().IsRegular() {
-			return dir
+	own, _ := os.UserHomeDir() // "": there is none to end at
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, lock.File)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			if system.Foreign(path, dir) {
+				return "", path
+			}
+			return at, ""
 		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil || at == own || at == filepath.Dir(at) {
+			return "", ""
 		}
-		dir = up
 	}
 }
 
