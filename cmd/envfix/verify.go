@@ -58,6 +58,14 @@ EXIT STATUS
 // keeps them, because the user's jobs run with them.
 var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
 
+// verifyFlags are those of `envfix verify`.
+type verifyFlags struct {
+	env   string // as it was named
+	quick bool
+	gpus  int // that must compute; below 0: as many as were proved
+	json  bool
+}
+
 func verifyAction(c *cli.Context) error {
 	if err := noArguments(c, 0); err != nil {
 		return err
@@ -66,20 +74,26 @@ func verifyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, bin, err := environment(c.String("env"))
+	f := verifyFlags{env: c.String("env"), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
+	dir, bin, err := environment(f.env)
 	if err != nil {
 		return err
 	}
 	if c.Bool("static") {
-		f := staticFlags{env: c.String("env"), dir: dir, gpus: c.Int("gpus"), json: c.Bool("json")}
-		return verifyStatic(c.Context, m, f, c.App.Writer)
+		return verifyStatic(c.Context, m, f, dir, c.App.Writer)
 	}
+	return verifyEnvironment(c.Context, m, f, dir, bin, c.App.Writer)
+}
+
+// verifyEnvironment has the environment in dir prove itself, and compares that with
+// the data and with what it proved when it was made.
+func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir, bin string, w io.Writer) error {
 	modules := companions(dir)
 	argv := apply.Argv
-	if c.Bool("quick") {
+	if f.quick {
 		argv = apply.QuickArgv
 	}
-	proof, err := prove(c.Context, argv(filepath.Join(bin, "python"), modules), 0)
+	proof, err := prove(ctx, argv(filepath.Join(bin, "python"), modules), 0)
 	if err != nil {
 		return err
 	}
@@ -87,38 +101,42 @@ func verifyAction(c *cli.Context) error {
 		return &failure{code: exitVerify, text: "torch does not import", details: apply.Compare(plan.Verify{}, proof),
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
-	want, known := expected(m, thisMachine(c.Context, c.String("env"), false), proof)
-	want.Imports = modules
-	want.GPUs = max(want.GPUs, c.Int("gpus"))
-	if p := apply.ProvedOf(dir); p != nil && c.Int("gpus") < 0 {
+	want, known := expected(m, thisMachine(ctx, f.env, false), proof)
+	want.Imports, want.GPUs = modules, max(want.GPUs, f.gpus)
+	if p := apply.ProvedOf(dir); p != nil && f.gpus < 0 {
 		want.GPUs = max(want.GPUs, visibleOf(p.GPUs))
 	}
 	wrong := apply.Compare(want, proof)
-	shown, notes := proof.Words()
+	_, notes := proof.Words()
 	if !known {
 		notes = append(notes, "the data has no row for this build: its CUDA, cuDNN and GPU code were not compared")
 	}
-	if c.Bool("json") {
-		if err := writeJSON(c.App.Writer, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs, Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}); err != nil {
-			return err
+	if f.json {
+		err = writeJSON(w, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs,
+			Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)})
+		if err == nil && len(wrong) > 0 {
+			err = &failure{code: exitVerify}
 		}
-		if len(wrong) > 0 {
-			return &failure{code: exitVerify}
-		}
-		return nil
+		return err
 	}
 	if len(wrong) > 0 {
-		return &failure{code: exitVerify, text: fmt.Sprintf("torch %s in %s does not prove itself", ui.Clean(proof.Torch), ui.Clean(c.String("env"))), details: wrong,
+		return &failure{code: exitVerify, text: fmt.Sprintf("torch %s in %s does not prove itself", ui.Clean(proof.Torch), ui.Clean(f.env)), details: wrong,
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
+	return writeProof(w, proof, notes)
+}
+
+// writeProof says what was proven and what was not.
+func writeProof(w io.Writer, proof apply.Proof, notes []string) error {
 	var b strings.Builder
+	shown, _ := proof.Words()
 	for _, line := range shown {
 		b.WriteString("proven: " + ui.Clean(line) + "\n")
 	}
 	for _, line := range notes {
 		b.WriteString("not proven: " + ui.Clean(line) + "\n")
 	}
-	_, err = io.WriteString(c.App.Writer, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 

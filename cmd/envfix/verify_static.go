@@ -17,14 +17,6 @@ import (
 	"envfix/resolver"
 )
 
-// staticFlags are those of `envfix verify --static`.
-type staticFlags struct {
-	env  string // as it was named
-	dir  string // no link
-	gpus int    // that must be usable; below 0: as many as were proved
-	json bool
-}
-
 // A staticAnswer is `envfix verify --static --json`.
 type staticAnswer struct {
 	Format int      `json:"format"`
@@ -36,10 +28,10 @@ type staticAnswer struct {
 
 // verifyStatic compares the machine and the environment's files with what it proved,
 // and asks the resolver whether the build still runs here. It prints one line.
-func verifyStatic(ctx context.Context, m *matrix.Matrix, f staticFlags, w io.Writer) error {
-	proved := apply.ProvedOf(f.dir)
+func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir string, w io.Writer) error {
+	proved := apply.ProvedOf(dir)
 	h := thisMachine(ctx, f.env, false)
-	files := probe.EnvFiles(probeOptions(f.dir))
+	files := probe.EnvFiles(probeOptions(dir))
 	var dists []machine.DistFiles
 	if files != nil {
 		dists = files.Dists
