@@ -32,6 +32,24 @@ func Embedded() (*Matrix, error) {
 	return m, nil
 }
 
+// Sum returns the SHA256 of a matrix's files, as Matrix.SHA256 has it: of the
+// lines that sha256sum would print for them.
+func Sum(fsys fs.FS) (string, error) {
+	names, faults := files(fsys)
+	if len(faults) > 0 {
+		return "", errors.New(faults[0].String())
+	}
+	sum := sha256.New()
+	for _, name := range names {
+		text, err := readFile(fsys, name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%x  %s\n", sha256.Sum256(text), name)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
 // Load reads and validates a matrix. Its error names the first faults; use
 // [Check] for all of them.
 func Load(fsys fs.FS) (*Matrix, error) { return load(fsys, false) }

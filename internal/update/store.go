@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"envfix/internal/version"
+	"envfix/matrix"
 )
 
 // Dir returns a source that reads a release from a directory. Links that lead
@@ -61,6 +63,9 @@ type state struct {
 	Manifest string `json:"manifest_sha256"`
 	From     string `json:"from"`
 	Checked  string `json:"checked"` // day
+
+	// Compiled is the SHA256 of the release's compiled form, made when it was taken.
+	Compiled string `json:"compiled_sha256,omitempty"`
 
 	// Keys are the lists of keys that were seen, by their hash. They are kept apart
 	// from the releases: a key that was given up stays given up, whether or not there
@@ -134,7 +139,38 @@ func (s Store) Installed(pinned []KeyList) (*Release, error) {
 	if err := r.fetch(ctx, src); err != nil {
 		return nil, err
 	}
+	if r.Matrix = s.compiled(st, r); r.Matrix != nil {
+		return r, nil
+	}
 	return r, r.load()
+}
+
+// compiledName is the file of a release in the store that holds its compiled form:
+// the signed files are checked at every start, and reading their YAML would take
+// fifty times as long.
+const compiledName = "matrix.bin"
+
+// compiled returns the matrix of the verified files from its compiled form; nil
+// where there is none, it was changed, or it is another program's or of other files.
+func (s Store) compiled(st state, r *Release) *matrix.Matrix {
+	root, err := os.OpenRoot(path.Join(s.Dir, st.Release))
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	blob, err := readRoot(root, compiledName, maxTotal)
+	if err != nil || st.Manifest != r.SHA256 || hash(blob) != st.Compiled {
+		return nil
+	}
+	sum, err := matrix.Sum(r.FS())
+	if err != nil {
+		return nil
+	}
+	m := matrix.Decompile(string(blob), sum)
+	if m == nil || m.Version != r.Manifest.Version.String() {
+		return nil
+	}
+	return m
 }
 
 func (s Store) state() (state, error) {
@@ -216,10 +252,14 @@ func (s Store) Install(r *Release, from, today string) error {
 		return err
 	}
 	name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
-	if err := writeRelease(root, name, r.files); err != nil {
+	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Keys: old.Keys}
+	files := maps.Clone(r.files)
+	if blob, err := matrix.Compile(r.Matrix); err == nil {
+		files[compiledName], st.Compiled = blob, hash(blob)
+	}
+	if err := writeRelease(root, name, files); err != nil {
 		return err
 	}
-	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Keys: old.Keys}
 	if err := s.save(root, st, r.links); err != nil {
 		return err
 	}

@@ -195,3 +195,55 @@ func TestDirRefusesWhatLeavesIt(t *testing.T) {
 		}
 	}
 }
+
+// What is taken is compiled once; where its compiled form is changed, gone, or that
+// of another program, the signed files are read.
+func TestCompiledWhenTaken(t *testing.T) {
+	alice := newSigner(t, "alice")
+	keys, _ := list(t, 1, 1, alice)
+	f := good(t, alice)
+	r, err := Verify(t.Context(), f.source, known(keys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := Store{Dir: filepath.Join(t.TempDir(), "matrix")}
+	if err := store.Install(r, "the test", now); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.state()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := store.compiled(st, r)
+	if m == nil || m.SHA256 != r.Matrix.SHA256 || len(m.Releases) != len(r.Matrix.Releases) {
+		t.Fatalf("the compiled form is not of this release: %v", m)
+	}
+	file := filepath.Join(store.Dir, st.Release, compiledName)
+	blob, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func() error{
+		"a byte": func() error {
+			return os.WriteFile(file, append(bytes.Clone(blob[:len(blob)-1]), blob[len(blob)-1]^1), 0o600)
+		},
+		"nothing": func() error { return os.WriteFile(file, nil, 0o600) },
+		"gone":    func() error { return os.Remove(file) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(file, blob, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			if store.compiled(st, r) != nil {
+				t.Error("it was believed")
+			}
+			got, err := store.Installed([]KeyList{keys})
+			if err != nil || got.Matrix.SHA256 != r.Matrix.SHA256 {
+				t.Errorf("the signed files were not read: %v", err)
+			}
+		})
+	}
+}
