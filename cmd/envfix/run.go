@@ -216,12 +216,15 @@ func replay(f runFlags) error {
 }
 
 // tryable are the DataLoader's arguments that can change in the middle of an
-// epoch without changing what the job computes.
+// epoch, or from one epoch to the next, without changing what the job computes.
 var tryable = map[string]func(string) bool{
-	"num_workers":     isCount,
-	"prefetch_factor": func(s string) bool { return isCount(s) && s != "0" },
-	"pin_memory":      func(s string) bool { return s == "True" || s == "False" },
+	"num_workers":        isCount,
+	"prefetch_factor":    func(s string) bool { return isCount(s) && s != "0" },
+	"pin_memory":         isTruth,
+	"persistent_workers": func(s string) bool { return s == "True" },
 }
+
+func isTruth(s string) bool { return s == "True" || s == "False" }
 
 func isCount(s string) bool {
 	var n int
@@ -238,7 +241,7 @@ func checkTry(s string) error {
 		ok, known := tryable[name]
 		if !known || !ok(value) {
 			return &failure{code: exitUsage, text: fmt.Sprintf("--try: %q cannot be tried", ui.Clean(part)),
-				hints: []string{"`--try \"num_workers=4,pin_memory=True,prefetch_factor=4\"`"}}
+				hints: []string{"`--try \"num_workers=4,persistent_workers=True,pin_memory=True,prefetch_factor=4\"`"}}
 		}
 	}
 	return nil

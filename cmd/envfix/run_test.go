@@ -30,7 +30,11 @@ func envfixCommand(t *testing.T, env []string, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a hang fails, it does not stall the suite
+	limit := time.Minute // a hang fails, it does not stall the suite
+	if os.Getenv("ENVFIX_E2E") != "" || os.Getenv("ENVFIX_FRAMEWORKS_PYTHON") != "" {
+		limit = 10 * time.Minute // importing a framework alone may take one
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = append([]string{"envfix"}, args...)
@@ -143,6 +147,13 @@ func TestRunBadInput(t *testing.T) {
 		for arg, want := range map[string]int{"no-such-command-here": 127, "/no/such/file": 127, filepath.Join(dir, "data"): 126, dir: 126, filepath.Join(dir, "lost"): 127, "": 127} {
 			if o := outcomeOf(t, envfixCommand(t, nil, "run", "--", arg), ""); o.Code != want {
 				t.Errorf("%q: %d, want %d", arg, o.Code, want)
+			}
+		}
+	})
+	t.Run("what can be tried", func(t *testing.T) {
+		for args, want := range map[string]int{"persistent_workers=True": 0, "num_workers=4, persistent_workers=True,pin_memory=False": 0, "persistent_workers=False": 2, "batch_size=9": 2, "num_workers": 2} {
+			if o := outcomeOf(t, envfixCommand(t, nil, "run", "--try", args, "--", "true"), ""); o.Code != want {
+				t.Errorf("%s: %+v", args, o)
 			}
 		}
 	})

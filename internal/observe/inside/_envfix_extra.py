@@ -1,12 +1,14 @@
 """What a user asks for: `--try` gives the loader other arguments for some steps and changes them back; `--deep` takes
 one torch.profiler burst. Loaded by the probe only then. Every batch is delivered once and in order."""
-import copy, os
+import atexit, copy, os
 import _envfix_probe as P
 import torch
 TRY, DEEP = os.environ.get("ENVFIX_PROBE_TRY", ""), bool(os.environ.get("ENVFIX_PROBE_DEEP"))
-ALLOWED = {"num_workers": int, "pin_memory": lambda s: s == "True", "prefetch_factor": int}
+ALLOWED = {"num_workers": int, "pin_memory": lambda s: s == "True", "prefetch_factor": int, "persistent_workers": lambda s: s == "True"}
 BEFORE, SETTLE, STEPS, DEEP_AT, DEEP_STEPS = 25, 8, 25, 15, 3
 FIRST = 5 + P.BURST_AT + P.BURST_STEPS
+EPOCH_STEPS = 10  # whole epochs are compared where one is too short, or where only an epoch's edge can tell
+E = {"loader": None, "epochs": 0, "phase": "", "before": None, "saved": None}
 T = {"loader": None, "owner": None, "now": None, "gate": None, "source": None, "phase": "", "at": 0, "marks": {}, "done": not TRY, "prof": None}
 
 class Gate:
@@ -34,7 +36,7 @@ def made(loader, changes):
     D, new = torch.utils.data.dataloader, copy.copy(loader)
     gate = T["gate"] = Gate(T["source"])
     new.__dict__["batch_sampler" if loader._auto_collation else "sampler"] = gate
-    new.__dict__.update(changes)
+    new.__dict__.update({k: v for k, v in changes.items() if k != "persistent_workers"})
     if new.num_workers and new.prefetch_factor is None:
         new.__dict__["prefetch_factor"] = 2
     elif not new.num_workers:
@@ -59,8 +61,7 @@ def take(it, onext):
         except StopIteration:
             if T["owner"] is not it or T["phase"] not in ("drain", "drain back"):  # the epoch's own end
                 if T["owner"] is it:
-                    T["owner"] = T["now"] = None
-                    report("the epoch ended before it could be measured")
+                    T["owner"], T["now"], T["phase"], T["marks"] = None, None, "", {}
                 raise
             back = T["phase"] == "drain back"
             try:
@@ -73,6 +74,8 @@ def take(it, onext):
 
 def begin(it):
     D, T["phase"] = torch.utils.data.dataloader, ""
+    if E["phase"] or "persistent_workers" in arguments():
+        return
     try:
         if it._dataset_kind != D._DatasetKind.Map:
             raise ValueError("an IterableDataset cannot be handed over in the middle of an epoch")
@@ -103,6 +106,8 @@ def on_step(n, t):
         deep(n)
     if T["done"]:
         return
+    if E["phase"]:
+        return
     if n == FIRST:
         mark("a0", n, t)
     elif n == FIRST + BEFORE:
@@ -116,16 +121,61 @@ def on_step(n, t):
         report("")
 
 def remember():
-    """Keeps which loader the newest iterator is of: the iterator itself does not say."""
+    """Keeps which loader the newest iterator is of, for the iterator itself does not say, and sees epochs begin."""
     D = torch.utils.data.dataloader
-    old = D.DataLoader._get_iterator
+    old, begins = D.DataLoader._get_iterator, D.DataLoader.__iter__
     def _get_iterator(self):
         it = old(self)
         T["loader"] = (it, self)
         return it
+    def __iter__(self):
+        try:
+            T["done"] or epoch(self)
+        except Exception as e:
+            restore()
+            report(repr(e)[:300])
+        if E["saved"] and self is E["loader"] and self.persistent_workers and self.__dict__.get("_iterator"):
+            torch.empty((), dtype=torch.int64).random_(generator=self.generator)  # the seed that new workers would have drawn
+        return begins(self)
     P.patch(D.DataLoader, "_get_iterator", _get_iterator)
+    P.patch(D.DataLoader, "__iter__", __iter__)
+
+def epoch(loader):
+    """A new epoch begins. Whole epochs are compared, their edges with them: before, then with the changed arguments."""
+    n, at = P.C[P.STEPS], (P.C[P.STEPS], P.now(), P.C[P.LOAD] + P.C[P.EDGE])
+    if T["owner"] or E["loader"] is not None and E["loader"] is not loader:
+        if not T["owner"] and type(loader.dataset) is type(E["loader"].dataset) and E["epochs"] == 1:
+            raise ValueError("the DataLoader is built anew for each epoch: build it once, before the loop")
+        return  # another loader, as one for validation
+    E["loader"], E["epochs"] = loader, E["epochs"] + 1
+    if E["epochs"] == 2:  # the first holds the start of everything
+        T["marks"]["a0"], E["phase"] = at, "before"
+    elif E["phase"] == "before" and n - T["marks"]["a0"][0] >= EPOCH_STEPS:
+        T["marks"]["a1"], E["phase"] = at, "settle"
+        if loader.persistent_workers and loader.num_workers:
+            raise ValueError("a DataLoader that keeps its workers is tried within one epoch, which is too short here")
+        new, E["saved"] = arguments(), {**{k: getattr(loader, k) for k in ALLOWED}, "_iterator": None}
+        loader.__dict__.update(new)
+        if loader.num_workers and loader.prefetch_factor is None:
+            loader.__dict__["prefetch_factor"] = 2
+    elif E["phase"] == "settle":  # the first with them holds the start of workers that stay
+        T["marks"]["b0"], E["phase"] = at, "try"
+    elif E["phase"] == "try" and n - T["marks"]["b0"][0] >= EPOCH_STEPS:
+        T["marks"]["b1"] = at
+        restore()
+        report("")
+
+def restore():
+    if E["saved"]:
+        E["loader"].__dict__.update(E["saved"])
+    E["saved"], E["phase"] = None, ""
+
+def unfinished():
+    if not T["done"]:
+        report("the job ended before it could be measured: it takes one epoch of %d steps, or five of %d" % (FIRST + BEFORE + SETTLE + 2 * STEPS, EPOCH_STEPS))
 
 remember()
+atexit.register(unfinished)
 
 def deep(n):
     if n == DEEP_AT and not torch.autograd._profiler_enabled():  # a second profiler would cancel the job's own

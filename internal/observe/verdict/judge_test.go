@@ -353,6 +353,21 @@ func TestRules(t *testing.T) {
 			lead(t).Via = []string{"torch", "accelerate", "transformers"}
 			lead(t).Loaders = []Loader{{Where: "/v/site-packages/transformers/trainer.py:900", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
 		}, "loader_bound no_gpu", []string{"TrainingArguments(…, dataloader_num_workers=", "at /h/train.py:33"}},
+		{"a loader built anew for each epoch", func(t *Trace) {
+			onCPU(t)
+			p := lead(t)
+			p.Page.Epochs, p.Page.Edge, p.Made = 9, 60, 10
+			p.Loaders = []Loader{{Workers: 2, Where: "t.py:3"}}
+			for range 7 {
+				p.Loaders = append(p.Loaders, Loader{Workers: 2, Where: "t.py:9", Persistent: true})
+			}
+		}, "worker_respawn no_gpu", []string{"built anew for each of 9 epochs (t.py:9)", "before the loop"}},
+		{"a starved worker that decodes", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 80
+			lead(t).Loaders = []Loader{{Workers: 1, Where: "t.py:4"}}
+			t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 10, Delay: 80, Wall: 100, Samples: 50})
+		}, "loader_bound no_gpu", []string{"decoding"}},
 		{"ulimit -v", func(t *Trace) {
 			onCPU(t)
 			t.Host.AddressLimit = 4096

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,19 +52,20 @@ func (f *facts) loading() loading {
 		rate = read / wall
 	}
 	cores := f.workerCPU()
+	queued := f.queued(feeders) // on a busy machine they get less than they want
 	switch {
 	case ld.Workers == 0 && p.LoadSeen > 0:
 		c := min(p.LoadCPU/p.LoadSeen, 1)
 		l.numbers["loader_cpu_share"] = c
 		l.words = fmt.Sprintf(", %s of it CPU", pct(c))
-		if c > 0.5 {
+		if c+queued > 0.5 {
 			l.kind, l.words = computing, l.words+": decoding"
 			return l
 		}
 	case ld.Workers > 0 && cores > 0:
 		l.numbers["worker_cores"] = cores
 		l.words = fmt.Sprintf(", workers use %.1f cores", cores)
-		if cores > workerBusy*min(float64(ld.Workers*f.world()), max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
+		if cores+queued*float64(ld.Workers*f.world()) > workerBusy*min(float64(ld.Workers*f.world()), max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
 			l.kind, l.words = computing, l.words+": decoding"
 			return l
 		}
@@ -79,6 +81,15 @@ func (f *facts) loading() loading {
 		l.words += ", no storage: it waits for something else, such as a server"
 	}
 	return l
+}
+
+// queued is the share of the time that processes were ready and waited for a CPU.
+func (f *facts) queued(list []*Process) float64 {
+	delay, wall := 0.0, 0.0
+	for _, p := range list {
+		delay, wall = delay+p.Delay, wall+cmp.Or(p.LoopWall, p.Wall)
+	}
+	return delay / max(wall, 0.001)
 }
 
 // where adds up what was seen in the loader: in the workers, or in the loop.

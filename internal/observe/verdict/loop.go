@@ -5,14 +5,14 @@ import (
 )
 
 // wanted is the number of workers to propose. Those that compute need a core
-// each, and one stays for the loop; those that wait may be twice as many. More
+// each, and one stays for the loop; torch warns of more than there are CPUs. More
 // than eight rarely help.
 func (f *facts) wanted(computing bool) int {
 	cpus := int(f.t.Host.Allowed()) / f.world()
-	if !computing {
-		cpus *= 2
+	if computing {
+		cpus--
 	}
-	return max(1, min(cpus-1, 8))
+	return max(1, min(cpus, 8))
 }
 
 // costsNothing is a wait that no change could be seen in.

@@ -59,8 +59,8 @@ func workersOverQuota(f *facts) *Finding {
 // each epoch.
 func workerRespawn(f *facts) *Finding {
 	p := f.probe().Page
-	anew := f.rebuilt()
-	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && (!l.Persistent || anew) })
+	where, anew := f.rebuilt()
+	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && (anew && l.Where == where || !anew && !l.Persistent) })
 	run := p.LastAt - (p.WarmAt - p.First)
 	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits() {
 		return nil
@@ -82,16 +82,19 @@ func workerRespawn(f *facts) *Finding {
 	return x
 }
 
-// rebuilt reports whether the loop makes a DataLoader for each epoch, at the same
-// line.
-func (f *facts) rebuilt() bool {
-	p, same := f.probe(), 0
+// rebuilt reports whether the loop makes a DataLoader with workers for each epoch,
+// and at which line.
+func (f *facts) rebuilt() (where string, yes bool) {
+	p, made := f.probe(), map[string]int{}
 	for _, l := range p.Loaders {
-		if l.Workers > 0 && l.Where == f.loader().Where {
-			same++
+		if l.Workers > 0 {
+			made[l.Where]++
+		}
+		if made[l.Where] > made[where] {
+			where = l.Where
 		}
 	}
-	return same >= 3 && 2*p.Page.Epochs <= uint64(3*max(p.Made, len(p.Loaders)))
+	return where, made[where] >= 3 && 2*p.Page.Epochs <= uint64(3*max(p.Made, len(p.Loaders)))
 }
 
 // ddpSkew: all ranks step together, so one that comes late holds up all the

@@ -1,0 +1,142 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/observe/verdict"
+)
+
+// A planted is a training by a real framework with one fault, and what names it.
+type planted struct {
+	job, want string
+	word      string // of the report's text; "" the line that the job marks with its own name
+}
+
+// plantedJobs are those of testdata/jobs/frameworks.py.
+var plantedJobs = []planted{
+	{"torchvision-decode", verdict.LoaderBound, ""},
+	{"torchvision-folder", verdict.LoaderBound, "PIL.Image"},
+	{"torchvision-augment", verdict.LoaderBound, ""},
+	{"numpy-archive", verdict.LoaderBound, ""},
+	{"datasets-transform", verdict.LoaderBound, ""},
+	{"transformers-server", verdict.LoaderBound, ""},
+	{"transformers-collate", verdict.LoaderBound, ""},
+	{"transformers-batch", verdict.TinyBatch, "TrainingArguments(per_device_train_batch_size"},
+	{"lightning-reads", verdict.SyncBound, ""},
+	{"lightning-python", verdict.PythonBound, ""},
+	{"lightning-respawn", verdict.WorkerRespawn, ""},
+	{"lightning-storage", verdict.LoaderBound, ""},
+	{"accelerate-moves", verdict.CopiesEachStep, ""},
+	{"accelerate-json", verdict.LoaderBound, ""},
+	{"accelerate-frozen", verdict.StalledLoader, "one wait for data"},
+	{"torch-rebuilt", verdict.WorkerRespawn, ""},
+	{"torch-queue", verdict.LoaderBound, ""},
+	{"torch-address", verdict.HostOOM, "ulimit -v"},
+	{"timm-augment", verdict.LoaderBound, ""},
+	{"ray-server", verdict.LoaderBound, ""},
+}
+
+// TestE2EFrameworks runs trainings by real frameworks, each with a planted fault
+// and without it: the fault is named first, with its line, and never without it;
+// output and exit code are as without envfix.
+func TestE2EFrameworks(t *testing.T) {
+	python := os.Getenv("ENVFIX_FRAMEWORKS_PYTHON")
+	if python == "" {
+		t.Skip("needs ENVFIX_FRAMEWORKS_PYTHON, a Python with the frameworks (make e2e-run)")
+	}
+	for _, j := range plantedJobs {
+		t.Run(j.job, func(t *testing.T) { plantedJob(t, python, j) })
+	}
+}
+
+// TestE2EFrameworksSmall runs two of them with what small installs bring.
+func TestE2EFrameworksSmall(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("needs ENVFIX_E2E=1 (make e2e): it trains with real PyTorch")
+	}
+	python := frameworksBeside(t, realEnv(t), "accelerate")
+	for _, j := range plantedJobs {
+		if j.job == "accelerate-json" || j.job == "torch-rebuilt" {
+			t.Run(j.job, func(t *testing.T) { plantedJob(t, python, j) })
+		}
+	}
+}
+
+// frameworksBeside is the Python of a new environment that has packages, and those
+// of another environment.
+func frameworksBeside(t *testing.T, env string, packages ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "env")
+	site, err := filepath.Glob(filepath.Join(env, "lib", "python3*", "site-packages"))
+	if err != nil || len(site) == 0 {
+		t.Fatalf("no site-packages in %s", env)
+	}
+	python := filepath.Join(dir, "bin", "python")
+	if err := execute(nil, filepath.Join(env, "bin", "python"), "-m", "venv", dir); err != nil {
+		t.Fatal(err)
+	}
+	there, _ := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
+	if err := os.WriteFile(filepath.Join(there[0], "beside.pth"), []byte(site[0]+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := execute(nil, python, append([]string{"-m", "pip", "install", "-q"}, packages...)...); err != nil {
+		t.Fatal(err)
+	}
+	return python
+}
+
+// plantedJob runs one job, sick and well.
+func plantedJob(t *testing.T, python string, j planted) {
+	env := []string{"OMP_NUM_THREADS=1", "HF_HUB_OFFLINE=1", "TOKENIZERS_PARALLELISM=false"}
+	word := j.word
+	if word == "" {
+		word = "frameworks.py:" + markedLine(t, j.job)
+	}
+	for _, state := range []string{"sick", "well"} {
+		argv := []string{python, "testdata/jobs/frameworks.py", j.job, state}
+		r, o := reportOf(t, env, append([]string{"--"}, argv...)...)
+		found := []string{r.Verdict}
+		for _, x := range r.Others {
+			found = append(found, x.Verdict)
+		}
+		if state == "well" {
+			if slices.Contains(found, j.want) {
+				t.Errorf("found %q in a job without it\n%s", found, r.Text)
+			}
+			plain := exec.Command(argv[0], argv[1:]...)
+			plain.Env = append(os.Environ(), env...)
+			if want := outcomeOf(t, plain, ""); want.Stdout != o.Stdout || want.Code != o.Code || want.Signal != o.Signal {
+				t.Errorf("without envfix: %+v; with it: %+v", want, o)
+			}
+			continue
+		}
+		if text := r.Text + "\n" + strings.Join(r.Fix, "\n"); found[0] != j.want || !strings.Contains(text, word) {
+			t.Errorf("found %q, want %s, with %q in\n%s\n%s", found, j.want, word, text, o.Stderr)
+		}
+	}
+}
+
+// markedLine is the number of the line that ends with a job's name.
+func markedLine(t *testing.T, job string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/jobs/frameworks.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		if n++; strings.HasSuffix(strings.TrimSpace(line), "# "+job) {
+			return fmt.Sprint(n)
+		}
+	}
+	t.Fatalf("no line of %s is marked", job)
+	return ""
+}
