@@ -76,6 +76,9 @@ func (e *Env) prepare() error {
 		if dir == stateDir || dir == gensDir {
 			mode = 0o755
 		}
+		if info, err := e.root.Lstat(dir); err == nil && info.Mode()&(fs.ModeDir|fs.ModeSymlink) == 0 {
+			return e.notOurs(dir, "a file, and a directory belongs there")
+		}
 		if err := e.root.MkdirAll(dir, mode); err != nil {
 			return err
 		}
@@ -108,11 +111,20 @@ func (e *Env) begin() (j *journal, end func() error, err error) {
 	if err = e.prepare(); err != nil {
 		return nil, end, err
 	}
+	if info, lerr := e.root.Lstat(lockName); lerr == nil && !info.Mode().IsRegular() {
+		return nil, end, e.notOurs(lockName, "no file, and envfix's lock belongs there")
+	}
 	if lock, err = system.TryLock(e.root, lockName); err != nil {
 		return nil, end, err
 	}
 	j, err = openJournal(e.root)
 	return j, end, err
+}
+
+// notOurs says what lies where envfix keeps its state.
+func (e *Env) notOurs(name, what string) error {
+	return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is %s", e.path(name), what),
+		Hints: []string{fmt.Sprintf("move it away: envfix did not make it (`mv %s %s.old`)", e.path(name), e.path(name))}}
 }
 
 // owned refuses a state directory that is a link or another user's: what is in

@@ -14,6 +14,9 @@ import (
 // preflight refuses what cannot end well before anything is begun: too little
 // space for what the plan says it receives and keeps.
 func (r *run) preflight(ctx context.Context) error {
+	if err := r.env.place(); err != nil {
+		return err
+	}
 	if err := r.preflightSystem(ctx); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"envfix/internal/plan"
@@ -99,5 +100,34 @@ func TestTMPDIR(t *testing.T) {
 	b.mustApply(b.talking("echo \"TMPDIR is $TMPDIR\"; touch \"$TMPDIR/mine\""))
 	if want := "TMPDIR is " + filepath.Join(b.dir, tmpDir) + "\n"; !strings.Contains(b.lastLog("torch"), want) {
 		t.Errorf("want %q in\n%s", want, b.lastLog("torch"))
+	}
+}
+
+// What lies in the way of an environment or of envfix's state is found before
+// anything runs, and it is said what to do.
+func TestInTheWay(t *testing.T) {
+	for name, put := range map[string]func(dir string) error{
+		".venv is a file": func(dir string) error { return os.WriteFile(filepath.Join(dir, ".venv"), nil, 0o600) },
+		".venv is a pipe": func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, ".venv"), 0o600) },
+		"the lock is a directory": func(dir string) error {
+			return os.MkdirAll(filepath.Join(dir, lockName), 0o700)
+		},
+		"a directory of the state is a file": func(dir string) error {
+			return errors.Join(os.Mkdir(filepath.Join(dir, stateDir), 0o755), os.WriteFile(filepath.Join(dir, tmpDir), nil, 0o600))
+		},
+	} {
+		b := newBench(t)
+		if err := put(b.dir); err != nil {
+			t.Fatal(err)
+		}
+		ran := filepath.Join(t.TempDir(), "ran")
+		_, err := b.apply(context.Background(), b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[0].Run.Argv = []string{"touch", ran} }))
+		var e *Error
+		if !errors.As(err, &e) || len(e.Hints) == 0 {
+			t.Errorf("%s: %v, no hint", name, err)
+		}
+		if _, err := os.Stat(ran); !gone(err) {
+			t.Errorf("%s: steps ran first", name)
+		}
 	}
 }

@@ -25,8 +25,7 @@ func (e *Env) become(j *journal, g Generation) error {
 	case info.IsDir():
 		return e.adopt(j, g)
 	case info.Mode()&fs.ModeSymlink == 0:
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is a file, not an environment", e.Dir),
-			Hints: []string{"move it away, or name another directory: `--env DIR`"}}
+		return e.inTheWay()
 	case e.Current() == "":
 		to, err := e.root.Readlink(e.Name)
 		if err != nil {
@@ -153,4 +152,19 @@ func (e *Env) dropAdopted(id string) error {
 		return err
 	}
 	return system.SyncDir(e.root, filepath.Dir(genPath(id)))
+}
+
+func (e *Env) inTheWay() error {
+	return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is a file, not an environment", e.Dir),
+		Hints: []string{"move it away, or name another directory: `--env DIR`"}}
+}
+
+// place refuses what no environment can take the place of, before gigabytes are
+// received for it.
+func (e *Env) place() error {
+	info, err := e.root.Lstat(e.Name)
+	if err != nil || info.IsDir() || info.Mode()&fs.ModeSymlink != 0 {
+		return nil // a directory that cannot be looked at is told where it is used
+	}
+	return e.inTheWay()
 }

@@ -267,6 +267,8 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > 5:
 		return &refused{"more than 5 redirects"}
+	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+		return &refused{"the server redirects to an address of " + shown(req.URL.Scheme) + ":, which is not followed"}
 	case req.URL.Hostname() != from.Hostname():
 		return &refused{"the server redirects to another host, " + shown(req.URL.Host) + ", which is not followed"}
 	case from.Scheme == "https" && req.URL.Scheme != "https":
