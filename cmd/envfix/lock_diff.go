@@ -11,18 +11,28 @@ import (
 
 func lockDiffCommand() *cli.Command {
 	return &cli.Command{
-		Name: "diff", Usage: "say in words what two locks differ in", ArgsUsage: "OLD NEW",
-		Description: `Each argument is an envfix.lock or a folder with one; the pylock files beside it are
-compared package by package.
+		Name: "diff", Usage: "say in words what two locks differ in", ArgsUsage: "[OLD [NEW]]",
+		Description: `Each argument is an envfix.lock, a folder with one, or a revision of Git; NEW is the
+lock here, and OLD that of the last commit, where they are left out. The pylock files
+are compared package by package.
 
 EXAMPLES
-  git show HEAD:envfix.lock > old.lock && envfix lock diff old.lock envfix.lock
+  envfix lock diff                 against the last commit
+  envfix lock diff HEAD~3
+  envfix lock diff main feature
   envfix lock diff ../main .`,
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 2 {
-				return &failure{code: exitUsage, text: "`envfix lock diff` needs two locks", hints: []string{"`envfix lock diff OLD NEW`"}}
+			old, now := "HEAD", "."
+			switch c.NArg() {
+			case 2:
+				old, now = c.Args().Get(0), c.Args().Get(1)
+			case 1:
+				old = c.Args().First()
+			case 0:
+			default:
+				return &failure{code: exitUsage, text: "`envfix lock diff` compares two locks", hints: []string{"`envfix lock diff OLD NEW`"}}
 			}
-			lines, err := team.Diff(c.Args().Get(0), c.Args().Get(1))
+			lines, err := team.Diff(c.Context, old, now)
 			if err != nil {
 				return err
 			}

@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/team"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -13,9 +16,12 @@ import (
 
 func lockShowCommand() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "show the profiles of the lock",
-		Description: "EXAMPLES\n  envfix lock show\n  envfix lock show --json",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Name: "show", Usage: "show what is asked for, the profiles of the lock and their packages",
+		Description: "EXAMPLES\n  envfix lock show\n  envfix lock show --matrix      what the kinds of machine get, and in what they differ\n  envfix lock show --json",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "matrix", Usage: "every kind of machine, why it gets what it gets, and the packages that differ"},
+			jsonFlag("print JSON"),
+		},
 		Action: func(c *cli.Context) error {
 			t, err := teamIn(lockDir())
 			if err != nil {
@@ -25,18 +31,35 @@ func lockShowCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if c.Bool("json") {
-				return writeJSON(c.App.Writer, lockShowAnswer{1, l})
+			differ, same, err := t.Compare(l)
+			if err != nil {
+				return err
 			}
-			_, err = io.WriteString(c.App.Writer, profilesText(l))
+			switch {
+			case c.Bool("json"):
+				return writeJSON(c.App.Writer, lockShowAnswer{1, l, append([]team.Row{}, differ...), append([]string{}, same...)})
+			case c.Bool("matrix"):
+				_, err = io.WriteString(c.App.Writer, compareText(l, differ, same))
+				return err
+			}
+			_, err = io.WriteString(c.App.Writer, profilesText(l)+packagesText(differ, same))
 			return err
 		},
 	}
 }
+
 func profilesText(l *lock.Lock) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: matrix %s, needs envfix %s\n", lock.File, ui.Clean(l.Matrix.Version), ui.Clean(l.RequiresEnvfix))
-	fmt.Fprintf(&b, "asked for: %s\n", ui.Clean(strings.Join(l.Input.Requirements, ", ")))
+	ask := func(what string, list []string) {
+		if len(list) > 0 {
+			b.WriteString(ui.Hang("asked for: "+what, ui.Clean(strings.Join(list, ", "))))
+		}
+	}
+	ask("", l.Input.Requirements)
+	for _, s := range l.Input.Sources {
+		ask(s.Path+": ", slices.Concat(s.Requirements, s.Places))
+	}
 	for _, p := range l.Profiles {
 		fmt.Fprintf(&b, "\n%s\n  for     %s\n  torch   %s", p.Name, p.Match.Text(), ui.Clean(p.Torch))
 		if p.CUDA != "" {
@@ -47,8 +70,60 @@ func profilesText(l *lock.Lock) string {
 	return b.String()
 }
 
+// packagesText lists the packages: those that differ by version, then the rest.
+func packagesText(differ []team.Row, same []string) string {
+	var b strings.Builder
+	b.WriteString("\npackages\n")
+	for _, r := range differ {
+		var parts []string
+		for _, v := range slices.Sorted(maps.Keys(r.Versions)) {
+			if v != "" {
+				parts = append(parts, v+" ("+strings.Join(r.Versions[v], ", ")+")")
+			}
+		}
+		b.WriteString(ui.Hang("  "+ui.Clean(r.Package)+"  ", ui.Clean(strings.Join(parts, ", "))))
+	}
+	if len(same) > 0 {
+		b.WriteString(ui.Hang("  all  ", ui.Clean(strings.Join(same, ", "))))
+	}
+	return b.String()
+}
+
+// compareText says for every kind of machine what it gets and why, and in which
+// packages they differ.
+func compareText(l *lock.Lock, differ []team.Row, same []string) string {
+	var b strings.Builder
+	for _, p := range l.Profiles {
+		why := "a machine without a GPU that torch computes with"
+		switch {
+		case p.Match.Driver != "":
+			why = fmt.Sprintf("build %s, which driver %s and GPUs of %s run", p.Build, p.Match.Driver, strings.Join(p.Match.SMs, ", "))
+		case p.Match.GPU != "none":
+			why = "build " + p.Build + ", which " + p.Match.GPU + " GPUs run"
+		}
+		fmt.Fprintf(&b, "%s\n", p.Name)
+		b.WriteString(ui.Hang("  machine  ", p.Match.Text()))
+		b.WriteString(ui.Hang("  gets     ", ui.Clean(fmt.Sprintf("torch %s, Python %s: %s", p.Torch, p.Python, why))))
+	}
+	b.WriteString("\npackages that differ\n")
+	for _, r := range differ {
+		fmt.Fprintf(&b, "  %s\n", ui.Clean(r.Package))
+		for _, v := range slices.Sorted(maps.Keys(r.Versions)) {
+			what := v
+			if v == "" {
+				what = "none"
+			}
+			b.WriteString(ui.Hang(fmt.Sprintf("    %-20s ", ui.Clean(what)), strings.Join(r.Versions[v], ", ")))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s the same everywhere\n", ui.Count(len(same), "package"))
+	return b.String()
+}
+
 // A lockShowAnswer is the JSON of `envfix lock show`.
 type lockShowAnswer struct {
 	Format int        `json:"format"`
 	Lock   *lock.Lock `json:"lock"`
+	Differ []team.Row `json:"differ"` // packages in which the profiles differ
+	Same   []string   `json:"same"`   // name and version of those that all have alike
 }

@@ -263,3 +263,80 @@ func TestLockGit(t *testing.T) {
 		t.Errorf("packages %v", got)
 	}
 }
+
+// lock diff takes revisions of Git, and speaks where an old pylock file is missing.
+func TestLockDiffRevisions(t *testing.T) {
+	x := teamIndex(t)
+	dir := t.TempDir()
+	mirror := []string{"--mirror", "default=" + x.URL}
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.email=a@example.org", "-c", "user.name=a"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	wantExit(t, lockIn(t, dir, append([]string{"lock", "torch", "--target", "rtx=gpu=12.0 driver=580 python=3.12"}, mirror...)...), exitOK)
+	git("add", "-A")
+	git("commit", "-qm", "one")
+	wantExit(t, lockIn(t, dir, append([]string{"lock", "add", "torchvision"}, mirror...)...), exitOK)
+	lines, err := team.Diff(t.Context(), "HEAD", ".")
+	if err != nil || !strings.Contains(strings.Join(lines, "\n"), "rtx: torchvision 0.29.2 is new") {
+		t.Errorf("against HEAD: %v %q", err, lines)
+	}
+	git("rm", "-q", "--cached", "pylock.rtx.toml")
+	git("commit", "-qm", "two")
+	lines, err = team.Diff(t.Context(), "HEAD", ".")
+	if err != nil || !strings.Contains(strings.Join(lines, "\n"), "the packages are not compared") {
+		t.Errorf("without the old pylock: %v %q", err, lines)
+	}
+	for _, args := range [][]string{{"lock", "diff"}, {"lock", "diff", "HEAD~1"}, {"lock", "show"}, {"lock", "show", "--matrix"}, {"lock", "show", "--json"}} {
+		wantExit(t, lockIn(t, dir, args...), exitOK)
+	}
+	wantExit(t, lockIn(t, dir, "lock", "diff", "nosuch"), exitUsage)
+}
+
+// A package added by hand, one changed and one removed are told apart from the lock,
+// and sync makes the environment exactly the lock again.
+func TestLockDriftAndSync(t *testing.T) {
+	minor := pythonMinor(t)
+	tag := "cp" + strings.ReplaceAll(minor, ".", "")
+	torch := testindex.Torch("2.10.0", "12.8", archFlags(t, "2.10.0", "cu128")...)
+	torch.Tag, torch.Requires = tag+"-"+tag+"-manylinux_2_28_x86_64", []string{"six"}
+	x := testindex.Serve(t, torch, testindex.Wheel{Name: "six", Version: "1.17.0"}, testindex.Wheel{Name: "rich", Version: "13.0"})
+	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	emptyCache(t)
+	mirror := []string{"--mirror", "default=" + x.URL}
+	machine := append([]string{"--yes", "--gpu", "7.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"}, mirror...)
+	wantExit(t, lockIn(t, dir, append([]string{"lock", "torch", "--target",
+		"v100=gpu=7.0 driver=580 index=default python=" + minor}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, dir, append([]string{"apply"}, machine...)...), exitOK)
+	have := func() string {
+		files, err := filepath.Glob(".venv/lib/python*/site-packages/*.dist-info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range files {
+			files[i] = strings.TrimSuffix(filepath.Base(f), ".dist-info")
+		}
+		return strings.Join(sorted(files), " ")
+	}
+	const whole = "six-1.17.0 torch-2.10.0"
+	if got := have(); got != whole {
+		t.Fatalf("installed %s", got)
+	}
+	out, err := exec.Command(testindex.UV(t), "pip", "install", "--python", ".venv/bin/python", "--default-index", x.URL, "rich").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	wantExit(t, lockIn(t, dir, append([]string{"apply"}, machine...)...), exitOK) // rich is not in the lock's way
+	if got := have(); got != "rich-13.0 "+whole {
+		t.Errorf("apply removed what was added by hand: %s", got)
+	}
+	wantExit(t, lockIn(t, dir, append([]string{"lock", "sync"}, machine...)...), exitOK)
+	if got := have(); got != whole {
+		t.Errorf("after sync the environment holds %s, want %s", got, whole)
+	}
+}

@@ -1,36 +1,98 @@
 package team
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
+	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 )
 
-// Diff says in words what two locks differ in; each is a file or a folder with one.
-// The pylock files beside them are compared package by package where they are the
-// ones that the locks pin.
-func Diff(old, now string) ([]string, error) {
-	var locks [2]*lock.Lock
-	var dirs [2]string
-	for i, path := range []string{old, now} {
-		l, dir, err := At(path)
-		if err != nil {
-			return nil, err
-		}
-		locks[i], dirs[i] = l, dir
+// Diff says in words what two locks differ in. Each is a file, a folder with one, or a
+// revision of Git. The pylock files beside them are compared package by package; where
+// one is missing or another than the lock's, that is said.
+func Diff(ctx context.Context, old, now string) ([]string, error) {
+	a, err := sideOf(ctx, old)
+	if err != nil {
+		return nil, err
 	}
-	return lock.Diff(locks[0], locks[1], func(l *lock.Lock, profile string) *lock.Packages {
-		dir := dirs[slices.Index(locks[:], l)]
-		b, err := ReadFile(filepath.Join(dir, lock.PylockName(profile)))
-		p, perr := l.Profile(profile)
-		if err != nil || perr != nil || lock.Sum(b) != p.Pylock.SHA256 {
-			return nil
+	b, err := sideOf(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	var silent []string
+	lines := lock.Diff(a.lock, b.lock, func(l *lock.Lock, profile string) *lock.Packages {
+		s := b
+		if l == a.lock {
+			s = a
 		}
-		k, err := lock.DecodePylock(b)
+		k, err := s.packages(profile)
 		if err != nil {
-			return nil
+			silent = append(silent, fmt.Sprintf("%s: the packages are not compared: %s of %s: %v", profile, lock.PylockName(profile), s.name, err))
 		}
 		return k
-	}), nil
+	})
+	return append(lines, silent...), nil
+}
+
+// A side is one of the two locks.
+type side struct {
+	name string
+	lock *lock.Lock
+	read func(file string) ([]byte, error)
+}
+
+func sideOf(ctx context.Context, name string) (side, error) {
+	s := side{name: name}
+	if _, err := os.Stat(name); err == nil || strings.HasPrefix(name, "-") {
+		l, dir, err := At(name)
+		s.lock, s.read = l, func(file string) ([]byte, error) { return ReadFile(filepath.Join(dir, file)) }
+		return s, err
+	}
+	s.read = func(file string) ([]byte, error) { return gitShow(ctx, name, file) }
+	b, err := s.read(lock.File)
+	if err != nil {
+		return s, usage(clean(name)+" is neither a file or folder with a lock nor a revision of Git that has one: "+err.Error(),
+			"`envfix lock diff HEAD~3` compares with three commits ago")
+	}
+	if s.lock, err = lock.Decode(b); err != nil {
+		return s, failed(fail.Integrity, err)
+	}
+	return s, nil
+}
+
+// gitShow returns a file of this folder as it was at a revision.
+func gitShow(ctx context.Context, revision, file string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", "show", "--no-textconv", revision+":./"+file)
+	var said tail
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, errors.New(strings.Join(said.lines(), " "))
+	}
+	if len(out) > lock.MaxBytes {
+		return nil, fmt.Errorf("it has %d bytes", len(out))
+	}
+	return out, nil
+}
+
+// packages returns a profile's packages where they are those that the lock pins.
+func (s side) packages(profile string) (*lock.Packages, error) {
+	p, err := s.lock.Profile(profile)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.read(p.Pylock.File)
+	if err != nil {
+		return nil, err
+	}
+	if lock.Sum(lock.Text(b)) != p.Pylock.SHA256 {
+		return nil, errors.New("it is not the file that the lock pins")
+	}
+	return lock.DecodePylock(b)
 }
