@@ -15,8 +15,8 @@ func lockExportCommand() *cli.Command {
 		Name: "export", Usage: "write a profile in another tool's form to standard output",
 		Description: `requirements  hashed requirements, for pip and uv
 conda         environment.yml: conda's Python, the locked wheels by pip
-uv            the pyproject.toml with which a bare ` + "`uv sync`" + ` installs the lock: pins of
-              every profile in a group, indexes, sources, default groups
+uv            the pyproject.toml with which a bare ` + "`uv sync`" + ` installs the
+              lock: a group of pins per profile, indexes, default groups
 dockerfile    an image for a Linux profile that builds without a GPU
 
 EXAMPLES
