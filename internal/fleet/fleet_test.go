@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -215,6 +216,21 @@ func TestOrderChangesNothing(t *testing.T) {
 		if other := make1(t, strings.Join(lines, ""), Options{}); !reflect.DeepEqual(one, other) {
 			t.Fatalf("%+v\n%+v", one, other)
 		}
+	}
+}
+
+// TestProcessorsChangeNothing plans for many classes with one session and with four.
+func TestProcessorsChangeNothing(t *testing.T) {
+	r := rand.New(rand.NewSource(4))
+	var text strings.Builder
+	for i := range 100 {
+		text.WriteString(line(fmt.Sprintf("n%02d", i), draw(r)))
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := make1(t, text.String(), Options{})
+	runtime.GOMAXPROCS(4)
+	if other := make1(t, text.String(), Options{}); !reflect.DeepEqual(one, other) {
+		t.Fatalf("%+v\n%+v", one, other)
 	}
 }
 
