@@ -14,10 +14,22 @@ import (
 )
 
 // Check reads a matrix strictly and returns everything that is wrong with it:
-// form, references, order, duplicates, dates, brackets, and the device table.
+// form, references, order, duplicates, dates, brackets, the device table, and a
+// compiled form that is not of these files.
 func Check(fsys fs.FS) []Fault {
-	_, faults := read(fsys, false)
+	m, faults := read(fsys, false)
+	faults = append(faults, checkCompiled(fsys, m)...)
 	return unique(append(faults, checkDevices(fsys)...))
+}
+
+// checkCompiled finds a compiled form beside the files that is not of them: the
+// program would be built with older data than they hold.
+func checkCompiled(fsys fs.FS, m *Matrix) []Fault {
+	blob, err := fs.ReadFile(fsys, "matrix.bin")
+	if err != nil || Decompile(string(blob), m.SHA256) != nil {
+		return nil
+	}
+	return []Fault{{File: "data/matrix.bin", Text: "it is not of these files: run `go generate ./data`"}}
 }
 
 // A checker collects faults of meaning, each at the place of its row.
