@@ -55,7 +55,7 @@ var commandGroups = []struct {
 	{"TO SET UP", []string{"facts", "plan", "why", "apply", "rollback", "history", "verify", "env"}},
 	{"WHEN IT DOES NOT WORK", []string{"doctor", "explain"}},
 	{"WHEN IT IS SLOW", []string{"run", "watch"}},
-	{"FOR TEAMS, AND THE DATA", []string{"lock", "fleet", "matrix", "completion", "schema"}},
+	{"FOR TEAMS, AND THE DATA", []string{"lock", "fleet", "matrix", "completion", "schema", "mcp"}},
 }
 
 func among(cmds []*cli.Command, names []string) []*cli.Command {

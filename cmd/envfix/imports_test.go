@@ -18,6 +18,7 @@ const module = "envfix"
 var layers = map[string][]string{
 	"data":                     {},
 	"internal/lazy":            {},
+	"internal/mcpserver":       {},
 	"internal/schema":          {},
 	"internal/near":            {},
 	"internal/text":            {},
@@ -52,7 +53,7 @@ var layers = map[string][]string{
 	"internal/maintain":        {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":              {"*"},
 	"internal/compile":         {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":               {"*", "internal/schema", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
+	"cmd/envfix":               {"*", "internal/schema", "internal/mcpserver", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the
@@ -90,6 +91,7 @@ var walls = map[string][]string{
 	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
 	"gopkg.in/yaml.v3":                          {"matrix", "internal/doctor/know"},
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
+	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system", "internal/apply", "cmd/envfix"},

@@ -89,7 +89,7 @@ func collectLate() {
 }
 
 // onlyRead are commands that change nothing and start nothing that would stay.
-var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion", "schema"}
+var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion", "schema", "mcp"}
 
 // commands lists the commands in the order of the help text. Each lives in the
 // file of its name.
@@ -115,6 +115,7 @@ func commands() []*cli.Command {
 		nvmlSampleCommand(),
 		completionCommand(),
 		schemaCommand(),
+		mcpCommand(),
 	}
 	complete(all)
 	return all

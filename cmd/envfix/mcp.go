@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"envfix/internal/mcpserver"
+	"envfix/internal/text"
+	"envfix/internal/ui"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/urfave/cli/v2"
+)
+
+func mcpCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "mcp",
+		Usage: "answer assistants by the Model Context Protocol, on standard input",
+		Description: `An assistant starts it and asks; it only reads. Its tools are facts, plan, why,
+doctor, explain and matrix. What would change something it names as a command for you.
+Your home's path, your user's and host's name and what looks like a token are taken
+out of the answers, unless --show-paths is given.
+
+EXAMPLES
+  envfix mcp
+  {"mcpServers": {"envfix": {"command": "uvx", "args": ["envfix-gpu", "mcp"]}}}
+
+EXIT STATUS
+  0  standard input has ended
+  1  it failed`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "show-paths", Usage: "leave paths and names in the answers"}},
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c, 0); err != nil {
+				return err
+			}
+			o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}
+			if c.Bool("show-paths") {
+				o.Hide = nil
+			}
+			err := mcpserver.New(o).Run(c.Context, &mcp.StdioTransport{})
+			if errors.Is(err, mcp.ErrConnectionClosed) {
+				return nil
+			}
+			return err
+		},
+	}
+}
+
+// runSelf runs a command of this program in a process of its own: it prints to its
+// standard output, and here that speaks the protocol.
+func runSelf(ctx context.Context, stdin string, args ...string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Args[0] = filepath.Base(os.Args[0])
+	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &problems
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", err
+	}
+	if out.Len() == 0 {
+		return ui.CleanLines(problems.String()), nil
+	}
+	return out.String(), nil
+}
+
+// hider takes out of a text what tells who and where somebody is.
+func hider() func(string) string {
+	secrets := text.Secrets(os.Environ())
+	var pairs []string
+	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
+		pairs = append(pairs, home, "~")
+	}
+	if host, err := os.Hostname(); err == nil && len(host) > 3 && host != "localhost" {
+		pairs = append(pairs, host, "HOST")
+	}
+	if u, err := user.Current(); err == nil && len(u.Username) > 2 && u.Username != "root" {
+		pairs = append(pairs, u.Username, "USER")
+	}
+	names := strings.NewReplacer(pairs...)
+	return func(s string) string { return text.Redact(names.Replace(s), secrets...) }
+}
