@@ -185,7 +185,18 @@ func meant(word string, known []string) []string {
 	return nil
 }
 
+// sameThing are commands of other programs, and what does the same here.
+var sameThing = map[string]string{
+	"install": "envfix apply", "add": "envfix apply", "sync": "envfix apply", "setup": "envfix apply", "create": "envfix apply", "upgrade": "envfix apply", "update": "envfix matrix update",
+	"fix": "envfix doctor --fix", "repair": "envfix doctor --fix", "check": "envfix doctor", "diagnose": "envfix doctor", "undo": "envfix rollback", "revert": "envfix rollback",
+	"info": "envfix facts", "status": "envfix", "version": "envfix --version", "log": "envfix history", "list": "envfix history", "top": "envfix watch", "test": "envfix verify",
+	"activate": `eval "$(envfix env)"`, "shell": `eval "$(envfix env)"`, "dry-run": "envfix plan", "freeze": "envfix lock", "export": "envfix lock export",
+}
+
 func unknownCommand(what, name string, known []string) error {
+	if same, ok := sameThing[strings.ToLower(name)]; ok && what == "command" {
+		return &failure{code: exitUsage, text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), hints: []string{"`" + same + "` does that", "`envfix --help` lists the commands"}}
+	}
 	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
 	f.hints = append(f.hints, meant(name, known)...)
 	f.hints = append(f.hints, "`envfix --help` lists the commands")

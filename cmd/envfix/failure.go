@@ -57,6 +57,8 @@ func asFailure(err error) *failure {
 	var f *failure
 	var e *fail.Error
 	switch {
+	case errors.As(err, &f) && f.code == exitInterrupted && f.text != "":
+		return f // it says how things stand
 	case errors.Is(err, context.Canceled):
 		return &failure{code: exitInterrupted, text: "interrupted"}
 	case errors.As(err, &f):

@@ -99,6 +99,7 @@ type wishFlags struct {
 	describe.Request
 	arguments []string
 	files     []string
+	project   string // the directory of the project that is followed; "" none
 }
 
 func wishOf(c *cli.Context) wishFlags {
@@ -136,7 +137,11 @@ type planFlags struct {
 
 func planOf(c *cli.Context) (planFlags, error) {
 	m, err := machineOf(c)
-	return planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}, err
+	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}
+	if err != nil {
+		return f, err
+	}
+	return f, f.project(c.IsSet("env"))
 }
 
 // firstSet is the first of the names that is given as a flag, "" where none is.

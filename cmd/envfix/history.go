@@ -57,6 +57,9 @@ func historyText(h apply.History) string {
 	for _, ev := range h.Events {
 		when := strings.Replace(strings.TrimSuffix(ev.Time, "Z"), "T", " ", 1)
 		note := ev.Note
+		if alike(h.Events, ev) > 1 {
+			note += ", " + ev.Gen
+		}
 		if ev.Step != "" {
 			note += " (at step " + ev.Step + ")"
 		}
@@ -78,6 +81,17 @@ func historyText(h apply.History) string {
 		fmt.Fprintf(&b, "  %-18s  %s\n", ui.Clean(g.ID), ui.Clean(what))
 	}
 	return b.String()
+}
+
+// alike counts the events that would read like one.
+func alike(all []apply.Event, as apply.Event) int {
+	n := 0
+	for _, ev := range all {
+		if ev.What == as.What && ev.State == as.State && ev.Note == as.Note && ev.Gen != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // trimmed is a line or lines without blanks at their ends.

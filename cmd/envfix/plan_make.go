@@ -50,6 +50,9 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
 	res.Warnings = append(res.Warnings, projectWarnings(f.wish.files, res.Choice)...)
+	if w := f.unfollowed(); w != "" && !described {
+		res.Warnings = append(res.Warnings, w)
+	}
 	if w := uvLockWarning(t); w != "" {
 		res.Warnings = append(res.Warnings, w)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -26,7 +27,7 @@ func (f wishFlags) request(described bool) (resolver.Request, error) {
 		return r, err
 	}
 	if !described {
-		r.ProjectPython = projectPython(".")
+		r.ProjectPython = projectPython(cmp.Or(f.project, "."))
 	}
 	return r, nil
 }

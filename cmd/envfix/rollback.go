@@ -38,6 +38,7 @@ func rollbackAction(c *cli.Context) error {
 		return fromApply(err)
 	}
 	defer e.Close()
+	before := e.Current()
 	g, err := e.Rollback(c.Args().First())
 	if err != nil {
 		return fromApply(err)
@@ -47,5 +48,8 @@ func rollbackAction(c *cli.Context) error {
 		what = "what was there before envfix"
 	}
 	fmt.Fprintf(os.Stderr, "envfix: %s is %s again (%s)\n", ui.Clean(c.String("env")), ui.Clean(what), ui.Clean(g.ID))
+	if before != "" && before != g.ID {
+		fmt.Fprintf(os.Stderr, "envfix: `envfix rollback %s` goes forward again\n", ui.Clean(before))
+	}
 	return nil
 }

@@ -248,8 +248,13 @@ func (r *run) giveUp(i int, cause error) error {
 	switch {
 	case r.inPlace() && r.touched(i):
 		e.Hints = append(e.Hints, fmt.Sprintf("%s was being changed in place and may be incomplete: run the command again", r.env.Dir))
-	case e.Kind == Interrupted && r.result.Before != "":
-		e.Details = append(e.Details, "the environment is as it was before")
+	case e.Kind == Interrupted && r.inPlace(): // not touched yet
+	case e.Kind == Interrupted && r.env.Current() == r.gen.ID:
+		e.Details = append(e.Details, r.env.Dir+" is the new environment already")
+	case e.Kind == Interrupted && r.result.Before == "":
+		e.Details = append(e.Details, r.env.Dir+" is not there yet; `envfix apply` begins anew, with what was fetched so far")
+	case e.Kind == Interrupted:
+		e.Details = append(e.Details, r.env.Dir+" is as it was before")
 	}
 	return cause
 }

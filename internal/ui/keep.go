@@ -83,6 +83,9 @@ func (v *view) changes(all []plan.Change, add func(left, right string)) {
 	}
 	for _, why := range reasons {
 		list := come[why]
+		if why == "" {
+			why = "the installer chooses its version"
+		}
 		if len(list) <= 2 || v.Verbose {
 			for _, k := range list {
 				add("changes", fmt.Sprintf("%s %s: %s", k.Name, k.From, why))
