@@ -41,8 +41,10 @@ EXAMPLES
 
 EXIT STATUS
   0  nothing is wrong; with --fix: any more
-  1  something is wrong, or a paste holds nothing that names a cause
-  2  usage, or input that cannot be read`,
+  1  something is wrong
+  2  usage, or input that cannot be read
+  12 what is wrong cannot be told: torch sees no GPU and nothing says why, the
+     driver does not answer, or a paste holds nothing that names a cause`,
 		Flags: append(append([]cli.Flag{
 			&cli.StringSliceFlag{
 				Name:  "from",
@@ -105,6 +107,9 @@ func doctorAction(c *cli.Context) error {
 	}
 	if err == nil && !report.OK {
 		err = &failure{code: exitFailed}
+		if report.Verdict == doctor.Unknown {
+			err = &failure{code: exitUnknown}
+		}
 	}
 	return err
 }

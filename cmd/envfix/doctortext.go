@@ -87,7 +87,7 @@ func findingText(f doctor.Finding, first, verbose bool) string {
 	b.WriteString(strings.Join(text, "\n  ") + "\n")
 	evidence, fix := f.Evidence, f.Fix
 	if !verbose {
-		evidence, fix = evidence[:min(2, len(evidence))], fix[:min(3, len(fix))]
+		evidence, fix = evidence[:min(2, len(evidence))], fix[:min(5, len(fix))]
 	}
 	for _, e := range evidence {
 		b.WriteString(ui.Hang("    ", ui.Clip(e, shownEvidence)))

@@ -72,7 +72,7 @@ func explainChecks(k *know.Knowledge, ids []string) (doctor.Explanation, bool) {
 			return answer, false
 		}
 		answer.Matches = append(answer.Matches, doctor.Match{Checks: []string{check.ID}, Program: check.Group, Cause: check.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: check.Fix, Captures: map[string]string{}, Source: check.Source})
+			Severity: check.Severity, Text: check.Text, Fix: doctor.Advice(k, check.ID), Captures: map[string]string{}, Source: check.Source})
 	}
 	return answer, len(ids) > 0
 }

@@ -23,6 +23,7 @@ const (
 	exitPreflight   = 9 // disk, dpkg state …
 	exitIntegrity   = 10
 	exitVerify      = 11
+	exitUnknown     = 12 // doctor: what is wrong could not be told
 	exitInterrupted = 130
 )
 

@@ -69,10 +69,22 @@ func (m Mend) and(o Mend) Mend {
 	}
 }
 
+// A Verdict is the answer in one word.
+type Verdict string
+
+// The verdicts. Unknown: something is wrong, or may be, and what it is cannot be told
+// from what could be looked at.
+const (
+	Healthy Verdict = "healthy"
+	Faulty  Verdict = "faulty"
+	Unknown Verdict = "unknown"
+)
+
 // A Report is the answer of doctor.
 type Report struct {
 	Format   int       `json:"format"`
 	OK       bool      `json:"ok"` // no finding of severity error, and something was there to look at
+	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings"`
 	Notes    []string  `json:"notes,omitempty"` // what could not be read
 }

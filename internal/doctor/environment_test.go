@@ -21,14 +21,22 @@ func healthyFiles() *machine.EnvFiles {
 			{Name: "torch", Version: "2.9.1", Module: "2.9.1+cu128", Info: site + "/torch-2.9.1.dist-info", Installer: "uv", Files: 100, Requires: []string{
 				`nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux"`, `nvidia-nccl-cu12==2.27.5; platform_system == "Linux" and platform_machine == "x86_64"`,
 				`nvidia-nothing-cu12==1.0; platform_machine == "aarch64"`, `cuda-toolkit[cublas]==12.8.1; platform_system == "Linux"`}},
-			{Name: "torchvision", Version: "0.24.1", Info: site + "/torchvision-0.24.1.dist-info", Requires: []string{"torch==2.9.1"}},
+			{
+				Name: "torchvision", Version: "0.24.1", Info: site + "/torchvision-0.24.1.dist-info",
+				Requires: []string{"torch==2.9.1"},
+			},
 			{Name: "nvidia-cudnn-cu12", Version: "9.10.2.21", Info: site + "/nvidia_cudnn_cu12-9.10.2.21.dist-info"},
 			{Name: "nvidia-nccl-cu12", Version: "2.27.5", Info: site + "/nvidia_nccl_cu12-2.27.5.dist-info"},
 			{Name: "cuda-toolkit", Version: "12.8.1", Info: site + "/cuda_toolkit-12.8.1.dist-info", Requires: []string{
-				`nvidia-cublas-cu12==12.8.4.1.*; (sys_platform == 'linux' and platform_machine == 'x86_64' or sys_platform == 'win32') and extra == 'cublas'`, `nvidia-cufft-cu12==11.*; extra == 'cufft'`}},
+				`nvidia-cublas-cu12==12.8.4.1.*; ` +
+					`(sys_platform == 'linux' ` +
+					`and platform_machine == 'x86_64' or sys_platform == 'win32') and extra == 'cublas'`, `nvidia-cufft-cu12==11.*; extra == 'cufft'`}},
 			{Name: "nvidia-cublas-cu12", Version: "12.8.4.1", Info: site + "/nvidia_cublas_cu12-12.8.4.1.dist-info"},
 		},
-		Loaded: []machine.LoadedLibrary{{Name: "libcudnn.so.9", By: "libtorch_cuda.so", Path: site + "/nvidia/cudnn/lib/libcudnn.so.9", Via: "RPATH"}},
+		Loaded: []machine.LoadedLibrary{{
+			Name: "libcudnn.so.9", By: "libtorch_cuda.so", Path: site + "/nvidia/cudnn/lib/libcudnn.so.9",
+			Via: "RPATH",
+		}},
 	}
 }
 
@@ -37,11 +45,18 @@ func patientWith(t *testing.T, f *machine.EnvFiles) *read.Case {
 	t.Helper()
 	cuda := "12.8"
 	c := read.FromMachine(machine.Machine{
-		Platform:  machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")}},
-		GPUs:      []machine.GPU{{Vendor: machine.NVIDIA, Name: "NVIDIA H100 80GB HBM3", SM: machine.SM{Major: 9}, Visible: true}},
-		Driver:    &machine.Driver{Version: version.MustDotted("580.95.05")},
-		Installed: []machine.Package{{Name: "torch", Version: "2.9.1+cu128", CUDA: &cuda}, {Name: "torchvision", Version: "0.24.1"}},
-		Env:       map[string]string{},
+		Platform: machine.Platform{
+			OS: "linux", Arch: "x86_64",
+			Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")},
+		},
+		GPUs: []machine.GPU{{
+			Vendor: machine.NVIDIA, Name: "NVIDIA H100 80GB HBM3", SM: machine.SM{Major: 9}, Visible: true,
+		}},
+		Driver: &machine.Driver{Version: version.MustDotted("580.95.05")},
+		Installed: []machine.Package{
+			{Name: "torch", Version: "2.9.1+cu128", CUDA: &cuda}, {Name: "torchvision", Version: "0.24.1"},
+		},
+		Env: map[string]string{},
 	})
 	c.Files = f
 	var err error
@@ -59,7 +74,12 @@ var broken = []struct {
 	damage             func(*machine.EnvFiles)
 }{
 	{"parts of another cuDNN", "LD010", "ld_path_shadowing", know.Error, func(f *machine.EnvFiles) {
-		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcudnn_heuristic.so.9", By: "libcudnn_graph.so.9", Path: "/opt/cudnn/lib/libcudnn_heuristic.so.9.1.0", Via: "LD_LIBRARY_PATH", Version: "9.1.0", Wheel: site + "/nvidia/cudnn/lib/libcudnn_heuristic.so.9"})
+		f.Loaded = append(f.Loaded,
+			machine.LoadedLibrary{
+				Name: "libcudnn_heuristic.so.9", By: "libcudnn_graph.so.9",
+				Path: "/opt/cudnn/lib/libcudnn_heuristic.so.9.1.0", Via: "LD_LIBRARY_PATH", Version: "9.1.0",
+				Wheel: site + "/nvidia/cudnn/lib/libcudnn_heuristic.so.9",
+			})
 	}},
 	{"an older cuDNN", "LD002", "ld_path_shadowing", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded[0].Path, f.Loaded[0].Via, f.Loaded[0].Version, f.Loaded[0].Wheel = "/opt/cudnn/lib/libcudnn.so.9.1.0", "LD_LIBRARY_PATH", "9.1.0", site+"/nvidia/cudnn/lib/libcudnn.so.9"
@@ -68,22 +88,46 @@ var broken = []struct {
 		f.Loaded[0].Path, f.Loaded[0].Via, f.Loaded[0].Version, f.Loaded[0].Wheel = "/opt/cudnn/lib/libcudnn.so.9.20.0", "LD_LIBRARY_PATH", "9.20.0", site+"/nvidia/cudnn/lib/libcudnn.so.9"
 	}},
 	{"another nvJitLink", "LD001", "ld_path_shadowing", know.Error, func(f *machine.EnvFiles) {
-		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libnvJitLink.so.12", By: "libcusparse.so.12", Path: "/opt/cuda/lib64/libnvJitLink.so.12.1.105", Via: "LD_LIBRARY_PATH", Wheel: site + "/nvidia/nvjitlink/lib/libnvJitLink.so.12"})
+		f.Loaded = append(f.Loaded,
+			machine.LoadedLibrary{
+				Name: "libnvJitLink.so.12", By: "libcusparse.so.12",
+				Path: "/opt/cuda/lib64/libnvJitLink.so.12.1.105", Via: "LD_LIBRARY_PATH",
+				Wheel: site + "/nvidia/nvjitlink/lib/libnvJitLink.so.12",
+			})
 	}},
-	{"metadata of a CPU build", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) { f.Dists[0].Version = "2.9.1+cpu" }},
-	{"no cuDNN", "PY010", "missing_runtime_lib", know.Error, func(f *machine.EnvFiles) { f.Dists = slices.Delete(f.Dists, 2, 3) }},
-	{"an older cuDNN package", "LD003", "nvidia_pip_lib_mismatch", know.Error, func(f *machine.EnvFiles) { f.Dists[2].Version = "9.1.0.70" }},
-	{"a newer cuDNN package", "LD003", "nvidia_pip_lib_mismatch", know.Warning, func(f *machine.EnvFiles) { f.Dists[2].Version = "9.20.0.1" }},
-	{"a library that cuda-toolkit pins is gone", "PY010", "missing_runtime_lib", know.Error, func(f *machine.EnvFiles) { f.Dists = f.Dists[:5] }},
+	{
+		"metadata of a CPU build", "PY011", "torch_duplicate_install", know.Error,
+		func(f *machine.EnvFiles) { f.Dists[0].Version = "2.9.1+cpu" },
+	},
+	{
+		"no cuDNN", "PY010", "missing_runtime_lib", know.Error,
+		func(f *machine.EnvFiles) { f.Dists = slices.Delete(f.Dists, 2, 3) },
+	},
+	{
+		"an older cuDNN package", "LD003", "nvidia_pip_lib_mismatch", know.Error,
+		func(f *machine.EnvFiles) { f.Dists[2].Version = "9.1.0.70" },
+	},
+	{
+		"a newer cuDNN package", "LD003", "nvidia_pip_lib_mismatch", know.Warning,
+		func(f *machine.EnvFiles) { f.Dists[2].Version = "9.20.0.1" },
+	},
+	{
+		"a library that cuda-toolkit pins is gone", "PY010", "missing_runtime_lib", know.Error,
+		func(f *machine.EnvFiles) { f.Dists = f.Dists[:5] },
+	},
 	{"two copies of torch", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
-		f.Dists = append(f.Dists, machine.DistFiles{Name: "torch", Version: "2.8.0", Info: site + "/torch-2.8.0.dist-info"})
+		f.Dists = append(f.Dists,
+			machine.DistFiles{Name: "torch", Version: "2.8.0", Info: site + "/torch-2.8.0.dist-info"})
 	}},
 	{"a leftover", "PY014", "none", know.Note, func(f *machine.EnvFiles) { f.Leftovers = []string{site + "/~orch"} }},
 	{"torchvision of another release", "PY007", "torchvision_mismatch", know.Error, func(f *machine.EnvFiles) {
 		f.Dists[1].Version, f.Dists[1].Requires = "0.23.0", []string{"torch==2.8.0"}
 	}},
 	{"the user's site", "PY004", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
-		f.Imports = append([]machine.ImportPlace{{Path: "/home/u/.local/lib/python3.12/site-packages/torch/__init__.py", Place: machine.InUserSite}}, f.Imports...)
+		f.Imports = append([]machine.ImportPlace{{
+			Path: "/home/u/.local/lib/python3.12/site-packages/torch/__init__.py", Place: machine.InUserSite,
+		}},
+			f.Imports...)
 	}},
 	{"another processor", "IDX003", "no_wheel_for_platform", know.Error, func(f *machine.EnvFiles) {
 		f.Foreign = []machine.ForeignFile{{Path: site + "/torch/lib/libtorch.so", Is: "aarch64", Want: "x86_64"}}
@@ -92,18 +136,33 @@ var broken = []struct {
 		f.Foreign = []machine.ForeignFile{{Path: site + "/torch/_C", Is: "cpython-311", Want: "cpython-312"}}
 	}},
 	{"a stub of libcuda", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
-		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/old/libcuda.so.1", Via: "LD_LIBRARY_PATH", Size: 60000})
+		f.Loaded = append(f.Loaded,
+			machine.LoadedLibrary{
+				Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/old/libcuda.so.1",
+				Via: "LD_LIBRARY_PATH", Size: 60000,
+			})
 	}},
 	{"libcuda of another driver", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
-		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/old/libcuda.so.535.54.03", Via: "LD_LIBRARY_PATH", Version: "535.54.03", Size: 30 << 20})
+		f.Loaded = append(f.Loaded,
+			machine.LoadedLibrary{
+				Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/old/libcuda.so.535.54.03",
+				Via: "LD_LIBRARY_PATH", Version: "535.54.03", Size: 30 << 20,
+			})
 	}},
-	{"a RECORD that is cut off", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) { f.Dists[0].Record = "cut off" }},
+	{
+		"a RECORD that is cut off", "PY011", "torch_duplicate_install", know.Error,
+		func(f *machine.EnvFiles) { f.Dists[0].Record = "cut off" },
+	},
 	{"files that are gone", "PY010", "missing_runtime_lib", know.Error, func(f *machine.EnvFiles) {
 		f.Dists[0].Absent, f.Dists[0].Missing = 1, []string{site + "/torch/lib/libtorch_cuda.so"}
 	}},
-	{"a library of another size", "PY011", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) { f.Dists[0].Resized = []string{site + "/torch/lib/libtorch_cuda.so"} }},
+	{
+		"a library of another size", "PY011", "torch_duplicate_install", know.Error,
+		func(f *machine.EnvFiles) { f.Dists[0].Resized = []string{site + "/torch/lib/libtorch_cuda.so"} },
+	},
 	{"PYTHONPATH", "PY004", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
-		f.Imports = append([]machine.ImportPlace{{Path: "/opt/lib/torch/__init__.py", Place: machine.InPythonPath}}, f.Imports...)
+		f.Imports = append([]machine.ImportPlace{{Path: "/opt/lib/torch/__init__.py", Place: machine.InPythonPath}},
+			f.Imports...)
 	}},
 	{"a file named torch.py", "PY013", "torch_duplicate_install", know.Error, func(f *machine.EnvFiles) {
 		f.Imports = append([]machine.ImportPlace{{Path: "/proj/torch.py", Place: machine.InWorkingDir}}, f.Imports...)
@@ -127,12 +186,16 @@ func TestEnvironments(t *testing.T) {
 			t.Errorf("%s: nothing found", b.name)
 			continue
 		}
-		if f := got[0]; f.Check != b.check || f.Cause != b.cause || f.Severity != b.severity || len(f.Fix) == 0 || len(f.Evidence) == 0 {
+		if f := got[0]; f.Check != b.check || f.Cause != b.cause || f.Severity != b.severity || len(f.Fix) == 0 ||
+			len(f.Evidence) == 0 {
 			t.Errorf("%s: first is %s %s %s %q %q %q", b.name, f.Check, f.Cause, f.Severity, f.Text, f.Evidence, f.Fix)
 		}
 		named[b.check] = true
 	}
-	for _, check := range []string{"LD001", "LD002", "LD003", "LD010", "PY004", "PY007", "PY010", "PY011", "PY013", "PY014", "PY027", "IDX003", "DRV008"} {
+	for _, check := range []string{
+		"LD001", "LD002", "LD003", "LD010", "PY004", "PY007", "PY010", "PY011", "PY013", "PY014", "PY027",
+		"IDX003", "DRV008",
+	} {
 		if !named[check] {
 			t.Errorf("no broken environment for %s", check)
 		}

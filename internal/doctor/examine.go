@@ -19,7 +19,7 @@ type rule struct {
 
 // rules lists all rules; their order decides nothing.
 var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, namedRules, packageRules,
-	interpreterRules, placeRules, accessRules, wheelRules, extensionRules, machineRules, useRules, environmentRules, importedRules, containerRules, hostedRules)
+	interpreterRules, placeRules, accessRules, wheelRules, extensionRules, machineRules, useRules, environmentRules, importedRules, containerRules, hostedRules, everydayRules, questionRules)
 
 // An exam is one examination.
 type exam struct {
@@ -39,18 +39,35 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 		r.run(e)
 	}
 	told := len(e.out) > 0
-	if !told {
-		e.topic()
-	}
 	found := rank(merge(e.out), e.k.Causes)
 	report := Report{Format: Format, OK: !c.Pasted || told || e.available(), Findings: []Finding{}, Notes: c.Notes}
 	for _, f := range found {
-		if f.Severity == know.Error {
+		e.advise(f)
+		if f.Severity == know.Error || slices.Contains(untold, f.Check) {
 			report.OK = false
 		}
 		report.Findings = append(report.Findings, f.whole())
 	}
+	report.Verdict = verdict(report)
 	return report
+}
+
+// untold are the checks that say that a cause could not be told.
+var untold = []string{"GPU001", "GPU002", "GPU003"}
+
+// verdict is the report in one word: what the first finding says, where there is one.
+func verdict(r Report) Verdict {
+	worst := know.Note
+	for _, f := range r.Findings {
+		worst = max(worst, f.Severity)
+	}
+	switch {
+	case len(r.Findings) > 0 && slices.Contains(untold, r.Findings[0].Check), !r.OK && worst < know.Error:
+		return Unknown
+	case r.OK:
+		return Healthy
+	}
+	return Faulty
 }
 
 // messages turns every message found into a finding of its first check.
@@ -73,9 +90,6 @@ func (e *exam) messages() {
 
 func (e *exam) clues() {
 	for _, h := range e.Clues {
-		if h.Clue.Topic {
-			continue
-		}
 		w := strong
 		if h.Clue.Weak {
 			w = weak + 3
@@ -84,22 +98,6 @@ func (e *exam) clues() {
 			continue
 		}
 		e.find(h.Clue.Checks[0], w, h.At...).cause(h.Clue.Cause).text(h.Clue.Text).explains(h.Clue.Over...)
-	}
-}
-
-// topic is the last resort: people complain, and nothing that they say proves a
-// cause. The first topic that their words touch is worth a note.
-func (e *exam) topic() {
-	if !e.Says.Trouble {
-		return
-	}
-	for _, h := range e.Clues {
-		if !h.Clue.Topic {
-			continue
-		}
-		f := e.find(h.Clue.Checks[0], trifle-5, h.At...).cause(h.Clue.Cause)
-		f.Text, f.Severity = "nothing here proves a cause; the usual one behind such words: "+f.Text, know.Note
-		return
 	}
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"io"
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
@@ -36,7 +37,8 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	if err := r.Read("", in); err != nil {
 		return Explanation{}, err
 	}
-	hits := r.Hits()
+	e := &exam{Case: r.Case(), k: k}
+	hits := e.Hits
 	slices.SortStableFunc(hits, func(a, b read.Hit) int {
 		if a.Message.Symptom != b.Message.Symptom {
 			if b.Message.Symptom {
@@ -57,7 +59,30 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: h.Message.Fix, Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
+			Severity: check.Severity, Text: check.Text, Fix: e.ways(check.ID, h.Message.Fix), Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
+	}
+	if len(answer.Matches) == 0 {
+		e.question()
+		for _, f := range e.out {
+			e.advise(f)
+			answer.Matches = append(answer.Matches, Match{Checks: []string{f.Check}, Program: "torch", Cause: f.Cause, Severity: f.Severity,
+				Text: f.Text, Fix: f.Fix, Line: max(f.order, 1), Quote: quoteOf(f), Captures: map[string]string{}, Source: k.Checks[f.Check].Source})
+		}
 	}
 	return answer, nil
+}
+
+// quoteOf is the line that a finding stands on, without its number.
+func quoteOf(f *finding) string {
+	if len(f.Evidence) == 0 {
+		return ""
+	}
+	_, quote, _ := strings.Cut(f.Evidence[0], ": ")
+	return quote
+}
+
+// Advice renders what a check says to do for somebody of whom nothing is known.
+func Advice(k *know.Knowledge, check string) []string {
+	e := &exam{Case: &read.Case{Pasted: true}, k: k}
+	return e.ways(check, k.Checks[check].Fix)
 }

@@ -18,7 +18,11 @@ func FuzzPaste(f *testing.F) {
 	for _, thread := range strings.Split(string(text), "\n== ")[1:] {
 		f.Add(thread)
 	}
-	for _, s := range []string{"", "\x00\x01\x02", "\xff\xfe\x41\x00", "> > ```\n\x1b[31mtorch==\n", strings.Repeat("(", 5000), "CUDA_VISIBLE_DEVICES=" + strings.Repeat(",", 300), "|   0  " + strings.Repeat("A", 9000) + "  Off | 00000000:01:00.0"} {
+	for _, s := range []string{
+		"", "\x00\x01\x02", "\xff\xfe\x41\x00", "> > ```\n\x1b[31mtorch==\n", strings.Repeat("(", 5000),
+		"CUDA_VISIBLE_DEVICES=" + strings.Repeat(",", 300),
+		"|   0  " + strings.Repeat("A", 9000) + "  Off | 00000000:01:00.0",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -72,7 +72,8 @@ func TestWordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(a.Matches) == 0 || !slices.ContainsFunc(a.Matches[0].Checks, func(id string) bool { return slices.Contains(strings.Fields(want), id) }) {
+		if len(a.Matches) == 0 || !slices.ContainsFunc(a.Matches[0].Checks,
+			func(id string) bool { return slices.Contains(strings.Fields(want), id) }) {
 			t.Errorf("%q: %v, want one of %s", message, a.Matches, want)
 		}
 	}

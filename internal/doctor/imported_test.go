@@ -24,15 +24,45 @@ func TestImported(t *testing.T) {
 		change             func(*read.Case, *read.Imported)
 	}{
 		{"the same", "", "", "", func(*read.Case, *read.Imported) {}},
-		{"another torch", "PY011", "imports torch 2.8.0+cu128, and the files of the environment are 2.9.1+cu128", "rebuild", func(_ *read.Case, i *read.Imported) { i.Torch = "2.8.0+cu128" }},
-		{"another torch from elsewhere", "PY011", "imports torch 2.8.0", "", func(_ *read.Case, i *read.Imported) { i.Torch, i.Path = "2.8.0", "/src/torch/__init__.py" }},
-		{"another build", "PY011", "imports torch 2.9.1+cu126", "rebuild", func(_ *read.Case, i *read.Imported) { i.Torch = "2.9.1+cu126" }},
-		{"another CUDA", "PY011", "torch.version.cuda is 12.6, and the files of the environment are for CUDA 12.8", "rebuild", func(_ *read.Case, i *read.Imported) { i.CUDA = "12.6" }},
-		{"no CUDA", "PY011", "torch.version.cuda is None", "rebuild", func(_ *read.Case, i *read.Imported) { i.CUDA, i.GPUs = "", 0 }},
-		{"code for other GPUs", "PY011", "has code for other GPUs than PyTorch's own build", "rebuild", func(_ *read.Case, i *read.Imported) { i.Arches = []string{"sm_90"} }},
-		{"no code for this GPU", "ARC002", "has no code for the NVIDIA H100", "", func(_ *read.Case, i *read.Imported) { i.Arches = []string{"sm_80"} }},
-		{"PTX for this GPU", "PY011", "has code for other GPUs", "rebuild", func(_ *read.Case, i *read.Imported) { i.Arches = []string{"sm_80", "compute_80"} }},
-		{"another cuDNN", "LD002", "loads cuDNN 9.1.0, and the environment has nvidia-cudnn-cu12 9.10.2.21", "rebuild", func(_ *read.Case, i *read.Imported) { i.CuDNN = version.MustDotted("9.1.0") }},
+		{
+			"another torch", "PY011",
+			"imports torch 2.8.0+cu128, and the files of the environment are 2.9.1+cu128", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.Torch = "2.8.0+cu128" },
+		},
+		{
+			"another torch from elsewhere", "PY011", "imports torch 2.8.0", "",
+			func(_ *read.Case, i *read.Imported) { i.Torch, i.Path = "2.8.0", "/src/torch/__init__.py" },
+		},
+		{
+			"another build", "PY011", "imports torch 2.9.1+cu126", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.Torch = "2.9.1+cu126" },
+		},
+		{
+			"another CUDA", "PY011",
+			"torch.version.cuda is 12.6, and the files of the environment are for CUDA 12.8", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.CUDA = "12.6" },
+		},
+		{
+			"no CUDA", "PY011", "torch.version.cuda is None", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.CUDA, i.GPUs = "", 0 },
+		},
+		{
+			"code for other GPUs", "PY011", "has code for other GPUs than PyTorch's own build", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.Arches = []string{"sm_90"} },
+		},
+		{
+			"no code for this GPU", "ARC002", "has no code for the NVIDIA H100", "",
+			func(_ *read.Case, i *read.Imported) { i.Arches = []string{"sm_80"} },
+		},
+		{
+			"PTX for this GPU", "PY011", "has code for other GPUs", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.Arches = []string{"sm_80", "compute_80"} },
+		},
+		{
+			"another cuDNN", "LD002",
+			"loads cuDNN 9.1.0, and the environment has nvidia-cudnn-cu12 9.10.2.21", "rebuild",
+			func(_ *read.Case, i *read.Imported) { i.CuDNN = version.MustDotted("9.1.0") },
+		},
 		{"a cuDNN of LD_LIBRARY_PATH", "LD002", "is taken from /opt/cudnn/lib", "/opt/cudnn/lib/", func(p *read.Case, i *read.Imported) {
 			i.CuDNN, i.Mapped[0] = version.MustDotted("9.1.0"), "/opt/cudnn/lib/libcudnn.so.9.1.0"
 			p.Machine.Env["LD_LIBRARY_PATH"] = "/opt/cudnn/lib/"
@@ -45,7 +75,10 @@ func TestImported(t *testing.T) {
 			i.Mapped[0] = "/real/env/lib/python3.12/site-packages/nvidia/cudnn/lib/libcudnn.so.9"
 		}},
 		{"no GPU", "DRV015", "", "", func(_ *read.Case, i *read.Imported) { i.GPUs = 0 }},
-		{"no import", "PY011", "torch does not import", "", func(_ *read.Case, i *read.Imported) { *i = read.Imported{Failed: "ImportError: something new"} }},
+		{
+			"no import", "PY011", "torch does not import", "",
+			func(_ *read.Case, i *read.Imported) { *i = read.Imported{Failed: "ImportError: something new"} },
+		},
 		{"a crash", "PY011", "crashes when it imports torch: segmentation fault", "", func(_ *read.Case, i *read.Imported) {
 			*i = read.Imported{Failed: "the environment's Python ended with an error: python was ended by segmentation fault"}
 		}},
@@ -80,8 +113,16 @@ func TestImported(t *testing.T) {
 
 // A library that is there twice is named where one of the two is not torch's.
 func TestMapped(t *testing.T) {
-	i := read.Imported{Own: []string{"/env"}, Mapped: []string{"/env/lib/libcublas.so.12", "/opt/cuda/lib64/libcublas.so.12.8.4", "/env/lib/libcublasLt.so.12"}}
-	for name, want := range map[string]string{"libcublas.so.12": "/opt/cuda/lib64/libcublas.so.12.8.4", "libcublasLt.so.12": "/env/lib/libcublasLt.so.12", "libcublas.so.1": ""} {
+	i := read.Imported{
+		Own: []string{"/env"},
+		Mapped: []string{
+			"/env/lib/libcublas.so.12", "/opt/cuda/lib64/libcublas.so.12.8.4", "/env/lib/libcublasLt.so.12",
+		},
+	}
+	for name, want := range map[string]string{
+		"libcublas.so.12":   "/opt/cuda/lib64/libcublas.so.12.8.4",
+		"libcublasLt.so.12": "/env/lib/libcublasLt.so.12", "libcublas.so.1": "",
+	} {
 		if got := i.Loads(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}

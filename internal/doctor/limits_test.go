@@ -54,7 +54,8 @@ func TestBadLimits(t *testing.T) {
 			}
 			fsys[name] = &fstest.MapFile{Data: b}
 		}
-		if _, err := know.Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "limits.yaml: line ") || !strings.Contains(err.Error(), want) {
+		if _, err := know.Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "limits.yaml: line ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -70,7 +71,8 @@ func TestToolkitBefore(t *testing.T) {
 	for sm, first := range map[machine.SM][2]string{{Major: 7}: {"8.0", "9.0"}, {Major: 7, Minor: 5}: {"8.0", "9.0"}, {Major: 8, Minor: 6}: {"10.2", "11.0"}, {Major: 8, Minor: 9}: {"10.2", "11.0"},
 		{Major: 9}: {"11.7", "11.8"}, {Major: 10, Minor: 3}: {"12.6", "12.8"}, {Major: 12, Minor: 1}: {"12.6", "12.8"}} {
 		if !toolkitBefore(m, first[0], sm) || toolkitBefore(m, first[1], sm) {
-			t.Errorf("%s: CUDA %s is before it: %v, CUDA %s: %v", sm, first[0], toolkitBefore(m, first[0], sm), first[1], toolkitBefore(m, first[1], sm))
+			t.Errorf("%s: CUDA %s is before it: %v, CUDA %s: %v", sm, first[0], toolkitBefore(m, first[0], sm),
+				first[1], toolkitBefore(m, first[1], sm))
 		}
 	}
 }

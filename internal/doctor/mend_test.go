@@ -14,14 +14,38 @@ import (
 // variable, by the activate script; a file of the user's own, by nobody else.
 func TestMends(t *testing.T) {
 	variables := map[string]plan.EnvFix{
-		"parts of another cuDNN":    {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcudnn_heuristic.so.9 comes before the one that belongs there"},
-		"an older cuDNN":            {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcudnn.so.9 comes before the one that belongs there", From: "/etc/environment:2"},
-		"a stub of libcuda":         {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcuda.so.1 comes before the one that belongs there"},
-		"the user's site":           {Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1", Why: "the user's site-packages hold another torch"},
-		"PYTHONPATH":                {Variable: "PYTHONPATH", Action: "remove", Value: "/opt/lib/", Why: "its torch would come before the environment's"},
-		"another nvJitLink":         {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libnvJitLink.so.12 comes before the one that belongs there"},
-		"a newer cuDNN":             {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcudnn.so.9 comes before the one that belongs there"},
-		"libcuda of another driver": {Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/", Why: "its libcuda.so.1 comes before the one that belongs there"},
+		"parts of another cuDNN": {
+			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
+			Why: "its libcudnn_heuristic.so.9 comes before the one that belongs there",
+		},
+		"an older cuDNN": {
+			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
+			Why: "its libcudnn.so.9 comes before the one that belongs there", From: "/etc/environment:2",
+		},
+		"a stub of libcuda": {
+			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
+			Why: "its libcuda.so.1 comes before the one that belongs there",
+		},
+		"the user's site": {
+			Variable: "PYTHONNOUSERSITE", Action: "set", Value: "1",
+			Why: "the user's site-packages hold another torch",
+		},
+		"PYTHONPATH": {
+			Variable: "PYTHONPATH", Action: "remove", Value: "/opt/lib/",
+			Why: "its torch would come before the environment's",
+		},
+		"another nvJitLink": {
+			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
+			Why: "its libnvJitLink.so.12 comes before the one that belongs there",
+		},
+		"a newer cuDNN": {
+			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
+			Why: "its libcudnn.so.9 comes before the one that belongs there",
+		},
+		"libcuda of another driver": {
+			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
+			Why: "its libcuda.so.1 comes before the one that belongs there",
+		},
 	}
 	for _, b := range broken {
 		files := healthyFiles()
@@ -56,7 +80,12 @@ func TestMends(t *testing.T) {
 // they are.
 func TestMendsElsewhere(t *testing.T) {
 	files := healthyFiles()
-	files.Dists = append(files.Dists, machine.DistFiles{Name: "triton", Version: "3.0", Info: "/home/u/.local/lib/python3.12/site-packages/triton-3.0.dist-info", Absent: 3, Missing: []string{"x"}})
+	files.Dists = append(files.Dists,
+		machine.DistFiles{
+			Name: "triton", Version: "3.0",
+			Info: "/home/u/.local/lib/python3.12/site-packages/triton-3.0.dist-info", Absent: 3,
+			Missing: []string{"x"},
+		})
 	if f := Examine(know.Embedded(), patientWith(t, files)).Findings[0]; f.Check != "PY010" || !f.Mend.IsZero() {
 		t.Errorf("%+v", f)
 	}

@@ -87,7 +87,7 @@ func (e *exam) cpuBuild() {
 	if g := e.firstGPU(machine.NVIDIA); g != nil {
 		text += fmt.Sprintf("; it cannot use the %s", g.Name)
 	}
-	f := Finding{Text: text, Fix: e.reinstall("")}
+	f := Finding{Text: text, Fix: []string{"{torch}"}}
 	said := []read.Evidence{t.VersionAt, t.CUDAAt, t.AvailableAt}
 	switch conda := e.condaPackage("pytorch"); {
 	case e.Machine.Platform.Environment == machine.Jetson:
@@ -197,6 +197,9 @@ func (e *exam) vendorBuild() {
 		"torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build",
 		"cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda",
 	)
+	if !trouble && e.Machine.Platform.OS == "windows" {
+		cudaTrouble, trouble = e.unseen()
+	}
 	if g := e.firstGPU(machine.Intel); g != nil && !nvidia && e.xpu() && (strings.Contains(g.Name, "UHD") ||
 		strings.Contains(g.Name, "HD Graphics")) {
 		e.find("XPU003", proven, gpu).text("XPU builds do not serve the " + g.Name)
@@ -205,11 +208,11 @@ func (e *exam) vendorBuild() {
 	case nvidia && t.HIP != "" && !amd:
 		e.find("PY017", proven, t.VersionAt, gpu).
 			says("torch %s is the ROCm build, and the GPU is NVIDIA's", withLabel(t)).
-			fix(e.reinstall("")...)
+			fix("{torch}")
 	case nvidia && !amd && t.HIP == "" && t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.indexed(), "rocm"):
 		e.find("PY017", likely, e.Did.Index, gpu).
 			says("the ROCm build was asked for, and the GPU is NVIDIA's").
-			fix(e.reinstall("")...)
+			fix("{torch}")
 	case amd && !nvidia && !t.CUDA.IsZero() && !e.onlyIntegrated(machine.AMD):
 		e.find("PY017", proven, t.VersionAt, t.CUDAAt, gpu).
 			says("torch %s is a CUDA build, and the GPU is AMD's", withLabel(t))
@@ -220,9 +223,15 @@ func (e *exam) vendorBuild() {
 			e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
 			check = "PY017"
 		}
-		e.find(check, likely-5, gpu, cudaTrouble).
+		f := e.find(check, likely-5, gpu, cudaTrouble).
 			says("the GPU is AMD's: CUDA cannot use it").
 			fix("the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported")
+		if e.Machine.Platform.OS == "windows" {
+			f.says("the GPU is AMD's: CUDA cannot use it, and PyTorch's own index has no ROCm build for Windows").
+				fix("DirectML: `pip install torch-directml`, in WebUI and ComfyUI the option `--use-directml` or `--directml`",
+					"or AMD's own wheels for Windows, where the GPU is of the RX 7000 series or newer: repo.radeon.com",
+					"or the CPU: `--skip-torch-cuda-test --no-half` in WebUI, `--cpu` in ComfyUI")
+		}
 	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
 		e.find("ROC002", likely-5, e.Did.Index, gpu, cudaTrouble).
 			says("the ROCm build was asked for, and it sees no GPU")
@@ -282,27 +291,9 @@ func (e *exam) xformersCPU() {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
 			e.find("PY001", likely, h.At).
 				text("xformers was built for a CUDA build of torch and found " + h.Captures["have"]).
-				fix(e.reinstall("")...)
+				fix("{torch}")
 		}
 	}
-}
-
-// reinstall is the way to a build that runs here: the exact command where the
-// build is known, else the question to envfix.
-func (e *exam) reinstall(label string) []string {
-	v := ""
-	if e.Torch.Version != "" {
-		v = "==" + e.Torch.Version
-	}
-	if label != "" && e.Matrix != nil {
-		if r, ok := e.Matrix.Release(e.Torch.Version); ok {
-			if b, ok := r.Build(label, e.Machine.Platform.OS, e.Machine.Platform.Arch); ok && b.Index != "" {
-				return []string{fmt.Sprintf("`pip install --force-reinstall torch%s torchvision --index-url %s`", v,
-					b.Index)}
-			}
-		}
-	}
-	return []string{"`" + e.planCommand() + "` chooses the build and prints the commands"}
 }
 
 // planCommand asks envfix for this very machine.

@@ -197,7 +197,7 @@ func (e *exam) tooOld(text string, said ...read.Evidence) {
 	e.find(check, proven, said...).
 		cause(cause).
 		text(text).
-		fix("update the NVIDIA driver", "or a build for an older CUDA: `"+e.planCommand()+"`")
+		fix("update the NVIDIA driver", "{torch}")
 }
 
 // driverHalves: the library and the kernel module are of different versions.

@@ -282,41 +282,12 @@ func toolkitBefore(m *matrix.Matrix, cuda string, sm machine.SM) bool {
 	return !first.IsZero() && dotted(cuda).Less(first)
 }
 
-// buildFor names the build of the same release that has code for the GPU and that
-// the driver runs, else asks envfix.
+// buildFor is a build that has code for the GPU.
 func (e *exam) buildFor(sm machine.SM, state reach) []string {
-	if e.Matrix == nil {
-		return nil
+	if c, _ := e.choose(); c == nil && state == gpuTooOld && sm.Less(machine.SM{Major: 5}) {
+		return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
 	}
-	if r, ok := e.Matrix.Release(e.Torch.Version); ok {
-		for _, b := range r.Builds {
-			if b.OS != e.Machine.Platform.OS || b.Arch != e.Machine.Platform.Arch || b.CUDA.IsZero() ||
-				b.Status != matrix.Offered || b.Index == "" {
-				continue
-			}
-			if native, ptx := e.Matrix.Covers(b, sm); (native || ptx) && !e.belowFloor(b) {
-				return []string{
-					fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision --index-url %s`",
-						e.Torch.Version, b.Index),
-					"`" + e.planCommand() + "` for the newest that fits",
-				}
-			}
-		}
-	}
-	plan := "`" + e.planCommand() + "` names the release and build that have code for it"
-	if state == gpuTooOld && sm.Less(machine.SM{Major: 5}) {
-		plan = "no current build serves this GPU: use the CPU build, or another GPU"
-	}
-	return []string{plan}
-}
-
-func (e *exam) belowFloor(b *matrix.Build) bool {
-	d := e.Machine.Driver
-	if d == nil || d.Version.IsZero() {
-		return false
-	}
-	f, ok := e.Matrix.Floor(b.Label)
-	return ok && d.Version.Less(e.floorOf(f))
+	return []string{"{torch}"}
 }
 
 // noKernel: "no kernel image" without the warning that names the capability. It

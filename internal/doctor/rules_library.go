@@ -256,7 +256,7 @@ func (e *exam) olderLibraries() {
 		if first := dotted(a.FirstCUDA); cuda.Less(first) { // torch's own kernels may run all the same: code for 8.6 serves 8.9
 			e.find("ARC001", likely, said, where, e.From.GPU).
 				says("the libraries of CUDA %s are older than the %s, which needs %s", cuda, nameOr(g), first).
-				fix("`"+e.planCommand()+"` names a build for a newer CUDA").
+				fix("{torch}").
 				explains("LD009", "CODE009", "CODE010", "LD002", "CODE008")
 			return
 		}
@@ -283,7 +283,7 @@ func (e *exam) fourier() {
 		default:
 			e.find("ARC001", likely, said, e.From.GPU, e.Torch.CUDAAt).
 				says("cuFFT of a CUDA before %s fails on the %s", first, nameOr(g)).
-				fix("a build for CUDA 11.8 or newer: `" + e.planCommand() + "`")
+				fix("{torch}")
 			return
 		}
 	}

@@ -46,7 +46,7 @@ func (e *exam) companions() {
 				says("torch %s and %s %s are of different channels", e.Torch.Version, name, have)
 			continue
 		}
-		if release != nil && e.Torch.Rank >= read.ByList {
+		if release != nil && e.Torch.Rank >= read.ByLabel {
 			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have &&
 				!sameMinor(want.String(), have) {
 				e.find("PY007", w, p.At, e.Torch.VersionAt).
@@ -322,8 +322,63 @@ func (e *exam) pythonOut(v, python string) bool {
 	return !highest.IsZero() && (py.Compare(highest) > 0 || py.Compare(lowest) < 0)
 }
 
+// pythonFix names the newest Python that a torch has wheels for, and the oldest torch
+// that the list of what was found has for this Python.
 func (e *exam) pythonFix(v string) []string {
-	return []string{"`uv venv --python 3.12`, or a release of torch that has this Python: `envfix why torch`"}
+	var ways []string
+	if newest := e.newestPython(v); newest != "" {
+		ways = append(ways,
+			fmt.Sprintf("a Python that torch %s has: `uv venv --python %s`, or conda: `conda create -n torch python=%s`",
+				v, newest, newest))
+	}
+	if v == "" && e.Matrix != nil && len(e.Matrix.Releases) > 0 {
+		newest := e.newestPython(e.Matrix.Releases[0].Torch.String())
+		return []string{fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest), "`envfix why torch` says which torch each Python has"}
+	}
+	switch python := e.activePython(); {
+	case len(e.Offered) > 0:
+		ways = append(ways,
+			fmt.Sprintf("or a newer torch: for this Python there is torch %s and newer", read.Public(e.Offered[0])))
+	case python != "" && v != "":
+		ways = append(ways, "or a newer torch, which this Python has: `envfix plan`")
+	default:
+		ways = append(ways, "`envfix plan` names the torch for this Python")
+	}
+	return ways
+}
+
+// older is the Python before one: 3.10 of 3.11.
+func older(v version.Python) string {
+	major, minor, _ := strings.Cut(v.String(), ".")
+	if n := read.Atoi(minor); n > 0 {
+		return fmt.Sprintf("%s.%d", major, n-1)
+	}
+	return ""
+}
+
+// newestPython is the newest Python that a release has wheels for; "" not known.
+func (e *exam) newestPython(v string) string {
+	if e.Matrix != nil {
+		if r, ok := e.Matrix.Release(v); ok {
+			newest, now := version.Python{}, pythonVersion(e.activePython())
+			for _, b := range r.Builds { // that all its builds have
+				if b.OS == e.Machine.Platform.OS && (newest.IsZero() || b.PythonMax.Compare(newest) < 0) {
+					newest = b.PythonMax
+				}
+			}
+			if newest.IsZero() || newest != now {
+				return newest.String()
+			}
+			return older(newest) // this one was just refused
+		}
+	}
+	parts := strings.SplitN(v, ".", 3)
+	for _, row := range e.limit("newest-python").Values { // torch 1.13: 3.10
+		if f := strings.Fields(row); len(parts) > 1 && len(f) == 2 && f[0] == parts[0]+"."+parts[1] {
+			return f[1]
+		}
+	}
+	return ""
 }
 
 func (e *exam) aarch64Has(v, label string) bool {
@@ -422,10 +477,15 @@ func (e *exam) windowsDefault() {
 	}
 	w := weak
 	s := e.Did.PipTorch
+	// A wheel of PyTorch's own index shows its label in every list; that of the default
+	// index for Windows has none, and is the CPU build.
+	if p := e.pipPackage("torch"); p != nil && e.Torch.Rank == read.ByList && e.Did.Index.IsZero() {
+		w, s = likely, p.At
+	}
 	if !s.IsZero() && indexLabel().FindString(s.Text) == "" {
 		w = strong + 3
 	}
 	e.find("PY001", w, s, e.Torch.AvailableAt, said).
 		says("on Windows `pip install torch` brings the CPU build").
-		fix(e.reinstall("")...)
+		fix("{torch}")
 }

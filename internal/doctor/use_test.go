@@ -17,14 +17,21 @@ func working(index int) machine.GPU {
 	return machine.GPU{Index: index, Vendor: machine.NVIDIA, Name: "NVIDIA H100 80GB HBM3", SM: machine.SM{Major: 9}, Visible: true,
 		PCIAddress: []string{"0000:3b:00.0", "0000:5e:00.0"}[index], MemoryBytes: 80 * giga,
 		Use: &machine.GPUUse{MemoryUsed: new(int64(30 * giga)), ComputeMode: "default", Persistence: new(true), Display: new(false),
-			Processes: []machine.Process{{PID: 4242, Kind: "compute", Memory: new(int64(29 * giga)), User: "anna", Name: "python3", Command: "python3 train.py"}},
-			ECC:       &machine.ECC{Enabled: true, Volatile: new(int64(0)), Aggregate: new(int64(0))}, Remapped: &machine.Remapped{}, Throttle: []string{machine.ThrottlePowerCap},
+			Processes: []machine.Process{{
+				PID: 4242, Kind: "compute", Memory: new(int64(29 * giga)), User: "anna", Name: "python3",
+				Command: "python3 train.py",
+			}},
+			ECC: &machine.ECC{
+				Enabled: true, Volatile: new(int64(0)), Aggregate: new(int64(0)),
+			}, Remapped: &machine.Remapped{}, Throttle: []string{machine.ThrottlePowerCap},
 			Utilization: new(97), Temperature: new(64), Clock: new(1900), MaxClock: new(1980), PowerLimit: new(700), PowerNormal: new(700)}}
 }
 
 func logged(number int, text string) func(*machine.Machine) {
 	return func(m *machine.Machine) {
-		m.KernelLog.Errors = []machine.KernelError{{PCIAddress: "0000:3b:00", Number: number, Count: 1, AgeSeconds: new(int64(600)), Text: text}}
+		m.KernelLog.Errors = []machine.KernelError{{
+			PCIAddress: "0000:3b:00", Number: number, Count: 1, AgeSeconds: new(int64(600)), Text: text,
+		}}
 	}
 }
 
@@ -46,7 +53,9 @@ var uses = []struct {
 	{"full in a container", "ACC010", know.Warning, "3 processes hold 21.0 GiB; this container cannot see which",
 		func(m *machine.Machine) {
 			m.Platform.Environment, m.GPUs[0].MemoryBytes, *m.GPUs[0].Use.MemoryUsed = machine.Container, 22*giga, 21*giga
-			hidden := machine.Process{PID: 1, Kind: "compute", Memory: new(int64(7 * giga)), Unseen: machine.UnseenNamespace}
+			hidden := machine.Process{
+				PID: 1, Kind: "compute", Memory: new(int64(7 * giga)), Unseen: machine.UnseenNamespace,
+			}
 			m.GPUs[0].Use.Processes = []machine.Process{hidden, hidden, hidden}
 		},
 		func(m *machine.Machine) { // what the others hold leaves room
@@ -67,7 +76,9 @@ var uses = []struct {
 	{"a desktop fills it", "PERF016", know.Note, "Xorg (PID 900) holds 79.0 GiB",
 		func(m *machine.Machine) {
 			*m.GPUs[0].Use.MemoryUsed = 79 * giga
-			m.GPUs[0].Use.Processes = []machine.Process{{PID: 900, Kind: "graphics", Command: "Xorg", Memory: new(int64(79 * giga))}}
+			m.GPUs[0].Use.Processes = []machine.Process{{
+				PID: 900, Kind: "graphics", Command: "Xorg", Memory: new(int64(79 * giga)),
+			}}
 		},
 		func(m *machine.Machine) { m.GPUs[0].Use.Processes[0].Kind = "graphics" }},
 	{"nobody's memory", "ACC010", know.Warning, "30.0 GiB of GPU 0 (NVIDIA H100 80GB HBM3) are in use by no process that the driver lists",
@@ -147,19 +158,34 @@ var uses = []struct {
 			u := m.GPUs[0].Use
 			*u.Persistence, *u.Display, u.Processes, *u.MemoryUsed = false, true, []machine.Process{}, 0
 		}},
-	{"off the bus, says the kernel", "HW002", know.Error, "Xid 79 of GPU 0 (NVIDIA H100 80GB HBM3), 10 minutes ago: the GPU has fallen off the bus", logged(79, "GPU has fallen off the bus."), nil},
+	{
+		"off the bus, says the kernel", "HW002", know.Error,
+		"Xid 79 of GPU 0 (NVIDIA H100 80GB HBM3), 10 minutes ago: the GPU has fallen off the bus",
+		logged(79, "GPU has fallen off the bus."), nil,
+	},
 	{"long ago", "HW002", know.Warning, "3 days ago", func(m *machine.Machine) {
 		logged(79, "GPU has fallen off the bus.")(m)
 		*m.KernelLog.Errors[0].AgeSeconds = 3 * 24 * 3600
 	}, nil},
-	{"a double-bit error", "HW003", know.Error, "double-bit ECC", logged(48, "DBE"), logged(14, "a code that says nothing")},
+	{
+		"a double-bit error", "HW003", know.Error, "double-bit ECC", logged(48, "DBE"),
+		logged(14, "a code that says nothing"),
+	},
 	{"remapping failed", "HW004", know.Error, "failed", logged(64, "Row Remapper"), logged(63, "a row was remapped")},
 	{"no power cable", "HW006", know.Error, "power cable", logged(54, ""), nil},
-	{"recovery", "HW009", know.Error, "recovery", logged(154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"),
+	{"recovery", "HW009", know.Error, "recovery", logged(
+		154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+	),
 		logged(154, "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)")},
 	{"no initialisation", "KMD008", know.Error, "initialised", logged(143, ""), nil},
-	{"GSP", "KMD010", know.Error, "GSP", logged(119, "Timeout after 6s of waiting for RPC response from GPU0 GSP!"), nil},
-	{"a program's own fault", "KMD011", know.Note, "a page fault", logged(31, "pid=2512125, name=python3.10, Ch 00000008"), nil},
+	{
+		"GSP", "KMD010", know.Error, "GSP",
+		logged(119, "Timeout after 6s of waiting for RPC response from GPU0 GSP!"), nil,
+	},
+	{
+		"a program's own fault", "KMD011", know.Note, "a page fault",
+		logged(31, "pid=2512125, name=python3.10, Ch 00000008"), nil,
+	},
 	{"NVLink", "KMD012", know.Error, "NVLink", logged(74, ""), logged(93, "")},
 	{"an NVSwitch", "KMD013", know.Error, "SXid 20034", func(m *machine.Machine) {
 		logged(20034, "Fatal, Link 30 LTSSM Fault Up")(m)
@@ -186,7 +212,10 @@ func TestUse(t *testing.T) {
 	}
 	named := map[string]bool{}
 	for _, u := range uses {
-		i := slices.IndexFunc(examineUse(u.sick), func(f Finding) bool { return f.Check == u.check && strings.Contains(f.Text, u.text) })
+		i := slices.IndexFunc(examineUse(u.sick), func(f Finding) bool {
+			return f.Check == u.check &&
+				strings.Contains(f.Text, u.text)
+		})
 		if i < 0 {
 			t.Errorf("%s: %+v", u.name, examineUse(u.sick))
 			continue
@@ -222,7 +251,8 @@ func TestXids(t *testing.T) {
 // In a paste too, the number is put into words.
 func TestPastedXid(t *testing.T) {
 	r, _ := examine(t, "NVRM: Xid (PCI:0000:41:00): 95, pid=2512, Uncontained: SRAM")
-	if len(r.Findings) == 0 || r.Findings[0].Check != "KMD012" || !strings.Contains(r.Findings[0].Text, "Xid 95: an uncorrectable memory error that may have hit every program") {
+	if len(r.Findings) == 0 || r.Findings[0].Check != "KMD012" ||
+		!strings.Contains(r.Findings[0].Text, "Xid 95: an uncorrectable memory error that may have hit every program") {
 		t.Errorf("%+v", r.Findings)
 	}
 }
@@ -231,7 +261,8 @@ func TestPastedXid(t *testing.T) {
 func TestPastedECC(t *testing.T) {
 	const row = "|   0  NVIDIA A100-SXM4-40GB          On  |   00000000:07:00.0 Off |                    "
 	r, _ := examine(t, row+"3 |")
-	if len(r.Findings) == 0 || r.Findings[0].Check != "HW003" || !strings.Contains(r.Findings[0].Text, "had 3 uncorrectable memory errors") {
+	if len(r.Findings) == 0 || r.Findings[0].Check != "HW003" ||
+		!strings.Contains(r.Findings[0].Text, "had 3 uncorrectable memory errors") {
 		t.Errorf("%+v", r.Findings)
 	}
 	for _, well := range []string{"0 |", "N/A |", "Off |"} {

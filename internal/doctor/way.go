@@ -23,9 +23,13 @@ func WayOf(k *know.Knowledge, f Finding, all []Finding) Way {
 	switch {
 	case !f.Mend.IsZero():
 		return AsItIs
-	case f.Severity == know.Note, f.Cause != "none" && k.Causes[f.Cause].Mended == "", slices.Contains(outside, f.Check):
+	case f.Severity == know.Note, f.Cause != "none" &&
+		k.Causes[f.Cause].Mended == "", slices.Contains(outside, f.Check):
 		return NoWay
-	case slices.ContainsFunc(all, func(o Finding) bool { return o.Mend.Rebuild && slices.Contains(o.Explains, f.Check) }):
+	case slices.ContainsFunc(all, func(o Finding) bool {
+		return o.Mend.Rebuild &&
+			slices.Contains(o.Explains, f.Check)
+	}):
 		return AsItIs
 	}
 	return Otherwise

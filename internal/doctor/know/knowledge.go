@@ -22,7 +22,8 @@ type Check struct {
 	Severity Severity
 	Text     string
 	Fix      []string
-	Guard    string // what it must not be mistaken for
+	Places   map[string][]string // the way out on windows, macos, wsl and in a container, where it is another
+	Guard    string              // what it must not be mistaken for
 	Source   string
 }
 
@@ -59,7 +60,6 @@ type Clue struct {
 	Cause   string
 	Text    string   // "": that of the check
 	Weak    bool     // only where nothing else says why
-	Topic   bool     // only where nothing else says anything: what such a text is usually about
 	Over    []string // checks that it is the reason of
 	All     []string
 	None    []string
@@ -152,8 +152,17 @@ func (k *Knowledge) cause(word string) bool {
 func (k *Knowledge) addCheck(r record) error {
 	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
 		Fix: r.keys["fix"], Guard: r.one("guard"), Source: r.one("source")}
-	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "guard", "source"); err != nil {
+	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "guard", "source",
+		"fix-windows", "fix-macos", "fix-wsl", "fix-container"); err != nil {
 		return err
+	}
+	for _, place := range []string{"windows", "macos", "wsl", "container"} {
+		if ways := r.keys["fix-"+place]; len(ways) > 0 {
+			if c.Places == nil {
+				c.Places = map[string][]string{}
+			}
+			c.Places[place] = ways
+		}
 	}
 	if !c.Severity.parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
 		return fmt.Errorf("%q is not a check, or there twice", c.ID)
@@ -181,9 +190,9 @@ func (k *Knowledge) addMessage(r record) error {
 }
 
 func (k *Knowledge) addClue(r record) error {
-	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true", Topic: r.one("topic") == "true",
+	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true",
 		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"], Example: r.one("example")}
-	if err := known(r, "id", "checks", "cause", "text", "weak", "topic", "explains", "all", "none",
+	if err := known(r, "id", "checks", "cause", "text", "weak", "explains", "all", "none",
 		"example"); err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ type Environment struct {
 	TorchLocation string            // where `pip show torch` says that it lies
 	DriverPackage version.Dotted    // the driver package that is installed
 	Labels        []string          // of builds that are named: cu128
+	Replaced      Replacement       // torch gave way to another; zero: not said
 	Offered       []string          // versions of torch that an installer found on its index
 }
 
@@ -76,21 +77,29 @@ type Words struct {
 	TwoVersions Evidence // the list of packages says one version, and Python another
 	CUDA        Evidence // the CUDA that they have
 	OutOfMemory Evidence
-	GPUs        int  // how many GPUs there are; 0: not said
-	Trouble     bool // in few words: something is wrong
+	NotSeen     Evidence // "GPU not detected", in so many words
+	Fails       Evidence // a command fails
+	ComfyUI     Evidence
+	Finished    Evidence // work on the GPU succeeded
+	GPUs        int      // how many GPUs there are; 0: not said
+	Trouble     bool     // in few words: something is wrong
 }
 
 // Commands is what was done, or what a script does.
 type Commands struct {
-	Index         Evidence // an index of PyTorch's was named
-	PipTorch      Evidence // pip, or one like it, was asked for torch
-	CondaInstall  Evidence
-	CondaCUDA     Evidence // conda was asked for a CUDA
-	Launch        Evidence // one process per GPU was started, with their number
-	ImportTorch   Evidence
-	SetDevices    Evidence // a script sets CUDA_VISIBLE_DEVICES
-	Building      Evidence // something is compiled
-	IsolatedBuild Evidence // by pip, in an environment of its own
+	Index          Evidence // an index of PyTorch's was named
+	PipTorch       Evidence // pip, or one like it, was asked for torch
+	CondaInstall   Evidence
+	CondaCUDA      Evidence // conda was asked for a CUDA
+	Launch         Evidence // one process per GPU was started, with their number
+	ImportTorch    Evidence
+	SetDevices     Evidence // a script sets CUDA_VISIBLE_DEVICES
+	Building       Evidence // something is compiled
+	IsolatedBuild  Evidence // by pip, in an environment of its own
+	UV             Evidence // uv installs
+	UVProject      Evidence // uv installs what pyproject.toml and uv.lock say
+	EmbeddedPython Evidence // the Python that ComfyUI and others bring along
+	AskedCPU       Evidence // the CPU was asked for
 }
 
 // Containers is how containers are started and built, as text describes it.
@@ -111,6 +120,7 @@ type Place struct {
 	Conda     Evidence
 	Colab     Evidence
 	MacOS     Evidence
+	LXC       Evidence // an LXC or LXD guest
 }
 
 // Torch is the torch that is imported, or would be.

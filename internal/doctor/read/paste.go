@@ -39,6 +39,9 @@ type Reader struct {
 
 	deploy containers
 
+	uninstalled   string // the torch that pip takes away
+	uninstalledAt Evidence
+
 	told  bool // facts of a machine were read
 	uuids bool // the list of GPUs is that of nvidia-smi -L
 	file  string

@@ -99,6 +99,12 @@ var driverReaders = []reader{
 			r.say(&r.c.From.GPU, s)
 		}
 	}},
+	{`\b(AMD|Intel) (?:GPUs?|graphics|card|series|\d{3} series)\b`, func(r *Reader, m []string, s Evidence) {
+		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
+			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1]+" GPU", 0))
+			r.say(&r.c.From.GPU, s)
+		}
+	}},
 	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +

@@ -25,6 +25,9 @@ var packageReaders = []reader{
 		r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 	}},
 	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Evidence) {
+		if strings.EqualFold(m[1], "torch") && strings.Contains(r.prev, "Attempting uninstall") {
+			r.uninstalled, r.uninstalledAt = m[2], s
+		}
 		if !strings.Contains(r.prev, "Attempting uninstall") { // what pip is about to replace
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 		}
@@ -36,6 +39,9 @@ var packageReaders = []reader{
 		for f := range strings.FieldsSeq(m[1]) {
 			if i := strings.LastIndexByte(f, '-'); i > 0 && i+1 < len(f) && f[i+1] >= '0' && f[i+1] <= '9' {
 				r.addPackage(Package{Name: normal(f[:i]), Version: f[i+1:], Tool: "pip", At: s})
+				if f[:i] == "torch" && r.uninstalled != "" && r.uninstalled != f[i+1:] {
+					r.c.Replaced = Replacement{From: r.uninstalled, To: f[i+1:], At: r.uninstalledAt}
+				}
 			}
 		}
 	}},

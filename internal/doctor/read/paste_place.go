@@ -19,7 +19,8 @@ var placeReaders = []reader{
 		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`,
 		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) },
 	},
-	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|WinError|\.dll\b|\.pyd\b|[A-Z]:\\\w)`, func(r *Reader, m []string, s Evidence) {
+	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|\w+\.(?:bat|exe)\b|WinError|\.dll\b|\.pyd\b|` +
+		`[A-Z]:\\\w)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
 			r.c.Machine.Platform.OS = "windows"
 			r.say(&r.c.From.OS, s)
@@ -236,6 +237,33 @@ const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not
 
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
+	{`\bLX[CD]\b|\bincus\b|\bproxmox\b`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.LXC, s) }},
+	{notSeen, func(r *Reader, m []string, s Evidence) {
+		if !r.subject.version && !r.subject.news {
+			mark(&r.c.Says.NotSeen, s)
+		}
+	}},
+	{`\b(?:docker|podman)\b.{0,80}\bfail\w*`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Fails, s) }},
+	{
+		`\buv (?:sync|lock|run|add)\b|uv\.lock|tool\.uv`,
+		func(r *Reader, m []string, s Evidence) { mark(&r.c.Did.UVProject, s) },
+	},
+	{`ComfyUI`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.ComfyUI, s) }},
+	{
+		`python_embed`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.EmbeddedPython, s); r.system("Windows", s) },
+	},
+	{
+		`\buv (?:pip|add|sync|venv|run|lock|init)\b|uv\.lock`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.UV, s) },
+	},
+	{
+		`--device[ =]cpu\b|--cpu\b|device ?= ?["']cpu["']|map_location ?= ?["']cpu["']`,
+		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.AskedCPU, s) },
+	},
+	{replacedExpr, (*Reader).replaced},
+	{`^\s*([-+~])\s*torch(?:==| v?)(\d\S*)\s*$`, (*Reader).changed},
+	{finishedExpr, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.Finished, s) }},
 	{`satisfies the requirement torch\b[^(]*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Evidence) {
 		if len(r.c.Offered) == 0 {
 			r.c.Offered = strings.FieldsFunc(m[1], func(c rune) bool { return c == ',' || c == ' ' })
@@ -316,3 +344,20 @@ const CudaInWords = `\bcuda(?: ?toolkit)?(?: version)?\W{1,3}v?(\d{1,2}\.\d)\b`
 const condaCUDASpec = `\b(?:cudatoolkit|pytorch-cuda)\s*={1,2}\s*(\d{1,2}\.\d)\b`
 
 var CondaAsked = lazy.Regexp(`(?i)` + condaCUDASpec)
+
+// notSeen is how people say that a GPU is not seen, in the languages that are asked in.
+const notSeen = `\b(?:GPU|CUDA|graphics card)\b.{0,24}(?:\bnot\b|n.t\b|\bnever\b).{0,16}\b(?:detect\w*|` +
+	`recogni[sz]\w*|found|seen|visible|available|used|work\w*)|` +
+	`\b(?:not|never|n.t|cannot|unable to) (?:detect|find|see|use|recogni[sz]e)\w* (?:my |the |a |` +
+	`any )?(?:NVIDIA |CUDA )?(?:GPU|CUDA|graphics card)\b|` +
+	`(?:检测不到|找不到|识别不到|无法使用|没有使用|用不了|不能使用|无法识别|` +
+	`无法检测).{0,8}(?:GPU|CUDA|显卡)|(?:GPU|CUDA|显卡).{0,8}(?:不可用|无法使用|用不了|没有被使用|检测不到|识别不到)|` +
+	`(?:GPU|CUDA|Grafikkarte).{0,24}nicht (?:erkannt|gefunden|verf\x{fc}gbar|verwendet|genutzt|benutzt)|keine GPU|` +
+	`(?:GPU|CUDA|carte graphique).{0,24}(?:pas|non) (?:d\x{e9}tect\S*|utilis\S*|reconnu\S*|disponible|trouv\S*)|` +
+	`ne (?:d\x{e9}tecte|voit|trouve|reconna\x{ee}t|utilise) pas.{0,24}(?:GPU|CUDA|carte)|` +
+	`не (?:видит|находит|использует|определяет|` +
+	`обнаруживает).{0,24}(?:GPU|CUDA|видеокарт\S*)|(?:GPU|CUDA|` +
+	`видеокарта).{0,24}не (?:определяется|обнаружен\S*|найден\S*|работает|доступн\S*|используется|видн\S*)|` +
+	`(?:GPU|CUDA).{0,8}(?:が|を|は)?(?:認識し|認識でき|検出し|使用し|認識され|使われ|使用され|使用でき|使え|検出され|利用でき)\S{0,4}(?:ない|ません)|` +
+	`(?:GPU|CUDA|tarjeta).{0,24}no (?:se )?(?:detecta|reconoce|disponible|usa|encuentra)|no (?:detecta|reconoce|` +
+	`usa|encuentra) (?:la |mi )?(?:GPU|CUDA|tarjeta)`

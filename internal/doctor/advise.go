@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+// A person is whoever is to do what a finding advises: the system and the program that
+// installs, as far as they are known.
+type person struct {
+	os   string // linux, windows, macos; "" unknown
+	wsl  bool
+	pip  string // how pip is called there
+	uv   bool
+	said bool // the system was read, and not taken for granted
+}
+
+func (e *exam) person() person {
+	p := person{os: e.Machine.Platform.OS, wsl: e.Machine.Platform.Environment == machine.WSL2, pip: "pip"}
+	p.said = !e.Pasted || !e.From.OS.IsZero() || p.wsl
+	switch {
+	case !e.Did.EmbeddedPython.IsZero():
+		p.pip = `.\python_embeded\python.exe -m pip`
+	case !e.Did.UV.IsZero():
+		p.pip, p.uv = "uv pip", true
+	}
+	return p
+}
+
+// advise renders what every finding says to do for the person who is to do it. It is
+// the only place where that happens: a remedy is written once, as for a shell of Linux,
+// with {torch} for the command that installs the torch that fits.
+func (e *exam) advise(f *finding) { f.Fix = e.ways(f.Check, f.Fix) }
+
+// ways are the ways out of a check, rendered.
+func (e *exam) ways(check string, fix []string) []string {
+	p := e.person()
+	var out []string
+	for _, way := range e.variant(check, fix, p) {
+		for _, w := range e.filled(way) {
+			if w = p.render(w); w != "" && !slices.Contains(out, w) {
+				out = append(out, w)
+			}
+		}
+	}
+	if len(out) == 0 && len(fix) > 0 {
+		out = []string{"`envfix doctor` on that machine names what is there"}
+	}
+	return out
+}
+
+// variant is what a check says for this system, where its data says it, else what the
+// finding says.
+func (e *exam) variant(check string, fix []string, p person) []string {
+	c := e.k.Checks[check]
+	if !slices.Equal(fix, c.Fix) {
+		return fix // a rule or a message says it more exactly
+	}
+	place := p.os
+	switch {
+	case p.wsl:
+		place = "wsl"
+	case e.Machine.Platform.Environment == machine.Container && len(c.Places["container"]) > 0:
+		place = "container"
+	}
+	if ways := c.Places[place]; len(ways) > 0 && p.said {
+		return ways
+	}
+	return fix
+}
+
+// filled puts what is known of this machine into a way out. One that the resolver
+// refuses for this machine is left out.
+func (e *exam) filled(way string) []string {
+	switch way {
+	case "{torch}":
+		return e.torchFix()
+	case "{python}":
+		v, _, _ := e.asked()
+		return e.pythonFix(v)
+	}
+	if !strings.Contains(way, "`envfix plan`") {
+		return []string{way}
+	}
+	if !e.planned() {
+		return nil
+	}
+	return []string{strings.ReplaceAll(way, "`envfix plan`", "`"+e.planCommand()+"`")}
+}
+
+// render translates one way out for the person; "" where nothing of it can be done
+// there.
+func (p person) render(way string) string {
+	way = p.installer(way)
+	switch {
+	case p.os == "windows":
+		way = powershell(way)
+		if unix().MatchString(way) {
+			return kept(way, unix())
+		}
+	case p.os == "macos" && notMac().MatchString(way):
+		return kept(way, notMac())
+	case p.wsl && notWSL().MatchString(way):
+		return kept(way, notWSL())
+	case p.os == "linux" && p.said && !p.wsl && notLinux().MatchString(way):
+		return kept(way, notLinux())
+	}
+	return way
+}
+
+// kept is what is left of a way out without the clauses that a system does not have.
+func kept(way string, foreign interface{ MatchString(string) bool }) string {
+	var out []string
+	for clause := range strings.SplitSeq(way, "; ") {
+		if !foreign.MatchString(clause) {
+			out = append(out, clause)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+var (
+	unix = lazy.Regexp(`(?i)\bsudo |\bapt(-get)? |(?:^|` + "`" + `|\s)(?:export|unset) [A-Z]|\bldconfig\b|\bsystemctl\b|\bmodprobe\b|\brmmod\b|` +
+		`\bdkms\b|bin/activate|/etc/|/dev/|~/\.|\blsof\b|\bfuser\b|\bmokutil\b|nvidia-driver-|\| ?grep\b|` +
+		`LD_LIBRARY_PATH|\bnvidia-ctk\b`)
+	notMac = lazy.Regexp(`(?i)\bapt(-get)? |\bldconfig\b|\bsystemctl\b|\bmodprobe\b|\bdkms\b|Scripts\\|\$env:|` +
+		`\bnvidia-(?:driver|smi)|NVIDIA driver|vc_redist|\bBIOS\b|--gpus all`)
+	notWSL = lazy.Regexp(`(?i)Scripts\\|vc_redist|apt(-get)? install \S*nvidia-driver|\bmokutil\b`)
+	// what only Windows has, of somebody who is known to use Linux
+	notLinux = lazy.Regexp(`(?i)^Windows\b|Scripts\\|\bwinget\b|\bsetx [A-Z]|\$env:|Remove-Item Env:|vc_redist|` +
+		`visual c\+\+ redist|\btaskkill\b`)
+)
+
+// installer names pip as this person calls it.
+func (p person) installer(way string) string {
+	if p.pip == "pip" || !strings.Contains(way, "`pip ") {
+		return way
+	}
+	way = strings.ReplaceAll(way, "`pip ", "`"+p.pip+" ")
+	if p.uv {
+		way = strings.ReplaceAll(way, "--force-reinstall", "--reinstall")
+	}
+	return way
+}
+
+var (
+	unsets   = lazy.Regexp("`unset ([A-Z_]+)`")
+	exports  = lazy.Regexp("`export ([A-Z_]+)=([^` ]+)`")
+	prefixed = lazy.Regexp("`([A-Z_]{4,})=(\\S+) ([^`]+)`")
+)
+
+// powershell writes commands of a shell of Linux as those of PowerShell.
+func powershell(way string) string {
+	way = unsets().ReplaceAllString(way, "`Remove-Item Env:$1`")
+	way = exports().ReplaceAllString(way, "`$$env:$1 = \"$2\"`")
+	way = prefixed().ReplaceAllString(way, "`$$env:$1 = \"$2\"; $3`")
+	return strings.ReplaceAll(way, "`pip ", "`python -m pip ")
+}

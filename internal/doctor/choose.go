@@ -1,0 +1,162 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// usualCUDA is the CUDA whose driver is taken for granted where a paste names none: it
+// is older than what current distributions and Windows bring.
+const usualCUDA = "12.8"
+
+// usualDriver is that driver, or the first that knows the GPUs.
+func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
+	var usual version.Dotted
+	for _, t := range e.Matrix.Toolkits {
+		v := t.LinuxTable
+		if e.windowsColumn() {
+			v = t.WindowsTable
+		}
+		if t.Version.MajorMinor() == usualCUDA && (usual.IsZero() || v.Less(usual)) {
+			usual = v
+		}
+	}
+	for _, g := range gpus {
+		if a, ok := e.Matrix.Arch(g.SM); ok && usual.Less(e.first(a)) {
+			usual = e.first(a)
+		}
+	}
+	return usual
+}
+
+// subject is the machine of the case as the resolver is asked for it. What a paste does
+// not say is assumed, and said: the assumptions are for the text.
+func (e *exam) subject() (h machine.Machine, assumed []string) {
+	h = e.Machine
+	if !e.Pasted {
+		return h, nil
+	}
+	h.GPUs = slices.DeleteFunc(slices.Clone(h.GPUs), func(g machine.GPU) bool { return g.SM.IsZero() && g.GFX == "" })
+	for i := range h.GPUs {
+		h.GPUs[i].Visible, h.GPUs[i].KernelDriver, h.GPUs[i].Use = true, "", nil
+	}
+	if len(h.GPUs) == 0 && !e.onlyForeign() {
+		for i, sm := range []machine.SM{{Major: 7, Minor: 5}, {Major: 12}} { // the oldest and the newest of them
+			h.GPUs = append(h.GPUs, machine.GPU{Index: i, Vendor: machine.NVIDIA, SM: sm, Visible: true})
+		}
+		assumed = append(assumed, "a GPU of the RTX 20 series or newer")
+	}
+	nvidia := slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA })
+	if nvidia && (h.Driver == nil || h.Driver.Version.IsZero()) {
+		usual := e.usualDriver(h.GPUs)
+		h.Driver = &machine.Driver{Version: usual}
+		assumed = append(assumed, fmt.Sprintf("driver %d or newer", usual.Major()))
+	}
+	if d := h.Driver; d != nil {
+		h.Driver = &machine.Driver{Version: d.Version}
+	}
+	if h.Platform.Libc == nil && h.Platform.OS == "linux" {
+		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
+	}
+	if h.Platform.OS == "" {
+		h.Platform.OS, h.Platform.Arch = "linux", "x86_64"
+	}
+	if h.Platform.Environment == machine.Container {
+		h.Platform.Environment = machine.Bare
+	}
+	return h, assumed
+}
+
+// choose asks the resolver for this machine: the torch that is there, where a build of
+// it has code for the GPU, else the newest. nil: nothing is to be installed there.
+func (e *exam) choose() (*resolver.Choice, []string) {
+	if e.Matrix == nil {
+		return nil, nil
+	}
+	h, assumed := e.subject()
+	ask := func(torch string) *resolver.Choice {
+		r := resolver.Request{Described: e.Pasted, Python: e.activePython()}
+		if torch != "" {
+			q, err := pep508.Parse("torch=="+torch, "the paste")
+			if err != nil {
+				return nil
+			}
+			r.Requirements = []pep508.Requirement{q}
+		}
+		res, err := resolver.Resolve(e.Matrix, h, r)
+		if err != nil || res.Decision != resolver.Install || res.Choice == nil ||
+			!strings.HasPrefix(res.Choice.Build, "cu") && !strings.HasPrefix(res.Choice.Build, "rocm") {
+			return nil
+		}
+		return res.Choice
+	}
+	if e.Torch.Version != "" && e.Torch.Rank >= read.ByLabel {
+		if c := ask(e.Torch.Version); c != nil && e.native(c, h) {
+			return c, assumed
+		}
+	}
+	return ask(""), assumed
+}
+
+// native reports whether a choice has code for every GPU, and not only PTX.
+func (e *exam) native(c *resolver.Choice, h machine.Machine) bool {
+	r, ok := e.Matrix.Release(c.Torch)
+	if !ok {
+		return false
+	}
+	b, ok := r.Build(c.Build, h.Platform.OS, h.Platform.Arch)
+	return ok && !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool {
+		cubin, _ := e.Matrix.Covers(b, g.SM)
+		return g.Vendor == machine.NVIDIA && !cubin
+	})
+}
+
+// planned reports whether `envfix plan` has an answer that a person can follow for
+// this machine as the paste describes it.
+func (e *exam) planned() bool {
+	if !e.Pasted || e.Matrix == nil {
+		return true
+	}
+	c, _ := e.choose()
+	return c != nil || e.vendor(machine.AMD) || e.vendor(machine.Intel) ||
+		e.Machine.Platform.Environment == machine.Jetson
+}
+
+// onlyForeign reports whether GPUs are known, and none of them is NVIDIA's.
+func (e *exam) onlyForeign() bool { return len(e.Machine.GPUs) > 0 && !e.vendor(machine.NVIDIA) }
+
+// torchFix is how to install the torch that fits: the exact command first.
+func (e *exam) torchFix() []string {
+	if e.Machine.Platform.OS == "macos" {
+		return []string{"a Mac has no CUDA: use the device `mps` in place of `cuda`"}
+	}
+	if e.vendor(machine.Intel) && e.onlyForeign() {
+		return []string{"`pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`: the build for Intel's GPUs"}
+	}
+	c, assumed := e.choose()
+	if c == nil {
+		if e.vendor(machine.AMD) && e.onlyForeign() && e.Machine.Platform.OS == "linux" {
+			return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}
+		}
+		if e.Pasted && e.Matrix != nil {
+			return nil
+		}
+		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
+	}
+	command := fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision", c.Torch)
+	if c.Index != nil {
+		command += " --index-url " + *c.Index
+	}
+	command += "`"
+	if len(assumed) > 0 {
+		command += ": for " + strings.Join(assumed, " with ")
+	}
+	return []string{command, "`" + e.planCommand() + "` shows all that fits, `envfix apply` installs it"}
+}

@@ -1,0 +1,267 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// questionRules answer where nothing else does: torch sees no GPU, and no message says
+// why; or something could not be looked at. They come last.
+var questionRules = []rule{
+	{[]string{"GPU002", "CTR001", "CTR012", "CTR013", "CTR017", "ROC002", "ROC003", "DRV001", "DRV002", "ACC008"},
+		"what could not be read of this machine", (*exam).unread},
+	{[]string{"GPU003"}, "a container, and a torch for CUDA that sees no GPU there", (*exam).emptyContainer},
+	{[]string{"GPU001"}, "that torch sees no GPU, and nothing that says why", (*exam).question},
+}
+
+// A hypothesis is one reason why torch may see no GPU, and the command that proves or
+// refutes it.
+type hypothesis struct {
+	likely bool // else possible
+	cause  string
+	text   string
+	test   string // a command, and what it shows then
+}
+
+func (h hypothesis) String() string {
+	how := "possible"
+	if h.likely {
+		how = "likely"
+	}
+	return fmt.Sprintf("%s: %s; %s", how, h.text, h.test)
+}
+
+// question: torch sees no GPU, and what was found beside that are symptoms. The answer
+// are hypotheses from what is known, each with its test.
+func (e *exam) question() {
+	said, unseen := e.has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, noDevice...)...)
+	switch {
+	case unseen:
+	case e.unavailable():
+		said, unseen = e.Torch.AvailableAt, true
+	default: // mere words, but in so many
+		said, unseen = e.Says.NotSeen, !e.Says.NotSeen.IsZero()
+	}
+	if !unseen || e.Torch.HIP != "" || e.Torch.Label == "xpu" || e.available() || !e.Pasted ||
+		e.Machine.Platform.OS == "macos" || e.cpuByChoice() || !e.Did.AskedCPU.IsZero() {
+		return
+	}
+	cause, over := "", []string{}
+	heaviest := 0
+	for _, f := range e.out {
+		if f.Severity > know.Note && f.weight >= hint || f.Severity == know.Note && f.Cause != "none" {
+			return
+		}
+		if f.Severity > know.Note && f.weight > heaviest && f.Cause != "none" {
+			heaviest, cause = f.weight, f.Cause
+		}
+		over = append(over, f.Check)
+	}
+	all := e.hypotheses()
+	ways := make([]string, len(all))
+	for i, h := range all {
+		ways[i] = h.String()
+		if cause == "" {
+			cause = h.cause
+		}
+	}
+	f := e.find("GPU001", hint, said).
+		cause(cause).
+		fix(append(ways, "`envfix doctor` on that machine looks at all of this at once")...).
+		explains(over...)
+	if known := e.known(); known != "" {
+		f.says("torch sees no GPU, and nothing here says why; known is %s", known)
+	}
+}
+
+// known is what a paste says of GPU, driver and torch, in one line.
+func (e *exam) known() string {
+	var out []string
+	if g := e.firstGPU(machine.NVIDIA); g != nil && g.Name != "" {
+		out = append(out, "the "+g.Name)
+	}
+	if d := e.Machine.Driver; d != nil && !d.Version.IsZero() {
+		out = append(out, "driver "+d.Version.String())
+	}
+	if e.Torch.Version != "" {
+		out = append(out, "torch "+withLabel(e.Torch))
+	}
+	return strings.Join(out, ", ")
+}
+
+// hypotheses are the reasons that what is known leaves, the likely ones first.
+func (e *exam) hypotheses() []hypothesis {
+	var out []hypothesis
+	for _, ask := range []func() (hypothesis, bool){
+		e.maybeOldDriver, e.maybeContainer, e.maybeCPUBuild, e.maybeNoDriver, e.maybeHidden,
+		e.maybeOtherPython,
+	} {
+		if h, ok := ask(); ok {
+			out = append(out, h)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b hypothesis) int {
+		switch {
+		case a.likely == b.likely:
+			return 0
+		case a.likely:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+const versions = "`python -c \"import torch; print(torch.__version__, torch.version.cuda)\"`"
+
+// bundled reports whether the torch is one that a program or image brought along, with
+// CUDA in it.
+func (e *exam) bundled() bool {
+	return !e.Did.EmbeddedPython.IsZero() || !e.Says.ComfyUI.IsZero() || !e.Place.Colab.IsZero()
+}
+
+func (e *exam) maybeCPUBuild() (hypothesis, bool) {
+	if !e.Torch.CUDA.IsZero() || e.bundled() {
+		return hypothesis{}, false
+	}
+	if v := pythonVersion(e.Torch.Version); e.Torch.Label != "" && !v.IsZero() {
+		return hypothesis{}, false // its label says what it is
+	}
+	h := hypothesis{cause: "torch_cpu_wheel", text: "the CPU build of torch is installed",
+		test: versions + " ends in None then"}
+	// On Linux the default index carries the CUDA build.
+	h.likely = e.Machine.Platform.OS == "windows" || e.Machine.Driver != nil || !e.Place.Conda.IsZero() ||
+		e.Torch.Version == ""
+	return h, true
+}
+
+// maybeOldDriver: the newest torch's own build asks for a driver that is newer than
+// the one that is here.
+func (e *exam) maybeOldDriver() (hypothesis, bool) {
+	d := e.Machine.Driver
+	if e.Matrix == nil || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() {
+		return hypothesis{}, false
+	}
+	if e.Torch.Version != "" && !e.defaultIs(13) {
+		return hypothesis{}, false
+	}
+	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))
+	if floor := e.floorOf(f); ok && d.Version.Less(floor) {
+		return hypothesis{likely: true, cause: "driver_too_old",
+			text: fmt.Sprintf("the driver %s is too old for a torch of CUDA 13, which needs %s: update the driver to %d or newer, or install a build for CUDA 12",
+				d.Version, floor, floor.Major()),
+			test: versions + " ends in 13.0 or more then"}, true
+	}
+	return hypothesis{}, false
+}
+
+// defaultIs reports whether the release that is here is built for this major of CUDA
+// where nobody asks for another.
+func (e *exam) defaultIs(major int) bool {
+	r, ok := e.Matrix.Release(e.Torch.Version)
+	return ok && slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool {
+		return b.Default && b.OS == "linux" && !b.CUDA.IsZero() && b.CUDA.Major() == major
+	})
+}
+
+// newestLabel is the CUDA build that the newest release brings without asking.
+func newestLabel(m *matrix.Matrix) string {
+	if len(m.Releases) == 0 {
+		return ""
+	}
+	for _, b := range m.Releases[0].Builds {
+		if b.Default && b.OS == "linux" && !b.CUDA.IsZero() {
+			return b.Label
+		}
+	}
+	return ""
+}
+
+func (e *exam) maybeNoDriver() (hypothesis, bool) {
+	if e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() {
+		return hypothesis{}, false
+	}
+	return hypothesis{likely: e.Torch.Version == "" || !e.Torch.CUDA.IsZero(), cause: "driver_missing",
+		text: "the NVIDIA driver is missing or not loaded", test: "`nvidia-smi` fails then"}, true
+}
+
+func (e *exam) maybeContainer() (hypothesis, bool) {
+	if e.Place.Container.IsZero() {
+		return hypothesis{}, false
+	}
+	return hypothesis{likely: true, cause: "container_no_gpu", text: "the container was started without a GPU (docker: `--gpus all`)",
+		test: "`nvidia-smi` inside the container fails then, and works on the host"}, true
+}
+
+func (e *exam) maybeHidden() (hypothesis, bool) {
+	if _, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; set {
+		return hypothesis{}, false
+	}
+	show := "`printenv CUDA_VISIBLE_DEVICES`"
+	if e.Machine.Platform.OS == "windows" {
+		show = "`$env:CUDA_VISIBLE_DEVICES`"
+	}
+	return hypothesis{
+		cause: "env_cuda_visible_devices", text: "a variable hides the GPU",
+		test: show + " prints -1, or a GPU that is not there",
+	}, true
+}
+
+func (e *exam) maybeOtherPython() (hypothesis, bool) {
+	if e.bundled() || e.Torch.Rank == read.ByTorch {
+		return hypothesis{}, false
+	}
+	return hypothesis{cause: "torch_duplicate_install", text: "another Python runs than the one that torch was installed for",
+		test: "`python -c \"import torch; print(torch.__file__)\"` shows whose torch it is"}, true
+}
+
+// unreadNotes are the notes of a machine that mean a fault, by their words.
+var unreadNotes = []struct{ words, check string }{
+	{"started without GPU access", "CTR001"},
+	{"WSL 1 has no GPU", "CTR012"},
+	{"shadows the one of Windows", "CTR013"},
+	{"WSL without /dev/dxg", "CTR017"},
+	{"/dev/kfd is missing", "ROC002"},
+	{"/dev/kfd: no permission", "ROC003"},
+	{"exists but is not loaded", "DRV001"},
+	{"no NVIDIA kernel module was found for the running kernel", "DRV001"},
+	{"but no NVIDIA library was found", "DRV002"},
+	{"library cannot reach it", "ACC008"},
+	{"the driver hangs", "GPU002"},
+	{"ended its process", "GPU002"},
+}
+
+// unread: what could not be read of this machine reaches the verdict.
+func (e *exam) unread() {
+	if e.Pasted {
+		return
+	}
+	for _, note := range e.Machine.Notes {
+		for _, u := range unreadNotes {
+			if !strings.Contains(note, u.words) ||
+				slices.ContainsFunc(e.out, func(f *finding) bool { return f.Check == u.check }) {
+				continue
+			}
+			f := e.find(u.check, strong, fact("%s", note)).text(strings.TrimPrefix(note, "nvml: "))
+			if f.Severity < know.Error {
+				f.Severity = know.Error
+			}
+		}
+	}
+}
+
+// emptyContainer: whether the host has a GPU cannot be seen from inside.
+func (e *exam) emptyContainer() {
+	if e.Pasted || e.Machine.Platform.Environment != machine.Container || e.Torch.CUDA.IsZero() ||
+		len(e.Machine.GPUs) > 0 ||
+		slices.ContainsFunc(e.out, func(f *finding) bool { return f.Severity == know.Error }) {
+		return
+	}
+	e.find("GPU003", strong, e.Torch.VersionAt)
+}
