@@ -31,6 +31,9 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 			return false
 		}
 	}
+	if len(c.Ask) > 0 && !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
+		return false // the plain package is there, without its CUDA
+	}
 	for _, held := range c.Holds {
 		q, err := pep508.Parse(held, "")
 		if p, ok := have[q.Name]; err != nil || ok && !meets(p, q) {

@@ -37,6 +37,11 @@ func (b *builder) venv() {
 	b.keepSteps(exe)
 	first, pins, rest := b.requirements()
 	first, rest = append(first, b.beside...), append(rest, b.want...)
+	if len(first) == 0 { // other frameworks alone
+		b.install(exe, plan.Step{ID: "packages", Title: "install " + strings.Join(rest, ", "), Why: "from the default index; torch was not asked for"}, nil, rest)
+		b.finish(exe)
+		return
+	}
 	size, _ := b.m.Size(b.choice.Torch, b.choice.Build, b.h.Platform.OS, b.h.Platform.Arch) // 0: nobody measured it
 	b.install(exe, plan.Step{
 		ID:    "torch",
@@ -84,7 +89,7 @@ func (b *builder) prove() {
 	if b.kept != nil {
 		v.Packages = b.kept.Stays
 	}
-	b.add(plan.Step{ID: "verify", Title: "prove that torch works", Why: proofWords(b.r, v), Verify: v})
+	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {
 		b.add(plan.Step{ID: "switch", Title: "make it " + b.t.Dir, Why: "one rename; until here nothing that was there has changed", Switch: &plan.Switch{Dir: b.t.Dir}})
 	}
@@ -275,16 +280,20 @@ func (b *builder) requirements() (first, pins, rest []string) {
 	}
 	for _, held := range b.choice.Holds {
 		switch {
-		case len(first) > 1: // torchvision brings it, in the call of torch's own index
-			first, pins = append(first, held), append(pins, held)
 		case b.choice.Index == nil:
-			first = append(first, held)
-		default:
+			first, pins = append(first, held), append(pins, held)
+		case len(first) > 1 && strings.HasPrefix(held, "numpy"): // torchvision brings it, in the call of torch's own index
+			first, pins = append(first, held), append(pins, held)
+		default: // only the default index is known to have it
 			rest = append(rest, held)
 		}
 	}
 	for _, q := range b.r.Requirements { // several may speak of one package
-		if w := written(q); !placed[q.Name] && !slices.Contains(rest, w) {
+		w := written(q)
+		if asked := b.choice.Ask[q.Name]; asked != "" {
+			w = asked
+		}
+		if !placed[q.Name] && !slices.Contains(rest, w) {
 			rest = append(rest, w)
 		}
 	}

@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -14,6 +15,18 @@ func verify(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *
 	if v.Torch == "" {
 		v.Torch = c.Torch
 	}
+	for name := range c.Packages {
+		module, known := frameworkModules[plainFramework(name)]
+		if !known {
+			continue
+		}
+		v.Imports = append(v.Imports, module)
+		if _, asked := c.Ask[name]; asked && !r.Described {
+			v.OnGPU = append(v.OnGPU, module)
+		}
+	}
+	slices.Sort(v.OnGPU)
+	slices.Sort(v.Imports[len(imports(c)):])
 	if c.Channel != "pip" && c.Channel != "" {
 		// conda builds carry no label, and their libraries are packages of their own.
 		v.Torch, v.CuDNN = c.Torch, ""
@@ -27,7 +40,27 @@ func verify(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *
 	return v
 }
 
+// frameworkModules are the frameworks that the proof computes with, and what is imported
+// of them.
+var frameworkModules = map[string]string{"tensorflow": "tensorflow", "jax": "jax", "onnxruntime": "onnxruntime", "cupy": "cupy"}
+
+// plainFramework is a framework's name without what it says of a GPU.
+func plainFramework(name string) string {
+	name = strings.TrimSuffix(name, "-gpu")
+	plain, _, _ := strings.Cut(name, "-cuda")
+	return plain
+}
+
+// withoutTorch reports whether a choice is of other frameworks alone.
+func withoutTorch(c *resolver.Choice) bool {
+	_, torch := c.Packages["torch"]
+	return c.Torch == "" && !torch
+}
+
 func imports(c *resolver.Choice) []string {
+	if withoutTorch(c) {
+		return nil
+	}
 	out := []string{"torch"}
 	for _, n := range family[1:] {
 		if _, ok := c.Packages[n]; ok {
@@ -40,7 +73,7 @@ func imports(c *resolver.Choice) []string {
 // toCompute is the number of GPUs that the build must compute on.
 func toCompute(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *resolver.Choice) int {
 	switch {
-	case c.Build == "cpu" || res.Decision == resolver.InstallCPU:
+	case withoutTorch(c) || c.Build == "cpu" || res.Decision == resolver.InstallCPU:
 		return 0
 	case len(res.VisibleGPUs) > 0:
 		return len(res.VisibleGPUs)
@@ -66,6 +99,13 @@ func vendorOf(build string) string {
 		return machine.Apple
 	}
 	return machine.NVIDIA
+}
+
+func proofTitle(v *plan.Verify) string {
+	if !slices.Contains(v.Imports, "torch") {
+		return "prove that " + strings.Join(v.Imports, " and ") + " works"
+	}
+	return "prove that torch works"
 }
 
 func proofWords(r resolver.Request, v *plan.Verify) string {

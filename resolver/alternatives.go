@@ -110,7 +110,7 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 	list := archList(gpus)
 	for _, r := range s.req.packages {
 		rows := s.wheels(r.Name)
-		if len(rows) == 0 || list == "" {
+		if len(rows) == 0 || list == "" || s.isFramework(r.Name) {
 			continue
 		}
 		if rows[0].Note != "" {

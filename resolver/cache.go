@@ -12,22 +12,23 @@ import (
 // A cache holds what does not change while one machine is resolved: nearest
 // answers ask the same builds about the same GPUs many times.
 type cache struct {
-	wheels   []*matrix.Build         // for this system, newest torch first
-	conda    []*matrix.Build         // the conda channels' builds in the same form; nil until asked for
-	rank     map[*matrix.Release]int // position of a release, newest first
-	py       map[*matrix.Build][2]py
-	code     map[codeKey][2]bool // native, ptx
-	stack    map[codeKey]gap
-	rows     map[string][]*matrix.Extension // wheels of a package
-	noneSeen bool                           // nobody has seen any wheel for this system: Windows on ARM
-	needs    map[string][]matrix.Need       // by package, for this system
-	files    map[fileKey]string             // why a wheel has no file here
-	known    map[string]bool                // packages of the extension table
-	admit    map[admitKey]bool              // specifiers asked about
-	fit      map[fitKey]bool                // Pythons asked about
-	every    []py                           // the Pythons that any build is made for
-	table    *matrix.DeviceTable            // read when a GPU is known by its name only
-	models   map[string]matrix.Device       // what it said
+	wheels     []*matrix.Build         // for this system, newest torch first
+	conda      []*matrix.Build         // the conda channels' builds in the same form; nil until asked for
+	rank       map[*matrix.Release]int // position of a release, newest first
+	py         map[*matrix.Build][2]py
+	code       map[codeKey][2]bool // native, ptx
+	stack      map[codeKey]gap
+	rows       map[string][]*matrix.Extension // wheels of a package
+	noneSeen   bool                           // nobody has seen any wheel for this system: Windows on ARM
+	needs      map[string][]matrix.Need       // by package, for this system
+	frameworks map[string][]matrix.Framework  // by plain name, of every system
+	files      map[fileKey]string             // why a wheel has no file here
+	known      map[string]bool                // packages of the extension table
+	admit      map[admitKey]bool              // specifiers asked about
+	fit        map[fitKey]bool                // Pythons asked about
+	every      []py                           // the Pythons that any build is made for
+	table      *matrix.DeviceTable            // read when a GPU is known by its name only
+	models     map[string]matrix.Device       // what it said
 }
 
 type admitKey struct{ spec, version string }
@@ -52,13 +53,16 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 	c := &cache{
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
-		needs: map[string][]matrix.Need{}, files: map[fileKey]string{},
+		needs: map[string][]matrix.Need{}, frameworks: map[string][]matrix.Framework{}, files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {
 			c.needs[n.Package] = append(c.needs[n.Package], n)
 		}
+	}
+	for _, f := range m.Frameworks {
+		c.frameworks[plainName(f.Package)] = append(c.frameworks[plainName(f.Package)], f)
 	}
 	for i, r := range m.Releases {
 		c.rank[r] = i

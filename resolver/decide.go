@@ -24,6 +24,9 @@ func (s *solver) decide() *outcome {
 		o := s.refuse("request", s.req.conflict)
 		return o
 	}
+	if s.frameworksAlone() && s.req.accel() != rocm && (s.described() || s.elsewhere() == nil) {
+		return s.frameworks()
+	}
 	if why := s.nonexistent(); why != "" {
 		return s.refuse("request", why)
 	}

@@ -121,6 +121,8 @@ var turing = machine.SM{Major: 7, Minor: 5}
 
 func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	switch {
+	case q.isFramework(e.name) && !isConda(b):
+		return nil
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):

@@ -118,6 +118,17 @@ func (q *question) choice(b *matrix.Build) *Choice {
 		c.Packages[e.name] = e.version()
 	}
 	c.Holds = q.holds(b)
+	for _, r := range q.req.packages {
+		if q.accel != cuda || !q.isFramework(r.Name) {
+			continue
+		}
+		if f, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN); why == nil {
+			if c.Ask == nil {
+				c.Ask = map[string]string{}
+			}
+			c.Ask[r.Name] = ask(r, f)
+		}
+	}
 	return c
 }
 

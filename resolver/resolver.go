@@ -62,6 +62,7 @@ type Choice struct {
 	Channel  string            `json:"channel,omitempty"`  // pip, conda-forge, pytorch
 	Index    *string           `json:"index"`              // nil: the installer's configured default index
 	Packages map[string]string `json:"packages,omitempty"` // name → version with label; "" the newest that fits
+	Ask      map[string]string `json:"ask,omitempty"`      // package → the requirement that is installed in its place: jax → jax[cuda13]
 	Holds    []string          `json:"holds,omitempty"`    // limits of ordinary packages, which no metadata says: "numpy<2"
 	Natively bool              `json:"natively,omitempty"` // the driver supports its CUDA without minor-version compatibility
 	Proof    string            `json:"proof,omitempty"`

@@ -46,26 +46,60 @@ func (q *question) holds(b *matrix.Build) []string {
 			}
 			continue
 		}
-		for _, n := range q.cache.needs[e.name] {
-			if n.Of == "torch" && !q.cache.admits(n.Range, b.Release.Torch) && e.req.URL == "" {
-				add(e.name, others(n.Versions))
-			}
+		if e.pin != "" {
+			continue
+		}
+		if e.req.URL == "" {
+			add(e.name, below(q.unmet(e.name, b)))
 		}
 	}
 	return out
 }
 
-// others are the versions that a specifier of one lower or upper bound leaves out;
-// zero where it is another.
-func others(s version.Specifier) version.Specifier {
-	for _, op := range [][2]string{{">=", "<"}, {"<=", ">"}, {">", "<="}, {"<", ">="}} {
-		if v, ok := strings.CutPrefix(s.String(), op[0]); ok && !strings.ContainsAny(v, ",*<>=!~") {
-			if out, err := version.ParseSpecifier(op[1] + strings.TrimSpace(v)); err == nil {
-				return out
+// below is the limit under which no version of a package is in a list of rows that end
+// at its newest: of >=5.20 and >=5.15,<5.20 it is <5.15. Zero where there is none.
+func below(bad []matrix.Need) version.Specifier {
+	var limit version.Python
+	for again := true; again; {
+		again = false
+		for _, n := range bad {
+			low, high := bounds(n.Versions)
+			if low.IsZero() || !high.IsZero() && (limit.IsZero() || high.Compare(limit) < 0) || !limit.IsZero() && low.Compare(limit) >= 0 {
+				continue
 			}
+			limit, again = low, true
 		}
 	}
-	return version.Specifier{}
+	if limit.IsZero() {
+		return version.Specifier{}
+	}
+	s, _ := version.ParseSpecifier("<" + limit.String())
+	return s
+}
+
+// bounds are the first version that a specifier admits and the first above that it
+// does not; zero where it has no such bound.
+func bounds(s version.Specifier) (low, high version.Python) {
+	for clause := range strings.SplitSeq(s.String(), ",") {
+		clause = strings.TrimSpace(clause)
+		if v, ok := strings.CutPrefix(clause, ">="); ok {
+			low, _ = version.ParsePython(strings.TrimSpace(v))
+		} else if v, ok := strings.CutPrefix(clause, "<"); ok && !strings.HasPrefix(v, "=") {
+			high, _ = version.ParsePython(strings.TrimSpace(v))
+		}
+	}
+	return low, high
+}
+
+// unmet are the rows of a package that need another torch than a build's.
+func (q *question) unmet(name string, b *matrix.Build) []matrix.Need {
+	var out []matrix.Need
+	for _, n := range q.cache.needs[name] {
+		if n.Of == "torch" && !q.cache.admits(n.Range, b.Release.Torch) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // needRefusal says why no version of a package that was asked for works beside a
@@ -82,11 +116,9 @@ func (q *question) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	if len(q.wheels(r.Name)) > 0 {
 		return nil // each wheel is asked about by itself
 	}
-	for _, n := range q.cache.needs[r.Name] {
-		if n.Of != "torch" || q.cache.admits(n.Range, b.Release.Torch) {
-			continue
-		}
-		if rest := others(n.Versions); !rest.IsZero() && !overlap(rest, r.Spec) {
+	bad := q.unmet(r.Name, b)
+	for _, n := range bad {
+		if overlap(n.Versions, r.Spec) && !outside(r.Spec, bad) {
 			return q.no(n.Source, "%s%s needs torch%s: without it %s", r.Name, n.Versions, n.Range, n.Effect)
 		}
 	}
@@ -126,12 +158,32 @@ func overlap(a, b version.Specifier) bool {
 	if a.IsZero() || b.IsZero() {
 		return true
 	}
-	for _, text := range strings.FieldsFunc(a.String()+","+b.String(), func(r rune) bool { return strings.ContainsRune(",=<>!~ ", r) }) {
+	return slices.ContainsFunc(samples(a.String(), b.String()), func(v version.Python) bool { return a.Admits(v) && b.Admits(v) })
+}
+
+// samples are the versions that specifiers name, and their neighbours on both sides:
+// where specifiers meet anywhere, they meet at one of them.
+func samples(specs ...string) []version.Python {
+	var out []version.Python
+	for _, text := range strings.FieldsFunc(strings.Join(specs, ","), func(r rune) bool { return strings.ContainsRune(",=<>!~ ", r) }) {
 		for _, near := range neighbours(strings.TrimSuffix(text, ".*")) {
-			v, err := version.ParsePython(near)
-			if err == nil && a.Admits(v) && b.Admits(v) {
-				return true
+			if v, err := version.ParsePython(near); err == nil {
+				out = append(out, v)
 			}
+		}
+	}
+	return out
+}
+
+// outside reports whether a specifier admits a version that no row is about.
+func outside(s version.Specifier, rows []matrix.Need) bool {
+	texts := []string{s.String()}
+	for _, n := range rows {
+		texts = append(texts, n.Versions.String())
+	}
+	for _, v := range samples(texts...) {
+		if s.Admits(v) && !slices.ContainsFunc(rows, func(n matrix.Need) bool { return n.Versions.Admits(v) }) {
+			return true
 		}
 	}
 	return false

@@ -110,7 +110,7 @@ func (q *question) extensions(b *matrix.Build) []extension {
 	for _, r := range q.req.packages {
 		e := extension{name: r.Name, req: r}
 		switch {
-		case isConda(b):
+		case isConda(b) || q.isFramework(r.Name):
 		case r.Name == triton && !b.Triton.IsZero():
 			e.pin = b.Triton.String()
 		case q.releasedWith(r.Name, b) != "":
@@ -178,6 +178,13 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		return why
 	}
 	if why := q.needRefusal(r, b); why != nil {
+		return why
+	}
+	if q.isFramework(r.Name) {
+		if q.accel != cuda {
+			return nil
+		}
+		_, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
 		return why
 	}
 	if pin := q.releasedWith(r.Name, b); pin != "" {

@@ -3,6 +3,7 @@ package resolver
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,13 @@ func checkWord(res *Resolution, at int, word string) string {
 		return "no choice"
 	}
 	switch key {
+	case "ask":
+		c := res.Choice
+		var asks []string
+		for _, name := range slices.Sorted(maps.Keys(c.Ask)) {
+			asks = append(asks, c.Ask[name])
+		}
+		return is(strings.Join(asks, ","), value)
 	case "holds":
 		return is(strings.Join(res.Choice.Holds, ","), value)
 	case "python":

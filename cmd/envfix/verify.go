@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,11 @@ func verifyAction(c *cli.Context) error {
 // verifyEnvironment has the environment in dir prove itself, and compares that with
 // the data and with what it proved when it was made.
 func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir, bin string, w io.Writer) error {
-	modules := companions(dir)
+	others := installedOf(dir, "tensorflow", "jax", "onnxruntime", "cupy")
+	modules := append(companions(dir), others...)
+	if len(others) > 0 && len(installedOf(dir, "torch")) == 0 {
+		modules = others
+	}
 	argv := apply.Argv
 	if f.quick {
 		argv = apply.QuickArgv
@@ -97,18 +102,22 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	if err != nil {
 		return err
 	}
-	if proof.Torch == "" {
+	if proof.Torch == "" && modules[0] == "torch" {
 		return &failure{code: exitVerify, text: "torch does not import", details: apply.Compare(plan.Verify{}, proof),
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
-	want, known := expected(m, thisMachine(ctx, f.env, false), proof)
+	here := thisMachine(ctx, f.env, false)
+	want, known := expected(m, here, proof)
+	if slices.ContainsFunc(here.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.Visible }) {
+		want.OnGPU = others
+	}
 	want.Imports, want.GPUs = modules, max(want.GPUs, f.gpus)
 	if p := apply.ProvedOf(dir); p != nil && f.gpus < 0 {
 		want.GPUs = max(want.GPUs, visibleOf(p.GPUs))
 	}
 	wrong := apply.Compare(want, proof)
 	_, notes := proof.Words()
-	if !known {
+	if !known && proof.Torch != "" {
 		notes = append(notes, "the data has no row for this build: its CUDA, cuDNN and GPU code were not compared")
 	}
 	if f.json {
@@ -120,7 +129,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		return err
 	}
 	if len(wrong) > 0 {
-		return &failure{code: exitVerify, text: fmt.Sprintf("torch %s in %s does not prove itself", ui.Clean(proof.Torch), ui.Clean(f.env)), details: wrong,
+		return &failure{code: exitVerify, text: fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.env)), details: wrong,
 			hints: []string{"`envfix doctor` looks for the cause"}}
 	}
 	return writeProof(w, proof, notes)
@@ -152,16 +161,24 @@ type verifyAnswer struct {
 
 // companions names what the environment in dir holds of torch and its companions.
 func companions(dir string) []string {
-	modules := []string{"torch"}
-	for _, name := range []string{"torchvision", "torchaudio"} {
+	return append([]string{"torch"}, installedOf(dir, "torchvision", "torchaudio")...)
+}
+
+// installedOf are those of some packages, under any name for a GPU, that the
+// environment in dir holds.
+func installedOf(dir string, names ...string) []string {
+	var out []string
+	for _, name := range names {
 		for _, pattern := range []string{"lib/python*/site-packages/", "Lib/site-packages/"} {
-			if found, err := filepath.Glob(filepath.Join(dir, pattern+name+"-*.dist-info")); err == nil && len(found) > 0 {
-				modules = append(modules, name)
+			plain, err := filepath.Glob(filepath.Join(dir, pattern+name+"-*.dist-info"))
+			named, err2 := filepath.Glob(filepath.Join(dir, pattern+name+"_*-*.dist-info")) // onnxruntime_gpu, cupy_cuda13x
+			if err == nil && err2 == nil && (len(plain) > 0 || (name == "onnxruntime" || name == "cupy") && len(named) > 0) {
+				out = append(out, name)
 				break
 			}
 		}
 	}
-	return modules
+	return out
 }
 
 // mostAnswer is how much of a Python's output is kept, from its end: the answer is

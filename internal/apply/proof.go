@@ -33,8 +33,9 @@ type Proof struct {
 	CuDNN   int               `json:"cudnn"`   // as cuDNN writes it: 91002 is 9.10.2; 0 none
 	Arches  []string          `json:"arches"`  // torch._C._cuda_getArchFlags()
 	GPUs    []GPUProof        `json:"gpus"`
-	Path    string            `json:"path"`   // torch.__file__
-	Mapped  []string          `json:"mapped"` // files of CUDA's and torch's libraries that are loaded; nil off Linux
+	Others  map[string]int    `json:"frameworks"` // framework → GPUs that it computes on
+	Path    string            `json:"path"`       // torch.__file__
+	Mapped  []string          `json:"mapped"`     // files of CUDA's and torch's libraries that are loaded; nil off Linux
 }
 
 // A GPUProof compares what one GPU computes with the CPU's result.
@@ -92,6 +93,11 @@ func Compare(want plan.Verify, got Proof) []string {
 			add("%s is %s, and the plan says %s", what, orNone(got), orNone(want))
 		}
 	}
+	for _, name := range want.OnGPU {
+		if n, ran := got.Others[name]; ran && n == 0 {
+			add("%s %s computes on the CPU only: it finds no GPU", name, got.Imports[name])
+		}
+	}
 	if got.Torch == "" {
 		if len(out) == 0 && slices.Contains(want.Imports, "torch") {
 			add("torch was not imported")
@@ -142,6 +148,13 @@ func (p Proof) Words() (shown, not []string) {
 	for _, g := range p.GPUs {
 		if g.Error == "" {
 			shown = append(shown, text.Printable(fmt.Sprintf("%s (%s) computes what the CPU does", g.Device, g.Name)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Others)) {
+		if n := p.Others[name]; n > 0 {
+			shown = append(shown, text.Printable(fmt.Sprintf("%s computes on %d GPUs", name, n)))
+		} else {
+			not = append(not, text.Printable(name+" was tried on the CPU alone: it finds no GPU"))
 		}
 	}
 	switch {

@@ -75,6 +75,51 @@ def describe(torch, out, quick):
         out["gpus"].append({"device": device, "name": name, "error": error})
 
 
+def tensorflow(tf):
+    gpus = tf.config.list_physical_devices("GPU")
+    for i in range(max(1, len(gpus))):
+        with tf.device("/GPU:%d" % i if gpus else "/CPU:0"):
+            x = tf.ones((64, 64))
+            if float(tf.reduce_sum(tf.linalg.matmul(x, x))) != 64 ** 3:
+                raise ValueError("a matrix product differs from the CPU's")
+    return len(gpus)
+
+
+def jax(module):
+    found = module.devices()
+    for device in found:
+        x = module.device_put(module.numpy.ones((64, 64)), device)
+        if float((x @ x).sum()) != 64 ** 3:
+            raise ValueError("a matrix product differs from the CPU's")
+    return sum(d.platform != "cpu" for d in found)
+
+
+def onnxruntime(module):
+    return int("CUDAExecutionProvider" in module.get_available_providers())
+
+
+def cupy(module):
+    count = module.cuda.runtime.getDeviceCount()
+    for i in range(count):
+        with module.cuda.Device(i):
+            x = module.ones((64, 64))
+            if float((x @ x).sum()) != 64 ** 3:
+                raise ValueError("a matrix product differs from the CPU's")
+    return count
+
+
+def frameworks(out):
+    """What else computes here, and on how many GPUs."""
+    for name, run in (("tensorflow", tensorflow), ("jax", jax), ("onnxruntime", onnxruntime), ("cupy", cupy)):
+        module = sys.modules.get(name)
+        if module is None or name not in out["imports"]:
+            continue
+        try:
+            out["frameworks"][name] = run(module)
+        except Exception as e:
+            out["errors"]["computing with " + name] = text(e)
+
+
 def mapped():
     """The files of CUDA's and torch's libraries that are loaded (Linux)."""
     begins = ("libcu", "libnv", "libtorch", "libc10", "libnccl")
@@ -87,12 +132,13 @@ def mapped():
 
 
 def main():
-    out = {"imports": {}, "errors": {}, "gpus": []}
+    out = {"imports": {}, "errors": {}, "gpus": [], "frameworks": {}}
     for name in sys.argv[2:]:
         try:
             out["imports"][name] = str(getattr(importlib.import_module(name), "__version__", ""))
         except BaseException as e:  # a library may end in SystemExit
             out["errors"][name] = text(e)
+    frameworks(out)
     torch = sys.modules.get("torch")
     if torch is not None and "torch" not in out["errors"]:
         describe(torch, out, sys.argv[1] == "quick")

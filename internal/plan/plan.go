@@ -188,6 +188,9 @@ type Verify struct {
 	// Packages are those that were carried over, which the environment must hold.
 	Packages []KeptPackage `json:"packages,omitempty"`
 
+	// OnGPU are the frameworks besides torch that must compute on a GPU.
+	OnGPU []string `json:"on_gpu,omitempty"`
+
 	CUDAVisible string `json:"cuda_visible_devices,omitempty"` // of the proof; "" as it is
 }
 

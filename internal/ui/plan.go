@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,7 +211,7 @@ func Answer(d resolver.Decision) string {
 func (v *view) choice(p *plan.Plan) {
 	v.line("")
 	v.row("answer", decisions[p.Decision])
-	if p.Torch != "" {
+	if p.Torch != "" || len(p.Packages) > 0 && p.Decision != resolver.UseVendorIndex {
 		v.combination("choice", p.Choice)
 	}
 	v.driver(p.Driver)
@@ -241,6 +242,12 @@ func gpuList(gpus []int) string {
 // combination prints one choice.
 func (v *view) combination(label string, c resolver.Choice) {
 	s := "torch " + c.Torch + ", build " + c.Build
+	if c.Torch == "" { // other frameworks
+		s = strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", ") + " on the CPU"
+		if c.CUDA != "" {
+			s = strings.Join(slices.Sorted(maps.Values(c.Ask)), ", ")
+		}
+	}
 	for _, name := range []string{"torchvision", "torchaudio"} {
 		if ver := c.Packages[name]; ver != "" {
 			public, _, _ := strings.Cut(ver, "+")

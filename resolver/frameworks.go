@@ -1,0 +1,275 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// Frameworks other than torch: tensorflow, jax, onnxruntime, cupy. Their plain names
+// bring CPU code, or none for the CUDA at hand, so a GPU decides how they are asked for.
+
+// plainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
+// onnxruntime-gpu onnxruntime.
+func plainName(name string) string {
+	if at := strings.LastIndex(name, "-cuda"); at > 0 && strings.HasSuffix(name, "x") {
+		return name[:at]
+	}
+	return strings.TrimSuffix(name, "-gpu")
+}
+
+// frameworkRows are what is known of a framework on this system, in the order of the
+// data; none: it is no framework, or computes on the CPU alone here.
+func (s *solver) frameworkRows(name string) []matrix.Framework {
+	var out []matrix.Framework
+	plain := plainName(name)
+	for _, f := range s.cache.frameworks[plain] {
+		if (name == plain || name == f.Package) && (f.OS == "" || f.OS == s.h.Platform.OS) && (f.Arch == "" || f.Arch == s.h.Platform.Arch) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (s *solver) isFramework(name string) bool {
+	return len(s.cache.frameworks[plainName(name)]) > 0
+}
+
+// frameworksAlone reports whether frameworks were asked for and nothing that torch is
+// needed for.
+func (s *solver) frameworksAlone() bool {
+	if len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
+		return false
+	}
+	found := false
+	for _, r := range s.req.packages {
+		switch {
+		case s.isFramework(r.Name):
+			found = true
+		case slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
+			return false
+		}
+	}
+	return found
+}
+
+// frameworkRefusal says why no release of a framework goes with a question; nil where
+// one does. cu is the CUDA major that everything in the environment has; "" any.
+func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
+	var nearest *Reason
+	for _, f := range q.frameworkRows(r.Name) {
+		why := q.frameworkFault(r, f, cu, cudnn)
+		if why == "" {
+			return f, nil
+		}
+		if nearest == nil {
+			nearest = q.no(f.Source, "%s: %s", f.Ask, why)
+		}
+	}
+	if nearest == nil {
+		nearest = q.no("", "%s has no GPU build for %s %s", plainName(r.Name), q.h.Platform.OS, q.h.Platform.Arch)
+	}
+	return matrix.Framework{}, nearest
+}
+
+func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu string, cudnn version.Dotted) string {
+	need := f.Driver
+	if q.drv.windows {
+		need = f.DriverWin
+	}
+	switch {
+	case !overlap(f.Versions, r.Spec):
+		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
+	case len(r.Extras) > 0 && !slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(f.Ask, "["+x+"]") }):
+		return "it is not the extra that you asked for"
+	case q.py.major != 0 && !f.Python.IsZero() && !q.cache.fits(q.py, f.Python.String()):
+		return fmt.Sprintf("it is for Python %s", f.Python)
+	case cu != "" && major(f.CUDA) != cu:
+		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(f.CUDA), cu)
+	case !cudnn.IsZero() && !f.CuDNN.IsZero() && !admitsDotted(f.CuDNN, cudnn):
+		return fmt.Sprintf("it needs cuDNN%s, and torch brings %s", f.CuDNN, cudnn)
+	case q.drv.compared && q.drv.version.Less(need):
+		return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.drv))
+	}
+	for _, g := range q.gpus {
+		if !f.MinSM.IsZero() && g.SM.Less(f.MinSM) {
+			return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
+		}
+	}
+	return ""
+}
+
+func admitsDotted(s version.Specifier, v version.Dotted) bool {
+	p, err := version.ParsePython(v.String())
+	return err != nil || s.Admits(p)
+}
+
+// ask is how a framework is asked for so that it computes on a GPU: its extra or its
+// other name, with the versions of its row and of the request.
+func ask(r pep508.Requirement, f matrix.Framework) string {
+	spec := f.Versions.String()
+	if own := r.Spec.String(); own != "" && spec != "" {
+		spec = own + "," + spec
+	} else if spec == "" {
+		spec = own
+	}
+	return f.Ask + spec
+}
+
+// frameworks answers for frameworks without torch.
+func (s *solver) frameworks() *outcome {
+	gpus := s.vendor(machine.NVIDIA)
+	switch {
+	case s.req.accel() == cpu:
+		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.req.named))
+	case len(s.gpus) == 0:
+		return s.plainFrameworks("no GPU was found: this plan computes on the CPU only")
+	case len(gpus) == 0:
+		return s.plainFrameworks(fmt.Sprintf("which of these frameworks serves %s is not known: this plan computes on the CPU only", gpuNames(s.gpus)))
+	}
+	d := s.installed()
+	if d.version.IsZero() && d.compared {
+		d.version = version.Dotted{}
+	}
+	action, why := s.driverFault(gpus, d)
+	if c, q := s.frameworkChoice(gpus, d); c != nil && (action == "" || !d.compared) {
+		o := &outcome{q: q}
+		o.Decision, o.Choice, o.Driver = Install, c, DriverChoice{Action: keep, Minimum: s.frameworkFloor(c), KernelModule: d.module}
+		o.Reasons = s.frameworkReasons(c, q)
+		return o
+	}
+	if c, q := s.frameworkChoice(gpus, ideal()); c != nil {
+		return s.frameworkDriver(c, q, gpus, action, why)
+	}
+	_, refusal := s.frameworkRefusals(gpus, ideal())
+	return s.plainFrameworks(refusal + ": this plan computes on the CPU only")
+}
+
+// frameworkChoice is one CUDA for all that was asked for, the newest that serves.
+func (s *solver) frameworkChoice(gpus []machine.GPU, d driver) (*Choice, *question) {
+	for _, p := range s.pythons() {
+		q := s.ask(cuda, gpus, d, p)
+		for _, cu := range s.frameworkCUDAs() {
+			c := &Choice{Build: "cuda" + cu, CUDA: cu, Python: p.String(), Channel: "pip", Packages: map[string]string{}, Ask: map[string]string{}}
+			whole := true
+			for _, r := range s.req.packages {
+				c.Packages[r.Name] = ""
+				if !s.isFramework(r.Name) {
+					continue
+				}
+				f, refusal := q.frameworkRefusal(r, cu, version.Dotted{})
+				if whole = refusal == nil; !whole {
+					break
+				}
+				c.Ask[r.Name], c.Proof, c.Source = ask(r, f), string(f.Proof), f.Source
+			}
+			if whole {
+				return c, q
+			}
+		}
+	}
+	return nil, nil
+}
+
+// frameworkCUDAs are the CUDA majors of all rows, in their order.
+func (s *solver) frameworkCUDAs() []string {
+	var out []string
+	for _, r := range s.req.packages {
+		for _, f := range s.frameworkRows(r.Name) {
+			if cu := major(f.CUDA); cu != "" && !slices.Contains(out, cu) && (s.req.cudaV.IsZero() || fmt.Sprint(s.req.cudaV.Major()) == cu) {
+				out = append(out, cu)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return strings.Compare(b, a) })
+	return out
+}
+
+// frameworkRefusals names the first framework that nothing serves, and why.
+func (s *solver) frameworkRefusals(gpus []machine.GPU, d driver) (name, why string) {
+	for _, p := range s.pythons()[:min(1, len(s.pythons()))] {
+		q := s.ask(cuda, gpus, d, p)
+		q.explain = true
+		for _, r := range s.req.packages {
+			if !s.isFramework(r.Name) {
+				continue
+			}
+			if _, refusal := q.frameworkRefusal(r, "", version.Dotted{}); refusal != nil {
+				return r.Name, refusal.Text
+			}
+		}
+	}
+	return "", "no one CUDA serves all that was asked for"
+}
+
+// frameworkFloor is the oldest driver that what was chosen runs on.
+func (s *solver) frameworkFloor(c *Choice) version.Dotted {
+	var need version.Dotted
+	for _, f := range s.m.Frameworks {
+		for _, asked := range c.Ask {
+			if strings.HasPrefix(asked, f.Ask) && major(f.CUDA) == c.CUDA {
+				floor := f.Driver
+				if s.windowsDriver() {
+					floor = f.DriverWin
+				}
+				need = later(need, floor)
+			}
+		}
+	}
+	return need
+}
+
+// frameworkDriver answers where only the driver is missing, broken or too old.
+func (s *solver) frameworkDriver(c *Choice, q *question, gpus []machine.GPU, action, why string) *outcome {
+	o := &outcome{q: q}
+	o.Decision, o.Then = FixDriver, c
+	o.Driver = DriverChoice{Action: action, Minimum: s.frameworkFloor(c), KernelModule: s.moduleFor(gpus)}
+	o.Reasons = append([]Reason{{Rule: "driver", Text: why}}, s.frameworkReasons(c, q)...)
+	if action == "" {
+		o.Decision, o.Driver.Action = UpgradeDriver, upgrade
+		o.Reasons[0] = Reason{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(s.installed()))}
+		if older, _ := s.frameworkChoice(gpus, s.installed()); older != nil {
+			o.Fallback = older
+		}
+	}
+	for _, b := range s.branches() {
+		if d := s.onBranch(b, gpus); s.drivesAll(gpus, d) && !d.version.Less(o.Driver.Minimum) {
+			o.Driver.Branch = fmt.Sprint(b.Number)
+			break
+		}
+	}
+	return o
+}
+
+func (s *solver) frameworkReasons(c *Choice, q *question) []Reason {
+	var out []Reason
+	for _, r := range s.req.packages {
+		if a := c.Ask[r.Name]; a != "" {
+			out = append(out, Reason{Rule: "companions", Text: fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), a, gpuNames(q.gpus)), Source: c.Source})
+		}
+	}
+	return append(out, Reason{Rule: "request", Text: "torch was not asked for, and is not installed"})
+}
+
+// plainFrameworks installs what was asked for as it is, for the CPU.
+func (s *solver) plainFrameworks(why string) *outcome {
+	pythons := s.pythons()
+	if len(pythons) == 0 {
+		return s.refuse("python", "no Python is known that these packages are for")
+	}
+	c := &Choice{Build: cpu, Python: pythons[0].String(), Channel: "pip", Packages: map[string]string{}}
+	for _, r := range s.req.packages {
+		c.Packages[r.Name] = ""
+	}
+	o := &outcome{}
+	o.Decision, o.Choice, o.Driver = InstallCPU, c, DriverChoice{Action: noDriver}
+	o.Reasons = []Reason{{Rule: "request", Text: "torch was not asked for, and is not installed"}}
+	o.Warnings = []string{why}
+	return o
+}
