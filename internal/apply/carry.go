@@ -76,7 +76,7 @@ func (r *run) carried(want []plan.KeptPackage) error {
 	if err != nil {
 		return err
 	}
-	var wrong, others, moved []string
+	var wrong, moved []string
 	for _, k := range want {
 		d, there := have[k.Name]
 		switch {
@@ -87,21 +87,50 @@ func (r *run) carried(want []plan.KeptPackage) error {
 			moved = append(moved, fmt.Sprintf("%s %s → %s", k.Name, k.Version, d.version))
 		case !k.Is(d.version):
 			wrong = append(wrong, fmt.Sprintf("%s is %s, and the plan says %s", k.Name, d.version, k.Version))
-		case k.Files != "" && d.digest != k.Files && (d.tags == k.Tags || pure(d.tags) != pure(k.Tags)):
-			others = append(others, k.Name)
 		}
 	}
-	switch {
-	case len(wrong) > 0:
+	if len(wrong) > 0 {
 		return &Error{Kind: Verification, Text: "the packages that were carried over are not what the plan says", Details: printable(wrong),
 			Hints: []string{"nothing was switched; the environment is as it was before"}}
-	case len(others) > 0:
-		return &Error{Kind: Integrity, Text: "the index has other files under the name and version of what was carried over: " + strings.Join(others, ", "),
-			Details: []string{"where it came from another index, this is another package; nothing was switched"},
-			Hints:   []string{fmt.Sprintf("`--mirror default=URL` names the index that it is from; `--drop %s` leaves it out", others[0])}}
+	}
+	if err := strangers(want, have); err != nil {
+		return err
 	}
 	if len(moved) > 0 {
 		r.say("another version, as what was installed needs it: %s", strings.Join(moved, ", "))
+	}
+	return nil
+}
+
+// carriedSoFar looks at what was carried over as soon as it is installed, before any
+// program of the new environment runs: a package of another index would have its
+// code run by the next Python that starts there (a .pth file).
+func (r *run) carriedSoFar(s plan.Step) error {
+	if s.ID != "carry" || r.plan.Keep == nil || r.inPlace() {
+		return nil
+	}
+	have, err := r.distributions(genPath(r.gen.ID))
+	if err != nil {
+		return err
+	}
+	return strangers(r.plan.Keep.Stays, have)
+}
+
+// strangers refuses packages that have other files than those of their name and
+// version which are carried over.
+func strangers(want []plan.KeptPackage, have map[string]distribution) error {
+	var others []string
+	for _, k := range want {
+		d, there := have[k.Name]
+		built := k.From != "" && k.Files == "" // again: it may differ
+		if there && !built && k.Is(d.version) && k.Files != "" && d.digest != k.Files && (d.tags == k.Tags || pure(d.tags) != pure(k.Tags)) {
+			others = append(others, k.Name)
+		}
+	}
+	if len(others) > 0 {
+		return &Error{Kind: Integrity, Text: "the index has other files under the name and version of what was carried over: " + strings.Join(others, ", "),
+			Details: []string{"where it came from another index, this is another package; nothing was switched"},
+			Hints:   []string{fmt.Sprintf("`--mirror default=URL` names the index that it is from; `--drop %s` leaves it out", others[0])}}
 	}
 	return nil
 }

@@ -114,6 +114,25 @@ func TestCarriedRefuses(t *testing.T) {
 	}
 }
 
+// A package of another index that stands in for one that is carried over is found
+// before any Python starts beside it: none of its code runs, a .pth file's neither.
+func TestThreat04CarriedFromElsewhere(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "ran")
+	one := testindex.Wheel{Name: "one", Version: "1.0"}
+	evil := testindex.Wheel{Name: "one", Version: "1.0", Files: map[string]string{"one/__init__.py": "", "one.pth": "import os; open('" + mark + "', 'w').close()\n"}}
+	b, x := newBench(t), torchIndex(t)
+	x.Add(evil)
+	b.mustApply(b.plan("2.13.0+cu126"))
+	p := b.carrying("uv", x, []plan.KeptPackage{{Name: "one", Version: "1.0", Files: digestOf(one), Tags: "py3-none-any"}})
+	at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.ID == "carry" })
+	p.Steps = slices.Insert(p.Steps, at+1, plan.Step{ID: "next", Title: "a Python starts", Run: &plan.Run{Argv: []string{"{gen}/bin/python", "-I", "-c", "pass"}}})
+	_, err := b.open().Apply(context.Background(), reseal(t, p), Options{Out: &b.out, Retries: -1})
+	b.wantKind(err, Integrity)
+	if _, err := os.Stat(mark); !gone(err) {
+		t.Error("its code ran")
+	}
+}
+
 // A saved plan that carries packages over is stale where the environment it would
 // replace holds others by now.
 func TestStaleCarry(t *testing.T) {

@@ -118,7 +118,10 @@ func (r *run) place(path string) string {
 // exec runs the step's command and keeps its output.
 func (r *run) exec(ctx context.Context, i int, mid func() error) error {
 	run := r.filled(r.plan.Steps[i]).Run
-	return r.program(ctx, i, system.Command{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Started: mid})
+	if err := r.program(ctx, i, system.Command{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Started: mid}); err != nil {
+		return err
+	}
+	return r.carriedSoFar(r.plan.Steps[i])
 }
 
 // logName is where the output of step i is kept, below the project.

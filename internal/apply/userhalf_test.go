@@ -8,7 +8,7 @@ import (
 )
 
 // What a plan in a file may not do, although its id is right.
-func TestThreat16HostilePlan(t *testing.T) {
+func TestThreat18HostilePlan(t *testing.T) {
 	installed := func(p string) bool { return !strings.HasPrefix(p, "/tmp/") }
 	run := func(argv ...string) plan.Step { return plan.Step{ID: "x", Run: &plan.Run{Argv: argv}} }
 	pip := []string{"{gen}/bin/python", "-I", "-m", "pip", "install", "--isolated"}

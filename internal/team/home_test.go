@@ -12,7 +12,7 @@ import (
 )
 
 // Whose lock governs, and how far it is looked for.
-func TestThreat18StrangersLock(t *testing.T) {
+func TestThreat19StrangersLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("files of another user can only be made by root")
 	}
