@@ -3,6 +3,7 @@ package version
 import (
 	"testing"
 
+	pep440 "github.com/aquasecurity/go-pep440-version"
 	hashicorp "github.com/hashicorp/go-version"
 	"pgregory.net/rapid"
 )
@@ -15,6 +16,18 @@ func TestOrder(t *testing.T) {
 		want := hashicorp.Must(hashicorp.NewVersion(a)).Compare(hashicorp.Must(hashicorp.NewVersion(b)))
 		if got := MustDotted(a).Compare(MustDotted(b)); got != want {
 			t.Fatalf("%s against %s: %d, go-version says %d", a, b, got, want)
+		}
+	})
+}
+
+// TestPythonOrder holds the order of Python's versions against the library's.
+func TestPythonOrder(t *testing.T) {
+	text := rapid.StringMatching(`(0|[1-9][0-9]{0,3})(\.[0-9]{1,3}){0,5}(rc1|\.post2|\.dev3)?`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := text.Draw(t, "a"), text.Draw(t, "b")
+		want := pep440.MustParse(a).Compare(pep440.MustParse(b))
+		if got := MustPython(a).Compare(MustPython(b)); got != want {
+			t.Fatalf("%s against %s: %d, the library says %d", a, b, got, want)
 		}
 	})
 }

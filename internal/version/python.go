@@ -2,6 +2,7 @@ package version
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -88,7 +89,36 @@ func (v Python) Compare(w Python) int {
 	case w.IsZero():
 		return 1
 	}
+	if a, ok := v.p.plain(); ok {
+		if b, ok := w.p.plain(); ok {
+			return slices.Compare(a[:], b[:])
+		}
+	}
+	library.Lock()
+	defer library.Unlock()
 	return v.p.version().Compare(w.p.version())
+}
+
+// library is held while the library compares: it pads the numbers of a release in
+// place, so that two comparisons with one version would write the same memory.
+var library sync.Mutex
+
+// plain are the groups of a version that is a release and nothing else, such as
+// 2.15.0; most are.
+func (p *python) plain() (groups [5]int, ok bool) {
+	n, digits := 0, 0
+	for _, c := range []byte(p.text) {
+		switch {
+		case c >= '0' && c <= '9' && digits < 9:
+			groups[n] = groups[n]*10 + int(c-'0')
+			digits++
+		case c == '.' && digits > 0 && n+1 < len(groups):
+			n, digits = n+1, 0
+		default:
+			return groups, false
+		}
+	}
+	return groups, digits > 0
 }
 
 // IsPreRelease reports whether the version is an alpha, beta, release candidate
@@ -187,6 +217,8 @@ func (s Specifier) Admits(v Python) bool {
 	if v.IsPreRelease() && !s.p.pre {
 		return false
 	}
+	library.Lock()
+	defer library.Unlock()
 	return s.p.s.Check(v.p.version())
 }
 
