@@ -94,7 +94,7 @@ const (
 // FilesOf returns the rows of one version of a package; none: nobody looked.
 func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
 	var out []Files
-	for _, f := range m.Files {
+	for _, f := range m.filesOf(pkg) {
 		if f.Package == pkg && hasWord(f.Versions, v.String()) {
 			out = append(out, f)
 		}
@@ -102,22 +102,35 @@ func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
 	return out
 }
 
+// filesOf are the rows of a package, among others where no index was made.
+func (m *Matrix) filesOf(pkg string) []Files {
+	if m.index.files != nil {
+		return m.index.files[pkg]
+	}
+	return m.Files
+}
+
 // Fits reports whether the default index has a file of a version of a package for
 // a Python such as 3.12 or 3.13t on a platform. A zero libc or system version fits
 // nothing that asks for one less than it fits everything: it is unknown, and passes.
 func (m *Matrix) Fits(pkg string, v version.Python, python string, p machine.Platform) Fit {
-	rows := m.FilesOf(pkg, v)
-	if len(rows) == 0 {
-		return FitUnknown
+	best := FitUnknown
+	number, err := version.ParsePython(strings.TrimSuffix(python, "t"))
+	if err != nil {
+		number = version.Python{} // not known: Requires-Python excludes nothing
 	}
-	best := FitNone
+	rows := m.filesOf(pkg)
 	for i := range rows {
-		switch f := &rows[i]; {
-		case !admitsPython(f.Requires, python):
+		f := &rows[i]
+		if f.Package != pkg || !hasWord(f.Versions, v.String()) {
+			continue
+		}
+		switch best = max(best, FitNone); {
+		case !number.IsZero() && !f.Requires.IsZero() && !f.Requires.Admits(number):
 		case f.Sdist:
 			best = max(best, FitSource)
-		case f.onPlatform(p) && slices.ContainsFunc(strings.Fields(f.Tags), func(tag string) bool { return tagAdmits(tag, python) }):
-			best = FitWheel
+		case f.onPlatform(p) && f.loadsIn(python):
+			return FitWheel
 		}
 	}
 	return best

@@ -66,10 +66,14 @@ func atMost(digits string, n int) bool {
 	return err == nil && v <= n
 }
 
-// admitsPython: Requires-Python speaks of the version, free-threaded or not.
-func admitsPython(requires version.Specifier, python string) bool {
-	v, err := version.ParsePython(strings.TrimSuffix(python, "t"))
-	return err != nil || requires.IsZero() || requires.Admits(v)
+// loadsIn reports whether one of the tags admits a Python.
+func (f *Files) loadsIn(python string) bool {
+	for tag := range strings.FieldsSeq(f.Tags) {
+		if tagAdmits(tag, python) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasWord reports whether a text of words parted by spaces holds one.

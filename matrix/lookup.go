@@ -14,6 +14,7 @@ import (
 // by hand is searched without it.
 type index struct {
 	libraries map[libraryKey]*Library
+	files     map[string][]Files // by package
 }
 
 type libraryKey struct {
@@ -23,10 +24,18 @@ type libraryKey struct {
 }
 
 func newIndex(m *Matrix) index {
-	x := index{libraries: make(map[libraryKey]*Library, len(m.Libraries))}
+	x := index{libraries: make(map[libraryKey]*Library, len(m.Libraries)), files: map[string][]Files{}}
 	for i := range m.Libraries {
 		l := &m.Libraries[i]
 		x.libraries[libraryKey{l.Package, l.Version.String(), l.Major, l.Arch}] = l
+	}
+	for i := range m.Files { // those of a package stand together
+		name := m.Files[i].Package
+		from := i - len(x.files[name])
+		if from < 0 || m.Files[from].Package != name {
+			return index{libraries: x.libraries} // they do not: searched without the index
+		}
+		x.files[name] = m.Files[from : i+1]
 	}
 	return x
 }
