@@ -31,6 +31,7 @@ EXAMPLES
   envfix run --try "num_workers=4,pin_memory=True" -- python train.py
   envfix run --fail-if "idle>30%" -- python train.py
   envfix run --replay job.efx
+  envfix run --price 2.50 --compare before.json after.json
 
 CONDITIONS of --fail-if
   idle util loader memory      percent: idle>30%, loader>20%
@@ -54,7 +55,9 @@ EXIT STATUS
 			&cli.StringSliceFlag{Name: "fail-if", Usage: "exit with 1 if `CONDITION` holds, such as idle>30%"},
 			&cli.StringFlag{Name: "try", Usage: "give the DataLoader other `ARGUMENTS` for some steps, and compare"},
 			&cli.BoolFlag{Name: "deep", Usage: "add one short torch.profiler run; it may write to the job's stderr"},
-			&cli.BoolFlag{Name: "json", Usage: "print the verdict of --replay as JSON"},
+			&cli.StringFlag{Name: "compare", Usage: "say what changed from the report in `BEFORE` to the one that follows; runs nothing"},
+			&cli.Float64Flag{Name: "price", Usage: "an hour of one GPU costs `N`: say what idling costs, as an estimate"},
+			&cli.BoolFlag{Name: "json", Usage: "print the verdict of --replay, or what --compare says, as JSON"},
 		},
 		Action: runAction,
 	}
@@ -68,6 +71,8 @@ type runFlags struct {
 	deep    bool
 	replay  string
 	json    bool
+	compare string  // a report of before; argv holds that of after
+	price   float64 // of an hour of one GPU; 0: not given
 	gates   []verdict.Gate
 	files   []outputFile
 }
@@ -77,7 +82,7 @@ type outputFile struct{ flag, path string }
 
 func runFlagsOf(c *cli.Context) (f runFlags, err error) {
 	f = runFlags{argv: c.Args().Slice(), noProbe: c.Bool("no-probe"), try: strings.ReplaceAll(c.String("try"), " ", ""), deep: c.Bool("deep"),
-		replay: c.String("replay"), json: c.Bool("json")}
+		replay: c.String("replay"), json: c.Bool("json"), compare: c.String("compare"), price: c.Float64("price")}
 	for _, flag := range []string{"report", "save", "html"} {
 		f.files = append(f.files, outputFile{flag, c.String(flag)})
 	}
@@ -97,6 +102,12 @@ func (f runFlags) check() error {
 		return err
 	}
 	switch {
+	case f.price < 0 || f.price > 1e6 || f.price != f.price:
+		return &failure{code: exitUsage, text: "--price is what one GPU costs an hour, such as 2.50"}
+	case f.compare != "" && len(f.argv) != 1:
+		return &failure{code: exitUsage, text: "--compare takes two reports", hints: []string{"`envfix run --compare before.json after.json`"}}
+	case f.compare != "" && f.replay != "":
+		return &failure{code: exitUsage, text: "--compare and --replay are two questions: ask one"}
 	case f.replay != "" && len(f.argv) > 0:
 		return &failure{code: exitUsage, text: "--replay judges a recording and runs no command"}
 	case f.replay == "" && len(f.argv) == 0:
@@ -112,6 +123,8 @@ func runAction(c *cli.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case f.compare != "":
+		return compareRuns(f)
 	case f.replay != "":
 		return replay(f)
 	}
@@ -165,7 +178,7 @@ func runJob(f runFlags) error {
 // not change how the job ended.
 func conclude(f runFlags, t *verdict.Trace) error {
 	r := verdict.Judge(t)
-	text := ui.Verdict(r, style(os.Stderr))
+	text := ui.VerdictAt(r, f.price, style(os.Stderr))
 	var failed error
 	for _, g := range f.gates {
 		if bad, why := g.Fails(r); bad {
@@ -213,6 +226,24 @@ func replay(f runFlags) error {
 		}
 	}
 	return conclude(f, t)
+}
+
+// compareRuns says what changed between two runs.
+func compareRuns(f runFlags) error {
+	var runs [2]verdict.Report
+	for i, file := range []string{f.compare, f.argv[0]} {
+		r, err := observe.LoadReport(file)
+		if err != nil {
+			return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix run --report FILE -- …` writes a report"}}
+		}
+		runs[i] = r
+	}
+	c := verdict.Compare(runs[0], runs[1])
+	if f.json {
+		return writeJSON(os.Stdout, c)
+	}
+	_, err := fmt.Print(ui.Comparison(c, f.price))
+	return err
 }
 
 // tryable are the DataLoader's arguments that can change in the middle of an

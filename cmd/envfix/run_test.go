@@ -150,6 +150,29 @@ func TestRunBadInput(t *testing.T) {
 			}
 		}
 	})
+	t.Run("two runs compared", func(t *testing.T) {
+		dir := t.TempDir()
+		a, b := dir+"/a.json", dir+"/b.json"
+		outcomeOf(t, envfixCommand(t, nil, "run", "--report", a, "--", "true"), "")
+		outcomeOf(t, envfixCommand(t, nil, "run", "--save", b, "--", "true"), "")
+		if o := outcomeOf(t, envfixCommand(t, nil, "run", "--price", "2.5", "--compare", a, b), ""); o.Code != 0 || !strings.HasPrefix(o.Stdout, "before: no_gpu: there is no GPU to use\nafter: no_gpu") {
+			t.Errorf("%+v", o)
+		}
+		o := outcomeOf(t, envfixCommand(t, nil, "run", "--compare", a, "--json", b), "")
+		var c verdict.Comparison
+		if err := json.Unmarshal([]byte(o.Stdout), &c); err != nil || c.Before.Verdict != verdict.NoGPU {
+			t.Errorf("%v: %+v", err, o)
+		}
+		os.WriteFile(dir+"/evil", []byte(`{"verdict":"x\u001b[31m","others":[{"evidence":{"step_ms":"y"}}]}`), 0o666)
+		for _, args := range [][]string{{a}, {a, b, b}, {a, "/no/such"}, {dir, b}, {a, "--price", "-1", b}, {a, "--replay", b, b}} {
+			if o := outcomeOf(t, envfixCommand(t, nil, append([]string{"run", "--compare"}, args...)...), ""); o.Code != 2 {
+				t.Errorf("%q: %+v", args, o)
+			}
+		}
+		if o := outcomeOf(t, envfixCommand(t, nil, "run", "--compare", dir+"/evil", b), ""); strings.Contains(o.Stdout, "\x1b") || o.Code != 0 {
+			t.Errorf("%+v", o)
+		}
+	})
 	t.Run("what can be tried", func(t *testing.T) {
 		for args, want := range map[string]int{"persistent_workers=True": 0, "num_workers=4, persistent_workers=True,pin_memory=False": 0, "persistent_workers=False": 2, "batch_size=9": 2, "num_workers": 2} {
 			if o := outcomeOf(t, envfixCommand(t, nil, "run", "--try", args, "--", "true"), ""); o.Code != want {

@@ -69,6 +69,37 @@ func Load(path string) (*verdict.Trace, error) {
 	return t, nil
 }
 
+// LoadReport reads what --report wrote, or judges what --save wrote.
+func LoadReport(path string) (r verdict.Report, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
+	if err != nil {
+		return r, err
+	}
+	var of struct {
+		Verdict string          `json:"verdict"`
+		Frames  json.RawMessage `json:"frames"`
+	}
+	if json.Unmarshal(data, &of) == nil && of.Verdict != "" && of.Frames == nil {
+		if err = json.Unmarshal(data, &r); err == nil && r.Format > verdict.Format {
+			err = fmt.Errorf("written by a newer envfix (format %d)", r.Format)
+		}
+	} else {
+		var t *verdict.Trace
+		if t, err = Decode(data); err == nil {
+			r = verdict.Judge(t)
+		}
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
 // Decode reads what Encode wrote, or CSV. Text in it is outside text and is
 // cleaned; what a trace cannot hold is an error.
 func Decode(data []byte) (*verdict.Trace, error) {

@@ -9,7 +9,10 @@ import (
 
 // Verdict is what `envfix run` says at a job's end, for stderr: every line
 // begins with envfix:, so that it can be told from the job's own.
-func Verdict(r verdict.Report, s Style) string {
+func Verdict(r verdict.Report, s Style) string { return VerdictAt(r, 0, s) }
+
+// VerdictAt is [Verdict] with the price of an hour of one GPU.
+func VerdictAt(r verdict.Report, price float64, s Style) string {
 	var b strings.Builder
 	add := func(indent, text string) {
 		for i, l := range Wrap(Clean(text), Width-1-len("envfix: ")-len(indent)) {
@@ -29,12 +32,18 @@ func Verdict(r verdict.Report, s Style) string {
 		if t := p.Try; t != nil {
 			add("", tried(*t))
 		}
+		if parts := stepParts(p.Parts); parts != "" {
+			add("", parts)
+		}
 		for i, d := range p.Deep {
 			if i == 0 {
 				add("", fmt.Sprintf("costliest operators of PID %d, a step:", p.PID))
 			}
 			add("  ", d)
 		}
+	}
+	if cost := idleCost(r, price); cost != "" {
+		add("", cost)
 	}
 	for _, n := range r.Notes {
 		add("", "note: "+n)
@@ -76,6 +85,24 @@ func three(v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.3g", v)
+}
+
+// stepParts are the parts of a step that take a tenth of it and more; "" where they
+// were not measured.
+func stepParts(parts []verdict.Part) string {
+	total, words := 0.0, []string{}
+	for _, p := range parts {
+		total += p.Seconds
+	}
+	for _, p := range parts {
+		if p.Seconds >= total/10 {
+			words = append(words, fmt.Sprintf("%s %.0f %%", Clean(p.Name), 100*p.Seconds/total))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("a step as Python sees it, %s ms: %s", three(total*1e3), strings.Join(words, ", "))
 }
 
 func tried(t verdict.Try) string {

@@ -30,10 +30,45 @@ func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
 		Command string
 		Charts  []chart
 		Seconds string
-	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t), fmt.Sprintf("%.0f", t.Seconds)}
+		Steps   []stepBar
+		Idle    string
+	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t), fmt.Sprintf("%.0f", t.Seconds), stepBars(r), idleCost(r, 0)}
 	var b bytes.Buffer
 	err := page.Execute(&b, data)
 	return b.Bytes(), err
+}
+
+// A stepBar is a process's step in its parts, each with its place in a box of 1000.
+type stepBar struct {
+	PID, Total string
+	Parts      []stepPart
+}
+
+type stepPart struct {
+	Name, Words string
+	X, Width    template.HTMLAttr
+	Class       int
+}
+
+func stepBars(r verdict.Report) (out []stepBar) {
+	for _, p := range r.Processes {
+		total, x := 0.0, 0.0
+		for _, part := range p.Parts {
+			total += part.Seconds
+		}
+		if total <= 0 {
+			continue
+		}
+		bar := stepBar{PID: fmt.Sprint(p.PID), Total: three(total*1e3) + " ms"}
+		for i, part := range p.Parts {
+			w := 1000 * part.Seconds / total
+			bar.Parts = append(bar.Parts, stepPart{Name: Clean(part.Name), Words: fmt.Sprintf("%.0f %%, %s ms", w/10, three(part.Seconds*1e3)),
+				X: template.HTMLAttr(fmt.Sprintf(`x="%.1f"`, x)), Width: template.HTMLAttr(fmt.Sprintf(`width="%.1f"`, w)), Class: i % 6})
+			x += w
+		}
+		out = append(out, bar)
+	}
+	return out
 }
 
 // gainUnit is what the numbers of a gain count.

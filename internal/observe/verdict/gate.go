@@ -82,15 +82,8 @@ func (g Gate) Fails(r Report) (bool, string) {
 
 func (g Gate) measure(r Report) (num, string) {
 	get := func(key string, scale float64) num {
-		for _, f := range append([]Finding{r.Finding}, r.Others...) {
-			switch v := f.Evidence[key].(type) {
-			case float64:
-				return known(v * scale)
-			case int:
-				return known(float64(v) * scale)
-			}
-		}
-		return num{}
+		v := measured(r, key)
+		return num{v.v * scale, v.ok}
 	}
 	switch g.name {
 	case "idle":

@@ -69,6 +69,7 @@ type Report struct {
 	Seconds   float64         `json:"seconds"`
 	Exit      int             `json:"exit"`
 	Signal    string          `json:"signal,omitempty"`
+	IdleHours *float64        `json:"idle_gpu_hours,omitempty"` // of one GPU, an estimate: share of idle samples × time
 	Notes     []string        `json:"notes,omitempty"`
 }
 
@@ -131,7 +132,7 @@ func Judge(t *Trace) Report {
 		}
 	}
 	rep := Report{Format: Format, Others: []Finding{}, Seconds: t.Seconds, Exit: t.Exit, Signal: t.Signal, Notes: t.Notes,
-		GPUs: gpuReports(f), Processes: processReports(f)}
+		GPUs: gpuReports(f), Processes: processReports(f), IdleHours: f.idleHours()}
 	switch {
 	case f.noGPU && len(causes) == 0:
 		rep.Finding = noGPU(f)

@@ -9,7 +9,7 @@ import time
 
 NAME, SICK = sys.argv[1], sys.argv[2] == "sick"
 TMP = tempfile.mkdtemp()
-STEPS = 160
+STEPS = 100
 
 
 def jpeg(size):
@@ -19,9 +19,10 @@ def jpeg(size):
     return b.getvalue()
 
 
-def small():
+def small(width=1400):
+    """A model that has something to do: a step takes some 20 ms of a processor."""
     import torch.nn as nn
-    return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10))
 
 
 def items(n, get):
@@ -131,14 +132,14 @@ def datasets_transform():
     loop(DataLoader(ds, batch_size=8, collate_fn=lambda b: (torch.stack([r["x"] for r in b]), torch.tensor([r["y"] for r in b]))))
 
 
-def trainer(get, collate=None, batch=8, steps=STEPS, **more):
+def trainer(get, collate=None, batch=8, steps=STEPS, width=1400, **more):
     import torch
     from transformers import Trainer, TrainingArguments
 
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.net = small()
+            self.net = small(width)
 
         def forward(self, x, labels):
             out = self.net(x)
@@ -157,7 +158,7 @@ def row(i):
 def transformers_server():
     def get(i):
         if SICK:
-            time.sleep(0.004)  # transformers-server
+            time.sleep(0.008)  # transformers-server
         return row(i)
     trainer(get)
 
@@ -180,10 +181,10 @@ def transformers_collate():
 
 
 def transformers_batch():
-    trainer(row, batch=1 if SICK else 64, steps=600 if SICK else 200)
+    trainer(row, batch=1 if SICK else 64, steps=600 if SICK else 100, width=64 if SICK else 1400)
 
 
-def lightning(step, loader, epochs=1):
+def lightning(step, loader, epochs=1, width=1400):
     import logging
     import lightning.pytorch as L
     import torch
@@ -192,7 +193,7 @@ def lightning(step, loader, epochs=1):
     class Model(L.LightningModule):
         def __init__(self):
             super().__init__()
-            self.net = small()
+            self.net = small(width)
 
         def training_step(self, batch, n):
             x, y = batch
@@ -219,14 +220,14 @@ def lightning_python():
     from torch.utils.data import DataLoader
 
     def step(loss):
-        for k in range(300000 if SICK else 1):
+        for k in range(1500000 if SICK else 1):
             k * k  # lightning-python
     lightning(step, DataLoader(items(4 * STEPS, numbers), batch_size=8))
 
 
 def lightning_respawn():
     from torch.utils.data import DataLoader
-    lightning(lambda loss: None, DataLoader(items(64, numbers), batch_size=8, num_workers=2, persistent_workers=not SICK), epochs=12)  # lightning-respawn
+    lightning(lambda loss: None, DataLoader(items(64, numbers), batch_size=8, num_workers=2, persistent_workers=not SICK), epochs=12, width=64)  # lightning-respawn
 
 
 def lightning_storage():
@@ -234,7 +235,7 @@ def lightning_storage():
 
     def get(i):
         if SICK:
-            time.sleep(0.004)  # lightning-storage
+            time.sleep(0.008)  # lightning-storage
         return numbers(i)
     lightning(lambda loss: None, DataLoader(items(8 * STEPS, get), batch_size=8))
 
@@ -295,7 +296,7 @@ def accelerate_frozen():
 def torch_rebuilt():
     import torch
     from torch.utils.data import DataLoader
-    model = small()
+    model = small(64)
     opt = torch.optim.SGD(model.parameters(), lr=1e-3)
     once = DataLoader(items(64, numbers), batch_size=8, num_workers=2, persistent_workers=True)
     for _ in range(10):
@@ -313,7 +314,7 @@ def torch_queue():
 
     def batches():
         for _ in range(STEPS):
-            time.sleep(0.04 if SICK else 0)  # torch-queue
+            time.sleep(0.1 if SICK else 0)  # torch-queue
             yield torch.rand(32, 3, 32, 32), torch.zeros(32, dtype=torch.long)
     loop(batches())
 
@@ -371,7 +372,7 @@ def ray_server():
 
         def get(i):
             if SICK:
-                time.sleep(0.004)  # ray-server
+                time.sleep(0.008)  # ray-server
             return numbers(i)
         loop(DataLoader(items(8 * STEPS, get), batch_size=8))
         return "trained"
