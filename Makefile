@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-run bench fuzz faults golden matrix dist release e2e-release
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist release e2e-release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ FRAMEWORKS ?= .tools/frameworks
 e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with them: FRAMEWORKS=DIR)
 	@test -x $(FRAMEWORKS)/bin/python || { python3 -m venv $(FRAMEWORKS) && $(FRAMEWORKS)/bin/python -m pip install -q torch torchvision numpy pillow transformers datasets lightning accelerate timm ray; }
 	ENVFIX_FRAMEWORKS_PYTHON=$(abspath $(FRAMEWORKS))/bin/python go test -count=1 -timeout 120m -v -run '^TestE2EFrameworks$$' ./cmd/envfix
+
+e2e-lock: build ## a day of a team with a lock: git, uv, pip, packaging, no network
+	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELockDay$$' ./cmd/envfix
 
 bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix

@@ -10,7 +10,7 @@ import (
 // passed lists the variables that a child gets from us. All others stay behind:
 // PIP_*, UV_*, PYTHON*, LD_* and their like can each swap what is installed.
 var passed = []string{
-	"HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "NO_COLOR", "XDG_CACHE_HOME",
+	"HOME", "NETRC", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "NO_COLOR", "XDG_CACHE_HOME",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"envfix/internal/testindex"
+)
+
+// dayIndex serves six kinds of machine; torch stands in for itself.
+func dayIndex(t *testing.T, minor string) *testindex.Index {
+	tag := "cp" + strings.ReplaceAll(minor, ".", "")
+	torch := func(version, cuda, platform string, arches ...string) testindex.Wheel {
+		w := testindex.Torch(version, cuda, arches...)
+		w.Tag, w.Requires = tag+"-"+tag+"-"+platform, []string{"six"}
+		return w
+	}
+	var all []testindex.Wheel
+	for _, platform := range []string{"manylinux_2_28_x86_64", "manylinux_2_28_aarch64", "macosx_14_0_arm64", "win_amd64"} {
+		all = append(all, torch("2.15.0", "13.2", platform, archFlags(t, "2.15.0", "cu132")...))
+	}
+	all = append(all, torch("2.10.0", "12.8", "manylinux_2_28_x86_64", archFlags(t, "2.10.0", "cu128")...),
+		testindex.Wheel{Name: "six", Version: "1.17.0"}, testindex.Wheel{Name: "rich", Version: "13.0"}, testindex.Wheel{Name: "idna", Version: "3.0"},
+		testindex.Wheel{Name: "uv", Version: "0.13.9", Tag: "py3-none-manylinux_2_17_x86_64",
+			Files: map[string]string{"uv-0.13.9.data/scripts/uv": "#!/bin/sh\nexec " + testindex.UV(t) + ` "$@"` + "\n"}})
+	return testindex.Serve(t, all...)
+}
+
+const dayWishes = `# the team's machines
+requirements = ["torch", "corp-lib"]
+files = ["requirements.txt"]
+
+[targets]
+old = "gpu=7.0 driver=550 os=linux index=default"
+new = "gpu=12.0 driver=580 os=linux"
+arm = "gpu=12.1 driver=580 arch=aarch64"
+mac = "os=macos"
+win = "os=windows gpu=none index=default"
+wide = "gpu=8.0,9.0 driver=580 os=linux"
+
+[[index]]
+name = "corp"
+url = "CORP"
+packages = ["corp-lib"]
+`
+
+// TestE2ELockDay is a day of a team: six kinds of machine, an editable project, a
+// repository, a private index with a password, a merge conflict, a Windows clone, an
+// upgrade, a drift, and a bundle in a namespace without network. Its steps are carried
+// out by the real clients: git, uv, pip and packaging.
+func TestE2ELockDay(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E_LOCK") == "" {
+		t.Skip("needs ENVFIX_E2E_LOCK=1 (make e2e-lock)")
+	}
+	minor, envfix := pythonMinor(t), build(t)
+	x := dayIndex(t, minor)
+	corp := private(t, testindex.Serve(t, testindex.Wheel{Name: "corp-lib", Version: "1.0"}))
+	writeText(t, filepath.Join(t.TempDir(), "netrc"), "")
+	netrc := filepath.Join(t.TempDir(), "netrc")
+	writeText(t, netrc, "machine 127.0.0.1 login me password secret-9f3\n")
+	t.Setenv("NETRC", netrc)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("UV_CACHE_DIR", t.TempDir())
+	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"} {
+		t.Setenv(name, value)
+	}
+	mirror := []string{"--mirror", "default=" + x.URL}
+	gitlib, ann := t.TempDir(), filepath.Join(t.TempDir(), "ann")
+	project := func(dir, name string) {
+		writeText(t, filepath.Join(dir, "pyproject.toml"), "[project]\nname = '"+name+"'\nversion = '0.3'\ndependencies = ['six']\n[build-system]\nrequires = []\nbuild-backend = 'inplace_backend'\nbackend-path = ['.']\n")
+		writeText(t, filepath.Join(dir, name+".py"), "answer = 42\n")
+		writeText(t, filepath.Join(dir, "inplace_backend.py"), fileText(t, testdata(t, "inplace_backend.py")))
+	}
+	must(t, "git", "init", "-q", gitlib)
+	project(gitlib, "gitlib")
+	must(t, "git", "-C", gitlib, "add", "-A")
+	must(t, "git", "-C", gitlib, "commit", "-qm", "one")
+
+	must(t, "git", "init", "-q", ann)
+	project(filepath.Join(ann, "libs/mylib"), "mylib")
+	writeText(t, filepath.Join(ann, "requirements.txt"), "-e ./libs/mylib\ngitlib @ git+file://"+gitlib+"\n")
+	writeText(t, filepath.Join(ann, "envfix.toml"), "defaults = \"python="+minor+"\"\n"+strings.Replace(dayWishes, "CORP", corp, 1))
+	start := time.Now()
+	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), exitOK)
+	t.Logf("six targets locked in %.1f s", time.Since(start).Seconds())
+	must(t, "git", "add", "-A")
+	must(t, "git", "commit", "-qm", "lock")
+
+	t.Log("the standard's readers")
+	readers := venv(t, "packaging>=26", "pip>=26.1")
+	files, err := filepath.Glob("pylock.*.toml")
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	must(t, readers+"/bin/python", append([]string{testdata(t, "read_pylock.py")}, files...)...)
+	must(t, "uv", "pip", "sync", "--dry-run", "--python", venvOf(t, minor)+"/bin/python", "--preview-features", "pylock", "pylock.old.toml")
+
+	t.Log("two developers")
+	ben := filepath.Join(t.TempDir(), "ben")
+	must(t, "git", "clone", "-q", ann, ben)
+	wantExit(t, lockIn(t, ben, append([]string{"lock", "add", "rich"}, mirror...)...), exitOK)
+	must(t, "git", "commit", "-qam", "rich")
+	wantExit(t, lockIn(t, ann, append([]string{"lock", "add", "idna"}, mirror...)...), exitOK)
+	must(t, "git", "commit", "-qam", "idna")
+	if out, err := exec.Command("git", "pull", "-q", "--no-rebase", ben, "HEAD").CombinedOutput(); err == nil {
+		t.Fatalf("the merge was expected to conflict:\n%s", out)
+	}
+	merged := strings.NewReplacer("<<<<<<< HEAD\n", "", "=======\n", "").Replace(fileText(t, "envfix.toml"))
+	var lines []string
+	for line := range strings.Lines(merged) {
+		if !strings.HasPrefix(line, ">>>>>>> ") && !strings.Contains(line, `"corp-lib", "rich"`) {
+			lines = append(lines, strings.Replace(line, `"corp-lib", "idna"`, `"corp-lib", "idna", "rich"`, 1))
+		}
+	}
+	writeText(t, "envfix.toml", strings.Join(lines, ""))
+	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, ann, "lock", "--check"), exitOK)
+	if got := lockedPackages(t, "mac"); got["idna"] == "" || got["rich"] == "" {
+		t.Errorf("after the merge: %v", got)
+	}
+	must(t, "git", "add", "-A")
+	must(t, "git", "commit", "-qm", "merged")
+
+	t.Log("a clone of Git for Windows")
+	windows := filepath.Join(t.TempDir(), "windows")
+	must(t, "git", "clone", "-q", "-c", "core.autocrlf=true", ann, windows)
+	wantExit(t, lockIn(t, windows, "lock", "--check"), exitOK)
+	if !strings.Contains(fileText(t, "envfix.lock"), "\r\n") {
+		t.Error("the clone has no CRLF: nothing was tested")
+	}
+
+	t.Log("an upgrade")
+	x.Add(testindex.Wheel{Name: "idna", Version: "3.1"}, testindex.Wheel{Name: "rich", Version: "14.0"})
+	t.Setenv("UV_CACHE_DIR", t.TempDir())
+	wantExit(t, lockIn(t, ann, append([]string{"lock", "--upgrade", "idna"}, mirror...)...), exitOK)
+	if got := lockedPackages(t, "new"); got["idna"] != "3.1" || got["rich"] != "13.0" {
+		t.Errorf("the upgrade of idna: %v", got)
+	}
+	wantExit(t, lockIn(t, ann, "lock", "diff", "HEAD"), exitOK)
+
+	t.Log("an installation, a drift, a sync")
+	machine := append([]string{"--yes", "--gpu", "7.0", "--driver", "550.54.14", "--arch", "x86_64", "--os", "linux"}, mirror...)
+	wantExit(t, lockIn(t, ann, append([]string{"apply"}, machine...)...), exitOK)
+	must(t, ".venv/bin/python", "-I", "-c", "import torch, gitlib, mylib, corp_lib, idna; assert mylib.__file__.startswith('"+ann+"'), mylib.__file__")
+	must(t, "uv", "pip", "uninstall", "--python", ".venv/bin/python", "idna")
+	wantExit(t, lockIn(t, ann, append([]string{"lock", "sync"}, machine...)...), exitOK)
+	must(t, ".venv/bin/python", "-I", "-c", "import idna")
+
+	t.Log("a bundle without network")
+	if out, err := exec.Command("unshare", "-rn", "true").CombinedOutput(); err != nil {
+		t.Skipf("no namespaces here, the bundle is not tried: %s", out)
+	}
+	plain, bundle := t.TempDir(), filepath.Join(t.TempDir(), "stick")
+	wantExit(t, lockIn(t, plain, append([]string{"lock", "torch", "idna", "--target", "old=gpu=7.0 driver=550 index=default python=" + minor}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, plain, append([]string{"lock", "bundle", bundle}, mirror...)...), exitOK)
+	far, bin := t.TempDir(), t.TempDir()
+	if err := os.Symlink(testindex.Python(t), filepath.Join(bin, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "-rn", envfix, "apply", "--yes", "--bundle", bundle, "--gpu", "7.0", "--driver", "550.54.14", "--arch", "x86_64", "--os", "linux")
+	cmd.Dir = far
+	cmd.Env = []string{"HOME=" + t.TempDir(), "XDG_STATE_HOME=" + t.TempDir(), "PATH=" + bin + ":/usr/sbin:/sbin", "UV_CACHE_DIR=" + t.TempDir()}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("apply without network: %v\n%s", err, out)
+	}
+	must(t, filepath.Join(far, ".venv/bin/python"), "-I", "-c", "import torch, idna")
+}
