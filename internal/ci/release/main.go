@@ -1,5 +1,7 @@
 // Release makes everything that a release of envfix publishes, from one clean
-// clone: binaries, archives and wheels. It publishes nothing.
+// clone: binaries, archives, wheels, deb and rpm packages,
+// a container image, install.sh, checksums, a bill of materials and a statement of
+// where it all came from. It publishes nothing.
 //
 //	go run ./internal/ci/release -out dist
 //
@@ -16,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"aead.dev/minisign"
 )
 
 // A Release is what is made, and what all its parts share.
@@ -28,6 +32,7 @@ type Release struct {
 	URL     string    // the folder that the files will be downloaded from; "" not known
 	Key     string    // the public key of minisign that the release is signed for; "" none
 	Targets []target
+	secret  *minisign.PrivateKey
 	files   []string // what was made, below Out
 }
 
@@ -42,7 +47,13 @@ var parts = []part{
 	{"binaries", binaries},
 	{"archives", archives},
 	{"wheels", wheels},
+	{"linux", linuxPackages},
+	{"image", image},
 	{"installer", installer},
+	{"manifests", manifests},
+	{"sbom", materials},
+	{"provenance", provenance},
+	{"sums", sums},
 }
 
 func main() {
@@ -64,6 +75,9 @@ func run(args []string) error {
 	}
 	r, err := newRelease(*out, *dirty)
 	if err != nil {
+		return err
+	}
+	if err := r.readKey(); err != nil {
 		return err
 	}
 	r.URL = strings.TrimSuffix(*url, "/")
