@@ -31,6 +31,8 @@ type Request struct {
 	GPUs          []int    `json:"gpus,omitempty"`           // use only these (their Index); empty: all
 	Companions    []string `json:"companions,omitempty"`     // torchvision … that the environment has: taken where they exist
 
+	AsNamed []string `json:"as_named,omitempty"` // names that are meant as they are written, however like a known one
+
 	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file
 	Today     string `json:"today,omitempty"`     // 2026-11-21; the resolver has no clock
 }

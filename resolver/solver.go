@@ -31,7 +31,7 @@ func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 	}
 	s.cache = newCache(m, h.Platform)
 	s.unasked()
-	return s, nil
+	return s, s.checkNames()
 }
 
 // unasked makes torchvision, which nobody named, optional where no build for this

@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"internal/pep508":          {"internal/machine", "internal/version"},
 	"internal/compiled":        {"internal/version"},
 	"matrix":                   {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
-	"resolver":                 {"matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"resolver":                 {"matrix", "internal/near", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/describe":        {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/resolver"
@@ -27,12 +28,13 @@ var (
 // Request says what is wanted, in the words of the flags. A field that is empty
 // says nothing.
 type Request struct {
-	Python       string // 3.12, 3.12.4 (read as 3.12) or 3.14t
-	CUDA         string // 12.6, or 12 for any 12.x
-	Build        string // cu126, cpu, rocm7.2, xpu or mps
-	Manager      string // one of Managers
-	OnlyIndex    string // default, pytorch or a URL
-	GPUs         string // indexes: 0,2
+	Python       string   // 3.12, 3.12.4 (read as 3.12) or 3.14t
+	CUDA         string   // 12.6, or 12 for any 12.x
+	Build        string   // cu126, cpu, rocm7.2, xpu or mps
+	Manager      string   // one of Managers
+	OnlyIndex    string   // default, pytorch or a URL
+	GPUs         string   // indexes: 0,2
+	AsNamed      []string // packages that are meant as they are written
 	CPU          bool
 	JIT          bool
 	ChangeDriver bool
@@ -42,6 +44,9 @@ type Request struct {
 // project says are the caller's to add.
 func (w Request) Parse() (resolver.Request, error) {
 	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver}
+	for _, name := range w.AsNamed {
+		r.AsNamed = append(r.AsNamed, machine.NormalName(name))
+	}
 	var err error
 	if r.Python, err = Python(w.Python); err != nil {
 		return r, err

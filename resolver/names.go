@@ -1,0 +1,86 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+
+	"envfix/internal/near"
+	"envfix/internal/text"
+)
+
+// A NameError reports a requirement whose name is not that of a package that is known
+// and is like one that is: such names are registered by those who attack.
+type NameError struct {
+	Name, Meant, Why string
+}
+
+func (e *NameError) Error() string {
+	s := fmt.Sprintf("`%s` is no package that is known here: did you mean %s?", text.Cut(e.Name, 60), e.Meant)
+	if e.Why != "" {
+		s = fmt.Sprintf("`%s`: did you mean %s? %s", text.Cut(e.Name, 60), e.Meant, e.Why)
+	}
+	return s + fmt.Sprintf(" (`--as-named %s` lets it pass)", text.Cut(e.Name, 60))
+}
+
+// checkNames returns the first [NameError] of the requirements that AsNamed does not
+// let pass.
+func (s *solver) checkNames() error {
+	var famous []string
+	for _, r := range s.req.Requirements {
+		if slices.Contains(s.req.AsNamed, r.Name) || r.URL != "" {
+			continue
+		}
+		real, meant := s.m.KnownName(r.Name)
+		switch {
+		case meant != "":
+			return &NameError{Name: r.Name, Meant: meant, Why: s.whyNot(r.Name)}
+		case real || len(r.Name) < 4:
+			continue
+		}
+		if famous == nil {
+			famous = s.famous()
+		}
+		for _, name := range famous {
+			if alike(r.Name, name) {
+				return &NameError{Name: r.Name, Meant: name}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *solver) whyNot(name string) string {
+	for _, k := range s.m.Known {
+		if slices.Contains(k.Names, name) {
+			return k.Why
+		}
+	}
+	return ""
+}
+
+// famous are the packages that this program decides on: the names worth imitating.
+func (s *solver) famous() []string {
+	out := append([]string{"torch", triton, "numpy", "transformers"}, companions...)
+	for _, f := range s.m.Frameworks {
+		out = append(out, plainName(f.Package))
+	}
+	for _, e := range s.m.Extensions {
+		if !e.Torch.IsZero() {
+			out = append(out, e.Package)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// alike reports whether two names differ by one letter, or by two that changed places.
+func alike(a, b string) bool {
+	d := near.Distance(a, b)
+	if d != 2 || len(a) != len(b) {
+		return d == 1
+	}
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return string(x) == string(y)
+}

@@ -1,0 +1,40 @@
+package resolver
+
+import (
+	"errors"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/matrix"
+)
+
+// A name that nobody knows, near one that everybody does, is stopped; real neighbours
+// and names that were said to be meant pass.
+func TestNamesNearKnownOnes(t *testing.T) {
+	m, err := matrix.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
+	for name, meant := range map[string]string{
+		"tourch": "torch", "pytorch": "torch", "tensor-flow": "tensorflow", "torhc": "torch", "torchvison": "torchvision", "vlm": "", "vllmm": "vllm", "xformer": "xformers", "nvmpy": "numpy",
+		"torch": "", "torchx": "", "torchao": "", "pandas": "", "a-package-of-mine": "", "flash-attn": "", "cupy": "", "polars": "",
+	} {
+		q, err := pep508.Parse(name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Request{Requirements: []pep508.Requirement{q}, Python: "3.12"}
+		_, err = Resolve(m, h, r)
+		var named *NameError
+		switch {
+		case meant == "" && err != nil, meant != "" && (!errors.As(err, &named) || named.Meant != meant):
+			t.Errorf("%s: %v, want %q", name, err, meant)
+		}
+		r.AsNamed = []string{name}
+		if _, err = Resolve(m, h, r); err != nil {
+			t.Errorf("%s as named: %v", name, err)
+		}
+	}
+}
