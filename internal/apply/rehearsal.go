@@ -61,8 +61,14 @@ func (m host) rehearse(ctx context.Context, s plan.Step) error {
 	if err := m.run(ctx, try, &said, nil); err != nil {
 		return err
 	}
-	return wouldRemove(slices.DeleteFunc(removals(filepath.Base(argv[0]), said.String()), machine.DriverPackage))
+	shows := said.String()
+	if slices.Contains(argv, "remove") { // dnf takes away what it had brought for the driver alone
+		shows = unusedSection().ReplaceAllString(shows, "")
+	}
+	return wouldRemove(slices.DeleteFunc(removals(filepath.Base(argv[0]), shows), machine.DriverPackage))
 }
+
+var unusedSection = lazy.Regexp(`(?m)^Removing unused dependencies:\n( .*\n)*`)
 
 // simulation is the command that shows what argv would do; nil where argv changes no
 // package.

@@ -47,6 +47,7 @@ dnf install --cacheonly -y --allowerasing nvidia-open-3:580.95.05-1.el9
 dnf install -y kernel-devel-5.14.0-570.12.1.el9_6.x86_64
 dnf install -y python3-dnf-plugin-versionlock
 dnf remove -y nvidia-open
+dnf install --assumeno --allowerasing nvidia-open
 dnf module enable -y nvidia-driver:580-open
 dnf module reset -y nvidia-driver
 dnf versionlock add *nvidia*580.95.05*
@@ -69,7 +70,7 @@ dracut --force
 `), "\n")
 
 var hostile = strings.Fields(`coreutils- lib. evil.rpm nvidia-open.rpm ./evil.deb /tmp/evil.deb nvidia-* nvidia.* @x -oDPkg::Pre-Invoke::=x -o -c -y -- --setopt=tsflags=x --root
---allow-downgrades --oldpackage --allowerasing --simulate linux-headers-6.1.0 nvidia-container-toolkit openssl sudo libcuda1 nvidia libnvidia- cuda-drivers- cuda-drivers+ nvidia-open=1 nvidia-open=
+--assumeno --assumeyes --allow-downgrades --oldpackage --allowerasing --simulate linux-headers-6.1.0 nvidia-container-toolkit openssl sudo libcuda1 nvidia libnvidia- cuda-drivers- cuda-drivers+ nvidia-open=1 nvidia-open=
 kernel-devel-1 kernel-x-devel nvidia-driver:580-dkms nvidia-driver:x *nvidia*580* * /tmp/../D42D0685.pub https://x.example/D42D0685.pub bash sh /tmp/apt-get ../apt-get nvidia-open-1 nvidia-open-580-1.rpm`)
 
 func drawn(rng *rand.Rand) []string {
@@ -227,6 +228,9 @@ func secondApt(verb string, args []string) bool {
 func secondDnf(verb string, args []string) bool {
 	opts, names := options(args, []string{"-y", "-q", "--assumeyes", "--assumeno", "--downloadonly", "--cacheonly", "--allowerasing", "--refresh"})
 	force := slices.Contains(opts, "--allowerasing")
+	if slices.Contains(opts, "--assumeno") && (slices.Contains(opts, "-y") || slices.Contains(opts, "--assumeyes")) {
+		return false
+	}
 	switch verb {
 	case "install":
 		return every(names, func(a string) bool {

@@ -81,7 +81,7 @@ func (v verb) admits(args []string) bool {
 		}
 		args = args[1:]
 	}
-	forced := false
+	forced, from := false, args
 	for v.options != nil && len(args) > 0 && v.options().MatchString(args[0]) {
 		forced = forced || slices.Contains(forcing, args[0])
 		if args[0] == "-o" { // apt's: its value follows
@@ -92,6 +92,9 @@ func (v verb) admits(args []string) bool {
 		}
 		args = args[1:]
 	}
+	if options := from[:len(from)-len(args)]; contradict(options) {
+		return false
+	}
 	if v.operands == nil {
 		return len(args) == 0
 	}
@@ -99,6 +102,12 @@ func (v verb) admits(args []string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands(a) || forced && !ofDriver(a) })
+}
+
+// contradict reports options of which one shows only and the other agrees: which of
+// them counts is for dnf to say, and a rehearsal is none where the other does.
+func contradict(options []string) bool {
+	return slices.Contains(options, "--assumeno") && (slices.Contains(options, "-y") || slices.Contains(options, "--assumeyes"))
 }
 
 // forcing are the options by which a package goes back to an older version or

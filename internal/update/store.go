@@ -251,6 +251,9 @@ func (s Store) Install(r *Release, from, today string) error {
 	if err != nil {
 		return err
 	}
+	if v, err := version.ParseDotted(old.Highest); err == nil && v.Compare(r.Manifest.Version) > 0 {
+		return fmt.Errorf("release %s was taken meanwhile: %w", v, ErrRollback)
+	}
 	name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
 	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Keys: old.Keys}
 	files := maps.Clone(r.files)

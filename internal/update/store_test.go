@@ -165,6 +165,24 @@ func TestThreat09RevokedKeyStaysRevoked(t *testing.T) {
 	})
 }
 
+// Of two updates at once the later release stays, whichever is written last.
+func TestThreat09TwoUpdatesAtOnce(t *testing.T) {
+	alice := newSigner(t, "alice")
+	keys, _ := list(t, 1, 1, alice)
+	store := Store{Dir: filepath.Join(t.TempDir(), "matrix")}
+	older := must(Verify(t.Context(), good(t, alice).source, known(keys)))
+	newer := must(Verify(t.Context(), build(t, "2099.2.1", "2026-11-20", "2027-05-01", alice).source, known(keys)))
+	if err := store.Install(newer, "the test", now); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Install(older, "the test", now); !errors.Is(err, ErrRollback) {
+		t.Errorf("got %v", err)
+	}
+	if r, err := store.Installed([]KeyList{keys}); err != nil || r.Manifest.Version.String() != "2099.2.1" {
+		t.Errorf("installed: %v, %v", r, err)
+	}
+}
+
 func each(dir, glob string, do func(path string) error) error {
 	paths, err := filepath.Glob(filepath.Join(dir, glob))
 	if err == nil && len(paths) == 0 {
