@@ -21,9 +21,13 @@ var update = flag.Bool("update", false, "rewrite testdata/rows.txt")
 
 // rowCounts counts the rows of every table, by package or label where it has one.
 func rowCounts(m *Matrix, t *DeviceTable) map[string]int {
-	n := map[string]int{"releases": len(m.Releases), "floors": len(m.Floors), "driver branches": len(m.Branches), "toolkits": len(m.Toolkits),
-		"components": len(m.Components), "capabilities": len(m.Arches), "cubin rules": len(m.CubinRules), "vendor indexes": len(m.VendorIndexes),
-		"forward compatibility": len(m.ForwardCompat), "cudnn": len(m.CuDNN), "images": len(m.Images), "commands": len(m.Commands), "brackets": len(m.Brackets), "distributions": len(m.Distributions)}
+	n := map[string]int{
+		"releases": len(m.Releases), "floors": len(m.Floors), "driver branches": len(m.Branches), "toolkits": len(m.Toolkits),
+		"components": len(m.Components), "capabilities": len(m.Arches), "cubin rules": len(m.CubinRules),
+		"vendor indexes": len(m.VendorIndexes), "forward compatibility": len(m.ForwardCompat), "cudnn": len(m.CuDNN),
+		"images": len(m.Images), "commands": len(m.Commands), "brackets": len(m.Brackets), "needs": len(m.Needs),
+		"backends": len(m.Backends), "frameworks": len(m.Frameworks), "elsewhere": len(m.Elsewhere), "known": len(m.Known),
+	}
 	for _, r := range m.Releases {
 		n["builds of "+r.Torch.String()] = len(r.Builds)
 	}
@@ -35,6 +39,9 @@ func rowCounts(m *Matrix, t *DeviceTable) map[string]int {
 	}
 	for _, e := range m.Extensions {
 		n["extension "+e.Package]++
+	}
+	for _, f := range m.Files {
+		n["files of "+f.Package]++
 	}
 	for _, d := range m.Defects {
 		n["defect "+d.Package]++

@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A Progress is told what was done, of how much.
+type Progress func(done, total int, what string)
+
 // atOnce is how many pages of an index are asked for at a time.
 const atOnce = 8
 
@@ -34,7 +37,7 @@ func Packages(m *matrix.Matrix) []string {
 // HarvestFiles reads from an index which files it has of every package that a
 // directory's data decides by, from the oldest torch of the data on, and writes
 // them as its files.yaml. missing names the packages that the index does not have.
-func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress func(done, total int, what string)) (rows int, missing []string, err error) {
+func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Progress) (rows int, missing []string, err error) {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
 		return 0, nil, &fail.Error{Code: fail.Usage, Text: text.Printable(dir) + " holds no matrix that is in order", Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"}}
@@ -54,7 +57,8 @@ func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress fun
 	return len(files), missing, nil
 }
 
-func filesOf(ctx context.Context, client *index.Client, names []string, since string, progress func(done, total int, what string)) (rows []matrix.Files, missing []string, err error) {
+func filesOf(ctx context.Context, client *index.Client, names []string, since string, progress Progress) (
+	rows []matrix.Files, missing []string, err error) {
 	found := make([][]matrix.Files, len(names))
 	lost := make([]bool, len(names))
 	var done atomic.Int64
