@@ -235,8 +235,10 @@ func (e *exam) vendorBuild() {
 	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
 		e.find("ROC002", likely-5, e.Did.Index, gpu, cudaTrouble).
 			says("the ROCm build was asked for, and it sees no GPU")
-	case intel && !nvidia && !amd && !e.xpu() && (trouble || !t.CUDA.IsZero() && e.unavailable()):
-		e.find("HW001", likely, gpu, cudaTrouble).says("there is only an Intel GPU: CUDA cannot use it")
+	case intel && !nvidia && !amd && !e.xpu() && (trouble || e.unavailable()):
+		e.find("HW001", likely, gpu, cudaTrouble).says("there is only an Intel GPU: CUDA cannot use it").
+			fix("Arc, and Core Ultra: the XPU build, `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`, and the device `xpu`",
+				"an older one (UHD, Iris): the CPU, or another machine")
 	case e.vendor(machine.Apple) && !nvidia && trouble && e.Machine.Platform.Arch != "x86_64":
 		e.find("HW001", likely, gpu, cudaTrouble).
 			says("Apple's GPU does not run CUDA; PyTorch uses it as the device mps").
@@ -290,7 +292,7 @@ func (e *exam) xformersCPU() {
 	for _, h := range e.Hits {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
 			e.find("PY001", likely, h.At).
-				text("xformers was built for a CUDA build of torch and found " + h.Captures["have"]).
+				text("xformers was built for a torch with CUDA and found a CPU build: " + h.Captures["have"]).
 				fix("{torch}")
 		}
 	}

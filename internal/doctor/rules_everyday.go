@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,9 +34,20 @@ var everydayRules = []rule{
 var tensorTypes = lazy.Regexp(`(?i)Input type \((torch\.(?:cuda\.)?)(\w+)Tensor\) and (?:weight|` +
 	`bias) type \((torch\.(?:cuda\.)?)(\w+)Tensor\)`)
 
+// scalarTypes are named since torch 1.5 without the device: there the types alone differ.
+var scalarTypes = lazy.Regexp(`(?i)Input type \(([\w:.]+)\) and (?:weight|bias) type \(([\w:.]+)\)`)
+
 // dataTypes: both tensors are on the same device, and of different types.
 func (e *exam) dataTypes() {
 	for _, h := range e.Hits {
+		if m := scalarTypes().FindStringSubmatch(h.At.Text); m != nil && m[1] != m[2] &&
+			!strings.Contains(m[0], "torch.") {
+			e.find("CODE012", likely, h.At).
+				says("one tensor is %s and the other %s: the data types differ, and the fault is in the program",
+					m[1], m[2]).
+				explains("CODE001", "CODE002")
+			return
+		}
 		if m := tensorTypes().FindStringSubmatch(h.At.Text); m != nil {
 			if m[1] != m[3] || strings.EqualFold(m[2], m[4]) {
 				continue
@@ -149,13 +161,16 @@ func (e *exam) packaged(library string, at read.Evidence) bool {
 			explains("PY010", "LD011", "PY023")
 		return true
 	}
-	e.find("LD018", likely, at).says("%s belongs to the system or to another program; it is neither NVIDIA's nor torch's", library).
+	e.find("LD018", likely, at).says("%s belongs to the system or to another program; it is neither NVIDIA's nor torch's",
+		library).
 		explains("PY010", "LD011")
 	return true
 }
 
 // ours are the libraries that drivers, CUDA, ROCm and torch bring.
-var ours = lazy.Regexp(`(?i)^lib(?:cu[a-z]+|nv\w+|nccl|npp\w+|nvidia.*|torch\w*|c10\w*|shm|caffe2\w*|amd\w+|roc\w+|hip\w+|hsa.*|MIOpen|rccl|mkl\w*|iomp5|stdc\+\+|tensorflow\w*|onnx\w*|python.*|ze_\w+|sycl|ccl|OpenCL|cudnn\w*|cudart.*)$`)
+var ours = lazy.Regexp(`(?i)^lib(?:cu[a-z]+|nv\w+|nccl|npp\w+|nvidia.*|torch\w*|c10\w*|shm|caffe2\w*|amd\w+|` +
+	`roc\w+|hip\w+|hsa.*|MIOpen|rccl|mkl\w*|iomp5|stdc\+\+|tensorflow\w*|onnx\w*|python.*|ze_\w+|sycl|ccl|OpenCL|` +
+	`cudnn\w*|cudart.*)$`)
 
 // replaced: something put another torch in the place of the one that worked.
 func (e *exam) replaced() {
@@ -171,7 +186,8 @@ func (e *exam) replaced() {
 		return
 	}
 	if release, ok := e.Matrix.Release(v); ok {
-		if b, ok := release.Build(label, e.Machine.Platform.OS, e.Machine.Platform.Arch); ok && b.Index != "" {
+		if b, ok := release.Build(label, cmp.Or(e.Machine.Platform.OS, "linux"),
+			cmp.Or(e.Machine.Platform.Arch, "x86_64")); ok && b.Index != "" {
 			f.fix(fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision --index-url %s`", v, b.Index),
 				"keep it: `pip install -c constraints.txt -r requirements.txt`, with the line torch=="+r.From+" in constraints.txt")
 		}

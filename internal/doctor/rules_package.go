@@ -333,7 +333,10 @@ func (e *exam) pythonFix(v string) []string {
 	}
 	if v == "" && e.Matrix != nil && len(e.Matrix.Releases) > 0 {
 		newest := e.newestPython(e.Matrix.Releases[0].Torch.String())
-		return []string{fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest), "`envfix why torch` says which torch each Python has"}
+		return []string{
+			fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest),
+			"`envfix why torch` says which torch each Python has",
+		}
 	}
 	switch python := e.activePython(); {
 	case len(e.Offered) > 0:

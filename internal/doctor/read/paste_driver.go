@@ -15,6 +15,10 @@ var driverReaders = []reader{
 		`KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
 	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|` +
 		`are) [^\d.]{0,40}[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+	{`(?:Treibers?|pilotes?|controlador|драйвер\S{0,3}|驱动(?:版本)?|` +
+		`ドライバー?)\W{0,3}(?:NVIDIA )?v?(\d{3}\.\d{2,3}(?:\.\d{2})?)`, func(r *Reader, m []string, s Evidence) {
+		r.driver(m[1], s)
+	}},
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1], s) }},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |` +
 		`from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|` +

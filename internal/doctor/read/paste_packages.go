@@ -24,6 +24,10 @@ var packageReaders = []reader{
 	{`^\s*(nvidia-[\w-]+-cu\d\d) (\d[\w.]*)[,;]`, func(r *Reader, m []string, s Evidence) { // several in one line
 		r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 	}},
+	{
+		`Uninstalling torch-(\d\S*):`,
+		func(r *Reader, m []string, s Evidence) { r.uninstalled, r.uninstalledAt = m[1], s },
+	},
 	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Evidence) {
 		if strings.EqualFold(m[1], "torch") && strings.Contains(r.prev, "Attempting uninstall") {
 			r.uninstalled, r.uninstalledAt = m[2], s

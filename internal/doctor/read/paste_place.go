@@ -20,7 +20,7 @@ var placeReaders = []reader{
 		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) },
 	},
 	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|\w+\.(?:bat|exe)\b|WinError|\.dll\b|\.pyd\b|` +
-		`[A-Z]:\\\w)`, func(r *Reader, m []string, s Evidence) {
+		`[A-Z]:\\[\w>]|findstr)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
 			r.c.Machine.Platform.OS = "windows"
 			r.say(&r.c.From.OS, s)

@@ -147,8 +147,11 @@ var torchReaders = []reader{
 // a line where one machine is set against another.
 const isAvailable = `\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|` +
 	`returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|` +
-	`->|:|gibt|liefert|ergibt|ist|renvoie|retourne|donne|est|devuelve|da|es|retorna|\x{432}\x{43e}\x{437}\x{432}\x{440}\x{430}\x{449}\x{430}\x{435}\x{442}|\x{432}\x{44b}\x{434}\x{430}\x{451}\x{442}|` +
-	`\x{432}\x{44b}\x{434}\x{430}\x{435}\x{442}|\x{8fd4}\x{56de}|\x{8f93}\x{51fa}|\x{662f}|\x{4e3a}|\x{304c}|\x{306f})?(?: me| still| always)?\W*(True|False)\b`
+	`->|:|gibt|liefert|ergibt|ist|renvoie|retourne|donne|est|devuelve|da|es|retorna|` +
+	`\x{432}\x{43e}\x{437}\x{432}\x{440}\x{430}\x{449}\x{430}\x{435}\x{442}|` +
+	`\x{432}\x{44b}\x{434}\x{430}\x{451}\x{442}|` +
+	`\x{432}\x{44b}\x{434}\x{430}\x{435}\x{442}|\x{8fd4}\x{56de}|\x{8f93}\x{51fa}|\x{662f}|\x{4e3a}|\x{304c}|` +
+	`\x{306f})?(?: me| still| always)?\W*(True|False)\b`
 
 var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
 
