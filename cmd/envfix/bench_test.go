@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/testindex"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -76,6 +77,10 @@ func processes(b *testing.B) []benchRow {
 		{name: "python3 -c pass", argv: []string{"/usr/bin/python3", "-c", "pass"}}, // not a shim that is a shell script
 		{name: "uv --version", argv: []string{"uv", "--version"}},
 	}
+	if uv, err := testindex.FindUV(); err == nil { // the program itself, not a shim
+		rows[len(rows)-1].argv[0] = uv
+		rows = append(rows, resolvesOffline(b, uv)...)
+	}
 	if libs, err := standIns(); err != nil {
 		fmt.Printf("left out, with the stand-in NVIDIA library: %v\n", err)
 	} else {
@@ -91,6 +96,25 @@ func processes(b *testing.B) []benchRow {
 		}
 		return err != nil
 	})
+}
+
+// resolvesOffline is what uv does where envfix plans: it finds the packages of torch
+// with what it has cached. It is left out where nothing is cached.
+func resolvesOffline(b *testing.B, uv string) []benchRow {
+	env := filepath.Join(b.TempDir(), "env")
+	argv := []string{uv, "pip", "install", "--python", env, "--dry-run", "--offline", "torch"}
+	for _, first := range [][]string{{uv, "venv", "--offline", env}, argv} {
+		if out, err := exec.Command(first[0], first[1:]...).CombinedOutput(); err != nil {
+			fmt.Printf("left out, uv pip install --dry-run torch --offline: %s\n", lastLine(string(out)))
+			return nil
+		}
+	}
+	return []benchRow{{name: "uv pip install --dry-run torch --offline", argv: argv}}
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 // run starts the process and waits for it. Exit code 1 is an answer too: doctor's
@@ -111,24 +135,26 @@ func (t *benchRow) run(b *testing.B, count bool) {
 	}
 }
 
-// memoryOf runs a program and prints the KiB that it took at most. Python does it,
-// because this program's own memory would be the least that it could see.
+// memoryOf runs a program and prints the KiB that it took at most and its page
+// faults. Python does it, because this program's own memory would be the least that
+// it could see.
 const memoryOf = `import os, sys
 null = os.open(os.devnull, os.O_RDWR)
 pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)])
-print(os.wait4(pid, 0)[2].ru_maxrss)`
+used = os.wait4(pid, 0)[2]
+print(used.ru_maxrss, used.ru_minflt + used.ru_majflt)`
 
-// memory is the greatest resident memory of the process, in MB.
-func (t *benchRow) memory() string {
+// memory is the greatest resident memory of the process, in MB, and its page faults.
+func (t *benchRow) memory() (mb, faults string) {
 	cmd := exec.Command("/usr/bin/python3", append([]string{"-c", memoryOf}, t.argv...)...)
 	cmd.Env = append(os.Environ(), t.env...)
 	var kib int64
 	if out, err := cmd.Output(); err != nil {
-		return "-"
-	} else if _, err := fmt.Sscan(string(out), &kib); err != nil {
-		return "-"
+		return "-", "-"
+	} else if _, err := fmt.Sscan(string(out), &kib, &faults); err != nil {
+		return "-", "-"
 	}
-	return fmt.Sprintf("%.0f", float64(kib)*1024/1e6)
+	return fmt.Sprintf("%.0f", float64(kib)*1024/1e6), faults
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -147,16 +173,17 @@ func printTable(b *testing.B, rows []benchRow) {
 	}
 	fmt.Println()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "whole process\tms\tleast\tcpu\tMB\t×python\t×uv\tgoal")
+	fmt.Fprintln(w, "whole process\tms\tleast\tcpu\tMB\tfaults\t×python\t×uv\tgoal")
 	for _, t := range rows {
 		wall := median(t.wall)
-		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t%s\n", t.name, wall, slices.Min(t.wall), median(t.cpu),
-			t.memory(), ratio(wall, python), ratio(wall, uv), t.goal)
+		mb, faults := t.memory()
+		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\n", t.name, wall, slices.Min(t.wall), median(t.cpu),
+			mb, faults, ratio(wall, python), ratio(wall, uv), t.goal)
 	}
 	alone := resolveAlone(b)
-	fmt.Fprintf(w, "resolving alone, in process\t%.1f\t%.1f\t\t\t%s\t%s\t5 ms\n", median(alone), slices.Min(alone), ratio(median(alone), python), ratio(median(alone), uv))
+	fmt.Fprintf(w, "resolving alone, in process\t%.1f\t%.1f\t\t\t\t%s\t%s\t5 ms\n", median(alone), slices.Min(alone), ratio(median(alone), python), ratio(median(alone), uv))
 	w.Flush()
-	fmt.Printf("ms: median wall time of %d rounds on %s; cpu: median of user and system.\nMB: greatest resident memory of one run; none can show less than /bin/true does,\nbecause the kernel counts the moment between fork and exec.\n\n", len(rows[0].wall), here())
+	fmt.Printf("ms: median wall time of %d rounds on %s; cpu: median of user and system.\nMB and faults: greatest resident memory and page faults of one run; none can show less than /bin/true does,\nbecause the kernel counts the moment between fork and exec.\n\n", len(rows[0].wall), here())
 }
 
 // ratio says how many times as long; nothing where there is nothing to compare with.
