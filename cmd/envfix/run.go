@@ -154,7 +154,8 @@ func self() string {
 
 func runJob(f runFlags) error {
 	besideJob()
-	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(), NoProbe: f.noProbe, Try: f.try, Deep: f.deep})
+	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(),
+		NoProbe: f.noProbe, Try: f.try, Deep: f.deep})
 	name := ui.Clean(f.argv[0])
 	switch {
 	case errors.Is(err, observe.ErrNotFound):

@@ -65,7 +65,8 @@ type loaderEvent struct {
 }
 
 func (e *loaderEvent) apply(p *verdict.Probe) {
-	p.Loaders = append(p.Loaders, verdict.Loader{Workers: e.Workers, Pin: e.Pin, Persistent: e.Keep, Dataset: text.Clip(e.Dataset, 60), Where: place(e.Where), Own: place(e.Own),
+	p.Loaders = append(p.Loaders, verdict.Loader{Workers: e.Workers, Pin: e.Pin, Persistent: e.Keep, Dataset: text.Clip(e.Dataset, 60),
+		Where: place(e.Where), Own: place(e.Own),
 		Batch: number(e.Batch), Prefetch: number(e.Prefetch), Source: sourceLine(e.Where), Setting: settingLine(e.Own)})
 }
 
@@ -231,7 +232,8 @@ type tryEvent struct {
 }
 
 func (e *tryEvent) apply(p *verdict.Probe) {
-	p.Try = &verdict.Try{Args: text.Clip(e.Args, 200), Steps: e.Steps, Before: e.Before, After: e.After, LoadB: e.LoadB, LoadA: e.LoadA, Error: text.Clip(e.Error, 300)}
+	p.Try = &verdict.Try{Args: text.Clip(e.Args, 200), Steps: e.Steps, Before: e.Before, After: e.After, LoadB: e.LoadB, LoadA: e.LoadA,
+		Error: text.Clip(e.Error, 300)}
 }
 
 // A deepEvent lists the costliest operators.

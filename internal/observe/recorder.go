@@ -204,7 +204,8 @@ func (r *Recorder) unreached(t *verdict.Trace) (notes []string) {
 		case p.Probe != nil && p.Probe.Error != "":
 			notes = append(notes, "PID "+strconv.Itoa(p.PID)+": the probe took itself out: "+p.Probe.Error)
 		case p.Probe == nil && p.Torch != "" && !p.Worker:
-			notes = append(notes, "PID "+strconv.Itoa(p.PID)+" uses PyTorch and the probe did not reach it: "+cmp.Or(p.Missed, "python -I, -E or -S, another user, or a clean environment"))
+			why := cmp.Or(p.Missed, "python -I, -E or -S, another user, or a clean environment")
+			notes = append(notes, "PID "+strconv.Itoa(p.PID)+" uses PyTorch and the probe did not reach it: "+why)
 		}
 	}
 	return notes

@@ -43,7 +43,8 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 		return nil, Ended{}, ErrNotExecutable
 	}
 	e := Ended{Code: cmd.ProcessState.ExitCode()}
-	t := &verdict.Trace{Format: verdict.Format, Command: cleanAll(text.RedactArgv(o.Command, text.Secrets(o.Env)...)), Seconds: time.Since(begun).Seconds(), Exit: e.Code,
+	t := &verdict.Trace{Format: verdict.Format, Command: cleanAll(text.RedactArgv(o.Command, text.Secrets(o.Env)...)),
+		Seconds: time.Since(begun).Seconds(), Exit: e.Code,
 		GPUs: []verdict.GPU{}, Frames: []verdict.Frame{}, Processes: []verdict.Process{}, Notes: []string{"jobs cannot be watched on Windows yet"}}
 	t.Host.OtherGPU = "unknown"
 	return t, e, nil

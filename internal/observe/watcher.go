@@ -56,7 +56,8 @@ type watcher struct {
 }
 
 func newWatcher(root int, own bool, l *lane, env []string) *watcher {
-	w := &watcher{secrets: text.Secrets(env), root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()}, procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
+	w := &watcher{secrets: text.Secrets(env), root: root, own: own, lane: l, begun: time.Now(), clock: clock{monotonic()},
+		procs: map[int]*watched{}, owners: map[int]string{}, devices: gpuDevices()}
 	w.mounts = parseMounts([]byte(proc.Self.Of(root).Read("mountinfo")))
 	w.tree(true)
 	return w
@@ -186,11 +187,9 @@ func (w *watcher) closer(p *watched, now time.Time) {
 // readBytes takes what a process has read from storage: a line of /proc/PID/io.
 func (p *watched) readBytes(buf []byte) {
 	f := proc.Open(string(proc.Self.Of(p.PID))+"/io", false)
-	b, ok := f.Read(buf)
-	if _, b, ok = bytes.Cut(b, []byte("\nread_bytes:")); !ok {
-		return
-	}
-	word, _ := proc.Field(b)
+	b, _ := f.Read(buf)
+	_, read, _ := bytes.Cut(b, []byte("\nread_bytes:"))
+	word, _ := proc.Field(read)
 	if n, ok := proc.Number(word); ok {
 		mib := float64(n) / (1 << 20)
 		if !p.io {

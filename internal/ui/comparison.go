@@ -12,7 +12,8 @@ var quantities = map[string]struct {
 	words   string
 	percent bool
 }{
-	"steps_per_s": {"steps a second", false}, "step_ms": {"milliseconds a step", false}, "idle_share": {"GPU idle", true}, "gpu_util": {"GPU busy, percent", false},
+	"steps_per_s": {"steps a second", false}, "step_ms": {"milliseconds a step", false}, "idle_share": {"GPU idle", true},
+	"gpu_util":     {"GPU busy, percent", false},
 	"loader_share": {"waiting for data", true}, "copies_per_step": {"copies a step", false}, "syncs_per_step": {"reads of a value a step", false},
 }
 

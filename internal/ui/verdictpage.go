@@ -32,7 +32,8 @@ func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
 		Seconds string
 		Steps   []stepBar
 		Idle    string
-	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t), fmt.Sprintf("%.0f", t.Seconds), stepBars(r), idleCost(r, 0)}
+	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t),
+		fmt.Sprintf("%.0f", t.Seconds), stepBars(r), idleCost(r, 0)}
 	var b bytes.Buffer
 	err := page.Execute(&b, data)
 	return b.Bytes(), err

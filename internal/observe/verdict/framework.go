@@ -25,13 +25,14 @@ type framework struct {
 // signatures of transformers.TrainingArguments, ultralytics' cfg/default.yaml,
 // lightning.pytorch.Trainer, timm.data.create_loader, accelerate.Accelerator.
 var frameworks = []framework{
-	{name: "ultralytics", call: "model.train(", words: map[string]string{"num_workers": "workers", "persistent_workers": "", "pin_memory": ""}, batch: "model.train(batch=…): ", precise: []string{"model.train(amp=True)"}},
-	{name: "transformers", call: "TrainingArguments(", words: map[string]string{"num_workers": "dataloader_num_workers", "persistent_workers": "dataloader_persistent_workers",
-		"pin_memory": "dataloader_pin_memory", "prefetch_factor": "dataloader_prefetch_factor"}, batch: "TrainingArguments(per_device_train_batch_size=…): ",
+	{name: "ultralytics", call: "model.train(", words: map[string]string{"num_workers": "workers"}, batch: "model.train(batch=…): ", precise: []string{"model.train(amp=True)"}},
+	{name: "transformers", call: "TrainingArguments(", words: map[string]string{"num_workers": "dataloader_num_workers", "pin_memory": "dataloader_pin_memory",
+		"persistent_workers": "dataloader_persistent_workers", "prefetch_factor": "dataloader_prefetch_factor"}, batch: "TrainingArguments(per_device_train_batch_size=…): ",
 		precise: []string{"TrainingArguments(bf16=True)", "TrainingArguments(tf32=True)"}},
 	{name: "lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
 	{name: "pytorch_lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
-	{name: "timm", call: "create_loader(", words: map[string]string{"num_workers": "num_workers", "persistent_workers": "persistent_workers", "pin_memory": "pin_memory"}},
+	{name: "timm", call: "create_loader(",
+		words: map[string]string{"num_workers": "num_workers", "persistent_workers": "persistent_workers", "pin_memory": "pin_memory"}},
 	{name: "accelerate", precise: []string{"Accelerator(mixed_precision=\"bf16\")", "torch.set_float32_matmul_precision(\"high\")"}},
 }
 

@@ -65,7 +65,8 @@ func (f *facts) loading() loading {
 	case ld.Workers > 0 && cores > 0:
 		l.numbers["worker_cores"] = cores
 		l.words = fmt.Sprintf(", workers use %.1f cores", cores)
-		if cores+queued*float64(ld.Workers*f.world()) > workerBusy*min(float64(ld.Workers*f.world()), max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
+		all := float64(ld.Workers * f.world())
+		if cores+queued*all > workerBusy*min(all, max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
 			l.kind, l.words = computing, l.words+": decoding"
 			return l
 		}
@@ -161,15 +162,24 @@ var wayOuts = []struct {
 	calls []string
 	say   string
 }{
-	{[]string{"PIL.", "cv2", "imageio"}, "decode smaller images: store them at the size that is trained on, or Image.draft; torchvision.io.decode_jpeg(device=\"cuda\") decodes on the GPU"},
-	{[]string{"transformers.tokeniz", "tokenizers", "transformers.data", "DataCollator"}, "tokenize once, before the training: dataset.map(…, batched=True); the collator then only pads"},
-	{[]string{"numpy.lib", "zipfile", "gzip", "zlib", "lzma", "bz2", "zstandard"}, "store arrays unpacked: numpy.save, and numpy.load(…, mmap_mode=\"r\") reads what is needed"},
-	{[]string{"pandas", "csv.", "json.", "pyarrow.json", "pyarrow.csv", "yaml"}, "parse text once and store it as arrays or parquet"},
-	{[]string{"h5py", "netCDF4", "zarr", "tables."}, "read larger chunks, in the order in which they are stored"},
-	{[]string{"urllib", "requests", "botocore", "boto3", "aiohttp", "httpx", "fsspec", "http.client", "ssl.", "socket."}, "fetch the data before the training, to a local disk"},
-	{[]string{"torchvision.transforms", "torchvision.transforms.v2", "albumentations", "kornia"}, "augment whole batches on the GPU: torchvision.transforms.v2 takes batches of CUDA tensors"},
-	{[]string{"librosa", "soundfile", "torchaudio", "scipy.signal"}, "decode and resample the sound once, before the training, and store the result"},
-	{[]string{"pickle", "torch.serialization"}, "store plain arrays rather than pickled objects"},
+	{[]string{"PIL.", "cv2", "imageio"},
+		"decode smaller images: store them at the size that is trained on, or Image.draft; torchvision.io.decode_jpeg(device=\"cuda\") decodes on the GPU"},
+	{[]string{"transformers.tokeniz", "tokenizers", "transformers.data", "DataCollator"},
+		"tokenize once, before the training: dataset.map(…, batched=True); the collator then only pads"},
+	{[]string{"numpy.lib", "zipfile", "gzip", "zlib", "lzma", "bz2", "zstandard"},
+		"store arrays unpacked: numpy.save, and numpy.load(…, mmap_mode=\"r\") reads what is needed"},
+	{[]string{"pandas", "csv.", "json.", "pyarrow.json", "pyarrow.csv", "yaml"},
+		"parse text once and store it as arrays or parquet"},
+	{[]string{"h5py", "netCDF4", "zarr", "tables."},
+		"read larger chunks, in the order in which they are stored"},
+	{[]string{"urllib", "requests", "botocore", "boto3", "aiohttp", "httpx", "fsspec", "http.client", "ssl.", "socket."},
+		"fetch the data before the training, to a local disk"},
+	{[]string{"torchvision.transforms", "albumentations", "kornia"},
+		"augment whole batches on the GPU: torchvision.transforms.v2 takes batches of CUDA tensors"},
+	{[]string{"librosa", "soundfile", "torchaudio", "scipy.signal"},
+		"decode and resample the sound once, before the training, and store the result"},
+	{[]string{"pickle", "torch.serialization"},
+		"store plain arrays rather than pickled objects"},
 }
 
 // wayOut is the usual way out of the costliest place in the loader.

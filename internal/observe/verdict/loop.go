@@ -42,7 +42,8 @@ func loaderBound(f *facts) *Finding {
 	if f.noGPU && l.v < 0.5 {
 		x.Confidence = medium
 	}
-	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (num_workers=%d%s)%s", f.idleWords(), seconds(wait), seconds(step), ld.Workers, why.words, f.spotWords(e))
+	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (num_workers=%d%s)%s",
+		f.idleWords(), seconds(wait), seconds(step), ld.Workers, why.words, f.spotWords(e))
 	after := f.stepAtBest(why.kind)
 	x.Fix = f.feedFix(ld, why.kind, after < 0.95*step)
 	if after < 0.95*step {
@@ -64,8 +65,9 @@ func otherInput(f *facts) *Finding {
 	e["main_core"] = round(core.v)
 	wait := 1 - core.v
 	x := &Finding{Verdict: LoaderBound, Confidence: medium, Evidence: e, weight: wait,
-		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s", f.idleWords(), pct(wait), f.spotWords(e)),
-		Fix:  []string{"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue", "put the data on a local disk, or read it in larger pieces"}}
+		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s",
+			f.idleWords(), pct(wait), f.spotWords(e)),
+		Fix: []string{"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue", "put the data on a local disk, or read it in larger pieces"}}
 	rate := float64(p.Warm) / p.Step
 	x.Gain = Gain{"steps_per_s": {round(rate), round(rate / max(core.v, 0.01))}}
 	return x
