@@ -7,10 +7,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/text"
 )
 
 // The caps on a paste. What is beyond is left out, and said so.
@@ -75,7 +75,7 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	start, _ := b.Peek(4 << 10)
 	switch {
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
-		return r.wide(b, start[0] == 0xff) // PowerShell writes what is redirected so
+		return r.wide(b) // PowerShell writes what is redirected so
 	case binary(start):
 		r.note("this is not text; it was left out")
 		return nil
@@ -108,20 +108,12 @@ func (r *Reader) Read(name string, in io.Reader) error {
 }
 
 // wide reads text of two bytes a character.
-func (r *Reader) wide(in io.Reader, little bool) error {
+func (r *Reader) wide(in io.Reader) error {
 	raw, err := io.ReadAll(io.LimitReader(in, 4<<20))
 	if err != nil {
 		return err
 	}
-	units := make([]uint16, 0, len(raw)/2)
-	for i := 2; i+1 < len(raw); i += 2 {
-		u := uint16(raw[i])<<8 | uint16(raw[i+1])
-		if little {
-			u = uint16(raw[i+1])<<8 | uint16(raw[i])
-		}
-		units = append(units, u)
-	}
-	return r.Read(r.file, strings.NewReader(string(utf16.Decode(units))))
+	return r.Read(r.file, bytes.NewReader(text.UTF8(raw)))
 }
 
 // binary reports whether bytes are no text: a zero byte, or one byte in ten that
