@@ -23,7 +23,7 @@ func TestNeeds(t *testing.T) {
 		{"torch", "2.3.1", "linux", ""},
 		{"torch", "2.3.1", "windows", "numpy<2"},
 		{"torch", "2.4.0", "windows", ""},
-		{"torch", "1.12.1", "linux", "numpy<2"},
+		{"torch", "1.12.1", "linux", "setuptools<82numpy<2"},
 		{"torchcodec", "0.13.0", "linux", "torch>=2.11"},
 		{"torchcodec", "0.2.1", "linux", "torch>=2.6,<2.7"},
 		{"transformers", "5.20.2", "linux", "torch>=2.6"},
@@ -197,7 +197,7 @@ func TestFrameworks(t *testing.T) {
 		{"tensorflow", "linux", "x86_64", "tensorflow[and-cuda]", "12.5"},
 		{"tensorflow", "windows", "x86_64", "tensorflow", "11.2"},
 		{"jax", "linux", "aarch64", "jax[cuda13]", "13"},
-		{"onnxruntime-gpu", "windows", "x86_64", "onnxruntime-gpu", "13"},
+		{"onnxruntime-gpu", "windows", "x86_64", "onnxruntime-gpu[cuda,cudnn]", "13"},
 		{"cupy-cuda12x", "linux", "x86_64", "cupy-cuda12x[ctk]", "12"},
 	} {
 		rows := m.FrameworksOf(c.pkg, c.os, c.arch)
