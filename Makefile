@@ -43,6 +43,10 @@ e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with
 e2e-lock: build ## a day of a team with a lock: git, uv, pip, packaging, no network
 	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELockDay$$' ./cmd/envfix
 
+MACHINES ?= 300
+e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)
+	ENVFIX_RESOLVE=$(MACHINES) go test -count=1 -timeout 60m -v -run '^TestResolveWithUV$$' ./cmd/envfix
+
 bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix
 	@go test -run '^$$' -bench '^BenchmarkApply$$' -benchtime 10x ./cmd/envfix
