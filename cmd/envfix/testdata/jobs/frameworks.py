@@ -134,7 +134,7 @@ def datasets_transform():
 
 def trainer(get, collate=None, batch=8, steps=STEPS, width=1400, **more):
     import torch
-    from transformers import Trainer, TrainingArguments
+    from transformers import PrinterCallback, Trainer, TrainingArguments
 
     class Model(torch.nn.Module):
         def __init__(self):
@@ -145,7 +145,9 @@ def trainer(get, collate=None, batch=8, steps=STEPS, width=1400, **more):
             out = self.net(x)
             return {"loss": torch.nn.functional.cross_entropy(out, labels), "logits": out}
     args = TrainingArguments(TMP, max_steps=steps, per_device_train_batch_size=batch, report_to=[], save_strategy="no", logging_steps=50, disable_tqdm=True, use_cpu=True, **more)  # trainer
-    Trainer(Model(), args, train_dataset=items(batch * steps, get), data_collator=collate).train()
+    t = Trainer(Model(), args, train_dataset=items(batch * steps, get), data_collator=collate)
+    t.remove_callback(PrinterCallback)  # it prints how long it took
+    t.train()
     print("trained")
 
 
