@@ -70,7 +70,11 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
 	}
 	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
-	p.Basis.Assumed = f.machine.assumed(h, p.Python, f.wish.Python != "")
+	python := p.Python
+	if p.Then != nil {
+		python = p.Then.Python
+	}
+	p.Basis.Assumed = f.machine.assumed(h, python, f.wish.Python != "")
 	return p, plan.Seal(p)
 }
 
