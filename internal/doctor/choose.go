@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/doctor/read"
@@ -36,6 +37,25 @@ func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
 	return usual
 }
 
+// saidDriver is the driver of which a message says only what CUDA it supports: "too old
+// (found version 11040)" is CUDA 11.4, the newest release of that branch. Zero: no
+// message says it.
+func (e *exam) saidDriver() version.Dotted {
+	for _, h := range e.Hits {
+		n, err := strconv.Atoi(h.Captures["found"])
+		if err != nil || n < 9000 || n > 99990 {
+			continue
+		}
+		supported := fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+		for _, b := range e.Matrix.Branches { // newest first
+			if b.CUDA.MajorMinor() == supported {
+				return b.Latest
+			}
+		}
+	}
+	return version.Dotted{}
+}
+
 // subject is the machine of the case as the resolver is asked for it. What a paste does
 // not say is assumed, and said: the assumptions are for the text.
 func (e *exam) subject() (h machine.Machine, assumed []string) {
@@ -47,8 +67,14 @@ func (e *exam) subject() (h machine.Machine, assumed []string) {
 	for i := range h.GPUs {
 		h.GPUs[i].Visible, h.GPUs[i].KernelDriver, h.GPUs[i].Use = true, "", nil
 	}
+	if d := e.saidDriver(); (h.Driver == nil || h.Driver.Version.IsZero()) && !d.IsZero() {
+		h.Driver = &machine.Driver{Version: d}
+	}
 	if len(h.GPUs) == 0 && !e.onlyForeign() {
 		for i, sm := range []machine.SM{{Major: 7, Minor: 5}, {Major: 12}} { // the oldest and the newest of them
+			if a, ok := e.Matrix.Arch(sm); ok && h.Driver != nil && h.Driver.Version.Less(e.first(a)) {
+				continue // a driver that works does not drive it
+			}
 			h.GPUs = append(h.GPUs, machine.GPU{Index: i, Vendor: machine.NVIDIA, SM: sm, Visible: true})
 		}
 		assumed = append(assumed, "a GPU of the RTX 20 series or newer")
