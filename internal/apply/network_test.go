@@ -253,7 +253,7 @@ func TestInstallersWords(t *testing.T) {
 		again int
 		what  string
 	}{
-		"WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f06>: Failed to establish a new connection: [Errno -2] Name or service not known')': /simple/torch/\nERROR: No matching distribution found for torch==2.14.1": {Failed, 3, "could not be resolved"},
+		"WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f06>: Failed to establish a new connection: [Errno -2] Name or service not known')': /simple/torch/\nERROR: No matching distribution found for torch==2.14.1": {Failed, 0, "could not be resolved"},
 		"WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))': /simple/torch/":                                                                                                                                                                    {Failed, 0, "the proxy wants"},
 		"  cause: tunnel error: proxy authorization required": {Failed, 0, "the proxy wants"},
 		"ERROR: Could not find a version that satisfies the requirement torch==2.14.1 (from versions: none)\nERROR: No matching distribution found for torch==2.14.1":                                                                        {Failed, 1, "no version at all"},
@@ -274,7 +274,7 @@ func TestInstallersWords(t *testing.T) {
 		"  cause: HTTP status client error (404 Not Found) for url (http://127.0.0.1:44687/files/torch.whl)":                                                                                  {Failed, 0, "status 1"},
 		"  cause: HTTP status client error (403 Forbidden) for url (https://127.0.0.1/simple/torch/)":                                                                                         {Failed, 0, "refuses to serve"},
 		"CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://conda.example/noarch/repodata.json>":                                                                                     {Failed, 3, "broke off"},
-		"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'":                                                                                              {Failed, 3, "could not be resolved"},
+		"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'":                                                                                              {Failed, 0, "could not be resolved"},
 		"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 42 (apt)":                                                                                                   {Busy, 0, "status 1"},
 		"Segmentation fault": {Failed, 0, "status 1"},
 	} {
@@ -328,7 +328,7 @@ func TestRootFetchesAgain(t *testing.T) {
 			Wait: func(context.Context, time.Duration) error { return nil },
 			Root: func(context.Context, plan.Step, io.Writer, *system.Log) error {
 				if tries++; tries < 3 {
-					return &system.ExitError{Argv: tt.argv, Code: 100, Tail: []string{"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'"}}
+					return &system.ExitError{Argv: tt.argv, Code: 100, Tail: []string{"E: Failed to fetch http://deb.example/x.deb  Connection timed out"}}
 				}
 				return nil
 			}}}
