@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 
@@ -156,8 +157,8 @@ func consent(ctx context.Context, yes bool, p *plan.Plan) error {
 		return nil
 	}
 	if !isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
-		return &failure{code: exitUsage, text: "there is no terminal to ask on",
-			hints: []string{"`envfix apply --yes` does not ask"}}
+		return &fail.Error{Code: fail.Usage, Text: "there is no terminal to ask on",
+			Hints: []string{"`envfix apply --yes` does not ask"}}
 	}
 	fmt.Fprintf(os.Stderr, "carry out %s? [y/N] ", ui.Count(len(p.Steps), "step"))
 	answer := make(chan string, 1)
@@ -175,5 +176,5 @@ func consent(ctx context.Context, yes bool, p *plan.Plan) error {
 			return nil
 		}
 	}
-	return &failure{code: exitInterrupted, text: "not carried out; nothing was changed"}
+	return &fail.Error{Code: fail.Interrupted, Text: "not carried out; nothing was changed"}
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -53,8 +54,8 @@ func begun(p *plan.Plan, r apply.Result) bool {
 
 // states name for programs what ended an apply, by exit code.
 var states = map[int]string{
-	exitFailed: "failed", exitUsage: "usage", exitNoSolution: "nothing_fits", exitPending: "pending", exitStale: "stale_plan", exitPrivilege: "privilege_needed",
-	exitReboot: "waiting_for_reboot", exitBusy: "busy", exitPreflight: "preflight_failed", exitIntegrity: "integrity", exitVerify: "verification_failed", exitInterrupted: "interrupted",
+	fail.Failed: "failed", fail.Usage: "usage", fail.NoSolution: "nothing_fits", fail.Pending: "pending", fail.Stale: "stale_plan", fail.Privilege: "privilege_needed",
+	fail.Reboot: "waiting_for_reboot", fail.Busy: "busy", fail.Preflight: "preflight_failed", fail.Integrity: "integrity", fail.Verify: "verification_failed", fail.Interrupted: "interrupted",
 }
 
 // stateOf gives an error of apply its state, where it has none yet.
@@ -63,8 +64,8 @@ func stateOf(err error, changed bool) error {
 		return nil
 	}
 	f := *asFailure(err)
-	if f.state == "" {
-		f.state, f.changed = states[f.code], changed
+	if f.State == "" {
+		f.State, f.Changed = states[f.Code], changed
 	}
 	return &f
 }
@@ -168,9 +169,9 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 }
 
 var applyCodes = map[apply.Kind]int{
-	apply.Failed: exitFailed, apply.BadPlan: exitUsage, apply.Stale: exitStale, apply.Privilege: exitPrivilege,
-	apply.Reboot: exitReboot, apply.Busy: exitBusy, apply.Preflight: exitPreflight, apply.Integrity: exitIntegrity,
-	apply.Verification: exitVerify, apply.Interrupted: exitInterrupted,
+	apply.Failed: fail.Failed, apply.BadPlan: fail.Usage, apply.Stale: fail.Stale, apply.Privilege: fail.Privilege,
+	apply.Reboot: fail.Reboot, apply.Busy: fail.Busy, apply.Preflight: fail.Preflight, apply.Integrity: fail.Integrity,
+	apply.Verification: fail.Verify, apply.Interrupted: fail.Interrupted,
 }
 
 // fromApply gives an error of package apply its exit code.
@@ -179,7 +180,7 @@ func fromApply(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: e.Hints, script: e.Script, err: e}
+	return &fail.Error{Code: applyCodes[e.Kind], Text: ui.Clean(e.Text), Details: e.Details, Hints: e.Hints, Script: e.Script, Err: e}
 }
 
 // sameSystem refuses a plan for another operating system or architecture, also
@@ -190,6 +191,6 @@ func sameSystem(p *plan.Plan) error {
 	if len(p.Steps) == 0 || want.OS == system && want.Arch == arch {
 		return nil
 	}
-	return &failure{code: exitStale, text: fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
-		hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"}}
+	return &fail.Error{Code: fail.Stale, Text: fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
+		Hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"}}
 }

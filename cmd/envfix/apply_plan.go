@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -22,7 +23,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 	switch {
 	case f.resume:
 		if len(args) > 0 {
-			return nil, false, &failure{code: exitUsage, text: "`--resume` goes on with the plan that was begun; it takes no arguments"}
+			return nil, false, &fail.Error{Code: fail.Usage, Text: "`--resume` goes on with the plan that was begun; it takes no arguments"}
 		}
 		p, err := unfinished(f.env)
 		return p, true, err
@@ -30,12 +31,12 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 		p, err := f.made.make(ctx)
 		return p, false, err
 	case len(args) > 1:
-		return nil, false, &failure{code: exitUsage, text: "a plan file says all there is to do; it takes no further arguments",
-			hints: []string{fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0]))}}
+		return nil, false, &fail.Error{Code: fail.Usage, Text: "a plan file says all there is to do; it takes no further arguments",
+			Hints: []string{fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0]))}}
 	}
 	if f.wished != "" {
-		return nil, false, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
-			hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished)}}
+		return nil, false, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
+			Hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished)}}
 	}
 	p, err := readPlan(files[0])
 	if err == nil {
@@ -57,26 +58,26 @@ func (f applyFlags) wayOut(ctx context.Context, err error) error {
 	if p, err := other.make(ctx); err == nil && refusal(p) == nil {
 		hints = append([]string{fmt.Sprintf("`--only-index default` beside it takes torch %s, build %s, from the default index", p.Torch, p.Build)}, hints...)
 	}
-	return &failure{code: applyCodes[e.Kind], text: ui.Clean(e.Text), details: e.Details, hints: append(hints, e.Hints...), err: e}
+	return &fail.Error{Code: applyCodes[e.Kind], Text: ui.Clean(e.Text), Details: e.Details, Hints: append(hints, e.Hints...), Err: e}
 }
 
 // readPlan reads a saved plan, which is run as it stands: so it must be the
 // user's own and whole.
 func readPlan(path string) (*plan.Plan, error) {
 	bad := func(code int, err error) (*plan.Plan, error) {
-		return nil, &failure{code: code, err: err, text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
-			hints: []string{"`envfix plan --out FILE` writes a plan"}}
+		return nil, &fail.Error{Code: code, Err: err, Text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
+			Hints: []string{"`envfix plan --out FILE` writes a plan"}}
 	}
 	b, err := system.ReadOwn(path, plan.MaxBytes)
 	if err != nil {
-		return bad(exitUsage, err)
+		return bad(fail.Usage, err)
 	}
 	p, err := plan.Decode(b)
 	if errors.Is(err, plan.ErrChanged) {
-		return bad(exitIntegrity, err)
+		return bad(fail.Integrity, err)
 	}
 	if err != nil {
-		return bad(exitUsage, err)
+		return bad(fail.Usage, err)
 	}
 	return p, nil
 }

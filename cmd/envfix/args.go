@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/near"
 	"envfix/internal/ui"
 
@@ -135,7 +136,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		}
 		if !attached {
 			if i+1 == len(args) || args[i+1] == "--" {
-				return nil, nil, &failure{code: exitUsage, text: fmt.Sprintf("flag `%s` needs a value", name), hints: []string{p.helpHint()}}
+				return nil, nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("flag `%s` needs a value", name), Hints: []string{p.helpHint()}}
 			}
 			i++
 			value = args[i]
@@ -167,9 +168,9 @@ func (p splitter) unknownFlag(arg string) error {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown flag `%s`", ui.Clean(name))}
-	f.hints = append(f.hints, meant(name, known)...)
-	f.hints = append(f.hints, p.helpHint())
+	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown flag `%s`", ui.Clean(name))}
+	f.Hints = append(f.Hints, meant(name, known)...)
+	f.Hints = append(f.Hints, p.helpHint())
 	return f
 }
 
@@ -195,11 +196,11 @@ var sameThing = map[string]string{
 
 func unknownCommand(what, name string, known []string) error {
 	if same, ok := sameThing[strings.ToLower(name)]; ok && what == "command" {
-		return &failure{code: exitUsage, text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), hints: []string{"`" + same + "` does that", "`envfix --help` lists the commands"}}
+		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), Hints: []string{"`" + same + "` does that", "`envfix --help` lists the commands"}}
 	}
-	f := &failure{code: exitUsage, text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
-	f.hints = append(f.hints, meant(name, known)...)
-	f.hints = append(f.hints, "`envfix --help` lists the commands")
+	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
+	f.Hints = append(f.Hints, meant(name, known)...)
+	f.Hints = append(f.Hints, "`envfix --help` lists the commands")
 	return f
 }
 
@@ -228,8 +229,8 @@ func noArguments(c *cli.Context, most int) error {
 	if c.NArg() <= most {
 		return nil
 	}
-	return &failure{code: exitUsage, text: fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
-		hints: []string{fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName)}}
+	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
+		Hints: []string{fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName)}}
 }
 
 func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }

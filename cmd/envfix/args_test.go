@@ -1,6 +1,7 @@
 package main
 
 import (
+	"envfix/internal/fail"
 	"errors"
 	"strings"
 	"testing"
@@ -69,11 +70,11 @@ func TestParse(t *testing.T) {
 		t.Run(test.args, func(t *testing.T) {
 			in, err := parse(append([]string{"envfix"}, strings.Fields(test.args)...), sampleCommands())
 			got := strings.Join(in.argv, " ")
-			var f *failure
+			var f *fail.Error
 			if errors.As(err, &f) {
-				got = strings.Join(append([]string{f.text}, f.hints...), "; ")
-				if f.code != exitUsage {
-					t.Errorf("exit code %d, want %d", f.code, exitUsage)
+				got = strings.Join(append([]string{f.Text}, f.Hints...), "; ")
+				if f.Code != fail.Usage {
+					t.Errorf("exit code %d, want %d", f.Code, fail.Usage)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/describe"
+	"envfix/internal/fail"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -30,7 +31,7 @@ EXIT STATUS
 			writers := map[string]func(io.Writer, []*cli.Command) error{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 			write, ok := writers[c.Args().First()]
 			if !ok || c.Args().Len() != 1 {
-				return &failure{code: exitUsage, text: "name one shell: bash, zsh or fish", hints: []string{"`envfix completion bash`"}}
+				return &fail.Error{Code: fail.Usage, Text: "name one shell: bash, zsh or fish", Hints: []string{"`envfix completion bash`"}}
 			}
 			return write(c.App.Writer, commands())
 		},

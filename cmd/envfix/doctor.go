@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -106,9 +107,9 @@ func doctorAction(c *cli.Context) error {
 		_, err = io.WriteString(c.App.Writer, doctorText(report, patient, c.Bool("verbose")))
 	}
 	if err == nil && !report.OK {
-		err = &failure{code: exitFailed}
+		err = &fail.Error{Code: fail.Failed}
 		if report.Verdict == doctor.Unknown {
-			err = &failure{code: exitUnknown}
+			err = &fail.Error{Code: fail.Unknown}
 		}
 	}
 	return err
@@ -117,28 +118,28 @@ func doctorAction(c *cli.Context) error {
 // agreeing refuses flags of doctor that contradict each other.
 func agreeing(c *cli.Context) error {
 	if c.NArg() > 0 {
-		return &failure{
-			code: exitUsage, text: "unexpected argument " + ui.Clip(c.Args().First(), 60),
-			hints: []string{"`envfix doctor --from FILE` reads a file"},
+		return &fail.Error{
+			Code: fail.Usage, Text: "unexpected argument " + ui.Clip(c.Args().First(), 60),
+			Hints: []string{"`envfix doctor --from FILE` reads a file"},
 		}
 	}
 	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
-		return &failure{
-			code: exitUsage, text: "`--fix` mends this machine; a paste or a description is of another",
-			hints: []string{"`envfix doctor --from FILE` says what to do there"},
+		return &fail.Error{
+			Code: fail.Usage, Text: "`--fix` mends this machine; a paste or a description is of another",
+			Hints: []string{"`envfix doctor --from FILE` says what to do there"},
 		}
 	}
 	if c.Bool("edit-profile") && !c.Bool("fix") {
-		return &failure{
-			code: exitUsage, text: "`--edit-profile` says what `--fix` may edit",
-			hints: []string{"`envfix doctor --fix --edit-profile`"},
+		return &fail.Error{
+			Code: fail.Usage, Text: "`--edit-profile` says what `--fix` may edit",
+			Hints: []string{"`envfix doctor --fix --edit-profile`"},
 		}
 	}
 	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
-		return &failure{
-			code:  exitUsage,
-			text:  "`--import` starts this machine's Python; a paste or a file of facts is of another",
-			hints: []string{"`envfix doctor --import` looks at this machine"},
+		return &fail.Error{
+			Code:  fail.Usage,
+			Text:  "`--import` starts this machine's Python; a paste or a file of facts is of another",
+			Hints: []string{"`envfix doctor --import` looks at this machine"},
 		}
 	}
 	return nil
@@ -153,9 +154,9 @@ func readPastes(k *know.Knowledge, names []string) (*read.Case, error) {
 			label = ""
 		}
 		if err := readPaste(r, name, label); err != nil {
-			return nil, &failure{
-				code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err,
-				hints: []string{"`envfix doctor --from -` reads standard input"},
+			return nil, &fail.Error{
+				Code: fail.Usage, Text: ui.Clean(name) + ": " + reason(err), Err: err,
+				Hints: []string{"`envfix doctor --from -` reads standard input"},
 			}
 		}
 	}

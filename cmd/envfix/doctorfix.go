@@ -11,6 +11,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 
@@ -84,28 +85,28 @@ func leave(c *cli.Context, show io.Writer, text string, m mending) error {
 			return err
 		}
 	}
-	var refused *failure
+	var refused *fail.Error
 	switch {
 	case m.report.OK && m.refused == nil:
 		return nil
 	case c.Bool("json"):
-		return &failure{code: exitFailed}
+		return &fail.Error{Code: fail.Failed}
 	case errors.As(m.refused, &refused):
-		return &failure{
-			code: exitFailed, text: refused.text, details: refused.details, hints: refused.hints,
-			err: refused,
+		return &fail.Error{
+			Code: fail.Failed, Text: refused.Text, Details: refused.Details, Hints: refused.Hints,
+			Err: refused,
 		}
 	case m.refused != nil:
 		return m.refused
 	case m.done != nil:
-		return &failure{
-			code: exitFailed, text: "not everything is mended",
-			hints: []string{"the lines after => and `by hand` say what is left to do"},
+		return &fail.Error{
+			Code: fail.Failed, Text: "not everything is mended",
+			Hints: []string{"the lines after => and `by hand` say what is left to do"},
 		}
 	}
-	return &failure{
-		code: exitFailed, text: "envfix cannot mend this itself",
-		hints: []string{"the lines after => and `by hand` say what to do"},
+	return &fail.Error{
+		Code: fail.Failed, Text: "envfix cannot mend this itself",
+		Hints: []string{"the lines after => and `by hand` say what to do"},
 	}
 }
 

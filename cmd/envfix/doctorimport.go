@@ -15,6 +15,7 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 
@@ -33,9 +34,9 @@ const importGrace = 500 * time.Millisecond
 func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
-		return &failure{
-			code: exitUsage, text: "`--import` starts the environment's Python, and there is no environment",
-			hints: []string{"name it: `envfix doctor --import --env DIR`"},
+		return &fail.Error{
+			Code: fail.Usage, Text: "`--import` starts the environment's Python, and there is no environment",
+			Hints: []string{"name it: `envfix doctor --import --env DIR`"},
 		}
 	}
 	limit := cmp.Or(probeLimit(), importLimit)
@@ -55,13 +56,13 @@ func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
 		text += g.Error + "\n"
 	}
 	said := imported(proof, p.Files)
-	var f *failure
+	var f *fail.Error
 	switch {
 	case ctx.Err() != nil:
 		said.Late = limit.String()
 		text += fmt.Sprintf("Python did not answer within %s\n", limit)
 	case errors.As(err, &f):
-		text += strings.Join(append([]string{f.text}, f.details...), "\n")
+		text += strings.Join(append([]string{f.Text}, f.Details...), "\n")
 	case err != nil:
 		text += err.Error()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -27,9 +28,9 @@ func writePage(c *cli.Context, r doctor.Report, patient *read.Case) error {
 	}
 	name := c.String("html")
 	if err := replaceFile(name, page, 0o644); err != nil {
-		return &failure{
-			code: exitUsage, text: ui.Clean(name) + ": " + reason(err), err: err,
-			hints: []string{"`--html` takes a file in a directory that is there"},
+		return &fail.Error{
+			Code: fail.Usage, Text: ui.Clean(name) + ": " + reason(err), Err: err,
+			Hints: []string{"`--html` takes a file in a directory that is there"},
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
@@ -48,9 +49,9 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 		return nil, nil
 	}
 	if dir := examinedElsewhere(c, patient); dir != "" && !anew {
-		return nil, &failure{code: exitFailed, text: fmt.Sprintf("what is broken is %s, and the plan would be for %s",
+		return nil, &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("what is broken is %s, and the plan would be for %s",
 			ui.Clean(dir), ui.Clean(c.String("env"))),
-			hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
+			Hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
 	}
 	p, err := mendingPlan(c, patient, mend, anew)
 	if err == nil && refusal(p) == nil && len(p.Steps) == 0 && inFiles {
@@ -69,9 +70,9 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 		}
 	}
 	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !c.Bool("change-driver") {
-		return nil, &failure{
-			code: exitFailed, text: "what is wrong is the driver, and without leave it is not touched",
-			hints: []string{"`envfix doctor --fix --change-driver` plans it too"},
+		return nil, &fail.Error{
+			Code: fail.Failed, Text: "what is wrong is the driver, and without leave it is not touched",
+			Hints: []string{"`envfix doctor --fix --change-driver` plans it too"},
 		}
 	}
 	if len(p.Steps) == 0 {

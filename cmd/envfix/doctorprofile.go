@@ -11,6 +11,7 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -42,9 +43,9 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 	for i, file := range files {
 		step, ok, err := profileStep(home, file, fixes[file])
 		if err != nil {
-			return &failure{
-				code: exitFailed, text: ui.Clean(err.Error()), err: err,
-				hints: []string{"without `--edit-profile` the profile is left alone"},
+			return &fail.Error{
+				Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err,
+				Hints: []string{"without `--edit-profile` the profile is left alone"},
 			}
 		}
 		if ok {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -119,7 +120,7 @@ func (c *chroot) offline(t *testing.T) {
 	c.must("", "apt-get", "clean")
 	const cut = "etc/apt/apt.conf.d/99cut"
 	c.write(cut, "Acquire::http::Proxy \"http://127.0.0.1:9/\";\nAcquire::https::Proxy \"http://127.0.0.1:9/\";\nAcquire::Retries \"0\";\n", 0o644)
-	c.wantCode(exitFailed, "", "envfix", "apply", put, "--yes", "--made-elsewhere") // nothing was fetched
+	c.wantCode(fail.Failed, "", "envfix", "apply", put, "--yes", "--made-elsewhere") // nothing was fetched
 	if got := c.version("libnvidia-ml1"); got == v {
 		t.Error("it came over a network that is not there")
 	}
@@ -134,7 +135,7 @@ func (c *chroot) offline(t *testing.T) {
 	}
 	fmt.Printf("  fetched, the network cut, installed from the cache: libnvidia-ml1 %s\n", v)
 	gone := c.steps("gone.json", brings("libnvidia-cfg1", "1.2.3-4"))
-	out := c.wantCode(exitStale, "", "envfix", "apply", gone, "--yes", "--made-elsewhere")
+	out := c.wantCode(fail.Stale, "", "envfix", "apply", gone, "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "1.2.3-4") {
 		t.Errorf("a version that is not to be had:\n%s", out)
 	}
@@ -170,12 +171,12 @@ func (c *chroot) rehearse(t *testing.T) {
 	t.Helper()
 	c.takesOver(t)
 	const name = "nvidia-takes-over"
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("no.json", rehearses(nil, name)), "--yes", "--made-elsewhere")
+	out := c.wantCode(fail.Preflight, "", "envfix", "apply", c.steps("no.json", rehearses(nil, name)), "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "would remove 1 packages that the plan does not name") || !strings.Contains(out, "inetutils-syslogd") {
 		t.Errorf("it does not say what would go:\n%s", out)
 	}
 	c.wantCode(0, "", "envfix", "apply", c.steps("yes.json", rehearses([]string{"inetutils-*"}, name)), "--yes", "--made-elsewhere")
-	out = c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("hostile.json", rehearses([]string{"*"}, name), runs("apt-get", "install", "-y", name)), "--yes", "--made-elsewhere")
+	out = c.wantCode(fail.Preflight, "", "envfix", "apply", c.steps("hostile.json", rehearses([]string{"*"}, name), runs("apt-get", "install", "-y", name)), "--yes", "--made-elsewhere")
 	if _, code := c.run("", "dpkg", "--status", name); code == 0 || !strings.Contains(out, "inetutils-syslogd") || c.version("inetutils-syslogd") == "" {
 		t.Errorf("a plan that allows every removal:\n%s", out)
 	}
@@ -192,7 +193,7 @@ func (c *chroot) hold(t *testing.T) {
 		t.Errorf("held: %q", held)
 	}
 	change := []plan.Step{runs("apt-get", "install", "-y", "libnvidia-cfg1="+v)}
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", c.steps("held.json", change...), "--yes", "--made-elsewhere")
+	out := c.wantCode(fail.Preflight, "", "envfix", "apply", c.steps("held.json", change...), "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "libnvidia-cfg1 is held at its version") {
 		t.Errorf("a hold is not told:\n%s", out)
 	}
@@ -248,8 +249,8 @@ func (c *chroot) password(t *testing.T) {
 	q := c.plan("home/me/again.json", []string{"apt-get", "install", "-y", "-q", "libnvidia-ml1", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	out, code = c.input("wrong\nwrong\nwrong\n", "me", "script", "-qec", "envfix apply "+q+" --yes --made-elsewhere", "/dev/null")
-	if code != exitPrivilege {
-		t.Errorf("with wrong passwords: exit %d, want %d\n%s", code, exitPrivilege, out)
+	if code != fail.Privilege {
+		t.Errorf("with wrong passwords: exit %d, want %d\n%s", code, fail.Privilege, out)
 	}
 	fmt.Println("  sudo asks for a password on a terminal: done; three wrong ones: exit 6")
 }
@@ -263,7 +264,7 @@ func (c *chroot) rootScript(t *testing.T) {
 	step := func(name string, s ...plan.Step) string {
 		c.must("", "cp", c.steps(name, s...), "/home/me/"+name)
 		c.must("", "chown", "me:me", "/home/me/"+name)
-		out := c.wantCode(exitPrivilege, "me", "envfix", "apply", "/home/me/"+name, "--yes", "--made-elsewhere")
+		out := c.wantCode(fail.Privilege, "me", "envfix", "apply", "/home/me/"+name, "--yes", "--made-elsewhere")
 		i, j := strings.Index(out, "#!/bin/sh\n"), strings.Index(out, "envfix: error:")
 		if i < 0 {
 			t.Fatalf("no script:\n%s", out)
@@ -282,10 +283,10 @@ func (c *chroot) rootScript(t *testing.T) {
 		t.Errorf("after the script: libnvidia-cfg1 %q, held %q", got, held)
 	}
 	c.must("", "apt-mark", "unhold", "libnvidia-cfg1")
-	c.wantCode(exitPreflight, "", step("desktop.json", rehearses(nil, "nvidia-takes-over"), runs("apt-get", "remove", "-y", "libnvidia-cfg1")))
+	c.wantCode(fail.Preflight, "", step("desktop.json", rehearses(nil, "nvidia-takes-over"), runs("apt-get", "remove", "-y", "libnvidia-cfg1")))
 	wrong := brings("libnvidia-cfg1", v)
 	wrong.Effect.Version = "1-1"
-	c.wantCode(exitVerify, "", step("effect.json", wrong))
+	c.wantCode(fail.Verify, "", step("effect.json", wrong))
 	if c.version("libnvidia-cfg1") == "" {
 		t.Error("the script went on after what it should have refused")
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -96,15 +97,15 @@ func (c *chroot) sudo(t *testing.T) {
 	r := c.plan("home/me/r.json", []string{"apt-get", "remove", "-y", "libnvidia-cfg1"})
 	c.must("", "chown", "-R", "me:me", "/home/me")
 	c.must("me", "sudo", "-k")
-	out := c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes", "--made-elsewhere")
+	out := c.wantCode(fail.Privilege, "me", "envfix", "apply", r, "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "#!/bin/sh\n") || !strings.Contains(out, "root DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get remove -y libnvidia-cfg1\n") {
 		t.Errorf("no script for an administrator:\n%s", out)
 	}
 	fmt.Println("  sudo wants a password and there is no terminal: exit 6 with a script")
 	c.must("", "rm", "/etc/sudoers.d/me")
-	c.wantCode(exitPrivilege, "me", "envfix", "apply", r, "--yes", "--made-elsewhere")
+	c.wantCode(fail.Privilege, "me", "envfix", "apply", r, "--yes", "--made-elsewhere")
 	fmt.Println("  sudo refuses: exit 6")
-	c.wantCode(exitPrivilege, "me", "envfix", "__root")
+	c.wantCode(fail.Privilege, "me", "envfix", "__root")
 }
 
 // untidy leaves a package half-way, as a power loss does: nothing is begun.
@@ -112,7 +113,7 @@ func (c *chroot) untidy(t *testing.T) {
 	t.Helper()
 	c.must("", "sh", "-c", "cd /tmp && apt-get download -q hello && dpkg --unpack hello_*.deb")
 	p := c.plan("u.json", []string{"apt-get", "remove", "-y", "libnvidia-cfg1"})
-	out := c.wantCode(exitPreflight, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
+	out := c.wantCode(fail.Preflight, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
 	if !strings.Contains(out, "dpkg --configure -a") {
 		t.Errorf("nothing says how to mend it:\n%s", out)
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"envfix/internal/fail"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func TestE2EFresh(t *testing.T) {
 	t.Run("users", func(t *testing.T) {
 		c := freshChroot(t)
 		c.must("", "useradd", "-m", "poor")
-		out := c.wantCode(exitPrivilege, "poor", apply...)
+		out := c.wantCode(fail.Privilege, "poor", apply...)
 		if !strings.Contains(out, "apt-get install -y --no-install-recommends python3 python3-venv\n") {
 			t.Errorf("no line for an administrator:\n%s", out)
 		}

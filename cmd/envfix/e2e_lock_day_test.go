@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/testindex"
 )
 
@@ -85,7 +86,7 @@ func TestE2ELockDay(t *testing.T) {
 	writeText(t, filepath.Join(ann, "requirements.txt"), "-e ./libs/mylib\ngitlib @ git+file://"+gitlib+"\n")
 	writeText(t, filepath.Join(ann, "envfix.toml"), "defaults = \"python="+minor+"\"\n"+strings.Replace(dayWishes, "CORP", corp, 1))
 	start := time.Now()
-	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), fail.OK)
 	t.Logf("six targets locked in %.1f s", time.Since(start).Seconds())
 	must(t, "git", "add", "-A")
 	must(t, "git", "commit", "-qm", "lock")
@@ -102,9 +103,9 @@ func TestE2ELockDay(t *testing.T) {
 	t.Log("two developers")
 	ben := filepath.Join(t.TempDir(), "ben")
 	must(t, "git", "clone", "-q", ann, ben)
-	wantExit(t, lockIn(t, ben, append([]string{"lock", "add", "rich"}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, ben, append([]string{"lock", "add", "rich"}, mirror...)...), fail.OK)
 	must(t, "git", "commit", "-qam", "rich")
-	wantExit(t, lockIn(t, ann, append([]string{"lock", "add", "idna"}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, ann, append([]string{"lock", "add", "idna"}, mirror...)...), fail.OK)
 	must(t, "git", "commit", "-qam", "idna")
 	if out, err := exec.Command("git", "pull", "-q", "--no-rebase", ben, "HEAD").CombinedOutput(); err == nil {
 		t.Fatalf("the merge was expected to conflict:\n%s", out)
@@ -117,8 +118,8 @@ func TestE2ELockDay(t *testing.T) {
 		}
 	}
 	writeText(t, "envfix.toml", strings.Join(lines, ""))
-	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), exitOK)
-	wantExit(t, lockIn(t, ann, "lock", "--check"), exitOK)
+	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), fail.OK)
+	wantExit(t, lockIn(t, ann, "lock", "--check"), fail.OK)
 	if got := lockedPackages(t, "mac"); got["idna"] == "" || got["rich"] == "" {
 		t.Errorf("after the merge: %v", got)
 	}
@@ -128,7 +129,7 @@ func TestE2ELockDay(t *testing.T) {
 	t.Log("a clone of Git for Windows")
 	windows := filepath.Join(t.TempDir(), "windows")
 	must(t, "git", "clone", "-q", "-c", "core.autocrlf=true", ann, windows)
-	wantExit(t, lockIn(t, windows, "lock", "--check"), exitOK)
+	wantExit(t, lockIn(t, windows, "lock", "--check"), fail.OK)
 	if !strings.Contains(fileText(t, "envfix.lock"), "\r\n") {
 		t.Error("the clone has no CRLF: nothing was tested")
 	}
@@ -136,18 +137,18 @@ func TestE2ELockDay(t *testing.T) {
 	t.Log("an upgrade")
 	x.Add(testindex.Wheel{Name: "idna", Version: "3.1"}, testindex.Wheel{Name: "rich", Version: "14.0"})
 	t.Setenv("UV_CACHE_DIR", t.TempDir())
-	wantExit(t, lockIn(t, ann, append([]string{"lock", "--upgrade", "idna"}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, ann, append([]string{"lock", "--upgrade", "idna"}, mirror...)...), fail.OK)
 	if got := lockedPackages(t, "new"); got["idna"] != "3.1" || got["rich"] != "13.0" {
 		t.Errorf("the upgrade of idna: %v", got)
 	}
-	wantExit(t, lockIn(t, ann, "lock", "diff", "HEAD"), exitOK)
+	wantExit(t, lockIn(t, ann, "lock", "diff", "HEAD"), fail.OK)
 
 	t.Log("an installation, a drift, a sync")
 	machine := append([]string{"--yes", "--gpu", "7.0", "--driver", "550.54.14", "--arch", "x86_64", "--os", "linux"}, mirror...)
-	wantExit(t, lockIn(t, ann, append([]string{"apply"}, machine...)...), exitOK)
+	wantExit(t, lockIn(t, ann, append([]string{"apply"}, machine...)...), fail.OK)
 	must(t, ".venv/bin/python", "-I", "-c", "import torch, gitlib, mylib, corp_lib, idna; assert mylib.__file__.startswith('"+ann+"'), mylib.__file__")
 	must(t, "uv", "pip", "uninstall", "--python", ".venv/bin/python", "idna")
-	wantExit(t, lockIn(t, ann, append([]string{"lock", "sync"}, machine...)...), exitOK)
+	wantExit(t, lockIn(t, ann, append([]string{"lock", "sync"}, machine...)...), fail.OK)
 	must(t, ".venv/bin/python", "-I", "-c", "import idna")
 
 	t.Log("a bundle without network")
@@ -155,8 +156,8 @@ func TestE2ELockDay(t *testing.T) {
 		t.Skipf("no namespaces here, the bundle is not tried: %s", out)
 	}
 	plain, bundle := t.TempDir(), filepath.Join(t.TempDir(), "stick")
-	wantExit(t, lockIn(t, plain, append([]string{"lock", "torch", "idna", "--target", "old=gpu=7.0 driver=550 index=default python=" + minor}, mirror...)...), exitOK)
-	wantExit(t, lockIn(t, plain, append([]string{"lock", "bundle", bundle}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, plain, append([]string{"lock", "torch", "idna", "--target", "old=gpu=7.0 driver=550 index=default python=" + minor}, mirror...)...), fail.OK)
+	wantExit(t, lockIn(t, plain, append([]string{"lock", "bundle", bundle}, mirror...)...), fail.OK)
 	far, bin := t.TempDir(), t.TempDir()
 	if err := os.Symlink(testindex.Python(t), filepath.Join(bin, "python3")); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"envfix/installers"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -65,7 +66,7 @@ func envAction(c *cli.Context) error {
 	h := thisMachine(c.Context, c.String("env"), false)
 	text, err := ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h)))
 	if err != nil {
-		return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err}
+		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
 	}
 	_, err = io.WriteString(c.App.Writer, text)
 	return err
@@ -86,7 +87,7 @@ func defaultShell() string {
 // that it was started with, also after the next switch.
 func environment(name string) (dir, bin string, err error) {
 	missing := func(err error) error {
-		return &failure{code: exitFailed, text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), err: err, hints: []string{"`envfix apply` makes it"}}
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), Err: err, Hints: []string{"`envfix apply` makes it"}}
 	}
 	dir, err = filepath.Abs(name)
 	if err != nil {

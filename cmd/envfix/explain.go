@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
+	"envfix/internal/fail"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -42,9 +43,9 @@ func explainAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		in = strings.NewReader(strings.Join(c.Args().Slice(), " "))
 	} else if isTerminal(os.Stdin) {
-		return &failure{
-			code: exitUsage, text: "no text to explain",
-			hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"},
+		return &fail.Error{
+			Code: fail.Usage, Text: "no text to explain",
+			Hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"},
 		}
 	}
 	k := know.Embedded()
@@ -54,7 +55,7 @@ func explainAction(c *cli.Context) error {
 		answer, err = doctor.Explain(k, in)
 	}
 	if err != nil {
-		return &failure{code: exitUsage, text: "standard input: " + err.Error(), err: err}
+		return &fail.Error{Code: fail.Usage, Text: "standard input: " + err.Error(), Err: err}
 	}
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, answer)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/ui"
 
@@ -25,7 +26,7 @@ EXAMPLES
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return &failure{code: exitUsage, text: "`envfix lock bundle` needs one folder", hints: []string{"`envfix lock bundle DIR`"}}
+				return &fail.Error{Code: fail.Usage, Text: "`envfix lock bundle` needs one folder", Hints: []string{"`envfix lock bundle DIR`"}}
 			}
 			mirrors, err := mirrorFlags(c.StringSlice("mirror"))
 			if err != nil {

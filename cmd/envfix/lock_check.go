@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
@@ -31,7 +32,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 	if f.json {
 		err = writeJSON(out, lockCheckAnswer{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)})
 		if err == nil && len(v.Stale) > 0 {
-			err = &failure{code: exitPending}
+			err = &fail.Error{Code: fail.Pending}
 		}
 		return err
 	}
@@ -44,7 +45,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, ui.Count(len(old.Profiles), "profile"), old.Matrix.Version)
 		return err
 	}
-	return &failure{code: exitPending, text: lock.File + " is stale", details: v.Stale, hints: []string{v.Cure}}
+	return &fail.Error{Code: fail.Pending, Text: lock.File + " is stale", Details: v.Stale, Hints: []string{v.Cure}}
 }
 
 // checkInstalled compares the environment with the profile that this machine matches.
@@ -67,7 +68,7 @@ func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
 	if f.json {
 		err = writeJSON(out, lockHeldAnswer{1, p.Profile.Name, append([]string{}, lines...)})
 		if err == nil && len(lines) > 0 {
-			err = &failure{code: exitPending}
+			err = &fail.Error{Code: fail.Pending}
 		}
 		return err
 	}
@@ -75,8 +76,8 @@ func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
 		_, err = fmt.Fprintf(out, "%s holds exactly profile %s of %s\n", ui.Clean(f.env), p.Profile.Name, lock.File)
 		return err
 	}
-	return &failure{code: exitPending, text: fmt.Sprintf("%s is not profile %s of %s", f.env, p.Profile.Name, lock.File), details: lines,
-		hints: []string{"`envfix lock sync` makes it exactly the lock again"}}
+	return &fail.Error{Code: fail.Pending, Text: fmt.Sprintf("%s is not profile %s of %s", f.env, p.Profile.Name, lock.File), Details: lines,
+		Hints: []string{"`envfix lock sync` makes it exactly the lock again"}}
 }
 
 // A lockCheckAnswer is the JSON of `envfix lock --check`.

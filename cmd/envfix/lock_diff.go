@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/team"
 
 	"github.com/urfave/cli/v2"
@@ -30,7 +31,7 @@ EXAMPLES
 				old = c.Args().First()
 			case 0:
 			default:
-				return &failure{code: exitUsage, text: "`envfix lock diff` compares two locks", hints: []string{"`envfix lock diff OLD NEW`"}}
+				return &fail.Error{Code: fail.Usage, Text: "`envfix lock diff` compares two locks", Hints: []string{"`envfix lock diff OLD NEW`"}}
 			}
 			lines, err := team.Diff(c.Context, old, now)
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"envfix/internal/fail"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -20,7 +21,7 @@ EXAMPLES
 		Action: func(c *cli.Context) error {
 			f, err := lockOf(c)
 			if err == nil && len(f.wish.Requirements)+len(f.wish.Files) == 0 {
-				err = &failure{code: exitUsage, text: "`envfix lock add` needs a package", hints: []string{"`envfix lock add numpy`"}}
+				err = &fail.Error{Code: fail.Usage, Text: "`envfix lock add` needs a package", Hints: []string{"`envfix lock add numpy`"}}
 			}
 			if err != nil {
 				return err
@@ -41,7 +42,7 @@ func lockRemoveCommand() *cli.Command {
 				return err
 			}
 			if f.wish.Drop, f.wish.Requirements = f.wish.Requirements, nil; len(f.wish.Drop) == 0 {
-				return &failure{code: exitUsage, text: "`envfix lock remove` needs a package", hints: []string{"`envfix lock show` lists them"}}
+				return &fail.Error{Code: fail.Usage, Text: "`envfix lock remove` needs a package", Hints: []string{"`envfix lock show` lists them"}}
 			}
 			return f.make(c.Context, c.App.Writer)
 		},
@@ -58,7 +59,7 @@ func lockTargetCommand() *cli.Command {
 					err = wish(&f, args)
 				}
 				if err == nil && len(f.wish.Targets)+len(f.wish.DropTargets) == 0 {
-					err = &failure{code: exitUsage, text: "`envfix lock target " + name + "` needs " + arguments}
+					err = &fail.Error{Code: fail.Usage, Text: "`envfix lock target " + name + "` needs " + arguments}
 				}
 				if err != nil {
 					return err

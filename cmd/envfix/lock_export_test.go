@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/team"
 	"envfix/internal/testindex"
@@ -28,7 +29,7 @@ func TestLockExportUV(t *testing.T) {
 	def := testindex.Serve(t, wheel("2.15.0"), testindex.Wheel{Name: "numpy", Version: "2.3.0"})
 	dir := t.TempDir()
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+def.URL, "--mirror", pytorchCU126+"="+theirs.URL,
-		"--target", "v100=gpu=7.0 driver=580 python="+minor, "--target", "rtx=gpu=12.0 driver=580 python="+minor), exitOK)
+		"--target", "v100=gpu=7.0 driver=580 python="+minor, "--target", "rtx=gpu=12.0 driver=580 python="+minor), fail.OK)
 
 	sync := func(project string, args ...string) string {
 		t.Helper()
@@ -140,7 +141,7 @@ func TestLockFromFacts(t *testing.T) {
 		return path
 	}
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+x.URL,
-		"--facts", facts("a", "595.45.04", "12.0"), "--facts", facts("b", "580.95.05", "12.0"), "--facts", facts("c", "580.95.05", "9.0")), exitOK)
+		"--facts", facts("a", "595.45.04", "12.0"), "--facts", facts("b", "580.95.05", "12.0"), "--facts", facts("c", "580.95.05", "9.0")), fail.OK)
 	l, err := (&team.Team{Dir: "."}).Read()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +153,7 @@ func TestLockFromFacts(t *testing.T) {
 	if d := cmp.Diff(want, l.Input.Targets); d != "" {
 		t.Errorf("targets (-want +got):\n%s", d)
 	}
-	wantExit(t, lockIn(t, dir, "lock", "--facts", filepath.Join(dir, "none.json")), exitUsage)
+	wantExit(t, lockIn(t, dir, "lock", "--facts", filepath.Join(dir, "none.json")), fail.Usage)
 }
 
 // `lock` alone keeps versions; --upgrade PACKAGE takes the newest of that one.
@@ -160,7 +161,7 @@ func TestLockUpgrade(t *testing.T) {
 	x := teamIndex(t)
 	dir := t.TempDir()
 	mirror := []string{"--mirror", "default=" + x.URL}
-	wantExit(t, lockIn(t, dir, append([]string{"lock", "torch", "--target", "rtx=gpu=12.0 driver=580 python=3.12"}, mirror...)...), exitOK)
+	wantExit(t, lockIn(t, dir, append([]string{"lock", "torch", "--target", "rtx=gpu=12.0 driver=580 python=3.12"}, mirror...)...), fail.OK)
 	x.Add(testindex.Wheel{Name: "numpy", Version: "2.4.0"})
 	numpy := func() string {
 		b, err := os.ReadFile("pylock.rtx.toml")
@@ -178,10 +179,10 @@ func TestLockUpgrade(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"lock"}, exitOK, "2.3.0"},
-		{[]string{"lock", "--upgrade", "torchvision"}, exitUsage, "2.3.0"}, // neither asked for nor locked
-		{[]string{"lock", "--upgrade", "torch"}, exitOK, "2.3.0"},
-		{[]string{"lock", "--upgrade", "numpy"}, exitOK, "2.4.0"},
+		{[]string{"lock"}, fail.OK, "2.3.0"},
+		{[]string{"lock", "--upgrade", "torchvision"}, fail.Usage, "2.3.0"}, // neither asked for nor locked
+		{[]string{"lock", "--upgrade", "torch"}, fail.OK, "2.3.0"},
+		{[]string{"lock", "--upgrade", "numpy"}, fail.OK, "2.4.0"},
 	}
 	for _, s := range steps {
 		t.Setenv("UV_CACHE_DIR", t.TempDir())
@@ -196,8 +197,8 @@ func TestLockUpgrade(t *testing.T) {
 func TestLockOneProfile(t *testing.T) {
 	x := teamIndex(t)
 	dir := t.TempDir()
-	wantExit(t, lockIn(t, dir, "lock", "--profile", "rtx"), exitUsage) // there is no lock
-	wantExit(t, lockIn(t, dir, teamArgs(x)...), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "--profile", "rtx"), fail.Usage) // there is no lock
+	wantExit(t, lockIn(t, dir, teamArgs(x)...), fail.OK)
 	before := map[string]string{}
 	for _, name := range []string{"pylock.rtx.toml", "pylock.laptop.toml", "pylock.win.toml"} {
 		b, err := os.ReadFile(name)
@@ -208,7 +209,7 @@ func TestLockOneProfile(t *testing.T) {
 	}
 	x.Add(testindex.Wheel{Name: "numpy", Version: "2.4.0"})
 	t.Setenv("UV_CACHE_DIR", t.TempDir())
-	wantExit(t, lockIn(t, dir, "lock", "--upgrade", "--profile", "rtx", "--mirror", "default="+x.URL), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "--upgrade", "--profile", "rtx", "--mirror", "default="+x.URL), fail.OK)
 	for name, was := range before {
 		b, err := os.ReadFile(name)
 		if err != nil || (string(b) != was) != (name == "pylock.rtx.toml") {
@@ -218,6 +219,6 @@ func TestLockOneProfile(t *testing.T) {
 	if _, err := (&team.Team{Dir: "."}).Read(); err != nil {
 		t.Error(err)
 	}
-	wantExit(t, lockIn(t, dir, "lock", "numpy", "--profile", "rtx", "--mirror", "default="+x.URL), exitUsage) // another input
-	wantExit(t, lockIn(t, dir, "lock", "--profile", "none", "--mirror", "default="+x.URL), exitUsage)
+	wantExit(t, lockIn(t, dir, "lock", "numpy", "--profile", "rtx", "--mirror", "default="+x.URL), fail.Usage) // another input
+	wantExit(t, lockIn(t, dir, "lock", "--profile", "none", "--mirror", "default="+x.URL), fail.Usage)
 }

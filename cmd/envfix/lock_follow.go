@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"envfix/installers"
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/plan"
 	"envfix/internal/team"
@@ -72,13 +73,13 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 	case f.lock.none || len(w.request.Requirements) > 0:
 		return nil, nil
 	case home == "" && f.lock.profile != "":
-		return nil, &failure{code: exitUsage, text: "`--profile` names a profile of " + lock.File + ", and there is none here or above",
-			hints: []string{"`envfix lock` makes one"}}
+		return nil, &fail.Error{Code: fail.Usage, Text: "`--profile` names a profile of " + lock.File + ", and there is none here or above",
+			Hints: []string{"`envfix lock` makes one"}}
 	case home == "":
 		return nil, nil
 	}
 	if f.lock.wish != "" {
-		return nil, &failure{code: exitUsage, text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File), hints: []string{"`--no-lock` chooses anew"}}
+		return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File), Hints: []string{"`--no-lock` chooses anew"}}
 	}
 	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
 	chosen, err := t.Follow(w.machine, f.lock.profile, team.ParseMirrors(f.target.mirrors))

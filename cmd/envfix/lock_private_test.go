@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/testindex"
 )
 
@@ -64,7 +65,7 @@ func TestLockPrivateIndex(t *testing.T) {
 			t.Setenv("UV_CACHE_DIR", t.TempDir())
 			dir := t.TempDir()
 			writeText(t, filepath.Join(dir, "envfix.toml"), wishes)
-			wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), exitOK)
+			wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.OK)
 			if got := lockedPackages(t, "rtx")["corp-lib"]; got != "1.0" {
 				t.Errorf("corp-lib is %s, which is not the private index's", got)
 			}
@@ -72,14 +73,14 @@ func TestLockPrivateIndex(t *testing.T) {
 			if err == nil || len(out) > 0 {
 				t.Errorf("the password stands in %s", out)
 			}
-			wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+			wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
 		})
 	}
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "envfix.toml"), wishes)
-	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), exitFailed) // nobody knows the password
+	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.Failed) // nobody knows the password
 	writeText(t, filepath.Join(dir, "envfix.toml"), strings.Replace(wishes, "http://", "http://me:secret-9f3@", 1))
-	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), exitUsage)
+	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.Usage)
 }
 
 // On a machine without uv lock brings it, as apply does.
@@ -96,10 +97,10 @@ func TestLockBringsUV(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("PATH", bin)
 	args := []string{"envfix", "lock", "torch", "--target", "rtx=gpu=12.0 driver=580 python=3.12", "--mirror", "default=" + x.URL}
-	wantExit(t, run(context.Background(), append(args, "--offline")), exitFailed)
-	wantExit(t, run(context.Background(), args), exitOK)
+	wantExit(t, run(context.Background(), append(args, "--offline")), fail.Failed)
+	wantExit(t, run(context.Background(), args), fail.OK)
 	before := len(x.Requests())
-	wantExit(t, run(context.Background(), args), exitOK) // it is there now
+	wantExit(t, run(context.Background(), args), fail.OK) // it is there now
 	for _, r := range x.Requests()[before:] {
 		if strings.Contains(r, "/uv") {
 			t.Errorf("uv was brought again: %s", r)

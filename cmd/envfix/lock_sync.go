@@ -1,6 +1,8 @@
 package main
 
 import (
+	"envfix/internal/fail"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -20,7 +22,7 @@ EXAMPLES
 	apply := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		if ctx.NArg() > 0 {
-			return &failure{code: exitUsage, text: "`envfix lock sync` takes no package: the lock says which there are", hints: []string{"`envfix lock add PACKAGE`"}}
+			return &fail.Error{Code: fail.Usage, Text: "`envfix lock sync` takes no package: the lock says which there are", Hints: []string{"`envfix lock add PACKAGE`"}}
 		}
 		t, err := teamIn(lockDir())
 		if err != nil {

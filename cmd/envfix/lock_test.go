@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/team"
 	"envfix/internal/testindex"
@@ -65,12 +66,12 @@ func teamArgs(x *testindex.Index) []string {
 func TestLockIsReproducible(t *testing.T) {
 	x := teamIndex(t)
 	one, two := t.TempDir(), t.TempDir()
-	wantExit(t, lockIn(t, one, teamArgs(x)...), exitOK)
+	wantExit(t, lockIn(t, one, teamArgs(x)...), fail.OK)
 	t.Setenv("LC_ALL", "tr_TR.UTF-8")
 	t.Setenv("TZ", "Asia/Kathmandu")
 	old := syscall.Umask(0o077)
 	defer syscall.Umask(old)
-	wantExit(t, lockIn(t, two, teamArgs(x)...), exitOK)
+	wantExit(t, lockIn(t, two, teamArgs(x)...), fail.OK)
 	files, err := filepath.Glob(filepath.Join(one, "*"))
 	if err != nil || len(files) != 5 { // with envfix.toml
 		t.Fatalf("files %q, %v", files, err)
@@ -85,7 +86,7 @@ func TestLockIsReproducible(t *testing.T) {
 			t.Errorf("%s has mode %v", filepath.Base(f), info.Mode())
 		}
 	}
-	wantExit(t, lockIn(t, one, "lock", "--check"), exitOK)
+	wantExit(t, lockIn(t, one, "lock", "--check"), fail.OK)
 }
 
 func TestLockGoesStale(t *testing.T) {
@@ -98,14 +99,14 @@ func TestLockGoesStale(t *testing.T) {
 	}
 	const team = "requirements = ['torch']\n[targets]\nrtx = 'gpu=12.0 driver=580 python=3.12'\n"
 	write("envfix.toml", team)
-	wantExit(t, lockIn(t, dir, "lock", "--check"), exitUsage) // there is none yet
-	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), exitOK)
-	wantExit(t, lockIn(t, dir, "lock", "--check"), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Usage) // there is none yet
+	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
 
 	write("envfix.toml", strings.Replace(team, "'torch'", "'torch', 'numpy'", 1))
-	wantExit(t, lockIn(t, dir, "lock", "--check"), exitPending)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Pending)
 	write("envfix.toml", team+"surprise = 1\n")
-	wantExit(t, lockIn(t, dir, "lock", "--check"), exitUsage)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Usage)
 	write("envfix.toml", team)
 
 	pylock := filepath.Join(dir, "pylock.rtx.toml")
@@ -114,14 +115,14 @@ func TestLockGoesStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("pylock.rtx.toml", string(good)+"\n")
-	wantExit(t, lockIn(t, dir, "lock", "--check"), exitPending)
+	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Pending)
 	machine := []string{"--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64"}
-	wantExit(t, lockIn(t, dir, append([]string{"plan"}, machine...)...), exitIntegrity)
+	wantExit(t, lockIn(t, dir, append([]string{"plan"}, machine...)...), fail.Integrity)
 	write("pylock.rtx.toml", string(good))
-	wantExit(t, lockIn(t, dir, append([]string{"plan"}, machine...)...), exitOK)
-	wantExit(t, lockIn(t, dir, "plan", "--gpu", "7.0", "--driver", "580.95.05", "--arch", "x86_64"), exitNoSolution)
-	wantExit(t, lockIn(t, dir, append([]string{"plan", "--cuda", "12.6"}, machine...)...), exitUsage)
-	wantExit(t, lockIn(t, dir, append([]string{"plan", "--no-lock"}, machine...)...), exitOK)
+	wantExit(t, lockIn(t, dir, append([]string{"plan"}, machine...)...), fail.OK)
+	wantExit(t, lockIn(t, dir, "plan", "--gpu", "7.0", "--driver", "580.95.05", "--arch", "x86_64"), fail.NoSolution)
+	wantExit(t, lockIn(t, dir, append([]string{"plan", "--cuda", "12.6"}, machine...)...), fail.Usage)
+	wantExit(t, lockIn(t, dir, append([]string{"plan", "--no-lock"}, machine...)...), fail.OK)
 }
 
 // Each of two indexes offers a higher version of a package that belongs to the
@@ -137,7 +138,7 @@ func TestLockDependencyConfusion(t *testing.T) {
 
 	dir := t.TempDir()
 	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+def.URL, "--mirror", pytorchCU126+"="+theirs.URL,
-		"--target", "v100=gpu=7.0 driver=580 python=3.12"), exitOK)
+		"--target", "v100=gpu=7.0 driver=580 python=3.12"), fail.OK)
 	b, err := os.ReadFile("pylock.v100.toml")
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestLockThroughAMirror(t *testing.T) {
 	torch.Tag = "cp312-cp312-manylinux_2_28_x86_64"
 	x := testindex.Serve(t, torch)
 	dir := t.TempDir()
-	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", pytorchCU126+"="+x.URL, "--target", "v100=gpu=7.0 driver=580 python=3.12"), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", pytorchCU126+"="+x.URL, "--target", "v100=gpu=7.0 driver=580 python=3.12"), fail.OK)
 	l, err := (&team.Team{Dir: "."}).Read()
 	if err != nil {
 		t.Fatal(err)
@@ -182,8 +183,8 @@ func TestLockThroughAMirror(t *testing.T) {
 		t.Errorf("indexes of the profile (-want +got):\n%s", diff)
 	}
 	machine := []string{"plan", "--gpu", "7.0", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.39"}
-	wantExit(t, lockIn(t, dir, append(machine, "--mirror", pytorchCU126+"="+x.URL)...), exitOK)
-	wantExit(t, lockIn(t, dir, machine...), exitIntegrity) // its file lies on a host that nobody named
+	wantExit(t, lockIn(t, dir, append(machine, "--mirror", pytorchCU126+"="+x.URL)...), fail.OK)
+	wantExit(t, lockIn(t, dir, machine...), fail.Integrity) // its file lies on a host that nobody named
 }
 
 // An index that gives no hash, or one in capitals: the lock has the hash of the
@@ -193,7 +194,7 @@ func TestLockHashesTheBytes(t *testing.T) {
 		x := teamIndex(t)
 		x.Break("/simple/numpy/", fault)
 		dir := t.TempDir()
-		wantExit(t, lockIn(t, dir, "lock", "numpy", "torch", "--mirror", "default="+x.URL, "--target", "rtx=gpu=12.0 driver=580 python=3.12"), exitOK)
+		wantExit(t, lockIn(t, dir, "lock", "numpy", "torch", "--mirror", "default="+x.URL, "--target", "rtx=gpu=12.0 driver=580 python=3.12"), fail.OK)
 		b, err := os.ReadFile("pylock.rtx.toml")
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +215,7 @@ func TestLockDistrustsKnownWrongHashes(t *testing.T) {
 	x.Break("/simple/torchvision/", testindex.WrongHash)
 	dir := t.TempDir()
 	wantExit(t, lockIn(t, dir, "lock", "torch==2.9.1", "torchvision", "--mirror", "default="+x.URL, "--mirror", pytorchCU126+"="+x.URL,
-		"--target", "v100=gpu=7.0 driver=580 python=3.12 build=cu126"), exitOK)
+		"--target", "v100=gpu=7.0 driver=580 python=3.12 build=cu126"), fail.OK)
 	b, err := os.ReadFile("pylock.v100.toml")
 	if err != nil {
 		t.Fatal(err)
@@ -231,21 +232,21 @@ func TestLockRefuses(t *testing.T) {
 		args []string
 		code int
 	}{
-		{[]string{"lock", "torch"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "v100"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "a.b=gpu=none"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "a=colour=red"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "a=gpu='RTX 5090"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "a=gpu=12.0 driver=999"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "a=gpu=12.0 gpu=7.0"}, exitUsage},
-		{[]string{"lock", "torch", "--target", "a=gpu=12.0 driver=580", "--target", "b=gpu=12.0 driver=595"}, exitUsage},
-		{[]string{"lock", "torch==2.15.0", "--target", "a=gpu=7.0 driver=580"}, exitNoSolution},
-		{[]string{"lock", "no-such-package", "--target", "a=gpu=12.0 driver=580 python=3.12"}, exitFailed},
-		{[]string{"lock", "--same-torch", "torch>=2.15", "--target", "a=gpu=12.0 driver=580", "--target", "b=gpu=7.0 driver=580"}, exitNoSolution},
-		{[]string{"lock", "show"}, exitUsage},
-		{[]string{"lock", "export"}, exitUsage},
-		{[]string{"lock", "diff", "one"}, exitUsage},
-		{[]string{"lock", "bundle"}, exitUsage},
+		{[]string{"lock", "torch"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "v100"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "a.b=gpu=none"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "a=colour=red"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "a=gpu='RTX 5090"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "a=gpu=12.0 driver=999"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "a=gpu=12.0 gpu=7.0"}, fail.Usage},
+		{[]string{"lock", "torch", "--target", "a=gpu=12.0 driver=580", "--target", "b=gpu=12.0 driver=595"}, fail.Usage},
+		{[]string{"lock", "torch==2.15.0", "--target", "a=gpu=7.0 driver=580"}, fail.NoSolution},
+		{[]string{"lock", "no-such-package", "--target", "a=gpu=12.0 driver=580 python=3.12"}, fail.Failed},
+		{[]string{"lock", "--same-torch", "torch>=2.15", "--target", "a=gpu=12.0 driver=580", "--target", "b=gpu=7.0 driver=580"}, fail.NoSolution},
+		{[]string{"lock", "show"}, fail.Usage},
+		{[]string{"lock", "export"}, fail.Usage},
+		{[]string{"lock", "diff", "one"}, fail.Usage},
+		{[]string{"lock", "bundle"}, fail.Usage},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
@@ -293,17 +294,17 @@ func TestLockApply(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	emptyCache(t)
-	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", mirror, "--target", "v100=gpu=7.0 driver=580 index=default python="+minor), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", mirror, "--target", "v100=gpu=7.0 driver=580 index=default python="+minor), fail.OK)
 	machine := []string{"apply", "--yes", "--gpu", "7.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"}
 
 	other := numpy
 	other.Padding = 64
 	swapped := testindex.Serve(t, torch, other) // the same name and version, other bytes
-	wantExit(t, lockIn(t, dir, append(machine, "--mirror", "default="+swapped.URL)...), exitIntegrity)
+	wantExit(t, lockIn(t, dir, append(machine, "--mirror", "default="+swapped.URL)...), fail.Integrity)
 	if _, err := os.Lstat(".venv"); err == nil {
 		t.Error("a file with a wrong hash left a .venv")
 	}
-	wantExit(t, lockIn(t, dir, append(machine, "--mirror", mirror)...), exitOK)
+	wantExit(t, lockIn(t, dir, append(machine, "--mirror", mirror)...), fail.OK)
 	imports := func() {
 		t.Helper()
 		if out, err := exec.Command(".venv/bin/python", "-I", "-c", "import torch, numpy; print(torch.__version__)").CombinedOutput(); err != nil || string(out) != "2.10.0\n" {
@@ -313,14 +314,14 @@ func TestLockApply(t *testing.T) {
 	imports()
 
 	bundle := filepath.Join(t.TempDir(), "stick")
-	wantExit(t, lockIn(t, dir, "lock", "bundle", bundle, "--mirror", mirror), exitOK)
+	wantExit(t, lockIn(t, dir, "lock", "bundle", bundle, "--mirror", mirror), fail.OK)
 	if out, err := exec.Command("sh", "-c", "cd '"+bundle+"' && sha256sum -c --quiet SHA256SUMS").CombinedOutput(); err != nil {
 		t.Errorf("the bundle's sums: %v\n%s", err, out)
 	}
 	far := t.TempDir()
 	before := len(x.Requests())
 	t.Setenv("UV_CACHE_DIR", t.TempDir())
-	wantExit(t, lockIn(t, far, append(machine, "--bundle", bundle)...), exitOK)
+	wantExit(t, lockIn(t, far, append(machine, "--bundle", bundle)...), fail.OK)
 	imports()
 	if asked := x.Requests()[before:]; len(asked) > 0 {
 		t.Errorf("the bundle's apply asked the index: %q", asked)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"syscall"
 
+	"envfix/internal/fail"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -47,7 +48,7 @@ func run(ctx context.Context, args []string) int {
 		err = dispatch(ctx, in)
 	}
 	if err == nil {
-		return exitOK
+		return fail.OK
 	}
 	return report(err, in.json)
 }
@@ -132,7 +133,7 @@ func complete(cmds []*cli.Command) {
 }
 
 func usageError(_ *cli.Context, err error, _ bool) error {
-	return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix --help` lists the commands"}}
+	return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix --help` lists the commands"}}
 }
 
 // report prints an error and returns its exit code: as JSON on stdout where JSON
@@ -140,20 +141,20 @@ func usageError(_ *cli.Context, err error, _ bool) error {
 func report(err error, asJSON bool) int {
 	f := asFailure(err)
 	switch {
-	case f.text == "":
+	case f.Text == "":
 	case asJSON:
 		writeErrorJSON(os.Stdout, f)
 	default:
-		fmt.Print(f.script) // a closed stdout leaves nobody to tell
-		fmt.Fprint(os.Stderr, ui.Error(f.text, f.details, f.hints))
+		fmt.Print(f.Script) // a closed stdout leaves nobody to tell
+		fmt.Fprint(os.Stderr, ui.Error(f.Text, f.Details, f.Hints))
 	}
-	return f.code
+	return f.Code
 }
 
-func writeErrorJSON(w io.Writer, f *failure) {
-	answer := errorAnswer{Format: 1, Error: errorJSON{f.code, f.text, f.details, append([]string{}, f.hints...), f.script}}
-	if f.state != "" {
-		answer.State, answer.Changed = f.state, &f.changed
+func writeErrorJSON(w io.Writer, f *fail.Error) {
+	answer := errorAnswer{Format: 1, Error: errorJSON{f.Code, f.Text, f.Details, append([]string{}, f.Hints...), f.Script}}
+	if f.State != "" {
+		answer.State, answer.Changed = f.State, &f.Changed
 	}
 	// A closed stdout leaves nobody to tell; the exit code still says it.
 	_ = writeJSON(w, answer)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/maintain"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -64,9 +65,9 @@ func matrixCheckAction(c *cli.Context) error {
 		if _, err := fmt.Fprint(c.App.Writer, b.String()); err != nil {
 			return err
 		}
-		return &failure{code: exitFailed, text: fmt.Sprintf("the data has %s", ui.Count(len(faults), "fault"))}
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("the data has %s", ui.Count(len(faults), "fault"))}
 	}
-	return &failure{code: exitFailed}
+	return &fail.Error{Code: fail.Failed}
 }
 
 func writeCheck(w io.Writer, m *matrix.Matrix, faults []matrix.Fault) error {

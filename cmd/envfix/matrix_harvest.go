@@ -106,10 +106,10 @@ func matrixHarvestFiles(ctx context.Context, dir, address string, w io.Writer) e
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(filepath.Clean(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return &failure{code: exitUsage, text: ui.Clean(name) + " is there already", hints: []string{"without `--out` the draft is printed"}}
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(name) + " is there already", Hints: []string{"without `--out` the draft is printed"}}
 	}
 	if err != nil {
-		return &failure{code: exitFailed, text: ui.Clean(err.Error())}
+		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
 	}
 	_, err = f.Write(text)
 	return errors.Join(err, f.Close())

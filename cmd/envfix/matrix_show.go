@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"envfix/internal/describe"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/ui"
 	"envfix/internal/version"
@@ -51,7 +52,7 @@ func matrixShowAction(c *cli.Context) error {
 			return err
 		}
 		if gpu.SM.IsZero() {
-			return &failure{code: exitUsage, text: "only NVIDIA GPUs are told apart here: " + ui.Clean(gpu.Name) + " is none", hints: []string{"`envfix plan --gpu …` knows the builds for the others"}}
+			return &fail.Error{Code: fail.Usage, Text: "only NVIDIA GPUs are told apart here: " + ui.Clean(gpu.Name) + " is none", Hints: []string{"`envfix plan --gpu …` knows the builds for the others"}}
 		}
 	}
 	keep := func(b *matrix.Build) bool {
@@ -86,7 +87,7 @@ func nothingToShow(m *matrix.Matrix, spec version.Specifier, gpu machine.GPU) er
 	case !gpu.SM.IsZero():
 		text = fmt.Sprintf("no build asked for has code for %s (compute capability %s)", ui.Clean(gpu.Name), gpu.SM)
 	}
-	return &failure{code: exitNoSolution, text: text, hints: []string{"`envfix matrix show` lists every release"}}
+	return &fail.Error{Code: fail.NoSolution, Text: text, Hints: []string{"`envfix matrix show` lists every release"}}
 }
 
 func unknownTorch(m *matrix.Matrix, spec version.Specifier) string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"envfix/data"
+	"envfix/internal/fail"
 	"envfix/internal/testindex"
 	release "envfix/internal/update"
 	"envfix/internal/version"
@@ -179,7 +180,7 @@ func TestE2EMatrix(t *testing.T) {
 		t.Skip("reads the default index: set ENVFIX_E2E=1, or run `make e2e`")
 	}
 	for _, torch := range []string{"2.15.0", "2.8.0", "2.0.1"} {
-		if code := run(t.Context(), []string{"envfix", "matrix", "prove", "torch==" + torch, "--verbose"}); code != exitOK {
+		if code := run(t.Context(), []string{"envfix", "matrix", "prove", "torch==" + torch, "--verbose"}); code != fail.OK {
 			t.Errorf("torch %s: exit %d", torch, code)
 		}
 	}
@@ -205,7 +206,7 @@ func harvestAndCompare(t *testing.T, m *matrix.Matrix, index string, also ...str
 	if index != "" {
 		args = append(args, "--index", index)
 	}
-	if code := run(t.Context(), args); code != exitOK {
+	if code := run(t.Context(), args); code != fail.OK {
 		t.Fatalf("exit %d", code)
 	}
 	got, err := matrix.Load(os.DirFS(dir))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -57,7 +58,7 @@ func matrixUpdateAction(c *cli.Context) error {
 		from, _ = store.From()
 	}
 	if from == "" {
-		return &failure{code: exitUsage, text: "where from? no release was taken before", hints: []string{"`envfix matrix update --from URL`"}}
+		return &fail.Error{Code: fail.Usage, Text: "where from? no release was taken before", Hints: []string{"`envfix matrix update --from URL`"}}
 	}
 	m, err := matrix.Embedded()
 	if err != nil {
@@ -73,7 +74,7 @@ func matrixUpdateAction(c *cli.Context) error {
 	}
 	known, err := store.Known(builtIn, keys, today())
 	if err != nil {
-		return &failure{code: exitFailed, text: ui.Clean(err.Error())}
+		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
 	}
 	src, shown, err := releaseSource(from)
 	if err != nil {
@@ -91,7 +92,7 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 	check := c.Bool("check")
 	if r.News && !check {
 		if err := store.Install(r, from, today()); err != nil {
-			return &failure{code: exitFailed, text: "the release is good, but it could not be kept: " + ui.Clean(err.Error())}
+			return &fail.Error{Code: fail.Failed, Text: "the release is good, but it could not be kept: " + ui.Clean(err.Error())}
 		}
 	} else {
 		keep := store.Keep // of a look as well: a key that was given up is not to be trusted again
@@ -99,7 +100,7 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 			keep = func(r *release.Release) error { return store.Checked(r, from, today()) }
 		}
 		if err := keep(r); err != nil {
-			return &failure{code: exitFailed, text: ui.Clean(err.Error())}
+			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
 		}
 	}
 	done := "up to date"
@@ -121,25 +122,25 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 		_, err = fmt.Fprintln(c.App.Writer, text)
 	}
 	if err == nil && r.News && check {
-		err = &failure{code: exitPending}
+		err = &fail.Error{Code: fail.Pending}
 	}
 	return err
 }
 
 // updateFailure gives the refusal of a release its exit code and its way out.
 func updateFailure(from string, err error) error {
-	f := &failure{code: exitFailed, text: "the release at " + ui.Clean(from) + " was not taken: " + ui.Clean(err.Error()), err: err}
+	f := &fail.Error{Code: fail.Failed, Text: "the release at " + ui.Clean(from) + " was not taken: " + ui.Clean(err.Error()), Err: err}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, release.ErrNotFound):
-		f.hints = []string{"the address of a release is that of the directory with manifest.txt in it"}
+		f.Hints = []string{"the address of a release is that of the directory with manifest.txt in it"}
 	case errors.Is(err, release.ErrSignature):
-		f.code = exitIntegrity
-		f.hints = []string{"keys of your own go into ~/.config/envfix/matrix-keys.txt, one minisign public key a line"}
+		f.Code = fail.Integrity
+		f.Hints = []string{"keys of your own go into ~/.config/envfix/matrix-keys.txt, one minisign public key a line"}
 	case errors.Is(err, release.ErrExpired), errors.Is(err, release.ErrRollback), errors.Is(err, release.ErrHash), errors.Is(err, release.ErrForm):
-		f.code = exitIntegrity
-		f.hints = []string{"nothing was changed; the data that is here goes on working"}
+		f.Code = fail.Integrity
+		f.Hints = []string{"nothing was changed; the data that is here goes on working"}
 	}
 	return f
 }
@@ -149,7 +150,7 @@ func releaseSource(from string) (release.Source, string, error) {
 	if strings.HasPrefix(from, "https://") || strings.HasPrefix(from, "http://") {
 		client, err := index.New(from, index.Options{})
 		if err != nil {
-			return nil, "", &failure{code: exitUsage, text: err.Error()}
+			return nil, "", &fail.Error{Code: fail.Usage, Text: err.Error()}
 		}
 		return func(ctx context.Context, name string, limit int64) ([]byte, error) {
 			b, err := client.File(ctx, name, limit)
@@ -165,7 +166,7 @@ func releaseSource(from string) (release.Source, string, error) {
 	}
 	src, err := release.Dir(dir)
 	if err != nil {
-		return nil, "", &failure{code: exitUsage, text: ui.Clean(err.Error())}
+		return nil, "", &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error())}
 	}
 	return src, dir, nil
 }
@@ -193,11 +194,11 @@ func trustedKeys() ([]release.KeyList, error) {
 		return lists, nil
 	}
 	if err != nil {
-		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error())}
+		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error())}
 	}
 	own, err := release.ParseKeys(string(text))
 	if err != nil {
-		return nil, &failure{code: exitUsage, text: ui.Clean(file) + ": " + ui.Clean(err.Error())}
+		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(file) + ": " + ui.Clean(err.Error())}
 	}
 	return append(lists, own), nil
 }

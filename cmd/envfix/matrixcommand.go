@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -57,7 +58,7 @@ func matrixInstallAction(c *cli.Context) error {
 	build := cmp.Or(c.String("build"), label, defaultBuild(r, c.String("os")))
 	argv, err := matrix.InstallCommand(m, r.Torch.String(), build, c.String("os"), c.String("tool"))
 	if err != nil {
-		return &failure{code: exitNoSolution, text: err.Error()}
+		return &fail.Error{Code: fail.NoSolution, Text: err.Error()}
 	}
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, matrixCommandAnswer{1, argv})
@@ -73,7 +74,7 @@ func newestRelease(m *matrix.Matrix, spec version.Specifier) (*matrix.Release, e
 			return r, nil
 		}
 	}
-	return nil, &failure{code: exitNoSolution, text: unknownTorch(m, spec)}
+	return nil, &fail.Error{Code: fail.NoSolution, Text: unknownTorch(m, spec)}
 }
 
 // defaultBuild is the build that the default index carries for a system.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/nvmlchild"
 
 	"github.com/urfave/cli/v2"
@@ -28,7 +29,7 @@ func nvmlSampleCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			every, err := time.ParseDuration(c.Args().First())
 			if err != nil || every < time.Millisecond {
-				return &failure{code: exitUsage, text: "an interval is needed, such as 200ms"}
+				return &fail.Error{Code: fail.Usage, Text: "an interval is needed, such as 200ms"}
 			}
 			return nvmlchild.ServeSamples(os.Stdin, os.Stdout, every, c.Args().Tail())
 		},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestFullOutput(t *testing.T) {
 	team := teamIndex(t)
 	dir := t.TempDir()
-	wantExit(t, lockIn(t, dir, teamArgs(team)...), exitOK)
+	wantExit(t, lockIn(t, dir, teamArgs(team)...), fail.OK)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skipf("no /dev/full: %v", err)
@@ -36,8 +37,8 @@ func TestFullOutput(t *testing.T) {
 		os.Stdout = full
 		code := run(context.Background(), append([]string{"envfix"}, strings.Fields(args)...))
 		os.Stdout = old
-		if code != exitFailed {
-			t.Errorf("envfix %s: exit code %d where nothing can be printed, want %d", args, code, exitFailed)
+		if code != fail.Failed {
+			t.Errorf("envfix %s: exit code %d where nothing can be printed, want %d", args, code, fail.Failed)
 		}
 	}
 }
@@ -45,7 +46,7 @@ func TestFullOutput(t *testing.T) {
 // The script for an administrator stands within the JSON of an error, not before it.
 func TestScriptInJSON(t *testing.T) {
 	var out strings.Builder
-	var f *failure
+	var f *fail.Error
 	if !errors.As(fromApply(&apply.Error{Kind: apply.Privilege, Text: "no rights", Script: "#!/bin/sh\n"}), &f) {
 		t.Fatal("not a failure")
 	}
@@ -68,7 +69,7 @@ func TestOutToAPipe(t *testing.T) {
 		b, _ := os.ReadFile(pipe)
 		read <- b
 	}()
-	wantExit(t, run(context.Background(), []string{"envfix", "plan", "--gpu", "8.6", "--no-lock", "--out", pipe}), exitOK)
+	wantExit(t, run(context.Background(), []string{"envfix", "plan", "--gpu", "8.6", "--no-lock", "--out", pipe}), fail.OK)
 	if info, err := os.Lstat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		t.Fatalf("the pipe became %v, %v", info.Mode(), err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 	"envfix/resolver"
@@ -60,7 +61,7 @@ type planView struct{ json, sh, verbose bool }
 func planAction(c *cli.Context) error {
 	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), verbose: c.Bool("verbose")}
 	if view.json && view.sh {
-		return &failure{code: exitUsage, text: "`--json` and `--sh` exclude each other", hints: []string{"drop one of them"}}
+		return &fail.Error{Code: fail.Usage, Text: "`--json` and `--sh` exclude each other", Hints: []string{"drop one of them"}}
 	}
 	f, err := planOf(c)
 	if err != nil {
@@ -80,7 +81,7 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("exit-code") && pending(p) {
-		return &failure{code: exitPending}
+		return &fail.Error{Code: fail.Pending}
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 			return err
 		}
 		if refused != nil {
-			return &failure{code: exitNoSolution}
+			return &fail.Error{Code: fail.NoSolution}
 		}
 		return nil
 	case refused != nil:
@@ -113,7 +114,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 	case v.sh:
 		text, err := plan.Script(p)
 		if err != nil {
-			return &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err, hints: []string{"`--json` has no such limit"}}
+			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--json` has no such limit"}}
 		}
 		_, err = io.WriteString(w, text)
 		return err
@@ -130,7 +131,7 @@ func refusal(p *plan.Plan) error {
 		return nil
 	}
 	text, details, hints := ui.Refusal(p)
-	return &failure{code: exitNoSolution, text: text, details: details, hints: hints}
+	return &fail.Error{Code: fail.NoSolution, Text: text, Details: details, Hints: hints}
 }
 
 // style allows colour on a terminal, unless NO_COLOR is set (no-color.org).
@@ -151,7 +152,7 @@ func writePlan(path string, p *plan.Plan) error {
 		if errors.As(err, &at) {
 			text = path + ": " + at.Err.Error()
 		}
-		return &failure{code: exitPreflight, text: ui.Clean(text), err: err, hints: []string{"`--out FILE` needs a directory that can be written"}}
+		return &fail.Error{Code: fail.Preflight, Text: ui.Clean(text), Err: err, Hints: []string{"`--out FILE` needs a directory that can be written"}}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -53,8 +54,8 @@ func (f applyFlags) warnForeign(p *plan.Plan) error {
 		return err
 	}
 	if f.yes && !f.elsewhere {
-		return &failure{code: exitUsage, text: "this plan was not made here, and `--yes` alone does not agree to it",
-			hints: []string{"`envfix plan` makes a plan here", "`--made-elsewhere` with `--yes` agrees to this one, if you have read it"}}
+		return &fail.Error{Code: fail.Usage, Text: "this plan was not made here, and `--yes` alone does not agree to it",
+			Hints: []string{"`envfix plan` makes a plan here", "`--made-elsewhere` with `--yes` agrees to this one, if you have read it"}}
 	}
 	return nil
 }

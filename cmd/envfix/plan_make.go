@@ -8,6 +8,7 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -47,7 +48,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	will := installers.WithDistributionPython(m, f.withOwnTools(ctx, h))
 	res, err := resolver.Resolve(m, will, r)
 	if err != nil {
-		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
 	res.Warnings = append(res.Warnings, projectWarnings(f.wish.files, res.Choice)...)
 	if w := f.unfollowed(); w != "" && !described {
@@ -67,7 +68,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	will.DriverPackages = h.DriverPackages
 	p, err := installers.Plan(m, will, r, res, t)
 	if err != nil {
-		return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
 	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
 	python := p.Python

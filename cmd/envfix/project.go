@@ -1,6 +1,7 @@
 package main
 
 import (
+	"envfix/internal/fail"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,10 +38,10 @@ func (f *planFlags) project(named bool) error {
 		f.wish.files = append(f.wish.files, filepath.Join(dir, wishFiles[j]))
 		return nil
 	}
-	e := &failure{code: exitUsage, text: fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles, " nor ")),
-		hints: []string{"`envfix plan` without it plans for torch alone"}}
+	e := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles, " nor ")),
+		Hints: []string{"`envfix plan` without it plans for torch alone"}}
 	if j := slices.IndexFunc(otherFiles, here); j >= 0 {
-		e.details = []string{otherFiles[j] + " is there, and envfix does not read it: name its packages, such as `envfix plan torch torchvision`"}
+		e.Details = []string{otherFiles[j] + " is there, and envfix does not read it: name its packages, such as `envfix plan torch torchvision`"}
 	}
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
@@ -47,8 +48,8 @@ func projectFile(path string) (*pyproject.Project, error) {
 			return p, nil
 		}
 	}
-	return nil, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err,
-		hints: []string{"`-r FILE` takes a requirements file or a pyproject.toml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
+	return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err,
+		Hints: []string{"`-r FILE` takes a requirements file or a pyproject.toml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
 }
 
 func readProjectFile(path string) ([]byte, error) {

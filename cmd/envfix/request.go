@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/describe"
+	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -67,8 +68,8 @@ func notAFile(arg string) error {
 	if info, err := os.Stat(arg); !known && (err != nil || !info.Mode().IsRegular() || !dotted) {
 		return nil
 	}
-	return &failure{code: exitUsage, text: ui.Clip(arg, 60) + " is the name of a file, not of a package",
-		hints: []string{"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json"}}
+	return &fail.Error{Code: fail.Usage, Text: ui.Clip(arg, 60) + " is the name of a file, not of a package",
+		Hints: []string{"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json"}}
 }
 
 // today is the date that a plan reasons with; ENVFIX_TODAY fixes it, so that a
@@ -86,7 +87,7 @@ func today() string {
 func matrixFor() (*matrix.Matrix, error) {
 	m, err := matrix.Embedded()
 	if err != nil {
-		return nil, &failure{code: exitFailed, text: err.Error(), err: err}
+		return nil, &fail.Error{Code: fail.Failed, Text: err.Error(), Err: err}
 	}
 	newer, err := installedMatrix(m)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -31,7 +32,7 @@ func rollbackAction(c *cli.Context) error {
 		return err
 	}
 	if c.NArg() > 1 {
-		return &failure{code: exitUsage, text: "`envfix rollback` takes one ID at most", hints: []string{"`envfix history` lists them"}}
+		return &fail.Error{Code: fail.Usage, Text: "`envfix rollback` takes one ID at most", Hints: []string{"`envfix history` lists them"}}
 	}
 	e, err := apply.Open(c.String("env"))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -30,7 +31,7 @@ func rootCommand() *cli.Command {
 
 func rootAction(c *cli.Context) error {
 	if os.Geteuid() != 0 {
-		return &failure{code: exitPrivilege, text: "`envfix __root` is for `envfix apply` to run through sudo"}
+		return &fail.Error{Code: fail.Privilege, Text: "`envfix __root` is for `envfix apply` to run through sudo"}
 	}
 	b, err := io.ReadAll(io.LimitReader(os.Stdin, maxStep+1))
 	if err != nil {
@@ -40,7 +41,7 @@ func rootAction(c *cli.Context) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil || len(b) > maxStep || d.More() {
-		return &failure{code: exitUsage, text: "standard input holds no step"}
+		return &fail.Error{Code: fail.Usage, Text: "standard input holds no step"}
 	}
 	return fromApply(apply.Wrap(apply.Direct(c.Context, s, os.Stdout, nil)))
 }
@@ -94,7 +95,7 @@ func asInvoker() (bool, error) {
 	err := system.Become(owner, os.Args)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return true, &failure{code: exit.ExitCode()}
+		return true, &fail.Error{Code: exit.ExitCode()}
 	}
 	return true, err
 }

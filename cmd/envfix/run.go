@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/ui"
@@ -89,7 +90,7 @@ func runFlagsOf(c *cli.Context) (f runFlags, err error) {
 	for _, s := range c.StringSlice("fail-if") {
 		g, err := verdict.ParseGate(s)
 		if err != nil {
-			return f, &failure{code: exitUsage, text: "--fail-if: " + ui.Clean(err.Error()), hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"}}
+			return f, &fail.Error{Code: fail.Usage, Text: "--fail-if: " + ui.Clean(err.Error()), Hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"}}
 		}
 		f.gates = append(f.gates, g)
 	}
@@ -103,17 +104,17 @@ func (f runFlags) check() error {
 	}
 	switch {
 	case f.price < 0 || f.price > 1e6 || f.price != f.price:
-		return &failure{code: exitUsage, text: "--price is what one GPU costs an hour, such as 2.50"}
+		return &fail.Error{Code: fail.Usage, Text: "--price is what one GPU costs an hour, such as 2.50"}
 	case f.compare != "" && len(f.argv) != 1:
-		return &failure{code: exitUsage, text: "--compare takes two reports", hints: []string{"`envfix run --compare before.json after.json`"}}
+		return &fail.Error{Code: fail.Usage, Text: "--compare takes two reports", Hints: []string{"`envfix run --compare before.json after.json`"}}
 	case f.compare != "" && f.replay != "":
-		return &failure{code: exitUsage, text: "--compare and --replay are two questions: ask one"}
+		return &fail.Error{Code: fail.Usage, Text: "--compare and --replay are two questions: ask one"}
 	case f.replay != "" && len(f.argv) > 0:
-		return &failure{code: exitUsage, text: "--replay judges a recording and runs no command"}
+		return &fail.Error{Code: fail.Usage, Text: "--replay judges a recording and runs no command"}
 	case f.replay == "" && len(f.argv) == 0:
-		return &failure{code: exitUsage, text: "no command to run", hints: []string{"`envfix run -- python train.py`"}}
+		return &fail.Error{Code: fail.Usage, Text: "no command to run", Hints: []string{"`envfix run -- python train.py`"}}
 	case f.noProbe && (f.try != "" || f.deep):
-		return &failure{code: exitUsage, text: "--try and --deep need the probe, which --no-probe turns off"}
+		return &fail.Error{Code: fail.Usage, Text: "--try and --deep need the probe, which --no-probe turns off"}
 	}
 	return nil
 }
@@ -159,18 +160,18 @@ func runJob(f runFlags) error {
 	name := ui.Clean(f.argv[0])
 	switch {
 	case errors.Is(err, observe.ErrNotFound):
-		return &failure{code: 127, text: name + ": command not found"}
+		return &fail.Error{Code: 127, Text: name + ": command not found"}
 	case errors.Is(err, observe.ErrNotExecutable):
-		return &failure{code: 126, text: name + ": permission denied"}
+		return &fail.Error{Code: 126, Text: name + ": permission denied"}
 	case err != nil:
-		return &failure{code: 126, text: name + ": " + ui.Clean(err.Error())}
+		return &fail.Error{Code: 126, Text: name + ": " + ui.Clean(err.Error())}
 	}
 	failed := conclude(f, t)
 	if ended.Signal != 0 {
 		observe.Die(ended.Signal)
 	}
 	if ended.Code != 0 {
-		return &failure{code: ended.Code}
+		return &fail.Error{Code: ended.Code}
 	}
 	return failed
 }
@@ -184,7 +185,7 @@ func conclude(f runFlags, t *verdict.Trace) error {
 	for _, g := range f.gates {
 		if bad, why := g.Fails(r); bad {
 			text += "envfix: error: " + ui.Clean(why) + "\n"
-			failed = &failure{code: exitFailed}
+			failed = &fail.Error{Code: fail.Failed}
 		}
 	}
 	fmt.Fprint(os.Stderr, text)
@@ -203,7 +204,7 @@ func conclude(f runFlags, t *verdict.Trace) error {
 		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "envfix: warning: --%s: %s\n", file.flag, ui.Clean(err.Error()))
-			failed = &failure{code: exitFailed}
+			failed = &fail.Error{Code: fail.Failed}
 		}
 	}
 	return failed
@@ -219,7 +220,7 @@ func jsonBytes(v any) ([]byte, error) {
 func replay(f runFlags) error {
 	t, err := observe.Load(f.replay)
 	if err != nil {
-		return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix run --save FILE -- …` writes a recording"}}
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix run --save FILE -- …` writes a recording"}}
 	}
 	if f.json {
 		if err := writeJSON(os.Stdout, verdict.Judge(t)); err != nil {
@@ -235,7 +236,7 @@ func compareRuns(f runFlags) error {
 	for i, file := range []string{f.compare, f.argv[0]} {
 		r, err := observe.LoadReport(file)
 		if err != nil {
-			return &failure{code: exitUsage, text: ui.Clean(err.Error()), hints: []string{"`envfix run --report FILE -- …` writes a report"}}
+			return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix run --report FILE -- …` writes a report"}}
 		}
 		runs[i] = r
 	}
@@ -272,8 +273,8 @@ func checkTry(s string) error {
 		name, value, _ := strings.Cut(part, "=")
 		ok, known := tryable[name]
 		if !known || !ok(value) {
-			return &failure{code: exitUsage, text: fmt.Sprintf("--try: %q cannot be tried", ui.Clean(part)),
-				hints: []string{"`--try \"num_workers=4,persistent_workers=True,pin_memory=True,prefetch_factor=4\"`"}}
+			return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("--try: %q cannot be tried", ui.Clean(part)),
+				Hints: []string{"`--try \"num_workers=4,persistent_workers=True,pin_memory=True,prefetch_factor=4\"`"}}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/schema"
 	"envfix/internal/ui"
 
@@ -37,7 +38,7 @@ func showSchema(w io.Writer, names []string) error {
 	}
 	b, ok := schema.Get(strings.Join(names, "-"))
 	if !ok {
-		return &failure{code: exitUsage, text: fmt.Sprintf("there is no schema %q", ui.Clean(strings.Join(names, " "))), hints: []string{"`envfix schema` lists them"}}
+		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("there is no schema %q", ui.Clean(strings.Join(names, " "))), Hints: []string{"`envfix schema` lists them"}}
 	}
 	_, err := w.Write(b)
 	return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"envfix/internal/describe"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
@@ -36,7 +37,7 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	}
 	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), "pyproject.toml"), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return t, &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err, hints: []string{"`--manager uv` installs without a project"}}
+		return t, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--manager uv` installs without a project"}}
 	}
 	t.Project = text
 	return t, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -103,8 +104,8 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		return err
 	}
 	if proof.Torch == "" && modules[0] == "torch" {
-		return &failure{code: exitVerify, text: "torch does not import", details: apply.Compare(plan.Verify{}, proof),
-			hints: []string{"`envfix doctor` looks for the cause"}}
+		return &fail.Error{Code: fail.Verify, Text: "torch does not import", Details: apply.Compare(plan.Verify{}, proof),
+			Hints: []string{"`envfix doctor` looks for the cause"}}
 	}
 	here := thisMachine(ctx, f.env, false)
 	want, known := expected(m, here, proof)
@@ -124,13 +125,13 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		err = writeJSON(w, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs,
 			Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)})
 		if err == nil && len(wrong) > 0 {
-			err = &failure{code: exitVerify}
+			err = &fail.Error{Code: fail.Verify}
 		}
 		return err
 	}
 	if len(wrong) > 0 {
-		return &failure{code: exitVerify, text: fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.env)), details: wrong,
-			hints: []string{"`envfix doctor` looks for the cause"}}
+		return &fail.Error{Code: fail.Verify, Text: fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.env)), Details: wrong,
+			Hints: []string{"`envfix doctor` looks for the cause"}}
 	}
 	return writeProof(w, proof, notes)
 }
@@ -203,12 +204,12 @@ func prove(ctx context.Context, argv []string, grace time.Duration) (apply.Proof
 	var exit *system.ExitError
 	switch {
 	case errors.As(err, &exit):
-		return proof, &failure{code: exitVerify, text: "the environment's Python ended with an error: " + exit.Error(), details: exit.Tail, err: err,
-			hints: []string{"`envfix doctor` looks for the cause"}}
+		return proof, &fail.Error{Code: fail.Verify, Text: "the environment's Python ended with an error: " + exit.Error(), Details: exit.Tail, Err: err,
+			Hints: []string{"`envfix doctor` looks for the cause"}}
 	case err != nil:
-		return proof, &failure{code: exitFailed, text: ui.Clean(err.Error()), err: err}
+		return proof, &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
 	case bad != nil:
-		return proof, &failure{code: exitVerify, text: bad.Error(), details: lastLines(out.String(), 12)}
+		return proof, &fail.Error{Code: fail.Verify, Text: bad.Error(), Details: lastLines(out.String(), 12)}
 	}
 	return proof, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/ui"
@@ -59,13 +60,13 @@ func whyAction(c *cli.Context) error {
 		return err
 	}
 	if len(r.Requirements) != 1 {
-		return &failure{code: exitUsage, text: fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)), hints: []string{"`envfix why torch==2.15.0`"}}
+		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)), Hints: []string{"`envfix why torch==2.15.0`"}}
 	}
 	asked := r.Requirements[0]
 	r.Requirements = nil
 	answer, err := resolver.Why(m, h, r, asked)
 	if err != nil {
-		return &failure{code: exitUsage, text: ui.Clean(err.Error()), err: err}
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
 	if c.Bool("json") {
 		err = whyJSON(c.App.Writer, asked, answer)
@@ -73,7 +74,7 @@ func whyAction(c *cli.Context) error {
 		_, err = io.WriteString(c.App.Writer, whyText(h, asked, answer, c.Bool("verbose")))
 	}
 	if err == nil && len(answer.Verdicts) == 0 {
-		err = &failure{code: exitNoSolution}
+		err = &fail.Error{Code: fail.NoSolution}
 	}
 	return err
 }

@@ -17,6 +17,7 @@ const (
 	Preflight   = 9 // disk, dpkg state …
 	Integrity   = 10
 	Verify      = 11
+	Unknown     = 12 // doctor: what is wrong could not be told
 	Interrupted = 130
 )
 
@@ -28,6 +29,8 @@ type Error struct {
 	Details []string // printed indented below the error
 	Hints   []string // each can be pasted; commands in backticks
 	Script  string   // what an administrator would run instead; "" nothing
+	State   string   // of an apply: how it ended, in a word; "" another command's
+	Changed bool     // of an apply: something is not as before, or may not be
 	Err     error
 }
 
