@@ -31,8 +31,12 @@ func (b *builder) activate() {
 	if b.isConda() {
 		path = gen + "/etc/conda/activate.d/envfix.sh" // `conda activate` reads what lies there
 	}
-	s := plan.Step{ID: "activate", Title: "keep shadowing libraries out where the environment is active", Why: "LD_LIBRARY_PATH is searched before torch's own libraries",
-		Block: &plan.Block{Path: path, Name: "envfix", Lines: lines}}
+	s := plan.Step{
+		ID:    "activate",
+		Title: "keep shadowing libraries out where the environment is active",
+		Why:   "LD_LIBRARY_PATH is searched before torch's own libraries",
+		Block: &plan.Block{Path: path, Name: "envfix", Lines: lines},
+	}
 	if names[0] != "LD_LIBRARY_PATH" || len(names) > 1 {
 		s.Title, s.Why = "mend "+strings.Join(names, ", ")+" where the environment is active", "what they name would come before what belongs there"
 	}

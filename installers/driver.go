@@ -66,7 +66,14 @@ func driverAdvice(d resolver.DriverChoice) string {
 }
 
 func (b *builder) manualDriver(what string) {
-	b.add(plan.Step{ID: "driver", Title: "change the NVIDIA driver", Why: "envfix installs no driver in this kind of system", Manual: &plan.Manual{Text: what}})
+	b.add(
+		plan.Step{
+			ID:     "driver",
+			Title:  "change the NVIDIA driver",
+			Why:    "envfix installs no driver in this kind of system",
+			Manual: &plan.Manual{Text: what},
+		},
+	)
 }
 
 func (b *builder) reboot(why string) {
@@ -108,8 +115,20 @@ func (b *builder) packages(d resolver.DriverChoice) {
 		b.hold(r, fmt.Sprintf(r.lock, cmp.Or(version, d.Branch)))
 	}
 	b.add(rehearsal(r, spec, b.mayRemove()))
-	b.add(command("driver-download", "fetch the driver's packages", "so that the network is out of the way when the system changes", r.command("download", spec)))
-	install := command("driver", fmt.Sprintf("install driver %s, %s kernel module", cmp.Or(version, d.Branch), d.KernelModule), driverWhy(b.res), r.command("install", spec))
+	b.add(
+		command(
+			"driver-download",
+			"fetch the driver's packages",
+			"so that the network is out of the way when the system changes",
+			r.command("download", spec),
+		),
+	)
+	install := command(
+		"driver",
+		fmt.Sprintf("install driver %s, %s kernel module", cmp.Or(version, d.Branch), d.KernelModule),
+		driverWhy(b.res),
+		r.command("install", spec),
+	)
 	if exact != "" {
 		install.Effect = &plan.Effect{Package: r.name, Version: exact}
 	} else {
@@ -198,7 +217,10 @@ func (b *builder) recipe(d resolver.DriverChoice) (*recipe, string) {
 	open := d.KernelModule != "proprietary"
 	switch {
 	case b.h.Driver != nil && b.h.Driver.RunFile:
-		return nil, fmt.Sprintf("driver %s was installed by NVIDIA's .run file, and packages over it leave two drivers in one system: `sudo nvidia-uninstall` removes it, then run `envfix apply --change-driver` again", b.h.Driver.Version)
+		return nil, fmt.Sprintf(
+			"driver %s was installed by NVIDIA's .run file, and packages over it leave two drivers in one system: `sudo nvidia-uninstall` removes it, then run `envfix apply --change-driver` again",
+			b.h.Driver.Version,
+		)
 	case d.Branch == "":
 		return nil, "no driver branch is known that drives every GPU here"
 	case p.Distro == "ubuntu":

@@ -130,7 +130,10 @@ func (b *builder) suse(branch string, open bool) (*recipe, string) {
 	}
 	r.prepare = append(r.prepare, prepare("the lists of packages must be new", "zypper", "--non-interactive", "refresh", "cuda-"+repo+"-"+cudaArch(p.Arch)))
 	if spec := b.suseHeaders(r); spec != "" {
-		r.prepare = append(r.prepare, prepare("the module is built against the headers of the kernel that runs", "zypper", "--non-interactive", "install", spec))
+		r.prepare = append(
+			r.prepare,
+			prepare("the module is built against the headers of the kernel that runs", "zypper", "--non-interactive", "install", spec),
+		)
 	}
 	return r, ""
 }
@@ -147,7 +150,8 @@ func (b *builder) suseHeaders(r *recipe) string {
 	r.headers = "kernel-" + flavour + "-devel"
 	if b.h.DriverPackages != nil {
 		offered := b.h.DriverPackages.Offered[r.headers]
-		if n := slices.IndexFunc(offered, func(v string) bool { return v == version || strings.HasPrefix(v, version+".") }); n >= 0 && machine.PackageVersion(offered[n]) {
+		if n := slices.IndexFunc(offered, func(v string) bool { return v == version || strings.HasPrefix(v, version+".") }); n >= 0 &&
+			machine.PackageVersion(offered[n]) {
 			version = offered[n]
 		}
 	}

@@ -60,7 +60,10 @@ func (b *builder) keep() *plan.Keep {
 	c.fill(out)
 	b.want = c.want
 	if !c.held.Files && len(out.Stays) > 0 {
-		b.warn("the packages of %s are known by name and version alone, as from a file of facts: which came from a path or an address, only the machine itself can tell", b.t.Dir)
+		b.warn(
+			"the packages of %s are known by name and version alone, as from a file of facts: which came from a path or an address, only the machine itself can tell",
+			b.t.Dir,
+		)
 	}
 	if c.held.System {
 		b.warn("%s also sees the packages of the Python that it was made from; the new environment does not", b.t.Dir)
@@ -122,13 +125,23 @@ func (c *keeper) sort(out *plan.Keep) {
 	}
 }
 
-var cudaLibrary = lazy.Regexp(`^nvidia-(cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvjitlink|nvshmem|nvtx)(-cu\d\d)?$`)
+var cudaLibrary = lazy.Regexp(
+	`^nvidia-(cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvjitlink|nvshmem|nvtx)(-cu\d\d)?$`,
+)
 
 // torchsLibrary reports whether a package is one of those that torch brings and
 // pins.
 func torchsLibrary(name string) bool {
 	switch name {
-	case "triton", "pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-rocm", "triton-xpu", "cuda-toolkit", "cuda-bindings", "cuda-pathfinder":
+	case "triton",
+		"pytorch-triton",
+		"pytorch-triton-rocm",
+		"pytorch-triton-xpu",
+		"triton-rocm",
+		"triton-xpu",
+		"cuda-toolkit",
+		"cuda-bindings",
+		"cuda-pathfinder":
 		return true
 	}
 	return cudaLibrary().MatchString(name)

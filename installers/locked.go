@@ -31,7 +31,9 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	if l.Profile.Build == "cpu" {
 		res.Decision = resolver.InstallCPU
 	}
-	res.Reasons = []resolver.Reason{{Rule: "lock", Text: fmt.Sprintf("profile %s of %s: %s", l.Profile.Name, lock.File, l.Profile.Match.Text()), Source: lock.File}}
+	res.Reasons = []resolver.Reason{
+		{Rule: "lock", Text: fmt.Sprintf("profile %s of %s: %s", l.Profile.Name, lock.File, l.Profile.Match.Text()), Source: lock.File},
+	}
 	if l.Why != "" {
 		res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: l.Why, Source: lock.File})
 	}
@@ -122,8 +124,10 @@ func (b *builder) locked(l LockedProfile) {
 	if l.Bundle == "" {
 		b.offlinePip()
 	}
-	b.add(plan.Step{ID: "requirements", Title: "write the hashes of " + l.Profile.Pylock.File, Why: "derived from it, for an installer that reads no pylock",
-		Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Wheels().Requirements(l.Home, fetch)}})
+	b.add(
+		plan.Step{ID: "requirements", Title: "write the hashes of " + l.Profile.Pylock.File, Why: "derived from it, for an installer that reads no pylock",
+			Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Wheels().Requirements(l.Home, fetch)}},
+	)
 	b.add(plan.Step{ID: "torch", Title: fmt.Sprintf("install the %d locked packages", len(l.Packages.Packages)-len(l.Packages.Sources())),
 		Why: "exactly these bytes: every file by SHA-256, wheels only, nothing resolved", Bytes: l.Profile.Size.Download, Disk: l.Profile.Size.Installed,
 		Run: b.hashed(exe, l.Bundle, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)})
@@ -146,10 +150,22 @@ func (b *builder) fromSource(exe string, l LockedProfile, fetch func(string) str
 	if len(names) > 0 {
 		file := gen + "/envfix-build.txt"
 		sources := lock.Packages{Packages: l.Packages.Sources()}
-		b.add(plan.Step{ID: "build-files", Title: "write the hashes of the source distributions", Why: "there is no wheel of " + strings.Join(names, ", ") + " for this machine",
-			Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)}})
-		b.add(plan.Step{ID: "build", Title: "build " + strings.Join(names, ", ") + " from source", Why: "their own code runs here; the files are the locked ones, what builds them is the newest of the index",
-			Run: b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...)})
+		b.add(
+			plan.Step{
+				ID:    "build-files",
+				Title: "write the hashes of the source distributions",
+				Why:   "there is no wheel of " + strings.Join(names, ", ") + " for this machine",
+				Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)},
+			},
+		)
+		b.add(
+			plan.Step{
+				ID:    "build",
+				Title: "build " + strings.Join(names, ", ") + " from source",
+				Why:   "their own code runs here; the files are the locked ones, what builds them is the newest of the index",
+				Run:   b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...),
+			},
+		)
 	}
 	if len(lines) > 0 {
 		file := gen + "/envfix-places.txt"
@@ -181,7 +197,20 @@ func (b *builder) hashed(exe, bundle string, args ...string) *plan.Run {
 	tool := "uv"
 	if b.t.Manager == "pip" {
 		tool = "pip"
-		argv = []string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--retries", retries, "--timeout", timeout}
+		argv = []string{
+			b.python(),
+			"-I",
+			"-m",
+			"pip",
+			"install",
+			"--isolated",
+			"--disable-pip-version-check",
+			"--no-input",
+			"--retries",
+			retries,
+			"--timeout",
+			timeout,
+		}
 		if b.src.offline && bundle == "" {
 			argv = append(argv, "--no-index")
 		} else if url := b.src.url(nil); url != "" && bundle == "" {

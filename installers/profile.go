@@ -52,6 +52,10 @@ func ProfileStep(p Profile) (s plan.Step, ok bool) {
 	if len(from) > 0 {
 		why = "it comes from " + strings.Join(from, ", ") + "; " + why
 	}
-	return plan.Step{ID: "profile", Title: fmt.Sprintf("keep %s out of %s in every new shell: %s", strings.Join(entries, ", "), strings.Join(names, ", "), p.Shown), Why: why,
-		Block: &plan.Block{Path: p.Path, Name: ProfileBlock, Lines: lines, Backup: backup, Before: p.SHA256}}, true
+	return plan.Step{
+		ID:    "profile",
+		Title: fmt.Sprintf("keep %s out of %s in every new shell: %s", strings.Join(entries, ", "), strings.Join(names, ", "), p.Shown),
+		Why:   why,
+		Block: &plan.Block{Path: p.Path, Name: ProfileBlock, Lines: lines, Backup: backup, Before: p.SHA256},
+	}, true
 }

@@ -41,6 +41,12 @@ func (b *builder) fetchAgain(exe string) {
 		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
 		return
 	}
-	b.add(plan.Step{ID: "fetch-again", Title: "have uv forget its copy of " + strings.Join(names, ", "), Why: "its files are those of the environment, by hard links, and broken as they are",
-		Run: &plan.Run{Argv: append(b.uv(exe, "cache", "clean"), names...), Env: b.src.environment("uv")}})
+	b.add(
+		plan.Step{
+			ID:    "fetch-again",
+			Title: "have uv forget its copy of " + strings.Join(names, ", "),
+			Why:   "its files are those of the environment, by hard links, and broken as they are",
+			Run:   &plan.Run{Argv: append(b.uv(exe, "cache", "clean"), names...), Env: b.src.environment("uv")},
+		},
+	)
 }

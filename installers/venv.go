@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
@@ -38,7 +37,12 @@ func (b *builder) venv() {
 	first, pins, rest := b.requirements()
 	first, rest = append(first, b.beside...), append(rest, b.want...)
 	if len(first) == 0 { // other frameworks alone
-		b.install(exe, plan.Step{ID: "packages", Title: "install " + strings.Join(rest, ", "), Why: "from the default index; torch was not asked for"}, nil, rest)
+		b.install(
+			exe,
+			plan.Step{ID: "packages", Title: "install " + strings.Join(rest, ", "), Why: "from the default index; torch was not asked for"},
+			nil,
+			rest,
+		)
 		b.finish(exe)
 		return
 	}
@@ -62,7 +66,9 @@ func (b *builder) venv() {
 // offlinePip says what pip cannot.
 func (b *builder) offlinePip() {
 	if b.src.offline && b.t.Manager == "pip" {
-		b.warn("without a network pip installs nothing that is not in a bundle: `--manager uv` installs what uv has cached, `--bundle DIR` what `envfix lock bundle` wrote")
+		b.warn(
+			"without a network pip installs nothing that is not in a bundle: `--manager uv` installs what uv has cached, `--bundle DIR` what `envfix lock bundle` wrote",
+		)
 	}
 }
 
@@ -91,7 +97,14 @@ func (b *builder) prove() {
 	}
 	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {
-		b.add(plan.Step{ID: "switch", Title: "make it " + b.t.Dir, Why: "one rename; until here nothing that was there has changed", Switch: &plan.Switch{Dir: b.t.Dir}})
+		b.add(
+			plan.Step{
+				ID:     "switch",
+				Title:  "make it " + b.t.Dir,
+				Why:    "one rename; until here nothing that was there has changed",
+				Switch: &plan.Switch{Dir: b.t.Dir},
+			},
+		)
 	}
 }
 
@@ -121,8 +134,14 @@ func (b *builder) installer() (string, bool) {
 	b.bringVenv(python)
 	py := python.Path
 	dir := "{tools}/uv"
-	b.add(plan.Step{ID: "tools", Title: "make a place for uv", Why: "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
-		Run: &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}}})
+	b.add(
+		plan.Step{
+			ID:    "tools",
+			Title: "make a place for uv",
+			Why:   "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
+			Run:   &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}},
+		},
+	)
 	what, bytes := []string{"uv"}, int64(uvBytes)
 	if b.tools != "" {
 		what, bytes = []string{"--find-links", b.bundle, "--require-hashes", "-r", b.tools}, 0
@@ -221,7 +240,22 @@ func (b *builder) uv(exe string, args ...string) []string {
 // pip is one call of pip with one index: nil is the default one. Both switches
 // against the user's configuration are needed; see sources.environment.
 func (b *builder) pip(python string, index *string, reqs []string) []string {
-	argv := []string{python, "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--retries", retries, "--timeout", timeout, "--only-binary", ":all:"}
+	argv := []string{
+		python,
+		"-I",
+		"-m",
+		"pip",
+		"install",
+		"--isolated",
+		"--disable-pip-version-check",
+		"--no-input",
+		"--retries",
+		retries,
+		"--timeout",
+		timeout,
+		"--only-binary",
+		":all:",
+	}
 	if dir := b.src.caches["PIP_CACHE_DIR"]; dir != "" { // --isolated ignores the variable
 		argv = append(argv, "--cache-dir", dir)
 	}
@@ -336,59 +370,3 @@ func written(q pep508.Requirement) string {
 // gen is the environment that the steps work on: the one that is built aside, or
 // in place the target itself.
 const gen = "{gen}"
-
-func (b *builder) bin() string {
-	if b.h.Platform.OS == "windows" {
-		return "Scripts"
-	}
-	return "bin"
-}
-
-func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
-
-// interpreter returns a found Python that is the chosen version: the active one
-// first, and a virtual environment's only where there is no other.
-func (b *builder) interpreter() (machine.Python, bool) {
-	best, rank := machine.Python{}, 0
-	for _, p := range b.h.Pythons {
-		if !isPython(p, b.choice.Python) || !whole(p.Path) {
-			continue
-		}
-		score := 1 // an environment's own link to its interpreter
-		if p.Source != "venv" {
-			score = 2
-		}
-		if p.Source != "venv" && p.Active {
-			score = 3
-		}
-		if score > rank {
-			best, rank = p, score
-		}
-	}
-	return best, rank > 0
-}
-
-// isPython reports whether p is the wanted "3.12" or "3.14t".
-func isPython(p machine.Python, want string) bool {
-	minor, free := strings.CutSuffix(want, "t")
-	return free == p.FreeThreaded && (p.Version == minor || strings.HasPrefix(p.Version, minor+"."))
-}
-
-// anyPython returns an interpreter that can make a tool environment, if possible
-// one that needs nothing more for that.
-func anyPython(h machine.Machine) (machine.Python, bool) {
-	var found *machine.Python
-	for i, p := range h.Pythons {
-		v, err := version.ParsePython(p.Version)
-		if err != nil || !whole(p.Path) || v.Compare(version.MustPython("3.8")) < 0 {
-			continue
-		}
-		if found == nil || found.NoEnsurepip && !p.NoEnsurepip {
-			found = &h.Pythons[i]
-		}
-	}
-	if found == nil {
-		return machine.Python{}, false
-	}
-	return *found, true
-}

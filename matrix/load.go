@@ -144,7 +144,15 @@ func readSources(s *source, text []byte, m *Matrix) {
 }
 
 // notOurs are the files of data/ that other packages read.
-var notOurs = map[string]bool{"messages.yaml": true, "checks.yaml": true, "clues.yaml": true, "xids.yaml": true, "limits.yaml": true, "causes.yaml": true, WheelsFile: true}
+var notOurs = map[string]bool{
+	"messages.yaml": true,
+	"checks.yaml":   true,
+	"clues.yaml":    true,
+	"xids.yaml":     true,
+	"limits.yaml":   true,
+	"causes.yaml":   true,
+	WheelsFile:      true,
+}
 
 // Reads reports whether a file of data/ is part of a matrix.
 func Reads(name string) bool { return strings.HasSuffix(name, ".yaml") && !notOurs[name] }

@@ -158,7 +158,9 @@ func splitWord(w string) []string {
 // isMemory: 80gb, 12g, hbm3, gddr6: how much of it, not which model. A MIG
 // profile (1g.10gb) and that of a virtual GPU (24q) are such words too.
 func isMemory(w string) bool {
-	if strings.HasPrefix(w, "hbm") || strings.HasPrefix(w, "gddr") || strings.HasPrefix(w, "ddr") || strings.HasPrefix(w, "lpddr") || w == "mig" || w == "gb" || w == "vram" {
+	if strings.HasPrefix(w, "hbm") || strings.HasPrefix(w, "gddr") || strings.HasPrefix(w, "ddr") || strings.HasPrefix(w, "lpddr") || w == "mig" ||
+		w == "gb" ||
+		w == "vram" {
 		return true
 	}
 	unit := strings.TrimLeft(w, "0123456789")
@@ -167,7 +169,8 @@ func isMemory(w string) bool {
 
 // isForm: how the board is attached.
 func isForm(w string) bool {
-	return strings.HasPrefix(w, "sxm") || w == "pcie" || w == "pci" || strings.HasPrefix(w, "nvl") || w == "oam" || w == "e" || w == "hgx" || w == "dgx" || w == "oem"
+	return strings.HasPrefix(w, "sxm") || w == "pcie" || w == "pci" || strings.HasPrefix(w, "nvl") || w == "oam" || w == "e" || w == "hgx" || w == "dgx" ||
+		w == "oem"
 }
 
 // isLine: words of product lines that people leave out.

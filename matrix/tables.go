@@ -114,7 +114,14 @@ func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
 	names := map[string]string{}
 	rows("gfx_names", func(o object) { names[o.text("gfx")] = o.text("names") })
 	rows("rocm", func(o object) {
-		t := ROCmTarget{Label: o.text("build"), Torch: o.specifier("torch"), Broken: o.text("broken"), Doubt: o.text("doubt"), Proof: r.proof(o), Source: r.place(o)}
+		t := ROCmTarget{
+			Label:  o.text("build"),
+			Torch:  o.specifier("torch"),
+			Broken: o.text("broken"),
+			Doubt:  o.text("doubt"),
+			Proof:  r.proof(o),
+			Source: r.place(o),
+		}
 		for _, t.GFX = range o.words("gfx") {
 			t.Names = names[t.GFX]
 			m.ROCm = append(m.ROCm, t)
@@ -127,7 +134,9 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 	rows("defects", func(o object) {
 		m.Defects = append(m.Defects, Defect{
 			Package: o.text("package"), Versions: o.specifier("versions"), Labels: o.words("builds"),
-			OS: o.text("os"), Arch: o.text("arch"), Torch: o.specifier("torch"), MinCuDNN: o.dotted("min_cudnn"), When: o.text("when"), SMs: o.sms("gpus"), Below: o.sm("below"), Pythons: o.versions("pythons"),
+			OS: o.text(
+				"os",
+			), Arch: o.text("arch"), Torch: o.specifier("torch"), MinCuDNN: o.dotted("min_cudnn"), When: o.text("when"), SMs: o.sms("gpus"), Below: o.sm("below"), Pythons: o.versions("pythons"),
 			Breaks: o.one("breaks", "all", "import", "install", "some", "fft", "linalg", "compile", "nccl", "conv", "sparse", "hash"),
 			Effect: o.text("effect"), Remedy: o.text("remedy"), Proof: r.proof(o), Source: r.place(o)})
 	})
@@ -144,7 +153,9 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 	})
 	rows("sizes", func(o object) {
 		m.Sizes = append(m.Sizes, Size{
-			Torch: o.python("torch"), Build: o.text("build"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
+			Torch: o.python(
+				"torch",
+			), Build: o.text("build"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
 			DownloadMB: o.number("download_mb"), DiskMB: o.number("disk_mb"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("distributions", func(o object) {
@@ -185,7 +196,9 @@ func (o object) numbers(key string) []int {
 // makes one Extension of each.
 func readExtensions(r *rowReader, o object, m *Matrix) {
 	e := Extension{
-		Package: o.text("package"), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
+		Package: o.text(
+			"package",
+		), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
 		Torch: o.specifier("torch"), TorchLabels: o.words("builds"), CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"),
 		MinSM: o.sm("min_sm"), Needs: o.words("needs"), Fails: o.text("fails"), Proof: r.proof(o), Note: o.text("notes"), Source: r.place(o)}
 	platforms := o.words("on")

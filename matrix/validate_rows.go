@@ -89,7 +89,8 @@ func (c *checker) extension(e Extension) {
 	if e.Package == "" || e.Version.IsZero() {
 		c.fault(e.Source, "an extension has a package and versions")
 	}
-	if e.OS != "" && !slices.Contains([]string{"linux", "windows", "macos"}, e.OS) || e.OS != "" && !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, e.Arch) {
+	if e.OS != "" && !slices.Contains([]string{"linux", "windows", "macos"}, e.OS) ||
+		e.OS != "" && !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, e.Arch) {
 		c.fault(e.Source, "on: %q is not a platform such as linux-x86_64", text.Cut(e.OS+"-"+e.Arch, 60))
 	}
 	if !slices.Contains([]string{"", "import", "call", "log", "silent"}, e.Fails) {

@@ -58,7 +58,9 @@ func (s *solver) defaultIndexForCPU() []string {
 		return nil
 	}
 	if _, b := t.try(cpu, nil, driver{}); b != nil && accelOf(b.Label) == cuda {
-		return []string{fmt.Sprintf("where %s cannot be reached, `--only-index default`: %s of the default index computes on the CPU, too", pytorchHost, torchName(b))}
+		return []string{
+			fmt.Sprintf("where %s cannot be reached, `--only-index default`: %s of the default index computes on the CPU, too", pytorchHost, torchName(b)),
+		}
 	}
 	return nil
 }
@@ -122,7 +124,14 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 				continue
 			}
 		}
-		out = append(out, fmt.Sprintf("source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation", name, list))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
+				name,
+				list,
+			),
+		)
 	}
 	if len(s.req.packages) == 0 && len(gpus) > 0 && s.req.conflict == "" {
 		if able, _ := s.able(gpus); len(able) == 0 && list != "" {
@@ -171,7 +180,9 @@ func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 	if best == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: forward compatibility for data-centre GPUs on driver branch %d, without a driver change", best.Package, d.branch.Number)}
+	return []string{
+		fmt.Sprintf("%s: forward compatibility for data-centre GPUs on driver branch %d, without a driver change", best.Package, d.branch.Number),
+	}
 }
 
 // otherSystems are the ways out where the system itself is the obstacle.
@@ -218,7 +229,12 @@ func (s *solver) newerMacOS() version.Dotted {
 func (s *solver) lastResort() []string {
 	for _, g := range s.vendor(machine.NVIDIA) {
 		if g.SM.IsZero() {
-			return []string{fmt.Sprintf("name the compute capability of %s, which nothing here tells: `--gpu X.Y` (`nvidia-smi --query-gpu=compute_cap --format=csv` prints it)", gpuName(g))}
+			return []string{
+				fmt.Sprintf(
+					"name the compute capability of %s, which nothing here tells: `--gpu X.Y` (`nvidia-smi --query-gpu=compute_cap --format=csv` prints it)",
+					gpuName(g),
+				),
+			}
 		}
 	}
 	t := s.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })

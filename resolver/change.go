@@ -73,7 +73,9 @@ func (s *solver) pinBranch(gpus []machine.GPU, d driver) *outcome {
 	o := &outcome{q: q, build: build}
 	o.Decision, o.Then = PinDriverBranch, q.choice(build)
 	o.Driver = DriverChoice{Action: pin, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: d2.module}
-	o.Reasons = []Reason{{Rule: "driver-gpu", Text: fmt.Sprintf("driver %s does not drive %s any more; branch %d is the last that does", d.version, gpuNames(old), last)}}
+	o.Reasons = []Reason{
+		{Rule: "driver-gpu", Text: fmt.Sprintf("driver %s does not drive %s any more; branch %d is the last that does", d.version, gpuNames(old), last)},
+	}
 	o.Fallback = s.fallback(gpus, d)
 	s.remarkEOL(o, b)
 	return o

@@ -85,7 +85,9 @@ func (s *solver) withoutGPU(wants string) *outcome {
 	case len(s.gpus) > 0:
 		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.gpus)))
 	case s.inContainer():
-		return s.onCPU("no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)")
+		return s.onCPU(
+			"no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)",
+		)
 	}
 	return s.onCPU("no GPU was found: this plan computes on the CPU only")
 }

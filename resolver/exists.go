@@ -18,7 +18,13 @@ func (s *solver) nonexistent() string {
 		return ""
 	}
 	if len(s.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.admitsTorch(r.Torch) }) {
-		return fmt.Sprintf("no release of torch is what `%s` asks for: those known are %s to %s (data of %s)", s.req.torchText(), all[len(all)-1].Torch, all[0].Torch, s.m.Date)
+		return fmt.Sprintf(
+			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)",
+			s.req.torchText(),
+			all[len(all)-1].Torch,
+			all[0].Torch,
+			s.m.Date,
+		)
 	}
 	if s.req.CUDA != "" {
 		if list := s.cudas(); !slices.Contains(list, s.req.CUDA) && strings.Contains(s.req.CUDA, ".") {
@@ -37,7 +43,8 @@ func (s *solver) nonexistent() string {
 func (s *solver) cudas() []string {
 	var out []version.Dotted
 	for _, b := range s.cache.wheels {
-		if v, err := version.ParseDotted(b.CUDA.MajorMinor()); err == nil && !b.CUDA.IsZero() && !slices.ContainsFunc(out, func(w version.Dotted) bool { return w.Compare(v) == 0 }) {
+		if v, err := version.ParseDotted(b.CUDA.MajorMinor()); err == nil && !b.CUDA.IsZero() &&
+			!slices.ContainsFunc(out, func(w version.Dotted) bool { return w.Compare(v) == 0 }) {
 			out = append(out, v)
 		}
 	}

@@ -43,8 +43,16 @@ func (q *question) remarks(b *matrix.Build) []string {
 	var out []string
 	if q.accel == cuda {
 		if !q.natively(b) && !q.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
-			out = append(out, fmt.Sprintf("%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
-				torchName(b), b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
+					torchName(b),
+					b.CUDA.MajorMinor(),
+					driverText(q.drv),
+					q.drv.cuda,
+				),
+			)
 		}
 		if g, ok := q.ptxOnly(b); ok {
 			out = append(out, fmt.Sprintf("%s has only PTX for %s: the driver compiles every kernel at its first use", torchName(b), gpuName(g)))
@@ -55,13 +63,19 @@ func (q *question) remarks(b *matrix.Build) []string {
 		}
 	}
 	if q.req.JIT && b.OS == "windows" && q.accel != cpu {
-		out = append(out, "triton, which torch.compile needs for a GPU, is published for Linux only: on Windows triton-windows is built by others, and nobody has read it here")
+		out = append(
+			out,
+			"triton, which torch.compile needs for a GPU, is published for Linux only: on Windows triton-windows is built by others, and nobody has read it here",
+		)
 	}
 	if t, ok := q.doubted(b); ok {
 		out = append(out, fmt.Sprintf("%s with %s: %s", t.GFX, torchName(b), t.Doubt))
 	}
 	if n := slices.IndexFunc(q.gpus, func(g machine.GPU) bool { return g.MIG != "" }); n >= 0 && len(q.gpus) > 1 && q.accel == cuda {
-		out = append(out, "a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process")
+		out = append(
+			out,
+			"a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process",
+		)
 	}
 	if q.servesCPU(b) {
 		out = append(out, q.sizeWarning(b))
@@ -81,7 +95,14 @@ func (q *question) remarks(b *matrix.Build) []string {
 		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
 	}
 	if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
-		out = append(out, fmt.Sprintf("%s is known by %s only: not proven from its wheel", torchName(b), map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof]))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"%s is known by %s only: not proven from its wheel",
+				torchName(b),
+				map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof],
+			),
+		)
 	}
 	for _, e := range q.extensions(b) {
 		out = append(out, q.extensionRemarks(e, b)...)
@@ -126,7 +147,14 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):
-		out := []string{fmt.Sprintf("no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name, text.Cut(e.req.Text, 80), torchName(b))}
+		out := []string{
+			fmt.Sprintf(
+				"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked",
+				e.name,
+				text.Cut(e.req.Text, 80),
+				torchName(b),
+			),
+		}
 		if rows := q.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
 			out = append(out, e.name+": "+rows[0].Note)
 		}
@@ -157,7 +185,8 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 	var best *matrix.Build
 	var why Reason
 	q.builds(func(b *matrix.Build) {
-		if q.cache.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu || accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
+		if q.cache.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu ||
+			accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
 			return
 		}
 		if best != nil && q.cache.newerTorch(best, b) >= 0 {
@@ -245,7 +274,10 @@ func weightiest(rs []Reason) Reason {
 // weight orders rules by how much their word explains: that a wheel does not
 // exist for this system says more than that another was asked for.
 func weight(rule string) int {
-	return slices.Index([]string{"request", "source", "jit", "companions", "stack", "defects", "driver-floor", "driver-gpu", "python", "gpu-code", "platform"}, rule)
+	return slices.Index(
+		[]string{"request", "source", "jit", "companions", "stack", "defects", "driver-floor", "driver-gpu", "python", "gpu-code", "platform"},
+		rule,
+	)
 }
 
 // installedWarnings say what an environment's present packages mean for the
@@ -264,7 +296,14 @@ func (s *solver) installedWarnings(o *outcome) []string {
 		_, label := version.SplitLocal(p.Version)
 		if machine.NormalName(p.Name) == "torch" {
 			if label != "" && label != c.Build {
-				out = append(out, fmt.Sprintf("torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build", text.Cut(p.Version, 80), c.Build))
+				out = append(
+					out,
+					fmt.Sprintf(
+						"torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build",
+						text.Cut(p.Version, 80),
+						c.Build,
+					),
+				)
 			}
 			continue
 		}

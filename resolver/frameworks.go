@@ -233,7 +233,10 @@ func (s *solver) frameworkDriver(c *Choice, q *question, gpus []machine.GPU, act
 	o.Reasons = append([]Reason{{Rule: "driver", Text: why}}, s.frameworkReasons(c, q)...)
 	if action == "" {
 		o.Decision, o.Driver.Action = UpgradeDriver, upgrade
-		o.Reasons[0] = Reason{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(s.installed()))}
+		o.Reasons[0] = Reason{
+			Rule: "driver-floor",
+			Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(s.installed())),
+		}
 		if older, _ := s.frameworkChoice(gpus, s.installed()); older != nil {
 			o.Fallback = older
 		}
@@ -251,7 +254,14 @@ func (s *solver) frameworkReasons(c *Choice, q *question) []Reason {
 	var out []Reason
 	for _, r := range s.req.packages {
 		if a := c.Ask[r.Name]; a != "" {
-			out = append(out, Reason{Rule: "companions", Text: fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), a, gpuNames(q.gpus)), Source: c.Source})
+			out = append(
+				out,
+				Reason{
+					Rule:   "companions",
+					Text:   fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), a, gpuNames(q.gpus)),
+					Source: c.Source,
+				},
+			)
 		}
 	}
 	return append(out, Reason{Rule: "request", Text: "torch was not asked for, and is not installed"})

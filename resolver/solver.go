@@ -38,7 +38,8 @@ func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 // system has one.
 func (s *solver) unasked() {
 	_, asked := s.req.asked["torchvision"]
-	if len(s.req.Requirements) > 0 || !asked || slices.ContainsFunc(s.cache.wheels, func(b *matrix.Build) bool { _, ok := b.Companion("torchvision"); return ok }) {
+	if len(s.req.Requirements) > 0 || !asked ||
+		slices.ContainsFunc(s.cache.wheels, func(b *matrix.Build) bool { _, ok := b.Companion("torchvision"); return ok }) {
 		return
 	}
 	delete(s.req.asked, "torchvision")

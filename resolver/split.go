@@ -67,7 +67,11 @@ func (s *solver) splitText(gpus []machine.GPU) string {
 		closed, open := slices.DeleteFunc(slices.Clone(gpus), s.openOnly), slices.DeleteFunc(slices.Clone(gpus), s.closedOnly)
 		closed = slices.DeleteFunc(closed, func(g machine.GPU) bool { return !s.closedOnly(g) })
 		open = slices.DeleteFunc(open, func(g machine.GPU) bool { return !s.openOnly(g) })
-		return fmt.Sprintf("%s needs the proprietary kernel module and %s the open one: one of them is loaded at a time, so each environment works after a change of the module and a restart", gpuNames(closed), gpuNames(open))
+		return fmt.Sprintf(
+			"%s needs the proprietary kernel module and %s the open one: one of them is loaded at a time, so each environment works after a change of the module and a restart",
+			gpuNames(closed),
+			gpuNames(open),
+		)
 	}
 	return fmt.Sprintf("no one build and driver serves all of %s", gpuNames(gpus))
 }

@@ -81,8 +81,16 @@ type applyFlags struct {
 }
 
 func applyOf(c *cli.Context) (applyFlags, error) {
-	f := applyFlags{env: c.String("env"), yes: c.Bool("yes"), elsewhere: c.Bool("made-elsewhere"), resume: c.Bool("resume"), json: c.Bool("json"), verbose: c.Bool("verbose"),
-		retries: c.Int("retries"), stall: c.Duration("stall")}
+	f := applyFlags{
+		env:       c.String("env"),
+		yes:       c.Bool("yes"),
+		elsewhere: c.Bool("made-elsewhere"),
+		resume:    c.Bool("resume"),
+		json:      c.Bool("json"),
+		verbose:   c.Bool("verbose"),
+		retries:   c.Int("retries"),
+		stall:     c.Duration("stall"),
+	}
 	for _, flag := range slices.Concat(requestFlags(), carryFlags(), describeFlags()) {
 		if name := flag.Names()[0]; f.wished == "" && c.IsSet(name) {
 			f.wished = name

@@ -155,7 +155,17 @@ type tookJSON struct {
 }
 
 func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
-	answer := applyAnswer{Format: 1, Plan: p.ID, Nothing: r.Nothing, Changed: !r.Nothing, State: "applied", Generation: r.Generation, Before: r.Before, Own: r.Own.Seconds(), Steps: []tookJSON{}}
+	answer := applyAnswer{
+		Format:     1,
+		Plan:       p.ID,
+		Nothing:    r.Nothing,
+		Changed:    !r.Nothing,
+		State:      "applied",
+		Generation: r.Generation,
+		Before:     r.Before,
+		Own:        r.Own.Seconds(),
+		Steps:      []tookJSON{},
+	}
 	switch {
 	case r.Nothing:
 		answer.State = "nothing"
@@ -191,6 +201,9 @@ func sameSystem(p *plan.Plan) error {
 	if len(p.Steps) == 0 || want.OS == system && want.Arch == arch {
 		return nil
 	}
-	return &fail.Error{Code: fail.Stale, Text: fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
-		Hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"}}
+	return &fail.Error{
+		Code:  fail.Stale,
+		Text:  fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
+		Hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"},
+	}
 }

@@ -196,7 +196,11 @@ var sameThing = map[string]string{
 
 func unknownCommand(what, name string, known []string) error {
 	if same, ok := sameThing[strings.ToLower(name)]; ok && what == "command" {
-		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), Hints: []string{"`" + same + "` does that", "`envfix --help` lists the commands"}}
+		return &fail.Error{
+			Code:  fail.Usage,
+			Text:  fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)),
+			Hints: []string{"`" + same + "` does that", "`envfix --help` lists the commands"},
+		}
 	}
 	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
 	f.Hints = append(f.Hints, meant(name, known)...)

@@ -85,8 +85,15 @@ func (f machineFlags) elsewhere() bool {
 }
 
 func machineOf(c *cli.Context) (machineFlags, error) {
-	f := machineFlags{facts: c.String("facts"), env: c.String("env"), carriesOut: c.Command.Name == "apply" || c.Command.Name == "doctor", words: describe.Machine{
-		GPUs: c.StringSlice("gpu"), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch"), Libc: c.String("libc"), Whole: c.IsSet("facts")}}
+	f := machineFlags{
+		facts:      c.String("facts"),
+		env:        c.String("env"),
+		carriesOut: c.Command.Name == "apply" || c.Command.Name == "doctor",
+		words: describe.Machine{
+			GPUs: c.StringSlice(
+				"gpu",
+			), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch"), Libc: c.String("libc"), Whole: c.IsSet("facts")},
+	}
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {
 			return f, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("flag `--%s` needs a value", name)}
@@ -106,7 +113,9 @@ type wishFlags struct {
 func wishOf(c *cli.Context) wishFlags {
 	return wishFlags{
 		Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"), Build: c.String("build"), Manager: c.String("manager"),
-			OnlyIndex: c.String("only-index"), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
+			OnlyIndex: c.String(
+				"only-index",
+			), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
 		arguments: c.Args().Slice(), files: c.StringSlice("requirements"),
 	}
 }

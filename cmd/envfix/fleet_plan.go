@@ -147,7 +147,12 @@ func readFleet(files []string, stdin io.Reader) (*fleet.Inventory, error) {
 			err = readFacts(in, name, "")
 		}
 		if err != nil {
-			return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(name + ": " + reason(err)), Err: err, Hints: []string{"`envfix facts --class` on a machine prints the line that is read here"}}
+			return nil, &fail.Error{
+				Code:  fail.Usage,
+				Text:  ui.Clean(name + ": " + reason(err)),
+				Err:   err,
+				Hints: []string{"`envfix facts --class` on a machine prints the line that is read here"},
+			}
 		}
 	}
 	in.Close()

@@ -39,7 +39,13 @@ type followFlags struct {
 }
 
 func followOf(c *cli.Context) followFlags {
-	return followFlags{profile: c.String("profile"), bundle: c.String("bundle"), none: c.Bool("no-lock"), exact: c.Command.Name == "sync", wish: firstSet(c, choosing...)}
+	return followFlags{
+		profile: c.String("profile"),
+		bundle:  c.String("bundle"),
+		none:    c.Bool("no-lock"),
+		exact:   c.Command.Name == "sync",
+		wish:    firstSet(c, choosing...),
+	}
 }
 
 // lockDir is the directory of the lock that governs this one, this one where there
@@ -79,7 +85,11 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 		return nil, nil
 	}
 	if f.lock.wish != "" {
-		return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File), Hints: []string{"`--no-lock` chooses anew"}}
+		return nil, &fail.Error{
+			Code:  fail.Usage,
+			Text:  fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File),
+			Hints: []string{"`--no-lock` chooses anew"},
+		}
 	}
 	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
 	chosen, err := t.Follow(w.machine, f.lock.profile, team.ParseMirrors(f.target.mirrors))

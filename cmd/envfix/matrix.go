@@ -48,7 +48,11 @@ func torchArgument(c *cli.Context) (spec version.Specifier, label string, err er
 	rest, label = version.SplitLocal(rest)
 	spec, err = version.ParseSpecifier(rest)
 	if err != nil || (label != "" && !describe.IsBuild(label)) {
-		return spec, "", &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)), Hints: []string{"`envfix matrix " + c.Command.Name + " torch==2.9.1`"}}
+		return spec, "", &fail.Error{
+			Code:  fail.Usage,
+			Text:  fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)),
+			Hints: []string{"`envfix matrix " + c.Command.Name + " torch==2.9.1`"},
+		}
 	}
 	return spec, label, nil
 }

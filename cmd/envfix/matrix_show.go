@@ -52,7 +52,11 @@ func matrixShowAction(c *cli.Context) error {
 			return err
 		}
 		if gpu.SM.IsZero() {
-			return &fail.Error{Code: fail.Usage, Text: "only NVIDIA GPUs are told apart here: " + ui.Clean(gpu.Name) + " is none", Hints: []string{"`envfix plan --gpu …` knows the builds for the others"}}
+			return &fail.Error{
+				Code:  fail.Usage,
+				Text:  "only NVIDIA GPUs are told apart here: " + ui.Clean(gpu.Name) + " is none",
+				Hints: []string{"`envfix plan --gpu …` knows the builds for the others"},
+			}
 		}
 	}
 	keep := func(b *matrix.Build) bool {
@@ -91,7 +95,12 @@ func nothingToShow(m *matrix.Matrix, spec version.Specifier, gpu machine.GPU) er
 }
 
 func unknownTorch(m *matrix.Matrix, spec version.Specifier) string {
-	return fmt.Sprintf("the matrix knows no torch %s; it knows %s to %s", ui.Clip(spec.String(), 60), m.Releases[len(m.Releases)-1].Torch, m.Releases[0].Torch)
+	return fmt.Sprintf(
+		"the matrix knows no torch %s; it knows %s to %s",
+		ui.Clip(spec.String(), 60),
+		m.Releases[len(m.Releases)-1].Torch,
+		m.Releases[0].Torch,
+	)
 }
 
 func pickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*matrix.Build) bool) ui.ShownRelease {

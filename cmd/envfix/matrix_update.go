@@ -112,8 +112,11 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 	}
 	var err error
 	if c.Bool("json") {
-		err = writeJSON(c.App.Writer, matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
-			Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from})
+		err = writeJSON(
+			c.App.Writer,
+			matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
+				Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from},
+		)
 	} else {
 		text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
 		if r.News {
@@ -244,7 +247,11 @@ func matrixAge(m *matrix.Matrix, today string) string {
 	if days <= oldAfter {
 		return ""
 	}
-	return fmt.Sprintf("the compatibility data %s is %d days old: newer releases of torch are unknown to it; `envfix matrix update` takes newer data", m.Version, days)
+	return fmt.Sprintf(
+		"the compatibility data %s is %d days old: newer releases of torch are unknown to it; `envfix matrix update` takes newer data",
+		m.Version,
+		days,
+	)
 }
 
 // A matrixUpdateAnswer is the JSON of `envfix matrix update`.

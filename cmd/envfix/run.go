@@ -90,7 +90,11 @@ func runFlagsOf(c *cli.Context) (f runFlags, err error) {
 	for _, s := range c.StringSlice("fail-if") {
 		g, err := verdict.ParseGate(s)
 		if err != nil {
-			return f, &fail.Error{Code: fail.Usage, Text: "--fail-if: " + ui.Clean(err.Error()), Hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"}}
+			return f, &fail.Error{
+				Code:  fail.Usage,
+				Text:  "--fail-if: " + ui.Clean(err.Error()),
+				Hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"},
+			}
 		}
 		f.gates = append(f.gates, g)
 	}

@@ -130,8 +130,12 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		return err
 	}
 	if len(wrong) > 0 {
-		return &fail.Error{Code: fail.Verify, Text: fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.env)), Details: wrong,
-			Hints: []string{"`envfix doctor` looks for the cause"}}
+		return &fail.Error{
+			Code:    fail.Verify,
+			Text:    fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.env)),
+			Details: wrong,
+			Hints:   []string{"`envfix doctor` looks for the cause"},
+		}
 	}
 	return writeProof(w, proof, notes)
 }

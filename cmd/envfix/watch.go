@@ -117,7 +117,19 @@ func screen(v observe.View) ui.WatchScreen {
 			Power: g.Power, Temperature: g.Temperature, Clock: g.Clock, Slowed: g.Slowed})
 	}
 	for _, p := range v.Processes {
-		s.Processes = append(s.Processes, ui.WatchProcess{PID: p.PID, User: p.User, GPUs: p.GPUs, Memory: p.Memory, CPU: p.CPU, Waits: p.Waits, StepsPer: p.StepsPer, Command: brief(p.Command)})
+		s.Processes = append(
+			s.Processes,
+			ui.WatchProcess{
+				PID:      p.PID,
+				User:     p.User,
+				GPUs:     p.GPUs,
+				Memory:   p.Memory,
+				CPU:      p.CPU,
+				Waits:    p.Waits,
+				StepsPer: p.StepsPer,
+				Command:  brief(p.Command),
+			},
+		)
 	}
 	return s
 }

@@ -60,7 +60,11 @@ func whyAction(c *cli.Context) error {
 		return err
 	}
 	if len(r.Requirements) != 1 {
-		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)), Hints: []string{"`envfix why torch==2.15.0`"}}
+		return &fail.Error{
+			Code:  fail.Usage,
+			Text:  fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)),
+			Hints: []string{"`envfix why torch==2.15.0`"},
+		}
 	}
 	asked := r.Requirements[0]
 	r.Requirements = nil
@@ -93,7 +97,9 @@ type caseAnswer struct {
 
 func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case) error {
 	return writeJSON(w, caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
-		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...), append([]string{}, a.Resolution.Alternatives...)})
+		append(
+			[]resolver.Verdict{},
+			a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...), append([]string{}, a.Resolution.Alternatives...)})
 }
 
 // whyText is the case for people: one line per build, or with all every rule's.

@@ -78,7 +78,10 @@ func (m host) offered(ctx context.Context, manager string, names []string) []rel
 		out = pairs(text)
 		slices.Reverse(out)
 	case "zypper":
-		text, _ := m.output(ctx, append([]string{"zypper", "--non-interactive", "--no-refresh", "search", "--details", "--match-exact", "--type", "package"}, names...))
+		text, _ := m.output(
+			ctx,
+			append([]string{"zypper", "--non-interactive", "--no-refresh", "search", "--details", "--match-exact", "--type", "package"}, names...),
+		)
 		for _, c := range cells(text) {
 			if len(c) == 6 && c[2] == "package" && !strings.HasPrefix(c[5], "(") { // "(System Packages)": offered no more
 				out = append(out, release{c[1], c[3]})

@@ -221,7 +221,10 @@ func complaint(tail []string) string {
 	said := ""
 	for _, line := range tail {
 		first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if !slices.Contains([]string{"Collecting", "Downloading", "Using", "Processing", "Obtaining", "Requirement", "Installing", "Preparing", "Building", "Built", "+"}, first) {
+		if !slices.Contains(
+			[]string{"Collecting", "Downloading", "Using", "Processing", "Obtaining", "Requirement", "Installing", "Preparing", "Building", "Built", "+"},
+			first,
+		) {
 			said += line + "\n"
 		}
 	}

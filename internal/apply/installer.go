@@ -16,9 +16,26 @@ import (
 var (
 	saysHash = []string{"do not match the hashes", "hash mismatch", "hash sum mismatch", "hashes mismatch", "checksum mismatch"}
 	saysZip  = []string{"failed to extract archive", "badzipfile", "bad zip file", "bad crc"}
-	saysDisk = []string{"no space left on device", "disk quota exceeded", "read-only file system", "you don't have enough free space", "[errno 28]", "[errno 122]", "os error 28", "os error 30", "os error 122"}
+	saysDisk = []string{
+		"no space left on device",
+		"disk quota exceeded",
+		"read-only file system",
+		"you don't have enough free space",
+		"[errno 28]",
+		"[errno 122]",
+		"os error 28",
+		"os error 30",
+		"os error 122",
+	}
 	saysBusy = []string{"could not get lock", "unable to acquire the dpkg frontend lock", "is another process using it", "system management is locked"}
-	saysNone = []string{"no solution found when resolving", "no matching distribution found", "resolutionimpossible", "packagesnotfounderror", "unsatisfiableerror", "libmambaunsatisfiableerror"}
+	saysNone = []string{
+		"no solution found when resolving",
+		"no matching distribution found",
+		"resolutionimpossible",
+		"packagesnotfounderror",
+		"unsatisfiableerror",
+		"libmambaunsatisfiableerror",
+	}
 )
 
 // fromInstaller explains how a program ended that a step ran. log is where its
@@ -96,7 +113,10 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 			Hints: []string{"a server, a file system or a driver does not answer; `--stall 1h` waits longer", "its whole output is in " + log}}
 	case errors.As(err, &start):
 		return &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, start), Err: start,
-			Hints: []string{"it was here when the plan was made: `envfix plan` makes one with what is here now", "a file system that is mounted with noexec starts nothing (`findmnt -T DIR`): `--env DIR` names another"}}
+			Hints: []string{
+				"it was here when the plan was made: `envfix plan` makes one with what is here now",
+				"a file system that is mounted with noexec starts nothing (`findmnt -T DIR`): `--env DIR` names another",
+			}}
 	default:
 		return err
 	}

@@ -155,8 +155,16 @@ func (m host) cutOff(ctx context.Context, p packager) error {
 	seen := map[string]string{}
 	for _, r := range pairs(out) {
 		if was, twice := seen[r.name]; twice && was != r.version && machine.DriverPackage(r.name) {
-			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is installed in two versions (%s, %s): a transaction was cut off", text.Printable(r.name), text.Printable(was), text.Printable(r.version)),
-				Hints: []string{p.mend + ", then run the command again"}}
+			return &Error{
+				Kind: Preflight,
+				Text: fmt.Sprintf(
+					"%s is installed in two versions (%s, %s): a transaction was cut off",
+					text.Printable(r.name),
+					text.Printable(was),
+					text.Printable(r.version),
+				),
+				Hints: []string{p.mend + ", then run the command again"},
+			}
 		}
 		seen[r.name] = r.version
 	}

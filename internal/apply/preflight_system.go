@@ -72,7 +72,9 @@ func (r *run) loadable() error {
 		}
 	}
 	return &Error{Kind: Preflight, Text: "nouveau drives the GPU: NVIDIA's module does not load beside it",
-		Hints: []string{"write `blacklist nouveau` and `options nouveau modeset=0` into /etc/modprobe.d/envfix-nouveau.conf, rebuild the initramfs (`update-initramfs -u` or `dracut --force`), and reboot"}}
+		Hints: []string{
+			"write `blacklist nouveau` and `options nouveau modeset=0` into /etc/modprobe.d/envfix-nouveau.conf, rebuild the initramfs (`update-initramfs -u` or `dracut --force`), and reboot",
+		}}
 }
 
 // unused refuses while programs use the GPU: they fail when the driver changes.
@@ -84,7 +86,10 @@ func (r *run) unused() error {
 	e := &Error{Kind: Preflight, Text: fmt.Sprintf("%d processes use the GPU (%s): they would fail when the driver changes", len(users), r.on.named(users)),
 		Hints: []string{"end them, then run the command again"}}
 	if strings.Contains(e.Text, "nvidia-persiste") {
-		e.Hints = []string{"`sudo systemctl stop nvidia-persistenced` ends NVIDIA's own; the new driver starts it again", "end the others, then run the command again"}
+		e.Hints = []string{
+			"`sudo systemctl stop nvidia-persistenced` ends NVIDIA's own; the new driver starts it again",
+			"end the others, then run the command again",
+		}
 	}
 	return e
 }
@@ -126,13 +131,26 @@ func (r *run) kernel() error {
 		return nil
 	}
 	if was := r.plan.Basis.Facts.Platform.Kernel; was != "" && was != running {
-		return &Error{Kind: Stale, Text: fmt.Sprintf("the plan was made under kernel %s, and %s runs: its headers are another package", text.Printable(was), text.Printable(running)),
-			Hints: []string{"`envfix plan` makes a new one"}}
+		return &Error{
+			Kind: Stale,
+			Text: fmt.Sprintf(
+				"the plan was made under kernel %s, and %s runs: its headers are another package",
+				text.Printable(was),
+				text.Printable(running),
+			),
+			Hints: []string{"`envfix plan` makes a new one"},
+		}
 	}
 	dir := r.on.root + "/lib/modules/" + filepath.Base(running)
 	if _, err := os.Stat(dir); gone(err) {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot", text.Printable(running)),
-			Hints: []string{"reboot into the new kernel, then `envfix plan` again"}}
+		return &Error{
+			Kind: Preflight,
+			Text: fmt.Sprintf(
+				"the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot",
+				text.Printable(running),
+			),
+			Hints: []string{"reboot into the new kernel, then `envfix plan` again"},
+		}
 	}
 	if _, err := os.Stat(r.on.headers(dir)); err == nil {
 		return nil
@@ -142,8 +160,14 @@ func (r *run) kernel() error {
 			return nil
 		}
 	}
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built", text.Printable(running)),
-		Hints: []string{"install linux-headers, kernel-devel or kernel-default-devel in the kernel's own version, then run the command again"}}
+	return &Error{
+		Kind: Preflight,
+		Text: fmt.Sprintf(
+			"the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built",
+			text.Printable(running),
+		),
+		Hints: []string{"install linux-headers, kernel-devel or kernel-default-devel in the kernel's own version, then run the command again"},
+	}
 }
 
 // headers is where the link "build" of a kernel's modules leads.
@@ -195,8 +219,13 @@ func (r *run) signable() error {
 		made = key
 	}
 	if made != "" {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("Secure Boot is on, and the key that signs kernel modules here (%s) is not enrolled in the firmware", made),
-			Hints: []string{fmt.Sprintf("`sudo mokutil --import %s`, then reboot and confirm it at the console; or turn Secure Boot off in the firmware", made)}}
+		return &Error{
+			Kind: Preflight,
+			Text: fmt.Sprintf("Secure Boot is on, and the key that signs kernel modules here (%s) is not enrolled in the firmware", made),
+			Hints: []string{
+				fmt.Sprintf("`sudo mokutil --import %s`, then reboot and confirm it at the console; or turn Secure Boot off in the firmware", made),
+			},
+		}
 	}
 	return &Error{Kind: Preflight, Text: "Secure Boot is on, and there is no key here that could sign the kernel module",
 		Hints: []string{"make a key and enrol it (`mokutil --import`), or turn Secure Boot off in the firmware"}}
@@ -232,8 +261,11 @@ func (m host) space(rooms []room) error {
 			return err
 		}
 		if free < room.need {
-			return &Error{Kind: Preflight, Text: fmt.Sprintf("%s has %s free, and a driver needs about %s there", room.dir, size(int64(free)), size(int64(room.need))),
-				Hints: []string{"make space there (`sudo apt-get clean`, `sudo dnf clean packages` or old kernels), then run the command again"}}
+			return &Error{
+				Kind:  Preflight,
+				Text:  fmt.Sprintf("%s has %s free, and a driver needs about %s there", room.dir, size(int64(free)), size(int64(room.need))),
+				Hints: []string{"make space there (`sudo apt-get clean`, `sudo dnf clean packages` or old kernels), then run the command again"},
+			}
 		}
 	}
 	return nil
@@ -254,7 +286,8 @@ func heldBack(held []string, left []plan.Step) error {
 
 // lifts reports whether a step lifts the hold on a package.
 func lifts(s plan.Step, held string) bool {
-	return slices.ContainsFunc([]string{"unhold", "delete", "removelock"}, func(w string) bool { return slices.Contains(s.Run.Argv, w) }) && slices.Contains(s.Run.Argv, held)
+	return slices.ContainsFunc([]string{"unhold", "delete", "removelock"}, func(w string) bool { return slices.Contains(s.Run.Argv, w) }) &&
+		slices.Contains(s.Run.Argv, held)
 }
 
 // sets reports whether a step holds a package.

@@ -163,10 +163,19 @@ func clock(d time.Duration) string {
 // phases are the beginnings of lines with which an installer says that it does
 // something else now.
 var phases = []struct{ begin, means string }{
-	{"Looking in", "looking"}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"}, {"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
+	{
+		"Looking in",
+		"looking",
+	}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"}, {"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
 	{"Resolved", "downloading"}, {"Downloading and Extracting", "downloading"}, {"Downloading", "downloading"}, {"Get:", "downloading"},
-	{"Prepared", "installing"}, {"Installing collected packages", "installing"}, {"Preparing transaction", "installing"}, {"Executing transaction", "installing"},
-	{"Unpacking", "installing"}, {"Setting up", "installing"}, {"Building initial module", "building the kernel module"}, {"Processing triggers", "finishing"},
+	{
+		"Prepared",
+		"installing",
+	}, {"Installing collected packages", "installing"}, {"Preparing transaction", "installing"}, {"Executing transaction", "installing"},
+	{
+		"Unpacking",
+		"installing",
+	}, {"Setting up", "installing"}, {"Building initial module", "building the kernel module"}, {"Processing triggers", "finishing"},
 	{"Installed", "finishing"}, {"Successfully installed", "finishing"},
 }
 

@@ -75,9 +75,26 @@ func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) [
 	for _, f := range files {
 		switch {
 		case f.Absent > 0:
-			wrong = append(wrong, fmt.Sprintf("%s %s lacks %d of its files (%s): `envfix apply` builds the environment anew", f.Name, f.Version, f.Absent, inSite(f.Missing[0])))
+			wrong = append(
+				wrong,
+				fmt.Sprintf(
+					"%s %s lacks %d of its files (%s): `envfix apply` builds the environment anew",
+					f.Name,
+					f.Version,
+					f.Absent,
+					inSite(f.Missing[0]),
+				),
+			)
 		case len(f.Resized) > 0:
-			wrong = append(wrong, fmt.Sprintf("%s of %s %s has another size than was installed: `envfix apply` builds the environment anew", inSite(f.Resized[0]), f.Name, f.Version))
+			wrong = append(
+				wrong,
+				fmt.Sprintf(
+					"%s of %s %s has another size than was installed: `envfix apply` builds the environment anew",
+					inSite(f.Resized[0]),
+					f.Name,
+					f.Version,
+				),
+			)
 		}
 	}
 	return wrong

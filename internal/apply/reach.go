@@ -88,7 +88,13 @@ func reach(ctx context.Context, index string) error {
 	if variable != "" {
 		shown := *at
 		shown.User = nil
-		e.Text = fmt.Sprintf("%s cannot be reached: of the proxy before it, %s=%s, %s", u.Host, variable, shown.String(), strings.Replace(what, "the server", "the proxy", 1))
+		e.Text = fmt.Sprintf(
+			"%s cannot be reached: of the proxy before it, %s=%s, %s",
+			u.Host,
+			variable,
+			shown.String(),
+			strings.Replace(what, "the server", "the proxy", 1),
+		)
 		e.Hints = []string{fmt.Sprintf("see whether %s names the right proxy, or `unset %s`", variable, variable)}
 	}
 	return e

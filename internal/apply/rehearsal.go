@@ -93,13 +93,18 @@ func noLonger(said string) bool {
 	return vanished().MatchString(said)
 }
 
-var vanished = lazy.Regexp(`(?m)^(E: Version '[^']*' for '[^']*' was not found|Error: Unable to find a match: |No match for argument: |No provider of '[^']*' found)`)
+var vanished = lazy.Regexp(
+	`(?m)^(E: Version '[^']*' for '[^']*' was not found|Error: Unable to find a match: |No match for argument: |No provider of '[^']*' found)`,
+)
 
 // outdated says that the repository went on since the plan was made: its lists were
 // read again in a step before this one.
 func outdated(s plan.Step, said string) error {
 	return &Error{Kind: Stale, Text: fmt.Sprintf("%s: the repository does not have %s any more", s.Title, text.Printable(s.Run.Argv[len(s.Run.Argv)-1])),
-		Details: lastLines(said, 4), Hints: []string{"nothing of the driver was changed; `envfix plan` makes a new plan, with the version that is there now"}}
+		Details: lastLines(
+			said,
+			4,
+		), Hints: []string{"nothing of the driver was changed; `envfix plan` makes a new plan, with the version that is there now"}}
 }
 
 func lastLines(text string, n int) []string {

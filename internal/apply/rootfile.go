@@ -33,7 +33,11 @@ var rootLines = map[string]func() *regexp.Regexp{
 	".repo": lazy.Regexp(`^(\[cuda-[a-z0-9]+-(x86_64|sbsa)\]|name=[A-Za-z0-9 ._-]+|enabled=1|gpgcheck=1|` +
 		`baseurl=https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)|` +
 		`gpgkey=https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[0-9A-F]{8}\.pub)$`),
-	".list": lazy.Regexp(`^deb \[signed-by=` + regexp.QuoteMeta(plan.Keyring) + `\] https://developer\.download\.nvidia\.com/compute/cuda/repos/debian[0-9]{2}/(x86_64|sbsa)/ /$`),
+	".list": lazy.Regexp(
+		`^deb \[signed-by=` + regexp.QuoteMeta(
+			plan.Keyring,
+		) + `\] https://developer\.download\.nvidia\.com/compute/cuda/repos/debian[0-9]{2}/(x86_64|sbsa)/ /$`,
+	),
 	".conf": lazy.Regexp(`^(#.*|blacklist nouveau|options nouveau modeset=0)$`),
 	"":      lazy.Regexp(`^\*?[A-Za-z0-9][A-Za-z0-9+._:*-]*$`), // the record of what is held
 }

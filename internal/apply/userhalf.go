@@ -107,7 +107,8 @@ func userRun(r *plan.Run, installed func(string) bool) string {
 		ok = len(args) > 1 && (args[0] == "create" || args[0] == "install") && slices.Contains(args, "--override-channels") && installArgs(args[1:])
 	case name == "curl":
 		n := len(args) - 2
-		ok = strings.Join(args[:max(n, 0)], " ") == "--fail --silent --show-error --location --create-dirs --output" && fetchFile().MatchString(args[n]) && fetchFrom().MatchString(args[n+1])
+		ok = strings.Join(args[:max(n, 0)], " ") == "--fail --silent --show-error --location --create-dirs --output" && fetchFile().MatchString(args[n]) &&
+			fetchFrom().MatchString(args[n+1])
 	}
 	if !ok {
 		return fmt.Sprintf("%q is no command line of an installer's", strings.Join(r.Argv, " "))
@@ -190,7 +191,20 @@ func userWrite(w *plan.Write) string {
 }
 
 // startup are the files that a shell reads at its start, below the home directory.
-var startup = []string{".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".config/fish/config.fish", ".kshrc", ".cshrc", ".tcshrc"}
+var startup = []string{
+	".bashrc",
+	".bash_profile",
+	".bash_login",
+	".profile",
+	".zshrc",
+	".zshenv",
+	".zprofile",
+	".zlogin",
+	".config/fish/config.fish",
+	".kshrc",
+	".cshrc",
+	".tcshrc",
+}
 
 // The lines of a block: they take an entry out of a variable.
 var blockLine = lazy.Regexp(`^(unset PYTHONHOME|export PYTHONNOUSERSITE='[^'\x00-\x1f]*'|` +
@@ -201,7 +215,8 @@ func userBlock(b *plan.Block, home string) string {
 	if !profile && b.Path != "{gen}/bin/activate" && b.Path != "{gen}/etc/conda/activate.d/envfix.sh" {
 		return fmt.Sprintf("it changes %q", b.Path)
 	}
-	if rest := strings.TrimPrefix(b.Backup, b.Path+".envfix-"); b.Backup != "" && (!profile || len(rest) != 12 || strings.Trim(rest, "0123456789abcdef") != "") {
+	if rest := strings.TrimPrefix(b.Backup, b.Path+".envfix-"); b.Backup != "" &&
+		(!profile || len(rest) != 12 || strings.Trim(rest, "0123456789abcdef") != "") {
 		return fmt.Sprintf("it writes %q", b.Backup)
 	}
 	for _, line := range b.Lines {

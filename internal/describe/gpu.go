@@ -72,7 +72,11 @@ func lookedUp(name string) (namedGPU, error) {
 	}
 	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: Integrated(d), MIG: migProfile().FindString(strings.ToLower(name))}
 	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
-		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s is known, but not its compute capability", d.Name), Hints: []string{"name the capability: `--gpu 3.5`"}}
+		return namedGPU{}, &fail.Error{
+			Code:  fail.Usage,
+			Text:  fmt.Sprintf("%s is known, but not its compute capability", d.Name),
+			Hints: []string{"name the capability: `--gpu 3.5`"},
+		}
 	}
 	return namedGPU{g, d.Line}, nil
 }

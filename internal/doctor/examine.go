@@ -18,8 +18,27 @@ type rule struct {
 }
 
 // rules lists all rules; their order decides nothing.
-var rules = slices.Concat(buildRules, gpuRules, driverRules, libraryRules, namedRules, packageRules,
-	interpreterRules, placeRules, accessRules, wheelRules, extensionRules, machineRules, useRules, environmentRules, importedRules, containerRules, hostedRules, everydayRules, questionRules)
+var rules = slices.Concat(
+	buildRules,
+	gpuRules,
+	driverRules,
+	libraryRules,
+	namedRules,
+	packageRules,
+	interpreterRules,
+	placeRules,
+	accessRules,
+	wheelRules,
+	extensionRules,
+	machineRules,
+	useRules,
+	environmentRules,
+	importedRules,
+	containerRules,
+	hostedRules,
+	everydayRules,
+	questionRules,
+)
 
 // An exam is one examination.
 type exam struct {

@@ -71,16 +71,25 @@ func (e *exam) asksForNone() {
 		weight = strong
 	}
 	what := fmt.Sprintf("the service %s of the compose file asks for no GPU", quote(bad.Name))
-	check, fix := "CTR018", []string{"`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, or `gpus: all` (compose 2.30 and newer)"}
+	check, fix := "CTR018", []string{
+		"`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, or `gpus: all` (compose 2.30 and newer)",
+	}
 	switch bad.Kind {
 	case "docker":
-		check, what, fix = "CTR001", fmt.Sprintf("`%s` starts the container without a GPU", bad.Name), []string{fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`",
-			bad.Name)}
+		check, what, fix = "CTR001", fmt.Sprintf(
+			"`%s` starts the container without a GPU",
+			bad.Name,
+		), []string{
+			fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`",
+				bad.Name),
+		}
 	case "apptainer":
 		check, what, fix = "CTR024", fmt.Sprintf("`%s` without --nv starts the container without a GPU",
 			bad.Name), []string{fmt.Sprintf("`%s --nv …`", bad.Name)}
 	case "pod":
-		check, what, fix = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU", []string{"`resources: {limits: {nvidia.com/gpu: 1}}` in the container"}
+		check, what, fix = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU", []string{
+			"`resources: {limits: {nvidia.com/gpu: 1}}` in the container",
+		}
 		if bad.Only != "" {
 			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
 		}

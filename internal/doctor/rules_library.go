@@ -53,7 +53,11 @@ func (e *exam) loaderPath() {
 					mend(e.without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's"))
 			}
 		case strings.Contains(low, "site-packages"):
-		case strings.Contains(low, "libtorch"), strings.Contains(low, "cuda"), strings.Contains(low, "cudnn"), strings.Contains(low, "nccl"), strings.Contains(low, "tensorrt"):
+		case strings.Contains(low, "libtorch"),
+			strings.Contains(low, "cuda"),
+			strings.Contains(low, "cudnn"),
+			strings.Contains(low, "nccl"),
+			strings.Contains(low, "tensorrt"):
 			shadowing = append(shadowing, entry)
 		}
 	}
@@ -112,7 +116,10 @@ func (e *exam) resolved() {
 		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/compat"):
 			e.find("CTR011", likely, l.At).text("libcuda is that of a compatibility package: " + l.Path)
 		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
-		case strings.Contains(low, "site-packages"), strings.Contains(low, "dist-packages"), strings.HasPrefix(low, "..."), strings.Contains(low, "/nvidia/"):
+		case strings.Contains(low, "site-packages"),
+			strings.Contains(low, "dist-packages"),
+			strings.HasPrefix(low, "..."),
+			strings.Contains(low, "/nvidia/"):
 		default:
 			s, trouble := e.has(libraryTrouble...)
 			w := proven

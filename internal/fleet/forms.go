@@ -95,7 +95,10 @@ func (in *Inventory) readDocument(data []byte, from, host string) error {
 	case d.Local.Envfix != nil:
 		in.addLine(Named(d.Local.Envfix, nameOf(host, d.Hostname, from)), func() string { return nameOf(host, d.Hostname, from) })
 	case d.Hostname != "":
-		in.Problem(nameOf(host, d.Hostname, from), "Ansible's facts of it hold none of envfix: put `envfix facts --class` into /etc/ansible/facts.d/envfix.fact")
+		in.Problem(
+			nameOf(host, d.Hostname, from),
+			"Ansible's facts of it hold none of envfix: put `envfix facts --class` into /etc/ansible/facts.d/envfix.fact",
+		)
 	case d.Format == nil && d.Error == "":
 		return errors.New("holds no machines: facts, Ansible's, Kubernetes' and Slurm's JSON and CSV are read")
 	default:
@@ -135,7 +138,10 @@ type words struct {
 
 // machine turns words into facts. Its error is for people.
 func (w words) machine() (machine.Machine, error) {
-	h := machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: "linux", Arch: "x86_64", Environment: machine.Bare, Libc: &machine.Libc{Kind: "glibc"}}}
+	h := machine.Machine{
+		Format:   machine.Format,
+		Platform: machine.Platform{OS: "linux", Arch: "x86_64", Environment: machine.Bare, Libc: &machine.Libc{Kind: "glibc"}},
+	}
 	d := describe.Machine{GPUs: w.gpus, Driver: w.driver, OS: w.os, Arch: w.arch, Libc: w.libc, Whole: true}
 	if err := d.Override(&h); err != nil {
 		return h, err
@@ -217,7 +223,8 @@ func gpuList(cell string) []string {
 	for _, one := range strings.FieldsFunc(cell, func(r rune) bool { return r == ';' || r == '+' }) {
 		one = strings.TrimSpace(one)
 		n := 1
-		if i := strings.IndexAny(one, "x×* "); i > 0 && strings.Trim(one[:i], "0123456789") == "" && (one[i] != ' ' || strings.HasPrefix(strings.TrimSpace(one[i:]), "x")) {
+		if i := strings.IndexAny(one, "x×* "); i > 0 && strings.Trim(one[:i], "0123456789") == "" &&
+			(one[i] != ' ' || strings.HasPrefix(strings.TrimSpace(one[i:]), "x")) {
 			fmt.Sscan(one[:i], &n)
 			one = strings.TrimLeft(one[i:], "x×* ")
 		}

@@ -18,11 +18,20 @@ func (d *Draft) YAML(from, day string) []byte {
 	if p := strings.SplitN(minor, ".", 3); len(p) == 3 {
 		minor = p[0] + "." + p[1]
 	}
-	fmt.Fprintf(&b, "# PyTorch %s: what the wheels of one index say. A draft: builds on other indexes\n# are missing, and indexes are named as PyTorch names them.\n", minor)
+	fmt.Fprintf(
+		&b,
+		"# PyTorch %s: what the wheels of one index say. A draft: builds on other indexes\n# are missing, and indexes are named as PyTorch names them.\n",
+		minor,
+	)
 	for _, n := range d.Notes {
 		fmt.Fprintf(&b, "# review: %s\n", n)
 	}
-	fmt.Fprintf(&b, "format: 1\ntorch: %q\nproof: metadata\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %q\n\nsets:\n  wheel: {proof: wheel, source: wheel}\n", minor, "wheel bytes of "+from+", read "+day)
+	fmt.Fprintf(
+		&b,
+		"format: 1\ntorch: %q\nproof: metadata\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %q\n\nsets:\n  wheel: {proof: wheel, source: wheel}\n",
+		minor,
+		"wheel bytes of "+from+", read "+day,
+	)
 	rows := d.sets(&b)
 	fmt.Fprintf(&b, "\nreleases:\n- torch: %q\n  date: %q\n  source: wheel\n", r.Torch, r.Date)
 	var companions []string
@@ -56,12 +65,30 @@ func (d *Draft) sets(out *strings.Builder) []string {
 	var rows []string
 	for _, b := range d.Release.Builds {
 		platform := set(b.OS+"-"+b.Arch, flow(
-			field{"os", b.OS}, field{"arch", quoted(b.Arch)}, field{"python", quoted(b.PythonMin.String() + " - " + b.PythonMax.String())},
-			field{"free_threaded", quoted(strings.Join(b.FreeThreaded, " "))}, field{"glibc", quoted(b.Glibc.String())}, field{"macos", quoted(b.MacOSMin.String())}))
+			field{"os", b.OS},
+			field{"arch", quoted(b.Arch)},
+			field{"python", quoted(b.PythonMin.String() + " - " + b.PythonMax.String())},
+			field{
+				"free_threaded",
+				quoted(strings.Join(b.FreeThreaded, " ")),
+			},
+			field{"glibc", quoted(b.Glibc.String())},
+			field{"macos", quoted(b.MacOSMin.String())},
+		))
 		stack := set(b.Label, flow(
-			field{"build", quoted(b.Label)}, field{"index", quoted(strings.TrimPrefix(b.Index, "https://download.pytorch.org/whl/"))}, field{"cuda", quoted(b.CUDA.String())},
-			field{"cudnn", quoted(b.CuDNN.String())}, field{"nccl", quoted(b.NCCL.String())}, field{"triton", quoted(b.Triton.String())},
-			field{"cubins", quoted(dotCodes(b.Native))}, field{"ptx", quoted(dotCodes(b.PTX))}, field{"pins", mapping(d.Pins[b])}))
+			field{
+				"build",
+				quoted(b.Label),
+			},
+			field{"index", quoted(strings.TrimPrefix(b.Index, "https://download.pytorch.org/whl/"))},
+			field{"cuda", quoted(b.CUDA.String())},
+			field{"cudnn", quoted(b.CuDNN.String())},
+			field{"nccl", quoted(b.NCCL.String())},
+			field{"triton", quoted(b.Triton.String())},
+			field{"cubins", quoted(dotCodes(b.Native))},
+			field{"ptx", quoted(dotCodes(b.PTX))},
+			field{"pins", mapping(d.Pins[b])},
+		))
 		fields := []field{{"use", quoted(stack + " " + platform + " wheel")}}
 		if b.Default {
 			fields = append(fields, field{"default", "true"})

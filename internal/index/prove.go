@@ -95,7 +95,13 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 	}
 	proofs = append(proofs, results...)
 	slices.SortStableFunc(proofs, func(a, b Proof) int {
-		return cmp.Or(b.sort.Compare(a.sort), cmp.Compare(b.OS, a.OS), cmp.Compare(b.Arch, a.Arch), cmp.Compare(a.By, b.By), comparePython(a.Python, b.Python))
+		return cmp.Or(
+			b.sort.Compare(a.sort),
+			cmp.Compare(b.OS, a.OS),
+			cmp.Compare(b.Arch, a.Arch),
+			cmp.Compare(a.By, b.By),
+			comparePython(a.Python, b.Python),
+		)
 	})
 	return proofs, page.Notes, nil
 }
@@ -146,10 +152,24 @@ func sortPairs(m *matrix.Matrix, q Query, page *Project) ([]*pair, []Proof) {
 	var missing []Proof
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {
-			if labelled || releases[r.Torch.String()] == nil || !b.Default || b.OS != q.OS || (q.Arch != "" && b.Arch != q.Arch) || byKey[key{r.Torch.String(), b.OS, b.Arch, ""}] != nil {
+			if labelled || releases[r.Torch.String()] == nil || !b.Default || b.OS != q.OS || (q.Arch != "" && b.Arch != q.Arch) ||
+				byKey[key{r.Torch.String(), b.OS, b.Arch, ""}] != nil {
 				continue
 			}
-			missing = append(missing, Proof{Torch: r.Torch.String(), Build: b.Label, OS: b.OS, Arch: b.Arch, By: "page", Source: b.Source, Verdict: Unread, Error: "the index has no such wheel", sort: r.Torch})
+			missing = append(
+				missing,
+				Proof{
+					Torch:   r.Torch.String(),
+					Build:   b.Label,
+					OS:      b.OS,
+					Arch:    b.Arch,
+					By:      "page",
+					Source:  b.Source,
+					Verdict: Unread,
+					Error:   "the index has no such wheel",
+					sort:    r.Torch,
+				},
+			)
 		}
 	}
 	return pairs, missing
@@ -187,7 +207,17 @@ func comparePython(a, b string) int {
 
 // prove reads one wheel and compares it.
 func (c *Client) prove(ctx context.Context, j job) Proof {
-	p := Proof{Torch: j.pair.release.Torch.String(), OS: j.pair.os, Arch: j.pair.arch, Python: pythonOf(j.file), File: j.file.Name, By: "metadata", Verdict: Unread, sort: j.pair.release.Torch, pair: j.pair}
+	p := Proof{
+		Torch:   j.pair.release.Torch.String(),
+		OS:      j.pair.os,
+		Arch:    j.pair.arch,
+		Python:  pythonOf(j.file),
+		File:    j.file.Name,
+		By:      "metadata",
+		Verdict: Unread,
+		sort:    j.pair.release.Torch,
+		pair:    j.pair,
+	}
 	row := j.pair.row(j.pair.label)
 	var t *Torch
 	var err error
@@ -222,7 +252,16 @@ func (c *Client) prove(ctx context.Context, j job) Proof {
 	}
 	p.size = cmp.Or(t.Size, j.file.Size)
 	if f := j.file; f.Size > 0 && t.Size > 0 && f.Size != t.Size {
-		p.Checks = append(p.Checks, Check{Field: "size", Row: fmt.Sprint(f.Size), Wheel: fmt.Sprint(t.Size), Verdict: Differ, Note: "the page and the server disagree about this file"})
+		p.Checks = append(
+			p.Checks,
+			Check{
+				Field:   "size",
+				Row:     fmt.Sprint(f.Size),
+				Wheel:   fmt.Sprint(t.Size),
+				Verdict: Differ,
+				Note:    "the page and the server disagree about this file",
+			},
+		)
 	}
 	p.Notes = t.Gaps
 	p.Verdict = worst(p.Checks)

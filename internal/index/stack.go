@@ -57,7 +57,8 @@ type stackJob struct {
 }
 
 func (j stackJob) same(k stackJob) bool {
-	return j.pinned.Package == k.pinned.Package && j.pinned.Version == k.pinned.Version && j.build.Arch == k.build.Arch && j.build.CUDA.Major() == k.build.CUDA.Major()
+	return j.pinned.Package == k.pinned.Package && j.pinned.Version == k.pinned.Version && j.build.Arch == k.build.Arch &&
+		j.build.CUDA.Major() == k.build.CUDA.Major()
 }
 
 func (c *Client) proveLibrary(ctx context.Context, m *matrix.Matrix, j stackJob, cache Cache) Proof {

@@ -30,11 +30,21 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 			continue
 		}
 		if !allowed(q.Index) {
-			return nil, fmt.Errorf("%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named", p.Pylock.File, q.Name, text.Clip(q.Index, 120))
+			return nil, fmt.Errorf(
+				"%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named",
+				p.Pylock.File,
+				q.Name,
+				text.Clip(q.Index, 120),
+			)
 		}
 		for _, w := range q.Files() {
 			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) && !allowed(w.Host()) {
-				return nil, fmt.Errorf("%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named", p.Pylock.File, q.Name, text.Clip(w.Host(), 120))
+				return nil, fmt.Errorf(
+					"%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named",
+					p.Pylock.File,
+					q.Name,
+					text.Clip(w.Host(), 120),
+				)
 			}
 		}
 	}

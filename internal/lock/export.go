@@ -12,7 +12,12 @@ func (p *Profile) ExportConda(requirements string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From %s, profile %s. Beside it: %s\n", File, p.Name, requirements)
 	fmt.Fprintf(&b, "name: %s\nchannels:\n  - conda-forge\n  - nodefaults\ndependencies:\n", p.Name)
-	fmt.Fprintf(&b, "  - python=%s\n  - pip>=23\n  - pip:\n      - --require-hashes\n      - --no-deps\n      - --only-binary=:all:\n      - -r %s\n", p.Python, requirements)
+	fmt.Fprintf(
+		&b,
+		"  - python=%s\n  - pip>=23\n  - pip:\n      - --require-hashes\n      - --no-deps\n      - --only-binary=:all:\n      - -r %s\n",
+		p.Python,
+		requirements,
+	)
 	return b.String()
 }
 
@@ -43,7 +48,11 @@ func (p *Profile) ExportDockerfile(requirements string, k *Packages) (string, er
 	}
 	fmt.Fprintf(&b, "FROM %s${BASE}\n", platform)
 	b.WriteString("ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH UV_LINK_MODE=copy\n")
-	fmt.Fprintf(&b, "RUN --mount=type=cache,target=/root/.cache/pip python -m pip install --disable-pip-version-check --root-user-action=ignore uv==%s && uv venv /opt/venv\n", dockerUV)
+	fmt.Fprintf(
+		&b,
+		"RUN --mount=type=cache,target=/root/.cache/pip python -m pip install --disable-pip-version-check --root-user-action=ignore uv==%s && uv venv /opt/venv\n",
+		dockerUV,
+	)
 	fmt.Fprintf(&b, "COPY %s /tmp/requirements.txt\n", requirements)
 	b.WriteString("RUN --mount=type=cache,target=/root/.cache/uv uv pip install --no-deps --require-hashes --only-binary :all: -r /tmp/requirements.txt\n")
 	for _, s := range k.Sources() {
@@ -58,7 +67,9 @@ func (p *Profile) ExportDockerfile(requirements string, k *Packages) (string, er
 			major, _, _ := strings.Cut(strings.TrimPrefix(p.Match.Driver, ">="), ".")
 			fmt.Fprintf(&b, "ENV NVIDIA_REQUIRE_CUDA=\"driver>=%s\"\n", major)
 		}
-		b.WriteString("# With a GPU: docker run --rm --gpus all IMAGE python -I -c \"import torch; x = torch.ones(8, 8, device='cuda'); print((x @ x).sum().item())\"\n")
+		b.WriteString(
+			"# With a GPU: docker run --rm --gpus all IMAGE python -I -c \"import torch; x = torch.ones(8, 8, device='cuda'); print((x @ x).sum().item())\"\n",
+		)
 	}
 	b.WriteString("USER 10001\n")
 	return b.String(), nil

@@ -94,8 +94,11 @@ func (l *Lock) Pick(h machine.Machine) (best *Profile, why string, err error) {
 	for _, p := range fits {
 		names = append(names, p.Name)
 	}
-	return fits[0], fmt.Sprintf("%s of %s, which all fit: the highest driver floor, then the fewest GPUs, the active Python, the newest; `--profile NAME` takes another",
-		fits[0].Name, strings.Join(names, ", ")), nil
+	return fits[0], fmt.Sprintf(
+		"%s of %s, which all fit: the highest driver floor, then the fewest GPUs, the active Python, the newest; `--profile NAME` takes another",
+		fits[0].Name,
+		strings.Join(names, ", "),
+	), nil
 }
 
 // preferred compares two profiles that a machine matches.

@@ -149,7 +149,11 @@ func (m *Machine) checkSizes() error {
 		max  int
 	}{
 		{"gpus", len(m.GPUs), maxGPUs}, {"cuda_toolkits", len(m.Toolkits), maxList}, {"pythons", len(m.Pythons), maxList},
-		{"installed", len(m.Installed), maxList}, {"tools", len(m.Tools), maxList}, {"env", len(m.Env), maxList}, {"notes", len(m.Notes), maxList}, {"library_dirs", len(m.LibraryDirs), maxList},
+		{
+			"installed",
+			len(m.Installed),
+			maxList,
+		}, {"tools", len(m.Tools), maxList}, {"env", len(m.Env), maxList}, {"notes", len(m.Notes), maxList}, {"library_dirs", len(m.LibraryDirs), maxList},
 	}
 	for _, l := range lists {
 		if l.n > l.max {

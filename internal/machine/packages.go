@@ -78,7 +78,9 @@ func Upstream(packageVersion string) version.Dotted {
 	return d
 }
 
-var driverPackage = lazy.Regexp(`^(nvidia-|libnvidia-|xserver-xorg-video-nvidia|cuda-drivers|kmod-nvidia|akmod-nvidia|dkms-nvidia|linux-(modules|objects|signatures)-nvidia-|xorg-x11-(drv-)?nvidia|libcuda1$|libxnvctrl)`)
+var driverPackage = lazy.Regexp(
+	`^(nvidia-|libnvidia-|xserver-xorg-video-nvidia|cuda-drivers|kmod-nvidia|akmod-nvidia|dkms-nvidia|linux-(modules|objects|signatures)-nvidia-|xorg-x11-(drv-)?nvidia|libcuda1$|libxnvctrl)`,
+)
 
 // What bears NVIDIA's name and is no part of the driver.
 var notDriver = lazy.Regexp(`^(lib)?nvidia-(container|cuda-|cudnn|docker|egl-wayland|vaapi|texture|nsight|gds|detect$|ml-dev$)`)

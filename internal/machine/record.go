@@ -45,7 +45,8 @@ func ReadRecord(text []byte) []RecordFile {
 // installers, byte code comes and goes, and what is in the dist-info is the
 // installer's.
 func (f RecordFile) Code() bool {
-	return f.Path != "" && !strings.HasPrefix(f.Path, "../") && !path.IsAbs(f.Path) && !strings.HasSuffix(f.Path, ".pyc") && !strings.Contains(f.Path, ".dist-info/")
+	return f.Path != "" && !strings.HasPrefix(f.Path, "../") && !path.IsAbs(f.Path) && !strings.HasSuffix(f.Path, ".pyc") &&
+		!strings.Contains(f.Path, ".dist-info/")
 }
 
 // CodeDigest is a hash over the names and hashes of the files of code, whatever

@@ -40,7 +40,11 @@ func Packages(m *matrix.Matrix) []string {
 func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Progress) (rows int, missing []string, err error) {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
-		return 0, nil, &fail.Error{Code: fail.Usage, Text: text.Printable(dir) + " holds no matrix that is in order", Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"}}
+		return 0, nil, &fail.Error{
+			Code:  fail.Usage,
+			Text:  text.Printable(dir) + " holds no matrix that is in order",
+			Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"},
+		}
 	}
 	files, missing, err := filesOf(ctx, x.Client, Packages(m), m.Releases[len(m.Releases)-1].Date, progress)
 	if err != nil {

@@ -12,7 +12,14 @@ import (
 
 // Harvest drafts the data of one release from its wheels: the YAML of data/torch, and
 // what a person has to look at.
-func Harvest(ctx context.Context, x *Index, m *matrix.Matrix, torch version.Python, today string, progress func(done, total int, what string)) (yaml []byte, notes []string, err error) {
+func Harvest(
+	ctx context.Context,
+	x *Index,
+	m *matrix.Matrix,
+	torch version.Python,
+	today string,
+	progress func(done, total int, what string),
+) (yaml []byte, notes []string, err error) {
 	draft, err := x.Harvest(ctx, m, torch, progress)
 	if errors.Is(err, index.ErrNotFound) {
 		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: "the index has no wheel of torch " + torch.String()}

@@ -48,7 +48,10 @@ func revision(ctx context.Context, name string) (fs.FS, error) {
 	}
 	tree := strings.TrimSpace(output(ctx, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", name+":data"))
 	if tree == "" {
-		return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q is neither a directory of data nor a revision of git that has one", text.Clip(name, 60))}
+		return nil, &fail.Error{
+			Code: fail.Usage,
+			Text: fmt.Sprintf("%q is neither a directory of data nor a revision of git that has one", text.Clip(name, 60)),
+		}
 	}
 	b, err := exec.CommandContext(ctx, "git", "archive", "--format=zip", tree).Output()
 	if err != nil {
@@ -65,7 +68,12 @@ func revision(ctx context.Context, name string) (fs.FS, error) {
 func load(name string, fsys fs.FS) (*matrix.Matrix, error) {
 	m, err := matrix.LoadLax(fsys)
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Usage, Text: "the data of " + text.Printable(name) + " is not in order", Details: strings.Split(text.EscapeLines(err.Error()), "\n"), Hints: []string{"`envfix matrix check DIR` lists every fault"}}
+		return nil, &fail.Error{
+			Code:    fail.Usage,
+			Text:    "the data of " + text.Printable(name) + " is not in order",
+			Details: strings.Split(text.EscapeLines(err.Error()), "\n"),
+			Hints:   []string{"`envfix matrix check DIR` lists every fault"},
+		}
 	}
 	return m, nil
 }

@@ -49,7 +49,8 @@ func offeredBuilds(q ProveQuery, m *matrix.Matrix) []*matrix.Build {
 	var builds []*matrix.Build
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {
-			if (q.Torch.IsZero() || q.Torch.Admits(r.Torch)) && b.OS == "linux" && !b.CUDA.IsZero() && b.Status == matrix.Offered && (q.Arch == "" || b.Arch == q.Arch) {
+			if (q.Torch.IsZero() || q.Torch.Admits(r.Torch)) && b.OS == "linux" && !b.CUDA.IsZero() && b.Status == matrix.Offered &&
+				(q.Arch == "" || b.Arch == q.Arch) {
 				builds = append(builds, b)
 			}
 		}
@@ -62,7 +63,11 @@ func offeredBuilds(q ProveQuery, m *matrix.Matrix) []*matrix.Build {
 func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: text.Printable(dir) + " holds no matrix that is in order", Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"}}
+		return &fail.Error{
+			Code:  fail.Usage,
+			Text:  text.Printable(dir) + " holds no matrix that is in order",
+			Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"},
+		}
 	}
 	var rows []matrix.Library
 	for _, l := range m.Libraries {

@@ -25,12 +25,34 @@ type Options struct {
 
 // New returns the server with all its tools.
 func New(o Options) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "envfix", Title: "envfix: PyTorch on the GPU that is there", Version: o.Version},
-		&mcp.ServerOptions{Instructions: "Ask doctor or explain when torch does not use the GPU, plan before anything is installed. Nothing here changes the machine: show the person the command that plan names."})
-	add(s, o, "facts", "What this machine is: GPUs, compute capability, driver, Pythons, installed packages.", func(struct{}) (call, error) { return call{args: []string{"facts"}}, nil })
-	add(s, o, "plan", "The driver, CUDA and PyTorch combination that runs on this machine, or on one that is described, with reasons, steps and the command that carries them out.", plan)
+	s := mcp.NewServer(
+		&mcp.Implementation{Name: "envfix", Title: "envfix: PyTorch on the GPU that is there", Version: o.Version},
+		&mcp.ServerOptions{
+			Instructions: "Ask doctor or explain when torch does not use the GPU, plan before anything is installed. Nothing here changes the machine: show the person the command that plan names.",
+		},
+	)
+	add(
+		s,
+		o,
+		"facts",
+		"What this machine is: GPUs, compute capability, driver, Pythons, installed packages.",
+		func(struct{}) (call, error) { return call{args: []string{"facts"}}, nil },
+	)
+	add(
+		s,
+		o,
+		"plan",
+		"The driver, CUDA and PyTorch combination that runs on this machine, or on one that is described, with reasons, steps and the command that carries them out.",
+		plan,
+	)
 	add(s, o, "why", "Why a build of torch is right or refused on a machine, and what would have to change.", why)
-	add(s, o, "doctor", "What is wrong with this machine or environment, root cause first; or with pasted output (collect_env, nvidia-smi, pip list, a traceback).", doctor)
+	add(
+		s,
+		o,
+		"doctor",
+		"What is wrong with this machine or environment, root cause first; or with pasted output (collect_env, nvidia-smi, pip list, a traceback).",
+		doctor,
+	)
 	add(s, o, "explain", "What an error message of torch, CUDA or an installer means, and what to do.", explain)
 	add(s, o, "matrix", "What is known of a torch release: its builds, CUDA versions, driver floors and the GPUs each has code for.", show)
 	return s
@@ -38,11 +60,11 @@ func New(o Options) *mcp.Server {
 
 // A Machine describes one that is not here; each field replaces what was found.
 type Machine struct {
-	GPU    []string `json:"gpu,omitempty" jsonschema:"GPU names or compute capabilities, such as RTX 5090 or 7.0"`
+	GPU    []string `json:"gpu,omitempty"    jsonschema:"GPU names or compute capabilities, such as RTX 5090 or 7.0"`
 	Driver string   `json:"driver,omitempty" jsonschema:"driver version such as 580.95.05, or none"`
-	OS     string   `json:"os,omitempty" jsonschema:"linux, windows or macos"`
-	Arch   string   `json:"arch,omitempty" jsonschema:"x86_64, aarch64 or arm64"`
-	Libc   string   `json:"libc,omitempty" jsonschema:"such as glibc-2.31"`
+	OS     string   `json:"os,omitempty"     jsonschema:"linux, windows or macos"`
+	Arch   string   `json:"arch,omitempty"   jsonschema:"x86_64, aarch64 or arm64"`
+	Libc   string   `json:"libc,omitempty"   jsonschema:"such as glibc-2.31"`
 	Python string   `json:"python,omitempty" jsonschema:"such as 3.12"`
 }
 
@@ -50,7 +72,7 @@ type Machine struct {
 type PlanInput struct {
 	Machine
 	Requirements []string `json:"requirements,omitempty" jsonschema:"such as torch==2.9.*; none: torch and torchvision"`
-	Manager      string   `json:"manager,omitempty" jsonschema:"uv, pip, conda, mamba, micromamba or uv-project"`
+	Manager      string   `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba or uv-project"`
 }
 
 // A WhyInput is what why is asked.
@@ -72,7 +94,7 @@ type ExplainInput struct {
 // A MatrixInput names a release.
 type MatrixInput struct {
 	Torch string `json:"torch,omitempty" jsonschema:"such as 2.9.1; none: every release in one line"`
-	OS    string `json:"os,omitempty" jsonschema:"linux, windows or macos"`
+	OS    string `json:"os,omitempty"    jsonschema:"linux, windows or macos"`
 }
 
 // A call is a command line that a tool runs.

@@ -133,7 +133,22 @@ func scrub(t *verdict.Trace) {
 	}
 	for i := range t.Processes {
 		p := &t.Processes[i]
-		p.Name, p.Command, p.User, p.Mount, p.Torch = text.Clip(p.Name, 40), text.Clip(p.Command, 160), text.Clip(p.User, 32), text.Clip(p.Mount, 80), text.Clip(p.Torch, 10)
+		p.Name, p.Command, p.User, p.Mount, p.Torch = text.Clip(
+			p.Name,
+			40,
+		), text.Clip(
+			p.Command,
+			160,
+		), text.Clip(
+			p.User,
+			32,
+		), text.Clip(
+			p.Mount,
+			80,
+		), text.Clip(
+			p.Torch,
+			10,
+		)
 		p.Missed = text.Clip(p.Missed, 200)
 		if p.Probe != nil {
 			scrubProbe(p.Probe)
@@ -142,7 +157,24 @@ func scrub(t *verdict.Trace) {
 }
 
 func scrubProbe(b *verdict.Probe) {
-	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = text.Clip(b.Version, 60), text.Clip(b.CUDA, 30), text.Clip(b.HIP, 30), text.Clip(b.Matmul, 20), text.Clip(b.Error, 300), cleanPtr(b.Visible)
+	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = text.Clip(
+		b.Version,
+		60,
+	), text.Clip(
+		b.CUDA,
+		30,
+	), text.Clip(
+		b.HIP,
+		30,
+	), text.Clip(
+		b.Matmul,
+		20,
+	), text.Clip(
+		b.Error,
+		300,
+	), cleanPtr(
+		b.Visible,
+	)
 	for j := range b.Loaders {
 		l := &b.Loaders[j]
 		l.Own, l.Setting = text.Clip(l.Own, 200), text.Clip(l.Setting, 200)

@@ -55,7 +55,13 @@ func (s *script) fingerprint(file string) error {
 	if err != nil || want == "" {
 		return fmt.Errorf("%q is not one of NVIDIA's signing keys: %w", file, err)
 	}
-	s.line(fmt.Sprintf(`gpg --batch --with-colons --show-keys %s | grep -q '^fpr:::::::::%s:' || { echo 'this is not NVIDIA'\''s signing key' >&2; exit 10; }`, q, want))
+	s.line(
+		fmt.Sprintf(
+			`gpg --batch --with-colons --show-keys %s | grep -q '^fpr:::::::::%s:' || { echo 'this is not NVIDIA'\''s signing key' >&2; exit 10; }`,
+			q,
+			want,
+		),
+	)
 	return nil
 }
 

@@ -104,7 +104,12 @@ func (s *script) tools(r Run) {
 	case "python":
 		s.line("python=")
 		s.line("for p in python" + s.p.Python + ` python3 python; do`)
-		s.line(`  "$p" -c 'import sys, venv; sys.exit("%d.%d" % sys.version_info[:2] != "` + strings.TrimSuffix(s.p.Python, "t") + `")' 2>/dev/null && python=$p && break`)
+		s.line(
+			`  "$p" -c 'import sys, venv; sys.exit("%d.%d" % sys.version_info[:2] != "` + strings.TrimSuffix(
+				s.p.Python,
+				"t",
+			) + `")' 2>/dev/null && python=$p && break`,
+		)
 		s.line("done")
 		s.line(`[ -n "$python" ] || { echo 'install Python ` + s.p.Python + ` first' >&2; exit 1; }`)
 	}

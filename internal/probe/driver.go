@@ -71,7 +71,16 @@ func (h *host) whyNotLoaded(p machine.Platform) {
 		return
 	}
 	dir := "/lib/modules/" + p.Kernel
-	places := []string{dir + "/updates/dkms", dir + "/updates", dir + "/extra", dir + "/extra/nvidia", dir + "/kernel/drivers/video", dir + "/kernel/drivers/video/nvidia", dir + "/weak-updates/nvidia", dir + "/nvidia"}
+	places := []string{
+		dir + "/updates/dkms",
+		dir + "/updates",
+		dir + "/extra",
+		dir + "/extra/nvidia",
+		dir + "/kernel/drivers/video",
+		dir + "/kernel/drivers/video/nvidia",
+		dir + "/weak-updates/nvidia",
+		dir + "/nvidia",
+	}
 	for _, name := range h.names(dir + "/kernel") { // Ubuntu's signed modules: kernel/nvidia-570-open
 		if strings.HasPrefix(name, "nvidia-") {
 			places = append(places, dir+"/kernel/"+name)

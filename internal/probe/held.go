@@ -209,7 +209,12 @@ func (h *host) eggLink(file string) machine.HeldDist {
 			heldMetadata(&d, string(h.metadata(dir+"/"+name)))
 		}
 	}
-	d.Origin = &machine.DirectURL{Kind: machine.FromEditable, URL: (&url.URL{Scheme: "file", Path: dir}).String(), Gone: !h.isDir(dir), Links: h.treeLinks(dir)}
+	d.Origin = &machine.DirectURL{
+		Kind:  machine.FromEditable,
+		URL:   (&url.URL{Scheme: "file", Path: dir}).String(),
+		Gone:  !h.isDir(dir),
+		Links: h.treeLinks(dir),
+	}
 	return d
 }
 
@@ -264,7 +269,9 @@ func isELF(file string) bool {
 // brought are the libraries that torch and the CUDA packages bring, as an
 // extension asks for them. What a wheel carries itself has a name of its own
 // (auditwheel adds a hash).
-var brought = lazy.Regexp(`^lib(torch|torch_cpu|torch_cuda|torch_python|torch_hip|c10|c10_cuda|c10_hip|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`)
+var brought = lazy.Regexp(
+	`^lib(torch|torch_cpu|torch_cuda|torch_python|torch_hip|c10|c10_cuda|c10_hip|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`,
+)
 
 // addLinks adds what a library asks for.
 func (h *host) addLinks(list []string, file string) []string {

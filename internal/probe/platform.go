@@ -73,7 +73,14 @@ var redhatRelease = lazy.Regexp(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Ora
 // oldRelease reads what distributions had before os-release.
 func (h *host) oldRelease(p *machine.Platform) {
 	if m := redhatRelease().FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
-		names := map[string]string{"CentOS": "centos", "Rocky": "rocky", "AlmaLinux": "almalinux", "Oracle": "ol", "Scientific": "scientific", "Red Hat": "rhel"}
+		names := map[string]string{
+			"CentOS":     "centos",
+			"Rocky":      "rocky",
+			"AlmaLinux":  "almalinux",
+			"Oracle":     "ol",
+			"Scientific": "scientific",
+			"Red Hat":    "rhel",
+		}
 		p.Distro, p.DistroLike, p.DistroVersion = names[m[1]], "rhel fedora", m[2]
 		return
 	}

@@ -51,7 +51,9 @@ func (e *editor) source(pkg, index string, set bool) error {
 	if !ok {
 		for _, l := range e.lines {
 			t := strings.TrimSpace(l)
-			if strings.HasPrefix(t, "[tool.uv.sources.") || strings.HasPrefix(t, "sources") && strings.Contains(t, "{") || strings.HasPrefix(t, "tool.uv.sources") || strings.HasPrefix(t, "uv.sources") {
+			if strings.HasPrefix(t, "[tool.uv.sources.") || strings.HasPrefix(t, "sources") && strings.Contains(t, "{") ||
+				strings.HasPrefix(t, "tool.uv.sources") ||
+				strings.HasPrefix(t, "uv.sources") {
 				return fmt.Errorf("pyproject.toml writes its sources as %q; set %s there by hand", t, entry)
 			}
 		}

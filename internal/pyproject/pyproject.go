@@ -207,7 +207,10 @@ func (r *reader) group(d *document, name string, depth int) error {
 func (d *document) indexes(name string) []Index {
 	var out []Index
 	for _, m := range d.Tool.UV.Index {
-		out = append(out, Index{Name: str(m["name"]), URL: str(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"})
+		out = append(
+			out,
+			Index{Name: str(m["name"]), URL: str(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"},
+		)
 	}
 	if u := d.Tool.UV.IndexURL; u != "" {
 		out = append(out, Index{URL: u, Default: true, From: name + ": tool.uv.index-url"})

@@ -27,7 +27,16 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 		case s.Index == "":
 			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from %s", s.Package, s.Other))
 		case !sameIndex(named[s.Index], c.Index):
-			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s", s.Package, s.Index, named[s.Index], place(c.Index)))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s",
+					s.Package,
+					s.Index,
+					named[s.Index],
+					place(c.Index),
+				),
+			)
 		}
 	}
 	for _, i := range p.Indexes {

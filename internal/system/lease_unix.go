@@ -17,7 +17,8 @@ import (
 // noLocks reports whether err says that this file system has no locks: NFS without
 // its lock daemon, and some FUSE.
 func noLocks(err error) bool {
-	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL)
+	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP) ||
+		errors.Is(err, unix.EINVAL)
 }
 
 // A leaseHolder is who wrote a lease.

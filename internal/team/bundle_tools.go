@@ -24,7 +24,11 @@ func (t *Team) tools(ctx context.Context, u uvTool, profiles []lock.Profile, fac
 			continue
 		}
 		seen[platform] = true
-		answer, _, err := u.compile(ctx, lock.Job{Requirements: []string{"uv"}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform}, filepath.Join(os.DevNull, "none"))
+		answer, _, err := u.compile(
+			ctx,
+			lock.Job{Requirements: []string{"uv"}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform},
+			filepath.Join(os.DevNull, "none"),
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -133,8 +133,11 @@ func admitted(packages []lock.Package, hashes []string) error {
 	for _, k := range packages {
 		for _, w := range k.Files() {
 			if list := admit[k.Name]; len(list) > 0 && !slices.Contains(list, w.Hashes.SHA256) {
-				return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s: its sha256 is %s, and the requirements admit only %s", w.Name, w.Hashes.SHA256, strings.Join(list, ", ")),
-					Hints: []string{"take the --hash of the file that the index has now, if you trust it, or take the hashes out: the lock has its own"}}
+				return &fail.Error{
+					Code:  fail.Integrity,
+					Text:  fmt.Sprintf("%s: its sha256 is %s, and the requirements admit only %s", w.Name, w.Hashes.SHA256, strings.Join(list, ", ")),
+					Hints: []string{"take the --hash of the file that the index has now, if you trust it, or take the hashes out: the lock has its own"},
+				}
 			}
 		}
 	}

@@ -47,7 +47,13 @@ func newFileFacts(m *matrix.Matrix, u uvTool) *fileFacts {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxConnsPerHost = 8
 	t.ResponseHeaderTimeout = 30 * time.Second
-	return &fileFacts{client: &http.Client{Transport: t}, mirror: u.mirrors.there, login: newCredentials(u.tied, u.index), wrong: wrong, known: map[string]*fileFact{}}
+	return &fileFacts{
+		client: &http.Client{Transport: t},
+		mirror: u.mirrors.there,
+		login:  newCredentials(u.tied, u.index),
+		wrong:  wrong,
+		known:  map[string]*fileFact{},
+	}
 }
 
 // complete fills in missing sizes by HEAD requests, and missing hashes from the

@@ -112,7 +112,12 @@ func (t *Team) bound(l *lock.Lock, p *lock.Profile, mirrors Mirrors) (*lock.Pack
 	}
 	k, err := p.Bind(b, func(indexOrHost string) bool { return known[indexOrHost] })
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Integrity, Text: clean(err.Error()), Err: err, Hints: []string{"`envfix lock diff` between two commits shows what was changed"}}
+		return nil, &fail.Error{
+			Code:  fail.Integrity,
+			Text:  clean(err.Error()),
+			Err:   err,
+			Hints: []string{"`envfix lock diff` between two commits shows what was changed"},
+		}
 	}
 	return k, nil
 }

@@ -101,7 +101,9 @@ func unresolved(lines []string, err error) *fail.Error {
 	f := &fail.Error{Code: fail.Failed, Text: "uv could not resolve the packages", Details: lines, Err: err}
 	if m := noWheels().FindStringSubmatch(strings.Join(lines, "\n")); m != nil {
 		f.Code = fail.NoSolution
-		f.Hints = []string{fmt.Sprintf("`envfix lock --build-from-source %s` allows its source distribution: its code then runs here and where it is installed", m[1])}
+		f.Hints = []string{
+			fmt.Sprintf("`envfix lock --build-from-source %s` allows its source distribution: its code then runs here and where it is installed", m[1]),
+		}
 		return f
 	}
 	f.Hints = []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}

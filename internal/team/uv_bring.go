@@ -29,7 +29,10 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 	}
 	no := func(why string, details []string, err error) (string, error) {
 		return "", &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err,
-			Hints: []string{"put uv on PATH: `python3 -m pip install uv` in any environment", "`--mirror default=URL` names another index to bring it from"}}
+			Hints: []string{
+				"put uv on PATH: `python3 -m pip install uv` in any environment",
+				"`--mirror default=URL` names another index to bring it from",
+			}}
 	}
 	switch {
 	case u.offline:
@@ -46,7 +49,18 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 		return no("its folder cannot be made", nil, err)
 	}
 	defer os.RemoveAll(fresh)
-	install := []string{venvProgram(fresh, "python"), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
+	install := []string{
+		venvProgram(fresh, "python"),
+		"-I",
+		"-m",
+		"pip",
+		"install",
+		"--isolated",
+		"--disable-pip-version-check",
+		"--no-input",
+		"--only-binary",
+		":all:",
+	}
 	if u.index != "" {
 		install = append(install, "--index-url", u.index)
 	}

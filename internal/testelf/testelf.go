@@ -42,7 +42,17 @@ func Library(m elf.Machine, d Dynamic) []byte {
 	const header, section = 64, 64
 	dynamic := uint64(16 * len(entries))
 	sections := uint64(header) + dynamic + uint64(len(table))
-	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(m), Version: 1, Shoff: sections, Ehsize: header, Phentsize: 56, Shentsize: section, Shnum: 3, Shstrndx: 2}
+	h := elf.Header64{
+		Type:      uint16(elf.ET_DYN),
+		Machine:   uint16(m),
+		Version:   1,
+		Shoff:     sections,
+		Ehsize:    header,
+		Phentsize: 56,
+		Shentsize: section,
+		Shnum:     3,
+		Shstrndx:  2,
+	}
 	copy(h.Ident[:], "\x7fELF\x02\x01\x01")
 	var b bytes.Buffer
 	for _, part := range []any{h, entries, table,

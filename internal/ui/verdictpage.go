@@ -23,7 +23,15 @@ type chart struct {
 // VerdictPage is one page of HTML with the verdict and the timeline. It loads
 // nothing from anywhere and holds no script.
 func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
-	page := template.Must(template.New("verdict").Funcs(template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictTitle, "unit": gainUnit}).Parse(verdictHTML))
+	page := template.Must(
+		template.New(
+			"verdict",
+		).Funcs(
+			template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictTitle, "unit": gainUnit},
+		).Parse(
+			verdictHTML,
+		),
+	)
 	data := struct {
 		Report  verdict.Report
 		Causes  []verdict.Finding

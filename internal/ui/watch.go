@@ -86,7 +86,17 @@ func Watch(w WatchScreen, width int, s Style) []string {
 			add("    … and %d more", len(w.Processes)-most)
 			break
 		}
-		add("%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s", p.PID, Clip(p.User, 8), list(p.GPUs), memory(p), p.CPU, number(p.StepsPer, "", 1), Clip(p.Waits, 18), p.Command)
+		add(
+			"%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s",
+			p.PID,
+			Clip(p.User, 8),
+			list(p.GPUs),
+			memory(p),
+			p.CPU,
+			number(p.StepsPer, "", 1),
+			Clip(p.Waits, 18),
+			p.Command,
+		)
 	}
 	if len(w.GPUs) == 0 && len(w.Processes) == 0 {
 		add("no process with PyTorch either; start one with `envfix run -- python train.py`")

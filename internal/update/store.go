@@ -213,7 +213,11 @@ func unused(root *os.Root) error {
 }
 
 func damaged(dir, what string) error {
-	return fmt.Errorf("%s: %s; what was learnt there of keys and versions is lost, and nothing older is trusted in its place; remove that directory to begin anew with the built-in keys", dir, what)
+	return fmt.Errorf(
+		"%s: %s; what was learnt there of keys and versions is lost, and nothing older is trusted in its place; remove that directory to begin anew with the built-in keys",
+		dir,
+		what,
+	)
 }
 
 // releaseName demands a single path element as Install makes them.

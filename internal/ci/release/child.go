@@ -32,8 +32,27 @@ func (r *Release) child(t target) (string, error) {
 // buildChild builds the child with a C compiler; "" is the machine's own.
 func buildChild(t target, cc, program string) error {
 	build := command{
-		argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -extldflags=-Wl,-z,lazy", "-o", program, "./cmd/envfix-nvml"},
-		env:  []string{"CGO_ENABLED=1", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_CFLAGS=-O2 -g0 -Wno-deprecated-declarations", "CGO_LDFLAGS=-O2"},
+		argv: []string{
+			"go",
+			"build",
+			"-trimpath",
+			"-buildvcs=false",
+			"-ldflags",
+			"-s -w -buildid= -extldflags=-Wl,-z,lazy",
+			"-o",
+			program,
+			"./cmd/envfix-nvml",
+		},
+		env: []string{
+			"CGO_ENABLED=1",
+			"GOFLAGS=",
+			"GOOS=" + t.os,
+			"GOARCH=" + t.arch,
+			"GOAMD64=v1",
+			"GOARM64=v8.0",
+			"CGO_CFLAGS=-O2 -g0 -Wno-deprecated-declarations",
+			"CGO_LDFLAGS=-O2",
+		},
 	}
 	if cc != "" {
 		build.env = append(build.env, "CC="+cc)

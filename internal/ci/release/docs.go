@@ -16,7 +16,10 @@ type doc struct {
 // docs are the man pages and completions, as the program itself prints them.
 func (r *Release) docs() ([]doc, error) {
 	program := filepath.Join(r.Scratch, "envfix-here")
-	build := command{argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"}, env: []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}}
+	build := command{
+		argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"},
+		env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH},
+	}
 	if _, err := build.output(); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,10 @@ func image(r *Release) error {
 	if len(manifests) == 0 {
 		return nil
 	}
-	index := layout.json("application/vnd.oci.image.index.v1+json", map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests})
+	index := layout.json(
+		"application/vnd.oci.image.index.v1+json",
+		map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests},
+	)
 	index["annotations"] = map[string]string{"org.opencontainers.image.ref.name": r.Version.python()}
 	top := plain(json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []any{index}}))
 	entries := append([]entry{{"oci-layout", 0o644, []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {"index.json", 0o644, top}}, layout.entries...)
@@ -56,11 +59,21 @@ func (r *Release) layer(layout *blobs, t target, program []byte) (map[string]any
 	stamp := r.Time.Format("2006-01-02T15:04:05Z")
 	config := layout.json("application/vnd.oci.image.config.v1+json", map[string]any{
 		"created": stamp, "architecture": t.arch, "os": "linux",
-		"config":  map[string]any{"Entrypoint": []string{"/envfix"}, "Labels": map[string]string{"org.opencontainers.image.version": r.Version.python(), "org.opencontainers.image.revision": r.Commit, "org.opencontainers.image.licenses": "Apache-2.0"}},
+		"config": map[string]any{
+			"Entrypoint": []string{"/envfix"},
+			"Labels": map[string]string{
+				"org.opencontainers.image.version":  r.Version.python(),
+				"org.opencontainers.image.revision": r.Commit,
+				"org.opencontainers.image.licenses": "Apache-2.0",
+			},
+		},
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(plain))}},
 		"history": []any{map[string]string{"created": stamp, "created_by": "make release"}},
 	})
-	return layout.json("application/vnd.oci.image.manifest.v1+json", map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config, "layers": []any{files}}), nil
+	return layout.json(
+		"application/vnd.oci.image.manifest.v1+json",
+		map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config, "layers": []any{files}},
+	), nil
 }
 
 // blobs are the files of an image, each under its digest.

@@ -55,8 +55,11 @@ func (r *Release) packaged(docs []doc) ([]packed, error) {
 		out = append(out, packed{source, place, map[string]any{"mode": int(mode), "mtime": r.Time.Format("2006-01-02T15:04:05Z")}, only})
 		return errors.Join(os.MkdirAll(filepath.Dir(source), 0o755), os.WriteFile(source, b, mode))
 	}
-	places := map[string]string{"completions/envfix.bash": "/usr/share/bash-completion/completions/envfix", "completions/envfix.zsh": "/usr/share/zsh/vendor-completions/_envfix",
-		"completions/envfix.fish": "/usr/share/fish/vendor_completions.d/envfix.fish"}
+	places := map[string]string{
+		"completions/envfix.bash": "/usr/share/bash-completion/completions/envfix",
+		"completions/envfix.zsh":  "/usr/share/zsh/vendor-completions/_envfix",
+		"completions/envfix.fish": "/usr/share/fish/vendor_completions.d/envfix.fish",
+	}
 	for _, d := range docs {
 		place, text := places[d.name], d.text
 		if place == "" {
@@ -81,9 +84,15 @@ func (r *Release) packaged(docs []doc) ([]packed, error) {
 	}
 	return out, errors.Join(
 		add("/usr/share/doc/envfix/changelog.gz", "deb", 0o644, changes),
-		add("/usr/share/lintian/overrides/envfix", "deb", 0o644, []byte("# one program for every C library\nenvfix: statically-linked-binary [usr/bin/envfix]\n")),
+		add(
+			"/usr/share/lintian/overrides/envfix",
+			"deb",
+			0o644,
+			[]byte("# one program for every C library\nenvfix: statically-linked-binary [usr/bin/envfix]\n"),
+		),
 		add("/usr/share/doc/envfix/copyright", "deb", 0o644, []byte(copyright)),
-		add("/usr/share/licenses/envfix/LICENSE", "rpm", 0o644, licence))
+		add("/usr/share/licenses/envfix/LICENSE", "rpm", 0o644, licence),
+	)
 }
 
 const copyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/

@@ -45,7 +45,15 @@ func materials(r *Release) error {
 		Licenses []licence `json:"licenses,omitempty"`
 	}
 	main := component{"application", "envfix", "envfix", r.Version.python(), "", []licence{{map[string]string{"id": "Apache-2.0"}}}}
-	list := []component{{Type: "platform", Ref: "pkg:golang/stdlib@" + strings.TrimPrefix(toolchain, "go"), Name: "stdlib", Version: strings.TrimPrefix(toolchain, "go"), PURL: "pkg:golang/stdlib@" + strings.TrimPrefix(toolchain, "go")}}
+	list := []component{
+		{
+			Type:    "platform",
+			Ref:     "pkg:golang/stdlib@" + strings.TrimPrefix(toolchain, "go"),
+			Name:    "stdlib",
+			Version: strings.TrimPrefix(toolchain, "go"),
+			PURL:    "pkg:golang/stdlib@" + strings.TrimPrefix(toolchain, "go"),
+		},
+	}
 	for _, m := range modules {
 		url := "pkg:golang/" + m.Path + "@" + m.Version
 		list = append(list, component{Type: "library", Ref: url, Name: m.Path, Version: m.Version, PURL: url})
@@ -98,7 +106,10 @@ func provenance(r *Release) error {
 					map[string]any{"name": "go", "annotations": map[string]string{"version": goVersion}},
 				},
 			},
-			"runDetails": map[string]any{"builder": map[string]string{"id": "internal/ci/release"}, "metadata": map[string]string{"invocationId": r.Commit}},
+			"runDetails": map[string]any{
+				"builder":  map[string]string{"id": "internal/ci/release"},
+				"metadata": map[string]string{"invocationId": r.Commit},
+			},
 		},
 	})
 }
@@ -136,7 +147,11 @@ func sums(r *Release) error {
 		fmt.Println("SHA256SUMS is not signed: ENVFIX_RELEASE_KEY names no key")
 		return nil
 	}
-	return r.write("SHA256SUMS.minisig", minisign.SignWithComments(*r.secret, []byte(text.String()), "envfix "+r.Version.python(), "envfix "+r.Version.python()+" "+r.Commit), 0o644)
+	return r.write(
+		"SHA256SUMS.minisig",
+		minisign.SignWithComments(*r.secret, []byte(text.String()), "envfix "+r.Version.python(), "envfix "+r.Version.python()+" "+r.Commit),
+		0o644,
+	)
 }
 
 // readKey reads the key that the release is signed with, where one is named.

@@ -197,7 +197,10 @@ func (r *Reader) addGPU(name string, s Evidence) {
 		return
 	}
 	if strings.EqualFold(name, "N/A") || !nameRE().MatchString(name) &&
-		!strings.Contains(strings.ToLower(name), "nvidia") && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
+		!strings.Contains(
+			strings.ToLower(name),
+			"nvidia",
+		) && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
 		return
 	}
 	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.Listed || uuid && !r.uuids {

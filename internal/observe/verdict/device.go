@@ -220,7 +220,10 @@ func oneGPUOfN(f *facts) *Finding {
 	e["visible"], e["used"] = n, 1
 	x := &Finding{Verdict: OneGPUOfN, Confidence: high, Evidence: e,
 		Text: fmt.Sprintf("1 of %d GPUs worked; %d others were free", n, idle),
-		Fix:  []string{fmt.Sprintf("torchrun --nproc_per_node=%d …, with the model in DistributedDataParallel and a DistributedSampler", idle+1), "if one is meant: CUDA_VISIBLE_DEVICES=N leaves the others to other jobs"}}
+		Fix: []string{
+			fmt.Sprintf("torchrun --nproc_per_node=%d …, with the model in DistributedDataParallel and a DistributedSampler", idle+1),
+			"if one is meant: CUDA_VISIBLE_DEVICES=N leaves the others to other jobs",
+		}}
 	if idle == 1 {
 		x.Text = fmt.Sprintf("1 of %d GPUs worked; another was free", n)
 	}

@@ -25,10 +25,21 @@ type framework struct {
 // signatures of transformers.TrainingArguments, ultralytics' cfg/default.yaml,
 // lightning.pytorch.Trainer, timm.data.create_loader, accelerate.Accelerator.
 var frameworks = []framework{
-	{name: "ultralytics", call: "model.train(", words: map[string]string{"num_workers": "workers"}, batch: "model.train(batch=…): ", precise: []string{"model.train(amp=True)"}},
-	{name: "transformers", call: "TrainingArguments(", words: map[string]string{"num_workers": "dataloader_num_workers", "pin_memory": "dataloader_pin_memory",
-		"persistent_workers": "dataloader_persistent_workers", "prefetch_factor": "dataloader_prefetch_factor"}, batch: "TrainingArguments(per_device_train_batch_size=…): ",
-		precise: []string{"TrainingArguments(bf16=True)", "TrainingArguments(tf32=True)"}},
+	{
+		name:    "ultralytics",
+		call:    "model.train(",
+		words:   map[string]string{"num_workers": "workers"},
+		batch:   "model.train(batch=…): ",
+		precise: []string{"model.train(amp=True)"},
+	},
+	{
+		name: "transformers",
+		call: "TrainingArguments(",
+		words: map[string]string{"num_workers": "dataloader_num_workers", "pin_memory": "dataloader_pin_memory",
+			"persistent_workers": "dataloader_persistent_workers", "prefetch_factor": "dataloader_prefetch_factor"},
+		batch:   "TrainingArguments(per_device_train_batch_size=…): ",
+		precise: []string{"TrainingArguments(bf16=True)", "TrainingArguments(tf32=True)"},
+	},
 	{name: "lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
 	{name: "pytorch_lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
 	{name: "timm", call: "create_loader(",

@@ -60,11 +60,16 @@ func hostOOM(f *facts) *Finding {
 	case killed && h.MemoryLimit > 0 && share(h.MemoryPeak, h.MemoryLimit) > memFull:
 		x.Confidence = medium
 		x.Text = fmt.Sprintf("a process of this job was killed at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
-	case f.crashSays("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"), f.crash() != nil && f.crash().Type == "MemoryError":
+	case f.crashSays("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"),
+		f.crash() != nil && f.crash().Type == "MemoryError":
 		x.Text = "the machine's memory (not the GPU's) ran out: " + firstLine(f.crash().Text)
 		if h.AddressLimit > 0 {
 			e["address_limit_mib"] = h.AddressLimit
-			x.Text = fmt.Sprintf("the job may map %s and no more (ulimit -v), however much memory is free: %s", mib(h.AddressLimit), firstLine(f.crash().Text))
+			x.Text = fmt.Sprintf(
+				"the job may map %s and no more (ulimit -v), however much memory is free: %s",
+				mib(h.AddressLimit),
+				firstLine(f.crash().Text),
+			)
 			x.Fix = []string{"ulimit -v unlimited, in the shell or the job's script that sets it"}
 		}
 	default:
@@ -170,7 +175,8 @@ func toGiB(n, unit string) float64 {
 // oom: the GPU's memory ran out; whose it was decides what helps.
 func oom(f *facts) *Finding {
 	c := f.crash()
-	said := c != nil && (strings.Contains(c.Text, "out of memory. Tried to allocate") || strings.Contains(c.Type, "OutOfMemoryError") || strings.Contains(c.Text, "CUDA error: out of memory") || strings.Contains(c.Text, "CUBLAS_STATUS_ALLOC_FAILED"))
+	said := c != nil &&
+		(strings.Contains(c.Text, "out of memory. Tried to allocate") || strings.Contains(c.Type, "OutOfMemoryError") || strings.Contains(c.Text, "CUDA error: out of memory") || strings.Contains(c.Text, "CUBLAS_STATUS_ALLOC_FAILED"))
 	if !said && f.probe().OOMs == 0 {
 		return nil
 	}
@@ -214,7 +220,11 @@ func size(gib float64) string {
 }
 
 func roomier() []string {
-	return []string{"half the batch size, with gradient accumulation over two batches", "torch.autocast(\"cuda\", torch.bfloat16)", "activation checkpointing: torch.utils.checkpoint"}
+	return []string{
+		"half the batch size, with gradient accumulation over two batches",
+		"torch.autocast(\"cuda\", torch.bfloat16)",
+		"activation checkpointing: torch.utils.checkpoint",
+	}
 }
 
 // stalledLoader: one wait for data is out of all proportion, or lasts still.
@@ -251,7 +261,12 @@ func stall(f *facts, p *Process, wait float64, now bool) *Finding {
 		Fix: []string{"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error"}}
 	x.Text = fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(p.Probe.Page.LoadP50))
 	if now {
-		x.Text = fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait), p.Probe.Page.Batches, seconds(p.Probe.Page.LoadP50))
+		x.Text = fmt.Sprintf(
+			"in the DataLoader for %s, after batch %d; the median wait is %s",
+			seconds(wait),
+			p.Probe.Page.Batches,
+			seconds(p.Probe.Page.LoadP50),
+		)
 	}
 	for _, w := range append([]*Process{p}, f.workers...) {
 		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {

@@ -67,7 +67,10 @@ func otherInput(f *facts) *Finding {
 	x := &Finding{Verdict: LoaderBound, Confidence: medium, Evidence: e, weight: wait,
 		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s",
 			f.idleWords(), pct(wait), f.spotWords(e)),
-		Fix: []string{"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue", "put the data on a local disk, or read it in larger pieces"}}
+		Fix: []string{
+			"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue",
+			"put the data on a local disk, or read it in larger pieces",
+		}}
 	rate := float64(p.Warm) / p.Step
 	x.Gain = Gain{"steps_per_s": {round(rate), round(rate / max(core.v, 0.01))}}
 	return x
@@ -244,7 +247,12 @@ func pythonBound(f *facts) *Finding {
 	}
 	e := f.evidence()
 	x := &Finding{Verdict: PythonBound, Confidence: medium, Evidence: e, weight: 0.3,
-		Fix: []string{"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)", "move work out of the loop, or into tensor operations"}}
+		Fix: []string{
+			"a larger batch",
+			"model = torch.compile(model)",
+			"torch.optim.…(…, fused=True)",
+			"move work out of the loop, or into tensor operations",
+		}}
 	if b.Python > 0 {
 		e["python_share"] = round(b.Python)
 		x.weight = max(x.weight, b.Python)

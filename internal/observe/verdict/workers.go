@@ -72,7 +72,12 @@ func workerRespawn(f *facts) *Finding {
 		Fix:  f.setLoader(ld, [2]string{"persistent_workers", "True"})}
 	if anew { // workers that stay belong to a loader that stays
 		e["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
-		x.Text = fmt.Sprintf("%s of the run starts and stops workers: the DataLoader is built anew for each of %d epochs%s", pct(s), p.Epochs, at(ld.Where, ld.Own))
+		x.Text = fmt.Sprintf(
+			"%s of the run starts and stops workers: the DataLoader is built anew for each of %d epochs%s",
+			pct(s),
+			p.Epochs,
+			at(ld.Where, ld.Own),
+		)
 		x.Fix = []string{"build it once, before the loop over the epochs, with persistent_workers=True"}
 	}
 	if s < 0.99 {
@@ -131,8 +136,16 @@ func ddpSkew(f *facts) *Finding {
 	}
 	x := f.skew(worst, step, min(most-median, 0.95*step)) // a few steps, beside all of them
 	x.Evidence["own_ms"], x.Evidence["median_own_ms"] = round(most*1e3), round(median*1e3)
-	x.Text = fmt.Sprintf("%s takes %s a step until its backward pass, the median rank %s: all ranks wait for it", worst.rank(), seconds(most), seconds(median))
-	x.Fix = []string{"give every rank the same amount of work: batch size, sequence lengths, evaluation and logging", "look whether something else runs on that rank's CPU or GPU: `envfix watch`"}
+	x.Text = fmt.Sprintf(
+		"%s takes %s a step until its backward pass, the median rank %s: all ranks wait for it",
+		worst.rank(),
+		seconds(most),
+		seconds(median),
+	)
+	x.Fix = []string{
+		"give every rank the same amount of work: batch size, sequence lengths, evaluation and logging",
+		"look whether something else runs on that rank's CPU or GPU: `envfix watch`",
+	}
 	return x
 }
 

@@ -1,0 +1,347 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// wheelRules look at what an installer could not find.
+var wheelRules = []rule{
+	{
+		[]string{"IDX002", "PY012", "IDX003", "IDX001"},
+		"what an installer did not find, the index, the Python and the platform", (*exam).notFound,
+	},
+	{[]string{"PY001", "IDX002"}, "an index that does not exist, and the torch that is there", (*exam).noSuchIndex},
+	{[]string{"PY001", "PY016"}, "`pip install torch` on Windows", (*exam).windowsDefault},
+}
+
+var (
+	wantedTorch = lazy.Regexp(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
+	linuxOnly   = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia-nccl-cu\d+|` +
+		`nvidia-cufile-cu\d+|pytorch-triton)\b`)
+	indexLabel = lazy.Regexp(`(?i)download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|cpu|xpu)\b`)
+)
+
+// notFound: pip or uv found no version. The reason is in the index, the Python,
+// or the platform, in the order of what is known.
+func (e *exam) notFound() {
+	h := e.unfound()
+	if h == nil {
+		return
+	}
+	if label, said := e.badIndex(); label != "" {
+		e.find("IDX002", proven, said, h.At).
+			text("there is no index for " + label + " builds of torch").
+			fix(e.indexFix()...)
+		return
+	}
+	v, label, want := e.asked()
+	if e.endsEarly(h, v) {
+		return
+	}
+	if s, tags := e.has("uv-python-tag"); tags {
+		if _, elsewhere := e.has("uv-index-platform"); !elsewhere {
+			e.find("PY012", likely, s, h.At).fix(e.pythonFix("")...)
+			return
+		}
+	}
+	p := e.Machine.Platform
+	if linuxOnly().MatchString(h.At.Text) && (p.OS == "windows" || p.OS == "macos") {
+		e.find("IDX003", likely+5, h.At, e.From.OS).
+			says("this package has wheels for Linux alone").
+			fix("leave it out: torch runs without it, or use WSL2")
+		return
+	}
+	python := e.activePython()
+	if label == "" {
+		label = e.indexed()
+	}
+	if s := e.Did.Index; foreign(h.At.Text) && ownIndex().MatchString(s.Text) {
+		e.find("IDX001", likely, h.At, s).
+			says("PyTorch's index has PyTorch's packages alone, and it was made the only one").
+			fix("`--extra-index-url` beside the default index, or install torch by itself first").
+			explains("PY012", "IDX002", "IDX003")
+		return
+	}
+	switch {
+	case e.wheelless():
+		e.find("IDX003", likely, h.At, e.From.OS).explains("PY012", "IDX001")
+	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
+		e.find("PY012", likely, h.At, e.From.Arch).
+			says("torch has no wheels for a 32-bit Python").
+			fix("install a 64-bit Python")
+	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
+		e.find("IDX003", likely, h.At, e.From.Arch).
+			says("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)
+	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
+		strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
+		e.find("IDX003", likely, h.At).text("there is no " + label + " build of torch for this platform")
+	case python != "" && e.pythonOut(v, python):
+		e.find("PY012", likely+3, h.At, e.From.Python).
+			says("torch %s has no wheel for Python %s", orNewest(v), python).
+			fix(e.pythonFix(v)...).
+			explains("IDX001", "IDX003")
+	case want && label != "" && !e.labelExists(v, label):
+		e.find("IDX002", likely, h.At).says("torch %s has no %s build", v, label).fix(e.indexFix()...)
+	default:
+		e.otherIndex(h, v)
+	}
+}
+
+// unfound is what an installer says that found no version or no wheel.
+func (e *exam) unfound() *read.Hit {
+	for _, id := range []string{"pip-no-version", "uv-no-platform-wheel", "torch-placeholder"} {
+		if h := e.hit(id); h != nil {
+			return h
+		}
+	}
+	if e.wheelless() {
+		return e.hit("uv-index-platform")
+	}
+	return nil
+}
+
+// wheelless reports whether the system is one for which nobody builds torch.
+func (e *exam) wheelless() bool {
+	p := e.Machine.Platform
+	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.clue("platform-without-wheels") ||
+		e.clue("processor-without-wheels")
+}
+
+func orNewest(v string) string {
+	if v == "" {
+		return "of this index"
+	}
+	return v
+}
+
+// activePython is the Python in use, as major.minor.
+func (e *exam) activePython() string {
+	for _, p := range e.Machine.Pythons {
+		if parts := strings.Split(p.Version, "."); len(parts) >= 2 {
+			return parts[0] + "." + parts[1]
+		}
+	}
+	return ""
+}
+
+// asked is the torch that was asked for; want is false where none is named.
+func (e *exam) asked() (v, label string, want bool) {
+	for _, h := range e.Hits {
+		if m := wantedTorch().FindStringSubmatch(h.At.Text); m != nil {
+			return m[1], m[2], true
+		}
+	}
+	return "", "", false
+}
+
+// pythonOut reports whether a release has no wheel for a Python.
+func (e *exam) pythonOut(v, python string) bool {
+	m, old := e.Matrix, e.limit("python-3.10")
+	py := pythonVersion(python)
+	want := pythonVersion(strings.TrimSuffix(v, ".*"))
+	if py.IsZero() {
+		return false
+	}
+	if py.Compare(pythonVersion(old.Value)) >= 0 && old.Before(want) {
+		return true
+	}
+	if m == nil {
+		return false
+	}
+	lowest, highest := version.Python{}, version.Python{}
+	for _, r := range m.Releases {
+		if v != "" && r.Torch.String() != v && !strings.HasPrefix(r.Torch.String(), v+".") {
+			continue
+		}
+		for _, b := range r.Builds {
+			if b.OS != "" && b.OS != e.Machine.Platform.OS {
+				continue
+			}
+			if lowest.IsZero() || b.PythonMin.Compare(lowest) < 0 {
+				lowest = b.PythonMin
+			}
+			if b.PythonMax.Compare(highest) > 0 {
+				highest = b.PythonMax
+			}
+		}
+	}
+	return !highest.IsZero() && (py.Compare(highest) > 0 || py.Compare(lowest) < 0)
+}
+
+// pythonFix names the newest Python that a torch has wheels for, and the oldest torch
+// that the list of what was found has for this Python.
+func (e *exam) pythonFix(v string) []string {
+	var ways []string
+	if newest := e.newestPython(v); newest != "" {
+		ways = append(ways,
+			fmt.Sprintf("a Python that torch %s has: `uv venv --python %s`, or conda: `conda create -n torch python=%s`",
+				v, newest, newest))
+	}
+	if v == "" && e.Matrix != nil && len(e.Matrix.Releases) > 0 {
+		newest := e.newestPython(e.Matrix.Releases[0].Torch.String())
+		return []string{
+			fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest),
+			"`envfix why torch` says which torch each Python has",
+		}
+	}
+	switch python := e.activePython(); {
+	case len(e.Offered) > 0:
+		ways = append(ways,
+			fmt.Sprintf("or a newer torch: for this Python there is torch %s and newer", read.Public(e.Offered[0])))
+	case python != "" && v != "":
+		ways = append(ways, "or a newer torch, which this Python has: `envfix plan`")
+	default:
+		ways = append(ways, "`envfix plan` names the torch for this Python")
+	}
+	return ways
+}
+
+// older is the Python before one: 3.10 of 3.11.
+func older(v version.Python) string {
+	major, minor, _ := strings.Cut(v.String(), ".")
+	if n := read.Atoi(minor); n > 0 {
+		return fmt.Sprintf("%s.%d", major, n-1)
+	}
+	return ""
+}
+
+// newestPython is the newest Python that a release has wheels for; "" not known.
+func (e *exam) newestPython(v string) string {
+	if e.Matrix != nil {
+		if r, ok := e.Matrix.Release(v); ok {
+			newest, now := version.Python{}, pythonVersion(e.activePython())
+			for _, b := range r.Builds { // that all its builds have
+				if b.OS == e.Machine.Platform.OS && (newest.IsZero() || b.PythonMax.Compare(newest) < 0) {
+					newest = b.PythonMax
+				}
+			}
+			if newest.IsZero() || newest != now {
+				return newest.String()
+			}
+			return older(newest) // this one was just refused
+		}
+	}
+	parts := strings.SplitN(v, ".", 3)
+	for _, row := range e.limit("newest-python").Values { // torch 1.13: 3.10
+		if f := strings.Fields(row); len(parts) > 1 && len(f) == 2 && f[0] == parts[0]+"."+parts[1] {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+func (e *exam) aarch64Has(v, label string) bool {
+	if e.Matrix == nil {
+		return true
+	}
+	r, ok := e.Matrix.Release(v)
+	if !ok {
+		return false
+	}
+	_, ok = r.Build(label, "linux", "aarch64")
+	return ok
+}
+
+// labelExists reports whether a release has a build of a label on any platform;
+// releases that the data does not hold are taken to have it.
+func (e *exam) labelExists(v, label string) bool {
+	if e.Matrix == nil {
+		return true
+	}
+	r, ok := e.Matrix.Release(v)
+	if !ok {
+		return true
+	}
+	for _, b := range r.Builds {
+		if b.Label == label {
+			return true
+		}
+	}
+	return false
+}
+
+// badIndex is the label of an index URL under which there is nothing.
+func (e *exam) badIndex() (string, read.Evidence) {
+	s := e.Did.Index
+	m := indexLabel().FindStringSubmatch(s.Text)
+	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" {
+		return "", read.Evidence{}
+	}
+	if slices.Contains(e.limit("old-indexes").Values, m[1]) {
+		return "", read.Evidence{}
+	}
+	for _, r := range e.Matrix.Releases {
+		for _, b := range r.Builds {
+			if b.Label == m[1] {
+				return "", read.Evidence{}
+			}
+		}
+	}
+	return m[1], s
+}
+
+func (e *exam) indexFix() []string {
+	seen := map[string]bool{}
+	var have []string
+	if e.Matrix != nil && len(e.Matrix.Releases) > 0 {
+		for _, r := range e.Matrix.Releases[:min(3, len(e.Matrix.Releases))] {
+			for _, b := range r.Builds {
+				if strings.HasPrefix(b.Label, "cu") && !seen[b.Label] {
+					seen[b.Label] = true
+					have = append(have, b.Label)
+				}
+			}
+		}
+	}
+	return []string{"`" + e.planCommand() + "` names the index; current ones are " + strings.Join(have, ", ")}
+}
+
+// noSuchIndex: an extra index that does not exist fails silently, and the
+// default one answers with a CPU build.
+func (e *exam) noSuchIndex() {
+	label, s := e.badIndex()
+	if _, failed := e.has("pip-no-version"); failed || label == "" {
+		return
+	}
+	if e.Torch.Rank == read.ByTorch && strings.HasPrefix(e.Torch.Label, "cu") && e.Torch.Label != label {
+		e.find("IDX002", likely, s, e.Torch.VersionAt).
+			says("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label).
+			fix(e.indexFix()...)
+		return
+	}
+	if !e.unavailable() && !e.Torch.NoCUDA {
+		return
+	}
+	e.find("PY001", likely, s, e.Torch.AvailableAt).
+		text("there is no index for " + label + " builds, so pip took the default index's CPU build").
+		fix(e.indexFix()...)
+}
+
+// windowsDefault: on Windows the default index carries the CPU build alone.
+func (e *exam) windowsDefault() {
+	said, told := e.has("app-no-gpu", "torch-fallback-cpu")
+	if e.Machine.Platform.OS != "windows" || !e.unavailable() && !(told && e.vendor(machine.NVIDIA)) ||
+		!e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
+		return
+	}
+	w := weak
+	s := e.Did.PipTorch
+	// A wheel of PyTorch's own index shows its label in every list; that of the default
+	// index for Windows has none, and is the CPU build.
+	if p := e.pipPackage("torch"); p != nil && e.Torch.Rank == read.ByList && e.Did.Index.IsZero() {
+		w, s = likely, p.At
+	}
+	if !s.IsZero() && indexLabel().FindString(s.Text) == "" {
+		w = strong + 3
+	}
+	e.find("PY001", w, s, e.Torch.AvailableAt, said).
+		says("on Windows `pip install torch` brings the CPU build").
+		fix("{torch}")
+}

@@ -1,0 +1,75 @@
+package resolver
+
+import (
+	"strings"
+
+	"envfix/matrix"
+)
+
+// codeOf returns what is known of a wheel's code. Where nobody read the wheel, the
+// nearest older and newer ones that were, for this system and the same CUDA,
+// speak for it: a GPU that neither serves, it does not serve.
+func (q *question) codeOf(e *matrix.Extension) code {
+	c := code{cuda: e.CUDA}
+	if len(e.Native)+len(e.PTX) > 0 {
+		c.rows = []*matrix.Extension{e}
+		return c
+	}
+	if e.OS == "" || e.Proof == matrix.ByWheel && e.CUDA == "" {
+		return c // pure Python, or read and without GPU code
+	}
+	if c.cuda == "" {
+		c.cuda = q.cudaOfNeighbours(e)
+	}
+	older, newer := q.neighbours(e, func(o *matrix.Extension) bool {
+		return c.cuda != "" && len(o.Native)+len(o.PTX) > 0 && major(o.CUDA) == major(c.cuda) && len(o.TorchLabels) == 0
+	})
+	for _, o := range []*matrix.Extension{newer, older} {
+		if o != nil {
+			c.rows = append(c.rows, o)
+		}
+	}
+	return c
+}
+
+// neighbours returns the nearest older and newer wheels of a package on this
+// system that satisfy a condition; nil where there is none.
+func (q *question) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bool) (older, newer *matrix.Extension) {
+	for _, o := range q.wheels(e.Package) { // newest first
+		switch {
+		case o.Sdist || !ok(o):
+		case o.Version.Compare(e.Version) > 0:
+			newer = o
+		case older == nil && o != e:
+			older = o
+		}
+	}
+	return older, newer
+}
+
+// cudaOfNeighbours is the CUDA that a wheel of which only the metadata was read is
+// built for: that of the same release on another architecture, else that of the
+// releases next to it where they agree.
+func (q *question) cudaOfNeighbours(e *matrix.Extension) string {
+	for i := range q.m.Extensions {
+		o := &q.m.Extensions[i]
+		if o.Package == e.Package && o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
+			return o.CUDA
+		}
+	}
+	older, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel })
+	switch {
+	case newer == nil && older == nil:
+		return ""
+	case newer == nil:
+		return older.CUDA
+	case older == nil || major(older.CUDA) == major(newer.CUDA):
+		return newer.CUDA
+	}
+	return ""
+}
+
+func major(v string) string {
+	m, _, _ := strings.Cut(v, ".")
+	return m
+}
