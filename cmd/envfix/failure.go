@@ -23,10 +23,10 @@ func reason(err error) string {
 func asFailure(err error) *fail.Error {
 	var f *fail.Error
 	switch {
-	case errors.Is(err, context.Canceled):
-		return &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
 	case errors.As(err, &f):
 		return f
+	case errors.Is(err, context.Canceled):
+		return &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
 	}
 	return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
 }

@@ -84,7 +84,7 @@ const (
 type Report struct {
 	Format   int       `json:"format"`
 	OK       bool      `json:"ok"` // no finding of severity error, and something was there to look at
-	Verdict  Verdict   `json:"verdict"`
+	Verdict  Verdict   `json:"verdict,omitempty"`
 	Findings []Finding `json:"findings"`
 	Notes    []string  `json:"notes,omitempty"` // what could not be read
 }
