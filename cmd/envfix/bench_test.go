@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/testindex"
 	"envfix/matrix"
@@ -117,15 +118,15 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// run starts the process and waits for it. Exit code 1 is an answer too: doctor's
-// for a machine where something is amiss.
+// run starts the process and waits for it. Exit codes 1 and 12 are answers too:
+// doctor's where something is amiss, and where that could not be told.
 func (t *benchRow) run(b *testing.B, count bool) {
 	cmd := exec.Command(t.argv[0], t.argv[1:]...)
 	cmd.Env = append(os.Environ(), t.env...)
 	start := time.Now()
 	err := cmd.Run()
 	took := time.Since(start)
-	if err != nil && cmd.ProcessState.ExitCode() != 1 {
+	if code := cmd.ProcessState.ExitCode(); err != nil && code != fail.Failed && code != fail.Unknown {
 		b.Fatal(fmt.Errorf("%s: %w", t.name, err))
 	}
 	if count {
