@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 
@@ -69,42 +70,77 @@ EXIT STATUS
 	}
 }
 
+// doctorFlags are those of `envfix doctor`.
+type doctorFlags struct {
+	from        []string // files of pasted text; none: this machine
+	json        bool
+	imports     bool // start the environment's Python
+	html        string
+	fix         bool
+	editProfile bool
+	verbose     bool
+	plan        planFlags  // of the plan that mends
+	apply       applyFlags // how it is carried out
+	out         io.Writer
+}
+
+func doctorOf(c *cli.Context) (f doctorFlags, err error) {
+	if err = agreeing(c); err != nil {
+		return f, err
+	}
+	f = doctorFlags{
+		from: c.StringSlice("from"), json: c.Bool("json"), imports: c.Bool("import"), html: c.String("html"), fix: c.Bool("fix"),
+		editProfile: c.Bool("edit-profile"), verbose: c.Bool("verbose"), out: c.App.Writer,
+	}
+	if f.plan, err = planOf(c); err != nil || !f.fix {
+		return f, err
+	}
+	f.apply, err = applyOf(c)
+	return f, err
+}
+
 func doctorAction(c *cli.Context) error {
-	if err := agreeing(c); err != nil {
+	f, err := doctorOf(c)
+	if err != nil {
 		return err
 	}
-	if c.Bool("fix") {
+	if f.fix {
 		if did, err := asInvoker(); did {
 			return err
 		}
 	}
+	return f.examine(c.Context)
+}
+
+// examine says what is wrong, and with --fix mends it.
+func (f doctorFlags) examine(ctx context.Context) error {
 	k := know.Embedded()
-	patient, err := thePatient(c, k)
+	patient, err := f.patient(ctx, k)
 	if err != nil {
 		return err
 	}
-	if c.Bool("import") {
-		if err := importTorch(c, k, patient); err != nil {
+	if f.imports {
+		if err := importTorch(ctx, k, patient); err != nil {
 			return err
 		}
 	}
 	report := doctor.Examine(k, patient)
-	if c.IsSet("html") {
-		if err := writePage(c, report, patient); err != nil {
+	if f.html != "" {
+		if err := f.writePage(ctx, report, patient); err != nil {
 			return err
 		}
 	}
-	if c.Bool("fix") {
-		return fix(c, report, patient)
+	if f.fix {
+		return f.mend(ctx, report, patient)
 	}
-	if c.Bool("json") && !patient.Pasted && !report.OK {
+	if f.json && !patient.Pasted && !report.OK {
 		// The steps are the plan's; a machine that no plan can be made for has none.
-		_, _ = withSteps(c, &report, patient)
+		_, _ = f.withSteps(ctx, &report, patient)
 	}
-	if c.Bool("json") {
-		err = writeJSON(c.App.Writer, report)
+	if f.json {
+		err = writeJSON(f.out, report)
 	} else {
-		_, err = io.WriteString(c.App.Writer, doctorText(report, patient, c.Bool("verbose")))
+		_, err = io.WriteString(f.out, doctorText(report, patient, f.verbose))
 	}
 	if err == nil && !report.OK {
 		err = &fail.Error{Code: fail.Failed}
@@ -175,13 +211,13 @@ func readPaste(r *read.Reader, name, label string) error {
 	return r.Read(label, f)
 }
 
-// thePatient is what the report is about: pasted text, or a machine as probe sees
+// patient is what the report is about: pasted text, or a machine as probe sees
 // it, and the data to judge it by.
-func thePatient(c *cli.Context, k *know.Knowledge) (patient *read.Case, err error) {
-	if c.IsSet("from") {
-		patient, err = readPastes(k, c.StringSlice("from"))
+func (f doctorFlags) patient(ctx context.Context, k *know.Knowledge) (patient *read.Case, err error) {
+	if len(f.from) > 0 {
+		patient, err = readPastes(k, f.from)
 	} else {
-		patient, err = thisPatient(c)
+		patient, err = f.plan.machine.patient(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -193,13 +229,9 @@ func thePatient(c *cli.Context, k *know.Knowledge) (patient *read.Case, err erro
 	return patient, err
 }
 
-func thisPatient(c *cli.Context) (*read.Case, error) {
-	f, err := machineOf(c)
-	if err != nil {
-		return nil, err
-	}
+func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {
 	f.use = true
-	h, _, err := f.gather(c.Context)
+	h, _, err := f.gather(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/version"
-
-	"github.com/urfave/cli/v2"
 )
 
 // importLimit is how long Python may take: torch imports in seconds from a cold
@@ -31,7 +29,7 @@ const importGrace = 500 * time.Millisecond
 
 // importTorch starts the environment's Python, isolated, and has it import torch.
 // What it says is evidence like any other: its messages are read as a paste's are.
-func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
+func importTorch(whole context.Context, k *know.Knowledge, p *read.Case) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
 		return &fail.Error{
@@ -40,13 +38,13 @@ func importTorch(c *cli.Context, k *know.Knowledge, p *read.Case) error {
 		}
 	}
 	limit := cmp.Or(probeLimit(), importLimit)
-	ctx, cancel := context.WithTimeout(c.Context, limit)
+	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
 	argv := apply.QuickArgv(filepath.Join(filepath.Dir(p.Machine.Pythons[i].Path), "python"), []string{"torch"})
 	// A crash says then in which line of which module it was.
 	proof, err := prove(ctx, slices.Insert(argv, 1, "-X", "faulthandler"), importGrace)
-	if c.Context.Err() != nil {
-		return c.Context.Err()
+	if whole.Err() != nil {
+		return whole.Err()
 	}
 	text := ""
 	for _, what := range slices.Sorted(maps.Keys(proof.Errors)) {

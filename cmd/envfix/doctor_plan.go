@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,18 +22,16 @@ import (
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/resolver"
-
-	"github.com/urfave/cli/v2"
 )
 
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps. Its error says why none could be made.
-func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
+func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
 	k := know.Embedded()
 	first, anew, inFiles := -1, false, false
 	mend := &plan.Repair{}
-	for i, f := range r.Findings {
-		w := doctor.WayOf(k, f, r.Findings)
+	for i, x := range r.Findings {
+		w := doctor.WayOf(k, x, r.Findings)
 		if w == doctor.NoWay {
 			continue
 		}
@@ -40,23 +39,23 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 			first = i
 		}
 		anew = anew || w == doctor.Otherwise
-		inFiles = inFiles || w == doctor.Otherwise && k.Causes[f.Cause].Mended == know.Files
-		mend.Rebuild = mend.Rebuild || f.Mend.Rebuild
-		mend.Fetch = append(mend.Fetch, f.Mend.Fetch...)
-		mend.Fixes = append(mend.Fixes, f.Mend.Fixes...)
+		inFiles = inFiles || w == doctor.Otherwise && k.Causes[x.Cause].Mended == know.Files
+		mend.Rebuild = mend.Rebuild || x.Mend.Rebuild
+		mend.Fetch = append(mend.Fetch, x.Mend.Fetch...)
+		mend.Fixes = append(mend.Fixes, x.Mend.Fixes...)
 	}
 	if first < 0 {
 		return nil, nil
 	}
-	if dir := examinedElsewhere(c, patient); dir != "" && !anew {
+	if dir := f.examinedElsewhere(patient); dir != "" && !anew {
 		return nil, &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("what is broken is %s, and the plan would be for %s",
-			ui.Clean(dir), ui.Clean(c.String("env"))),
+			ui.Clean(dir), ui.Clean(f.plan.target.env)),
 			Hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
 	}
-	p, err := mendingPlan(c, patient, mend, anew)
+	p, err := f.mendingPlan(ctx, patient, mend, anew)
 	if err == nil && refusal(p) == nil && len(p.Steps) == 0 && inFiles {
 		mend.Rebuild = true
-		p, err = mendingPlan(c, patient, mend, false)
+		p, err = f.mendingPlan(ctx, patient, mend, false)
 	}
 	if err != nil {
 		return nil, err
@@ -64,12 +63,12 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 	if refused := refusal(p); refused != nil {
 		return nil, refused
 	}
-	if c.Bool("edit-profile") {
+	if f.editProfile {
 		if err := editProfiles(patient, p); err != nil {
 			return nil, err
 		}
 	}
-	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !c.Bool("change-driver") {
+	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver {
 		return nil, &fail.Error{
 			Code: fail.Failed, Text: "what is wrong is the driver, and without leave it is not touched",
 			Hints: []string{"`envfix doctor --fix --change-driver` plans it too"},
@@ -80,9 +79,9 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 	}
 	if activated(p) {
 		for i := range r.Findings {
-			if f := &r.Findings[i]; len(f.Mend.Fixes) > 0 {
-				f.Fix = append([]string{"`. " + activateScript(p) + "` in this shell: the script sets it right already"},
-					f.Fix...)
+			if x := &r.Findings[i]; len(x.Mend.Fixes) > 0 {
+				x.Fix = append([]string{"`. " + activateScript(p) + "` in this shell: the script sets it right already"},
+					x.Fix...)
 			}
 		}
 		return nil, nil
@@ -93,8 +92,8 @@ func withSteps(c *cli.Context, r *doctor.Report, patient *read.Case) (*plan.Plan
 
 // examinedElsewhere is the directory of the environment that was examined, where it is
 // not the one that a plan would be for: one that is activated.
-func examinedElsewhere(c *cli.Context, patient *read.Case) string {
-	target, err := filepath.Abs(c.String("env"))
+func (f doctorFlags) examinedElsewhere(patient *read.Case) string {
+	target, err := filepath.Abs(f.plan.target.env)
 	if err != nil || patient.Files == nil || patient.Files.Dir == "" || filepath.Clean(patient.Files.Dir) == target {
 		return ""
 	}
@@ -114,23 +113,19 @@ func examinedElsewhere(c *cli.Context, patient *read.Case) string {
 
 // mendingPlan makes the plan that mends: with the same torch where its files are
 // broken, chosen anew where it is the wrong one.
-func mendingPlan(c *cli.Context, patient *read.Case, mend *plan.Repair, anew bool) (*plan.Plan, error) {
-	if e, err := apply.Open(c.String("env")); err == nil {
+func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, mend *plan.Repair, anew bool) (*plan.Plan, error) {
+	if e, err := apply.Open(f.plan.target.env); err == nil {
 		mend.Replaces = e.Current()
 		e.Close()
 	}
-	f, err := planOf(c)
-	if err != nil {
-		return nil, err
-	}
 	torch, build := installedTorch(patient)
-	if anew || torch == "" || c.IsSet("requirements") || governing() != "" {
-		return f.mending(c.Context, mend, nil)
+	if anew || torch == "" || len(f.plan.wish.files) > 0 || governing() != "" {
+		return f.plan.mending(ctx, mend, nil)
 	}
-	p, err := f.mending(c.Context, mend, same(patient, torch, build))
+	p, err := f.plan.mending(ctx, mend, same(patient, torch, build))
 	if err == nil && refusal(p) != nil {
 		// That build is refused here: another one of the same torch may not be.
-		if q, err := f.mending(c.Context, mend, same(patient, torch, "")); err == nil && refusal(q) == nil &&
+		if q, err := f.plan.mending(ctx, mend, same(patient, torch, "")); err == nil && refusal(q) == nil &&
 			q.Build != "cpu" {
 			return q, nil
 		}

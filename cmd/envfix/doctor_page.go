@@ -1,32 +1,31 @@
 package main
 
 import (
+	"context"
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
-
-	"github.com/urfave/cli/v2"
 )
 
 // writePage writes the page of --html. A paste has no facts of a machine and no
 // plan: what is read of it is in the evidence.
-func writePage(c *cli.Context, r doctor.Report, patient *read.Case) error {
+func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *read.Case) error {
 	var p *plan.Plan
 	var facts *machine.Machine
 	if !patient.Pasted {
 		facts = &patient.Machine
 		if !r.OK {
-			p, _ = withSteps(c, &r, patient) // where no plan can be made, the page has none
+			p, _ = f.withSteps(ctx, &r, patient) // where no plan can be made, the page has none
 		}
 	}
 	page, err := ui.DoctorPage(r, p, facts)
 	if err != nil {
 		return err
 	}
-	name := c.String("html")
+	name := f.html
 	if err := replaceFile(name, page, 0o644); err != nil {
 		return &fail.Error{
 			Code: fail.Usage, Text: ui.Clean(name) + ": " + reason(err), Err: err,

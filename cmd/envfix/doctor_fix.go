@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -14,45 +15,39 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
-
-	"github.com/urfave/cli/v2"
 )
 
-// fix shows the findings and the plan that mends them, carries it out as apply
+// mend shows the findings and the plan that mends them, carries it out as apply
 // does, and examines again. What envfix cannot do it names, with the command.
-func fix(c *cli.Context, r doctor.Report, patient *read.Case) error {
+func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Case) error {
 	show := io.Writer(os.Stdout)
-	if c.Bool("json") {
+	if f.json {
 		show = os.Stderr
 	}
-	p, refused := withSteps(c, &r, patient)
-	text := doctorText(r, patient, c.Bool("verbose"))
+	p, refused := f.withSteps(ctx, &r, patient)
+	text := doctorText(r, patient, f.verbose)
 	if p == nil {
-		return leave(c, show, text, mending{report: r, refused: refused})
+		return f.leave(show, text, mending{report: r, refused: refused})
 	}
 	look := style(show)
-	look.Verbose = c.Bool("verbose")
+	look.Verbose = f.verbose
 	text += "\n" + ui.Plan(p, look) + handwork(r.Findings, p)
 	if _, err := io.WriteString(show, text); err != nil {
 		return err
 	}
-	if err := consent(c.Context, c.Bool("yes"), p); err != nil {
+	if err := consent(ctx, f.apply.yes, p); err != nil {
 		return err
 	}
-	how, err := applyOf(c)
+	did, err := f.apply.perform(ctx, p, false)
 	if err != nil {
 		return err
 	}
-	did, err := how.perform(c.Context, p, false)
+	after, patient, err := f.examineAgain(ctx, p)
 	if err != nil {
 		return err
 	}
-	after, patient, err := examineAgain(c, p)
-	if err != nil {
-		return err
-	}
-	text = "\nafter the mending: " + doctorText(after, patient, c.Bool("verbose")) + useIt(p)
-	return leave(c, show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
+	text = "\nafter the mending: " + doctorText(after, patient, f.verbose) + useIt(p)
+	return f.leave(show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
 }
 
 // A mending is how a `doctor --fix` ended.
@@ -76,12 +71,12 @@ type doctorFixAnswer struct {
 
 // leave prints the end of a `doctor --fix`. Its exit code says whether an error is
 // left.
-func leave(c *cli.Context, show io.Writer, text string, m mending) error {
+func (f doctorFlags) leave(show io.Writer, text string, m mending) error {
 	if _, err := io.WriteString(show, text+handwork(m.report.Findings, nil)); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		if err := writeJSON(c.App.Writer, doctorFixAnswer{m.report, m.done}); err != nil {
+	if f.json {
+		if err := writeJSON(f.out, doctorFixAnswer{m.report, m.done}); err != nil {
 			return err
 		}
 	}
@@ -89,7 +84,7 @@ func leave(c *cli.Context, show io.Writer, text string, m mending) error {
 	switch {
 	case m.report.OK && m.refused == nil:
 		return nil
-	case c.Bool("json"):
+	case f.json:
 		return &fail.Error{Code: fail.Failed}
 	case errors.As(m.refused, &refused):
 		return &fail.Error{
@@ -150,17 +145,17 @@ func activateScript(p *plan.Plan) string {
 
 // examineAgain looks at the machine as a shell sees it in which the environment of
 // the plan is active.
-func examineAgain(c *cli.Context, p *plan.Plan) (doctor.Report, *read.Case, error) {
-	for _, f := range p.EnvFixes {
-		before := os.Getenv(f.Variable)
-		if after := installers.Activated(f.Variable, before, p.EnvFixes); after != before {
-			if err := os.Setenv(f.Variable, after); err != nil {
+func (f doctorFlags) examineAgain(ctx context.Context, p *plan.Plan) (doctor.Report, *read.Case, error) {
+	for _, x := range p.EnvFixes {
+		before := os.Getenv(x.Variable)
+		if after := installers.Activated(x.Variable, before, p.EnvFixes); after != before {
+			if err := os.Setenv(x.Variable, after); err != nil {
 				return doctor.Report{}, nil, err
 			}
 		}
 	}
 	k := know.Embedded()
-	patient, err := thePatient(c, k)
+	patient, err := f.patient(ctx, k)
 	if err != nil {
 		return doctor.Report{}, nil, err
 	}
