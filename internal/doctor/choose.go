@@ -13,11 +13,8 @@ import (
 	"envfix/resolver"
 )
 
-// usualCUDA is the CUDA whose driver is taken for granted where a paste names none: it
-// is older than what current distributions and Windows bring.
-const usualCUDA = "12.8"
-
-// usualDriver is that driver, or the first that knows the GPUs.
+// usualDriver is the driver that is taken for granted where a paste names none, or the
+// first that knows the GPUs.
 func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
 	var usual version.Dotted
 	for _, t := range e.Matrix.Toolkits {
@@ -25,7 +22,7 @@ func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
 		if e.windowsColumn() {
 			v = t.WindowsTable
 		}
-		if t.Version.MajorMinor() == usualCUDA && (usual.IsZero() || v.Less(usual)) {
+		if t.Version.MajorMinor() == e.limit("usual-machine").Values[0] && (usual.IsZero() || v.Less(usual)) {
 			usual = v
 		}
 	}
@@ -71,7 +68,7 @@ func (e *exam) subject() (h machine.Machine, assumed []string) {
 		h.Driver = &machine.Driver{Version: d}
 	}
 	if len(h.GPUs) == 0 && !e.onlyForeign() {
-		for i, sm := range []machine.SM{{Major: 7, Minor: 5}, {Major: 12}} { // the oldest and the newest of them
+		for i, sm := range []machine.SM{e.limitSM("usual-machine", 1), e.limitSM("usual-machine", 2)} {
 			if a, ok := e.Matrix.Arch(sm); ok && h.Driver != nil && h.Driver.Version.Less(e.first(a)) {
 				continue // a driver that works does not drive it
 			}

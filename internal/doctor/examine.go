@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
 )
 
 // A rule is one check that looks at facts: which it needs, and a pure function.
@@ -172,3 +173,6 @@ func join(words ...string) string { return strings.Join(words, " ") }
 
 // limit returns a limit that limits.yaml has; a test looks for each that is used.
 func (e *exam) limit(id string) *know.Limit { return e.k.Limits[id] }
+
+// limitSM is the i-th value of a limit as a compute capability.
+func (e *exam) limitSM(id string, i int) machine.SM { return machine.MustSM(e.limit(id).Values[i]) }

@@ -25,7 +25,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`\.limit\("([^"]+)"\)`).FindAllStringSubmatch(string(b), -1) {
+		for _, m := range regexp.MustCompile(`\.limit(?:SM)?\("([^"]+)"`).FindAllStringSubmatch(string(b), -1) {
 			used[m[1]] = true
 			if know.Embedded().Limits[m[1]] == nil {
 				t.Errorf("%s: limits.yaml has no %s", f, m[1])

@@ -78,8 +78,6 @@ func (e *exam) macCUDA() {
 	}
 }
 
-var macOSVersion = lazy.Regexp(`(?i)mac ?os[- ](?:version )?(\d{2}(?:\.\d+)?)|ProductVersion:\s*(\d{2}(?:\.\d+)?)`)
-
 // macTooOld: torch 2.5 and newer use MPS from macOS 13 on, whatever the older message
 // names. Source: pytorch/pytorch, release notes of 2.5.
 func (e *exam) macTooOld() {

@@ -113,11 +113,11 @@ func (e *exam) ancientGPU() {
 	if e.Torch.NoCUDA || e.Torch.HIP != "" || !e.unavailable() && !refused && !e.clue("too-old-words") {
 		return
 	}
-	if v := pythonVersion(e.Torch.Version); !v.IsZero() && v.Compare(version.MustPython("1.3")) < 0 &&
+	if v := pythonVersion(e.Torch.Version); e.limit("code-since-1.3.1").Before(v) &&
 		e.Torch.Rank > read.ByProse {
 		return
 	}
-	if old := e.allBefore(machine.SM{Major: 3, Minor: 7}); old != nil {
+	if old := e.allBefore(e.limitSM("code-since-1.3.1", 0)); old != nil {
 		e.find("ARC005", hint, e.From.GPU, e.From.Capability).
 			says("no build of torch since 1.3.1 has code for the %s", nameOr(*old))
 	}
@@ -283,7 +283,7 @@ func toolkitBefore(m *matrix.Matrix, cuda string, sm machine.SM) bool {
 
 // buildFor is a build that has code for the GPU.
 func (e *exam) buildFor(sm machine.SM, state reach) []string {
-	if c, _ := e.choose(); c == nil && state == gpuTooOld && sm.Less(machine.SM{Major: 5}) {
+	if c, _ := e.choose(); c == nil && state == gpuTooOld && sm.Less(e.limitSM("oldest-served", 0)) {
 		return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
 	}
 	return []string{"{torch}"}
@@ -307,7 +307,7 @@ func (e *exam) noKernel() {
 		e.find("ARC005", likely, s, said)
 		return
 	}
-	oldest := machine.SM{Major: 7, Minor: 5} // CUDA 13 ends what is older; a build without its code has dropped it
+	oldest := e.limitSM("turing", 0) // CUDA 13 ends what is older; a build without its code has dropped it
 	for _, g := range e.Machine.GPUs {
 		if g.Vendor != machine.NVIDIA || g.SM.IsZero() {
 			continue

@@ -281,11 +281,11 @@ func (e *exam) fourier() {
 	if !ok {
 		return
 	}
-	first := dotted("11.8")
+	first := dotted(e.limit("cufft-ada").Values[0])
 	for _, g := range e.Machine.GPUs {
 		switch {
 		case g.Vendor != machine.NVIDIA || g.SM.IsZero():
-		case g.SM.Less(machine.SM{Major: 8, Minor: 9}) || !e.Torch.CUDA.IsZero() && !e.Torch.CUDA.Less(first):
+		case g.SM.Less(e.limitSM("cufft-ada", 1)) || !e.Torch.CUDA.IsZero() && !e.Torch.CUDA.Less(first):
 			e.find("CODE010", hint, said)
 		default:
 			e.find("ARC001", likely, said, e.From.GPU, e.Torch.CUDAAt).

@@ -2,25 +2,19 @@ package doctor
 
 import (
 	"envfix/internal/doctor/read"
-	"envfix/internal/machine"
 	"envfix/internal/version"
 )
-
-// lastForOld are the newest CUDA whose builds have code for GPUs before Turing in
-// every release: later ones dropped it, some at once, some in steps.
-// Source: release/2.x build scripts of PyTorch, in torch/*.yaml.
-const lastForOld = "12.6"
 
 // oldInWords: a GPU before Turing, somebody who says that it is not served, and a
 // build, or a GPU's generation, that is named with it.
 func (e *exam) oldInWords() {
-	said, old := e.Says.NotServed, e.allBefore(machine.SM{Major: 7, Minor: 5})
+	said, old := e.Says.NotServed, e.allBefore(e.limitSM("turing", 0))
 	if said.IsZero() || old == nil || e.Torch.NoCUDA || e.Torch.HIP != "" || e.available() && len(e.Labels) == 0 {
 		return
 	}
 	dropped := !e.Says.OldArch.IsZero()
 	for _, label := range e.Labels {
-		if cuda, ok := read.LabelCUDA(label); ok && version.MustDotted(lastForOld).Less(cuda) {
+		if cuda, ok := read.LabelCUDA(label); ok && version.MustDotted(e.limit("cuda-for-old").Values[0]).Less(cuda) {
 			dropped = true
 		}
 	}
@@ -34,7 +28,7 @@ func (e *exam) oldInWords() {
 // openForOld: the open kernel module does not drive GPUs before Turing.
 // Source: NVIDIA/open-gpu-kernel-modules, README.
 func (e *exam) openForOld() {
-	said, old := e.Says.OpenModule, e.allBefore(machine.SM{Major: 7, Minor: 5})
+	said, old := e.Says.OpenModule, e.allBefore(e.limitSM("turing", 0))
 	_, silent := e.has(noDevice...)
 	if old != nil && !said.IsZero() && (silent || !e.Says.Unseen.IsZero() || e.unavailable() || e.Says.Trouble) {
 		e.find("HW013", strong+3, said, e.From.GPU).
