@@ -86,7 +86,7 @@ func driverHint(faults []lock.Mismatch, p *lock.Profile) []string {
 	if len(faults) != 1 || faults[0].Condition != "driver" {
 		return nil
 	}
-	return []string{fmt.Sprintf("`envfix plan --change-driver --profile %s` plans the driver that profile %s needs (%s)", p.Name, p.Name, p.Match.Driver)}
+	return []string{fmt.Sprintf("`envfix plan --no-lock --change-driver` plans a newer driver; profile %s needs %s", p.Name, p.Match.Driver)}
 }
 
 // bound reads the profile's pylock and holds it to the lock. Beside the default
