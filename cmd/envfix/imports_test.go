@@ -16,44 +16,45 @@ const module = "envfix"
 // package; cmd/envfix may import anything, and everybody
 // internal/lazy and internal/text.
 var layers = map[string][]string{
-	"data":                     {},
-	"internal/lazy":            {},
-	"internal/mcpserver":       {},
-	"internal/schema":          {},
-	"internal/near":            {},
-	"internal/text":            {},
-	"internal/fail":            {},
-	"internal/version":         {},
-	"internal/machine":         {"internal/version"},
-	"internal/pep508":          {"internal/machine", "internal/version"},
-	"internal/compiled":        {"internal/version"},
-	"matrix":                   {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
-	"resolver":                 {"matrix", "internal/near", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/describe":        {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/plan":            {"resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/pyproject":       {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/lock":            {"internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"installers":               {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/doctor/know":     {"internal/compiled", "internal/version", "data"},
-	"internal/doctor/read":     {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
-	"internal/doctor":          {"internal/doctor/read", "internal/doctor/know", "installers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
-	"internal/fleet":           {"internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
-	"internal/observe/verdict": {"internal/machine", "internal/version"},
-	"internal/proc":            {},
-	"internal/probe":           {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
-	"internal/observe":         {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine", "internal/version"},
-	"internal/system":          {"internal/proc", "internal/plan"},
-	"internal/apply":           {"internal/system", "internal/plan", "internal/machine"},
-	"internal/index":           {"matrix", "internal/machine", "internal/pep508", "internal/version", "data"},
-	"internal/update":          {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
-	"internal/nvmlchild":       {},
-	"cmd/envfix-nvml":          {"internal/nvmlchild"},
-	"cmd/envfix-sign":          {"internal/update", "matrix", "internal/version"},
-	"internal/team":            {"*", "internal/system", "internal/index"}, // a team's files, uv and its index
-	"internal/maintain":        {"*", "internal/system", "internal/index"}, // the data, kept true
-	"internal/ui":              {"*"},
-	"internal/compile":         {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":               {"*", "internal/schema", "internal/mcpserver", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
+	"data":                       {},
+	"internal/lazy":              {},
+	"internal/mcpserver":         {},
+	"internal/schema":            {},
+	"internal/near":              {},
+	"internal/text":              {},
+	"internal/fail":              {},
+	"internal/version":           {},
+	"internal/machine":           {"internal/version"},
+	"internal/pep508":            {"internal/machine", "internal/version"},
+	"internal/compiled":          {"internal/version"},
+	"matrix":                     {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
+	"resolver":                   {"matrix", "internal/near", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/describe":          {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508"},
+	"internal/plan":              {"resolver", "internal/machine", "internal/version"},
+	"internal/pyproject":         {"resolver", "internal/machine", "internal/pep508"},
+	"internal/lock":              {"internal/machine", "internal/version"},
+	"installers":                 {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/doctor/know":       {"internal/compiled", "internal/version", "data"},
+	"internal/doctor/read":       {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
+	"internal/doctor":            {"internal/doctor/read", "internal/doctor/know", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/fleet":             {"internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/observe/verdict":   {"internal/machine"},
+	"internal/proc":              {},
+	"internal/probe":             {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
+	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
+	"internal/system":            {"internal/proc"},
+	"internal/apply":             {"internal/system", "internal/plan", "internal/machine"},
+	"internal/index":             {"matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/update":            {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
+	"internal/nvmlchild":         {},
+	"internal/nvmlchild/carried": {},
+	"cmd/envfix-nvml":            {"internal/nvmlchild"},
+	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
+	"internal/team":              {"*", "internal/system"},                   // a team's files, uv and its index
+	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
+	"internal/ui":                {"*"},
+	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
+	"cmd/envfix":                 {"*", "internal/schema", "internal/mcpserver", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the
@@ -93,11 +94,11 @@ var walls = map[string][]string{
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
-	"mvdan.cc/sh/v3":                            {"internal/plan", "internal/ui", "internal/system", "installers", "cmd/envfix"},
-	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system", "internal/apply", "cmd/envfix"},
+	"mvdan.cc/sh/v3":                            {"internal/plan"},
+	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index"},
 	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe"},
-	"golang.org/x/term":                         {"internal/ui", "cmd/envfix", "cmd/envfix-sign"},
+	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }
 
@@ -105,10 +106,56 @@ var walls = map[string][]string{
 // layer.
 var aside = []string{"internal/testindex", "internal/testelf", "internal/ci"}
 
+// builds are the ways the module is built; an import may stand in files of one
+// of them alone.
+var builds = [][]string{
+	{"GOOS=linux", "CGO_ENABLED=1"},
+	{"GOOS=linux", "CGO_ENABLED=0", "GOFLAGS=-tags=urfave_cli_no_docs,nvmlchild"},
+	{"GOOS=windows", "CGO_ENABLED=0"},
+	{"GOOS=darwin", "CGO_ENABLED=0"},
+}
+
+// The table is the architecture: no package imports what its row does not
+// admit, and no row admits what nothing uses.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Module", module+"/...").Output()
+	used := map[string]map[string]bool{} // package: what it imports, in any build
+	for _, build := range builds {
+		gatherImports(t, build, used)
+	}
+	for name, imports := range used {
+		allowed, ok := layers[name]
+		if !ok {
+			t.Errorf("%s is not in the layer table", name)
+			continue
+		}
+		for imp := range imports {
+			checkImport(t, name, imp, allowed)
+		}
+	}
+	for name, allowed := range layers {
+		for _, edge := range allowed {
+			if edge != "*" && !used[name][module+"/"+edge] {
+				t.Errorf("%s does not import %s; take it out of its row", name, edge)
+			}
+		}
+	}
+	for wall, who := range walls {
+		for _, name := range who {
+			if !importsWithin(used[name], wall) {
+				t.Errorf("%s does not import %s; take it out of the wall", name, wall)
+			}
+		}
+	}
+}
+
+// gatherImports adds what every package of the module imports in one build.
+func gatherImports(t *testing.T, build []string, used map[string]map[string]bool) {
+	t.Helper()
+	list := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	list.Env = append(list.Environ(), build...)
+	out, err := list.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(build, err)
 	}
 	dec := json.NewDecoder(strings.NewReader(string(out)))
 	for dec.More() {
@@ -123,15 +170,23 @@ func TestImports(t *testing.T) {
 		if slices.ContainsFunc(aside, func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") }) {
 			continue
 		}
-		allowed, ok := layers[name]
-		if !ok {
-			t.Errorf("%s is not in the layer table", name)
-			continue
+		if used[name] == nil {
+			used[name] = map[string]bool{}
 		}
 		for _, imp := range p.Imports {
-			checkImport(t, name, imp, allowed)
+			used[name][imp] = true
 		}
 	}
+}
+
+// importsWithin tells whether one of the imports is the module or in it.
+func importsWithin(imports map[string]bool, wall string) bool {
+	for imp := range imports {
+		if imp == wall || strings.HasPrefix(imp, wall+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 func checkImport(t *testing.T, name, imp string, allowed []string) {
