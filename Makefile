@@ -32,8 +32,11 @@ check: ## format, vet, linters, vulnerabilities, other systems, no cgo, races
 check-long: ## the long runs of the tests: every machine class, every quoted string
 	ENVFIX_LONG=1 go test -timeout 60m -run 'Judge|Quoting|Property|Network|IndexFails' ./...
 
-e2e: build ## real installs of real torch, checked
+e2e: build ## real installs of real torch, checked: a small case of each kind
 	ENVFIX_E2E=1 go test -count=1 -timeout 60m -v -run '^TestE2E' ./...
+
+e2e-all: build ## make e2e with every case of its long tests
+	ENVFIX_E2E=all go test -count=1 -timeout 120m -v -run '^TestE2E' ./...
 
 FRAMEWORKS ?= .tools/frameworks
 e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with them: FRAMEWORKS=DIR)

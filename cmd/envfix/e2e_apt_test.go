@@ -122,6 +122,24 @@ func (c *chroot) untidy(t *testing.T) {
 	c.wantCode(0, "", "envfix", "apply", p, "--yes", "--made-elsewhere")
 }
 
+// minbase is a minimal Debian, made once; each test has a copy. "root" is missing
+// in it where this machine's apt names no archive of Debian.
+var minbase = made("minbase", func(dir string) error {
+	if err := debootstrap(); err != nil {
+		return err
+	}
+	// The mirror and the suite of this machine's own Debian.
+	targets, err := exec.Command("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages", "Origin: Debian", "Label: Debian", "Component: main").Output()
+	words := strings.Fields(string(targets))
+	if err != nil || len(words) < 3 {
+		return err
+	}
+	start := time.Now()
+	err = execute(nil, "debootstrap", "--variant=minbase", "--include=sudo", "--components=main,contrib,non-free,non-free-firmware", words[1], dir+"/root", words[0])
+	fmt.Printf("  debootstrap %s: %.0f s\n", words[1], time.Since(start).Seconds())
+	return err
+})
+
 func newChroot(t *testing.T) *chroot {
 	t.Helper()
 	c := &chroot{T: t, dir: filepath.Join(t.TempDir(), "debian")}
@@ -132,18 +150,11 @@ func newChroot(t *testing.T) *chroot {
 		}
 		return string(out)
 	}
-	if err := debootstrap(); err != nil {
-		t.Fatal(err)
+	base := file(t, minbase, "root")
+	if _, err := os.Stat(base); err != nil {
+		t.Skip("this is not a Debian with an archive: apt-get indextargets names no source of main")
 	}
-	// The mirror and the suite of this machine's own Debian.
-	targets := run("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages", "Origin: Debian", "Label: Debian", "Component: main")
-	words := strings.Fields(targets)
-	if len(words) < 3 {
-		t.Skipf("this is not a Debian with an archive: %q", targets)
-	}
-	start := time.Now()
-	run("debootstrap", "--variant=minbase", "--include=sudo", "--components=main,contrib,non-free,non-free-firmware", words[1], c.dir, words[0])
-	fmt.Printf("  debootstrap %s: %.0f s\n", words[1], time.Since(start).Seconds())
+	run("cp", "-a", "--reflink=auto", base, c.dir)
 	run("cp", build(t), filepath.Join(c.dir, "usr/local/bin/envfix"))
 	for _, fs := range []string{"proc", "dev"} {
 		at := filepath.Join(c.dir, fs)

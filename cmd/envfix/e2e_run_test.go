@@ -26,30 +26,32 @@ func TestE2ERun(t *testing.T) {
 	tests := []struct {
 		fault, want string
 		sick, well  string // recordings of GPUs beside the job; "" none
+		small       bool
 	}{
-		{"storage", verdict.LoaderBound, "", ""},
-		{"decoding", verdict.LoaderBound, "", ""},
-		{"queue", verdict.LoaderBound, "", ""},
-		{"skew", verdict.DDPSkew, "", ""},
-		{"reads", verdict.SyncBound, "", ""},
-		{"moves", verdict.CopiesEachStep, "", ""},
-		{"batch", verdict.TinyBatch, "", ""},
-		{"python", verdict.PythonBound, "", ""},
-		{"respawn", verdict.WorkerRespawn, "", ""},
-		{"frozen", verdict.StalledLoader, "", ""},
-		{"memory", verdict.OOM, "", ""},
-		{"storage", verdict.LoaderBound, "loader_bound", "healthy"},
-		{"python", verdict.PythonBound, "loader_bound", "healthy"},
-		{"reads", verdict.SyncBound, "loader_bound", "healthy"},
-		{"precision", verdict.FP32NoTensorCores, "healthy", "healthy"},
-		{"plain", verdict.ModelOnCPU, "never_used", "healthy"},
-		{"plain", verdict.OneGPUOfN, "one_of_four", "healthy"},
-		{"plain", verdict.OtherProcess, "other_process", "healthy"},
+		{"storage", verdict.LoaderBound, "", "", true},
+		{"decoding", verdict.LoaderBound, "", "", false},
+		{"queue", verdict.LoaderBound, "", "", false},
+		{"skew", verdict.DDPSkew, "", "", true},
+		{"reads", verdict.SyncBound, "", "", true},
+		{"moves", verdict.CopiesEachStep, "", "", false},
+		{"batch", verdict.TinyBatch, "", "", false},
+		{"python", verdict.PythonBound, "", "", false},
+		{"respawn", verdict.WorkerRespawn, "", "", false},
+		{"frozen", verdict.StalledLoader, "", "", false},
+		{"memory", verdict.OOM, "", "", true},
+		{"storage", verdict.LoaderBound, "loader_bound", "healthy", false},
+		{"python", verdict.PythonBound, "loader_bound", "healthy", true},
+		{"reads", verdict.SyncBound, "loader_bound", "healthy", false},
+		{"precision", verdict.FP32NoTensorCores, "healthy", "healthy", false},
+		{"plain", verdict.ModelOnCPU, "never_used", "healthy", false},
+		{"plain", verdict.OneGPUOfN, "one_of_four", "healthy", true},
+		{"plain", verdict.OtherProcess, "other_process", "healthy", false},
 	}
 	for _, tt := range tests {
 		for _, state := range []string{"sick", "well"} {
 			trace := map[string]string{"sick": tt.sick, "well": tt.well}[state]
 			t.Run(tt.fault+"_"+state+"_"+trace, func(t *testing.T) {
+				sample(t, tt.small)
 				env := []string{"OMP_NUM_THREADS=1"}
 				if trace != "" {
 					env = append(env, "ENVFIX_NVML="+lib, "FAKE_NVML_CC=9.0", "FAKE_NVML_TRACE="+filepath.Join(traces, trace+".csv"))

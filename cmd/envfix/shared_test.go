@@ -98,6 +98,15 @@ func realEnv(t *testing.T) string {
 	return env
 }
 
+// sample tells whether a case of a long end-to-end test is left out: `make e2e` runs
+// a small case of each kind, `make e2e-all` all of them.
+func sample(t *testing.T, small bool) {
+	t.Helper()
+	if !small && os.Getenv("ENVFIX_E2E") != "all" {
+		t.Skip("one of its kind runs already; `make e2e-all` runs this one too")
+	}
+}
+
 // debootstrap makes sure of the program of that name, which two tests need.
 var debootstrap = sync.OnceValue(func() error {
 	if _, err := exec.LookPath("debootstrap"); err == nil {
