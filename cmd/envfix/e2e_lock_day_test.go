@@ -119,7 +119,7 @@ func TestE2ELockDay(t *testing.T) {
 	}
 	writeText(t, "envfix.toml", strings.Join(lines, ""))
 	wantExit(t, lockIn(t, ann, append([]string{"lock"}, mirror...)...), fail.OK)
-	wantExit(t, lockIn(t, ann, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, ann, "lock", "--check", "--offline"), fail.OK)
 	if got := lockedPackages(t, "mac"); got["idna"] == "" || got["rich"] == "" {
 		t.Errorf("after the merge: %v", got)
 	}
@@ -129,7 +129,7 @@ func TestE2ELockDay(t *testing.T) {
 	t.Log("a clone of Git for Windows")
 	windows := filepath.Join(t.TempDir(), "windows")
 	must(t, "git", "clone", "-q", "-c", "core.autocrlf=true", ann, windows)
-	wantExit(t, lockIn(t, windows, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, windows, "lock", "--check", "--offline"), fail.OK)
 	if !strings.Contains(fileText(t, "envfix.lock"), "\r\n") {
 		t.Error("the clone has no CRLF: nothing was tested")
 	}

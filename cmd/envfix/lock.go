@@ -52,7 +52,7 @@ EXIT STATUS
   3  no combination fits a target
   4  the lock is stale (with --check), or an environment differs (--installed)`,
 		Flags: slices.Concat([]cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "say whether the lock is current; no network"},
+			&cli.BoolFlag{Name: "check", Usage: "say whether the lock is current; only yanked releases are asked of the network"},
 			&cli.BoolFlag{Name: "installed", Usage: "with --check: say in what the environment differs from the lock"},
 			&cli.StringFlag{Name: "profile", Usage: "only this `NAME`"},
 			&cli.BoolFlag{Name: "upgrade", Usage: "take the newest versions; with REQUIREMENTs only of those packages"},

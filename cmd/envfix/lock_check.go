@@ -25,7 +25,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 	if f.installed {
 		return f.checkInstalled(ctx, out)
 	}
-	v, err := t.Check(f.wish, old)
+	v, err := t.Check(ctx, f.wish, old)
 	if err != nil {
 		return err
 	}

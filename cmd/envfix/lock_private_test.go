@@ -73,7 +73,7 @@ func TestLockPrivateIndex(t *testing.T) {
 			if err == nil || len(out) > 0 {
 				t.Errorf("the password stands in %s", out)
 			}
-			wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+			wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 		})
 	}
 	dir := t.TempDir()

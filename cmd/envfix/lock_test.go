@@ -86,7 +86,7 @@ func TestLockIsReproducible(t *testing.T) {
 			t.Errorf("%s has mode %v", filepath.Base(f), info.Mode())
 		}
 	}
-	wantExit(t, lockIn(t, one, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, one, "lock", "--check", "--offline"), fail.OK)
 }
 
 func TestLockGoesStale(t *testing.T) {
@@ -99,14 +99,14 @@ func TestLockGoesStale(t *testing.T) {
 	}
 	const team = "requirements = ['torch']\n[targets]\nrtx = 'gpu=12.0 driver=580 python=3.12'\n"
 	write("envfix.toml", team)
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Usage) // there is none yet
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.Usage) // there is none yet
 	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.OK)
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 
 	write("envfix.toml", strings.Replace(team, "'torch'", "'torch', 'numpy'", 1))
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Pending)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.Pending)
 	write("envfix.toml", team+"surprise = 1\n")
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Usage)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.Usage)
 	write("envfix.toml", team)
 
 	pylock := filepath.Join(dir, "pylock.rtx.toml")
@@ -115,7 +115,7 @@ func TestLockGoesStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("pylock.rtx.toml", string(good)+"\n")
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Pending)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.Pending)
 	machine := []string{"--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64"}
 	wantExit(t, lockIn(t, dir, append([]string{"plan"}, machine...)...), fail.Integrity)
 	write("pylock.rtx.toml", string(good))

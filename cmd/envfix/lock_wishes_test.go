@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func TestLockKeepsWishes(t *testing.T) {
 		if got := strings.Join(l.Names(), " "); got != s.profiles {
 			t.Errorf("%q: profiles %s, want %s", s.args, got, s.profiles)
 		}
-		wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+		wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 	}
 	want := strings.Replace(written, "# the point\n", "# the point\n    \"torchvision\",\n", 1) + "win = \"gpu=none index=default os=windows python=3.12\"\n"
 	if d := cmp.Diff(want, fileText(t, "envfix.toml")); d != "" {
@@ -188,7 +189,7 @@ func TestLockFollowsRequirementsFiles(t *testing.T) {
 			if d := cmp.Diff(tt.want, lockedPackages(t, "rtx")); d != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.name, d)
 			}
-			wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+			wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 		}
 	}
 }
@@ -209,15 +210,45 @@ func TestLockInAWindowsClone(t *testing.T) {
 		before[name] = fileText(t, name)
 		writeText(t, name, strings.ReplaceAll(before[name], "\n", "\r\n"))
 	}
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 	wantExit(t, lockIn(t, dir, "plan", "--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"), fail.OK)
 	wantExit(t, lockIn(t, dir, "lock", "add", "numpy", "--mirror", "default="+x.URL), fail.OK)
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 	// A lock with conflict markers is made anew from what is asked for.
 	writeText(t, "envfix.lock", "<<<<<<< HEAD\n"+before["envfix.lock"]+"=======\n>>>>>>> theirs\n")
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.Integrity)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.Integrity)
 	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.OK)
-	wantExit(t, lockIn(t, dir, "lock", "--check"), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
+}
+
+// The first lock of a repository proposes what Git should be told; the proposed
+// commands do it, and nothing is proposed again.
+func TestLockProposesForGit(t *testing.T) {
+	x := teamIndex(t)
+	dir := t.TempDir()
+	must(t, "git", "init", "-q", dir)
+	args := []string{"lock", "torch", "--target", "rtx=gpu=12.0 driver=580 python=3.12", "--mirror", "default=" + x.URL}
+	code, said := lockSays(t, dir, args...)
+	wantExit(t, code, fail.OK)
+	commands := regexp.MustCompile("`(printf [^`]*)`").FindAllStringSubmatch(said, -1)
+	if len(commands) != 2 {
+		t.Fatalf("%d commands are proposed, want 2:\n%s", len(commands), said)
+	}
+	for _, c := range commands {
+		must(t, "sh", "-c", c[1])
+	}
+	must(t, "git", "check-ignore", ".venv")
+	for _, name := range []string{"envfix.lock", "pylock.rtx.toml"} {
+		if out, err := exec.Command("git", "check-attr", "eol", name).Output(); err != nil || string(out) != name+": eol: lf\n" {
+			t.Errorf("%s %v", out, err)
+		}
+	}
+	if err := os.Remove("envfix.lock"); err != nil {
+		t.Fatal(err)
+	}
+	if code, said = lockSays(t, dir, args...); code != fail.OK || strings.Contains(said, "Git") {
+		t.Errorf("exit %d, proposed again:\n%s", code, said)
+	}
 }
 
 // Targets that differ only by Python or driver are allowed: the best that fits is

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,9 +18,10 @@ type Verdict struct {
 
 // Check says whether a plan that follows the lock would be refused, and whether the
 // lock is still what is asked for: the input, the bytes of each pylock file, where its
-// files may come from, and whether each profile's choice still holds. It uses no
-// network. That newer data would choose another build makes no lock stale.
-func (t *Team) Check(ask Wish, old *lock.Lock) (*Verdict, error) {
+// files may come from, and whether each profile's choice still holds. That newer data
+// would choose another build, and that a release was yanked, makes no lock stale; only
+// the latter is asked of the network.
+func (t *Team) Check(ctx context.Context, ask Wish, old *lock.Lock) (*Verdict, error) {
 	w, err := t.wishes(old)
 	if err != nil {
 		return nil, err
@@ -55,6 +57,9 @@ func (t *Team) Check(ask Wish, old *lock.Lock) (*Verdict, error) {
 		}
 	}
 	t.newerData(v, in, old)
+	if len(v.Stale) == 0 && !ask.Offline {
+		v.Notes = append(v.Notes, t.yanked(ctx, ask, old)...)
+	}
 	return v, nil
 }
 

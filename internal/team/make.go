@@ -19,7 +19,7 @@ type Result struct {
 	Edits   []string // what was changed in the wishes
 	Changes []string // in what the lock differs from the one before it
 	Removed []string // pylock files of targets that are gone
-	Notes   []string // yanked releases, files that were not as the lock said
+	Notes   []string // yanked releases, files that were not as the lock said, what Git should be told
 }
 
 // Lock makes the lock of what is wished for, and writes it with its pylock files and
@@ -68,6 +68,9 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	}
 	l.Profiles = append(l.Profiles, kept...)
 	r := &Result{Lock: l, Edits: w.edits, Notes: notes}
+	if old == nil || t.fromWindows() {
+		r.Notes = append(r.Notes, t.gitNotes(ctx)...)
+	}
 	if len(w.edits) > 0 {
 		if err := writeFile(t.path(w.file), w.text); err != nil {
 			return nil, err
@@ -227,7 +230,7 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 		}
 		return local
 	})
-	j.Names = map[string]string{}
+	j.Names = indexNames(in)
 	for _, s := range in.Sources {
 		j.Constraints = append(j.Constraints, s.Constraints...)
 		j.Overrides = append(j.Overrides, s.Overrides...)
@@ -237,12 +240,21 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 		j.Hashes = append(j.Hashes, s.Hashes...)
 	}
 	for _, i := range in.Indexes {
-		j.Names[i.URL] = i.Name
 		for _, p := range i.Packages {
 			j.Indexes = append(j.Indexes, lock.Index{Package: machine.NormalName(p), URL: i.URL})
 		}
 	}
 	j.Build = in.Build
+}
+
+// indexNames are the names that people gave indexes, by URL: uv's variables for
+// passwords hold them.
+func indexNames(in lock.Input) map[string]string {
+	names := map[string]string{}
+	for _, i := range in.Indexes {
+		names[i.URL] = i.Name
+	}
+	return names
 }
 
 // absolute is a line of a place with its path from the root: uv reads it elsewhere.

@@ -25,6 +25,7 @@ type uvTool struct {
 	tied    []lock.Tied // indexes that packages are tied to
 	upgrade bool        // take the newest versions …
 	only    []string    // … of these packages; empty: of all
+	alone   bool        // only what is asked for, nothing that it needs; and no waiting for an index that is away
 }
 
 // compile asks uv which packages a job needs, and returns its pylock text. The
@@ -63,6 +64,9 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 	}
 	cmd := exec.CommandContext(ctx, u.path, u.argv(j)...)
 	cmd.Dir, cmd.Env = dir, UVEnvironment(os.Environ(), u.index)
+	if u.alone {
+		cmd.Env = append(cmd.Env, "UV_HTTP_RETRIES=0", "UV_HTTP_TIMEOUT=10", "UV_HTTP_CONNECT_TIMEOUT=4")
+	}
 	cmd.WaitDelay = time.Second // what it started may keep the pipe
 	var errs tail
 	cmd.Stderr = &errs
@@ -124,6 +128,9 @@ func (u uvTool) argv(j lock.Job) []string {
 	}
 	for _, name := range j.Build {
 		argv = append(argv, "--no-binary", name)
+	}
+	if u.alone {
+		argv = append(argv, "--no-deps")
 	}
 	if u.offline {
 		argv = append(argv, "--offline")
