@@ -22,10 +22,13 @@ type LockedProfile struct {
 	Tools    string // the file of the bundle that pins its uv; "" it brings none
 	Why      string // why this profile of several that fit; "" it alone does
 	Exact    bool   // what the lock does not name goes, too
+
+	Driver *resolver.Resolution // what is decided of the driver, where the machine needs another one first; nil it stays
 }
 
 // Locked returns the sealed plan that installs a profile: exactly its files, by
-// hash, wheels only, without a resolution. It chooses nothing.
+// hash, wheels only, without a resolution. It chooses nothing; the driver's steps come
+// first where there are any.
 func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedProfile, t plan.Target) (*plan.Plan, error) {
 	res := &resolver.Resolution{Decision: resolver.Install, Choice: l.choice(), Driver: resolver.DriverChoice{Action: "keep"}}
 	if l.Profile.Build == "cpu" {
@@ -37,11 +40,17 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	if l.Why != "" {
 		res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: l.Why, Source: lock.File})
 	}
-	drift := l.Packages.Drift(present(h, t))
-	if drift.Differs() && t.Held != nil {
-		for _, line := range drift.Changed {
-			res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: line, Source: lock.File})
+	if d := l.Driver; d != nil {
+		res.Decision, res.Driver, res.Choice, res.Then = d.Decision, d.Driver, nil, res.Choice
+		for _, r := range d.Reasons {
+			if strings.HasPrefix(r.Rule, "driver") { // the lock has decided on all else
+				res.Reasons = append(res.Reasons, r)
+			}
 		}
+	}
+	drift := l.Packages.Drift(present(h, t))
+	if t.Held != nil && (drift.Differs() || l.Exact) {
+		res.Reasons = append(res.Reasons, drifted(drift)...)
 	}
 	p := describe(m, h, r, res)
 	if t.Manager == "" && r.Manager == "pip" {
@@ -56,11 +65,13 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	}
 	p.Target = t
 	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
-	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: res.Choice, src: readSources(h, t), fixes: p.EnvFixes,
+	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: l.choice(), src: readSources(h, t), fixes: p.EnvFixes,
 		bundle: l.Bundle, tools: l.Tools}
 	if !drift.Differs() && !l.Exact && t.Held != nil {
 		b.warnings = append(b.warnings, drift.Extras()...)
 	}
+	b.driverSteps()
+	p.Driver.Version = orNull(b.driverVersion)
 	switch {
 	case t.Rebuild() || drift.Differs() || l.Exact && len(drift.Extra) > 0:
 		b.locked(l)
@@ -85,6 +96,22 @@ func (l LockedProfile) choice() *resolver.Choice {
 		}
 	}
 	return c
+}
+
+// drifted says why an environment is built anew, package by package.
+func drifted(d lock.Drift) []resolver.Reason {
+	const most = 20 // an environment of something else differs in all
+	var out []resolver.Reason
+	for i, line := range d.Lines() {
+		if i == most {
+			line = fmt.Sprintf("and %d more: `envfix lock --check --installed` names them", len(d.Lines())-most)
+		}
+		out = append(out, resolver.Reason{Rule: "lock", Text: line, Source: lock.File})
+		if i == most {
+			break
+		}
+	}
+	return out
 }
 
 // lockAlone says that nothing is carried over into a locked environment, and how

@@ -125,6 +125,9 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		}
 	}
 	report := doctor.Examine(k, patient)
+	if !patient.Pasted && f.plan.machine.facts == "" {
+		report.Notes = append(report.Notes, lockDrift(patient.Machine, f.plan.machine.env)...)
+	}
 	if f.html != "" {
 		if err := f.writePage(ctx, report, patient); err != nil {
 			return err

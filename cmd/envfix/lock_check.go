@@ -8,6 +8,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/probe"
+	"envfix/internal/team"
 	"envfix/internal/ui"
 )
 
@@ -48,21 +49,20 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 	return &fail.Error{Code: fail.Pending, Text: lock.File + " is stale", Details: v.Stale, Hints: []string{v.Cure}}
 }
 
-// checkInstalled compares the environment with the profile that this machine matches.
+// checkInstalled compares the environment with the profile that this machine matches,
+// or with the one that is named.
 func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
 	t, err := teamIn(lockDir())
 	if err != nil {
 		return err
 	}
-	p, err := t.Follow(thisMachine(ctx, f.env, false), f.wish.Profile, f.wish.Mirrors)
+	p, err := t.Follow(thisMachine(ctx, f.env, false), team.Following{Profile: f.wish.Profile, Mirrors: f.wish.Mirrors, AnyMachine: true})
 	if err != nil {
 		return err
 	}
 	have := map[string]string{}
 	if held := probe.Held(probeOptions(f.env)); held != nil {
-		for _, d := range held.Dists {
-			have[d.Name] = d.Version
-		}
+		have = versions(held)
 	}
 	lines := p.Packages.Drift(have).Lines()
 	if f.json {

@@ -8,10 +8,13 @@ import (
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/team"
 	"envfix/internal/ui"
+	"envfix/internal/version"
 	"envfix/matrix"
+	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
 )
@@ -92,17 +95,23 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 		}
 	}
 	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
-	chosen, err := t.Follow(w.machine, f.lock.profile, team.ParseMirrors(f.target.mirrors))
+	mirrors := team.ParseMirrors(f.target.mirrors)
+	chosen, err := t.Follow(w.machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, OtherDriver: w.request.ChangeDriver})
 	if err != nil {
 		return nil, err
 	}
 	if home, err = filepath.Abs(home); err != nil {
 		return nil, err
 	}
-	if i := chosen.DefaultIndex; i != "" && team.ParseMirrors(f.target.mirrors).Default == "" {
+	if i := chosen.DefaultIndex; i != "" && mirrors.Default == "" {
 		w.target.Mirrors = append(w.target.Mirrors, "default="+i)
 	}
 	locked := installers.LockedProfile{Profile: chosen.Profile, Packages: chosen.Packages, Why: chosen.Why, Home: home, Exact: f.lock.exact}
+	if chosen.OtherDriver {
+		if locked.Driver, err = driverFor(m, w, chosen.Profile); err != nil {
+			return nil, err
+		}
+	}
 	if f.lock.bundle != "" {
 		if locked.Bundle, err = filepath.Abs(filepath.Join(home, team.BundleWheels)); err != nil {
 			return nil, err
@@ -111,4 +120,28 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 		w.target.Offline = true
 	}
 	return installers.Locked(m, w.machine, w.request, locked, w.target)
+}
+
+// driverFor decides on the driver that a profile needs and the machine has not: as it
+// is decided without a lock, for the locked torch, build and Python alone.
+func driverFor(m *matrix.Matrix, w wanted, p *lock.Profile) (*resolver.Resolution, error) {
+	public, _ := version.SplitLocal(p.Torch)
+	torch, err := team.Requirement("torch==" + public)
+	if err != nil {
+		return nil, err
+	}
+	r := w.request
+	r.Requirements, r.Build, r.Python, r.ChangeDriver = []pep508.Requirement{torch}, p.Build, p.Python, true
+	res, err := resolver.Resolve(m, w.machine, r)
+	if err != nil {
+		return nil, err
+	}
+	if res.Then != nil && res.Then.Build == p.Build {
+		return res, nil
+	}
+	f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("profile %s needs driver %s, and none that can be planned here brings it", p.Name, p.Match.Driver)}
+	for _, reason := range res.Reasons {
+		f.Details = append(f.Details, reason.Text)
+	}
+	return nil, f
 }

@@ -19,10 +19,11 @@ func whyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "why",
 		Usage:     "say why a build is, or is not, right for this machine",
-		ArgsUsage: "REQUIREMENT",
+		ArgsUsage: "[REQUIREMENT]",
 		Description: `Judges every build that the requirement matches: which rule refuses it, with the
 numbers, or which build is preferred to it and on what ground. Then the smallest
-changes that would allow more. -v prints every rule's word on every build.
+changes that would allow more. -v prints every rule's word on every build. Where an
+envfix.lock governs, its build is named; without REQUIREMENT it is what is judged.
 
 EXAMPLES
   envfix why torch==2.15.0
@@ -59,6 +60,17 @@ func whyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	held, not := lockedFor(m, h)
+	if len(r.Requirements) == 0 && not != nil {
+		return not
+	}
+	if len(r.Requirements) == 0 && held != nil {
+		torch, err := lockedTorch(held.Profile)
+		if err != nil {
+			return err
+		}
+		r.Requirements, r.Python = append(r.Requirements, torch), held.Profile.Python
+	}
 	if len(r.Requirements) != 1 {
 		return &fail.Error{
 			Code:  fail.Usage,
@@ -72,10 +84,11 @@ func whyAction(c *cli.Context) error {
 	if err != nil {
 		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
+	locked := caseOf(held, asked)
 	if c.Bool("json") {
-		err = whyJSON(c.App.Writer, asked, answer)
+		err = whyJSON(c.App.Writer, asked, answer, locked)
 	} else {
-		_, err = io.WriteString(c.App.Writer, whyText(h, asked, answer, c.Bool("verbose")))
+		_, err = io.WriteString(c.App.Writer, whyText(h, asked, answer, c.Bool("verbose"), lockRow(locked, not)))
 	}
 	if err == nil && len(answer.Verdicts) == 0 {
 		err = &fail.Error{Code: fail.NoSolution}
@@ -93,17 +106,18 @@ type caseAnswer struct {
 	Verdicts     []resolver.Verdict `json:"verdicts"`
 	Nearest      []resolver.Nearest `json:"nearest"`
 	Alternatives []string           `json:"alternatives"`
+	Locked       *lockedCase        `json:"locked"` // what envfix.lock says of it; null without one
 }
 
-func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case) error {
+func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case, locked *lockedCase) error {
 	return writeJSON(w, caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
-		append(
-			[]resolver.Verdict{},
-			a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...), append([]string{}, a.Resolution.Alternatives...)})
+		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...),
+		append([]string{}, a.Resolution.Alternatives...), locked})
 }
 
-// whyText is the case for people: one line per build, or with all every rule's.
-func whyText(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all bool) string {
+// whyText is the case for people: one line per build, or with all every rule's. more
+// are further rows of the answer.
+func whyText(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all bool, more [][2]string) string {
 	const most = 8
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s\n\n", ui.Clean(asked.Text), whyMachine(h, a.Python))
@@ -129,7 +143,7 @@ func whyText(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all 
 		rows = append(rows, [2]string{name, v.Status + ": " + ui.Clean(v.Text)})
 	}
 	b.WriteString(ui.Columns(rows, 2))
-	b.WriteString("\n" + whyAnswer(a.Resolution))
+	b.WriteString("\n" + whyAnswer(a.Resolution, more))
 	return b.String()
 }
 
@@ -170,7 +184,7 @@ func whyWords(v resolver.Verdict) string {
 }
 
 // whyAnswer says what the machine gets instead, and what would change that.
-func whyAnswer(r *resolver.Resolution) string {
+func whyAnswer(r *resolver.Resolution, more [][2]string) string {
 	rows := [][2]string{{"answer", ui.Answer(r.Decision)}}
 	add := func(left string, c *resolver.Choice) {
 		if c != nil {
@@ -180,7 +194,7 @@ func whyAnswer(r *resolver.Resolution) string {
 	add("choice", r.Choice)
 	add("now", r.Fallback)
 	add("then", r.Then)
-	text := ui.Columns(rows, 0)
+	text := ui.Columns(append(rows, more...), 0)
 	if others := ui.OtherAnswers(r.Nearest, r.Alternatives, ui.Style{}); others != "" {
 		text += "\n" + others
 	}

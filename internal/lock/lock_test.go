@@ -259,7 +259,7 @@ func TestPick(t *testing.T) {
 		{host("8.0", "580.95.05"), "this machine matches no profile of envfix.lock\nv100  compute-capabilities: needs 7.0, this machine has 8.0\ncpu  gpu: needs none, this machine has nvidia"},
 	}
 	for _, tt := range tests {
-		p, _, err := l.Pick(tt.h)
+		p, _, err := l.Pick(tt.h, false)
 		var got string
 		if pick, ok := err.(*PickError); ok {
 			got = strings.Join(append([]string{pick.Text}, pick.Details...), "\n")
@@ -300,7 +300,7 @@ func TestPickBest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		l.Profiles = tt.profiles
-		p, why, err := l.Pick(tt.h)
+		p, why, err := l.Pick(tt.h, false)
 		if err != nil || p.Name != tt.want {
 			t.Errorf("got %v (%v), want %s", p, err, tt.want)
 		}

@@ -71,17 +71,27 @@ func (m Match) Check(h machine.Machine) []Mismatch {
 // Pick returns the profile of the machine: of those that it matches the best, which is
 // the one with the highest driver floor, then the fewest GPUs, then the Python that is
 // active there, then the newest Python and torch. why says so where several fit. Where
-// none does, its error names for each profile the first condition that failed.
-func (l *Lock) Pick(h machine.Machine) (best *Profile, why string, err error) {
-	var fits []*Profile
+// none does, its error names for each profile the first condition that failed. Where
+// otherDriver holds, the driver may change: without a profile that fits as it is, those
+// count that lack nothing but a newer driver.
+func (l *Lock) Pick(h machine.Machine, otherDriver bool) (best *Profile, why string, err error) {
+	var fits, almost []*Profile
 	var not []string
 	for i := range l.Profiles {
 		p := &l.Profiles[i]
-		if faults := p.Match.Check(h); len(faults) > 0 {
-			not = append(not, fmt.Sprintf("%s  %s", p.Name, faults[0]))
-		} else {
+		faults := p.Match.Check(h)
+		switch {
+		case len(faults) == 0:
 			fits = append(fits, p)
+		case DriverAlone(faults):
+			almost = append(almost, p)
 		}
+		if len(faults) > 0 {
+			not = append(not, fmt.Sprintf("%s  %s", p.Name, faults[0]))
+		}
+	}
+	if len(fits) == 0 && otherDriver {
+		fits = almost
 	}
 	switch len(fits) {
 	case 0:
@@ -100,6 +110,9 @@ func (l *Lock) Pick(h machine.Machine) (best *Profile, why string, err error) {
 		strings.Join(names, ", "),
 	), nil
 }
+
+// DriverAlone reports whether nothing but the driver keeps a machine from a profile.
+func DriverAlone(faults []Mismatch) bool { return len(faults) == 1 && faults[0].Condition == "driver" }
 
 // preferred compares two profiles that a machine matches.
 func (p *Profile) preferred(q *Profile, h machine.Machine) int {

@@ -17,11 +17,20 @@ type Chosen struct {
 	Packages     *lock.Packages
 	Why          string // why this one of several that fit; "" it alone does
 	DefaultIndex string // that the team's files name in place of the installer's default
+	OtherDriver  bool   // the machine needs another driver first
+}
+
+// A Following says how a lock is followed.
+type Following struct {
+	Profile     string // only this one; "" the best that the machine matches
+	Mirrors     Mirrors
+	OtherDriver bool // the machine's driver may be changed
+	AnyMachine  bool // the named profile, whatever the machine is: nothing is installed
 }
 
 // Follow returns the profile of the team's lock that a machine is to install and its
-// packages: the best that it matches, or name's where it meets that one's conditions.
-func (t *Team) Follow(h machine.Machine, name string, mirrors Mirrors) (*Chosen, error) {
+// packages: the best that it matches, or the named one where it meets its conditions.
+func (t *Team) Follow(h machine.Machine, f Following) (*Chosen, error) {
 	l, err := t.Present()
 	if err != nil {
 		return nil, err
@@ -29,12 +38,12 @@ func (t *Team) Follow(h machine.Machine, name string, mirrors Mirrors) (*Chosen,
 	if err := t.readable(l); err != nil {
 		return nil, err
 	}
-	p, why, err := pick(l, h, name)
+	p, why, err := pick(l, h, f)
 	if err != nil {
 		return nil, err
 	}
-	k, err := t.bound(l, p, mirrors)
-	return &Chosen{p, k, why, l.Input.DefaultIndex}, err
+	k, err := t.bound(l, p, f.Mirrors)
+	return &Chosen{p, k, why, l.Input.DefaultIndex, len(p.Match.Check(h)) > 0}, err
 }
 
 // readable refuses a lock that a newer envfix wrote.
@@ -48,45 +57,47 @@ func (t *Team) readable(l *lock.Lock) error {
 }
 
 // pick returns the best profile that the machine matches, or the named one where the
-// machine meets its conditions.
-func pick(l *lock.Lock, h machine.Machine, name string) (*lock.Profile, string, error) {
-	if name != "" {
-		p, err := l.Profile(name)
+// machine meets its conditions; with another driver, where that may change.
+func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, error) {
+	if f.Profile != "" {
+		p, err := l.Profile(f.Profile)
 		if err != nil {
 			return nil, "", failed(fail.Usage, err)
 		}
 		faults := p.Match.Check(h)
-		if len(faults) == 0 {
+		if len(faults) == 0 || f.AnyMachine || f.OtherDriver && lock.DriverAlone(faults) {
 			return p, "", nil
 		}
-		f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("this machine is not what profile %s is for", p.Name)}
+		bad := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("this machine is not what profile %s is for", p.Name)}
 		for _, m := range faults {
-			f.Details = append(f.Details, m.String())
+			bad.Details = append(bad.Details, m.String())
 		}
-		f.Hints = driverHint(faults, p)
-		return nil, "", f
+		bad.Hints = driverHint(faults, p, " --profile "+p.Name)
+		return nil, "", bad
 	}
-	p, why, err := l.Pick(h)
+	p, why, err := l.Pick(h, f.OtherDriver)
 	var none *lock.PickError
 	if !errors.As(err, &none) {
 		return p, why, err
 	}
-	f := &fail.Error{Code: fail.NoSolution, Text: none.Text, Details: none.Details, Err: err}
-	for i := range l.Profiles {
-		if faults := l.Profiles[i].Match.Check(h); f.Hints == nil {
-			f.Hints = driverHint(faults, &l.Profiles[i])
-		}
+	bad := &fail.Error{Code: fail.NoSolution, Text: none.Text, Details: none.Details, Err: err}
+	if p, _, err := l.Pick(h, true); err == nil {
+		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
-	f.Hints = append(f.Hints, "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add NAME=\"…\"` adds a kind of machine")
-	return nil, "", f
+	bad.Hints = append(bad.Hints, "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add NAME=\"…\"` adds a kind of machine")
+	return nil, "", bad
 }
 
 // driverHint is the way out where the driver alone keeps a machine from a profile.
-func driverHint(faults []lock.Mismatch, p *lock.Profile) []string {
-	if len(faults) != 1 || faults[0].Condition != "driver" {
+func driverHint(faults []lock.Mismatch, p *lock.Profile, flags string) []string {
+	if !lock.DriverAlone(faults) {
 		return nil
 	}
-	return []string{fmt.Sprintf("`envfix plan --no-lock --change-driver` plans a newer driver; profile %s needs %s", p.Name, p.Match.Driver)}
+	branch := ""
+	if p.Driver.Branch != "" {
+		branch = " of branch " + clean(p.Driver.Branch)
+	}
+	return []string{fmt.Sprintf("`envfix plan%s --change-driver` plans a driver%s and then profile %s, which needs %s", flags, branch, p.Name, p.Match.Driver)}
 }
 
 // bound reads the profile's pylock and holds it to the lock. Beside the default

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"envfix/internal/lock"
+	"envfix/internal/machine"
+	"envfix/internal/probe"
+	"envfix/internal/ui"
+)
+
+// lockDrift says package by package in what an environment differs from the profile
+// that the machine installs; nothing where no lock governs this directory, or where
+// there is no environment yet.
+func lockDrift(h machine.Machine, env string) []string {
+	const most = 8
+	m, err := matrixFor()
+	if err != nil || governing() == "" {
+		return nil
+	}
+	held := probe.Held(probeOptions(env))
+	if held == nil {
+		return nil
+	}
+	p, not := lockedFor(m, h)
+	if not != nil {
+		return []string{not.Error()}
+	}
+	var out []string
+	lines := p.Packages.Drift(versions(held)).Lines()
+	for i, line := range lines {
+		if i == most {
+			line = fmt.Sprintf("and %d more", len(lines)-most)
+		}
+		out = append(out, fmt.Sprintf("%s and profile %s of %s differ: %s", env, p.Profile.Name, lock.File, ui.Clean(line)))
+		if i == most {
+			break
+		}
+	}
+	if len(out) > 0 {
+		out = append(out, "`envfix lock sync` makes it exactly the lock again")
+	}
+	return out
+}
+
+// versions are the packages of an environment by name.
+func versions(held *machine.Held) map[string]string {
+	have := map[string]string{}
+	for _, d := range held.Dists {
+		have[d.Name] = d.Version
+	}
+	return have
+}
