@@ -21,6 +21,7 @@ func TestE2ECarry(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
 	}
+	t.Parallel() // it waits for mirrors
 	dir, state := t.TempDir(), t.TempDir()
 	envfix := build(t)
 	command := func(name string, args ...string) string {

@@ -25,10 +25,15 @@ func TestE2EFresh(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a chroot can only be made by root")
 	}
+	t.Parallel() // it waits for mirrors
 	// The default index has no CPU build for Linux: a GPU is described.
 	apply := []string{"envfix", "apply", "--yes", "--gpu", "H100", "--driver", "580.95.05", "--only-index", "default"}
-	t.Run("root", func(t *testing.T) { freshChroot(t).proven("", apply) })
+	t.Run("root", func(t *testing.T) {
+		t.Parallel()
+		freshChroot(t).proven("", apply)
+	})
 	t.Run("users", func(t *testing.T) {
+		t.Parallel()
 		c := freshChroot(t)
 		c.must("", "useradd", "-m", "poor")
 		out := c.wantCode(fail.Privilege, "poor", apply...)
