@@ -88,7 +88,7 @@ func (b *builder) condaSpecs() []string {
 	}
 	asked := map[string][]string{}
 	for _, q := range b.r.Requirements { // several may speak of one package
-		asked[q.Name] = append(asked[q.Name], q.Name+strings.ReplaceAll(q.Spec.String(), " ", ""))
+		asked[q.Name] = append(asked[q.Name], q.Name+condaVersion(q.Spec.String()))
 	}
 	for _, n := range slices.Sorted(maps.Keys(c.Packages)) {
 		public, _ := version.SplitLocal(c.Packages[n])
@@ -103,6 +103,25 @@ func (b *builder) condaSpecs() []string {
 		}
 	}
 	return specs
+}
+
+// condaVersion is a limit of pip in conda's words, whose == knows no star: ==1.26.* is
+// =1.26.
+func condaVersion(spec string) string {
+	spec = strings.ReplaceAll(spec, " ", "")
+	if v, ok := strings.CutPrefix(spec, "=="); ok && !strings.Contains(v, ",") {
+		if v, star := strings.CutSuffix(v, ".*"); star {
+			return "=" + v
+		}
+	}
+	var out []string
+	for clause := range strings.SplitSeq(spec, ",") {
+		if v, ok := strings.CutPrefix(clause, "=="); ok && strings.HasSuffix(v, ".*") {
+			clause = v // a bare 1.26.* is conda's own way beside others
+		}
+		out = append(out, clause)
+	}
+	return strings.Join(out, ",")
 }
 
 // beforeTuring reports an NVIDIA GPU older than compute capability 7.5.

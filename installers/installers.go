@@ -159,7 +159,7 @@ func (b *builder) build() error {
 	if b.choice == nil {
 		return nil
 	}
-	if !changes && b.t.Manager != "uv-project" && !b.t.Rebuild() && conforms(b.h, b.r, b.choice) {
+	if !changes && b.t.Manager != "uv-project" && b.t.Manager != "pixi" && !b.t.Rebuild() && conforms(b.h, b.r, b.choice) {
 		if b.t.Repair != nil {
 			b.activate()
 		}
@@ -189,6 +189,8 @@ func (b *builder) build() error {
 		b.conda()
 	case "uv-project":
 		return b.project()
+	case "pixi":
+		return b.pixi()
 	default:
 		b.venv()
 	}

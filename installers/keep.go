@@ -78,6 +78,8 @@ func (b *builder) keepNothing(n int) string {
 		return "it is changed in place: its other packages stay as they are"
 	case b.t.Manager == "uv-project":
 		return "`uv sync` makes it what the project's lock says"
+	case b.t.Manager == "pixi":
+		return "`pixi install` makes the project's own environment; this one stays as it is"
 	case b.t.Manager != "uv" && b.t.Manager != "pip":
 		return fmt.Sprintf("%s makes a conda environment, into which the %d packages of a virtual one are not carried", b.t.Manager, n)
 	case b.t.Listed != "":

@@ -48,7 +48,7 @@ func (s *solver) alternatives(o *outcome) []string {
 			out = append(out, "torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)")
 		}
 	}
-	return unique(out)
+	return unique(append(out, s.condaBeside(o)...))
 }
 
 // defaultIndexForCPU is the way out where PyTorch's own index cannot be reached.

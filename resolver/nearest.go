@@ -127,6 +127,9 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if s.req.conda() {
 		try("drop `--manager "+r.Manager+"`", s.with(func(r *Request) { r.Manager = "" }), more)
 	}
+	if t := s.throughConda(); t != nil && len(s.req.packages) == 0 && len(s.gpus) > 0 {
+		try("--manager conda", t, more)
+	}
 	if r.OnlyIndex != "" {
 		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
 	}

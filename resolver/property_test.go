@@ -159,6 +159,8 @@ func applyChange(t *rapid.T, m *matrix.Matrix, n Nearest, h *machine.Machine, r 
 		h.Driver = &d
 	case words[0] == "drop" && words[1] == "--only-index":
 		r.OnlyIndex = ""
+	case words[0] == "--manager":
+		r.Manager = words[1]
 	case words[0] == "--build":
 		r.Build = words[1]
 	case words[0] == "leave":

@@ -165,7 +165,7 @@ func (w *request) accel() string {
 // conda reports whether the environment is a conda environment, whose packages
 // come from conda-forge.
 func (w *request) conda() bool {
-	return slices.Contains([]string{"conda", "mamba", "micromamba"}, w.Manager)
+	return slices.Contains([]string{"conda", "mamba", "micromamba", "pixi"}, w.Manager)
 }
 
 // torchText is what was asked of torch, as it was written.

@@ -24,10 +24,11 @@ type Request struct {
 	CUDA          string   `json:"cuda,omitempty"`           // "12.6" exactly that minor, "12" that major
 	Build         string   `json:"build,omitempty"`          // cu126, cpu, rocm7.2, xpu, mps
 	CPU           bool     `json:"cpu,omitempty"`            // a CPU build is what is wanted
-	Manager       string   `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, uv-project
+	Manager       string   `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, uv-project, pixi
 	JIT           bool     `json:"jit,omitempty"`            // the job compiles kernels at run time
 	ChangeDriver  bool     `json:"change_driver,omitempty"`  // the plan may install or change the driver
 	OnlyIndex     string   `json:"only_index,omitempty"`     // default, pytorch or a URL
+	Channel       string   `json:"channel,omitempty"`        // nightly, test: builds that are no releases; "" releases
 	GPUs          []int    `json:"gpus,omitempty"`           // use only these (their Index); empty: all
 	Companions    []string `json:"companions,omitempty"`     // torchvision … that the environment has: taken where they exist
 
@@ -130,5 +131,5 @@ func Resolve(m *matrix.Matrix, h machine.Machine, r Request) (*Resolution, error
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(s.decide()), nil
+	return s.finish(s.besideConda(s.decide())), nil
 }

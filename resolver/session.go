@@ -49,7 +49,7 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := s.decide()
+	o := s.besideConda(s.decide())
 	b := &Brief{Decision: o.Decision, Choice: o.Choice, Then: o.Then, Driver: o.Driver, Warnings: o.Warnings}
 	switch c := o.settled(); {
 	case c != nil && o.q != nil:

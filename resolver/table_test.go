@@ -367,6 +367,8 @@ func (c *tableCase) setMachine(w string) error {
 		driver().KernelModule = value
 	case key == "loaded":
 		driver().LoadedVersion = version.MustDotted(value)
+	case w == "conda":
+		c.h.Env = map[string]string{"CONDA_PREFIX": "/opt/conda/envs/work"}
 	case w == "notloaded":
 		driver().NotLoaded = true
 	case key == "l4t":

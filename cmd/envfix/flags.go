@@ -108,6 +108,7 @@ type wishFlags struct {
 	arguments []string
 	files     []string
 	project   string // the directory of the project that is followed; "" none
+	demands   string // what the followed environment.yml demands of Python; "" nothing
 }
 
 func wishOf(c *cli.Context) wishFlags {
@@ -151,7 +152,10 @@ func planOf(c *cli.Context) (planFlags, error) {
 	if err != nil {
 		return f, err
 	}
-	return f, f.project(c.IsSet("env"))
+	if err := f.project(c.IsSet("env")); err != nil {
+		return f, err
+	}
+	return f, f.environment()
 }
 
 // firstSet is the first of the names that is given as a flag, "" where none is.

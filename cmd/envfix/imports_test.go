@@ -90,7 +90,7 @@ var walls = map[string][]string{
 	"github.com/NVIDIA/go-nvml":                 {"internal/nvmlchild"},
 	"github.com/hashicorp/go-version":           {"internal/version"},
 	"github.com/aquasecurity/go-pep440-version": {"internal/version"},
-	"gopkg.in/yaml.v3":                          {"matrix", "internal/doctor/know"},
+	"gopkg.in/yaml.v3":                          {"matrix", "internal/doctor/know", "internal/pyproject"},
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},

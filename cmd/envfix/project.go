@@ -10,10 +10,10 @@ import (
 )
 
 // wishFiles say what a project wants, the one that is followed first.
-var wishFiles = []string{"requirements.txt", "pyproject.toml"}
+var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml"}
 
 // otherFiles say it too, in words that envfix does not follow.
-var otherFiles = []string{"environment.yml", "environment.yaml", "Pipfile", "setup.py"}
+var otherFiles = []string{"Pipfile", "setup.py"}
 
 // project follows what the project in a directory says, where one is an argument
 // (`envfix plan .`): its requirements, its Python, its environment, and its uv.lock.
@@ -34,11 +34,18 @@ func (f *planFlags) project(named bool) error {
 		f.target.manager, f.wish.Manager = "uv-project", "uv-project"
 		return nil
 	}
+	if pixiFile(dir) != "" && f.target.manager == "" {
+		f.target.manager, f.wish.Manager = "pixi", "pixi"
+		if len(f.wish.arguments) == 0 { // what else the project wants, it says itself
+			f.wish.arguments = []string{"torch"}
+		}
+		return nil
+	}
 	if j := slices.IndexFunc(wishFiles, here); j >= 0 {
 		f.wish.files = append(f.wish.files, filepath.Join(dir, wishFiles[j]))
 		return nil
 	}
-	e := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles, " nor ")),
+	e := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
 		Hints: []string{"`envfix plan` without it plans for torch alone"}}
 	if j := slices.IndexFunc(otherFiles, here); j >= 0 {
 		e.Details = []string{otherFiles[j] + " is there, and envfix does not read it: name its packages, such as `envfix plan torch torchvision`"}

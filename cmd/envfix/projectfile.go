@@ -39,7 +39,12 @@ func projectFile(path string) (*pyproject.Project, error) {
 	text, err := readProjectFile(path)
 	if err == nil {
 		var p *pyproject.Project
-		if strings.HasSuffix(path, ".toml") {
+		if isEnvironment(path) {
+			var e *pyproject.Environment
+			if e, err = pyproject.ReadEnvironment(text, path); err == nil {
+				p = &e.Project
+			}
+		} else if strings.HasSuffix(path, ".toml") {
 			p, err = pyproject.ReadProject(text, path, groups...)
 		} else {
 			p, err = pyproject.ReadRequirements(text, path, readProjectFile)
@@ -49,7 +54,7 @@ func projectFile(path string) (*pyproject.Project, error) {
 		}
 	}
 	return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err,
-		Hints: []string{"`-r FILE` takes a requirements file or a pyproject.toml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
+		Hints: []string{"`-r FILE` takes a requirements file, a pyproject.toml or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
 }
 
 func readProjectFile(path string) ([]byte, error) {

@@ -27,7 +27,8 @@ func (f wishFlags) request(described bool) (resolver.Request, error) {
 	if r.Requirements, err = f.requirements(); err != nil {
 		return r, err
 	}
-	if !described {
+	r.ProjectPython = f.demands
+	if !described && f.demands == "" {
 		r.ProjectPython = projectPython(cmp.Or(f.project, "."))
 	}
 	return r, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,10 +33,16 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 		}
 		t.Mirrors = append(t.Mirrors, pair)
 	}
-	if t.Manager != "uv-project" {
+	name := "pyproject.toml"
+	switch t.Manager {
+	case "uv-project":
+	case "pixi":
+		name = cmp.Or(pixiFile(filepath.Dir(t.Dir)), "pixi.toml")
+		t.ProjectFile = name
+	default:
 		return t, nil
 	}
-	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), "pyproject.toml"), 1<<20)
+	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), name), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--manager uv` installs without a project"}}
 	}

@@ -175,7 +175,7 @@ func userWrite(w *plan.Write) string {
 	if w.Mode != 0o644 {
 		return fmt.Sprintf("%s would have the mode %o", w.Path, w.Mode)
 	}
-	if w.Path == "pyproject.toml" {
+	if w.Path == "pyproject.toml" || w.Path == "pixi.toml" {
 		return ""
 	}
 	if !listFile().MatchString(w.Path) {

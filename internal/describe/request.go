@@ -17,7 +17,7 @@ import (
 )
 
 // Managers are the values of --manager.
-var Managers = []string{"uv", "pip", "conda", "mamba", "micromamba", "uv-project"}
+var Managers = []string{"uv", "pip", "conda", "mamba", "micromamba", "uv-project", "pixi"}
 
 var (
 	pythonText = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)

@@ -59,7 +59,7 @@ type EnvFix struct {
 // A Target is where packages go and with which tool.
 type Target struct {
 	Dir     string `json:"dir"`     // .venv or a conda prefix, as it was given
-	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, uv-project
+	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, uv-project, pixi
 	InPlace bool   `json:"in_place,omitempty"`
 	Offline bool   `json:"offline,omitempty"` // use no network
 
@@ -83,8 +83,11 @@ type Target struct {
 	Held *machine.Held `json:"-"`
 
 	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
-	// uv-project reads it.
+	// uv-project and pixi read it.
 	Project []byte `json:"-"`
+
+	// ProjectFile is the name of Project's file, where it may have two: pixi.toml.
+	ProjectFile string `json:"project_file,omitempty"`
 }
 
 // A Repair is what doctor asks of a plan beyond the choice of packages.

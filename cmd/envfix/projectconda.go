@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/pyproject"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+)
+
+// The projects of conda and pixi.
+
+func isEnvironment(path string) bool {
+	return strings.HasSuffix(path, ".yml") || strings.HasSuffix(path, ".yaml")
+}
+
+// environment takes from the followed environment.yml what is no package: conda as the
+// installer, its Python, its CUDA. What flags say goes before.
+func (f *planFlags) environment() error {
+	i := slices.IndexFunc(f.wish.files, isEnvironment)
+	if i < 0 {
+		return nil
+	}
+	text, err := readProjectFile(f.wish.files[i])
+	if err != nil {
+		return nil // said where its packages are read
+	}
+	e, err := pyproject.ReadEnvironment(text, f.wish.files[i])
+	if err != nil {
+		return nil
+	}
+	if f.wish.Manager == "" {
+		f.wish.Manager = condaHere()
+		f.target.manager = f.wish.Manager
+	}
+	if f.wish.Python == "" {
+		f.wish.demands = e.Python
+	}
+	if f.wish.CPU = f.wish.CPU || e.CPU && f.wish.CUDA == "" && f.wish.Build == ""; !f.wish.CPU {
+		f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)
+	}
+	if strings.Count(f.wish.CUDA, ".") > 1 {
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.wish.files[i]) + " names the CUDA " + ui.Clean(f.wish.CUDA),
+			Hints: []string{"write its major.minor there, or name it with `--cuda`"}}
+	}
+	return nil
+}
+
+// condaHere is the program of conda's kind that is here, the fastest first.
+func condaHere() string {
+	for _, name := range []string{"micromamba", "mamba"} {
+		if _, err := system.Resolve([]string{name}, false); err == nil {
+			return name
+		}
+	}
+	return "conda"
+}
+
+// pixiFile is the file of a directory's pixi project; "" there is none.
+func pixiFile(dir string) string {
+	for _, name := range []string{"pixi.toml", "pyproject.toml"} {
+		if text, err := readProjectFile(filepath.Join(dir, name)); err == nil && pyproject.IsPixi(text, name) {
+			return name
+		}
+	}
+	return ""
+}

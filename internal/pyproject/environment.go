@@ -1,0 +1,155 @@
+package pyproject
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+)
+
+// An Environment is what conda's environment.yml asks for.
+type Environment struct {
+	Project
+	CUDA     string // of pytorch-cuda, cuda-version or cudatoolkit: 12.4; "" it names none
+	CPU      bool   // cpuonly or pytorch-cpu
+	Channels []string
+}
+
+// torchNames are conda's names of what pip calls torch; a build for the GPU or the CPU
+// is told by the second and third.
+var torchNames = []string{"pytorch", "pytorch-gpu", "pytorch-cpu"}
+
+// cudaNames are the packages of conda that say which CUDA is meant.
+var cudaNames = []string{"pytorch-cuda", "cuda-version", "cudatoolkit"}
+
+// ReadEnvironment reads an environment.yml: its Python, its CUDA, and its packages in
+// pip's names. What stands below `pip:` is not conda's to install, and noted. Its error
+// names the file and what was wrong.
+func ReadEnvironment(content []byte, name string) (*Environment, error) {
+	var d struct {
+		Channels     []string `yaml:"channels"`
+		Dependencies []any    `yaml:"dependencies"`
+	}
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
+	}
+	if err := yaml.Unmarshal(content, &d); err != nil {
+		return nil, fmt.Errorf("%s: %s", name, text.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 200))
+	}
+	e := &Environment{Channels: d.Channels}
+	for _, item := range d.Dependencies {
+		switch v := item.(type) {
+		case string:
+			if err := e.add(v, name); err != nil {
+				return nil, err
+			}
+		case map[string]any:
+			e.below(v, name)
+		default:
+			return nil, fmt.Errorf("%s: dependencies: %s is neither a package nor a list below `pip:`", name, text.Cut(fmt.Sprint(item), 60))
+		}
+	}
+	if other := slices.DeleteFunc(slices.Clone(d.Channels), ours); len(other) > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: the channel %s is not followed: torch comes from conda-forge, or from the channel pytorch up to 2.5.1",
+			name, text.Cut(strings.Join(other, ", "), 100)))
+	}
+	return e, nil
+}
+
+func ours(channel string) bool {
+	return slices.Contains([]string{"conda-forge", "pytorch", "nvidia", "defaults", "nodefaults"}, channel)
+}
+
+// add reads one of conda's specifications: "python=3.12", "conda-forge::pytorch>=2.5",
+// "numpy 1.26.*", "pytorch=2.5=cuda*".
+func (e *Environment) add(spec, file string) error {
+	if _, bare, ok := strings.Cut(spec, "::"); ok {
+		spec = bare
+	}
+	spec = strings.TrimSpace(strings.SplitN(spec, "#", 2)[0])
+	name, limit := spec, ""
+	if at := strings.IndexAny(spec, " =<>!~["); at >= 0 {
+		name, limit = spec[:at], strings.TrimSpace(spec[at:])
+	}
+	limit, _, bracket := strings.Cut(limit, "[")
+	limit, build := condaLimit(limit)
+	if build != "" || bracket {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: of %q the build is not followed: envfix chooses it", file, text.Cut(spec, 60)))
+	}
+	name = strings.ToLower(name)
+	bare := strings.TrimSuffix(strings.TrimLeft(limit, "="), ".*")
+	switch {
+	case name == "python":
+		e.Python = limit
+		return nil
+	case name == "cpuonly":
+		e.CPU = true
+		return nil
+	case slices.Contains(cudaNames, name):
+		e.CUDA = bare
+		return nil
+	case name == "pip" || strings.HasPrefix(name, "_") || name == "pytorch-mutex":
+		return nil
+	case slices.Contains(torchNames, name):
+		e.CPU = e.CPU || name == "pytorch-cpu" || strings.HasPrefix(build, "cpu")
+		name = "torch"
+	}
+	q, err := pep508.Parse(name+limit, file)
+	if err != nil {
+		return fmt.Errorf("%s: %q is no specification of conda that can be read: %w", file, text.Cut(spec, 60), err)
+	}
+	e.Requirements = append(e.Requirements, q)
+	return nil
+}
+
+// condaLimit is a version as conda writes it in the form of pip's, and its build: =2.5
+// is ==2.5.*, a bare 2.5 or one with a build is ==2.5.
+func condaLimit(limit string) (pip, build string) {
+	if strings.ContainsAny(limit, "<>!~,|") {
+		return comparisons(limit), ""
+	}
+	v, exact := strings.CutPrefix(limit, "==")
+	v, fuzzy := strings.CutPrefix(v, "=")
+	v = strings.TrimSpace(v)
+	if at := strings.IndexAny(v, " ="); at >= 0 {
+		v, build = v[:at], strings.Trim(v[at:], " =")
+	}
+	bare, star := strings.CutSuffix(v, "*")
+	switch {
+	case bare == "":
+		return "", build
+	case star || fuzzy && !exact && build == "":
+		return "==" + strings.TrimSuffix(bare, ".") + ".*", build
+	}
+	return "==" + v, build
+}
+
+func comparisons(limit string) string {
+	var out []string
+	for clause := range strings.SplitSeq(strings.ReplaceAll(limit, " ", ""), ",") {
+		switch {
+		case strings.HasPrefix(clause, "=") && !strings.HasPrefix(clause, "=="):
+			clause, _ = condaLimit(clause)
+		case strings.HasPrefix(clause, "<"), strings.HasPrefix(clause, ">"): // conda drops the star there
+			clause = strings.TrimSuffix(clause, ".*")
+		}
+		out = append(out, clause)
+	}
+	return strings.Join(out, ",")
+}
+
+// below reads a list such as that of `pip:`.
+func (e *Environment) below(m map[string]any, file string) {
+	for _, key := range sortedKeys(m) {
+		var names []string
+		for _, v := range anyList(m[key]) {
+			names = append(names, str(v))
+		}
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: what stands below `%s:` comes after it, by %s itself in the new environment: %s",
+			file, text.Cut(key, 20), text.Cut(key, 20), text.Cut(strings.Join(names, " "), 200)))
+	}
+}

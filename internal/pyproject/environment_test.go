@@ -1,0 +1,67 @@
+package pyproject
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReadEnvironment(t *testing.T) {
+	for _, c := range []struct{ dependency, want string }{
+		{"numpy", "numpy"},
+		{"numpy=1.26", "numpy==1.26.*"},
+		{"numpy =1.26", "numpy==1.26.*"},
+		{"numpy==1.26.4", "numpy==1.26.4"},
+		{"numpy 1.26.*", "numpy==1.26.*"},
+		{"numpy=1.26.4=py312h_0", "numpy==1.26.4"},
+		{"numpy 1.26.4 py312h_0", "numpy==1.26.4"},
+		{"numpy>=1.26,<2", "numpy>=1.26,<2"},
+		{"numpy >=1.26, <2", "numpy>=1.26,<2"},
+		{"numpy=*", "numpy"},
+		{"conda-forge::pytorch=2.5", "torch==2.5.*"},
+		{"pytorch-gpu>=2.10", "torch>=2.10"},
+		{"pytorch=2.12=cuda*", "torch==2.12"},
+	} {
+		e, err := ReadEnvironment([]byte("dependencies:\n- "+c.dependency+"\n"), "environment.yml")
+		if err != nil || len(e.Requirements) != 1 {
+			t.Errorf("%q: %v, %v", c.dependency, e, err)
+			continue
+		}
+		if q := e.Requirements[0]; q.Name+q.Spec.String() != c.want {
+			t.Errorf("%q is %s%s, want %s", c.dependency, q.Name, q.Spec, c.want)
+		}
+	}
+}
+
+func TestReadEnvironmentWhole(t *testing.T) {
+	text := `name: work
+channels: [pytorch, nvidia, conda-forge, bioconda]
+dependencies:
+  - python=3.11
+  - pytorch=2.5
+  - torchvision
+  - pytorch-cuda=12.4
+  - pip
+  - pip: [rich, "einops>=0.8"]
+`
+	e, err := ReadEnvironment([]byte(text), "environment.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Python != "==3.11.*" || e.CUDA != "12.4" || e.CPU || len(e.Requirements) != 2 {
+		t.Errorf("%+v", e)
+	}
+	notes := strings.Join(e.Notes, "\n")
+	for _, part := range []string{"bioconda", "rich einops>=0.8"} {
+		if !strings.Contains(notes, part) {
+			t.Errorf("no %q in %q", part, notes)
+		}
+	}
+	if e, err := ReadEnvironment([]byte("dependencies: [cpuonly, pytorch]"), "x"); err != nil || !e.CPU {
+		t.Errorf("cpuonly: %+v, %v", e, err)
+	}
+	for _, bad := range []string{"dependencies: [1", "dependencies: [7]", "dependencies: ['a b c d>=']", "dependencies: x"} {
+		if _, err := ReadEnvironment([]byte(bad), "environment.yml"); err == nil || !strings.Contains(err.Error(), "environment.yml") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

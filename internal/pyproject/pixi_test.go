@@ -1,0 +1,58 @@
+package pyproject
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+func TestPatchPixi(t *testing.T) {
+	c := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: "conda-forge", Packages: map[string]string{"torch": "2.13.0", "torchvision": ""}}
+	old := machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.17")}}
+	before := "[workspace]\nname = \"x\" # mine\nchannels = [\"conda-forge\"]\nplatforms = [\"osx-arm64\"]\n\n[dependencies]\npython = \">=3.10\"\nrich = \"*\"\n"
+	after, err := PatchPixi([]byte(before), "pixi.toml", c, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[workspace]
+name = "x" # mine
+channels = ["conda-forge"]
+platforms = ["osx-arm64", "linux-64"]
+
+[dependencies]
+python = "3.12.*"
+rich = "*"
+cuda-version = "12.9.*"
+pytorch-gpu = "==2.13.0"
+torchvision = "*"
+
+[system-requirements]
+cuda = "12"
+libc = { family = "glibc", version = "2.17" }
+`
+	if string(after) != want {
+		t.Errorf("got\n%s\nwant\n%s", after, want)
+	}
+	again, err := PatchPixi(after, "pixi.toml", c, old)
+	if err != nil || string(again) != string(after) {
+		t.Errorf("patched twice: %v\n%s", err, again)
+	}
+	inside, err := PatchPixi([]byte("[project]\nname = \"x\"\n\n[tool.pixi.project]\nplatforms = [\"linux-64\"]\n"), "pyproject.toml", c, machine.Platform{OS: "linux", Arch: "x86_64"})
+	if err != nil || !strings.Contains(string(inside), "[tool.pixi.system-requirements]\ncuda = \"12\"") || !strings.Contains(string(inside), "channels = [\"conda-forge\"]") {
+		t.Errorf("%v\n%s", err, inside)
+	}
+	for name, c := range map[string]*resolver.Choice{"pip": {Channel: "pip"}, "none": nil} {
+		if _, err := PatchPixi([]byte(before), "pixi.toml", c, old); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := PatchPixi([]byte("= 1"), "pixi.toml", c, old); err == nil || !strings.Contains(err.Error(), "pixi.toml") {
+		t.Errorf("no TOML: %v", err)
+	}
+	if _, err := PatchPixi([]byte("workspace = { platforms = [1] }\n"), "pixi.toml", c, old); err == nil {
+		t.Error("a form that cannot be edited: no error")
+	}
+}

@@ -1,0 +1,76 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+
+	"envfix/internal/machine"
+)
+
+// conda-forge beside the wheels: it is named where it serves what no wheel does, and
+// taken where besides the user works with conda.
+
+// condaUser says by what it is seen that the user works with conda, "" he does not.
+func (s *solver) condaUser() string {
+	if s.h.Env["CONDA_PREFIX"] != "" {
+		return "a conda environment is active"
+	}
+	if slices.ContainsFunc(s.h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "conda" }) {
+		return "the Python in use is conda's"
+	}
+	return ""
+}
+
+// throughConda is the same question to conda-forge, nil where the request leaves no
+// room for it: it names another installer or an index.
+func (s *solver) throughConda() *solver {
+	if s.req.Manager != "" || s.req.OnlyIndex != "" || s.req.Channel != "" || s.req.conflict != "" {
+		return nil
+	}
+	return s.with(func(r *Request) { r.Manager = "conda" })
+}
+
+// besideConda returns conda-forge's answer where no wheel serves and the user works
+// with conda, else o.
+func (s *solver) besideConda(o *outcome) *outcome {
+	seen := s.condaUser()
+	if seen == "" || o.Decision != NoSolution {
+		return o
+	}
+	t := s.throughConda()
+	if t == nil {
+		return o
+	}
+	made := t.decide()
+	if made.Decision != Install || made.build == nil || !made.build.Default {
+		return o
+	}
+	why := "no wheel serves what was asked for"
+	if o.q != nil {
+		if rs := o.q.why(); len(rs) > 0 {
+			why += " (" + rs[0].Text + ")"
+		}
+	}
+	made.Reasons = append([]Reason{{Rule: "source", Text: fmt.Sprintf("%s, and %s: conda-forge does", why, seen)}}, made.Reasons...)
+	return made
+}
+
+// condaBeside names what conda-forge has for a conda user where a wheel was chosen.
+func (s *solver) condaBeside(o *outcome) []string {
+	if s.condaUser() == "" || o.Choice == nil || o.Choice.Channel != "pip" || len(s.req.packages) > 0 {
+		return nil
+	}
+	t := s.throughConda()
+	if t == nil {
+		return nil
+	}
+	c := t.decide().Choice
+	if c == nil || c.Channel != condaForge || o.Decision == Install && c.Build == cpu {
+		return nil
+	}
+	name := "pytorch " + c.Torch
+	if c.CUDA != "" {
+		name += " with CUDA " + c.CUDA
+	}
+	return []string{fmt.Sprintf("conda-forge, since %s: %s (`--manager conda`)", s.condaUser(), name)}
+}
