@@ -31,7 +31,7 @@ var layers = map[string][]string{
 	"resolver":                   {"matrix", "internal/near", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/describe":          {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508"},
 	"internal/plan":              {"resolver", "internal/machine", "internal/version"},
-	"internal/pyproject":         {"resolver", "internal/machine", "internal/pep508"},
+	"internal/pyproject":         {"resolver", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/lock":              {"internal/machine", "internal/version"},
 	"installers":                 {"internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/doctor/know":       {"internal/compiled", "internal/version", "data"},
