@@ -133,15 +133,21 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if refused := refusal(p); refused != nil {
 		return refused
 	}
+	foreign := saved && !f.resume && !madeHere(p.ID)
+	f.verbose = f.verbose || foreign // somebody else's plan is shown whole
 	if err := f.show(p); err != nil {
 		return err
 	}
-	if saved && !f.resume && !madeHere(p.ID) {
+	if foreign {
 		if err := f.warnForeign(p); err != nil {
 			return err
 		}
 	}
-	if err := consent(ctx, f.yes, p); err != nil {
+	whole := func() error { g := f; g.verbose = true; return g.show(p) }
+	if f.verbose {
+		whole = nil
+	}
+	if err := consent(ctx, f.yes, p, whole); err != nil {
 		return err
 	}
 	return f.wayOut(ctx, f.carryOut(ctx, p, saved))
@@ -159,8 +165,9 @@ func (f applyFlags) show(p *plan.Plan) error {
 	return err
 }
 
-// consent asks whether the plan that was shown may be carried out.
-func consent(ctx context.Context, yes bool, p *plan.Plan) error {
+// consent asks whether the plan that was shown may be carried out. whole shows all of
+// it, where that was not done; nil: it was.
+func consent(ctx context.Context, yes bool, p *plan.Plan, whole func() error) error {
 	if yes || len(p.Steps) == 0 {
 		return nil
 	}
@@ -168,21 +175,37 @@ func consent(ctx context.Context, yes bool, p *plan.Plan) error {
 		return &fail.Error{Code: fail.Usage, Text: "there is no terminal to ask on",
 			Hints: []string{"`envfix apply --yes` does not ask"}}
 	}
-	fmt.Fprintf(os.Stderr, "carry out %s? [y/N] ", ui.Count(len(p.Steps), "step"))
+	question := "apply? [y/N]"
+	if whole != nil {
+		question += " (v shows every step)"
+	}
+	a, err := ask(ctx, question+" ")
+	for ; err == nil && a == "v" && whole != nil; a, err = ask(ctx, "apply? [y/N] ") {
+		if err := whole(); err != nil {
+			return err
+		}
+	}
+	if err != nil || a == "y" || a == "yes" {
+		return err
+	}
+	return &fail.Error{Code: fail.Interrupted, Text: "not carried out; nothing was changed"}
+}
+
+// ask puts a question on the terminal and returns the answer in small letters; the end
+// of the input is an empty one.
+func ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(os.Stderr, question)
 	answer := make(chan string, 1)
 	go func() {
 		b := make([]byte, 64)
-		n, _ := os.Stdin.Read(b) // the end of the input is a no
+		n, _ := os.Stdin.Read(b)
 		answer <- strings.ToLower(strings.TrimSpace(string(b[:n])))
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(os.Stderr)
-		return ctx.Err()
+		return "", ctx.Err()
 	case a := <-answer:
-		if a == "y" || a == "yes" {
-			return nil
-		}
+		return a, nil
 	}
-	return &fail.Error{Code: fail.Interrupted, Text: "not carried out; nothing was changed"}
 }

@@ -35,7 +35,15 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if _, err := io.WriteString(show, text); err != nil {
 		return err
 	}
-	if err := consent(ctx, f.apply.yes, p); err != nil {
+	whole := func() error {
+		look.Verbose = true
+		_, err := io.WriteString(show, ui.Plan(p, look))
+		return err
+	}
+	if f.verbose {
+		whole = nil
+	}
+	if err := consent(ctx, f.apply.yes, p, whole); err != nil {
 		return err
 	}
 	did, err := f.apply.perform(ctx, p, false)

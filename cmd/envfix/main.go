@@ -146,7 +146,7 @@ func report(err error, asJSON bool) int {
 		writeErrorJSON(os.Stdout, f)
 	default:
 		fmt.Print(f.Script) // a closed stdout leaves nobody to tell
-		fmt.Fprint(os.Stderr, ui.Error(f.Text, f.Details, f.Hints))
+		fmt.Fprint(os.Stderr, style(os.Stderr).Error(f.Text, f.Details, f.Hints))
 	}
 	return f.Code
 }

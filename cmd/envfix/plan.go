@@ -49,7 +49,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
-			verboseFlag("print every reason"),
+			verboseFlag("print every step with its command, and every reason"),
 		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
 		Action: planAction,
 	}
@@ -134,10 +134,14 @@ func refusal(p *plan.Plan) error {
 	return &fail.Error{Code: fail.NoSolution, Text: text, Details: details, Hints: hints}
 }
 
-// style allows colour on a terminal, unless NO_COLOR is set (no-color.org).
+// style is that of the terminal w: its width, and colour unless NO_COLOR is set
+// (no-color.org).
 func style(w io.Writer) ui.Style {
 	f, ok := w.(*os.File)
-	return ui.Style{Color: ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)}
+	if !ok || !isTerminal(f) {
+		return ui.Style{}
+	}
+	return ui.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: columns(f)}
 }
 
 // writePlan writes the plan for its user alone: it may name hosts.

@@ -6,17 +6,21 @@ import "strings"
 // indented below it, and after an empty line its hints. Every line of outside
 // text must have been cleaned by the caller where it entered; line breaks within
 // a line are escaped here.
-func Error(text string, details, hints []string) string {
+func Error(text string, details, hints []string) string { return Style{}.Error(text, details, hints) }
+
+// Error is [Error] for a terminal; the error itself and what an installer printed are
+// left as they are.
+func (s Style) Error(text string, details, hints []string) string {
 	var b strings.Builder
-	b.WriteString("envfix: error: " + Clean(text) + "\n")
+	b.WriteString(s.paint("31", "envfix: error:") + " " + Clean(text) + "\n")
 	for _, d := range details {
-		b.WriteString(detail(Clean(d)))
+		b.WriteString(s.detail(Clean(d)))
 	}
 	for i, h := range hints {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("hint: " + strings.Join(Wrap(Clean(h), Width-1-len("hint: ")), "\n  ") + "\n")
+		b.WriteString(s.hang("hint: ", "hint: ", Clean(h), 2))
 	}
 	return b.String()
 }
@@ -24,11 +28,11 @@ func Error(text string, details, hints []string) string {
 // detail indents a line below an error. One that has a left column (two blanks after
 // its first word) is wrapped beside it; any other, such as what an installer printed,
 // stays as it came.
-func detail(d string) string {
+func (s Style) detail(d string) string {
 	left, right, columned := strings.Cut(d, "  ")
 	if !columned || left == "" || strings.Contains(left, " ") {
 		return "  " + d + "\n"
 	}
 	text := strings.TrimLeft(right, " ")
-	return Hang("  "+strings.TrimSuffix(d, text), text)
+	return s.Hang("  "+strings.TrimSuffix(d, text), text)
 }

@@ -15,7 +15,6 @@ import (
 func Home(p *plan.Plan, faults []string, s Style) string {
 	v := &view{Style: s}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
-	v.elsewhere(p)
 	v.line("")
 	v.row("torch", installedTorch(p.Basis.Facts))
 	wrong, next := assess(p)
@@ -40,6 +39,7 @@ func Home(p *plan.Plan, faults []string, s Style) string {
 	if len(faults) > 0 {
 		v.row("", "`envfix doctor` says what is wrong, with its evidence")
 	}
+	v.otherMachine(p)
 	v.row("", "`envfix --help` lists all commands")
 	return v.b.String()
 }

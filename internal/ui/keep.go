@@ -8,13 +8,6 @@ import (
 	"envfix/internal/plan"
 )
 
-// The longest lists that a plan shows whole; -v shows every package.
-const (
-	shownStays  = 6
-	shownLeaves = 8
-	shownKnown  = 3
-)
-
 // carry says what becomes of the packages of the environment that is replaced.
 func (v *view) carry(c *plan.Keep) {
 	if c == nil {
@@ -32,23 +25,15 @@ func (v *view) carry(c *plan.Keep) {
 	v.section("packages of " + from + ", which is replaced")
 	var rows [][2]string
 	add := func(left, right string) { rows = append(rows, [2]string{Clean(left), Clean(right)}) }
-	v.changes(c.Changes, add)
-	v.stays(c.Stays, add)
-	for i, l := range c.Leaves {
-		if n := len(c.Leaves) - i; i == shownLeaves && n > 1 && !v.Verbose {
-			add("cannot stay", fmt.Sprintf("%d more (`-v` lists them)", n))
-			break
-		}
+	changes(c.Changes, add)
+	stays(c.Stays, add)
+	for _, l := range c.Leaves {
 		add("cannot stay", strings.TrimSpace(l.Name+" "+l.Version)+": "+l.Why)
 	}
-	for i, k := range c.Known {
-		if n := len(c.Known) - i; i == shownKnown && n > 1 && !v.Verbose {
-			add("as before", fmt.Sprintf("%d more (`-v` lists them)", n))
-			break
-		}
+	for _, k := range c.Known {
 		add("as before", k.Text)
 	}
-	v.b.WriteString(Columns(once(rows), 2))
+	v.b.WriteString(v.Columns(once(rows), 2))
 	if slices.ContainsFunc(c.Leaves, func(l plan.Dropped) bool { return l.Version != "" }) {
 		v.item("", "name one to have the installer look for a version that fits: `envfix plan torch torchvision NAME`")
 	}
@@ -67,7 +52,7 @@ func once(rows [][2]string) [][2]string {
 	return rows
 }
 
-func (v *view) changes(all []plan.Change, add func(left, right string)) {
+func changes(all []plan.Change, add func(left, right string)) {
 	come := map[string][]plan.Change{} // by the reason
 	var reasons []string
 	for _, k := range all {
@@ -86,17 +71,13 @@ func (v *view) changes(all []plan.Change, add func(left, right string)) {
 		if why == "" {
 			why = "the installer chooses its version"
 		}
-		if len(list) <= 2 || v.Verbose {
-			for _, k := range list {
-				add("changes", fmt.Sprintf("%s %s: %s", k.Name, k.From, why))
-			}
-			continue
+		for _, k := range list {
+			add("changes", fmt.Sprintf("%s %s: %s", k.Name, k.From, why))
 		}
-		add("changes", fmt.Sprintf("%s and %d more: %s", list[0].Name, len(list)-1, why))
 	}
 }
 
-func (v *view) stays(all []plan.KeptPackage, add func(left, right string)) {
+func stays(all []plan.KeptPackage, add func(left, right string)) {
 	var here, other, loose []string
 	for _, k := range all {
 		text := k.Name + " " + k.Version
@@ -117,20 +98,12 @@ func (v *view) stays(all []plan.KeptPackage, add func(left, right string)) {
 		}
 	}
 	if len(here) > 0 {
-		add("stays", v.fold(here))
+		add("stays", strings.Join(here, ", "))
 	}
 	if len(loose) > 0 {
-		add("stays", v.fold(loose)+": unless what is installed after them needs another version")
+		add("stays", strings.Join(loose, ", ")+": unless what is installed after them needs another version")
 	}
 	if len(other) > 0 {
-		add("not proven", "whether there is a file for the new Python, only the index knows: "+v.fold(other))
+		add("not proven", "whether there is a file for the new Python, only the index knows: "+strings.Join(other, ", "))
 	}
-}
-
-// fold joins a list, the long one cut with its count.
-func (v *view) fold(list []string) string {
-	if n := len(list) - shownStays; n > 1 && !v.Verbose {
-		return fmt.Sprintf("%s and %d more (`-v` lists them)", strings.Join(list[:shownStays], ", "), n)
-	}
-	return strings.Join(list, ", ")
 }

@@ -31,12 +31,12 @@ func carried() *plan.Keep {
 
 // What becomes of the packages fits the width, folded and whole.
 func TestCarry(t *testing.T) {
-	for name, s := range map[string]Style{"carry": {}, "carry_verbose": {Verbose: true}} {
-		v := &view{Style: s}
-		v.carry(carried())
-		v.carry(nil)
-		v.carry(&plan.Keep{From: ".venv"})
-		v.carry(&plan.Keep{From: ".venv", Why: "`--fresh`: the 2 packages that it holds are left behind"})
+	for name, carry := range map[string]func(*view, *plan.Keep){"carry": (*view).briefPackages, "carry_verbose": (*view).carry} {
+		v := &view{}
+		carry(v, carried())
+		carry(v, nil)
+		carry(v, &plan.Keep{From: ".venv"})
+		carry(v, &plan.Keep{From: ".venv", Why: "`--fresh`: the 2 packages that it holds are left behind"})
 		got := v.b.String()
 		for line := range strings.Lines(got) {
 			if columns(line) > Width+1 && strings.Contains(strings.TrimSpace(line), " ") {

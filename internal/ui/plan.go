@@ -27,43 +27,53 @@ type view struct {
 
 func (v *view) line(s string) { v.b.WriteString(s + "\n") }
 
-// rows prints label and text columns with a fixed left side.
-func (v *view) row(label, text string) {
-	const left = 9
-	first := v.Bold(label) + strings.Repeat(" ", max(1, left-columns(label)))
-	for i, l := range Wrap(Clean(text), Width-1-left) {
-		if i > 0 {
-			first = strings.Repeat(" ", left)
-		}
-		v.line(first + l)
+// row prints a label and its text beside it, or below where the terminal is narrow.
+func (v *view) row(label, text string) { v.b.WriteString(v.rowText(label, text)) }
+
+func (v *view) rowText(label, text string) string {
+	lead := label + strings.Repeat(" ", max(1, leftColumn-columns(label)))
+	indent := leftColumn
+	if v.narrow() {
+		lead, indent = strings.TrimSpace(label)+" ", 1
 	}
+	return v.hang(lead, v.Bold(label)+lead[len(label):], Clean(text), indent)
 }
+
+// leftColumn is where the text of a row begins.
+const leftColumn = 9
 
 func (v *view) section(title string) {
 	v.line("")
-	v.line(v.Bold(title))
+	v.title(title)
+}
+
+func (v *view) title(title string) {
+	for i, l := range v.wrap(title, v.width()-1) {
+		if i > 0 {
+			l = "  " + l
+		}
+		v.line(v.Bold(l))
+	}
 }
 
 // item prints text with a hanging indent.
 func (v *view) item(bullet, text string) {
-	lead := "  " + bullet
-	for i, l := range Wrap(Clean(text), Width-1-columns(lead)) {
-		if i > 0 {
-			lead = strings.Repeat(" ", columns(lead))
-		}
-		v.line(lead + l)
-	}
+	v.b.WriteString(v.Hang("  "+bullet, Clean(text)))
 }
 
-// Plan returns the text of a plan that has an answer: what the machine is, what
-// was chosen and why, warnings, and every step with its exact command.
+// Plan returns the text of a plan that has an answer: what the machine is, what was
+// chosen, the reason, and what changes. A verbose Style shows it whole: every reason
+// and every step with its exact command.
 func Plan(p *plan.Plan, s Style) string {
 	v := &view{Style: s}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
 	if len(p.Basis.Assumed) > 0 {
 		v.row("assumed", strings.Join(p.Basis.Assumed, ", "))
 	}
-	v.elsewhere(p)
+	if !s.Verbose {
+		v.brief(p)
+		return v.b.String()
+	}
 	v.choice(p)
 	v.reasons(p)
 	v.warnings(p.Warnings)
@@ -94,21 +104,28 @@ func (v *view) machine(h machine.Machine, described bool) {
 	}
 }
 
-// elsewhere shows how to plan for another machine where this one has nothing for
+// otherMachine shows how to plan for another machine where this one has nothing for
 // torch to run on.
-func (v *view) elsewhere(p *plan.Plan) {
+func (v *view) otherMachine(p *plan.Plan) {
+	if nothing := withoutGPU(p); nothing != "" {
+		v.row("", nothing+"; for another machine: `"+describedExample+"`")
+	}
+}
+
+const describedExample = `envfix plan --gpu "RTX 5090" --driver 570.86.16`
+
+// withoutGPU says why a plan is hardly what its user came for; "" it may be.
+func withoutGPU(p *plan.Plan) string {
 	h := p.Basis.Facts
-	if p.Basis.Request.Described || len(h.GPUs) > 0 && p.Decision != resolver.InstallCPU || p.Basis.Request.CPU {
-		return
+	switch {
+	case p.Basis.Request.Described || p.Basis.Request.CPU:
+		return ""
+	case len(h.GPUs) == 0:
+		return "No GPU is here"
+	case p.Decision == resolver.InstallCPU:
+		return "No PyTorch build runs on the GPU that is here"
 	}
-	v.line("")
-	if len(h.GPUs) == 0 {
-		v.line("No GPU is here. Plan for another machine:")
-	} else {
-		v.line("No PyTorch build runs on the GPU that is here. Plan for another machine:")
-	}
-	v.line(`  envfix plan --gpu "RTX 5090" --driver 570.86.16`)
-	v.line("  envfix plan --facts FILE        (there: envfix facts --json > FILE)")
+	return ""
 }
 
 func platformText(p machine.Platform) string {
@@ -210,7 +227,9 @@ func Answer(d resolver.Decision) string {
 
 func (v *view) choice(p *plan.Plan) {
 	v.line("")
-	v.row("answer", decisions[p.Decision])
+	if v.Verbose || p.Decision != resolver.Install {
+		v.row("answer", decisions[p.Decision])
+	}
 	if p.Torch != "" || len(p.Packages) > 0 && p.Decision != resolver.UseVendorIndex {
 		v.combination("choice", p.Choice)
 	}
@@ -254,7 +273,12 @@ func (v *view) combination(label string, c resolver.Choice) {
 			s += ", " + name + " " + public
 		}
 	}
-	v.row(label, s)
+	row := v.rowText(label, s)
+	if c.Torch != "" {
+		head, _, _ := strings.Cut(s, ", torchvision")
+		row = strings.Replace(row, head, v.Chosen(head), 1)
+	}
+	v.b.WriteString(row)
 	under := ""
 	if c.CUDA != "" {
 		under = "CUDA " + c.CUDA + ", "
@@ -288,7 +312,7 @@ var driverActions = map[string]string{
 func (v *view) driver(d plan.Driver) {
 	switch d.Action {
 	case "keep":
-		if d.Minimum != nil {
+		if d.Minimum != nil && v.Verbose {
 			v.row("driver", "stays; "+*d.Minimum+" is the oldest that would do")
 		}
 		return
@@ -316,26 +340,16 @@ func (v *view) driver(d plan.Driver) {
 	v.row("driver", strings.Join(parts, ", "))
 }
 
-// undoubted are rules that nobody asks about where a build is installed as things
-// are, or where no GPU is used; `envfix why torch` shows them all.
-var undoubted = map[resolver.Decision][]string{
-	resolver.Install:    {"request", "source", "python", "platform", "driver-gpu", "defects"},
-	resolver.InstallCPU: {"request", "source", "python", "platform", "driver-gpu", "defects", "driver-floor", "gpu-code", "jit", "stack"},
-}
-
 func (v *view) reasons(p *plan.Plan) {
 	var rows [][2]string
 	for _, r := range p.Reasons {
-		if !v.Verbose && slices.Contains(undoubted[p.Decision], r.Rule) {
-			continue
-		}
 		rows = append(rows, [2]string{Clean(r.Rule), Clean(r.Text)})
 	}
 	if len(rows) == 0 {
 		return
 	}
 	v.section("because (`envfix why torch` shows every rule)")
-	v.b.WriteString(Columns(rows, 2))
+	v.b.WriteString(v.Columns(rows, 2))
 }
 
 func (v *view) warnings(all []string) {
@@ -343,14 +357,7 @@ func (v *view) warnings(all []string) {
 		v.line("")
 	}
 	for _, w := range all {
-		for i, l := range Wrap("warning: "+Clean(w), Width-1) {
-			if i == 0 {
-				l = strings.Replace(l, "warning:", v.Warn("warning:"), 1)
-			} else {
-				l = "  " + l
-			}
-			v.line(l)
-		}
+		v.b.WriteString(v.hang("warning: ", v.Warn("warning:")+" ", Clean(w), 2))
 	}
 }
 

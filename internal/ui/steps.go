@@ -14,15 +14,8 @@ import (
 // steps prints every step with its exact command.
 func (v *view) steps(p *plan.Plan) {
 	if len(p.Steps) == 0 {
-		switch p.Decision {
-		case resolver.UpgradeDriver, resolver.PinDriverBranch:
-			v.line("")
-			v.row("steps", "none without a change of the driver")
-		case resolver.Split:
-		default:
-			v.line("")
-			v.row("steps", "none: "+p.Target.Dir+" holds exactly this already")
-		}
+		v.line("")
+		v.noSteps(p)
 		return
 	}
 	v.section(stepsTitle(p))
@@ -34,24 +27,42 @@ func (v *view) steps(p *plan.Plan) {
 	if given := network(p); given != "" {
 		v.item("", "every command is also given, from your environment: "+given)
 	}
-	var receive, disk int64
 	for i, s := range p.Steps {
 		v.step(i+1, s, built, sudo)
+	}
+	if text := sizeText(p); text != "" {
+		v.line("")
+		v.row("size", text)
+	}
+}
+
+// noSteps says why there is nothing to do.
+func (v *view) noSteps(p *plan.Plan) {
+	switch p.Decision {
+	case resolver.UpgradeDriver, resolver.PinDriverBranch:
+		v.row("steps", "none without a change of the driver")
+	case resolver.Split:
+	default:
+		v.row("steps", "none: "+p.Target.Dir+" holds exactly this already")
+	}
+}
+
+// sizeText says what will be received, how long that takes, and what lies on the disk
+// afterwards; what nobody measured is named.
+func sizeText(p *plan.Plan) string {
+	var receive, disk int64
+	for _, s := range p.Steps {
 		receive += s.Bytes
 		disk += s.Disk
 	}
-	v.size(receive, disk, unmeasured(p))
-}
-
-// size says what will be received; what nobody measured is named.
-func (v *view) size(receive, disk int64, unknown []string) {
+	unknown := unmeasured(p)
 	var parts []string
 	about := "about "
 	if len(unknown) > 0 {
 		about = "at least "
 	}
 	if receive > 0 {
-		parts = append(parts, about+Size(receive)+" to receive")
+		parts = append(parts, about+Size(receive)+" to receive"+receiving(receive))
 	}
 	if disk > 0 {
 		parts = append(parts, about+Size(disk)+" on disk")
@@ -63,10 +74,17 @@ func (v *view) size(receive, disk int64, unknown []string) {
 	if len(unknown) > 0 {
 		text += "not known for " + strings.Join(unknown, ", ")
 	}
-	if text != "" {
-		v.line("")
-		v.row("size", text)
+	return text
+}
+
+// receiving says how long n bytes take at a rate that people know.
+func receiving(n int64) string {
+	const rate = 100e6 / 8 // bytes a second
+	minutes := int((float64(n)/rate + 30) / 60)
+	if minutes < 1 {
+		return ""
 	}
+	return fmt.Sprintf(" (%d min at 100 Mbit/s)", minutes)
 }
 
 // unmeasured names what the steps install without a known size.
@@ -161,7 +179,10 @@ func (v *view) command(r plan.Run, sudo bool) {
 	words, err := r.Words()
 	if err != nil {
 		// Not for a shell; it is run without one.
-		words = []string{fmt.Sprintf("%q", r.Argv)}
+		words = words[:0]
+		for _, a := range r.Argv {
+			words = append(words, fmt.Sprintf("%q", a))
+		}
 	}
 	if sudo {
 		words = append([]string{"sudo"}, words...)
@@ -170,7 +191,7 @@ func (v *view) command(r plan.Run, sudo bool) {
 	line := ""
 	for _, w := range words {
 		w = CleanLines(w)
-		if line != "" && columns(indent)+columns(line)+1+columns(w) > Width-3 {
+		if line != "" && columns(indent)+columns(line)+1+columns(w) > v.width()-3 {
 			v.line(indent + v.Dim(line+" \\"))
 			line = "  " + w
 			continue
@@ -201,7 +222,7 @@ func (v *view) others(p *plan.Plan) {
 func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) string {
 	v := &view{Style: s}
 	if len(nearest)+len(alternatives) > 0 {
-		v.line(v.Bold("other answers (what to change, and what that gives)"))
+		v.title("other answers (what to change, and what that gives)")
 	}
 	var rows [][2]string
 	for _, n := range nearest {
@@ -211,7 +232,7 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 		}
 		rows = append(rows, [2]string{Clean(n.Change), Clean(gives)})
 	}
-	v.b.WriteString(Columns(rows, 2))
+	v.b.WriteString(v.Columns(rows, 2))
 	for _, a := range alternatives {
 		v.item("", a)
 	}
@@ -230,12 +251,16 @@ func Next(p *plan.Plan, s Style) string {
 	case len(p.Steps) > 0 && p.Decision == resolver.UpgradeDriver:
 		v.row("next", "`envfix apply` installs what runs now; `--change-driver` plans the newer driver too")
 	case len(p.Steps) > 0:
-		v.row("next", "`envfix apply` with the same arguments carries it out; it shows this and asks first")
+		v.row("next", "`envfix apply` with the same arguments shows this, asks, and carries it out")
 	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
 		v.row("next", "the same command with `--change-driver` plans the change of the driver")
 	default:
 		v.row("next", "`envfix verify` proves that torch computes")
 	}
+	if !s.Verbose {
+		v.row("more", "`-v`: every step with its command, and every reason")
+	}
+	v.otherMachine(p)
 	return v.b.String()
 }
 

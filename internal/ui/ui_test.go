@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -127,7 +128,8 @@ func golden(t *testing.T, name string) string {
 	if p.Decision == resolver.NoSolution || p.Decision == resolver.NeedTarget {
 		return Error(Refusal(p))
 	}
-	return Plan(p, Style{}) + Next(p, Style{}) + "----\n" + Home(p, nil, Style{})
+	long := Style{Verbose: true}
+	return Plan(p, Style{}) + Next(p, Style{}) + "---- -v\n" + Plan(p, long) + Next(p, long) + "---- alone\n" + Home(p, nil, Style{})
 }
 
 func TestTexts(t *testing.T) {
@@ -181,13 +183,17 @@ func TestColour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	painted := Plan(p, Style{Color: true})
-	bare := strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[33m", "", "\x1b[0m", "").Replace(painted)
-	if painted == bare {
-		t.Error("nothing is painted")
-	}
-	if diff := cmp.Diff(Plan(p, Style{}), bare); diff != "" {
-		t.Error(diff)
+	for _, verbose := range []bool{false, true} {
+		painted := Plan(p, Style{Color: true, Verbose: verbose}) + Next(p, Style{Color: true})
+		bare := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(painted, "")
+		for what, code := range map[string]string{"the choice": "\x1b[1;32mtorch 2.14.1, build cu126", "a warning": "\x1b[33mwarning:", "a command": "\x1b[36m`envfix apply`"} {
+			if !strings.Contains(painted, code) {
+				t.Errorf("%s is not painted in\n%q", what, painted)
+			}
+		}
+		if diff := cmp.Diff(Plan(p, Style{Verbose: verbose})+Next(p, Style{}), bare); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -238,6 +244,34 @@ func TestWrapKeepsPercent(t *testing.T) {
 	want := []string{"idle of the time:", "78 % of it"}
 	if diff := cmp.Diff(want, Wrap("idle of the time: 78 % of it", 20)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Whatever the width of the terminal, no line is longer but for a word that is longer
+// than a line, and such a word stands alone.
+func TestWidths(t *testing.T) {
+	for name := range texts() {
+		h, r, res := texts()[name]()
+		p, err := installers.Plan(&matrix.Matrix{}, h, r, res, plan.Target{Dir: ".venv"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int{40, 60, 80, 100, 200} {
+			for _, verbose := range []bool{false, true} {
+				s := Style{Width: width, Verbose: verbose}
+				text := Plan(p, s) + Next(p, s) + s.Error("", []string{"rule  " + strings.Repeat("some words ", 20)}, []string{strings.Repeat("`envfix plan` says ", 12)})
+				for line := range strings.Lines(text) {
+					line = strings.TrimSuffix(line, "\n")
+					words := strings.Fields(strings.TrimSuffix(line, `\`))
+					if columns(line) > width && len(words) > 1 && !strings.HasPrefix(line, "envfix: error:") {
+						t.Errorf("%s at %d columns: %q", name, width, line)
+					}
+				}
+				if width == 100 && !strings.Contains(text, strings.Repeat("some words ", 6)) {
+					t.Errorf("%s: 100 columns are not used:\n%s", name, text)
+				}
+			}
+		}
 	}
 }
 

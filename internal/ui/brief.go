@@ -1,0 +1,227 @@
+package ui
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+// What a short plan shows of long lists; -v shows all.
+const (
+	shownWarnings = 3
+	shownChanges  = 6
+	shownLeaves   = 8
+)
+
+// brief is a plan in about ten lines: what this machine is, the choice, the one
+// reason, size and time, and what changes. What runs as root, or writes anywhere but
+// into the environment, stands there in full whatever the length.
+func (v *view) brief(p *plan.Plan) {
+	v.choice(p)
+	if names := besides(p); len(names) > 0 {
+		v.row("with", strings.Join(names, ", "))
+	}
+	if why := theReason(p); why != "" {
+		v.row("because", why)
+	}
+	if text := sizeText(p); text != "" {
+		v.row("size", text)
+	}
+	v.briefChanges(p)
+	v.briefPackages(p.Keep)
+	for _, f := range p.EnvFixes {
+		if f.Action != "prepend" || f.Variable != "PATH" {
+			v.row("shell", envFix(f))
+		}
+	}
+	shown := p.Warnings
+	if n := len(shown) - shownWarnings; n > 1 {
+		shown = append(slices.Clone(shown[:shownWarnings]), fmt.Sprintf("%d more (`-v` shows them)", n))
+	}
+	v.warnings(shown)
+	v.fullSteps(p)
+	if p.Decision != resolver.Install && p.Decision != resolver.InstallCPU && len(p.Nearest)+len(p.Alternatives) > 0 {
+		v.line("")
+		v.b.WriteString(OtherAnswers(p.Nearest, p.Alternatives, v.Style))
+	}
+}
+
+// besides are the packages that were asked for and that the choice does not name.
+func besides(p *plan.Plan) []string {
+	var out []string
+	for _, q := range p.Basis.Request.Requirements {
+		if !slices.Contains([]string{"torch", "torchvision", "torchaudio"}, q.Name) && !slices.Contains(out, q.Name) {
+			out = append(out, q.Name)
+		}
+	}
+	if n := len(out) - shownLeaves; n > 1 {
+		out = append(out[:shownLeaves], fmt.Sprintf("%d more", n))
+	}
+	return out
+}
+
+// usual are rules that every build that is chosen has passed.
+var usual = []string{"request", "source", "python", "platform", "driver-floor", "gpu-code", "driver-gpu", "jit", "companions", "defects", "stack"}
+
+// theReason is the one that decided: what is broken or wrong with the driver, what
+// speaks against the newest torch, or else the code for the GPU.
+func theReason(p *plan.Plan) string {
+	said := map[string]string{}
+	for _, r := range p.Reasons {
+		if !slices.Contains(usual, r.Rule) {
+			return r.Text
+		}
+		said[r.Rule] = r.Text
+	}
+	switch {
+	case p.HeldBack != "":
+		return p.HeldBack
+	case p.Decision == resolver.InstallCPU:
+		return ""
+	case p.Decision == resolver.UseVendorIndex:
+		return said["source"]
+	}
+	code, arches, long := strings.Cut(said["gpu-code"], ") (") // all that it has code for
+	if long && arches != "" {
+		code += ")"
+	}
+	if p.Decision != resolver.Install {
+		return said["driver-floor"]
+	}
+	return strings.Trim(code+"; "+said["driver-floor"], "; ")
+}
+
+// briefChanges is what is other afterwards.
+func (v *view) briefChanges(p *plan.Plan) {
+	if len(p.Steps) == 0 {
+		v.noSteps(p)
+		return
+	}
+	dir := p.Target.Dir
+	var parts []string
+	rootSteps := 0
+	for _, s := range p.Steps {
+		switch {
+		case s.Root:
+			rootSteps++
+		case s.Switch != nil && p.Keep != nil:
+			parts = append(parts, s.Switch.Dir+" is built anew and replaced at the end; `envfix rollback` goes back")
+		case s.Switch != nil:
+			parts = append(parts, s.Switch.Dir+" is made")
+		case s.Block != nil && !uses(p, "{gen}") && !Beyond(p, s): // nothing is built
+			parts = append(parts, "envfix's lines in "+strings.ReplaceAll(s.Block.Path, "{gen}", dir))
+		}
+	}
+	if p.Target.InPlace && len(parts) == 0 && rootSteps < len(p.Steps) {
+		parts = append(parts, dir+" is changed in place")
+	}
+	if rootSteps > 0 {
+		parts = append(parts, fmt.Sprintf("the system, as root (%s)", Count(rootSteps, "step")))
+	}
+	for _, s := range p.Steps {
+		if s.Manual != nil && s.Manual.Reboot {
+			parts = append(parts, "a reboot comes between")
+		}
+	}
+	with := ""
+	if p.Target.Manager != "" {
+		with = ", with " + p.Target.Manager
+	}
+	if len(parts) == 0 {
+		return // a person does it all
+	}
+	v.row("changes", fmt.Sprintf("%s (%s%s)", strings.Join(parts, "; "), Count(len(p.Steps), "step"), with))
+}
+
+// briefPackages is what becomes of the packages of the environment that is
+// replaced: what cannot stay is named with its reason, the rest is counted.
+func (v *view) briefPackages(k *plan.Keep) {
+	if k == nil {
+		return
+	}
+	if k.Why != "" {
+		v.row("packages", k.Why)
+		return
+	}
+	var parts []string
+	if n := len(k.Stays); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d stay as they are", n))
+	}
+	if n := len(k.Changes); n > 0 {
+		var names []string
+		for _, c := range k.Changes[:min(n, shownChanges)] {
+			names = append(names, strings.TrimSpace(c.Name+" "+arrow(c)))
+		}
+		if n > shownChanges {
+			names = append(names, fmt.Sprintf("%d more", n-shownChanges))
+		}
+		parts = append(parts, fmt.Sprintf("%d change: %s", n, strings.Join(names, ", ")))
+	}
+	if n := len(k.Leaves); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d cannot stay", n))
+	}
+	if len(parts) > 0 {
+		v.row("packages", strings.Join(parts, "; "))
+	}
+	for i, l := range k.Leaves {
+		if n := len(k.Leaves) - i; i == shownLeaves && n > 1 {
+			v.row("", fmt.Sprintf("%d more cannot stay (`-v` lists them)", n))
+			break
+		}
+		v.row("", strings.TrimSpace(l.Name+" "+l.Version)+" cannot stay: "+l.Why)
+	}
+}
+
+func arrow(c plan.Change) string {
+	if c.To == "" {
+		return c.From
+	}
+	return c.From + " → " + c.To
+}
+
+// fullSteps shows the steps that reach beyond the environment, each with its exact
+// command.
+func (v *view) fullSteps(p *plan.Plan) {
+	sudo := p.Basis.Facts.Privilege != "root"
+	title := false
+	for i, s := range p.Steps {
+		if !Beyond(p, s) {
+			continue
+		}
+		if !title {
+			v.section(fmt.Sprintf("beyond %s (of %s):", Clean(p.Target.Dir), Count(len(p.Steps), "step")))
+			title = true
+		}
+		v.step(i+1, s, p.Target.Dir, sudo)
+	}
+}
+
+// Beyond reports whether a step of p runs as root, asks something of a person, or
+// changes something that is not the plan's environment. A command whose arguments
+// name that environment, or what is being built for it, works on it.
+func Beyond(p *plan.Plan, s plan.Step) bool {
+	inside := func(name string) bool {
+		return strings.HasPrefix(name, "{gen}") || within(name, p.Target.Dir)
+	}
+	switch {
+	case s.Root || s.Manual != nil:
+		return true
+	case s.Write != nil:
+		return !inside(s.Write.Path)
+	case s.Block != nil:
+		return !inside(s.Block.Path)
+	case s.Run != nil:
+		return !slices.ContainsFunc(s.Run.Argv, inside)
+	}
+	return false
+}
+
+// within reports whether the path name is dir or lies below it.
+func within(name, dir string) bool {
+	name, dir = path.Clean(strings.ReplaceAll(name, `\`, "/")), path.Clean(strings.ReplaceAll(dir, `\`, "/"))
+	return dir != "." && (name == dir || strings.HasPrefix(name, dir+"/"))
+}
