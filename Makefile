@@ -54,6 +54,7 @@ bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix
 	@go test -run '^$$' -bench '^BenchmarkApply$$' -benchtime 10x ./cmd/envfix
 	@go test -run '^$$' -bench '^BenchmarkSampler$$' -benchtime 1x ./cmd/envfix
+	@go test -run '^$$' -bench '^BenchmarkFleetPlan$$' -benchtime 3x ./cmd/envfix
 	@go test -run '^$$' -bench '^Benchmark(Look|Probe)$$' -benchtime 20x ./internal/observe
 	@go test -run '^$$' -bench '^(BenchmarkLoad|BenchmarkDevices)$$' -benchtime 200x ./matrix ./internal/doctor/know
 

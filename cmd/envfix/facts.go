@@ -6,6 +6,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
@@ -38,6 +39,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "anonymize", Usage: "remove host and user names, UUIDs and paths below home"},
 			&cli.BoolFlag{Name: "class", Usage: "print one line with the facts that decide what can run, the same on every machine of a kind"},
 			&cli.StringFlag{Name: "host", Usage: "begin the line of --class with the `NAME` of this machine"},
+			&cli.BoolFlag{Name: "at", Usage: "begin the line of --class with the time, so that it can grow stale"},
 			verboseFlag("list every package, tool and variable, and how each fact is known"),
 			envFlag(),
 		},
@@ -56,8 +58,15 @@ func factsAction(c *cli.Context) error {
 	if c.IsSet("host") && !c.Bool("class") {
 		return &fail.Error{Code: fail.Usage, Text: "`--host` is for `--class`", Hints: []string{"`envfix facts --class --host NAME`"}}
 	}
+	if c.Bool("at") && !c.Bool("class") {
+		return &fail.Error{Code: fail.Usage, Text: "`--at` is for `--class`", Hints: []string{"`envfix facts --class --at`"}}
+	}
 	if c.Bool("class") {
-		_, err := os.Stdout.Write(append(fleet.Named(m.ClassLine(), c.String("host")), '\n'))
+		line := m.ClassLine()
+		if c.Bool("at") {
+			line = append([]byte(`{"at":"`+time.Now().UTC().Format("2006-01-02T15:04:05Z")+`",`), line[1:]...)
+		}
+		_, err := os.Stdout.Write(append(fleet.Named(line, c.String("host")), '\n'))
 		return err
 	}
 	if c.Bool("json") {

@@ -15,9 +15,10 @@ prints the line that is read here.
 EXAMPLES
   envfix fleet plan facts/
   envfix fleet plan nodes.csv vllm
+  envfix fleet report results/
 
 EXIT STATUS
   as each command says`,
-		Subcommands: []*cli.Command{fleetPlanCommand()},
+		Subcommands: []*cli.Command{fleetPlanCommand(), fleetReportCommand()},
 	}
 }

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
@@ -36,12 +39,17 @@ Machines in one group can have the same torch and build. A machine that needs
 another driver first says so; --change-driver lets more of them be changed where
 that saves a group. --previous keeps groups of an earlier lock or plan.
 
+--lock writes the groups as the profiles of envfix.lock here, each with a Python
+that its machines have; what envfix.toml asks for counts as well. Targets that
+are no group of the plan are dropped from it, by name.
+
 EXAMPLES
   envfix fleet plan facts/
   ansible all -m command -a 'envfix facts --class' ...   (docs/fleet.md)
   envfix fleet plan nodes.csv torch==2.9.* vllm --json
   kubectl get nodes -o json | envfix fleet plan -
   envfix fleet plan facts/ --change-driver --max-groups 2
+  envfix fleet plan facts/ torch --lock --stale 30
 
 EXIT STATUS
   0  every machine that is known has an answer, if after a change of its driver
@@ -53,6 +61,10 @@ EXIT STATUS
 			&cli.IntFlag{Name: "max-groups", Usage: "at most `N` groups: those that serve most machines"},
 			&cli.BoolFlag{Name: "same-torch", Usage: "one torch for every group, where one exists"},
 			&cli.StringFlag{Name: "previous", Usage: "keep the groups of `FILE`: an envfix.lock, or an earlier plan as JSON"},
+			&cli.BoolFlag{Name: "lock", Usage: "write the groups as the profiles of envfix.lock, in this directory"},
+			&cli.StringSliceFlag{Name: "mirror", Usage: "with --lock: `FROM=TO`, as for envfix lock"},
+			&cli.BoolFlag{Name: "offline", Usage: "with --lock: use no network, only what uv has cached"},
+			staleFlag(),
 			&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
 			&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
 			&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
@@ -61,8 +73,13 @@ EXIT STATUS
 			&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
 		},
 		Action: func(c *cli.Context) error {
-			return fleetPlan(fleetFlags{
-				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"),
+			since, err := oldest(c.Int("stale"))
+			if err != nil {
+				return err
+			}
+			return fleetPlan(c.Context, fleetFlags{
+				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
+				lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
 				options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
 				wish: wishFlags{files: c.StringSlice("requirements"), Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"),
 					Build: c.String("build"), JIT: c.Bool("jit"), OnlyIndex: c.String("only-index")}},
@@ -76,11 +93,35 @@ type fleetFlags struct {
 	arguments []string // files of facts, then requirements
 	json      bool
 	previous  string
+	oldest    string // facts of before are too old; "" takes all
+	lock      bool
+	offline   bool
+	mirrors   []string
 	options   fleet.Options
 	wish      wishFlags
 }
 
-func fleetPlan(f fleetFlags, w io.Writer) error {
+// mostMemory is where the garbage collector begins to work harder, in bytes. The names
+// of a million machines are some 40 MB; main lets a heap grow to five times that.
+const mostMemory = 72 << 20
+
+// staleFlag bounds the age of what was collected.
+func staleFlag() cli.Flag {
+	return &cli.IntFlag{Name: "stale", Usage: "what was asked (\"at\") more than `DAYS` ago counts as unknown"}
+}
+
+// oldest is the time that many days ago, in UTC; "" for no days.
+func oldest(days int) (string, error) {
+	if days < 0 {
+		return "", badValue("stale", fmt.Sprint(days), "write a number of days")
+	}
+	if days == 0 {
+		return "", nil
+	}
+	return time.Now().UTC().AddDate(0, 0, -days).Format("2006-01-02T15:04:05Z"), nil
+}
+
+func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	files, requirements := factFiles(f.arguments)
 	if len(files) == 0 {
 		return &fail.Error{Code: fail.Usage, Text: "which machines? no file or folder of facts is named",
@@ -98,10 +139,18 @@ func fleetPlan(f fleetFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	own, err := f.asked()
+	if err != nil {
+		return err
+	}
+	r.Requirements = append(r.Requirements, own...)
 	if f.options.Previous, err = previousGroups(f.previous); err != nil {
 		return err
 	}
-	in, err := readFleet(files, os.Stdin)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(mostMemory)
+	}
+	in, err := readFleet(files, os.Stdin, f.oldest)
 	if err != nil {
 		return err
 	}
@@ -109,10 +158,21 @@ func fleetPlan(f fleetFlags, w io.Writer) error {
 	if err != nil {
 		return &fail.Error{Code: fail.Usage, Text: err.Error(), Err: err}
 	}
+	answer := fleetPlanAnswer{Format: 1, Plan: p}
+	var locked *fleetLock
+	if f.lock {
+		if locked, err = f.writeLock(ctx, m, p); err != nil {
+			return err
+		}
+		answer.Lock = locked.profiles()
+	}
 	if f.json {
-		err = writeJSON(w, fleetPlanAnswer{1, p})
+		err = writeJSON(w, answer)
 	} else {
 		_, err = io.WriteString(w, ui.Fleet(p, style(w)))
+	}
+	if err == nil && locked != nil && !f.json {
+		err = locked.write(w)
 	}
 	if err == nil && len(p.Unserved) > 0 {
 		err = &fail.Error{Code: fail.NoSolution}
@@ -135,8 +195,9 @@ func factFiles(arguments []string) (files, requirements []string) {
 }
 
 // readFleet reads files, the files of folders, and standard input.
-func readFleet(files []string, stdin io.Reader) (*fleet.Inventory, error) {
+func readFleet(files []string, stdin io.Reader, oldest string) (*fleet.Inventory, error) {
 	in := fleet.New()
+	in.Oldest = oldest
 	for _, name := range files {
 		var err error
 		if info, statErr := os.Stat(name); name == "-" {
@@ -223,4 +284,5 @@ func previousGroups(path string) ([]fleet.Pair, error) {
 type fleetPlanAnswer struct {
 	Format int `json:"format"`
 	*fleet.Plan
+	Lock []lockedProfile `json:"lock,omitempty"` // with --lock
 }

@@ -37,7 +37,7 @@ var layers = map[string][]string{
 	"internal/doctor/know":       {"internal/compiled", "internal/version", "data"},
 	"internal/doctor/read":       {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
 	"internal/doctor":            {"internal/doctor/read", "internal/doctor/know", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/fleet":             {"internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/fleet":             {"internal/lock", "internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/observe/verdict":   {"internal/machine"},
 	"internal/proc":              {},
 	"internal/probe":             {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
@@ -97,7 +97,7 @@ var walls = map[string][]string{
 	"mvdan.cc/sh/v3":                            {"internal/plan"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index"},
-	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe"},
+	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe", "internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }

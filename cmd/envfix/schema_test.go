@@ -37,6 +37,7 @@ var answers = []struct {
 	{"explain", "what `envfix explain --json` knows of a message", doctor.Explanation{}},
 	{"facts", "what a machine is: `envfix facts --json`, and what `--facts FILE` reads", machine.Machine{}},
 	{"fleet-plan", "the groups of `envfix fleet plan --json`", fleetPlanAnswer{}},
+	{"fleet-report", "who is right: `envfix fleet report --json`", fleetReportAnswer{}},
 	{"history", "what `envfix history --json` knows of an environment", apply.History{}},
 	{"lock", "what `envfix lock --json` made", lockAnswer{}},
 	{"lock-check", "whether a lock is current: `envfix lock --check --json`", lockCheckAnswer{}},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,6 +26,9 @@ type staticAnswer struct {
 	Torch  string   `json:"torch"`
 	GPUs   int      `json:"gpus"` // that were proved
 	Wrong  []string `json:"wrong"`
+
+	Host  string `json:"host,omitempty"`
+	Class any    `json:"class"` // the facts that decide what can run here, as `envfix facts --class` prints them
 }
 
 // verifyStatic compares the machine and the environment's files with what it proved,
@@ -36,7 +41,8 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	if files != nil {
 		dists = files.Dists
 	}
-	a := staticAnswer{Format: 1, Wrong: apply.Static(proved, f.gpus, h, dists)}
+	host, _ := os.Hostname() // where it has none, whoever collects this names it
+	a := staticAnswer{Format: 1, Host: host, Class: json.RawMessage(h.ClassLine()), Wrong: apply.Static(proved, f.gpus, h, dists)}
 	switch {
 	case proved != nil:
 		a.Torch, a.GPUs = proved.Torch, proved.GPUs

@@ -307,32 +307,3 @@ func TestLinesOfManyForms(t *testing.T) {
 		t.Errorf("%+v %+v", in.Classes, in.Problems)
 	}
 }
-
-// BenchmarkFleet is 100,000 machines of 2,000 classes, read and planned for.
-func BenchmarkFleet(b *testing.B) {
-	m := embedded(b)
-	r := rand.New(rand.NewSource(5))
-	var classes []string
-	for i := range 2000 {
-		h := draw(r)
-		h.Platform.Distro, h.Platform.DistroVersion = "ubuntu", fmt.Sprint("22.04.", i)
-		classes = append(classes, string(h.ClassLine()[1:]))
-	}
-	var text bytes.Buffer
-	for i := range 100_000 {
-		fmt.Fprintf(&text, "{\"host\":\"node%06d\",%s\n", i, classes[r.Intn(len(classes))])
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		in := New()
-		if err := in.ReadLines(bytes.NewReader(text.Bytes()), "facts"); err != nil {
-			b.Fatal(err)
-		}
-		in.Close()
-		p, err := Make(m, in, resolver.Request{Today: "2026-11-22"}, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(len(p.Groups)), "groups")
-	}
-}

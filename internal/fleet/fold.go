@@ -2,14 +2,25 @@ package fleet
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
 // Fold writes sorted host names in the form that Slurm and clush read: node[001-003],
 // node7, gpu-a. Names that count on within their last number are one.
-func Fold(hosts []string) string {
+func Fold(hosts []string) string { return FoldUpTo(hosts, math.MaxInt) }
+
+// FoldUpTo is Fold that ends with … behind some characters: a million names that do
+// not count on would be a long text.
+func FoldUpTo(hosts []string, most int) string {
 	var out []string
+	length := 0
 	for i := 0; i < len(hosts); {
+		if length > most {
+			out = append(out, "…")
+			break
+		}
+		named := len(out)
 		head, digits, tail := lastNumber(hosts[i])
 		end := i + 1
 		for n := digits; end < len(hosts); end++ {
@@ -22,6 +33,9 @@ func Fold(hosts []string) string {
 			out = append(out, fmt.Sprintf("%s[%s-%s]%s", head, digits, last, tail))
 		} else {
 			out = append(out, hosts[i:end]...)
+		}
+		for _, name := range out[named:] {
+			length += len(name) + 1
 		}
 		i = end
 	}

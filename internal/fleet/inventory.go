@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // An Inventory is machines by class.
@@ -22,9 +24,14 @@ type Inventory struct {
 	Classes  []*Class  // in the order of their lines
 	Problems []Problem // machines that nothing is known of; none is dropped
 
+	// Oldest is the time, in UTC as 2006-01-02T15:04:05Z, before which facts are too old
+	// to plan with; "" takes facts of any age. Facts that name no time are taken.
+	Oldest string
+
 	byRaw  map[string]*Class // facts as they were written → class
 	byLine map[string]*Class // class line → class
 	count  int               // of machines without a name so far
+	names  *strings.Builder  // the names of some machines, one behind the other
 }
 
 // A Class is machines that get the same answer.
@@ -54,7 +61,7 @@ const maxLine = machine.MaxBytes
 const maxRaw = 4096
 
 // ReadLines reads one machine a line: facts, or their class line, either with the
-// host's name as its "host". A line that holds an "error" in place of facts is a
+// host's name as its "host" and the time of the look as its "at". A line that holds an "error" in place of facts is a
 // machine that could not be asked. from names the source in sentences. Its error is
 // that of r, or of a line that is too long.
 func (in *Inventory) ReadLines(r io.Reader, from string) error {
@@ -71,61 +78,109 @@ func (in *Inventory) ReadLines(r io.Reader, from string) error {
 	return sc.Err()
 }
 
-var hostKey = []byte(`{"host":"`)
-
-// addLine reads one machine. Machines of one class differ in their host alone: its
-// name is cut off and the rest looked up as bytes, so that a known class is not
-// decoded again.
+// addLine reads one machine. Machines of one class differ in their host and time
+// alone: those are cut off and the rest looked up as bytes, so that a known class is
+// not decoded again.
 func (in *Inventory) addLine(line []byte, at func() string) {
-	host, facts := cutHost(line)
+	name, facts := cutText(line, `{"host":"`)
+	when, facts := cutText(facts, `{"at":"`)
+	host := in.keep(name)
 	if c, ok := in.byRaw[string(facts)]; ok {
-		in.add(c, host, at)
+		in.addAt(c, in.name(host, at), string(when))
 		return
 	}
 	var head struct {
 		Host  string `json:"host"`
+		At    string `json:"at"`
 		Error string `json:"error"`
 	}
 	_ = json.Unmarshal(facts, &head) // a line that is no JSON fails below, with its place
 	if host == "" {
 		host = head.Host
 	}
+	host = in.name(host, at)
 	if head.Error != "" {
-		in.Problem(in.name(host, at), "could not be asked: "+head.Error)
+		in.Problem(host, "could not be asked: "+head.Error)
 		return
 	}
 	m, err := machine.Decode(facts)
 	if err != nil {
-		in.Problem(in.name(host, at), err.Error())
+		in.Problem(host, err.Error())
 		return
 	}
 	c := in.class(m)
-	if len(facts) <= maxRaw {
+	if len(facts) <= maxRaw && head.Host == "" && head.At == "" {
 		in.byRaw[string(facts)] = c
 	}
-	in.add(c, host, at)
+	in.addAt(c, host, nameOf(string(when), head.At))
 }
 
-// cutHost splits `{"host":"n1",REST` into n1 and `{REST`. Any other form is left as
-// it is, and read by the JSON decoder.
-func cutHost(line []byte) (host string, rest []byte) {
-	after, ok := bytes.CutPrefix(line, hostKey)
-	if !ok {
-		return "", line
+// keep is a name as a string. A million strings of their own would take half as much
+// memory again; a Builder's text stays where it is while it only grows within its room.
+func (in *Inventory) keep(name []byte) string {
+	const room = 64 << 10
+	if len(name) == 0 {
+		return ""
 	}
+	if in.names == nil || in.names.Cap()-in.names.Len() < len(name) {
+		in.names = &strings.Builder{}
+		in.names.Grow(max(room, len(name)))
+	}
+	from := in.names.Len()
+	in.names.Write(name)
+	return in.names.String()[from:]
+}
+
+// cutText splits `{"host":"n1",REST` into n1 and `{REST`, where key is `{"host":"`.
+// Any other form is left as it is, and read by the JSON decoder. It writes into line.
+func cutText(line []byte, key string) (text, rest []byte) {
+	if len(line) <= len(key) || string(line[:len(key)]) != key {
+		return nil, line
+	}
+	after := line[len(key):]
 	end := bytes.IndexByte(after, '"')
 	if end < 0 || bytes.IndexByte(after[:end], '\\') >= 0 || end+1 >= len(after) || after[end+1] != ',' {
-		return "", line
+		return nil, line
 	}
-	host = string(after[:end])
+	text = after[:end]
 	rest = after[end+1:]
 	rest[0] = '{' // in the place of the comma
-	return host, rest
+	return text, rest
+}
+
+// addAt puts a machine into its class unless its facts are too old.
+func (in *Inventory) addAt(c *Class, host, when string) {
+	switch {
+	case when == "" || in.Oldest == "":
+	case !isTime(when):
+		in.Problem(host, fmt.Sprintf("the time of its facts, %q, is not of the form 2006-01-02T15:04:05Z", text.Clip(when, 40)))
+		return
+	case when < in.Oldest:
+		in.Problem(host, "its facts are of "+when+", which is too old: ask it again")
+		return
+	}
+	c.Hosts = append(c.Hosts, host)
+}
+
+// isTime reports whether s is of the form 2006-01-02T15:04:05Z, whose order as text is
+// that of time.
+func isTime(s string) bool {
+	const form = "0000-00-00T00:00:00Z"
+	if len(s) != len(form) {
+		return false
+	}
+	for i := range len(form) {
+		digit := s[i] >= '0' && s[i] <= '9'
+		if form[i] == '0' && !digit || form[i] != '0' && s[i] != form[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Add puts a machine into its class.
 func (in *Inventory) Add(host string, m machine.Machine) {
-	in.add(in.class(m), host, func() string { return "" })
+	in.addAt(in.class(m), in.name(host, func() string { return "" }), "")
 }
 
 // Problem notes a machine that nothing is known of.
@@ -142,10 +197,6 @@ func (in *Inventory) class(m machine.Machine) *Class {
 		in.Classes = append(in.Classes, c)
 	}
 	return c
-}
-
-func (in *Inventory) add(c *Class, host string, at func() string) {
-	c.Hosts = append(c.Hosts, in.name(host, at))
 }
 
 // name is what a machine is called: its host, else where it was read.
@@ -176,20 +227,7 @@ func (in *Inventory) Close() {
 }
 
 func (in *Inventory) dropTwice() {
-	if len(in.Classes) < 2 {
-		return
-	}
-	var all []string
-	for _, c := range in.Classes {
-		all = append(all, c.Hosts...)
-	}
-	slices.Sort(all)
-	twice := map[string]bool{}
-	for i := 1; i < len(all); i++ {
-		if all[i] == all[i-1] {
-			twice[all[i]] = true
-		}
-	}
+	twice := in.twice()
 	if len(twice) == 0 {
 		return
 	}
@@ -199,6 +237,54 @@ func (in *Inventory) dropTwice() {
 	for h := range twice {
 		in.Problem(h, "read twice with different facts: keep the newer ones")
 	}
+}
+
+// twice returns the hosts that stand in more than one class. A million names are
+// compared by their sums first, which is a third of the memory of the names.
+func (in *Inventory) twice() map[string]bool {
+	if len(in.Classes) < 2 {
+		return nil
+	}
+	n := 0
+	for _, c := range in.Classes {
+		n += len(c.Hosts)
+	}
+	sums := make([]uint64, 0, n)
+	for _, c := range in.Classes {
+		for _, h := range c.Hosts {
+			sums = append(sums, sumOf(h))
+		}
+	}
+	slices.Sort(sums)
+	likely := map[uint64]bool{}
+	for i := 1; i < len(sums); i++ {
+		if sums[i] == sums[i-1] {
+			likely[sums[i]] = true
+		}
+	}
+	seen, twice := map[string]bool{}, map[string]bool{}
+	if len(likely) == 0 {
+		return nil
+	}
+	for _, c := range in.Classes {
+		for _, h := range c.Hosts {
+			if likely[sumOf(h)] {
+				twice[h] = twice[h] || seen[h]
+				seen[h] = true
+			}
+		}
+	}
+	maps.DeleteFunc(twice, func(_ string, is bool) bool { return !is })
+	return twice
+}
+
+// sumOf is FNV-1a of a text.
+func sumOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
 }
 
 // Machines is how many machines were read, those with problems included.

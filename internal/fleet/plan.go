@@ -8,10 +8,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"envfix/matrix"
 	"envfix/resolver"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Options say what a plan may do.
@@ -124,24 +125,21 @@ func harmonic(n int) float64 {
 // answers asks the resolver about every class, with one session per processor.
 func answers(m *matrix.Matrix, classes []*Class, r resolver.Request, change bool) ([]*served, error) {
 	out := make([]*served, len(classes))
-	errs := make([]error, len(classes))
-	var wg sync.WaitGroup
+	var all errgroup.Group
 	workers := min(runtime.GOMAXPROCS(0), max(1, len(classes)/16))
 	for w := range workers {
-		wg.Go(func() {
+		all.Go(func() error {
 			x := resolver.NewSession(m)
 			for i := w; i < len(classes); i += workers {
-				out[i], errs[i] = answer(x, classes[i], r, change)
+				var err error
+				if out[i], err = answer(x, classes[i], r, change); err != nil {
+					return err // of the request, which is everybody's
+				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, all.Wait()
 }
 
 func answer(x *resolver.Session, c *Class, r resolver.Request, change bool) (*served, error) {

@@ -67,12 +67,27 @@ func classFacts(h machine.Machine) string {
 	if h.Driver != nil && kind == machine.NVIDIA {
 		facts["driver"] = h.Driver.Version.String()
 	}
-	for _, p := range h.Pythons {
-		if v, err := describe.Python(p.Version); p.Active && err == nil && v != "" {
-			facts["python"] = v
-		}
+	if v := ownPython(h); v != "" {
+		facts["python"] = v
 	}
 	return JoinFacts(facts)
+}
+
+// ownPython is the Python that a machine would take: the active one, else the newest
+// that it has; "" none is known.
+func ownPython(h machine.Machine) string {
+	own := ""
+	for _, p := range h.Pythons {
+		v, err := describe.Python(p.Version)
+		switch {
+		case err != nil || v == "":
+		case p.Active:
+			return v
+		case !p.FreeThreaded && (own == "" || comparePublic(own, v) < 0):
+			own = v
+		}
+	}
+	return own
 }
 
 // gpuNames returns what tells the GPUs of a kind apart, sorted and once each: the

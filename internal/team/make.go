@@ -169,7 +169,7 @@ func (t *Team) drafts(in lock.Input, hold *lock.Lock) ([]draft, error) {
 			return nil, err
 		}
 		if hold != nil {
-			if p, err := hold.Profile(k.Name); err == nil {
+			if p, err := hold.Profile(k.Name); err == nil && parsed.pin == "" {
 				public, _ := version.SplitLocal(p.Torch)
 				parsed.pin, parsed.request.Build = "=="+public, p.Build
 			}

@@ -22,8 +22,9 @@ type target struct {
 }
 
 // TargetKeys are what a target's description may say, each like the flag of its
-// name (index like --only-index); gpu may be a comma-separated list.
-var TargetKeys = []string{"arch", "build", "cuda", "driver", "gpu", "index", "libc", "os", "python"}
+// name (index like --only-index); gpu may be a comma-separated list. torch is the
+// version that this target alone is held to.
+var TargetKeys = []string{"arch", "build", "cuda", "driver", "gpu", "index", "libc", "os", "python", "torch"}
 
 // target reads `gpu=V100 driver=580 os=linux python=3.12`. The machine starts as a
 // bare Linux with glibc 2.28 and no GPU, whatever this machine is, so that every
@@ -64,6 +65,12 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 		out.machine.GPUs = nil
 	}
 	out.request.Requirements = nil
+	if v := facts["torch"]; v != "" {
+		if _, err := version.ParsePython(v); err != nil {
+			return bad("torch=%s is not a version", clean(v))
+		}
+		out.pin = "==" + v
+	}
 	for _, s := range in.Sources {
 		if s.Python == "" {
 			continue

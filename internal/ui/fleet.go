@@ -72,12 +72,14 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// hosts lists machines in the form that Slurm and clush read.
+// hosts lists machines behind their number.
 func hosts(all []string) string {
+	return Hang(fmt.Sprintf("    %-6d", len(all)), Hosts(all))
+}
+
+// Hosts names machines in the form that Slurm and clush read.
+func Hosts(all []string) string {
 	const most = 300 // characters: the whole list is in the JSON
-	text := Clean(fleet.Fold(all))
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return Hang(fmt.Sprintf("    %-6d", len(all)), strings.ReplaceAll(text, ",", ", "))
+	text := Clean(fleet.FoldUpTo(all, most))
+	return strings.ReplaceAll(text, ",", ", ")
 }

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/fleet"
+	"envfix/internal/lock"
+	"envfix/internal/system"
+	"envfix/internal/team"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func fleetReportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "who is right and who drifted from the lock, by class",
+		ArgsUsage: "RESULTS…",
+		Description: `RESULTS is a file, a folder of files HOST.json, or - for standard input, with
+what these print on each machine as JSON: envfix verify --static, plan, apply,
+lock --check --installed and facts. A document may name its "host" and the time
+"at" which it was made, and may hold several as {"host", "plan", "verify"}; an
+"error" in place of a result is a machine that could not be asked.
+
+A machine is right where what it should have is there and proved. It has drifted
+where it is no longer what its profile of the lock is for: another driver, other
+GPUs, another torch. The lock is the one here, or --lock.
+
+EXAMPLES
+  envfix fleet report results/
+  envfix fleet report results/ --html report.html
+  srun -N4 envfix verify --static --json | envfix fleet report -
+
+EXIT STATUS
+  0  every machine is right
+  2  usage, or input that cannot be read
+  4  some machine is not`,
+		Flags: []cli.Flag{
+			jsonFlag("print the report as JSON"),
+			&cli.StringFlag{Name: "html", Usage: "write the report as one page to `FILE`"},
+			&cli.StringFlag{Name: "lock", Usage: "compare with the lock `FILE`; none: with no lock"},
+			staleFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			f := reportFlags{files: c.Args().Slice(), json: c.Bool("json"), html: c.String("html"), lock: c.String("lock")}
+			var err error
+			if f.oldest, err = oldest(c.Int("stale")); err != nil {
+				return err
+			}
+			return fleetReport(f, c.App.Writer)
+		},
+	}
+}
+
+// reportFlags are all that a report is made from.
+type reportFlags struct {
+	files      []string
+	json       bool
+	html, lock string
+	oldest     string
+}
+
+func fleetReport(f reportFlags, w io.Writer) error {
+	if len(f.files) == 0 {
+		return &fail.Error{Code: fail.Usage, Text: "which results? no file or folder is named",
+			Hints: []string{"`envfix verify --static --json` on each machine prints what is read here"}}
+	}
+	l, err := reportLock(f.lock)
+	if err != nil {
+		return err
+	}
+	results := fleet.NewResults()
+	for _, name := range f.files {
+		if err := readResults(results, name); err != nil {
+			return &fail.Error{Code: fail.Usage, Text: ui.Clean(name + ": " + reason(err)), Err: err,
+				Hints: []string{"`envfix verify --static --json` on a machine prints what is read here"}}
+		}
+	}
+	r := results.Report(l, f.oldest)
+	if f.html != "" {
+		page, err := ui.FleetPage(r)
+		if err == nil {
+			err = replaceFile(f.html, page, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if f.json {
+		err = writeJSON(w, fleetReportAnswer{1, r})
+	} else {
+		_, err = io.WriteString(w, ui.FleetReport(r, style(w)))
+	}
+	if err == nil && r.Count[fleet.Right] < r.Machines {
+		err = &fail.Error{Code: fail.Pending}
+	}
+	return err
+}
+
+// reportLock is the lock that machines are compared with; nil: none.
+func reportLock(path string) (*lock.Lock, error) {
+	if path == "none" {
+		return nil, nil
+	}
+	if path == "" {
+		path = filepath.Join(lockDir(), lock.File)
+		if _, err := os.Stat(path); err != nil {
+			return nil, nil
+		}
+	}
+	l, _, err := team.At(path)
+	return l, err
+}
+
+// readResults reads a file, the files of a folder, or standard input. One bad file of
+// a folder is one machine.
+func readResults(r *fleet.Results, name string) error {
+	if name == "-" {
+		return r.Read(os.Stdin, "standard input", "")
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		entries, err := os.ReadDir(name)
+		for _, e := range entries {
+			if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			host := strings.TrimSuffix(e.Name(), ".json")
+			if err := readResult(r, filepath.Join(name, e.Name()), host); err != nil {
+				r.Problem(host, reason(err))
+			}
+		}
+		return err
+	}
+	return readResult(r, name, "")
+}
+
+func readResult(r *fleet.Results, path, host string) error {
+	file, err := system.OpenInput(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return r.Read(file, path, host)
+}
+
+// A fleetReportAnswer is the JSON of `envfix fleet report`.
+type fleetReportAnswer struct {
+	Format int `json:"format"`
+	*fleet.Report
+}
