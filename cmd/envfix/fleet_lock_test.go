@@ -63,7 +63,7 @@ func TestFleetLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, _, err := l.Pick(h); err != nil || p.Name != l.Profiles[0].Name {
+		if p, _, err := l.Pick(h, false); err != nil || p.Name != l.Profiles[0].Name {
 			t.Errorf("%s follows %v, %v", line[:14], p, err)
 		}
 	}

@@ -305,7 +305,7 @@ func (x *result) report(l *lock.Lock) HostReport {
 
 // follow compares a machine with the profile of the lock that is for it.
 func (x *result) follow(l *lock.Lock, h *HostReport, set func(Status, ...string)) {
-	p, _, err := l.Pick(*x.facts)
+	p, _, err := l.Pick(*x.facts, false)
 	var none *lock.PickError
 	switch {
 	case errors.As(err, &none):

@@ -255,7 +255,7 @@ func Strayed(l *lock.Lock, all []FleetTarget) []string {
 				continue // once its driver was changed
 			}
 			at := fleet.Fold(member.Hosts)
-			got, _, err := l.Pick(t.machines[i])
+			got, _, err := l.Pick(t.machines[i], false)
 			want, werr := l.Profile(t.Name)
 			switch {
 			case err != nil:
