@@ -20,6 +20,9 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 	for _, p := range h.Installed {
 		have[p.Name] = p
 	}
+	if r.Channel != "" && !strings.Contains(have["torch"].Version, map[string]string{"nightly": ".dev", "test": "rc"}[r.Channel]) {
+		return false // a release, or the other channel's
+	}
 	for name, want := range c.Packages {
 		p, ok := have[name]
 		if !ok || want != "" && !same(p, want, c) {

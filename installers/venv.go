@@ -178,7 +178,7 @@ func (b *builder) aside() string {
 
 // install completes s, one call of the installer with one index, and adds it.
 func (b *builder) install(exe string, s plan.Step, index *string, reqs []string) {
-	nightly := index != nil && strings.Contains(b.vendorKind(), "nightly") // pre-releases alone
+	nightly := index != nil && (b.r.Channel != "" || strings.Contains(b.vendorKind(), "nightly")) // pre-releases alone
 	if b.t.Manager == "pip" {
 		argv := b.pip(b.python(), index, nil)
 		if nightly {
@@ -293,7 +293,7 @@ func (b *builder) requirements() (first, pins, rest []string) {
 		if b.choice.Index != nil && label != "" {
 			pin += "+" + label
 		}
-		if b.choice.Index != nil && torchLabel != "" && label == "" {
+		if b.choice.Index != nil && torchLabel != "" && label == "" && b.r.Channel == "" {
 			rest = append(rest, pin) // only the default index has it
 		} else {
 			first = append(first, pin)

@@ -82,6 +82,8 @@ func (s *solver) withoutGPU(wants string) *outcome {
 			"name the target: `--gpu NAME --driver VERSION`; or drop that wish for a CPU build")
 	case wants != "":
 		return s.refuse("gpu-code", fmt.Sprintf("no build of that kind serves %s", gpuNames(s.gpus)))
+	case len(s.gpus) > 0 && s.req.Channel != "":
+		return s.refuse("gpu-code", fmt.Sprintf("no %s build has code for %s, as far as the newest release tells", s.req.Channel, gpuNames(s.gpus)))
 	case len(s.gpus) > 0:
 		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.gpus)))
 	case s.inContainer():

@@ -14,7 +14,7 @@ import (
 // no system at all, what there is, and which of it is nearest; "" it exists.
 func (s *solver) nonexistent() string {
 	all := s.m.Releases
-	if len(all) == 0 || s.req.conda() {
+	if len(all) == 0 || s.req.conda() || s.req.Channel != "" {
 		return ""
 	}
 	if len(s.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.admitsTorch(r.Torch) }) {

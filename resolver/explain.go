@@ -94,7 +94,9 @@ func (q *question) remarks(b *matrix.Build) []string {
 	if b.Status == matrix.NotSeen && q.req.label != b.Label {
 		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
 	}
-	if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
+	if q.req.Channel != "" {
+		out = append(out, q.channelRemark(b))
+	} else if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
 		out = append(
 			out,
 			fmt.Sprintf(

@@ -130,6 +130,11 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if t := s.throughConda(); t != nil && len(s.req.packages) == 0 && len(s.gpus) > 0 {
 		try("--manager conda", t, more)
 	}
+	if r.Channel != "" {
+		try("drop `--channel "+r.Channel+"`", s.with(func(r *Request) { r.Channel = "" }), more)
+	} else if nightlyDay().MatchString(s.req.exactTorch()) {
+		try("--channel nightly", s.with(func(r *Request) { r.Channel = "nightly" }), more)
+	}
 	if r.OnlyIndex != "" {
 		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
 	}

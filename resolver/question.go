@@ -31,6 +31,9 @@ func (s *solver) builds(f func(*matrix.Build)) {
 	if s.req.conda() {
 		list = s.condaBuilds()
 	}
+	if s.req.Channel != "" {
+		list = s.channelBuilds()
+	}
 	for _, b := range list {
 		f(b)
 	}
@@ -118,6 +121,9 @@ func (q *question) choice(b *matrix.Build) *Choice {
 		c.Packages[e.name] = e.version()
 	}
 	c.Holds = q.holds(b)
+	if q.req.Channel != "" {
+		q.channelChoice(c)
+	}
 	for _, r := range q.req.packages {
 		if q.accel != cuda || !q.isFramework(r.Name) {
 			continue
@@ -163,6 +169,9 @@ func arches(b *matrix.Build) []string {
 
 // torchName is a build in a sentence: "torch 2.14.1+cu126".
 func torchName(b *matrix.Build) string {
+	if c := channelOf(b); c != "" {
+		return fmt.Sprintf("the %s build %s of torch", c, b.Label)
+	}
 	if b.Label == mps || b.OS == "macos" {
 		return "torch " + b.Release.Torch.String()
 	}

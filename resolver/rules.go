@@ -59,7 +59,7 @@ func requestWord(q *question, b *matrix.Build) string {
 // sourceRule: which indexes the user allows, and which builds PyTorch offers. A
 // build that no selector names, or that nobody saw, is taken only when named.
 func sourceRule(q *question, b *matrix.Build) *Reason {
-	if b.Status != matrix.Offered && q.req.label != b.Label && !(b.Status == matrix.NotSeen && q.cache.noneSeen) {
+	if b.Status != matrix.Offered && q.req.label != b.Label && !(b.Status == matrix.NotSeen && (q.cache.noneSeen || q.req.Channel != "")) {
 		switch b.Status {
 		case matrix.NotSeen:
 			return q.no(b.Source, "nobody has seen this wheel; it is taken only with `--build %s`", b.Label)

@@ -44,7 +44,9 @@ func companionsWord(q *question, b *matrix.Build) string {
 	var parts []string
 	for _, name := range companions {
 		if _, asked := q.req.asked[name]; asked {
-			if v, ok := q.companion(b, name); ok {
+			if v, ok := q.companion(b, name); ok && channelOf(b) != "" {
+				parts = append(parts, name+" of the same index")
+			} else if ok {
 				parts = append(parts, name+" "+v.String())
 			}
 		}

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	stdcmp "cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -117,7 +118,7 @@ func checkWord(res *Resolution, at int, word string) string {
 		case 0:
 			return is(string(res.Decision), word)
 		case 1:
-			return is(short(res.Choice, false), word)
+			return is(stdcmp.Or(short(res.Choice, false), "newest"), word)
 		default:
 			if res.Choice == nil {
 				return "no choice"
@@ -435,6 +436,8 @@ func (c *tableCase) setRequest(words []string) error {
 			c.r.ProjectPython = next()
 		case "--manager":
 			c.r.Manager = next()
+		case "--channel":
+			c.r.Channel = next()
 		case "--only-index":
 			c.r.OnlyIndex = next()
 		case "--jit":

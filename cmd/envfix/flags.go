@@ -45,6 +45,7 @@ func requestFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "jit", Usage: "the job compiles kernels at run time (torch.compile, triton)"},
 		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
 		&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
+		&cli.StringFlag{Name: "channel", Usage: "take torch from PyTorch's `CHANNEL` nightly or test, which nobody has proven; never taken unasked"},
 		&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM"},
 		&cli.StringFlag{Name: "gpus", Usage: "use only these GPUs: a `LIST` of indexes such as 0,2"},
 	}
@@ -116,7 +117,7 @@ func wishOf(c *cli.Context) wishFlags {
 		Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"), Build: c.String("build"), Manager: c.String("manager"),
 			OnlyIndex: c.String(
 				"only-index",
-			), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
+			), Channel: c.String("channel"), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
 		arguments: c.Args().Slice(), files: c.StringSlice("requirements"),
 	}
 }

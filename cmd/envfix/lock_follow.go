@@ -30,7 +30,7 @@ func lockFlags() []cli.Flag {
 
 // choosing are flags that choose a build; given with a lock, they would be silently
 // ignored.
-var choosing = []string{"cuda", "build", "cpu", "python", "only-index", "gpus", "jit", "drop", "fresh"}
+var choosing = []string{"cuda", "build", "cpu", "python", "only-index", "channel", "gpus", "jit", "drop", "fresh"}
 
 // followFlags say which lock is followed, and how.
 type followFlags struct {

@@ -36,7 +36,7 @@ func describeTarget(h machine.Machine, facts map[string]string) (machine.Machine
 	if err := d.Override(&h); err != nil {
 		return h, resolver.Request{}, err
 	}
-	wish := wishFlags{Request: describe.Request{Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"]}}
+	wish := wishFlags{Request: describe.Request{Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"], Channel: facts["channel"]}}
 	r, err := wish.request(true)
 	return h, r, err
 }

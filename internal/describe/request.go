@@ -33,6 +33,7 @@ type Request struct {
 	Build        string   // cu126, cpu, rocm7.2, xpu or mps
 	Manager      string   // one of Managers
 	OnlyIndex    string   // default, pytorch or a URL
+	Channel      string   // one of resolver.Channels; "" releases
 	GPUs         string   // indexes: 0,2
 	AsNamed      []string // packages that are meant as they are written
 	CPU          bool
@@ -43,7 +44,7 @@ type Request struct {
 // Parse reads the words. The requirements, the date and what this machine's
 // project says are the caller's to add.
 func (w Request) Parse() (resolver.Request, error) {
-	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver}
+	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex, Channel: w.Channel, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver}
 	for _, name := range w.AsNamed {
 		r.AsNamed = append(r.AsNamed, machine.NormalName(name))
 	}
@@ -60,6 +61,8 @@ func (w Request) Parse() (resolver.Request, error) {
 		return r, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--cpu` and `--build %s` exclude each other", w.Build), Hints: []string{"drop one of them"}}
 	case w.Manager != "" && !slices.Contains(Managers, w.Manager):
 		return r, BadValue("manager", w.Manager, "managers are "+strings.Join(Managers, ", "))
+	case w.Channel != "" && !slices.Contains(resolver.Channels, w.Channel):
+		return r, BadValue("channel", w.Channel, "channels are nightly and test; without one, releases are taken")
 	case w.OnlyIndex != "" && w.OnlyIndex != "default" && w.OnlyIndex != "pytorch" && !IsIndexURL(w.OnlyIndex):
 		return r, BadValue("only-index", w.OnlyIndex, "write `default`, `pytorch`, or the https:// URL of an index")
 	}

@@ -131,9 +131,17 @@ func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.
 		}
 		j.Requirements = append(j.Requirements, name+"=="+v)
 	}
+	var open []string
+	if t.request.Channel != "" {
+		open = fromChannel(&j, c)
+	}
 	for _, q := range wish {
-		if _, chosen := c.Packages[q.Name]; !chosen || c.Packages[q.Name] == "" {
-			j.Requirements = append(j.Requirements, q.Text)
+		asked := q.Text
+		if a := c.Ask[q.Name]; a != "" {
+			asked = a // jax[cuda13] in place of jax, which computes on the CPU
+		}
+		if v, chosen := c.Packages[q.Name]; (!chosen || v == "") && !slices.Contains(open, q.Name) {
+			j.Requirements = append(j.Requirements, asked)
 		}
 	}
 	j.Requirements = append(j.Requirements, c.Holds...)
@@ -142,6 +150,31 @@ func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.
 		p.Size.Installed = int64(size.DiskMB) * 1e6
 	}
 	return draft{p, j}
+}
+
+// anyDay admits every build of a channel: all of them are pre-releases.
+const anyDay = ">=0.dev0"
+
+// fromChannel ties what the choice leaves open to its own index, of which uv takes the
+// newest day and the lock pins it: torch, its companions, and triton, which torch's
+// wheel pins there to a commit that no other index has.
+// It returns their names.
+func fromChannel(j *lock.Job, c *resolver.Choice) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
+		if c.Packages[name] == "" && (name == "torch" || slices.Contains(resolver.Companions(), name)) {
+			names = append(names, name)
+			j.Requirements = append(j.Requirements, name+anyDay)
+		}
+	}
+	if c.CUDA != "" {
+		names = append(names, "triton")
+		j.Requirements = append(j.Requirements, "triton")
+	}
+	for _, name := range names {
+		j.Indexes = append(j.Indexes, lock.Index{Package: name, URL: *c.Index})
+	}
+	return names
 }
 
 // matchOf turns a described machine into the conditions that a machine must meet.

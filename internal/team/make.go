@@ -54,6 +54,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 		return nil, err
 	}
 	before := t.packagesOf(old)
+	keepDays(drafts, before, ask)
 	files, notes, err := t.compileAll(ctx, u, drafts)
 	if err != nil {
 		return nil, err
@@ -89,6 +90,25 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 		})
 	}
 	return r, nil
+}
+
+// keepDays pins what a channel's profile leaves open to the day that is locked, unless
+// the call upgrades it. uv's own preference for what is locked does not do: a mirror is
+// another index to it.
+func keepDays(drafts []draft, before map[string]*lock.Packages, ask Wish) {
+	for _, d := range drafts {
+		locked := before[d.profile.Name]
+		if locked == nil || ask.UpgradeMatrix || ask.Upgrade && len(ask.Only) == 0 {
+			continue
+		}
+		for i, q := range d.job.Requirements {
+			name, open := strings.CutSuffix(q, anyDay)
+			if k := locked.Find(name); open && k != nil && !slices.Contains(ask.Only, name) &&
+				slices.Contains(d.job.Indexes, lock.Index{Package: name, URL: k.Index}) {
+				d.job.Requirements[i] = name + "==" + k.Version
+			}
+		}
+	}
 }
 
 // packagesOf reads the pylock files of a lock; those that are not the lock's are left

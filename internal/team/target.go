@@ -24,7 +24,7 @@ type target struct {
 // TargetKeys are what a target's description may say, each like the flag of its
 // name (index like --only-index); gpu may be a comma-separated list. torch is the
 // version that this target alone is held to.
-var TargetKeys = []string{"arch", "build", "cuda", "driver", "gpu", "index", "libc", "os", "python", "torch"}
+var TargetKeys = []string{"arch", "build", "channel", "cuda", "driver", "gpu", "index", "libc", "os", "python", "torch"}
 
 // target reads `gpu=V100 driver=580 os=linux python=3.12`. The machine starts as a
 // bare Linux with glibc 2.28 and no GPU, whatever this machine is, so that every

@@ -261,7 +261,9 @@ func gpuList(gpus []int) string {
 // combination prints one choice.
 func (v *view) combination(label string, c resolver.Choice) {
 	s := "torch " + c.Torch + ", build " + c.Build
-	if c.Torch == "" { // other frameworks
+	if _, torch := c.Packages["torch"]; c.Torch == "" && torch {
+		s = "the newest torch of that index, build " + c.Build
+	} else if c.Torch == "" { // other frameworks
 		s = strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", ") + " on the CPU"
 		if c.CUDA != "" {
 			s = strings.Join(slices.Sorted(maps.Values(c.Ask)), ", ")

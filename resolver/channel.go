@@ -1,0 +1,149 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// Nightly and test builds. They are no releases, and nobody read them: what they are
+// built for is taken from the newest release, and said to be. The index is PyTorch's own
+// beside that of the releases (its installation page: whl/nightly/cu130, whl/test/cu130).
+
+// Channels are the values of a Request's Channel.
+var Channels = []string{"nightly", "test"}
+
+// nightlyDay is the day in the version of a nightly: 2.16.0.dev20261120.
+var nightlyDay = lazy.Regexp(`\.dev(20\d\d)(\d\d)(\d\d)$`)
+
+// readChannel checks what the request says of a channel.
+func (w *request) readChannel() {
+	if w.Channel == "" || w.conflict != "" {
+		return
+	}
+	flag := "`--channel " + w.Channel + "`"
+	switch {
+	case w.conda():
+		w.conflict = flag + " and `--manager " + w.Manager + "` exclude each other: conda-forge has releases only"
+	case w.OnlyIndex == "default":
+		w.conflict = flag + " and `--only-index default` exclude each other: the default index has releases only"
+	}
+	v := w.exactTorch()
+	if m := nightlyDay().FindStringSubmatch(v); m != nil && w.conflict == "" {
+		day := strings.Join(m[1:], "-")
+		if w.Today != "" && day > w.Today {
+			w.conflict = fmt.Sprintf("`%s` is of %s, and today is %s", w.torchText(), day, w.Today)
+		}
+	}
+}
+
+// exactTorch is the version that torch is pinned to with ==; "" it is not.
+func (w *request) exactTorch() string {
+	for _, q := range w.torch {
+		if v, ok := strings.CutPrefix(q.Spec.String(), "=="); ok && !strings.ContainsAny(v, ",*") {
+			public, _ := version.SplitLocal(strings.TrimSpace(v))
+			return public
+		}
+	}
+	return ""
+}
+
+// channelBuilds are the builds of the newest release for this system, as those that a
+// channel has of the next one.
+func (s *solver) channelBuilds() []*matrix.Build {
+	if list, ok := s.cache.channel[s.req.Channel+s.req.exactTorch()]; ok {
+		return list
+	}
+	var list []*matrix.Build
+	if len(s.cache.wheels) > 0 {
+		newest := s.cache.wheels[0].Release
+		next := s.nextRelease(newest)
+		for _, b := range s.cache.wheels {
+			if b.Release != newest {
+				break
+			}
+			c := *b
+			c.Release, c.Default = next, false
+			c.Proof, c.Source = matrix.ByInference, "the newest release, torch "+newest.Torch.String()+": "+b.Source
+			c.Index = strings.Replace(b.Index, "/whl/", "/whl/"+s.req.Channel+"/", 1)
+			list = append(list, &c)
+		}
+	}
+	s.cache.channel[s.req.Channel+s.req.exactTorch()] = list
+	return list
+}
+
+// nextRelease stands for what a channel builds: the version that is pinned, else the
+// next minor release.
+func (s *solver) nextRelease(newest *matrix.Release) *matrix.Release {
+	next := *newest
+	v, err := version.ParsePython(s.req.exactTorch())
+	if err != nil {
+		major, minor := 0, 0
+		if _, err := fmt.Sscanf(newest.Torch.String(), "%d.%d", &major, &minor); err != nil {
+			return &next
+		}
+		if v, err = version.ParsePython(fmt.Sprintf("%d.%d.0", major, minor+1)); err != nil {
+			return &next
+		}
+	}
+	next.Torch = v
+	next.Companions = map[string]version.Python{}
+	for _, name := range companions {
+		if c, ok := newest.Companions[name]; ok {
+			next.Companions[name] = c // that there is one; which, the index says
+		}
+	}
+	return &next
+}
+
+// channelChoice takes from a choice what is not known of a build that nobody read: its
+// version, where it is not pinned, those of its companions, its libraries and its code.
+func (q *question) channelChoice(c *Choice) {
+	c.Arches, c.CuDNN = nil, ""
+	pin := q.req.exactTorch()
+	for name := range c.Packages {
+		if name == "torch" && pin != "" {
+			c.Torch = pin
+			continue
+		}
+		if name == "torch" {
+			c.Torch = ""
+		}
+		if name == "torch" || slices.Contains(companions, name) {
+			c.Packages[name] = ""
+		}
+	}
+}
+
+// channelRemark says what is not known of a channel's builds.
+func (q *question) channelRemark(b *matrix.Build) string {
+	day := "the newest of its index is taken, and a lock pins its day (`torch==2.N.0.devYYYYMMDD` names one)"
+	if pin := q.req.exactTorch(); pin != "" {
+		day = "whether its index still has " + pin + " is not known: nightlies are kept for about two months"
+	} else if q.req.Channel == "test" {
+		day = "the newest release candidate of its index is taken, and a lock pins it"
+	}
+	return fmt.Sprintf("%s: not proven: that it exists for this system, its GPU code, Python and libraries are taken from %s; %s",
+		torchName(b), releaseBehind(b), day)
+}
+
+// releaseBehind names the release that a channel's build is inferred from.
+func releaseBehind(b *matrix.Build) string {
+	from, _, _ := strings.Cut(b.Source, ": ")
+	return from
+}
+
+// channelOf is the channel of a build; "" it is a release.
+func channelOf(b *matrix.Build) string {
+	for _, c := range Channels {
+		if strings.Contains(b.Index, "/whl/"+c+"/") {
+			return c
+		}
+	}
+	return ""
+}
