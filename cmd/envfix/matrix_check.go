@@ -20,7 +20,8 @@ func matrixCheckCommand() *cli.Command {
 		Usage:     "validate the data: every fault at once",
 		ArgsUsage: "[DIR]",
 		Description: `DIR holds a matrix as the data directory of envfix's source does; without it, the
-data that the program was built with is checked.
+data that the program was built with is checked, where it carries more than the
+compiled form (a release's does not).
 
 EXAMPLES
   envfix matrix check data

@@ -23,6 +23,13 @@ import (
 // taken for that folder.
 func Dir(name string) (fsys fs.FS, dir string, err error) {
 	if name == "" {
+		if _, err := fs.Stat(data.FS, "matrix.yaml"); err != nil {
+			return nil, "", &fail.Error{
+				Code:  fail.Usage,
+				Text:  "this program carries its data compiled, without the files that people write",
+				Hints: []string{"name a folder that holds them: `envfix matrix check DIR`, such as data in a clone"},
+			}
+		}
 		return data.FS, "", nil
 	}
 	for _, dir := range []string{name, filepath.Join(name, "data")} {

@@ -31,7 +31,7 @@ func archives(r *Release) error {
 		b, name := []byte(nil), t.name()+".tar.gz"
 		if t.os == "windows" {
 			name = t.name() + ".zip"
-			z := newZip(r.Time)
+			z := newZip(r.Time, standard)
 			for _, e := range entries {
 				z.add(e.name, e.mode, e.data)
 			}

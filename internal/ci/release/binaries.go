@@ -70,7 +70,8 @@ func chosen(list string) ([]target, error) {
 // binary is where the target's program lies once it is built.
 func (r *Release) binary(t target) string { return filepath.Join(r.Scratch, t.name(), t.program()) }
 
-// tags of every build: the first leaves out a library's writer of man pages.
+// tags of every build: a library's writer of man pages is left out. A release
+// carries the data in its compiled form alone (compiledonly).
 const tags = "urfave_cli_no_docs"
 
 // binaries builds the program for every target: without cgo, so that one file
@@ -78,17 +79,18 @@ const tags = "urfave_cli_no_docs"
 // the child that the Linux binaries carry.
 func binaries(r *Release) error {
 	for _, t := range r.Targets {
-		use, over := tags, ""
+		use, over := tags+",compiledonly", ""
 		if t.os == "linux" {
 			file, err := r.child(t)
 			if err != nil {
 				return err
 			}
-			use, over = tags+",nvmlchild", file
+			use, over = use+",nvmlchild", file
 		}
 		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s", r.Version.python(), r.Commit)
+		flags := append([]string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", use, "-overlay", over, "-ldflags", stamp}, leanFlags()...)
 		build := command{
-			argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", use, "-overlay", over, "-ldflags", stamp, "-o", r.binary(t), "./cmd/envfix"},
+			argv: append(flags, "-o", r.binary(t), "./cmd/envfix"),
 			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"},
 		}
 		if _, err := build.output(); err != nil {

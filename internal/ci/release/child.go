@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -37,6 +36,7 @@ func buildChild(t target, cc, program string) error {
 			"build",
 			"-trimpath",
 			"-buildvcs=false",
+			"-gcflags=all=-l",
 			"-ldflags",
 			"-s -w -buildid= -extldflags=-Wl,-z,lazy",
 			"-o",
@@ -89,7 +89,7 @@ exec %q -m ziglang cc -target %s-linux-gnu.2.17 "${args[@]}"
 
 // compiler prepares the C compiler for a target and returns its path.
 func (r *Release) compiler(t target) (string, error) {
-	python, err := r.zig()
+	python, err := r.python(ziglang)
 	if err != nil {
 		return "", err
 	}
@@ -113,23 +113,6 @@ func (r *Release) compiler(t target) (string, error) {
 		return "", err
 	}
 	return cc, os.WriteFile(cc, fmt.Appendf(nil, wrapper, library, python, t.machine()), 0o755)
-}
-
-// zig installs the C compiler, where it is not yet, and returns its Python.
-func (r *Release) zig() (string, error) {
-	tools := filepath.Join(r.Out, ".tools", ziglang)
-	python := filepath.Join(tools, "bin", "python")
-	if runtime.GOOS == "windows" {
-		return "", fmt.Errorf("a release is made on Linux or macOS")
-	}
-	if _, err := output(python, "-m", "ziglang", "version"); err == nil {
-		return python, nil
-	}
-	if _, err := output("python3", "-m", "venv", "--clear", tools); err != nil {
-		return "", err
-	}
-	_, err := output(python, "-m", "pip", "install", "--quiet", "--only-binary=:all:", ziglang)
-	return python, err
 }
 
 // nvmlSymbols are the functions of NVML that go-nvml's header declares.

@@ -103,8 +103,8 @@ func TestReleaseWheelsAreInOrder(t *testing.T) {
 	must(t, nil, append([]string{bin + "/check-wheel-contents"}, found...)...)
 	for _, wheel := range found {
 		info, err := os.Stat(wheel)
-		if err != nil || info.Size() >= 95e5 {
-			t.Errorf("%s has %d bytes, want fewer than 9,500,000 (%v)", filepath.Base(wheel), info.Size(), err)
+		if err != nil || info.Size() >= 8e6 {
+			t.Errorf("%s has %d bytes, want fewer than 8,000,000 (%v)", filepath.Base(wheel), info.Size(), err)
 		}
 	}
 }

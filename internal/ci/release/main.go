@@ -32,6 +32,7 @@ type Release struct {
 	URL     string    // the folder that the files will be downloaded from; "" not known
 	Key     string    // the public key of minisign that the release is signed for; "" none
 	Targets []target
+	squeeze squeezer
 	secret  *minisign.PrivateKey
 	files   []string // what was made, below Out
 }
@@ -80,7 +81,7 @@ func run(args []string) error {
 	if err := r.readKey(); err != nil {
 		return err
 	}
-	r.URL = strings.TrimSuffix(*url, "/")
+	r.URL, r.squeeze = strings.TrimSuffix(*url, "/"), r.densest
 	if r.Targets, err = chosen(*systems); err != nil {
 		return err
 	}

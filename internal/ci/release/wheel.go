@@ -3,12 +3,11 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"io"
+	"hash/crc32"
 	"os"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ func (r *Release) wheel(t target, program []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newZip(r.Time)
+	w := newZip(r.Time, r.squeeze)
 	add := func(name string, mode os.FileMode, b []byte) { w.add(name, mode, b) }
 	for _, name := range []string{"__init__.py", "__main__.py"} {
 		b, err := wheelFiles.ReadFile("wheel/" + name)
@@ -113,32 +112,45 @@ func wheelFile(t target) string {
 
 // A zipFile is an archive whose bytes depend on what is put into it alone.
 type zipFile struct {
-	buffer bytes.Buffer
-	writer *zip.Writer
-	time   time.Time
-	record []string // a line of a wheel's RECORD for each file
-	err    error
+	buffer  bytes.Buffer
+	writer  *zip.Writer
+	time    time.Time
+	record  []string // a line of a wheel's RECORD for each file
+	squeeze squeezer
+	err     error
 }
 
-func newZip(t time.Time) *zipFile {
-	z := &zipFile{time: t}
+func newZip(t time.Time, s squeezer) *zipFile {
+	z := &zipFile{time: t, squeeze: s}
 	z.writer = zip.NewWriter(&z.buffer)
-	z.writer.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	return z
 }
 
 func (z *zipFile) add(name string, mode os.FileMode, b []byte) {
 	sum := sha256.Sum256(b)
 	z.record = append(z.record, fmt.Sprintf("%s,sha256=%s,%d", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(b)))
-	head := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: z.time}
-	head.SetMode(mode)
-	w, err := z.writer.CreateHeader(head)
+	packed, err := z.squeeze(b)
 	if err == nil {
-		_, err = w.Write(b)
+		err = z.put(name, mode, b, packed)
 	}
 	if z.err == nil {
 		z.err = err
 	}
+}
+
+// put writes a file that is a deflate stream already.
+func (z *zipFile) put(name string, mode os.FileMode, b, packed []byte) error {
+	head := &zip.FileHeader{
+		Name: name, Method: zip.Deflate, Modified: z.time,
+		CRC32: crc32.ChecksumIEEE(b), CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(len(b)),
+	}
+	head.SetMode(mode)
+	w, err := z.writer.CreateRaw(head)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(packed)
+	return err
 }
 
 func (z *zipFile) close() ([]byte, error) {

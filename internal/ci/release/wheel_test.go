@@ -22,7 +22,7 @@ var trialTime = time.Unix(1800000000, 0).UTC()
 func trial(t *testing.T) *Release {
 	t.Helper()
 	t.Chdir("../../..")
-	return &Release{Version: version{"1.2.3", 0}, Commit: strings.Repeat("ab", 20), Time: trialTime, Out: t.TempDir(), Scratch: t.TempDir(), Targets: targets}
+	return &Release{Version: version{"1.2.3", 0}, Commit: strings.Repeat("ab", 20), Time: trialTime, Out: t.TempDir(), Scratch: t.TempDir(), Targets: targets, squeeze: standard}
 }
 
 func unzipped(t *testing.T, b []byte) map[string]*zip.File {
