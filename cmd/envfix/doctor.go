@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
@@ -38,6 +39,9 @@ EXAMPLES
   envfix doctor --fix --edit-profile
   envfix doctor --import
   envfix doctor --html report.html
+  envfix doctor --pid 4711
+  envfix doctor --all
+  envfix doctor --markdown
   envfix doctor --from issue.txt
   python -m torch.utils.collect_env | envfix doctor --from -
 
@@ -52,12 +56,16 @@ EXIT STATUS
 				Name:  "from",
 				Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several",
 			},
+			&cli.StringFlag{Name: "pid", Usage: "look at what the running process `PID` runs in: its environment, variables and libraries"},
+			&cli.BoolFlag{Name: "all", Usage: "list every Python environment of this machine, its torch, and whether that works here"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "markdown", Usage: "print the report for an issue on GitHub, without names and home paths"},
 			&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python and compare what it says"},
 			&cli.StringFlag{
 				Name:  "html",
 				Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else",
 			},
+			&cli.BoolFlag{Name: "with-names", Usage: "with --html or --markdown: keep home paths, names and identifiers; credentials go in any case"},
 			&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
 			&cli.BoolFlag{
 				Name:  "edit-profile",
@@ -76,6 +84,10 @@ type doctorFlags struct {
 	json        bool
 	imports     bool // start the environment's Python
 	html        string
+	markdown    bool
+	names       bool // home paths and names stay in the page and the Markdown
+	pid         int  // of the process to look at; 0: none
+	all         bool // every environment of this machine
 	fix         bool
 	editProfile bool
 	verbose     bool
@@ -91,6 +103,12 @@ func doctorOf(c *cli.Context) (f doctorFlags, err error) {
 	f = doctorFlags{
 		from: c.StringSlice("from"), json: c.Bool("json"), imports: c.Bool("import"), html: c.String("html"), fix: c.Bool("fix"),
 		editProfile: c.Bool("edit-profile"), verbose: c.Bool("verbose"), out: c.App.Writer,
+		markdown: c.Bool("markdown"), names: c.Bool("with-names"), all: c.Bool("all"),
+	}
+	if c.IsSet("pid") {
+		if f.pid, err = isPID(c.String("pid")); err != nil {
+			return f, err
+		}
 	}
 	if f.plan, err = planOf(c); err != nil || !f.fix {
 		return f, err
@@ -115,6 +133,9 @@ func doctorAction(c *cli.Context) error {
 // examine says what is wrong, and with --fix mends it.
 func (f doctorFlags) examine(ctx context.Context) error {
 	k := know.Embedded()
+	if f.all {
+		return f.everywhere(ctx, k)
+	}
 	patient, err := f.patient(ctx, k)
 	if err != nil {
 		return err
@@ -140,9 +161,12 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		// The steps are the plan's; a machine that no plan can be made for has none.
 		_, _ = f.withSteps(ctx, &report, patient)
 	}
-	if f.json {
+	switch {
+	case f.json:
 		err = writeJSON(f.out, report)
-	} else {
+	case f.markdown:
+		_, err = io.WriteString(f.out, f.markdownText(report, patient))
+	default:
 		_, err = io.WriteString(f.out, doctorText(report, patient, f.verbose))
 	}
 	if err == nil && !report.OK {
@@ -162,6 +186,9 @@ func agreeing(c *cli.Context) error {
 			Hints: []string{"`envfix doctor --from FILE` reads a file"},
 		}
 	}
+	if err := otherSubject(c); err != nil {
+		return err
+	}
 	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
 		return &fail.Error{
 			Code: fail.Usage, Text: "`--fix` mends this machine; a paste or a description is of another",
@@ -179,6 +206,32 @@ func agreeing(c *cli.Context) error {
 			Code:  fail.Usage,
 			Text:  "`--import` starts this machine's Python; a paste or a file of facts is of another",
 			Hints: []string{"`envfix doctor --import` looks at this machine"},
+		}
+	}
+	return nil
+}
+
+// apart are flags of which one excludes the others: two answers to what is to be looked
+// at, or in which form.
+var apart = [][]string{
+	{"pid", "all", "from"}, {"pid", "all", "facts"}, {"pid", "all", "fix"}, {"pid", "all", "import"}, {"pid", "all", "env"},
+	{"pid", "all", "os"}, {"json", "markdown"}, {"markdown", "all"}, {"markdown", "fix"}, {"html", "all"},
+}
+
+// otherSubject refuses flags that exclude each other.
+func otherSubject(c *cli.Context) error {
+	for _, names := range apart {
+		var set []string
+		for _, n := range names {
+			if c.IsSet(n) {
+				set = append(set, "`--"+n+"`")
+			}
+		}
+		if len(set) > 1 {
+			return &fail.Error{
+				Code: fail.Usage, Text: strings.Join(set, " and ") + " do not go together",
+				Hints: []string{"ask for one of them, then for the other"},
+			}
 		}
 	}
 	return nil
@@ -217,9 +270,12 @@ func readPaste(r *read.Reader, name, label string) error {
 // patient is what the report is about: pasted text, or a machine as probe sees
 // it, and the data to judge it by.
 func (f doctorFlags) patient(ctx context.Context, k *know.Knowledge) (patient *read.Case, err error) {
-	if len(f.from) > 0 {
+	switch {
+	case len(f.from) > 0:
 		patient, err = readPastes(k, f.from)
-	} else {
+	case f.pid > 0:
+		patient, err = processPatient(ctx, f.pid)
+	default:
 		patient, err = f.plan.machine.patient(ctx)
 	}
 	if err != nil {
@@ -240,7 +296,8 @@ func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {
 	}
 	patient := read.FromMachine(h)
 	if !f.elsewhere() { // else the environment is another machine's
-		patient.Files = probe.EnvFiles(probeOptions(f.env))
+		o := probeOptions(f.env)
+		patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	}
 	return patient, nil
 }

@@ -21,7 +21,12 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 			p, _ = f.withSteps(ctx, &r, patient) // where no plan can be made, the page has none
 		}
 	}
-	page, err := ui.DoctorPage(r, p, facts)
+	share := f.share()
+	if facts != nil && !f.names {
+		m := facts.Anonymize(ownWords()...)
+		facts = &m
+	}
+	page, err := ui.DoctorPage(sharedReport(r, share), p, facts, today(), share)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ const shownEvidence = 148
 // doctorText is the report for people: the verdict, then what to do first.
 func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 	var b strings.Builder
+	if r.Process != nil {
+		b.WriteString(processText(r.Process))
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", ui.Clean(n))
 	}

@@ -32,6 +32,7 @@ var answers = []struct {
 }{
 	{"apply", "what `envfix apply --json` did", applyAnswer{}},
 	{"doctor", "what `envfix doctor --json` found", doctor.Report{}},
+	{"doctor-all", "every Python environment of a machine: `envfix doctor --all --json`", doctor.Environments{}},
 	{"doctor-fix", "what `envfix doctor --fix --json` found and mended", doctorFixAnswer{}},
 	{"error", "what every command prints with --json where it fails", errorAnswer{}},
 	{"explain", "what `envfix explain --json` knows of a message", doctor.Explanation{}},

@@ -336,9 +336,10 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, r := range rules {
-		if slices.ContainsFunc(slices.Concat(machineRules, useRules, environmentRules, importedRules, questionRules[:2]),
+		if slices.ContainsFunc(slices.Concat(machineRules, useRules, environmentRules, importedRules, runningRules,
+			aroundRules, questionRules[:2]),
 			func(m rule) bool { return m.needs == r.needs }) {
-			continue // TestMachines, TestUse, TestEnvironments, TestImported, TestUnread, TestEmptyContainer
+			continue // TestMachines, TestUse, TestEnvironments, TestImported, TestRunning, TestAround, TestUnread, TestEmptyContainer
 		}
 		for _, id := range r.checks {
 			if know.Embedded().Checks[id] == nil {

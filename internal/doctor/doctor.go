@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 )
 
@@ -87,4 +88,6 @@ type Report struct {
 	Verdict  Verdict   `json:"verdict,omitempty"`
 	Findings []Finding `json:"findings"`
 	Notes    []string  `json:"notes,omitempty"` // what could not be read
+
+	Process *machine.Running `json:"process,omitempty"` // that --pid asks for; its environment is what was looked at
 }

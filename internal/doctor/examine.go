@@ -35,6 +35,8 @@ var rules = slices.Concat(
 	useRules,
 	environmentRules,
 	importedRules,
+	runningRules,
+	aroundRules,
 	containerRules,
 	hostedRules,
 	everydayRules,
@@ -60,7 +62,7 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 	}
 	told := len(e.out) > 0
 	found := rank(merge(e.out), e.k.Causes)
-	report := Report{Format: Format, OK: !c.Pasted || told || e.available(), Findings: []Finding{}, Notes: c.Notes}
+	report := Report{Format: Format, OK: !c.Pasted || told || e.available(), Findings: []Finding{}, Notes: c.Notes, Process: c.Running}
 	for _, f := range found {
 		e.advise(f)
 		if f.Severity == know.Error || slices.Contains(untold, f.Check) {

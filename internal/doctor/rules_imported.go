@@ -28,6 +28,9 @@ var importedRules = []rule{
 // believe takes what Python showed in place of what the files made likely: the
 // libraries that are loaded, and the GPUs that torch has code for.
 func (e *exam) believe() {
+	if r := e.Running; r != nil && len(r.Mapped) > 0 {
+		e.believeMapped(&read.Imported{Mapped: r.Mapped, Own: r.Own})
+	}
 	i := e.Imported
 	if i == nil || i.Torch == "" {
 		return
@@ -41,6 +44,12 @@ func (e *exam) believe() {
 		e.Torch.Available = &yes
 		e.Torch.AvailableAt = fact("torch computes on %d GPUs", i.GPUs)
 	}
+	e.believeMapped(i)
+}
+
+// believeMapped takes the libraries that are mapped in place of those that the files
+// made likely.
+func (e *exam) believeMapped(i *read.Imported) {
 	if e.Files == nil || len(i.Mapped) == 0 {
 		return
 	}

@@ -100,3 +100,11 @@ func tail(rest string) string {
 	}
 	return sep + "…" + sep + parts[len(parts)-1]
 }
+
+// AnonymousText is a text without home paths, UUIDs and the given words, as
+// [Machine.Anonymize] leaves them out.
+func AnonymousText(s string, words ...string) string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) < 3 })
+	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
+	return anonymous(s, words)
+}

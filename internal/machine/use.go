@@ -29,7 +29,15 @@ type GPUUse struct {
 	PowerLimit  *int `json:"power_limit_watts,omitempty"` // in force
 	PowerNormal *int `json:"default_power_limit_watts,omitempty"`
 
+	NoPeers []NoPeer `json:"no_peer_access,omitempty"` // GPUs whose memory it cannot reach; nil: all, or nobody could tell
+
 	Unread map[string]string `json:"unread,omitempty"` // by the name of the fact: why it is unknown
+}
+
+// A NoPeer is another GPU whose memory one cannot reach, and why.
+type NoPeer struct {
+	Index int    `json:"index"` // of the driver, among whole GPUs
+	Why   string `json:"why"`
 }
 
 // A Process holds memory of a GPU, as the driver lists it.

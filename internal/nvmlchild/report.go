@@ -80,7 +80,15 @@ type Use struct {
 	MaxClock    *int           `json:"max_clock,omitempty"`
 	Limit       *int           `json:"limit,omitempty"`
 	Normal      *int           `json:"normal,omitempty"`
+	NoPeers     []NoPeer       `json:"no_peers,omitempty"`
 	Failed      map[string]int `json:"failed,omitempty"`
+}
+
+// A NoPeer is a GPU whose memory another cannot reach: its index, and the
+// nvmlGpuP2PStatus_t that says why.
+type NoPeer struct {
+	Index  int `json:"index"`
+	Status int `json:"status"`
 }
 
 type Process struct {

@@ -19,6 +19,29 @@ func (q *query) uses() {
 			g.Slices[k].Use = u
 		}
 	}
+	q.peers()
+}
+
+// maxPeers bounds how many GPUs are asked for their access to each other.
+const maxPeers = 16
+
+// peers asks of each pair whether one can read the other's memory.
+func (q *query) peers() {
+	if !q.has("nvmlDeviceGetP2PStatus") || len(q.handles) > maxPeers {
+		return
+	}
+	for i, a := range q.handles {
+		for k, b := range q.handles {
+			if i == k {
+				continue
+			}
+			status, ret := q.lib.DeviceGetP2PStatus(a.whole, b.whole, nvml.P2P_CAPS_INDEX_READ)
+			if ret == nvml.SUCCESS && status != nvml.P2P_STATUS_OK {
+				u := q.report.GPUs[i].Use
+				u.NoPeers = append(u.NoPeers, NoPeer{k, int(status)})
+			}
+		}
+	}
 }
 
 func (q *query) use(d nvml.Device) *Use {

@@ -18,17 +18,18 @@ const maxFile = 8 << 20
 // A host is the machine below a root directory, with its environment variables.
 // Its methods take absolute paths of that machine; what cannot be read is empty.
 type host struct {
-	root  string // "" the machine itself
-	os    string // as machine.Platform.OS
-	env   map[string]string
-	home  string
-	notes []string
-	found map[string][]string // programs of PATH by name; made by the first question
-	dirs  map[string]string   // directories with their links followed
+	root    string // "" the machine itself
+	os      string // as machine.Platform.OS
+	env     map[string]string
+	home    string
+	notes   []string
+	cgroups string              // of the process that the machine is looked at for; "" this one
+	found   map[string][]string // programs of PATH by name; made by the first question
+	dirs    map[string]string   // directories with their links followed
 }
 
 func newHost(o Options) *host {
-	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, env: map[string]string{}}
+	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, cgroups: o.Cgroups, env: map[string]string{}}
 	if h.os == "" {
 		h.os, _ = machine.NormalPlatform(goos, goarch)
 	}

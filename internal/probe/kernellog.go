@@ -1,11 +1,14 @@
 package probe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -24,7 +27,7 @@ func (h *host) hasNVIDIA() bool {
 
 // kernelLog reads the errors of GPUs since the machine started: from the kernel's
 // own buffer, else from the file that the system's logger keeps.
-func (h *host) kernelLog(p machine.Platform) *machine.KernelLog {
+func (h *host) kernelLog(ctx context.Context, limit time.Duration, p machine.Platform) *machine.KernelLog {
 	l := &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}}
 	text, err := kernelMessages(h.real("/dev/kmsg"), maxLog)
 	if err != nil && h.root == "" {
@@ -37,12 +40,35 @@ func (h *host) kernelLog(p machine.Platform) *machine.KernelLog {
 			text, err, l.Source = []byte(sinceBoot(t)), nil, "/var/log/kern.log"
 		}
 	}
+	if err != nil && h.root == "" {
+		if t := journal(ctx, limit); t != "" {
+			text, err, l.Source = []byte(t), nil, "journalctl -k"
+		}
+	}
 	if err != nil {
 		l.Source, l.Refused = "", refusal(err, p.Environment)
 		return l
 	}
 	l.Errors = append(l.Errors, gpuErrors(string(text), h.uptime())...)
 	return l
+}
+
+// journal asks systemd's journal for what the kernel said since the machine was
+// started, where this user may read it (the groups adm and systemd-journal); "" not.
+func journal(ctx context.Context, limit time.Duration) string {
+	for _, dir := range []string{"/usr/bin", "/bin"} {
+		program := dir + "/journalctl"
+		if i, err := os.Stat(program); err != nil || !i.Mode().IsRegular() {
+			continue
+		}
+		a := runLimited(ctx, limit, []string{program, "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic", "-n", "6000"},
+			[]string{"LC_ALL=C", "PATH=/usr/bin:/bin"})
+		if a.err != nil || a.late {
+			return ""
+		}
+		return a.stdout
+	}
+	return ""
 }
 
 // refusal says why there is no log, and who may read it.

@@ -1,9 +1,10 @@
 // Package probe gathers the facts about this machine: GPUs, driver, platform,
 // toolkits, Pythons, installed packages, tools and environment variables.
 //
-// It only reads. It starts two programs at most: envfix itself, as the child
+// It only reads. It starts three programs at most: envfix itself, as the child
 // that loads NVIDIA's library (a broken library may end or stall the child but
-// never envfix), and nvidia-smi where everything else was silent. It never
+// never envfix), nvidia-smi where everything else was silent, and journalctl where
+// doctor asks for the kernel's log and may read it nowhere else. It never
 // starts Python, a package manager or a shell. What cannot be read is unknown,
 // and a note says why; nothing here is an error.
 //
@@ -40,6 +41,9 @@ type Options struct {
 	Named bool // the user named Venv: no other environment counts
 	Use   bool // also ask what uses the GPUs, and what the kernel's log says of them
 
+	Python  string // the interpreter that counts where there is no environment; "" the first on PATH
+	Cgroups string // the text of the control groups that count; "" this process's own
+
 	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
 	NVML   string                      // ENVFIX_NVML: the library's path, or off
 	SMI    string                      // nvidia-smi; "" the place where drivers put it
@@ -73,7 +77,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Env = h.environ()
 	m.LibraryDirs = h.loaderPath()
 	if o.Use && h.os == "linux" && h.hasNVIDIA() {
-		m.KernelLog = h.kernelLog(m.Platform)
+		m.KernelLog = h.kernelLog(ctx, o.limit(), m.Platform)
 	}
 	env := h.pythons(o)
 	m.Pythons, m.Installed = env.pythons, env.installed

@@ -50,6 +50,9 @@ func (h *host) pythons(o Options) pythonSet {
 			s.pythons[0].Active = true
 		}
 	}
+	if o.Python != "" {
+		add(o.Python)
+	}
 	for _, file := range h.pythonPrograms() {
 		add(file)
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -54,7 +55,7 @@ func (h *host) unitFiles() []setter {
 // ownUnit is the service whose control group holds this process, and whether it is
 // one of a user's own manager; "" none.
 func (h *host) ownUnit() (unit string, user bool) {
-	for line := range strings.Lines(h.text("/proc/self/cgroup")) {
+	for line := range strings.Lines(cmp.Or(h.cgroups, h.text("/proc/self/cgroup"))) {
 		_, rest, _ := strings.Cut(line, ":")
 		controller, group, _ := strings.Cut(rest, ":")
 		if controller != "" && controller != "name=systemd" {

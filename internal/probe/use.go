@@ -60,12 +60,21 @@ func (h *host) gpuUse(u, whole *nvmlchild.Use) *machine.GPUUse {
 	}
 	out.Utilization, out.Temperature, out.Clock, out.MaxClock = s.Busy, s.Temperature, s.Clock, s.MaxClock
 	out.PowerLimit, out.PowerNormal = watts(s.Limit), watts(s.Normal)
+	for _, p := range u.NoPeers {
+		out.NoPeers = append(out.NoPeers, machine.NoPeer{Index: p.Index, Why: peerWords[p.Status]})
+	}
 	for _, part := range []*nvmlchild.Use{s, u} {
 		for fact, code := range part.Failed {
 			out.Unread[fact] = whyUnread(code)
 		}
 	}
 	return out
+}
+
+// peerWords are NVML's reasons (nvml.h, nvmlGpuP2PStatus_t).
+var peerWords = map[int]string{
+	1: "the chipset does not do it", 2: "the GPU does not do it", 3: "they hang on different processors",
+	4: "it is switched off in the driver's settings", 5: "the driver does not offer it", 6: "unknown",
 }
 
 func watts(milliwatts *int) *int {

@@ -145,7 +145,7 @@ func TestKernelLog(t *testing.T) {
 		"nothing to read": {nil, &machine.KernelLog{Refused: "this system has no /dev/kmsg; `journalctl -k -b | grep -i xid` may show errors of GPUs", Errors: []machine.KernelError{}}},
 	} {
 		h := newHost(Options{Root: tree(t, test.files), OS: "linux"})
-		if diff := cmp.Diff(test.want, h.kernelLog(machine.Platform{Environment: machine.Bare})); diff != "" {
+		if diff := cmp.Diff(test.want, h.kernelLog(t.Context(), Limit, machine.Platform{Environment: machine.Bare})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -109,6 +109,18 @@ func (p Process) Args() []string { return split(p.Read("cmdline")) }
 // Env is the environment that a process was started with, as NAME=value.
 func (p Process) Env() []string { return split(p.Read("environ")) }
 
+// Environ is [Process.Env] with the reason where it cannot be read: fs.ErrPermission
+// for another user's process, fs.ErrNotExist for one that has ended.
+func (p Process) Environ() ([]string, error) {
+	f, err := os.Open(string(p) + "/environ")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	return split(string(b)), err
+}
+
 // split cuts a list whose entries each end with a NUL.
 func split(s string) []string {
 	if s == "" {

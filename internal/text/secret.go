@@ -17,6 +17,9 @@ var (
 	userinfo = lazy.Regexp(`//[^/\s"'<>]*@`)
 	assigned = lazy.Regexp(`(?i)(` + secretWords + `["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&#"']+)`)
 	bearer   = lazy.Regexp(`(?i)(authorization["']?\s*[:=]\s*["']?(?:\w+\s+)?)[^\s"']+`)
+	// Tokens that show what they are by how they begin: of Hugging Face, GitHub, GitLab,
+	// OpenAI and others, AWS, Slack, Weights & Biases' keys go by their names.
+	known = lazy.Regexp(`\b(hf_|gh[pousr]_|github_pat_|glpat-|sk-|xox[baprs]-|AKIA|nvapi-)[A-Za-z0-9_-]{16,}`)
 	// An option whose value is the next word: `--token X`.
 	option         = lazy.Regexp(`(?i)((?:^|\s)--?[a-z0-9_-]*` + secretWords + `\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`)
 	secretVariable = lazy.Regexp(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)
@@ -35,7 +38,8 @@ func Redact(s string, secrets ...string) string {
 	for _, r := range []struct {
 		of func() *regexp.Regexp
 		by string
-	}{{userinfo, "//" + redacted + "@"}, {bearer, "${1}" + redacted}, {assigned, "${1}" + redacted}, {option, "${1}" + redacted}} {
+	}{{userinfo, "//" + redacted + "@"}, {bearer, "${1}" + redacted}, {assigned, "${1}" + redacted}, {option, "${1}" + redacted},
+		{known, "${1}" + redacted}} {
 		s = r.of().ReplaceAllString(s, r.by)
 	}
 	return s

@@ -17,17 +17,18 @@ var doctorHTML string
 // DoctorPage is one page of HTML with the findings, the plan that mends the
 // first (nil: none) and the facts (nil: a paste has none). It loads nothing from
 // anywhere and holds no script; text from outside is escaped and cleaned.
-func DoctorPage(r doctor.Report, p *plan.Plan, m *machine.Machine) ([]byte, error) {
+// Day is the day it was made; share takes out of a text what not everybody is to read.
+func DoctorPage(r doctor.Report, p *plan.Plan, m *machine.Machine, day string, share func(string) string) ([]byte, error) {
 	page := template.Must(template.New("doctor").Funcs(template.FuncMap{"cleaned": Clean, "marked": marked}).Parse(doctorHTML))
 	data := struct {
-		Report      doctor.Report
-		Plan, Facts string
-	}{Report: r}
+		Report           doctor.Report
+		Day, Plan, Facts string
+	}{Report: r, Day: day}
 	if p != nil {
-		data.Plan = CleanLines(Plan(p, Style{}))
+		data.Plan = share(CleanLines(Plan(p, Style{})))
 	}
 	if m != nil {
-		data.Facts = CleanLines(Facts(*m, true, Style{}))
+		data.Facts = share(CleanLines(Facts(*m, true, Style{})))
 	}
 	var b bytes.Buffer
 	err := page.Execute(&b, data)

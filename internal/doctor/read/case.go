@@ -46,6 +46,8 @@ type Environment struct {
 	Packages      []Package
 	Libraries     []Library
 	Files         *machine.EnvFiles // what the files of the environment say; nil: not read
+	Around        *machine.Around   // what stands around the GPUs; nil: not looked at
+	Running       *machine.Running  // the process that was asked for; nil: none
 	Imported      *Imported         // what Python says of torch; nil: not asked
 	Interpreters  []Interpreter     // values of sys.executable
 	TorchLocation string            // where `pip show torch` says that it lies

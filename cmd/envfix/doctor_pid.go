@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/probe"
+	"envfix/internal/ui"
+)
+
+// processPatient is a running process: this machine with the variables, the directory
+// and the environment that the process has.
+func processPatient(ctx context.Context, pid int) (*read.Case, error) {
+	o := probeOptions("")
+	o.Use = true
+	o, running, err := probe.Process(o, pid)
+	if err != nil {
+		return nil, unreadProcess(pid, running, err)
+	}
+	patient := read.FromMachine(probe.Gather(ctx, o))
+	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
+	patient.Running = running
+	patient.Notes = append(patient.Notes, running.Notes...)
+	return patient, nil
+}
+
+// unreadProcess says why a process cannot be looked at. r is what could be seen.
+func unreadProcess(pid int, r *machine.Running, err error) error {
+	e := &fail.Error{Code: fail.Usage, Err: err, Text: fmt.Sprintf("process %d cannot be read: %s", pid, reason(err))}
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		e.Text = "`--pid` reads /proc, which only Linux has"
+		e.Hints = []string{"`envfix doctor` in the terminal that started the program looks at the same environment"}
+	case errors.Is(err, syscall.ESRCH):
+		e.Text = fmt.Sprintf("process %d has no variables and no libraries: it is the kernel's own, or has just ended", pid)
+		e.Hints = []string{"`pgrep -af python` lists the Pythons that run here"}
+	case errors.Is(err, fs.ErrNotExist):
+		e.Text = fmt.Sprintf("there is no process %d: it has ended, or it is of another container", pid)
+		e.Hints = []string{"`pgrep -af python` lists those that run here", "a process of a container has another number inside it"}
+	case errors.Is(err, fs.ErrPermission) && r != nil && os.Geteuid() == 0:
+		e.Text = fmt.Sprintf("process %d (%s) is closed to you, though you are root: a container or a sandbox keeps it apart", pid, ui.Clean(r.Command))
+		e.Hints = []string{"`envfix doctor --pid` on the host, or in the container that it runs in"}
+	case errors.Is(err, fs.ErrPermission) && r != nil:
+		e.Text = fmt.Sprintf("process %d (%s) is of the user %s: its variables and libraries are closed to you", pid, ui.Clean(r.Command), ui.Clean(r.User))
+		e.Hints = []string{fmt.Sprintf("`sudo envfix doctor --pid %d`, or let %s run it", pid, ui.Clean(r.User))}
+	}
+	return e
+}
+
+// processText says in a few lines what process was looked at.
+func processText(r *machine.Running) string {
+	var b strings.Builder
+	who := ""
+	if r.User != "" {
+		who = " of " + r.User
+	}
+	b.WriteString(ui.Hang("", ui.Clean(fmt.Sprintf("process %d: %s%s", r.PID, r.Command, who))))
+	line := func(format string, args ...any) { b.WriteString(ui.Hang("  ", ui.Clean(fmt.Sprintf(format, args...)))) }
+	switch {
+	case r.Env != "":
+		line("environment %s", r.Env)
+	case r.Exe != "":
+		line("no environment; its program is %s", r.Exe)
+	}
+	if r.Elsewhere {
+		line("it runs in a container: its files were read there, and of the GPUs only what the kernel's files tell")
+	}
+	switch {
+	case r.Unit != "":
+		line("started by the service %s", r.Unit)
+	case r.Group != "" && r.Group != "/":
+		line("control group %s", r.Group)
+	}
+	state := "torch is not loaded"
+	if r.Torch {
+		state = "torch is loaded"
+	}
+	switch {
+	case len(r.Devices) > 0:
+		state += "; it has open " + strings.Join(r.Devices[:min(4, len(r.Devices))], " ")
+	case r.CUDA:
+		state += ", and the driver's library; no GPU is open"
+	default:
+		state += "; no GPU is open"
+	}
+	line("%s", state)
+	for _, below := range r.Below {
+		line("it started %s", below)
+	}
+	if len(r.Below) > 0 {
+		number, _, _ := strings.Cut(r.Below[0], " ")
+		line("`envfix doctor --pid %s` looks at the first of them", number)
+	}
+	line("variables are those that it was started with; what it set since cannot be seen")
+	return b.String() + "\n"
+}
+
+// isPID reads the number of a process.
+func isPID(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 1<<22 { // PID_MAX_LIMIT
+		return 0, &fail.Error{
+			Code: fail.Usage, Text: "`--pid " + ui.Clip(s, 30) + "` is no number of a process",
+			Hints: []string{"`pgrep -af python` lists them with their numbers"},
+		}
+	}
+	return n, nil
+}

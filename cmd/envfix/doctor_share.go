@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"slices"
+
+	"envfix/internal/doctor"
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/internal/text"
+	"envfix/internal/ui"
+)
+
+// share takes out of a text what not everybody is to read: home paths, the names of the
+// user and the machine, identifiers of GPUs and credentials. With --with-names only
+// credentials go.
+func (f doctorFlags) share() func(string) string {
+	secrets := text.Secrets(os.Environ())
+	if f.names {
+		return func(s string) string { return text.Redact(s, secrets...) }
+	}
+	words := ownWords()
+	return func(s string) string { return machine.AnonymousText(text.Redact(s, secrets...), words...) }
+}
+
+// sharedReport is a report of which every text went through share.
+func sharedReport(r doctor.Report, share func(string) string) doctor.Report {
+	all := func(in []string) []string {
+		out := slices.Clone(in)
+		for i := range out {
+			out[i] = share(out[i])
+		}
+		return out
+	}
+	r.Notes = all(r.Notes)
+	r.Findings = slices.Clone(r.Findings)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		f.Text, f.Evidence, f.Fix = share(f.Text), all(f.Evidence), all(f.Fix)
+	}
+	if r.Process != nil {
+		p := *r.Process
+		p.User, p.Command, p.Env, p.Dir, p.Exe = "", share(p.Command), share(p.Env), share(p.Dir), share(p.Exe)
+		p.Group, p.Gone = "", all(p.Gone)
+		r.Process = &p
+	}
+	return r
+}
+
+// markdownText is the report for an issue.
+func (f doctorFlags) markdownText(r doctor.Report, patient *read.Case) string {
+	share := f.share()
+	var facts *machine.Machine
+	if !patient.Pasted {
+		m := patient.Machine
+		if !f.names {
+			m = m.Anonymize(ownWords()...)
+		}
+		facts = &m
+	}
+	return ui.DoctorMarkdown(sharedReport(r, share), facts, cmp.Or(today(), "undated"), share)
+}

@@ -1,0 +1,29 @@
+package machine
+
+// Around is what stands around the GPUs of a machine. It is no part of the facts: only
+// `envfix doctor` asks for it, on the machine itself.
+type Around struct {
+	Switches  int       // NVSwitches on the PCI bus
+	Fabric    *Fabric   // nil: not looked for, as in a container, which sees no other's processes
+	CDI       []CDISpec // descriptions of NVIDIA's devices for containers
+	SharedMem *SharedMem
+	Engines   bool // docker, podman or another engine is here
+}
+
+// Fabric is the fabric manager, which sets up NVSwitches.
+type Fabric struct {
+	Running bool
+	Package string // its package's version, without what the distribution adds; "" unknown
+}
+
+// A CDISpec is one file of the Container Device Interface that names NVIDIA's devices.
+type CDISpec struct {
+	File   string
+	Gone   []string // devices and libraries that it names and that are not there; a few
+	Driver string   // of the libraries that it names; "" none has a version in its name
+}
+
+// SharedMem is /dev/shm.
+type SharedMem struct {
+	Size, Free int64 // bytes
+}

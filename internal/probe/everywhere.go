@@ -1,0 +1,200 @@
+package probe
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+const (
+	maxWalked = 30000 // directories that a search looks into
+	maxFound  = 500   // environments
+)
+
+// Places finds the Python environments of this machine that this user can see: those
+// that are active, that conda, pyenv, pipx, poetry, uv and others keep, that Jupyter
+// names, that run now, and what lies a few directories below the home and the project.
+// closed are directories that could not be looked into. It starts nothing.
+func Places(o Options) (out []machine.PythonPlace, closed []string) {
+	s := &finder{host: newHost(o), seen: map[string]bool{}}
+	s.kept(o)
+	for _, dir := range []string{o.Dir, s.home} {
+		s.walk(dir, 4)
+	}
+	for _, dir := range []string{"/opt", "/srv", "/workspace", "/app", "/venv", "/usr/local/share", "/home", "/mnt", "/data"} {
+		s.walk(dir, 2)
+	}
+	for _, p := range s.pythons(Options{Venv: "/nowhere", Named: true}).pythons {
+		prefix := path.Dir(path.Dir(s.resolved(p.Path)))
+		if !s.add(path.Dir(path.Dir(p.Path))) && !s.seen[prefix] {
+			s.seen[prefix] = true
+			s.out = append(s.out, machine.PythonPlace{Dir: prefix, Kind: p.Source, Python: p.Path})
+		}
+	}
+	slices.SortStableFunc(s.out, func(a, b machine.PythonPlace) int { return strings.Compare(a.Dir, b.Dir) })
+	return s.out, s.closed
+}
+
+// A finder finds environments, each once.
+type finder struct {
+	*host
+	seen   map[string]bool
+	out    []machine.PythonPlace
+	closed []string
+	walked int
+}
+
+// add takes a directory in where it is an environment, and reports whether it is one.
+func (s *finder) add(dir string) bool {
+	if dir == "" || !s.abs(dir) || !s.isEnv(dir) {
+		return false
+	}
+	real := s.resolved(path.Clean(dir))
+	if s.seen[real] || len(s.out) >= maxFound {
+		return true
+	}
+	s.seen[real] = true
+	p := machine.PythonPlace{Dir: path.Clean(dir), Kind: "venv"}
+	if s.isDir(dir + "/conda-meta") {
+		p.Kind = "conda"
+	}
+	if file := s.envPython(dir); s.isProgram(file) {
+		p.Python = file
+	}
+	s.out = append(s.out, p)
+	return true
+}
+
+// kept are the environments that programs keep or name.
+func (s *finder) kept(o Options) {
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"} {
+		s.add(s.env[name])
+	}
+	if o.Venv != "" && o.Dir != "" {
+		s.add(path.Join(o.Dir, o.Venv))
+	}
+	for line := range strings.Lines(s.text(s.home + "/.conda/environments.txt")) {
+		s.add(strings.TrimSpace(line))
+	}
+	for _, root := range s.condaRoots() {
+		s.add(root)
+		s.below(root+"/envs", 1)
+	}
+	if root := s.pyenvRoot(); root != "" {
+		s.below(root+"/versions", 1)
+		for _, v := range s.names(root + "/versions") {
+			s.below(root+"/versions/"+v+"/envs", 1)
+		}
+	}
+	share := s.home + "/.local/share"
+	for _, dir := range []string{
+		share + "/uv/tools", share + "/pipx/venvs", s.home + "/.local/pipx/venvs", share + "/virtualenvs", s.home + "/.virtualenvs",
+		s.env["WORKON_HOME"], s.home + "/.cache/pypoetry/virtualenvs", s.home + "/.venvs", s.home + "/Library/Caches/pypoetry/virtualenvs",
+		s.env["LOCALAPPDATA"] + "/pypoetry/Cache/virtualenvs",
+	} {
+		s.below(dir, 1)
+	}
+	s.below(share+"/hatch/env/virtual", 3)
+	s.kernels(share + "/jupyter/kernels")
+	s.kernels("/usr/local/share/jupyter/kernels")
+	if s.os == "linux" {
+		for _, pid := range s.procs().PIDs() {
+			s.running(s.procs().Of(pid).Args())
+		}
+	}
+}
+
+// below takes in the environments so many levels below a directory.
+func (s *finder) below(dir string, levels int) {
+	if dir == "" || !s.abs(dir) {
+		return
+	}
+	for _, name := range s.names(dir) {
+		if !s.add(dir+"/"+name) && levels > 1 {
+			s.below(dir+"/"+name, levels-1)
+		}
+	}
+}
+
+// kernels are the Pythons that Jupyter starts.
+func (s *finder) kernels(dir string) {
+	for _, name := range s.names(dir) {
+		var spec struct {
+			Argv []string `json:"argv"`
+		}
+		if json.Unmarshal(s.bytes(dir+"/"+name+"/kernel.json", 1<<16), &spec) == nil {
+			s.running(spec.Argv)
+		}
+	}
+}
+
+// running takes in the environment of a command line.
+func (s *finder) running(args []string) {
+	if len(args) > 0 && s.abs(args[0]) && strings.HasPrefix(path.Base(args[0]), "python") {
+		s.add(path.Dir(path.Dir(args[0])))
+	}
+}
+
+// notEnvs are directories that hold no environments of people, or too much.
+var notEnvs = []string{"node_modules", "site-packages", "__pycache__", "proc", "sys", "dev", "lost+found", "snap", "wandb", "checkpoints", "datasets"}
+
+// walk searches below a directory. Of the hidden directories only those are looked
+// into that people give to environments.
+func (s *finder) walk(dir string, levels int) {
+	if dir == "" || !s.abs(dir) || s.walked >= maxWalked {
+		return
+	}
+	s.walked++
+	names := s.names(dir)
+	if len(names) == 0 && s.closedDir(dir) && len(s.closed) < 50 {
+		s.closed = append(s.closed, text.Printable(dir))
+	}
+	for _, name := range names {
+		hidden := strings.HasPrefix(name, ".")
+		if hidden && name != ".venv" && name != ".env" && name != ".envs" || slices.Contains(notEnvs, name) {
+			continue
+		}
+		sub := path.Join(dir, name)
+		if s.link(sub) != "" || !s.isDir(sub) || s.add(sub) {
+			continue
+		}
+		if levels > 1 {
+			s.walk(sub, levels-1)
+		}
+	}
+}
+
+// Inspected is what one place holds, and what is known of its torch's installation.
+type Inspected struct {
+	Place   machine.PythonPlace
+	Machine machine.Machine
+	Files   *machine.EnvFiles     // nil: there is no torch
+	Torch   *machine.Installation // nil: there is none
+}
+
+// Inspect reads one place: m is the machine as a whole, o how it was looked at.
+func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
+	o.Use, o.Venv, o.Named, o.Python = false, p.Dir, true, ""
+	if p.Kind != "venv" && p.Kind != "conda" {
+		o.Venv, o.Python = "/nowhere", p.Python
+	}
+	h := newHost(o)
+	found := h.pythons(o)
+	out := Inspected{Place: p, Machine: m}
+	out.Machine.Pythons, out.Machine.Installed = found.pythons, found.installed
+	if p.Python != "" && len(found.pythons) > 0 {
+		out.Place.Version = found.pythons[0].Version
+	}
+	for _, d := range found.installed {
+		if d.Name == "torch" {
+			out.Files = EnvFiles(o)
+			out.Torch = h.installation(d)
+		}
+	}
+	out.Machine = machine.Normal(out.Machine)
+	return out
+}

@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+// sameRun is how far apart the files of packages are written that one run of an
+// installer installs: torch alone takes minutes on a slow disk.
+const sameRun = 10 * time.Minute
+
+// installation reads who installed torch, when and what for: INSTALLER, REQUESTED and
+// direct_url.json (PEP 376, PEP 610), the time at which RECORD was written, and the
+// packages beside it.
+func (h *host) installation(torch machine.Package) *machine.Installation {
+	info := h.infoOf(torch)
+	if info == "" {
+		return nil
+	}
+	d := Dist{Package: torch, Info: info}
+	h.provenance(&d)
+	i := &machine.Installation{By: d.Installer, Asked: h.exists(info + "/REQUESTED")}
+	var direct struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(h.bytes(info+"/direct_url.json", 1<<16), &direct) == nil {
+		i.From = Redact(direct.URL)
+	}
+	at := h.installed(info)
+	prefix := path.Dir(path.Dir(path.Dir(path.Dir(info))))
+	if record := h.condaRecordOf(prefix); record != "" {
+		r, _ := parseCondaRecord(record)
+		switch {
+		case i.By == "conda":
+			at = h.modified(prefix + "/conda-meta/" + record)
+		case !strings.HasPrefix(torch.Version, r.Version):
+			i.Replaced, i.Why = true, fmt.Sprintf("conda's record says pytorch %s", r.Version)
+		default:
+			i.Replaced, i.Why = true, "conda's record of it is there as well"
+		}
+	}
+	if !at.IsZero() {
+		i.At = at.UTC().Format(time.RFC3339)
+		h.beside(i, torch, info, at)
+	}
+	for _, name := range h.names(torch.Path) {
+		if strings.HasPrefix(name, "~orch") && i.Why == "" {
+			i.Replaced, i.Why = true, "an earlier one was left half removed: "+text.Printable(name)
+		}
+	}
+	return i
+}
+
+// needsTorch is the line of a package's metadata that asks for torch.
+var needsTorch = lazy.Regexp(`(?im)^Requires-Dist: torch\b\s*(?:[(<>=!~]|$|;\s*(?:python|sys_platform|platform_system|platform_machine))`)
+
+// beside looks at the packages that need torch: those of the same run were installed
+// with it, and one that is older was installed with an earlier torch.
+func (h *host) beside(i *machine.Installation, torch machine.Package, info string, at time.Time) {
+	for _, name := range h.names(torch.Path) {
+		other := torch.Path + "/" + name
+		if !strings.HasSuffix(name, ".dist-info") || strings.HasPrefix(name, "~") || other == info || !needsTorch().Match(h.metadata(other)) {
+			continue
+		}
+		then := h.installed(other)
+		stem, _, _ := strings.Cut(name, "-")
+		stem = machine.NormalName(text.Printable(stem))
+		switch {
+		case then.IsZero():
+		case at.Sub(then) > sameRun:
+			if i.Why == "" {
+				i.Replaced = true
+				i.Why = fmt.Sprintf("%s, which needs torch, was installed before it", stem)
+			}
+		case then.Sub(at) < sameRun && len(i.With) < 8:
+			i.With = append(i.With, stem)
+		}
+	}
+}
+
+// infoOf is the dist-info directory of a distribution; "" there is none.
+func (h *host) infoOf(d machine.Package) string {
+	for _, name := range h.names(d.Path) {
+		stem, ok := strings.CutSuffix(name, ".dist-info")
+		if dist, _, _ := strings.Cut(stem, "-"); ok && machine.NormalName(dist) == d.Name {
+			return d.Path + "/" + name
+		}
+	}
+	return ""
+}
+
+// installed is when a distribution was installed: its RECORD and INSTALLER are written
+// then, while other files may carry the time of the wheel or of a cache.
+func (h *host) installed(info string) time.Time {
+	at := h.modified(info + "/RECORD")
+	if o := h.modified(info + "/INSTALLER"); o.After(at) {
+		at = o
+	}
+	return at
+}
+
+func (h *host) modified(file string) time.Time {
+	i, err := os.Stat(h.real(file))
+	if err != nil {
+		return time.Time{}
+	}
+	return i.ModTime()
+}
+
+// condaRecordOf is the name of conda's record of torch; "" there is none.
+func (h *host) condaRecordOf(prefix string) string {
+	for _, name := range h.names(prefix + "/conda-meta") {
+		if r, ok := parseCondaRecord(name); ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// closedDir reports whether a directory may not be listed.
+func (h *host) closedDir(dir string) bool {
+	f, err := os.Open(h.real(dir))
+	if err == nil {
+		f.Close()
+	}
+	return os.IsPermission(err)
+}

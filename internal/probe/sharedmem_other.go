@@ -1,0 +1,8 @@
+//go:build !linux
+
+package probe
+
+import "envfix/internal/machine"
+
+// sharedMem is nil where there is no /dev/shm.
+func (h *host) sharedMem() *machine.SharedMem { return nil }
