@@ -73,7 +73,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	b.driverSteps()
 	p.Driver.Version = orNull(b.driverVersion)
 	switch {
-	case t.Rebuild() || drift.Differs() || l.Exact && len(drift.Extra) > 0:
+	case t.Rebuild() || drift.Differs() || l.Exact && drift.More():
 		b.locked(l)
 		p.Keep = b.lockAlone(l)
 	case t.Repair != nil:
@@ -156,7 +156,7 @@ func (b *builder) locked(l LockedProfile) {
 			Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Wheels().Requirements(l.Home, fetch)}},
 	)
 	b.add(plan.Step{ID: "torch", Title: fmt.Sprintf("install the %d locked packages", len(l.Packages.Packages)-len(l.Packages.Sources())),
-		Why: "exactly these bytes: every file by SHA-256, wheels only, nothing resolved", Bytes: l.Profile.Size.Download, Disk: l.Profile.Size.Installed,
+		Why: "exactly these bytes: every file by SHA-256, wheels only, nothing resolved", Bytes: l.Packages.Download(), Disk: l.Profile.Size.Installed,
 		Run: b.hashed(exe, l.Bundle, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)})
 	b.fromSource(exe, l, fetch)
 	b.finish(exe)

@@ -56,7 +56,7 @@ func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := t.Follow(thisMachine(ctx, f.env, false), team.Following{Profile: f.wish.Profile, Mirrors: f.wish.Mirrors, AnyMachine: true})
+	p, err := t.Follow(thisMachine(ctx, f.env, false), team.Following{Profile: f.wish.Profile, Mirrors: f.wish.Mirrors, Groups: f.wish.Groups, AnyMachine: true})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ EXAMPLES
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "requirements", Usage: "`FORM`: " + strings.Join(team.Formats, ", ")},
 			&cli.StringFlag{Name: "profile", Usage: "the profile's `NAME`; not needed where there is one, or for uv"},
+			lockGroupFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			format := c.String("format")
@@ -36,7 +37,7 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			text, err := t.Export(format, c.String("profile"))
+			text, err := t.Export(format, c.String("profile"), c.StringSlice("group")...)
 			if err != nil {
 				return err
 			}

@@ -23,9 +23,15 @@ import (
 func lockFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "profile", Usage: "the `NAME` of the lock's profile to install, where the machine cannot tell"},
+		lockGroupFlag(),
 		&cli.BoolFlag{Name: "no-lock", Usage: "choose anew although there is an " + lock.File},
 		&cli.StringFlag{Name: "bundle", Usage: "install from the folder `DIR` that `envfix lock bundle` filled"},
 	}
+}
+
+// lockGroupFlag chooses groups and extras of a lock.
+func lockGroupFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "group", Usage: "with a lock: also its group or extra `NAME`; repeat it"}
 }
 
 // choosing are flags that choose a build; given with a lock, they would be silently
@@ -36,6 +42,7 @@ var choosing = []string{"cuda", "build", "cpu", "python", "only-index", "channel
 type followFlags struct {
 	profile string
 	bundle  string
+	groups  []string
 	exact   bool   // what the lock does not name goes, too
 	none    bool   // choose anew although there is a lock
 	wish    string // a flag that chooses a build; "" none is given
@@ -45,6 +52,7 @@ func followOf(c *cli.Context) followFlags {
 	return followFlags{
 		profile: c.String("profile"),
 		bundle:  c.String("bundle"),
+		groups:  c.StringSlice("group"),
 		none:    c.Bool("no-lock"),
 		exact:   c.Command.Name == "sync",
 		wish:    firstSet(c, choosing...),
@@ -78,7 +86,11 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 	if f.lock.bundle != "" {
 		home = f.lock.bundle
 	}
+	follows := !f.lock.none && len(w.request.Requirements) == 0 && home != ""
 	switch {
+	case len(f.lock.groups) > 0 && !follows:
+		return nil, &fail.Error{Code: fail.Usage, Text: "`--group` chooses a group of " + lock.File + ", and this follows none",
+			Hints: []string{"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group"}}
 	case f.lock.none || len(w.request.Requirements) > 0:
 		return nil, nil
 	case home == "" && f.lock.profile != "":
@@ -96,7 +108,7 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 	}
 	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
 	mirrors := team.ParseMirrors(f.target.mirrors)
-	chosen, err := t.Follow(w.machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, OtherDriver: w.request.ChangeDriver})
+	chosen, err := t.Follow(w.machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, Groups: f.lock.groups, OtherDriver: w.request.ChangeDriver})
 	if err != nil {
 		return nil, err
 	}

@@ -60,6 +60,9 @@ func profilesText(l *lock.Lock) string {
 	for _, s := range l.Input.Sources {
 		ask(s.Path+": ", slices.Concat(s.Requirements, s.Places))
 	}
+	for _, g := range l.Input.Groups {
+		ask("--group "+g.Name+": ", g.Requirements)
+	}
 	for _, p := range l.Profiles {
 		fmt.Fprintf(&b, "\n%s\n  for     %s\n  torch   %s", p.Name, p.Match.Text(), ui.Clean(p.Torch))
 		if p.CUDA != "" {

@@ -13,6 +13,8 @@ type Drift struct {
 	Missing []string // name and locked version
 	Changed []string // "numpy 2.3.0, the lock has 2.4.0"
 	Extra   []string // name and version of what the lock does not name
+
+	Unchosen []string // name and version of what is of groups that were not chosen
 }
 
 // seeds are packages that every new environment may have by itself.
@@ -34,7 +36,10 @@ func (p *Packages) Drift(have map[string]string) Drift {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
-		if p.Find(name) == nil && !slices.Contains(seeds, name) {
+		switch {
+		case slices.Contains(p.left, name):
+			d.Unchosen = append(d.Unchosen, fmt.Sprintf("%s %s", name, have[name]))
+		case p.Find(name) == nil && !slices.Contains(seeds, name):
 			d.Extra = append(d.Extra, fmt.Sprintf("%s %s", name, have[name]))
 		}
 	}
@@ -53,11 +58,17 @@ func (d Drift) Lines() []string {
 	return append(append(out, d.Changed...), d.Extras()...)
 }
 
-// Extras says which packages the lock does not name.
+// More reports whether more is installed than the lock and the chosen groups name.
+func (d Drift) More() bool { return len(d.Extra)+len(d.Unchosen) > 0 }
+
+// Extras says which packages the lock or the chosen groups do not name.
 func (d Drift) Extras() []string {
 	var out []string
 	for _, e := range d.Extra {
 		out = append(out, e+" is installed, and the lock does not name it")
+	}
+	for _, e := range d.Unchosen {
+		out = append(out, e+" is installed, of a group that is not chosen: `--group NAME` chooses one")
 	}
 	return out
 }

@@ -51,7 +51,9 @@ type Input struct {
 	Build        []string `toml:"build,omitempty"`         // packages that may be built from source, sorted
 	DefaultIndex string   `toml:"default-index,omitempty"` // that a file names in place of the installer's default
 	Defaults     string   `toml:"defaults,omitempty"`      // facts of every target that does not say otherwise
+	Python       string   `toml:"python,omitempty"`        // of .python-version, else of a requires-python that no file of these has
 	Indexes      []Tied   `toml:"index,omitempty"`         // that packages are tied to
+	Groups       []Group  `toml:"group,omitempty"`         // that can be chosen where it is installed, sorted by name
 	Targets      []Target `toml:"target"`                  // sorted by name
 }
 

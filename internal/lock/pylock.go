@@ -19,14 +19,20 @@ type Packages struct {
 	LockVersion    string    `toml:"lock-version"`
 	Environments   []string  `toml:"environments"` // markers; one must hold
 	RequiresPython string    `toml:"requires-python"`
+	Extras         []string  `toml:"extras,omitempty"`            // that can be chosen, sorted
+	Groups         []string  `toml:"dependency-groups,omitempty"` // that can be chosen, sorted
+	DefaultGroups  []string  `toml:"default-groups,omitempty"`    // PEP 751 has it; envfix writes none
 	CreatedBy      string    `toml:"created-by"`
 	Packages       []Package `toml:"packages"` // sorted by name
+
+	left []string // names of packages whose groups were not chosen: see Choose
 }
 
 // A Package is one locked distribution.
 type Package struct {
 	Name           string `toml:"name"`              // normalised (PEP 503)
 	Version        string `toml:"version,omitempty"` // "" only of a directory
+	Marker         string `toml:"marker,omitempty"`  // the groups that it is of; "" it is always installed
 	RequiresPython string `toml:"requires-python,omitempty"`
 	Index          string `toml:"index,omitempty"` // "": the installer's default index
 
@@ -110,7 +116,7 @@ func (p *Packages) Validate() error {
 			faults = append(faults, fmt.Errorf("package %s: %w", text.Clip(k.Name, 120), err))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, p.validateGroups())...)
 }
 
 func (k Package) validate() error {

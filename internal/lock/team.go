@@ -7,7 +7,7 @@ import (
 )
 
 // TeamKeys are the keys of envfix.toml and of [tool.envfix].
-var TeamKeys = []string{"requirements", "files", "constraints", "build", "same-torch", "defaults", "[targets]", "[[index]]"}
+var TeamKeys = []string{"requirements", "files", "constraints", "build", "same-torch", "defaults", "groups", "[targets]", "[[index]]"}
 
 // TeamFile describes a team in its project.
 const TeamFile = "envfix.toml"
@@ -21,6 +21,7 @@ type Team struct {
 	Constraints  []string          `toml:"constraints"` // limits of packages that others ask for
 	Build        []string          `toml:"build"`       // packages that may be built from source: their code runs
 	Defaults     string            `toml:"defaults"`    // facts of every target that does not say otherwise
+	Groups       []string          `toml:"groups"`      // groups and extras of pyproject.toml, installed where they are chosen
 	Indexes      []Tied            `toml:"index"`       // private indexes and the packages that come from there
 	Targets      map[string]string `toml:"targets"`     // name → "gpu=V100 driver=580 os=linux"
 }

@@ -28,6 +28,7 @@ type Project struct {
 	Requirements []pep508.Requirement
 	Python       string   // requires-python, or the content of .python-version
 	Groups       []string // dependency groups and extras that it defines, sorted
+	Extras       []string // those of them that are extras, normalised
 	Indexes      []Index  // indexes that it names
 	Sources      []Source // packages that it takes from somewhere in particular
 	Notes        []string // what was not followed, and why
@@ -114,11 +115,13 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	r.add(d.Project.Dependencies, "project.dependencies")
 	for n := range d.Project.Optional {
 		p.Groups = append(p.Groups, n)
+		p.Extras = append(p.Extras, machine.NormalName(n))
 	}
 	for n := range d.Groups {
 		p.Groups = append(p.Groups, n)
 	}
 	sort.Strings(p.Groups)
+	sort.Strings(p.Extras)
 	p.Groups = slices.Compact(p.Groups)
 	if r.err != nil {
 		return nil, r.err

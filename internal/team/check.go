@@ -45,7 +45,7 @@ func (t *Team) Check(ctx context.Context, ask Wish, old *lock.Lock) (*Verdict, e
 	if len(v.Stale) > 0 && !slices.Equal(old.Input.Targets, in.Targets) {
 		return v, nil // other targets: there is nothing to compare choices with
 	}
-	drafts, err := t.drafts(in, old)
+	drafts, err := t.drafts(in, basis{hold: old, keep: old})
 	if err != nil {
 		v.Stale = append(v.Stale, "profiles: "+err.Error())
 		v.Cure = "`envfix lock --upgrade-matrix` chooses torch anew"
@@ -70,7 +70,7 @@ func (t *Team) newerData(v *Verdict, in lock.Input, old *lock.Lock) {
 	}
 	v.Notes = append(v.Notes, fmt.Sprintf("made with matrix %s, this envfix has %s: the lock stays right; `envfix lock --upgrade-matrix` chooses anew",
 		clean(old.Matrix.Version), t.Matrix.Version))
-	drafts, err := t.drafts(in, nil)
+	drafts, err := t.drafts(in, basis{keep: old})
 	if err != nil {
 		return
 	}
@@ -109,10 +109,13 @@ func inputChanges(old, now lock.Input) []string {
 		for _, i := range in.Indexes {
 			l = append(l, "index "+i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
 		}
-		for what, one := range map[string]string{"default index": in.DefaultIndex, "defaults": in.Defaults} {
+		for what, one := range map[string]string{"default index": in.DefaultIndex, "defaults": in.Defaults, "python": in.Python} {
 			if one != "" {
 				l = append(l, what+" "+one)
 			}
+		}
+		for _, g := range in.Groups {
+			l = append(l, "group "+g.Name+": "+strings.Join(g.Requirements, ", "))
 		}
 		for _, t := range in.Targets {
 			l = append(l, "target "+t.Name+": "+t.Facts)

@@ -18,8 +18,9 @@ import (
 
 // A draft is one profile before its packages are known.
 type draft struct {
-	profile lock.Profile
-	job     lock.Job
+	profile   lock.Profile
+	job       lock.Job
+	defaulted bool // its target names no Python
 }
 
 // choose picks a build for each target; with sameTorch, the newest one
@@ -149,7 +150,7 @@ func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.
 	if size, measured := m.Size(c.Torch, c.Build, p.Match.OS, p.Match.Arch); measured {
 		p.Size.Installed = int64(size.DiskMB) * 1e6
 	}
-	return draft{p, j}
+	return draft{p, j, !t.named}
 }
 
 // anyDay admits every build of a channel: all of them are pre-releases.

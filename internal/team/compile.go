@@ -75,6 +75,9 @@ func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts
 	}
 	doc := lock.Packages{LockVersion: "1.0", CreatedBy: "envfix", RequiresPython: "==" + d.job.Python + ".*",
 		Environments: []string{lock.Markers(d.profile.Match, d.job.Python)}, Packages: packages}
+	if err := t.mark(ctx, u, d.job, &doc); err != nil {
+		return nil, nil, err
+	}
 	b, err := doc.Encode()
 	if err != nil {
 		return nil, nil, err

@@ -18,13 +18,13 @@ var Formats = []string{"requirements", "conda", "uv", "dockerfile"}
 
 // Export returns the named profile in another tool's form; "" is the only one. The
 // form uv is for all profiles together: the whole pyproject.toml.
-func (t *Team) Export(format, name string) (string, error) {
+func (t *Team) Export(format, name string, groups ...string) (string, error) {
 	l, err := t.Present()
 	if err != nil {
 		return "", err
 	}
 	if format == "uv" {
-		return t.exportUV(l)
+		return t.exportUV(l, groups)
 	}
 	if name == "" && len(l.Profiles) == 1 {
 		name = l.Profiles[0].Name
@@ -36,7 +36,7 @@ func (t *Team) Export(format, name string) (string, error) {
 	if err != nil {
 		return "", failed(fail.Usage, err)
 	}
-	k, err := t.Packages(p)
+	k, err := t.chosen(p, groups)
 	if err != nil {
 		return "", err
 	}
@@ -55,10 +55,22 @@ func (t *Team) Export(format, name string) (string, error) {
 	return k.Requirements(home, func(url string) string { return url }) + k.Rest(), err
 }
 
+// chosen are a profile's packages with these groups and extras.
+func (t *Team) chosen(p *lock.Profile, groups []string) (*lock.Packages, error) {
+	k, err := t.Packages(p)
+	if err != nil {
+		return nil, err
+	}
+	if k, err = k.Choose(groups); err != nil {
+		return nil, failed(fail.Usage, err)
+	}
+	return k, nil
+}
+
 // exportUV returns the project's pyproject.toml, or a new one, with what makes `uv
 // sync` install the locked packages. What else stands there stays.
-func (t *Team) exportUV(l *lock.Lock) (string, error) {
-	u, err := l.UVProject(t.Packages)
+func (t *Team) exportUV(l *lock.Lock, groups []string) (string, error) {
+	u, err := l.UVProject(func(p *lock.Profile) (*lock.Packages, error) { return t.chosen(p, groups) })
 	if err != nil {
 		return "", err
 	}

@@ -31,6 +31,13 @@ func (t *Team) input(w *wishes) (lock.Input, error) {
 		}
 		in.Sources = append(in.Sources, s)
 	}
+	var err error
+	if in.Groups, err = t.groups(w); err != nil {
+		return in, err
+	}
+	if in.Python, err = t.projectPython(w); err != nil {
+		return in, err
+	}
 	in.Requirements = slices.Sorted(slices.Values(in.Requirements))
 	in.Build = slices.Sorted(slices.Values(in.Build))
 	slices.SortFunc(in.Targets, byName)
@@ -73,10 +80,7 @@ func checkIndex(i lock.Tied) error {
 // name; the indexes that it ties packages to are added to in.
 func (t *Team) source(w *wishes, file string, in *lock.Input) (lock.Source, error) {
 	s := lock.Source{Path: file}
-	p, err := t.Project(t.at(file))
-	if file == w.file && len(w.edits) > 0 { // the edit is written with the lock
-		p, err = pyproject.ReadProject(w.text, t.at(file))
-	}
+	p, err := t.project(w, file)
 	if err != nil {
 		return s, err
 	}
@@ -225,12 +229,29 @@ func (t *Team) besideLock(q pep508.Requirement, dir string) (string, error) {
 	return text, nil
 }
 
-// wished parses everything that the lock must hold.
-func wished(in lock.Input) ([]pep508.Requirement, error) {
+// wished parses everything that is asked for: always says what of it is not of a group
+// alone.
+func wished(in lock.Input) (all, always []pep508.Requirement, err error) {
 	texts := slices.Clone(in.Requirements)
 	for _, s := range in.Sources {
 		texts = append(texts, s.Requirements...)
 	}
+	if always, err = parsed(texts); err != nil {
+		return nil, nil, err
+	}
+	var grouped []string
+	for _, g := range in.Groups {
+		for _, text := range g.Requirements {
+			if !slices.Contains(texts, text) && !slices.Contains(grouped, text) {
+				grouped = append(grouped, text)
+			}
+		}
+	}
+	more, err := parsed(grouped)
+	return slices.Concat(always, more), always, err
+}
+
+func parsed(texts []string) ([]pep508.Requirement, error) {
 	var out []pep508.Requirement
 	for _, text := range texts {
 		q, err := Requirement(text)

@@ -41,34 +41,26 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 		return nil, err
 	}
 	hold := t.held(ask, old)
-	drafts, err := t.drafts(in, hold)
-	if err != nil {
-		return nil, err
+	m := &making{ask: ask, in: in, old: old, basis: basis{hold: hold, keep: old}}
+	if ask.Upgrade && len(ask.Only) == 0 || ask.UpgradeMatrix {
+		m.basis.keep = nil
 	}
-	u, err := t.uv(ctx, ask, in)
-	if err != nil {
-		return nil, err
-	}
-	drafts, kept, err := onlyProfile(ask.Profile, drafts, old, in)
-	if err != nil {
-		return nil, err
-	}
-	before := t.packagesOf(old)
-	keepDays(drafts, before, ask)
-	files, notes, err := t.compileAll(ctx, u, drafts)
-	if err != nil {
-		return nil, err
+	m.before = t.packagesOf(old)
+	if err := m.make(ctx, t); err != nil {
+		if err = t.olderPython(ctx, m, err); err != nil {
+			return nil, err
+		}
 	}
 	l := &lock.Lock{Schema: lock.Schema, RequiresEnvfix: ">=" + Release(t.Build),
 		Matrix: lock.Matrix{Version: t.Matrix.Version, SHA256: t.Matrix.SHA256}, Input: in}
 	if hold != nil {
 		l.Matrix = old.Matrix
 	}
-	for _, d := range drafts {
+	for _, d := range m.drafts {
 		l.Profiles = append(l.Profiles, d.profile)
 	}
-	l.Profiles = append(l.Profiles, kept...)
-	r := &Result{Lock: l, Edits: w.edits, Notes: notes}
+	l.Profiles = append(l.Profiles, m.kept...)
+	r := &Result{Lock: l, Edits: w.edits, Notes: m.notes}
 	if old == nil || t.fromWindows() {
 		r.Notes = append(r.Notes, t.gitNotes(ctx)...)
 	}
@@ -77,14 +69,14 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 			return nil, err
 		}
 	}
-	if r.Removed, err = t.Write(l, files); err != nil {
+	if r.Removed, err = t.Write(l, m.files); err != nil {
 		return nil, err
 	}
 	if old != nil {
 		after := t.packagesOf(l)
 		r.Changes = lock.Diff(old, l, func(k *lock.Lock, profile string) *lock.Packages {
 			if k == old {
-				return before[profile]
+				return m.before[profile]
 			}
 			return after[profile]
 		})
@@ -111,6 +103,37 @@ func keepDays(drafts []draft, before map[string]*lock.Packages, ask Wish) {
 	}
 }
 
+// A making is one attempt at the profiles of a lock.
+type making struct {
+	ask   Wish
+	in    lock.Input
+	old   *lock.Lock
+	basis basis
+
+	before map[string]*lock.Packages // of old, by profile
+	drafts []draft
+	kept   []lock.Profile // that --profile left as they were
+	files  map[string][]byte
+	notes  []string
+}
+
+// make chooses the builds and resolves their packages.
+func (m *making) make(ctx context.Context, t *Team) (err error) {
+	if m.drafts, err = t.drafts(m.in, m.basis); err != nil {
+		return err
+	}
+	u, err := t.uv(ctx, m.ask, m.in)
+	if err != nil {
+		return err
+	}
+	if m.drafts, m.kept, err = onlyProfile(m.ask.Profile, m.drafts, m.old, m.in); err != nil {
+		return err
+	}
+	keepDays(m.drafts, m.before, m.ask)
+	m.files, m.notes, err = t.compileAll(ctx, u, m.drafts)
+	return err
+}
+
 // packagesOf reads the pylock files of a lock; those that are not the lock's are left
 // out.
 func (t *Team) packagesOf(l *lock.Lock) map[string]*lock.Packages {
@@ -128,7 +151,7 @@ func (t *Team) packagesOf(l *lock.Lock) map[string]*lock.Packages {
 
 // knownNames refuses to upgrade what neither the wishes nor the lock name.
 func (t *Team) knownNames(ask Wish, in lock.Input, old *lock.Lock) error {
-	wish, err := wished(in)
+	wish, _, err := wished(in)
 	if err != nil {
 		return err
 	}
@@ -179,24 +202,26 @@ func (t *Team) held(w Wish, old *lock.Lock) *lock.Lock {
 	return old
 }
 
-// drafts chooses a build for each target of the input. Profiles of hold keep their
-// torch and build.
-func (t *Team) drafts(in lock.Input, hold *lock.Lock) ([]draft, error) {
+// drafts chooses a build for each target of the input.
+func (t *Team) drafts(in lock.Input, b basis) ([]draft, error) {
 	var targets []target
 	for _, k := range in.Targets {
 		parsed, err := t.target(k.Name, k.Facts, in)
 		if err != nil {
 			return nil, err
 		}
-		if hold != nil {
-			if p, err := hold.Profile(k.Name); err == nil && parsed.pin == "" {
+		if !parsed.named {
+			parsed.request.Python = b.pythonOf(k.Name, parsed.request.ProjectPython)
+		}
+		if b.hold != nil {
+			if p, err := b.hold.Profile(k.Name); err == nil && parsed.pin == "" {
 				public, _ := version.SplitLocal(p.Torch)
 				parsed.pin, parsed.request.Build = "=="+public, p.Build
 			}
 		}
 		targets = append(targets, parsed)
 	}
-	wish, err := wished(in)
+	wish, base, err := wished(in)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +230,12 @@ func (t *Team) drafts(in lock.Input, hold *lock.Lock) ([]draft, error) {
 		return nil, err
 	}
 	for i := range drafts {
-		t.complete(&drafts[i].job, in)
+		j := &drafts[i].job
+		j.Groups = in.Groups
+		if len(in.Groups) > 0 {
+			j.Always = always(j.Requirements, append(base, t.localWishes(in)...), in.Groups)
+		}
+		t.complete(j, in)
 	}
 	return drafts, distinct(drafts)
 }

@@ -24,8 +24,9 @@ type Chosen struct {
 type Following struct {
 	Profile     string // only this one; "" the best that the machine matches
 	Mirrors     Mirrors
-	OtherDriver bool // the machine's driver may be changed
-	AnyMachine  bool // the named profile, whatever the machine is: nothing is installed
+	Groups      []string // and extras that are installed too
+	OtherDriver bool     // the machine's driver may be changed
+	AnyMachine  bool     // the named profile, whatever the machine is: nothing is installed
 }
 
 // Follow returns the profile of the team's lock that a machine is to install and its
@@ -43,7 +44,13 @@ func (t *Team) Follow(h machine.Machine, f Following) (*Chosen, error) {
 		return nil, err
 	}
 	k, err := t.bound(l, p, f.Mirrors)
-	return &Chosen{p, k, why, l.Input.DefaultIndex, len(p.Match.Check(h)) > 0}, err
+	if err != nil {
+		return nil, err
+	}
+	if k, err = k.Choose(f.Groups); err != nil {
+		return nil, failed(fail.Usage, err)
+	}
+	return &Chosen{p, k, why, l.Input.DefaultIndex, len(p.Match.Check(h)) > 0}, nil
 }
 
 // readable refuses a lock that a newer envfix wrote.

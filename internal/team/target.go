@@ -18,6 +18,7 @@ type target struct {
 	lock.Target
 	machine machine.Machine
 	request resolver.Request
+	named   bool   // its Python is
 	pin     string // a specifier that torch must meet as well; "" none
 }
 
@@ -52,6 +53,10 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 			facts[k] = v
 		}
 	}
+	demand, err := wantPython(facts, in)
+	if err != nil {
+		return bad("%s", err)
+	}
 	if facts["driver"] != "" {
 		if facts["driver"], err = t.wholeDriver(facts); err != nil {
 			return bad("%s", err)
@@ -64,26 +69,12 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 	if facts["gpu"] == "none" {
 		out.machine.GPUs = nil
 	}
-	out.request.Requirements = nil
+	out.request.Requirements, out.request.ProjectPython, out.named = nil, demand, facts["python"] != ""
 	if v := facts["torch"]; v != "" {
 		if _, err := version.ParsePython(v); err != nil {
 			return bad("torch=%s is not a version", clean(v))
 		}
 		out.pin = "==" + v
-	}
-	for _, s := range in.Sources {
-		if s.Python == "" {
-			continue
-		}
-		want, err := version.ParseSpecifier(s.Python)
-		if err != nil {
-			return bad("%s: requires-python %q is not a specifier", s.Path, clean(s.Python))
-		}
-		v, err := version.ParsePython(strings.TrimSuffix(facts["python"], "t"))
-		if facts["python"] != "" && err == nil && !want.Admits(v) {
-			return bad("python=%s, and %s requires %s", facts["python"], s.Path, s.Python)
-		}
-		out.request.ProjectPython = s.Python
 	}
 	return out, nil
 }

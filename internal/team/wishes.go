@@ -24,6 +24,7 @@ type Wish struct {
 	Defaults     map[string]string // facts of every target that does not say otherwise
 	SameTorch    bool
 	Build        []string // packages that may be built from source
+	Groups       []string // groups and extras of pyproject.toml that can be chosen at apply
 
 	Drop        []string // packages that are asked for no more
 	DropTargets []string
@@ -77,6 +78,9 @@ func (t *Team) wishes(old *lock.Lock) (*wishes, error) {
 	in := old.Input
 	w.Team = lock.Team{Requirements: in.Requirements, SameTorch: in.SameTorch, Targets: map[string]string{}, Constraints: in.Constraints,
 		Build: in.Build, Defaults: in.Defaults, Indexes: in.Indexes}
+	for _, g := range in.Groups {
+		w.Groups = append(w.Groups, g.Name)
+	}
 	for _, s := range in.Sources {
 		w.Files = append(w.Files, s.Path)
 	}
@@ -113,14 +117,14 @@ func (w *wishes) apply(t *Team, ask Wish) error {
 }
 
 func (ask Wish) edits() bool {
-	added := len(ask.Requirements) + len(ask.Files) + len(ask.Targets) + len(ask.Defaults) + len(ask.Build)
+	added := len(ask.Requirements) + len(ask.Files) + len(ask.Targets) + len(ask.Defaults) + len(ask.Build) + len(ask.Groups)
 	return added+len(ask.Drop)+len(ask.DropTargets) > 0 || ask.SameTorch
 }
 
 // write writes the wishes that stand in no file yet.
 func (w *wishes) write(e *pyproject.Edit) error {
 	var errs []error
-	for key, list := range map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build} {
+	for key, list := range map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "groups": w.Groups} {
 		for _, v := range list {
 			errs = append(errs, e.Add(key, v))
 		}
@@ -316,6 +320,16 @@ func (w *wishes) rest(e *pyproject.Edit, _ *Team, ask Wish) error {
 		}
 		w.Build = append(slices.Clone(w.Build), name)
 		w.note("%s: %s may be built from source", w.file, name)
+	}
+	for _, name := range ask.Groups {
+		if slices.Contains(w.Groups, name) {
+			continue
+		}
+		if err := e.Add("groups", name); err != nil {
+			return err
+		}
+		w.Groups = append(slices.Clone(w.Groups), name)
+		w.note("%s: group %s can be chosen", w.file, name)
 	}
 	if len(ask.Defaults) == 0 {
 		return nil

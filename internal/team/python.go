@@ -1,0 +1,151 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/lock"
+	"envfix/internal/pyproject"
+	"envfix/internal/version"
+)
+
+// projectPython is what the project in the team's folder demands of Python: its
+// .python-version, else requires-python where no wish names its pyproject.toml; ""
+// nothing.
+func (t *Team) projectPython(w *wishes) (string, error) {
+	if b, err := ReadFile(t.path(".python-version")); err == nil {
+		if v := pyproject.PythonVersion(b); v != "" {
+			return v, nil
+		}
+	}
+	const file = "pyproject.toml"
+	if slices.ContainsFunc(w.Files, func(f string) bool { return strings.HasPrefix(f, file) }) {
+		return "", nil // it is read as a file
+	}
+	if _, err := os.Stat(t.path(file)); err != nil {
+		return "", nil
+	}
+	p, err := t.project(w, file)
+	if err != nil {
+		return "", err
+	}
+	return p.Python, nil
+}
+
+// wantPython holds a target's Python to what the project demands, and returns that as
+// one specifier.
+func wantPython(facts map[string]string, in lock.Input) (string, error) {
+	demands := map[string]string{} // specifier → who says so
+	for _, s := range in.Sources {
+		demands[s.Python] = s.Path
+	}
+	if _, err := version.ParsePython(strings.TrimSuffix(in.Python, "t")); err != nil {
+		demands[in.Python] = "pyproject.toml"
+	} else if facts["python"] == "" {
+		facts["python"] = in.Python
+	}
+	var all []string
+	for _, spec := range sortedNames(demands) {
+		if spec == "" {
+			continue
+		}
+		want, err := version.ParseSpecifier(spec)
+		if err != nil {
+			return "", fmt.Errorf("%s: requires-python %q is not a specifier", demands[spec], clean(spec))
+		}
+		if !admitsMinor(want, facts["python"]) {
+			return "", fmt.Errorf("python=%s, and %s requires %s", facts["python"], demands[spec], spec)
+		}
+		all = append(all, spec)
+	}
+	return strings.Join(all, ","), nil
+}
+
+// admitsMinor reports whether a release of a minor, such as 3.12, is admitted; "" is.
+func admitsMinor(want version.Specifier, minor string) bool {
+	minor = strings.TrimSuffix(minor, "t")
+	for _, patch := range []string{"", ".99"} {
+		if v, err := version.ParsePython(minor + patch); err != nil || want.Admits(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// A basis is what a choice of builds begins with beside the wishes.
+type basis struct {
+	hold   *lock.Lock // its profiles keep their torch and build
+	keep   *lock.Lock // targets that name no Python keep that of its profiles
+	python string     // of targets that name none, in place of all that
+}
+
+// python is the Python of a target that names none: "" the resolver chooses.
+func (b basis) pythonOf(name, demand string) string {
+	if b.python != "" || b.keep == nil {
+		return b.python
+	}
+	p, err := b.keep.Profile(name)
+	if err != nil {
+		return ""
+	}
+	want, err := version.ParseSpecifier(demand)
+	if demand != "" && (err != nil || !admitsMinor(want, p.Python)) {
+		return ""
+	}
+	return p.Python
+}
+
+// olderPython makes the lock with the newest Python that all wishes have, where a
+// package has no file for the Python of targets that name none. It returns the first
+// error where none is found.
+func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
+	var f *fail.Error
+	if !errors.As(first, &f) || !ofPython(f) {
+		return first
+	}
+	newest := ""
+	for _, d := range m.drafts {
+		if d.defaulted && (newest == "" || comparePublic(d.profile.Python, newest) > 0) {
+			newest = d.profile.Python
+		}
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(newest, "%d.%d", &major, &minor); err != nil {
+		return first // every target names its Python
+	}
+	for minor--; minor > 0; minor-- {
+		m.basis.python = fmt.Sprintf("%d.%d", major, minor)
+		var again *fail.Error
+		switch err := m.make(ctx, t); {
+		case err == nil:
+			m.notes = append(m.notes, fmt.Sprintf("Python %s for the targets that name none: with %s, %s", m.basis.python, newest, said(f)))
+			return nil
+		case errors.As(err, &again) && ofPython(again):
+		default:
+			return first
+		}
+	}
+	return first
+}
+
+// ofPython reports whether another Python may be the way out.
+func ofPython(f *fail.Error) bool {
+	return f.Code == fail.Integrity || strings.Contains(strings.Join(f.Details, " "), "Python") || noWheels().MatchString(strings.Join(f.Details, "\n"))
+}
+
+// said is the sentence in which uv says what has no file.
+func said(f *fail.Error) string {
+	all := strings.Join(strings.Fields(strings.Join(f.Details, " ")), " ")
+	if _, because, ok := strings.Cut(all, "Because "); ok {
+		all, _, _ = strings.Cut(because, " and ")
+	}
+	if all == "" {
+		return clean(f.Text)
+	}
+	return clean(all)
+}
