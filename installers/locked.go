@@ -49,8 +49,8 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 		}
 	}
 	drift := l.Packages.Drift(present(h, t))
-	if t.Held != nil && (drift.Differs() || l.Exact) {
-		res.Reasons = append(res.Reasons, drifted(drift)...)
+	if t.Held != nil && (drift.Differs() || l.Exact && drift.More()) {
+		res.Warnings = append(res.Warnings, drifted(t.Dir, drift))
 	}
 	p := describe(m, h, r, res)
 	if t.Manager == "" && r.Manager == "pip" {
@@ -99,19 +99,13 @@ func (l LockedProfile) choice() *resolver.Choice {
 }
 
 // drifted says why an environment is built anew, package by package.
-func drifted(d lock.Drift) []resolver.Reason {
-	const most = 20 // an environment of something else differs in all
-	var out []resolver.Reason
-	for i, line := range d.Lines() {
-		if i == most {
-			line = fmt.Sprintf("and %d more: `envfix lock --check --installed` names them", len(d.Lines())-most)
-		}
-		out = append(out, resolver.Reason{Rule: "lock", Text: line, Source: lock.File})
-		if i == most {
-			break
-		}
+func drifted(dir string, d lock.Drift) string {
+	const most = 12 // an environment of something else differs in all
+	lines := d.Lines()
+	if n := len(lines); n > most {
+		lines = append(lines[:most], fmt.Sprintf("and %d more: `envfix lock --check --installed` names them", n-most))
 	}
-	return out
+	return fmt.Sprintf("%s and %s differ: %s", dir, lock.File, strings.Join(lines, "; "))
 }
 
 // lockAlone says that nothing is carried over into a locked environment, and how

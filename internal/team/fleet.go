@@ -286,7 +286,8 @@ func (t *Team) Asked() ([]pep508.Requirement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wished(in)
+	all, _, err := wished(in)
+	return all, err
 }
 
 // Targets are the descriptions of the team's targets, by name.
