@@ -82,7 +82,7 @@ type applyFlags struct {
 
 func applyOf(c *cli.Context) (applyFlags, error) {
 	f := applyFlags{
-		env:       c.String("env"),
+		env:       placeOf(c).forPlan().dir,
 		yes:       c.Bool("yes"),
 		elsewhere: c.Bool("made-elsewhere"),
 		resume:    c.Bool("resume"),
@@ -108,7 +108,7 @@ func applyRounds(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("abandon") {
-		return abandon(c.String("env"))
+		return abandon(placeOf(c).forPlan().dir)
 	}
 	f, err := applyOf(c)
 	if err != nil {

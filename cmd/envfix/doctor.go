@@ -167,7 +167,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	case f.markdown:
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
-		_, err = io.WriteString(f.out, doctorText(report, patient, f.verbose))
+		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.verbose))
 	}
 	if err == nil && !report.OK {
 		err = &fail.Error{Code: fail.Failed}

@@ -25,7 +25,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 		show = os.Stderr
 	}
 	p, refused := f.withSteps(ctx, &r, patient)
-	text := doctorText(r, patient, f.verbose)
+	text := f.where(patient) + doctorText(r, patient, f.verbose)
 	if p == nil {
 		return f.leave(show, text, mending{report: r, refused: refused})
 	}

@@ -17,6 +17,14 @@ const shownFindings = 3
 // shownEvidence is how many characters of a line are evidence enough: two lines.
 const shownEvidence = 148
 
+// where says in one line which environment was examined; "" none was.
+func (f doctorFlags) where(p *read.Case) string {
+	if p.Pasted || f.plan.machine.elsewhere() {
+		return ""
+	}
+	return f.plan.target.place.line() + "\n"
+}
+
 // doctorText is the report for people: the verdict, then what to do first.
 func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 	var b strings.Builder

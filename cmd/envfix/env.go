@@ -59,16 +59,17 @@ func envAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, bin, err := environment(c.String("env"))
+	at := placeOf(c)
+	dir, bin, err := environment(at.dir)
 	if err != nil {
 		return err
 	}
-	h := thisMachine(c.Context, c.String("env"), false)
+	h := thisMachine(c.Context, at.dir, false)
 	text, err := ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h)))
 	if err != nil {
 		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
 	}
-	_, err = io.WriteString(c.App.Writer, text)
+	_, err = io.WriteString(c.App.Writer, text+"# "+at.line()+"\n") // a comment in all three
 	return err
 }
 

@@ -88,7 +88,7 @@ func (f machineFlags) elsewhere() bool {
 func machineOf(c *cli.Context) (machineFlags, error) {
 	f := machineFlags{
 		facts:      c.String("facts"),
-		env:        c.String("env"),
+		env:        placeOf(c).forPlan().dir,
 		carriesOut: c.Command.Name == "apply" || c.Command.Name == "doctor",
 		words: describe.Machine{
 			GPUs: c.StringSlice(
@@ -124,7 +124,8 @@ func wishOf(c *cli.Context) wishFlags {
 
 // placeFlags say where packages go, and from where they come.
 type placeFlags struct {
-	env     string
+	place   place
+	env     string // the directory of what a plan is for
 	manager string
 	inPlace bool
 	offline bool
@@ -134,7 +135,8 @@ type placeFlags struct {
 }
 
 func targetOf(c *cli.Context) placeFlags {
-	return placeFlags{env: c.String("env"), manager: c.String("manager"), inPlace: c.Bool("in-place"), offline: c.Bool("offline"),
+	p := placeOf(c)
+	return placeFlags{place: p, env: p.forPlan().dir, manager: c.String("manager"), inPlace: c.Bool("in-place"), offline: c.Bool("offline"),
 		fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), mirrors: c.StringSlice("mirror")}
 }
 
@@ -152,6 +154,10 @@ func planOf(c *cli.Context) (planFlags, error) {
 	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}
 	if err != nil {
 		return f, err
+	}
+	if f.machine.elsewhere() && !f.target.place.named && !f.carriesOut { // what is active here is not active there
+		f.target.place = place{dir: defaultEnv}
+		f.target.env, f.machine.env = defaultEnv, defaultEnv
 	}
 	if err := f.project(c.IsSet("env")); err != nil {
 		return f, err

@@ -33,7 +33,7 @@ func historyAction(c *cli.Context) error {
 	if err := noArguments(c, 0); err != nil {
 		return err
 	}
-	e, err := apply.Open(c.String("env"))
+	e, err := apply.Open(placeOf(c).forPlan().dir)
 	if err != nil {
 		return fromApply(err)
 	}

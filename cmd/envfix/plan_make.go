@@ -46,6 +46,9 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	}
 	r.Companions = heldCompanions(t)
 	will := installers.WithDistributionPython(m, f.withOwnTools(ctx, h))
+	if !f.machine.elsewhere() && !isEnvDir(t.Dir) {
+		will.Installed = nil // another environment's or the system's: nothing of it is in this one
+	}
 	res, err := resolver.Resolve(m, will, r)
 	if err != nil {
 		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}

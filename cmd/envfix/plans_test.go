@@ -124,7 +124,7 @@ func holds(t *testing.T, name string, p *plan.Plan) {
 			t.Errorf("%s: %s names more than one index: %q", name, s.ID, s.Run.Argv)
 		}
 	}
-	for line := range strings.Lines(ui.Plan(p, ui.Style{}) + ui.Home(p, nil, ui.Style{})) {
+	for line := range strings.Lines(ui.Plan(p, ui.Style{}) + ui.Home(ui.Dashboard{Plan: p}, ui.Style{})) {
 		line = strings.TrimSuffix(line, "\n")
 		if n := len([]rune(line)); n > ui.Width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasSuffix(line, `\`) {
 			t.Errorf("%s: a line of %d columns: %s", name, n, line)

@@ -26,7 +26,10 @@ func (f *planFlags) project(named bool) error {
 	f.wish.arguments = slices.Delete(slices.Clone(f.wish.arguments), i, i+1)
 	f.wish.project = dir
 	if !named {
-		f.target.env = filepath.Join(dir, ".venv")
+		f.target.place = placeHere()
+		if f.target.env = filepath.Join(dir, defaultEnv); f.target.env != defaultEnv {
+			f.target.place = placeNamed(f.target.env)
+		}
 		f.machine.env = f.target.env
 	}
 	here := func(name string) bool { return isFile(filepath.Join(dir, name)) }

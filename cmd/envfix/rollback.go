@@ -34,7 +34,8 @@ func rollbackAction(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return &fail.Error{Code: fail.Usage, Text: "`envfix rollback` takes one ID at most", Hints: []string{"`envfix history` lists them"}}
 	}
-	e, err := apply.Open(c.String("env"))
+	env := placeOf(c).forPlan().dir
+	e, err := apply.Open(env)
 	if err != nil {
 		return fromApply(err)
 	}
@@ -48,7 +49,7 @@ func rollbackAction(c *cli.Context) error {
 	if g.Adopted {
 		what = "what was there before envfix"
 	}
-	fmt.Fprintf(os.Stderr, "envfix: %s is %s again (%s)\n", ui.Clean(c.String("env")), ui.Clean(what), ui.Clean(g.ID))
+	fmt.Fprintf(os.Stderr, "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
 	if before != "" && before != g.ID {
 		fmt.Fprintf(os.Stderr, "envfix: `envfix rollback %s` goes forward again\n", ui.Clean(before))
 	}

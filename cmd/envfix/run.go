@@ -159,6 +159,9 @@ func self() string {
 
 func runJob(f runFlags) error {
 	besideJob()
+	if w := placeHere().bypassed(f.argv[0]); w != "" {
+		fmt.Fprint(os.Stderr, ui.Hang("envfix: ", w))
+	}
 	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(),
 		NoProbe: f.noProbe, Try: f.try, Deep: f.deep})
 	name := ui.Clean(f.argv[0])

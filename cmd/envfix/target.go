@@ -24,6 +24,9 @@ import (
 // where is the target that the flags of a plan name, on the machine h.
 func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	t := plan.Target{Dir: f.target.env, Manager: f.target.manager, InPlace: f.target.inPlace || h.Platform.OS != "linux", Offline: f.target.offline}
+	if !f.machine.elsewhere() {
+		f.target.place.forPlan().target(&t)
+	}
 	if err := f.carry(h, &t); err != nil {
 		return t, err
 	}

@@ -62,7 +62,7 @@ var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES
 
 // verifyFlags are those of `envfix verify`.
 type verifyFlags struct {
-	env   string // as it was named
+	place
 	quick bool
 	gpus  int // that must compute; below 0: as many as were proved
 	json  bool
@@ -76,10 +76,15 @@ func verifyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	f := verifyFlags{env: c.String("env"), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
-	dir, bin, err := environment(f.env)
+	f := verifyFlags{place: placeOf(c), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
+	dir, bin, err := environment(f.place.dir)
 	if err != nil {
 		return err
+	}
+	if !f.json && !c.Bool("static") {
+		if _, err := fmt.Fprintln(c.App.Writer, f.place.line()); err != nil {
+			return err
+		}
 	}
 	if c.Bool("static") {
 		return verifyStatic(c.Context, m, f, dir, c.App.Writer)
@@ -107,7 +112,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		return &fail.Error{Code: fail.Verify, Text: "torch does not import", Details: apply.Compare(plan.Verify{}, proof),
 			Hints: []string{"`envfix doctor` looks for the cause"}}
 	}
-	here := thisMachine(ctx, f.env, false)
+	here := thisMachine(ctx, f.dir, false)
 	want, known := expected(m, here, proof)
 	if slices.ContainsFunc(here.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.Visible }) {
 		want.OnGPU = others
@@ -132,7 +137,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	if len(wrong) > 0 {
 		return &fail.Error{
 			Code:    fail.Verify,
-			Text:    fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.env)),
+			Text:    fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.dir)),
 			Details: wrong,
 			Hints:   []string{"`envfix doctor` looks for the cause"},
 		}

@@ -35,7 +35,7 @@ type staticAnswer struct {
 // and asks the resolver whether the build still runs here. It prints one line.
 func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir string, w io.Writer) error {
 	proved := apply.ProvedOf(dir)
-	h := thisMachine(ctx, f.env, false)
+	h := thisMachine(ctx, f.place.dir, false)
 	files := probe.EnvFiles(probeOptions(dir))
 	var dists []machine.DistFiles
 	if files != nil {
@@ -58,11 +58,11 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	case f.json:
 		err = writeJSON(w, a)
 	case line != "":
-		_, err = fmt.Fprintf(w, "envfix: %s: %s\n", ui.Clean(f.env), line)
+		_, err = fmt.Fprintf(w, "envfix: %s: %s\n", ui.Clean(f.place.dir), line)
 	case proved == nil:
-		_, err = fmt.Fprintf(w, "envfix: %s: its files are whole; what it proved was not recorded\n", ui.Clean(f.env))
+		_, err = fmt.Fprintf(w, "envfix: %s: its files are whole; what it proved was not recorded\n", ui.Clean(f.place.dir))
 	default:
-		_, err = fmt.Fprintf(w, "envfix: %s: ok, torch %s, %d GPUs\n", ui.Clean(f.env), ui.Clean(proved.Torch), proved.GPUs)
+		_, err = fmt.Fprintf(w, "envfix: %s: ok, torch %s, %d GPUs\n", ui.Clean(f.place.dir), ui.Clean(proved.Torch), proved.GPUs)
 	}
 	if err == nil && !a.OK {
 		err = &fail.Error{Code: fail.Verify}

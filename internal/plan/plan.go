@@ -82,6 +82,11 @@ type Target struct {
 	// looked. What is carried over of it stands in the plan's Keep.
 	Held *machine.Held `json:"-"`
 
+	// State says for people how Dir is meant: active, new …; "" nobody looked. Named:
+	// --env named it.
+	State string `json:"-"`
+	Named bool   `json:"-"`
+
 	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
 	// uv-project and pixi read it.
 	Project []byte `json:"-"`

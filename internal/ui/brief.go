@@ -25,9 +25,7 @@ func (v *view) brief(p *plan.Plan) {
 	if names := besides(p); len(names) > 0 {
 		v.row("with", strings.Join(names, ", "))
 	}
-	if why := theReason(p); why != "" {
-		v.row("because", why)
-	}
+	v.because(p)
 	if text := sizeText(p); text != "" {
 		v.row("size", text)
 	}
@@ -66,6 +64,20 @@ func besides(p *plan.Plan) []string {
 
 // usual are rules that every build that is chosen has passed.
 var usual = []string{"request", "source", "python", "platform", "driver-floor", "gpu-code", "driver-gpu", "jit", "companions", "defects", "stack"}
+
+// because says why in one row; what is said of a lock or of broken files too.
+func (v *view) because(p *plan.Plan) {
+	label := "because"
+	for _, r := range p.Reasons {
+		if !slices.Contains(usual, r.Rule) {
+			v.row(label, r.Text)
+			label = ""
+		}
+	}
+	if why := theReason(p); label != "" && why != "" {
+		v.row(label, why)
+	}
+}
 
 // theReason is the one that decided: what is broken or wrong with the driver, what
 // speaks against the newest torch, or else the code for the GPU.

@@ -9,37 +9,38 @@ import (
 	"envfix/resolver"
 )
 
-// Home returns the screen of `envfix` alone: what the machine is, what torch is
-// here and what would fit, what is wrong (faults are doctor's words), and the next
-// command.
-func Home(p *plan.Plan, faults []string, s Style) string {
+// A Dashboard is what the screen of `envfix` alone says.
+type Dashboard struct {
+	Plan        *plan.Plan
+	Environment string   // in one line
+	Faults      []string // in doctor's words, the root cause first
+	New         bool     // there is no environment yet: an installed torch is another Python's
+	Proved      string   // what the environment proved when it was made; "" nothing
+}
+
+// Home returns the screen of `envfix` alone: GPU and driver, the environment and its
+// torch, whether that works and the one reason, and the next command.
+func Home(d Dashboard, s Style) string {
 	v := &view{Style: s}
-	v.machine(p.Basis.Facts, p.Basis.Request.Described)
+	h := d.Plan.Basis.Facts
+	v.machine(h, d.Plan.Basis.Request.Described)
 	v.line("")
-	v.row("torch", installedTorch(p.Basis.Facts))
-	wrong, next := assess(p)
-	if p.Torch != "" && len(p.Steps) > 0 {
-		v.combination("fits", p.Choice)
+	if d.Environment != "" {
+		v.b.WriteString(v.Hang("", Clean(d.Environment)))
 	}
-	for _, w := range wrong {
-		v.row("wrong", w)
+	torch := installedTorch(h)
+	if d.New && len(h.Pythons) > 0 && len(h.Installed) > 0 {
+		torch += ", for " + h.Pythons[0].Path
 	}
-	for _, f := range faults {
-		v.row("wrong", f)
-	}
-	if len(faults) == 0 {
-		for _, f := range p.EnvFixes {
-			if f.Action == "remove" {
-				v.row("wrong", envFix(f))
-			}
-		}
+	v.row("torch", torch)
+	works, next := d.judge()
+	v.row("works", works)
+	if n := len(d.Faults) - 1; n > 0 {
+		v.row("", fmt.Sprintf("(%s: `envfix doctor`)", Count(n, "more finding")))
 	}
 	v.line("")
 	v.row("next", next)
-	if len(faults) > 0 {
-		v.row("", "`envfix doctor` says what is wrong, with its evidence")
-	}
-	v.otherMachine(p)
+	v.otherMachine(d.Plan)
 	v.row("", "`envfix --help` lists all commands")
 	return v.b.String()
 }
@@ -67,22 +68,34 @@ func installedTorch(h machine.Machine) string {
 	return "none is installed"
 }
 
-// assess says what is wrong with what is there, and what to type next.
-func assess(p *plan.Plan) (wrong []string, next string) {
+// judge says whether torch works, with the one reason, and what to type next.
+func (d Dashboard) judge() (works, next string) {
+	p := d.Plan
+	install := "`envfix apply` shows the plan, asks, and carries it out"
 	switch p.Decision {
 	case resolver.NoSolution, resolver.NeedTarget:
 		text, _, _ := Refusal(p)
-		return []string{text}, "`envfix plan` says why, and what would change it"
-	case resolver.FixDriver, resolver.UpgradeDriver, resolver.PinDriverBranch, resolver.Split, resolver.Partial:
-		return []string{decisions[p.Decision]}, "`envfix plan` shows the steps"
+		return "no: " + text, "`envfix plan` says why, and what would change it"
+	case resolver.FixDriver:
+		return "no: " + theReason(p), install
 	}
-	if len(p.Steps) == 0 {
-		return nil, "nothing to install; `envfix verify` proves that torch computes"
-	}
-	for _, t := range p.Basis.Facts.Installed {
-		if t.Name == "torch" && p.Decision == resolver.Install {
-			wrong = append(wrong, fmt.Sprintf("torch %s is not what fits this machine best", t.Version))
+	has := slices.ContainsFunc(p.Basis.Facts.Installed, func(p machine.Package) bool { return p.Name == "torch" })
+	shadows := slices.IndexFunc(p.EnvFixes, func(f plan.EnvFix) bool { return f.Action == "remove" })
+	switch {
+	case !has && p.Torch == "":
+		return "no: there is no torch", "`envfix plan` shows what can be done: " + decisions[p.Decision]
+	case !has, d.New && len(d.Faults) == 0:
+		works = "no: there is no torch"
+		if has {
+			works = "not here: there is no environment yet"
 		}
+		return works, fmt.Sprintf("%s: torch %s, build %s", install, p.Torch, p.Build)
+	case len(d.Faults) > 0:
+		return "no: " + d.Faults[0], "`envfix doctor` shows the evidence and what to do; `envfix doctor --fix` mends what it can"
+	case shadows >= 0:
+		return "not surely: " + envFix(p.EnvFixes[shadows]), "`envfix doctor --fix` puts it right where the environment is active"
+	case d.Proved != "":
+		return "yes: " + d.Proved, "`envfix verify` proves it again"
 	}
-	return wrong, "`envfix plan` shows every step and changes nothing; `envfix apply` does it"
+	return "nothing speaks against it, and nothing was computed", "`envfix verify` proves that torch computes"
 }

@@ -70,6 +70,7 @@ func Plan(p *plan.Plan, s Style) string {
 	if len(p.Basis.Assumed) > 0 {
 		v.row("assumed", strings.Join(p.Basis.Assumed, ", "))
 	}
+	v.environment(p)
 	if !s.Verbose {
 		v.brief(p)
 		return v.b.String()
@@ -82,6 +83,13 @@ func Plan(p *plan.Plan, s Style) string {
 	v.steps(p)
 	v.others(p)
 	return v.b.String()
+}
+
+// environment says which one is meant, where that is known.
+func (v *view) environment(p *plan.Plan) {
+	if p.Target.State != "" {
+		v.row("environment", p.Target.Dir+" ("+p.Target.State+")")
+	}
 }
 
 func (v *view) machine(h machine.Machine, described bool) {

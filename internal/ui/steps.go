@@ -43,6 +43,10 @@ func (v *view) noSteps(p *plan.Plan) {
 		v.row("steps", "none without a change of the driver")
 	case resolver.Split:
 	default:
+		if p.Target.Manager == "uv-project" {
+			v.row("steps", "none: pyproject.toml asks for this already; `uv sync` installs it")
+			return
+		}
 		v.row("steps", "none: "+p.Target.Dir+" holds exactly this already")
 	}
 }
@@ -255,7 +259,11 @@ func Next(p *plan.Plan, s Style) string {
 	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
 		v.row("next", "the same command with `--change-driver` plans the change of the driver")
 	default:
-		v.row("next", "`envfix verify` proves that torch computes")
+		named := ""
+		if p.Target.Named {
+			named = " --env " + p.Target.Dir
+		}
+		v.row("next", "`envfix verify"+named+"` proves that torch computes")
 	}
 	if !s.Verbose {
 		v.row("more", "`-v`: every step with its command, and every reason")

@@ -129,7 +129,7 @@ func golden(t *testing.T, name string) string {
 		return Error(Refusal(p))
 	}
 	long := Style{Verbose: true}
-	return Plan(p, Style{}) + Next(p, Style{}) + "---- -v\n" + Plan(p, long) + Next(p, long) + "---- alone\n" + Home(p, nil, Style{})
+	return Plan(p, Style{}) + Next(p, Style{}) + "---- -v\n" + Plan(p, long) + Next(p, long) + "---- alone\n" + Home(Dashboard{Plan: p, Environment: "environment .venv (active)"}, Style{})
 }
 
 func TestTexts(t *testing.T) {
