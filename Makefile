@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist release e2e-release
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist release release-data e2e-release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,13 @@ dist: ## dist/: the binaries of a release alone, of the tree as it is
 
 release: ## all that a release publishes, into dist/ (it publishes nothing)
 	go run ./internal/ci/release -out dist
+
+DATA ?= data
+DAYS ?= 180
+release-data: ## the signed folder that matrix update takes, into dist/matrix (KEY=FILE)
+	@test -n "$(KEY)" || { echo 'name the secret key: make release-data KEY=FILE (go run ./cmd/envfix-sign keygen NAME makes one)'; exit 2; }
+	@mkdir -p "$(dir $(or $(OUT),dist/matrix))"
+	go run ./cmd/envfix-sign release $(DAYS) "$(KEY)" "$(DATA)" "$(or $(OUT),dist/matrix)"
 
 e2e-release: ## install what make release made, with the tools that people use
 	ENVFIX_DIST=$(CURDIR)/dist go test -count=1 -timeout 60m -v -run '^TestRelease' ./internal/ci/release

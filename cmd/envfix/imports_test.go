@@ -18,6 +18,7 @@ const module = "envfix"
 var layers = map[string][]string{
 	"data":                       {},
 	"internal/lazy":              {},
+	"internal/owner":             {},
 	"internal/mcpserver":         {},
 	"internal/schema":            {},
 	"internal/near":              {},
@@ -54,7 +55,7 @@ var layers = map[string][]string{
 	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":                {"*"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/schema", "internal/mcpserver", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
+	"cmd/envfix":                 {"*", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the
@@ -62,6 +63,7 @@ var layers = map[string][]string{
 var pure = []string{
 	"data",
 	"internal/lazy",
+	"internal/owner",
 	"internal/near", "internal/text",
 	"internal/fail",
 	"internal/version",

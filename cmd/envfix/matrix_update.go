@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/index"
+	"envfix/internal/owner"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 	release "envfix/internal/update" // "update" is the flag of the golden tests
@@ -26,7 +28,8 @@ func matrixUpdateCommand() *cli.Command {
 		Usage: "take newer data than the program was built with, if it is signed",
 		Description: `Reads a release of the data from a directory or an address, checks who signed it,
 that it is newer than any seen before, that it has not expired, and that every
-file is the one that was signed. Without --from: where the last one came from.
+file is the one that was signed. Without --from: where the last one came from, or
+else the address that this envfix was built with.
 
 The keys that count are compiled in; a team adds its own in
 ~/.config/envfix/matrix-keys.txt (minisign public keys, one a line).
@@ -53,12 +56,9 @@ func matrixUpdateAction(c *cli.Context) error {
 		return err
 	}
 	store := matrixStore()
-	from := c.String("from")
-	if from == "" {
-		from, _ = store.From()
-	}
-	if from == "" {
-		return &fail.Error{Code: fail.Usage, Text: "where from? no release was taken before", Hints: []string{"`envfix matrix update --from URL`"}}
+	from, err := channel(c.String("from"), store, owner.DataURL)
+	if err != nil {
+		return err
 	}
 	m, err := matrix.Embedded()
 	if err != nil {
@@ -85,6 +85,25 @@ func matrixUpdateAction(c *cli.Context) error {
 		return updateFailure(shown, errors.Join(err, store.Keep(r)))
 	}
 	return finishUpdate(c, store, r, known, shown)
+}
+
+// channel is where newer data is looked for: what was asked for, where the last
+// release came from, or what the program was built with.
+func channel(asked string, store release.Store, built string) (string, error) {
+	last, _ := store.From()
+	if from := cmp.Or(asked, last, built); from != "" {
+		return from, nil
+	}
+	return "", &fail.Error{
+		Code: fail.Usage,
+		Text: "no channel of newer data is set, so there is nowhere to look",
+		Details: []string{
+			"--from: not given",
+			"the release that was taken last: none (" + ui.Clean(store.Dir) + ")",
+			"the address that this envfix was built with: none",
+		},
+		Hints: []string{"`envfix matrix update --from URL` (or a folder) names one; it is remembered"},
+	}
 }
 
 // finishUpdate installs what is newer, and says what was done.
@@ -121,6 +140,9 @@ func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known
 		text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
 		if r.News {
 			text += fmt.Sprintf("; so far %s", known.Highest)
+		}
+		if check {
+			text += "\nlooked at: " + ui.Clean(from)
 		}
 		_, err = fmt.Fprintln(c.App.Writer, text)
 	}

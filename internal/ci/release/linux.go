@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"envfix/internal/owner"
 )
 
 // nfpm writes deb and rpm packages, pinned.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
-
-// maintainer is who a package's users write to; the owner of the project sets it.
-const maintainer = "envfix maintainers <maintainers@envfix.invalid>"
 
 // linuxPackages writes a deb and an rpm for each Linux.
 func linuxPackages(r *Release) error {
@@ -74,7 +73,7 @@ func (r *Release) packaged(docs []doc) ([]packed, error) {
 		}
 	}
 	changes, err := gzipped(fmt.Appendf(nil, "envfix (%s) unstable; urgency=medium\n\n  * Release %s; what is new stands in CHANGELOG.md.\n\n -- %s  %s\n",
-		r.Version.linux(), r.Version.release, maintainer, r.Time.Format("Mon, 02 Jan 2006 15:04:05 -0700")))
+		r.Version.linux(), r.Version.release, owner.Maintainer, r.Time.Format("Mon, 02 Jan 2006 15:04:05 -0700")))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +115,7 @@ func (r *Release) linuxPackage(t target, kind string, files []packed) error {
 	}
 	config := map[string]any{
 		"name": "envfix", "arch": t.arch, "platform": "linux", "version": r.Version.linux(), "version_schema": "none", "section": "utils", "priority": "optional",
-		"maintainer": maintainer, "license": "Apache-2.0", "mtime": r.Time.Format("2006-01-02T15:04:05Z"),
+		"maintainer": owner.Maintainer, "license": "Apache-2.0", "mtime": r.Time.Format("2006-01-02T15:04:05Z"),
 		"description": "gets PyTorch to run on the GPU that is there\nIt reads the GPUs and the driver, chooses the driver, CUDA, cuDNN and PyTorch\ncombination that runs on them, says why, shows every step, and carries the\nsteps out so that a machine is never left worse.",
 		"contents":    contents,
 		"rpm":         map[string]any{"buildhost": "localhost", "group": "Applications/System"},

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/owner"
+
 	"aead.dev/minisign"
 )
 
@@ -67,7 +69,7 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	out := flags.String("out", "dist", "the folder to write to")
-	url := flags.String("url", "", "the folder that the files will be downloaded from")
+	url := flags.String("url", owner.ReleaseURL, "the folder that the files will be downloaded from")
 	only := flags.String("only", "", "make these parts only, with commas: "+partNames())
 	systems := flags.String("targets", "", "for these systems only: linux/amd64,…")
 	dirty := flags.Bool("dirty", false, "allow changes that are not committed")
