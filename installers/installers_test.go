@@ -62,6 +62,8 @@ func commands(p *plan.Plan) []string {
 		switch {
 		case s.Run != nil:
 			line += " " + strings.Join(s.Run.Argv, " ")
+		case s.Copy != nil:
+			line += " copy " + s.Copy.Dir + " " + strings.Join(s.Copy.Packages, " ")
 		case s.Manual != nil:
 			line += " manual " + s.Manual.Text
 		case s.Verify != nil:

@@ -184,17 +184,23 @@ func (c *keeper) cannot(d machine.HeldDist) dropped {
 		return dropped{why: why}
 	}
 	if why, known := c.conflicts(d.Name, d.Version); why != "" {
-		return dropped{why: why, again: !strings.Contains(why, "source distribution") && d.Origin == nil && label == ""}
+		return dropped{why: why, again: !strings.Contains(why, "source distribution") && c.mayAsk(d)}
 	} else if !known {
 		if why := c.linked(d); why != "" {
-			return dropped{why: why, again: d.Origin == nil && label == "" && !builtHere(d)}
+			return dropped{why: why, again: c.mayAsk(d) && !builtHere(d)}
 		}
+	}
+	if c.copyable(d) || label != "" && c.fromTorchsIndex(label) {
+		return dropped{}
 	}
 	if d.Origin != nil {
 		_, why := again(d.Origin)
 		return dropped{why: why}
 	}
-	return dropped{why: c.notOnIndex(d, label)}
+	if why := c.notOnIndex(d, label); why != "" {
+		return dropped{why: why}
+	}
+	return dropped{why: c.unasked(d)}
 }
 
 var (
@@ -215,8 +221,6 @@ func (c *keeper) otherPython(d machine.HeldDist) string {
 // notOnIndex: no index that is asked has such a wheel.
 func (c *keeper) notOnIndex(d machine.HeldDist, label string) string {
 	switch {
-	case label != "" && c.fromTorchsIndex(label):
-		return ""
 	case label != "" && c.b.src.defaultIndex == "":
 		return "the default index has no versions with a label such as +" + label
 	case label == "" && builtHere(d):

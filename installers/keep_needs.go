@@ -50,7 +50,7 @@ func (c *keeper) unmet(d machine.HeldDist, q pep508.Requirement) dropped {
 			c.want = append(c.want, q.Name)
 		}
 	case leaves:
-		return dropped{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && d.Origin == nil}
+		return dropped{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && c.mayAsk(d)}
 	case c.asked(q.Name):
 		return c.changed(d, q, c.askedVersion(q.Name))
 	case torchsLibrary(q.Name):
@@ -96,7 +96,7 @@ func (c *keeper) changed(d machine.HeldDist, q pep508.Requirement, to string) dr
 		c.complain(d, q, fmt.Sprintf("%s, and %s is installed", needs, was))
 		return dropped{}
 	}
-	return dropped{why: needs, again: d.Origin == nil}
+	return dropped{why: needs, again: c.mayAsk(d)}
 }
 
 func (c *keeper) complain(d machine.HeldDist, q pep508.Requirement, text string) {
@@ -148,9 +148,10 @@ func (c *keeper) fill(out *plan.Keep) {
 	for _, name := range slices.Sorted(maps.Keys(c.stays)) {
 		d := c.was[name]
 		k := plan.KeptPackage{Name: name, Version: d.Version, Loose: loose || slices.Contains(torchsOwn, name)}
+		k.Copied = c.copyable(d)
 		if d.Origin != nil {
 			k.From, _ = again(d.Origin)
-		} else {
+		} else if !k.Copied {
 			k.Python = c.forOtherPython(d)
 		}
 		if len(d.Tags) > 0 && !k.Python && (k.From == "" || d.Origin.Kind == machine.FromArchive) {

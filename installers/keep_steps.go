@@ -21,8 +21,8 @@ func (b *builder) keepSteps(exe string) {
 	if b.kept == nil || len(b.kept.Stays) == 0 {
 		return
 	}
-	var lines, sources []string
-	var disk int64
+	var copies, lines, sources []string
+	var copied, disk int64
 	for _, k := range b.kept.Stays {
 		_, label := version.SplitLocal(k.Version)
 		switch {
@@ -32,29 +32,28 @@ func (b *builder) keepSteps(exe string) {
 			sources = append(sources, k.From)
 		case k.From != "":
 			sources = append(sources, k.Name+" @ "+k.From)
+		case k.Copied:
+			copies = append(copies, k.Name+"=="+k.Version)
+			copied += b.sizeOf(k.Name)
+			continue
 		case label != "" && b.choice.Index != nil && label == b.choice.Build:
 			b.beside = append(b.beside, k.Name+"=="+k.Version)
 		default:
 			lines = append(lines, k.Name+"=="+k.Version)
 		}
+		disk += b.sizeOf(k.Name)
 	}
-	for _, d := range b.t.Held.Dists {
-		for _, k := range b.kept.Stays {
-			if k.Name == d.Name {
-				disk += d.Bytes
-			}
-		}
-	}
+	b.copySteps(exe, copies, copied)
 	if len(lines) > 0 {
 		b.add(
 			plan.Step{
 				ID:    "carried",
-				Title: fmt.Sprintf("write down the %s that %s", packages(len(lines)), verb(len(lines), "stays", "stay")),
+				Title: fmt.Sprintf("write down the %s that cannot be copied", packages(len(lines))),
 				Why:   "in their exact versions, from " + b.t.Dir,
 				Write: &plan.Write{Path: carriedFile, Mode: 0o644, Content: strings.Join(lines, "\n") + "\n"},
 			},
 		)
-		b.add(plan.Step{ID: "carry", Title: "install them again", Disk: disk,
+		b.add(plan.Step{ID: "carry", Title: "install them again by their names", Disk: disk,
 			Why: "before torch, so that what cannot be had shows first; nothing is resolved, so nothing else comes",
 			Run: b.again(exe, true, "-r", carriedFile)})
 	}
@@ -68,6 +67,16 @@ func (b *builder) keepSteps(exe string) {
 			},
 		)
 	}
+}
+
+// sizeOf is what a package takes on disk, as its RECORD says.
+func (b *builder) sizeOf(name string) int64 {
+	for _, d := range b.t.Held.Dists {
+		if d.Name == name {
+			return d.Bytes
+		}
+	}
+	return 0
 }
 
 func packages(n int) string { return fmt.Sprintf("%d %s", n, verb(n, "package", "packages")) }

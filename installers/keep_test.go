@@ -31,7 +31,13 @@ func held(dists ...machine.HeldDist) *machine.Held {
 }
 
 func dist(name, version string, requires ...string) machine.HeldDist {
-	return machine.HeldDist{Name: name, Version: version, Requires: requires, Tags: []string{pureTag}}
+	return machine.HeldDist{Name: name, Version: version, Requires: requires, Tags: []string{pureTag}, Digest: "d", Whole: true}
+}
+
+// part is a distribution of which a file is missing.
+func part(d machine.HeldDist) machine.HeldDist {
+	d.Whole = false
+	return d
 }
 
 // with changes one distribution.
@@ -75,6 +81,8 @@ func lines(c *plan.Keep) []string {
 		line := "stays " + k.Name + " " + k.Version
 		if k.From != "" {
 			line += " from " + k.From
+		} else if !k.Copied {
+			line += " by its name"
 		}
 		if k.Loose {
 			line += " (loose)"
@@ -115,7 +123,10 @@ func TestCarry(t *testing.T) {
 		{name: "it pins the label of a build", held: held(dist("pinned", "1.0", "torch==2.14.1+cu121")),
 			want: []string{"leaves pinned 1.0: needs torch==2.14.1+cu121"}},
 		{name: "what needs what leaves finds another, or leaves too", held: held(dist("pinned", "1.0", "torch==2.4.0"), dist("free", "1.0", "pinned>=0.5"), dist("exact", "1.0", "pinned==1.0"), dist("on-exact", "1", "exact==1.0")),
-			want: []string{"changes pinned 1.0 → it needs torch==2.4.0; the installer finds another", "stays free 1.0 (loose)", "leaves exact 1.0: needs pinned==1.0, which cannot stay", "leaves on-exact 1: needs exact==1.0, which cannot stay"}},
+			target: plan.Target{FromIndex: []string{"pinned"}},
+			want:   []string{"changes pinned 1.0 → it needs torch==2.4.0; the installer finds another", "stays free 1.0 (loose)", "leaves exact 1.0: needs pinned==1.0, which cannot stay", "leaves on-exact 1: needs exact==1.0, which cannot stay"}},
+		{name: "no index is asked for what may not be its", held: held(dist("pinned", "1.0", "torch==2.4.0"), dist("free", "1.0", "pinned>=0.5")),
+			want: []string{"leaves free 1.0: needs pinned>=0.5, which cannot stay", "leaves pinned 1.0: needs torch==2.4.0"}},
 		{name: "what contradicts already stays, and is known", held: held(dist("pandas", "3.1.1", "numpy>=2.0.2", "pytz"), dist("numpy", "1.26.4")),
 			want: []string{"stays numpy 1.26.4", "stays pandas 3.1.1", "known pandas 3.1.1 needs numpy>=2.0.2, and 1.26.4 is installed", "known pandas 3.1.1 needs pytz, which is not installed"}},
 		{name: "another numpy is asked for", held: held(dist("old", "1.0", "numpy<2"), dist("numpy", "1.26.4")), request: resolver.Request{Requirements: []pep508.Requirement{requirement(t, "numpy==2.1.0")}},
@@ -149,14 +160,27 @@ func TestCarry(t *testing.T) {
 			with(dist("odd", "1"), from(machine.FromArchive, "https://files.example/$(touch x).whl", "hash "+hash)),
 			with(dist("up", "1"), from(machine.FromDir, "file:///home/me/plain", "below ../x"))),
 			want: []string{
+				"stays branch 1",
 				"stays by-uv 1 from https://files.example/w-1-py3-none-any.whl",
+				"stays keys 1",
 				"stays mine 0.1 from -e file:///home/me/a%20project",
+				"stays no-hash 1", "stays odd 1",
 				"stays plain 0.1 from file:///home/me/plain#subdirectory=python",
 				"stays repository 1 from git+https://git.example/x.git@" + commit + "#subdirectory=sub/dir",
+				"stays secret 1", "stays up 1",
 				"stays wheel-there 1 from https://files.example/w-1-py3-none-any.whl#" + hash,
-				"leaves branch 1: came from a repository at no commit that is known",
 				"leaves built 0.1: is compiled against torch 2.4.0+cu121",
 				"leaves gone 0.1: came from /home/me/gone, which is no longer there",
+			}},
+		{name: "where it came from, and its files are not what was installed", held: held(
+			part(with(dist("branch", "1"), from(machine.FromVCS, "https://git.example/x.git", "git main"))),
+			part(with(dist("keys", "1"), from(machine.FromVCS, "ssh://git@git.example/x.git", "git "+commit))),
+			part(with(dist("no-hash", "1"), from(machine.FromArchive, "http://files.example/w-1-py3-none-any.whl"))),
+			part(with(dist("secret", "1"), from(machine.FromArchive, "https://me:word@files.example/w.whl", "hash "+hash))),
+			part(with(dist("odd", "1"), from(machine.FromArchive, "https://files.example/$(touch x).whl", "hash "+hash))),
+			part(with(dist("up", "1"), from(machine.FromDir, "file:///home/me/plain", "below ../x")))),
+			want: []string{
+				"leaves branch 1: came from a repository at no commit that is known",
 				"leaves keys 1: came by ssh, and installers are given none of your keys",
 				"leaves no-hash 1: came from an address, and no hash of the file is known",
 				"leaves odd 1: came from an address that cannot be used again",
@@ -165,11 +189,22 @@ func TestCarry(t *testing.T) {
 			}},
 		{name: "what is gone is not taken from an index by its name", held: held(with(dist("private", "1.0"), from(machine.FromEditable, "file:///gone", "gone ")), dist("uses", "1", "private")),
 			want: []string{"leaves private 1.0: came from /gone, which is no longer there", "leaves uses 1: needs private, which cannot stay"}},
-		{name: "no index has it", held: held(dist("labelled", "1.0+pt24cu121"), dist("ours", "1.0+cu126"), with(dist("built", "1.0"), func(d *machine.HeldDist) { d.Tags = []string{"cp312-cp312-linux_x86_64"} })),
-			want: []string{"stays ours 1.0+cu126", "leaves built 1.0: was built here from source, and only wheels are installed", "leaves labelled 1.0+pt24cu121: the default index has no versions with a label such as +pt24cu121"}},
+		{name: "what no index has is copied", held: held(dist("labelled", "1.0+pt24cu121"), dist("ours", "1.0+cu126"), with(dist("built", "1.0"), func(d *machine.HeldDist) { d.Tags = []string{"cp312-cp312-linux_x86_64"} })),
+			want: []string{"stays built 1.0", "stays labelled 1.0+pt24cu121", "stays ours 1.0+cu126"}},
+		{name: "no index has it", held: held(part(dist("labelled", "1.0+pt24cu121")), part(dist("ours", "1.0+cu126")), part(with(dist("built", "1.0"), func(d *machine.HeldDist) { d.Tags = []string{"cp312-cp312-linux_x86_64"} }))),
+			want: []string{"stays ours 1.0+cu126 by its name", "leaves built 1.0: was built here from source, and only wheels are installed", "leaves labelled 1.0+pt24cu121: the default index has no versions with a label such as +pt24cu121"}},
+		{name: "a file is another", held: held(part(dist("one", "1"))),
+			want: []string{"leaves one 1: nothing proves its files, and nothing here says that it is from the index in use (`--from-index one`)"}},
+		{name: "a file is broken, and the index has those of the version", held: held(part(dist("one", "1")), with(part(dist("none", "1")), func(d *machine.HeldDist) { d.Digest = "" })),
+			target: plan.Target{Repair: &plan.Repair{Rebuild: true}}, want: []string{"stays one 1 by its name",
+				"leaves none 1: nothing proves its files, and nothing here says that it is from the index in use (`--from-index none`)"}},
+		{name: "another file is asked of the index that it is from", held: held(with(dist("said", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp310} }), with(dist("cached", "1"), func(d *machine.HeldDist) { d.Tags, d.Indexed = []string{cp310}, true }),
+			with(dist("markupsafe", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp310} })), target: plan.Target{FromIndex: []string{"said"}},
+			want: []string{"stays cached 1 by its name (another file)", "stays markupsafe 1 by its name (loose) (another file)", "stays said 1 by its name (another file)"}},
 		{name: "another Python", held: held(with(dist("native", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp310} }), with(dist("stable", "1"), func(d *machine.HeldDist) { d.Tags = []string{"cp39-abi3-manylinux_2_28_x86_64"} }),
 			with(dist("ready", "1"), func(d *machine.HeldDist) { d.Tags = []string{cp312} }), with(dist("old", "1"), func(d *machine.HeldDist) { d.RequiresPython = ">=3.7,<3.12" })),
-			want: []string{"stays native 1 (another file)", "stays ready 1", "stays stable 1", `leaves old 1: needs Python >=3.7,<3.12, and the new one is 3.12`}},
+			want: []string{"stays ready 1", "stays stable 1",
+				"leaves native 1: needs another file for Python 3.12, and nothing here says that it is from the index in use (`--from-index native`)", `leaves old 1: needs Python >=3.7,<3.12, and the new one is 3.12`}},
 		{name: "broken", held: &machine.Held{Leftovers: []string{"~orch"}, Dists: []machine.HeldDist{
 			{Name: "half", Version: "1", Broken: "its metadata has no name or no version"}, {Name: "odd", Version: "one"}, {Name: "evil;name", Version: "1"}, {Name: "expands", Version: "1.0+${HOME}"}}},
 			want: []string{
@@ -204,14 +239,16 @@ func TestCarry(t *testing.T) {
 func TestCarrySteps(t *testing.T) {
 	environment := held(dist("requests", "2.32.3"), dist("ours", "1.0+cu126"), dist("needs-pinned", "1", "pinned"), dist("pinned", "1", "torch==2.4.0"),
 		with(dist("mine", "0.1"), from(machine.FromEditable, "file:///home/me/mine")),
-		with(dist("repository", "1"), from(machine.FromVCS, "https://git.example/x.git", "git "+commit)))
+		with(dist("repository", "1"), from(machine.FromVCS, "https://git.example/x.git", "git "+commit)), part(dist("broken", "1")))
 	for manager, want := range map[string][]string{
 		"uv": {
 			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
+			"copy: copy .venv needs-pinned==1 ours==1.0+cu126 requests==2.32.3",
+			"copied: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --no-cache --no-index --find-links {gen}/envfix-carried --no-deps -r {gen}/envfix-carried/requirements.txt",
 			"carried: write {gen}/envfix-carried.txt",
 			"carry: /usr/bin/uv pip install --python {gen}/bin/python --no-deps --only-binary :all: --default-index https://mirror.example/simple -r {gen}/envfix-carried.txt",
 			"sources: /usr/bin/uv pip install --python {gen}/bin/python --no-deps --default-index https://mirror.example/simple --editable file:///home/me/mine repository @ git+https://git.example/x.git@" + commit,
-			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126 ours==1.0+cu126",
+			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
 			"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: --default-index https://mirror.example/simple torch==2.14.1+cu126 torchvision==0.29.1+cu126 pinned",
 			"check: /usr/bin/uv pip check --python {gen}/bin/python",
 			"verify: verify 2.14.1+cu126",
@@ -219,17 +256,19 @@ func TestCarrySteps(t *testing.T) {
 		},
 		"pip": {
 			"venv: /usr/bin/python3 -m venv {gen}",
+			"copy: copy .venv needs-pinned==1 ours==1.0+cu126 requests==2.32.3",
+			"copied: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --only-binary :all: --no-index --find-links {gen}/envfix-carried --no-deps -r {gen}/envfix-carried/requirements.txt",
 			"carried: write {gen}/envfix-carried.txt",
 			"carry: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url https://mirror.example/simple --no-deps -r {gen}/envfix-carried.txt",
 			"sources: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url https://mirror.example/simple --no-deps --editable file:///home/me/mine repository @ git+https://git.example/x.git@" + commit,
-			"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126 ours==1.0+cu126",
+			"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
 			"packages: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url https://mirror.example/simple torch==2.14.1+cu126 torchvision==0.29.1+cu126 pinned",
 			"check: {gen}/bin/python -I -m pip --isolated check",
 			"verify: verify 2.14.1+cu126",
 			"switch: switch .venv",
 		},
 	} {
-		p := must(t, v100(), resolver.Request{}, install(choice()), plan.Target{Manager: manager, Held: environment, Mirrors: []string{"default=https://mirror.example/simple"}})
+		p := must(t, v100(), resolver.Request{}, install(choice()), plan.Target{Manager: manager, Held: environment, FromIndex: []string{"broken", "pinned"}, Mirrors: []string{"default=https://mirror.example/simple"}})
 		if diff := cmp.Diff(want, commands(p)); diff != "" {
 			t.Errorf("%s: %s", manager, diff)
 		}
@@ -239,7 +278,7 @@ func TestCarrySteps(t *testing.T) {
 				content = s.Write.Content
 			}
 		}
-		if diff := cmp.Diff("needs-pinned==1\nrequests==2.32.3\n", content); diff != "" {
+		if diff := cmp.Diff("broken==1\n", content); diff != "" {
 			t.Errorf("%s: %s", manager, diff)
 		}
 	}
@@ -251,13 +290,13 @@ func TestRebuild(t *testing.T) {
 	h := v100()
 	h.Pythons[0].Source = "venv"
 	h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126"}, {Name: "torchvision", Version: "0.29.1+cu126"}, {Name: "requests", Version: "2"}}
-	environment := &machine.Held{Dists: []machine.HeldDist{dist("requests", "2"), dist("torch", "2.14.1+cu126"), dist("torchvision", "0.29.1+cu126")}}
+	environment := &machine.Held{Files: true, Dists: []machine.HeldDist{dist("requests", "2"), dist("torch", "2.14.1+cu126"), dist("torchvision", "0.29.1+cu126")}}
 	if p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment}); len(p.Steps) > 0 || p.Keep != nil {
 		t.Errorf("steps where it conforms: %q, %+v", commands(p), p.Keep)
 	}
 	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{Held: environment, Repair: &plan.Repair{Rebuild: true}})
 	want := &plan.Keep{From: ".venv", Changes: []plan.Change{}, Leaves: []plan.Dropped{},
-		Stays: []plan.KeptPackage{{Name: "requests", Version: "2", Tags: pureTag}}}
+		Stays: []plan.KeptPackage{{Name: "requests", Version: "2", Files: "d", Tags: pureTag, Copied: true}}}
 	if diff := cmp.Diff(want, p.Keep); diff != "" || len(p.Steps) == 0 {
 		t.Errorf("%d steps, %s", len(p.Steps), diff)
 	}

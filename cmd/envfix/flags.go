@@ -57,6 +57,7 @@ func carryFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several"},
 		&cli.BoolFlag{Name: "fresh", Usage: "carry no package over"},
+		&cli.StringSliceFlag{Name: "from-index", Usage: "the package `NAME` that is carried over is from the index in use; \"all\" of them"},
 	}
 }
 
@@ -131,13 +132,14 @@ type placeFlags struct {
 	offline bool
 	fresh   bool     // carry no package over
 	drop    []string // packages not to carry over
+	from    []string // packages that are from the index in use
 	mirrors []string // FROM=TO
 }
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
 	return placeFlags{place: p, env: p.forPlan().dir, manager: c.String("manager"), inPlace: c.Bool("in-place"), offline: c.Bool("offline"),
-		fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), mirrors: c.StringSlice("mirror")}
+		fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), from: c.StringSlice("from-index"), mirrors: c.StringSlice("mirror")}
 }
 
 // planFlags are all that a plan is made from.

@@ -57,15 +57,13 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 // left behind.
 func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
 	t.Fresh = f.target.fresh
-	for _, name := range f.target.drop {
-		q, err := pep508.Parse(name, "")
-		if err != nil || q.Name != machine.NormalName(name) {
-			return badValue("drop", name, "write the name of a package alone, such as `--drop xformers`")
-		}
-		t.Drop = append(t.Drop, q.Name)
+	var err error
+	if t.Drop, err = packageNames("drop", f.target.drop); err != nil {
+		return err
 	}
-	slices.Sort(t.Drop)
-	t.Drop = slices.Compact(t.Drop)
+	if t.FromIndex, err = packageNames("from-index", f.target.from); err != nil {
+		return err
+	}
 	for _, path := range f.wish.files {
 		if p, err := projectFile(path); err == nil && p.Hashed { // an error was reported when the request was read
 			t.Listed = path
@@ -82,6 +80,19 @@ func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
 	}
 	t.Held = probe.Held(probeOptions(t.Dir))
 	return nil
+}
+
+// packageNames are the normal names that a flag lists.
+func packageNames(flag string, names []string) (out []string, err error) {
+	for _, name := range names {
+		q, err := pep508.Parse(name, "")
+		if err != nil || q.Name != machine.NormalName(name) {
+			return nil, badValue(flag, name, "write the name of a package alone, such as `--"+flag+" xformers`")
+		}
+		out = append(out, q.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // heldCompanions are torch's companions in the environment that is replaced: the

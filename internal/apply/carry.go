@@ -2,6 +2,8 @@ package apply
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/text"
 )
 
@@ -106,7 +109,7 @@ func (r *run) carried(want []plan.KeptPackage) error {
 // program of the new environment runs: a package of another index would have its
 // code run by the next Python that starts there (a .pth file).
 func (r *run) carriedSoFar(s plan.Step) error {
-	if s.ID != "carry" || r.plan.Keep == nil || r.inPlace() {
+	if s.ID != "carry" && s.ID != plan.Copied || r.plan.Keep == nil || r.inPlace() {
 		return nil
 	}
 	have, err := r.distributions(genPath(r.gen.ID))
@@ -114,6 +117,30 @@ func (r *run) carriedSoFar(s plan.Step) error {
 		return err
 	}
 	return strangers(r.plan.Keep.Stays, have)
+}
+
+// copy makes wheels of packages that stay, from the files of the environment in use.
+func (r *run) copy(ctx context.Context, i int, mid func() error) error {
+	c := r.plan.Steps[i].Copy
+	if r.inPlace() || c.Dir != r.plan.Target.Dir {
+		return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %d of the plan copies from %q, which it does not replace", i+1, c.Dir)}
+	}
+	argv := c.Argv(Python(r.fill("{gen}")), r.env.path(r.env.Name), r.fill(plan.CopiedDir))
+	err := r.program(ctx, i, system.Command{Argv: argv, Started: mid})
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Failed {
+		return err
+	}
+	e.Kind, e.Text, e.Hints = Integrity, "packages of the environment are not what was installed there, and are not copied", nil
+	at := slices.Index(e.Details, "cannot be copied")
+	e.Details = e.Details[at+1:]
+	for _, line := range e.Details {
+		if name, _, found := strings.Cut(line, "=="); found && len(e.Hints) == 0 {
+			e.Hints = append(e.Hints, fmt.Sprintf("`--drop %s` leaves it behind, `--from-index %s` takes it from the index in use", name, name))
+		}
+	}
+	e.Hints = append(e.Hints, "nothing was switched; the environment is as it was before")
+	return e
 }
 
 // strangers refuses packages that have other files than those of their name and
@@ -197,7 +224,7 @@ func (r *run) asBefore(i int, log string) bool {
 // carryHints say how to leave behind what could not be carried over.
 func (r *run) carryHints(i int, e *Error) {
 	s, c := r.plan.Steps[i], r.plan.Keep
-	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", "sources", "torch", "packages", "check"}, s.ID) {
+	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", plan.Copied, "sources", "torch", "packages", "check"}, s.ID) {
 		return
 	}
 	said := complaint(e.Details)

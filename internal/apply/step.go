@@ -45,7 +45,7 @@ func (r *run) step(ctx context.Context, i int) error {
 	}
 	start := time.Now()
 	err := r.act(ctx, i)
-	r.result.Steps = append(r.result.Steps, Took{Step: s.ID, Time: time.Since(start), Foreign: s.Run != nil || s.Verify != nil})
+	r.result.Steps = append(r.result.Steps, Took{Step: s.ID, Time: time.Since(start), Foreign: s.Run != nil || s.Copy != nil || s.Verify != nil})
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,8 @@ func (r *run) act(ctx context.Context, i int) error {
 	switch { // these pass their middle themselves, while something runs
 	case s.Run != nil && !s.Root:
 		return r.exec(ctx, i, mid)
+	case s.Copy != nil:
+		return r.copy(ctx, i, mid)
 	case s.Verify != nil:
 		return r.verify(ctx, i, mid)
 	case s.Switch != nil:
@@ -121,7 +123,10 @@ func (r *run) exec(ctx context.Context, i int, mid func() error) error {
 	if err := r.program(ctx, i, system.Command{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Started: mid}); err != nil {
 		return err
 	}
-	return r.carriedSoFar(r.plan.Steps[i])
+	if err := r.carriedSoFar(r.plan.Steps[i]); err != nil || r.plan.Steps[i].ID != plan.Copied {
+		return err
+	}
+	return system.RemoveTree(r.env.root, genPath(r.gen.ID)+strings.TrimPrefix(plan.CopiedDir, "{gen}"))
 }
 
 // logName is where the output of step i is kept, below the project.

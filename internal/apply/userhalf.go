@@ -27,6 +27,8 @@ func CheckUser(p *plan.Plan, home string, installed func(program string) bool) e
 			if why = userRun(s.Run, installed); why == "" && s.Undo != nil {
 				why = userRun(s.Undo, installed)
 			}
+		case s.Copy != nil:
+			why = userCopy(s.Copy, p.Target.Dir)
 		case s.Write != nil:
 			why = userWrite(s.Write)
 		case s.Block != nil:
@@ -63,7 +65,7 @@ var (
 	ownPlace  = lazy.Regexp(`^\{(gen|tools)\}(/[A-Za-z0-9._-]+)*$`)
 	fetchFile = lazy.Regexp(`^\{tools\}/[0-9A-F]{8}\.pub$`)
 	fetchFrom = lazy.Regexp(`^https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[0-9A-Fa-f]{8}\.pub$`)
-	listFile  = lazy.Regexp(`^\{gen\}/envfix-(requirements|carried)\.txt$`)
+	listFile  = lazy.Regexp(`^\{gen\}/envfix-(requirements\.txt|carried\.txt|carried/requirements\.txt)$`)
 	nothing   = lazy.Regexp(`^:all:$|^allow$`)
 )
 
@@ -76,8 +78,22 @@ var (
 		"--prefix": lazy.Regexp(`^\{gen\}$`), "--channel": lazy.Regexp(`^[a-z][a-z0-9-]*$`),
 	}
 	alone = []string{"--isolated", "--disable-pip-version-check", "--no-input", "--no-index", "--no-deps", "--require-hashes", "--pre", "--force-reinstall",
-		"--reinstall", "--offline", "--yes", "--override-channels", "--no-project"}
+		"--reinstall", "--offline", "--yes", "--override-channels", "--no-project", "--no-cache"}
 )
+
+var copied = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*==[A-Za-z0-9][A-Za-z0-9.+!_-]*$`)
+
+func userCopy(c *plan.Copy, dir string) string {
+	if c.Dir != dir {
+		return fmt.Sprintf("it copies from %q, and the plan is for %q", c.Dir, dir)
+	}
+	for _, p := range c.Packages {
+		if !copied().MatchString(p) {
+			return fmt.Sprintf("%q is no package and its version", p)
+		}
+	}
+	return ""
+}
 
 func userRun(r *plan.Run, installed func(string) bool) string {
 	if len(r.Argv) == 0 || r.Dir != "" {

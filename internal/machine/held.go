@@ -22,6 +22,8 @@ type HeldDist struct {
 	Links          []string   // libraries that its machine code asks for and that torch or CUDA bring, by soname
 	Bytes          int64      // on disk, as its RECORD says; 0: unknown
 	Digest         string     // over the hashes of its code in RECORD; "" RECORD names none
+	Whole          bool       // every file is there as RECORD lists it, as far as sizes and times tell: it can be copied
+	Indexed        bool       // an installer's cache says that this version is from the default index
 }
 
 // The kinds of an [DirectURL].

@@ -154,7 +154,7 @@ func jsonError(err error) error {
 // check reports a step that has not exactly one kind.
 func (s Step) check() error {
 	n := 0
-	for _, set := range []bool{s.Run != nil, s.Write != nil, s.Block != nil, s.Manual != nil, s.Switch != nil, s.Verify != nil} {
+	for _, set := range []bool{s.Run != nil, s.Copy != nil, s.Write != nil, s.Block != nil, s.Manual != nil, s.Switch != nil, s.Verify != nil} {
 		if set {
 			n++
 		}
@@ -164,6 +164,9 @@ func (s Step) check() error {
 	}
 	if s.Run != nil && len(s.Run.Argv) == 0 {
 		return fmt.Errorf("step %q runs nothing", s.ID)
+	}
+	if s.Copy != nil && len(s.Copy.Packages) == 0 {
+		return fmt.Errorf("step %q copies nothing", s.ID)
 	}
 	return nil
 }

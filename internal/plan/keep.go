@@ -29,6 +29,7 @@ type KeptPackage struct {
 	Loose   bool   `json:"loose,omitempty"`  // torch, or what was asked for, may need another version
 	Files   string `json:"files,omitempty"`  // a hash over those of its code, which the same version must have again; "" unknown
 	Tags    string `json:"tags,omitempty"`   // what its wheel is for: another one's files may differ
+	Copied  bool   `json:"copied,omitempty"` // its files are, and no index is asked for it
 	Python  bool   `json:"python,omitempty"` // its file was made for another Python, so another one is needed
 }
 

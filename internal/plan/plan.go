@@ -74,6 +74,10 @@ type Target struct {
 	Fresh bool     `json:"fresh,omitempty"`
 	Drop  []string `json:"drop,omitempty"`
 
+	// FromIndex are packages of the environment that is replaced of which the user says
+	// that they are from the index in use; "all" of them.
+	FromIndex []string `json:"from_index,omitempty"`
+
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
 	Listed string `json:"listed,omitempty"`
@@ -106,7 +110,7 @@ type Repair struct {
 // Rebuild reports whether the environment is built anew whatever it holds.
 func (t Target) Rebuild() bool { return t.Repair != nil && t.Repair.Rebuild }
 
-// A Step is one change. Exactly one of Run, Write, Block, Manual, Switch and
+// A Step is one change. Exactly one of Run, Copy, Write, Block, Manual, Switch and
 // Verify is set.
 type Step struct {
 	ID     string  `json:"id"` // stable within a plan: "venv", "torch", "verify"
@@ -114,6 +118,7 @@ type Step struct {
 	Why    string  `json:"why"`
 	Root   bool    `json:"root"` // needs privilege
 	Run    *Run    `json:"run,omitempty"`
+	Copy   *Copy   `json:"copy,omitempty"`
 	Write  *Write  `json:"write,omitempty"`
 	Block  *Block  `json:"block,omitempty"`
 	Manual *Manual `json:"manual,omitempty"`
@@ -152,6 +157,14 @@ type Run struct {
 	// Known are complaints that a check of the packages may end with, because the
 	// environment that is replaced gives them too.
 	Known []Complaint `json:"known,omitempty"`
+}
+
+// A Copy makes wheels of packages in Dir, the environment that is replaced, from
+// their files, into {gen}/envfix-carried: each file must have the hash that it was
+// installed with. The step after it installs them, and no index is asked for them.
+type Copy struct {
+	Dir      string   `json:"dir"`      // as Target.Dir
+	Packages []string `json:"packages"` // name==version
 }
 
 // A Write creates or replaces one file.

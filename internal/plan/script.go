@@ -247,6 +247,11 @@ func (s *script) action(i int, step Step) error {
 			line += " || echo 'see whether these are the complaints of the old environment'"
 		}
 		s.line(line)
+		if step.ID == Copied {
+			s.line(`rm -r "$gen"` + strings.TrimPrefix(CopiedDir, "{gen}"))
+		}
+	case step.Copy != nil:
+		return s.copy(*step.Copy)
 	case step.Write != nil && step.Root:
 		return s.rootWrite(*step.Write)
 	case step.Write != nil:

@@ -98,6 +98,7 @@ func (h *host) heldDist(info string) machine.HeldDist {
 	for _, m := range wheelTag().FindAllStringSubmatch(h.text(info+"/WHEEL"), 20) {
 		d.Tags = append(d.Tags, text.Printable(m[1]))
 	}
+	d.Indexed = h.cachedByUV(d.Name, d.Version)
 	d.Origin = h.cameFrom(h.bytes(info+"/direct_url.json", 64<<10))
 	switch {
 	case d.Name == "torch":
@@ -250,6 +251,7 @@ func (h *host) recorded(d *machine.HeldDist, info string) {
 	own := path.Base(info) + "/RECORD"
 	if bytes.HasSuffix(text, []byte("\n")) && slices.ContainsFunc(files, func(f machine.RecordFile) bool { return f.Path == own }) {
 		d.Digest = machine.CodeDigest(files) // of one that was cut off, nothing can be compared
+		d.Whole = len(d.Tags) > 0 && h.whole(files, info)
 	}
 	looked := 0
 	for _, f := range files {

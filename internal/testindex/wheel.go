@@ -104,7 +104,11 @@ func (w Wheel) files() (all map[string]string, list string) {
 	var record strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		sum := sha256.Sum256([]byte(files[name]))
-		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(files[name]))
+		listed := name
+		if strings.ContainsAny(name, `,"`) {
+			listed = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		}
+		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", listed, base64.RawURLEncoding.EncodeToString(sum[:]), len(files[name]))
 	}
 	fmt.Fprintf(&record, "%sRECORD,,\n", info)
 	files[info+"RECORD"] = record.String()

@@ -78,7 +78,7 @@ func changes(all []plan.Change, add func(left, right string)) {
 }
 
 func stays(all []plan.KeptPackage, add func(left, right string)) {
-	var here, other, loose []string
+	var here, other, loose, named []string
 	for _, k := range all {
 		text := k.Name + " " + k.Version
 		switch {
@@ -93,6 +93,9 @@ func stays(all []plan.KeptPackage, add func(left, right string)) {
 		default:
 			here = append(here, text)
 		}
+		if !k.Copied && k.From == "" {
+			named = append(named, k.Name)
+		}
 		if k.Python {
 			other = append(other, k.Name)
 		}
@@ -102,6 +105,9 @@ func stays(all []plan.KeptPackage, add func(left, right string)) {
 	}
 	if len(loose) > 0 {
 		add("stays", strings.Join(loose, ", ")+": unless what is installed after them needs another version")
+	}
+	if len(named) > 0 {
+		add("by name", "from the index in use, for their files cannot be copied: "+strings.Join(named, ", "))
 	}
 	if len(other) > 0 {
 		add("not proven", "whether there is a file for the new Python, only the index knows: "+strings.Join(other, ", "))

@@ -20,11 +20,11 @@ func carried() *plan.Keep {
 		c.Changes = append(c.Changes, plan.Change{Name: "nvidia-" + name + "-cu12", From: "12.1", Why: "as torch needs it"})
 	}
 	for i := range 12 {
-		c.Stays = append(c.Stays, plan.KeptPackage{Name: fmt.Sprintf("package-%02d", i), Version: "1.0", Python: i == 3})
+		c.Stays = append(c.Stays, plan.KeptPackage{Name: fmt.Sprintf("package-%02d", i), Version: "1.0", Copied: i != 3, Python: i == 3})
 		c.Leaves = append(c.Leaves, plan.Dropped{Name: fmt.Sprintf("pinned-%02d", i), Version: "1.0", Why: "needs torch==2.4.0"})
 		c.Known = append(c.Known, plan.Complaint{Text: fmt.Sprintf("package-%02d 1.0 needs numpy>=2.0.2, and 1.26.4 is installed", i)})
 	}
-	c.Stays = append(c.Stays, plan.KeptPackage{Name: "sympy", Version: "1.12", Loose: true}, plan.KeptPackage{Name: "mine", Version: "0.1", From: "-e file:///home/me/a-rather-long-directory/of/projects/and/more/mine"})
+	c.Stays = append(c.Stays, plan.KeptPackage{Name: "sympy", Version: "1.12", Loose: true, Copied: true}, plan.KeptPackage{Name: "mine", Version: "0.1", From: "-e file:///home/me/a-rather-long-directory/of/projects/and/more/mine"})
 	c.Leaves = append(c.Leaves, plan.Dropped{Name: "~orch", Why: "what an interrupted \x1b[31minstallation left"})
 	return c
 }

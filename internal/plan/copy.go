@@ -1,0 +1,36 @@
+package plan
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// copyProgram is what the new environment's Python runs to copy packages; see [Copy].
+//
+//go:embed copy.py
+var copyProgram string
+
+const (
+	Copied    = "copied"               // the id of the step that installs what a [Copy] made
+	CopiedDir = "{gen}/envfix-carried" // where that lies, until it is installed
+)
+
+// Argv is the command that carries c out, for an environment in dir: with -S no site
+// of the new environment begins before the copies are made.
+func (c Copy) Argv(python, dir, to string) []string {
+	return append([]string{python, "-I", "-S", "-c", copyProgram, dir, to}, c.Packages...)
+}
+
+// copy writes the program once, and runs it.
+func (s *script) copy(c Copy) error {
+	words := make([]string, 0, len(c.Packages)+1)
+	for _, a := range append([]string{copyProgram}, c.Packages...) {
+		q, err := quote(a)
+		if err != nil {
+			return err
+		}
+		words = append(words, q)
+	}
+	s.line(`user "$gen"/bin/python -I -S -c ` + words[0] + ` "$target" "$gen"` + strings.TrimPrefix(CopiedDir, "{gen}") + " " + strings.Join(words[1:], " "))
+	return nil
+}
