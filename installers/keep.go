@@ -175,6 +175,8 @@ func (c *keeper) cannot(d machine.HeldDist) dropped {
 	switch {
 	case slices.Contains(c.b.t.Drop, d.Name):
 		return dropped{why: "`--drop`"}
+	case c.b.r.Policy != nil && slices.Contains(c.b.r.Policy.Never, d.Name):
+		return dropped{why: "the team's policy never installs it"}
 	case d.Broken != "":
 		return dropped{why: d.Broken}
 	case bad != nil || !plainName().MatchString(d.Name) || !plainLabel().MatchString(label):

@@ -163,7 +163,15 @@ func (c *cache) fits(p py, spec string) bool {
 
 // admitsTorch reports whether every requirement on torch admits a release.
 func (s *solver) admitsTorch(v version.Python) bool {
-	return s.admits(s.req.torch, v)
+	if s.req.Channel == "" {
+		return s.admits(s.req.torch, v)
+	}
+	for _, q := range s.req.torch { // a bare `torch` admits a channel's builds as well
+		if !q.Spec.IsZero() && !s.cache.admits(q.Spec, v) {
+			return false
+		}
+	}
+	return true
 }
 
 // admits reports whether every requirement admits a version.

@@ -69,12 +69,17 @@ func (s *solver) channelBuilds() []*matrix.Build {
 			c := *b
 			c.Release, c.Default = next, false
 			c.Proof, c.Source = matrix.ByInference, "the newest release, torch "+newest.Torch.String()+": "+b.Source
-			c.Index = strings.Replace(b.Index, "/whl/", "/whl/"+s.req.Channel+"/", 1)
+			c.Index = ChannelIndex(b.Index, s.req.Channel)
 			list = append(list, &c)
 		}
 	}
 	s.cache.channel[s.req.Channel+s.req.exactTorch()] = list
 	return list
+}
+
+// ChannelIndex is the index of a channel beside one of PyTorch's releases.
+func ChannelIndex(index, channel string) string {
+	return strings.Replace(index, "/whl/", "/whl/"+channel+"/", 1)
 }
 
 // nextRelease stands for what a channel builds: the version that is pinned, else the

@@ -162,6 +162,7 @@ func (q *question) need(b *matrix.Build) version.Dotted {
 		return version.Dotted{}
 	}
 	need, _ := q.floor(b)
+	need = later(need, q.req.Policy.leastDriver())
 	for _, g := range q.gpus {
 		if a, ok := q.m.Arch(g.SM); ok {
 			need = later(need, firstDriver(a, q.drv.windows))

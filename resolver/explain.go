@@ -20,6 +20,9 @@ func (s *solver) finish(o *outcome) *Resolution {
 	switch {
 	case o.build != nil:
 		for i := range rules {
+			if rules[i].name == "policy" && s.req.Policy == nil {
+				continue
+			}
 			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})
 		}
 		o.Warnings = append(o.Warnings, o.q.remarks(o.build)...)
@@ -28,6 +31,7 @@ func (s *solver) finish(o *outcome) *Resolution {
 	case o.q != nil && o.Decision == NoSolution:
 		o.Reasons = append(o.Reasons, o.q.why()...)
 	}
+	s.underPolicy(o)
 	o.Warnings = append(o.Warnings, s.installedWarnings(o)...)
 	o.Warnings = unique(o.Warnings)
 	o.Nearest = s.nearest(o)
@@ -277,7 +281,7 @@ func weightiest(rs []Reason) Reason {
 // exist for this system says more than that another was asked for.
 func weight(rule string) int {
 	return slices.Index(
-		[]string{"request", "source", "jit", "companions", "stack", "defects", "driver-floor", "driver-gpu", "python", "gpu-code", "platform"},
+		[]string{"request", "source", "policy", "jit", "companions", "stack", "defects", "driver-floor", "driver-gpu", "python", "gpu-code", "platform"},
 		rule,
 	)
 }

@@ -83,7 +83,14 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 	if q.drv.windows {
 		need = f.DriverWin
 	}
+	p := q.req.Policy
 	switch {
+	case p != nil && len(p.CUDA) > 0 && !slices.ContainsFunc(p.CUDA, func(c string) bool { return major(c) == major(f.CUDA) }):
+		return "the team's policy admits CUDA " + text.Cut(strings.Join(p.CUDA, ", "), 80)
+	case p != nil && len(p.Indexes) > 0 && !slices.Contains(p.Indexes, "default"):
+		return "the team's policy does not admit the default index"
+	case q.drv.compared && q.drv.version.Less(p.leastDriver()):
+		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.drv))
 	case !overlap(f.Versions, r.Spec):
 		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
 	case len(r.Extras) > 0 && !slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(f.Ask, "["+x+"]") }):
@@ -210,7 +217,7 @@ func (s *solver) frameworkRefusals(gpus []machine.GPU, d driver) (name, why stri
 
 // frameworkFloor is the oldest driver that what was chosen runs on.
 func (s *solver) frameworkFloor(c *Choice) version.Dotted {
-	var need version.Dotted
+	need := s.req.Policy.leastDriver()
 	for _, f := range s.m.Frameworks {
 		for _, asked := range c.Ask {
 			if strings.HasPrefix(asked, f.Ask) && major(f.CUDA) == c.CUDA {

@@ -130,6 +130,9 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if t := s.throughConda(); t != nil && len(s.req.packages) == 0 && len(s.gpus) > 0 {
 		try("--manager conda", t, more)
 	}
+	if r.Policy != nil {
+		try("without the team's policy", s.with(func(r *Request) { r.Policy = nil }), more)
+	}
 	if r.Channel != "" {
 		try("drop `--channel "+r.Channel+"`", s.with(func(r *Request) { r.Channel = "" }), more)
 	} else if nightlyDay().MatchString(s.req.exactTorch()) {

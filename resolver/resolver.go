@@ -32,6 +32,8 @@ type Request struct {
 	GPUs          []int    `json:"gpus,omitempty"`           // use only these (their Index); empty: all
 	Companions    []string `json:"companions,omitempty"`     // torchvision … that the environment has: taken where they exist
 
+	Policy *Policy `json:"policy,omitempty"` // what the team admits; nil: it says nothing
+
 	AsNamed []string `json:"as_named,omitempty"` // names that are meant as they are written, however like a known one
 
 	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file

@@ -24,6 +24,7 @@ type rule struct {
 var rules = []rule{
 	{"request", requestRule, requestWord},
 	{"source", sourceRule, sourceWord},
+	{"policy", policyRule, policyWord},
 	{"python", pythonRule, pythonWord},
 	{"platform", platformRule, platformWord},
 	{"driver-floor", driverFloorRule, driverFloorWord},

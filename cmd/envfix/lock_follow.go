@@ -107,7 +107,7 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 		}
 	}
 	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
-	mirrors := team.ParseMirrors(f.target.mirrors)
+	mirrors := team.ParseMirrors(w.target.Mirrors)
 	chosen, err := t.Follow(w.machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, Groups: f.lock.groups, OtherDriver: w.request.ChangeDriver})
 	if err != nil {
 		return nil, err

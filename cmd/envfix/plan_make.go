@@ -41,6 +41,9 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		return nil, err
 	}
 	t.Repair = mend
+	if r.Policy != nil {
+		t.Mirrors = append(t.Mirrors, r.Policy.Mirrors...)
+	}
 	if p, err := lockedPlan(f, m, wanted{h, r, t}); p != nil || err != nil {
 		return p, err
 	}

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
+	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -24,6 +25,9 @@ func (f wishFlags) request(described bool) (resolver.Request, error) {
 		return r, err
 	}
 	r.Described, r.Today = described, today()
+	if r.Policy, err = policyHere(); err != nil {
+		return r, err
+	}
 	if r.Requirements, err = f.requirements(); err != nil {
 		return r, err
 	}
@@ -32,6 +36,16 @@ func (f wishFlags) request(described bool) (resolver.Request, error) {
 		r.ProjectPython = projectPython(cmp.Or(f.project, "."))
 	}
 	return r, nil
+}
+
+// policyHere is the policy of the team that this directory is of; nil: it has none. A
+// stranger's is named and not followed.
+func policyHere() (*resolver.Policy, error) {
+	p, stranger, err := team.Policy(".")
+	if stranger != "" {
+		fmt.Fprintf(os.Stderr, "envfix: warning: %s belongs to another user, and its [policy] is not followed\n", ui.Clean(stranger))
+	}
+	return p, err
 }
 
 // requirements reads the positionals and the files of -r.

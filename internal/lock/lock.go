@@ -54,6 +54,7 @@ type Input struct {
 	Python       string   `toml:"python,omitempty"`        // of .python-version, else of a requires-python that no file of these has
 	Indexes      []Tied   `toml:"index,omitempty"`         // that packages are tied to
 	Groups       []Group  `toml:"group,omitempty"`         // that can be chosen where it is installed, sorted by name
+	Policy       *Policy  `toml:"policy,omitempty"`        // what the team admits
 	Targets      []Target `toml:"target"`                  // sorted by name
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // TeamKeys are the keys of envfix.toml and of [tool.envfix].
-var TeamKeys = []string{"requirements", "files", "constraints", "build", "same-torch", "defaults", "groups", "[targets]", "[[index]]"}
+var TeamKeys = []string{"requirements", "files", "constraints", "build", "same-torch", "defaults", "groups", "[targets]", "[[index]]", "[policy]"}
 
 // TeamFile describes a team in its project.
 const TeamFile = "envfix.toml"
@@ -24,6 +24,44 @@ type Team struct {
 	Groups       []string          `toml:"groups"`      // groups and extras of pyproject.toml, installed where they are chosen
 	Indexes      []Tied            `toml:"index"`       // private indexes and the packages that come from there
 	Targets      map[string]string `toml:"targets"`     // name → "gpu=V100 driver=580 os=linux"
+	Policy       *Policy           `toml:"policy"`      // what the team admits, whatever is asked for
+}
+
+// A Policy is what a team admits. Its fields are those of the resolver's.
+type Policy struct {
+	Driver  int      `toml:"least-driver,omitempty"` // branch of the NVIDIA driver: 570
+	CUDA    []string `toml:"cuda,omitempty"`         // "12.6", or "12" for any 12.x
+	Indexes []string `toml:"indexes,omitempty"`      // default, pytorch, conda-forge or a URL
+	Mirrors []string `toml:"mirrors,omitempty"`      // FROM=TO
+	Never   []string `toml:"never,omitempty"`        // packages that are never installed
+}
+
+// PolicyIn reads the policy alone of an envfix.toml, or of the [tool.envfix] of a
+// pyproject.toml; nil: there is none. Other keys are not judged.
+func PolicyIn(b []byte, name string) (*Policy, error) {
+	var whole map[string]any
+	err := toml.Unmarshal(b, &whole)
+	switch {
+	case err != nil && name == TeamFile:
+		return nil, fmt.Errorf("%s: %w", name, describe(err))
+	case err != nil:
+		return nil, nil // what is wrong with the file is said by its own reader
+	case name != TeamFile:
+		tool, _ := whole["tool"].(map[string]any)
+		whole, _ = tool["envfix"].(map[string]any)
+	}
+	if whole["policy"] == nil {
+		return nil, nil
+	}
+	inner, err := toml.Marshal(whole["policy"])
+	if err != nil {
+		return nil, fmt.Errorf("%s: [policy]: %w", name, err)
+	}
+	p := &Policy{}
+	if err := decodeStrict(inner, p); err != nil {
+		return nil, fmt.Errorf("%s: [policy]: %w", name, err)
+	}
+	return p, nil
 }
 
 // DecodeProject reads the [tool.envfix] of a pyproject.toml; ok is false where it has

@@ -106,6 +106,9 @@ func inputChanges(old, now lock.Input) []string {
 				l = append(l, what+" "+r)
 			}
 		}
+		if p, err := policyOf(in.Policy, ""); err == nil && p != nil {
+			l = append(l, "policy: "+p.Text())
+		}
 		for _, i := range in.Indexes {
 			l = append(l, "index "+i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
 		}
@@ -148,7 +151,7 @@ func profileChanges(old, now lock.Profile) []string {
 		}
 	}
 	// The label of a default-index build is known only from its wheel.
-	if comparePublic(old.Torch, now.Torch) != 0 {
+	if now.Torch != "" && comparePublic(old.Torch, now.Torch) != 0 { // "": of a channel, whose day the lock pins
 		change("torch", old.Torch, now.Torch)
 	}
 	change("build", old.Build, now.Build)

@@ -17,7 +17,10 @@ import (
 // anew.
 func (t *Team) input(w *wishes) (lock.Input, error) {
 	in := lock.Input{SameTorch: w.SameTorch, Requirements: w.Requirements, Constraints: w.Constraints, Build: w.Build, Defaults: w.Defaults,
-		Indexes: slices.Clone(w.Indexes)}
+		Indexes: slices.Clone(w.Indexes), Policy: w.Policy}
+	if _, err := policyOf(w.Policy, w.file); err != nil {
+		return in, err
+	}
 	for name, facts := range w.Targets {
 		if parsed, err := ParseFacts(facts); err == nil {
 			facts = JoinFacts(parsed) // what is wrong is said where targets are parsed

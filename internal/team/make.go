@@ -37,6 +37,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	if err != nil {
 		return nil, err
 	}
+	ask.Mirrors = underPolicy(ask.Mirrors, in.Policy)
 	if err := t.knownNames(ask, in, old); err != nil {
 		return nil, err
 	}
@@ -130,8 +131,10 @@ func (m *making) make(ctx context.Context, t *Team) (err error) {
 		return err
 	}
 	keepDays(m.drafts, m.before, m.ask)
-	m.files, m.notes, err = t.compileAll(ctx, u, m.drafts)
-	return err
+	if m.files, m.notes, err = t.compileAll(ctx, u, m.drafts); err != nil {
+		return err
+	}
+	return forbidden(m.in.Policy, m.files)
 }
 
 // packagesOf reads the pylock files of a lock; those that are not the lock's are left

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/resolver"
 )
 
 // A Chosen is the profile that a machine installs.
@@ -118,6 +119,9 @@ func (t *Team) bound(l *lock.Lock, p *lock.Profile, mirrors Mirrors) (*lock.Pack
 	for _, r := range t.Matrix.Releases {
 		for _, build := range r.Builds {
 			known[build.Index] = true
+			for _, c := range resolver.Channels {
+				known[resolver.ChannelIndex(build.Index, c)] = true
+			}
 		}
 	}
 	for _, pair := range mirrors.all() {

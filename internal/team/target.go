@@ -70,6 +70,9 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 		out.machine.GPUs = nil
 	}
 	out.request.Requirements, out.request.ProjectPython, out.named = nil, demand, facts["python"] != ""
+	if out.request.Policy, err = policyOf(in.Policy, lock.File); err != nil {
+		return out, err
+	}
 	if v := facts["torch"]; v != "" {
 		if _, err := version.ParsePython(v); err != nil {
 			return bad("torch=%s is not a version", clean(v))

@@ -77,7 +77,7 @@ func (t *Team) wishes(old *lock.Lock) (*wishes, error) {
 	}
 	in := old.Input
 	w.Team = lock.Team{Requirements: in.Requirements, SameTorch: in.SameTorch, Targets: map[string]string{}, Constraints: in.Constraints,
-		Build: in.Build, Defaults: in.Defaults, Indexes: in.Indexes}
+		Build: in.Build, Defaults: in.Defaults, Indexes: in.Indexes, Policy: in.Policy}
 	for _, g := range in.Groups {
 		w.Groups = append(w.Groups, g.Name)
 	}
