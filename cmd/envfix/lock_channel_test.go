@@ -36,7 +36,7 @@ func TestLockNightly(t *testing.T) {
 	day("20261120")
 	wantExit(t, lockIn(t, dir, args...), fail.OK)
 	check("made again")
-	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
+	wantExit(t, lockIn(t, dir, append(args, "--check", "--offline")...), fail.OK)
 	wantExit(t, lockIn(t, dir, append(args, "--upgrade")...), fail.OK)
 	if k := lockedPackages(t, "h"); k["torch"] != "2.16.0.dev20261120+cu132" {
 		t.Errorf("upgraded: %v", k)

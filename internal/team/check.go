@@ -33,6 +33,7 @@ func (t *Team) Check(ctx context.Context, ask Wish, old *lock.Lock) (*Verdict, e
 	if err != nil {
 		return nil, err
 	}
+	ask.Mirrors = underPolicy(ask.Mirrors, in.Policy)
 	v := &Verdict{Stale: inputChanges(old.Input, in), Cure: "`envfix lock` writes it anew"}
 	if err := t.readable(old); err != nil {
 		v.Stale = append(v.Stale, err.Error())
