@@ -43,6 +43,7 @@ EXAMPLES
   envfix doctor --all
   envfix doctor --markdown
   envfix doctor --from issue.txt
+  envfix doctor --sarif --from job.log > doctor.sarif
   python -m torch.utils.collect_env | envfix doctor --from -
 
 EXIT STATUS
@@ -59,6 +60,7 @@ EXIT STATUS
 			&cli.StringFlag{Name: "pid", Usage: "look at what the running process `PID` runs in: its environment, variables and libraries"},
 			&cli.BoolFlag{Name: "all", Usage: "list every Python environment of this machine, its torch, and whether that works here"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "sarif", Usage: "print SARIF 2.1.0, for code scanning, without names and home paths"},
 			&cli.BoolFlag{Name: "markdown", Usage: "print the report for an issue on GitHub, without names and home paths"},
 			&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python and compare what it says"},
 			&cli.StringFlag{
@@ -85,6 +87,7 @@ type doctorFlags struct {
 	imports     bool // start the environment's Python
 	html        string
 	markdown    bool
+	sarif       bool
 	names       bool // home paths and names stay in the page and the Markdown
 	pid         int  // of the process to look at; 0: none
 	all         bool // every environment of this machine
@@ -103,7 +106,7 @@ func doctorOf(c *cli.Context) (f doctorFlags, err error) {
 	f = doctorFlags{
 		from: c.StringSlice("from"), json: c.Bool("json"), imports: c.Bool("import"), html: c.String("html"), fix: c.Bool("fix"),
 		editProfile: c.Bool("edit-profile"), verbose: c.Bool("verbose"), out: c.App.Writer,
-		markdown: c.Bool("markdown"), names: c.Bool("with-names"), all: c.Bool("all"),
+		markdown: c.Bool("markdown"), sarif: c.Bool("sarif"), names: c.Bool("with-names"), all: c.Bool("all"),
 	}
 	if c.IsSet("pid") {
 		if f.pid, err = isPID(c.String("pid")); err != nil {
@@ -164,6 +167,8 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	switch {
 	case f.json:
 		err = writeJSON(f.out, report)
+	case f.sarif:
+		err = f.writeSarif(report, k)
 	case f.markdown:
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
@@ -216,6 +221,7 @@ func agreeing(c *cli.Context) error {
 var apart = [][]string{
 	{"pid", "all", "from"}, {"pid", "all", "facts"}, {"pid", "all", "fix"}, {"pid", "all", "import"}, {"pid", "all", "env"},
 	{"pid", "all", "os"}, {"json", "markdown"}, {"markdown", "all"}, {"markdown", "fix"}, {"html", "all"},
+	{"sarif", "json"}, {"sarif", "markdown"}, {"sarif", "all"}, {"sarif", "fix"},
 }
 
 // otherSubject refuses flags that exclude each other.

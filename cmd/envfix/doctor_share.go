@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/text"
@@ -46,6 +47,16 @@ func sharedReport(r doctor.Report, share func(string) string) doctor.Report {
 		r.Process = &p
 	}
 	return r
+}
+
+// writeSarif writes the report for code scanning.
+func (f doctorFlags) writeSarif(r doctor.Report, k *know.Knowledge) error {
+	b, err := ui.Sarif(sharedReport(r, f.share()), k, buildVersion, f.from)
+	if err != nil {
+		return err
+	}
+	_, err = f.out.Write(b)
+	return err
 }
 
 // markdownText is the report for an issue.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -265,6 +266,48 @@ func TestReleaseImage(t *testing.T) {
 	must(t, nil, "umoci", "unpack", "--image", dir+"/oci:x", dir+"/bundle")
 	row(t, archive, "unpacked by skopeo and umoci", began)
 	plans(t, nil, "chroot", dir+"/bundle/rootfs", "/envfix")
+}
+
+// goSarif is a module that holds the official schema of SARIF 2.1.0.
+const goSarif = "github.com/owenrumney/go-sarif/v3@v3.3.1"
+
+// TestReleaseSarif: what doctor prints for code scanning is of the official schema,
+// for a paste, for a healthy one and for this machine.
+func TestReleaseSarif(t *testing.T) {
+	wheel, bin, dir := linuxWheel(t), toolsDir(t), t.TempDir()
+	must(t, nil, "unzip", "-q", wheel, "-d", dir)
+	program, err := filepath.Glob(dir + "/*.data/scripts/envfix")
+	if err != nil || len(program) != 1 {
+		t.Fatalf("%s holds %d programs (%v)", wheel, len(program), err)
+	}
+	must(t, nil, "chmod", "+x", program[0])
+	var module struct{ Dir string }
+	if err := json.Unmarshal([]byte(must(t, []string{"GOFLAGS="}, "go", "mod", "download", "-json", goSarif)), &module); err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(module.Dir, "pkg/report/v210/sarif/schema.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, schema, _ := strings.Cut(string(source), "`")
+	schema, _, ok := strings.Cut(schema, "`")
+	if !ok || os.WriteFile(dir+"/schema.json", []byte(schema), 0o644) != nil {
+		t.Fatalf("%s holds no schema", goSarif)
+	}
+	paste := "RuntimeError: CUDA error: no kernel image is available for execution on the device\ntorch 2.15.0+cu130\nTesla V100\n"
+	if err := os.WriteFile(dir+"/a job.log", []byte(paste), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i, args := range [][]string{{"--from", "a job.log"}, {"--from", "schema.json"}, {}} {
+		c := exec.Command(program[0], append([]string{"doctor", "--sarif"}, args...)...)
+		c.Dir = dir
+		out, _ := c.Output() // what is wrong ends it with 1
+		name := fmt.Sprintf("%s/%d.sarif", dir, i)
+		if err := os.WriteFile(name, out, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		must(t, nil, bin+"/check-jsonschema", "--schemafile", dir+"/schema.json", name)
+	}
 }
 
 // oldDebian is the root of a Debian 11 with Python and pip, fetched from the
