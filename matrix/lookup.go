@@ -172,6 +172,28 @@ func (m *Matrix) WholeDriver(v version.Dotted, windows bool) (version.Dotted, er
 	return v, fmt.Errorf("no driver branch %s is known; there are %s", v, strings.Join(known, ", "))
 }
 
+// NewestDriver is the newest release of a production branch that drives all of some
+// compute capabilities; zero where none is known.
+func (m *Matrix) NewestDriver(sms []machine.SM, windows bool) version.Dotted {
+	last := 0
+	for _, sm := range sms {
+		if a, ok := m.Arch(sm); ok && a.LastBranch > 0 && (last == 0 || a.LastBranch < last) {
+			last = a.LastBranch
+		}
+	}
+	var newest version.Dotted
+	for _, b := range m.Branches {
+		release := b.Latest
+		if windows {
+			release = b.LatestWindows
+		}
+		if (b.Kind == "PB" || b.Kind == "LTS") && (last == 0 || b.Number <= last) && release.Compare(newest) > 0 {
+			newest = release
+		}
+	}
+	return newest
+}
+
 // Arch returns a compute capability.
 func (m *Matrix) Arch(sm machine.SM) (Arch, bool) {
 	for _, a := range m.Arches {

@@ -228,14 +228,32 @@ func (s *solver) jetpack() string {
 		}
 	}
 	if c := s.h.Platform.Libc; c != nil {
-		switch c.Version.String() {
-		case "2.35":
-			return "jetpack6"
-		case "2.39":
-			return "jetpack7"
+		for _, p := range jetpackLibc {
+			if c.Version.String() == p.libc {
+				return p.pack
+			}
 		}
 	}
 	return ""
+}
+
+// jetpackLibc is the C library of the Ubuntu that each JetPack is, by which one is
+// known where nothing else says it.
+var jetpackLibc = []struct{ pack, libc string }{{"jetpack6", "2.35"}, {"jetpack7", "2.39"}}
+
+// jetpacks are the flags that would make a described Jetson one for which its vendor
+// publishes builds.
+func (s *solver) jetpacks() []string {
+	var out []string
+	for _, p := range jetpackLibc {
+		for _, v := range s.m.VendorIndexes {
+			if s.jetpack() == p.pack || !slices.Contains(strings.Fields(v.Platform), p.pack) || !slices.Contains(v.GPUs, s.vendor(machine.NVIDIA)[0].SM.String()) {
+				continue
+			}
+			out = append(out, fmt.Sprintf("`--libc glibc-%s --python %s`: %s publishes builds for it (%s)", p.libc, strings.Join(v.Pythons, " or "), vendorName(&v), v.Names))
+		}
+	}
+	return out
 }
 
 // jetpackCUDA is the CUDA of this JetPack, as its vendor index is named.

@@ -20,7 +20,7 @@ import (
 func describeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"},
-		&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90 or gfx1100; repeat it for several"},
+		&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90, gfx1100, or none; repeat it for several"},
 		&cli.StringFlag{Name: "driver", Usage: "this `VERSION` of the NVIDIA driver, or none"},
 		&cli.StringFlag{Name: "os", Usage: "this `SYSTEM`: linux, windows, macos or wsl2"},
 		&cli.StringFlag{Name: "arch", Usage: "this `ARCH`: x86_64, aarch64 or arm64"},

@@ -36,7 +36,48 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	if err := f.words.Override(&h); err != nil {
 		return h, described, err
 	}
+	if f.assumesDriver(h) {
+		if err := assumeDriver(&h); err != nil {
+			return h, described, err
+		}
+	}
 	return h, described, wholeDriver(&h)
+}
+
+// assumesDriver reports whether a machine is described by its GPU alone: without a
+// driver nothing would run on it, and that is not what somebody asks who names a GPU.
+func (f machineFlags) assumesDriver(h machine.Machine) bool {
+	return f.facts == "" && !f.carriesOut && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
+		len(nvidias(h)) > 0 && h.Platform.Environment != machine.Jetson
+}
+
+// assumeDriver gives h the newest driver that its GPUs have.
+func assumeDriver(h *machine.Machine) error {
+	m, err := matrixFor()
+	if err != nil {
+		return err
+	}
+	newest := m.NewestDriver(nvidias(*h), windows(*h))
+	if newest.IsZero() {
+		return nil
+	}
+	return describe.Machine{Driver: newest.String()}.Override(h)
+}
+
+// windows reports whether the driver of h is one for Windows, as WSL's is.
+func windows(h machine.Machine) bool {
+	return h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2
+}
+
+// nvidias are the compute capabilities of the NVIDIA GPUs of h.
+func nvidias(h machine.Machine) []machine.SM {
+	var out []machine.SM
+	for _, g := range h.GPUs {
+		if g.Vendor == machine.NVIDIA {
+			out = append(out, g.SM)
+		}
+	}
+	return out
 }
 
 // ofTheUser are the variables that are the user's wish wherever packages go: their
@@ -65,9 +106,9 @@ func (f machineFlags) assumed(h machine.Machine, python string, asked bool) []st
 	if python != "" && !asked {
 		out = append(out, "Python "+python+" (--python)")
 	}
-	nvidia := slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA })
 	switch {
-	case !nvidia || f.words.Driver != "":
+	case len(nvidias(h)) == 0 || f.words.Driver != "":
+	case h.Driver != nil && h.Driver.Evidence == machine.FromFlag: // the plan says what it means
 	case h.Driver != nil:
 		out = append(out, "driver "+h.Driver.Version.String()+" (--driver)")
 	default:
@@ -86,7 +127,7 @@ func wholeDriver(h *machine.Machine) error {
 	if err != nil {
 		return err
 	}
-	whole, err := m.WholeDriver(h.Driver.Version, h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2)
+	whole, err := m.WholeDriver(h.Driver.Version, windows(*h))
 	if err != nil {
 		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"write a version as nvidia-smi prints it, such as `--driver 580.95.05`"}}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
+	"envfix/matrix"
 	"envfix/resolver"
 )
 
@@ -82,7 +84,42 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		python = p.Then.Python
 	}
 	p.Basis.Assumed = f.machine.assumed(h, python, f.wish.Python != "")
+	if f.machine.words.Driver == "" && h.Driver != nil && h.Driver.Evidence == machine.FromFlag {
+		p.Basis.Assumed = append(p.Basis.Assumed, olderDriver(m, will, r, p))
+	}
 	return p, plan.Seal(p)
+}
+
+// olderDriver says that the newest driver was assumed, and what an older one would
+// change.
+func olderDriver(m *matrix.Matrix, h machine.Machine, r resolver.Request, p *plan.Plan) string {
+	newest := fmt.Sprintf("driver %s, the newest (--driver)", h.Driver.Version)
+	if p.Driver.Minimum == nil || p.Torch == "" {
+		return newest
+	}
+	least, err := machine.ParseDriver(*p.Driver.Minimum)
+	if err != nil {
+		return newest
+	}
+	i := slices.IndexFunc(m.Branches, func(b matrix.Branch) bool { // they are sorted, the newest first
+		return b.Number < least.Major() && (b.Kind == "PB" || b.Kind == "LTS")
+	})
+	if i < 0 {
+		return newest
+	}
+	d := *h.Driver
+	d.Version = m.Branches[i].Latest
+	if windows(h) {
+		d.Version = m.Branches[i].LatestWindows
+	}
+	h.Driver = &d
+	older := "nothing runs as it is"
+	if res, err := resolver.Resolve(m, h, r); err == nil && res.Choice != nil && res.Decision == resolver.Install {
+		older = fmt.Sprintf("torch %s, build %s", res.Choice.Torch, res.Choice.Build)
+	} else if err == nil && res.Fallback != nil {
+		older = fmt.Sprintf("torch %s, build %s", res.Fallback.Torch, res.Fallback.Build)
+	}
+	return fmt.Sprintf("%s; before %s (such as %s): %s", newest, least, d.Version, older)
 }
 
 // wanted is a machine, what is wished for it, and where it is to be.

@@ -18,7 +18,7 @@ import (
 // Machine describes a machine, whole or in part. A field that is empty says
 // nothing.
 type Machine struct {
-	GPUs   []string // each a name, a compute capability (9.0, sm_90) or gfx1100
+	GPUs   []string // each a name, a compute capability (9.0, sm_90) or gfx1100; or none, alone
 	Driver string   // a version of NVIDIA's driver, or none
 	OS     string   // linux, windows, macos or wsl2
 	Arch   string   // x86_64, aarch64 or arm64
@@ -125,6 +125,11 @@ func (d Machine) overrideGPUs(h *machine.Machine) error {
 		return nil
 	}
 	h.GPUs = nil
+	if len(d.GPUs) == 1 && strings.EqualFold(strings.TrimSpace(d.GPUs[0]), "none") {
+		h.Driver = nil
+		d.leaveContainer(h)
+		return nil
+	}
 	for _, text := range d.GPUs {
 		n, err := named(strings.TrimSpace(text))
 		if err != nil {
