@@ -43,8 +43,8 @@ e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with
 	@test -x $(FRAMEWORKS)/bin/python || { python3 -m venv $(FRAMEWORKS) && $(FRAMEWORKS)/bin/python -m pip install -q torch torchvision numpy pillow transformers datasets lightning accelerate timm ray; }
 	ENVFIX_FRAMEWORKS_PYTHON=$(abspath $(FRAMEWORKS))/bin/python go test -count=1 -timeout 120m -v -run '^TestE2EFrameworks$$' ./cmd/envfix
 
-e2e-lock: build ## a day of a team with a lock: git, uv, pip, packaging, no network
-	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELockDay$$' ./cmd/envfix
+e2e-lock: build ## a day of a team with a lock, by git, uv, pip, packaging (RENOVATE=PROGRAM: it too); timings
+	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELock(Day|Source|Workflow|Time)$$' ./cmd/envfix
 
 MACHINES ?= 300
 e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)

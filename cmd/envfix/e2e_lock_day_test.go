@@ -100,6 +100,21 @@ func TestE2ELockDay(t *testing.T) {
 	must(t, readers+"/bin/python", append([]string{testdata(t, "read_pylock.py")}, files...)...)
 	must(t, "uv", "pip", "sync", "--dry-run", "--python", venvOf(t, minor)+"/bin/python", "--preview-features", "pylock", "pylock.old.toml")
 
+	t.Log("other installers install the same")
+	const whole = "import torch, gitlib, mylib, corp_lib; assert torch.__version__ == '2.10.0'"
+	python := venvOf(t, minor) + "/bin/python"
+	must(t, "uv", "pip", "sync", "--python", python, "--preview-features", "pylock", "--default-index", x.URL, "pylock.old.toml")
+	must(t, python, "-I", "-c", whole)
+	synced := filepath.Join(t.TempDir(), "synced")
+	must(t, "cp", "-r", ann, synced)
+	must(t, "sh", "-c", envfix+" lock export --format uv > "+synced+"/pyproject.toml")
+	sync := exec.Command("uv", "sync", "--no-default-groups", "--group", "old", "--default-index", x.URL, "--python", minor)
+	sync.Dir = synced
+	if out, err := sync.CombinedOutput(); err != nil {
+		t.Fatalf("uv sync: %v\n%s", err, out)
+	}
+	must(t, synced+"/.venv/bin/python", "-I", "-c", strings.Replace(whole, " mylib,", "", 1)) // a folder is the project's own to name
+
 	t.Log("two developers")
 	ben := filepath.Join(t.TempDir(), "ben")
 	must(t, "git", "clone", "-q", ann, ben)
@@ -148,15 +163,22 @@ func TestE2ELockDay(t *testing.T) {
 	wantExit(t, lockIn(t, ann, append([]string{"apply"}, machine...)...), fail.OK)
 	must(t, ".venv/bin/python", "-I", "-c", "import torch, gitlib, mylib, corp_lib, idna; assert mylib.__file__.startswith('"+ann+"'), mylib.__file__")
 	must(t, "uv", "pip", "uninstall", "--python", ".venv/bin/python", "idna")
+	code, said := lockSays(t, ann, "lock", "--check", "--installed", "--profile", "old")
+	if code != fail.Pending || !strings.Contains(said, "idna 3.1 is missing") {
+		t.Errorf("the drift is not named: exit %d\n%s", code, said)
+	}
 	wantExit(t, lockIn(t, ann, append([]string{"lock", "sync"}, machine...)...), fail.OK)
 	must(t, ".venv/bin/python", "-I", "-c", "import idna")
 
 	t.Log("a bundle without network")
+	plain, bundle := t.TempDir(), filepath.Join(t.TempDir(), "stick")
+	wantExit(t, lockIn(t, plain, append([]string{"lock", "torch", "idna", "--target", "old=gpu=7.0 driver=550 index=default python=" + minor}, mirror...)...), fail.OK)
+	python = venvOf(t, minor) + "/bin/python" // pip takes no repository beside hashes: it reads the lock without one
+	must(t, readers+"/bin/python", "-m", "pip", "--python", python, "install", "--isolated", "--index-url", x.URL, "--no-deps", "-r", "pylock.old.toml")
+	must(t, python, "-I", "-c", "import torch, idna")
 	if out, err := exec.Command("unshare", "-rn", "true").CombinedOutput(); err != nil {
 		t.Skipf("no namespaces here, the bundle is not tried: %s", out)
 	}
-	plain, bundle := t.TempDir(), filepath.Join(t.TempDir(), "stick")
-	wantExit(t, lockIn(t, plain, append([]string{"lock", "torch", "idna", "--target", "old=gpu=7.0 driver=550 index=default python=" + minor}, mirror...)...), fail.OK)
 	wantExit(t, lockIn(t, plain, append([]string{"lock", "bundle", bundle}, mirror...)...), fail.OK)
 	far, bin := t.TempDir(), t.TempDir()
 	if err := os.Symlink(testindex.Python(t), filepath.Join(bin, "python3")); err != nil {

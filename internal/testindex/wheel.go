@@ -28,6 +28,7 @@ type Wheel struct {
 	Scripts        map[string]string // console scripts: name → module:function
 	Padding        int               // bytes of incompressible ballast
 	Sdist          bool              // serve a source distribution that fails to build instead
+	Raw            []byte            // the bytes of a real file, served in place of made ones
 }
 
 var separators = regexp.MustCompile(`[-_.]+`)
@@ -68,6 +69,9 @@ func (w Wheel) Metadata() string {
 // Bytes returns the wheel itself; equal wheels have equal bytes. A Sdist is not
 // a readable archive: whoever unpacks it fails.
 func (w Wheel) Bytes() []byte {
+	if w.Raw != nil {
+		return w.Raw
+	}
 	if w.Sdist {
 		return []byte("not an archive: " + w.Filename())
 	}
