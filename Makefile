@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist release release-data e2e-release
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist site release release-data e2e-release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ matrix: build ## check the data; print which recorded machines would change
 
 dist: ## dist/: the binaries of a release alone, of the tree as it is
 	go run ./internal/ci/release -dirty -only binaries,archives -out dist
+
+site: ## the web page into dist/site/, and as one file into dist/envfix.html
+	go run ./internal/ci/site
 
 release: ## all that a release publishes, into dist/ (it publishes nothing)
 	go run ./internal/ci/release -out dist

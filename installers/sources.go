@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 
-	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/text"
@@ -127,7 +126,7 @@ func (s sources) url(index *string) string {
 		return s.defaultIndex
 	}
 	for _, m := range s.mirrors {
-		if there, ok := lock.Moved(*index, m[0], m[1]); ok {
+		if there, ok := plan.Moved(*index, m[0], m[1]); ok {
 			return there
 		}
 	}

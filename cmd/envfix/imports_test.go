@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"internal/compiled":          {"internal/version"},
 	"matrix":                     {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
 	"resolver":                   {"matrix", "internal/near", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/describe":          {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508"},
+	"internal/describe":          {"resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/plan":              {"resolver", "internal/machine", "internal/version"},
 	"internal/pyproject":         {"resolver", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/lock":              {"internal/machine", "internal/version"},
@@ -39,6 +39,9 @@ var layers = map[string][]string{
 	"internal/doctor/read":       {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
 	"internal/doctor":            {"internal/doctor/read", "internal/doctor/know", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/fleet":             {"internal/lock", "internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/chart":             {"internal/describe", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/page":              {"*"},             // the web page's answers
+	"cmd/envfix-page":            {"internal/page"}, // built for js/wasm alone
 	"internal/observe/verdict":   {"internal/machine"},
 	"internal/proc":              {},
 	"internal/probe":             {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
@@ -81,6 +84,8 @@ var pure = []string{
 	"internal/doctor/read",
 	"internal/doctor",
 	"internal/fleet",
+	"internal/chart",
+	"internal/page",
 	"internal/observe/verdict",
 }
 
@@ -115,6 +120,7 @@ var builds = [][]string{
 	{"GOOS=linux", "CGO_ENABLED=0", "GOFLAGS=-tags=urfave_cli_no_docs,nvmlchild"},
 	{"GOOS=windows", "CGO_ENABLED=0"},
 	{"GOOS=darwin", "CGO_ENABLED=0"},
+	{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"},
 }
 
 // The table is the architecture: no package imports what its row does not

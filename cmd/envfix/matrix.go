@@ -19,11 +19,13 @@ func matrixCommand() *cli.Command {
 		Description: `EXAMPLES
   envfix matrix show torch==2.9.1
   envfix matrix show --gpu V100
+  envfix matrix map --gpu V100
   envfix matrix command torch==2.9.1 --build cu126
   envfix matrix prove torch==2.15.0
   envfix matrix update --from https://mirror.example/envfix/matrix`,
 		Subcommands: []*cli.Command{
 			matrixShowCommand(),
+			matrixMapCommand(),
 			matrixInstallCommand(),
 			matrixProveCommand(),
 			matrixHarvestCommand(),

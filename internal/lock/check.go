@@ -51,16 +51,6 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 	return k, nil
 }
 
-// Moved is the address that stands for url where what begins with from is found at
-// to; ok is false where url is not below from.
-func Moved(url, from, to string) (moved string, ok bool) {
-	rest, ok := strings.CutPrefix(url, strings.TrimSuffix(from, "/"))
-	if !ok || rest != "" && rest[0] != '/' {
-		return url, false
-	}
-	return strings.TrimSuffix(to, "/") + rest, true
-}
-
 // sameSite reports whether a file's host belongs to its index's: the same, or a
 // host beside it, as download-r2.pytorch.org is beside download.pytorch.org.
 func sameSite(file, index string) bool {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/plan"
 )
 
 // Mirrors say where files are really fetched.
@@ -30,7 +31,7 @@ func ParseMirrors(pairs []string) Mirrors {
 // there returns where a URL is really fetched.
 func (m Mirrors) there(url string) string {
 	for _, pair := range m.Pairs {
-		if there, ok := lock.Moved(url, pair[0], pair[1]); ok {
+		if there, ok := plan.Moved(url, pair[0], pair[1]); ok {
 			return there
 		}
 	}
@@ -43,7 +44,7 @@ func (m Mirrors) canonical(packages []lock.Package) {
 	for _, k := range packages {
 		for i, w := range k.Files() {
 			for _, pair := range m.Pairs {
-				if from, ok := lock.Moved(w.URL, pair[1], pair[0]); ok {
+				if from, ok := plan.Moved(w.URL, pair[1], pair[0]); ok {
 					w.URL = from
 					k.Complete(i, w)
 				}

@@ -10,7 +10,7 @@ import (
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decode(data.Doctor); err != nil {
+		if _, err := Decode(data.Doctor); err != nil {
 			b.Fatal(err)
 		}
 	}

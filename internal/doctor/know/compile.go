@@ -44,17 +44,29 @@ func Compile(fsys fs.FS, facts []string) ([]byte, error) {
 	return compiled.Encode(f, [32]byte(sum.Sum(nil))), nil
 }
 
+// embedded is what Embedded made. It is no sync.OnceValue: that would be made at
+// each start, and link the data into programs that are given it (the web page).
+var embedded struct {
+	once sync.Once
+	k    *Knowledge
+}
+
 // Embedded returns the knowledge that the program was built with. A test holds its
 // compiled form against the files, so that reading it cannot fail.
-var Embedded = sync.OnceValue(func() *Knowledge {
-	k, err := decode(data.Doctor)
-	if err != nil {
-		panic(fmt.Errorf("data/doctor.bin: %w", err))
-	}
-	return k
-})
+func Embedded() *Knowledge {
+	embedded.once.Do(func() {
+		k, err := Decode(data.Doctor)
+		if err != nil {
+			panic(fmt.Errorf("data/doctor.bin: %w", err))
+		}
+		embedded.k = k
+	})
+	return embedded.k
+}
 
-func decode(blob string) (*Knowledge, error) {
+// Decode reads a compiled form, which this program's [Compile] made. Its error says
+// that it is damaged or another program's.
+func Decode(blob string) (*Knowledge, error) {
 	var f form
 	if err := compiled.Decode(blob, &f); err != nil {
 		return nil, err

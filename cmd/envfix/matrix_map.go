@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"envfix/internal/chart"
+	"envfix/internal/describe"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func matrixMapCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "map",
+		Usage: "which generation of GPUs runs which release of torch, as a picture",
+		Description: `A row for each generation, a column for each minor release: code for it, PTX that
+the driver compiles, or nothing. With --gpu its row stands out and every cell of
+it is listed with the reason; with --driver what needs another one is marked.
+The web page draws the same.
+
+EXAMPLES
+  envfix matrix map
+  envfix matrix map --gpu V100
+  envfix matrix map --gpu "RTX 4090" --driver 535.54.03
+  envfix matrix map --os windows --html map.html
+
+EXIT STATUS
+  0  the map is printed or written
+  2  usage, or --html FILE cannot be written`,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU` stands out: a name or a compute capability; repeat it for several"},
+			&cli.StringFlag{Name: "driver", Usage: "mark what this `VERSION` of the NVIDIA driver does not run"},
+			&cli.StringFlag{Name: "os", Usage: "of this `SYSTEM`: linux, windows, macos or wsl2"},
+			&cli.StringFlag{Name: "arch", Usage: "of this `ARCH`: x86_64, aarch64 or arm64"},
+			&cli.StringFlag{Name: "html", Usage: "write it to `FILE`, one page that needs nothing else"},
+		},
+		Action: matrixMapAction,
+	}
+}
+
+// mapFlags are those of `envfix matrix map`.
+type mapFlags struct {
+	words describe.Machine
+	html  string
+}
+
+func matrixMapAction(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return &fail.Error{Code: fail.Usage, Text: "unexpected argument " + ui.Clip(c.Args().First(), 60), Hints: []string{"`envfix matrix map --gpu V100`"}}
+	}
+	f := mapFlags{html: c.String("html"), words: describe.Machine{
+		GPUs: c.StringSlice("gpu"), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch")}}
+	return f.draw(c.App.Writer)
+}
+
+// draw makes the map and prints or writes it.
+func (f mapFlags) draw(w io.Writer) error {
+	m, err := matrixFor()
+	if err != nil {
+		return err
+	}
+	v, err := f.view()
+	if err != nil {
+		return err
+	}
+	drawn := chart.Make(m, v)
+	if len(drawn.Rows) == 0 {
+		return &fail.Error{Code: fail.Usage, Text: "no build for a GPU is published for " + v.OS + " " + v.Arch, Hints: []string{"`envfix matrix show` lists every release"}}
+	}
+	if f.html != "" {
+		title := "envfix: which GPU runs which torch, " + v.OS + " " + v.Arch
+		foot := "Data " + m.Version + " of " + m.Date + ". Made by envfix matrix map."
+		if err := replaceFile(f.html, []byte(drawn.Page(title, foot)), 0o644); err != nil {
+			return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.html) + ": " + reason(err), Err: err, Hints: []string{"`--html` takes a file in a directory that is there"}}
+		}
+		return nil
+	}
+	look := style(w)
+	_, err = io.WriteString(w, drawn.Text(look.Bold))
+	if err == nil && len(drawn.Details()) > 0 {
+		_, err = fmt.Fprint(w, "\n"+ui.Columns(pairs(drawn.Details()), 0))
+	}
+	return err
+}
+
+func pairs(rows [][]string) [][2]string {
+	var out [][2]string
+	for _, r := range rows {
+		out = append(out, [2]string{ui.Clean(r[0]), ui.Clean(r[1])})
+	}
+	return out
+}
+
+// view reads the words: a machine described by them alone.
+func (f mapFlags) view() (chart.View, error) {
+	h := machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
+	if err := f.words.Override(&h); err != nil {
+		return chart.View{}, err
+	}
+	if err := wholeDriver(&h); err != nil {
+		return chart.View{}, err
+	}
+	v := chart.View{OS: h.Platform.OS, Arch: h.Platform.Arch, WSL: h.Platform.Environment == machine.WSL2, Today: today()}
+	if len(f.words.GPUs) > 0 {
+		v.GPUs = h.GPUs
+	}
+	if h.Driver != nil {
+		v.Driver = h.Driver.Version
+	}
+	return v, nil
+}

@@ -1,0 +1,385 @@
+// Package chart draws which generation of GPUs runs which release of torch: as HTML,
+// for the web page and `envfix matrix map --html`, and as text for a terminal. What
+// runs is the resolver's word, for a machine with one such GPU and the newest driver
+// that drives it.
+package chart
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/describe"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// A View says what is drawn.
+type View struct {
+	OS, Arch string         // linux, windows, macos; as machine.Platform.Arch
+	Driver   version.Dotted // what needs a newer one is marked; zero: the newest
+	WSL      bool           // the Windows driver counts
+	GPUs     []machine.GPU  // the chosen machine's: their rows stand out
+	Torch    string         // the chosen torch: its column stands out; "" none
+	Today    string
+}
+
+// A Map is a table: a row per generation, a column per minor release of torch.
+type Map struct {
+	View
+	Columns []Column // oldest first
+	Rows    []Row
+}
+
+// A Column is the newest release of a minor version.
+type Column struct {
+	Torch  string // 2.14.1
+	Date   string
+	Chosen bool
+}
+
+// Minor is the release without its patch: 2.14.
+func (c Column) Minor() string { return minorOf(c.Torch) }
+
+// A Row is one generation.
+type Row struct {
+	Vendor string
+	Code   string // 8.9, gfx1100; "" Intel, Apple
+	Name   string // Ada, CDNA …
+	Models string // some that people know
+	Chosen bool
+	Cells  []Cell
+
+	gpu machine.GPU
+}
+
+// A State says how a release runs on a generation.
+type State string
+
+// The states.
+const (
+	Native State = "code"   // machine code for it
+	PTX    State = "ptx"    // the driver compiles every kernel at its first use
+	Driver State = "driver" // it would run with another driver
+	None   State = "none"
+)
+
+// A Cell is one release on one generation.
+type Cell struct {
+	State  State
+	Build  string // cu126; "" none
+	Floor  string // the oldest driver that runs it; "" none is needed
+	More   []string
+	Text   string // the reason in a sentence
+	Source string
+	Proof  matrix.Proof
+}
+
+// Make computes the map. It resolves once for each generation.
+func Make(m *matrix.Matrix, v View) *Map {
+	out := &Map{View: v}
+	var releases []*matrix.Release
+	for _, r := range m.Releases { // newest first
+		if len(releases) > 0 && minorOf(releases[len(releases)-1].Torch.String()) == minorOf(r.Torch.String()) {
+			continue
+		}
+		releases = append(releases, r)
+	}
+	slices.Reverse(releases)
+	for _, r := range releases {
+		out.Columns = append(out.Columns, Column{Torch: r.Torch.String(), Date: r.Date})
+	}
+	d := &drawing{m: m, v: v, session: resolver.NewSession(m), releases: releases}
+	for _, g := range generations(m, v) {
+		row := Row{Vendor: g.Vendor, Code: g.SM.String() + g.GFX, Name: g.name, Models: g.models, gpu: g.GPU, Cells: d.cells(g.GPU)}
+		if chosen(v.GPUs, g.GPU) || slices.ContainsFunc(row.Cells, runs) {
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	out.Choose(v.GPUs, v.Torch)
+	return out
+}
+
+// Choose lets the rows of some GPUs and the column of a torch stand out, in place of
+// those that did. A torch of "" is none.
+func (m *Map) Choose(gpus []machine.GPU, torch string) {
+	m.GPUs, m.Torch = gpus, torch
+	for i := range m.Rows {
+		m.Rows[i].Chosen = chosen(gpus, m.Rows[i].gpu)
+	}
+	for i := range m.Columns {
+		m.Columns[i].Chosen = torch != "" && minorOf(torch) == m.Columns[i].Minor()
+	}
+}
+
+func runs(c Cell) bool { return c.State != None }
+
+func chosen(gpus []machine.GPU, g machine.GPU) bool {
+	return slices.ContainsFunc(gpus, func(o machine.GPU) bool {
+		return o.Vendor == g.Vendor && o.SM == g.SM && (o.GFX == g.GFX || o.GFX == "")
+	})
+}
+
+func minorOf(torch string) string {
+	parts := strings.SplitN(torch, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// A drawing holds what the cells of one map share.
+type drawing struct {
+	m        *matrix.Matrix
+	v        View
+	session  *resolver.Session
+	releases []*matrix.Release
+}
+
+// host is a machine with one such GPU and the newest driver that drives it.
+func (d *drawing) host(g machine.GPU) machine.Machine {
+	g.Visible, g.Evidence = true, machine.FromFlag
+	h := machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: d.v.OS, Arch: d.v.Arch}, GPUs: []machine.GPU{g}, Privilege: "sudo"}
+	if d.v.OS == "linux" {
+		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
+	}
+	if d.v.WSL {
+		h.Platform.Environment = machine.WSL2
+	}
+	if newest, ok := describe.NewestDriver(d.m, h); ok {
+		h.Driver = &machine.Driver{Version: newest, Evidence: machine.FromFlag}
+	}
+	return h
+}
+
+// cells are a generation's, one for each column.
+func (d *drawing) cells(g machine.GPU) []Cell {
+	h := d.host(g)
+	later := d.runs(h)
+	now := later
+	if !d.v.Driver.IsZero() && h.Driver != nil {
+		mine := h
+		mine.Driver = &machine.Driver{Version: d.v.Driver, Evidence: machine.FromFlag}
+		now = d.runs(mine)
+	}
+	var out []Cell
+	for _, rel := range d.releases {
+		torch := rel.Torch.String()
+		switch {
+		case len(now[torch]) > 0:
+			b := now[torch][0]
+			out = append(out, d.cell(now[torch], b, g, d.code(b, g)))
+		case len(later[torch]) > 0:
+			out = append(out, d.cell(later[torch], d.undemanding(later[torch], g), g, Driver))
+		default:
+			out = append(out, d.empty(rel, h))
+		}
+	}
+	return out
+}
+
+// question asks for torch alone, in any release.
+func (d *drawing) question() resolver.Request {
+	return resolver.Request{Described: true, Today: d.v.Today, Requirements: []pep508.Requirement{{Name: "torch", Text: "torch"}}}
+}
+
+// runs are the builds that run on a machine as it is, by release, the preferred first.
+func (d *drawing) runs(h machine.Machine) map[string][]*matrix.Build {
+	out := map[string][]*matrix.Build{}
+	b, err := d.session.Brief(h, d.question())
+	if err != nil || b.Decision != resolver.Install {
+		return out
+	}
+	for _, o := range b.Options {
+		if rel, ok := d.m.Release(o.Torch); ok {
+			if build, ok := rel.Build(o.Build, d.v.OS, d.v.Arch); ok {
+				out[o.Torch] = append(out[o.Torch], build)
+			}
+		}
+	}
+	return out
+}
+
+// undemanding is the build that asks least of the driver.
+func (d *drawing) undemanding(builds []*matrix.Build, g machine.GPU) *matrix.Build {
+	return slices.MinFunc(builds, func(a, b *matrix.Build) int { return d.floor(a, g).Compare(d.floor(b, g)) })
+}
+
+// cell is that of a release that runs, with the build of it that counts.
+func (d *drawing) cell(builds []*matrix.Build, pick *matrix.Build, g machine.GPU, state State) Cell {
+	c := Cell{State: state, Build: pick.Label, Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
+	for _, b := range builds {
+		if b != pick {
+			c.More = append(c.More, b.Label)
+		}
+	}
+	return c
+}
+
+func (d *drawing) code(b *matrix.Build, g machine.GPU) State {
+	if g.Vendor != machine.NVIDIA {
+		return Native
+	}
+	if native, _ := d.m.Covers(b, g.SM); native {
+		return Native
+	}
+	return PTX
+}
+
+// floor is the oldest driver that runs a build and knows the GPU; zero: it needs none
+// of NVIDIA's.
+func (d *drawing) floor(b *matrix.Build, g machine.GPU) version.Dotted {
+	if b.CUDA.IsZero() {
+		return version.Dotted{}
+	}
+	f, _ := d.m.Floor(b.Label)
+	a, _ := d.m.Arch(g.SM)
+	needs, knows := f.Linux, a.FirstDriver
+	if d.v.OS == "windows" || d.v.WSL {
+		needs, knows = f.Windows, a.FirstWindows
+	}
+	if needs.Less(knows) {
+		return knows
+	}
+	return needs
+}
+
+// outlived is the last branch that drives a GPU, where the driver at hand is a newer
+// one; 0: it is not.
+func (d *drawing) outlived(g machine.GPU) int {
+	a, known := d.m.Arch(g.SM)
+	if !known || a.LastBranch == 0 || d.v.Driver.IsZero() {
+		return 0
+	}
+	for _, b := range d.m.Branches { // newest first; Windows counts on within a branch
+		if b.Number <= d.v.Driver.Major() {
+			if b.Number > a.LastBranch {
+				return a.LastBranch
+			}
+			break
+		}
+	}
+	return 0
+}
+
+func source(b *matrix.Build) string {
+	if b.Citation != "" {
+		return b.Citation + " (" + b.Source + ")"
+	}
+	return b.Source
+}
+
+func (d *drawing) said(b *matrix.Build, g machine.GPU, state State) string {
+	s := "build " + b.Label
+	switch {
+	case g.Vendor != machine.NVIDIA:
+		s += " is made for it"
+	case d.code(b, g) == Native:
+		s += " has code for " + g.SM.String()
+	default:
+		s += " has no code for " + g.SM.String() + ", only PTX, which the driver compiles at the first use of every kernel"
+	}
+	if f := d.floor(b, g); !f.IsZero() {
+		s += "; driver " + f.String() + " or newer"
+	}
+	if last := d.outlived(g); last > 0 {
+		return s + " up to branch " + strconv.Itoa(last) + ", the last that drives it, and yours is " + d.v.Driver.String()
+	}
+	if state == Driver {
+		s += ", and yours is " + d.v.Driver.String()
+	}
+	return s
+}
+
+// empty is the cell of a release that does not run: for want of a build, of code, or
+// for what a rule of the resolver says.
+func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
+	g := h.GPUs[0]
+	var kind []*matrix.Build
+	covered := false
+	for _, b := range rel.Builds {
+		if b.OS != d.v.OS || b.Arch != d.v.Arch || !madeFor(b.Label, g.Vendor) {
+			continue
+		}
+		kind = append(kind, b)
+		native, ptx := d.m.Covers(b, g.SM)
+		covered = covered || native || ptx || g.Vendor != machine.NVIDIA && g.Vendor != machine.AMD
+	}
+	c := Cell{State: None}
+	switch {
+	case len(kind) == 0:
+		c.Text = "no build for " + vendorNames[g.Vendor] + " on " + d.v.OS + " " + d.v.Arch
+	case g.Vendor == machine.AMD:
+		c.Text, c.Source, c.Proof = d.withoutTarget(kind, g.GFX)
+	case !covered:
+		c.Text = "no build has code for " + g.SM.String() + "; they have it for " + strings.Join(codesOf(kind), " ")
+		c.Source, c.Proof = source(kind[0]), kind[0].Proof
+	default:
+		c.Text, c.Source = d.refused(rel, h)
+	}
+	return c
+}
+
+// withoutTarget says why no ROCm build of a release runs on a target.
+func (d *drawing) withoutTarget(kind []*matrix.Build, gfx string) (why, from string, proof matrix.Proof) {
+	for _, b := range kind {
+		for _, t := range d.m.ROCm {
+			if t.GFX == gfx && t.Label == b.Label && t.Torch.Admits(b.Release.Torch) && t.Broken != "" {
+				return "build " + b.Label + ": " + t.Broken, t.Source, t.Proof
+			}
+		}
+		if b.Status != matrix.Offered {
+			return "build " + b.Label + " is " + string(b.Status) + ": taken only by its name", source(b), b.Proof
+		}
+	}
+	return "no ROCm build of it is made for " + gfx, source(kind[0]), kind[0].Proof
+}
+
+// refused is what the resolver says against every build of a release.
+func (d *drawing) refused(rel *matrix.Release, h machine.Machine) (why, source string) {
+	q := pep508.Requirement{Name: "torch", Text: "torch==" + rel.Torch.String()}
+	q.Spec, _ = version.ParseSpecifier("==" + rel.Torch.String()) // of the data
+	c, err := resolver.Why(d.m, h, d.question(), q)
+	if err != nil {
+		return err.Error(), ""
+	}
+	for _, v := range c.Verdicts {
+		for _, w := range v.Words {
+			if !w.OK && w.Text == v.Text && madeFor(v.Build, h.GPUs[0].Vendor) {
+				return "build " + v.Build + ": " + w.Text, w.Source
+			}
+		}
+	}
+	return "no build runs", ""
+}
+
+var vendorNames = map[string]string{machine.NVIDIA: "NVIDIA", machine.AMD: "AMD", machine.Intel: "Intel", machine.Apple: "Apple"}
+
+func madeFor(label, vendor string) bool {
+	switch vendor {
+	case machine.NVIDIA:
+		return strings.HasPrefix(label, "cu")
+	case machine.AMD:
+		return strings.HasPrefix(label, "rocm")
+	case machine.Intel:
+		return label == "xpu"
+	}
+	return label == "mps"
+}
+
+func codesOf(builds []*matrix.Build) []string {
+	var all []machine.SM
+	for _, b := range builds {
+		for _, c := range b.Native {
+			if !slices.Contains(all, c.SM) {
+				all = append(all, c.SM)
+			}
+		}
+	}
+	slices.SortFunc(all, machine.SM.Compare)
+	var out []string
+	for _, sm := range all {
+		out = append(out, sm.String())
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+package chart
+
+import (
+	_ "embed"
+	"html"
+	"strings"
+
+	"envfix/internal/text"
+)
+
+// The look and the keys of the map. The page has them as files; a map of its own
+// (`envfix matrix map --html`) carries them.
+var (
+	//go:embed map.css
+	CSS string
+	//go:embed map.js
+	JS string
+)
+
+// HTML is the map as a table that a person can walk through with the arrow keys. It
+// holds no script and no style; what a cell says stands in its data attributes and, for
+// screen readers, in its label.
+func (m *Map) HTML() string {
+	var b strings.Builder
+	b.WriteString(`<table class="map" role="grid" aria-label="` + esc("GPU generations and torch releases on "+m.OS+" "+m.Arch) + `"><thead><tr><td></td>`)
+	for _, c := range m.Columns {
+		major, minor, _ := strings.Cut(c.Minor(), ".")
+		b.WriteString(`<th scope="col"` + class("", c.Chosen) + `><span>` + esc(major) + `.</span>` + esc(minor) + `</th>`)
+	}
+	b.WriteString("</tr></thead>\n")
+	vendor, first := "", true
+	for _, r := range m.Rows {
+		if r.Vendor != vendor {
+			if vendor != "" {
+				b.WriteString("</tbody>\n")
+			}
+			b.WriteString("<tbody>")
+			vendor = r.Vendor
+		}
+		b.WriteString("<tr" + class("", r.Chosen) + `><th scope="row"><b>` + esc(r.head()) + `</b> ` + esc(r.second()) + `</th>`)
+		for i, c := range r.Cells {
+			m.cell(&b, r, m.Columns[i], c, first)
+			first = false
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody></table>")
+	return b.String()
+}
+
+// cell writes one cell; the first can be reached by Tab, the others by arrows.
+func (m *Map) cell(b *strings.Builder, r Row, c Column, x Cell, first bool) {
+	tab := `-1`
+	if first {
+		tab = `0`
+	}
+	who := strings.TrimSpace(r.Code + " " + r.Name)
+	b.WriteString(`<td role="gridcell" tabindex="` + tab + `"` + class(string(x.State), c.Chosen) + ` data-torch="` + esc(c.Torch) + `" data-gpu="` + esc(who) + `"`)
+	for _, d := range [][2]string{
+		{"models", r.Models}, {"text", x.Text}, {"build", x.Build}, {"more", strings.Join(x.More, " ")}, {"source", x.Source}, {"proof", string(x.Proof)},
+	} {
+		if d[1] != "" {
+			b.WriteString(` data-` + d[0] + `="` + esc(d[1]) + `"`)
+		}
+	}
+	label := who + ", torch " + c.Torch + ": " + x.Text
+	if x.Build != "" { // what stands in the cell begins its label
+		label = short(x.Build) + ": " + label
+	}
+	b.WriteString(` aria-label="` + esc(label) + `"><i>` + esc(short(x.Build)) + `</i></td>`)
+}
+
+// short is a build as it fits a cell: cu126 is 12.6.
+func short(build string) string {
+	if digits, ok := strings.CutPrefix(build, "cu"); ok && len(digits) > 2 {
+		return digits[:len(digits)-1] + "." + digits[len(digits)-1:]
+	}
+	return strings.TrimPrefix(build, "rocm")
+}
+
+func (r Row) head() string {
+	if r.Code != "" {
+		return r.Code
+	}
+	return r.Name
+}
+
+func (r Row) second() string {
+	if r.Vendor == "nvidia" {
+		return r.Name
+	}
+	models, _, _ := strings.Cut(r.Models, ";")
+	for _, brand := range []string{"Radeon ", "Instinct "} {
+		models = strings.TrimPrefix(models, brand)
+	}
+	models, _, _ = strings.Cut(models, "/")
+	models, _, _ = strings.Cut(models, ",")
+	return models
+}
+
+func class(state string, chosen bool) string {
+	if chosen {
+		state = strings.TrimSpace(state + " chosen")
+	}
+	if state == "" {
+		return ""
+	}
+	return ` class="` + state + `"`
+}
+
+func esc(s string) string { return html.EscapeString(text.Printable(s)) }
+
+// Page is the map as one page that needs nothing else.
+func (m *Map) Page(title, foot string) string {
+	return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>` + esc(title) + `</title>
+<style>
+` + alone + CSS + `</style>
+</head>
+<body>
+<main>
+<h1>` + esc(title) + `</h1>
+` + Legend + m.HTML() + `
+<p class="map-say" id="map-say" role="status">Point at a cell, or reach the table with Tab and walk with the arrow keys: its reason and source stand here.</p>
+<p class="soft">` + esc(foot) + `</p>
+</main>
+<script type="module">
+` + strings.ReplaceAll(JS, "export ", "") + `
+walkMap(document.querySelector("table.map"), document.getElementById("map-say"));
+</script>
+</body>
+</html>
+`
+}
+
+// Legend says what the states mean.
+const Legend = `<p class="legend"><span><i class="code"></i>code for it</span> <span><i class="ptx"></i>PTX, compiled at first use</span>
+<span><i class="driver"></i>needs another driver</span> <span><i class="none"></i>does not run</span></p>
+`
+
+// alone are the colours of a map that stands alone; the page has its own.
+const alone = `:root { color-scheme: light dark; --paper: light-dark(#fcfcfa, #14171a); --ink: light-dark(#1d2327, #e4e8ea); --soft: light-dark(#5a646b, #9aa5ac);
+  --rule: light-dark(#dfe2e0, #2c3338); --run: light-dark(#1f6f5c, #4fb89b); --wait: light-dark(#a65d00, #e0a650); --mark: light-dark(#e9f3ef, #1d2f2a);
+  --faint: light-dark(#dbe9e4, #20342e); --fainter: light-dark(#b9d6cc, #2c4d43) }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem } h1 { font-size: 1.35rem; font-weight: 600 } .soft { color: var(--soft); font-size: .875rem }
+`

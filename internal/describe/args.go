@@ -1,0 +1,130 @@
+package describe
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// Args are the flags that say the same on the command line.
+func (d Machine) Args() []string {
+	var out []string
+	for _, g := range d.GPUs {
+		out = append(out, "--gpu", g)
+	}
+	return append(out, flags([][2]string{{"driver", d.Driver}, {"os", d.OS}, {"arch", d.Arch}, {"libc", d.Libc}})...)
+}
+
+// Args are the flags that say the same on the command line.
+func (w Request) Args() []string {
+	out := flags([][2]string{
+		{"python", w.Python}, {"cuda", w.CUDA}, {"build", w.Build}, {"manager", w.Manager}, {"only-index", w.OnlyIndex}, {"gpus", w.GPUs},
+	})
+	for _, name := range w.AsNamed {
+		out = append(out, "--as-named", name)
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"--cpu", w.CPU}, {"--jit", w.JIT}, {"--change-driver", w.ChangeDriver}} {
+		if f.set {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+func flags(values [][2]string) (out []string) {
+	for _, v := range values {
+		if v[1] != "" {
+			out = append(out, "--"+v[0], v[1])
+		}
+	}
+	return out
+}
+
+// Of describes a machine in words, as far as words can: what [Machine.Override] makes
+// of them decides as the machine does. GPUs whose names say nothing are named by
+// their capability; one that has neither is left out.
+func Of(h machine.Machine) Machine {
+	d := Machine{OS: h.Platform.OS, Arch: h.Platform.Arch}
+	if h.Platform.Environment == machine.WSL2 {
+		d.OS = machine.WSL2
+	}
+	if l := h.Platform.Libc; l != nil && !l.Version.IsZero() {
+		d.Libc = l.Kind + "-" + l.Version.String()
+	}
+	nvidia := false
+	for _, g := range h.GPUs {
+		nvidia = nvidia || g.Vendor == machine.NVIDIA
+		if word := wordFor(g); word != "" {
+			d.GPUs = append(d.GPUs, word)
+		}
+	}
+	switch {
+	case h.Driver != nil && !h.Driver.Version.IsZero():
+		d.Driver = h.Driver.Version.String()
+	case nvidia && h.Driver == nil && h.Platform.Environment != machine.Jetson:
+		d.Driver = "none"
+	}
+	return d
+}
+
+// wordFor is the value of --gpu that means g: its name where that is clear, so that
+// people see what they have.
+func wordFor(g machine.GPU) string {
+	name := strings.TrimPrefix(g.Name, "NVIDIA ")
+	if g.MIG != "" && !strings.Contains(strings.ToLower(name), g.MIG) {
+		name += " " + g.MIG
+	}
+	if n, err := GPU(name); err == nil && n.Vendor == g.Vendor && (g.SM.IsZero() || n.SM == g.SM) && (g.GFX == "" || n.GFX == g.GFX) {
+		return name
+	}
+	switch {
+	case !g.SM.IsZero():
+		return g.SM.String()
+	case g.GFX != "":
+		return g.GFX
+	}
+	return ""
+}
+
+// NewestDriver is the newest release of NVIDIA's driver that drives every NVIDIA GPU
+// of the machine, on its system; where none drives them all, the newest that there
+// is. ok is false where the machine takes none: without such a GPU, or a Jetson.
+func NewestDriver(m *matrix.Matrix, h machine.Machine) (newest version.Dotted, ok bool) {
+	var gpus []machine.GPU
+	for _, g := range h.GPUs {
+		if g.Vendor == machine.NVIDIA {
+			gpus = append(gpus, g)
+		}
+	}
+	if len(gpus) == 0 || h.Platform.Environment == machine.Jetson || h.Platform.OS == "macos" {
+		return version.Dotted{}, false
+	}
+	windows := h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2
+	var any version.Dotted
+	for _, b := range m.Branches { // newest first
+		v := b.Latest
+		if windows {
+			v = b.LatestWindows
+		}
+		if v.IsZero() {
+			continue
+		}
+		if any.IsZero() {
+			any = v
+		}
+		gone := slices.ContainsFunc(gpus, func(g machine.GPU) bool {
+			a, known := m.Arch(g.SM)
+			return known && a.LastBranch > 0 && b.Number > a.LastBranch
+		})
+		if !gone {
+			return v, true
+		}
+	}
+	return any, !any.IsZero()
+}

@@ -1,0 +1,103 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+// A Command is one or more lines to copy, and what they do.
+type Command struct {
+	Title string   `json:"title"`
+	Shell string   `json:"shell"` // a POSIX shell, PowerShell; "" not for a shell: text
+	Lines []string `json:"lines"`
+}
+
+// installs is the combination that the commands install; nil: they install nothing.
+func installs(res *resolver.Resolution) *resolver.Choice {
+	switch res.Decision {
+	case resolver.UpgradeDriver, resolver.PinDriverBranch:
+		return res.Fallback
+	case resolver.FixDriver:
+		return res.Then
+	}
+	return res.Choice
+}
+
+// pythonProgram is how a Python of a version is started where nothing is known of the
+// machine.
+func pythonProgram(h machine.Machine, version string) string {
+	if h.Platform.OS == "windows" {
+		return "python" // of python.org's installer; py.exe takes its version as an argument
+	}
+	return "python" + version
+}
+
+// toCopy are the steps of a plan as commands, then envfix's own.
+func toCopy(p *plan.Plan, q question) []Command {
+	shell := "sh"
+	if q.machine.Platform.OS == "windows" {
+		shell = "PowerShell"
+	}
+	var lines, byHand []string
+	for _, s := range p.Steps {
+		switch {
+		case s.Run != nil && !s.Root && s.ID != "check" && s.ID != "python":
+			lines = append(lines, line(s.Run.Argv, shell))
+		case s.Manual != nil:
+			byHand = append(byHand, s.Manual.Text)
+		}
+	}
+	var out []Command
+	if len(byHand) > 0 {
+		out = append(out, Command{Title: "By hand", Lines: byHand})
+	}
+	if len(lines) > 0 {
+		out = append(out, Command{Title: "With " + p.Target.Manager, Shell: shell, Lines: append(lines, proof(p, shell))})
+	}
+	own := commandLine("uvx envfix-gpu apply", q.words.args(false))
+	return append(out, Command{Title: "Or let envfix do it there: it looks at the machine, shows every step, asks, and proves that torch computes",
+		Shell: shell, Lines: []string{own}})
+}
+
+// proof asks the torch that was installed what it sees.
+func proof(p *plan.Plan, shell string) string {
+	code := "import torch; print(torch.__version__, torch.cuda.is_available())"
+	if p.Build == "mps" {
+		code = "import torch; print(torch.__version__, torch.backends.mps.is_available())"
+	}
+	if p.Build == "xpu" {
+		code = "import torch; print(torch.__version__, torch.xpu.is_available())"
+	}
+	return line([]string{"{gen}/" + bin(shell) + "/python", "-c"}, shell) + fmt.Sprintf(" %q", code)
+}
+
+func bin(shell string) string {
+	if shell == "PowerShell" {
+		return "Scripts"
+	}
+	return "bin"
+}
+
+// line is a command for a shell, with the environment in .venv. Both shells take a
+// word in single quotes as it is.
+func line(argv []string, shell string) string {
+	var words []string
+	for i, a := range argv {
+		a = strings.ReplaceAll(a, "{gen}", ".venv")
+		if i == 0 && shell == "PowerShell" && strings.HasPrefix(a, ".venv/") {
+			a = `.\` + strings.ReplaceAll(a, "/", `\`)
+			words = append(words, a)
+			continue
+		}
+		w, err := plan.Quote(a)
+		if err != nil {
+			w = fmt.Sprintf("%q", a) // such an argument comes from no plan of ours
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,172 @@
+// Package page answers what the web page asks: words in, an answer with the commands
+// to copy and the case for it out. It is the same resolver, read by the same words as
+// the flags of `envfix plan`, and knows no browser: cmd/envfix-page hands it JSON.
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"envfix/internal/describe"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// Words are what somebody said on the page: the values of the flags of `envfix plan`.
+// A field that is empty says nothing.
+type Words struct {
+	GPU          []string `json:"gpu"`
+	Driver       string   `json:"driver"` // "" the newest that drives the GPUs
+	OS           string   `json:"os"`     // "" linux
+	Arch         string   `json:"arch"`
+	Libc         string   `json:"libc"`
+	Python       string   `json:"python"` // "" the newest that fits
+	CUDA         string   `json:"cuda"`
+	Build        string   `json:"build"`
+	Manager      string   `json:"manager"` // "" uv
+	OnlyIndex    string   `json:"only_index"`
+	GPUs         string   `json:"gpus"`
+	CPU          bool     `json:"cpu"`
+	JIT          bool     `json:"jit"`
+	ChangeDriver bool     `json:"change_driver"`
+	Packages     []string `json:"packages"` // requirements; none: torch and torchvision
+	Today        string   `json:"today"`
+}
+
+// assumedLibc stands for a Linux of which nothing more is said: Ubuntu 22.04.
+const assumedLibc = "glibc-2.35"
+
+func (w Words) machine() describe.Machine {
+	return describe.Machine{GPUs: w.GPU, Driver: w.Driver, OS: w.OS, Arch: w.Arch, Libc: w.Libc, Whole: true}
+}
+
+func (w Words) request() describe.Request {
+	return describe.Request{Python: w.Python, CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex,
+		GPUs: w.GPUs, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver}
+}
+
+// Base is the machine that words describe when they say nothing: a Linux PC.
+func Base() machine.Machine {
+	libc, _ := machine.ParseLibc(assumedLibc) // a constant
+	return machine.Machine{Format: machine.Format, Privilege: "sudo", Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &libc},
+		Tools: []machine.Tool{{Name: "uv", Path: "uv"}}}
+}
+
+// question is what is asked of the resolver, with what had to be assumed.
+type question struct {
+	words   Words // with what was assumed
+	machine machine.Machine
+	request resolver.Request
+	assumed []string
+}
+
+// read turns words into a question. Its error is a *fail.Error that says how to
+// write the word that was not understood.
+func read(m *matrix.Matrix, w Words) (question, error) {
+	q := question{words: w, machine: Base()}
+	q.words.GPU = slices.DeleteFunc(slices.Clone(w.GPU), func(s string) bool { return strings.TrimSpace(s) == "" })
+	q.words.Manager = cmp.Or(w.Manager, "uv")
+	if err := q.readMachine(m); err != nil {
+		return q, err
+	}
+	r, err := q.words.request().Parse()
+	if err != nil {
+		return q, err
+	}
+	r.Described, r.Today = true, w.Today
+	if r.Requirements, err = requirements(w.Packages); err != nil {
+		return q, err
+	}
+	q.request = r
+	return q, nil
+}
+
+func (q *question) readMachine(m *matrix.Matrix) error {
+	if err := q.words.machine().Override(&q.machine); err != nil {
+		return err
+	}
+	h := &q.machine
+	switch newest, takes := describe.NewestDriver(m, *h); {
+	case q.words.Driver == "" && takes:
+		q.words.Driver = newest.String()
+		q.assumed = append(q.assumed, "driver "+q.words.Driver+", the newest that drives it")
+		if err := (describe.Machine{Driver: q.words.Driver, Whole: true}).Override(h); err != nil {
+			return err
+		}
+	case h.Driver != nil:
+		whole, err := m.WholeDriver(h.Driver.Version, h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2)
+		if err != nil {
+			return &fail.Error{Code: fail.Usage, Text: err.Error(), Hints: []string{"write a version as nvidia-smi prints it, such as 580.95.05"}}
+		}
+		h.Driver.Version = whole
+		q.words.Driver = whole.String()
+	}
+	if q.words.Libc == "" && h.Platform.OS == "linux" {
+		if h.Platform.Libc == nil || h.Platform.Libc.Version.IsZero() { // a Jetson, say
+			libc, _ := machine.ParseLibc(assumedLibc)
+			h.Platform.Libc = &libc
+		}
+		q.assumed = append(q.assumed, strings.Replace(assumedLibc, "-", " ", 1))
+	}
+	return nil
+}
+
+func requirements(packages []string) ([]pep508.Requirement, error) {
+	var out []pep508.Requirement
+	for _, p := range packages {
+		if strings.TrimSpace(p) == "" {
+			continue
+		}
+		r, err := describe.Requirement(strings.TrimSpace(p))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// args are the arguments of `envfix plan` that ask the same, but for the machine
+// where only the wish is meant.
+func (w Words) args(machine bool) []string {
+	var out []string
+	if machine {
+		out = w.machine().Args()
+	}
+	r := w.request()
+	if r.Manager == "uv" {
+		r.Manager = "" // where no other is asked for
+	}
+	for _, p := range w.Packages {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return append(out, r.Args()...)
+}
+
+// A Fault is a word that was not understood.
+type Fault struct {
+	Text    string   `json:"text"`
+	Details []string `json:"details"`
+	Hints   []string `json:"hints"`
+}
+
+func faultOf(err error) *Fault {
+	f := &Fault{Text: err.Error()}
+	if e, ok := err.(*fail.Error); ok {
+		f.Details, f.Hints = e.Details, e.Hints
+	}
+	return f
+}
+
+// decode reads what the page sent. An error there is a fault of the page itself.
+func decode[T any](input string) (v T, err error) {
+	err = json.Unmarshal([]byte(input), &v)
+	return v, err
+}

@@ -1,0 +1,107 @@
+// The page: words in, the answer out. Every answer is computed here.
+import { call, lacking, learn, start } from "./engine.js";
+import { fragment, fromForm, fromFragment, state, take, toForm } from "./state.js";
+import { gpuField } from "./gpus.js";
+import { head, readSays, rest } from "./answer.js";
+import { walkMap } from "./map.js";
+
+const at = (id) => document.getElementById(id);
+let drawChips;
+let lastQuestion = "";
+
+const question = () => ({ ...state, today: new Date().toISOString().slice(0, 10) });
+
+// answer asks and shows. What the address holds is what was asked.
+function answer() {
+  const asked = JSON.stringify(question());
+  if (asked === lastQuestion) return;
+  lastQuestion = asked;
+  const began = performance.now();
+  const a = call("ask", asked);
+  at("told").replaceChildren(...head(a));
+  at("rest").replaceChildren(...rest(a, choose));
+  at("told").hidden = at("rest").hidden = false;
+  const hash = fragment();
+  if (location.hash.slice(1) !== hash) history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+  performance.measure("answer", { start: began });
+  clearTimeout(answer.later);
+  answer.later = setTimeout(drawMap, 60);
+}
+
+// drawMap comes after the answer: nobody waits for it.
+function drawMap() {
+  const drawn = call("map", question());
+  if (!drawn.html) return;
+  at("map").innerHTML = drawn.html; // package chart escapes every word
+  at("mapped").hidden = false;
+  walkMap(at("map").querySelector("table"), at("map-say"));
+}
+
+function choose(words) {
+  take(words);
+  toForm();
+  drawChips();
+  answer();
+  at("answer").focus({ preventScroll: false });
+}
+
+async function readPaste() {
+  const text = at("pasted").value;
+  if (!text.trim()) return;
+  await learn();
+  const r = call("paste", text);
+  at("read-says").replaceChildren(...readSays(r));
+  const w = r.words;
+  if (w.gpu && w.gpu.length) state.gpu = w.gpu;
+  for (const name of ["driver", "os", "arch", "libc", "python"]) if (w[name]) state[name] = name === "os" && w[name] === "linux" ? "" : w[name];
+  if (w.arch === "x86_64") state.arch = "";
+  toForm();
+  drawChips();
+  answer();
+}
+
+function options(about) {
+  for (const p of about.pythons) at("python").add(new Option(p));
+  for (const b of about.branches) at("drivers").append(new Option(b));
+  at("about").textContent = `Data ${about.matrix} of ${about.date}; the newest torch it knows is ${about.newest}.`;
+}
+
+function missing(what) {
+  at("missing-what").textContent = what;
+  at("missing").hidden = false;
+}
+
+async function begin() {
+  const lacks = lacking();
+  if (lacks) return missing(lacks);
+  try {
+    await start();
+  } catch (e) {
+    return missing(`The program could not be started: ${e.message}`);
+  }
+  at("missing").hidden = true;
+  options(call("about", ""));
+  drawChips = gpuField(answer);
+  fromFragment(location.hash);
+  toForm();
+  drawChips();
+  answer();
+  performance.mark("first answer");
+  at("form").addEventListener("input", (e) => {
+    if (e.target.id === "gpu" || e.target.id === "pasted") return;
+    fromForm();
+    clearTimeout(begin.later);
+    begin.later = setTimeout(answer, e.target.type === "text" ? 200 : 0);
+  });
+  at("form").addEventListener("submit", (e) => e.preventDefault());
+  at("read").addEventListener("click", readPaste);
+  at("pasted").addEventListener("paste", () => setTimeout(readPaste));
+  addEventListener("hashchange", () => {
+    fromFragment(location.hash);
+    toForm();
+    drawChips();
+    answer();
+  });
+}
+
+begin();
