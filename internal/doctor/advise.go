@@ -33,15 +33,15 @@ func (e *exam) person() person {
 // advise renders what every finding says to do for the person who is to do it. It is
 // the only place where that happens: a remedy is written once, as for a shell of Linux,
 // with {torch} for the command that installs the torch that fits.
-func (e *exam) advise(f *finding) { f.Fix = e.ways(f.Check, f.Fix) }
+func (e *exam) advise(f *finding) { f.Fix = e.ways(f.Check, f.Fix, f.Evidence) }
 
 // ways are the ways out of a check, rendered.
-func (e *exam) ways(check string, fix []string) []string {
+func (e *exam) ways(check string, fix, evidence []string) []string {
 	p := e.person()
 	var out []string
 	for _, way := range e.variant(check, fix, p) {
 		for _, w := range e.filled(way) {
-			if w = p.render(w); w != "" && !slices.Contains(out, w) {
+			if w = p.render(e.fill(w, evidence)); w != "" && !slices.Contains(out, w) {
 				out = append(out, w)
 			}
 		}
@@ -78,6 +78,8 @@ func (e *exam) filled(way string) []string {
 	switch way {
 	case "{torch}":
 		return e.torchFix()
+	case "{pair}":
+		return e.companionFix()
 	case "{python}":
 		v, _, _ := e.asked()
 		return e.pythonFix(v)
@@ -114,7 +116,7 @@ func (p person) render(way string) string {
 // kept is what is left of a way out without the clauses that a system does not have.
 func kept(way string, foreign interface{ MatchString(string) bool }) string {
 	var out []string
-	for clause := range strings.SplitSeq(way, "; ") {
+	for _, clause := range clauses(way) {
 		if !foreign.MatchString(clause) {
 			out = append(out, clause)
 		}
@@ -122,10 +124,26 @@ func kept(way string, foreign interface{ MatchString(string) bool }) string {
 	return strings.Join(out, "; ")
 }
 
+// clauses are the parts of a way out between semicolons; one within a command is no end.
+func clauses(way string) []string {
+	var out []string
+	start, code := 0, false
+	for i := range len(way) {
+		switch {
+		case way[i] == '`':
+			code = !code
+		case way[i] == ';' && !code && strings.HasPrefix(way[i:], "; "):
+			out = append(out, way[start:i])
+			start = i + 2
+		}
+	}
+	return append(out, way[start:])
+}
+
 var (
 	unix = lazy.Regexp(`(?i)\bsudo |\bapt(-get)? |(?:^|` + "`" + `|\s)(?:export|unset) [A-Z]|\bldconfig\b|\bsystemctl\b|\bmodprobe\b|\brmmod\b|` +
 		`\bdkms\b|bin/activate|/etc/|/dev/|~/\.|\blsof\b|\bfuser\b|\bmokutil\b|nvidia-driver-|\| ?grep\b|` +
-		`LD_LIBRARY_PATH|\bnvidia-ctk\b`)
+		`LD_LIBRARY_PATH|\bnvidia-ctk\b|\bsrun\b|\bsbatch\b|\bapt-mark\b|\bdnf\b`)
 	notMac = lazy.Regexp(`(?i)\bapt(-get)? |\bldconfig\b|\bsystemctl\b|\bmodprobe\b|\bdkms\b|Scripts\\|\$env:|` +
 		`\bnvidia-(?:driver|smi)|NVIDIA driver|vc_redist|\bBIOS\b|--gpus all`)
 	notWSL = lazy.Regexp(`(?i)Scripts\\|vc_redist|apt(-get)? install \S*nvidia-driver|\bmokutil\b`)
@@ -148,8 +166,9 @@ func (p person) installer(way string) string {
 
 var (
 	unsets   = lazy.Regexp("`unset ([A-Z_]+)`")
-	exports  = lazy.Regexp("`export ([A-Z_]+)=([^` ]+)`")
-	prefixed = lazy.Regexp("`([A-Z_]{4,})=(\\S+) ([^`]+)`")
+	exports  = lazy.Regexp("`(?:export )?([A-Z_]{4,})=\"?([^`\" ]+)\"?`")
+	prefixed = lazy.Regexp("`([A-Z_]{4,})=\"?([^` \"]+)\"? ([^`]+)`")
+	chained  = lazy.Regexp("(`[^`]*?) && ([^`]*`)")
 )
 
 // powershell writes commands of a shell of Linux as those of PowerShell.
@@ -157,5 +176,6 @@ func powershell(way string) string {
 	way = unsets().ReplaceAllString(way, "`Remove-Item Env:$1`")
 	way = exports().ReplaceAllString(way, "`$$env:$1 = \"$2\"`")
 	way = prefixed().ReplaceAllString(way, "`$$env:$1 = \"$2\"; $3`")
+	way = chained().ReplaceAllString(way, "$1; $2") // PowerShell 5.1 has no &&
 	return strings.ReplaceAll(way, "`pip ", "`python -m pip ")
 }

@@ -307,6 +307,7 @@ var ruled = []struct{ check, sick, healthy string }{
 		"PERF019", "whisper --device cpu\nUserWarning: FP16 is not supported on CPU; using FP32 instead",
 		"whisper --device cpu",
 	},
+	{"PY010", "ImportError: libcudnn.so.8: cannot open shared object file", "libcudnn.so.8 was found"},
 	{"GPU001", "torch.cuda.is_available() returns False", "torch.cuda.is_available() returns True"},
 	{
 		"PY012",

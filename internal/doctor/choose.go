@@ -128,6 +128,23 @@ func (e *exam) choose() (*resolver.Choice, []string) {
 	return ask(""), assumed
 }
 
+// installable reports whether the resolver takes a torch and its build for this machine;
+// where its driver is not known, what worked before does.
+func (e *exam) installable(torch, label string) bool {
+	if e.Machine.Driver == nil {
+		return true
+	}
+	q, err := pep508.Parse("torch=="+torch, "the paste")
+	if err != nil {
+		return false
+	}
+	h, _ := e.subject()
+	res, err := resolver.Resolve(e.Matrix, h, resolver.Request{
+		Described: true, Python: e.activePython(), Build: label, Requirements: []pep508.Requirement{q},
+	})
+	return err == nil && res.Choice != nil && res.Choice.Build == label
+}
+
 // native reports whether a choice has code for every GPU, and not only PTX.
 func (e *exam) native(c *resolver.Choice, h machine.Machine) bool {
 	r, ok := e.Matrix.Release(c.Torch)
@@ -173,7 +190,8 @@ func (e *exam) torchFix() []string {
 		}
 		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
 	}
-	command := fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision", c.Torch)
+	h, _ := e.subject()
+	command := "`pip install --force-reinstall " + e.pairOf(c.Torch, c.Build, h)
 	if c.Index != nil {
 		command += " --index-url " + *c.Index
 	}

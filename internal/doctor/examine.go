@@ -24,6 +24,7 @@ var rules = slices.Concat(
 	gpuRules,
 	driverRules,
 	libraryRules,
+	missingRules,
 	namedRules,
 	packageRules,
 	interpreterRules,

@@ -59,7 +59,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: e.ways(check.ID, h.Message.Fix), Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
+			Severity: check.Severity, Text: check.Text, Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}), Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
 	}
 	if len(answer.Matches) == 0 {
 		e.question()
@@ -84,5 +84,5 @@ func quoteOf(f *finding) string {
 // Advice renders what a check says to do for somebody of whom nothing is known.
 func Advice(k *know.Knowledge, check string) []string {
 	e := &exam{Case: &read.Case{Pasted: true}, k: k}
-	return e.ways(check, k.Checks[check].Fix)
+	return e.ways(check, k.Checks[check].Fix, nil)
 }

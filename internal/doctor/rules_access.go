@@ -168,7 +168,7 @@ func (e *exam) mig() {
 		e.find("ACC006", likely, s).
 			says("the GPU is in MIG mode: a process sees one instance only, and none where none was made").
 			fix(
-				"`sudo nvidia-smi mig -cgi PROFILE -C` makes an instance, `sudo nvidia-smi -mig 0` ends the mode",
+				"`sudo nvidia-smi mig -cgi 0 -C` makes one instance of the whole GPU (`nvidia-smi mig -lgip` lists the others), `sudo nvidia-smi -mig 0` ends the mode",
 				"one process per instance: `CUDA_VISIBLE_DEVICES=MIG-…`",
 			)
 	}

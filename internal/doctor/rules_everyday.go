@@ -153,12 +153,14 @@ func (e *exam) packaged(library string, at read.Evidence) bool {
 		if f[3] == "opencv" {
 			ways = append(ways, "or without a display: `pip install opencv-python-headless` in place of opencv-python")
 		}
+		e.dropLine(at, "PY010", "LD011", "PY023")
 		e.find("LD018", proven, at).
 			says("%s belongs to the system, and %s needs it; it has nothing to do with NVIDIA or torch", library, f[3]).
 			fix(ways...).
 			explains("PY010", "LD011", "PY023")
 		return true
 	}
+	e.dropLine(at, "PY010", "LD011")
 	e.find("LD018", likely, at).says("%s belongs to the system or to another program; it is neither NVIDIA's nor torch's",
 		library).
 		explains("PY010", "LD011")
@@ -185,8 +187,10 @@ func (e *exam) replaced() {
 	}
 	if release, ok := e.Matrix.Release(v); ok {
 		if b, ok := release.Build(label, cmp.Or(e.Machine.Platform.OS, "linux"),
-			cmp.Or(e.Machine.Platform.Arch, "x86_64")); ok && b.Index != "" {
-			f.fix(fmt.Sprintf("`pip install --force-reinstall torch==%s torchvision --index-url %s`", v, b.Index),
+			cmp.Or(e.Machine.Platform.Arch, "x86_64")); ok && b.Index != "" && e.installable(v, label) {
+			f.fix("`pip install --force-reinstall "+e.pairOf(v, label, machine.Machine{Platform: machine.Platform{
+				OS: b.OS, Arch: b.Arch,
+			}})+" --index-url "+b.Index+"`",
 				"keep it: `pip install -c constraints.txt -r requirements.txt`, with the line torch=="+r.From+" in constraints.txt")
 		}
 	}
@@ -272,6 +276,13 @@ func (e *exam) uvProject() {
 // another.
 func (e *exam) drop(checks ...string) {
 	e.out = slices.DeleteFunc(e.out, func(f *finding) bool { return slices.Contains(checks, f.Check) })
+}
+
+// dropLine takes back what was read into one line alone.
+func (e *exam) dropLine(at read.Evidence, checks ...string) {
+	e.out = slices.DeleteFunc(e.out, func(f *finding) bool {
+		return slices.Contains(checks, f.Check) && len(f.Evidence) == 1 && f.Evidence[0] == at.String()
+	})
 }
 
 // calm takes back what was found before, and says that nothing is wrong.

@@ -34,7 +34,7 @@ func (e *exam) extensions() {
 			}
 			e.find("PY019", w, p.At, e.Torch.VersionAt).
 				says("%s %s is for torch %s, and torch is %s", name, p.Version, wants, e.Torch.Version).
-				fix(fmt.Sprintf("`pip install torch%s`, or the %s for this torch: `envfix plan %s`", wants, name, name))
+				fix(fmt.Sprintf("`pip install \"torch%s\"`, or the %s for this torch: `envfix plan %s`", wants, name, name))
 		}
 	}
 }

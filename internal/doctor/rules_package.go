@@ -50,7 +50,7 @@ func (e *exam) companions() {
 				!sameMinor(want.String(), have) {
 				e.find("PY007", w, p.At, e.Torch.VersionAt).
 					says("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want).
-					fix(fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)).
+					fix("{pair}", fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)).
 					mend(e.rebuild(p.Path + "/"))
 				continue
 			}

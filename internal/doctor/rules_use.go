@@ -290,7 +290,7 @@ func (e *exam) noInstances() {
 		f := e.find("ACC006", proven, fact("GPU %s: MIG mode on, no instances", index)).
 			text(gpuName(g)+" is in MIG mode and has no instance: no program can use it").
 			fix(
-				"`sudo nvidia-smi mig -i "+index+" -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i "+index+" -cgi PROFILE -C` does it",
+				"`sudo nvidia-smi mig -i "+index+" -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i "+index+" -cgi 0 -C` makes one instance of all of it",
 				"or `sudo nvidia-smi -i "+index+" -mig 0` ends the mode",
 			)
 		if len(e.visibleNVIDIA()) > 0 {

@@ -222,7 +222,7 @@ func (e *exam) newestPython(v string) string {
 					newest = b.PythonMax
 				}
 			}
-			if newest.IsZero() || newest != now {
+			if newest.IsZero() || !sameMinor(newest.String(), now.String()) {
 				return newest.String()
 			}
 			return older(newest) // this one was just refused

@@ -38,7 +38,7 @@ var placeReaders = []reader{
 			r.say(&r.c.From.Arch, s)
 		}
 	}},
-	{`\bpython3\d+-32\b|\(32-bit runtime\)`, func(r *Reader, m []string, s Evidence) { // the installer's directory for a 32-bit Python on Windows
+	{`\bpython3\d+-32\b|\(32-bit runtime\)|(?i)\bpython[ :v]{1,3}3[\d.]*,? ?\(?32[- ]?bit`, func(r *Reader, m []string, s Evidence) { // the installer's directory for a 32-bit Python on Windows
 		r.c.Machine.Platform.Arch = "32-bit"
 		r.say(&r.c.From.Arch, s)
 	}},

@@ -1,0 +1,201 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// A blank is a word of a remedy that stands for a fact of this machine. Where the fact
+// is not known, the remedy is left out, or what it then says takes its place.
+type blank struct {
+	word  string
+	value func(e *exam, evidence []string) string
+	none  string // the remedy where the value is unknown; "" none
+}
+
+// blanks are all of them.
+var blanks = []blank{
+	{"{gpu}", (*exam).gpuNumber, ""},
+	{"{driver-major}", (*exam).driverMajor, ""},
+	{"{driver-cuda}", (*exam).driverCUDA, ""},
+	{"{nccl}", (*exam).ncclOfTorch, ""},
+	{
+		"{extension}", (*exam).extensionNamed,
+		"install the wheel of that package for this torch, Python and C++ ABI, or compile it here: `pip install` with `--no-build-isolation --force-reinstall --no-deps`",
+	},
+}
+
+// fill puts what is known into a remedy.
+func (e *exam) fill(way string, evidence []string) string {
+	for _, b := range blanks {
+		if !strings.Contains(way, b.word) {
+			continue
+		}
+		v := b.value(e, evidence)
+		if v == "" {
+			return b.none
+		}
+		way = strings.ReplaceAll(way, b.word, v)
+	}
+	return way
+}
+
+var pciAddress = lazy.Regexp(`(?i)\b(?:PCI:)?((?:[0-9a-f]{4}|[0-9a-f]{8}):[0-9a-f]{2}:[0-9a-f]{2})\b`)
+
+// gpuNumber is how nvidia-smi is told which GPU is meant: by the address that the
+// evidence names, else by its index; 0 where there is but one, or nothing says which.
+func (e *exam) gpuNumber(evidence []string) string {
+	for _, s := range evidence {
+		if m := pciAddress().FindStringSubmatch(s); m != nil && strings.Contains(s, "Xid") {
+			return m[1] + ".0"
+		}
+		if m := gpuIndex().FindStringSubmatch(s); m != nil {
+			return m[1]
+		}
+	}
+	return "0"
+}
+
+var gpuIndex = lazy.Regexp(`\bGPU ?(\d{1,2})\b`)
+
+// driverMajor is the branch of the driver: 580.
+func (e *exam) driverMajor([]string) string {
+	if d := e.Machine.Driver; d != nil && !d.Version.IsZero() {
+		return fmt.Sprint(d.Version.Major())
+	}
+	return ""
+}
+
+// driverCUDA is the CUDA that the driver runs, as nvidia-smi prints it.
+func (e *exam) driverCUDA([]string) string {
+	if !e.SMI.CUDA.IsZero() {
+		return e.SMI.CUDA.MajorMinor()
+	}
+	if d := e.Machine.Driver; d != nil && e.Matrix != nil {
+		for _, b := range e.Matrix.Branches {
+			if b.Latest.Major() == d.Version.Major() && !b.CUDA.IsZero() {
+				return b.CUDA.MajorMinor()
+			}
+		}
+	}
+	return ""
+}
+
+// ncclOfTorch is the package of NCCL that torch asks for, where its files are here.
+func (e *exam) ncclOfTorch([]string) string {
+	if e.Files == nil {
+		return ""
+	}
+	for _, d := range e.Files.Dists {
+		if d.Name != "torch" {
+			continue
+		}
+		for _, r := range d.Requires {
+			if m := ncclPin().FindStringSubmatch(r); m != nil {
+				return m[1] + "==" + m[2]
+			}
+		}
+	}
+	return ""
+}
+
+var ncclPin = lazy.Regexp(`^(nvidia-nccl-cu\d+)\s*\(?==\s*([\d.]+)`)
+
+// extensionsByModule are the packages of compiled modules that people meet.
+var extensionsByModule = map[string]string{
+	"flash_attn_2_cuda": "flash-attn", "flash_attn": "flash-attn", "flashattn_hopper_cuda": "flash-attn", "xformers": "xformers",
+	"vllm": "vllm", "mamba_ssm": "mamba-ssm", "selective_scan_cuda": "mamba-ssm", "causal_conv1d_cuda": "causal-conv1d",
+	"causal_conv1d": "causal-conv1d", "torch_scatter": "torch-scatter", "torch_sparse": "torch-sparse", "torch_cluster": "torch-cluster",
+	"torch_spline_conv": "torch-spline-conv", "pyg_lib": "pyg-lib", "torchvision": "torchvision", "torchaudio": "torchaudio",
+	"apex_C": "apex", "amp_C": "apex", "deepspeed": "deepspeed", "detectron2": "detectron2", "mmcv": "mmcv", "torchcodec": "torchcodec",
+	"bitsandbytes": "bitsandbytes", "sageattention": "sageattention", "auto_gptq": "auto-gptq", "exllamav2_ext": "exllamav2",
+	"pytorch3d": "pytorch3d", "spconv": "spconv", "natten": "natten", "gsplat": "gsplat", "nvdiffrast": "nvdiffrast",
+}
+
+// extensionNamed is the package of the compiled module that the evidence names.
+func (e *exam) extensionNamed(evidence []string) string {
+	for _, s := range evidence {
+		for _, m := range moduleFile().FindAllStringSubmatch(s, 4) {
+			for _, part := range slices.Backward(strings.FieldsFunc(m[1], func(r rune) bool { return r == '/' || r == '\\' })) {
+				if p := extensionsByModule[part]; p != "" {
+					return p
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// moduleFile is the path of a compiled module without its tag and ending.
+var moduleFile = lazy.Regexp(`([\w./\\+-]*?\w+)(?:\.cpython-\w+|\.cp\d+-\w+|\.abi3)?[\w.-]*\.(?:so|pyd|dll)\b`)
+
+// companionFix is how to install the companions that are the pair of the torch in place;
+// the torch that fits with its companions, where the one in place is not known.
+func (e *exam) companionFix() []string {
+	if e.Matrix == nil || e.Torch.Version == "" {
+		return nil
+	}
+	r, ok := e.Matrix.Release(e.Torch.Version)
+	if !ok {
+		return nil
+	}
+	os, arch := e.Machine.Platform.OS, e.Machine.Platform.Arch
+	if os == "" {
+		os = "linux"
+	}
+	if arch == "" {
+		arch = "x86_64"
+	}
+	label := e.Torch.Label
+	if e.Torch.NoCUDA && label == "" {
+		label = "cpu"
+	}
+	var b *matrix.Build
+	for _, c := range r.Builds {
+		if c.OS == os && c.Arch == arch && (c.Label == label || label == "" && c.Default) {
+			b = c
+		}
+	}
+	if b == nil {
+		return nil
+	}
+	var words []string
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		v, there := b.Companion(name)
+		if there && (name == "torchvision" || e.Installed(name) != nil || e.saysAudio()) {
+			words = append(words, name+"=="+v.String())
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	command := "`pip install --force-reinstall --no-deps " + strings.Join(words, " ")
+	if label != "" && b.Index != "" {
+		command += " --index-url " + b.Index
+	}
+	return []string{command + "`: the pair of torch " + withLabel(e.Torch)}
+}
+
+// saysAudio reports whether a message is about torchaudio.
+func (e *exam) saysAudio() bool {
+	return slices.ContainsFunc(e.Hits, func(h read.Hit) bool { return strings.Contains(strings.ToLower(h.At.Text), "torchaudio") })
+}
+
+// pairOf is the command's words for torch and the torchvision that is its pair.
+func (e *exam) pairOf(torch, label string, h machine.Machine) string {
+	if r, ok := e.Matrix.Release(torch); ok {
+		if b, ok := r.Build(label, h.Platform.OS, h.Platform.Arch); ok {
+			if v, ok := b.Companion("torchvision"); ok {
+				return "torch==" + torch + " torchvision==" + v.String()
+			}
+			return "torch==" + torch
+		}
+	}
+	return "torch==" + torch + " torchvision"
+}
