@@ -141,7 +141,7 @@ func (r *Results) add(raw json.RawMessage, from, host string) error {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("not what envfix prints: %s", text.Printable(err.Error()))
 	}
-	host = nameOf(host, t.Host)
+	host = nameOf(t.Host, host)
 	if host == "" {
 		return errors.New("names no host: put a \"host\" into it, or call the file HOST.json")
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Formats are the forms that a lock is exported in.
-var Formats = []string{"requirements", "conda", "uv", "dockerfile"}
+var Formats = []string{"requirements", "conda", "uv", "dockerfile", "kubernetes", "ray", "sky", "dstack", "cloud-init", "devcontainer"}
 
 // Export returns the named profile in another tool's form; "" is the only one. The
 // form uv is for all profiles together: the whole pyproject.toml.
@@ -52,7 +52,39 @@ func (t *Team) Export(format, name string, groups ...string) (string, error) {
 		return text, nil
 	}
 	home, err := absolute(t.Dir)
-	return k.Requirements(home, func(url string) string { return url }) + k.Rest(), err
+	if err != nil {
+		return "", err
+	}
+	list := k.Requirements(home, func(url string) string { return url }) + k.Rest()
+	if format == "requirements" {
+		return list, nil
+	}
+	text, err := exportCluster(format, p, k, requirements, list)
+	if err != nil {
+		return "", failed(fail.Usage, err)
+	}
+	return text, nil
+}
+
+// exportCluster writes a profile for what starts machines and jobs: list is the
+// requirements file, by the name of requirements where it lies beside.
+func exportCluster(format string, p *lock.Profile, k *lock.Packages, requirements, list string) (string, error) {
+	if rest := k.Rest(); rest != "" {
+		return "", fmt.Errorf("profile %s has packages without a wheel, which this form cannot build", p.Name)
+	}
+	switch format {
+	case "kubernetes":
+		return p.ExportKubernetes()
+	case "ray":
+		return p.ExportRay(requirements)
+	case "sky":
+		return p.ExportSky(requirements)
+	case "dstack":
+		return p.ExportDstack(requirements)
+	case "cloud-init":
+		return p.ExportCloudInit(list)
+	}
+	return p.ExportDevcontainer()
 }
 
 // chosen are a profile's packages with these groups and extras.
