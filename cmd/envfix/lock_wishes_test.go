@@ -171,9 +171,10 @@ func TestLockFollowsRequirementsFiles(t *testing.T) {
 		{"a wheel's address", "torch\none @ " + x.URL + "FILES\n", fail.OK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "one": "1.0"}},
 		{"another index", "torch\n--extra-index-url https://corp.example/simple\n", fail.Usage, nil},
 		{"find-links", "torch\n--find-links ./libs\n", fail.Usage, nil},
+		{"releases before the final one", "torch\nearly\n--pre\n", fail.OK, map[string]string{"torch": "2.15.0", "numpy": "2.4.0", "early": "2.0rc1"}},
 		{"an unknown option", "torch\n--surprise\n", fail.Usage, nil},
 	}
-	x.Add(one)
+	x.Add(one, testindex.Wheel{Name: "early", Version: "1.0"}, testindex.Wheel{Name: "early", Version: "2.0rc1"})
 	for _, tt := range tests {
 		dir := t.TempDir()
 		text := strings.Replace(tt.text, x.URL+"FILES", fileURL(t, x, "one", one.Filename()), 1)
@@ -192,6 +193,50 @@ func TestLockFollowsRequirementsFiles(t *testing.T) {
 			wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 		}
 	}
+}
+
+// What [tool.uv] says beside packages is passed on, refused by name, or named.
+func TestLockFollowsToolUV(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "early", Version: "1.0"}, testindex.Wheel{Name: "early", Version: "2.0rc1"})
+	for _, tt := range []struct {
+		setting string
+		code    int
+		says    string
+	}{
+		{"prerelease = 'allow'", fail.OK, ""},
+		{"exclude-newer = '2020-01-01'", fail.Failed, "torch"}, // everything is newer
+		{"find-links = ['x']", fail.Usage, "tool.uv.find-links"},
+		{"no-binary-package = ['early']", fail.Usage, "tool.uv.no-binary-package"},
+		{"no-build-isolation-package = ['early']", fail.OK, "tool.uv.no-build-isolation-package is not followed"},
+		{"managed = false", fail.OK, ""},
+	} {
+		dir := t.TempDir()
+		writeText(t, filepath.Join(dir, "pyproject.toml"), "[project]\nname = 'a'\nversion = '1'\ndependencies = ['torch', 'early']\n[tool.envfix.targets]\nrtx = 'gpu=12.0 driver=580 python=3.12'\n[tool.uv]\n"+tt.setting+"\n")
+		code, said := lockSays(t, dir, "lock", "--mirror", "default="+x.URL)
+		if code != tt.code || !strings.Contains(said, tt.says) || tt.says == "" && strings.Contains(said, "not followed") {
+			t.Errorf("%s: exit %d, want %d, and says, without %q:\n%s", tt.setting, code, tt.code, tt.says, said)
+		}
+		if code != fail.OK {
+			continue
+		}
+		want := "1.0"
+		if strings.HasPrefix(tt.setting, "prerelease") {
+			want = "2.0rc1"
+		}
+		if got := lockedPackages(t, "rtx")["early"]; got != want {
+			t.Errorf("%s: early %s, want %s", tt.setting, got, want)
+		}
+		wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
+	}
+}
+
+// A target without a GPU stays current, whatever build the default index has for it.
+func TestLockWithoutAGPUIsCurrent(t *testing.T) {
+	x := teamIndex(t)
+	dir := t.TempDir()
+	wantExit(t, lockIn(t, dir, "lock", "torch", "--mirror", "default="+x.URL, "--target", "none=gpu=none os=linux index=default python=3.12"), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
 }
 
 // fileURL is where an index serves a file.

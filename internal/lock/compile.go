@@ -22,6 +22,7 @@ type Job struct {
 	Places       []string          // lines of a requirements file, absolute: folders, addresses, repositories
 	Hashes       []string          // "numpy sha256": the only files of numpy that are admitted
 	Build        []string          // packages that may be built from source
+	Options      []string          // flags of uv without their dashes: "exclude-newer=2026-01-01"
 	Groups       []Group           // that can be chosen; what they ask for is among Requirements
 	Always       []string          // those of Requirements that are always installed; nil: all
 	Names        map[string]string // URL of an index → its name; others are numbered

@@ -72,8 +72,9 @@ type Source struct {
 	Python       string   `toml:"requires-python,omitempty"`
 	Constraints  []string `toml:"constraints,omitempty"`
 	Overrides    []string `toml:"overrides,omitempty"`
-	Places       []string `toml:"places,omitempty"` // lines as of a requirements file; paths relative to the lock
-	Hashes       []string `toml:"hashes,omitempty"` // "numpy sha256": the only files of numpy that are admitted
+	Places       []string `toml:"places,omitempty"`  // lines as of a requirements file; paths relative to the lock
+	Options      []string `toml:"options,omitempty"` // of the resolution: "exclude-newer=2026-01-01"
+	Hashes       []string `toml:"hashes,omitempty"`  // "numpy sha256": the only files of numpy that are admitted
 }
 
 // A Target is one kind of machine, as it was described.

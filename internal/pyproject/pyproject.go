@@ -34,11 +34,13 @@ type Project struct {
 	Notes        []string // what was not followed, and why
 	Hashed       bool     // its lines name the hashes of files: it lists all that an environment is to hold
 
-	Limits    []pep508.Requirement // constraints: they limit a package that is asked for and ask for none
-	Overrides []pep508.Requirement // uv's: what stands here replaces what other packages say
-	Places    []Place              // what is installed from a folder, an address or a repository
-	Hashes    []Hash
-	Refused   []string // what cannot be followed when a lock is made from it, each with what to do
+	Limits     []pep508.Requirement // constraints: they limit a package that is asked for and ask for none
+	Overrides  []pep508.Requirement // uv's: what stands here replaces what other packages say
+	Places     []Place              // what is installed from a folder, an address or a repository
+	Hashes     []Hash
+	Options    []string // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
+	Unfollowed []string // what is not followed, and changes no file that is locked as far as is known
+	Refused    []string // what cannot be followed when a lock is made from it, each with what to do
 }
 
 // A Place is a package that comes from a folder, an address or a repository.
@@ -136,6 +138,14 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	p.Limits = r.parse(d.Tool.UV.Limits, "tool.uv.constraint-dependencies")
 	p.Overrides = r.parse(d.Tool.UV.Overrides, "tool.uv.override-dependencies")
 	d.places(p, name)
+	var raw struct {
+		Tool struct {
+			UV map[string]any `toml:"uv"`
+		} `toml:"tool"`
+	}
+	if err := toml.Unmarshal(text, &raw); err == nil { // it was read above
+		uvOptions(raw.Tool.UV, p, name)
+	}
 	return p, r.err
 }
 

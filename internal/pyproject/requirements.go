@@ -157,6 +157,9 @@ func (f *lines) option(s, at, name string, depth int) error {
 	case "--require-hashes", "--only-binary", "--prefer-binary", "--no-cache-dir":
 		// a lock has the hash of every file and takes wheels where there are any
 		f.note(at, "%q is not followed", s)
+	case "--pre":
+		f.note(at, "%q is not followed", s)
+		f.p.Options = append(f.p.Options, "prerelease=allow")
 	default:
 		f.note(at, "%q is not followed", s)
 		f.refuse(at, "%s: a lock cannot follow it; take it out", key)

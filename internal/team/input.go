@@ -115,7 +115,9 @@ func (t *Team) source(w *wishes, file string, in *lock.Input) (lock.Source, erro
 	if len(refused) > 0 {
 		return s, &fail.Error{Code: fail.Usage, Text: clean(file) + " asks for what a lock cannot follow", Details: refused}
 	}
-	for _, list := range []*[]string{&s.Requirements, &s.Constraints, &s.Overrides, &s.Places, &s.Hashes} {
+	s.Options = slices.Clone(p.Options)
+	w.unfollowed = append(w.unfollowed, p.Unfollowed...)
+	for _, list := range []*[]string{&s.Requirements, &s.Constraints, &s.Overrides, &s.Places, &s.Hashes, &s.Options} {
 		slices.Sort(*list)
 	}
 	return s, nil

@@ -65,6 +65,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	if old == nil || t.fromWindows() {
 		r.Notes = append(r.Notes, t.gitNotes(ctx)...)
 	}
+	r.Notes = append(r.Notes, w.unfollowed...)
 	if len(w.edits) > 0 {
 		if err := writeFile(t.path(w.file), w.text); err != nil {
 			return nil, err
@@ -219,7 +220,10 @@ func (t *Team) drafts(in lock.Input, b basis) ([]draft, error) {
 		if b.hold != nil {
 			if p, err := b.hold.Profile(k.Name); err == nil && parsed.pin == "" {
 				public, _ := version.SplitLocal(p.Torch)
-				parsed.pin, parsed.request.Build = "=="+public, p.Build
+				parsed.pin = "==" + public
+				if p.Match.GPU != "none" || p.Build == "cpu" { // nobody asks for CUDA where there is no GPU
+					parsed.request.Build = p.Build
+				}
 			}
 		}
 		targets = append(targets, parsed)
@@ -291,6 +295,11 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 			j.Places = append(j.Places, t.absolute(line))
 		}
 		j.Hashes = append(j.Hashes, s.Hashes...)
+		for _, o := range s.Options {
+			if !slices.Contains(j.Options, o) {
+				j.Options = append(j.Options, o)
+			}
+		}
 	}
 	for _, i := range in.Indexes {
 		for _, p := range i.Packages {

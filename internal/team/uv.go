@@ -129,6 +129,9 @@ func (u uvTool) argv(j lock.Job) []string {
 	for _, name := range j.Build {
 		argv = append(argv, "--no-binary", name)
 	}
+	for _, o := range j.Options {
+		argv = append(argv, "--"+o)
+	}
 	if u.alone {
 		argv = append(argv, "--no-deps")
 	}

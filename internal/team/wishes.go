@@ -45,6 +45,8 @@ type wishes struct {
 	table   []string // of it that envfix's keys stand in
 	project bool     // its own dependencies are wished for as well
 	edits   []string // what was changed, in words
+
+	unfollowed []string // what files say that a lock neither follows nor is wrong without
 }
 
 // wishes reads envfix.toml, or the [tool.envfix] of pyproject.toml. Where neither is
