@@ -60,7 +60,7 @@ e2e-export: ## what lock export writes for clusters, by the tools' own validator
 
 MACHINES ?= 300
 e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)
-	ENVFIX_RESOLVE=$(MACHINES) go test -count=1 -timeout 60m -v -run '^TestResolveWithUV$$' ./cmd/envfix
+	ENVFIX_RESOLVE=$(MACHINES) go test -count=1 -timeout 60m -v -run '^TestE2EResolve$$' ./cmd/envfix
 
 bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix

@@ -13,18 +13,22 @@ import (
 
 // A Need is something that a package needs of another one and that its metadata
 // does not say: a version of it that it was built against, or that it asks for
-// when it is imported.
+// when it is imported. One that its metadata does say (FailsInstall) is kept where the
+// files of what is needed decide: not every Python and system has one.
 type Need struct {
 	Package  string            // torch, torchcodec, transformers …
 	Versions version.Specifier // of the package; zero: any
 	Of       string            // torch, numpy …
 	Range    version.Specifier // of what it needs
 	OS, Arch string            // "" any
-	Fails    string            // where the lack shows: import, call, log, silent; "" not known
+	Fails    string            // where the lack shows: import, call, log, silent, install; "" not known
 	Effect   string            // what happens without it, as a sentence's end
 	Proof    Proof
 	Source   string
 }
+
+// FailsInstall is the Fails of a need that an installer cannot meet everywhere.
+const FailsInstall = "install"
 
 // NeedsOf returns what one version of a package needs on a platform without
 // declaring it.
@@ -102,6 +106,25 @@ func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
 	return out
 }
 
+// VersionsOf are the versions of a package of which the files are known; none: nobody
+// looked.
+func (m *Matrix) VersionsOf(pkg string) []version.Python {
+	var out []version.Python
+	seen := map[string]bool{}
+	for _, f := range m.filesOf(pkg) {
+		if f.Package != pkg {
+			continue
+		}
+		for text := range strings.FieldsSeq(f.Versions) {
+			if v, err := version.ParsePython(text); err == nil && !seen[text] {
+				seen[text] = true
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
 // filesOf are the rows of a package, among others where no index was made.
 func (m *Matrix) filesOf(pkg string) []Files {
 	if m.index.files != nil {
@@ -149,6 +172,7 @@ type Framework struct {
 	DriverWin version.Dotted // on Windows, WSL
 	MinSM     machine.SM
 	Python    version.Specifier
+	Files     string // the package whose files decide, where they are another's: jaxlib of jax
 	Plain     string // what the package alone brings: "cpu", or "" the same
 	Note      string
 	Proof     Proof

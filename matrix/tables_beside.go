@@ -27,7 +27,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		f := Framework{
 			Package: o.text("package"), Versions: o.specifier("versions"), Ask: o.text("ask"), CUDA: o.text("cuda"), CuDNN: o.specifier("cudnn"),
 			Driver: o.dotted("driver"), DriverWin: o.dotted("driver_windows"), MinSM: o.sm("min_sm"), Python: o.specifier("python"),
-			Plain: o.text("plain"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
+			Plain: o.text("plain"), Files: o.text("files"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
 		for f.OS, f.Arch = range platformsOf(o) {
 			m.Frameworks = append(m.Frameworks, f)
 		}
@@ -81,8 +81,8 @@ func (c *checker) beside() {
 		if n.Package == "" || n.Of == "" || n.Range.IsZero() || n.Effect == "" {
 			c.fault(n.Source, "a need names a package, what it needs (of, range) and what happens without it (effect)")
 		}
-		if !slices.Contains([]string{"", "import", "call", "log", "silent"}, n.Fails) {
-			c.fault(n.Source, "fails: %q is none of import, call, log, silent", text.Cut(n.Fails, 60))
+		if !slices.Contains([]string{"", "import", "call", "log", "silent", FailsInstall}, n.Fails) {
+			c.fault(n.Source, "fails: %q is none of import, call, log, silent, install", text.Cut(n.Fails, 60))
 		}
 	}
 	for _, b := range c.m.Backends {

@@ -240,6 +240,12 @@ func (s *solver) lastResort() []string {
 			}
 		}
 	}
+	if s.frameworksAlone() {
+		if other, none := s.plainPython(s.knownPythons()); none == "" {
+			return []string{fmt.Sprintf("`--python %s`, for which there are wheels", other)}
+		}
+		return []string{"a system or a container for which there are wheels"}
+	}
 	t := s.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })
 	if t != nil {
 		if _, b := t.try(cpu, nil, driver{}); b != nil {

@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"fmt"
+	"slices"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -15,17 +16,21 @@ func (q *question) noFile(e *matrix.Extension) string {
 		return ""
 	}
 	p := q.h.Platform
-	libc := p.DistroVersion // what else of a machine decides: a session sees many
-	if p.Libc != nil {
-		libc += p.Libc.Kind + p.Libc.Version.String()
-	}
-	key := fileKey{e.Package, e.Version.String(), q.py.String(), libc}
+	key := fileKey{e.Package, e.Version.String(), q.py.String(), libcOf(p)}
 	why, known := q.cache.files[key]
 	if !known {
 		why = whyNoFile(q.m, e.Package, e.Version, q.py.String(), p)
 		q.cache.files[key] = why
 	}
 	return why
+}
+
+// libcOf is what else of a machine decides about its files: a session sees many.
+func libcOf(p machine.Platform) string {
+	if p.Libc == nil {
+		return p.DistroVersion
+	}
+	return p.DistroVersion + p.Libc.Kind + p.Libc.Version.String()
 }
 
 func whyNoFile(m *matrix.Matrix, name string, v version.Python, python string, p machine.Platform) string {
@@ -52,4 +57,56 @@ func whyNoFile(m *matrix.Matrix, name string, v version.Python, python string, p
 		}
 	}
 	return fmt.Sprintf("has no wheel for Python %s here", python)
+}
+
+// noneToInstall says what a wheel pins that has no file for this Python and system, so
+// that no installer can meet it; "" nothing.
+func (q *question) noneToInstall(e *matrix.Extension) string {
+	for _, n := range q.cache.needs[e.Package] {
+		if n.Fails != matrix.FailsInstall || !q.cache.admits(n.Versions, e.Version) {
+			continue
+		}
+		if why := q.noFileIn(n.Of, n.Range); why != "" {
+			return fmt.Sprintf("needs %s%s, %s", n.Of, n.Range, why)
+		}
+	}
+	return ""
+}
+
+// noFileIn says why no version of a package within some limits has a wheel for this
+// Python and system, by the names of its files; "" one has, or nobody looked.
+func (q *question) noFileIn(name string, limits ...version.Specifier) string {
+	key := fileKey{name, "", q.py.String(), libcOf(q.h.Platform)}
+	for _, s := range limits {
+		key.version += s.String() + ";"
+	}
+	why, known := q.cache.files[key]
+	if !known {
+		why = q.whyNone(name, limits)
+		q.cache.files[key] = why
+	}
+	return why
+}
+
+func (q *question) whyNone(name string, limits []version.Specifier) string {
+	known := q.m.VersionsOf(name)
+	if len(known) == 0 {
+		return ""
+	}
+	newest := version.Python{}
+	for _, v := range known {
+		if v.IsPreRelease() || slices.ContainsFunc(limits, func(s version.Specifier) bool { return !q.cache.admits(s, v) }) {
+			continue
+		}
+		if q.noFile(&matrix.Extension{Package: name, Version: v}) == "" {
+			return ""
+		}
+		if newest.IsZero() || v.Compare(newest) > 0 {
+			newest = v
+		}
+	}
+	if newest.IsZero() {
+		return fmt.Sprintf("of which no release is out (data of %s)", q.m.Date)
+	}
+	return fmt.Sprintf("and %s %s %s", name, newest, q.noFile(&matrix.Extension{Package: name, Version: newest}))
 }

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,6 +98,8 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		return "it is not the extra that you asked for"
 	case q.py.major != 0 && !f.Python.IsZero() && !q.cache.fits(q.py, f.Python.String()):
 		return fmt.Sprintf("it is for Python %s", f.Python)
+	case q.py.major != 0 && q.noFileIn(filesOf(f), f.Versions, r.Spec) != "":
+		return q.noFileIn(filesOf(f), f.Versions, r.Spec)
 	case cu != "" && major(f.CUDA) != cu:
 		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(f.CUDA), cu)
 	case !cudnn.IsZero() && !f.CuDNN.IsZero() && !admitsDotted(f.CuDNN, cudnn):
@@ -110,6 +113,11 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		}
 	}
 	return ""
+}
+
+// filesOf is the package whose files decide where a framework can be installed.
+func filesOf(f matrix.Framework) string {
+	return cmp.Or(f.Files, f.Package)
 }
 
 func admitsDotted(s version.Specifier, v version.Dotted) bool {
@@ -280,7 +288,11 @@ func (s *solver) plainFrameworks(why string) *outcome {
 	if len(pythons) == 0 {
 		return s.refuse("python", "no Python is known that these packages are for")
 	}
-	c := &Choice{Build: cpu, Python: pythons[0].String(), Channel: "pip", Packages: map[string]string{}}
+	p, missing := s.plainPython(pythons)
+	if missing != "" {
+		return s.refuse("python", missing)
+	}
+	c := &Choice{Build: cpu, Python: p.String(), Channel: "pip", Packages: map[string]string{}}
 	for _, r := range s.req.packages {
 		c.Packages[r.Name] = ""
 	}
@@ -289,4 +301,29 @@ func (s *solver) plainFrameworks(why string) *outcome {
 	o.Reasons = []Reason{{Rule: "request", Text: "torch was not asked for, and is not installed"}}
 	o.Warnings = []string{why}
 	return o
+}
+
+// plainPython is the first of some Pythons that everything asked for has a wheel for,
+// as far as its files are known; missing says what the first one lacks.
+func (s *solver) plainPython(pythons []py) (first py, missing string) {
+	for _, p := range pythons {
+		q := s.ask(cpu, nil, driver{}, p)
+		lacks := ""
+		for _, r := range s.req.packages {
+			name := r.Name
+			if rows := s.cache.frameworks[plainName(name)]; len(rows) > 0 {
+				name = filesOf(rows[0])
+			}
+			if why := q.noFileIn(name, r.Spec); why != "" && lacks == "" {
+				lacks = fmt.Sprintf("%s: %s", r.Name, strings.TrimPrefix(why, "and "))
+			}
+		}
+		if lacks == "" {
+			return p, ""
+		}
+		if missing == "" {
+			missing = lacks
+		}
+	}
+	return py{}, missing
 }

@@ -40,7 +40,7 @@ func (q *question) holds(b *matrix.Build) []string {
 	for _, e := range q.extensions(b) {
 		if e.row != nil {
 			for _, n := range q.needs(e.name, e.row.Version) {
-				if n.Of != "torch" {
+				if n.Of != "torch" && n.Fails != matrix.FailsInstall {
 					add(n.Of, n.Range)
 				}
 			}

@@ -202,14 +202,18 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 	if len(rows) == 0 {
 		return q.no("", "%s has no wheel for %s %s", r.Name, q.h.Platform.OS, q.h.Platform.Arch)
 	}
-	var newest *matrix.Extension // that the request admits
+	forTorch := func(e *matrix.Extension) bool { return q.cache.admits(e.Torch, b.Release.Torch) }
+	var newest *matrix.Extension // that the request admits, of those for this torch where there are any
 	why := ""
 	for _, e := range rows {
 		w := q.wheelRefusal(r, e, b)
 		if w == "" {
 			return nil
 		}
-		if newest == nil && q.cache.admits(r.Spec, e.Version) {
+		if !q.explain && newest != nil || !q.cache.admits(r.Spec, e.Version) {
+			continue
+		}
+		if newest == nil || !forTorch(newest) && forTorch(e) {
 			newest, why = e, w
 		}
 	}
@@ -257,6 +261,8 @@ func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix
 		return "needs torch" + e.Torch.String()
 	case q.unmetNeed(e.Package, e.Version, b) != "":
 		return q.unmetNeed(e.Package, e.Version, b)
+	case q.noneToInstall(e) != "":
+		return q.noneToInstall(e)
 	case q.accel != cuda && e.CUDA != "" && (e.Fails == "import" || e.Fails == ""):
 		return "is built for CUDA " + e.CUDA
 	case q.accel != cuda:

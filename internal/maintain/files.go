@@ -30,6 +30,15 @@ func Packages(m *matrix.Matrix) []string {
 	for _, e := range m.Extensions {
 		names = append(names, e.Package)
 	}
+	for _, n := range m.Needs {
+		if n.Fails == matrix.FailsInstall {
+			names = append(names, n.Of)
+		}
+	}
+	for _, f := range m.Frameworks {
+		names = append(names, f.Package, f.Files)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
