@@ -13,12 +13,14 @@ import (
 	"syscall"
 
 	"envfix/internal/fail"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
 
 func main() {
+	limitBack()
 	ctx, stop := interruptible()
 	code := run(ctx, os.Args)
 	stop()
@@ -57,6 +59,8 @@ func run(ctx context.Context, args []string) int {
 func dispatch(ctx context.Context, in invocation) error {
 	c := in.command()
 	switch {
+	case noOutput() && (in.version || in.help || c == nil || !slices.Contains(worksUnseen, c.Name)):
+		return &fail.Error{Code: fail.Failed, Text: "standard output is closed, and nothing could be shown", Hints: []string{"`>/dev/null` drops what a command prints"}}
 	case in.version:
 		return showVersion(os.Stdout)
 	case in.help || c != nil && c.Action == nil:
@@ -91,6 +95,9 @@ func collectLate() {
 
 // onlyRead are commands that change nothing and start nothing that would stay.
 var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion", "schema", "mcp"}
+
+// worksUnseen are commands that are of use also where nobody reads what they print.
+var worksUnseen = []string{"apply", "rollback", "run", "lock", "__root", nvmlchild.ReportCommand, nvmlchild.SampleCommand}
 
 // commands lists the commands in the order of the help text. Each lives in the
 // file of its name.
@@ -143,7 +150,9 @@ func report(err error, asJSON bool) int {
 	switch {
 	case f.Text == "":
 	case asJSON:
-		writeErrorJSON(os.Stdout, f)
+		if noOutput() || writeErrorJSON(os.Stdout, f) != nil {
+			fmt.Fprint(os.Stderr, ui.Error(f.Text, f.Details, f.Hints))
+		}
 	default:
 		fmt.Print(f.Script) // a closed stdout leaves nobody to tell
 		fmt.Fprint(os.Stderr, style(os.Stderr).Error(f.Text, f.Details, f.Hints))
@@ -151,13 +160,12 @@ func report(err error, asJSON bool) int {
 	return f.Code
 }
 
-func writeErrorJSON(w io.Writer, f *fail.Error) {
+func writeErrorJSON(w io.Writer, f *fail.Error) error {
 	answer := errorAnswer{Format: 1, Error: errorJSON{f.Code, f.Text, f.Details, append([]string{}, f.Hints...), f.Script}}
 	if f.State != "" {
 		answer.State, answer.Changed = f.State, &f.Changed
 	}
-	// A closed stdout leaves nobody to tell; the exit code still says it.
-	_ = writeJSON(w, answer)
+	return writeJSON(w, answer)
 }
 
 // An errorAnswer is the JSON of every command that fails.
