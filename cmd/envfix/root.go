@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,11 +70,47 @@ func rooter(ctx context.Context) apply.Rooter {
 	return viaSudo(sudo)
 }
 
+// helpers are where an administrator puts a program that only root can change.
+var helpers = []string{"/usr/local/libexec/envfix", "/usr/local/bin/envfix", "/usr/local/sbin/envfix", "/usr/bin/envfix"}
+
+// sameProgram reports whether a file holds what this program is.
+func sameProgram(self string) func(path string) bool {
+	return func(path string) bool {
+		a, err := fileSum(self)
+		b, err2 := fileSum(path)
+		return err == nil && err2 == nil && a == b
+	}
+}
+
+func fileSum(path string) (sum [sha256.Size]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return sum, err
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
 func viaSudo(sudo string) apply.Rooter {
+	said := false
 	return func(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
 		self, err := os.Executable()
 		if err != nil {
 			return err
+		}
+		self, own, err := system.Helper(self, helpers, sameProgram(self))
+		if err != nil {
+			return &fail.Error{Code: fail.Privilege, Text: ui.Clean(err.Error()),
+				Hints: []string{"`sudo install -D -m 755 $(command -v envfix) /usr/local/bin/envfix` makes a copy that only root can change"}}
+		}
+		if own && !said {
+			said = true
+			fmt.Fprintf(os.Stderr, "envfix: note: root's steps are given to %s, which you can change, and so can what runs as you; "+
+				"`sudo install -D -m 755 %s /usr/local/bin/envfix` makes a copy that only root can\n", ui.Clean(self), ui.Clean(self))
 		}
 		b, err := json.Marshal(s)
 		if err != nil {

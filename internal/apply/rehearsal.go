@@ -31,7 +31,18 @@ func judge(s plan.Step, said string) error {
 	bad := slices.DeleteFunc(removals(manager, said), func(name string) bool {
 		return slices.ContainsFunc(s.Rehearsal.MayRemove, func(glob string) bool { ok, _ := path.Match(glob, name); return ok })
 	})
-	return wouldRemove(bad)
+	if err := wouldRemove(bad); err != nil {
+		return err
+	}
+	return wouldDo(unnamed(s.Run.Argv, said))
+}
+
+func wouldDo(what []string) error {
+	if len(what) == 0 {
+		return nil
+	}
+	return &Error{Kind: Preflight, Text: "the package manager would do what the plan does not name", Details: what,
+		Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with what the repositories have now"}}
 }
 
 func wouldRemove(bad []string) error {
@@ -65,7 +76,10 @@ func (m host) rehearse(ctx context.Context, s plan.Step) error {
 	if slices.Contains(argv, "remove") { // dnf takes away what it had brought for the driver alone
 		shows = unusedSection().ReplaceAllString(shows, "")
 	}
-	return wouldRemove(slices.DeleteFunc(removals(filepath.Base(argv[0]), shows), machine.DriverPackage))
+	if err := wouldRemove(slices.DeleteFunc(removals(filepath.Base(argv[0]), shows), machine.DriverPackage)); err != nil {
+		return err
+	}
+	return wouldDo(unnamed(argv, shows))
 }
 
 var unusedSection = lazy.Regexp(`(?m)^Removing unused dependencies:\n( .*\n)*`)

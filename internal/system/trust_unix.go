@@ -12,6 +12,13 @@ import (
 	"syscall"
 )
 
+// ownGroup reports whether a file's group is the one that its owner alone is in, as
+// most distributions give each user one of the same number.
+func ownGroup(info fs.FileInfo) bool {
+	st := info.Sys().(*syscall.Stat_t)
+	return st.Gid == st.Uid
+}
+
 func ownerOf(info fs.FileInfo) (uid uint32, links uint64) {
 	st := info.Sys().(*syscall.Stat_t)
 	return st.Uid, uint64(st.Nlink)
