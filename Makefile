@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist site release release-data e2e-release
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist site release release-data e2e-release e2e-reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,10 @@ release-data: ## the signed folder that matrix update takes, into dist/matrix (K
 	@test -n "$(KEY)" || { echo 'name the secret key: make release-data KEY=FILE (go run ./cmd/envfix-sign keygen NAME makes one)'; exit 2; }
 	@mkdir -p "$(dir $(or $(OUT),dist/matrix))"
 	go run ./cmd/envfix-sign release $(DAYS) "$(KEY)" "$(DATA)" "$(or $(OUT),dist/matrix)"
+
+SYSTEMS ?= linux/amd64,windows/amd64
+e2e-reproduce: ## a release made twice, in two folders, has the same bytes (SYSTEMS=linux/amd64,…)
+	ENVFIX_REPRODUCE=$(SYSTEMS) go test -count=1 -timeout 60m -v -run '^TestReproduce$$' ./internal/ci/release
 
 e2e-release: ## install what make release made, with the tools that people use
 	ENVFIX_DIST=$(CURDIR)/dist go test -count=1 -timeout 60m -v -run '^TestRelease' ./internal/ci/release

@@ -3,7 +3,7 @@
 # sha256 (and its signature, where minisign is there), and puts it into
 # ~/.local/bin. It needs no root and changes nothing else.
 #
-#   sh install.sh [--to DIR] [--from URL] [--version X.Y.Z]
+#   sh install.sh [--to DIR] [--from URL] [--version X.Y.Z] [--sha256 HEX]
 #
 # ENVFIX_URL names the folder of the releases as well; --version a folder in it.
 set -eu
@@ -12,7 +12,7 @@ set -eu
 url=''
 key=''
 
-from=${ENVFIX_URL:-$url} to='' version=''
+from=${ENVFIX_URL:-$url} to='' version='' sha256=''
 
 fail() {
 	printf 'install.sh: error: %s\n' "$1" >&2
@@ -23,17 +23,19 @@ fail() {
 arguments() {
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--to | --from | --version) [ $# -gt 1 ] || fail "$1 needs a value" ;;
+		--to | --from | --version | --sha256) [ $# -gt 1 ] || fail "$1 needs a value" ;;
 		esac
 		case $1 in
 		--to) to=$2 && shift ;;
 		--from) from=$2 && shift ;;
 		--version) version=$2 && shift ;;
+		--sha256) sha256=$2 && shift ;;
 		-h | --help) sed -n 's/^# \{0,1\}//p' <<'TEXT' && exit ;;
-# sh install.sh [--to DIR] [--from URL] [--version X.Y.Z]
+# sh install.sh [--to DIR] [--from URL] [--version X.Y.Z] [--sha256 HEX]
 #   --to DIR       where the program goes (~/.local/bin)
 #   --from URL     the folder of the releases
 #   --version V    not the newest
+#   --sha256 HEX   what the download must be, whatever SHA256SUMS says
 TEXT
 		*) fail "$1 is no argument of this script" 'sh install.sh --help lists them' ;;
 		esac
@@ -91,6 +93,7 @@ check() {
 	fi
 	want=$(sed -n "s/^\([0-9a-f]\{64\}\)  $archive\$/\1/p" "$scratch/SHA256SUMS")
 	[ -n "$want" ] || fail "SHA256SUMS of $from does not name $archive" 'nothing was installed'
+	want=${sha256:-$want}
 	have=$(digest "$scratch/$archive")
 	[ "$want" = "$have" ] || fail "$archive is not what was published (sha256 $have, not $want)" 'nothing was installed; fetch it again'
 	echo "sha256: $have"

@@ -310,6 +310,32 @@ func TestReleaseSarif(t *testing.T) {
 	}
 }
 
+// actionlint checks workflows, their shell and the actions that they use.
+const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
+
+// TestReleaseWorkflows: the workflows, and one that uses action.yml, are as GitHub
+// reads them; one that names an input that is not there is not.
+func TestReleaseWorkflows(t *testing.T) {
+	dist(t)
+	root := t.TempDir()
+	for _, name := range []string{".git", ".github/workflows"} {
+		must(t, nil, "mkdir", "-p", filepath.Join(root, name))
+	}
+	must(t, nil, "sh", "-c", `cp ../../../action.yml "$1" && cp ../../../.github/workflows/*.yml "$1/.github/workflows"`, "sh", root)
+	uses := filepath.Join(root, ".github/workflows/uses.yml")
+	lint := command{argv: []string{"go", "run", actionlint}, env: []string{"GOFLAGS=-mod=mod"}, dir: root}
+	for input, good := range map[string]bool{"command": true, "comand": false} {
+		text := "on: push\njobs:\n  x:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v5\n      - uses: ./\n        with:\n          " + input + ": plan\n"
+		if err := os.WriteFile(uses, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lint.output(); (err == nil) != good {
+			t.Errorf("actionlint on an input %q: %v", input, err)
+		}
+	}
+	must(t, nil, toolsDir(t)+"/check-jsonschema", "--builtin-schema", "vendor.github-actions", "../../../action.yml")
+}
+
 // oldDebian is the root of a Debian 11 with Python and pip, fetched from the
 // mirror that this system's apt uses; ENVFIX_DEBIAN11 names one that is there.
 func oldDebian(t *testing.T) string {

@@ -61,6 +61,12 @@ func serve(t *testing.T) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.publish(program)
+	return s
+}
+
+// publish serves the program for every system, as the newest release and as 0.9.0.
+func (s *served) publish(program []byte) {
 	for _, at := range []string{"", "0.9.0/"} {
 		sums := ""
 		for _, target := range targets {
@@ -71,7 +77,6 @@ func serve(t *testing.T) *served {
 		}
 		s.files[at+"SHA256SUMS"] = []byte(sums)
 	}
-	return s
 }
 
 // only is a PATH with nothing but these programs.
@@ -124,6 +129,7 @@ func TestInstall(t *testing.T) {
 		{name: "a download that breaks off", prepare: func(s *served) { s.cut = ".tar.gz" }, code: 1, says: "could not be fetched"},
 		{name: "sums that break off", prepare: func(s *served) { s.cut = "SHA256SUMS" }, code: 1, says: "could not be fetched"},
 		{name: "sums without this system", prepare: func(s *served) { s.files["SHA256SUMS"] = []byte("\n") }, code: 1, says: "does not name"},
+		{name: "not what was pinned", args: []string{"--sha256", strings.Repeat("0", 64)}, code: 1, says: "is not what was published"},
 		{name: "wget and no curl", path: []string{"wget"}, says: "installed envfix 1.2.3"},
 		{name: "neither", path: []string{}, code: 1, says: "neither curl nor wget"},
 		{name: "no HOME", env: []string{"HOME=-"}, code: 1, says: "HOME is not set"},
