@@ -178,7 +178,10 @@ func (f lockCall) make(ctx context.Context, out io.Writer) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		broken = []string{ui.Clean(err.Error()) + ": it is written anew from what is asked for"}
 	}
+	bar := newProgress("resolving the targets")
+	t.Progress = bar.step
 	r, err := t.Lock(ctx, f.wish, old)
+	bar.end()
 	if err != nil {
 		return err
 	}

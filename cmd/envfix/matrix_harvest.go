@@ -66,7 +66,7 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 	if err != nil {
 		return err
 	}
-	bar := newProgress()
+	bar := newProgress("reading the index")
 	text, notes, err := maintain.Harvest(ctx, x, m, torch, today(), bar.step)
 	bar.end()
 	if err != nil {
@@ -89,7 +89,7 @@ func matrixHarvestFiles(ctx context.Context, dir, address string, w io.Writer) e
 	if err != nil {
 		return err
 	}
-	bar := newProgress()
+	bar := newProgress("reading the index")
 	rows, missing, err := maintain.HarvestFiles(ctx, x, dir, today(), bar.step)
 	bar.end()
 	if err != nil {

@@ -77,7 +77,7 @@ func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
 		return err
 	}
 	started := time.Now()
-	bar := newProgress()
+	bar := newProgress("reading the index")
 	f.query.Progress = bar.step
 	r, err := maintain.Prove(ctx, x, m, f.query)
 	bar.end()

@@ -104,7 +104,9 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	if f.quick {
 		argv = apply.QuickArgv
 	}
+	bar := newProgress("importing " + strings.Join(modules, ", ") + " and computing")
 	proof, err := prove(ctx, argv(filepath.Join(bin, "python"), modules), 0)
+	bar.end()
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,11 @@ import (
 
 // Options say how a plan is carried out. Its what is the plan alone.
 type Options struct {
-	Out     io.Writer  // what is being done
-	Columns func() int // Out is a terminal, and this is its width: progress in one line; nil: it is none
-	Verbose bool       // the installers' own output as well
-	Tools   string     // the directory of envfix's own tools, for {tools}
+	Out     io.Writer     // what is being done
+	Columns func() int    // Out is a terminal, and this is its width: progress in one line; nil: it is none
+	Verbose bool          // the installers' own output as well
+	Every   time.Duration // between the lines of progress where Out is no terminal; 0: 10 s
+	Tools   string        // the directory of envfix's own tools, for {tools}
 
 	Retries int                                        // of a step that the network failed; 0: 3, negative: none
 	Stall   time.Duration                              // ends a program without progress; 0: 10 min, negative: never

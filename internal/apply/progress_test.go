@@ -80,6 +80,34 @@ func TestPipedProgress(t *testing.T) {
 	}
 }
 
+// In a log a line comes now and then, so that nobody takes it for dead.
+func TestLoggedProgress(t *testing.T) {
+	lines := make(chan string)
+	s := &screen{out: writer(func(line string) { lines <- line })}
+	step := plan.Step{Run: &plan.Run{Argv: []string{"uv", "pip", "install", "--default-index", "https://index.example/simple"}}}
+	f := s.follow(&run{Options: Options{Every: time.Millisecond}, plan: &plan.Plan{Steps: []plan.Step{step}}, env: &Env{Dir: t.TempDir()}, screen: s}, 0)
+	for _, line := range []string{"Resolved 2 packages\n", "Downloading torch (1.0GiB)\n"} {
+		if _, err := f.Write([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range lines { // the first may have been drawn before
+		if strings.HasPrefix(line, "  downloading torch from index.example, ") {
+			break
+		}
+	}
+	go func() {
+		for range lines {
+		}
+	}()
+	f.end()
+	close(lines)
+}
+
+type writer func(string)
+
+func (w writer) Write(b []byte) (int, error) { w(string(b)); return len(b), nil }
+
 // The living line says how much of the planned bytes is there.
 func TestProgressInBytes(t *testing.T) {
 	var out strings.Builder
@@ -89,17 +117,23 @@ func TestProgressInBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, start: time.Now(), places: []place{{"/nonexistent", 1 << 40}, {dir, free + 2_450_000_000}}}
-	f.draw()
+	start := time.Now()
+	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, start: start, host: "index.example", places: []place{{"/nonexistent", 1 << 40}, {dir, free + 2_450_000_000}}}
+	for _, line := range []string{"Downloading torch (845.1MiB)", "Downloading numpy (16.1MiB)", "Downloading gone (2.0GiB)", " Downloaded gone"} {
+		f.hear(line)
+	}
+	f.samples = []sample{{start, 50_000_000}}
 	// others use this disk, too
-	if !regexp.MustCompile(`^\r\x1b\[K  downloading, 2\.\d GB of about 5\.8 GB on disk, 0:0\d$`).MatchString(out.String()) {
-		t.Errorf("got %q", out.String())
+	want := `^  downloading torch from index\.example, 4\d %, 2\.\d GB of about 5\.8 GB on disk, 2\d\d MB/s, 0:10, about 0:1\d left$`
+	if got := f.line(start.Add(10 * time.Second)); !regexp.MustCompile(want).MatchString(got) {
+		t.Errorf("got %q", got)
 	}
-	f.planned, f.places = 0, f.places[:1]
-	f.draw()
-	if !strings.HasSuffix(out.String(), erase+"  downloading, 0:00") {
-		t.Errorf("got %q", out.String())
+	f.hear("  Downloading pandas-3.1.1-cp311-cp311-manylinux_2_24_x86_64.whl (12.4 MB)")
+	f.planned, f.places, f.host = 0, f.places[:1], ""
+	if got := f.line(start); got != "  downloading pandas, 0:00" {
+		t.Errorf("got %q", got)
 	}
+	s.live("x")
 	s.print("done")
 	s.live("")
 	if !strings.HasSuffix(out.String(), erase+"done\n") {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
@@ -20,9 +21,13 @@ const atATime = 3
 func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files map[string][]byte, notes []string, err error) {
 	facts := newFileFacts(t.Matrix, u)
 	texts, said := make([][]byte, len(drafts)), make([][]string, len(drafts))
+	var ready atomic.Int32
 	err = inParallel(len(drafts), atATime, func(i int) (err error) {
 		if texts[i], said[i], err = t.compile(ctx, u, &drafts[i], facts); err != nil {
 			err = inTarget(drafts[i].profile.Name, err)
+		}
+		if t.Progress != nil {
+			t.Progress(int(ready.Add(1)), len(drafts), "target "+drafts[i].profile.Name+" is resolved")
 		}
 		return err
 	})

@@ -1,0 +1,256 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"envfix/internal/lazy"
+	"envfix/internal/plan"
+	"envfix/internal/system"
+)
+
+// A follower reads a program's output for a person: as it is, where that was asked
+// for, and else as how far the program is: what it does, how much of the planned bytes
+// is there, how fast they come and how long that will go on. On a terminal that is one
+// line, in a log one every ten seconds.
+type follower struct {
+	run     *run
+	start   time.Time
+	planned int64   // bytes that it will put on disks; 0: unknown
+	places  []place // where, with what was free there before
+	host    string  // that the files come from; "" the default index
+
+	mu      sync.Mutex
+	phase   string
+	files   []file   // under way
+	samples []sample // of the last while, the oldest first
+	done    chan struct{}
+	gone    sync.WaitGroup
+}
+
+// A place is a file system, with what was free on it.
+type place struct {
+	dir  string
+	free uint64
+}
+
+// A file is one that an installer says it downloads.
+type file struct {
+	name  string
+	bytes float64
+}
+
+// A sample is how many bytes were there at a time.
+type sample struct {
+	at   time.Time
+	used int64
+}
+
+// The rate is that of the last ten seconds.
+const (
+	rateSpan = 10 * time.Second
+	logEvery = 10 * time.Second
+)
+
+// follow begins to follow the program of step i. end must be called.
+func (s *screen) follow(r *run, i int) *follower {
+	step := r.plan.Steps[i]
+	f := &follower{run: r, start: time.Now(), phase: "starting", host: hostOf(step), done: make(chan struct{})}
+	if step.Verify != nil {
+		f.phase = "computing"
+	}
+	if s.out == nil || r.Verbose {
+		return f
+	}
+	for _, n := range r.needs([]plan.Step{step}) {
+		f.planned += n.bytes
+		if free, _, err := system.Free(n.dir); err == nil {
+			f.places = append(f.places, place{n.dir, free})
+		}
+	}
+	every, show := time.Second, s.live
+	if s.columns == nil {
+		every, show = cmp.Or(r.Every, logEvery), s.print
+	}
+	f.gone.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-f.done:
+				return
+			case now := <-tick.C:
+				show(f.line(now))
+			}
+		}
+	})
+	return f
+}
+
+// hostOf is the host that a step's command names as its index, "" none.
+func hostOf(s plan.Step) string {
+	if s.Run == nil {
+		return ""
+	}
+	for i, a := range s.Run.Argv {
+		name, value, joined := strings.Cut(a, "=")
+		if !joined && i+1 < len(s.Run.Argv) {
+			value = s.Run.Argv[i+1]
+		}
+		if slices.Contains([]string{"--default-index", "--index-url", "--index", "-i", "--channel"}, name) {
+			if u, err := url.Parse(value); err == nil {
+				return u.Hostname()
+			}
+		}
+	}
+	return ""
+}
+
+// Write takes whole lines.
+func (f *follower) Write(b []byte) (int, error) {
+	if f.run.Verbose {
+		f.run.screen.print(strings.TrimSuffix(string(b), "\n"))
+		return len(b), nil
+	}
+	f.mu.Lock()
+	was := f.phase
+	if p := phase(string(b)); p != "" {
+		f.phase = p
+	}
+	f.hear(string(b))
+	changed := f.phase != was
+	f.mu.Unlock()
+	if changed {
+		f.run.screen.live(f.line(time.Now()))
+	}
+	return len(b), nil
+}
+
+var fileLine = lazy.Regexp(`^\s*(Downloading|Downloaded) (\S+)(?: \(([0-9.]+) ?([kMG])i?B\))?`)
+
+// hear notes which files are under way; uv loads several at once.
+func (f *follower) hear(line string) {
+	m := fileLine().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	name := m[2]
+	if strings.HasSuffix(name, ".whl") { // pip names the wheel, and loads one after the other
+		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-")
+		f.files = nil
+	}
+	f.files = slices.DeleteFunc(f.files, func(x file) bool { return x.name == name })
+	if m[1] == "Downloading" {
+		n, _ := strconv.ParseFloat(m[3], 64) // "" is 0: a size that is not said
+		f.files = append(f.files, file{name, n * map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9}[m[4]]})
+	}
+}
+
+// doing is what the program does: its phase, with the largest file that is under way.
+func (f *follower) doing() string {
+	if f.phase != "downloading" {
+		return f.phase
+	}
+	what := f.phase
+	if len(f.files) > 0 {
+		largest := slices.MaxFunc(f.files, func(a, b file) int { return cmp.Compare(a.bytes, b.bytes) })
+		what += " " + largest.name
+	}
+	if f.host != "" {
+		what += " from " + f.host
+	}
+	return what
+}
+
+// line says how far the program is.
+func (f *follower) line(now time.Time) string {
+	var used int64
+	for _, p := range f.places {
+		if free, _, err := system.Free(p.dir); err == nil && free < p.free {
+			used += int64(p.free - free)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	words := []string{"  " + f.doing()}
+	rate := f.rate(sample{now, used})
+	switch {
+	case used < 1e6: // or all of it is in a cache
+	case f.planned > 0:
+		words = append(words, fmt.Sprintf("%d %%", min(99, used*100/f.planned)), fmt.Sprintf("%s of about %s on disk", size(used), size(f.planned)))
+	default:
+		words = append(words, size(used)+" on disk")
+	}
+	if used >= 1e6 && rate > 0 {
+		words = append(words, size(rate)+"/s")
+	}
+	words = append(words, clock(now.Sub(f.start)))
+	if left := f.planned - used; used >= 1e6 && rate >= 1e5 && left > 0 {
+		words = append(words, "about "+clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
+	}
+	return strings.Join(words, ", ")
+}
+
+// rate takes a sample and returns the bytes a second of the last while, 0 where there
+// is no telling yet.
+func (f *follower) rate(s sample) int64 {
+	f.samples = append(f.samples, s)
+	for len(f.samples) > 2 && s.at.Sub(f.samples[1].at) >= rateSpan {
+		f.samples = f.samples[1:]
+	}
+	first := f.samples[0]
+	span := s.at.Sub(first.at)
+	if span < 2*time.Second || s.used <= first.used {
+		return 0
+	}
+	return int64(float64(s.used-first.used) / span.Seconds())
+}
+
+// end stops following; the living line goes.
+func (f *follower) end() {
+	close(f.done)
+	f.gone.Wait()
+	f.run.screen.live("")
+}
+
+// clock writes 102 s as 1:42.
+func clock(d time.Duration) string {
+	s := int(d.Seconds())
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// phases are the beginnings of lines with which an installer says that it does
+// something else now.
+var phases = []struct{ begin, means string }{
+	{
+		"Looking in",
+		"looking",
+	}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"}, {"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
+	{"Resolved", "downloading"}, {"Downloading and Extracting", "downloading"}, {"Downloading", "downloading"}, {"Get:", "downloading"},
+	{
+		"Prepared",
+		"installing",
+	}, {"Installing collected packages", "installing"}, {"Preparing transaction", "installing"}, {"Executing transaction", "installing"},
+	{
+		"Unpacking",
+		"installing",
+	}, {"Setting up", "installing"}, {"Building initial module", "building the kernel module"}, {"Processing triggers", "finishing"},
+	{"Installed", "finishing"}, {"Successfully installed", "finishing"},
+}
+
+// phase tells from a line what an installer is doing; "" nothing new.
+func phase(line string) string {
+	line = strings.TrimSpace(line)
+	for _, p := range phases {
+		if strings.HasPrefix(line, p.begin) {
+			return p.means
+		}
+	}
+	return ""
+}
