@@ -308,6 +308,11 @@ var ruled = []struct{ check, sick, healthy string }{
 		"whisper --device cpu",
 	},
 	{"PY010", "ImportError: libcudnn.so.8: cannot open shared object file", "libcudnn.so.8 was found"},
+	{
+		"ACC002", "nvidia-smi -L\nGPU 0: NVIDIA A40\nGPU 1: NVIDIA A40\ntorchrun --nproc_per_node=4 x.py\nRuntimeError: CUDA error: invalid device ordinal",
+		"nvidia-smi -L\nGPU 0: NVIDIA A40\nGPU 1: NVIDIA A40\ntorchrun --nproc_per_node=2 x.py",
+	},
+	{"ACC011", "salloc: Granted job allocation 12\nbash: nvidia-smi: command not found", "salloc: Granted job allocation 12"},
 	{"GPU001", "torch.cuda.is_available() returns False", "torch.cuda.is_available() returns True"},
 	{
 		"PY012",

@@ -41,6 +41,7 @@ var rules = slices.Concat(
 	containerRules,
 	hostedRules,
 	everydayRules,
+	countedRules,
 	questionRules,
 )
 
@@ -165,7 +166,7 @@ func (e *exam) vendor(v string) bool {
 var noDevice = []string{
 	"torch-no-nvidia-driver", "torch-no-gpus", "cuda-no-device", "libcuda-missing", "smi-not-found",
 	"no-devices", "nvml-not-loaded", "nvml-lib-missing", "deserialize-cuda", "torch-fallback-cpu",
-	"app-no-gpu", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing",
+	"app-no-gpu", "yolo-device", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing",
 }
 
 func (e *exam) clue(id string) bool {

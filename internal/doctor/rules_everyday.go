@@ -71,6 +71,9 @@ func (e *exam) macCUDA() {
 	if !ok && e.unavailable() {
 		s, ok = e.Torch.AvailableAt, true
 	}
+	if !ok && !e.Did.CondaCUDA.IsZero() {
+		s, ok = e.Did.CondaCUDA, true
+	}
 	mps := slices.ContainsFunc(e.Hits, func(h read.Hit) bool { return strings.HasPrefix(h.Message.ID, "mps-") })
 	if ok && !mps && e.unfound() == nil {
 		e.find("MPS005", proven, s, e.From.OS).

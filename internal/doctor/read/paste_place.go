@@ -19,6 +19,12 @@ var placeReaders = []reader{
 		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`,
 		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) },
 	},
+	{`\bosx-(?:arm64|64)\b|\bMPS backend\b`, func(r *Reader, _ []string, s Evidence) {
+		if r.c.Machine.Platform.OS == "" {
+			r.c.Machine.Platform.OS = "macos"
+			r.say(&r.c.From.OS, s)
+		}
+	}},
 	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|\w+\.(?:bat|exe)\b|WinError|\.dll\b|\.pyd\b|` +
 		`[A-Z]:\\[\w>]|findstr)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
@@ -55,7 +61,7 @@ var placeReaders = []reader{
 		}
 	}},
 	{
-		`\bslurm\b|\bsbatch\b|\bsrun\b|SLURM_|\bPBS\b|\bqsub\b|login node`,
+		`\bslurm\b|\bsbatch\b|\bsrun\b|\bsalloc\b|SLURM_|\bPBS\b|\bqsub\b|login node`,
 		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Cluster, s) },
 	},
 	{
