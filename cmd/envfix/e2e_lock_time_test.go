@@ -31,7 +31,7 @@ func TestE2ELockTime(t *testing.T) {
 	wantExit(t, lockIn(t, t.TempDir(), args[1:]...), fail.OK)         // fills the cache
 	timed(t, theirs, append(bare, []string{"uv", "lock"})...)
 	took := map[string][]time.Duration{}
-	for range 7 {
+	for range 5 {
 		for name, run := range map[string]func() time.Duration{
 			"envfix lock":      func() time.Duration { return anew(t, ours, "*", args) },
 			"6 uv pip compile": func() time.Duration { return timed(t, "", without(bare)...) },

@@ -93,7 +93,10 @@ func inputChanges(old, now lock.Input) []string {
 			l = append(l, "requirement "+r)
 		}
 		for _, s := range in.Sources {
-			for what, list := range map[string][]string{"requirement": s.Requirements, "constraint": s.Constraints, "override": s.Overrides, "place": s.Places, "hash": s.Hashes, "option": s.Options} {
+			for what, list := range map[string][]string{
+				"requirement": s.Requirements, "constraint": s.Constraints, "override": s.Overrides,
+				"place": s.Places, "hash": s.Hashes, "option": s.Options,
+			} {
 				for _, r := range list {
 					l = append(l, s.Path+": "+what+" "+r)
 				}

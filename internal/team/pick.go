@@ -105,7 +105,8 @@ func driverHint(faults []lock.Mismatch, p *lock.Profile, flags string) []string 
 	if p.Driver.Branch != "" {
 		branch = " of branch " + clean(p.Driver.Branch)
 	}
-	return []string{fmt.Sprintf("`envfix plan%s --change-driver` plans a driver%s and then profile %s, which needs %s", flags, branch, p.Name, p.Match.Driver)}
+	return []string{fmt.Sprintf("`envfix plan%s --change-driver` plans a driver%s and then profile %s, which needs %s",
+		flags, branch, p.Name, p.Match.Driver)}
 }
 
 // bound reads the profile's pylock and holds it to the lock. Beside the default

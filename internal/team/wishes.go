@@ -126,7 +126,9 @@ func (ask Wish) edits() bool {
 // write writes the wishes that stand in no file yet.
 func (w *wishes) write(e *pyproject.Edit) error {
 	var errs []error
-	for key, list := range map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "groups": w.Groups} {
+	for key, list := range map[string][]string{
+		"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "groups": w.Groups,
+	} {
 		for _, v := range list {
 			errs = append(errs, e.Add(key, v))
 		}
