@@ -308,6 +308,9 @@ func (b *builder) requirements() (first, pins, rest []string) {
 			if label != "" {
 				pin += "+" + label
 			}
+			if url := b.choice.URLs[n]; url != "" {
+				pin = n + " @ " + url
+			}
 			rest = append(rest, pin)
 			placed[n] = true
 		}

@@ -206,6 +206,7 @@ type Elsewhere struct {
 	SHA256   string   // of the one file that the URL names; "" nobody published one
 	Build    string   // how to build it where there is none: variables and command
 	Archs    []string // capabilities that its build serves
+	Cost     string   // minutes and memory of a build
 	Note     string
 	Proof    Proof // never wheel: nobody read them
 	Source   string

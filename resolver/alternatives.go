@@ -26,6 +26,7 @@ func (s *solver) alternatives(o *outcome) []string {
 			}
 			out = append(out, condaText(b))
 		}
+		out = append(out, s.publishedElsewhere(o)...)
 		out = append(out, s.sourceBuilds(gpus)...)
 	}
 	if o.Decision == NoSolution || o.Decision == UpgradeDriver {
@@ -117,6 +118,10 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 		rows := s.wheels(r.Name)
 		if len(rows) == 0 || list == "" || s.isFramework(r.Name) {
 			continue
+		}
+		own := func(e matrix.Elsewhere) bool { return e.Build != "" }
+		if slices.ContainsFunc(s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch), own) {
+			continue // publishedElsewhere has its own way
 		}
 		if rows[0].Note != "" {
 			out = append(out, r.Name+": "+rows[0].Note)

@@ -119,6 +119,15 @@ func (q *question) choice(b *matrix.Build) *Choice {
 	}
 	for _, e := range q.extensions(b) {
 		c.Packages[e.name] = e.version()
+		if e.row == nil || !e.row.Sdist {
+			continue
+		}
+		if url := q.byWord(e.req, e.row.Version, b); url != "" {
+			if c.URLs == nil {
+				c.URLs = map[string]string{}
+			}
+			c.URLs[e.name] = url
+		}
 	}
 	c.Holds = q.holds(b)
 	if q.req.Channel != "" {

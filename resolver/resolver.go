@@ -34,6 +34,8 @@ type Request struct {
 
 	Policy *Policy `json:"policy,omitempty"` // what the team admits; nil: it says nothing
 
+	AllowURL []string `json:"allow_url,omitempty"` // packages that may come from an address outside the indexes, by hash
+
 	AsNamed []string `json:"as_named,omitempty"` // names that are meant as they are written, however like a known one
 
 	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file
@@ -68,6 +70,7 @@ type Choice struct {
 	Index    *string           `json:"index"`              // nil: the installer's configured default index
 	Packages map[string]string `json:"packages,omitempty"` // name → version with label; "" the newest that fits
 	Ask      map[string]string `json:"ask,omitempty"`      // package → the requirement that is installed in its place: jax → jax[cuda13]
+	URLs     map[string]string `json:"urls,omitempty"`     // package → the file that is installed, with its hash; outside every index
 	Holds    []string          `json:"holds,omitempty"`    // limits of ordinary packages, which no metadata says: "numpy<2"
 	Natively bool              `json:"natively,omitempty"` // the driver supports its CUDA without minor-version compatibility
 	Proof    string            `json:"proof,omitempty"`

@@ -196,6 +196,9 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		return nil
 	}
 	if q.passedThrough(r) {
+		if len(q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch)) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda && r.Name != "llama-cpp-python" {
+			return q.no("", "%s is no wheel on the default index: it is published elsewhere", r.Name)
+		}
 		return nil
 	}
 	rows := q.wheels(r.Name)
@@ -251,6 +254,8 @@ func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix
 		return "is not what was asked for"
 	case e.Yanked:
 		return "was withdrawn"
+	case e.Sdist && q.byWord(r, e.Version, b) != "":
+		return "" // its file says the rest: torch, CUDA, Python, GPU code
 	case e.Sdist:
 		return "is only a source distribution: it has to be built"
 	case e.Python != "" && !q.cache.fits(q.py, e.Python):

@@ -189,6 +189,9 @@ func checkWord(res *Resolution, at int, word string) string {
 		}
 		return is(*res.Choice.Index, value)
 	}
+	if name, ok := strings.CutPrefix(key, "url:"); ok {
+		return has([]string{res.Choice.URLs[name]}, value)
+	}
 	if name, ok := strings.CutPrefix(key, "pkg:"); ok {
 		v, there := res.Choice.Packages[name]
 		if !there {
@@ -436,6 +439,8 @@ func (c *tableCase) setRequest(words []string) error {
 			c.r.ProjectPython = next()
 		case "--manager":
 			c.r.Manager = next()
+		case "--allow-url":
+			c.r.AllowURL = append(c.r.AllowURL, next())
 		case "--channel":
 			c.r.Channel = next()
 		case "--only-index":

@@ -44,6 +44,7 @@ func requestFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "change-driver", Usage: "the plan may install or change the driver"},
 		&cli.BoolFlag{Name: "jit", Usage: "the job compiles kernels at run time (torch.compile, triton)"},
 		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
+		&cli.StringSliceFlag{Name: "allow-url", Usage: "the package `NAME` may come from its project's address, by hash, where the index has no wheel"},
 		&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
 		&cli.StringFlag{Name: "channel", Usage: "take torch from PyTorch's `CHANNEL` nightly or test, which nobody has proven; never taken unasked"},
 		&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM"},
@@ -118,7 +119,7 @@ func wishOf(c *cli.Context) wishFlags {
 		Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"), Build: c.String("build"), Manager: c.String("manager"),
 			OnlyIndex: c.String(
 				"only-index",
-			), Channel: c.String("channel"), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
+			), Channel: c.String("channel"), AllowURL: c.StringSlice("allow-url"), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
 		arguments: c.Args().Slice(), files: c.StringSlice("requirements"),
 	}
 }

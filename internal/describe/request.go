@@ -35,6 +35,7 @@ type Request struct {
 	OnlyIndex    string   // default, pytorch or a URL
 	Channel      string   // one of resolver.Channels; "" releases
 	GPUs         string   // indexes: 0,2
+	AllowURL     []string // packages that may come from an address, by hash
 	AsNamed      []string // packages that are meant as they are written
 	CPU          bool
 	JIT          bool
@@ -45,6 +46,9 @@ type Request struct {
 // project says are the caller's to add.
 func (w Request) Parse() (resolver.Request, error) {
 	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex, Channel: w.Channel, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver}
+	for _, name := range w.AllowURL {
+		r.AllowURL = append(r.AllowURL, machine.NormalName(name))
+	}
 	for _, name := range w.AsNamed {
 		r.AsNamed = append(r.AsNamed, machine.NormalName(name))
 	}

@@ -1,0 +1,239 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// Wheels that are published elsewhere than on the default index: a project's release
+// files, its own index, a page of links. They are named; one is installed, by its URL
+// and hash, only with the user's word (`--allow-url`) and only where its hash was seen.
+
+// manylinux228 is the glibc from which PyTorch's Linux wheels have the new C++ ABI: 2.6
+// of cu126 and everything since 2.7 (release notes of 2.6 and 2.7).
+var manylinux228 = version.MustDotted("2.28")
+
+// An offer is one wheel, or a page of them, for one build.
+type offer struct {
+	row     matrix.Elsewhere
+	version string
+	cuda    string
+}
+
+// offers are what is published elsewhere of one version of a package for a build; the
+// hashed ones first.
+func (q *question) offers(name string, v version.Python, b *matrix.Build) []offer {
+	var out []offer
+	for _, e := range q.m.ElsewhereOf(name, q.h.Platform.OS, q.h.Platform.Arch) {
+		cuda := matchCUDA(e.CUDA, b)
+		switch {
+		case !v.IsZero() && !q.cache.admits(e.Versions, v), cuda == "",
+			len(e.Torch) > 0 && !slices.Contains(e.Torch, minor(b.Release.Torch.String())),
+			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.py.String()),
+			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),
+			!q.archsServe(e.Archs):
+			continue
+		}
+		out = append(out, offer{e, v.String(), cuda})
+	}
+	slices.SortStableFunc(out, func(a, b offer) int { return boolInt(b.row.SHA256 != "") - boolInt(a.row.SHA256 != "") })
+	return out
+}
+
+// matchCUDA is the entry of a list that a build's CUDA is: its label or its major; ""
+// none is. An empty list admits every build with CUDA.
+func matchCUDA(list []string, b *matrix.Build) string {
+	if b.CUDA.IsZero() {
+		return ""
+	}
+	label, major := "cu"+strings.ReplaceAll(b.CUDA.MajorMinor(), ".", ""), fmt.Sprint(b.CUDA.Major())
+	for _, c := range list {
+		if c == label || c == major {
+			return c
+		}
+	}
+	if len(list) == 0 {
+		return label
+	}
+	return ""
+}
+
+func abiOf(b *matrix.Build) string {
+	if b.Glibc.Less(manylinux228) {
+		return "FALSE"
+	}
+	return "TRUE"
+}
+
+func minor(v string) string {
+	parts := strings.SplitN(v, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// archsServe reports whether code for some of these capabilities runs on every GPU in
+// use: a cubin runs on later minors of its major.
+func (q *question) archsServe(archs []string) bool {
+	return len(archs) == 0 || len(q.archsFor(archs)) > 0
+}
+
+// archsFor are those of a list that the GPUs in use need, each GPU's own or the newest
+// older one of its major; none where some GPU has none.
+func (q *question) archsFor(archs []string) []string {
+	var out []string
+	for _, g := range q.gpus {
+		best, found := machine.SM{}, ""
+		for _, a := range archs {
+			sm, err := machine.ParseSM(a)
+			if err == nil && sm.Major == g.SM.Major && !g.SM.Less(sm) && (found == "" || best.Less(sm)) {
+				best, found = sm, a
+			}
+		}
+		if found == "" {
+			return nil
+		}
+		if !slices.Contains(out, found) {
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+// url is the address of an offer for a build.
+func (o offer) url(q *question, b *matrix.Build) string {
+	torch := b.Release.Torch.String()
+	return strings.NewReplacer("{version}", o.version, "{torch}", minor(torch), "{release}", minor(torch)+".0", "{cuda}", o.cuda,
+		"{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(o.row.URL)
+}
+
+// byWord is the wheel that the user's word admits for a release: one file whose hash was
+// seen; "" there is none, or no word.
+func (q *question) byWord(r pep508.Requirement, v version.Python, b *matrix.Build) string {
+	if !slices.Contains(q.req.AllowURL, r.Name) {
+		return ""
+	}
+	for _, o := range q.offers(r.Name, v, b) {
+		if o.row.SHA256 != "" {
+			return o.url(q, b) + "#sha256=" + o.row.SHA256
+		}
+	}
+	return ""
+}
+
+// publishedElsewhere says for every requested package that the default index has no
+// wheel of where one is, or which torch has one, or how to build it.
+func (s *solver) publishedElsewhere(o *outcome) []string {
+	var out []string
+	for _, r := range s.req.packages {
+		rows := s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch)
+		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
+			continue
+		}
+		t := s.with(func(x *Request) {
+			x.Requirements = slices.DeleteFunc(x.Requirements, func(y pep508.Requirement) bool { return y.Name == r.Name })
+			if len(x.Requirements) == 0 {
+				x.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
+			}
+		})
+		if t == nil {
+			continue
+		}
+		q, b := t.try(cuda, s.vendor(machine.NVIDIA), s.installed())
+		if b == nil {
+			continue
+		}
+		out = append(out, q.whereIs(r, b, rows)...)
+	}
+	return out
+}
+
+// whereIs describes what is published of a package for a build, else for the newest
+// build that has something, else how it is built.
+func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere) []string {
+	versions := q.versionsAsked(r)
+	line := func(b *matrix.Build) string {
+		var first string
+		for _, v := range versions {
+			list := q.offers(r.Name, v, b)
+			if len(list) > 0 && list[0].row.SHA256 != "" {
+				return q.command(r.Name, list[0], b)
+			}
+			if len(list) > 0 && first == "" {
+				first = q.command(r.Name, list[0], b)
+			}
+		}
+		return first
+	}
+	if text := line(chosen); text != "" {
+		return []string{text}
+	}
+	var other *matrix.Build
+	q.builds(func(b *matrix.Build) {
+		if (other == nil || q.cache.newerTorch(b, other) > 0) && line(b) != "" && q.passes(b) {
+			other = b
+		}
+	})
+	var out []string
+	if other != nil {
+		out = append(out, fmt.Sprintf("%s has wheels for %s, none that is known for %s: `torch==%s.*` and `--build %s`, then %s",
+			r.Name, torchName(other), torchName(chosen), minor(other.Release.Torch.String()), other.Label, line(other)))
+	}
+	for _, e := range rows {
+		if e.Build != "" {
+			return append(out, q.buildText(r.Name, e, chosen))
+		}
+	}
+	return out
+}
+
+// versionsAsked are the releases of a package that a requirement admits, newest first;
+// one zero version where none is known.
+func (q *question) versionsAsked(r pep508.Requirement) []version.Python {
+	var out []version.Python
+	for _, e := range q.wheels(r.Name) {
+		if q.cache.admits(r.Spec, e.Version) && !slices.ContainsFunc(out, func(v version.Python) bool { return v.Compare(e.Version) == 0 }) {
+			out = append(out, e.Version)
+		}
+	}
+	if len(out) == 0 {
+		out = []version.Python{{}}
+	}
+	return out
+}
+
+// command is how an offer is installed, and what is known of it.
+func (q *question) command(name string, o offer, b *matrix.Build) string {
+	url := o.url(q, b)
+	switch {
+	case o.row.SHA256 != "":
+		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file", name, o.version, torchName(b), url, o.row.SHA256, name)
+	case o.row.Kind == "index":
+		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)", name, name, url, torchName(b))
+	case o.row.Kind == "find-links":
+		return fmt.Sprintf("%s is on a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)", name, name, url, torchName(b))
+	}
+	return fmt.Sprintf("%s %s is built for %s by its project: `pip install --no-deps %s` (not proven: nobody saw the file or its hash)", name, o.version, torchName(b), url)
+}
+
+// buildText is how a package is built for the GPUs in use.
+func (q *question) buildText(name string, e matrix.Elsewhere, b *matrix.Build) string {
+	archs := q.archsFor(e.Archs)
+	if len(e.Archs) > 0 && len(archs) == 0 {
+		return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", name, gpuNames(q.gpus), strings.Join(e.Archs, ", "))
+	}
+	var codes []string
+	for _, a := range archs {
+		codes = append(codes, strings.ReplaceAll(a, ".", ""))
+	}
+	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
+	s := fmt.Sprintf("source build of %s beside %s: the CUDA toolkit %s, then `%s`", name, torchName(b), b.CUDA.MajorMinor(), text)
+	if e.Cost != "" {
+		s += " (" + e.Cost + ")"
+	}
+	return s
+}
