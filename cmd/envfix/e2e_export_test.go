@@ -76,7 +76,8 @@ func TestClusterExports(t *testing.T) {
 		wantExit(t, lockIn(t, ".", "lock", "export", "--format", f.form, "--profile", "win"), fail.Usage)
 	}
 	job := exported(t, "kubernetes", "gpu")
-	for _, want := range []string{`{key: nvidia.com/cuda.driver-version.major, operator: Gt, values: ["579"]}`, `{key: nvidia.com/gpu.compute.major, operator: In, values: ["10"]}`,
+	for _, want := range []string{`{key: nvidia.com/cuda.driver-version.major, operator: Gt, values: ["579"]}`,
+		`{key: nvidia.com/gpu.compute.major, operator: In, values: ["10"]}`,
 		`value: "driver>=580"`} {
 		if !strings.Contains(job, want) {
 			t.Errorf("no %s in\n%s", want, job)

@@ -105,8 +105,8 @@ var recapLine = lazy.Regexp(`(?m)^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachab
 func (c *controller) play(t *testing.T, want int, name string, args ...string) (map[string]recap, string, time.Duration) {
 	t.Helper()
 	args = append([]string{"envfix.gpu." + name, "-e", "envfix_binary=" + c.envfix, "-e", "envfix_lock_dir=" + c.home + "/team",
-		"-e", "envfix_poll=1", "-e", "envfix_cache_dir=" + c.home + "/cache", "-e", `{"envfix_args": ["--mirror", "default=` + c.x.URL + `", "--mirror", "https://download.pytorch.org/whl/cu126=` +
-			c.x.URL + `", "--mirror", "https://download.pytorch.org/whl/cpu=` + c.x.URL + `"]}`}, args...)
+		"-e", "envfix_poll=1", "-e", "envfix_cache_dir=" + c.home + "/cache",
+		"-e", string(mustJSON(t, map[string]any{"envfix_args": c.mirrors()}))}, args...)
 	start := time.Now()
 	out := c.run(t, want, "ansible-playbook", args...)
 	took := time.Since(start)
@@ -135,8 +135,7 @@ func (c *controller) lockFleet(t *testing.T) {
 	if err := os.MkdirAll(team, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(c.envfix, "fleet", "plan", facts, "torch>=2.14", "--lock", "--mirror", "default="+c.x.URL,
-		"--mirror", pytorchCU126+"="+c.x.URL, "--mirror", "https://download.pytorch.org/whl/cpu="+c.x.URL)
+	cmd := exec.Command(c.envfix, append([]string{"fleet", "plan", facts, "torch>=2.14", "--lock"}, c.mirrors()...)...)
 	cmd.Dir = team
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -186,9 +185,8 @@ func nodes(from, to int) []int {
 	return out
 }
 
-// fleetCase is a fleet of n machines: look, lock, check, first run, second run. more are
-// arguments of the first two.
-func fleetCase(t *testing.T, n int, more ...string) *controller {
+// fleetCase is a fleet of n machines: look, lock, check, first run, second run.
+func fleetCase(t *testing.T, n int) *controller {
 	t.Helper()
 	if ansibleBin() == "" {
 		t.Skip("no Ansible: set ENVFIX_ANSIBLE to the folder of its programs, or `make e2e-fleet`")
@@ -201,7 +199,7 @@ func fleetCase(t *testing.T, n int, more ...string) *controller {
 	c.inventory(t, nodes(1, n)...)
 	c.lockFleet(t)
 
-	all, out, took := c.play(t, 0, "fleet", append(more, "--check")...)
+	all, out, took := c.play(t, 0, "fleet", "--check")
 	t.Logf("check on %d fresh machines: %.1f s", n, took.Seconds())
 	c.each(t, n, all, out, func(r recap) bool { return r.changed == 1 && r.failed+r.unreachable == 0 })
 	for i := 1; i <= n; i++ {
@@ -213,7 +211,7 @@ func fleetCase(t *testing.T, n int, more ...string) *controller {
 	if err := os.MkdirAll(results, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	all, out, took = c.play(t, 0, "fleet", append(more, "-e", "envfix_results="+results)...)
+	all, out, took = c.play(t, 0, "fleet", "-e", "envfix_results="+results)
 	t.Logf("first run on %d machines: %.1f s", n, took.Seconds())
 	c.each(t, n, all, out, func(r recap) bool { return r.changed >= 1 && r.failed+r.unreachable == 0 })
 
@@ -239,14 +237,6 @@ func (c *controller) each(t *testing.T, n int, all map[string]recap, out string,
 	if t.Failed() {
 		t.Fatal(out)
 	}
-}
-
-// TestE2EFleetSmall is three machines, where there can be some.
-func TestE2EFleetSmall(t *testing.T) {
-	if os.Getenv("ENVFIX_E2E") == "" && os.Getenv("ENVFIX_E2E_FLEET") == "" {
-		t.Skip("needs ENVFIX_E2E=1")
-	}
-	fleetCase(t, 3, "-e", "envfix_serial=100%")
 }
 
 // TestE2EFleet is a fleet and its mishaps (ENVFIX_E2E_FLEET machines): a link that dies

@@ -70,24 +70,26 @@ func TestE2ESlurm(t *testing.T) {
 	l.up(t)
 	startSlurm(t, l)
 
-	const where = "cd /shared/team && export ENVFIX=/shared/lab/envfix && "
+	const where = "cd /shared/team && export ENVFIX=/shared/lab/envfix PATH=/shared/lab:$PATH && "
 	if err := os.MkdirAll(shared+"/team", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Log(l.must(t, 1, where+"/shared/lab/envfix-slurm probe facts.jsonl"))
-	l.slurmWheels(t, envfix, shared+"/team/facts.jsonl")
-	mirrors := "--mirror default=" + l.x.URL + " --mirror " + pytorchCU126 + "=" + l.x.URL + " --mirror https://download.pytorch.org/whl/cpu=" + l.x.URL
-	t.Log(l.must(t, 1, where+"$ENVFIX fleet plan facts.jsonl 'torch>=2.14' --lock "+mirrors+" --json > groups.json"))
-	apply := " --apply=" + strings.Join(strings.Fields(mirrors), " --apply=")
-	install := where + "/shared/lab/envfix-slurm install groups.json /shared/envfix" + apply
-	lines := l.must(t, 1, install)
-	t.Log(lines)
+	env := fmt.Sprintf("export MIRROR='%s' APPLY='--apply=%s'; ", strings.Join(l.mirrors(), " "), strings.Join(l.mirrors(), " --apply="))
+	var lines, last string
+	for line := range strings.Lines(docBlock(t, "Slurm", "sh")) {
+		last = where + env + strings.TrimSpace(line)
+		lines = l.must(t, 1, last)
+		t.Log(lines)
+		if strings.Contains(line, " probe ") {
+			l.wheelsFor(t, envfix, shared+"/team/facts.jsonl")
+		}
+	}
 	for _, want := range []string{`--constraint="cc100"`, `--constraint="cc70"`, `--constraint="cpu"`} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %s in\n%s", want, lines)
 		}
 	}
-	if again := l.must(t, 1, install); strings.Count(again, "is there") != 3 {
+	if again := l.must(t, 1, last); strings.Count(again, "is there") != 3 {
 		t.Errorf("the second time something is made anew:\n%s", again)
 	}
 	if out := l.must(t, 2, "find -H /shared/envfix/envs/*-* -type f -perm /222 | head -3"); out != "" {
@@ -97,8 +99,8 @@ func TestE2ESlurm(t *testing.T) {
 	t.Run("each job gets the right environment", func(t *testing.T) {
 		for constraint, want := range map[string]string{"cc70": "2.14.1+cu126 12.6 2", "cc100": "2.15.0+cu132 13.2 2", "cpu": "2.14.1+cpu None 0"} {
 			module := map[string]string{"cc70": "cu126", "cc100": "cu132", "cpu": "cpu"}[constraint]
-			job := `srun -Q -C ` + constraint + ` bash -c '. /usr/share/lmod/lmod/init/bash; module use /shared/envfix/modules; module load torch/` + module + `; ` +
-				`python -c "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.device_count())"'`
+			job := strings.NewReplacer("cc70", constraint, "cu126", module, "print(torch.__version__)",
+				"print(torch.__version__, torch.version.cuda, torch.cuda.device_count())").Replace(docBlock(t, "Slurm", "job"))
 			if out := strings.TrimSpace(l.must(t, 1, job)); !strings.HasSuffix(out, want) {
 				t.Errorf("%s: %q, want %q", constraint, out, want)
 			}
@@ -118,7 +120,7 @@ func TestE2ESlurm(t *testing.T) {
 
 // slurmHealth changes a node below its environment, and back.
 func (l *lab) slurmHealth(t *testing.T) {
-	slurmFiles(t, l, "Prolog=/shared/envfix/bin/envfix-health\nHealthCheckProgram=/shared/envfix/bin/envfix-health\nHealthCheckInterval=2\nHealthCheckNodeState=ANY\n")
+	slurmFiles(t, l, strings.Replace(docBlock(t, "Slurm", "conf"), "=300", "=2", 1))
 	conf := fileText(t, l.dir+"/files/etc/slurm/slurm.conf")
 	writeText(t, l.dir+"/shared/lab/slurm.conf", conf)
 	for i := 1; i <= l.n; i++ {
@@ -181,7 +183,8 @@ func startSlurm(t *testing.T, l *lab) {
 	t.Helper()
 	for i := 1; i <= l.n; i++ {
 		l.must(t, i, "mkdir -p /run/munge /srv /var/spool/lab-ctld /var/spool/lab-d /var/log/munge; for n in 0 1; do mknod /srv/gpu$n c 1 3; done; "+
-			"[ -e /shared/lab/munge.key ] || head -c 64 /dev/urandom > /shared/lab/munge.key; cp /shared/lab/munge.key /etc/munge/munge.key; chown -R root:root /etc/munge /run/munge /var/lib/munge /var/log/munge; "+
+			"[ -e /shared/lab/munge.key ] || head -c 64 /dev/urandom > /shared/lab/munge.key; cp /shared/lab/munge.key /etc/munge/munge.key; "+
+			"chown -R root:root /etc/munge /run/munge /var/lib/munge /var/log/munge; "+
 			"chmod 600 /etc/munge/munge.key; chmod 755 /run/munge; chmod 700 /etc/munge /var/log/munge; munged --force")
 	}
 	l.must(t, 1, "slurmctld")
@@ -208,8 +211,8 @@ func (l *lab) must(t *testing.T, i int, command string) string {
 	return out
 }
 
-// slurmWheels puts on the index what the groups of some facts install.
-func (l *lab) slurmWheels(t *testing.T, envfix, facts string) {
+// wheelsFor puts on the index what the groups of some facts install.
+func (l *lab) wheelsFor(t *testing.T, envfix, facts string) {
 	t.Helper()
 	out, err := exec.Command(envfix, "fleet", "plan", facts, "torch>=2.14", "--json").Output()
 	if err != nil {

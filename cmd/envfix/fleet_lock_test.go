@@ -27,7 +27,8 @@ func fleetLine(host, gpu, sm, driver, python string) string {
 			drv = fmt.Sprintf(`{"version":%q}`, driver)
 		}
 	}
-	return fmt.Sprintf(`{"host":%q,"format":1,"platform":{"os":"linux","arch":"x86_64","environment":"bare","libc":{"kind":"glibc","version":"2.35"}},"gpus":[%s],"driver":%s,"pythons":[{"version":%q}]}`,
+	const platform = `"platform":{"os":"linux","arch":"x86_64","environment":"bare","libc":{"kind":"glibc","version":"2.35"}}`
+	return fmt.Sprintf(`{"host":%q,"format":1,`+platform+`,"gpus":[%s],"driver":%s,"pythons":[{"version":%q}]}`,
 		host, strings.TrimSuffix(gpus, ","), drv, python) + "\n"
 }
 

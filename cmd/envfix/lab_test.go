@@ -183,6 +183,12 @@ func (l *lab) on(i int, command string) (string, error) {
 	return string(out), err
 }
 
+// mirrors are the flags that have envfix fetch from the lab's index.
+func (l *lab) mirrors() []string {
+	return []string{"--mirror", "default=" + l.x.URL, "--mirror", pytorchCU126 + "=" + l.x.URL,
+		"--mirror", "https://download.pytorch.org/whl/cpu=" + l.x.URL}
+}
+
 // computing gives a stand-in for torch GPUs that compute: as many as the machine's
 // /etc/lab/env lists.
 func computing(w testindex.Wheel) testindex.Wheel {

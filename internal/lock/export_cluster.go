@@ -178,8 +178,8 @@ func (p *Profile) ExportRay(requirements string) (string, error) {
 	if p.Match.OS != "linux" {
 		return "", p.notLinux()
 	}
-	return fmt.Sprintf("# From %s, profile %s. Beside it: %s\n# For a cluster whose Python is %s. It was run on no cluster.\nuv:\n  packages: %q\n  uv_version: %q\n"+
-		"  uv_check: false\n  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n",
+	return fmt.Sprintf("# From %s, profile %s. Beside it: %s\n# For a cluster whose Python is %s. It was run on no cluster.\n"+
+		"uv:\n  packages: %q\n  uv_version: %q\n  uv_check: false\n  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n",
 		File, p.Name, requirements, p.Python, requirements, "=="+dockerUV), nil
 }
 
@@ -201,7 +201,8 @@ func (p *Profile) ExportCloudInit(text string) (string, error) {
 		{"python3", "-m", "venv", "/opt/envfix/uv"},
 		{"/opt/envfix/uv/bin/python", "-m", "pip", "install", "-q", "uv==" + dockerUV},
 		{"/opt/envfix/uv/bin/uv", "venv", "--quiet", "--python", p.Python, env},
-		{"/opt/envfix/uv/bin/uv", "pip", "install", "--python", env + "/bin/python", "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", "/opt/envfix/requirements.txt"},
+		{"/opt/envfix/uv/bin/uv", "pip", "install", "--python", env + "/bin/python", "--no-deps", "--require-hashes", "--only-binary", ":all:",
+			"-r", "/opt/envfix/requirements.txt"},
 		{env + "/bin/python", "-I", "-c", p.proof()},
 	} {
 		var words []string
