@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist site release release-data e2e-release e2e-reproduce
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ dist: ## dist/: the binaries of a release alone, of the tree as it is
 
 site: ## the web page into dist/site/, and as one file into dist/envfix.html
 	go run ./internal/ci/site
+
+e2e-page: ## the web page against the program and in Chromium, with its figures and screenshots (dist/shots)
+	@mkdir -p dist/shots
+	ENVFIX_E2E=1 ENVFIX_FIGURES=1 ENVFIX_SHOTS=$(CURDIR)/dist/shots go test -count=1 -timeout 20m -v -run '^TestE2EPage$$' ./internal/page
 
 release: ## all that a release publishes, into dist/ (it publishes nothing)
 	go run ./internal/ci/release -out dist

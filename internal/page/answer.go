@@ -63,7 +63,7 @@ func Ask(m *matrix.Matrix, w Words) Answer {
 	if err != nil {
 		return Answer{Error: faultOf(err), Words: q.words}
 	}
-	a := Answer{Words: q.words, Machine: machineLines(q.machine), Assumed: q.assumed, Do: do, Ask: commandLine("envfix plan", q.words.args(true)),
+	a := Answer{Words: q.words, Machine: machineLines(q.machine), Assumed: q.assumed, Do: do, Ask: commandLine("envfix plan", q.words.Args(true)),
 		Decided: Decided{Decision: res.Decision, Choice: res.Choice, Driver: p.Driver, Then: res.Then, Fallback: res.Fallback,
 			Environments: res.Environments, VisibleGPUs: res.VisibleGPUs, Nearest: res.Nearest, Alternatives: res.Alternatives,
 			Reasons: res.Reasons, Warnings: p.Warnings, HeldBack: res.HeldBack}}

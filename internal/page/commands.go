@@ -58,7 +58,7 @@ func toCopy(p *plan.Plan, q question) []Command {
 	if len(lines) > 0 {
 		out = append(out, Command{Title: "With " + p.Target.Manager, Shell: shell, Lines: append(lines, proof(p, shell))})
 	}
-	own := commandLine("uvx envfix-gpu apply", q.words.args(false))
+	own := commandLine("uvx envfix-gpu apply", q.words.Args(false))
 	return append(out, Command{Title: "Or let envfix do it there: it looks at the machine, shows every step, asks, and proves that torch computes",
 		Shell: shell, Lines: []string{own}})
 }

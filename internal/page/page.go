@@ -131,9 +131,9 @@ func requirements(packages []string) ([]pep508.Requirement, error) {
 	return out, nil
 }
 
-// args are the arguments of `envfix plan` that ask the same, but for the machine
+// Args are the arguments of `envfix plan` that ask the same, but for the machine
 // where only the wish is meant.
-func (w Words) args(machine bool) []string {
+func (w Words) Args(machine bool) []string {
 	var out []string
 	if machine {
 		out = w.machine().Args()

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"flag"
 	"fmt"
@@ -80,13 +81,56 @@ func program(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l", "-o", abs, "./cmd/envfix-page")
+	aside := filepath.Join(filepath.Dir(filepath.Dir(path)), ".site")
+	mod, err := withoutYAML(aside)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(aside)
+	cmd := exec.Command("go", "build", "-modfile="+mod, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l", "-o", abs, "./cmd/envfix-page")
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("go build ./cmd/envfix-page: %w", err)
 	}
 	return os.ReadFile(path)
+}
+
+// noYAML stands for the reader of YAML, which the page never calls.
+//
+//go:embed noyaml.txt
+var noYAML string
+
+// withoutYAML writes, into a folder, a package in place of the reader of YAML and a
+// go.mod and go.sum that take it; it returns the path of that go.mod.
+func withoutYAML(dir string) (string, error) {
+	stub := filepath.Join(dir, "yaml")
+	if err := os.MkdirAll(stub, 0o755); err != nil {
+		return "", err
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		return "", err
+	}
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		return "", err
+	}
+	from := stub
+	if !filepath.IsAbs(from) {
+		from = "./" + filepath.ToSlash(from) // the same bytes from every checkout
+	}
+	for path, text := range map[string]string{
+		filepath.Join(stub, "go.mod"):  "module gopkg.in/yaml.v3\n\ngo 1.21\n",
+		filepath.Join(stub, "yaml.go"): noYAML,
+		filepath.Join(dir, "go.mod"):   string(mod) + fmt.Sprintf("\nreplace gopkg.in/yaml.v3 => %q\n", from),
+		filepath.Join(dir, "go.sum"):   string(sums),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "go.mod"), nil
 }
 
 // sources are the files that the page is made of, by their names.

@@ -1,0 +1,258 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"envfix/internal/plan"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestE2EPage builds the page and holds it against the program, and does in a browser
+// what people do. It needs node, and for the browser npm and Chromium; what is not
+// there is said.
+func TestE2EPage(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("it builds WebAssembly and starts a browser: `make e2e` runs it")
+	}
+	t.Parallel() // beside the downloads of other tests
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node is here, in which the page's program would run: the page is not tested")
+	}
+	dir := t.TempDir()
+	site := filepath.Join(dir, "site")
+	command(t, nil, "go", "run", "./internal/ci/site", "-out", site)
+	t.Run("size", func(t *testing.T) { sizes(t, node, site) })
+	t.Run("parity", func(t *testing.T) { parity(t, node, site) })
+	t.Run("browser", func(t *testing.T) { browser(t, node, site) })
+}
+
+// command runs a program in the repository's root.
+func command(t *testing.T, stdin []byte, program string, args ...string) []byte {
+	t.Helper()
+	c := exec.Command(program, args...)
+	c.Dir, c.Stdin = "../..", bytes.NewReader(stdin)
+	var problems bytes.Buffer
+	c.Stderr = &problems
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, out, problems.Bytes())
+	}
+	return out
+}
+
+// The one file, and with the figures what has to come before the first answer as a
+// server would compress it: brotli's best takes half a minute.
+func sizes(t *testing.T, node, site string) {
+	const first, whole = 1_600_000, 3_200_000
+	info, err := os.Stat(filepath.Join(filepath.Dir(site), "envfix.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the one file: %.2f MB", float64(info.Size())/1e6)
+	if info.Size() >= whole {
+		t.Errorf("the one file has %d bytes; less than %d are wanted", info.Size(), whole)
+	}
+	if os.Getenv("ENVFIX_FIGURES") == "" {
+		return
+	}
+	out := command(t, nil, node, "-e", `
+const fs = require("fs"), zlib = require("zlib"), dir = process.argv[1];
+let sum = 0;
+for (const name of fs.readdirSync(dir)) if (name !== "doctor.bin")
+  sum += zlib.brotliCompressSync(fs.readFileSync(dir + "/" + name), { params: { [zlib.constants.BROTLI_PARAM_LGWIN]: 24 } }).length;
+console.log(sum)`, site)
+	n := 0
+	if err := json.Unmarshal(bytes.TrimSpace(out), &n); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("before the first answer: %.2f MB with brotli", float64(n)/1e6)
+	if n >= first {
+		t.Errorf("%d bytes with brotli before the first answer; less than %d are wanted", n, first)
+	}
+}
+
+// The page and the program answer alike: machines are drawn, each is asked of the
+// WebAssembly in node and of the program by the flags that the page names.
+func parity(t *testing.T, node, site string) {
+	const machines = 1000
+	envfix := filepath.Join(t.TempDir(), "envfix")
+	command(t, nil, "go", "build", "-o", envfix, "./cmd/envfix")
+	r := rand.New(rand.NewSource(4))
+	var questions []Words
+	for range machines {
+		w := draw(r)
+		w.Today = time.Now().UTC().Format(time.DateOnly) // as the program's
+		questions = append(questions, w)
+	}
+	in, err := json.Marshal(questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(command(t, in, node, "internal/page/testdata/parity.mjs", site)), []byte("\n"))
+	if len(lines) != machines {
+		t.Fatalf("%d answers to %d questions", len(lines), machines)
+	}
+	facts := filepath.Join(t.TempDir(), "facts.json")
+	if err := os.WriteFile(facts, Base().Encode(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ask := asker{envfix, facts, t.TempDir()}
+	work := make(chan int)
+	done := make(chan bool)
+	for range 2 {
+		go func() {
+			for i := range work {
+				ask.compare(t, questions[i], lines[i])
+			}
+			done <- true
+		}()
+	}
+	for i := range questions {
+		work <- i
+	}
+	close(work)
+	<-done
+	<-done
+	t.Logf("%d machines: the page and the program answer alike", machines)
+}
+
+// An asker asks the program about the page's machine.
+type asker struct{ envfix, facts, dir string }
+
+func (a asker) compare(t *testing.T, w Words, line []byte) {
+	var page Answer
+	if err := json.Unmarshal(line, &page); err != nil {
+		t.Errorf("%+v: %v", w, err)
+		return
+	}
+	if page.Error == nil {
+		w = page.Words // with the driver that the page took for the newest
+	}
+	args := append([]string{"plan", "--json", "--facts", a.facts}, w.Args(true)...)
+	if w.Manager == "" || w.Manager == "uv" {
+		args = append(args, "--manager", "uv")
+	}
+	if w.Manager != "conda" {
+		args = append(args, "--in-place")
+	}
+	c := exec.Command(a.envfix, args...)
+	c.Dir = a.dir
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+a.dir, "UV_DEFAULT_INDEX=", "UV_INDEX_URL=", "PIP_INDEX_URL=")
+	var problems bytes.Buffer
+	c.Stderr = &problems
+	out, err := c.Output()
+	if page.Error != nil {
+		if err == nil || !strings.Contains(oneLine(problems.String()), oneLine(page.Error.Text)) {
+			t.Errorf("%s: the page refuses (%s), the program says\n%s%s", strings.Join(args, " "), page.Error.Text, out, problems.Bytes())
+		}
+		return
+	}
+	p, err := plan.Decode(out)
+	if err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, problems.Bytes())
+		return
+	}
+	program := Decided{Decision: p.Decision, Choice: &p.Choice, Driver: p.Driver, Then: p.Then, Fallback: p.Fallback, Environments: p.Environments,
+		VisibleGPUs: p.VisibleGPUs, Nearest: p.Nearest, Alternatives: p.Alternatives, Reasons: p.Reasons, Warnings: p.Warnings, HeldBack: p.HeldBack}
+	if page.Decided.Choice == nil {
+		program.Choice = nil // in a plan it is empty
+	}
+	if w.Manager == "pip" { // the page gives its commands a Python, which facts would have to name
+		program.Warnings, page.Decided.Warnings = nil, nil
+	}
+	if diff := cmp.Diff(plain(t, program), plain(t, page.Decided)); diff != "" {
+		t.Errorf("%s (-program +page):\n%s", strings.Join(args, " "), diff)
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// plain is what JSON says of a value, an empty list like none.
+func plain(t *testing.T, v any) map[string]any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Error(err)
+	}
+	for k, v := range out {
+		if list, ok := v.([]any); v == nil || ok && len(list) == 0 {
+			delete(out, k)
+		}
+	}
+	return out
+}
+
+// browser does what people do, in Chromium.
+func browser(t *testing.T, node, site string) {
+	chromium := chromiumHere(t)
+	modules, err := filepath.Abs("../../.tools/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, err := os.ReadFile(filepath.Join(modules, "installed.json")); err != nil || !bytes.Equal(have, want) {
+		if err := os.MkdirAll(modules, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(modules, "package.json"), want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
+		c.Dir = modules
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Skipf("npm cannot install playwright-core and axe-core, so nothing was tried in a browser: %v\n%s", err, out)
+		}
+		if err := os.WriteFile(filepath.Join(modules, "installed.json"), want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"testdata/interact.mjs", site, filepath.Join(filepath.Dir(site), "envfix.html"), modules, chromium}
+	if shots := os.Getenv("ENVFIX_SHOTS"); shots != "" {
+		args = append(args, shots)
+	}
+	out, err := exec.Command(node, args...).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil || bytes.Count(out, []byte("\nok ")) < 12 {
+		t.Errorf("in the browser: %v", err)
+	}
+}
+
+// chromiumHere is the system's Chromium; where apt can install it, it does.
+func chromiumHere(t *testing.T) string {
+	t.Helper()
+	find := func() string {
+		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+			if path, err := exec.LookPath(name); err == nil {
+				return path
+			}
+		}
+		return ""
+	}
+	if path := find(); path != "" {
+		return path
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("no Chromium is here, and only root can install it: nothing was tried in a browser")
+	}
+	if out, err := exec.Command("apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium").CombinedOutput(); err != nil {
+		t.Skipf("no Chromium is here, and apt-get cannot install it: %v\n%s", err, out)
+	}
+	return find()
+}
