@@ -31,6 +31,7 @@ EXAMPLES
   envfix plan --gpu "RTX 5090" --driver 570.86.16
   envfix plan --facts host.json --json
   envfix plan --out plan.json && envfix apply plan.json
+  envfix plan --os windows --gpu "RTX 4090" --ps1 > plan.ps1
   envfix plan --drop xformers            carry everything over but that
   envfix plan --fresh                    carry nothing over
 
@@ -47,6 +48,7 @@ EXIT STATUS
 		Flags: append(append([]cli.Flag{
 			jsonFlag("print the plan as JSON"),
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
+			&cli.BoolFlag{Name: "ps1", Usage: "print the steps of a plan for Windows as a PowerShell script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
 			verboseFlag("print every step with its command, and every reason"),
@@ -56,12 +58,15 @@ EXIT STATUS
 }
 
 // planView says in which form a plan is printed.
-type planView struct{ json, sh, verbose bool }
+type planView struct{ json, sh, ps1, verbose bool }
 
 func planAction(c *cli.Context) error {
-	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), verbose: c.Bool("verbose")}
+	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), ps1: c.Bool("ps1"), verbose: c.Bool("verbose")}
 	if view.json && view.sh {
 		return &fail.Error{Code: fail.Usage, Text: "`--json` and `--sh` exclude each other", Hints: []string{"drop one of them"}}
+	}
+	if view.ps1 && (view.json || view.sh) {
+		return &fail.Error{Code: fail.Usage, Text: "`--ps1`, `--json` and `--sh` exclude each other", Hints: []string{"drop all but one of them"}}
 	}
 	f, err := planOf(c)
 	if err != nil {
@@ -111,8 +116,12 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		return nil
 	case refused != nil:
 		return refused
-	case v.sh:
-		text, err := plan.Script(p)
+	case v.sh, v.ps1:
+		write := plan.Script
+		if v.ps1 {
+			write = plan.PowerShell
+		}
+		text, err := write(p)
 		if err != nil {
 			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--json` has no such limit"}}
 		}

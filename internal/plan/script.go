@@ -332,22 +332,7 @@ func (s *script) block(b Block) error {
 // verify writes the short form of the proof: the imports and what torch says of
 // itself.
 func (s *script) verify(v Verify) error {
-	code := "import " + strings.Join(v.Imports, ", ")
-	check := func(what, want string) {
-		code += fmt.Sprintf("; assert %s == %q, %s", what, want, what)
-	}
-	if _, label, _ := strings.Cut(v.Torch, "+"); label != "" {
-		check("torch.__version__", v.Torch)
-	} else if v.Torch != "" { // whichever label the index's build has
-		check(`torch.__version__.split("+")[0]`, v.Torch)
-	}
-	if v.CUDA != "" {
-		check("torch.version.cuda", v.CUDA)
-	}
-	if v.GPUs > 0 {
-		code += fmt.Sprintf("; assert torch.cuda.device_count() == %d, torch.cuda.device_count()", v.GPUs)
-	}
-	q, err := quote(code)
+	q, err := quote(proofCode(v))
 	if err != nil {
 		return err
 	}
@@ -364,4 +349,24 @@ func (s *script) verify(v Verify) error {
 	}
 	s.line("user " + visible + python + " -I -c " + q)
 	return nil
+}
+
+// proofCode is the Python of the short proof.
+func proofCode(v Verify) string {
+	code := "import " + strings.Join(v.Imports, ", ")
+	check := func(what, want string) {
+		code += fmt.Sprintf("; assert %s == %q, %s", what, want, what)
+	}
+	if _, label, _ := strings.Cut(v.Torch, "+"); label != "" {
+		check("torch.__version__", v.Torch)
+	} else if v.Torch != "" { // whichever label the index's build has
+		check(`torch.__version__.split("+")[0]`, v.Torch)
+	}
+	if v.CUDA != "" {
+		check("torch.version.cuda", v.CUDA)
+	}
+	if v.GPUs > 0 {
+		code += fmt.Sprintf("; assert torch.cuda.device_count() == %d, torch.cuda.device_count()", v.GPUs)
+	}
+	return code
 }

@@ -253,7 +253,11 @@ func Next(p *plan.Plan, s Style) string {
 	case p.Decision == resolver.Split:
 		v.row("next", "one `envfix plan` for each group, with `--gpus LIST` and `--env DIR`")
 	case len(p.Steps) > 0 && p.Basis.Request.Described:
-		v.row("next", "on that machine: `envfix apply`; from here: `--sh` prints the steps as a script")
+		flag := "--sh"
+		if p.Basis.Facts.Platform.OS == "windows" {
+			flag = "--ps1"
+		}
+		v.row("next", "on that machine: `envfix apply`; from here: `"+flag+"` prints the steps as a script")
 	case len(p.Steps) > 0 && p.Decision == resolver.UpgradeDriver:
 		v.row("next", "`envfix apply` installs what runs now; `--change-driver` plans the newer driver too")
 	case len(p.Steps) > 0:

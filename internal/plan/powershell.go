@@ -1,0 +1,330 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"envfix/resolver"
+)
+
+// PowerShell returns the steps of a plan for Windows as a script for PowerShell 5.1 or
+// newer, that can be read, kept and run without envfix, on this machine or another. It
+// stops at the first command that fails and at a step for a person. Its error names
+// what cannot be written so.
+func PowerShell(p *Plan) (string, error) {
+	if p.Basis.Facts.Platform.OS != "windows" {
+		return "", errors.New("a PowerShell script is for a plan for Windows; this one is for " + p.Basis.Facts.Platform.OS)
+	}
+	s := psScript{script{p: p}}
+	s.line("# envfix plan " + comment(p.ID))
+	s.line("# " + comment(summary(p)))
+	for _, w := range p.Warnings {
+		s.line("# warning: " + comment(w))
+	}
+	s.line("# powershell -ExecutionPolicy Bypass -File THIS")
+	s.line("param([int]$From = 1) # the step to begin with, after one that is done by hand")
+	if err := s.begin(); err != nil {
+		return "", err
+	}
+	for i, step := range p.Steps {
+		if bringsUV(step) { // done where uv is looked for
+			continue
+		}
+		if err := s.step(i, step); err != nil {
+			return "", fmt.Errorf("step %q: %w", step.ID, err)
+		}
+	}
+	switch {
+	case len(p.Steps) > 0:
+	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
+		s.line("[Console]::Error.WriteLine('nothing was done: this needs another driver')")
+		s.line("exit 1")
+	default:
+		s.line("Write-Output 'nothing to do'")
+	}
+	return s.b.String(), nil
+}
+
+type psScript struct{ script }
+
+// psBegin runs a program with the step's variables and none of the user's own that
+// would change what it does, and ends the script where it fails.
+const psBegin = `function Set-EnvironmentVariable {
+  param([string]$Name, $Value)
+  if ($null -eq $Value) { Remove-Item -LiteralPath ('Env:' + $Name) -ErrorAction SilentlyContinue } else { Set-Item -LiteralPath ('Env:' + $Name) -Value $Value }
+}
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$gen = $target
+$tools = Join-Path $env:LOCALAPPDATA 'envfix\tools'
+$keep = %s
+function Invoke-Step {
+  param([hashtable]$Variables, [string]$Program, [string[]]$Arguments)
+  $before = @{}
+  foreach ($entry in @(Get-ChildItem Env:)) {
+    if ($entry.Name -match '^(PIP_|UV_|PYTHON|CONDA_PREFIX$|VIRTUAL_ENV$)' -and $keep -notcontains $entry.Name) {
+      $before[$entry.Name] = $entry.Value
+      Set-EnvironmentVariable $entry.Name $null
+    }
+  }
+  foreach ($name in $Variables.Keys) {
+    if (-not $before.ContainsKey($name)) { $before[$name] = [Environment]::GetEnvironmentVariable($name) }
+    Set-EnvironmentVariable $name $Variables[$name]
+  }
+  try {
+    & $Program @Arguments
+    if ($LASTEXITCODE -ne 0) { throw ($Program + ' ended with ' + $LASTEXITCODE) }
+  } finally {
+    foreach ($name in $before.Keys) { Set-EnvironmentVariable $name $before[$name] }
+  }
+}
+`
+
+func (s *psScript) begin() error {
+	dir, err := psQuote(s.p.Target.Dir)
+	if err != nil {
+		return err
+	}
+	keep := make([]string, len(ofTheMachine))
+	for i, name := range ofTheMachine {
+		keep[i] = "'" + name + "'"
+	}
+	s.line("$target = " + dir)
+	s.line(strings.TrimSuffix(fmt.Sprintf(psBegin, strings.Join(keep, ", ")), "\n"))
+	for _, step := range s.p.Steps {
+		if step.Run != nil && !bringsUV(step) {
+			s.tool(*step.Run)
+		}
+	}
+	return nil
+}
+
+// psUV takes the uv that is there, else brings one with pip into a place of its own.
+const psUV = `$found = @(Get-Command uv -CommandType Application -ErrorAction SilentlyContinue)
+if ($found.Count -gt 0) { $uv = $found[0].Source } else {
+  $uv = Join-Path $tools 'uv\Scripts\uv.exe'
+  if (-not (Test-Path -LiteralPath $uv)) {
+    $found = @(Get-Command -Name @('py', 'python') -CommandType Application -ErrorAction SilentlyContinue)
+    if ($found.Count -eq 0) { throw 'install uv (docs.astral.sh/uv) or Python first' }
+    Invoke-Step @{} $found[0].Source @('-m', 'venv', (Join-Path $tools 'uv'))
+    Invoke-Step @{ 'PIP_CONFIG_FILE' = 'nul' } (Join-Path $tools 'uv\Scripts\python.exe') @('-I', '-m', 'pip', 'install', '--isolated', '--disable-pip-version-check', '--no-input', '--only-binary', ':all:', 'uv')
+  }
+}`
+
+// psPython takes the Python of a version that the launcher or PATH has.
+const psPython = `$python = ''
+foreach ($try in @(@('py', '-%[1]s'), @('python', '-E'), @('python3', '-E'))) {
+  $more = $try[1]
+  if (-not $python -and (Get-Command $try[0] -CommandType Application -ErrorAction SilentlyContinue)) {
+    $said = @(& $try[0] $more -c 'import sys; print(*sys.version_info[:2], sep=chr(46)); print(sys.executable)')
+    if ($LASTEXITCODE -eq 0 -and $said.Count -eq 2 -and $said[0] -eq '%[1]s') { $python = $said[1] }
+  }
+}
+if (-not $python) { throw 'install Python %[1]s first' }`
+
+// tool writes, once, how the program is found that r runs.
+func (s *psScript) tool(r Run) {
+	name := toolOf(r)
+	if name == "" || slices.Contains(s.found, name) {
+		return
+	}
+	s.found = append(s.found, name)
+	switch name {
+	case "uv":
+		index := ""
+		for _, pair := range s.p.Target.Mirrors {
+			if to, ok := strings.CutPrefix(pair, "default="); ok && plain(to) {
+				index = "'--index-url', '" + to + "', "
+			}
+		}
+		s.line(strings.Replace(psUV, "'--only-binary'", index+"'--only-binary'", 1))
+	case "python":
+		s.line(fmt.Sprintf(psPython, strings.TrimSuffix(s.p.Python, "t")))
+	case "conda":
+		tool := strings.TrimSuffix(path.Base(strings.ReplaceAll(r.Argv[0], `\`, "/")), ".exe")
+		s.line("$found = @(Get-Command " + tool + " -ErrorAction SilentlyContinue)")
+		s.line("if ($found.Count -eq 0) { throw 'install " + tool + " first' }")
+		s.line("$conda = $found[0].Source")
+	}
+}
+
+func (s *psScript) step(i int, step Step) error {
+	title, err := psQuote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), comment(step.Title)))
+	if err != nil {
+		return err
+	}
+	s.line("")
+	s.line("# " + comment(step.Why))
+	s.line(fmt.Sprintf("if ($From -le %d) {", i+1))
+	s.line("  Write-Output " + title)
+	switch {
+	case step.Root:
+		err = errors.New("what an administrator does is not written for PowerShell")
+	case step.Run != nil:
+		err = s.run(*step.Run)
+	case step.Write != nil:
+		err = s.write(*step.Write)
+	case step.Manual != nil:
+		err = s.manual(i, step)
+	case step.Verify != nil:
+		err = s.verify(*step.Verify)
+	default:
+		err = errors.New("a step of its kind is not written for PowerShell")
+	}
+	s.line("}")
+	return err
+}
+
+func (s *psScript) run(r Run) error {
+	there := s.elsewhere(r)
+	if len(there.Argv) == 0 {
+		return errors.New("no program")
+	}
+	program, err := psWord(there.Argv[0])
+	if err != nil {
+		return err
+	}
+	var args, variables []string
+	for _, a := range there.Argv[1:] {
+		w, err := psArgument(a)
+		if err != nil {
+			return err
+		}
+		args = append(args, w)
+	}
+	for _, k := range slices.Sorted(maps.Keys(there.Env)) {
+		name, err := psQuote(k)
+		if err != nil {
+			return err
+		}
+		v := there.Env[k]
+		if v == "/dev/null" { // no file at all
+			v = "nul"
+		}
+		value, err := psWord(v)
+		if err != nil {
+			return err
+		}
+		variables = append(variables, name+" = "+value)
+	}
+	line := fmt.Sprintf("Invoke-Step @{ %s } %s @(%s)", strings.Join(variables, "; "), program, strings.Join(args, ", "))
+	if len(r.Known) > 0 {
+		line = "try { " + line + " } catch { Write-Warning 'see whether these are the complaints of the old environment' }"
+	}
+	s.line("  " + strings.Replace(line, "@{  }", "@{}", 1))
+	return nil
+}
+
+// write writes a file without the mark of its encoding, which Set-Content of
+// PowerShell 5.1 puts before it.
+func (s *psScript) write(w Write) error {
+	name, err := psWord(w.Path)
+	if err != nil {
+		return err
+	}
+	content, err := psQuote(w.Content)
+	if err != nil {
+		return err
+	}
+	s.line("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(" + name + "), " + content + ")")
+	return nil
+}
+
+func (s *psScript) manual(i int, step Step) error {
+	text, err := psQuote(comment(step.Manual.Text))
+	if err != nil {
+		return err
+	}
+	s.line("  Write-Output " + text)
+	if i+1 < len(s.p.Steps) {
+		s.line(fmt.Sprintf("  Write-Output 'then run this script again with -From %d'", i+2))
+	}
+	code := 6
+	if step.Manual.Reboot {
+		code = 7
+	}
+	s.line(fmt.Sprintf("  exit %d", code))
+	return nil
+}
+
+// verify writes the short form of the proof. Its Python has no double quote in it:
+// PowerShell 5.1 takes those out of what it gives a program.
+func (s *psScript) verify(v Verify) error {
+	code, err := psArgument(strings.ReplaceAll(proofCode(v), `"`, "'"))
+	if err != nil {
+		return err
+	}
+	variables := "@{}"
+	if v.CUDAVisible != "" {
+		visible, err := psQuote(v.CUDAVisible)
+		if err != nil {
+			return err
+		}
+		variables = "@{ 'CUDA_VISIBLE_DEVICES' = " + visible + " }"
+	}
+	s.line("  Invoke-Step " + variables + " ($gen + '/Scripts/python') @('-I', '-c', " + code + ")")
+	return nil
+}
+
+// psArgument is psWord for an argument of a program. PowerShell 5.1 loses those that
+// are empty, and double quotes.
+func psArgument(s string) (string, error) {
+	if s == "" || strings.Contains(s, `"`) || strings.HasSuffix(s, `\`) {
+		return "", fmt.Errorf("%q cannot be given to a program by PowerShell 5.1", s)
+	}
+	return psWord(s)
+}
+
+// psWord returns s as one PowerShell expression; "{gen}", "{tools}" … become the
+// script's variables.
+func psWord(s string) (string, error) {
+	var parts []string
+	for s != "" {
+		at, name := nextPlaceholder(s)
+		if piece := s[:at]; piece != "" {
+			q, err := psQuote(piece)
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, q)
+		}
+		if name == "" {
+			break
+		}
+		parts = append(parts, "$"+name)
+		s = s[at+len(name)+2:]
+	}
+	switch len(parts) {
+	case 0:
+		return "''", nil
+	case 1:
+		return parts[0], nil
+	}
+	return "(" + strings.Join(parts, " + ") + ")", nil
+}
+
+// psQuotes are the characters that end a string in single quotes: PowerShell takes the
+// typographic ones for the plain one.
+const psQuotes = "'\u2018\u2019\u201a\u201b"
+
+// psQuote returns s as one string in single quotes, in which nothing is expanded.
+func psQuote(s string) (string, error) {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune(psQuotes, r):
+			b.WriteRune(r)
+		case r == unicode.ReplacementChar, unicode.IsControl(r) && r != '\n' && r != '\t':
+			return "", fmt.Errorf("%q cannot be written for PowerShell", s)
+		}
+		b.WriteRune(r)
+	}
+	b.WriteByte('\'')
+	return b.String(), nil
+}
