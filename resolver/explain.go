@@ -13,6 +13,9 @@ import (
 	"envfix/matrix"
 )
 
+// unused tells of a rule that there is nothing to say about: no team has a policy.
+func (s *solver) unused(rule int) bool { return rules[rule].name == "policy" && s.req.Policy == nil }
+
 // finish adds to a bare answer what explains it: reasons, warnings, what a newer
 // choice was held back by, the nearest other answers and the alternatives.
 func (s *solver) finish(o *outcome) *Resolution {
@@ -20,7 +23,7 @@ func (s *solver) finish(o *outcome) *Resolution {
 	switch {
 	case o.build != nil:
 		for i := range rules {
-			if rules[i].name == "policy" && s.req.Policy == nil {
+			if s.unused(i) {
 				continue
 			}
 			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})

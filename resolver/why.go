@@ -107,6 +107,9 @@ func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement
 	v := Verdict{Torch: b.Release.Torch.String(), Build: b.Label, Status: "refused"}
 	refused := 0
 	for i := range rules {
+		if q.unused(i) {
+			continue
+		}
 		w := Word{Rule: rules[i].name}
 		if r := rules[i].refuses(&e, b); r != nil {
 			w.Text, w.Source = r.Text, r.Source
