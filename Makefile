@@ -21,6 +21,7 @@ build: ## build bin/envfix
 
 install: build ## put envfix into PREFIX/bin (default ~/.local)
 	install -D -m 755 bin/envfix $(DESTDIR)$(PREFIX)/bin/envfix
+	@[ ! -f dist/envfix.html ] || install -D -m 644 dist/envfix.html $(DESTDIR)$(PREFIX)/share/envfix/envfix.html # made by make site, for plan --open
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'put $(PREFIX)/bin on PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 test: ## run the tests (no GPU needed)

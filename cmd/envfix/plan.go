@@ -51,6 +51,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "ps1", Usage: "print the steps of a plan for Windows as a PowerShell script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
+			&cli.BoolFlag{Name: "open", Usage: "open the web page at this machine and wish, and print its address"},
 			verboseFlag("print every step with its command, and every reason"),
 		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
 		Action: planAction,
@@ -62,6 +63,9 @@ type planView struct{ json, sh, ps1, verbose bool }
 
 func planAction(c *cli.Context) error {
 	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), ps1: c.Bool("ps1"), verbose: c.Bool("verbose")}
+	if c.Bool("open") && (view.json || view.sh || view.ps1) {
+		return &fail.Error{Code: fail.Usage, Text: "`--open` shows the plan in a browser, not with `--json`, `--sh` or `--ps1`", Hints: []string{"drop one of them"}}
+	}
 	if view.json && view.sh {
 		return &fail.Error{Code: fail.Usage, Text: "`--json` and `--sh` exclude each other", Hints: []string{"drop one of them"}}
 	}
@@ -81,6 +85,9 @@ func planAction(c *cli.Context) error {
 		if err := writePlan(path, p); err != nil {
 			return err
 		}
+	}
+	if c.Bool("open") {
+		return f.openPage(c.Context, c.App.Writer, p)
 	}
 	if err := view.show(c.App.Writer, p); err != nil {
 		return err

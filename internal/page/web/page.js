@@ -54,7 +54,7 @@ async function readPaste() {
   const w = r.words;
   if (w.gpu && w.gpu.length) state.gpu = w.gpu;
   for (const name of ["driver", "os", "arch", "libc", "python"]) if (w[name]) state[name] = name === "os" && w[name] === "linux" ? "" : w[name];
-  if (w.arch === "x86_64") state.arch = "";
+  if (state.arch === "x86_64") state.arch = "";
   toForm();
   drawChips();
   answer();

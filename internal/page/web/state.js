@@ -25,7 +25,7 @@ export function toForm() {
   for (const name of ticks) field(name).checked = state[name];
   for (const r of document.querySelectorAll("input[name=manager]")) r.checked = r.value === state.manager;
   field("packages").value = state.packages.join(" ");
-  if (["arch", "libc", "cuda", "build", "only_index", "gpus", "jit", "cpu"].some((n) => state[n])) field("more").open = true;
+  if (["arch", "cuda", "build", "only_index", "gpus", "jit", "cpu"].some((n) => state[n])) field("more").open = true;
 }
 
 // take puts the words of an answer, of a paste or of an address in place of the state's.
@@ -36,6 +36,7 @@ export function take(words) {
   for (const name of ticks) state[name] = Boolean(words[name]);
   state.manager = words.manager === "uv" ? "" : words.manager || "";
   if (state.os === "linux") state.os = "";
+  if (state.arch === "x86_64" && state.os !== "macos") state.arch = ""; // as usual
 }
 
 export function fragment() {
