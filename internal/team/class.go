@@ -109,7 +109,7 @@ func gpuNames(h machine.Machine, kind string) []string {
 	return slices.Compact(out)
 }
 
-// older returns h with the lesser driver and libc of the two.
+// older returns h with the lesser driver and libc of the two, and the Pythons of both.
 func older(a, h machine.Machine) machine.Machine {
 	if a.Format == 0 {
 		return h
@@ -119,6 +119,14 @@ func older(a, h machine.Machine) machine.Machine {
 	}
 	if a.Platform.Libc != nil && h.Platform.Libc != nil && a.Platform.Libc.Version.Less(h.Platform.Libc.Version) {
 		h.Platform.Libc = a.Platform.Libc
+	}
+	switch {
+	case len(h.Pythons) == 0:
+		h.Pythons = a.Pythons
+	case len(a.Pythons) > 0:
+		h.Pythons = slices.DeleteFunc(slices.Clone(h.Pythons), func(p machine.Python) bool {
+			return !slices.ContainsFunc(a.Pythons, func(q machine.Python) bool { return pythonText(p) == pythonText(q) })
+		})
 	}
 	return h
 }

@@ -182,8 +182,11 @@ func (t FleetTarget) resolves(x *resolver.Session, p fleet.Pair) bool {
 	if err != nil {
 		return false
 	}
-	c := b.Choice
-	if c == nil {
+	var c *resolver.Choice // what [lockable] takes
+	switch b.Decision {
+	case resolver.Install, resolver.InstallCPU:
+		c = b.Choice
+	case resolver.FixDriver:
 		c = b.Then
 	}
 	return c != nil && c.Torch == p.Torch && c.Build == p.Build
