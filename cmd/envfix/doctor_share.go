@@ -35,6 +35,10 @@ func sharedReport(r doctor.Report, share func(string) string) doctor.Report {
 		return out
 	}
 	r.Notes = all(r.Notes)
+	r.Facts = slices.Clone(r.Facts)
+	for i := range r.Facts {
+		r.Facts[i].Value, r.Facts[i].Source = share(r.Facts[i].Value), share(r.Facts[i].Source)
+	}
 	r.Findings = slices.Clone(r.Findings)
 	for i := range r.Findings {
 		f := &r.Findings[i]

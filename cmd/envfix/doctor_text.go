@@ -43,6 +43,9 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 		if !p.Pasted {
 			b.WriteString("\n" + ui.Looked(p.Machine))
 		}
+		if verbose {
+			b.WriteString("\n" + factsText(r.Facts))
+		}
 		return b.String() + inUse(p, verbose)
 	}
 	if r.OK && !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > know.Note }) {
@@ -65,7 +68,27 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more, less likely or a consequence; `-v` shows all\n", n)
 	}
+	if verbose {
+		b.WriteString("\n" + factsText(r.Facts))
+	}
 	return b.String() + inUse(p, verbose)
+}
+
+// factsText lists what judging stands on, with its state and source.
+func factsText(facts []doctor.Known) string {
+	var b strings.Builder
+	b.WriteString("what this stands on\n")
+	for _, k := range facts {
+		what := string(k.State)
+		if k.State == doctor.Seen {
+			what = k.Value
+		}
+		if k.Source != "" && !strings.HasSuffix(k.Source, k.Value) || k.Source != "" && k.Value == "" {
+			what += " (" + ui.Clip(k.Source, 70) + ")"
+		}
+		b.WriteString(ui.Hang(fmt.Sprintf("  %-26s ", k.Fact), ui.Clip(what, 200)))
+	}
+	return b.String()
 }
 
 // ownCauses leaves out the faults that an earlier one explains and that have the

@@ -41,7 +41,7 @@ func (e *exam) ways(check string, fix, evidence []string) []string {
 	var out []string
 	for _, way := range e.variant(check, fix, p) {
 		for _, w := range e.filled(way) {
-			if w = p.render(e.fill(w, evidence)); w != "" && !slices.Contains(out, w) {
+			if w = p.render(e.already(e.fill(w, evidence))); w != "" && !slices.Contains(out, w) {
 				out = append(out, w)
 			}
 		}

@@ -89,5 +89,8 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 	Notes    []string  `json:"notes,omitempty"` // what could not be read
 
+	// Facts are what judging stands on: seen, seen to be absent, or unknown.
+	Facts []Known `json:"facts,omitempty"`
+
 	Process *machine.Running `json:"process,omitempty"` // that --pid asks for; its environment is what was looked at
 }

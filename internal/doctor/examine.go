@@ -73,6 +73,7 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 		report.Findings = append(report.Findings, f.whole())
 	}
 	report.Verdict = verdict(report)
+	report.Facts = e.knownFacts()
 	return report
 }
 

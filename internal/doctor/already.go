@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"strings"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
+	"envfix/internal/version"
+)
+
+var (
+	setsVariable = lazy.Regexp("^`export ([A-Z][A-Z0-9_]*)=\"?([^\"` ]+)\"?`")
+	takesOut     = lazy.Regexp("^`unset ([A-Z][A-Z0-9_]*)`$")
+	installsOne  = lazy.Regexp("^`pip install \"?([A-Za-z][\\w.-]*)==([\\w.+]+)\"?`$")
+	allocator    = lazy.Regexp("(?:, or )?`export PYTORCH_(?:CUDA_)?ALLOC_CONF=expandable_segments:True`" +
+		"(?: \\(PYTORCH_CUDA_ALLOC_CONF before torch 2\\.9\\))?")
+)
+
+// already leaves out of a remedy what is so already: a variable that has the value, one
+// that is not set, a version that is installed. "" where nothing is left.
+func (e *exam) already(way string) string {
+	env := e.Machine.Env
+	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {
+		if strings.Contains(env[name], "expandable_segments:True") {
+			way = allocator().ReplaceAllString(way, "")
+		}
+	}
+	if m := setsVariable().FindStringSubmatch(way); m != nil && env[m[1]] == m[2] {
+		return ""
+	}
+	if m := takesOut().FindStringSubmatch(way); m != nil && !e.Pasted {
+		if _, set := env[m[1]]; !set {
+			return ""
+		}
+	}
+	if m := installsOne().FindStringSubmatch(way); m != nil {
+		public, _ := version.SplitLocal(m[2])
+		if p := e.Installed(m[1]); p != nil && (p.Version == m[2] || read.Public(p.Version) == public && public == m[2]) {
+			return ""
+		}
+	}
+	return way
+}
