@@ -31,15 +31,23 @@ EXAMPLES
   eval "$(envfix env)"
   envfix env --shell fish | source
   envfix env --shell powershell | Out-String | Invoke-Expression
+  eval "$(envfix env --variants)"
+
+With --variants it prints instead the two variables that make uv's preview of wheel
+variants choose the build that envfix chooses, or says that none do. That preview
+reads drafts (PEP 825, PEP 850), and forgets silently: with one variable alone, or a
+driver that is too old, it installs a CPU build.
 
 EXIT STATUS
   0  the lines are on standard output
   1  there is no environment
-  2  usage`,
-		Flags: []cli.Flag{
+  2  usage
+  3  with --variants: no values choose the build`,
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "variants", Usage: "print what makes uv's preview of wheel variants choose as envfix does"},
 			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
 			envFlag(),
-		},
+		}, describeFlags()...),
 		Action: envAction,
 	}
 }
@@ -54,6 +62,17 @@ func envAction(c *cli.Context) error {
 	}
 	if !ui.IsShell(shell) {
 		return badValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
+	}
+	if c.Bool("variants") {
+		return variantsAction(c, shell)
+	}
+	for _, f := range describeFlags() {
+		if c.IsSet(f.Names()[0]) {
+			return &fail.Error{
+				Code: fail.Usage, Text: "`--" + f.Names()[0] + "` describes another machine; these lines are for this one",
+				Hints: []string{"`envfix env --variants` takes it"},
+			}
+		}
 	}
 	m, err := matrixFor()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -90,6 +91,7 @@ func schemaOf(name, about string, of reflect.Type) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	words{map[string]string{}, map[string]string{}, map[string]bool{}}.say(of, s, special)
 	open(s)
 	s.Schema, s.Title, s.Description = "https://json-schema.org/draft/2020-12/schema", "envfix "+name, about
 	b, err := json.MarshalIndent(s, "", " ")
@@ -246,7 +248,7 @@ func TestOnlyGrows(t *testing.T) {
 		}
 		args := append([]string{"envfix"}, fixture.Args...)
 		names := schemasFor(args)
-		if err := ofSchema(names, mustJSON(t, fixture.Answer)); err != nil {
+		if err := ofOlder(names, fixture.Answer); err != nil {
 			t.Errorf("%s is no longer of its schema: %v", file, err)
 		}
 		for i, a := range args {
@@ -277,6 +279,45 @@ func mustJSON(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// ofOlder checks an answer of an older envfix: it may lack what came later.
+func ofOlder(names []string, answer any) error {
+	var wrong error
+	fields, _ := answer.(map[string]any)
+	for _, name := range names {
+		if _, failed := fields["error"]; name == "error" && !failed {
+			continue // without its required field it would admit everything
+		}
+		b, ok := schema.Get(name)
+		var s jsonschema.Schema
+		if !ok || json.Unmarshal(b, &s) != nil {
+			return fmt.Errorf("there is no schema %s", name)
+		}
+		lenient(&s)
+		r, err := s.Resolve(nil)
+		if err == nil {
+			err = r.Validate(answer)
+		}
+		if err == nil {
+			return nil
+		}
+		wrong = errors.Join(wrong, err)
+	}
+	return wrong
+}
+
+// lenient lets a schema's objects lack any field.
+func lenient(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.Required = nil
+	lenient(s.AdditionalProperties)
+	lenient(s.Items)
+	for _, p := range s.Properties {
+		lenient(p)
+	}
 }
 
 // missing says which field of the older answer the newer one lacks or has of another

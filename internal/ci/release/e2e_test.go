@@ -209,6 +209,26 @@ func TestReleaseOldDebian(t *testing.T) {
 	}
 }
 
+// TestReleaseRPM installs the rpm into a root of its own, again, and removes it.
+func TestReleaseRPM(t *testing.T) {
+	pack, root := made(t, "envfix-*.x86_64.rpm"), t.TempDir()
+	if _, err := exec.LookPath("rpm"); err != nil || os.Geteuid() != 0 {
+		t.Skip("needs rpm and root")
+	}
+	rpm := func(args ...string) {
+		must(t, nil, append([]string{"rpm", "--root", root, "--dbpath", "/var/lib/rpm"}, args...)...)
+	}
+	began := time.Now()
+	rpm("--install", "--nodeps", pack)
+	row(t, pack, "rpm --install, an empty root", began)
+	plans(t, nil, root+"/usr/bin/envfix")
+	rpm("--upgrade", "--force", "--nodeps", pack)
+	rpm("--erase", "envfix")
+	if _, err := os.Stat(root + "/usr/bin/envfix"); err == nil {
+		t.Error("rpm --erase left the program")
+	}
+}
+
 // TestReleaseLint asks Debian's own linter for errors.
 func TestReleaseLint(t *testing.T) {
 	deb := made(t, "envfix_*_amd64.deb")
@@ -234,13 +254,13 @@ sys.exit(str(wrong) if wrong else 0)`, made(t, "envfix.cdx.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"*.whl", "*.deb", "*.rpm", "*.tar.gz", "*.zip", "envfix.oci.tar", "install.sh"} {
+	for _, pattern := range []string{"*.whl", "conda/*/*.conda", "*.deb", "*.rpm", "*.tar.gz", "*.zip", "envfix.oci.tar", "install.sh"} {
 		found, err := filepath.Glob(filepath.Join(dist(t), pattern))
 		if err != nil || len(found) == 0 {
 			t.Errorf("no %s was made (%v)", pattern, err)
 		}
 		for _, f := range found {
-			if !strings.Contains(string(provenance), `"`+filepath.Base(f)+`"`) {
+			if !strings.Contains(string(provenance), filepath.Base(f)+`"`) {
 				t.Errorf("the provenance does not name %s", filepath.Base(f))
 			}
 		}
@@ -266,6 +286,30 @@ func TestReleaseImage(t *testing.T) {
 	must(t, nil, "umoci", "unpack", "--image", dir+"/oci:x", dir+"/bundle")
 	row(t, archive, "unpacked by skopeo and umoci", began)
 	plans(t, nil, "chroot", dir+"/bundle/rootfs", "/envfix")
+}
+
+// TestReleaseConda makes a channel of the packages on disk, solves it for each
+// platform, installs the one for this machine and runs it.
+func TestReleaseConda(t *testing.T) {
+	bin, channel, prefix := toolsDir(t), t.TempDir(), t.TempDir()+"/prefix"
+	must(t, nil, "cp", "-r", filepath.Join(dist(t), "conda")+"/.", channel)
+	began := time.Now()
+	must(t, nil, bin+"/python", "-c", `import asyncio, pathlib, sys
+import rattler
+from rattler.index import index_fs
+channel, prefix = pathlib.Path(sys.argv[1]), sys.argv[2]
+async def main():
+    platforms = sorted(p.name for p in channel.iterdir())
+    (channel / "noarch").mkdir(exist_ok=True)
+    await index_fs(channel)
+    for platform in platforms:
+        found = await rattler.solve([rattler.Channel(channel.as_uri())], ["envfix"], platforms=[platform, "noarch"])
+        assert [r.name.normalized for r in found] == ["envfix"] and found[0].subdir == platform, (platform, found)
+        if platform == "linux-64":
+            await rattler.install(found, prefix, cache_dir=prefix + "-cache", show_progress=False)
+asyncio.run(main())`, channel, prefix)
+	row(t, made(t, "conda/linux-64/*.conda"), "a channel on disk, solved for each platform, installed by rattler", began)
+	plans(t, nil, prefix+"/bin/envfix")
 }
 
 // goSarif is a module that holds the official schema of SARIF 2.1.0.

@@ -51,6 +51,7 @@ var parts = []part{
 	{"archives", archives},
 	{"wheels", wheels},
 	{"linux", linuxPackages},
+	{"conda", condaPackages},
 	{"image", image},
 	{"installer", installer},
 	{"manifests", manifests},

@@ -100,7 +100,7 @@ func provenance(r *Release) error {
 			"buildDefinition": map[string]any{
 				"buildType":          "make release",
 				"externalParameters": map[string]any{"version": r.Version.python()},
-				"internalParameters": map[string]any{"cgo": "0", "child": ziglang, "nfpm": nfpm, "libdeflate": libdeflate},
+				"internalParameters": map[string]any{"cgo": "0", "child": ziglang, "nfpm": nfpm, "libdeflate": libdeflate, "conda": rattlerBuild},
 				"resolvedDependencies": []any{
 					map[string]any{"name": "source", "digest": map[string]string{"gitCommit": r.Commit}},
 					map[string]any{"name": "go", "annotations": map[string]string{"version": goVersion}},

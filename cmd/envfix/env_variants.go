@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"envfix/installers"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/ui"
+	"envfix/matrix"
+	"envfix/resolver"
+
+	"github.com/urfave/cli/v2"
+)
+
+// variantsAction prints the variables that make uv's preview of wheel variants choose
+// what envfix chooses.
+func variantsAction(c *cli.Context, shell string) error {
+	f, err := machineOf(c)
+	if err != nil {
+		return err
+	}
+	return printVariants(c.Context, f, shell, c.App.Writer)
+}
+
+func printVariants(ctx context.Context, f machineFlags, shell string, w io.Writer) error {
+	m, err := matrixFor()
+	if err != nil {
+		return err
+	}
+	h, described, err := f.gather(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := wishFlags{}.request(described)
+	if err != nil {
+		return err
+	}
+	res, err := resolver.Resolve(m, h, r)
+	if err != nil {
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
+	}
+	force, err := variantOf(m, h, res)
+	if err != nil {
+		return err
+	}
+	text, err := ui.Assignments(shell, []ui.Assignment{
+		{Name: installers.VariantCUDA, Value: force.CUDA}, {Name: installers.VariantSM, Value: force.SM.String()},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "# uv's preview of wheel variants then takes torch %s %s:\n#   uv pip install --preview-features wheel-variants torch==%s\n%s",
+		res.Choice.Torch, res.Choice.Build, res.Choice.Torch, text)
+	return err
+}
+
+// variantOf is what makes uv choose the build of a resolution; its error says why
+// nothing does.
+func variantOf(m *matrix.Matrix, h machine.Machine, res *resolver.Resolution) (installers.VariantForce, error) {
+	none := func(why string) (installers.VariantForce, error) {
+		return installers.VariantForce{}, &fail.Error{
+			Code: fail.NoSolution, Text: "no values of uv's variables choose it: " + why,
+			Hints: []string{"`envfix plan` prints the commands that need no variants"},
+		}
+	}
+	if res.Choice == nil {
+		return none("nothing is chosen for this machine as it is")
+	}
+	release, ok := m.Release(res.Choice.Torch)
+	if !ok {
+		return none("torch " + res.Choice.Torch + " is not in the data")
+	}
+	var sms []machine.SM
+	for _, g := range h.GPUs {
+		if !g.SM.IsZero() {
+			sms = append(sms, g.SM)
+		}
+	}
+	for _, b := range release.Builds {
+		if b.Label != res.Choice.Build || b.OS != h.Platform.OS || b.Arch != h.Platform.Arch {
+			continue
+		}
+		if f, ok := installers.Variant(b, sms); ok {
+			return f, nil
+		}
+		if b.CUDA.IsZero() {
+			return none("torch " + res.Choice.Torch + " " + b.Label + " is no CUDA build, and others have no variant there")
+		}
+	}
+	return none("torch " + res.Choice.Torch + " " + res.Choice.Build + " cannot be told from another build for the same CUDA")
+}
