@@ -156,13 +156,13 @@ func newChroot(t *testing.T) *chroot {
 	}
 	run("cp", "-a", "--reflink=auto", base, c.dir)
 	run("cp", build(t), filepath.Join(c.dir, "usr/local/bin/envfix"))
-	for _, fs := range []string{"proc", "dev"} {
-		at := filepath.Join(c.dir, fs)
-		if err := syscall.Mount("/"+fs, at, "", syscall.MS_BIND, ""); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH) })
+	// /dev is the nodes that debootstrap made, never this machine's own: a test that
+	// is killed leaves its folder, and whoever removes that would empty /dev.
+	proc := filepath.Join(c.dir, "proc")
+	if err := syscall.Mount("proc", proc, "proc", 0, ""); err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { syscall.Unmount(proc, syscall.MNT_DETACH) })
 	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
 		if b, err := os.ReadFile(name); err == nil {
 			c.write(name, string(b), 0o644)
