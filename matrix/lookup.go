@@ -173,7 +173,9 @@ func (m *Matrix) WholeDriver(v version.Dotted, windows bool) (version.Dotted, er
 }
 
 // NewestDriver is the newest release of a production branch that drives all of some
-// compute capabilities; zero where none is known.
+// compute capabilities; zero where none is known. A new feature branch, though its
+// number is higher, is what NVIDIA says to try new features with: whoever says nothing
+// of a driver has a production branch, and it is what would be installed.
 func (m *Matrix) NewestDriver(sms []machine.SM, windows bool) version.Dotted {
 	last := 0
 	for _, sm := range sms {

@@ -41,6 +41,7 @@ func requestFlags() []cli.Flag {
 		envFlag(),
 		&cli.BoolFlag{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it"},
 		&cli.BoolFlag{Name: "offline", Usage: "use no network"},
+		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve all packages first; apply does so where more than torch is asked for"},
 		&cli.BoolFlag{Name: "change-driver", Usage: "the plan may install or change the driver"},
 		&cli.BoolFlag{Name: "jit", Usage: "the job compiles kernels at run time (torch.compile, triton)"},
 		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
@@ -131,6 +132,7 @@ type placeFlags struct {
 	manager string
 	inPlace bool
 	offline bool
+	check   bool     // have uv resolve the packages before anything is said to fit
 	fresh   bool     // carry no package over
 	drop    []string // packages not to carry over
 	from    []string // packages that are from the index in use
@@ -139,8 +141,8 @@ type placeFlags struct {
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
-	return placeFlags{place: p, env: p.forPlan().dir, manager: c.String("manager"), inPlace: c.Bool("in-place"), offline: c.Bool("offline"),
-		fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), from: c.StringSlice("from-index"), mirrors: c.StringSlice("mirror")}
+	return placeFlags{place: p, env: p.forPlan().dir, manager: c.String("manager"), inPlace: c.Bool("in-place"),
+		offline: c.Bool("offline"), check: c.Bool("check-packages"), fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), from: c.StringSlice("from-index"), mirrors: c.StringSlice("mirror")}
 }
 
 // planFlags are all that a plan is made from.

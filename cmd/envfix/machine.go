@@ -57,8 +57,8 @@ func assumeDriver(h *machine.Machine) error {
 	if err != nil {
 		return err
 	}
-	newest := m.NewestDriver(nvidias(*h), windows(*h))
-	if newest.IsZero() {
+	newest, takes := describe.NewestDriver(m, *h)
+	if !takes {
 		return nil
 	}
 	return describe.Machine{Driver: newest.String()}.Override(h)

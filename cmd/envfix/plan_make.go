@@ -51,8 +51,8 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	}
 	r.Companions = heldCompanions(t)
 	will := installers.WithDistributionPython(m, f.withOwnTools(ctx, h))
-	if !f.machine.elsewhere() && !isEnvDir(t.Dir) {
-		will.Installed = nil // another environment's or the system's: nothing of it is in this one
+	if f.machine.facts == "" && (f.machine.elsewhere() || !isEnvDir(t.Dir)) {
+		will.Installed = nil // another environment's, another machine's or the system's: nothing of it is in this one
 	}
 	res, err := resolver.Resolve(m, will, r)
 	if err != nil {
@@ -77,6 +77,9 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	p, err := installers.Plan(m, will, r, res, t)
 	if err != nil {
 		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
+	}
+	if err := f.checkPackages(ctx, m, p, r); err != nil {
+		return nil, err
 	}
 	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
 	python := p.Python

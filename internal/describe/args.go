@@ -1,7 +1,6 @@
 package describe
 
 import (
-	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -92,39 +91,20 @@ func wordFor(g machine.GPU) string {
 	return ""
 }
 
-// NewestDriver is the newest release of NVIDIA's driver that drives every NVIDIA GPU
-// of the machine, on its system; where none drives them all, the newest that there
-// is. ok is false where the machine takes none: without such a GPU, or a Jetson.
+// NewestDriver is the newest production release of NVIDIA's driver that drives every
+// NVIDIA GPU of the machine, on its system. ok is false where the machine takes none:
+// without such a GPU, or a Jetson.
 func NewestDriver(m *matrix.Matrix, h machine.Machine) (newest version.Dotted, ok bool) {
-	var gpus []machine.GPU
+	var sms []machine.SM
 	for _, g := range h.GPUs {
 		if g.Vendor == machine.NVIDIA {
-			gpus = append(gpus, g)
+			sms = append(sms, g.SM)
 		}
 	}
-	if len(gpus) == 0 || h.Platform.Environment == machine.Jetson || h.Platform.OS == "macos" {
+	if len(sms) == 0 || h.Platform.Environment == machine.Jetson || h.Platform.OS == "macos" {
 		return version.Dotted{}, false
 	}
 	windows := h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2
-	var any version.Dotted
-	for _, b := range m.Branches { // newest first
-		v := b.Latest
-		if windows {
-			v = b.LatestWindows
-		}
-		if v.IsZero() {
-			continue
-		}
-		if any.IsZero() {
-			any = v
-		}
-		gone := slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-			a, known := m.Arch(g.SM)
-			return known && a.LastBranch > 0 && b.Number > a.LastBranch
-		})
-		if !gone {
-			return v, true
-		}
-	}
-	return any, !any.IsZero()
+	newest = m.NewestDriver(sms, windows)
+	return newest, !newest.IsZero()
 }

@@ -118,22 +118,37 @@ func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.
 		p.Driver = lock.Driver{Policy: "check-only", Branch: res.Driver.Branch}
 		p.Verify = append(p.Verify, "torch.version.cuda == "+c.CUDA)
 	}
+	j := jobOf(c, wish, t.request.Channel)
+	p.Indexes = j.Indexes
+	if size, measured := m.Size(c.Torch, c.Build, p.Match.OS, p.Match.Arch); measured {
+		p.Size.Installed = int64(size.DiskMB) * 1e6
+	}
+	return draft{p, j, !t.named}
+}
+
+// jobOf is what uv is asked for a choice and what was wished for beside it.
+func jobOf(c *resolver.Choice, wish []pep508.Requirement, channel string) lock.Job {
 	j := lock.Job{Python: strings.TrimSuffix(c.Python, "t")}
+	_, torchLabel := version.SplitLocal(c.Packages["torch"])
 	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
 		v := c.Packages[name]
-		if v == "" {
+		public, label := version.SplitLocal(v)
+		family := name == "torch" || slices.Contains(resolver.Companions(), name)
+		switch {
+		case v == "":
 			continue
-		}
-		public, _ := version.SplitLocal(v)
-		if c.Index == nil {
+		case c.URLs[name] != "":
+			j.Requirements = append(j.Requirements, name+" @ "+c.URLs[name])
+			continue
+		case c.Index == nil:
 			v = public
-		} else {
+		case family && (label != "" || torchLabel == ""): // what has no label there only the default index has
 			j.Indexes = append(j.Indexes, lock.Index{Package: name, URL: *c.Index})
 		}
 		j.Requirements = append(j.Requirements, name+"=="+v)
 	}
 	var open []string
-	if t.request.Channel != "" {
+	if channel != "" {
 		open = fromChannel(&j, c)
 	}
 	for _, q := range wish {
@@ -146,11 +161,7 @@ func newDraft(m *matrix.Matrix, t target, res *resolver.Resolution, c *resolver.
 		}
 	}
 	j.Requirements = append(j.Requirements, c.Holds...)
-	p.Indexes = j.Indexes
-	if size, measured := m.Size(c.Torch, c.Build, p.Match.OS, p.Match.Arch); measured {
-		p.Size.Installed = int64(size.DiskMB) * 1e6
-	}
-	return draft{p, j, !t.named}
+	return j
 }
 
 // anyDay admits every build of a channel: all of them are pre-releases.

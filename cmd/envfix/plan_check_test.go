@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"envfix/internal/fail"
+	"envfix/internal/testindex"
+)
+
+// What uv cannot resolve is said before anything is downloaded; an index that is away
+// says nothing of the packages.
+func TestCheckPackages(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "needy", Version: "1.0", Requires: []string{"numpy>=99"}})
+	x.Add(testindex.Wheel{Name: "fine", Version: "1.0"})
+	dir := t.TempDir()
+	call := func(index string, args ...string) int {
+		return lockIn(t, dir, append([]string{"plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28",
+			"--python", "3.12", "--mirror", "default=" + index, "torch"}, args...)...)
+	}
+	wantExit(t, call(x.URL, "needy"), fail.OK)
+	wantExit(t, call(x.URL, "needy", "--check-packages"), fail.NoSolution)
+	wantExit(t, call(x.URL, "fine", "--check-packages"), fail.OK)
+	wantExit(t, call("http://127.0.0.1:1/simple", "fine", "--check-packages"), fail.OK) // with a warning
+	t.Setenv("UV_CACHE_DIR", filepath.Join(dir, "cache"))
+	if code := run(context.Background(), []string{"envfix", "apply", "--yes", "--no-lock", "--cpu", "--only-index", "default", "--python", "3.12",
+		"--mirror", "default=" + x.URL, "torch", "needy"}); code != fail.NoSolution {
+		t.Errorf("apply: exit %d", code)
+	}
+	if made, _ := filepath.Glob(filepath.Join(dir, ".venv*")); made != nil {
+		t.Errorf("apply made %v", made)
+	}
+}
