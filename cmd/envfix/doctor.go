@@ -148,6 +148,9 @@ func (f doctorFlags) examine(ctx context.Context) error {
 			return err
 		}
 	}
+	if !patient.Pasted && f.pid == 0 && !f.plan.machine.elsewhere() {
+		nullVariant(patient)
+	}
 	report := doctor.Examine(k, patient)
 	if !patient.Pasted && f.plan.machine.facts == "" {
 		report.Notes = append(report.Notes, lockDrift(patient.Machine, f.plan.machine.env)...)
