@@ -111,8 +111,15 @@ func unresolved(lines []string, err error) *fail.Error {
 		return f
 	}
 	f.Hints = []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}
+	if strings.Contains(strings.Join(lines, "\n"), pytorchHost) {
+		f.Hints = append([]string{"`--only-index default` keeps to the installer's default index, `index=default` one target;" +
+			" its Linux builds compute on the CPU too"}, f.Hints...)
+	}
 	return f
 }
+
+// pytorchHost serves the indexes of PyTorch's builds that the default index has not.
+const pytorchHost = "download.pytorch.org"
 
 func (u uvTool) argv(j lock.Job) []string {
 	argv := []string{"pip", "compile", "--no-header", "--only-binary", ":all:", "--output-file", "pylock.toml",
