@@ -93,7 +93,14 @@ func program(path string) ([]byte, error) {
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("go build ./cmd/envfix-page: %w", err)
 	}
-	return os.ReadFile(path)
+	module, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if module, err = join(module); err != nil {
+		return nil, err
+	}
+	return module, os.WriteFile(path, module, 0o755)
 }
 
 // noYAML stands for the reader of YAML, which the page never calls.
