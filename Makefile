@@ -48,16 +48,16 @@ e2e-lock: build ## a day of a team with a lock, by git, uv, pip, packaging (RENO
 	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELock(Day|Source|Workflow|Time)$$' ./cmd/envfix
 
 HOSTS ?= 30
-e2e-fleet: ## 30 machines as namespaces, by Ansible, with their mishaps (HOSTS=30; root, sshd)
+e2e-fleet: ## 30 machines as namespaces, by Ansible, with their mishaps (HOSTS=30 PART=reboot; root, sshd)
 	@test -x .tools/ansible/bin/ansible-playbook || { python3 -m venv .tools/ansible && .tools/ansible/bin/python -m pip install -q ansible-core ansible-lint; }
-	ENVFIX_ANSIBLE=$(abspath .tools/ansible)/bin ENVFIX_E2E_FLEET=$(HOSTS) go test -count=1 -timeout 60m -v -run '^TestE2E(Fleet|AnsibleLint)$$' ./cmd/envfix
+	ENVFIX_ANSIBLE=$(abspath .tools/ansible)/bin ENVFIX_E2E_FLEET=$(HOSTS) go test -count=1 -timeout 60m -v -run '^TestE2E(Fleet|AnsibleLint)$$/$(PART)' ./cmd/envfix
 
 e2e-slurm: ## a Slurm cluster of namespaces: environments, drained nodes (root, slurm-wlm, lmod)
 	ENVFIX_E2E_SLURM=1 go test -count=1 -timeout 20m -v -run '^TestE2ESlurm$$' ./cmd/envfix
 
-e2e-export: ## what lock export writes for clusters, by the tools' own validators (network, pip)
-	@test -x .tools/validators/bin/kubernetes-validate || { python3 -m venv .tools/validators && .tools/validators/bin/python -m pip install -q kubernetes-validate skypilot dstack; }
-	ENVFIX_VALIDATORS=$(abspath .tools/validators)/bin go test -count=1 -timeout 20m -v -run '^TestE2EExports$$' ./cmd/envfix
+e2e-export: ## what lock export writes for clusters, by the tools' own validators (network, pip; DEVCONTAINER_SCHEMA=FILE)
+	@test -x .tools/validators/bin/kubernetes-validate || { python3 -m venv .tools/validators && .tools/validators/bin/python -m pip install -q kubernetes-validate skypilot dstack ray jsonschema; }
+	DEVCONTAINER_SCHEMA=$(DEVCONTAINER_SCHEMA) ENVFIX_VALIDATORS=$(abspath .tools/validators)/bin go test -count=1 -timeout 20m -v -run '^TestE2EExports$$' ./cmd/envfix
 
 MACHINES ?= 300
 e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)

@@ -15,8 +15,8 @@ import (
 )
 
 // clusterForms are the forms for what starts machines and jobs, the validator of each
-// (Python with "FILE", or a program), and an edit that it must refuse. Of ray and of
-// development containers no validator was to be had: those are read as YAML and JSON.
+// (Python with "FILE", or a program), and an edit that it must refuse. What development
+// containers publish is a schema: DEVCONTAINER_SCHEMA is its file.
 var clusterForms = []struct {
 	form, file string
 	validator  []string // of the folder in ENVFIX_VALIDATORS, or of PATH
@@ -28,8 +28,12 @@ var clusterForms = []struct {
 		"import sys, yaml; from dstack._internal.core.models.configurations import parse_run_configuration as p; p(yaml.safe_load(open(sys.argv[1])))", "FILE"},
 		"\ncommands:", "\ncomands:"},
 	{"cloud-init", "user-data", []string{"cloud-init", "schema", "-c", "FILE"}, "write_files:\n  - path:", "write_files:\n  - pth:"},
-	{"ray", "ray.yaml", nil, "", ""},
-	{"devcontainer", "devcontainer.json", nil, "", ""},
+	{"ray", "ray.yaml", []string{"python", "-c",
+		"import sys, yaml; from ray.runtime_env import RuntimeEnv; RuntimeEnv(**yaml.safe_load(open(sys.argv[1])))", "FILE"},
+		"\n  uv_version:", "\n  uv_versoin:"},
+	{"devcontainer", "devcontainer.json", []string{"python", "-c",
+		"import json, os, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(os.environ['DEVCONTAINER_SCHEMA'])))", "FILE"},
+		`{ "dockerfile"`, `{ "dockerfil"`},
 }
 
 // clusterLock makes a lock with a profile for two kinds of GPU and one for Windows.
@@ -95,8 +99,8 @@ func TestE2EExports(t *testing.T) {
 	writeText(t, "requirements.gpu.txt", exported(t, "requirements", "gpu"))
 	for _, f := range clusterForms {
 		t.Run(f.form, func(t *testing.T) {
-			if f.validator == nil {
-				t.Skip("there is no validator for it here: it was read as " + filepath.Ext(f.file) + " alone")
+			if f.form == "devcontainer" && os.Getenv("DEVCONTAINER_SCHEMA") == "" {
+				t.Skip("needs DEVCONTAINER_SCHEMA=FILE: schemas/devContainer.base.schema.json of github.com/devcontainers/spec")
 			}
 			program := filepath.Join(os.Getenv("ENVFIX_VALIDATORS"), f.validator[0])
 			if _, err := os.Stat(program); err != nil || os.Getenv("ENVFIX_VALIDATORS") == "" {

@@ -87,11 +87,21 @@ func (c *controller) inventory(t *testing.T, nodes ...int) {
 // run runs one of Ansible's programs and wants that exit code.
 func (c *controller) run(t *testing.T, want int, name string, args ...string) string {
 	t.Helper()
+	return ended(t, want, c.command(name, args...))
+}
+
+func (c *controller) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(c.ansible+"/"+name, args...)
 	cmd.Env = c.env
+	return cmd
+}
+
+// ended runs a command and wants that exit code.
+func ended(t *testing.T, want int, cmd *exec.Cmd) string {
+	t.Helper()
 	out, _ := cmd.CombinedOutput()
 	if got := cmd.ProcessState.ExitCode(); got != want {
-		t.Fatalf("%s %s: exit code %d, want %d\n%s", name, strings.Join(args, " "), got, want, out)
+		t.Fatalf("%s: exit code %d, want %d\n%s", strings.Join(cmd.Args, " "), got, want, out)
 	}
 	return string(out)
 }
@@ -101,15 +111,24 @@ type recap struct{ ok, changed, unreachable, failed int }
 
 var recapLine = lazy.Regexp(`(?m)^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)`)
 
+// A span is how long a play took, and the processor time of Ansible and its ssh.
+type span struct{ wall, processor time.Duration }
+
+func (s span) String() string {
+	load, _ := os.ReadFile("/proc/loadavg") // none: nothing is said of it
+	return fmt.Sprintf("%.1f s, %.1f s of the controller's processor time, at a load of %.4s", s.wall.Seconds(), s.processor.Seconds(), load)
+}
+
 // play runs a playbook of the collection and returns each host's recap and the time.
-func (c *controller) play(t *testing.T, want int, name string, args ...string) (map[string]recap, string, time.Duration) {
+func (c *controller) play(t *testing.T, want int, name string, args ...string) (map[string]recap, string, span) {
 	t.Helper()
 	args = append([]string{"envfix.gpu." + name, "-e", "envfix_binary=" + c.envfix, "-e", "envfix_lock_dir=" + c.home + "/team",
 		"-e", "envfix_poll=1", "-e", "envfix_cache_dir=" + c.home + "/cache",
 		"-e", string(mustJSON(t, map[string]any{"envfix_args": c.mirrors()}))}, args...)
 	start := time.Now()
-	out := c.run(t, want, "ansible-playbook", args...)
-	took := time.Since(start)
+	cmd := c.command("ansible-playbook", args...)
+	out := ended(t, want, cmd)
+	took := span{time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	all := map[string]recap{}
 	for _, m := range recapLine().FindAllStringSubmatch(out, -1) {
 		var n [4]int
@@ -185,8 +204,8 @@ func nodes(from, to int) []int {
 	return out
 }
 
-// fleetCase is a fleet of n machines: look, lock, check, first run, second run.
-func fleetCase(t *testing.T, n int) *controller {
+// newFleet is a fleet of n machines and its lock.
+func newFleet(t *testing.T, n int) *controller {
 	t.Helper()
 	if ansibleBin() == "" {
 		t.Skip("no Ansible: set ENVFIX_ANSIBLE to the folder of its programs, or `make e2e-fleet`")
@@ -198,12 +217,16 @@ func fleetCase(t *testing.T, n int) *controller {
 	c := newController(t, l)
 	c.inventory(t, nodes(1, n)...)
 	c.lockFleet(t)
+	return c
+}
 
+// runs is what a fleet sees where nothing goes wrong: check, first run, second run.
+func (c *controller) runs(t *testing.T) {
 	all, out, took := c.play(t, 0, "fleet", "--check")
-	t.Logf("check on %d fresh machines: %.1f s", n, took.Seconds())
-	c.each(t, n, all, out, func(r recap) bool { return r.changed == 1 && r.failed+r.unreachable == 0 })
-	for i := 1; i <= n; i++ {
-		if out, err := l.on(i, "ls /opt/envs"); err != nil || strings.TrimSpace(out) != "" {
+	t.Logf("check on %d fresh machines: %s", c.n, took)
+	c.each(t, c.n, all, out, func(r recap) bool { return r.changed == 1 && r.failed+r.unreachable == 0 })
+	for i := 1; i <= c.n; i++ {
+		if out, err := c.on(i, "ls /opt/envs"); err != nil || strings.TrimSpace(out) != "" {
 			t.Errorf("node%d after a check: %q %v", i, out, err)
 		}
 	}
@@ -212,18 +235,17 @@ func fleetCase(t *testing.T, n int) *controller {
 		t.Fatal(err)
 	}
 	all, out, took = c.play(t, 0, "fleet", "-e", "envfix_results="+results)
-	t.Logf("first run on %d machines: %.1f s", n, took.Seconds())
-	c.each(t, n, all, out, func(r recap) bool { return r.changed >= 1 && r.failed+r.unreachable == 0 })
+	t.Logf("first run on %d machines: %s", c.n, took)
+	c.each(t, c.n, all, out, func(r recap) bool { return r.changed >= 1 && r.failed+r.unreachable == 0 })
 
 	all, out, took = c.play(t, 0, "fleet", "-e", "envfix_serial=100%")
-	t.Logf("second run on %d machines: %.1f s, %.2f s a machine", n, took.Seconds(), took.Seconds()/float64(n))
-	c.each(t, n, all, out, func(r recap) bool { return r.changed+r.failed+r.unreachable == 0 })
+	t.Logf("second run on %d machines: %s; a machine: %.2f s", c.n, took, took.wall.Seconds()/float64(c.n))
+	c.each(t, c.n, all, out, func(r recap) bool { return r.changed+r.failed+r.unreachable == 0 })
 
 	cmd := exec.Command(c.envfix, "fleet", "report", results, "--lock", c.home+"/team/envfix.lock")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprintf("%d machines: %d right", n, n)) {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprintf("%d machines: %d right", c.n, c.n)) {
 		t.Errorf("report: %v\n%s", err, out)
 	}
-	return c
 }
 
 // each holds the recap of every machine to a condition.
@@ -250,7 +272,8 @@ func TestE2EFleet(t *testing.T) {
 	if n < 6 {
 		t.Fatalf("ENVFIX_E2E_FLEET=%d: at least 6", n)
 	}
-	c := fleetCase(t, n)
+	c := newFleet(t, n)
+	t.Run("runs", c.runs)
 	fresh := func() { // the machines as they were before the first run
 		for i := 1; i <= n; i++ {
 			if out, err := c.on(i, "umount -q /opt/envs; rm -rf /opt/envs/* /opt/envs/.e* /var/lib/envfix-*"); err != nil {
@@ -265,7 +288,7 @@ func TestE2EFleet(t *testing.T) {
 			t.Fatal(err, out)
 		}
 		all, out, took := c.play(t, 2, "fleet")
-		t.Logf("one full disk: %.1f s", took.Seconds())
+		t.Logf("one full disk: %s", took)
 		if r := all["node5"]; r.failed != 1 || !strings.Contains(out, "MB free, and the plan needs") {
 			t.Errorf("node5: %+v\n%s", r, out)
 		}
@@ -278,7 +301,7 @@ func TestE2EFleet(t *testing.T) {
 		all, out, took := c.play(t, 4, "fleet", "-e", "envfix_serial=100%")
 		cut.Stop()
 		c.script(t, "mend", "5")
-		t.Logf("one dead link: %.1f s", took.Seconds())
+		t.Logf("one dead link: %s", took)
 		if r := all["node5"]; r.unreachable != 1 {
 			t.Errorf("node5: %+v\n%s", r, out)
 		}
@@ -304,7 +327,7 @@ func TestE2EFleet(t *testing.T) {
 			"umount /sys/bus/pci/devices; kill $(cat /run/sshd.pid)'"
 		all, out, took := c.play(t, 0, "fleet", "--limit", "node1", "-e", "envfix_reboot=true", "-e", "envfix_reboot_command="+strconv.Quote(reboot),
 			"-e", `{"envfix_boot_time_command": "cat /etc/lab/boot /etc/hostname"}`)
-		t.Logf("the rest behind a reboot: %.1f s", took.Seconds())
+		t.Logf("the rest behind a reboot: %s", took)
 		if r := all["node1"]; r.failed+r.unreachable != 0 {
 			t.Errorf("node1: %+v\n%s", r, out)
 		}
@@ -316,7 +339,7 @@ func TestE2EFleet(t *testing.T) {
 			t.Fatal(err, out)
 		}
 		all, out, took := c.play(t, 2, "fleet")
-		t.Logf("a canary that breaks: %.1f s", took.Seconds())
+		t.Logf("a canary that breaks: %s", took)
 		if len(all) != 1 || all["node1"].failed != 1 {
 			t.Errorf("%+v\n%s", all, out)
 		}

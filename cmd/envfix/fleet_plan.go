@@ -30,8 +30,8 @@ func fleetPlanCommand() *cli.Command {
 		ArgsUsage: "FACTS… [REQUIREMENT…]",
 		Description: `FACTS is a file, a folder of files, or - for standard input: lines of
 ` + "`envfix facts --class`" + ` or ` + "`--json`" + ` (with a "host"), Ansible's cache of facts,
-` + "`kubectl get nodes -o json`" + `, ` + "`scontrol show nodes --json`" + `, or CSV with the columns
-host and gpu (driver, os, arch, python, libc). A file in a folder whose facts
+` + "`kubectl get nodes -o json`" + `, ` + "`scontrol show nodes`" + ` or ` + "`sinfo`" + ` with --json, or CSV with
+the columns host and gpu (driver, os, arch, python, libc). A file in a folder whose facts
 name no host is named by its file. No machine is dropped: what nothing is known
 of is listed. The order of the input changes nothing.
 

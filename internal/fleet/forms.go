@@ -12,6 +12,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
 )
@@ -57,6 +58,7 @@ type document struct {
 	Kind   string            `json:"kind"`
 	Items  []json.RawMessage `json:"items"` // of Kubernetes
 	Nodes  []json.RawMessage `json:"nodes"` // of Slurm
+	Sinfo  []json.RawMessage `json:"sinfo"` // of Slurm's sinfo since 23.02
 	Local  struct {
 		Envfix json.RawMessage `json:"envfix"`
 	} `json:"ansible_local"`
@@ -92,6 +94,8 @@ func (in *Inventory) readDocument(data []byte, from, host string) error {
 		in.kubernetes(d.Items)
 	case d.Nodes != nil:
 		in.slurm(d.Nodes)
+	case d.Sinfo != nil:
+		in.sinfo(d.Sinfo)
 	case d.Local.Envfix != nil:
 		in.addLine(Named(d.Local.Envfix, nameOf(host, d.Hostname, from)), func() string { return nameOf(host, d.Hostname, from) })
 	case d.Hostname != "":
@@ -213,8 +217,25 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 		}
 		line, _ := c.FieldPos(0)
 		in.described(nameOf(cell("host"), fmt.Sprintf("%s:%d", from, line)), words{gpus: gpuList(cell("gpu")), driver: cell("driver"),
-			os: cell("os"), arch: cell("arch"), libc: cell("libc"), python: cell("python")})
+			os: system(cell("os")), arch: cell("arch"), libc: cell("libc"), python: cell("python")})
 	}
+}
+
+// distribution is the beginning of the names by which inventories call Linux.
+var distribution = lazy.Regexp(`(?i)^(ubuntu|debian|red ?hat|rhel|centos|rocky|alma|oracle linux|fedora|amazon linux|suse|sles|opensuse|arch linux|linux mint|pop!_os)\b`)
+
+// system is the system of "Ubuntu 22.04" and "Windows 11"; others stay as they are.
+func system(cell string) string {
+	lower := strings.ToLower(cell)
+	switch {
+	case distribution().MatchString(cell):
+		return "linux"
+	case strings.HasPrefix(lower, "windows "), strings.HasPrefix(lower, "microsoft windows"):
+		return "windows"
+	case strings.HasPrefix(lower, "macos "):
+		return "macos"
+	}
+	return cell
 }
 
 // gpuList reads "2x H100", "T4; V100" and "none".

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +17,7 @@ type kubeNode struct {
 		Labels map[string]string `json:"labels"`
 	} `json:"metadata"`
 	Status struct {
+		Capacity map[string]string `json:"capacity"`
 		NodeInfo struct {
 			Arch string `json:"architecture"`
 			OS   string `json:"operatingSystem"`
@@ -36,7 +39,14 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 		w := words{os: n.Status.NodeInfo.OS, arch: kubeArch(n.Status.NodeInfo.Arch)}
 		name, major := l["nvidia.com/gpu.product"], l["nvidia.com/gpu.compute.major"]
 		if name == "" && major == "" {
-			in.described(n.Metadata.Name, w)
+			switch sign := n.accelerator(); {
+			case sign == "":
+				in.described(n.Metadata.Name, w)
+			case strings.HasPrefix(sign, "amd.com/") || strings.HasPrefix(sign, "gpu.intel.com/"):
+				in.Problem(n.Metadata.Name, "it has "+sign+", and only the labels of NVIDIA's GPU feature discovery are read: `envfix facts --class` in a pod there tells it")
+			default:
+				in.Problem(n.Metadata.Name, "it has "+sign+", and no label says which GPU and driver (nvidia.com/gpu.product: NVIDIA's GPU feature discovery)")
+			}
 			continue
 		}
 		gpu := strings.ReplaceAll(name, "-", " ")
@@ -56,6 +66,32 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 		in.described(n.Metadata.Name, w)
 	}
 }
+
+// accelerator is what says that a node has GPUs where GPU feature discovery does not:
+// a resource of a device plugin, or a label of node feature discovery or of a cloud.
+func (n *kubeNode) accelerator() string {
+	for _, name := range slices.Sorted(maps.Keys(n.Status.Capacity)) {
+		vendor, _, _ := strings.Cut(name, "/")
+		if slices.Contains([]string{"nvidia.com", "amd.com", "gpu.intel.com"}, vendor) && n.Status.Capacity[name] != "0" {
+			return name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Metadata.Labels)) {
+		value := n.Metadata.Labels[name]
+		switch {
+		case name == "nvidia.com/gpu.present" && value == "true",
+			nvidiaPCI().MatchString(name) && value == "true",
+			name == "cloud.google.com/gke-accelerator" && value != "",
+			name == "k8s.amazonaws.com/accelerator" && value != "":
+			return name
+		}
+	}
+	return ""
+}
+
+// nvidiaPCI is the label of node feature discovery for a display or 3D controller of
+// NVIDIA, whose PCI vendor is 10de.
+var nvidiaPCI = lazy.Regexp(`^feature\.node\.kubernetes\.io/pci-(?:030[02]_)?10de\.present$`)
 
 func kubeArch(arch string) string {
 	switch arch {
@@ -78,77 +114,4 @@ func joined(labels map[string]string, prefix string, names ...string) string {
 		parts = append(parts, v)
 	}
 	return strings.Join(parts, ".")
-}
-
-// A slurmNode is what is read of a node of `scontrol show nodes --json` or `sinfo
-// --json`. Features are a list in some versions of Slurm and a text in others.
-type slurmNode struct {
-	Name     string          `json:"name"`
-	Hostname string          `json:"hostname"`
-	Arch     string          `json:"architecture"`
-	Gres     json.RawMessage `json:"gres"`
-	Features json.RawMessage `json:"features"`
-	Active   json.RawMessage `json:"active_features"`
-}
-
-var (
-	gresGPU       = lazy.Regexp(`(?:^|,)gpu(?::([A-Za-z][A-Za-z0-9_.-]*))?(?::([0-9]+))?`)
-	driverFeature = lazy.Regexp(`(?i)^(?:nv)?driver[-_:=]?([0-9]{3}(?:\.[0-9]+)*)$`)
-	ccFeature     = lazy.Regexp(`(?i)^(?:cc|sm)[-_:=]?([0-9]{1,2})\.?([0-9])$`)
-)
-
-// slurm reads nodes by their GRES and features. Slurm knows no driver; a feature
-// such as driver-580.95.05 may name it, else a job on the node has to.
-func (in *Inventory) slurm(nodes []json.RawMessage) {
-	for _, item := range nodes {
-		var n slurmNode
-		if err := json.Unmarshal(item, &n); err != nil || nameOf(n.Name, n.Hostname) == "" {
-			in.Problem(in.name("", func() string { return "" }), "is no node as Slurm lists them")
-			continue
-		}
-		host := nameOf(n.Name, n.Hostname)
-		w := words{os: "linux", arch: n.Arch}
-		features := append(textList(n.Features), textList(n.Active)...)
-		capability := ""
-		for _, f := range features {
-			if m := driverFeature().FindStringSubmatch(f); m != nil {
-				w.driver = m[1]
-			}
-			if m := ccFeature().FindStringSubmatch(f); m != nil {
-				capability = m[1] + "." + m[2]
-			}
-		}
-		m := gresGPU().FindStringSubmatch(strings.Join(textList(n.Gres), ","))
-		if m == nil {
-			in.described(host, words{os: "linux", arch: n.Arch})
-			continue
-		}
-		gpu := nameOf(capability, strings.ReplaceAll(m[1], "_", " "))
-		switch {
-		case gpu == "":
-			in.Problem(host, "Slurm names a GPU without its type: `srun -w "+host+" envfix facts --class` tells it")
-			continue
-		case w.driver == "":
-			in.Problem(host, "Slurm does not know its driver: `srun -w "+host+" envfix facts --class` tells it, or a feature such as driver-580.95.05")
-			continue
-		}
-		w.gpus = []string{gpu}
-		if count, _ := strconv.Atoi(m[2]); count > 1 {
-			w.gpus = append(w.gpus, gpu)
-		}
-		in.described(host, w)
-	}
-}
-
-// textList reads a JSON list of texts, or one text with commas.
-func textList(raw json.RawMessage) []string {
-	var list []string
-	if json.Unmarshal(raw, &list) == nil {
-		return list
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return nil
-	}
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }

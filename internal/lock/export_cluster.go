@@ -173,14 +173,22 @@ func (p *Profile) ExportDstack(requirements string) (string, error) {
 }
 
 // ExportRay returns a runtime environment for `ray job submit --runtime-env`: uv
-// installs the locked packages on each node. The Python is the cluster's own.
-func (p *Profile) ExportRay(requirements string) (string, error) {
+// installs the locked packages on each node. The Python is the cluster's own. text is
+// the requirements file with its hashes, of which Ray takes the lines and no path.
+func (p *Profile) ExportRay(text string) (string, error) {
 	if p.Match.OS != "linux" {
 		return "", p.notLinux()
 	}
-	return fmt.Sprintf("# From %s, profile %s. Beside it: %s\n# For a cluster whose Python is %s. It was run on no cluster.\n"+
-		"uv:\n  packages: %q\n  uv_version: %q\n  uv_check: false\n  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n",
-		File, p.Name, requirements, p.Python, requirements, "=="+dockerUV), nil
+	var b strings.Builder
+	fmt.Fprintf(&b, "# From %s, profile %s.\n# For a cluster whose Python is %s. It was run on no cluster.\nuv:\n  packages:\n", File, p.Name, p.Python)
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", "")) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !strings.HasPrefix(line, "#") {
+			fmt.Fprintf(&b, "    - %s\n", strconv.Quote(line))
+		}
+	}
+	fmt.Fprintf(&b, "  uv_version: %q\n  uv_check: false\n"+
+		"  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n", "=="+dockerUV)
+	return b.String(), nil
 }
 
 // ExportCloudInit returns user data that makes the environment at the first start.

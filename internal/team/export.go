@@ -76,7 +76,7 @@ func exportCluster(format string, p *lock.Profile, k *lock.Packages, requirement
 	case "kubernetes":
 		return p.ExportKubernetes()
 	case "ray":
-		return p.ExportRay(requirements)
+		return p.ExportRay(list)
 	case "sky":
 		return p.ExportSky(requirements)
 	case "dstack":
