@@ -117,6 +117,8 @@ func Run(ctx context.Context, c Command) error {
 	// Pdeathsig fires when the thread that started the child ends, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	pause := newPause(!c.Patient) // before the start: the key may be typed at once
+	defer pause.end()
 	if err := cmd.Start(); err != nil {
 		return &StartError{Path: path, Err: bare(err)}
 	}
@@ -124,6 +126,7 @@ func Run(ctx context.Context, c Command) error {
 	if !c.Patient {
 		stopHurry = hurry(ctx, cmd)
 	}
+	pause.begin(cmd)
 	if c.Stall > 0 && !c.Patient {
 		go c.watch(ctx, cmd.Process.Pid, out, cancel)
 	}
