@@ -37,7 +37,7 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 	if len(content) > maxFile {
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
 	}
-	if err := yaml.Unmarshal(content, &d); err != nil {
+	if err := decodeYAML(content, &d); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, text.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 200))
 	}
 	e := &Environment{Channels: d.Channels}
@@ -58,6 +58,33 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 			name, text.Cut(strings.Join(other, ", "), 100)))
 	}
 	return e, nil
+}
+
+// mostKeys is far more than a mapping of an environment.yml has. yaml.v3 compares each
+// key with each other one, which takes minutes for a hundred thousand.
+const mostKeys = 1000
+
+// decodeYAML reads YAML of strangers into a value.
+func decodeYAML(content []byte, v any) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(content, &doc); err != nil {
+		return err
+	}
+	if n := largest(&doc); n > mostKeys {
+		return fmt.Errorf("a mapping of %d keys: this is not a project file", n)
+	}
+	return doc.Decode(v) // it refuses aliases that grow
+}
+
+// largest is how many keys the largest mapping of a document has.
+func largest(n *yaml.Node) (keys int) {
+	if n.Kind == yaml.MappingNode {
+		keys = len(n.Content) / 2
+	}
+	for _, c := range n.Content { // an alias' node is not among them
+		keys = max(keys, largest(c))
+	}
+	return keys
 }
 
 func ours(channel string) bool {

@@ -58,7 +58,16 @@ type lines struct {
 	p      *Project
 	open   func(string) ([]byte, error)
 	limits map[string]pep508.Requirement // by name, of -c files
+
+	opened, asked int // files that others named, and requirements
 }
+
+// What a list of requirements may hold: the largest of real projects are a tenth of
+// it, and files that name each other twice would be read without end.
+const (
+	mostFiles        = 200
+	mostRequirements = 10_000
+)
 
 func (f *lines) read(content []byte, name string, constraint bool, depth int) error {
 	if len(content) > maxFile {
@@ -67,26 +76,26 @@ func (f *lines) read(content []byte, name string, constraint bool, depth int) er
 	if depth > 10 {
 		return fmt.Errorf("%s: requirements files include each other", name)
 	}
-	n := 0
-	start, whole := 1, ""
+	n, start := 0, 1
+	var whole strings.Builder
 	for line := range strings.Lines(strings.ReplaceAll(string(text.UTF8(content)), "\r\n", "\n")) {
 		n++
-		if whole == "" {
+		if whole.Len() == 0 {
 			start = n
 		}
 		line = strings.TrimRight(line, "\n")
 		if before, ok := strings.CutSuffix(line, "\\"); ok {
-			whole += before + " "
+			whole.WriteString(before + " ")
 			continue
 		}
-		whole += line
-		if err := f.line(whole, fmt.Sprintf("%s:%d", name, start), name, constraint, depth); err != nil {
+		whole.WriteString(line)
+		if err := f.line(whole.String(), fmt.Sprintf("%s:%d", name, start), name, constraint, depth); err != nil {
 			return err
 		}
-		whole = ""
+		whole.Reset()
 	}
-	if whole != "" {
-		return f.line(whole, fmt.Sprintf("%s:%d", name, start), name, constraint, depth)
+	if whole.Len() > 0 {
+		return f.line(whole.String(), fmt.Sprintf("%s:%d", name, start), name, constraint, depth)
 	}
 	return nil
 }
@@ -101,6 +110,9 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 	case isPlace(s):
 		f.place(s, at, name, false)
 		return nil
+	}
+	if f.asked++; f.asked > mostRequirements {
+		return fmt.Errorf("%s: more than %d requirements: this is not a project's list", at, mostRequirements)
 	}
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
 	s, options, _ := strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
@@ -134,6 +146,9 @@ func (f *lines) option(s, at, name string, depth int) error {
 	case "-r", "--requirement", "-c", "--constraint":
 		if f.open == nil {
 			return fmt.Errorf("%s: %q names another file, which cannot be read here", at, s)
+		}
+		if f.opened++; f.opened > mostFiles {
+			return fmt.Errorf("%s: more than %d files are named, one by the other", at, mostFiles)
 		}
 		inner := value
 		if !path.IsAbs(value) {
