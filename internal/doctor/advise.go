@@ -46,6 +46,9 @@ func (e *exam) ways(check string, fix, evidence []string) []string {
 			}
 		}
 	}
+	if len(out) > 0 {
+		out[0] = strings.TrimPrefix(out[0], "or ") // what it was the other way of is not for this person
+	}
 	if len(out) == 0 && len(fix) > 0 {
 		out = []string{"`envfix doctor` on that machine names what is there"}
 	}

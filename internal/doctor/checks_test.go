@@ -200,6 +200,36 @@ var ruled = []struct{ check, sick, healthy string }{
 		"services:\n  a:\n    image: x\n    runtime: nvidia\n\nRuntimes: nvidia runc",
 	},
 	{"CTR022", "NVIDIA_VISIBLE_DEVICES=void", "NVIDIA_VISIBLE_DEVICES=all"},
+	{
+		"LD011", "faster-whisper: Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file",
+		"faster-whisper: Detected language 'en' with probability 0.98",
+	},
+	{
+		"ACC012", "Windows 11\nRuntimeError: DataLoader worker (pid(s) 4120) exited unexpectedly",
+		"Windows 11\nDataLoader worker (pid 4120) started",
+	},
+	{
+		"MG009", "h1: [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\nNCCL WARN socketStartConnect: Connect to 172.17.0.1<41231> failed\nncclSystemError",
+		"h1: [0] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\nh1: [0] NCCL INFO comm 0x7f Init COMPLETE",
+	},
+	{
+		"PERF001", "torch.cuda.is_available() True and the GPU is at 0 % in training",
+		"torch.cuda.is_available() True and the GPU is at 97 % in training",
+	},
+	{
+		"ACC011", "$ srun --pty bash\n$ nvidia-smi\nNo devices were found",
+		"$ srun --gres=gpu:1 --pty bash\n$ nvidia-smi -L\nGPU 0: NVIDIA A40 (UUID: GPU-1)",
+	},
+	{
+		"ACC002", "CUDA_VISIBLE_DEVICES=3\nRuntimeError: CUDA error: invalid device ordinal",
+		"CUDA_VISIBLE_DEVICES=3\ntorch.cuda.device_count() = 1",
+	},
+	{
+		"ACC006", "|  No MIG devices found  |\ntorch.cuda.is_available() False",
+		"GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 3g.40gb     Device  0: (UUID: MIG-1)",
+	},
+	{"ACC022", "OSError: [WinError 1455] The paging file is too small for this operation to complete", "Windows 11, pagefile.sys 32 GB"},
+	{"CTR027", "0/6 nodes are available: 6 Insufficient nvidia.com/gpu.", "Successfully assigned default/train to gpu-node-1"},
 	{"CTR009", "NVIDIA_DRIVER_CAPABILITIES=utility", "NVIDIA_DRIVER_CAPABILITIES=compute,utility"},
 	{
 		"CTR001", "docker: RuntimeError: Found no NVIDIA driver on your system.",

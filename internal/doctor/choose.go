@@ -53,12 +53,44 @@ func (e *exam) saidDriver() version.Dotted {
 	return version.Dotted{}
 }
 
+// An assumption is what a paste does not say, and the resolver has to be told.
+type assumption struct{ gpu, driver bool }
+
+// words are what the answer then holds for.
+func (e *exam) words(a assumption, c *resolver.Choice, h machine.Machine) string {
+	var out []string
+	if a.gpu {
+		out = append(out, "a GPU of the RTX 20 series or newer")
+	}
+	if a.driver {
+		if d := e.driverFor(c, h); !d.IsZero() {
+			out = append(out, fmt.Sprintf("driver %d or newer", d.Major()))
+		}
+	}
+	return strings.Join(out, " with ")
+}
+
+// driverFor is the oldest driver that runs a choice on the GPUs of a machine.
+func (e *exam) driverFor(c *resolver.Choice, h machine.Machine) version.Dotted {
+	f, ok := e.Matrix.Floor(c.Build)
+	if !ok {
+		return version.Dotted{}
+	}
+	oldest := e.floorOf(f)
+	for _, g := range h.GPUs {
+		if a, ok := e.Matrix.Arch(g.SM); ok && oldest.Less(e.first(a)) {
+			oldest = e.first(a)
+		}
+	}
+	return oldest
+}
+
 // subject is the machine of the case as the resolver is asked for it. What a paste does
-// not say is assumed, and said: the assumptions are for the text.
-func (e *exam) subject() (h machine.Machine, assumed []string) {
+// not say is assumed, and said.
+func (e *exam) subject() (h machine.Machine, assumed assumption) {
 	h = e.Machine
 	if !e.Pasted {
-		return h, nil
+		return h, assumed
 	}
 	h.GPUs = slices.DeleteFunc(slices.Clone(h.GPUs), func(g machine.GPU) bool { return g.SM.IsZero() && g.GFX == "" })
 	for i := range h.GPUs {
@@ -74,13 +106,12 @@ func (e *exam) subject() (h machine.Machine, assumed []string) {
 			}
 			h.GPUs = append(h.GPUs, machine.GPU{Index: i, Vendor: machine.NVIDIA, SM: sm, Visible: true})
 		}
-		assumed = append(assumed, "a GPU of the RTX 20 series or newer")
+		assumed.gpu = true
 	}
 	nvidia := slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA })
 	if nvidia && (h.Driver == nil || h.Driver.Version.IsZero()) {
-		usual := e.usualDriver(h.GPUs)
-		h.Driver = &machine.Driver{Version: usual}
-		assumed = append(assumed, fmt.Sprintf("driver %d or newer", usual.Major()))
+		h.Driver = &machine.Driver{Version: e.usualDriver(h.GPUs)}
+		assumed.driver = true
 	}
 	if d := h.Driver; d != nil {
 		h.Driver = &machine.Driver{Version: d.Version}
@@ -99,9 +130,9 @@ func (e *exam) subject() (h machine.Machine, assumed []string) {
 
 // choose asks the resolver for this machine: the torch that is there, where a build of
 // it has code for the GPU, else the newest. nil: nothing is to be installed there.
-func (e *exam) choose() (*resolver.Choice, []string) {
+func (e *exam) choose() (*resolver.Choice, assumption) {
 	if e.Matrix == nil {
-		return nil, nil
+		return nil, assumption{}
 	}
 	h, assumed := e.subject()
 	ask := func(torch string) *resolver.Choice {
@@ -121,7 +152,8 @@ func (e *exam) choose() (*resolver.Choice, []string) {
 		return res.Choice
 	}
 	if e.Torch.Version != "" && e.Torch.Rank >= read.ByLabel {
-		if c := ask(e.Torch.Version); c != nil && e.native(c, h) {
+		_, refused := e.has("torch-arch-incompatible", "no-kernel-image")
+		if c := ask(e.Torch.Version); c != nil && e.native(c, h) && (!refused || c.Build != e.Torch.Label) {
 			return c, assumed
 		}
 	}
@@ -196,8 +228,8 @@ func (e *exam) torchFix() []string {
 		command += " --index-url " + *c.Index
 	}
 	command += "`"
-	if len(assumed) > 0 {
-		command += ": for " + strings.Join(assumed, " with ")
+	if words := e.words(assumed, c, h); words != "" {
+		command += ": for " + words
 	}
 	return []string{command, "`" + e.planCommand() + "` shows all that fits, `envfix apply` installs it"}
 }

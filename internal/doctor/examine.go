@@ -30,6 +30,7 @@ var rules = slices.Concat(
 	interpreterRules,
 	placeRules,
 	accessRules,
+	migRules,
 	wheelRules,
 	extensionRules,
 	machineRules,

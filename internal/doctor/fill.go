@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,16 @@ var blanks = []blank{
 	{"{driver-major}", (*exam).driverMajor, ""},
 	{"{driver-cuda}", (*exam).driverCUDA, ""},
 	{"{nccl}", (*exam).ncclOfTorch, ""},
+	{
+		"{fabric-manager}", (*exam).fabricManager,
+		"install it in the exact version of the driver: the package is nvidia-fabricmanager and the branch that `nvidia-smi` shows, " +
+			"such as `sudo apt install nvidia-fabricmanager-570`",
+	},
+	{"{conda-cuda}", (*exam).condaCUDA, ""},
+	{
+		"{gfx-override}", (*exam).gfxOverride,
+		"`export HSA_OVERRIDE_GFX_VERSION=10.3.0` (RDNA 2) or `11.0.0` (RDNA 3) where a neighbour of the same family is built",
+	},
 	{
 		"{extension}", (*exam).extensionNamed,
 		"install the wheel of that package for this torch, Python and C++ ABI, or compile it here: `pip install` with `--no-build-isolation --force-reinstall --no-deps`",
@@ -87,6 +98,31 @@ func (e *exam) driverCUDA([]string) string {
 	return ""
 }
 
+// fabricManager is how to install the fabric manager of the driver's branch.
+func (e *exam) fabricManager([]string) string {
+	if branch := e.driverMajor(nil); branch != "" {
+		return "`sudo apt install nvidia-fabricmanager-" + branch + "`, in the exact version of the driver"
+	}
+	return ""
+}
+
+// condaCUDA is the CUDA that conda is told the driver runs, where it cannot ask itself.
+func (e *exam) condaCUDA([]string) string {
+	return cmp.Or(e.driverCUDA(nil), e.limit("usual-machine").Values[0])
+}
+
+// gfxOverride is the architecture whose kernels an AMD GPU of the same family runs.
+func (e *exam) gfxOverride([]string) string {
+	for _, g := range e.Machine.GPUs {
+		for _, row := range e.limit("gfx-override").Values {
+			if f := strings.Fields(row); g.GFX != "" && slices.Contains(f[1:], g.GFX) {
+				return f[0]
+			}
+		}
+	}
+	return ""
+}
+
 // ncclOfTorch is the package of NCCL that torch asks for, where its files are here.
 func (e *exam) ncclOfTorch([]string) string {
 	if e.Files == nil {
@@ -138,8 +174,14 @@ var moduleFile = lazy.Regexp(`([\w./\\+-]*?\w+)(?:\.cpython-\w+|\.cp\d+-\w+|\.ab
 // companionFix is how to install the companions that are the pair of the torch in place;
 // the torch that fits with its companions, where the one in place is not known.
 func (e *exam) companionFix() []string {
-	if e.Matrix == nil || e.Torch.Version == "" {
+	if e.Matrix == nil {
 		return nil
+	}
+	if label := e.Torch.Label; e.Torch.Version == "" && strings.HasPrefix(label, "cu") {
+		if _, known := e.Matrix.Floor(label); known { // the CUDA alone is told: all of one index fit
+			return []string{"`pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/" + label +
+				"`: both from the index of CUDA " + e.Torch.CUDA.MajorMinor()}
+		}
 	}
 	r, ok := e.Matrix.Release(e.Torch.Version)
 	if !ok {
@@ -191,10 +233,14 @@ func (e *exam) saysAudio() bool {
 func (e *exam) pairOf(torch, label string, h machine.Machine) string {
 	if r, ok := e.Matrix.Release(torch); ok {
 		if b, ok := r.Build(label, h.Platform.OS, h.Platform.Arch); ok {
+			pair := "torch==" + torch
 			if v, ok := b.Companion("torchvision"); ok {
-				return "torch==" + torch + " torchvision==" + v.String()
+				pair += " torchvision==" + v.String()
 			}
-			return "torch==" + torch
+			if v, ok := b.Companion("torchaudio"); ok && (!e.Says.ComfyUI.IsZero() || e.Installed("torchaudio") != nil) {
+				pair += " torchaudio==" + v.String() // ComfyUI imports it
+			}
+			return pair
 		}
 	}
 	return "torch==" + torch + " torchvision"

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -78,6 +79,9 @@ func (e *exam) question() {
 	if known := e.known(); known != "" {
 		f.says("torch sees no GPU, and nothing here says why; known is %s", known)
 	}
+	if e.withoutTorch() {
+		f.text("the program sees no GPU, and nothing here says why")
+	}
 }
 
 // known is what a paste says of GPU, driver and torch, in one line.
@@ -126,8 +130,14 @@ func (e *exam) bundled() bool {
 	return !e.Did.EmbeddedPython.IsZero() || !e.Says.ComfyUI.IsZero() || !e.Place.Colab.IsZero()
 }
 
+// withoutTorch reports whether the program that sees no GPU does not use torch.
+func (e *exam) withoutTorch() bool {
+	_, ollama := e.has("ollama-no-gpu")
+	return ollama && e.Torch.Version == "" && !e.unavailable()
+}
+
 func (e *exam) maybeCPUBuild() (hypothesis, bool) {
-	if !e.Torch.CUDA.IsZero() || e.bundled() {
+	if !e.Torch.CUDA.IsZero() || e.bundled() || e.withoutTorch() {
 		return hypothesis{}, false
 	}
 	if v := pythonVersion(e.Torch.Version); e.Torch.Label != "" && !v.IsZero() {
@@ -145,20 +155,37 @@ func (e *exam) maybeCPUBuild() (hypothesis, bool) {
 // the one that is here.
 func (e *exam) maybeOldDriver() (hypothesis, bool) {
 	d := e.Machine.Driver
-	if e.Matrix == nil || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() {
+	if e.Matrix == nil || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.withoutTorch() {
 		return hypothesis{}, false
 	}
 	if e.Torch.Version != "" && !e.defaultIs(13) {
 		return hypothesis{}, false
 	}
 	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))
-	if floor := e.floorOf(f); ok && d.Version.Less(floor) {
+	floor := e.floorOf(f)
+	if g, a := e.leftBehind(floor); ok && d.Version.Less(floor) && g != nil {
+		return hypothesis{likely: true, cause: "gpu_too_old_for_wheel",
+			text: fmt.Sprintf("torch is of CUDA 13, which needs driver %s, and %d is the last branch that drives the %s: an older torch, or another GPU",
+				floor, a.LastBranch, nameOr(*g)),
+			test: versions + " ends in 13.0 or more then"}, true
+	}
+	if ok && d.Version.Less(floor) {
 		return hypothesis{likely: true, cause: "driver_too_old",
 			text: fmt.Sprintf("the driver %s is too old for a torch of CUDA 13, which needs %s: update the driver to %d or newer, or install a build for CUDA 12",
 				d.Version, floor, floor.Major()),
 			test: versions + " ends in 13.0 or more then"}, true
 	}
 	return hypothesis{}, false
+}
+
+// leftBehind is a GPU that no driver as new as floor drives; nil where there is none.
+func (e *exam) leftBehind(floor version.Dotted) (*machine.GPU, matrix.Arch) {
+	for i := range e.Machine.GPUs {
+		if a, ok := e.Matrix.Arch(e.Machine.GPUs[i].SM); ok && a.LastBranch > 0 && a.LastBranch < floor.Major() {
+			return &e.Machine.GPUs[i], a
+		}
+	}
+	return nil, matrix.Arch{}
 }
 
 // defaultIs reports whether the release that is here is built for this major of CUDA
@@ -214,7 +241,7 @@ func (e *exam) maybeHidden() (hypothesis, bool) {
 }
 
 func (e *exam) maybeOtherPython() (hypothesis, bool) {
-	if e.bundled() || e.Torch.Rank == read.ByTorch {
+	if e.bundled() || e.withoutTorch() || e.Torch.Rank == read.ByTorch {
 		return hypothesis{}, false
 	}
 	return hypothesis{cause: "torch_duplicate_install", text: "another Python runs than the one that torch was installed for",

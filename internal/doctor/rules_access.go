@@ -14,9 +14,10 @@ import (
 var accessRules = []rule{
 	{[]string{"ACC001"}, "CUDA_VISIBLE_DEVICES and the list of GPUs", (*exam).visibleDevices},
 	{[]string{"ACC010", "ACC009"}, "the numbers of an out-of-memory message", (*exam).whoseMemory},
-	{[]string{"ACC006"}, "MIG and a message", (*exam).mig},
 	{[]string{"ACC008", "ROC003"}, "a permission refused", (*exam).permission},
 	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
+	{[]string{"ACC012"}, "a worker that ended, on a system that starts processes anew", (*exam).spawnedWorker},
+	{[]string{"MG009"}, "the interface that NCCL chose, and a connection that failed", (*exam).innerInterface},
 	{[]string{"HW002"}, "several hardware messages", (*exam).hardware},
 	{[]string{"DRV014"}, "what lspci and nvidia-smi list", (*exam).missingGPU},
 	{[]string{"ACC001"}, "the GPUs of CUDA_VISIBLE_DEVICES and the processes started on them", (*exam).moreProcesses},
@@ -120,7 +121,7 @@ func (e *exam) whoseMemory() {
 		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
 			e.find("ACC010", likely+5, a.At).
 				text(text).
-				fix("`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process")
+				fix(e.endHolders(a)...)
 		case a.Ours > a.Total/2:
 			e.find("ACC009", likely, a.At).says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))
 		case a.Tried > a.Total:
@@ -150,29 +151,21 @@ func (e *exam) whoseMemory() {
 	}
 }
 
-func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
-
-// mig: the messages of a GPU that is divided, or should be.
-func (e *exam) mig() {
-	divided := e.clue("mig-anything")
-	for _, g := range e.Machine.GPUs {
-		divided = divided || strings.Contains(g.Name, "MIG ")
+// endHolders is how to find and end the processes that hold a GPU's memory.
+func (e *exam) endHolders(a read.Allocation) []string {
+	if len(a.Holders) == 0 {
+		return []string{"`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process"}
 	}
-	if !divided {
-		return
+	pid := a.Holders[0]
+	show, end := "ps -fp "+pid, "kill "+pid
+	if e.Machine.Platform.OS == "windows" {
+		show, end = "Get-Process -Id "+pid, "Stop-Process -Id "+pid
 	}
-	if s, ok := e.has(
-		"cuda-ordinal", "torch-no-gpus", "cuda-no-device", "nccl-duplicate-gpu", "nccl-unhandled",
-		"nccl-system", "torch-unknown-error",
-	); ok {
-		e.find("ACC006", likely, s).
-			says("the GPU is in MIG mode: a process sees one instance only, and none where none was made").
-			fix(
-				"`sudo nvidia-smi mig -cgi 0 -C` makes one instance of the whole GPU (`nvidia-smi mig -lgip` lists the others), `sudo nvidia-smi -mig 0` ends the mode",
-				"one process per instance: `CUDA_VISIBLE_DEVICES=MIG-…`",
-			)
-	}
+	return []string{fmt.Sprintf("process %s holds most of it: `%s` shows what it is, `%s` ends it (in a container the number is the host's)",
+		pid, show, end)}
 }
+
+func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
 // permission: a device that may not be opened.
 func (e *exam) permission() {
@@ -194,6 +187,35 @@ func (e *exam) sharedMemory() {
 			says("/dev/shm may not be written by this user").
 			fix("`sudo chmod 1777 /dev/shm`")
 	}
+}
+
+// spawnedWorker: on Windows and macOS a worker imports the program anew, and one without
+// the guard starts workers itself. Source: docs.python.org, multiprocessing, programming guidelines.
+func (e *exam) spawnedWorker() {
+	h := e.hit("worker-exited")
+	if os := e.Machine.Platform.OS; h == nil || os != "windows" && os != "macos" {
+		return
+	}
+	e.find("ACC012", likely, h.At, e.From.OS).
+		text("a DataLoader worker ended: here each one imports the program anew, which must be written for that").
+		fix("put what starts the training under `if __name__ == \"__main__\":`; in a notebook the dataset's class belongs in a file of its own",
+			"`num_workers=0` shows the error that the worker had").
+		explains("MG002", "MG001")
+}
+
+// innerInterface: NCCL takes the first interface that it finds, and that of a container's
+// bridge leads to no other machine. Source: docs.nvidia.com, NCCL, NCCL_SOCKET_IFNAME.
+func (e *exam) innerInterface() {
+	s, failed := e.has("nccl-socket", "nccl-remote", "nccl-system", "nccl-timeout")
+	at := e.Jobs.Interface
+	if !failed || at.IsZero() {
+		return
+	}
+	e.find("MG009", likely, at, s).
+		text("NCCL talks over the bridge of containers on this machine, which leads to no other one").
+		fix("on every node: `export NCCL_SOCKET_IFNAME=^docker,br-,virbr,veth,lo`, or the interface by its name, as `ip -brief addr` lists it",
+			"where gloo is used too, GLOO_SOCKET_IFNAME with that name").
+		explains("MG010", "MG012")
 }
 
 // missingGPU: several GPUs of one kind are on the bus, and nvidia-smi lists fewer.

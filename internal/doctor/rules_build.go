@@ -315,6 +315,9 @@ func (e *exam) planCommand() string {
 	if os := e.Machine.Platform.OS; os != "" && os != "linux" {
 		words = append(words, "--os", os)
 	}
+	if arch := e.Machine.Platform.Arch; arch == "aarch64" && e.Machine.Platform.OS == "linux" {
+		words = append(words, "--arch", arch)
+	}
 	return join(words...)
 }
 

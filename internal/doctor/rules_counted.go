@@ -12,7 +12,9 @@ import (
 // countedRules look at how many GPUs there are, and where.
 var countedRules = []rule{
 	{[]string{"ACC002"}, "the number of a GPU that is asked for, and how many there are", (*exam).tooMany},
+	{[]string{"ACC002"}, "the number of a GPU that is asked for, and how many CUDA_VISIBLE_DEVICES leaves", (*exam).tooManyLeft},
 	{[]string{"ACC011"}, "a cluster, and a node that has no nvidia-smi", (*exam).loginNode},
+	{[]string{"ACC011"}, "a job of Slurm, and what was asked for it", (*exam).plainJob},
 }
 
 var launched = lazy.Regexp(`(?i)(?:nproc[_-]per[_-]node|num[_-]processes|tensor[_-]parallel[_-]size)[= ]+(\d+)`)
@@ -52,4 +54,43 @@ func (e *exam) loginNode() {
 		text("this is a node of a cluster without an NVIDIA driver, such as its login node: the GPUs are in other nodes").
 		fix("ask the scheduler for one: `srun --gres=gpu:1 --pty nvidia-smi` shows it", "in a job's script: `#SBATCH --gres=gpu:1`").
 		explains("DRV002", "DRV001", "GPU001", "PY001")
+}
+
+// tooManyLeft: what is visible is counted anew, from 0.
+func (e *exam) tooManyLeft() {
+	h := e.hit("cuda-ordinal")
+	v := strings.Trim(e.Machine.Env["CUDA_VISIBLE_DEVICES"], ",")
+	if h == nil || v == "" || strings.Trim(v, "0123456789,") != "" {
+		return
+	}
+	n := len(strings.Split(v, ","))
+	f := e.find("ACC002", likely, h.At, e.From.Env["CUDA_VISIBLE_DEVICES"])
+	if n == 1 {
+		f.says("the program asks for a GPU number that is not there: CUDA_VISIBLE_DEVICES=%s leaves one GPU, and its number is 0", v).
+			fix("`cuda:0` in the program, or `unset CUDA_VISIBLE_DEVICES`")
+		return
+	}
+	f.says("the program asks for a GPU number that is not there: CUDA_VISIBLE_DEVICES leaves %d GPUs, numbered 0 to %d", n, n-1).
+		fix(fmt.Sprintf("as many processes on a node as GPUs: `torchrun --nproc-per-node=%d`, in Slurm `--ntasks-per-node=%d`", n, n),
+			"the number of a process on its node is LOCAL_RANK (SLURM_LOCALID), not RANK")
+}
+
+// plainJob: Slurm gives a job the GPUs that it asks for, and hides the others.
+// Source: slurm.schedmd.com, gres.html.
+func (e *exam) plainJob() {
+	j := e.Jobs
+	if j.Plain.IsZero() || !j.GPU.IsZero() {
+		return
+	}
+	s, ok := e.has(noDevice...)
+	if !ok && e.unavailable() {
+		s, ok = e.Torch.AvailableAt, true
+	}
+	if !ok || e.Torch.NoCUDA {
+		return
+	}
+	e.find("ACC011", likely, j.Plain, s).
+		text("the job of Slurm asked for no GPU, so it sees none").
+		fix("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`").
+		explains("DRV013", "DRV001", "DRV002", "ACC001", "GPU001", "PY001")
 }

@@ -100,6 +100,13 @@ func (e *exam) driverFloor() {
 				t.CUDA.MajorMinor(), floor),
 				e.From.Driver, t.CUDAAt)
 		}
+	case !e.saidDriver().IsZero() && !floor.IsZero() && e.saidDriver().Less(floor):
+		h := e.hit("torch-driver-too-old")
+		if h == nil {
+			return
+		}
+		e.tooOld(fmt.Sprintf("the driver is of branch %d, and torch's CUDA %s needs driver %s or newer",
+			e.saidDriver().Major(), t.CUDA.MajorMinor(), floor), h.At, t.CUDAAt)
 	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 &&
 		e.SMI.CUDA.Less(dotted(t.CUDA.MajorMinor()))):
 		e.tooOld(fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA,

@@ -29,6 +29,7 @@ var everydayRules = []rule{
 	{[]string{"DRV006"}, "the CUDA that nvidia-smi shows, and torch's", (*exam).newerDriver},
 	{[]string{"PY001"}, "a project of uv, and the CPU build that it installed", (*exam).uvProject},
 	{[]string{"PERF019"}, "the device that was asked for", (*exam).askedCPU},
+	{[]string{"PERF001"}, "a GPU that torch sees and that does nothing at all", (*exam).unusedGPU},
 }
 
 var tensorTypes = lazy.Regexp(`(?i)Input type \((torch\.(?:cuda\.)?)(\w+)Tensor\) and (?:weight|` +
@@ -76,6 +77,7 @@ func (e *exam) macCUDA() {
 	}
 	mps := slices.ContainsFunc(e.Hits, func(h read.Hit) bool { return strings.HasPrefix(h.Message.ID, "mps-") })
 	if ok && !mps && e.unfound() == nil {
+		e.drop("HW001") // no card of NVIDIA's belongs there
 		e.find("MPS005", proven, s, e.From.OS).
 			explains("PY001", "PY016", "PY025", "HW001", "DRV001", "DRV002", "ACC001", "CODE006", "GPU001")
 	}
@@ -102,6 +104,7 @@ func (e *exam) macTooOld() {
 // Source: NVIDIA/nvidia-container-toolkit issue 48.
 func (e *exam) lostGPU() {
 	if s, ok := e.has("nvml-unknown"); ok && e.Machine.Platform.Environment == machine.Container {
+		e.drop("CTR001") // it had its GPU
 		e.find("CTR006", likely, s, e.Place.Container).explains("CTR001", "DRV015", "ACC001", "DRV001")
 	}
 }
@@ -231,10 +234,26 @@ func (e *exam) bareXid() {
 // askedCPU: the CPU was asked for, and that is what is used.
 func (e *exam) askedCPU() {
 	s, warned := e.has("torch-fp16-cpu", "torch-fallback-cpu", "device-is-cpu")
+	if h := e.hit("app-no-gpu"); h != nil && strings.Contains(h.At.Text, "no accelerator is found") { // DataLoader's pin_memory
+		s, warned = h.At, true
+	}
 	if warned && !e.Did.AskedCPU.IsZero() && !e.unavailable() {
 		e.calm("nothing is wrong: the CPU was asked for, and the program runs on it", s, e.Did.AskedCPU)
 	}
 }
+
+// unusedGPU: a GPU that waits for data does something now and then; one at zero has
+// nothing to do.
+func (e *exam) unusedGPU() {
+	for _, h := range e.Clues {
+		if h.Clue.ID == "zero-util-available" && !e.unavailable() && nothingAtAll().MatchString(h.At[0].Text) {
+			e.find("PERF001", strong+2, h.At...).explains("PERF002")
+			return
+		}
+	}
+}
+
+var nothingAtAll = lazy.Regexp(`(?i)(?:^|[^\d.-])0 ?%|\bzero\b|\bnot (?:being )?used\b|\bunused\b`)
 
 // optional: xformers names what is missing and goes on without.
 func (e *exam) optional() {

@@ -46,15 +46,20 @@ func (e *exam) wsl() {
 		"cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed",
 	)
 	if ok {
+		ways := []string{
+			"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`",
+			"where a Linux driver was installed inside WSL: `sudo apt purge 'nvidia-driver-*' 'libnvidia-*'`",
+		}
+		if !absentWSL().MatchString(s.Text) {
+			ways = append(ways, "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found")
+		}
 		e.find("CTR014", likely, s, e.Place.WSL).
 			says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
-			fix(
-				"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`",
-				"`sudo apt purge 'nvidia-driver-*' 'libnvidia-*'` inside WSL",
-				"`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found",
-			)
+			fix(ways...)
 	}
 }
+
+var absentWSL = lazy.Regexp(`(?i)(cannot access|no such|not found|missing)[: ']*/usr/lib/wsl/lib`)
 
 // noCgroups: the switch for rootless containers, set on a host that is not.
 func (e *exam) noCgroups() {
@@ -97,6 +102,10 @@ func (e *exam) apple() {
 
 // oldLibc: a wheel for a newer C library than the system has.
 func (e *exam) oldLibc() {
+	if os := e.Machine.Platform.OS; (os == "macos" || os == "windows") && !e.From.OS.IsZero() {
+		e.drop("PY024") // they have no glibc
+		return
+	}
 	libc, said := e.libc()
 	if libc.IsZero() {
 		return

@@ -37,8 +37,9 @@ func (e *exam) notFound() {
 	}
 	if label, said := e.badIndex(); label != "" {
 		e.find("IDX002", proven, said, h.At).
-			text("there is no index for " + label + " builds of torch").
-			fix(e.indexFix()...)
+			text("there is no index for "+label+" builds of torch").
+			fix(e.indexFix()...).
+			explains("PY012", "IDX003")
 		return
 	}
 	v, label, want := e.asked()
@@ -69,16 +70,18 @@ func (e *exam) notFound() {
 			explains("PY012", "IDX002", "IDX003")
 		return
 	}
-	switch {
+	switch last := e.limit("intel-mac").Torch; {
+	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(last) > 0):
+		e.find("IDX003", likely, h.At, e.From.Arch).
+			says("torch %s is the last with wheels for Intel Macs", last).
+			fix(e.intelMacFix(last.String())...).
+			explains("PY012", "IDX001", "PY024")
 	case e.wheelless():
 		e.find("IDX003", likely, h.At, e.From.OS).explains("PY012", "IDX001")
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		e.find("PY012", likely, h.At, e.From.Arch).
 			says("torch has no wheels for a 32-bit Python").
 			fix("install a 64-bit Python")
-	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(e.limit("intel-mac").Torch) > 0):
-		e.find("IDX003", likely, h.At, e.From.Arch).
-			says("torch %s is the last with wheels for Intel Macs", e.limit("intel-mac").Torch)
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
 		strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
 		e.find("IDX003", likely, h.At).text("there is no " + label + " build of torch for this platform")
@@ -92,6 +95,12 @@ func (e *exam) notFound() {
 	default:
 		e.otherIndex(h, v)
 	}
+}
+
+// intelMacFix is how to install the last torch for Intel Macs, which was built for NumPy 1.
+// Source: pytorch/pytorch issue 107302 (NumPy 2 from torch 2.3 on).
+func (e *exam) intelMacFix(last string) []string {
+	return append(e.pythonFor(last), "there: `pip install torch=="+last+" \"numpy<2\"`")
 }
 
 // unfound is what an installer says that found no version or no wheel.
@@ -178,12 +187,7 @@ func (e *exam) pythonOut(v, python string) bool {
 // pythonFix names the newest Python that a torch has wheels for, and the oldest torch
 // that the list of what was found has for this Python.
 func (e *exam) pythonFix(v string) []string {
-	var ways []string
-	if newest := e.newestPython(v); newest != "" {
-		ways = append(ways,
-			fmt.Sprintf("a Python that torch %s has: `uv venv --python %s`, or conda: `conda create -n torch python=%s`",
-				v, newest, newest))
-	}
+	ways := e.pythonFor(v)
 	if v == "" && e.Matrix != nil && len(e.Matrix.Releases) > 0 {
 		newest := e.newestPython(e.Matrix.Releases[0].Torch.String())
 		return []string{
@@ -201,6 +205,16 @@ func (e *exam) pythonFix(v string) []string {
 		ways = append(ways, "`envfix plan` names the torch for this Python")
 	}
 	return ways
+}
+
+// pythonFor is how to get the newest Python that a release has wheels for.
+func (e *exam) pythonFor(v string) []string {
+	newest := e.newestPython(v)
+	if newest == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("a Python that torch %s has: `uv venv --python %s`, or conda: `conda create -n torch python=%s`",
+		v, newest, newest)}
 }
 
 // older is the Python before one: 3.10 of 3.11.

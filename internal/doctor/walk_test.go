@@ -43,7 +43,7 @@ func everyCase(t *testing.T, see func(patientCase)) {
 	for i, r := range ruled {
 		pasted("rule "+r.check, r.sick, "", systems[1], systems[2+i%3])
 	}
-	for _, pattern := range []string{"testdata/threads*.txt", "testdata/healthy/*.txt", "testdata/wordings.txt", "testdata/unrelated.txt"} {
+	for _, pattern := range []string{"testdata/threads*.txt", "testdata/everyday.txt", "testdata/healthy/*.txt", "testdata/wordings.txt", "testdata/unrelated.txt"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, err)

@@ -29,16 +29,19 @@ type Case struct {
 	Hits       []Hit
 	Clues      []ClueHit
 	Says       Words
+	Jobs       Jobs
 	Did        Commands
 	Containers Containers
 }
 
 // GPUs is what is known of the GPUs beside machine.GPU.
 type GPUs struct {
-	Listed bool     // they come from a list that is complete
-	Bus    []string // NVIDIA's, that lspci lists
-	Used   []Usage  // memory in use, from nvidia-smi
-	Memory []Allocation
+	Listed bool // they come from a list that is complete
+
+	Instances []string // the UUIDs of the MIG instances that nvidia-smi lists
+	Bus       []string // NVIDIA's, that lspci lists
+	Used      []Usage  // memory in use, from nvidia-smi
+	Memory    []Allocation
 }
 
 // An Environment is what is installed, and what an installer found.
@@ -62,6 +65,7 @@ type Sources struct {
 	OS, Arch, PythonArch, Libc, Python, Toolkit Evidence
 
 	GPU, Capability, GFX, GFXList, Bus Evidence
+	Instances, Undivided               Evidence // of MIG: those that are listed; that none is
 	Driver, Module, Package, Mismatch  Evidence // the library's version, the kernel module's, a package's; "driver/library version mismatch"
 	NoProcesses                        Evidence // nvidia-smi lists no process
 	NoGPU, NoDriver                    Evidence // collect_env found none
@@ -173,7 +177,8 @@ type Library struct {
 // An Allocation holds the numbers of one "out of memory" message, in bytes.
 type Allocation struct {
 	Total, Free, Tried int64
-	Ours               int64 // reserved or in use by this process; -1 unknown
-	Others             int64 // of other processes as the message lists them
+	Ours               int64    // reserved or in use by this process; -1 unknown
+	Others             int64    // of other processes as the message lists them
+	Holders            []string // the numbers of those processes, the greatest first
 	At                 Evidence
 }

@@ -29,7 +29,7 @@ var (
 	memTried    = lazy.Regexp(`(?i)(?:tried to allocate|requested *:) ` + amount)
 	memReserved = lazy.Regexp(`(?i)` + amount + ` (?:reserved in total|cached)|this process has ` + amount + `|currently allocated *: ` + amount)
 	memAlready  = lazy.Regexp(`(?i)` + amount + ` (?:already allocated|is allocated by PyTorch)`)
-	memProcess  = lazy.Regexp(`(?i)\bprocess \d+ has ` + amount)
+	memProcess  = lazy.Regexp(`(?i)\bprocess (\d+) has ` + amount)
 )
 
 // memory reads the numbers of the line where it holds any.
@@ -47,8 +47,13 @@ func (r *Reader) memory(s Evidence) {
 	if a.Ours < 0 {
 		a.Ours = bytesOf(memAlready().FindStringSubmatch(l))
 	}
+	most := int64(0)
 	for _, m := range memProcess().FindAllStringSubmatch(l, -1) {
-		a.Others += bytesOf(m)
+		n := bytesOf(m[1:])
+		a.Others += n
+		if n > most && len(a.Holders) < 8 {
+			most, a.Holders = n, append([]string{m[1]}, a.Holders...)
+		}
 	}
 	r.c.Memory = append(r.c.Memory, a)
 }

@@ -131,7 +131,7 @@ const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmwa
 const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER|` +
 	` Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|TITAN (?:X|V|Xp|RTX|Black)\b|` +
 	`(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|` +
-	`H100|H200|H800|B100|B200|B300|GB10|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|` +
+	`H100|H200|H800|B100|B200|B300|GB10|GH200|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|` +
 	`M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|` +
 	`PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|[5-9]\d[05]0 ?XTX?\b|AMD \d{3,4}(?: XTX?| series)\b|Radeon (?:VII|` +
 	`Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|` +
@@ -251,13 +251,28 @@ func (r *Reader) named(text string, s Evidence) {
 		return
 	}
 	g := newGPU(name, len(r.c.Machine.GPUs))
-	for _, o := range r.c.Machine.GPUs {
+	for i, o := range r.c.Machine.GPUs {
 		if strings.EqualFold(o.Name, g.Name) || !g.SM.IsZero() && o.SM == g.SM {
+			return
+		}
+		if same := wholeName(o.Name, g.Name); same != "" { // "a 5080", and its whole name later
+			r.c.Machine.GPUs[i].Name = same
 			return
 		}
 	}
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs, g)
 	r.say(&r.c.From.GPU, s)
+}
+
+// wholeName is the longer of two names of which one ends in the other; "" where neither does.
+func wholeName(a, b string) string {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	if b != "" && strings.HasSuffix(strings.ToLower(a), " "+strings.ToLower(b)) {
+		return a
+	}
+	return ""
 }
 
 // pci notes a GPU of lspci.

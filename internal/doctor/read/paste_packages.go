@@ -172,6 +172,11 @@ func (r *Reader) variable(name, value string, s Evidence) {
 	case "module":
 		r.loaded(bare, s)
 		return
+	case "bits":
+		if bare == "32" {
+			r.thirtyTwo(s)
+		}
+		return
 	case "sys.executable":
 		if m := pythonFile().FindString(value); m != "" {
 			r.interpreter(m, s)

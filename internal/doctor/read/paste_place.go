@@ -16,8 +16,8 @@ var placeReaders = []reader{
 		`Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|` +
 		`openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Evidence) { r.system(m[1]+m[2]+m[3], s) }},
 	{
-		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)`,
-		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2], s) },
+		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)|(Darwin Kernel Version \d+.*)`,
+		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2]+m[3], s) },
 	},
 	{`\bosx-(?:arm64|64)\b|\bMPS backend\b`, func(r *Reader, _ []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" {

@@ -18,7 +18,7 @@ type reader struct {
 }
 
 var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders,
-	interpreterReaders, useReaders, subjectReaders)
+	interpreterReaders, useReaders, subjectReaders, jobReaders)
 
 // Expressions are those of all readers of facts, in order.
 func Expressions() []string {

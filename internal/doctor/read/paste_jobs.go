@@ -1,0 +1,75 @@
+package read
+
+import (
+	"strings"
+
+	"envfix/internal/lazy"
+)
+
+// Jobs is what schedulers and launchers were asked for, and what they gave.
+type Jobs struct {
+	Plain     Evidence // srun, salloc or sbatch, without a word of GPUs
+	GPU       Evidence // … and with one
+	Interface Evidence // NCCL talks over an interface that no other machine reaches
+	Module    Evidence // the last package whose files a traceback names, torch's own apart
+}
+
+// jobReaders read what is asked of a scheduler, and what programs say of where they run.
+var jobReaders = []reader{
+	{`(?:^|[$#>%] ?)(?:srun|salloc|sbatch) +[^:\s]\S*`, func(r *Reader, _ []string, s Evidence) {
+		if asksGPU().MatchString(r.whole) {
+			r.say(&r.c.Jobs.GPU, s)
+			return
+		}
+		r.say(&r.c.Jobs.Plain, s)
+	}},
+	{`#SBATCH .*(?:gpu|gres)`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.GPU, s) }},
+	{`NCCL INFO (?:Bootstrap|NET/Socket) ?: Using (?:\[0\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,
+		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }},
+	{`site-packages[/\\](\w+)[/\\]`, func(r *Reader, m []string, s Evidence) {
+		if name := strings.ToLower(m[1]); name != "torch" && name != "nvidia" {
+			r.c.Jobs.Module = s
+		}
+	}},
+	{`MIG \S+ +Device +\d+: \(UUID: (MIG-[\w/-]+)\)`, func(r *Reader, m []string, s Evidence) {
+		if len(r.c.Instances) < 64 {
+			r.c.Instances = append(r.c.Instances, m[1])
+			r.say(&r.c.From.Instances, s)
+		}
+	}},
+	{`No MIG devices found`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.From.Undivided, s) }},
+	{`PyTorch has CUDA Version=(\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{"You're on (?:macOS|Windows|Linux) \\(`([a-z]+)_([\\w.]+)`\\)", func(r *Reader, m []string, s Evidence) {
+		r.platformTag(m[1], m[2], s)
+	}},
+	{`calcsize\(.P.\) ?\* ?8`, func(r *Reader, _ []string, _ Evidence) { r.wait = "bits" }},
+	{`\b32[ -]bit \(Intel\)`, func(r *Reader, _ []string, s Evidence) { r.thirtyTwo(s) }},
+}
+
+var asksGPU = lazy.Regexp(`(?i)--gres\b|--gpus\b|\bgpu|-G ?\d`)
+
+// platformTag takes the platform of this machine as a wheel's name has it (PEP 425).
+func (r *Reader) platformTag(system, rest string, s Evidence) {
+	p := &r.c.Machine.Platform
+	switch {
+	case strings.HasPrefix(system, "macosx"):
+		p.OS = "macos"
+	case strings.HasPrefix(system, "win"):
+		p.OS = "windows"
+	default:
+		p.OS = "linux"
+	}
+	for _, a := range []string{"x86_64", "arm64", "aarch64", "amd64"} {
+		if strings.HasSuffix(rest, a) {
+			p.Arch = a
+			r.c.From.Arch = s
+		}
+	}
+	r.say(&r.c.From.OS, s)
+}
+
+// thirtyTwo: Python is a 32-bit one, whatever the machine.
+func (r *Reader) thirtyTwo(s Evidence) {
+	r.c.Machine.Platform.Arch = "32-bit"
+	r.say(&r.c.From.Arch, s)
+}
