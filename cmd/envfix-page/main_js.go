@@ -17,7 +17,12 @@ func main() {
 		panic(err) // a test holds the data against its files
 	}
 	// envfixCall(name, input): an answer as JSON, or an Error.
-	js.Global().Set("envfixCall", js.FuncOf(func(_ js.Value, args []js.Value) any {
+	js.Global().Set("envfixCall", js.FuncOf(func(_ js.Value, args []js.Value) (answer any) {
+		defer func() { // one question must not end the program for all others
+			if p := recover(); p != nil {
+				answer = problem(fmt.Errorf("%s: %v", args[0].String(), p))
+			}
+		}()
 		if len(args) != 2 {
 			return problem(fmt.Errorf("envfixCall takes a name and an input"))
 		}

@@ -1,13 +1,13 @@
 // What people do with the page, in a real browser: each with its outcome on a line of
 // its own, "ok NAME" or "FAIL NAME: why", then figures that nobody asserts.
-// usage: node interact.mjs SITE ONEFILE MODULES CHROMIUM [SCREENSHOTS]
+// usage: node interact.mjs SITE ONEFILE MODULES CHROMIUM QUESTIONS [SCREENSHOTS]
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const [site, oneFile, modules, chromiumPath, shots] = process.argv.slice(2);
+const [site, oneFile, modules, chromiumPath, questions, shots] = process.argv.slice(2);
 const require = createRequire(path.resolve(modules) + "/");
 const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -141,6 +141,28 @@ await does("words that are not understood are said, and no others are lost", {},
   await page.click("#chips button");
   await page.selectOption("#python", "3.12");
   await until(page, () => document.querySelector("#told .title").textContent.startsWith("torch"));
+});
+
+await does("drawn questions, one after the other, by their links", {}, "", async (page) => {
+  await answered(page);
+  const links = new Set(JSON.parse(fs.readFileSync(questions, "utf8")).map((w) => {
+    const q = new URLSearchParams();
+    for (const [name, value] of Object.entries(w)) {
+      if (Array.isArray(value)) for (const v of value) q.append(name === "packages" ? "package" : name, v);
+      else if (value && value !== "linux") q.set(name, value === true ? "1" : value);
+    }
+    return q.toString();
+  }));
+  const seen = { understood: 0, nothing: 0, not: 0 };
+  for (const link of links) {
+    const before = await page.evaluate(() => performance.getEntriesByType("measure").length);
+    await page.evaluate((h) => (location.hash = h), link);
+    await until(page, (n) => performance.getEntriesByType("measure").length > n, before);
+    const [head, copy] = await page.evaluate(() => [document.querySelector("#told .title")?.textContent, document.querySelectorAll("#rest pre").length]);
+    if (!head || (head === "Not understood") === copy > 0) throw new Error(`#${link}: ${head}, ${copy} to copy`);
+    seen[head === "Not understood" ? "not" : head === "Nothing fits" ? "nothing" : "understood"]++;
+  }
+  if (!seen.understood || !seen.nothing) throw new Error(JSON.stringify(seen));
 });
 
 await does("keys alone reach everything", {}, "#gpu=GTX+1080&driver=550.54.14", async (page) => {

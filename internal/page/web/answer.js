@@ -73,13 +73,13 @@ export function head(a) {
 export function rest(a, choose) {
   if (a.error) return [];
   const d = a.decided;
-  const facts = el("dl", { class: "parts" }, ...a.parts.map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
+  const facts = el("dl", { class: "parts" }, ...(a.parts || []).map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
   const assumed = a.assumed && a.assumed.length ? el("p", { class: "help" }, `Assumed: ${a.assumed.join("; ")}.`) : null;
   const held = d.held_back ? el("p", {}, ...words(d.held_back)) : null;
   const then = d.then && d.decision !== "install" && d.fallback ? el("p", {}, `After the change of the driver: torch ${d.then.torch}, build ${d.then.build}. Until then: torch ${d.fallback.torch}, build ${d.fallback.build}, which the commands below install.`) : null;
   const groups = (d.environments || []).filter((e) => e.choice).map((e) => el("p", {}, `GPU ${e.gpus.join(", ")}: torch ${e.choice.torch}, build ${e.choice.build}`));
   return [
-    a.parts.length ? facts : null, assumed, then, ...groups,
+    facts.childElementCount ? facts : null, assumed, then, ...groups,
     section("To copy", ...commands(a.do || [])),
     held ? section("Why nothing newer", held) : null,
     section("Other answers", ...[(a.ways || []).length ? el("div", { class: "ways" }, ...a.ways.map((w) => way(w, choose))) : null,

@@ -17,9 +17,16 @@ function answer() {
   if (asked === lastQuestion) return;
   lastQuestion = asked;
   const began = performance.now();
-  const a = call("ask", asked);
-  at("told").replaceChildren(...head(a));
-  at("rest").replaceChildren(...rest(a, choose));
+  let a;
+  try {
+    a = call("ask", asked);
+    at("told").replaceChildren(...head(a));
+    at("rest").replaceChildren(...rest(a, choose));
+  } catch (e) { // a fault of ours: said, and not an older answer left standing
+    at("told").replaceChildren(...head({ error: { text: `This page failed at the question: ${e.message}`, hints: ["`envfix plan` answers it in a terminal"] } }));
+    at("rest").replaceChildren();
+    console.error(e);
+  }
   at("told").hidden = at("rest").hidden = false;
   const hash = fragment();
   if (location.hash.slice(1) !== hash) history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
