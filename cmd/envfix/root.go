@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
@@ -34,6 +36,7 @@ func rootAction(c *cli.Context) error {
 	if os.Geteuid() != 0 {
 		return &fail.Error{Code: fail.Privilege, Text: "`envfix __root` is for `envfix apply` to run through sudo"}
 	}
+	unheard()
 	b, err := io.ReadAll(io.LimitReader(os.Stdin, maxStep+1))
 	if err != nil {
 		return err
@@ -45,6 +48,13 @@ func rootAction(c *cli.Context) error {
 		return &fail.Error{Code: fail.Usage, Text: "standard input holds no step"}
 	}
 	return fromApply(apply.Wrap(apply.Direct(c.Context, s, os.Stdout, nil)))
+}
+
+// unheard has nobody's going away end root's half: the terminal's, or that of the envfix
+// which reads what it prints. The package manager would end with it, in the middle of its
+// work. The signals are taken, not ignored: what is started does not inherit that.
+func unheard() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE)
 }
 
 // rooter finds out how steps for root can be run here: as root, or through sudo,

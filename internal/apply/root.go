@@ -88,20 +88,18 @@ func takesFile(argv []string) bool {
 // written here, in the form that `gpg --dearmor` gives it: a Debian may have no gpg.
 func (m host) takeKey(ctx context.Context, s plan.Step, out io.Writer, log *system.Log) error {
 	name := s.Run.Argv[len(s.Run.Argv)-1]
-	key, err := system.ReadFile(name, 1<<20)
+	file, err := system.ReadFile(name, 1<<20)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err := m.genuine(key, name); err != nil {
+	key, err := m.genuine(file, name)
+	if err != nil {
 		return err
 	}
 	if filepath.Base(s.Run.Argv[0]) == "gpg" {
-		if key, err = system.Dearmor(key); err != nil {
-			return err
-		}
 		return m.write(&plan.Write{Path: plan.Keyring, Mode: 0o644, Content: string(key)})
 	}
-	own, remove, err := system.OwnFile(filepath.Base(name), key)
+	own, remove, err := system.OwnFile(filepath.Base(name), system.Armor(key))
 	if err != nil {
 		return err
 	}
@@ -112,20 +110,21 @@ func (m host) takeKey(ctx context.Context, s plan.Step, out io.Writer, log *syst
 	return m.run(ctx, s, out, log)
 }
 
-// genuine refuses a signing key that is not the one its name stands for.
-func (m host) genuine(key []byte, name string) error {
+// genuine returns the packets of a signing key, and refuses one that is not the one its
+// name stands for.
+func (m host) genuine(file []byte, name string) ([]byte, error) {
 	keys := m.keys
 	if keys == nil {
 		keys = plan.SigningKeys
 	}
 	id := strings.TrimSuffix(filepath.Base(name), ".pub")
-	got, err := system.Fingerprint(key)
+	got, key, err := system.PublicKey(file)
 	if want := keys[id]; err != nil || want == "" || got != want {
-		return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
+		return nil, &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
 			Details: []string{"its fingerprint: " + cmp.Or(got, fmt.Sprint(err)), "NVIDIA's: " + cmp.Or(want, "not known to envfix")},
 			Hints:   []string{"remove the file and run the command again; where it comes again, somebody sits between you and NVIDIA"}}
 	}
-	return nil
+	return key, nil
 }
 
 // endedWell reports whether an exit status other than 0 is no failure. `dnf

@@ -100,6 +100,13 @@ func driverPlan(t *testing.T, m *matrix.Matrix, distro, like, release string, ch
 	return p
 }
 
+// What envfix writes of NVIDIA's repositories.
+const (
+	nvidiaRHEL9 = "https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64"
+	rhel9       = "[cuda-rhel9-x86_64]\nname=cuda-rhel9-x86_64\nbaseurl=" + nvidiaRHEL9 + "\nenabled=1\ngpgcheck=1\n"
+	debian11    = "deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] https://developer.download.nvidia.com/compute/cuda/repos/debian11/sbsa/ /\n"
+)
+
 // What may not run as root, whoever asks for it.
 func TestThreat11RootMisuse(t *testing.T) {
 	for _, argv := range [][]string{
@@ -143,6 +150,15 @@ func TestThreat11RootMisuse(t *testing.T) {
 		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: "[cuda-rhel9-x86_64]\nenabled=1\n"}},
 		{Write: &plan.Write{Path: "/etc/apt/sources.list.d/cuda-debian12-x86_64.list", Mode: 0o644, Content: "deb [trusted=yes] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /\n"}},
 		{Write: &plan.Write{Path: "/etc/apt/sources.list.d/evil.list", Mode: 0o644, Content: "deb [signed-by=" + plan.Keyring + "] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /\n"}},
+		// an administrator's own, whose names begin alike
+		{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia.conf", Mode: 0o644}}, {Write: &plan.Write{Path: "/etc/modprobe.d/nvidia-options.conf", Mode: 0o644, Content: "# gone\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/nvidia-container-toolkit.repo", Mode: 0o644, Content: rhel9}}, {Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel8.repo", Mode: 0o644, Content: rhel9}},
+		// one section that is checked does not speak for another
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: rhel9 + strings.ReplaceAll(strings.ReplaceAll(rhel9, "gpgcheck=1\n", ""), "rhel9", "rhel8")}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: rhel9 + "gpgkey=https://developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64/D42D0685.pub\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: rhel9 + "gpgkey=" + nvidiaRHEL9 + "/D42D0685.pub\ngpgcheck=0\n"}},
+		{Write: &plan.Write{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o600, Content: rhel9}},
+		{Write: &plan.Write{Path: "/etc/apt/sources.list.d/cuda-debian12-x86_64.list", Mode: 0o644, Content: debian11}},
 		{Write: &plan.Write{Path: "/var/lib/envfix/held", Mode: 0o644, Content: "$(touch /tmp/pwned)\n"}}, {Write: &plan.Write{Path: "/var/lib/envfix/../../etc/passwd", Mode: 0o644}},
 		{Block: &plan.Block{Path: "/root/.bashrc"}}, {Switch: &plan.Switch{Dir: "/"}}, {},
 	} {
@@ -150,8 +166,15 @@ func TestThreat11RootMisuse(t *testing.T) {
 			t.Errorf("%+v may run as root", s)
 		}
 	}
-	if err := CheckRoot(plan.Step{Write: &plan.Write{Path: "/etc/modprobe.d/nvidia-nouveau.conf", Mode: 0o644, Content: "blacklist nouveau\noptions nouveau modeset=0\n"}}); err != nil {
-		t.Error(err)
+	for _, w := range []plan.Write{
+		{Path: "/etc/modprobe.d/envfix-nouveau.conf", Mode: 0o644, Content: "blacklist nouveau\noptions nouveau modeset=0\n"},
+		{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: rhel9}, {Path: "/etc/zypp/repos.d/cuda-rhel9.repo", Mode: 0o644, Content: rhel9},
+		{Path: "/etc/yum.repos.d/cuda-rhel9.repo", Mode: 0o644, Content: rhel9 + "gpgkey=" + nvidiaRHEL9 + "/D42D0685.pub\n"},
+		{Path: "/etc/apt/sources.list.d/cuda-debian11-sbsa.list", Mode: 0o644, Content: debian11},
+	} {
+		if err := CheckRoot(plan.Step{Write: &w}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

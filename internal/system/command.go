@@ -166,7 +166,11 @@ func (c Command) prepare(ctx context.Context, path string, out io.Writer) *exec.
 		cmd = exec.Command(path, c.Argv[1:]...)
 	}
 	cmd.Args = c.Argv // as planned: not the path that was found for it
-	cmd.Env = Environment(os.Environ(), c.Env)
+	ours := os.Environ()
+	if c.Root {
+		ours = ForRoot(ours)
+	}
+	cmd.Env = Environment(ours, c.Env)
 	cmd.Dir = c.Dir
 	if c.Stdin != nil { // else /dev/null: an installer that asks would wait for ever
 		cmd.Stdin = bytes.NewReader(c.Stdin)

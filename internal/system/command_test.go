@@ -56,6 +56,20 @@ func TestThreat03HostileEnvironment(t *testing.T) {
 	}
 }
 
+// A program with root's rights has root's home, and reads no file that a variable of
+// the caller's leads to: zypper has a ~/.zypper.conf.
+func TestThreat11RootsHome(t *testing.T) {
+	for _, name := range homely {
+		t.Setenv(name, "/home/canary")
+	}
+	c := Command{Argv: []string{"true"}, Root: true}
+	for _, kv := range c.prepare(context.Background(), "/bin/true", nil).Env {
+		if strings.Contains(kv, "canary") || strings.HasPrefix(kv, "HOME=") && kv != "HOME=/root" && !strings.Contains(kv, "root") {
+			t.Errorf("root's program was given %s", kv)
+		}
+	}
+}
+
 // A program is the system's own or one that is named whole; what PATH offers
 // first, the working directory, and what others could exchange is never run.
 func TestThreat02PathHijack(t *testing.T) {

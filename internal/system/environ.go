@@ -2,6 +2,7 @@ package system
 
 import (
 	"maps"
+	"os/user"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,4 +61,22 @@ func nullDevice() string {
 		return "nul"
 	}
 	return "/dev/null"
+}
+
+// homely are the variables that lead to files of who set them. zypper reads
+// ~/.zypper.conf, and where sudo keeps HOME that is a user's.
+var homely = []string{"HOME", "NETRC", "USER", "LOGNAME", "XDG_CACHE_HOME"}
+
+// ForRoot is an environment for a program with root's rights: root's home, and no file
+// that a variable of the caller's leads to.
+func ForRoot(ours []string) []string {
+	out := slices.DeleteFunc(slices.Clone(ours), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(homely, k)
+	})
+	home := "/root"
+	if u, err := user.LookupId("0"); err == nil {
+		home = u.HomeDir
+	}
+	return append(out, "HOME="+home, "USER=root", "LOGNAME=root")
 }

@@ -18,36 +18,83 @@ import (
 // it names a key, and a second key for the name of a given one is not known to be
 // feasible for SHA-1.
 func Fingerprint(file []byte) (string, error) {
+	found, _, err := PublicKey(file)
+	return found, err
+}
+
+// The packets that a public key is taken from (RFC 4880, 4.3).
+const (
+	signaturePacket = 2
+	publicKeyPacket = 6
+	userIDPacket    = 13
+	subkeyPacket    = 14
+)
+
+// PublicKey returns the fingerprint of the one public key that a file holds, and of its
+// packets those that the fingerprint can speak for: the key itself, whose it is, and the
+// signatures of that. A subkey is left out: it is another key, anybody can append one,
+// and rpm took such a one unsigned for years (CVE-2021-3521).
+func PublicKey(file []byte) (fingerprint string, packets []byte, err error) {
 	b, err := Dearmor(file)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	found := ""
+	own := true // not yet a subkey, whose signatures follow it
 	for len(b) > 0 {
 		tag, body, rest, err := packet(b)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		const publicKey = 6
-		if tag == publicKey {
-			if found != "" {
-				return "", errors.New("it holds more than one key")
-			}
+		whole := b[:len(b)-len(rest)]
+		b = rest
+		switch {
+		case tag == subkeyPacket:
+			own = false
+		case tag == publicKeyPacket && fingerprint != "":
+			return "", nil, errors.New("it holds more than one key")
+		case tag == publicKeyPacket:
 			if len(body) < 6 || body[0] != 4 {
-				return "", errors.New("its key is not of version 4")
+				return "", nil, errors.New("its key is not of version 4")
 			}
 			h := sha1.New()
 			h.Write([]byte{0x99})
 			h.Write(binary.BigEndian.AppendUint16(nil, uint16(len(body))))
 			h.Write(body)
-			found = fmt.Sprintf("%X", h.Sum(nil))
+			fingerprint = fmt.Sprintf("%X", h.Sum(nil))
+			packets = append(packets, whole...)
+		case fingerprint != "" && own && (tag == userIDPacket || tag == signaturePacket):
+			packets = append(packets, whole...)
 		}
-		b = rest
 	}
-	if found == "" {
-		return "", errors.New("it holds no public key")
+	if fingerprint == "" {
+		return "", nil, errors.New("it holds no public key")
 	}
-	return found, nil
+	return fingerprint, packets, nil
+}
+
+// Armor writes packets as an ASCII-armoured public key (RFC 4880, 6.2): what another
+// reader makes of it is what was looked at, whatever stood around it.
+func Armor(packets []byte) []byte {
+	const initial, polynomial = 0xb704ce, 0x1864cfb // RFC 4880, 6.1
+	crc := uint32(initial)
+	for _, c := range packets {
+		crc ^= uint32(c) << 16
+		for range 8 {
+			if crc <<= 1; crc&0x1000000 != 0 {
+				crc ^= polynomial
+			}
+		}
+	}
+	var out bytes.Buffer
+	out.WriteString("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n")
+	text := base64.StdEncoding.EncodeToString(packets)
+	for len(text) > 64 {
+		out.WriteString(text[:64] + "\n")
+		text = text[64:]
+	}
+	sum := base64.StdEncoding.EncodeToString([]byte{byte(crc >> 16), byte(crc >> 8), byte(crc)})
+	fmt.Fprintf(&out, "%s\n=%s\n-----END PGP PUBLIC KEY BLOCK-----\n", text, sum)
+	return out.Bytes()
 }
 
 // Dearmor returns the bytes of an ASCII-armoured file (RFC 4880, 6.2), and a

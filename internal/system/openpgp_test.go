@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/base64"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,47 @@ func TestFingerprint(t *testing.T) {
 		if got, err := Fingerprint(file); err == nil {
 			t.Errorf("%s: taken as %s", name, got)
 		}
+	}
+}
+
+// What the fingerprint does not speak for is left out, and what is handed on is read by
+// gpg as the same key alone.
+func TestThreat14KeyAlone(t *testing.T) {
+	_, key, err := PublicKey([]byte(armoured))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _, err := packet(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subkey := append([]byte{0xc0 | subkeyPacket, 255, 0, 0, byte(len(body) >> 8), byte(len(body))}, body...)
+	bound := append([]byte{0xc0 | signaturePacket, 4}, 4, 0x18, 1, 8) // by nobody
+	for name, file := range map[string][]byte{
+		"as it is":               key,
+		"with a subkey":          append(append(bytes.Clone(key), subkey...), bound...),
+		"armoured":               Armor(append(append(bytes.Clone(key), subkey...), bound...)),
+		"something ahead of it":  append([]byte("-----BEGIN PGP PUBLIC KEY BLOCK----- \nxxxx\n"), Armor(key)...),
+		"a packet of another's":  append(bytes.Clone(key), 0xc0|60, 1, 0),
+		"before the key, a name": append([]byte{0xc0 | userIDPacket, 1, 'x'}, key...),
+	} {
+		got, packets, err := PublicKey(file)
+		if err != nil || got != itsFingerprint || !bytes.Equal(packets, key) {
+			t.Errorf("%s: %s, %d of %d bytes, %v", name, got, len(packets), len(key), err)
+		}
+	}
+	if b, err := Dearmor(Armor(key)); err != nil || !bytes.Equal(b, key) {
+		t.Errorf("there and back: %v", err)
+	}
+	gpg, err := exec.LookPath("gpg")
+	if err != nil {
+		t.Skip("no gpg here to read what was written")
+	}
+	c := exec.Command(gpg, "--homedir", t.TempDir(), "--batch", "--with-colons", "--show-keys")
+	c.Stdin = bytes.NewReader(Armor(key))
+	out, err := c.Output()
+	if err != nil || strings.Count(string(out), "\nfpr:") != 1 || !strings.Contains(string(out), itsFingerprint) {
+		t.Errorf("gpg reads %s %v", out, err)
 	}
 }
 
