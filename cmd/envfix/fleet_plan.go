@@ -217,6 +217,10 @@ func readFleet(files []string, stdin io.Reader, oldest string) (*fleet.Inventory
 		}
 	}
 	in.Close()
+	if in.Machines() == 0 {
+		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(strings.Join(files, ", ")) + ": no machine is in it",
+			Hints: []string{"`envfix facts --class` on a machine prints the line that is read here"}}
+	}
 	return in, nil
 }
 

@@ -42,6 +42,7 @@ type Plan struct {
 	WhatIf   string     `json:"what_if,omitempty"`
 	Exact    bool       `json:"exact"` // no answer with fewer groups exists
 	Bound    string     `json:"bound,omitempty"`
+	Note     string     `json:"note,omitempty"` // what was asked for and cannot be
 }
 
 // A Group is machines that can share one choice.
@@ -106,6 +107,9 @@ func Make(m *matrix.Matrix, in *Inventory, r resolver.Request, o Options) (*Plan
 		p.Bound = fmt.Sprintf("at most %.1f times the least number of groups", harmonic(len(fit)))
 	}
 	p.Groups = g.groups(chosen, p)
+	if o.SameTorch && slices.ContainsFunc(p.Groups, func(x Group) bool { return x.Torch != p.Groups[0].Torch }) {
+		p.Note = "no torch serves every group: each has its own"
+	}
 	p.Apart = keptApart(m, g, p.Groups)
 	if len(p.Groups) > 1 && !o.ChangeDriver {
 		p.WhatIf = whatIf(m, in, r, o, len(p.Groups))

@@ -15,6 +15,9 @@ func Fleet(p *fleet.Plan, s Style) string {
 	if p.Bound != "" {
 		b.WriteString(Hang("  ", "fewer groups may exist ("+p.Bound+")"))
 	}
+	if p.Note != "" {
+		b.WriteString(Hang("  ", p.Note))
+	}
 	for i, g := range p.Groups {
 		fmt.Fprintf(&b, "\n%s  %s\n", s.Bold(fmt.Sprintf("group %d  torch %s  build %s", i+1, Clean(g.Torch), Clean(g.Build))), Count(g.Hosts, "machine"))
 		for _, m := range g.Members {
@@ -52,6 +55,9 @@ func Fleet(p *fleet.Plan, s Style) string {
 func groupsText(p *fleet.Plan) string {
 	switch len(p.Groups) {
 	case 0:
+		if len(p.Unserved) == 0 {
+			return "nothing is known of any of them"
+		}
 		return "no choice fits any of them"
 	case 1:
 		if len(p.Unserved)+len(p.Problems) == 0 {
