@@ -71,15 +71,16 @@ func chosen(list string) ([]target, error) {
 func (r *Release) binary(t target) string { return filepath.Join(r.Scratch, t.name(), t.program()) }
 
 // tags of every build: a library's writer of man pages is left out. A release
-// carries the data in its compiled form alone (compiledonly).
-const tags = "urfave_cli_no_docs"
+// carries the data in its compiled form alone (compiledonly), and speaks HTTP/1.1, as
+// every index and mirror does: HTTP/2 would weigh 125 KB in each download.
+const tags = "urfave_cli_no_docs,compiledonly,nethttpomithttp2"
 
 // binaries builds the program for every target: without cgo, so that one file
 // starts on every Linux, whatever its C library. NVML wants glibc, and is loaded by
 // the child that the Linux binaries carry.
 func binaries(r *Release) error {
 	for _, t := range r.Targets {
-		use, over := tags+",compiledonly", ""
+		use, over := tags, ""
 		if t.os == "linux" {
 			file, err := r.child(t)
 			if err != nil {
