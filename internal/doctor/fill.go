@@ -191,7 +191,10 @@ func (e *exam) companionFix() []string {
 	if os == "" {
 		os = "linux"
 	}
-	if arch == "" {
+	switch {
+	case arch == "" && os == "macos":
+		arch = "arm64"
+	case arch == "":
 		arch = "x86_64"
 	}
 	label := e.Torch.Label

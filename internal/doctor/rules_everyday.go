@@ -77,7 +77,7 @@ func (e *exam) macCUDA() {
 	}
 	mps := slices.ContainsFunc(e.Hits, func(h read.Hit) bool { return strings.HasPrefix(h.Message.ID, "mps-") })
 	if ok && !mps && e.unfound() == nil {
-		e.drop("HW001") // no card of NVIDIA's belongs there
+		e.drop("HW001", "PY001") // no card of NVIDIA's belongs there, and no build has CUDA
 		e.find("MPS005", proven, s, e.From.OS).
 			explains("PY001", "PY016", "PY025", "HW001", "DRV001", "DRV002", "ACC001", "CODE006", "GPU001")
 	}

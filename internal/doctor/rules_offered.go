@@ -25,6 +25,7 @@ func (e *exam) endsEarly(h *read.Hit, v string) bool {
 	if mac := e.limit("intel-mac").Torch; last == mac.String() {
 		e.find("IDX003", likely, h.At).
 			says("the list ends with torch %s, the last with wheels for Intel Macs", mac).
+			fix(e.intelMacFix(last)...).
 			explains("PY012")
 		return true
 	}

@@ -196,7 +196,7 @@ func (e *exam) pythonFix(v string) []string {
 		}
 	}
 	switch python := e.activePython(); {
-	case len(e.Offered) > 0:
+	case len(e.Offered) > 0 && v != "" && pythonVersion(v).Compare(pythonVersion(read.Public(e.Offered[0]))) < 0:
 		ways = append(ways,
 			fmt.Sprintf("or a newer torch: for this Python there is torch %s and newer", read.Public(e.Offered[0])))
 	case python != "" && v != "":

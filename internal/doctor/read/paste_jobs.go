@@ -43,6 +43,13 @@ var jobReaders = []reader{
 		r.platformTag(m[1], m[2], s)
 	}},
 	{`calcsize\(.P.\) ?\* ?8`, func(r *Reader, _ []string, _ Evidence) { r.wait = "bits" }},
+	{`\b(?:iMac|Mac ?Book|Mac mini|macOS)\b.{0,40}\bIntel\b|\bIntel(?:[- ]based)? (?:Mac|iMac)`, func(r *Reader, _ []string, s Evidence) {
+		if p := &r.c.Machine.Platform; p.Arch == "" && (p.OS == "" || p.OS == "macos") {
+			p.OS, p.Arch = "macos", "x86_64"
+			r.say(&r.c.From.OS, s)
+			mark(&r.c.From.Arch, s)
+		}
+	}},
 	{`\b32[ -]bit \(Intel\)`, func(r *Reader, _ []string, s Evidence) { r.thirtyTwo(s) }},
 }
 
