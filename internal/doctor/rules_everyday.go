@@ -155,7 +155,13 @@ func (e *exam) packaged(library string, at read.Evidence) bool {
 			continue
 		}
 		ways := []string{fmt.Sprintf("Debian, Ubuntu: `apt install %s` (with sudo, where you are not root)", f[1]),
-			fmt.Sprintf("Fedora, RHEL: `dnf install %s`", f[2])}
+			fmt.Sprintf("Fedora, RHEL: `dnf install %s`", f[2]) + byFile(at.Text)}
+		switch e.Machine.Platform.Distro {
+		case "ubuntu", "debian":
+			ways = ways[:1]
+		case "fedora", "rhel", "centos", "rocky":
+			ways = ways[1:]
+		}
 		if f[3] == "opencv" {
 			ways = append(ways, "or without a display: `pip install opencv-python-headless` in place of opencv-python")
 		}
@@ -172,6 +178,19 @@ func (e *exam) packaged(library string, at read.Evidence) bool {
 		explains("PY010", "LD011")
 	return true
 }
+
+// byFile is how dnf finds the package of a library by what the library is called: an RPM
+// names its libraries under what it provides. Source: rpm.org, "Automatic dependency
+// generation".
+func byFile(message string) string {
+	m := soname().FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	return ", or by the file: `dnf install '" + m[1] + "()(64bit)'`"
+}
+
+var soname = lazy.Regexp(`\b(lib[\w+.-]+?\.so\.[.\d]*\d)\b`)
 
 // ours are the libraries that drivers, CUDA, ROCm and torch bring.
 var ours = lazy.Regexp(`(?i)^lib(?:cu[a-z]+|nv\w+|nccl|npp\w+|nvidia.*|torch\w*|c10\w*|shm|caffe2\w*|amd\w+|` +

@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"bytes"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -109,7 +111,7 @@ var posixPrograms = []string{
 // than pairs, a command that the shell of that person reads, and no torch that the
 // resolver refuses for that machine.
 func TestEveryAdvice(t *testing.T) {
-	checked, shells := 0, map[string]int{}
+	checked, shells, posix := 0, map[string]int{}, map[string]bool{}
 	everyCase(t, func(p patientCase) {
 		e := &exam{Case: p.c, k: know.Embedded()}
 		for _, f := range p.report.Findings {
@@ -124,6 +126,9 @@ func TestEveryAdvice(t *testing.T) {
 					checked++
 					shells[p.c.Machine.Platform.OS]++
 					readable(t, p.name, f.Check, m[1], p.c.Machine.Platform.OS)
+					if first, _, _ := strings.Cut(m[1], " "); p.c.Machine.Platform.OS != "windows" && slices.Contains(posixPrograms, first) {
+						posix[strings.ReplaceAll(m[1], "\n", " ")] = true
+					}
 					accepted(t, e, p.name, f.Check, m[1])
 				}
 			}
@@ -131,6 +136,30 @@ func TestEveryAdvice(t *testing.T) {
 	})
 	if checked < 1000 || shells["windows"] < 100 || shells["linux"] < 100 || shells["macos"] < 20 {
 		t.Errorf("%d commands, by system %v: the walk does not reach what it should", checked, shells)
+	}
+	if len(posix) < 200 {
+		t.Errorf("%d commands of a shell of POSIX", len(posix))
+	}
+	shellsRead(t, slices.Sorted(maps.Keys(posix)))
+}
+
+// shellsRead: the shells of this machine read every command too (sh -n runs nothing).
+func shellsRead(t *testing.T, commands []string) {
+	t.Helper()
+	for _, shell := range []string{"sh", "bash", "dash"} {
+		if _, err := exec.LookPath(shell); err != nil {
+			t.Logf("%s is not on this machine: the parser of package syntax alone has read the commands", shell)
+			continue
+		}
+		c := exec.Command("sh", "-c", `while IFS= read -r l; do printf '%s\n' "$l" | "$0" -n 2>/dev/null || printf '%s\n' "$l"; done`, shell)
+		c.Stdin = strings.NewReader(strings.Join(append(commands, `echo "not closed`), "\n") + "\n")
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(shell, err)
+		}
+		if got := strings.TrimSpace(string(out)); got != `echo "not closed` {
+			t.Errorf("%s does not read:\n%s", shell, got)
+		}
 	}
 }
 
