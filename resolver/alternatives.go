@@ -15,7 +15,7 @@ import (
 func (s *solver) alternatives(o *outcome) []string {
 	var out []string
 	gpus := s.vendor(machine.NVIDIA)
-	if o.Decision == NoSolution && s.tegra() && s.req.Described {
+	if o.Decision == NoSolution && s.tegra() && len(gpus) > 0 && s.req.Described {
 		out = append(out, s.jetpacks()...)
 	}
 	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.gpus) > 0 && !s.req.CPU

@@ -200,8 +200,11 @@ func TestPropertyAnyFacts(t *testing.T) {
 		case "zero":
 			h.Driver = &machine.Driver{}
 		}
-		r := Request{Python: text("python", "", "3.12", "3.99", "3.14t"), Manager: text("manager", "", "conda"), JIT: rapid.Bool().Draw(t, "jit"),
+		r := Request{Python: text("python", "", "3.12", "3.99", "3.14t"), Manager: text("manager", "", "conda"), JIT: rapid.Bool().Draw(t, "jit"), Described: rapid.Bool().Draw(t, "described"),
 			Build: text("build", "", "cu126", "cpu", "rocm7.2", "xpu", "mps", "cu999"), CUDA: text("cuda", "", "12", "13.0", "99")}
+		if len(h.GPUs) > 0 && rapid.Bool().Draw(t, "one") {
+			r.GPUs = []int{h.GPUs[rapid.IntRange(0, len(h.GPUs)-1).Draw(t, "which")].Index}
+		}
 		res, err := Resolve(m, h, r)
 		if err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func changed(m *matrix.Matrix, q question, change string) *Words {
 	case "without":
 		w.Packages = without(w.Packages, rest)
 	case "leave":
-		if w.GPUs = leftOver(q.machine, change); w.GPUs == "" {
+		if w.GPUs = leftOver(q, change); w.GPUs == "" {
 			return nil
 		}
 	case "drop":
@@ -142,17 +142,22 @@ func inPlace(packages []string, named string) []string {
 	return out
 }
 
-// leftOver are the indexes of the GPUs that "leave out Tesla V100 (7.0)" leaves.
-func leftOver(h machine.Machine, change string) string {
+// leftOver are the indexes of the GPUs that "leave out Tesla V100 (7.0)" leaves, of
+// those that were asked for.
+func leftOver(q question, change string) string {
+	asked := q.machine.GPUs
+	if len(q.request.GPUs) > 0 {
+		asked = slices.DeleteFunc(slices.Clone(asked), func(g machine.GPU) bool { return !slices.Contains(q.request.GPUs, g.Index) })
+	}
 	var left []string
-	for _, g := range h.GPUs {
+	for _, g := range asked {
 		name := strings.TrimPrefix(g.Name, "NVIDIA ")
 		if !strings.Contains(change, name) {
 			left = append(left, strconv.Itoa(g.Index))
 		}
 	}
-	if len(left) == 0 && len(h.GPUs) > 1 { // all are of one kind: one of them stays
-		left = []string{strconv.Itoa(h.GPUs[0].Index)}
+	if len(left) == 0 && len(asked) > 1 { // all are of one kind: one of them stays
+		left = []string{strconv.Itoa(asked[0].Index)}
 	}
 	return strings.Join(left, ",")
 }
