@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"envfix/internal/apply"
@@ -18,5 +19,14 @@ func TestInterruptedSaysHowThingsStand(t *testing.T) {
 	}
 	if f := asFailure(context.Canceled); f.Code != fail.Interrupted || f.Text != "interrupted" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// However long what a file held is, an error stays one to read.
+func TestThreat16LongErrors(t *testing.T) {
+	long := strings.Repeat("9", 1_000_000)
+	f := shortened(&fail.Error{Code: 3, Text: "a number: " + long, Details: []string{"short", long}, Hints: []string{"a hint"}})
+	if len(f.Text) > 2*longest || len(f.Details[1]) > 2*longest || f.Details[0] != "short" || f.Code != 3 || len(f.Hints) != 1 {
+		t.Errorf("%d and %d bytes, %+v", len(f.Text), len(f.Details[1]), f.Code)
 	}
 }

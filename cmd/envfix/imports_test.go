@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"internal/system":            {"internal/proc"},
 	"internal/apply":             {"internal/system", "internal/plan", "internal/machine"},
 	"internal/index":             {"matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/update":            {"matrix", "internal/version"}, // signed data: fetched by cmd through internal/index
+	"internal/update":            {"matrix", "internal/version", "internal/proc"}, // signed data: fetched by cmd through internal/index
 	"internal/nvmlchild":         {},
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},

@@ -14,6 +14,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -146,7 +147,7 @@ func usageError(_ *cli.Context, err error, _ bool) error {
 // report prints an error and returns its exit code: as JSON on stdout where JSON
 // was asked for, else as text on stderr.
 func report(err error, asJSON bool) int {
-	f := asFailure(err)
+	f := shortened(asFailure(err))
 	switch {
 	case f.Text == "":
 	case asJSON:
@@ -158,6 +159,20 @@ func report(err error, asJSON bool) int {
 		fmt.Fprint(os.Stderr, style(os.Stderr).Error(f.Text, f.Details, f.Hints))
 	}
 	return f.Code
+}
+
+// longest is how many characters of an error's sentence, or of one of its lines, are
+// shown: a file may have a number of a million digits, and its reader quotes it.
+const longest = 4000
+
+func shortened(f *fail.Error) *fail.Error {
+	out := *f
+	out.Text = text.Cut(f.Text, longest)
+	out.Details = slices.Clone(f.Details)
+	for i, d := range out.Details {
+		out.Details[i] = text.Cut(d, longest)
+	}
+	return &out
 }
 
 func writeErrorJSON(w io.Writer, f *fail.Error) error {

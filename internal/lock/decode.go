@@ -121,11 +121,25 @@ func readable(name string, b []byte) error {
 			}
 		}
 	}
+	if err := text.BoundTOML(b); err != nil {
+		return fmt.Errorf("%s: %w: this is no lock", name, err)
+	}
 	return nil
+}
+
+// unmarshal reads a project's TOML, whatever its keys.
+func unmarshal(b []byte, v any) error {
+	if err := text.BoundTOML(b); err != nil {
+		return err
+	}
+	return toml.Unmarshal(b, v)
 }
 
 // decodeStrict reads TOML and refuses keys that v does not have.
 func decodeStrict(b []byte, v any) error {
+	if err := text.BoundTOML(b); err != nil {
+		return err
+	}
 	err := toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields().Decode(v)
 	if err != nil {
 		return describe(err)

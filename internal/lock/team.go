@@ -40,7 +40,7 @@ type Policy struct {
 // pyproject.toml; nil: there is none. Other keys are not judged.
 func PolicyIn(b []byte, name string) (*Policy, error) {
 	var whole map[string]any
-	err := toml.Unmarshal(b, &whole)
+	err := unmarshal(b, &whole)
 	switch {
 	case err != nil && name == TeamFile:
 		return nil, fmt.Errorf("%s: %w", name, describe(err))
@@ -70,7 +70,7 @@ func DecodeProject(b []byte) (t Team, ok bool, err error) {
 	var d struct {
 		Tool map[string]any `toml:"tool"`
 	}
-	if toml.Unmarshal(b, &d) != nil || d.Tool["envfix"] == nil {
+	if unmarshal(b, &d) != nil || d.Tool["envfix"] == nil {
 		return t, false, nil // what is wrong with the file is said by its own reader
 	}
 	inner, err := toml.Marshal(d.Tool["envfix"])

@@ -80,7 +80,7 @@ func private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := system.Trusted(dir); err != nil {
+	if err := system.OnlyOwn(dir); err != nil {
 		return err
 	}
 	if kind := networkDisk(dir); kind != "" {

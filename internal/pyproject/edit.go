@@ -68,7 +68,7 @@ func (e *Edit) SetRaw(key, raw string) error {
 // Strings returns the list of strings at key; it is empty where there is none.
 func (e *Edit) Strings(key string) []string {
 	t := map[string]any{}
-	if toml.Unmarshal(e.Text, &t) != nil {
+	if unmarshal(e.Text, &t) != nil {
 		return nil
 	}
 	for _, name := range e.Table {
@@ -153,7 +153,7 @@ func (e *Edit) Drop(key, item string) error {
 // Dependencies returns the project's own dependencies as they are written.
 func Dependencies(text []byte) ([]string, error) {
 	var d document
-	err := toml.Unmarshal(text, &d)
+	err := unmarshal(text, &d)
 	return d.Project.Dependencies, err
 }
 
@@ -164,7 +164,7 @@ func anyList(v any) []any { l, _ := v.([]any); return l }
 func (e *Edit) change(byHand string, meant func(map[string]any), do func(*doc) bool) error {
 	refused := fmt.Errorf("%s is written in a form that is not edited; write by hand, in %s: %s", e.Name, e.place(), byHand)
 	want := map[string]any{}
-	if err := toml.Unmarshal(e.Text, &want); err != nil {
+	if err := unmarshal(e.Text, &want); err != nil {
 		return fmt.Errorf("%s: %w", e.Name, err)
 	}
 	t := want

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"envfix/internal/machine"
 	"envfix/resolver"
 )
@@ -168,7 +166,7 @@ func entryEnd(lines []string, from, to int) int {
 // check reads the result again: it must be TOML, and say what was meant.
 func check(text []byte, name string, c *resolver.Choice) error {
 	var any map[string]any
-	if err := toml.Unmarshal(text, &any); err != nil {
+	if err := unmarshal(text, &any); err != nil {
 		return fmt.Errorf("pyproject.toml is written in a form that is not edited; set the source of torch by hand")
 	}
 	p, err := ReadProject(text, "pyproject.toml")

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -21,7 +19,7 @@ func IsPixi(content []byte, name string) bool {
 	var d struct {
 		Tool map[string]any `toml:"tool"`
 	}
-	return toml.Unmarshal(content, &d) == nil && d.Tool["pixi"] != nil
+	return unmarshal(content, &d) == nil && d.Tool["pixi"] != nil
 }
 
 // PatchPixi returns the project of pixi that takes torch from conda-forge as it was

@@ -18,6 +18,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 )
 
 // maxFile bounds what is read; a project file is a few kilobytes.
@@ -97,6 +98,14 @@ type document struct {
 	} `toml:"tool"`
 }
 
+// unmarshal reads the TOML of strangers.
+func unmarshal(b []byte, v any) error {
+	if err := text.BoundTOML(b); err != nil {
+		return fmt.Errorf("%w: this is not a project file", err)
+	}
+	return toml.Unmarshal(b, v)
+}
+
 // ReadProject reads a pyproject.toml. groups are the dependency groups and
 // extras to include. Its error names the file and what was wrong.
 func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
@@ -104,7 +113,7 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
 	}
 	var d document
-	if err := toml.Unmarshal(text, &d); err != nil {
+	if err := unmarshal(text, &d); err != nil {
 		var at *toml.DecodeError
 		if errors.As(err, &at) {
 			row, _ := at.Position()
@@ -143,7 +152,7 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 			UV map[string]any `toml:"uv"`
 		} `toml:"tool"`
 	}
-	if err := toml.Unmarshal(text, &raw); err == nil { // it was read above
+	if err := unmarshal(text, &raw); err == nil { // it was read above
 		uvOptions(raw.Tool.UV, p, name)
 	}
 	return p, r.err

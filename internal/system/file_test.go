@@ -337,3 +337,34 @@ func TestRemoveTree(t *testing.T) {
 		t.Errorf("it is there still: %v", err)
 	}
 }
+
+// What is run without being looked at again lies where only root and this user can
+// exchange it: not below a directory of the user who called sudo, nor of a group, nor
+// behind a link that leads to one.
+func TestThreat02OnlyOwn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes directories of other users")
+	}
+	dir := t.TempDir()
+	user, group, link := filepath.Join(dir, "user"), filepath.Join(dir, "group"), filepath.Join(dir, "link")
+	for _, d := range []string{user + "/mine", group + "/mine", dir + "/own/mine"} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chown(user, 65534, 65534), os.Chown(group, 0, 65534), os.Chmod(group, 0o775), os.Symlink(group+"/mine", link)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SUDO_UID", "65534")
+	if err := Trusted(user + "/mine"); err != nil {
+		t.Errorf("to be written into: %v", err)
+	}
+	for _, bad := range []string{user + "/mine", group + "/mine", link} {
+		if OnlyOwn(bad) == nil {
+			t.Errorf("%s: trusted", bad)
+		}
+	}
+	if err := OnlyOwn(dir + "/own/mine"); err != nil {
+		t.Error(err)
+	}
+}

@@ -47,7 +47,16 @@ func onlyRootWrites(path string) error {
 // Trusted refuses a directory whose path another user could bend: a component
 // that belongs to somebody else, or that everybody may write without the sticky
 // bit. Root and the current user are trusted.
-func Trusted(dir string) error {
+func Trusted(dir string) error { return trusted(dir, sudoUser, false) }
+
+// OnlyOwn is Trusted for a directory whose files are run without being looked at again:
+// it trusts nobody but root and the current user, not even who started us with sudo, and
+// no group but the owner's own.
+func OnlyOwn(dir string) error {
+	return trusted(dir, func(uint32) bool { return false }, true)
+}
+
+func trusted(dir string, also func(uid uint32) bool, noGroups bool) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -64,17 +73,23 @@ func Trusted(dir string) error {
 			return err
 		}
 		uid, _ := ownerOf(info)
-		if uid != 0 && uid != self && !sudoUser(uid) {
+		if uid != 0 && uid != self && !also(uid) {
 			return fmt.Errorf("%s belongs to another user (uid %d)", path, uid)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if path, err = filepath.EvalSymlinks(path); err != nil {
 				return err
 			}
+			if err := trusted(path, also, noGroups); err != nil { // it has a path of its own
+				return err
+			}
 			continue
 		}
 		if info.Mode()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 			return fmt.Errorf("%s can be written by everybody: `chmod o-w %s`", path, path)
+		}
+		if noGroups && info.Mode()&0o020 != 0 && info.Mode()&fs.ModeSticky == 0 && !ownGroup(info) {
+			return fmt.Errorf("%s can be written by its group: `chmod g-w %s`", path, path)
 		}
 	}
 	return nil

@@ -1,7 +1,9 @@
 package update
 
 import (
+	"crypto/ed25519"
 	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
@@ -36,7 +38,7 @@ const maxKeys = 20
 // comments begin with #.
 func ParseKeys(data string) (KeyList, error) {
 	list := KeyList{Threshold: 1}
-	seen := map[uint64]bool{}
+	seen := map[[ed25519.PublicKeySize]byte]bool{} // its number is the key's own to say, and is not signed
 	for i, line := range strings.Split(data, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -53,10 +55,11 @@ func ParseKeys(data string) (KeyList, error) {
 		default:
 			k := Key{Name: text.Clip(rest, 60)}
 			if err = k.Public.UnmarshalText([]byte(word)); err == nil {
-				if seen[k.Public.ID()] {
+				bytes := bare(k.Public)
+				if seen[bytes] {
 					err = errors.New("this key is there twice")
 				}
-				seen[k.Public.ID()] = true
+				seen[bytes] = true
 				list.Keys = append(list.Keys, k)
 			}
 		}
@@ -68,6 +71,16 @@ func ParseKeys(data string) (KeyList, error) {
 		return KeyList{}, fmt.Errorf("the list of keys makes no sense: %d keys, %d signatures needed", len(list.Keys), list.Threshold)
 	}
 	return list, nil
+}
+
+// bare is the key without the number that minisign gives it: one person's key under two
+// numbers would count as two.
+func bare(k minisign.PublicKey) (out [ed25519.PublicKeySize]byte) {
+	text, err := base64.StdEncoding.DecodeString(k.String())
+	if err == nil && len(text) > len(out) {
+		copy(out[:], text[len(text)-len(out):])
+	}
+	return out
 }
 
 // Verify demands as many valid signatures of different keys as the list does. It

@@ -2,6 +2,7 @@ package update
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,11 +56,23 @@ func manyLines(n int) string {
 	return b.String()
 }
 
+// renumbered is the same key under another number: who has the one has both.
+func renumbered(t *testing.T, key string) string {
+	t.Helper()
+	b, err := base64.StdEncoding.DecodeString(key)
+	if err != nil || len(b) != 42 { // the algorithm, the number, the key
+		t.Fatal(len(b), err)
+	}
+	b[2]++
+	return base64.StdEncoding.EncodeToString(b)
+}
+
 func TestParseKeys(t *testing.T) {
 	a := newSigner(t, "a").public.String()
 	for name, bad := range map[string]string{
 		"not a key":         "hello\n",
 		"twice":             a + " x\n" + a + " y\n",
+		"under two numbers": a + " x\n" + renumbered(t, a) + " y\n",
 		"threshold 0":       "threshold 0\n" + a,
 		"threshold too big": "threshold 2\n" + a,
 		"a number of words": "number one\n" + a,

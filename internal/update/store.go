@@ -13,7 +13,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
+	"envfix/internal/proc"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -39,11 +41,14 @@ func readRoot(root *os.Root, name string, limit int64) ([]byte, error) {
 	if !i.Mode().IsRegular() {
 		return nil, fmt.Errorf("not a regular file: %w", ErrForm)
 	}
-	f, err := root.Open(name)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO put there since must not hold us up
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(i, opened) {
+		return nil, fmt.Errorf("not a regular file: %w", ErrForm)
+	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit {
 		err = fmt.Errorf("more than %d bytes: %w", limit, ErrForm)
@@ -225,11 +230,15 @@ func releaseName(s string) bool {
 	return strings.HasPrefix(s, "release-") && !strings.ContainsAny(s, "/\\") && s != ".."
 }
 
-// private refuses a directory that others may write to.
+// private refuses a directory that others may write to, or that is another user's: what
+// is not signed in it (the compiled form, which keys were seen) is its owner's to change.
 func private(root *os.Root) error {
 	i, err := root.Stat(".")
 	if err != nil {
 		return err
+	}
+	if uid, known := proc.Owner(root.Name()); known && uid != os.Geteuid() && uid != 0 {
+		return fmt.Errorf("%s belongs to another user (uid %d): not trusted", root.Name(), uid)
 	}
 	if runtime.GOOS != "windows" && i.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("%s may be written to by others: not trusted", root.Name())

@@ -58,6 +58,15 @@ func TestAStoreThatWasTamperedWith(t *testing.T) {
 			}
 		})
 	}
+	if os.Geteuid() == 0 { // as with HOME of a user under sudo
+		store := Store{Dir: filepath.Join(t.TempDir(), "matrix")}
+		if err := errors.Join(store.Install(r, "the test", now), os.Chown(store.Dir, 12345, 12345)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := store.Installed([]KeyList{keys}); err == nil {
+			t.Errorf("another user's was believed: %v", got.Manifest.Version)
+		}
+	}
 	none := Store{Dir: filepath.Join(t.TempDir(), "nothing")}
 	if r, err := none.Installed([]KeyList{keys}); r != nil || err != nil {
 		t.Errorf("an empty store: %v, %v", r, err)
