@@ -13,10 +13,11 @@ func (s *solver) apple(gpus []machine.GPU) *outcome {
 	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "arm64" {
 		return nil
 	}
-	if o := s.answerFor(mps, gpus); o.Decision == Install || !s.metalTooOld() {
-		return o
+	o := s.answerFor(mps, gpus)
+	if _, old := s.metalTooOld(); old && o.Decision != Install {
+		return nil
 	}
-	return nil
+	return o
 }
 
 // metalOnMac answers for the AMD GPU of an Intel Mac: the wheels for it have the Metal
@@ -64,16 +65,22 @@ func (q *question) mpsRefusal(b *matrix.Build) *Reason {
 }
 
 // metalTooOld reports whether this macOS is older than every build's Metal backend
-// asks for.
-func (s *solver) metalTooOld() bool {
+// asks for, and what the least of them asks for.
+func (s *solver) metalTooOld() (first version.Dotted, old bool) {
 	here, err := version.ParseDotted(s.h.Platform.DistroVersion)
 	if err != nil {
-		return false
+		return first, false
 	}
 	for _, r := range s.m.Backends {
-		if r.OS == "macos" && r.Arch == s.h.Platform.Arch && !here.Less(r.MinOS) {
-			return false
+		if r.OS != "macos" || r.Arch != s.h.Platform.Arch {
+			continue
+		}
+		if !here.Less(r.MinOS) {
+			return first, false
+		}
+		if first.IsZero() || r.MinOS.Less(first) {
+			first = r.MinOS
 		}
 	}
-	return true
+	return first, true
 }

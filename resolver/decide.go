@@ -102,8 +102,10 @@ func (s *solver) noCode() string {
 		return "no conda build has code"
 	case s.env() == machine.WSL2:
 		return "no PyTorch wheel for WSL has code"
-	case s.h.Platform.OS == "macos" && s.metalTooOld():
-		return fmt.Sprintf("no PyTorch wheel has an MPS backend for macOS %s", text.Clip(s.h.Platform.DistroVersion, 20))
+	case s.h.Platform.OS == "macos":
+		if first, old := s.metalTooOld(); old {
+			return fmt.Sprintf("no PyTorch wheel has an MPS backend for macOS %s (they begin with %s)", text.Clip(s.h.Platform.DistroVersion, 20), first)
+		}
 	}
 	return fmt.Sprintf("no PyTorch wheel for %s %s has code", s.h.Platform.OS, s.h.Platform.Arch)
 }

@@ -19,11 +19,12 @@ func (s *solver) nonexistent() string {
 	}
 	if len(s.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.admitsTorch(r.Torch) }) {
 		return fmt.Sprintf(
-			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)",
+			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)%s",
 			s.req.torchText(),
 			all[len(all)-1].Torch,
 			all[0].Torch,
 			s.m.Date,
+			s.besidePin(),
 		)
 	}
 	if s.req.CUDA != "" {
@@ -35,6 +36,23 @@ func (s *solver) nonexistent() string {
 		if list := s.labels(); !slices.Contains(list, s.req.Build) {
 			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.req.Build, s.h.Platform.OS, s.h.Platform.Arch, strings.Join(list, ", "))
 		}
+	}
+	return ""
+}
+
+// besidePin names the releases on both sides of a torch that is pinned and not known; ""
+// it is not pinned.
+func (s *solver) besidePin() string {
+	pin, err := version.ParsePython(s.req.exactTorch())
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(s.m.Releases, func(r *matrix.Release) bool { return r.Torch.Compare(pin) < 0 }) // the newest first
+	switch {
+	case i == 0:
+		return fmt.Sprintf("; the nearest is %s", s.m.Releases[0].Torch)
+	case i > 0:
+		return fmt.Sprintf("; the nearest are %s and %s", s.m.Releases[i].Torch, s.m.Releases[i-1].Torch)
 	}
 	return ""
 }

@@ -157,6 +157,8 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code", e.name, e.row.Version, q.byWord(e.req, e.row.Version, b))}
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
+	case e.row == nil && e.pin != "":
+		return nil // the package's own table of torch releases names it
 	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):
 		out := []string{
 			fmt.Sprintf(
@@ -266,7 +268,12 @@ func (q *question) why() []Reason {
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		out = []Reason{{Rule: "platform", Text: fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.h.Platform.OS, q.h.Platform.Arch)}}
+		text := fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.h.Platform.OS, q.h.Platform.Arch)
+		if q.req.Channel != "" && len(q.m.Releases) > 0 {
+			text = fmt.Sprintf("what the %s channel has for %s is not known: no %s build of the newest release, torch %s, was seen for %s %s",
+				q.req.Channel, q.accel, q.accel, q.m.Releases[0].Torch, q.h.Platform.OS, q.h.Platform.Arch)
+		}
+		out = []Reason{{Rule: "platform", Text: text}}
 	}
 	return out
 }

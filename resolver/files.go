@@ -38,12 +38,24 @@ func whyNoFile(m *matrix.Matrix, name string, v version.Python, python string, p
 	case matrix.FitUnknown, matrix.FitWheel:
 		return ""
 	case matrix.FitSource:
+		if floor := floorOf(m, name, v, python, p); floor != "" {
+			return floor + ": its source distribution would have to be built"
+		}
 		return fmt.Sprintf("is only a source distribution for Python %s here: it has to be built", python)
 	}
+	if floor := floorOf(m, name, v, python, p); floor != "" {
+		return floor
+	}
+	return fmt.Sprintf("has no wheel for Python %s on %s %s", python, p.OS, p.Arch)
+}
+
+// floorOf says what of the system is too old for the wheels of a release; "" none would
+// be for this Python on a newer one either.
+func floorOf(m *matrix.Matrix, name string, v version.Python, python string, p machine.Platform) string {
 	anySystem := p
 	anySystem.Libc, anySystem.DistroVersion = nil, ""
 	if m.Fits(name, v, python, anySystem) != matrix.FitWheel {
-		return fmt.Sprintf("has no wheel for Python %s on %s %s", python, p.OS, p.Arch)
+		return ""
 	}
 	for _, f := range m.FilesOf(name, v) {
 		switch {

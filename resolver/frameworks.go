@@ -162,8 +162,19 @@ func (s *solver) frameworks() *outcome {
 	if c, q := s.frameworkChoice(gpus, ideal()); c != nil {
 		return s.frameworkDriver(c, q, gpus, action, why)
 	}
-	_, refusal := s.frameworkRefusals(gpus, ideal())
-	return s.plainFrameworks(refusal + ": this plan computes on the CPU only")
+	name, refusal := s.frameworkRefusals(gpus, ideal())
+	return s.plainFrameworks(refusal + ": this plan computes on the CPU only" + s.inWSL(name))
+}
+
+// inWSL says where a framework computes on the GPU of a Windows machine that it does not
+// serve on Windows itself; "" where that helps nothing.
+func (s *solver) inWSL(name string) string {
+	if s.h.Platform.OS != "windows" || !slices.ContainsFunc(s.cache.frameworks[plainName(name)], func(f matrix.Framework) bool {
+		return f.OS == "linux" && f.Arch == s.h.Platform.Arch
+	}) {
+		return ""
+	}
+	return fmt.Sprintf("; in WSL 2, %s computes on it (`--os wsl2`)", plainName(name))
 }
 
 // frameworkChoice is one CUDA for all that was asked for, the newest that serves.

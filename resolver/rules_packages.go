@@ -190,8 +190,15 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		return why
 	}
 	if pin := q.releasedWith(r.Name, b); pin != "" {
-		if v, err := version.ParsePython(pin); err == nil && !q.cache.admits(r.Spec, v) {
+		v, err := version.ParsePython(pin)
+		if err != nil {
+			return nil
+		}
+		if !q.cache.admits(r.Spec, v) {
 			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", r.Name, pin, text.Cut(r.Text, 80))
+		}
+		if why := q.noFile(&matrix.Extension{Package: r.Name, Version: v}); why != "" {
+			return q.no(b.Release.Source, "goes with %s %s, which %s", r.Name, pin, why)
 		}
 		return nil
 	}

@@ -5,22 +5,28 @@ import (
 	"math/rand"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
-	"envfix/internal/machine"
-	"envfix/internal/pep508"
+	"envfix/internal/lock"
 	"envfix/internal/testindex"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
 )
 
+// usual are packages that people have beside torch.
+var usual = strings.Fields(`numpy pandas scipy scikit-learn matplotlib pillow transformers datasets accelerate tokenizers
+	safetensors huggingface-hub sentencepiece opencv-python-headless tqdm pyyaml requests pyarrow tensorboard jupyterlab`)
+
 // TestE2EResolve has the real uv resolve what is chosen for drawn machines on the
-// installer's default index: every choice has wheels for its Python and system, and
-// its packages agree. ENVFIX_RESOLVE says how many.
+// installer's default index, once as it was asked for and once with the usual packages
+// beside it: every choice has wheels for its Python and system, and its packages agree.
+// ENVFIX_RESOLVE says how many machines; without a network it says so and is skipped.
 func TestE2EResolve(t *testing.T) {
 	many := os.Getenv("ENVFIX_RESOLVE")
 	if many == "" && os.Getenv("ENVFIX_E2E") != "" {
@@ -33,75 +39,133 @@ func TestE2EResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	uv := testindex.UV(t)
+	if out, err := (drawnMachine{platform: "x86_64-unknown-linux-gnu"}).resolve(t, uv, "3.12", []string{"certifi"}); err != nil {
+		t.Skipf("the default index cannot be reached:\n%s", out)
+	}
 	m, err := matrix.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	rnd := rand.New(rand.NewSource(20261122))
-	chosen, resolved, said := 0, 0, 0
-	for range n {
-		d := drawMachine(t, rnd)
-		res, err := resolver.Resolve(m, d.machine, d.request)
-		if err != nil {
-			t.Fatal(err)
+	machines := make([]drawnMachine, n)
+	for i := range machines {
+		machines[i] = drawMachine(t, rnd)
+	}
+	r := resolves{t: t, uv: uv, m: m}
+	queue := make(chan drawnMachine, n)
+	for _, d := range machines {
+		queue <- d
+	}
+	close(queue)
+	var wait sync.WaitGroup
+	for range 8 { // uv mostly waits for the index
+		wait.Go(func() {
+			for d := range queue {
+				r.one(d)
+			}
+		})
+	}
+	wait.Wait()
+	t.Logf("%d machines: %s", n, &r.alone)
+	t.Logf("the same with %d usual packages: %s", len(usual), &r.usual)
+}
+
+// notOut is uv's sentence on a release that a dependency asks for and that the index
+// does not have (yet); the data knows nothing of such packages.
+var notOut = regexp.MustCompile(`(?:Because|because) only ([a-z0-9-]+)[<=]+\S+ is available`)
+
+// resolves counts what uv says of what was chosen.
+type resolves struct {
+	t            *testing.T
+	uv           string
+	m            *matrix.Matrix
+	mu           sync.Mutex
+	alone, usual tally
+}
+
+type tally struct{ refused, resolved, said, missed int }
+
+func (n *tally) String() string {
+	return fmt.Sprintf("%d refused by the plan with its reason, %d resolved, %d that uv refuses for what was asked for by itself, %d missed",
+		n.refused, n.resolved, n.said, n.missed)
+}
+
+// one resolves for one machine, alone and with the usual packages.
+func (r *resolves) one(d drawnMachine) {
+	r.count(&r.alone, d)
+	for _, name := range usual {
+		d.ask(r.t, name)
+	}
+	r.count(&r.usual, d)
+}
+
+// count resolves once. What uv refuses is a miss, unless it refuses what the user asked
+// for without any of the choice too, or misses a release of a package that the choice
+// does not name: of such packages the data knows nothing, and --check-packages says
+// uv's sentence.
+func (r *resolves) count(n *tally, d drawnMachine) {
+	res, err := resolver.Resolve(r.m, d.machine, d.request)
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	c := res.Choice
+	if c == nil {
+		c = res.Then // what is installed once the driver is in order
+	}
+	where := &n.resolved
+	switch {
+	case c == nil && len(res.Reasons) == 0:
+		r.t.Errorf("%s: %s without a reason", d.text, res.Decision)
+		where = &n.missed
+	case c == nil:
+		where = &n.refused
+		r.t.Logf("%s: %s: %s", d.text, res.Decision, res.Reasons[0].Text)
+	default:
+		out, err := d.resolve(r.t, r.uv, c.Python, linesOf(c))
+		if err == nil {
+			break
 		}
-		if res.Choice == nil {
-			continue // the answer says why
+		others, alone := r.others(d, c)
+		if m := notOut.FindStringSubmatch(out); m != nil && c.Packages[m[1]] == "" {
+			others, alone = out, err
 		}
-		chosen++
-		out, err := compileWithUV(t, d, res.Choice)
-		switch {
-		case err == nil:
-			resolved++
-		case strings.Contains(out, notOut): // --check-packages says so; the data knows no such packages
-			said++
-			t.Logf("%s: torch %s %s: said by uv:\n%s", d.text, res.Choice.Torch, res.Choice.Build, out)
-		default:
-			t.Errorf("%s: torch %s %s: %v\n%s", d.text, res.Choice.Torch, res.Choice.Build, err, out)
+		if alone != nil {
+			where = &n.said
+			r.t.Logf("%s: torch %s %s: said by uv:\n%s", d.text, c.Torch, c.Build, others)
+			break
+		}
+		where = &n.missed
+		r.t.Errorf("%s: torch %s %s: %v: %q\n%s", d.text, c.Torch, c.Build, err, linesOf(c), out)
+	}
+	r.mu.Lock()
+	*where++
+	r.mu.Unlock()
+}
+
+// others resolves those packages of a request of which a choice names no version.
+func (r *resolves) others(d drawnMachine, c *resolver.Choice) (string, error) {
+	var lines []string
+	for _, q := range d.request.Requirements {
+		if v, chosen := c.Packages[q.Name]; !chosen || v == "" {
+			lines = append(lines, q.Text)
 		}
 	}
-	t.Logf("%d machines, %d choices, %d resolved, %d that --check-packages refuses", n, chosen, resolved, said)
-}
-
-// notOut begins uv's sentence on a release that is asked for and not published.
-const notOut = "Because only "
-
-// A drawn machine is one of the kinds that people have, with a request.
-type drawnMachine struct {
-	machine  machine.Machine
-	request  resolver.Request
-	platform string // as uv names it
-	text     string
-}
-
-func drawMachine(t *testing.T, rnd *rand.Rand) drawnMachine {
-	pick := func(list ...string) string { return list[rnd.Intn(len(list))] }
-	arch, glibc := pick("x86_64", "x86_64", "x86_64", "aarch64"), pick("2.17", "2.28", "2.31", "2.34", "2.39")
-	python := pick("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
-	sm, driver := pick("6.0", "6.1", "7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"), pick("470.256.02", "525.147.05", "535.183.01", "550.163.01", "570.211.01", "580.95.05", "595.71.05")
-	d := drawnMachine{platform: arch + "-manylinux_" + strings.ReplaceAll(glibc, ".", "_")}
-	d.machine = machine.Machine{Format: 1, Platform: machine.Platform{OS: "linux", Arch: arch, Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted(glibc)}},
-		Driver: &machine.Driver{Version: version.MustDotted(driver)},
-		GPUs:   []machine.GPU{{Vendor: machine.NVIDIA, Name: "GPU " + sm, SM: machine.MustSM(sm), Visible: true}}}
-	d.request = resolver.Request{OnlyIndex: "default", Python: python, Today: "2026-11-22"}
-	asked := pick("", "", "torch torchvision", "torch transformers", "torch xformers", "torch vllm", "torch torchcodec", "torch==2.4.* torchvision", "torch==2.1.* torchvision pandas", "jax", "tensorflow")
-	for _, text := range strings.Fields(asked) {
-		q, err := pep508.Parse(text, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.request.Requirements = append(d.request.Requirements, q)
+	if len(lines) == 0 {
+		return "", nil
 	}
-	d.text = fmt.Sprintf("%s, Python %s, GPU %s, driver %s, %q", d.platform, python, sm, driver, asked)
-	return d
+	return d.resolve(r.t, r.uv, c.Python, lines)
 }
 
-// compileWithUV resolves a choice for another system, without installing it.
-func compileWithUV(t *testing.T, d drawnMachine, c *resolver.Choice) (string, error) {
+// linesOf are a choice's packages as requirements.
+func linesOf(c *resolver.Choice) []string {
 	lines := slices.Clone(c.Holds)
 	for name, v := range c.Packages {
 		public, _ := version.SplitLocal(v)
 		switch {
+		case c.URLs[name] != "":
+			lines = append(lines, name+" @ "+c.URLs[name])
 		case public != "":
 			lines = append(lines, name+"=="+public)
 		case c.Ask[name] != "":
@@ -110,9 +174,26 @@ func compileWithUV(t *testing.T, d drawnMachine, c *resolver.Choice) (string, er
 			lines = append(lines, name)
 		}
 	}
-	uv := exec.CommandContext(t.Context(), testindex.UV(t), "pip", "compile", "-", "--no-header", "--quiet", "--only-binary", ":all:",
-		"--python-version", c.Python, "--python-platform", d.platform)
-	uv.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
-	out, err := uv.CombinedOutput()
+	slices.Sort(lines)
+	return lines
+}
+
+// resolve has uv resolve for a machine, without installing.
+func (d drawnMachine) resolve(t *testing.T, uv, python string, lines []string) (string, error) {
+	c := exec.CommandContext(t.Context(), uv, "pip", "compile", "-", "--no-header", "--quiet", "--only-binary", ":all:",
+		"--python-version", python, "--python-platform", d.platform)
+	c.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	c.Env = append(os.Environ(), "MACOSX_DEPLOYMENT_TARGET="+d.macOS)
+	out, err := c.CombinedOutput()
 	return string(out), err
+}
+
+// platformOf is the machine's platform as uv names it.
+func platformOf(t *testing.T, match lock.Match) string {
+	t.Helper()
+	p, err := lock.UVPlatform(match)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
