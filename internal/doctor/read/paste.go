@@ -25,6 +25,7 @@ const (
 	shortText = 30        // lines that may leave out what they speak of
 	alike     = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
 	often     = 24        // and so often within it
+	paired    = 4         // and so often with the line before
 	shapes    = 1 << 16   // shapes of lines remembered
 )
 
@@ -51,6 +52,7 @@ type Reader struct {
 	wait  string // the variable that `echo` asked for, whose value is the next line
 	read  int64
 	seen  map[uint64]int8 // lines by their shape
+	times int             // how often a line of this one's shape was looked at before
 
 	showing string // the package of which `pip show` speaks
 	lines   int    // of all texts
@@ -196,7 +198,7 @@ func (r *Reader) piece(raw string) {
 	if r.read <= wordy {
 		r.container(l, said)
 	}
-	if len(r.prev) >= wrapped && r.read < joinable {
+	if len(r.prev) >= wrapped && r.read < joinable && r.times <= paired {
 		before := Evidence{
 			File: r.file, Line: r.line - 1,
 			Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160),
@@ -261,6 +263,7 @@ func (r *Reader) stale(l string, limit int) bool {
 		h = (h ^ uint64(c)) * 1099511628211
 	}
 	n := r.seen[h]
+	r.times = int(n)
 	if int(n) >= limit {
 		return true
 	}
