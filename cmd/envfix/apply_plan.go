@@ -45,22 +45,6 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 	return p, true, err
 }
 
-// wayOut adds to the error of an index that cannot be reached what would work here:
-// the default index, where a plan that uses it alone has an answer.
-func (f applyFlags) wayOut(ctx context.Context, err error) error {
-	var e *apply.Error
-	if !errors.As(err, &e) || e.Index == "" || f.made.wish.OnlyIndex != "" {
-		return err
-	}
-	hints := []string{fmt.Sprintf("`--mirror %s=URL` fetches from a mirror of it", e.Index), "`--offline` takes what the installer has cached"}
-	other := f.made
-	other.wish.OnlyIndex = "default"
-	if p, err := other.make(ctx); err == nil && refusal(p) == nil {
-		hints = append([]string{fmt.Sprintf("`--only-index default` beside it takes torch %s, build %s, from the default index", p.Torch, p.Build)}, hints...)
-	}
-	return &fail.Error{Code: applyCodes[e.Kind], Text: ui.Clean(e.Text), Details: e.Details, Hints: append(hints, e.Hints...), Err: e}
-}
-
 // readPlan reads a saved plan, which is run as it stands: so it must be the
 // user's own and whole.
 func readPlan(path string) (*plan.Plan, error) {

@@ -44,21 +44,22 @@ var layers = map[string][]string{
 	"cmd/envfix-page":            {"internal/page"}, // built for js/wasm alone
 	"internal/observe/verdict":   {"internal/machine"},
 	"internal/proc":              {},
+	"internal/reach":             {},
 	"internal/probe":             {"internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
-	"internal/apply":             {"internal/system", "internal/plan", "internal/machine"},
+	"internal/apply":             {"internal/reach", "internal/system", "internal/plan", "internal/machine"},
 	"internal/index":             {"matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/update":            {"matrix", "internal/version", "internal/proc"}, // signed data: fetched by cmd through internal/index
 	"internal/nvmlchild":         {},
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},
 	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
-	"internal/team":              {"*", "internal/system"},                   // a team's files, uv and its index
+	"internal/team":              {"*", "internal/reach", "internal/system"}, // a team's files, uv and its index
 	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":                {"*"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
 }
 
 // pure packages know no clock, no environment, no files and no network, so the

@@ -183,7 +183,7 @@ func (f lockCall) make(ctx context.Context, out io.Writer) error {
 	r, err := t.Lock(ctx, f.wish, old)
 	bar.end()
 	if err != nil {
-		return err
+		return f.wayOut(t, old, err)
 	}
 	r.Notes = append(broken, r.Notes...)
 	if f.json {

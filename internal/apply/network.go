@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"envfix/internal/reach"
 )
 
 // A netFault is one way in which the network fails an installer, told from the
@@ -20,7 +22,7 @@ type netFault struct {
 // that may help. The installers try each request several times before that.
 const netRetries = 3
 
-const proxyHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY, which envfix passes on"
+const proxyHint = reach.NetworkHint
 
 // netFaults are what pip 23 to 24, uv 0.13, conda and apt print; the first that
 // fits counts. See TestNetworkFails for where the words come from.

@@ -62,6 +62,9 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	}
 	l.Profiles = append(l.Profiles, m.kept...)
 	r := &Result{Lock: l, Edits: w.edits, Notes: m.notes}
+	if old == nil {
+		r.Notes = append(r.Notes, defaultedPythons(m.drafts)...)
+	}
 	if old == nil || t.fromWindows() {
 		r.Notes = append(r.Notes, t.gitNotes(ctx)...)
 	}
@@ -124,11 +127,14 @@ func (m *making) make(ctx context.Context, t *Team) (err error) {
 	if m.drafts, err = t.drafts(m.in, m.basis); err != nil {
 		return err
 	}
-	u, err := t.uv(ctx, m.ask, m.in)
-	if err != nil {
+	if m.drafts, m.kept, err = onlyProfile(m.ask.Profile, m.drafts, m.old, m.in); err != nil {
 		return err
 	}
-	if m.drafts, m.kept, err = onlyProfile(m.ask.Profile, m.drafts, m.old, m.in); err != nil {
+	if err := m.reachable(ctx); err != nil {
+		return err
+	}
+	u, err := t.uv(ctx, m.ask, m.in)
+	if err != nil {
 		return err
 	}
 	keepDays(m.drafts, m.before, m.ask)

@@ -133,9 +133,28 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 	return first
 }
 
+// defaultedPythons says which Python was taken for the targets that name none: the
+// newest may be on none of the team's machines.
+func defaultedPythons(drafts []draft) []string {
+	var names, pythons []string
+	for _, d := range drafts {
+		if d.defaulted {
+			names, pythons = append(names, d.profile.Name), append(pythons, d.profile.Python)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(pythons)
+	return []string{fmt.Sprintf("Python %s, the newest that fits, for %s: where a machine has none, uv brings it; `--python 3.12` (or python= of a target) takes another",
+		strings.Join(slices.Compact(pythons), ", "), strings.Join(names, ", "))}
+}
+
 // ofPython reports whether another Python may be the way out.
 func ofPython(f *fail.Error) bool {
-	return f.Code == fail.Integrity || strings.Contains(strings.Join(f.Details, " "), "Python") || noWheels().MatchString(strings.Join(f.Details, "\n"))
+	// uv warns of the Python that it would build with, whatever the fault is.
+	said := strings.Join(slices.DeleteFunc(slices.Clone(f.Details), func(l string) bool { return strings.HasPrefix(l, "warning: ") }), "\n")
+	return f.Code == fail.Integrity || strings.Contains(said, "Python") || noWheels().MatchString(said)
 }
 
 // said is the sentence in which uv says what has no file.
