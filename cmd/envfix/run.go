@@ -173,6 +173,9 @@ func runJob(f runFlags) error {
 	case err != nil:
 		return &fail.Error{Code: 126, Text: name + ": " + ui.Clean(err.Error())}
 	}
+	if t.NoGPU() {
+		t.Doctor = diagnose(t, f.argv)
+	}
 	failed := conclude(f, t)
 	if ended.Signal != 0 {
 		observe.Die(ended.Signal)

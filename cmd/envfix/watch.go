@@ -80,6 +80,9 @@ func watchAction(c *cli.Context) error {
 		watchLines(c.Context, w, f)
 	}
 	if t := w.Trace(); t != nil && !f.json && !f.once { // the verdict that --pid promises
+		if t.NoGPU() {
+			t.Doctor = diagnose(t, nil)
+		}
 		fmt.Fprint(os.Stderr, ui.Verdict(verdict.Judge(t), style(os.Stderr)))
 	}
 	return err

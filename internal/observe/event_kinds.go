@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"strconv"
 
 	"envfix/internal/observe/verdict"
@@ -38,11 +39,15 @@ type torchEvent struct {
 	HIP     *string `json:"hip"`
 	XPU     any     `json:"xpu"`
 	Visible *string `json:"visible"`
+	Prefix  string  `json:"prefix"`
 }
 
 func (e *torchEvent) apply(p *verdict.Probe) {
 	p.Version, p.CUDA, p.HIP, p.XPU = text.Clip(e.Version, 60), short(e.CUDA), short(e.HIP), e.XPU != nil && e.XPU != false
 	p.Visible = cleanPtr(e.Visible)
+	if filepath.IsAbs(e.Prefix) && e.Prefix == text.Clip(e.Prefix, 1024) {
+		p.Prefix = e.Prefix
+	}
 }
 
 // An availableEvent is the answer of torch.cuda.is_available() to the job.

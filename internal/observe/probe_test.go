@@ -149,6 +149,10 @@ func TestProbeCounts(t *testing.T) {
 	if len(p.Burst.Parts) == 0 || p.Burst.PythonAt == "" {
 		t.Errorf("%+v", p.Burst)
 	}
+	if !filepath.IsAbs(p.Prefix) {
+		t.Errorf("prefix %q", p.Prefix)
+	}
+	p.Prefix = ""
 	p.Burst.Python, p.Burst.Own, p.Burst.Parts, p.Burst.PythonAt, p.Burst.PythonPart = 0, 0, nil, "", 0 // measured
 	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matrices: 100, Matmul: "highest",
 		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10", Own: "<stdin>:10"}}, Made: 1, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,

@@ -73,7 +73,7 @@ def watch():
     if sys.getprofile() == on:
         sys.setprofile(None)
     at, most = max(spent[4].items(), key=lambda p: p[1], default=(None, 0))
-    P.event("python", share=round(spent[2] / max(spent[2] + spent[3], 1), 3), at="%s:%d" % at if at else "", part=round(most / max(spent[2], 1), 3))
+    P.event("python", share=round(spent[2] / max(spent[2] + spent[3], 1), 3), at=P.named(*at) if at else "", part=round(most / max(spent[2], 1), 3))
     P.C[P.STEPS] < P.BURST_AT + P.BURST_STEPS + P.SHARES and not sys.getprofile() and share()
 
 def share():  # splits one step's time: each moment belongs to the frame on top, of Python or native; its own time is nobody's

@@ -75,7 +75,13 @@ def line(depth, own=False):  # file:line of the nearest caller that is not torch
     f = sys._getframe(depth)
     while f and (not mine(f.f_code.co_filename) if own else inner(f)):
         f = f.f_back
-    return "%s:%d" % (f.f_code.co_filename, f.f_lineno) if f else ""
+    return named(f.f_code.co_filename, f.f_lineno) if f else ""
+
+def named(path, n):  # file:line; a cell of a notebook by its number, for its file's name says nothing
+    cell = None
+    with contextlib.suppress(Exception):
+        cell = sys.modules["IPython"].get_ipython().compile._filename_map.get(path)
+    return "%s:%d" % (path if cell is None else "Cell In[%d]" % cell, n)
 
 def mine(path):  # is a file the job's own: neither installed nor Python's nor ours?
     return "-packages" + os.sep not in path and not path.startswith(LIBRARY) and (path[:1] != "<" or path in ("<stdin>", "<string>"))
@@ -138,7 +144,7 @@ def install(t, loader):
     global torch, extra, load, LIBRARY
     torch, load, LIBRARY = t, loader, LIBRARY + (os.path.dirname(t.__file__) + os.sep,)
     event("torch", version=t.__version__, cuda=t.version.cuda, hip=getattr(t.version, "hip", None), xpu=getattr(t.version, "xpu", None),
-          visible=os.environ.get("CUDA_VISIBLE_DEVICES"))  # first, so that a folder that cannot be written ends it here
+          visible=os.environ.get("CUDA_VISIBLE_DEVICES"), prefix=sys.prefix)  # first, so that a folder that cannot be written ends it here
     import torch.utils.data.dataloader as D
     import torch.optim.optimizer as O
     S["undo"].append((getattr(O, "register_optimizer_step_post_hook", None) or load("_envfix_old").register)(on_step).remove)

@@ -28,7 +28,7 @@ def spot(f, whole):  # (line of the job's, its function, what of a library it ca
         inside = [g for g in inside if package(g) != own or g.f_code.co_name in ("forward", "__call__")] or inside[-1:]
     call = package(inside[0], 2) + name(inside[0].f_code) if inside else ""
     mine = frames[last] if last >= 0 else None
-    return ("%s:%d" % (mine.f_code.co_filename, mine.f_lineno) if mine else "", name(mine.f_code) if mine else "", call, part)
+    return (P.named(mine.f_code.co_filename, mine.f_lineno) if mine else "", name(mine.f_code) if mine else "", call, part)
 
 def package(f, words=1):
     module = f.f_globals.get("__name__") or ""

@@ -21,6 +21,7 @@ const (
 	skewHigh      = 0.20
 	pythonHigh    = 0.60 // measured: 0.91 for a loop of Python, 0.02 to 0.54 for small and large models on a CPU
 	otherBusy     = 0.50 // of a core: a loop that computes wants 0.9 and more, also one that spins for its GPU
+	otherWaits    = 0.20 // of the whole time: what is less on a crowded machine says nothing of the job
 	throttledHigh = 0.10 // of the quota's periods (signals.csv, cpu_quota)
 	workerBusy    = 0.70 // SageMaker: workers use 70 to 200 % of the cores
 	unusedMiB     = 400  // a GPU with less than this and no load was not used; a CUDA context alone takes more

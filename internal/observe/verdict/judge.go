@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -156,8 +157,13 @@ func noGPU(f *facts) Finding {
 	if f.t.Host.Visible != nil && hidden(f.t.Host.Visible) {
 		text += "; CUDA_VISIBLE_DEVICES hides whatever there may be"
 	}
-	return Finding{Verdict: NoGPU, Confidence: high, Text: text, Evidence: f.evidence(),
+	x := Finding{Verdict: NoGPU, Confidence: high, Text: text, Evidence: f.evidence(),
 		Fix: []string{"`envfix doctor` looks for a GPU that the driver does not show"}}
+	if d := f.t.Doctor; d != nil {
+		x.Evidence["doctor"] = d.Check
+		x.Text, x.Fix = d.Text, append(slices.Clone(d.Fix), "`"+cmp.Or(d.Command, "envfix doctor")+"` says what else it found")
+	}
+	return x
 }
 
 func healthy(f *facts) Finding {

@@ -69,6 +69,16 @@ func onCPU(t *Trace) {
 	p.Burst = &Burst{Steps: 5, Copies: 10, OnCPU: true}
 }
 
+// ownInput is a job without a DataLoader: of wall seconds it computes cpu, and is ready
+// and waits for a processor for delay.
+func ownInput(t *Trace, cpu, delay, wall float64) {
+	p := &t.Processes[0]
+	p.LoopCPU, p.Delay, p.LoopWall = cpu, delay, wall
+	b := p.Probe
+	b.Loaders, b.Batch, b.Tensors = nil, nil, 0
+	b.Page = Page{Steps: 103, Warm: 100, WarmAt: 10, LastAt: 10 + wall, Step: wall, StepP50: wall / 100}
+}
+
 func addWorkers(t *Trace, n int, cpu, delay float64) {
 	for i := range n {
 		t.Processes = append(t.Processes, Process{PID: 200 + i, Parent: 100, Name: "pt_data_worker", Worker: true, CPU: cpu, Wall: 100, Delay: delay})
@@ -368,11 +378,39 @@ func TestRules(t *testing.T) {
 			lead(t).Loaders = []Loader{{Workers: 1, Where: "t.py:4"}}
 			t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 10, Delay: 80, Wall: 100, Samples: 50})
 		}, "loader_bound no_gpu", []string{"decoding"}},
+		{"sleeps in its loader, on a busy machine", func(t *Trace) {
+			starve(t, 0.5)
+			onCPU(t)
+			lead(t).Loaders = []Loader{{Batch: 8}}
+			lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 0.01, 1
+			t.Processes[0].LoopCPU, t.Processes[0].Delay = 20, 50
+		}, "loader_bound no_gpu", []string{"waits for something else"}},
+		{"decodes in its loader, on a busy machine", func(t *Trace) {
+			starve(t, 0.5)
+			onCPU(t)
+			lead(t).Loaders = []Loader{{Batch: 8}}
+			lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 0.25, 1
+			t.Processes[0].LoopCPU, t.Processes[0].Delay = 20, 50
+		}, "loader_bound no_gpu", []string{"decoding"}},
+		{"a batch of one, on a busy machine", func(t *Trace) {
+			onCPU(t)
+			lead(t).Loaders, lead(t).Batch = []Loader{{Batch: 1}}, &Tensor{Shape: []int{1, 3}}
+			lead(t).Page.StepP50 = 0.008
+			t.Processes[0].LoopCPU, t.Processes[0].Delay = 30, 55
+		}, "tiny_batch no_gpu", nil},
+		{"its own input, a fast machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 0, 90) }, "loader_bound no_gpu", []string{"waited 67 % of the time"}},
+		{"its own input, a busy machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 60, 150) }, "loader_bound no_gpu", []string{"waited 40 % of the time"}},
+		{"computes on a busy machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 60, 95) }, "no_gpu", nil},
+		{"hardly ran on a crowded machine", func(t *Trace) { onCPU(t); ownInput(t, 3, 140, 150) }, "no_gpu", nil},
 		{"ulimit -v", func(t *Trace) {
 			onCPU(t)
 			t.Host.AddressLimit = 4096
 			lead(t).Crash = &Crash{Type: "RuntimeError", Text: "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8000000000 bytes"}
 		}, "host_oom no_gpu", []string{"ulimit -v"}},
+		{"no GPU, and doctor's answer", func(t *Trace) {
+			onCPU(t)
+			t.Doctor = &Diagnosis{Check: "DRV001", Text: "no driver is installed", Fix: []string{"`envfix apply`"}}
+		}, "no_gpu", []string{"no driver is installed\n`envfix apply`\n`envfix doctor`"}},
 		{"a GPU that NVML does not know", func(t *Trace) {
 			onCPU(t)
 			t.Host.OtherGPU = "amd"

@@ -52,21 +52,20 @@ func (f *facts) loading() loading {
 		rate = read / wall
 	}
 	cores := f.workerCPU()
-	queued := f.queued(feeders) // on a busy machine they get less than they want
 	switch {
 	case ld.Workers == 0 && p.LoadSeen > 0:
 		c := min(p.LoadCPU/p.LoadSeen, 1)
 		l.numbers["loader_cpu_share"] = c
 		l.words = fmt.Sprintf(", %s of it CPU", pct(c))
-		if c+queued > 0.5 {
+		if c*(1+f.perCPU()) > 0.5 {
 			l.kind, l.words = computing, l.words+": decoding"
 			return l
 		}
-	case ld.Workers > 0 && cores > 0:
+	case ld.Workers > 0 && cores > 0: // on a busy machine they get less than they want
 		l.numbers["worker_cores"] = cores
 		l.words = fmt.Sprintf(", workers use %.1f cores", cores)
 		all := float64(ld.Workers * f.world())
-		if cores+queued*all > workerBusy*min(all, max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
+		if cores+f.queued(feeders)*all > workerBusy*min(all, max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
 			l.kind, l.words = computing, l.words+": decoding"
 			return l
 		}
@@ -91,6 +90,15 @@ func (f *facts) queued(list []*Process) float64 {
 		delay, wall = delay+p.Delay, wall+cmp.Or(p.LoopWall, p.Wall)
 	}
 	return delay / max(wall, 0.001)
+}
+
+// perCPU is how long the loop was ready and waited for a CPU, for each second that
+// it had one: on a busy machine its computing takes that much longer.
+func (f *facts) perCPU() float64 {
+	if f.lead.LoopCPU <= 0 {
+		return 0
+	}
+	return f.lead.Delay / f.lead.LoopCPU
 }
 
 // where adds up what was seen in the loader: in the workers, or in the loop.

@@ -55,15 +55,19 @@ func loaderBound(f *facts) *Finding {
 
 // otherInput: a loop without torch's loader that waits for most of its time, and
 // neither computes nor lets the GPU compute: for threads, files or servers of its
-// own. Ranks wait for each other too, so those are left out.
+// own. Ranks wait for each other too, so those are left out. Time in which it was
+// ready and other programs had the processors is neither.
 func otherInput(f *facts) *Finding {
 	p, core := f.probe().Page, f.core()
-	if p.Warm < 10 || p.Batches > 0 || f.world() > 1 || f.lead.LoopWall < 1 || !f.waits() || !core.ok || core.v >= otherBusy {
+	if p.Warm < 10 || p.Batches > 0 || f.world() > 1 || f.lead.LoopWall < 1 || !f.waits() || !core.ok {
+		return nil
+	}
+	wait := 1 - core.v
+	if ran := f.lead.LoopCPU / f.lead.LoopWall; wait < otherWaits || wait < (1-otherBusy)*(wait+ran) {
 		return nil
 	}
 	e := f.evidence()
 	e["main_core"] = round(core.v)
-	wait := 1 - core.v
 	x := &Finding{Verdict: LoaderBound, Confidence: medium, Evidence: e, weight: wait,
 		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s",
 			f.idleWords(), pct(wait), f.spotWords(e)),
@@ -186,7 +190,8 @@ func (f *facts) stepTypical() float64 {
 
 // tinyBatch: so little work a step that starting it costs more than doing it.
 func tinyBatch(f *facts) *Finding {
-	l, s, n := f.load(), f.stepTypical(), f.batchSize()
+	l, n := f.load(), f.batchSize()
+	s := f.stepTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
 	if !f.step().ok || s >= stepTiny || !f.waits() || l.ok && l.v >= f.loadLimit() {
 		return nil
 	}

@@ -31,6 +31,7 @@ type Probe struct {
 	CUDA     string           `json:"cuda,omitempty"`    // that torch was built with; "" none
 	HIP      string           `json:"hip,omitempty"`
 	XPU      bool             `json:"xpu,omitempty"`
+	Prefix   string           `json:"prefix,omitempty"` // sys.prefix: the environment of its Python
 	CUDAInit bool             `json:"cuda_init,omitempty"`
 	SaidNo   bool             `json:"said_no,omitempty"` // torch.cuda.is_available() told the job False
 	Visible  *string          `json:"cuda_visible_devices,omitempty"`

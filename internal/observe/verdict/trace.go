@@ -24,7 +24,22 @@ type Trace struct {
 	Frames    []Frame   `json:"frames"`
 	Processes []Process `json:"processes"`
 	Notes     []string  `json:"notes,omitempty"` // what could not be measured here, and why
+
+	// Doctor is what `envfix doctor` says first of the machine and the job's Python,
+	// where no GPU was seen; nil: it was not asked, or found nothing.
+	Doctor *Diagnosis `json:"doctor,omitempty"`
 }
+
+// A Diagnosis is the first finding of `envfix doctor`.
+type Diagnosis struct {
+	Check   string   `json:"check"`
+	Text    string   `json:"text"`
+	Fix     []string `json:"fix"`
+	Command string   `json:"command,omitempty"` // that says the whole of it; "" envfix doctor
+}
+
+// NoGPU reports whether there was no GPU at all for the job.
+func (t *Trace) NoGPU() bool { return gather(t).noGPU }
 
 // A Host is what the job may use of its machine besides GPUs.
 type Host struct {

@@ -382,5 +382,132 @@ def ray_server():
     ray.shutdown()
 
 
+# ultralytics: its own data set reads large pictures.
+def ultralytics_decode():
+    import logging
+    os.environ.update(YOLO_CONFIG_DIR=TMP, YOLO_OFFLINE="true", YOLO_VERBOSE="false")
+    import torch
+    from ultralytics import YOLO
+    torch.set_num_threads(1)
+    logging.getLogger("ultralytics").setLevel(logging.ERROR)
+    for part, n in (("train", 240), ("val", 1)):
+        os.makedirs(TMP + "/%s/a" % part)
+        with open(TMP + "/%s/a/0.jpg" % part, "wb") as f:
+            f.write(jpeg((2400, 1800) if SICK else (64, 64)))
+        for i in range(1, n):
+            os.link(TMP + "/%s/a/0.jpg" % part, TMP + "/%s/a/%d.jpg" % (part, i))
+    model = YOLO("yolov8n-cls.yaml")
+    model.train(data=TMP, epochs=1, imgsz=32, batch=4, workers=1, device="cpu", project=TMP, plots=False, save=False, val=False, verbose=False, amp=False)  # ultralytics-decode
+    print("trained")
+
+
+# torchrun: one rank waits for its shard's storage, and the other for it.
+def torchrun_skew():
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.data import DataLoader
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+
+    def get(i):
+        if SICK and rank == 1:
+            time.sleep(0.02)
+        return numbers(i)
+    model = DistributedDataParallel(small(64))
+    opt = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for x, y in DataLoader(items(4 * STEPS, get), batch_size=4):
+        opt.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        opt.step()
+    dist.destroy_process_group()
+    if rank == 0:
+        print("done")
+
+
+def pytest_reads():
+    from torch.utils.data import DataLoader
+
+    def extra(loss):
+        for _ in range(20 if SICK else 0):
+            float(loss)  # pytest-reads
+    loop(DataLoader(items(8 * STEPS, numbers), batch_size=8), extra)
+
+
+def make_server():
+    from torch.utils.data import DataLoader
+
+    def get(i):
+        if SICK:
+            time.sleep(0.008)  # make-server
+        return numbers(i)
+    loop(DataLoader(items(8 * STEPS, get), batch_size=8))
+
+
+def nox_moves():
+    import torch
+    from torch.utils.data import DataLoader
+    tables = [torch.randn(64) for _ in range(40)]
+
+    def extra(loss):
+        for t in tables if SICK else ():
+            t.to("cpu")  # nox-moves
+    loop(DataLoader(items(8 * STEPS, numbers), batch_size=8), extra, device=True)
+
+
+# What starts a training in its own way: the job is started again by it.
+def written(name, text):
+    with open(os.path.join(TMP, name), "w") as f:
+        f.write(text)
+    return os.path.join(TMP, name)
+
+
+def by_torchrun(argv):
+    os.execv(sys.executable, [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", *argv])
+
+
+def by_pytest(argv):
+    test = written("test_train.py", "import runpy, sys\ndef test_train():\n    sys.argv = %r\n    runpy.run_path(sys.argv[0], run_name='__main__')\n" % argv)
+    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-qq", "-s", "-p", "no:cacheprovider", test])
+
+
+def by_make(argv):
+    makefile = written("Makefile", "train:\n\t@%s\n" % " ".join([sys.executable, *argv]))
+    os.execvp("make", ["make", "-f", makefile])
+
+
+def by_nox(argv):
+    noxfile = written("noxfile.py", "import nox\n@nox.session(venv_backend='none')\ndef train(s):\n    s.run(%s, external=True)\n" % ", ".join(map(repr, [sys.executable, *argv])))
+    os.execv(sys.executable, [sys.executable, "-m", "nox", "-f", noxfile])
+
+
+CELL = """
+from torch.utils.data import DataLoader
+def get(i):
+    if SICK:
+        time.sleep(0.008)
+    return numbers(i)
+loop(DataLoader(items(8 * STEPS, get), batch_size=8))
+"""
+
+
+def by_jupyter(argv):
+    import nbformat
+    from nbclient import NotebookClient
+    begin = "import sys\nsys.argv, sys.path[:0] = %r, [%r]\nfrom frameworks import *" % (argv, os.path.dirname(argv[0]))
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(t) for t in (begin, CELL.strip())])
+    NotebookClient(book, timeout=None, kernel_name="python3").execute()
+    for cell in book.cells:
+        for out in cell.outputs:
+            print(out.get("text", out.get("evalue", "")), end="")
+
+
+STARTERS = {"torchrun": by_torchrun, "pytest": by_pytest, "make": by_make, "nox": by_nox, "jupyter": by_jupyter}
+
 if __name__ == "__main__":
-    globals()[NAME.replace("-", "_")]()
+    starter = STARTERS.get(NAME.partition("-")[0])
+    if starter and not os.environ.get("FRAMEWORKS_INSIDE"):
+        os.environ["FRAMEWORKS_INSIDE"] = "1"
+        starter([os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    else:
+        globals()[NAME.replace("-", "_")]()
