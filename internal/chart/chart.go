@@ -67,8 +67,9 @@ const (
 	None   State = "none"
 )
 
-// A Cell is one release on one generation.
+// A Cell is one minor version on one generation.
 type Cell struct {
+	Torch  string // the newest release of the column that runs; where none does, the newest
 	State  State
 	Build  string // cu126; "" none
 	Floor  string // the oldest driver that runs it; "" none is needed
@@ -81,18 +82,20 @@ type Cell struct {
 // Make computes the map. It resolves once for each generation.
 func Make(m *matrix.Matrix, v View) *Map {
 	out := &Map{View: v}
-	var releases []*matrix.Release
+	var minors [][]*matrix.Release
 	for _, r := range m.Releases { // newest first
-		if len(releases) > 0 && minorOf(releases[len(releases)-1].Torch.String()) == minorOf(r.Torch.String()) {
-			continue
+		last := len(minors) - 1
+		if last < 0 || minorOf(minors[last][0].Torch.String()) != minorOf(r.Torch.String()) {
+			minors = append(minors, nil)
+			last++
 		}
-		releases = append(releases, r)
+		minors[last] = append(minors[last], r)
 	}
-	slices.Reverse(releases)
-	for _, r := range releases {
-		out.Columns = append(out.Columns, Column{Torch: r.Torch.String(), Date: r.Date})
+	slices.Reverse(minors)
+	for _, releases := range minors {
+		out.Columns = append(out.Columns, Column{Torch: releases[0].Torch.String(), Date: releases[0].Date})
 	}
-	d := &drawing{m: m, v: v, session: resolver.NewSession(m), releases: releases}
+	d := &drawing{m: m, v: v, session: resolver.NewSession(m), minors: minors}
 	for _, g := range generations(m, v) {
 		row := Row{Vendor: g.Vendor, Code: g.SM.String() + g.GFX, Name: g.name, Models: g.models, gpu: g.GPU, Cells: d.cells(g.GPU)}
 		if chosen(v.GPUs, g.GPU) || slices.ContainsFunc(row.Cells, runs) {
@@ -130,10 +133,10 @@ func minorOf(torch string) string {
 
 // A drawing holds what the cells of one map share.
 type drawing struct {
-	m        *matrix.Matrix
-	v        View
-	session  *resolver.Session
-	releases []*matrix.Release
+	m       *matrix.Matrix
+	v       View
+	session *resolver.Session
+	minors  [][]*matrix.Release // oldest first; the releases of each newest first
 }
 
 // host is a machine with one such GPU and the newest driver that drives it.
@@ -163,19 +166,28 @@ func (d *drawing) cells(g machine.GPU) []Cell {
 		now = d.runs(mine)
 	}
 	var out []Cell
-	for _, rel := range d.releases {
-		torch := rel.Torch.String()
-		switch {
-		case len(now[torch]) > 0:
-			b := now[torch][0]
-			out = append(out, d.cell(now[torch], b, g, d.code(b, g)))
-		case len(later[torch]) > 0:
-			out = append(out, d.cell(later[torch], d.undemanding(later[torch], g), g, Driver))
-		default:
-			out = append(out, d.empty(rel, h))
-		}
+	for _, releases := range d.minors {
+		out = append(out, d.best(releases, h, now, later))
 	}
 	return out
+}
+
+// best is the cell of a minor version: its newest release that runs; else the newest
+// that does with another driver; else the newest. A patch release may lack a build
+// that the one before it has.
+func (d *drawing) best(releases []*matrix.Release, h machine.Machine, now, later map[string][]*matrix.Build) Cell {
+	g := h.GPUs[0]
+	for _, rel := range releases {
+		if builds := now[rel.Torch.String()]; len(builds) > 0 {
+			return d.cell(builds, builds[0], g, d.code(builds[0], g))
+		}
+	}
+	for _, rel := range releases {
+		if builds := later[rel.Torch.String()]; len(builds) > 0 {
+			return d.cell(builds, d.undemanding(builds, g), g, Driver)
+		}
+	}
+	return d.empty(releases[0], h)
 }
 
 // question asks for torch alone, in any release.
@@ -207,7 +219,7 @@ func (d *drawing) undemanding(builds []*matrix.Build, g machine.GPU) *matrix.Bui
 
 // cell is that of a release that runs, with the build of it that counts.
 func (d *drawing) cell(builds []*matrix.Build, pick *matrix.Build, g machine.GPU, state State) Cell {
-	c := Cell{State: state, Build: pick.Label, Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
+	c := Cell{Torch: pick.Release.Torch.String(), State: state, Build: pick.Label, Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
 	for _, b := range builds {
 		if b != pick {
 			c.More = append(c.More, b.Label)
@@ -305,7 +317,7 @@ func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
 		native, ptx := d.m.Covers(b, g.SM)
 		covered = covered || native || ptx || g.Vendor != machine.NVIDIA && g.Vendor != machine.AMD
 	}
-	c := Cell{State: None}
+	c := Cell{Torch: rel.Torch.String(), State: None}
 	switch {
 	case len(kind) == 0:
 		c.Text = "no build for " + vendorNames[g.Vendor] + " on " + d.v.OS + " " + d.v.Arch

@@ -55,7 +55,7 @@ func (m *Map) cell(b *strings.Builder, r Row, c Column, x Cell, first bool) {
 		tab = `0`
 	}
 	who := strings.TrimSpace(r.Code + " " + r.Name)
-	b.WriteString(`<td role="gridcell" tabindex="` + tab + `"` + class(string(x.State), c.Chosen) + ` data-torch="` + esc(c.Torch) + `" data-gpu="` + esc(who) + `"`)
+	b.WriteString(`<td role="gridcell" tabindex="` + tab + `"` + class(string(x.State), c.Chosen) + ` data-torch="` + esc(x.Torch) + `" data-gpu="` + esc(who) + `"`)
 	for _, d := range [][2]string{
 		{"models", r.Models}, {"text", x.Text}, {"build", x.Build}, {"more", strings.Join(x.More, " ")}, {"source", x.Source}, {"proof", string(x.Proof)},
 	} {
@@ -63,7 +63,7 @@ func (m *Map) cell(b *strings.Builder, r Row, c Column, x Cell, first bool) {
 			b.WriteString(` data-` + d[0] + `="` + esc(d[1]) + `"`)
 		}
 	}
-	label := who + ", torch " + c.Torch + ": " + x.Text
+	label := who + ", torch " + x.Torch + ": " + x.Text
 	if x.Build != "" { // what stands in the cell begins its label
 		label = short(x.Build) + ": " + label
 	}

@@ -71,7 +71,7 @@ func (m *Map) Details() [][]string {
 			continue
 		}
 		for i := len(r.Cells) - 1; i >= 0; i-- {
-			out = append(out, []string{m.Columns[i].Torch, r.Cells[i].Text})
+			out = append(out, []string{r.Cells[i].Torch, r.Cells[i].Text})
 		}
 	}
 	return out
