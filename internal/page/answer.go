@@ -247,5 +247,5 @@ func commands(m *matrix.Matrix, q question, res *resolver.Resolution) (*plan.Pla
 	if err != nil {
 		return nil, nil, err
 	}
-	return p, toCopy(p, q), nil
+	return p, toCopy(p, q, res), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -37,10 +38,17 @@ func pythonProgram(h machine.Machine, version string) string {
 }
 
 // toCopy are the steps of a plan as commands, then envfix's own.
-func toCopy(p *plan.Plan, q question) []Command {
+func toCopy(p *plan.Plan, q question, res *resolver.Resolution) []Command {
 	shell := "sh"
 	if q.machine.Platform.OS == "windows" {
 		shell = "PowerShell"
+	}
+	switch res.Decision {
+	case resolver.Split:
+		return apart(q, res, shell)
+	case resolver.NoSolution:
+		return []Command{{Title: "Nothing to install. Every build, and what stands against it", Shell: shell,
+			Lines: []string{commandLine("uvx envfix-gpu why", q.words.against())}}}
 	}
 	var lines, byHand []string
 	for _, s := range p.Steps {
@@ -61,6 +69,33 @@ func toCopy(p *plan.Plan, q question) []Command {
 	own := commandLine("uvx envfix-gpu apply", q.words.Args(false))
 	return append(out, Command{Title: "Or let envfix do it there: it looks at the machine, shows every step, asks, and proves that torch computes",
 		Shell: shell, Lines: []string{own}})
+}
+
+// apart are the commands for an environment for each group of GPUs, as `envfix plan`
+// names them.
+func apart(q question, res *resolver.Resolution, shell string) []Command {
+	var lines []string
+	for i, e := range res.Environments {
+		if e.Choice == nil {
+			continue
+		}
+		w := q.words
+		w.GPUs = strings.Trim(strings.ReplaceAll(fmt.Sprint(e.GPUs), " ", ","), "[]")
+		lines = append(lines, commandLine("uvx envfix-gpu apply", append(w.Args(false), "--env", fmt.Sprintf(".venv-%d", i+1))))
+	}
+	return []Command{{Title: "On that machine, an environment for each: envfix shows every step, asks, and proves that torch computes", Shell: shell, Lines: lines}}
+}
+
+// against are the arguments of `envfix why` for the torch that was asked for.
+func (w Words) against() []string {
+	torch := "torch"
+	for _, p := range w.Packages {
+		if r, err := describe.Requirement(p); err == nil && r.Name == "torch" && r.URL == "" {
+			torch = strings.TrimSpace(p)
+		}
+	}
+	w.Packages = nil
+	return append([]string{torch}, w.Args(true)...)
 }
 
 // proof asks the torch that was installed what it sees.

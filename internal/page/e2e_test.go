@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"envfix/internal/plan"
+	"envfix/resolver"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -195,6 +197,43 @@ func (a asker) compare(t *testing.T, w Words, line []byte) {
 	}
 	if diff := cmp.Diff(plain(t, program), plain(t, page.Decided)); diff != "" {
 		t.Errorf("%s (-program +page):\n%s", strings.Join(args, " "), diff)
+	}
+	a.own(t, page)
+}
+
+// own runs the lines with which the page names envfix itself, as a shell takes them,
+// where they are not what was just compared: of a split, and where nothing fits.
+func (a asker) own(t *testing.T, page Answer) {
+	split := page.Decided.Decision == resolver.Split
+	if !split && page.Decided.Decision != resolver.NoSolution || page.Do[0].Shell != "sh" {
+		return
+	}
+	served := slices.DeleteFunc(slices.Clone(page.Decided.Environments), func(e resolver.Environment) bool { return e.Choice == nil })
+	if split && len(page.Do[0].Lines) != len(served) {
+		t.Errorf("%+v: %d lines for %d environments", page.Words, len(page.Do[0].Lines), len(served))
+		return
+	}
+	for i, line := range page.Do[0].Lines {
+		line, ok := strings.CutPrefix(line, "uvx envfix-gpu ")
+		if !ok {
+			t.Errorf("%+v: %s", page.Words, line)
+		}
+		if split { // what apply would do on that machine
+			line = strings.Replace(line, "apply", "plan --json", 1) + commandLine("", append(page.Words.machine().Args(), "--facts", a.facts))
+		}
+		c := exec.Command("sh", "-c", a.envfix+" "+line)
+		c.Dir, c.Env = a.dir, append(os.Environ(), "XDG_STATE_HOME="+a.dir)
+		out, err := c.Output()
+		if !split {
+			if e, failed := err.(*exec.ExitError); failed && e.ExitCode() == 2 || len(out) == 0 {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+			continue
+		}
+		p, err := plan.Decode(out)
+		if want := served[i].Choice; err != nil || p.Torch != want.Torch || p.Build != want.Build {
+			t.Errorf("%s: torch %s, build %s, want %+v (%v)", line, p.Torch, p.Build, want, err)
+		}
 	}
 }
 
