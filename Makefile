@@ -78,6 +78,8 @@ KILLS ?= 50
 PLAIN ?= 100
 faults: ## fail and kill apply at every point and see what is left (KILLS=50 random kills)
 	go test -tags failpoints -count=1 -timeout 180m -v -run '^(TestFaults|TestFaultsSystem|TestRandomKills)$$' ./internal/apply -kills $(KILLS) -plain $(PLAIN)
+	@out=$$(go test -tags failpoints,urfave_cli_no_docs -count=1 -timeout 30m -v -run '^Test(FaultsLock|Script)$$/^doctor_killed$$' ./cmd/envfix); rc=$$?; \
+	  printf '%s\n' "$$out" | { [ $$rc = 0 ] && grep -E '^(ok|--- |envfix lock:)|faults at the profile,.*recovered$$' || cat; }; exit $$rc
 
 golden: ## rewrite the expected outputs
 	go test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"envfix/internal/probe"
+	"envfix/internal/system"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -49,6 +50,9 @@ func TestScript(t *testing.T) {
 			if c == "nvml" { // this build can load the stand-in, and it could be built
 				_, err := standIns()
 				return err == nil && probe.HasNVML(), nil
+			}
+			if c == "failpoints" { // `make faults` builds it so
+				return system.HasPoints, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", c)
 		},

@@ -163,6 +163,8 @@ type reader struct {
 	p    *Project
 	name string
 	err  error
+
+	asked, groups int // requirements, and groups that were gone through
 }
 
 func (r *reader) add(lines []string, where string) {
@@ -172,6 +174,10 @@ func (r *reader) add(lines []string, where string) {
 func (r *reader) parse(lines []string, where string) []pep508.Requirement {
 	var out []pep508.Requirement
 	for _, l := range lines {
+		if r.asked++; r.asked > mostRequirements {
+			r.err = fmt.Errorf("%s: %s: more than %d requirements: this is not a project's list", r.name, where, mostRequirements)
+			return nil
+		}
 		q, err := pep508.Parse(l, r.name+": "+where)
 		if err != nil {
 			if r.err == nil {
@@ -188,7 +194,7 @@ func (r *reader) parse(lines []string, where string) []pep508.Requirement {
 // extra.
 func (r *reader) group(d *document, name string, depth int) error {
 	want := machine.NormalName(name)
-	if depth > 20 {
+	if r.groups++; depth > 20 || r.groups > mostFiles {
 		return fmt.Errorf("%s: the dependency groups include each other", r.name)
 	}
 	found := false

@@ -74,4 +74,18 @@ func TestThreat16ProjectFiles(t *testing.T) {
 	if _, err := ReadRequirements([]byte("-r 1.txt\n"), "0.txt", fan); err == nil || opened > mostFiles {
 		t.Errorf("files that name each other: %d were opened, %v", opened, err)
 	}
+	var groups strings.Builder // each includes the next one 50 times, and 18 are not too deep
+	groups.WriteString("[dependency-groups]\ng18 = ['torch']\n")
+	for i := range 18 {
+		fmt.Fprintf(&groups, "g%d = [%s]\n", i, strings.Repeat(fmt.Sprintf("{include-group = 'g%d'}, ", i+1), 50))
+	}
+	for name, content := range map[string]string{
+		"many requirements": "[project]\nname = 'x'\nversion = '1'\ndependencies = [" + strings.Repeat("'torch', ", 80_000) + "]\n",
+		"many keys":         keys("k%d = 1\n", 80_000),
+		"groups in groups":  groups.String(),
+	} {
+		if _, err := ReadProject([]byte(content), "pyproject.toml", "g0"); err == nil {
+			t.Errorf("pyproject.toml, %s: no error", name)
+		}
+	}
 }

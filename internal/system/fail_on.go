@@ -40,3 +40,6 @@ func Point(name string) error {
 	}
 	return fmt.Errorf("ENVFIX_FAILPOINT: unknown kind %q", kind)
 }
+
+// HasPoints reports whether faults can be injected: in the build with the tag failpoints.
+const HasPoints = true

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
@@ -166,6 +167,7 @@ func writeFile(path string, b []byte) error {
 // replace writes b beside path and renames it there, so that no reader ever sees
 // half of it. The mode holds whatever the umask.
 func replace(path string, b []byte) error {
+	sweep(path)
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
 		return err
@@ -173,10 +175,29 @@ func replace(path string, b []byte) error {
 	_, err = f.Write(b)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
+		err = system.Point("rename-" + filepath.Base(path))
+	}
+	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the first error is the one to tell
 	}
 	return err
+}
+
+// sweep removes what a process that was killed left beside path: nothing else ever
+// would, and it would be committed. What is a minute old is nobody's.
+func sweep(path string) {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
+	if err != nil {
+		return // a directory whose name is no pattern
+	}
+	for _, f := range left {
+		number := strings.TrimPrefix(filepath.Base(f), "."+filepath.Base(path)+".")
+		info, err := os.Lstat(f)
+		if err == nil && strings.Trim(number, "0123456789") == "" && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Minute {
+			_ = os.Remove(f) // no harm where it stays
+		}
+	}
 }

@@ -30,9 +30,7 @@ func BoundTOML(b []byte) error {
 		case c == '[' && start && depth == 0:
 			n = lineEnd(b)
 			keys, dots = 0, bytes.Count(b[:n], []byte("."))
-			if !bytes.HasPrefix(b, []byte("[[")) {
-				tables++
-			}
+			tables++
 		case c == '[' || c == '{':
 			depth++
 			dots = 0

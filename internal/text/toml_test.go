@@ -21,6 +21,7 @@ func TestThreat16TOMLBombs(t *testing.T) {
 		"keys between rows":  "a = {" + many("kN = [\n[\"x\"]\n], ", 40_000) + "}\n",
 		"keys in their rows": "a = [\n" + many("{kN = 1},\n[ ],\n", 40_000) + "]\n",
 		"tables":             many("[tN]\n", 80_000),
+		"one table, again":   many("[[t]]\n", 80_000),
 		"a dotted name":      "a" + strings.Repeat(".a", 300_000) + " = 1\n",
 		"a dotted header":    "[a" + strings.Repeat(".a", 300_000) + "]\nb = 1\n",
 		"a dotted name, low": "[x]\n  y = {" + strings.Repeat("a.", 500) + "a = 1}\n",
