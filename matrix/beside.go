@@ -174,6 +174,7 @@ type Framework struct {
 	Python    version.Specifier
 	Files     string // the package whose files decide, where they are another's: jaxlib of jax
 	Plain     string // what the package alone brings: "cpu", or "" the same
+	Exact     bool   // its extra pins each CUDA library to one version, of which no torch pins the same
 	Note      string
 	Proof     Proof
 	Source    string

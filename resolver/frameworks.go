@@ -63,14 +63,15 @@ func (s *solver) frameworksAlone() bool {
 // frameworkRefusal says why no release of a framework goes with a question; nil where
 // one does. cu is the CUDA major that everything in the environment has; "" any.
 func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
-	var nearest *Reason
+	var nearest *Reason // of the newest release that was asked for
+	asked := false
 	for _, f := range q.frameworkRows(r.Name) {
 		why := q.frameworkFault(r, f, cu, cudnn)
 		if why == "" {
 			return f, nil
 		}
-		if nearest == nil {
-			nearest = q.no(f.Source, "%s: %s", f.Ask, why)
+		if fits := overlap(f.Versions, r.Spec); nearest == nil || fits && !asked {
+			nearest, asked = q.no(f.Source, "%s: %s", f.Ask, why), fits
 		}
 	}
 	if nearest == nil {
@@ -102,6 +103,8 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		return q.noFileIn(filesOf(f), f.Versions, r.Spec)
 	case cu != "" && major(f.CUDA) != cu:
 		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(f.CUDA), cu)
+	case f.Exact && !cudnn.IsZero():
+		return fmt.Sprintf("%s pins each library of CUDA %s to one version, and torch to others: an installer refuses them together", f.Versions, f.CUDA)
 	case !cudnn.IsZero() && !f.CuDNN.IsZero() && !admitsDotted(f.CuDNN, cudnn):
 		return fmt.Sprintf("it needs cuDNN%s, and torch brings %s", f.CuDNN, cudnn)
 	case q.drv.compared && q.drv.version.Less(need):
@@ -323,7 +326,8 @@ func (s *solver) plainPython(pythons []py) (first py, missing string) {
 		for _, r := range s.req.packages {
 			name := r.Name
 			if rows := s.cache.frameworks[plainName(name)]; len(rows) > 0 {
-				name = filesOf(rows[0])
+				own := slices.IndexFunc(rows, func(f matrix.Framework) bool { return f.Package == r.Name })
+				name = filesOf(rows[max(own, 0)])
 			}
 			if why := q.noFileIn(name, r.Spec); why != "" && lacks == "" {
 				lacks = fmt.Sprintf("%s: %s", r.Name, strings.TrimPrefix(why, "and "))

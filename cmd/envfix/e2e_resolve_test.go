@@ -5,12 +5,14 @@ import (
 	"math/rand"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"envfix/internal/lock"
 	"envfix/internal/testindex"
@@ -63,6 +65,7 @@ func TestE2EResolve(t *testing.T) {
 		wait.Go(func() {
 			for d := range queue {
 				r.one(d)
+				r.progress()
 			}
 		})
 	}
@@ -82,6 +85,7 @@ type resolves struct {
 	m            *matrix.Matrix
 	mu           sync.Mutex
 	alone, usual tally
+	done         int
 }
 
 type tally struct{ refused, resolved, said, missed int }
@@ -89,6 +93,15 @@ type tally struct{ refused, resolved, said, missed int }
 func (n *tally) String() string {
 	return fmt.Sprintf("%d refused by the plan with its reason, %d resolved, %d that uv refuses for what was asked for by itself, %d missed",
 		n.refused, n.resolved, n.said, n.missed)
+}
+
+// progress logs the figures so far, for a run that is ended early.
+func (r *resolves) progress() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done++; r.done%20 == 0 {
+		r.t.Logf("after %d machines: %s; with the usual packages: %s", r.done, &r.alone, &r.usual)
+	}
 }
 
 // one resolves for one machine, alone and with the usual packages.
@@ -178,14 +191,36 @@ func linesOf(c *resolver.Choice) []string {
 	return lines
 }
 
-// resolve has uv resolve for a machine, without installing.
+// resolve has uv resolve for a machine, without installing: from what it read of the
+// index today, and where that does not do, from the index.
 func (d drawnMachine) resolve(t *testing.T, uv, python string, lines []string) (string, error) {
+	if out, err := d.compile(t, uv, python, lines, false); err == nil {
+		return out, nil
+	}
+	return d.compile(t, uv, python, lines, true)
+}
+
+func (d drawnMachine) compile(t *testing.T, uv, python string, lines []string, online bool) (string, error) {
 	c := exec.CommandContext(t.Context(), uv, "pip", "compile", "-", "--no-header", "--quiet", "--only-binary", ":all:",
 		"--python-version", python, "--python-platform", d.platform)
+	c.Env = append(os.Environ(), "MACOSX_DEPLOYMENT_TARGET="+d.macOS, "UV_CACHE_DIR="+cacheOfToday(t))
+	if !online {
+		c.Args = append(c.Args, "--offline")
+	}
 	c.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
-	c.Env = append(os.Environ(), "MACOSX_DEPLOYMENT_TARGET="+d.macOS)
 	out, err := c.CombinedOutput()
 	return string(out), err
+}
+
+// cacheOfToday is uv's cache for these resolves: what was read of the index today is not
+// asked for again, and nothing is older.
+func cacheOfToday(t *testing.T) string {
+	t.Helper()
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "envfix-test-tools", "uv-cache-"+time.Now().UTC().Format(time.DateOnly))
 }
 
 // platformOf is the machine's platform as uv names it.
