@@ -19,9 +19,14 @@ plan: build ## say what this machine is and what would be installed (flags: ARGS
 build: ## build bin/envfix
 	@go build -ldflags '-extldflags=-Wl,-z,lazy -X main.buildVersion=$(VERSION)' -o bin/envfix ./cmd/envfix
 
-install: build ## put envfix into PREFIX/bin (default ~/.local)
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: build ## put envfix, its man pages and completions below PREFIX (default ~/.local)
 	install -D -m 755 bin/envfix $(DESTDIR)$(PREFIX)/bin/envfix
-	@[ ! -f dist/envfix.html ] || install -D -m 644 dist/envfix.html $(DESTDIR)$(PREFIX)/share/envfix/envfix.html # made by make site, for plan --open
+	@go run ./internal/ci/release -dirty -only docs -program $(CURDIR)/bin/envfix -out bin/docs >/dev/null
+	@install -d $(SHARE)/man/man1 && install -m 644 bin/docs/man/*.1 $(SHARE)/man/man1
+	@install -D -m 644 bin/docs/completions/envfix.bash $(SHARE)/bash-completion/completions/envfix
+	@install -D -m 644 bin/docs/completions/envfix.zsh $(SHARE)/zsh/site-functions/_envfix
+	@install -D -m 644 bin/docs/completions/envfix.fish $(SHARE)/fish/vendor_completions.d/envfix.fish
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'put $(PREFIX)/bin on PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 test: ## run the tests (no GPU needed)
@@ -87,8 +92,8 @@ golden: ## rewrite the expected outputs
 matrix: build ## check the data; print which recorded machines would change
 	bin/envfix matrix check data && bin/envfix matrix diff HEAD
 
-dist: ## dist/: the binaries of a release alone, of the tree as it is
-	go run ./internal/ci/release -dirty -only binaries,archives -out dist
+dist: ## dist/: the binaries of a release, man pages and completions, of the tree as it is
+	go run ./internal/ci/release -dirty -only binaries,docs,archives -out dist
 
 site: ## the web page into dist/site/, and as one file into dist/envfix.html
 	go run ./internal/ci/site

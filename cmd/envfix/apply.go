@@ -37,6 +37,7 @@ EXAMPLES
   envfix apply --yes 'torch==2.9.*' torchvision
   envfix plan --out plan.json && envfix apply plan.json
   envfix apply --drop xformers
+  envfix apply --kernel torch              also a kernel for Jupyter's notebooks
   envfix apply --resume
   envfix rollback
 
@@ -58,6 +59,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "made-elsewhere", Usage: "agree to a plan file that this machine did not make"},
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
+			kernelFlag(),
 			jsonFlag("print what was done as JSON"),
 			verboseFlag("print every reason and package, each command and the installers' own output"),
 			&cli.IntFlag{Name: "retries", Value: 3, Usage: "try a step that the network failed `N` times again"},
@@ -75,6 +77,7 @@ type applyFlags struct {
 	yes           bool
 	elsewhere     bool // a plan that was not made here is agreed to
 	resume        bool
+	kernel        string // the name for Jupyter; "" it is told nothing
 	json, verbose bool
 	retries       int
 	stall         time.Duration
@@ -86,6 +89,7 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 		yes:       c.Bool("yes"),
 		elsewhere: c.Bool("made-elsewhere"),
 		resume:    c.Bool("resume"),
+		kernel:    c.String("kernel"),
 		json:      c.Bool("json"),
 		verbose:   c.Bool("verbose"),
 		retries:   c.Int("retries"),
@@ -96,9 +100,14 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 			f.wished = name
 		}
 	}
+	if err := badKernel(f.kernel); err != nil {
+		return f, err
+	}
 	var err error
-	f.made, err = planOf(c)
-	return f, err
+	if f.made, err = planOf(c); err != nil {
+		return f, err
+	}
+	return f.withKernel(), nil
 }
 
 func applyAction(c *cli.Context) error { return stateOf(applyRounds(c), false) }
@@ -150,7 +159,10 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if err := consent(ctx, f.yes, p, whole); err != nil {
 		return err
 	}
-	return f.wayOut(ctx, f.carryOut(ctx, p, saved))
+	if err := f.wayOut(ctx, f.carryOut(ctx, p, saved)); err != nil || f.kernel == "" || p.Partial {
+		return err
+	}
+	return f.register(ctx, f.dir(p))
 }
 
 // show prints the plan where the answer in JSON leaves room for it.
@@ -161,7 +173,11 @@ func (f applyFlags) show(p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = f.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look))
+	text := ui.Plan(p, look)
+	if f.kernel != "" {
+		text += kernelText(f.dir(p), f.kernel)
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -49,6 +49,7 @@ func rollbackAction(c *cli.Context) error {
 	if g.Adopted {
 		what = "what was there before envfix"
 	}
+	defer dropKernels(env)
 	fmt.Fprintf(os.Stderr, "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
 	if before != "" && before != g.ID {
 		fmt.Fprintf(os.Stderr, "envfix: `envfix rollback %s` goes forward again\n", ui.Clean(before))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -13,15 +14,27 @@ type doc struct {
 	text []byte
 }
 
+// documents writes the man pages and completions by themselves.
+func documents(r *Release) error {
+	docs, err := r.docs()
+	for _, d := range docs {
+		err = errors.Join(err, r.write(d.name, d.text, 0o644))
+	}
+	return err
+}
+
 // docs are the man pages and completions, as the program itself prints them.
 func (r *Release) docs() ([]doc, error) {
-	program := filepath.Join(r.Scratch, "envfix-here")
-	build := command{
-		argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"},
-		env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH},
-	}
-	if _, err := build.output(); err != nil {
-		return nil, err
+	program := r.Program
+	if program == "" {
+		program = filepath.Join(r.Scratch, "envfix-here")
+		build := command{
+			argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"},
+			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH},
+		}
+		if _, err := build.output(); err != nil {
+			return nil, err
+		}
 	}
 	var out []doc
 	for _, shell := range []string{"bash", "zsh", "fish"} {

@@ -32,6 +32,7 @@ type Release struct {
 	Out     string    // the folder that everything goes to
 	Scratch string    // where the pinned tools and half-made files live
 	URL     string    // the folder that the files will be downloaded from; "" not known
+	Program string    // that prints its help texts; "" one is built
 	Key     string    // the public key of minisign that the release is signed for; "" none
 	Targets []target
 	squeeze squeezer
@@ -48,6 +49,7 @@ type part struct {
 // parts in the order in which each finds what it needs.
 var parts = []part{
 	{"binaries", binaries},
+	{"docs", documents},
 	{"archives", archives},
 	{"wheels", wheels},
 	{"linux", linuxPackages},
@@ -73,6 +75,7 @@ func run(args []string) error {
 	url := flags.String("url", owner.ReleaseURL, "the folder that the files will be downloaded from")
 	only := flags.String("only", "", "make these parts only, with commas: "+partNames())
 	systems := flags.String("targets", "", "for these systems only: linux/amd64,…")
+	program := flags.String("program", "", "the envfix that prints the help texts, in place of one built for that")
 	dirty := flags.Bool("dirty", false, "allow changes that are not committed")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -84,6 +87,7 @@ func run(args []string) error {
 	if err := r.readKey(); err != nil {
 		return err
 	}
+	r.Program = *program
 	r.URL, r.squeeze = strings.TrimSuffix(*url, "/"), r.densest
 	if r.Targets, err = chosen(*systems); err != nil {
 		return err
