@@ -66,6 +66,31 @@ func TestE2EFrameworks(t *testing.T) {
 	}
 }
 
+// TestE2EFrameworksEnd ends trainings in the middle, by an exit code, an exception or
+// a signal: what the caller sees is as without envfix.
+func TestE2EFrameworksEnd(t *testing.T) {
+	python := os.Getenv("ENVFIX_FRAMEWORKS_PYTHON")
+	if python == "" {
+		t.Skip("needs ENVFIX_FRAMEWORKS_PYTHON, a Python with the frameworks (make e2e-run)")
+	}
+	for job, code := range map[string]int{
+		"torch-term": -1, "torch-interrupt": -1, "torchrun-raise": 1, "pytest-raise": 1, "make-exit": 2, "nox-exit": 1, "transformers-exit": 3,
+		"lightning-interrupt": 1, "accelerate-raise": 1, "ray-raise": 1, "jupyter-raise": 1,
+	} {
+		t.Run(job, func(t *testing.T) {
+			argv := []string{python, "testdata/jobs/frameworks.py", job, "well"}
+			plain := exec.Command(argv[0], argv[1:]...)
+			plain.Env = append(os.Environ(), quietly...)
+			want := outcomeOf(t, plain, "")
+			o := outcomeOf(t, envfixCommand(t, quietly, append([]string{"run", "--"}, argv...)...), "")
+			want.Stderr, o.Stderr = "", "" // times and process numbers stand there
+			if diff := cmp.Diff(want, o); diff != "" || want.Code != code {
+				t.Errorf("code %d, want %d; without envfix, and with: %s", want.Code, code, diff)
+			}
+		})
+	}
+}
+
 // TestE2EFrameworksSmall runs two of them with what small installs bring.
 func TestE2EFrameworksSmall(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
@@ -102,9 +127,12 @@ func frameworksBeside(t *testing.T, env string, packages ...string) string {
 	return python
 }
 
+// quietly are the variables of every job: one thread, nothing fetched.
+var quietly = []string{"OMP_NUM_THREADS=1", "HF_HUB_OFFLINE=1", "TOKENIZERS_PARALLELISM=false"}
+
 // plantedJob runs one job, sick and well.
 func plantedJob(t *testing.T, python string, j planted) {
-	env := []string{"OMP_NUM_THREADS=1", "HF_HUB_OFFLINE=1", "TOKENIZERS_PARALLELISM=false"}
+	env := quietly
 	word := j.word
 	if word == "" {
 		word = "frameworks.py:" + markedLine(t, j.job)

@@ -32,7 +32,7 @@ func VerdictAt(r verdict.Report, price float64, s Style) string {
 		if t := p.Try; t != nil {
 			add("", tried(*t))
 		}
-		if parts := stepParts(p.Parts); parts != "" {
+		if parts := stepParts(p); parts != "" {
 			add("", parts)
 		}
 		for i, d := range p.Deep {
@@ -89,20 +89,29 @@ func three(v float64) string {
 
 // stepParts are the parts of a step that take a tenth of it and more; "" where they
 // were not measured.
-func stepParts(parts []verdict.Part) string {
+func stepParts(p verdict.ProcessReport) string {
 	total, words := 0.0, []string{}
-	for _, p := range parts {
-		total += p.Seconds
+	for _, part := range p.Parts {
+		total += part.Seconds
 	}
-	for _, p := range parts {
-		if p.Seconds >= total/10 {
-			words = append(words, fmt.Sprintf("%s %.0f %%", Clean(p.Name), 100*p.Seconds/total))
+	for _, part := range p.Parts {
+		if part.Seconds >= total/10 {
+			words = append(words, fmt.Sprintf("%s %.0f %%", partName(p, part), 100*part.Seconds/total))
 		}
 	}
 	if len(words) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("a step as Python sees it, %s ms: %s", three(total*1e3), strings.Join(words, ", "))
+}
+
+// partName names a part of a step. A loop without a DataLoader fetches its input at no
+// place that is known: before the backward pass lie both.
+func partName(p verdict.ProcessReport, part verdict.Part) string {
+	if part.Name == "forward" && p.Load == nil {
+		return "input and forward"
+	}
+	return Clean(part.Name)
 }
 
 func tried(t verdict.Try) string {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"envfix/internal/observe/verdict"
@@ -27,7 +28,8 @@ func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
 		template.New(
 			"verdict",
 		).Funcs(
-			template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictTitle, "unit": gainUnit},
+			template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictTitle, "unit": gainUnit,
+				"percent": func(share *float64) string { return fmt.Sprintf("%.0f %%", 100**share) }},
 		).Parse(
 			verdictHTML,
 		),
@@ -71,7 +73,7 @@ func stepBars(r verdict.Report) (out []stepBar) {
 		bar := stepBar{PID: fmt.Sprint(p.PID), Total: three(total*1e3) + " ms"}
 		for i, part := range p.Parts {
 			w := 1000 * part.Seconds / total
-			bar.Parts = append(bar.Parts, stepPart{Name: Clean(part.Name), Words: fmt.Sprintf("%.0f %%, %s ms", w/10, three(part.Seconds*1e3)),
+			bar.Parts = append(bar.Parts, stepPart{Name: partName(p, part), Words: fmt.Sprintf("%.0f %%, %s ms", w/10, three(part.Seconds*1e3)),
 				X: template.HTMLAttr(fmt.Sprintf(`x="%.1f"`, x)), Width: template.HTMLAttr(fmt.Sprintf(`width="%.1f"`, w)), Class: i % 6})
 			x += w
 		}
@@ -106,12 +108,14 @@ func charts(t *verdict.Trace) (out []chart) {
 			}))
 		}
 	}
-	out = append(out, line(t, "waiting for data", "% of the time", 100, func(f verdict.Frame) (float64, bool) {
-		if f.Steps == 0 || f.Span <= 0 {
-			return 0, false
-		}
-		return min(100, 100*f.Load/f.Span), true
-	}))
+	if slices.ContainsFunc(t.Processes, func(p verdict.Process) bool { return p.Probe != nil && p.Probe.Page.Batches > 0 }) {
+		out = append(out, line(t, "waiting for data", "% of the time", 100, func(f verdict.Frame) (float64, bool) {
+			if f.Steps == 0 || f.Span <= 0 {
+				return 0, false
+			}
+			return min(100, 100*f.Load/f.Span), true
+		}))
+	}
 	most := 1.0
 	for _, f := range t.Frames {
 		if f.Span > 0 {

@@ -36,6 +36,31 @@ func TestVerdictPage(t *testing.T) {
 	}
 }
 
+// A loop without a DataLoader has no wait for one to draw, and its input is a part of
+// what comes before the backward pass.
+func TestVerdictPageOwnInput(t *testing.T) {
+	load := 0.3
+	for _, loader := range []bool{false, true} {
+		tr := &verdict.Trace{Seconds: 9, Frames: []verdict.Frame{{Span: 9, Steps: 4}}, Processes: []verdict.Process{{Probe: &verdict.Probe{}}}}
+		idle := 0.8
+		r := verdict.Report{GPUs: []verdict.GPUReport{{IdleShare: &idle}},
+			Processes: []verdict.ProcessReport{{Parts: []verdict.Part{{Name: "forward", Seconds: 0.1}, {Name: "backward", Seconds: 0.1}}}}}
+		if loader {
+			tr.Processes[0].Probe.Page.Batches, r.Processes[0].Load = 4, &load
+		}
+		b, err := VerdictPage(tr, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page := string(b); strings.Contains(page, "waiting for data") != loader || strings.Contains(page, "input and forward") == loader || !strings.Contains(page, "80 %") {
+			t.Errorf("loader %v:\n%s", loader, page)
+		}
+		if text := Verdict(r, Style{}); strings.Contains(text, "input and forward 50 %") == loader {
+			t.Errorf("loader %v:\n%s", loader, text)
+		}
+	}
+}
+
 // Every verdict that there is has its words, and each once.
 func TestVerdictNames(t *testing.T) {
 	source, err := os.ReadFile("../observe/verdict/judge.go")

@@ -455,6 +455,66 @@ def nox_moves():
     loop(DataLoader(items(8 * STEPS, numbers), batch_size=8), extra, device=True)
 
 
+# Trainings that end in the middle: by an exit code, an exception or a signal.
+def ending(how):
+    import signal
+    if how == "exit":
+        sys.exit(3)
+    if how == "raise":
+        raise ValueError("planted")
+    os.kill(os.getpid(), {"interrupt": signal.SIGINT, "term": signal.SIGTERM}[how])
+    time.sleep(0.1)
+
+
+def ended(how):
+    from torch.utils.data import DataLoader
+    loop(DataLoader(items(64, numbers), batch_size=8), lambda loss: ending(how))
+
+
+def torch_term():
+    ended("term")
+
+
+def torch_interrupt():
+    ended("interrupt")
+
+
+def torchrun_raise():
+    ended("raise")
+
+
+def pytest_raise():
+    ended("raise")
+
+
+def make_exit():
+    ended("exit")
+
+
+def nox_exit():
+    ended("exit")
+
+
+def transformers_exit():
+    trainer(lambda i: ending("exit") or row(i))
+
+
+def lightning_interrupt():
+    from torch.utils.data import DataLoader
+    lightning(lambda loss: ending("interrupt"), DataLoader(items(64, numbers), batch_size=8))
+
+
+def accelerate_raise():
+    from torch.utils.data import DataLoader
+    accelerated(DataLoader(items(64, numbers), batch_size=8), lambda a: ending("raise"))
+
+
+def ray_raise():
+    import ray
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
+    ray.get(ray.remote(ended).remote("raise"))
+
+
 # What starts a training in its own way: the job is started again by it.
 def written(name, text):
     with open(os.path.join(TMP, name), "w") as f:
@@ -495,7 +555,8 @@ def by_jupyter(argv):
     import nbformat
     from nbclient import NotebookClient
     begin = "import sys\nsys.argv, sys.path[:0] = %r, [%r]\nfrom frameworks import *" % (argv, os.path.dirname(argv[0]))
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(t) for t in (begin, CELL.strip())])
+    cell = CELL.strip() if NAME == "jupyter-server" else "ended('raise')"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(t) for t in (begin, cell)])
     NotebookClient(book, timeout=None, kernel_name="python3").execute()
     for cell in book.cells:
         for out in cell.outputs:
