@@ -14,6 +14,7 @@ import (
 // sickMachines are the recorded machines on which something is wrong, with the
 // check that says it.
 var sickMachines = map[string]string{
+	"alpine-musl":              "PY002", // nobody builds torch for musl
 	"container-without-access": "CTR001",
 	"kaggle-p100":              "ARC005",
 	"rtx3090-mismatch":         "DRV004",

@@ -6,6 +6,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/resolver"
 )
 
 // machineRules look at facts that only a machine itself tells.
@@ -59,7 +60,28 @@ func (e *exam) noTorch() {
 		e.Machine.Platform.Environment != machine.ContainerBuild {
 		f := e.find("PY002", trifle).
 			says("no torch in this environment").
-			fix("`envfix apply` installs the one that fits")
-		f.Severity = know.Note
+			fix("`envfix apply` installs the one that fits").
+			severity(know.Note)
+		switch d := e.decision(); d {
+		case "", resolver.Install, resolver.InstallCPU:
+		case resolver.NoSolution:
+			f.says("no torch in this environment, and PyTorch has no build for this machine").
+				fix("`envfix plan` says why, and what would help").
+				severity(know.Warning)
+		default:
+			f.fix("`envfix plan` shows what comes first on this machine")
+		}
 	}
+}
+
+// decision is what the resolver says of this machine as it is; "" where it cannot say.
+func (e *exam) decision() resolver.Decision {
+	if e.Matrix == nil {
+		return ""
+	}
+	r, err := resolver.Resolve(e.Matrix, e.Machine, resolver.Request{Python: e.activePython()})
+	if err != nil {
+		return ""
+	}
+	return r.Decision
 }
