@@ -201,6 +201,19 @@ func (e *exam) planned() bool {
 		e.Machine.Platform.Environment == machine.Jetson
 }
 
+// knownSM reports whether the compute capability of every NVIDIA GPU is known.
+func (e *exam) knownSM() bool {
+	nvidia := false
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor == machine.NVIDIA {
+			if nvidia = true; g.SM.IsZero() {
+				return false
+			}
+		}
+	}
+	return nvidia
+}
+
 // onlyForeign reports whether GPUs are known, and none of them is NVIDIA's.
 func (e *exam) onlyForeign() bool { return len(e.Machine.GPUs) > 0 && !e.vendor(machine.NVIDIA) }
 
@@ -218,6 +231,11 @@ func (e *exam) torchFix() []string {
 			return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}
 		}
 		if e.Pasted && e.Matrix != nil {
+			if e.knownSM() && slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
+				return g.Vendor == machine.NVIDIA && g.SM.Less(e.limitSM("oldest-served", 0))
+			}) {
+				return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
+			}
 			return nil
 		}
 		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
@@ -228,8 +246,15 @@ func (e *exam) torchFix() []string {
 		command += " --index-url " + *c.Index
 	}
 	command += "`"
+	var notes []string
+	if c.Index == nil {
+		notes = append(notes, "the default index has its "+c.Build+" build")
+	}
 	if words := e.words(assumed, c, h); words != "" {
-		command += ": for " + words
+		notes = append(notes, "for "+words)
+	}
+	if len(notes) > 0 {
+		command += ": " + strings.Join(notes, ", ")
 	}
 	return []string{command, "`" + e.planCommand() + "` shows all that fits, `envfix apply` installs it"}
 }

@@ -31,11 +31,9 @@ var blanks = []blank{
 		"install it in the exact version of the driver: the package is nvidia-fabricmanager and the branch that `nvidia-smi` shows, " +
 			"such as `sudo apt install nvidia-fabricmanager-570`",
 	},
+	{"{open-branch}", (*exam).openBranch, ""},
 	{"{conda-cuda}", (*exam).condaCUDA, ""},
-	{
-		"{gfx-override}", (*exam).gfxOverride,
-		"`export HSA_OVERRIDE_GFX_VERSION=10.3.0` (RDNA 2) or `11.0.0` (RDNA 3) where a neighbour of the same family is built",
-	},
+	{"{gfx-override}", (*exam).gfxOverride, ""},
 	{
 		"{extension}", (*exam).extensionNamed,
 		"install the wheel of that package for this torch, Python and C++ ABI, or compile it here: `pip install` with `--no-build-isolation --force-reinstall --no-deps`",
@@ -110,6 +108,10 @@ func (e *exam) fabricManager([]string) string {
 func (e *exam) condaCUDA([]string) string {
 	return cmp.Or(e.driverCUDA(nil), e.limit("usual-machine").Values[0])
 }
+
+// openBranch is the branch of the driver that is there, else the newest whose packages
+// distributions have.
+func (e *exam) openBranch([]string) string { return cmp.Or(e.driverMajor(nil), "580") }
 
 // gfxOverride is the architecture whose kernels an AMD GPU of the same family runs.
 func (e *exam) gfxOverride([]string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -13,6 +14,7 @@ import (
 var countedRules = []rule{
 	{[]string{"ACC002"}, "the number of a GPU that is asked for, and how many there are", (*exam).tooMany},
 	{[]string{"ACC002"}, "the number of a GPU that is asked for, and how many CUDA_VISIBLE_DEVICES leaves", (*exam).tooManyLeft},
+	{[]string{"ACC001"}, "how many GPUs torch counts, and CUDA_VISIBLE_DEVICES", (*exam).fewerCounted},
 	{[]string{"ACC011"}, "a cluster, and a node that has no nvidia-smi", (*exam).loginNode},
 	{[]string{"ACC011"}, "a job of Slurm, and what was asked for it", (*exam).plainJob},
 }
@@ -93,4 +95,18 @@ func (e *exam) plainJob() {
 		text("the job of Slurm asked for no GPU, so it sees none").
 		fix("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`").
 		explains("DRV013", "DRV001", "DRV002", "ACC001", "GPU001", "PY001")
+}
+
+// fewerCounted: torch counts as many GPUs as the variable names, and there are more.
+func (e *exam) fewerCounted() {
+	v := strings.Trim(e.Machine.Env["CUDA_VISIBLE_DEVICES"], ",")
+	there := max(e.Says.GPUs, len(e.Machine.GPUs))
+	n := len(strings.Split(v, ","))
+	if v == "" || e.Jobs.Counted != n || there <= n || !e.Listed && e.Says.GPUs == 0 {
+		return
+	}
+	e.find("ACC001", likely, e.From.Env["CUDA_VISIBLE_DEVICES"], e.Jobs.CountedAt).
+		says("torch counts %d of %d GPUs, those that CUDA_VISIBLE_DEVICES=%s names", n, there, v).
+		fix("`unset CUDA_VISIBLE_DEVICES`, unless the scheduler set it: then ask the scheduler for more").
+		severity(know.Warning)
 }

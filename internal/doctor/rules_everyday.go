@@ -146,6 +146,15 @@ func (e *exam) systemLibrary() {
 
 // packaged finds the package of a library, and reports whether it knows one.
 func (e *exam) packaged(library string, at read.Evidence) bool {
+	if m := pythonLibrary().FindStringSubmatch(library); m != nil {
+		e.dropLine(at, "PY010", "LD011")
+		e.find("LD018", proven, at).
+			says("%s is Python's own library, and the Python %s that is meant is not there or lies elsewhere", library, m[1]).
+			fix("conda: `export LD_LIBRARY_PATH=$CONDA_PREFIX/lib` in its environment; else a Python of its own: `uv venv --python "+m[1]+"`",
+				fmt.Sprintf("the system's: `apt install libpython%s` on Debian and Ubuntu%s", m[1], byFile(at.Text))).
+			explains("PY010", "LD011")
+		return true
+	}
 	if ours().MatchString(library) {
 		return false
 	}
@@ -178,6 +187,8 @@ func (e *exam) packaged(library string, at read.Evidence) bool {
 		explains("PY010", "LD011")
 	return true
 }
+
+var pythonLibrary = lazy.Regexp(`^libpython(3\.\d{1,2})$`)
 
 // byFile is how dnf finds the package of a library by what the library is called: an RPM
 // names its libraries under what it provides. Source: rpm.org, "Automatic dependency

@@ -19,6 +19,7 @@ var wheelRules = []rule{
 	},
 	{[]string{"PY001", "IDX002"}, "an index that does not exist, and the torch that is there", (*exam).noSuchIndex},
 	{[]string{"PY001", "PY016"}, "`pip install torch` on Windows", (*exam).windowsDefault},
+	{[]string{"IDX001"}, "an extra index, and the build that came", (*exam).extraIndex},
 }
 
 var (
@@ -82,6 +83,12 @@ func (e *exam) notFound() {
 		e.find("PY012", likely, h.At, e.From.Arch).
 			says("torch has no wheels for a 32-bit Python").
 			fix("install a 64-bit Python")
+	case p.OS == "windows" && strings.HasPrefix(label, "rocm"):
+		e.find("IDX003", likely, h.At, e.From.OS).
+			text("PyTorch's index has the builds for ROCm for Linux alone").
+			fix("on Windows: WSL 2 with AMD's driver for it, or the wheels of AMD's own for Windows, for the GPUs that it lists",
+				"`envfix plan --build "+label+" --os linux` names what Linux has").
+			explains("PY012", "ROC002")
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
 		strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
 		e.find("IDX003", likely, h.At).text("there is no " + label + " build of torch for this platform")
@@ -95,6 +102,25 @@ func (e *exam) notFound() {
 	default:
 		e.otherIndex(h, v)
 	}
+}
+
+// extraIndex: pip takes the newest release of all its indexes, and the extra one is not
+// preferred. Source: pip.pypa.io, pip install, --extra-index-url.
+func (e *exam) extraIndex() {
+	s := e.Did.Index
+	m := indexLabel().FindStringSubmatch(s.Text)
+	if m == nil || !strings.Contains(s.Text, "--extra-index-url") || e.Torch.CUDA.IsZero() {
+		return
+	}
+	wanted, ok := read.LabelCUDA(m[1])
+	if !ok || wanted.MajorMinor() == e.Torch.CUDA.MajorMinor() {
+		return
+	}
+	f := e.find("IDX001", likely, s, e.Torch.CUDAAt, e.Torch.VersionAt).
+		says("pip took the newest torch of all indexes (CUDA %s): --extra-index-url does not prefer %s",
+			e.Torch.CUDA.MajorMinor(), m[1])
+	command := "`pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/" + m[1] + "`"
+	f.fix(command+": that index alone", "or leave it, where it works: the newer CUDA serves the same GPUs, but for old ones, with a driver that is new enough")
 }
 
 // intelMacFix is how to install the last torch for Intel Macs, which was built for NumPy 1.

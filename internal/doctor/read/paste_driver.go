@@ -62,9 +62,9 @@ var driverReaders = []reader{
 	},
 	{`\b(?:box|machine|node|server|system|host|pc|workstation|computer|laptop)\b.{0,12}\b(?:has|have|` +
 		`with)\b (?:only )?(one|two|three|four|eight|\d{1,2}) (?:\w+ )?GPUs?\b|\b(single)[ -]GPU\b|only (one|two|` +
-		`\d) GPUs?\b`, func(r *Reader, m []string, s Evidence) {
+		`\d) GPUs?\b|\bnvidia-smi(?: -L)? (?:shows|lists|sees) (\d{1,2}) GPUs\b`, func(r *Reader, m []string, s Evidence) {
 		words := map[string]int{"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
-		said := strings.ToLower(m[1] + m[2] + m[3])
+		said := strings.ToLower(m[1] + m[2] + m[3] + m[4])
 		if n := max(words[said], Atoi(said)); n > 0 && r.c.Says.GPUs == 0 {
 			r.c.Says.GPUs = n
 		}

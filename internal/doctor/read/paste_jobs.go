@@ -11,6 +11,8 @@ type Jobs struct {
 	Plain     Evidence // srun, salloc or sbatch, without a word of GPUs
 	GPU       Evidence // … and with one
 	Interface Evidence // NCCL talks over an interface that no other machine reaches
+	Counted   int      // how many GPUs torch.cuda.device_count() says; 0: not said, or none
+	CountedAt Evidence
 	Module    Evidence // the last package whose files a traceback names, torch's own apart
 }
 
@@ -22,6 +24,10 @@ var jobReaders = []reader{
 			return
 		}
 		r.say(&r.c.Jobs.Plain, s)
+	}},
+	{`cuda\.device_count\(\)\W*(?:returns?|is|gives?|prints?|says|=+>?|->|:)?\W*([1-9]\d?)\b`, func(r *Reader, m []string, s Evidence) {
+		r.c.Jobs.Counted = Atoi(m[1])
+		r.say(&r.c.Jobs.CountedAt, s)
 	}},
 	{`#SBATCH .*(?:gpu|gres)`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.GPU, s) }},
 	{`NCCL INFO (?:Bootstrap|NET/Socket) ?: Using (?:\[0\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,

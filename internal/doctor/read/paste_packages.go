@@ -155,6 +155,8 @@ func (r *Reader) variable(name, value string, s Evidence) {
 	}
 	switch bare := strings.Trim(value, `'" `); name {
 	case "is_available":
+		bare, _, _ = strings.Cut(strings.TrimLeft(bare, "#>=-→ "), " ") // "# False", and more words
+		bare = strings.TrimRight(bare, ".,;:")
 		if strings.EqualFold(bare, "True") || strings.EqualFold(bare, "False") {
 			r.available(bare, s)
 		}
