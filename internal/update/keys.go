@@ -29,7 +29,7 @@ type KeyList struct {
 // A Key is one minisign public key.
 type Key struct {
 	Public minisign.PublicKey
-	Name   string
+	Name   string // its number, as minisign writes it, where the list names nobody
 }
 
 const maxKeys = 20
@@ -55,6 +55,9 @@ func ParseKeys(data string) (KeyList, error) {
 		default:
 			k := Key{Name: text.Clip(rest, 60)}
 			if err = k.Public.UnmarshalText([]byte(word)); err == nil {
+				if k.Name == "" {
+					k.Name = fmt.Sprintf("key %016X", k.Public.ID())
+				}
 				bytes := bare(k.Public)
 				if seen[bytes] {
 					err = errors.New("this key is there twice")

@@ -81,6 +81,10 @@ func TestParseKeys(t *testing.T) {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
+	const nobody = "RWSAs8c38nmrxFaDNeid+OfnGkaLATqL52IQ4d5qjgFWRL0soqP5ULHo"
+	if l, err := ParseKeys(nobody); err != nil || l.Keys[0].Name != "key C4AB79F237C7B380" {
+		t.Errorf("a key without a name is called %q (%v)", l.Keys[0].Name, err)
+	}
 	if _, err := ParseKeys(Pinned); err != nil {
 		t.Errorf("the list that is compiled in: %v", err)
 	}

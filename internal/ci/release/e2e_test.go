@@ -62,24 +62,27 @@ func must(t *testing.T, env []string, argv ...string) string {
 
 // tools installs the toolbox, once, and returns the folder of its commands.
 var tools = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "envfix-tools-")
-	if err != nil {
-		return "", err
-	}
+	dir := os.Getenv(toolsPlace)
 	if _, err := output("python3", "-m", "venv", dir); err != nil {
 		return "", err
 	}
-	_, err = output(append([]string{dir + "/bin/python", "-m", "pip", "install", "--quiet"}, toolbox...)...)
+	_, err := output(append([]string{dir + "/bin/python", "-m", "pip", "install", "--quiet"}, toolbox...)...)
 	return dir + "/bin", err
 })
 
+// toolsPlace is the variable that names the folder of the toolbox to its tests.
+const toolsPlace = "ENVFIX_RELEASE_TOOLS"
+
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if os.Getenv("ENVFIX_DIST") != "" {
-		if bin, err := tools(); err == nil {
-			os.RemoveAll(filepath.Dir(bin))
-		}
+	dir, err := os.MkdirTemp("", "envfix-tools-")
+	if err == nil {
+		err = os.Setenv(toolsPlace, dir)
 	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	}
+	os.RemoveAll(dir)
 	os.Exit(code)
 }
 
@@ -183,7 +186,7 @@ func TestReleasePipx(t *testing.T) {
 }
 
 // TestReleaseOldDebian installs with the old pip of Debian 11, and then the deb: put
-// in, put in again as a newer one, removed.
+// in over an older one, removed.
 func TestReleaseOldDebian(t *testing.T) {
 	wheel := linuxWheel(t)
 	root := oldDebian(t)
@@ -198,11 +201,17 @@ func TestReleaseOldDebian(t *testing.T) {
 
 	deb := made(t, "envfix_*_amd64.deb")
 	must(t, nil, "cp", deb, root+"/tmp/")
+	must(t, nil, "chroot", root, "sh", "-ec", `dpkg-deb -R "$1" /tmp/older
+sed -i 's/^Version: .*/Version: 0.0.1/' /tmp/older/DEBIAN/control
+dpkg-deb -b /tmp/older /tmp/older.deb
+dpkg -i /tmp/older.deb`, "sh", "/tmp/"+filepath.Base(deb))
 	began = time.Now()
 	must(t, nil, "chroot", root, "dpkg", "-i", "/tmp/"+filepath.Base(deb))
-	row(t, deb, "Debian 11, dpkg -i", began)
+	row(t, deb, "Debian 11, dpkg -i, over an older one", began)
 	plans(t, nil, "chroot", root, "envfix")
-	must(t, nil, "chroot", root, "dpkg", "-i", "/tmp/"+filepath.Base(deb))
+	if v := must(t, nil, "chroot", root, "dpkg-query", "-W", "-f", "${Version}", "envfix"); v == "0.0.1" {
+		t.Error("dpkg kept the older one")
+	}
 	must(t, nil, "chroot", root, "dpkg", "-r", "envfix")
 	if _, err := os.Stat(root + "/usr/bin/envfix"); err == nil {
 		t.Error("dpkg -r left the program")
