@@ -59,7 +59,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
 	res.Warnings = append(res.Warnings, projectWarnings(f.wish.files, res.Choice)...)
-	if w := f.unfollowed(); w != "" && !described {
+	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
 		res.Warnings = append(res.Warnings, w)
 	}
 	if w := uvLockWarning(t); w != "" {
@@ -143,6 +143,9 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 		}
 		here := thisMachine(ctx, f.machine.env, false)
 		h.Tools, h.Pythons = here.Tools, here.Pythons
+	}
+	if f.machine.elsewhere() && !f.carriesOut { // what is below this home is not there
+		return h
 	}
 	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")
 	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {

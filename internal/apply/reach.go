@@ -9,8 +9,8 @@ import (
 )
 
 // reachable refuses a plan whose indexes cannot be reached, before anything is
-// begun: an installer would try each for minutes. The installer's default index has
-// no address in a plan, and is left to it.
+// begun: an installer would try each for minutes. Of the installer's default index,
+// which has no address in a plan, the proxy before it is asked.
 func (r *run) reachable(ctx context.Context) error {
 	if r.plan.Target.Offline {
 		return nil
@@ -20,18 +20,29 @@ func (r *run) reachable(ctx context.Context) error {
 		if s.Run == nil || s.Root {
 			continue
 		}
-		for _, index := range indexesOf(s.Run.Argv) {
+		named := indexesOf(s.Run.Argv)
+		if len(named) == 0 && s.Bytes > 0 && !slices.Contains(s.Run.Argv, "--no-index") {
+			named = []string{defaultIndex}
+		}
+		for _, index := range named {
 			if slices.Contains(asked, index) {
 				continue
 			}
 			asked = append(asked, index)
-			if e := reach.Index(ctx, index); e != nil {
-				return &Error{Kind: Failed, Text: e.Text, Hints: []string{e.Hint}, Index: index, Err: e}
+			ask := reach.Index
+			if index == defaultIndex {
+				ask = func(ctx context.Context, _ string) *reach.Error { return reach.DefaultIndex(ctx) }
+			}
+			if e := ask(ctx, index); e != nil {
+				return &Error{Kind: Failed, Text: e.Text, Hints: []string{e.Hint}, Index: e.Index, Err: e}
 			}
 		}
 	}
 	return nil
 }
+
+// defaultIndex is the installer's own, which no argument names.
+const defaultIndex = "default"
 
 // indexesOf are the addresses that a command fetches from.
 func indexesOf(argv []string) []string {

@@ -41,6 +41,7 @@ func (p *Profile) ExportDockerfile(requirements string, k *Packages) (string, er
 		base = "python:" + strings.TrimSuffix(p.Python, "t") + "-alpine"
 	}
 	fmt.Fprintf(&b, "# syntax=docker/dockerfile:1\n# From %s, profile %s. Beside it: %s\n", File, p.Name, requirements)
+	fmt.Fprintf(&b, "# (envfix lock export --format requirements --profile %s > %s)\n", p.Name, requirements)
 	fmt.Fprintf(&b, "# An image by its digest: docker build --build-arg BASE=python@sha256:… .\nARG BASE=%s\n", base)
 	if p.Match.Arch == "aarch64" {
 		platform = "--platform=linux/arm64 "

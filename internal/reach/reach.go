@@ -71,6 +71,23 @@ func Index(ctx context.Context, index string) *Error {
 	}
 }
 
+// DefaultIndex does the same for the installer's default index, of which only the
+// proxy before it is known. Where NO_PROXY is set it may need none: nothing is asked.
+func DefaultIndex(ctx context.Context) *Error {
+	if os.Getenv("NO_PROXY")+os.Getenv("no_proxy") != "" {
+		return nil
+	}
+	const index = "https://default-index.invalid"
+	if proxy, _ := proxyFor(&url.URL{Scheme: "https", Host: "default-index.invalid"}); proxy == nil {
+		return nil
+	}
+	e := Index(ctx, index)
+	if e != nil {
+		e.Index, e.Text = "default", strings.Replace(e.Text, "default-index.invalid", "the default index", 1)
+	}
+	return e
+}
+
 func port(u *url.URL) string {
 	switch {
 	case u.Port() != "":

@@ -27,8 +27,16 @@ func (m *making) reachable(ctx context.Context) error {
 			}
 		}
 	}
+	if len(m.drafts) > 0 && len(all) == 0 && m.ask.Mirrors.Default == "" {
+		all = append(all, asked{target: m.drafts[0].profile.Name})
+	}
 	return inParallel(len(all), atATime, func(i int) error {
-		e := reach.Index(ctx, all[i].url)
+		e := (*reach.Error)(nil)
+		if all[i].url == "" {
+			e = reach.DefaultIndex(ctx)
+		} else {
+			e = reach.Index(ctx, all[i].url)
+		}
 		if e == nil {
 			return nil
 		}

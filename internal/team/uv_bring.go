@@ -42,11 +42,11 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 	}
 	t.tell("envfix: uv is not here; it is brought into " + dir + ", for envfix alone")
 	if err := os.MkdirAll(t.Tools, 0o700); err != nil {
-		return no("its folder cannot be made", nil, err)
+		return no("its folder cannot be made: "+clean(err.Error()), nil, err)
 	}
 	fresh, err := os.MkdirTemp(t.Tools, ".uv-")
 	if err != nil {
-		return no("its folder cannot be made", nil, err)
+		return no("its folder cannot be made: "+clean(err.Error()), nil, err)
 	}
 	defer os.RemoveAll(fresh)
 	install := []string{

@@ -129,7 +129,11 @@ func (v *view) briefChanges(p *plan.Plan) {
 		}
 	}
 	if p.Target.InPlace && len(parts) == 0 && rootSteps < len(p.Steps) {
-		parts = append(parts, dir+" is changed in place")
+		what := " is changed in place"
+		if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "venv" }) { // there is none yet
+			what = " is made"
+		}
+		parts = append(parts, dir+what)
 	}
 	if rootSteps > 0 {
 		parts = append(parts, fmt.Sprintf("the system, as root (%s)", Count(rootSteps, "step")))
