@@ -101,6 +101,8 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		return fmt.Sprintf("it is for Python %s", f.Python)
 	case q.py.major != 0 && q.noFileIn(filesOf(f), f.Versions, r.Spec) != "":
 		return q.noFileIn(filesOf(f), f.Versions, r.Spec)
+	case !f.Glibc.IsZero() && q.h.Platform.Libc != nil && q.h.Platform.Libc.Kind == "glibc" && q.h.Platform.Libc.Version.Less(f.Glibc):
+		return fmt.Sprintf("its CUDA libraries need glibc %s; this system has %s", f.Glibc, q.h.Platform.Libc.Version)
 	case cu != "" && major(f.CUDA) != cu:
 		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(f.CUDA), cu)
 	case f.Exact && !cudnn.IsZero():
