@@ -110,7 +110,7 @@ func (e *Env) removeGarbage() (said []string, err error) {
 		}
 		_, err := e.root.Lstat(markerPath(id))
 		adoption := entry.Type()&fs.ModeSymlink != 0 // that did not happen
-		if err == nil && !adoption || id == e.Current() || len(system.Users(e.path(genPath(id)))) > 0 {
+		if err == nil && !adoption || id == e.Current() || !system.SeesProcesses() || len(system.Users(e.path(genPath(id)))) > 0 {
 			continue
 		}
 		if err := system.RemoveTree(e.root, genPath(id)); err != nil {

@@ -130,6 +130,10 @@ func (r *run) collect() error {
 			r.say("kept the environment %s: process %d uses it", g.ID, pids[0])
 			continue
 		}
+		if !system.SeesProcesses() {
+			r.say("kept the environment %s: /proc does not show the processes, and one may use it", g.ID)
+			continue
+		}
 		if err := r.env.forget(g.ID); err != nil {
 			r.say("%s", r.env.stays(g.ID, err)) // the plan is carried out all the same
 			continue

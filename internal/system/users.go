@@ -3,6 +3,8 @@ package system
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"envfix/internal/proc"
@@ -23,6 +25,12 @@ func Users(dir string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// SeesProcesses reports whether [Users] can be believed when it names nobody: where
+// something lies over /proc, or none is mounted, it sees no process, not even this one.
+func SeesProcesses() bool {
+	return runtime.GOOS != "linux" || slices.Contains(proc.Self.PIDs(), os.Getpid())
 }
 
 func uses(p proc.Process, dir string) bool {

@@ -274,3 +274,42 @@ func TestCompiledWhenTaken(t *testing.T) {
 		})
 	}
 }
+
+// A clock that jumped back takes no release from what is then the future, and one that
+// jumped ahead takes none that is then over; neither harms what is installed, and with
+// the right day all goes on.
+func TestThreat09ClockJumps(t *testing.T) {
+	alice := newSigner(t, "alice")
+	keys, _ := list(t, 1, 1, alice)
+	store := Store{Dir: filepath.Join(t.TempDir(), "matrix")}
+	builtIn := version.MustDotted("2026.11.2")
+	if err := store.Install(must(Verify(t.Context(), good(t, alice).source, known(keys))), "the test", now); err != nil {
+		t.Fatal(err)
+	}
+	next := build(t, "2099.2.1", "2026-11-20", "2027-05-01", alice)
+	for day, want := range map[string]error{"1980-01-01": ErrForm, "2026-11-18": ErrForm, "2099-01-01": ErrExpired, "2027-05-01": ErrExpired, "": ErrForm, now: nil} {
+		k, err := store.Known(builtIn, []KeyList{keys}, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(t.Context(), next.source, k); !errors.Is(err, want) {
+			t.Errorf("on %q: %v, want %v", day, err, want)
+		}
+		if r, err := store.Installed([]KeyList{keys}); err != nil || r.Manifest.Version.String() != "2099.1.1" {
+			t.Errorf("on %q what is installed: %v", day, err)
+		}
+	}
+	for _, day := range []string{"2099-01-01", "1980-01-01"} { // a check on a wrong day is not remembered as an order
+		same := must(Verify(t.Context(), good(t, alice).source, known(keys)))
+		if err := store.Checked(same, "the test", day); err != nil {
+			t.Fatal(err)
+		}
+		k, err := store.Known(builtIn, []KeyList{keys}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Verify(t.Context(), next.source, k); err != nil || !r.News {
+			t.Errorf("after a check on %s: %v", day, err)
+		}
+	}
+}
