@@ -18,6 +18,16 @@ import (
 // plan has no steps where nothing can be done, or where h conforms already. Its
 // error reports a target that cannot be planned for.
 func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution, t plan.Target) (*plan.Plan, error) {
+	p, err := Unsealed(m, h, r, res, t)
+	if err != nil {
+		return nil, err
+	}
+	return p, plan.Seal(p)
+}
+
+// Unsealed is Plan without an id: for what shows a plan and neither saves nor compares
+// it. To compute the id is a third of the work.
+func Unsealed(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution, t plan.Target) (*plan.Plan, error) {
 	p := describe(m, h, r, res)
 	choice := installed(r, res)
 	if choice != nil {
@@ -37,7 +47,7 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 		p.EnvFixes = append(p.EnvFixes, onPath(h, t))
 	}
 	p.Warnings = slices.Concat(saidElsewhere(p.Warnings, p.Keep), b.warnings)
-	return p, plan.Seal(p)
+	return p, nil
 }
 
 // onPath puts the environment's programs first.

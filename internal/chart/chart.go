@@ -137,6 +137,9 @@ type drawing struct {
 	v       View
 	session *resolver.Session
 	minors  [][]*matrix.Release // oldest first; the releases of each newest first
+
+	verdictsOf string // the generation
+	verdicts   []resolver.Verdict
 }
 
 // host is a machine with one such GPU and the newest driver that drives it.
@@ -301,97 +304,4 @@ func (d *drawing) said(b *matrix.Build, g machine.GPU, state State) string {
 		s += ", and yours is " + d.v.Driver.String()
 	}
 	return s
-}
-
-// empty is the cell of a release that does not run: for want of a build, of code, or
-// for what a rule of the resolver says.
-func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
-	g := h.GPUs[0]
-	var kind []*matrix.Build
-	covered := false
-	for _, b := range rel.Builds {
-		if b.OS != d.v.OS || b.Arch != d.v.Arch || !madeFor(b.Label, g.Vendor) {
-			continue
-		}
-		kind = append(kind, b)
-		native, ptx := d.m.Covers(b, g.SM)
-		covered = covered || native || ptx || g.Vendor != machine.NVIDIA && g.Vendor != machine.AMD
-	}
-	c := Cell{Torch: rel.Torch.String(), State: None}
-	switch {
-	case len(kind) == 0:
-		c.Text = "no build for " + vendorNames[g.Vendor] + " on " + d.v.OS + " " + d.v.Arch
-	case g.Vendor == machine.AMD:
-		c.Text, c.Source, c.Proof = d.withoutTarget(kind, g.GFX)
-	case !covered:
-		c.Text = "no build has code for " + g.SM.String() + "; they have it for " + strings.Join(codesOf(kind), " ")
-		c.Source, c.Proof = source(kind[0]), kind[0].Proof
-	default:
-		c.Text, c.Source = d.refused(rel, h)
-	}
-	return c
-}
-
-// withoutTarget says why no ROCm build of a release runs on a target.
-func (d *drawing) withoutTarget(kind []*matrix.Build, gfx string) (why, from string, proof matrix.Proof) {
-	for _, b := range kind {
-		for _, t := range d.m.ROCm {
-			if t.GFX == gfx && t.Label == b.Label && t.Torch.Admits(b.Release.Torch) && t.Broken != "" {
-				return "build " + b.Label + ": " + t.Broken, t.Source, t.Proof
-			}
-		}
-		if b.Status != matrix.Offered {
-			return "build " + b.Label + " is " + string(b.Status) + ": taken only by its name", source(b), b.Proof
-		}
-	}
-	return "no ROCm build of it is made for " + gfx, source(kind[0]), kind[0].Proof
-}
-
-// refused is what the resolver says against every build of a release.
-func (d *drawing) refused(rel *matrix.Release, h machine.Machine) (why, source string) {
-	q := pep508.Requirement{Name: "torch", Text: "torch==" + rel.Torch.String()}
-	q.Spec, _ = version.ParseSpecifier("==" + rel.Torch.String()) // of the data
-	c, err := resolver.Why(d.m, h, d.question(), q)
-	if err != nil {
-		return err.Error(), ""
-	}
-	for _, v := range c.Verdicts {
-		for _, w := range v.Words {
-			if !w.OK && w.Text == v.Text && madeFor(v.Build, h.GPUs[0].Vendor) {
-				return "build " + v.Build + ": " + w.Text, w.Source
-			}
-		}
-	}
-	return "no build runs", ""
-}
-
-var vendorNames = map[string]string{machine.NVIDIA: "NVIDIA", machine.AMD: "AMD", machine.Intel: "Intel", machine.Apple: "Apple"}
-
-func madeFor(label, vendor string) bool {
-	switch vendor {
-	case machine.NVIDIA:
-		return strings.HasPrefix(label, "cu")
-	case machine.AMD:
-		return strings.HasPrefix(label, "rocm")
-	case machine.Intel:
-		return label == "xpu"
-	}
-	return label == "mps"
-}
-
-func codesOf(builds []*matrix.Build) []string {
-	var all []machine.SM
-	for _, b := range builds {
-		for _, c := range b.Native {
-			if !slices.Contains(all, c.SM) {
-				all = append(all, c.SM)
-			}
-		}
-	}
-	slices.SortFunc(all, machine.SM.Compare)
-	var out []string
-	for _, sm := range all {
-		out = append(out, sm.String())
-	}
-	return out
 }

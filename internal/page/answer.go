@@ -243,7 +243,7 @@ func commands(m *matrix.Matrix, q question, res *resolver.Resolution) (*plan.Pla
 	if c != nil && q.words.Manager == "pip" {
 		h.Pythons = []machine.Python{{Version: strings.TrimSuffix(c.Python, "t"), FreeThreaded: strings.HasSuffix(c.Python, "t"), Path: pythonProgram(h, c.Python)}}
 	}
-	p, err := installers.Plan(m, h, q.request, res, plan.Target{Dir: ".venv", Manager: q.words.Manager, InPlace: !strings.HasSuffix(q.words.Manager, "conda") && !strings.HasSuffix(q.words.Manager, "mamba")})
+	p, err := installers.Unsealed(m, h, q.request, res, plan.Target{Dir: ".venv", Manager: q.words.Manager, InPlace: !strings.HasSuffix(q.words.Manager, "conda") && !strings.HasSuffix(q.words.Manager, "mamba")})
 	if err != nil {
 		return nil, nil, err
 	}

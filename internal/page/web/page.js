@@ -32,7 +32,7 @@ function answer() {
   if (location.hash.slice(1) !== hash) history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   performance.measure("answer", { start: began });
   clearTimeout(answer.later);
-  answer.later = setTimeout(drawMap, 60);
+  answer.later = setTimeout(drawMap, 150);
 }
 
 // drawMap comes after the answer: nobody waits for it.
