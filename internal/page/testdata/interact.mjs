@@ -132,6 +132,9 @@ await does("the map by keys and by mouse; the chosen row stands out", {}, "#gpu=
   if (!said.includes("torch") || !said.includes("source:")) throw new Error(said);
   await page.hover("#map tr.chosen td >> nth=3");
   if ((await page.textContent("#map-say")) === said) throw new Error("the mouse changes nothing");
+  await page.$eval("#mapped", (e) => e.scrollIntoView());
+  const [form, map] = await page.$$eval(".ask, #mapped", (l) => l.map((e) => e.getBoundingClientRect()).map((r) => [r.top, r.bottom]));
+  if (form[1] > map[0]) throw new Error(`the form lies over the map: ${form} ${map}`);
 });
 
 await does("words that are not understood are said, and no others are lost", {}, "#gpu=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E&python=banana", async (page) => {
@@ -211,6 +214,7 @@ for (const [name, options] of Object.entries(looks)) {
     const { width } = page.viewportSize();
     if (wide > width) throw new Error(`${wide} pixels wide on ${width}`);
     for (const summary of await page.$$("details[open] > summary")) await summary.click();
+    await page.evaluate(() => scrollTo(0, 0));
     if (shots) await page.screenshot({ path: path.join(shots, `${name}.png`), fullPage: true });
   });
 }
