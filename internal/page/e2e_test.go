@@ -231,8 +231,16 @@ func (a asker) own(t *testing.T, page Answer) {
 			continue
 		}
 		p, err := plan.Decode(out)
-		if want := served[i].Choice; err != nil || p.Torch != want.Torch || p.Build != want.Build {
-			t.Errorf("%s: torch %s, build %s, want %+v (%v)", line, p.Torch, p.Build, want, err)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+			continue
+		}
+		got := p.Choice
+		if p.Then != nil { // after the driver that this environment needs
+			got = *p.Then
+		}
+		if want := served[i].Choice; got.Torch != want.Torch || got.Build != want.Build {
+			t.Errorf("%s: %s, torch %s, build %s, want %+v", line, p.Decision, got.Torch, got.Build, want)
 		}
 	}
 }
