@@ -36,7 +36,8 @@ var blanks = []blank{
 	{"{gfx-override}", (*exam).gfxOverride, ""},
 	{
 		"{extension}", (*exam).extensionNamed,
-		"install the wheel of that package for this torch, Python and C++ ABI, or compile it here: `pip install` with `--no-build-isolation --force-reinstall --no-deps`",
+		"install the wheel of that package for this torch, Python and C++ ABI, or compile it here: " +
+			"`pip install` with `--no-build-isolation --force-reinstall --no-deps`",
 	},
 }
 
