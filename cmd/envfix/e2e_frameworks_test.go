@@ -45,7 +45,7 @@ var plantedJobs = []planted{
 	{"torch-address", verdict.HostOOM, "ulimit -v"},
 	{"timm-augment", verdict.LoaderBound, ""},
 	{"ray-server", verdict.LoaderBound, ""},
-	{"ultralytics-decode", verdict.LoaderBound, "model.train(…, workers="},
+	{"ultralytics-decode", verdict.LoaderBound, ""},
 	{"torchrun-skew", verdict.DDPSkew, "rank 1"},
 	{"jupyter-server", verdict.LoaderBound, "Cell In[2]:4"},
 	{"pytest-reads", verdict.SyncBound, ""},

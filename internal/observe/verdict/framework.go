@@ -76,7 +76,7 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 	}
 	out := w.call + "…, " + strings.Join(flags, ", ") + ")"
 	switch {
-	case l.Setting != "":
+	case l.Setting != "" && w.name == "transformers": // whose call that is
 		out += ", at " + l.Setting
 	case l.Own != "":
 		out += ", below " + l.Own

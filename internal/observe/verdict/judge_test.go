@@ -363,6 +363,12 @@ func TestRules(t *testing.T) {
 			lead(t).Via = []string{"torch", "accelerate", "transformers"}
 			lead(t).Loaders = []Loader{{Where: "/v/site-packages/transformers/trainer.py:900", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
 		}, "loader_bound no_gpu", []string{"TrainingArguments(…, dataloader_num_workers=", "at /h/train.py:33"}},
+		{"in the words of ultralytics", func(t *Trace) {
+			starve(t, 0.8)
+			lead(t).Via = []string{"ultralytics"}
+			lead(t).Loaders = []Loader{{Where: "/v/site-packages/ultralytics/data/build.py:300", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
+			lead(t).Where = &Where{Seen: 20, Looks: 20, Top: []Spot{{Call: "ultralytics.utils.imread_unicode", Part: "item", N: 20}}}
+		}, "loader_bound", []string{"model.train(…, workers=", "), below /h/train.py:40", "decode smaller images"}},
 		{"a loader built anew for each epoch", func(t *Trace) {
 			onCPU(t)
 			p := lead(t)

@@ -170,7 +170,7 @@ var wayOuts = []struct {
 	calls []string
 	say   string
 }{
-	{[]string{"PIL.", "cv2", "imageio"},
+	{[]string{"PIL.", "cv2", "imageio", "imread"},
 		"decode smaller images: store them at the size that is trained on, or Image.draft; torchvision.io.decode_jpeg(device=\"cuda\") decodes on the GPU"},
 	{[]string{"transformers.tokeniz", "tokenizers", "transformers.data", "DataCollator"},
 		"tokenize once, before the training: dataset.map(…, batched=True); the collator then only pads"},

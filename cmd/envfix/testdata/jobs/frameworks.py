@@ -222,8 +222,8 @@ def lightning_python():
     from torch.utils.data import DataLoader
 
     def step(loss):
-        for k in range(1500000 if SICK else 1):
-            k * k  # lightning-python
+        for k in range(1500000 if SICK else 1):  # lightning-python
+            k * k
     lightning(step, DataLoader(items(4 * STEPS, numbers), batch_size=8))
 
 
@@ -390,14 +390,14 @@ def ultralytics_decode():
     from ultralytics import YOLO
     torch.set_num_threads(1)
     logging.getLogger("ultralytics").setLevel(logging.ERROR)
-    for part, n in (("train", 240), ("val", 1)):
+    for part, n in (("train", 160), ("val", 1)):
         os.makedirs(TMP + "/%s/a" % part)
         with open(TMP + "/%s/a/0.jpg" % part, "wb") as f:
-            f.write(jpeg((2400, 1800) if SICK else (64, 64)))
+            f.write(jpeg((1600, 1200) if SICK else (64, 64)))
         for i in range(1, n):
             os.link(TMP + "/%s/a/0.jpg" % part, TMP + "/%s/a/%d.jpg" % (part, i))
     model = YOLO("yolov8n-cls.yaml")
-    model.train(data=TMP, epochs=1, imgsz=32, batch=4, workers=1, device="cpu", project=TMP, plots=False, save=False, val=False, verbose=False, amp=False)  # ultralytics-decode
+    model.train(data=TMP, epochs=1, imgsz=32, batch=4, nbs=4, workers=1, device="cpu", project=TMP, plots=False, save=False, val=False, verbose=False, amp=False)  # ultralytics-decode
     print("trained")
 
 
@@ -528,7 +528,7 @@ def by_torchrun(argv):
 
 def by_pytest(argv):
     test = written("test_train.py", "import runpy, sys\ndef test_train():\n    sys.argv = %r\n    runpy.run_path(sys.argv[0], run_name='__main__')\n" % argv)
-    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-qq", "-s", "-p", "no:cacheprovider", test])
+    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-qq", "-s", "-p", "no:cacheprovider", "-p", "no:warnings", test])
 
 
 def by_make(argv):
