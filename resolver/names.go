@@ -58,9 +58,11 @@ func (s *solver) whyNot(name string) string {
 	return ""
 }
 
-// famous are the packages that this program decides on: the names worth imitating.
+// famous are the packages that this program decides on, and what most people install
+// beside them: the names worth imitating.
 func (s *solver) famous() []string {
-	out := append([]string{"torch", triton, "numpy", "transformers"}, companions...)
+	out := append([]string{"torch", triton, "numpy", "transformers", "accelerate", "diffusers", "lightning", "safetensors", "huggingface-hub"},
+		companions...)
 	for _, f := range s.m.Frameworks {
 		out = append(out, plainName(f.Package))
 	}

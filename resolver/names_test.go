@@ -18,7 +18,7 @@ func TestNamesNearKnownOnes(t *testing.T) {
 	}
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
 	for name, meant := range map[string]string{
-		"tourch": "torch", "pytorch": "torch", "tensor-flow": "tensorflow", "torhc": "torch", "torchvison": "torchvision", "vlm": "", "vllmm": "vllm", "xformer": "xformers", "nvmpy": "numpy",
+		"tourch": "torch", "pytorch": "torch", "tensor-flow": "tensorflow", "torhc": "torch", "torchvison": "torchvision", "vlm": "", "vllmm": "vllm", "xformer": "xformers", "nvmpy": "numpy", "diffuserss": "diffusers", "datasets": "", "evaluate": "",
 		"torch": "", "torchx": "", "torchao": "", "pandas": "", "a-package-of-mine": "", "flash-attn": "", "cupy": "", "polars": "",
 	} {
 		q, err := pep508.Parse(name, "")

@@ -113,7 +113,7 @@ func (q *question) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 			return q.no(n.Source, "works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
 		}
 	}
-	if len(q.wheels(r.Name)) > 0 {
+	if slices.ContainsFunc(q.wheels(r.Name), func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) }) {
 		return nil // each wheel is asked about by itself
 	}
 	bad := q.unmet(r.Name, b)
