@@ -46,8 +46,12 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	if r.Policy != nil {
 		t.Mirrors = append(t.Mirrors, r.Policy.Mirrors...)
 	}
-	if p, err := lockedPlan(f, m, wanted{h, r, t}); p != nil || err != nil {
-		return p, err
+	if p, err := lockedPlan(f, m, wanted{f.withOwnTools(ctx, h), r, t}); p != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		p.Basis.Facts = h // the uv that `envfix lock` brought is none of the machine's
+		return p, plan.Seal(p)
 	}
 	r.Companions = heldCompanions(t)
 	will := installers.WithDistributionPython(m, f.withOwnTools(ctx, h))
