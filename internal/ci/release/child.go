@@ -55,7 +55,7 @@ func buildChild(t target, cc, program string) error {
 		},
 	}
 	if cc != "" {
-		build.env = append(build.env, "CC="+cc)
+		build.env = append(build.env, `CC="`+cc+`"`) // in quotes: its folder's name may hold a space
 	}
 	_, err := build.output()
 	return err
