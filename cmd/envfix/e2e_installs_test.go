@@ -38,7 +38,7 @@ func TestE2EInstalls(t *testing.T) {
 			apply := exec.Command(envfix, append([]string{"apply", "--yes", "--gpu", "H100 80GB HBM3", "--driver", "580.95.05",
 				"--only-index", "default", "--python", c.python}, strings.Fields(c.wish)...)...)
 			apply.Dir = dir
-			apply.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
+			apply.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "UV_CACHE_DIR="+t.TempDir()) // what it fetched goes with it
 			if out, err := apply.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
