@@ -104,7 +104,8 @@ func TestE2EAnsibleLocal(t *testing.T) {
 	if r, ok := all["here"]; !ok || r.changed+r.failed != 0 {
 		t.Fatalf("the second run: %+v\n%s", all, out)
 	}
-	if out, err := exec.Command(c.envfix, "fleet", "report", c.home+"/results", "--lock", "none").CombinedOutput(); err != nil || !strings.Contains(string(out), "1 machine: 1 right") {
-		t.Errorf("%v\n%s", err, out)
+	report, err := exec.Command(c.envfix, "fleet", "report", c.home+"/results", "--lock", "none").CombinedOutput()
+	if err != nil || !strings.Contains(string(report), "1 machine: 1 right") {
+		t.Errorf("%v\n%s", err, report)
 	}
 }

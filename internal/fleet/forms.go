@@ -222,7 +222,8 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 }
 
 // distribution is the beginning of the names by which inventories call Linux.
-var distribution = lazy.Regexp(`(?i)^(ubuntu|debian|red ?hat|rhel|centos|rocky|alma|oracle linux|fedora|amazon linux|suse|sles|opensuse|arch linux|linux mint|pop!_os)\b`)
+var distribution = lazy.Regexp(`(?i)^(ubuntu|debian|red ?hat|rhel|centos|rocky|alma(?:linux)?|oracle linux|fedora|` +
+	`amazon linux|suse|sles|opensuse|arch linux|linux mint|pop!_os)\b`)
 
 // system is the system of "Ubuntu 22.04" and "Windows 11"; others stay as they are.
 func system(cell string) string {

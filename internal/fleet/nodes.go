@@ -43,9 +43,11 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 			case sign == "":
 				in.described(n.Metadata.Name, w)
 			case strings.HasPrefix(sign, "amd.com/") || strings.HasPrefix(sign, "gpu.intel.com/"):
-				in.Problem(n.Metadata.Name, "it has "+sign+", and only the labels of NVIDIA's GPU feature discovery are read: `envfix facts --class` in a pod there tells it")
+				in.Problem(n.Metadata.Name, "it has "+sign+
+					", and only the labels of NVIDIA's GPU feature discovery are read: `envfix facts --class` in a pod there tells it")
 			default:
-				in.Problem(n.Metadata.Name, "it has "+sign+", and no label says which GPU and driver (nvidia.com/gpu.product: NVIDIA's GPU feature discovery)")
+				in.Problem(n.Metadata.Name, "it has "+sign+
+					", and no label says which GPU and driver (nvidia.com/gpu.product: NVIDIA's GPU feature discovery)")
 			}
 			continue
 		}
