@@ -96,6 +96,20 @@ func TestE2ESlurm(t *testing.T) {
 		t.Errorf("an environment can be written to: %s", out)
 	}
 
+	for _, command := range []string{"scontrol --json show nodes", "sinfo --json"} {
+		t.Run(command, func(t *testing.T) {
+			text, err := l.on(1, command+" 2>/dev/null")
+			if err != nil {
+				why, _ := l.on(1, command) // its words alone are wanted
+				t.Skip("this build of Slurm prints none: " + why)
+			}
+			writeText(t, shared+"/nodes.json", text)
+			out, err := exec.Command(envfix, "fleet", "plan", shared+"/nodes.json").CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "3 machines of 1 class") || strings.Count(string(out), "Slurm does not know its driver") != 2 {
+				t.Errorf("%v\n%s\n%.2000s", err, out, text)
+			}
+		})
+	}
 	t.Run("each job gets the right environment", func(t *testing.T) {
 		for constraint, want := range map[string]string{"cc70": "2.14.1+cu126 12.6 2", "cc100": "2.15.0+cu132 13.2 2", "cpu": "2.14.1+cpu None 0"} {
 			module := map[string]string{"cc70": "cu126", "cc100": "cu132", "cpu": "cpu"}[constraint]

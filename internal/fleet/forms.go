@@ -64,6 +64,8 @@ type document struct {
 	} `json:"ansible_local"`
 	Hostname string          `json:"ansible_hostname"`
 	Facts    json.RawMessage `json:"ansible_facts"`
+	Gathered bool            `json:"module_setup"` // by Ansible
+	Payload  string          `json:"__payload__"`
 }
 
 func isDocument(line []byte) bool {
@@ -72,7 +74,7 @@ func isDocument(line []byte) bool {
 }
 
 func (in *Inventory) readDocument(data []byte, from, host string) error {
-	if bytes.TrimSpace(data)[0] == '[' {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		var list []json.RawMessage
 		if err := json.Unmarshal(data, &list); err != nil {
 			return fmt.Errorf("not JSON: %s", text.Printable(err.Error()))
@@ -89,6 +91,9 @@ func (in *Inventory) readDocument(data []byte, from, host string) error {
 	if d.Facts != nil { // a cache of gathered facts wraps them in some versions
 		return in.readDocument(d.Facts, from, host)
 	}
+	if d.Payload != "" { // ansible-core 2.19 caches a text within JSON, in a file s1_HOST
+		return in.readDocument([]byte(d.Payload), from, strings.TrimPrefix(host, "s1_"))
+	}
 	switch {
 	case d.Items != nil:
 		in.kubernetes(d.Items)
@@ -98,7 +103,7 @@ func (in *Inventory) readDocument(data []byte, from, host string) error {
 		in.sinfo(d.Sinfo)
 	case d.Local.Envfix != nil:
 		in.addLine(Named(d.Local.Envfix, nameOf(host, d.Hostname, from)), func() string { return nameOf(host, d.Hostname, from) })
-	case d.Hostname != "":
+	case d.Hostname != "" || d.Gathered:
 		in.Problem(
 			nameOf(host, d.Hostname, from),
 			"Ansible's facts of it hold none of envfix: put `envfix facts --class` into /etc/ansible/facts.d/envfix.fact",

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,9 @@ func TestForms(t *testing.T) {
 		{"a list", "[" + strings.TrimSpace(line("a", t4)) + ",\n" + strings.TrimSpace(line("b", t4)) + "]", "", []string{"a: Tesla T4 (7.5), driver 535.183.01, glibc 2.35", "b: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
 		{"one class line", line("a", t4), "", []string{"a: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
 		{"Ansible", `{"ansible_hostname": "gpu7", "ansible_local": {"envfix": ` + string(t4.ClassLine()) + `}}`, "", []string{"gpu7: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
+		{"Ansible's cache since 2.19", `{"__payload__": ` + strconv.Quote(`{"ansible_local": {"envfix": `+string(t4.ClassLine())+`}, "module_setup": true}`) + `}`, "s1_gpu9", []string{
+			"gpu9: Tesla T4 (7.5), driver 535.183.01, glibc 2.35"}},
+		{"Ansible's cache since 2.19 without facts", `{"__payload__": "{\"ansible_hostname\": \"x\", \"module_setup\": true}"}`, "s1_gpu8", []string{"gpu8! Ansible's facts of it hold none of envfix"}},
 		{"Ansible without facts", `{"ansible_hostname": "gpu8", "ansible_local": {}}`, "", []string{"gpu8! Ansible's facts of it hold none of envfix"}},
 		{"CSV", "\ufeffHost, GPU, Driver, OS, Arch, Python\nw1, 2x RTX 4090, 580.88, windows, , 3.12\nn1, none, , linux, aarch64,\nx, RTX 4090, nonsense, linux,,\n", "", []string{
 			"n1: no GPU, aarch64", "w1: RTX 4090 (8.9), driver 580.88, windows x86_64", "x! `--driver nonsense` is not understood"}},
@@ -86,6 +90,8 @@ func TestFormsThatAreNone(t *testing.T) {
 		`{"some": "thing"}`:          "holds no machines",
 		`{"format": 1, "gpus": `:     "not JSON",
 		`[1, `:                       "not JSON",
+		`{"__payload__": " "}`:       "not JSON",
+		`{"ansible_facts": null}`:    "holds no machines",
 		"host,driver\nn1,580.95.05":  "columns host and gpu",
 		"host,gpu\n\"n1, T4\n":       "extraneous or missing",
 		strings.Repeat("{", 300_000): "not JSON",
