@@ -528,7 +528,7 @@ def by_torchrun(argv):
 
 def by_pytest(argv):
     test = written("test_train.py", "import runpy, sys\ndef test_train():\n    sys.argv = %r\n    runpy.run_path(sys.argv[0], run_name='__main__')\n" % argv)
-    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-qq", "-s", "-p", "no:cacheprovider", "-p", "no:warnings", test])
+    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-qq", "-s", "--tb=no", "-rN", "-p", "no:cacheprovider", "-p", "no:warnings", test])
 
 
 def by_make(argv):
