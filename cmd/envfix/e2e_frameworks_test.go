@@ -141,6 +141,9 @@ func plantedJob(t *testing.T, python string, j planted) {
 	plain := exec.Command(argv[0], argv[1:]...)
 	plain.Env = append(os.Environ(), env...)
 	want := outcomeOf(t, plain, "")
+	if want.Code != 0 {
+		t.Errorf("the job itself failed: %+v", want)
+	}
 	want.Stderr = "" // frameworks write times there
 	for _, state := range []string{"sick", "well"} {
 		argv[3] = state

@@ -336,7 +336,7 @@ def torch_address():
 
 
 def timm_model(batch, get):
-    import timm
+    import timm.optim
     import torch
     from torch.utils.data import DataLoader
     model = timm.create_model("test_vit", pretrained=False, num_classes=10, img_size=32) if batch > 1 else small()
