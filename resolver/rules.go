@@ -70,6 +70,9 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 	}
 	switch only := strings.TrimSuffix(q.req.OnlyIndex, "/"); {
 	case isConda(b):
+		if q.req.Manager == "pixi" && b.Index != condaForge {
+			return q.no(b.Source, "it is on the channel %s, and a pixi project is given conda-forge's", b.Index)
+		}
 	case only == "":
 	case only == "default":
 		if !b.Default {

@@ -35,9 +35,12 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 		fmt.Fprintf(&b, "note: %s\n", ui.Clean(n))
 	}
 	if len(r.Findings) == 0 {
-		if p.Pasted && !r.OK {
+		switch {
+		case p.Pasted && !r.OK:
 			b.WriteString(nothingNamed)
-		} else {
+		case !p.Pasted && p.Torch.Version == "":
+			b.WriteString("no torch is installed here; besides, nothing is wrong\n")
+		default:
 			b.WriteString("nothing is wrong\n")
 		}
 		if !p.Pasted {
@@ -48,7 +51,8 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 		}
 		return b.String() + inUse(p, verbose)
 	}
-	if r.OK && !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Severity > know.Note }) {
+	notWell := func(f doctor.Finding) bool { return f.Severity > know.Note || f.Check == "PY002" }
+	if r.OK && !slices.ContainsFunc(r.Findings, notWell) {
 		b.WriteString("nothing is wrong\n\n")
 	}
 	shown := r.Findings

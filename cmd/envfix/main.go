@@ -177,6 +177,7 @@ func shortened(f *fail.Error) *fail.Error {
 
 func writeErrorJSON(w io.Writer, f *fail.Error) error {
 	answer := errorAnswer{Format: 1, Error: errorJSON{f.Code, f.Text, f.Details, append([]string{}, f.Hints...), f.Script}}
+	answer.Host = f.Host
 	if f.State != "" {
 		answer.State, answer.Changed = f.State, &f.Changed
 	}
@@ -188,6 +189,7 @@ type errorAnswer struct {
 	Format  int       `json:"format"`
 	State   string    `json:"state,omitempty"`   // of `envfix apply`
 	Changed *bool     `json:"changed,omitempty"` // of `envfix apply`
+	Host    string    `json:"host,omitempty"`    // of `envfix verify --static`
 	Error   errorJSON `json:"error"`
 }
 

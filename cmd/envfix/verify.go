@@ -78,6 +78,9 @@ func verifyAction(c *cli.Context) error {
 	}
 	f := verifyFlags{place: placeOf(c), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
 	dir, bin, err := environment(f.place.dir)
+	if failed := (*fail.Error)(nil); c.Bool("static") && errors.As(err, &failed) {
+		failed.Host, _ = os.Hostname() // a node without one is a row of `envfix fleet report` too
+	}
 	if err != nil {
 		return err
 	}

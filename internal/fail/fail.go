@@ -31,6 +31,7 @@ type Error struct {
 	Script  string   // what an administrator would run instead; "" nothing
 	State   string   // of an apply: how it ended, in a word; "" another command's
 	Changed bool     // of an apply: something is not as before, or may not be
+	Host    string   // the machine, where a collector of answers must know it; "" not said
 	Err     error
 }
 

@@ -298,7 +298,7 @@ func TestSitecustomize(t *testing.T) {
 	own, broken := t.TempDir(), t.TempDir()
 	os.WriteFile(filepath.Join(own, "sitecustomize.py"), []byte("MARK = 'mine'\n"), 0o666)
 	os.WriteFile(filepath.Join(broken, "sitecustomize.py"), []byte("raise RuntimeError('mine is broken')\n"), 0o666)
-	r := runProbed(t, "import sys\nprint(sys.modules['sitecustomize'].MARK, any('envfix' in p for p in sys.path), sys.modules['sitecustomize'].__file__ != '')", "PYTHONPATH="+own)
+	r := runProbed(t, "import sys\nprint(sys.modules['sitecustomize'].MARK, any('/probe-' in p for p in sys.path), sys.modules['sitecustomize'].__file__ != '')", "PYTHONPATH="+own)
 	if r.stdout != "mine False True\n" || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}

@@ -2,8 +2,8 @@ package main
 
 // lean are the packages that are compiled without inlining: an eighth of the program's
 // weight, in code that waits for the network, a disk or a person, or whose time is in
-// maps and strings: plan, explain and doctor of a long paste take as long as before,
-// within what 60 runs of each can tell. What reads the data at every start
+// maps and strings: of 60 runs each on a busy machine plan and explain took as long as
+// before, doctor up to 8 % longer (medians 125 and 132 ms). What reads the data at every start
 // (internal/compiled, internal/version), strings and regexp stay as they are.
 var lean = []string{
 	"github.com/modelcontextprotocol/...",
