@@ -12,7 +12,8 @@ export function lacking() {
 
 function unpacked(id) {
   const text = atob(document.getElementById(id).textContent.trim());
-  const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+  const bytes = new Uint8Array(text.length); // from(text, …) walks it as an iterator: a tenth of a second
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 }
 
