@@ -60,7 +60,7 @@ print("\n".join(sorted(f"{n} {v}" for n, v in names.items() if n not in skip and
 	before := command(python, "-I", "-c", versions)
 
 	target := []string{"--gpu", "H100 80GB HBM3", "--driver", "580.95.05", "--only-index", "default"}
-	shown := command(envfix, append([]string{"plan"}, target...)...)
+	shown := command(envfix, append([]string{"plan", "-v"}, target...)...)
 	for _, want := range []string{"cannot stay  xformers 0.0.29.post3: needs torch==2.6.0", "stays        mine 0.1, editable, from"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the plan does not say %q:\n%s", want, shown)
