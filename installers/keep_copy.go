@@ -79,9 +79,11 @@ func (b *builder) copySteps(exe string, packs []string, disk int64) {
 	from := []string{"--no-index", "--find-links", plan.CopiedDir, "--no-deps", "-r", plan.CopiedDir + "/requirements.txt"}
 	run := &plan.Run{Env: b.src.environment("pip")}
 	if b.t.Manager == "pip" {
-		run.Argv = append([]string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}, from...)
+		run.Argv = append([]string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check",
+			"--no-input", "--only-binary", ":all:"}, from...)
 	} else { // --no-cache: uv would keep another copy of each for ever
-		run = &plan.Run{Argv: append([]string{exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:", "--no-cache"}, from...), Env: b.src.environment("uv")}
+		run = &plan.Run{Argv: append([]string{exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:", "--no-cache"}, from...),
+			Env: b.src.environment("uv")}
 	}
 	b.add(plan.Step{ID: plan.Copied, Title: "install the copies", Disk: disk, Why: "from those files alone: no index is asked for anything by its name", Run: run})
 }

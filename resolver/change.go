@@ -93,7 +93,8 @@ func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	o.Driver = DriverChoice{Action: upgrade, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
 	o.Fallback = s.fallback(gpus, d)
 	if p := s.req.Policy; p != nil && d.version.Less(p.leastDriver()) {
-		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(d)), Source: teamsPolicy}}
+		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s",
+			p.Driver, driverText(d)), Source: teamsPolicy}}
 		s.remarkEOL(o, b)
 		return o
 	}

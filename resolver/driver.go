@@ -250,7 +250,8 @@ func (s *solver) jetpacks() []string {
 			if s.jetpack() == p.pack || !slices.Contains(strings.Fields(v.Platform), p.pack) || !slices.Contains(v.GPUs, s.vendor(machine.NVIDIA)[0].SM.String()) {
 				continue
 			}
-			out = append(out, fmt.Sprintf("`--libc glibc-%s --python %s`: %s publishes builds for it (%s)", p.libc, strings.Join(v.Pythons, " or "), vendorName(&v), v.Names))
+			out = append(out, fmt.Sprintf("`--libc glibc-%s --python %s`: %s publishes builds for it (%s)",
+				p.libc, strings.Join(v.Pythons, " or "), vendorName(&v), v.Names))
 		}
 	}
 	return out

@@ -211,13 +211,17 @@ func (q *question) command(name string, o offer, b *matrix.Build) string {
 	url := o.url(q, b)
 	switch {
 	case o.row.SHA256 != "":
-		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file", name, o.version, torchName(b), url, o.row.SHA256, name)
+		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file",
+			name, o.version, torchName(b), url, o.row.SHA256, name)
 	case o.row.Kind == "index":
-		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)", name, name, url, torchName(b))
+		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)",
+			name, name, url, torchName(b))
 	case o.row.Kind == "find-links":
-		return fmt.Sprintf("%s is on a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)", name, name, url, torchName(b))
+		return fmt.Sprintf("%s is on a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)",
+			name, name, url, torchName(b))
 	}
-	return fmt.Sprintf("%s %s is built for %s by its project: `pip install --no-deps %s` (not proven: nobody saw the file or its hash)", name, o.version, torchName(b), url)
+	return fmt.Sprintf("%s %s is built for %s by its project: `pip install --no-deps %s` (not proven: nobody saw the file or its hash)",
+		name, o.version, torchName(b), url)
 }
 
 // buildText is how a package is built for the GPUs in use.

@@ -154,7 +154,8 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	case q.isFramework(e.name) && !isConda(b):
 		return nil
 	case e.row != nil && e.row.Sdist && q.byWord(e.req, e.row.Version, b) != "":
-		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code", e.name, e.row.Version, q.byWord(e.req, e.row.Version, b))}
+		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code",
+			e.name, e.row.Version, q.byWord(e.req, e.row.Version, b))}
 	case e.row == nil && isConda(b) && q.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && e.pin != "":

@@ -120,7 +120,8 @@ func wishOf(c *cli.Context) wishFlags {
 		Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"), Build: c.String("build"), Manager: c.String("manager"),
 			OnlyIndex: c.String(
 				"only-index",
-			), Channel: c.String("channel"), AllowURL: c.StringSlice("allow-url"), AsNamed: c.StringSlice("as-named"), GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
+			), Channel: c.String("channel"), AllowURL: c.StringSlice("allow-url"), AsNamed: c.StringSlice("as-named"),
+			GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
 		arguments: c.Args().Slice(), files: c.StringSlice("requirements"),
 	}
 }
@@ -142,7 +143,8 @@ type placeFlags struct {
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
 	return placeFlags{place: p, env: p.forPlan().dir, manager: c.String("manager"), inPlace: c.Bool("in-place"),
-		offline: c.Bool("offline"), check: c.Bool("check-packages"), fresh: c.Bool("fresh"), drop: c.StringSlice("drop"), from: c.StringSlice("from-index"), mirrors: c.StringSlice("mirror")}
+		offline: c.Bool("offline"), check: c.Bool("check-packages"), fresh: c.Bool("fresh"), drop: c.StringSlice("drop"),
+		from: c.StringSlice("from-index"), mirrors: c.StringSlice("mirror")}
 }
 
 // planFlags are all that a plan is made from.

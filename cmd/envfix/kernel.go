@@ -70,7 +70,8 @@ func environmentPython(dir string) string {
 // kernelText says what follows the plan's steps, since it reaches beyond the
 // environment.
 func kernelText(dir, name string) string {
-	return fmt.Sprintf("\nthen, beyond %s: register it with Jupyter as the kernel %s\n  %s\n", ui.Clean(dir), name, ui.Clean(strings.Join(kernelArgv(dir, name), " ")))
+	return fmt.Sprintf("\nthen, beyond %s: register it with Jupyter as the kernel %s\n  %s\n",
+		ui.Clean(dir), name, ui.Clean(strings.Join(kernelArgv(dir, name), " ")))
 }
 
 // A kernel is one that envfix registered: so that a rollback can take it away.

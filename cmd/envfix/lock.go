@@ -142,7 +142,8 @@ func lockOf(c *cli.Context) (lockCall, error) {
 func lockOfFlags(c *cli.Context) (lockCall, error) {
 	f := lockCall{check: c.Bool("check") || c.Bool("installed"), installed: c.Bool("installed"), json: c.Bool("json"), env: c.String("env")}
 	f.wish = team.Wish{Files: c.StringSlice("requirements"), SameTorch: c.Bool("same-torch"), Upgrade: c.Bool("upgrade"), UpgradeMatrix: c.Bool("upgrade-matrix"),
-		Profile: c.String("profile"), Offline: c.Bool("offline"), Build: c.StringSlice("build-from-source"), Groups: c.StringSlice("group"), Defaults: map[string]string{}}
+		Profile: c.String("profile"), Offline: c.Bool("offline"), Build: c.StringSlice("build-from-source"),
+		Groups: c.StringSlice("group"), Defaults: map[string]string{}}
 	for _, key := range team.TargetKeys {
 		name := key
 		if key == "index" {

@@ -61,7 +61,8 @@ func dispatch(ctx context.Context, in invocation) error {
 	c := in.command()
 	switch {
 	case noOutput() && (in.version || in.help || c == nil || !slices.Contains(worksUnseen, c.Name)):
-		return &fail.Error{Code: fail.Failed, Text: "standard output is closed, and nothing could be shown", Hints: []string{"`>/dev/null` drops what a command prints"}}
+		return &fail.Error{Code: fail.Failed, Text: "standard output is closed, and nothing could be shown",
+			Hints: []string{"`>/dev/null` drops what a command prints"}}
 	case in.version:
 		return showVersion(os.Stdout)
 	case in.help || c != nil && c.Action == nil:

@@ -69,13 +69,15 @@ func (f mapFlags) draw(w io.Writer) error {
 	}
 	drawn := chart.Make(m, v)
 	if len(drawn.Rows) == 0 {
-		return &fail.Error{Code: fail.Usage, Text: "no build for a GPU is published for " + v.OS + " " + v.Arch, Hints: []string{"`envfix matrix show` lists every release"}}
+		return &fail.Error{Code: fail.Usage, Text: "no build for a GPU is published for " + v.OS + " " + v.Arch,
+			Hints: []string{"`envfix matrix show` lists every release"}}
 	}
 	if f.html != "" {
 		title := "envfix: which GPU runs which torch, " + v.OS + " " + v.Arch
 		foot := "Data " + m.Version + " of " + m.Date + ". Made by envfix matrix map."
 		if err := replaceFile(f.html, []byte(drawn.Page(title, foot)), 0o644); err != nil {
-			return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.html) + ": " + reason(err), Err: err, Hints: []string{"`--html` takes a file in a directory that is there"}}
+			return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.html) + ": " + reason(err), Err: err,
+				Hints: []string{"`--html` takes a file in a directory that is there"}}
 		}
 		return nil
 	}

@@ -46,7 +46,8 @@ func (f lockCall) wayOut(t *team.Team, old *lock.Lock, err error) error {
 	other.Defaults = maps.Clone(f.wish.Defaults)
 	other.Defaults["index"] = "default"
 	if chosen, err := t.Chosen(other, old); err == nil && f.wish.Defaults["index"] == "" {
-		hints = slices.Insert(hints, 0, fmt.Sprintf("`%s` takes all from the default index (%s)", again("--only-index", "default"), ui.Clean(strings.Join(chosen, "; "))))
+		hints = slices.Insert(hints, 0, fmt.Sprintf("`%s` takes all from the default index (%s)",
+			again("--only-index", "default"), ui.Clean(strings.Join(chosen, "; "))))
 	}
 	with := *said
 	with.Hints = append(hints, said.Hints...)

@@ -231,7 +231,8 @@ var phases = []struct{ begin, means string }{
 	{
 		"Looking in",
 		"looking",
-	}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"}, {"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
+	}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"},
+	{"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
 	{"Resolved", "downloading"}, {"Downloading and Extracting", "downloading"}, {"Downloading", "downloading"}, {"Get:", "downloading"},
 	{
 		"Prepared",

@@ -222,7 +222,8 @@ func (d *drawing) undemanding(builds []*matrix.Build, g machine.GPU) *matrix.Bui
 
 // cell is that of a release that runs, with the build of it that counts.
 func (d *drawing) cell(builds []*matrix.Build, pick *matrix.Build, g machine.GPU, state State) Cell {
-	c := Cell{Torch: pick.Release.Torch.String(), State: state, Build: pick.Label, Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
+	c := Cell{Torch: pick.Release.Torch.String(), State: state, Build: pick.Label,
+		Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
 	for _, b := range builds {
 		if b != pick {
 			c.More = append(c.More, b.Label)

@@ -59,7 +59,8 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}), Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
+			Severity: check.Severity, Text: check.Text, Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}),
+			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
 	}
 	if len(answer.Matches) == 0 {
 		e.question()

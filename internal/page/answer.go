@@ -67,7 +67,8 @@ func Ask(m *matrix.Matrix, w Words) Answer {
 		Decided: Decided{Decision: res.Decision, Choice: res.Choice, Driver: p.Driver, Then: res.Then, Fallback: res.Fallback,
 			Environments: res.Environments, VisibleGPUs: res.VisibleGPUs, Nearest: res.Nearest, Alternatives: res.Alternatives,
 			Reasons: res.Reasons, Warnings: p.Warnings, HeldBack: res.HeldBack}}
-	a.OK = res.Choice != nil && slices.Contains([]resolver.Decision{resolver.Install, resolver.InstallCPU, resolver.Partial, resolver.UseVendorIndex}, res.Decision)
+	a.OK = res.Choice != nil && slices.Contains(
+		[]resolver.Decision{resolver.Install, resolver.InstallCPU, resolver.Partial, resolver.UseVendorIndex}, res.Decision)
 	a.Title, a.Text = title(res), sentences[res.Decision]
 	if c := settled(res); c != nil {
 		a.Parts = parts(c, res)
@@ -243,7 +244,8 @@ func commands(m *matrix.Matrix, q question, res *resolver.Resolution) (*plan.Pla
 	if c != nil && q.words.Manager == "pip" {
 		h.Pythons = []machine.Python{{Version: strings.TrimSuffix(c.Python, "t"), FreeThreaded: strings.HasSuffix(c.Python, "t"), Path: pythonProgram(h, c.Python)}}
 	}
-	p, err := installers.Unsealed(m, h, q.request, res, plan.Target{Dir: ".venv", Manager: q.words.Manager, InPlace: !strings.HasSuffix(q.words.Manager, "conda") && !strings.HasSuffix(q.words.Manager, "mamba")})
+	p, err := installers.Unsealed(m, h, q.request, res, plan.Target{Dir: ".venv", Manager: q.words.Manager,
+		InPlace: !strings.HasSuffix(q.words.Manager, "conda") && !strings.HasSuffix(q.words.Manager, "mamba")})
 	if err != nil {
 		return nil, nil, err
 	}

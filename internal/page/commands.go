@@ -83,7 +83,8 @@ func apart(q question, res *resolver.Resolution, shell string) []Command {
 		w.GPUs = strings.Trim(strings.ReplaceAll(fmt.Sprint(e.GPUs), " ", ","), "[]")
 		lines = append(lines, commandLine("uvx envfix-gpu apply", append(w.Args(false), "--env", fmt.Sprintf(".venv-%d", i+1))))
 	}
-	return []Command{{Title: "On that machine, an environment for each: envfix shows every step, asks, and proves that torch computes", Shell: shell, Lines: lines}}
+	return []Command{{Title: "On that machine, an environment for each: envfix shows every step, asks, and proves that torch computes",
+		Shell: shell, Lines: lines}}
 }
 
 // against are the arguments of `envfix why` for the torch that was asked for.

@@ -137,10 +137,8 @@ func (s *psScript) tool(r Run) {
 	switch name {
 	case "uv":
 		index := ""
-		for _, pair := range s.p.Target.Mirrors {
-			if to, ok := strings.CutPrefix(pair, "default="); ok && plain(to) {
-				index = "'--index-url', '" + to + "', "
-			}
+		if to := defaultMirror(s.p.Target.Mirrors); to != "" {
+			index = "'--index-url', '" + to + "', "
 		}
 		s.line(strings.Replace(psUV, "'--only-binary'", index+"'--only-binary'", 1))
 	case "python":
@@ -244,11 +242,7 @@ func (s *psScript) manual(i int, step Step) error {
 	if i+1 < len(s.p.Steps) {
 		s.line(fmt.Sprintf("  Write-Output 'then run this script again with -From %d'", i+2))
 	}
-	code := 6
-	if step.Manual.Reboot {
-		code = 7
-	}
-	s.line(fmt.Sprintf("  exit %d", code))
+	s.line(fmt.Sprintf("  exit %d", step.Manual.exit()))
 	return nil
 }
 

@@ -283,12 +283,17 @@ func (s *script) manual(i int, step Step) error {
 	if i+1 < len(s.p.Steps) {
 		s.line(fmt.Sprintf("echo 'then run this script again with the argument %d'", i+2))
 	}
-	code := 6
-	if step.Manual.Reboot {
-		code = 7
-	}
-	s.line(fmt.Sprintf("exit %d", code))
+	s.line(fmt.Sprintf("exit %d", step.Manual.exit()))
 	return nil
+}
+
+// exit is the status with which a script ends at m, as apply does: 7 for a reboot, 6
+// for whatever else a person has to do.
+func (m *Manual) exit() int {
+	if m.Reboot {
+		return 7
+	}
+	return 6
 }
 
 func (s *script) write(w Write) error {

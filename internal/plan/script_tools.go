@@ -82,6 +82,18 @@ func bringsUV(step Step) bool {
 	return step.Run != nil && (step.ID == "tools" || step.ID == "uv") && strings.Contains(strings.Join(step.Run.Argv, " "), "{tools}/uv")
 }
 
+// defaultMirror is what serves the default index by the pairs FROM=TO of a plan, the last
+// of them; empty where none does, or where its address is none that a script can hold.
+func defaultMirror(pairs []string) string {
+	mirror := ""
+	for _, pair := range pairs {
+		if to, ok := strings.CutPrefix(pair, "default="); ok && plain(to) {
+			mirror = to
+		}
+	}
+	return mirror
+}
+
 // tools writes, once, how the program is found that r runs.
 func (s *script) tools(r Run) {
 	name := toolOf(r)
@@ -92,10 +104,8 @@ func (s *script) tools(r Run) {
 	switch name {
 	case "uv":
 		index := ""
-		for _, pair := range s.p.Target.Mirrors {
-			if to, ok := strings.CutPrefix(pair, "default="); ok && plain(to) {
-				index = "--index-url " + to + " "
-			}
+		if to := defaultMirror(s.p.Target.Mirrors); to != "" {
+			index = "--index-url " + to + " "
 		}
 		s.b.WriteString(strings.Replace(findUV, "--only-binary", index+"--only-binary", 1))
 	case "conda":

@@ -123,7 +123,8 @@ func forbidden(p *lock.Policy, files map[string][]byte) error {
 		}
 		for _, never := range p.Never {
 			if got := k.Find(machine.NormalName(never)); got != nil {
-				return &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("target %s: the team's policy never installs %s, and %s %s would be", name, clean(never), got.Name, got.Version),
+				return &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("target %s: the team's policy never installs %s, and %s %s would be",
+					name, clean(never), got.Name, got.Version),
 					Hints: []string{"leave out what brings it, or take it out of [policy] never in " + strings.Join(policyFiles, " or ")}}
 			}
 		}

@@ -38,7 +38,8 @@ func DoctorMarkdown(r doctor.Report, m *machine.Machine, day string, share func(
 	if m != nil {
 		facts := share(CleanLines(Facts(*m, true, Style{})))
 		fence := strings.Repeat("`", max(3, longestTicks(facts)+1))
-		b.WriteString("\n<details><summary>Facts of the machine</summary>\n\n" + fence + "text\n" + strings.TrimRight(facts, "\n") + "\n" + fence + "\n\n</details>\n")
+		b.WriteString("\n<details><summary>Facts of the machine</summary>\n\n" +
+			fence + "text\n" + strings.TrimRight(facts, "\n") + "\n" + fence + "\n\n</details>\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n", Clean(day))
 	return b.String()
