@@ -28,6 +28,7 @@ type Device struct {
 	GFX        string     // AMD's target; "" unknown
 	XPU        bool       // Intel: PyTorch's XPU builds serve it
 	XPUWhere   []string   // linux, windows, wsl2
+	Unlisted   bool       // its name is from pci.ids alone: no list of NVIDIA's has this board
 }
 
 // A DeviceTable is the table of GPU models. It reads its text only as far as a
@@ -185,7 +186,7 @@ func (t *DeviceTable) idFields(f []string) (Device, bool) {
 	}
 	d, ok := t.chips[f[2]]
 	d.PCI, d.Subsystem, d.Name, d.Line = f[0], f[1], f[6], productLine(f[4])
-	d.Modules = flavours(f[3])
+	d.Modules, d.Unlisted = flavours(f[3]), f[5] == "p"
 	return d, ok
 }
 

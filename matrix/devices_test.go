@@ -87,9 +87,9 @@ const names = `
 2.1 to 390 proprietary: GTX 670M
 2.0 to 390 proprietary: GTX 480; GTX 580
 1.1 to 340 proprietary: GeForce 8800 GT
-6.1 to 580 proprietary, 3.0 to 470 proprietary: GT 1030
-5.0 to 580 proprietary, 3.0 to 470 proprietary: GTX 750 Ti
-3.5 to 470 proprietary, 2.1 to 390 proprietary: GT 710
+6.1 to 580 proprietary: GT 1030
+5.0 to 580 proprietary: GTX 750 Ti
+3.5 to 470 proprietary: GT 710
 3.5 to 470 proprietary, 3.0 to 470 proprietary, 2.1 to 390 proprietary: GT 730
 amd gfx1100: RX 7900 XTX; Radeon RX 7900 XTX; AMD Radeon RX 7900 XTX; 7900 XTX; RX 7900 GRE; Radeon Pro W7900; W7900
 amd gfx942: MI300X; AMD Instinct MI300X

@@ -94,10 +94,11 @@ type modelKey struct {
 	name, chip string
 	sm         machine.SM
 	modules    int
+	unlisted   bool
 }
 
 func (m *modelReader) add(name string, d Device) {
-	key := modelKey{name, d.Chip, d.SM, len(d.Modules)}
+	key := modelKey{name, d.Chip, d.SM, len(d.Modules), d.Unlisted}
 	if m.seen[key] {
 		return
 	}

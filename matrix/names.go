@@ -18,8 +18,37 @@ type modelName struct {
 // Ti", "H100 80GB HBM3", "NVIDIA GeForce RTX 4090 Laptop GPU". Case, vendor
 // words, memory sizes and form factors do not matter. One device per different
 // capability comes back, the newest first: more than one means that the name
-// alone does not say which GPU it is; none, that nobody knows the name.
+// alone does not say which GPU it is; none, that nobody knows the name. A board
+// that only pci.ids has does not make a name unclear that NVIDIA's lists give to
+// another: [DeviceTable.Namesakes] has it.
 func (t *DeviceTable) LookupName(name string) []Device {
+	listed, _ := t.lookupName(name)
+	return listed
+}
+
+// Namesakes are the boards of a name that LookupName leaves aside: a GTX 750 Ti is a
+// GM107, and once was an OEM's GK106.
+func (t *DeviceTable) Namesakes(name string) []Device {
+	_, aside := t.lookupName(name)
+	return aside
+}
+
+func (t *DeviceTable) lookupName(name string) (listed, aside []Device) {
+	found := t.allNamed(name)
+	for _, d := range found {
+		if d.Unlisted {
+			aside = append(aside, d)
+		} else {
+			listed = append(listed, d)
+		}
+	}
+	if len(listed) == 0 {
+		return found, nil
+	}
+	return listed, aside
+}
+
+func (t *DeviceTable) allNamed(name string) []Device {
 	if len(name) > 200 {
 		return nil
 	}
@@ -70,7 +99,7 @@ func find(names []modelName, words []string, match func(query, name []string) bo
 		switch {
 		case i < 0:
 			out = append(out, n.device)
-		case plainer(n.device.Name, out[i].Name):
+		case out[i].Unlisted && !n.device.Unlisted, out[i].Unlisted == n.device.Unlisted && plainer(n.device.Name, out[i].Name):
 			out[i] = n.device
 		}
 	}

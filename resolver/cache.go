@@ -12,10 +12,11 @@ import (
 // A cache holds what does not change while one machine is resolved: nearest
 // answers ask the same builds about the same GPUs many times.
 type cache struct {
-	wheels     []*matrix.Build            // for this system, newest torch first
-	channel    map[string][]*matrix.Build // nightly and test builds, by channel and pinned version
-	conda      []*matrix.Build            // the conda channels' builds in the same form; nil until asked for
-	rank       map[*matrix.Release]int    // position of a release, newest first
+	wheels     []*matrix.Build                   // for this system, newest torch first
+	channel    map[string][]*matrix.Build        // nightly and test builds, by channel and pinned version
+	behind     map[*matrix.Build]*matrix.Release // the release that a channel's build is inferred from
+	conda      []*matrix.Build                   // the conda channels' builds in the same form; nil until asked for
+	rank       map[*matrix.Release]int           // position of a release, newest first
 	py         map[*matrix.Build][2]py
 	code       map[codeKey][2]bool // native, ptx
 	stack      map[codeKey]gap
@@ -56,7 +57,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
 		needs: map[string][]matrix.Need{}, frameworks: map[string][]matrix.Framework{}, files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
-		channel: map[string][]*matrix.Build{},
+		channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {

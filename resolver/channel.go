@@ -32,12 +32,29 @@ func (w *request) readChannel() {
 	case w.OnlyIndex == "default":
 		w.conflict = flag + " and `--only-index default` exclude each other: the default index has releases only"
 	}
+	w.readChannelPin(flag)
+}
+
+// readChannelPin checks a torch that is pinned beside a channel: nightlies bear a day,
+// candidates of a release do not.
+func (w *request) readChannelPin(flag string) {
 	v := w.exactTorch()
-	if m := nightlyDay().FindStringSubmatch(v); m != nil && w.conflict == "" {
-		day := strings.Join(m[1:], "-")
-		if w.Today != "" && day > w.Today {
-			w.conflict = fmt.Sprintf("`%s` is of %s, and today is %s", w.torchText(), day, w.Today)
+	if v == "" || w.conflict != "" {
+		return
+	}
+	m := nightlyDay().FindStringSubmatch(v)
+	if m == nil {
+		if w.Channel == "nightly" {
+			w.conflict = fmt.Sprintf("%s and `%s` exclude each other: nightlies are named by their day, such as torch==2.N.0.devYYYYMMDD", flag, w.torchText())
 		}
+		return
+	}
+	day := strings.Join(m[1:], "-")
+	switch {
+	case w.Channel == "test":
+		w.conflict = fmt.Sprintf("%s and `%s` exclude each other: it has candidates of releases, and this is a nightly", flag, w.torchText())
+	case w.Today != "" && day > w.Today:
+		w.conflict = fmt.Sprintf("`%s` is of %s, and today is %s", w.torchText(), day, w.Today)
 	}
 }
 
@@ -52,29 +69,42 @@ func (w *request) exactTorch() string {
 	return ""
 }
 
-// channelBuilds are the builds of the newest release for this system, as those that a
-// channel has of the next one.
+// channelBuilds are, of each kind of accelerator, the builds of the newest release that
+// has one for this system, as those that a channel has of the next release: ROCm's builds
+// were not seen of every release, and its nightlies go on (pytorch/pytorch#191688).
 func (s *solver) channelBuilds() []*matrix.Build {
-	if list, ok := s.cache.channel[s.req.Channel+s.req.exactTorch()]; ok {
+	key := s.req.Channel + s.req.exactTorch()
+	if list, ok := s.cache.channel[key]; ok {
 		return list
 	}
 	var list []*matrix.Build
-	if len(s.cache.wheels) > 0 {
-		newest := s.cache.wheels[0].Release
-		next := s.nextRelease(newest)
-		for _, b := range s.cache.wheels {
-			if b.Release != newest {
-				break
-			}
-			c := *b
-			c.Release, c.Default = next, false
-			c.Proof, c.Source = matrix.ByInference, "the newest release, torch "+newest.Torch.String()+": "+b.Source
-			c.Index = ChannelIndex(b.Index, s.req.Channel)
-			list = append(list, &c)
+	newest := map[string]*matrix.Release{} // by accelerator
+	for _, b := range s.cache.wheels {
+		accel := accelOf(b.Label)
+		if newest[accel] == nil {
+			newest[accel] = b.Release
 		}
+		if b.Release != newest[accel] {
+			continue
+		}
+		c := *b
+		c.Release, c.Default = s.nextRelease(b.Release), false
+		c.Proof = matrix.ByInference
+		c.Index = ChannelIndex(b.Index, s.req.Channel)
+		list = append(list, &c)
+		s.cache.behind[&c] = b.Release
 	}
-	s.cache.channel[s.req.Channel+s.req.exactTorch()] = list
+	s.cache.channel[key] = list
 	return list
+}
+
+// releaseOf is the release whose facts speak for a build: its own, or the one that a
+// channel's build is inferred from.
+func (s *solver) releaseOf(b *matrix.Build) *matrix.Release {
+	if r := s.cache.behind[b]; r != nil {
+		return r
+	}
+	return b.Release
 }
 
 // ChannelIndex is the index of a channel beside one of PyTorch's releases.
@@ -83,13 +113,13 @@ func ChannelIndex(index, channel string) string {
 }
 
 // nextRelease stands for what a channel builds: the version that is pinned, else the
-// next minor release.
-func (s *solver) nextRelease(newest *matrix.Release) *matrix.Release {
-	next := *newest
+// minor release after the newest of all. Its companions are those of a release before it.
+func (s *solver) nextRelease(before *matrix.Release) *matrix.Release {
+	next := *before
 	v, err := version.ParsePython(s.req.exactTorch())
 	if err != nil {
 		major, minor := 0, 0
-		if _, err := fmt.Sscanf(newest.Torch.String(), "%d.%d", &major, &minor); err != nil {
+		if _, err := fmt.Sscanf(s.m.Releases[0].Torch.String(), "%d.%d", &major, &minor); err != nil {
 			return &next
 		}
 		if v, err = version.ParsePython(fmt.Sprintf("%d.%d.0", major, minor+1)); err != nil {
@@ -99,7 +129,7 @@ func (s *solver) nextRelease(newest *matrix.Release) *matrix.Release {
 	next.Torch = v
 	next.Companions = map[string]version.Python{}
 	for _, name := range companions {
-		if c, ok := newest.Companions[name]; ok {
+		if c, ok := before.Companions[name]; ok {
 			next.Companions[name] = c // that there is one; which, the index says
 		}
 	}
@@ -133,14 +163,8 @@ func (q *question) channelRemark(b *matrix.Build) string {
 	} else if q.req.Channel == "test" {
 		day = "the newest release candidate of its index is taken, and a lock pins it"
 	}
-	return fmt.Sprintf("%s: not proven: that it exists for this system, its GPU code, Python and libraries are taken from %s; %s",
-		torchName(b), releaseBehind(b), day)
-}
-
-// releaseBehind names the release that a channel's build is inferred from.
-func releaseBehind(b *matrix.Build) string {
-	from, _, _ := strings.Cut(b.Source, ": ")
-	return from
+	return fmt.Sprintf("%s: not proven: that it exists for this system, its GPU code, Python and libraries are taken from the newest release that has one, torch %s; %s",
+		torchName(b), q.releaseOf(b).Torch, day)
 }
 
 // channelOf is the channel of a build; "" it is a release.

@@ -14,8 +14,11 @@ import (
 // no system at all, what there is, and which of it is nearest; "" it exists.
 func (s *solver) nonexistent() string {
 	all := s.m.Releases
-	if len(all) == 0 || s.req.conda() || s.req.Channel != "" {
+	if len(all) == 0 || s.req.conda() {
 		return ""
+	}
+	if s.req.Channel != "" {
+		return s.released()
 	}
 	if len(s.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.admitsTorch(r.Torch) }) {
 		return fmt.Sprintf(
@@ -36,6 +39,18 @@ func (s *solver) nonexistent() string {
 		if list := s.labels(); !slices.Contains(list, s.req.Build) {
 			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.req.Build, s.h.Platform.OS, s.h.Platform.Arch, strings.Join(list, ", "))
 		}
+	}
+	return ""
+}
+
+// released says that what is asked of a channel is a release; "" it is not known as one.
+func (s *solver) released() string {
+	pin, err := version.ParsePython(s.req.exactTorch())
+	if err != nil || s.req.conflict != "" {
+		return ""
+	}
+	if r, known := s.m.Release(pin.String()); known {
+		return fmt.Sprintf("torch %s is released (%s), and the %s channel has what is not yet", r.Torch, r.Date, s.req.Channel)
 	}
 	return ""
 }

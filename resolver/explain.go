@@ -98,7 +98,7 @@ func (q *question) remarks(b *matrix.Build) []string {
 	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
 		out = append(out, b.Notes)
 	}
-	if b.Status == matrix.NotSeen && q.req.label != b.Label {
+	if b.Status == matrix.NotSeen && q.req.label != b.Label && q.req.Channel == "" {
 		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
 	}
 	if q.req.Channel != "" {

@@ -133,10 +133,10 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if r.Policy != nil {
 		try("without the team's policy", s.with(func(r *Request) { r.Policy = nil }), more)
 	}
-	if r.Channel != "" {
-		try("drop `--channel "+r.Channel+"`", s.with(func(r *Request) { r.Channel = "" }), more)
-	} else if nightlyDay().MatchString(s.req.exactTorch()) {
+	if r.Channel != "nightly" && nightlyDay().MatchString(s.req.exactTorch()) {
 		try("--channel nightly", s.with(func(r *Request) { r.Channel = "nightly" }), more)
+	} else if r.Channel != "" {
+		try("drop `--channel "+r.Channel+"`", s.with(func(r *Request) { r.Channel = "" }), more)
 	}
 	if r.OnlyIndex != "" {
 		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)

@@ -105,7 +105,7 @@ func (s *solver) rocmServes(g machine.GPU) bool {
 func (s *solver) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
 	gfx := s.gfxOf(g)
 	for _, t := range s.m.ROCm {
-		if t.Label == b.Label && t.GFX == gfx && s.cache.admits(t.Torch, b.Release.Torch) {
+		if t.Label == b.Label && t.GFX == gfx && s.cache.admits(t.Torch, s.releaseOf(b).Torch) {
 			return t, true
 		}
 	}

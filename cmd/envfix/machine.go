@@ -106,6 +106,7 @@ func (f machineFlags) assumed(h machine.Machine, python string, asked bool) []st
 	if python != "" && !asked {
 		out = append(out, "Python "+python+" (--python)")
 	}
+	out = append(out, f.words.Usual()...)
 	switch {
 	case len(nvidias(h)) == 0 || f.words.Driver != "":
 	case h.Driver != nil && h.Driver.Evidence == machine.FromFlag: // the plan says what it means

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"strings"
 	"testing"
 
 	"envfix/internal/machine"
@@ -23,5 +24,13 @@ func TestComplete(t *testing.T) {
 		if g.SM.String() != want[i] {
 			t.Errorf("%s %s: capability %q, want %q", g.Name, g.PCIID, g.SM, want[i])
 		}
+	}
+}
+
+func TestUsual(t *testing.T) {
+	d := Machine{GPUs: []string{"GTX 750 Ti", "RTX 4090", "no such thing", "5.0"}}
+	got := d.Usual()
+	if len(got) != 1 || !strings.Contains(got[0], "750") || !strings.Contains(got[0], "--gpu 3.0") {
+		t.Errorf("%q, want one sentence on the GTX 750 Ti and --gpu 3.0", got)
 	}
 }

@@ -81,6 +81,33 @@ func lookedUp(name string) (namedGPU, error) {
 	return namedGPU{g, d.Line}, nil
 }
 
+// Usual says of each GPU that was named which board is meant, where another one, which
+// no list of NVIDIA's has, bears the same name.
+func (d Machine) Usual() []string {
+	table, err := matrix.Devices()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, name := range d.GPUs {
+		g, err := GPU(strings.TrimSpace(name))
+		if err != nil || g.SM.IsZero() {
+			continue
+		}
+		for _, other := range table.Namesakes(name) {
+			if other.SM.IsZero() || other.SM == g.SM {
+				continue
+			}
+			said := fmt.Sprintf("the usual %s of %s, not the board of that name with %s (--gpu %s)",
+				strings.TrimPrefix(g.Name, "NVIDIA GeForce "), g.SM, other.SM, other.SM)
+			if !slices.Contains(out, said) {
+				out = append(out, said)
+			}
+		}
+	}
+	return out
+}
+
 func unknownGPU(name string, nearest []string) *fail.Error {
 	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("no GPU is known by the name %q", text.Clip(name, 60)),
 		Hints: []string{"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists"}}
