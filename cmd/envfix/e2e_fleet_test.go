@@ -282,6 +282,22 @@ func TestE2EFleet(t *testing.T) {
 		}
 	}
 
+	t.Run("become", func(t *testing.T) { // a login that is not root's, by su: it needs no package
+		fresh()
+		if out, err := c.on(1, "useradd -m -p '*' ops && echo root:lab | chpasswd"); err != nil {
+			t.Fatal(err, out)
+		}
+		all, out, took := c.play(t, 0, "fleet", "--limit", "node1", "-e", "ansible_user=ops", "-e", "envfix_become=true",
+			"-e", "ansible_become_method=su", "-e", "ansible_become_password=lab")
+		t.Logf("by another login: %s", took)
+		if r := all["node1"]; r.changed == 0 || r.failed+r.unreachable > 0 {
+			t.Errorf("node1: %+v\n%s", r, out)
+		}
+		if out, err := c.on(1, "find /opt/envs /var/lib/envfix-* ! -user root; id -u ops; ls /opt/envs"); err != nil || strings.Contains(out, "/") || strings.Count(out, "\n") < 2 {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+
 	t.Run("full disk", func(t *testing.T) {
 		fresh()
 		if out, err := c.on(5, "mount -t tmpfs -o size=4m tmpfs /opt/envs"); err != nil {
