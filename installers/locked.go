@@ -220,20 +220,7 @@ func (b *builder) hashed(exe, bundle string, args ...string) *plan.Run {
 	tool := "uv"
 	if b.t.Manager == "pip" {
 		tool = "pip"
-		argv = []string{
-			b.python(),
-			"-I",
-			"-m",
-			"pip",
-			"install",
-			"--isolated",
-			"--disable-pip-version-check",
-			"--no-input",
-			"--retries",
-			retries,
-			"--timeout",
-			timeout,
-		}
+		argv = b.pipInstall(b.python())
 		if b.src.offline && bundle == "" {
 			argv = append(argv, "--no-index")
 		} else if url := b.src.url(nil); url != "" && bundle == "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/version"
@@ -78,5 +79,11 @@ func TestCaches(t *testing.T) {
 	steps := must(t, h, resolver.Request{}, install(choice()), plan.Target{Manager: "pip"}).Steps
 	if argv := strings.Join(steps[1].Run.Argv, " "); !strings.Contains(argv, "--cache-dir /scratch/pip") {
 		t.Error(argv)
+	}
+	l := LockedProfile{Profile: &lock.Profile{Name: "gpu", Torch: "2.14.1", Build: "cu126", Python: "3.12", Match: lock.Match{OS: "linux"}},
+		Packages: &lock.Packages{Packages: []lock.Package{{Name: "torch", Version: "2.14.1"}}}}
+	p, err := Locked(&matrix.Matrix{}, h, resolver.Request{}, l, plan.Target{Dir: ".venv", Manager: "pip"})
+	if err != nil || !slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Run != nil && slices.Contains(s.Run.Argv, "/scratch/pip") }) {
+		t.Errorf("%v: %q", err, commands(p))
 	}
 }

@@ -237,9 +237,9 @@ func (b *builder) uv(exe string, args ...string) []string {
 	return append([]string{exe}, args...)
 }
 
-// pip is one call of pip with one index: nil is the default one. Both switches
-// against the user's configuration are needed; see sources.environment.
-func (b *builder) pip(python string, index *string, reqs []string) []string {
+// pipInstall begins each call of pip. Both switches against the user's configuration
+// are needed; see sources.environment.
+func (b *builder) pipInstall(python string) []string {
 	argv := []string{
 		python,
 		"-I",
@@ -253,12 +253,16 @@ func (b *builder) pip(python string, index *string, reqs []string) []string {
 		retries,
 		"--timeout",
 		timeout,
-		"--only-binary",
-		":all:",
 	}
 	if dir := b.src.caches["PIP_CACHE_DIR"]; dir != "" { // --isolated ignores the variable
 		argv = append(argv, "--cache-dir", dir)
 	}
+	return argv
+}
+
+// pip is one call of pip with one index: nil is the default one.
+func (b *builder) pip(python string, index *string, reqs []string) []string {
+	argv := append(b.pipInstall(python), "--only-binary", ":all:")
 	if b.src.offline {
 		argv = append(argv, "--no-index")
 	} else if url := b.src.url(index); url != "" {

@@ -22,18 +22,10 @@ type Verdict struct {
 // would choose another build, and that a release was yanked, makes no lock stale; only
 // the latter is asked of the network.
 func (t *Team) Check(ctx context.Context, ask Wish, old *lock.Lock) (*Verdict, error) {
-	w, err := t.wishes(old)
+	_, in, err := t.asked(&ask, old)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.apply(t, ask); err != nil {
-		return nil, err
-	}
-	in, err := t.input(w)
-	if err != nil {
-		return nil, err
-	}
-	ask.Mirrors = underPolicy(ask.Mirrors, in.Policy)
 	v := &Verdict{Stale: inputChanges(old.Input, in), Cure: "`envfix lock` writes it anew"}
 	if err := t.readable(old); err != nil {
 		v.Stale = append(v.Stale, err.Error())

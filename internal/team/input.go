@@ -13,6 +13,24 @@ import (
 	"envfix/internal/pyproject"
 )
 
+// asked is what a call wishes for beside the wishes that are written down, and the input
+// of a lock of both; the call's mirrors become those that the policy leaves it.
+func (t *Team) asked(ask *Wish, old *lock.Lock) (*wishes, lock.Input, error) {
+	w, err := t.wishes(old)
+	if err != nil {
+		return nil, lock.Input{}, err
+	}
+	if err := w.apply(t, *ask); err != nil {
+		return nil, lock.Input{}, err
+	}
+	in, err := t.input(w)
+	if err != nil {
+		return nil, lock.Input{}, err
+	}
+	ask.Mirrors = underPolicy(ask.Mirrors, in.Policy)
+	return w, in, nil
+}
+
 // input is what a lock is made from: the wishes, with the files that they name read
 // anew.
 func (t *Team) input(w *wishes) (lock.Input, error) {

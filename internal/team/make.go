@@ -26,18 +26,10 @@ type Result struct {
 // the wishes that the call changed. old is the present lock, nil where there is none
 // or it cannot be read.
 func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, error) {
-	w, err := t.wishes(old)
+	w, in, err := t.asked(&ask, old)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.apply(t, ask); err != nil {
-		return nil, err
-	}
-	in, err := t.input(w)
-	if err != nil {
-		return nil, err
-	}
-	ask.Mirrors = underPolicy(ask.Mirrors, in.Policy)
 	if err := t.knownNames(ask, in, old); err != nil {
 		return nil, err
 	}
