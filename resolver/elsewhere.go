@@ -33,7 +33,7 @@ func (q *question) offers(name string, v version.Python, b *matrix.Build) []offe
 	for _, e := range q.m.ElsewhereOf(name, q.h.Platform.OS, q.h.Platform.Arch) {
 		cuda := matchCUDA(e.CUDA, b)
 		switch {
-		case !v.IsZero() && !q.cache.admits(e.Versions, v), cuda == "",
+		case !v.IsZero() && !q.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
 			len(e.Torch) > 0 && !slices.Contains(e.Torch, minor(b.Release.Torch.String())),
 			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.py.String()),
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),
@@ -185,14 +185,14 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 	}
 	for _, e := range rows {
 		if e.Build != "" {
-			return append(out, q.buildText(r.Name, e, chosen))
+			return append(out, q.buildText(r, e, chosen))
 		}
 	}
 	return out
 }
 
 // versionsAsked are the releases of a package that a requirement admits, newest first;
-// one zero version where none is known.
+// where none is known the one that it names, else one zero version.
 func (q *question) versionsAsked(r pep508.Requirement) []version.Python {
 	var out []version.Python
 	for _, e := range q.wheels(r.Name) {
@@ -200,10 +200,11 @@ func (q *question) versionsAsked(r pep508.Requirement) []version.Python {
 			out = append(out, e.Version)
 		}
 	}
-	if len(out) == 0 {
-		out = []version.Python{{}}
+	if len(out) > 0 {
+		return out
 	}
-	return out
+	v, _ := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "=="))
+	return []version.Python{v} // zero where it names none
 }
 
 // command is how an offer is installed, and what is known of it.
@@ -225,7 +226,8 @@ func (q *question) command(name string, o offer, b *matrix.Build) string {
 }
 
 // buildText is how a package is built for the GPUs in use.
-func (q *question) buildText(name string, e matrix.Elsewhere, b *matrix.Build) string {
+func (q *question) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.Build) string {
+	name := r.Name
 	archs := q.archsFor(e.Archs)
 	if len(e.Archs) > 0 && len(archs) == 0 {
 		return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", name, gpuNames(q.gpus), strings.Join(e.Archs, ", "))
@@ -235,6 +237,9 @@ func (q *question) buildText(name string, e matrix.Elsewhere, b *matrix.Build) s
 		codes = append(codes, strings.ReplaceAll(a, ".", ""))
 	}
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
+	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
+		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
+	}
 	s := fmt.Sprintf("source build of %s beside %s: the CUDA toolkit %s, then `%s`", name, torchName(b), b.CUDA.MajorMinor(), text)
 	if e.Cost != "" {
 		s += " (" + e.Cost + ")"

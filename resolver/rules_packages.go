@@ -203,7 +203,11 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		return nil
 	}
 	if q.passedThrough(r) {
-		if len(q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch)) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda && r.Name != "llama-cpp-python" {
+		if e := q.onlySource(r); e != nil {
+			return q.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
+		}
+		published := len(q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch)) > 0
+		if published && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
 			return q.no("", "%s is no wheel on the default index: it is published elsewhere", r.Name)
 		}
 		return nil
@@ -238,6 +242,17 @@ func (s *solver) passedThrough(r pep508.Requirement) bool {
 	}
 	rows := s.wheels(r.Name)
 	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return s.cache.admits(r.Spec, e.Version) })
+}
+
+// onlySource is a row of a package whose releases are all source distributions, as far
+// as the matrix knows them: those that it does not know are no wheels either. nil: it
+// has wheels, or names one file.
+func (s *solver) onlySource(r pep508.Requirement) *matrix.Extension {
+	rows := s.wheels(r.Name)
+	if r.URL != "" || len(rows) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist }) {
+		return nil
+	}
+	return rows[0]
 }
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
