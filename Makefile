@@ -47,7 +47,7 @@ e2e-all: build ## make e2e with every case of its long tests
 FRAMEWORKS ?= .tools/frameworks
 e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with them: FRAMEWORKS=DIR)
 	@test -x $(FRAMEWORKS)/bin/python || { python3 -m venv $(FRAMEWORKS) && $(FRAMEWORKS)/bin/python -m pip install -q torch torchvision numpy pillow transformers datasets lightning accelerate timm ray ultralytics ipykernel nbclient pytest nox; }
-	ENVFIX_FRAMEWORKS_PYTHON=$(abspath $(FRAMEWORKS))/bin/python go test -count=1 -timeout 120m -v -run '^TestE2EFrameworks(End)?$$' ./cmd/envfix
+	ENVFIX_FRAMEWORKS_PYTHON=$(abspath $(FRAMEWORKS))/bin/python go test -count=1 -timeout 180m -v -run '^TestE2EFrameworks(End|Accumulate)?$$' ./cmd/envfix
 
 e2e-lock: build ## a day of a team with a lock, by git, uv, pip, packaging (RENOVATE=PROGRAM: it too); timings
 	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELock(Day|Source|Workflow|Time)$$' ./cmd/envfix

@@ -91,6 +91,37 @@ func TestE2EFrameworksEnd(t *testing.T) {
 	}
 }
 
+// TestE2EFrameworksAccumulate adds up the gradients of four batches: the steps are the
+// optimizer's, and what each batch does once is no fault.
+func TestE2EFrameworksAccumulate(t *testing.T) {
+	python := os.Getenv("ENVFIX_FRAMEWORKS_PYTHON")
+	if python == "" {
+		t.Skip("needs ENVFIX_FRAMEWORKS_PYTHON, a Python with the frameworks (make e2e-run)")
+	}
+	for job, steps := range map[string]uint64{"transformers-accumulate": 25, "lightning-accumulate": 25, "ultralytics-accumulate": 15} {
+		t.Run(job, func(t *testing.T) {
+			argv := []string{python, "testdata/jobs/frameworks.py", job, "well"}
+			plain := exec.Command(argv[0], argv[1:]...)
+			plain.Env = append(os.Environ(), quietly...)
+			want := outcomeOf(t, plain, "")
+			r, o := reportOf(t, quietly, append([]string{"--"}, argv...)...)
+			want.Stderr, o.Stderr = "", ""
+			if diff := cmp.Diff(want, o); diff != "" || want.Code != 0 {
+				t.Errorf("without envfix, and with: %s", diff)
+			}
+			i := slices.IndexFunc(r.Processes, func(p verdict.ProcessReport) bool { return p.Steps > 0 })
+			if i < 0 || r.Processes[i].Steps != steps || r.Processes[i].Passes < 3.5 || r.Processes[i].Passes > 4.5 {
+				t.Errorf("want %d steps of 4 batches: %+v", steps, r.Processes)
+			}
+			for _, x := range append([]verdict.Finding{r.Finding}, r.Others...) {
+				if slices.Contains([]string{verdict.SyncBound, verdict.CopiesEachStep, verdict.TinyBatch}, x.Verdict) {
+					t.Errorf("found in a job without it: %+v", x)
+				}
+			}
+		})
+	}
+}
+
 // TestE2EFrameworksSmall runs two of them with what small installs bring.
 func TestE2EFrameworksSmall(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {

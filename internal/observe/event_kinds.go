@@ -136,6 +136,9 @@ type burstEvent struct {
 	CPUSync  int                `json:"cpu_sync"`
 	Autocast int                `json:"autocast"`
 	Own      int64              `json:"own"`
+	OwnLeast int64              `json:"own_least"`
+	Batches  int                `json:"batches"`
+	Backward int                `json:"backward"`
 	CopyAt   string             `json:"copy_at"`
 	CopyOwn  string             `json:"copy_own"`
 	SyncAt   string             `json:"sync_at"`
@@ -146,6 +149,7 @@ type burstEvent struct {
 func (e *burstEvent) apply(p *verdict.Probe) {
 	b := verdict.Burst{Steps: e.Steps, Copies: e.Copy, Syncs: e.Sync, Autocast: e.Autocast, Own: max(0, float64(e.Own)/1e9),
 		CopyAt: place(e.CopyAt), CopyOwn: place(e.CopyOwn), SyncAt: place(e.SyncAt), SyncOwn: place(e.SyncOwn)}
+	b.OwnLeast, b.Passes = max(0, float64(e.OwnLeast)/1e9), passes(e.Batches, e.Backward)
 	if !p.CUDAInit && e.Copy == 0 && e.Sync == 0 {
 		b.Copies, b.Syncs, b.OnCPU = e.CPUCopy, e.CPUSync, true
 	}
@@ -155,6 +159,15 @@ func (e *burstEvent) apply(p *verdict.Probe) {
 		}
 	}
 	p.Burst = &b
+}
+
+// passes is how often a model was run forward and backward: each takes a batch, and
+// may have more than one loss. A loop without a DataLoader is known by its losses.
+func passes(batches, backward int) int {
+	if batches > 0 && backward > 0 {
+		return min(batches, backward)
+	}
+	return max(0, batches, backward)
 }
 
 // A pythonEvent is the share of Python in one step.

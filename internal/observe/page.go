@@ -90,7 +90,8 @@ func (p *rawPage) page(c clock, now uint64) verdict.Page {
 	out := verdict.Page{
 		Steps: p[wSteps], Batches: p[wBatches], Epochs: p[wEpochs],
 		Edge: ns(p[wEdge]), LoadCPU: ns(p[wLoadCPU]), LoadSeen: ns(p[wLoadSeen]), LoadMax: ns(p[wLoadMax]),
-		LoadP50: median(p[loadHist:stepHist]), StepP50: median(p[stepHist : 2*stepHist-loadHist]),
+		LoadP50: quantile(p[loadHist:stepHist], 0.5), LoadP90: quantile(p[loadHist:stepHist], 0.9),
+		StepP50:   quantile(p[stepHist:2*stepHist-loadHist], 0.5),
 		PeakBytes: int64(p[wPeak]), Alloc: int64(p[wAlloc]), Reserved: int64(p[wReserved]),
 	}
 	if p[wSteps] > p[wWarm] && p[wLast] > p[wWarmAt] && p[wLastLoad] >= p[wWarmLoad] {
@@ -112,9 +113,9 @@ func (p *rawPage) page(c clock, now uint64) verdict.Page {
 
 func ns(v uint64) float64 { return float64(v) / 1e9 }
 
-// median reads it from counts by the bit length of nanoseconds: the middle of
+// quantile reads it from counts by the bit length of nanoseconds: the middle of
 // the power-of-two range that holds it.
-func median(counts []uint64) float64 {
+func quantile(counts []uint64, q float64) float64 {
 	total := uint64(0)
 	for _, n := range counts {
 		total += n
@@ -124,7 +125,7 @@ func median(counts []uint64) float64 {
 	}
 	seen := uint64(0)
 	for bits, n := range counts {
-		if seen += n; 2*seen >= total {
+		if seen += n; float64(seen) >= q*float64(total) {
 			return 0.75 * float64(uint64(1)<<min(bits, 62)) / 1e9
 		}
 	}

@@ -153,10 +153,13 @@ func TestProbeCounts(t *testing.T) {
 		t.Errorf("prefix %q", p.Prefix)
 	}
 	p.Prefix = ""
-	p.Burst.Python, p.Burst.Own, p.Burst.Parts, p.Burst.PythonAt, p.Burst.PythonPart = 0, 0, nil, "", 0 // measured
+	if p.Burst.OwnLeast <= 0 || p.Burst.OwnLeast > p.Burst.Own/5 {
+		t.Errorf("the shortest of its own times: %v of %v", p.Burst.OwnLeast, p.Burst.Own)
+	}
+	p.Burst.OwnLeast, p.Burst.Python, p.Burst.Own, p.Burst.Parts, p.Burst.PythonAt, p.Burst.PythonPart = 0, 0, 0, nil, "", 0 // measured
 	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matrices: 100, Matmul: "highest",
 		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10", Own: "<stdin>:10"}}, Made: 1, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
-		Burst: &verdict.Burst{Steps: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", CopyOwn: "<stdin>:16", SyncAt: "<stdin>:16", SyncOwn: "<stdin>:16"}}
+		Burst: &verdict.Burst{Steps: 5, Passes: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", CopyOwn: "<stdin>:16", SyncAt: "<stdin>:16", SyncOwn: "<stdin>:16"}}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
 	}
@@ -248,6 +251,30 @@ func TestProbeMoves(t *testing.T) {
 	r := runProbed(t, "import torch\nconst = torch.Tensor(2)\n"+loop)
 	if r.probe == nil || r.probe.Burst == nil || r.probe.Burst.Copies != 5*(1+4) {
 		t.Errorf("%+v\n%s", r.probe, r.stderr)
+	}
+}
+
+// TestProbeAccumulates: a step may be one of several batches, and a batch may have
+// more than one loss.
+func TestProbeAccumulates(t *testing.T) {
+	steps := "n = globals().get('n', 0) + 1\n        if n % 4 == 0: opt.step()"
+	loop := strings.Replace(train, "opt.step()", steps, 1)
+	loop = strings.Replace(loop, "range(3)", "range(12)", 1)
+	r := runProbed(t, strings.Replace(loop, "x[3].backward()", "x[3].backward(); x[4].backward()", 1))
+	if r.probe == nil || r.probe.Burst == nil || r.page[wSteps] != 24 || r.page[wErr] != 0 {
+		t.Fatalf("%+v, %d errors\n%s", r.probe, r.page[wErr], r.stderr)
+	}
+	if b := r.probe.Burst; b.Steps != 5 || b.Passes != 20 || b.Copies != 20 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestProbeEpochs: an epoch counts when it begins, for a loop that counts its
+// batches never asks for one after the last.
+func TestProbeEpochs(t *testing.T) {
+	r := runProbed(t, strings.Replace(train, "for x in it:", "for _ in range(8):\n        x = next(it)", 1))
+	if r.page[wEpochs] != 3 || r.page[wBatches] != 24 || r.page[wErr] != 0 {
+		t.Errorf("%d epochs, %d batches, %d errors\n%s", r.page[wEpochs], r.page[wBatches], r.page[wErr], r.stderr)
 	}
 }
 

@@ -102,7 +102,11 @@ func stepParts(p verdict.ProcessReport) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a step as Python sees it, %s ms: %s", three(total*1e3), strings.Join(words, ", "))
+	step := "a step"
+	if p.Passes >= 1.5 { // gradients are accumulated
+		step = fmt.Sprintf("a step of %.0f batches", p.Passes)
+	}
+	return fmt.Sprintf("%s as Python sees it, %s ms: %s", step, three(total*1e3), strings.Join(words, ", "))
 }
 
 // partName names a part of a step. A loop without a DataLoader fetches its input at no

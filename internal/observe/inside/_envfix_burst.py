@@ -33,16 +33,18 @@ def burst():
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         P.after(P.torch.Tensor, name, copied if name in ("to", "cuda") else read)
     P.after(P.torch.autocast, "__enter__", lambda s, r, a, k: getattr(s, "_enabled", True) and seen(P.AMP))
-    backward, P.S["own"], P.S["own_at"] = P.torch.Tensor.backward, 0, 0
-    P.S.update(begun=P.C[P.LAST], begun_load=P.C[P.LOAD] + P.C[P.EDGE], copying=0, back=0, opt=0, opt_at=0)
+    backward = P.torch.Tensor.backward
+    P.S.update(begun=P.C[P.LAST], begun_load=P.C[P.LOAD] + P.C[P.EDGE], begun_batches=P.C[P.BATCHES], copying=0, back=0, back_at=0, backs=0,
+               forward=0, opt=0, opt_at=0, own={})
     def began(s, *a, **k):  # what a rank does alone ends here: in the backward pass it waits for the others
-        if P.S["own_at"] != P.C[P.STEPS]:
-            P.S["own"], P.S["own_at"] = P.S["own"] + P.now() - P.C[P.LAST], P.C[P.STEPS]
         t = P.now()
+        P.S["own"].setdefault(P.C[P.STEPS], t - P.C[P.LAST])
+        P.S["forward"] += t - max(P.C[P.LAST], P.S["back_at"])  # a step that accumulates gradients has several
         try:
             return backward(s, *a, **k)
         finally:
-            P.S["back"] += P.now() - t
+            P.S["back_at"] = P.now()
+            P.S["back"], P.S["backs"] = P.S["back"] + P.S["back_at"] - t, P.S["backs"] + 1
     P.patch(P.torch.Tensor, "backward", began)
     pre = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
     if pre:
@@ -50,7 +52,7 @@ def burst():
     return watch
 
 def parts(t):  # of the burst's steps, in nanoseconds
-    load, rest = P.C[P.LOAD] + P.C[P.EDGE] - P.S["begun_load"], P.S["own"] - P.S["copying"]
+    load, rest = P.C[P.LOAD] + P.C[P.EDGE] - P.S["begun_load"], P.S["forward"] - P.S["copying"]
     out = {"load": load, "copy": P.S["copying"], "forward": max(0, rest - load), "backward": P.S["back"], "optimizer": P.S["opt"]}
     out["other"] = max(0, t - P.S["begun"] - sum(out.values()))
     return out
@@ -64,7 +66,8 @@ def watch():
             best = {w: max((n, k[1:]) for k, n in P.S["lines"].items() if k[0] == w)[1] for w in {k[0] for k in P.S["lines"]}}
             copy_at, sync_at = (best.get(a) or best.get(b) or ("", "") for a, b in ((P.COPY, P.CPU_COPY), (P.SYNC, P.CPU_SYNC)))
             P.event("burst", steps=P.C[P.BURST], copy=P.C[P.COPY], sync=P.C[P.SYNC], cpu_copy=P.C[P.CPU_COPY], cpu_sync=P.C[P.CPU_SYNC],
-                    autocast=P.C[P.AMP], own=P.S["own"], copy_at=copy_at[0], copy_own=copy_at[1], sync_at=sync_at[0],
+                    batches=P.C[P.BATCHES] - P.S["begun_batches"], backward=P.S["backs"], autocast=P.C[P.AMP],
+                    own=sum(P.S["own"].values()), own_least=min(P.S["own"].values(), default=0), copy_at=copy_at[0], copy_own=copy_at[1], sync_at=sync_at[0],
                     sync_own=sync_at[1], parts=parts(P.C[P.LAST]))
             if not P.compiled() and not sys.getprofile() and not sys.gettrace():
                 share()

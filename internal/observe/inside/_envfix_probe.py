@@ -177,7 +177,8 @@ def install(t, loader):
     def took(it, b, t0, t1, used):
         dt, C[PHASE], C[SINCE] = t1 - t0, USER, t1
         if b is None or it._num_yielded == 1:  # an epoch's first batch and its end: workers start and stop
-            C[EDGE], C[EPOCHS], C[FIRST] = C[EDGE] + dt, C[EPOCHS] + (b is None), C[FIRST] or t0
+            C[EDGE], C[FIRST] = C[EDGE] + dt, C[FIRST] or t0
+            C[EPOCHS] += b is not None  # that began: who counts the batches, as Lightning does, never asks for the one after the last
         else:
             C[LOAD] += dt
             C[LOAD_HIST + dt.bit_length()] += 1

@@ -18,6 +18,7 @@ type framework struct {
 	call    string            // that takes the loader's arguments; "" the user's own DataLoader
 	words   map[string]string // its words for a DataLoader's; "" it has none
 	batch   string
+	inLoop  bool     // on a CPU it takes no workers
 	precise []string // its words for matrix products on tensor cores
 }
 
@@ -30,6 +31,7 @@ var frameworks = []framework{
 		call:    "model.train(",
 		words:   map[string]string{"num_workers": "workers"},
 		batch:   "model.train(batch=…): ",
+		inLoop:  true, // engine/trainer.py: self.args.workers = 0 for cpu and mps
 		precise: []string{"model.train(amp=True)"},
 	},
 	{
@@ -64,7 +66,7 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 	if !installed(l.Where) || !known || w.call == "" {
 		fix := rewrite(l, args...)
 		if installed(l.Where) && l.Own != "" {
-			fix[0] += ", below " + l.Own
+			fix[0] += ", reached from " + l.Own
 		}
 		return fix
 	}
@@ -78,8 +80,13 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 	switch {
 	case l.Setting != "" && w.name == "transformers": // whose call that is
 		out += ", at " + l.Setting
+	case l.Own != "" && w.name != "transformers":
+		out += ", at " + l.Own
 	case l.Own != "":
-		out += ", below " + l.Own
+		out += ", reached from " + l.Own
+	}
+	if w.inLoop && f.noGPU && l.Workers == 0 {
+		return []string{w.name + " loads within the loop on a CPU, whatever " + w.words["num_workers"] + "= says; on a GPU: " + out}
 	}
 	return []string{out}
 }

@@ -216,6 +216,9 @@ func (f *facts) evidence() map[string]any {
 	}
 	if b, ok := f.burst(); ok {
 		e["copies_per_step"], e["syncs_per_step"] = round(float64(b.Copies)/float64(b.Steps)), round(float64(b.Syncs)/float64(b.Steps))
+		if n := b.perStep(); n > 1 {
+			e["passes_per_step"] = round(n)
+		}
 	}
 	return e
 }

@@ -54,6 +54,19 @@ func each(t *Trace, g int, edit func(*GPUFrame)) {
 	}
 }
 
+// ranks makes the job one of two ranks.
+func ranks(t *Trace, edit func(rank int, p *Process)) {
+	for r := range 2 {
+		p := t.Processes[0]
+		b, burst := *p.Probe, *p.Probe.Burst
+		b.Rank, b.World, b.Burst = ptr(r), 2, &burst
+		p.PID, p.Probe = 100+r, &b
+		edit(r, &p)
+		t.Processes = append(t.Processes, p)
+	}
+	t.Processes = t.Processes[1:]
+}
+
 func lead(t *Trace) *Probe { return t.Processes[0].Probe }
 
 func starve(t *Trace, share float64) {
@@ -256,6 +269,23 @@ func TestRules(t *testing.T) {
 			}
 			t.Processes = t.Processes[1:]
 		}, "ddp_skew", []string{"rank 3 waits 25.3 ms"}},
+		{"skew that costs nothing", func(t *Trace) {
+			ranks(t, func(r int, p *Process) { p.Probe.Page.Load, p.Probe.Page.Step = float64(r)*2.5, 10 })
+		}, "healthy", nil},
+		{"a rank that other programs kept from its processor", func(t *Trace) {
+			ranks(t, func(r int, p *Process) { p.Probe.Page.Load, p.Delay = float64(r)*40, float64(r)*40 })
+		}, "healthy", nil},
+		{"one long wait of one rank", func(t *Trace) {
+			ranks(t, func(r int, p *Process) { p.Probe.Page.Load, p.Probe.Page.LoadP90 = float64(r)*40, 0.0008 })
+		}, "healthy", nil},
+		{"one rank waits in every eighth step", func(t *Trace) {
+			ranks(t, func(r int, p *Process) {
+				p.Probe.Page.Load, p.Probe.Page.LoadP90 = float64(r)*40, 0.0008+float64(r)*0.1
+			})
+		}, "ddp_skew", []string{"rank 1 waits 17.8 ms a step"}},
+		{"one slow step of one rank", func(t *Trace) {
+			ranks(t, func(r int, p *Process) { p.Probe.Burst.Own, p.Probe.Burst.OwnLeast = 0.05+float64(r)*0.1, 0.01 })
+		}, "healthy", nil},
 		{"two trainings side by side", func(t *Trace) {
 			p := t.Processes[0]
 			b := *p.Probe
@@ -368,7 +398,25 @@ func TestRules(t *testing.T) {
 			lead(t).Via = []string{"ultralytics"}
 			lead(t).Loaders = []Loader{{Where: "/v/site-packages/ultralytics/data/build.py:300", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
 			lead(t).Where = &Where{Seen: 20, Looks: 20, Top: []Spot{{Call: "ultralytics.utils.imread_unicode", Part: "item", N: 20}}}
-		}, "loader_bound", []string{"model.train(…, workers=", "), below /h/train.py:40", "decode smaller images"}},
+		}, "loader_bound", []string{"model.train(…, workers=", "), at /h/train.py:40", "decode smaller images"}},
+		{"ultralytics on a CPU", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 80
+			lead(t).Via = []string{"ultralytics"}
+			lead(t).Loaders = []Loader{{Where: "/v/site-packages/ultralytics/data/build.py:300", Own: "/h/train.py:40"}}
+		}, "loader_bound no_gpu", []string{"ultralytics loads within the loop on a CPU, whatever workers= says; on a GPU: model.train("}},
+		{"gradients are accumulated", func(t *Trace) {
+			lead(t).Burst = &Burst{Steps: 5, Passes: 20, Copies: 40, Syncs: 20, Autocast: 20}
+			load(t, 0, 40)
+		}, "healthy", nil},
+		{"gradients are accumulated, and each batch waits", func(t *Trace) {
+			starve(t, 0.8)
+			lead(t).Burst = &Burst{Steps: 5, Passes: 20, Copies: 400, Syncs: 20, Autocast: 20}
+		}, "copies_each_step loader_bound", []string{"20 copies from CPU to GPU a batch; the batch needs 2"}},
+		{"waits for data in a step of several batches", func(t *Trace) {
+			starve(t, 0.8)
+			lead(t).Burst = &Burst{Steps: 5, Passes: 20, Copies: 40}
+		}, "loader_bound", []string{"32 ms of 40 ms a step of 4 batches"}},
 		{"a loader built anew for each epoch", func(t *Trace) {
 			onCPU(t)
 			p := lead(t)

@@ -58,7 +58,7 @@ func (f *facts) loading() loading {
 		l.numbers["loader_cpu_share"] = c
 		l.words = fmt.Sprintf(", %s of it CPU", pct(c))
 		if c*(1+f.perCPU()) > 0.5 {
-			l.kind, l.words = computing, l.words+": decoding"
+			l.kind, l.words = computing, l.words+f.computingWords()
 			return l
 		}
 	case ld.Workers > 0 && cores > 0: // on a busy machine they get less than they want
@@ -66,7 +66,7 @@ func (f *facts) loading() loading {
 		l.words = fmt.Sprintf(", workers use %.1f cores", cores)
 		all := float64(ld.Workers * f.world())
 		if cores+f.queued(feeders)*all > workerBusy*min(all, max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
-			l.kind, l.words = computing, l.words+": decoding"
+			l.kind, l.words = computing, l.words+f.computingWords()
 			return l
 		}
 	}
@@ -81,6 +81,15 @@ func (f *facts) loading() loading {
 		l.words += ", no storage: it waits for something else, such as a server"
 	}
 	return l
+}
+
+// computingWords say what computing in a loader is most often, where nothing in it
+// was seen at work.
+func (f *facts) computingWords() string {
+	if spots, _ := f.spots(); len(spots) > 0 {
+		return ""
+	}
+	return ": decoding or other work on each sample"
 }
 
 // queued is the share of the time that processes were ready and waited for a CPU.

@@ -42,8 +42,8 @@ func loaderBound(f *facts) *Finding {
 	if f.noGPU && l.v < 0.5 {
 		x.Confidence = medium
 	}
-	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s a step (num_workers=%d%s)%s",
-		f.idleWords(), seconds(wait), seconds(step), ld.Workers, why.words, f.spotWords(e))
+	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s %s (num_workers=%d%s)%s",
+		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(e))
 	after := f.stepAtBest(why.kind)
 	x.Fix = f.feedFix(ld, why.kind, after < 0.95*step)
 	if after < 0.95*step {
@@ -135,18 +135,18 @@ func copiesEachStep(f *facts) *Finding {
 	if !ok || !f.waits() {
 		return nil
 	}
-	n := float64(b.Copies) / float64(b.Steps)
+	n := float64(b.Copies) / float64(b.Steps) / b.perStep()
 	need := float64(max(f.probe().Tensors, 1))
 	if n <= need+4 {
 		return nil
 	}
 	e := f.evidence()
-	e["copies_per_step"], e["batch_tensors"] = round(n), need
+	e["batch_tensors"] = need
 	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: e, weight: min(1, (n-need)/20),
-		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a step%s; the batch needs %.0f", f.idleWords(), n, at(b.CopyAt, b.CopyOwn), need),
+		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
 		Fix:  []string{"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch"}}
 	if b.OnCPU {
-		x.Text = fmt.Sprintf("%.0f moves to the device a step%s, the batch needs %.0f: on a GPU each is a copy", n, at(b.CopyAt, b.CopyOwn), need)
+		x.Text = fmt.Sprintf("%.0f moves to the device a %s%s, the batch needs %.0f: on a GPU each is a copy", n, f.pass(), at(b.CopyAt, b.CopyOwn), need)
 	}
 	return x
 }
@@ -157,17 +157,16 @@ func syncBound(f *facts) *Finding {
 	if !ok || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
 		return nil
 	}
-	n := float64(b.Syncs) / float64(b.Steps)
+	n := float64(b.Syncs) / float64(b.Steps) / b.perStep()
 	if n < syncsMany {
 		return nil
 	}
 	e := f.evidence()
-	e["syncs_per_step"] = round(n)
 	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: e, weight: min(1, n/20),
-		Text: fmt.Sprintf("%s%.0f reads of a value a step wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, at(b.SyncAt, b.SyncOwn)),
+		Text: fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn)),
 		Fix:  []string{"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()"}}
 	if b.OnCPU {
-		x.Text = fmt.Sprintf("%.0f reads of a value a step%s: on a GPU each waits for it (.item(), float(), if tensor)", n, at(b.SyncAt, b.SyncOwn))
+		x.Text = fmt.Sprintf("%.0f reads of a value a %s%s: on a GPU each waits for it (.item(), float(), if tensor)", n, f.pass(), at(b.SyncAt, b.SyncOwn))
 	}
 	return x
 }
@@ -181,17 +180,35 @@ func (f *facts) batchSize() int {
 	return ld.Batch
 }
 
-func (f *facts) stepTypical() float64 {
+// passTypical is what one forward and backward pass takes, with its share of the
+// optimizer's step.
+func (f *facts) passTypical() float64 {
+	b, _ := f.burst()
 	if p := f.probe().Page.StepP50; p > 0 {
-		return p
+		return p / b.perStep()
 	}
-	return f.step().v
+	return f.step().v / b.perStep()
+}
+
+// pass is the word for one forward and backward pass: a step, or a batch of several.
+func (f *facts) pass() string {
+	if b, _ := f.burst(); b.perStep() >= 1.5 {
+		return "batch"
+	}
+	return "step"
+}
+
+func (f *facts) stepWords() string {
+	if b, _ := f.burst(); b.perStep() >= 1.5 {
+		return fmt.Sprintf("a step of %.0f batches", b.perStep())
+	}
+	return "a step"
 }
 
 // tinyBatch: so little work a step that starting it costs more than doing it.
 func tinyBatch(f *facts) *Finding {
 	l, n := f.load(), f.batchSize()
-	s := f.stepTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
+	s := f.passTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
 	if !f.step().ok || s >= stepTiny || !f.waits() || l.ok && l.v >= f.loadLimit() {
 		return nil
 	}
@@ -208,7 +225,7 @@ func tinyBatch(f *facts) *Finding {
 	if small {
 		x.weight = 0.9
 	}
-	x.Text = fmt.Sprintf("%sbatch %d, %s a step", f.idleWords(), n, seconds(s))
+	x.Text = fmt.Sprintf("%sbatch %d, %s a %s", f.idleWords(), n, seconds(s), f.pass())
 	if mem.ok && !f.noGPU {
 		e["memory_share"] = round(mem.v)
 		x.Text += fmt.Sprintf(", %s of the memory used", pct(mem.v))
@@ -239,7 +256,7 @@ func pythonBound(f *facts) *Finding {
 	l, core := f.load(), f.core()
 	syncs := 0.0
 	if seen {
-		syncs = float64(b.Syncs) / float64(b.Steps)
+		syncs = float64(b.Syncs) / float64(b.Steps) / b.perStep()
 	}
 	if l.ok && l.v >= 0.10 || syncs >= syncsMany {
 		return nil
@@ -247,7 +264,7 @@ func pythonBound(f *facts) *Finding {
 	if f.t.Imported || f.lead.Probe == nil {
 		return steady(f)
 	}
-	if n := f.batchSize(); n > 0 && n <= 2 && f.stepTypical() < stepTiny {
+	if n := f.batchSize(); n > 0 && n <= 2 && f.passTypical() < stepTiny {
 		return nil // the batch explains it
 	}
 	e := f.evidence()

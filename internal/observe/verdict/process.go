@@ -63,7 +63,7 @@ type Probe struct {
 type Page struct {
 	Steps     uint64  `json:"steps,omitempty"`
 	Batches   uint64  `json:"batches,omitempty"`
-	Epochs    uint64  `json:"epochs,omitempty"`
+	Epochs    uint64  `json:"epochs,omitempty"`     // that began
 	Warm      uint64  `json:"warm_steps,omitempty"` // steps that are measured
 	WarmAt    float64 `json:"warm_at,omitempty"`    // seconds since the job's start
 	LastAt    float64 `json:"last_at,omitempty"`
@@ -74,6 +74,7 @@ type Page struct {
 	LoadSeen  float64 `json:"load_seen_s,omitempty"` // of this loading time LoadCPU was measured
 	LoadMax   float64 `json:"load_max_s,omitempty"`  // the longest single wait
 	LoadP50   float64 `json:"load_p50_s,omitempty"`  // median wait, from power-of-two buckets
+	LoadP90   float64 `json:"load_p90_s,omitempty"`  // a tenth of the waits is longer
 	StepP50   float64 `json:"step_p50_s,omitempty"`  // median step
 	First     float64 `json:"first_s,omitempty"`     // seconds from the first batch to the third step
 	Waiting   float64 `json:"waiting_s,omitempty"`   // seconds in the loader when last seen, if it was there
@@ -124,6 +125,7 @@ func (t Tensor) Bytes() int64 {
 // A Burst is what a few steps under closer watch showed, in sums over Steps.
 type Burst struct {
 	Steps      int     `json:"steps"`
+	Passes     int     `json:"passes,omitempty"`   // forward and backward; more than Steps where gradients are accumulated
 	Copies     int     `json:"copies"`             // moves of CPU tensors to a device
 	CopyAt     string  `json:"copy_at,omitempty"`  // file:line of most of them
 	CopyOwn    string  `json:"copy_own,omitempty"` // of the job's own code that led there
@@ -133,10 +135,20 @@ type Burst struct {
 	OnCPU      bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
 	Autocast   int     `json:"autocast"`
 	Own        float64 `json:"own_s,omitempty"`        // seconds from a step's end to the next backward pass, in which ranks wait for each other
+	OwnLeast   float64 `json:"own_least_s,omitempty"`  // the shortest of these, of one step
 	Python     float64 `json:"python_share,omitempty"` // share of one step outside native code; 0 not measured
 	PythonAt   string  `json:"python_at,omitempty"`    // file:line of the job's that most of it is below
 	PythonPart float64 `json:"python_part,omitempty"`  // its share of that
 	Parts      []Part  `json:"parts,omitempty"`
+}
+
+// perStep is how often a model is run forward and backward before the optimizer
+// steps: once, unless gradients are accumulated.
+func (b Burst) perStep() float64 {
+	if b.Steps == 0 {
+		return 1
+	}
+	return max(1, float64(b.Passes)/float64(b.Steps))
 }
 
 // StepParts are the parts of a step, in their order.

@@ -37,7 +37,8 @@ type ProcessReport struct {
 	Load    *float64 `json:"loader_share,omitempty"`
 	Try     *Try     `json:"try,omitempty"`
 	Deep    []string `json:"deep,omitempty"`
-	Parts   []Part   `json:"step_parts,omitempty"` // of a step, as Python sees it
+	Parts   []Part   `json:"step_parts,omitempty"`      // of a step, as Python sees it
+	Passes  float64  `json:"passes_per_step,omitempty"` // forward and backward; 1 unless gradients are accumulated
 }
 
 func (n num) ptr() *float64 {
@@ -90,7 +91,7 @@ func processReports(f *facts) []ProcessReport {
 		if b := p.Probe; b != nil {
 			r.Rank, r.Steps, r.Torch, r.CUDA, r.Try, r.Deep = b.Rank, b.Page.Steps, b.Version, b.CUDA, b.Try, b.Deep
 			if b.Burst != nil {
-				r.Parts = b.Burst.Parts
+				r.Parts, r.Passes = b.Burst.Parts, round(b.Burst.perStep())
 			}
 			if b.Page.Step > 0 && b.Page.Batches > 0 {
 				r.Load = known(min(1, b.Page.Load/b.Page.Step)).ptr()

@@ -145,7 +145,7 @@ def trainer(get, collate=None, batch=8, steps=STEPS, width=1400, **more):
             out = self.net(x)
             return {"loss": torch.nn.functional.cross_entropy(out, labels), "logits": out}
     args = TrainingArguments(TMP, max_steps=steps, per_device_train_batch_size=batch, report_to=[], save_strategy="no", logging_steps=50, disable_tqdm=True, use_cpu=True, **more)  # trainer
-    t = Trainer(Model(), args, train_dataset=items(batch * steps, get), data_collator=collate)
+    t = Trainer(Model(), args, train_dataset=items(batch * steps * more.get("gradient_accumulation_steps", 1), get), data_collator=collate)
     t.remove_callback(PrinterCallback)  # it prints how long it took
     t.train()
     print("trained")
@@ -186,7 +186,7 @@ def transformers_batch():
     trainer(row, batch=1 if SICK else 64, steps=600 if SICK else 100, width=64 if SICK else 1400)
 
 
-def lightning(step, loader, epochs=1, width=1400):
+def lightning(step, loader, epochs=1, width=1400, **more):
     import logging
     import lightning.pytorch as L
     import torch
@@ -205,7 +205,7 @@ def lightning(step, loader, epochs=1, width=1400):
 
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=1e-3)
-    L.Trainer(max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False).fit(Model(), loader)
+    L.Trainer(max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, **more).fit(Model(), loader)
     print("fitted")
 
 
@@ -382,23 +382,31 @@ def ray_server():
     ray.shutdown()
 
 
+PLAIN = {"epochs": 1, "imgsz": 32, "workers": 1, "device": "cpu", "project": TMP, "plots": False, "save": False, "val": False, "verbose": False, "amp": False,
+         "auto_augment": None, "erasing": 0, "warmup_epochs": 0}
+
+
 # ultralytics: its own data set reads large pictures.
 def ultralytics_decode():
+    yolo = ultralytics(160)
+    yolo.train(data=TMP, batch=4, nbs=4, **PLAIN)  # ultralytics-decode
+    print("trained")
+
+
+def ultralytics(pictures):
     import logging
     os.environ.update(YOLO_CONFIG_DIR=TMP, YOLO_OFFLINE="true", YOLO_VERBOSE="false")
     import torch
     from ultralytics import YOLO
     torch.set_num_threads(1)
     logging.getLogger("ultralytics").setLevel(logging.ERROR)
-    for part, n in (("train", 160), ("val", 1)):
+    for part, n in (("train", pictures), ("val", 1)):
         os.makedirs(TMP + "/%s/a" % part)
         with open(TMP + "/%s/a/0.jpg" % part, "wb") as f:
             f.write(jpeg((1600, 1200) if SICK else (64, 64)))
         for i in range(1, n):
             os.link(TMP + "/%s/a/0.jpg" % part, TMP + "/%s/a/%d.jpg" % (part, i))
-    model = YOLO("yolov8n-cls.yaml")
-    model.train(data=TMP, epochs=1, imgsz=32, batch=4, nbs=4, workers=1, device="cpu", project=TMP, plots=False, save=False, val=False, verbose=False, amp=False)  # ultralytics-decode
-    print("trained")
+    return YOLO("yolov8n-cls.yaml")
 
 
 # torchrun: one rank waits for its shard's storage, and the other for it.
@@ -453,6 +461,21 @@ def nox_moves():
         for t in tables if SICK else ():
             t.to("cpu")  # nox-moves
     loop(DataLoader(items(8 * STEPS, numbers), batch_size=8), extra, device=True)
+
+
+# Gradients of four batches are added up before the optimizer steps: nothing is ill.
+def transformers_accumulate():
+    trainer(row, steps=25, gradient_accumulation_steps=4)
+
+
+def lightning_accumulate():
+    from torch.utils.data import DataLoader
+    lightning(lambda loss: loss.item(), DataLoader(items(8 * STEPS, numbers), batch_size=8), accumulate_grad_batches=4)
+
+
+def ultralytics_accumulate():
+    ultralytics(240).train(data=TMP, batch=4, nbs=16, **PLAIN)
+    print("trained")
 
 
 # Trainings that end in the middle: by an exit code, an exception or a signal.
