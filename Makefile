@@ -74,6 +74,7 @@ bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkSampler$$' -benchtime 1x ./cmd/envfix
 	@go test -run '^$$' -bench '^BenchmarkFleetPlan$$' -benchtime 3x ./cmd/envfix
 	@go test -run '^$$' -bench '^Benchmark(Look|Probe)$$' -benchtime 20x ./internal/observe
+	@go test -run '^$$' -bench '^BenchmarkLongText$$' -benchtime 5x ./internal/doctor/read
 	@go test -run '^$$' -bench '^(BenchmarkLoad|BenchmarkDevices)$$' -benchtime 200x ./matrix ./internal/doctor/know
 
 fuzz: ## every parser of outside input, 30 s each

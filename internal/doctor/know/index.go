@@ -14,7 +14,7 @@ type Index struct {
 	Plain []int  // those without a literal: tried on the first lines only
 	Grams string // per gram, and one more: where its needles begin, four bytes each
 	// Needles, one after the other: test (2 bytes), where its further sets begin (4,
-	// 0 none), length of the literal (1), literal in lower case.
+	// 0 none), length of the literal (1), literal, folded.
 	Needles string
 	// Sets: how many, then per set how many literals, then per literal length and
 	// text; a byte each. A line must hold one literal of every set.
@@ -22,7 +22,8 @@ type Index struct {
 }
 
 const (
-	grams      = 1 << 14
+	grams      = 1 << 14 // of three bytes
+	pairs      = 1 << 12 // of two, after them: of literals that are no longer
 	needleHead = 7
 )
 
@@ -30,12 +31,23 @@ func gram(a, b, c byte) int {
 	return (int(a)<<9 ^ int(b)<<5 ^ int(c)) & (grams - 1)
 }
 
+func pair(a, b byte) int {
+	return grams + (int(a)<<5^int(b))&(pairs-1)
+}
+
+func gramOf(literal string) int {
+	if len(literal) == minLiteral {
+		return pair(literal[0], literal[1])
+	}
+	return gram(literal[0], literal[1], literal[2])
+}
+
 // newIndex finds the literals of expressions.
 func newIndex(exprs []string) Index {
 	x := Index{Tests: len(exprs), Sets: "\x00"}
 	sets := map[string]uint32{"": 0}
 	all := []byte(x.Sets)
-	byGram := make([][]byte, grams)
+	byGram := make([][]byte, grams+pairs)
 	for n, ways := range branchesOf(exprs) {
 		if ways == nil {
 			x.Plain = append(x.Plain, n)
@@ -48,7 +60,7 @@ func newIndex(exprs []string) Index {
 				sets[more] = at
 				all = append(all, more...)
 			}
-			h := gram(b.literal[0], b.literal[1], b.literal[2])
+			h := gramOf(b.literal)
 			byGram[h] = binary.LittleEndian.AppendUint16(byGram[h], uint16(n))
 			byGram[h] = binary.LittleEndian.AppendUint32(byGram[h], at)
 			byGram[h] = appendText(byGram[h], b.literal)

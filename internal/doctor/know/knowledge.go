@@ -66,6 +66,14 @@ type Clue struct {
 	Example string
 }
 
+// part is the expression of one of its parts, those that must not be found after the others.
+func (c *Clue) part(i int) string {
+	if i < len(c.All) {
+		return c.All[i]
+	}
+	return c.None[i-len(c.All)]
+}
+
 // A Graph says of each cause what follows from it.
 type Graph map[string]Cause
 

@@ -1,16 +1,21 @@
 package know
 
-import "regexp/syntax"
+import (
+	"regexp/syntax"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A branch is one way in which an expression may match: through a line that holds
-// the literal, and of each further set at least one string. All are in lower case.
+// the literal, and of each further set at least one string. All are folded ([fold]).
 type branch struct {
 	literal string
 	more    [][]string
 }
 
 // branches returns the ways in which an expression may match, or nil where there
-// is one without a literal of three bytes. They let a scan pass over nearly every
+// is one without a literal of two bytes. They let a scan pass over nearly every
 // line without trying the expression.
 func branches(expr string) []branch {
 	re, err := syntax.Parse(expr, syntax.Perl)
@@ -35,7 +40,7 @@ func ways(re *syntax.Regexp) []branch {
 		}
 		return all
 	case syntax.OpConcat:
-		if w := sequence(re.Sub); w != nil {
+		if w := sequence(flat(re.Sub)); w != nil {
 			return w
 		}
 		// R(TX|adeon.*): each alternative with what stands around it.
@@ -63,7 +68,7 @@ func ways(re *syntax.Regexp) []branch {
 		return nil
 	}
 	var out []branch
-	if set := required(re); shortest(set) >= 3 {
+	if set := required(re); shortest(set) >= minLiteral {
 		for _, l := range set {
 			out = append(out, branch{literal: l})
 		}
@@ -88,7 +93,7 @@ func flat(subs []*syntax.Regexp) []*syntax.Regexp {
 // the others as conditions.
 func sequence(subs []*syntax.Regexp) []branch {
 	best := bestOf(subs)
-	if shortest(best) < 3 {
+	if shortest(best) < minLiteral {
 		return nil
 	}
 	var more [][]string
@@ -106,10 +111,13 @@ func sequence(subs []*syntax.Regexp) []branch {
 
 func same(a, b []string) bool { return len(a) == len(b) && a[0] == b[0] }
 
+// minLiteral is the shortest literal worth looking for, in bytes.
+const minLiteral = 2
+
 // maxExact bounds the sets of strings that an expression is multiplied out to.
 const maxExact = 512
 
-// exact returns every string in lower case that an expression matches, where
+// exact returns every folded string that an expression matches, where
 // they are few; nil otherwise. Assertions match the empty string.
 func exact(re *syntax.Regexp) []string {
 	switch re.Op {
@@ -118,10 +126,7 @@ func exact(re *syntax.Regexp) []string {
 	case syntax.OpLiteral:
 		b := make([]byte, 0, len(re.Rune))
 		for _, r := range re.Rune {
-			if r > 0x7f {
-				return nil
-			}
-			b = append(b, lower(byte(r)))
+			b = utf8.AppendRune(b, fold(r))
 		}
 		return []string{string(b)}
 	case syntax.OpCharClass:
@@ -131,8 +136,8 @@ func exact(re *syntax.Regexp) []string {
 				if len(out) > 12 || r < 0x20 {
 					return nil
 				}
-				if r <= 0x7f { // K's and s's other forms do not occur in what is pasted here
-					out = append(out, string(lower(byte(r))))
+				if f := string(fold(r)); !slices.Contains(out, f) {
+					out = append(out, f)
 				}
 			}
 		}
@@ -276,6 +281,22 @@ func shortest(set []string) int {
 		n = min(n, len(s))
 	}
 	return n
+}
+
+// fold returns the one character that stands for all that differ from r in case alone,
+// as expressions see it: the least of them, of ASCII its small letter.
+func fold(r rune) rune {
+	if r >= utf8.RuneSelf && (r < 0x2e80 || r > 0xa63f) { // between them are those of China and Japan, which have no case
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		r = least
+	}
+	if r < utf8.RuneSelf {
+		return rune(lower(byte(r)))
+	}
+	return r
 }
 
 func lower(c byte) byte {

@@ -5,19 +5,22 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"unicode/utf8"
 )
 
 // A Scanner knows which of a list of expressions are worth trying on a line: a
-// window of three bytes slides over the line, and only an expression of which
+// window of two and three bytes slides over the line, and only an expression of which
 // the line holds a literal that it cannot do without is tried.
 type Scanner struct {
 	Tests []Test
-	first []int // per clue: the test of its first part
+	first []int // per clue: the place of its first part in parts
+	parts []int // per part of a clue: its first test; the part after it has the next
 	index *Index
 }
 
-// A Test is one expression: of a message, of a part of a clue, or of a reader of
-// facts; the two others are -1.
+// A Test is one expression: an alternative of a message or of a part of a clue, or that of
+// a reader of facts; the two others are -1. Each alternative is one of its own, because a
+// line that holds a word of one needs no look at dozens of others.
 type Test struct {
 	Message int
 	Clue    int // index × MaxParts + part
@@ -56,29 +59,25 @@ func (k *Knowledge) Scanner(facts []string) *Scanner {
 
 func newScanner(k *Knowledge, facts []string) *Scanner {
 	s := &Scanner{}
-	n := len(k.Messages) + len(facts)
-	for _, c := range k.Clues {
-		s.first = append(s.first, n-len(facts))
-		n += len(c.All) + len(c.None)
-	}
-	s.Tests = make([]Test, n)
-	n = 0
 	add := func(message, clue, reader int, pattern string) {
-		t := &s.Tests[n]
-		t.Message, t.Clue, t.Reader, t.pattern = message, clue, reader, pattern
-		n++
+		s.Tests = append(s.Tests, Test{Message: message, Clue: clue, Reader: reader, pattern: pattern})
 	}
+	s.Tests = make([]Test, 0, max(k.index.Tests, len(k.Messages)+len(facts)))
 	for i, m := range k.Messages {
-		add(i, -1, -1, m.Pattern)
+		for _, p := range alternatives(m.Pattern) {
+			add(i, -1, -1, p)
+		}
 	}
 	for i, c := range k.Clues {
-		for j, p := range c.All {
-			add(-1, i*MaxParts+j, -1, p)
-		}
-		for j, p := range c.None {
-			add(-1, i*MaxParts+len(c.All)+j, -1, p)
+		s.first = append(s.first, len(s.parts))
+		for j := range len(c.All) + len(c.None) {
+			s.parts = append(s.parts, len(s.Tests))
+			for _, p := range alternatives(c.part(j)) {
+				add(-1, i*MaxParts+j, -1, p)
+			}
 		}
 	}
+	s.parts = append(s.parts, len(s.Tests))
 	for i, expr := range facts {
 		add(-1, -1, i, expr)
 	}
@@ -97,8 +96,11 @@ func (s *Scanner) expressions() []string {
 	return exprs
 }
 
-// Part is the test of a part of a clue.
-func (s *Scanner) Part(n int) *Test { return &s.Tests[s.first[n/MaxParts]+n%MaxParts] }
+// Part returns the numbers of the tests of a part of a clue: from, and the one after the last.
+func (s *Scanner) Part(n int) (from, to int) {
+	at := s.first[n/MaxParts] + n%MaxParts
+	return s.parts[at], s.parts[at+1]
+}
 
 // A Pass is one run of a Scanner over a text.
 type Pass struct {
@@ -120,19 +122,39 @@ func (p *Pass) Candidates(line string) []int {
 	if p.stamp <= maxPlain {
 		p.due = append(p.due, p.index.Plain...)
 	}
-	p.fold = p.fold[:0]
-	for i := range len(line) {
-		p.fold = append(p.fold, lower(line[i]))
-	}
-	b := p.fold
-	for i := 0; i+2 < len(b); i++ {
-		h := gram(b[i], b[i+1], b[i+2])
-		if at, end := p.index.start(h), p.index.start(h+1); at < end {
-			p.try(p.index.Needles[at:end], b, i)
+	b := p.folded(line)
+	for i := 0; i+1 < len(b); i++ {
+		p.lookUp(pair(b[i], b[i+1]), b, i)
+		if i+2 < len(b) {
+			p.lookUp(gram(b[i], b[i+1], b[i+2]), b, i)
 		}
 	}
 	slices.Sort(p.due)
 	return p.due
+}
+
+// folded is a line with what differs in case alone made the same.
+func (p *Pass) folded(line string) []byte {
+	b := p.fold[:0]
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if c < utf8.RuneSelf {
+			b = append(b, lower(c))
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(line[i:])
+		b = utf8.AppendRune(b, fold(r))
+		i += n - 1
+	}
+	p.fold = b
+	return b
+}
+
+// lookUp tries the needles of a gram at a place of a line.
+func (p *Pass) lookUp(gram int, line []byte, i int) {
+	if at, end := p.index.start(gram), p.index.start(gram+1); at < end {
+		p.try(p.index.Needles[at:end], line, i)
+	}
 }
 
 // try looks at each needle of a gram at a place of a line.

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,31 @@ func TestCompiled(t *testing.T) {
 	}
 	if string(blob) != data.Doctor {
 		t.Error("data/doctor.bin is not of these files: run `go generate ./data`")
+	}
+}
+
+// A text that looks like messages from end to end, in one line, is not read to its end, and
+// says so; a log of the same length is.
+func TestReaderIsBounded(t *testing.T) {
+	text, err := os.ReadFile("../testdata/everyday.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.ReplaceAll(string(text), "\n", " ")
+	for _, c := range []struct {
+		text string
+		full bool
+	}{{strings.Repeat(line, 8), true}, {strings.Repeat(string(text), 8), false}, {strings.Repeat("{\"a\":", 1e6), false}} {
+		r := NewReader(know.Embedded())
+		if err := r.Read("", strings.NewReader(c.text)); err != nil {
+			t.Fatal(err)
+		}
+		if notes := r.Case().Notes; (len(notes) == 1 && strings.HasPrefix(notes[0], "only its first")) != c.full {
+			t.Errorf("%.40q…: %d bytes tried, %q", c.text, r.spent, notes)
+		}
+		if r.spent > 2*budget+2*maxLine {
+			t.Errorf("%.40q…: %d bytes tried", c.text, r.spent)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,18 +14,20 @@ import (
 
 // The caps on a paste. What is beyond is left out, and said so.
 const (
-	maxPaste  = 128 << 20 // bytes read of one text
-	maxLine   = 4 << 10   // bytes of a line that are looked at; the rest as further lines
-	maxHits   = 4         // lines kept per message
-	joinable  = 64 << 10  // within these bytes lines are also looked at in pairs (a terminal may have wrapped them)
-	wrapped   = 50        // a line of so many characters may go on in the next
-	terminal  = 76        // a line of so many characters may have been cut within a word
-	wordy     = 512 << 10 // within these bytes people's own words count; what is longer is a log
-	shortText = 30        // lines that may leave out what they speak of
-	alike     = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
-	often     = 24        // and so often within it
-	paired    = 4         // and so often with the line before
-	shapes    = 1 << 16   // shapes of lines remembered
+	maxPaste   = 128 << 20 // bytes read of one text
+	maxLine    = 4 << 10   // bytes of a line that are looked at; the rest as further lines
+	maxHits    = 4         // lines kept per message
+	joinable   = 64 << 10  // within these bytes lines are also looked at in pairs (a terminal may have wrapped them)
+	wrapped    = 50        // a line of so many characters may go on in the next
+	terminal   = 76        // a line of so many characters may have been cut within a word
+	wordy      = 512 << 10 // within these bytes people's own words count; what is longer is a log
+	shortText  = 30        // lines that may leave out what they speak of
+	alike      = 2         // beyond joinable, lines that differ in numbers alone are looked at so often
+	often      = 24        // and so often within it
+	paired     = 4         // and so often with the line before
+	shapes     = 1 << 16   // shapes of lines remembered
+	budget     = 16 << 20  // bytes that expressions are tried on, and as many at the end: a log of 10 MB takes 1 MB
+	remembered = 2 << 10   // lines of which what came of them is remembered
 )
 
 // A Reader turns pasted text into a [Case]. The zero Reader is not usable.
@@ -34,9 +35,11 @@ type Reader struct {
 	c     *Case
 	k     *know.Knowledge
 	pass  *know.Pass
-	words map[int][]int // per part of a clue: the kept lines that hold one of its literals
+	words map[int][]int // per test of a part of a clue: the kept lines that hold one of its literals
 	kept  []kept
 	count map[int]int // lines per message
+
+	answered []bool // per reader of facts: a line answered it
 
 	deploy containers
 
@@ -44,6 +47,7 @@ type Reader struct {
 	uninstalledAt Evidence
 
 	told  bool // facts of a machine were read
+	full  bool // no more is read
 	uuids bool // the list of GPUs is that of nvidia-smi -L
 	file  string
 	line  int
@@ -51,8 +55,10 @@ type Reader struct {
 	whole string // the line that is read
 	wait  string // the variable that `echo` asked for, whose value is the next line
 	read  int64
-	seen  map[uint64]int8 // lines by their shape
-	times int             // how often a line of this one's shape was looked at before
+	seen  map[uint64]int8    // lines by their shape
+	spent int                // bytes that expressions were tried on
+	tried map[string][]trial // of this text: lines, and what came of each expression worth trying
+	times int                // how often a line of this one's shape was looked at before
 
 	showing string // the package of which `pip show` speaks
 	lines   int    // of all texts
@@ -64,7 +70,7 @@ func NewReader(k *know.Knowledge) *Reader {
 	c := &Case{Pasted: true}
 	return &Reader{
 		c: c, k: k, pass: k.Scanner(Expressions()).Start(), words: map[int][]int{}, count: map[int]int{},
-		seen: map[uint64]int8{},
+		seen: map[uint64]int8{}, answered: make([]bool, len(readers)),
 	}
 }
 
@@ -72,7 +78,7 @@ func NewReader(k *know.Knowledge) *Reader {
 // It streams: of a log of any size only what matters is kept. Its error is that
 // of reading.
 func (r *Reader) Read(name string, in io.Reader) error {
-	r.file, r.line, r.prev, r.read = name, 0, "", 0
+	r.file, r.line, r.prev, r.read, r.tried = name, 0, "", 0, map[string][]trial{}
 	b := bufio.NewReaderSize(io.LimitReader(in, maxPaste+1), 64<<10)
 	start, _ := b.Peek(4 << 10)
 	switch {
@@ -93,7 +99,7 @@ func (r *Reader) Read(name string, in io.Reader) error {
 		if len(chunk) > 0 {
 			r.line++
 			r.lines++
-			r.take(string(chunk))
+			r.take(bytes.TrimRight(chunk, "\r\n"))
 		}
 		if long {
 			r.line-- // the same line goes on
@@ -157,15 +163,15 @@ func (r *Reader) note(text string) {
 
 // take looks at one line as it came, in pieces where it is long or holds escaped
 // line breaks (a log written as JSON).
-func (r *Reader) take(raw string) {
-	raw = strings.TrimRight(raw, "\r\n")
+func (r *Reader) take(line []byte) {
 	limit := often
 	if r.read > joinable {
 		limit = alike
 	}
-	if r.stale(raw, limit) {
+	if r.stale(line, limit) || r.exhausted() {
 		return
 	}
+	raw := string(line)
 	if !utf8.ValidString(raw) {
 		raw = strings.ToValidUTF8(raw, "\uFFFD")
 	}
@@ -210,158 +216,6 @@ func (r *Reader) piece(raw string) {
 		}
 	}
 	r.prev = l
-}
-
-// try matches a line. Of the messages only the first counts. Two lines joined
-// yield messages and parts of clues that neither line held alone, and no facts.
-func (r *Reader) try(l string, said Evidence, joined bool) {
-	matched := false
-	r.whole = l
-	for _, n := range r.pass.Candidates(l) {
-		t := &r.pass.Tests[n]
-		switch {
-		case t.Message >= 0:
-			if matched || r.count[n] > 1000 || joined && r.count[n] > 0 {
-				continue
-			}
-			if m := t.Re().FindStringSubmatch(l); m != nil && !isSource(l) {
-				matched = !joined || !r.already(said.Line, t.Message)
-				if matched {
-					r.hit(n, m, said)
-				}
-			}
-		case t.Clue >= 0:
-			if r.read <= wordy {
-				r.keep(t.Clue, l, said)
-			}
-		case !joined:
-			if m := t.Re().FindStringSubmatch(l); m != nil {
-				r.c.Read++
-				readers[t.Reader].read(r, m, said)
-			}
-		}
-	}
-}
-
-// stale reports whether lines like this one, but for their numbers, were looked at
-// as often as the limit. A log of hours repeats a few dozen.
-func (r *Reader) stale(l string, limit int) bool {
-	h := uint64(14695981039346656037)
-	digits := false
-	for i := range len(l) {
-		c := l[i]
-		if '0' <= c && c <= '9' {
-			if digits {
-				continue
-			}
-			digits, c = true, '0'
-		} else if digits && ('a' <= c && c <= 'f' || c == '.') {
-			continue // hexadecimal numbers and fractions
-		} else {
-			digits = false
-		}
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	n := r.seen[h]
-	r.times = int(n)
-	if int(n) >= limit {
-		return true
-	}
-	if len(r.seen) < shapes {
-		r.seen[h] = n + 1
-	}
-	return false
-}
-
-// already reports whether either line of a pair held a message of its own: then
-// the pair says nothing more.
-func (r *Reader) already(line, message int) bool {
-	for i := len(r.c.Hits) - 1; i >= 0 && i >= len(r.c.Hits)-3; i-- {
-		if h := r.c.Hits[i]; h.At.Line >= line {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *Reader) hit(n int, m []string, said Evidence) {
-	t := &r.pass.Tests[n]
-	r.count[n]++
-	r.c.Read++
-	if r.count[n] > maxHits {
-		return
-	}
-	h := Hit{Message: r.k.Messages[t.Message], At: said, Count: 1}
-	for i, name := range t.Re().SubexpNames() {
-		if name != "" && m[i] != "" {
-			if h.Captures == nil {
-				h.Captures = map[string]string{}
-			}
-			h.Captures[name] = m[i]
-		}
-	}
-	r.c.Hits = append(r.c.Hits, h)
-}
-
-// A kept line is looked at again for what people say in their own words, once
-// everything was read: most clues fall with their first part.
-type kept struct {
-	text string
-	said Evidence
-}
-
-func (r *Reader) keep(part int, l string, said Evidence) {
-	if n := len(r.kept); n == 0 || r.kept[n-1].said != said || r.kept[n-1].text != l {
-		r.kept = append(r.kept, kept{l, said})
-	}
-	r.words[part] = append(r.words[part], len(r.kept)-1)
-}
-
-// clues turns the parts found into the clues that are complete.
-func (r *Reader) clues() {
-	if r.elsewhere() {
-		return
-	}
-	for i, c := range r.k.Clues {
-		var said []Evidence
-		for j := range c.All {
-			s, ok := r.part(i*know.MaxParts + j)
-			if !ok {
-				break
-			}
-			said = append(said, s)
-		}
-		if len(said) < len(c.All) || slices.ContainsFunc(indexes(len(c.None)), func(j int) bool {
-			_, ok := r.part(i*know.MaxParts + len(c.All) + j)
-			return ok
-		}) {
-			continue
-		}
-		r.c.Read++
-		r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, At: said})
-	}
-}
-
-// part returns the first kept line that a part of a clue matches.
-func (r *Reader) part(n int) (Evidence, bool) {
-	if len(r.words[n]) == 0 {
-		return Evidence{}, false
-	}
-	re := r.pass.Part(n).Re()
-	for _, i := range r.words[n] {
-		if re.MatchString(r.kept[i].text) {
-			return r.kept[i].said, true
-		}
-	}
-	return Evidence{}, false
-}
-
-func indexes(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 func head(s string, n int) string {

@@ -14,7 +14,7 @@ type subject struct {
 	wishes   bool // somebody asks for a feature
 }
 
-// subjectReaders tell what a text is about.
+// subjectReaders tell what a text is about: one line of it is enough.
 var subjectReaders = []reader{
 	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|` +
 		`geforce|\b[rg]tx\b|\b[rg]tx ?\d|quadro|tesla|jetson|tegra|jetpack|\bxpu\b|\bipex\b|\bmps\b|\bmig\b|` +
@@ -28,10 +28,6 @@ var subjectReaders = []reader{
 	{`\bgames?\b|\bgaming\b|\bminecraft\b|\bfps\b|\bSteam\b|DirectX|\bDX1[12]\b|Vulkan|OpenGL|\bDDU\b|` +
 		`black screen|flicker|\b(?:HDMI|DisplayPort)\b|\b(?:browser|chrome|firefox|youtube)\b|crashes to desktop`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.plays = true }},
-	{
-		`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`,
-		func(r *Reader, _ []string, _ Evidence) { r.subject.news = r.subject.news || r.line <= 3 },
-	},
 	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|` +
 		`\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.wishes = true }},
 	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|` +
@@ -41,6 +37,14 @@ var subjectReaders = []reader{
 	{
 		`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.version = true },
+	},
+}
+
+// changeReaders tell a list of changes.
+var changeReaders = []reader{
+	{
+		`^\W*(?:change ?log|release notes|what'?s (?:new|changed))\b`,
+		func(r *Reader, _ []string, _ Evidence) { r.subject.news = r.subject.news || r.line <= 3 },
 	},
 	{`^\s*[-*•] \W{0,3}(?:\w+: )?(?:fix(?:e[sd])?|add(?:s|ed)?|bump(?:s|ed)?|remov(?:es?|ed)|updat(?:es?|ed)|` +
 		`improv(?:es?|ed)|support(?:s|ed)?|drop(?:s|ped)?|deprecat\w+|introduc\w+|chang(?:es?|ed)|refactor\w*|` +

@@ -1,0 +1,143 @@
+package read
+
+import (
+	"fmt"
+)
+
+// A trial is one expression on one line, made when it is first asked for.
+type trial struct {
+	test  int // of the pass
+	made  bool
+	match []string // nil: none
+}
+
+// trials are those that are worth making on a line. Logs repeat lines, and an expression says
+// the same of each: again is true where the line was here before.
+func (r *Reader) trials(l string) (due []trial, again bool) {
+	if due, again = r.tried[l]; again {
+		return due, true
+	}
+	tests := r.pass.Candidates(l)
+	due = make([]trial, len(tests))
+	for i, n := range tests {
+		due[i].test = n
+	}
+	if len(r.tried) < remembered {
+		r.tried[l] = due
+	}
+	return due, false
+}
+
+// match makes a trial; it returns the match and its groups, nil where there is none.
+func (r *Reader) match(t *trial, l string) []string {
+	if !t.made {
+		r.spent += len(l)
+		t.made, t.match = true, r.pass.Tests[t.test].Re().FindStringSubmatch(l)
+	}
+	return t.match
+}
+
+// try matches a line. Of the messages only the first counts. Two lines joined
+// yield messages and parts of clues that neither line held alone, and no facts.
+func (r *Reader) try(l string, said Evidence, joined bool) {
+	matched := false
+	r.whole = l
+	due, again := r.trials(l)
+	for i := range due {
+		n := due[i].test
+		t := &r.pass.Tests[n]
+		switch {
+		case t.Message >= 0:
+			if matched || r.count[t.Message] > 1000 || joined && r.count[t.Message] > 0 {
+				continue
+			}
+			if m := r.match(&due[i], l); m != nil && !isSource(l) {
+				matched = !joined || !r.already(said.Line, t.Message)
+				if matched {
+					r.hit(n, m, said)
+				}
+			}
+		case t.Clue >= 0:
+			if !again && r.read <= wordy {
+				r.keep(n, l, said)
+			}
+		case !joined && !(r.answered[t.Reader] && t.Reader >= once):
+			if m := r.match(&due[i], l); m != nil {
+				r.c.Read++
+				r.answered[t.Reader] = true
+				readers[t.Reader].read(r, m, said)
+			}
+		}
+	}
+}
+
+// stale reports whether lines like this one, but for their numbers, were looked at
+// as often as the limit. A log of hours repeats a few dozen.
+func (r *Reader) stale(l []byte, limit int) bool {
+	h := uint64(14695981039346656037)
+	digits := false
+	for i := range len(l) {
+		c := l[i]
+		if '0' <= c && c <= '9' {
+			if digits {
+				continue
+			}
+			digits, c = true, '0'
+		} else if digits && ('a' <= c && c <= 'f' || c == '.') {
+			continue // hexadecimal numbers and fractions
+		} else {
+			digits = false
+		}
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	n := r.seen[h]
+	r.times = int(n)
+	if int(n) >= limit {
+		return true
+	}
+	if len(r.seen) < shapes {
+		r.seen[h] = n + 1
+	}
+	return false
+}
+
+// exhausted reports whether so much of the text looked like messages that the rest is left
+// out: one line of 10 MB that holds them all would take a minute. It says so once.
+func (r *Reader) exhausted() bool {
+	if r.spent > budget && !r.full {
+		r.full = true
+		r.note(fmt.Sprintf("only its first %d KB were read, which look like messages from end to end: give the part "+
+			"around the first error", r.read>>10))
+	}
+	return r.full
+}
+
+// already reports whether either line of a pair held a message of its own: then
+// the pair says nothing more.
+func (r *Reader) already(line, message int) bool {
+	for i := len(r.c.Hits) - 1; i >= 0 && i >= len(r.c.Hits)-3; i-- {
+		if h := r.c.Hits[i]; h.At.Line >= line {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Reader) hit(n int, m []string, said Evidence) {
+	t := &r.pass.Tests[n]
+	r.count[t.Message]++
+	r.c.Read++
+	if r.count[t.Message] > maxHits {
+		return
+	}
+	h := Hit{Message: r.k.Messages[t.Message], At: said, Count: 1}
+	for i, name := range t.Re().SubexpNames() {
+		if name != "" && m[i] != "" {
+			if h.Captures == nil {
+				h.Captures = map[string]string{}
+			}
+			h.Captures[name] = m[i]
+		}
+	}
+	r.c.Hits = append(r.c.Hits, h)
+}
