@@ -87,6 +87,7 @@ type recipe struct {
 	headers string      // the package of the running kernel's headers; "" unknown
 	prepare []plan.Step // repository, key, headers, branch
 	flags   []string    // of the installing command
+	onDisk  bool        // apt's repository of it is a folder here (file:), which is not copied to the cache
 	lock    string      // what dnf locks before the installation; %s stands for the version or the branch
 }
 
@@ -98,6 +99,7 @@ func (b *builder) packages(d resolver.DriverChoice) {
 		b.manualDriver(why)
 		return
 	}
+	r.onDisk = r.manager == "apt-get" && b.h.DriverPackages != nil && b.h.DriverPackages.OnDisk
 	exact := b.exact(r, d)
 	spec, version := r.name, ""
 	if exact != "" {

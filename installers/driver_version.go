@@ -76,6 +76,9 @@ func (r *recipe) command(what, spec string) []string {
 		"dnf rehearse": {"--assumeno"}, "dnf download": {"--downloadonly", "-y"}, "dnf install": {"--cacheonly", "-y"},
 		"zypper rehearse": {"--dry-run"}, "zypper download": {"--download-only"}, "zypper install": nil,
 	}[r.manager+" "+what]
+	if what == "install" && r.onDisk { // apt does not find them with the flag: "Pathname to install is not absolute"
+		words = nil
+	}
 	head := []string{r.manager, "install"}
 	if r.manager == "zypper" { // has no word for the cache alone; it does not fetch what it has
 		head = []string{r.manager, "--non-interactive", "--no-refresh", "install"}

@@ -94,11 +94,14 @@ func standInWheels(p *plan.Plan) []testindex.Wheel {
 	return out
 }
 
-// cudnnNumber writes 9.10.2.21 as 91002 (cudnn_version.h).
+// cudnnNumber writes 9.10.2.21 as 91002, and 8.7.0.84 as 8700 (cudnn_version.h).
 func cudnnNumber(v string) int {
-	n := 0
+	n, factors := 0, []int{10000, 100, 1}
 	parts := strings.Split(v, ".")
-	for i, factor := range []int{10000, 100, 1} {
+	if len(parts[0]) == 1 && parts[0] < "9" {
+		factors[0] = 1000
+	}
+	for i, factor := range factors {
 		if i < len(parts) {
 			if d, err := strconv.Atoi(parts[i]); err == nil {
 				n += d * factor

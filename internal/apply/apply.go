@@ -180,8 +180,9 @@ func (r *run) begin() error {
 	for r.env.taken(id()) { // by one that was cut off and that a process still uses
 		order += 2
 	}
+	installs := r.plan.Installs()
 	r.gen = Generation{ID: id(), Env: r.env.Name, Order: order, Plan: r.plan.ID,
-		Torch: r.plan.Torch, Python: r.plan.Python, Packages: r.plan.Packages}
+		Torch: installs.Torch, Python: installs.Python, Packages: installs.Packages}
 	r.result.Before = r.env.Current()
 	b, err := plan.Encode(r.plan)
 	if err != nil {
@@ -203,10 +204,10 @@ func planPath(id string) string {
 // summary names what the plan installs, for history.
 func (r *run) summary() string {
 	what := string(r.plan.Decision)
-	if r.plan.Torch != "" && slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
-		what = "torch " + r.plan.Torch
-		if r.plan.Build != "" {
-			what += " " + r.plan.Build
+	if c := r.plan.Installs(); c.Torch != "" && slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
+		what = strings.TrimSpace("torch " + c.Torch + " " + c.Build)
+		if slices.ContainsFunc(r.plan.Steps, installsDriver) {
+			what = "the driver, " + what
 		}
 	}
 	if r.plan.Target.Manager != "" {

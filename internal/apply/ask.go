@@ -28,6 +28,7 @@ func (m host) ask(ctx context.Context, manager string, names []string) *machine.
 	}
 	p := &machine.DriverPackages{Manager: manager, Offered: map[string][]string{}, Installed: map[string]string{}}
 	for _, r := range m.offered(ctx, manager, names) {
+		p.OnDisk = p.OnDisk || r.onDisk
 		if slices.Contains(names, r.name) && machine.PackageVersion(r.version) && !slices.Contains(p.Offered[r.name], r.version) {
 			p.Offered[r.name] = append(p.Offered[r.name], r.version)
 		}
@@ -51,7 +52,10 @@ func (m host) ask(ctx context.Context, manager string, names []string) *machine.
 }
 
 // A release is one version of one package.
-type release struct{ name, version string }
+type release struct {
+	name, version string
+	onDisk        bool // a repository on this disk has it
+}
 
 // among reports whether what was written down (a name, or a pattern over name and
 // version) is about r.
@@ -70,7 +74,7 @@ func (m host) offered(ctx context.Context, manager string, names []string) []rel
 		text, _ := m.output(ctx, append([]string{"apt-cache", "madison"}, names...))
 		for line := range strings.Lines(text) {
 			if f := strings.Split(line, "|"); len(f) == 3 && strings.HasSuffix(strings.TrimSpace(f[2]), "Packages") {
-				out = append(out, release{strings.TrimSpace(f[0]), strings.TrimSpace(f[1])})
+				out = append(out, release{strings.TrimSpace(f[0]), strings.TrimSpace(f[1]), strings.HasPrefix(strings.TrimSpace(f[2]), "file:")})
 			}
 		}
 	case "dnf": // oldest first; dnf4 ends each line itself too
@@ -84,7 +88,7 @@ func (m host) offered(ctx context.Context, manager string, names []string) []rel
 		)
 		for _, c := range cells(text) {
 			if len(c) == 6 && c[2] == "package" && !strings.HasPrefix(c[5], "(") { // "(System Packages)": offered no more
-				out = append(out, release{c[1], c[3]})
+				out = append(out, release{name: c[1], version: c[3]})
 			}
 		}
 	}
@@ -96,7 +100,7 @@ func pairs(text string) []release {
 	var out []release
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) == 2 {
-			out = append(out, release{f[0], f[1]})
+			out = append(out, release{name: f[0], version: f[1]})
 		}
 	}
 	return out
@@ -127,7 +131,7 @@ func (m host) installedAll(ctx context.Context, manager string) []release {
 	text, _ := m.output(ctx, []string{"dpkg-query", "-W", "-f", `${db:Status-Status} ${Package} ${Version}\n`})
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "installed" {
-			out = append(out, release{f[1], f[2]})
+			out = append(out, release{name: f[1], version: f[2]})
 		}
 	}
 	return out
@@ -175,7 +179,7 @@ func locks(text string) []release {
 		} else if v, ok := strings.CutPrefix(line, "evr = "); ok && len(out) > 0 {
 			out[len(out)-1].version = v
 		} else if f := lockedEVR().FindStringSubmatch(line); f != nil {
-			out = append(out, release{f[1], f[2]})
+			out = append(out, release{name: f[1], version: f[2]})
 		}
 	}
 	return out

@@ -63,6 +63,9 @@ func TestAsk(t *testing.T) {
 			Offered:   map[string][]string{"nvidia-driver-580-open": {"580.95.05-0ubuntu0.24.04.2", "580.65.06-0ubuntu1"}},
 			Installed: map[string]string{"nvidia-driver-570-open": "570.211.01-0ubuntu1"},
 			Held:      []string{"nvidia-driver-570-open", "linux-image-generic"}, OwnHolds: []string{"nvidia-driver-570-open"}}},
+		{"apt, from a folder", "apt-get", []string{"nvidia-open"}, stub(t, map[string]string{
+			"apt-cache madison nvidia-open": "nvidia-open | 580.95.05-1 | file:/var/cuda-repo-debian12-13-0-local  Packages\n",
+		}), machine.DriverPackages{Manager: "apt-get", Offered: map[string][]string{"nvidia-open": {"580.95.05-1"}}, OnDisk: true, Installed: map[string]string{}}},
 		{"dnf4", "dnf", []string{"nvidia-open"}, stub(t, map[string]string{
 			"dnf repoquery":           "nvidia-open 3:570.211.01-1.el9\n\nnvidia-open 3:580.95.05-1.el9\n\nanother 1-1\n",
 			"rpm -qa":                 rpms,

@@ -70,7 +70,11 @@ func events(entries []Entry, env string) []Event {
 		}
 		switch e.State {
 		case Begin:
-			out = append(out, Event{Time: e.Time, What: "apply", State: "cut off", Plan: e.Plan, Gen: e.Gen, Note: e.Note})
+			if n := len(out) - 1; n >= 0 && out[n].State == "waiting" && out[n].Plan == e.Plan { // it goes on
+				out[n].State, out[n].Step, out[n].Gen = "cut off", "", e.Gen
+			} else {
+				out = append(out, Event{Time: e.Time, What: "apply", State: "cut off", Plan: e.Plan, Gen: e.Gen, Note: e.Note})
+			}
 			open = len(out) - 1
 		case Rolled:
 			out = append(out, Event{Time: e.Time, What: "rollback", State: "done", Gen: e.Gen, Note: e.Note})

@@ -394,6 +394,10 @@ func TestRebootGoesOn(t *testing.T) {
 	if r, err := b.apply(p); err != nil || !r.Nothing {
 		t.Errorf("once more: %+v, %v", r, err)
 	}
+	h, err := b.open().History()
+	if err != nil || len(h.Events) != 1 || h.Events[0].State != "done" || h.Events[0].Step != "" || h.Events[0].Gen != h.Current {
+		t.Errorf("one plan with a reboot in it is one event: %+v, %v", h.Events, err)
+	}
 }
 
 func TestAbandonAllowsAnotherPlan(t *testing.T) {

@@ -218,13 +218,27 @@ func (r *run) block(b *plan.Block) error {
 	return err
 }
 
+// resume is the command that goes on, from whatever directory: nobody is in this one
+// after a reboot.
+func (e *Env) resume() string {
+	dir, err := plan.Quote(filepath.Dir(e.Dir))
+	if err != nil {
+		return "envfix apply --resume"
+	}
+	command := "cd " + dir + " && envfix apply --resume"
+	if name, err := plan.Quote(e.Name); err == nil && e.Name != ".venv" {
+		command += " --env " + name
+	}
+	return command
+}
+
 // manual stops where a person must act.
 func (r *run) manual(s plan.Step) error {
 	e := &Error{Kind: Privilege, Text: s.Title, Details: strings.Split(s.Manual.Text, "\n"),
-		Hints: []string{"when it is done: `envfix apply --resume`"}}
+		Hints: []string{"when it is done: `" + r.env.resume() + "`"}}
 	if s.Manual.Reboot {
 		e.Kind = Reboot
-		e.Hints = []string{"after the reboot: `envfix apply --resume`"}
+		e.Hints = []string{"after the reboot: `" + r.env.resume() + "`"}
 	}
 	return e
 }

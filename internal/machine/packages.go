@@ -15,6 +15,7 @@ import (
 type DriverPackages struct {
 	Manager   string              `json:"manager"`             // apt-get, dnf, zypper
 	Offered   map[string][]string `json:"offered,omitempty"`   // the versions that it can install, newest first, by package
+	OnDisk    bool                `json:"on_disk,omitempty"`   // some of these versions lie in a repository on this disk (file:)
 	Installed map[string]string   `json:"installed,omitempty"` // version by package
 	Held      []string            `json:"held,omitempty"`      // packages that stay at their version
 	OwnHolds  []string            `json:"own_holds,omitempty"` // of Held: what envfix itself held back, as it was written down

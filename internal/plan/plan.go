@@ -36,6 +36,23 @@ type Plan struct {
 	Basis           Basis                  `json:"basis"`
 }
 
+// Installs is the combination that the steps install: the choice, or where nothing fits
+// as it is, what fits behind a change of the driver or without one. It is zero where
+// nothing is installed.
+func (p *Plan) Installs() resolver.Choice {
+	if p.Torch != "" || len(p.Packages) > 0 {
+		return p.Choice
+	}
+	for _, s := range p.Steps {
+		for _, c := range []*resolver.Choice{p.Then, p.Fallback} {
+			if s.Verify != nil && c != nil && (s.Verify.Torch == c.Torch || s.Verify.Torch == c.Packages["torch"]) {
+				return *c
+			}
+		}
+	}
+	return resolver.Choice{}
+}
+
 // Driver is what happens to the NVIDIA driver; null fields are unknown or not
 // needed.
 type Driver struct {
