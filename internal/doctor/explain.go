@@ -63,9 +63,11 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
 	}
 	if len(answer.Matches) == 0 {
-		e.question()
-		for _, f := range e.out {
-			e.advise(f)
+		// No message is known: what the facts of the text say, as `doctor --from` says it.
+		for _, f := range Examine(k, r.Case()).Findings {
+			if f.Severity != know.Error && !slices.Contains(untold, f.Check) {
+				continue
+			}
 			answer.Matches = append(answer.Matches, Match{Checks: []string{f.Check}, Program: "torch", Cause: f.Cause, Severity: f.Severity,
 				Text: f.Text, Fix: f.Fix, Line: max(f.order, 1), Quote: quoteOf(f), Captures: map[string]string{}, Source: k.Checks[f.Check].Source})
 		}
@@ -74,7 +76,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 }
 
 // quoteOf is the line that a finding stands on, without its number.
-func quoteOf(f *finding) string {
+func quoteOf(f Finding) string {
 	if len(f.Evidence) == 0 {
 		return ""
 	}
