@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -20,9 +21,15 @@ func historyCommand() *cli.Command {
 
 EXAMPLES
   envfix history
-  envfix history --json`,
+  envfix history --html history.html     a picture of it, one page
+  envfix history --json
+
+EXIT STATUS
+  0  it is printed or written
+  2  usage, or --html FILE cannot be written`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print it as JSON"},
+			&cli.StringFlag{Name: "html", Usage: "write it to `FILE` as a picture, one page that needs nothing else"},
 			envFlag(),
 		},
 		Action: historyAction,
@@ -42,6 +49,12 @@ func historyAction(c *cli.Context) error {
 	if err != nil {
 		return fromApply(err)
 	}
+	if file := c.String("html"); file != "" {
+		if c.Bool("json") {
+			return &fail.Error{Code: fail.Usage, Text: "`--json` and `--html` are two answers: one of them", Hints: []string{"`envfix history --html " + ui.Clean(file) + "`"}}
+		}
+		return historyPage(file, h)
+	}
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, h)
 	}
@@ -56,7 +69,7 @@ func historyText(h apply.History) string {
 	var b strings.Builder
 	for _, ev := range h.Events {
 		when := strings.Replace(strings.TrimSuffix(ev.Time, "Z"), "T", " ", 1)
-		note := ev.Note
+		note := eventNote(ev)
 		if alike(h.Events, ev) > 1 {
 			note += ", " + ev.Gen
 		}
@@ -81,6 +94,14 @@ func historyText(h apply.History) string {
 		fmt.Fprintf(&b, "  %-18s  %s\n", ui.Clean(g.ID), ui.Clean(what))
 	}
 	return b.String()
+}
+
+// eventNote says what an event was, where its journal line says only which environment.
+func eventNote(ev apply.Event) string {
+	if ev.What == "collect" && ev.Note == "" {
+		return ev.Gen + ", an older environment, was removed"
+	}
+	return ev.Note
 }
 
 // alike counts the events that would read like one.
