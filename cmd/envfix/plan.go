@@ -59,10 +59,13 @@ EXIT STATUS
 }
 
 // planView says in which form a plan is printed.
-type planView struct{ json, sh, ps1, verbose bool }
+type planView struct {
+	json, sh, ps1, verbose bool
+	args                   []string // for the command that is named as the next one
+}
 
 func planAction(c *cli.Context) error {
-	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), ps1: c.Bool("ps1"), verbose: c.Bool("verbose")}
+	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), ps1: c.Bool("ps1"), verbose: c.Bool("verbose"), args: sameWish(os.Args)}
 	if c.Bool("open") && (view.json || view.sh || view.ps1) {
 		return &fail.Error{Code: fail.Usage, Text: "`--open` shows the plan in a browser, not with `--json`, `--sh` or `--ps1`", Hints: []string{"drop one of them"}}
 	}
@@ -88,6 +91,9 @@ func planAction(c *cli.Context) error {
 	}
 	if c.Bool("open") {
 		return f.openPage(c.Context, c.App.Writer, p)
+	}
+	if f.machine.elsewhere() {
+		view.args = lessFlags(view.args, "--facts", "--gpu", "--driver", "--os", "--arch", "--libc")
 	}
 	if err := view.show(c.App.Writer, p); err != nil {
 		return err
@@ -137,7 +143,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = v.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look)+ui.Next(p, look))
+	_, err := io.WriteString(w, ui.Plan(p, look)+ui.Next(p, v.args, look))
 	return err
 }
 

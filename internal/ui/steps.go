@@ -245,8 +245,9 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 	return v.b.String()
 }
 
-// Next names the command that follows a plan which was shown.
-func Next(p *plan.Plan, s Style) string {
+// Next names the command that follows a plan which was shown. args are what was asked
+// for, as apply takes it; nil: that cannot be repeated here.
+func Next(p *plan.Plan, args []string, s Style) string {
 	v := &view{Style: s}
 	v.line("")
 	switch {
@@ -257,13 +258,13 @@ func Next(p *plan.Plan, s Style) string {
 		if p.Basis.Facts.Platform.OS == "windows" {
 			flag = "--ps1"
 		}
-		v.row("next", "on that machine: `envfix apply`; from here: `"+flag+"` prints the steps as a script")
+		v.next("apply", args, "on that machine: ", "; from here: `"+flag+"` prints the steps as a script")
 	case len(p.Steps) > 0 && p.Decision == resolver.UpgradeDriver:
-		v.row("next", "`envfix apply` installs what runs now; `--change-driver` plans the newer driver too")
+		v.next("apply", args, "", " installs what runs now; `--change-driver` plans the newer driver too")
 	case len(p.Steps) > 0:
-		v.row("next", "`envfix apply` with the same arguments shows this, asks, and carries it out")
+		v.next("apply", args, "", " shows this, asks, and carries it out")
 	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
-		v.row("next", "the same command with `--change-driver` plans the change of the driver")
+		v.next("plan", append(slices.Clone(args), "--change-driver"), "", " plans the change of the driver")
 	default:
 		named := ""
 		if p.Target.Named {
@@ -276,6 +277,23 @@ func Next(p *plan.Plan, s Style) string {
 	}
 	v.otherMachine(p)
 	return v.b.String()
+}
+
+// next prints a command of envfix as it can be pasted, with words before and after it:
+// in the sentence where it fits into its line, else by itself.
+func (v *view) next(name string, args []string, before, after string) {
+	r := plan.Run{Argv: append([]string{"envfix", name}, args...)}
+	words, err := r.Words()
+	line := before + "`" + strings.Join(words, " ") + "`"
+	switch {
+	case args == nil || err != nil:
+		v.row("next", before+"`envfix "+name+"` with the same arguments"+after)
+	case columns(line) <= v.width()-leftColumn:
+		v.row("next", line+after)
+	default:
+		v.row("next", before+"this"+after+":")
+		v.command(r, false)
+	}
 }
 
 // Refusal returns the words for a plan without an answer: the error, one detail

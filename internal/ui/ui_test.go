@@ -129,7 +129,7 @@ func golden(t *testing.T, name string) string {
 		return Error(Refusal(p))
 	}
 	long := Style{Verbose: true}
-	return Plan(p, Style{}) + Next(p, Style{}) + "---- -v\n" + Plan(p, long) + Next(p, long) + "---- alone\n" + Home(Dashboard{Plan: p, Environment: "environment .venv (active)"}, Style{})
+	return Plan(p, Style{}) + Next(p, []string{}, Style{}) + "---- -v\n" + Plan(p, long) + Next(p, []string{}, long) + "---- alone\n" + Home(Dashboard{Plan: p, Environment: "environment .venv (active)"}, Style{})
 }
 
 func TestTexts(t *testing.T) {
@@ -184,14 +184,14 @@ func TestColour(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verbose := range []bool{false, true} {
-		painted := Plan(p, Style{Color: true, Verbose: verbose}) + Next(p, Style{Color: true})
+		painted := Plan(p, Style{Color: true, Verbose: verbose}) + Next(p, []string{}, Style{Color: true})
 		bare := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(painted, "")
 		for what, code := range map[string]string{"the choice": "\x1b[1;32mtorch 2.14.1, build cu126", "a warning": "\x1b[33mwarning:", "a command": "\x1b[36m`envfix apply`"} {
 			if !strings.Contains(painted, code) {
 				t.Errorf("%s is not painted in\n%q", what, painted)
 			}
 		}
-		if diff := cmp.Diff(Plan(p, Style{Verbose: verbose})+Next(p, Style{}), bare); diff != "" {
+		if diff := cmp.Diff(Plan(p, Style{Verbose: verbose})+Next(p, []string{}, Style{}), bare); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -259,7 +259,7 @@ func TestWidths(t *testing.T) {
 		for _, width := range []int{40, 60, 80, 100, 200} {
 			for _, verbose := range []bool{false, true} {
 				s := Style{Width: width, Verbose: verbose}
-				text := Plan(p, s) + Next(p, s) + s.Error("", []string{"rule  " + strings.Repeat("some words ", 20)}, []string{strings.Repeat("`envfix plan` says ", 12)})
+				text := Plan(p, s) + Next(p, []string{}, s) + s.Error("", []string{"rule  " + strings.Repeat("some words ", 20)}, []string{strings.Repeat("`envfix plan` says ", 12)})
 				for line := range strings.Lines(text) {
 					line = strings.TrimSuffix(line, "\n")
 					words := strings.Fields(strings.TrimSuffix(line, `\`))

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The command that a plan names as the next one is run as it stands, but for its verb:
+// it makes the very plan that was shown.
+func TestNextCommand(t *testing.T) {
+	envfix := build(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"wish list.txt": "torch==2.14.1\nnumpy\n", "project/requirements.txt": "torch<2.15\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, path, text)
+	}
+	run := func(argv ...string) string {
+		c := exec.Command(argv[0], argv[1:]...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "PATH="+filepath.Dir(envfix)+":"+os.Getenv("PATH"), "ENVFIX_NVML=off", "COLUMNS=80")
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", argv, err, out)
+		}
+		return string(out)
+	}
+	id := func(text string) string {
+		var p struct{ ID string }
+		if err := json.Unmarshal([]byte(text), &p); err != nil || p.ID == "" {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		return p.ID
+	}
+	for _, args := range [][]string{
+		{},
+		{"project"},
+		{"./project"},
+		{"-r", "wish list.txt"},
+		{"--requirements=wish list.txt", "-v"},
+		{"torch==2.14.*", "numpy>=2", "--env", "an other"},
+		{"-v", "torch", "--python", "3.12", "--manager", "pip", "--fresh", "--only-index", "default", "--env", "dir/somewhere/far/away"},
+		{"--out", "p.json", "torch==2.14.1"},
+	} {
+		if args = slices.Clone(args); len(args) == 1 && args[0] == "project" { // a bare word is a package
+			args[0] = "project/"
+		}
+		text := run(append([]string{envfix, "plan"}, args...)...)
+		next := nextCommand(text)
+		if slices.Contains(args, "--out") {
+			if next != "envfix apply p.json" {
+				t.Errorf("%q: %s", args, next)
+			}
+			continue
+		}
+		again, yes := strings.CutPrefix(next, "envfix apply")
+		if !yes {
+			t.Errorf("%q names no command:\n%s", args, text)
+			continue
+		}
+		want := id(run(append([]string{envfix, "plan", "--json"}, args...)...))
+		if got := id(run("sh", "-c", "envfix plan --json"+again)); got != want {
+			t.Errorf("%q: `%s` makes another plan", args, next)
+		}
+	}
+}
+
+// nextCommand is the command that follows "next" in a plan's text, in one line or in
+// several that a shell reads as one; "" none.
+func nextCommand(text string) string {
+	_, after, _ := strings.Cut(text, "\nnext ")
+	line, rest, _ := strings.Cut(after, "\n")
+	if _, quoted, yes := strings.Cut(line, "`"); yes {
+		command, _, _ := strings.Cut(quoted, "`")
+		return command
+	}
+	var words []string
+	for line := range strings.Lines(rest) {
+		text, goes := strings.CutSuffix(strings.TrimSpace(line), " \\")
+		words = append(words, text)
+		if !goes {
+			break
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// A credential among the arguments is not printed again.
+func TestNextHidesCredentials(t *testing.T) {
+	if got := sameWish([]string{"envfix", "plan", "--mirror", "default=https://me:hunter2@mirror.example/simple"}); got != nil {
+		t.Errorf("%q", got)
+	}
+	if got := sameWish([]string{"envfix", "-v", "plan", "."}); !slices.Equal(got, []string{"."}) {
+		t.Errorf("%q", got)
+	}
+}
