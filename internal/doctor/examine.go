@@ -109,7 +109,7 @@ func (e *exam) messages() {
 		case h.Message.Cause == "none":
 			w = weak
 		}
-		f := e.find(h.Message.Checks[0], w, h.At).cause(h.Message.Cause).fix(h.Message.Fix...).explains(h.Message.Over...)
+		f := e.find(h.Message.Checks[0], w, h.At).with(Finding{Text: h.Message.Text, Fix: h.Message.Fix, Cause: h.Message.Cause}).explains(h.Message.Over...)
 		e.meaning(h, f)
 	}
 }

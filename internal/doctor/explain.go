@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}),
+			Severity: check.Severity, Text: cmp.Or(h.Message.Text, check.Text), Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}),
 			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
 	}
 	if len(answer.Matches) == 0 {

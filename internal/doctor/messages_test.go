@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -22,6 +23,22 @@ func first(t testing.TB, text string) string {
 		return ""
 	}
 	return a.Matches[0].Message
+}
+
+// What is said of a message names no program that the message is not about, though
+// its check may be shared with that program.
+func TestMessagesSpeakOfTheirProgram(t *testing.T) {
+	programs := []string{"bitsandbytes", "colab", "llama.cpp", "numba", "ollama", "onnxruntime", "rapids", "sbatch", "slurm", "tensorflow", "vllm"}
+	k := knowledge(t)
+	for _, m := range k.Messages {
+		about := strings.ToLower(m.ID + m.Program + m.Pattern + m.Example)
+		said := strings.ToLower(cmp.Or(m.Text, k.Checks[m.Checks[0]].Text) + m.Fix[0])
+		for _, p := range programs {
+			if strings.Contains(said, p) && !strings.Contains(about, p) {
+				t.Errorf("%s speaks of %s: %s", m.ID, p, said)
+			}
+		}
+	}
 }
 
 // Every message answers to its own example before any other does, and not to its

@@ -33,6 +33,7 @@ type Message struct {
 	Program string
 	Checks  []string // the first is the one meant unless other evidence decides
 	Cause   string
+	Text    string // what is wrong; "" as the first check says it
 	Fix     []string
 	Over    []string // checks that it is the reason of
 	Symptom bool     // it names what happened, not why
@@ -181,9 +182,9 @@ func (k *Knowledge) addCheck(r record) error {
 }
 
 func (k *Knowledge) addMessage(r record) error {
-	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Fix: r.keys["fix"],
+	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"],
 		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: strings.Join(r.keys["pattern"], "|"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
-	if err := known(r, "id", "program", "checks", "cause", "fix", "explains", "symptom", "pattern", "example",
+	if err := known(r, "id", "program", "checks", "cause", "text", "fix", "explains", "symptom", "pattern", "example",
 		"counter", "source"); err != nil {
 		return err
 	}
