@@ -34,7 +34,8 @@ A REQUIREMENT, -r and --target are added there; comments and order stay:
 
 A target's description is gpu= driver= os= arch= libc= python= cuda= build= index=, as
 the flags of ` + "`envfix plan`" + `; gpu takes a list. Those flags themselves hold for every
-target that does not say otherwise.
+target that does not say otherwise. Without python= it is the project's Python
+(.python-version, requires-python), else the newest that is on this machine.
 
 EXAMPLES
   envfix lock torch --target v100="gpu=V100 driver=580" --target cpu="gpu=none"

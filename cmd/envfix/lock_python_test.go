@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,9 +42,40 @@ func lockedPythons(t *testing.T) string {
 	return strings.Join(out, ", ")
 }
 
-// A target that names no Python gets the project's, else the newest that all wishes
-// have; it stays until somebody asks for newer versions.
+// Targets that name no Python get the newest of this machine, as what uv and plan do
+// here; where a package has no file for it, another.
+func TestLockPythonHere(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	t.Setenv("ENVFIX_ROOT", root) // a machine with two Pythons
+	for _, name := range []string{"python3.9", "python3.13"} {
+		file := filepath.Join(root, "usr/bin", name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := pythonsIndex(t)
+	args := []string{"--mirror", "default=" + x.URL, "--target", "rtx=gpu=12.0 driver=580 os=linux index=default"}
+	code, said := lockSays(t, dir, append([]string{"lock", "torch"}, args...)...)
+	if code != fail.OK || lockedPythons(t) != "rtx 3.13" || !strings.Contains(said, "Python 3.13, which is here, for rtx") || !strings.Contains(said, "--python 3.12") {
+		t.Errorf("exit %d, %s:\n%s", code, lockedPythons(t), said)
+	}
+	t.Setenv("ENVFIX_ROOT", t.TempDir()) // another machine's check says the same
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--offline"), fail.OK)
+	t.Setenv("ENVFIX_ROOT", root)
+	other := t.TempDir()
+	x.Add(testindex.Wheel{Name: "new-lib", Version: "1.0", Tag: "cp315-cp315-manylinux_2_28_x86_64"})
+	if code, said := lockSays(t, other, append([]string{"lock", "torch", "new-lib"}, args...)...); code != fail.OK || lockedPythons(t) != "rtx 3.15" || !strings.Contains(said, "another Python than is here") {
+		t.Errorf("exit %d, %s:\n%s", code, lockedPythons(t), said)
+	}
+}
+
+// A target that names no Python gets the project's, else on a machine without any the
+// newest that all wishes have; it stays until somebody asks for newer versions.
 func TestLockPythonOfAll(t *testing.T) {
+	t.Setenv("ENVFIX_ROOT", t.TempDir())
 	x := pythonsIndex(t)
 	dir := t.TempDir()
 	mirror := []string{"--mirror", "default=" + x.URL}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
@@ -22,8 +24,22 @@ func teamIn(dir string) (*team.Team, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile,
+	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile, Pythons: sync.OnceValue(pythonsHere),
 		Tell: func(line string) { fmt.Fprintln(os.Stderr, ui.Clean(line)) }}, nil
+}
+
+// pythonsHere are the Pythons of this machine for a machine that is described: the
+// active environment's alone, else all.
+func pythonsHere() []machine.Python {
+	var out []machine.Python
+	for _, p := range thisMachine(context.Background(), "", false).Pythons {
+		one := machine.Python{Version: p.Version, FreeThreaded: p.FreeThreaded}
+		if p.Active {
+			return []machine.Python{one}
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // describeTarget puts a target's description onto a machine, and reads what it

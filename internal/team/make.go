@@ -55,7 +55,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	l.Profiles = append(l.Profiles, m.kept...)
 	r := &Result{Lock: l, Edits: w.edits, Notes: m.notes}
 	if old == nil {
-		r.Notes = append(r.Notes, defaultedPythons(m.drafts)...)
+		r.Notes = append(r.Notes, t.defaultedPythons(m.drafts)...)
 	}
 	if old == nil || t.fromWindows() {
 		r.Notes = append(r.Notes, t.gitNotes(ctx)...)
@@ -214,6 +214,9 @@ func (t *Team) drafts(in lock.Input, b basis) ([]draft, error) {
 		}
 		if !parsed.named {
 			parsed.request.Python = b.pythonOf(k.Name, parsed.request.ProjectPython)
+			if parsed.request.Python == "" && t.Pythons != nil && !b.anyPython {
+				parsed.machine.Pythons = t.Pythons()
+			}
 		}
 		if b.hold != nil {
 			if p, err := b.hold.Profile(k.Name); err == nil && parsed.pin == "" {

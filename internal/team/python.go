@@ -82,6 +82,8 @@ type basis struct {
 	hold   *lock.Lock // its profiles keep their torch and build
 	keep   *lock.Lock // targets that name no Python keep that of its profiles
 	python string     // of targets that name none, in place of all that
+
+	anyPython bool // of targets that name none: also one that is not here
 }
 
 // python is the Python of a target that names none: "" the resolver chooses.
@@ -108,6 +110,13 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 	if !errors.As(first, &f) || !ofPython(f) {
 		return first
 	}
+	if t.Pythons != nil && m.basis.keep == nil {
+		m.basis.anyPython = true
+		if err := m.make(ctx, t); err == nil {
+			m.notes = append(m.notes, "another Python than is here, for the targets that name none: "+said(f))
+			return nil
+		}
+	}
 	newest := ""
 	for _, d := range m.drafts {
 		if d.defaulted && (newest == "" || comparePublic(d.profile.Python, newest) > 0) {
@@ -133,21 +142,34 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 	return first
 }
 
-// defaultedPythons says which Python was taken for the targets that name none: the
-// newest may be on none of the team's machines.
-func defaultedPythons(drafts []draft) []string {
-	var names, pythons []string
-	for _, d := range drafts {
-		if d.defaulted {
-			names, pythons = append(names, d.profile.Name), append(pythons, d.profile.Python)
+// defaultedPythons says which Python was taken for the targets that name none.
+func (t *Team) defaultedPythons(drafts []draft) []string {
+	here := map[string]bool{}
+	if t.Pythons != nil {
+		for _, p := range t.Pythons() {
+			here[pythonText(p)] = true
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	var out []string
+	for _, is := range []bool{true, false} {
+		var names, pythons []string
+		for _, d := range drafts {
+			if d.defaulted && here[d.profile.Python] == is {
+				names, pythons = append(names, d.profile.Name), append(pythons, d.profile.Python)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		why := "which is here"
+		if !is {
+			why = "the newest that fits"
+		}
+		slices.Sort(pythons)
+		out = append(out, fmt.Sprintf("Python %s, %s, for %s: where a machine has none, uv brings it; `--python 3.12` (or python= of a target) takes another",
+			strings.Join(slices.Compact(pythons), ", "), why, strings.Join(names, ", ")))
 	}
-	slices.Sort(pythons)
-	return []string{fmt.Sprintf("Python %s, the newest that fits, for %s: where a machine has none, uv brings it; `--python 3.12` (or python= of a target) takes another",
-		strings.Join(slices.Compact(pythons), ", "), strings.Join(names, ", "))}
+	return out
 }
 
 // ofPython reports whether another Python may be the way out.

@@ -34,6 +34,10 @@ type Team struct {
 	// stands for, beginning with the machine h.
 	Describe func(h machine.Machine, facts map[string]string) (machine.Machine, resolver.Request, error)
 
+	// Pythons are those of this machine, which targets that name none get first, as
+	// uv's own commands take them; nil: nobody looked, and the newest that fits is taken.
+	Pythons func() []machine.Python
+
 	// Project reads a requirements file or a pyproject.toml.
 	Project func(path string) (*pyproject.Project, error)
 }
