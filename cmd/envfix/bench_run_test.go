@@ -42,7 +42,7 @@ func BenchmarkSampler(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "\n16 processes, 5 looks a second\t% of a core, first 10 s\tafter\tMB\tof these its own\tgoal")
+		fmt.Fprintln(w, "\n16 processes, 5 looks a second\t% of a core, first 10 s\tafter\tMB\tof these its own\tat its start\tgoal")
 		samplerRow(b, w, "envfix run", "0.5 %, 20 MB", append(os.Environ(), env...), program, "run", "--", "sh", "-c", crowd)
 		if _, err := exec.LookPath("top"); err != nil {
 			fmt.Println("left out, not on this machine: top")
@@ -50,7 +50,7 @@ func BenchmarkSampler(b *testing.B) {
 			samplerRow(b, w, "top -b -d 0.2", "", os.Environ(), "top", "-b", "-d", "0.2")
 		}
 		w.Flush()
-		fmt.Printf("on %s. The rest of the memory is the program's and the C library's files,\nwhich all processes share; a kernel with large pages counts them whole.\n\n", here())
+		fmt.Printf("on %s. The rest of the memory is the program's and the C library's files,\nwhich all processes share; a kernel that keeps a file just written in large pages maps these whole.\n\n", here())
 		b.StartTimer()
 	}
 	b.ReportMetric(0, "ns/op")
@@ -80,9 +80,12 @@ func samplerRow(b *testing.B, w io.Writer, name, goal string, env []string, argv
 	}
 	early := used(9 * time.Second)
 	late := used(8 * time.Second)
-	fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.1f\t%.1f\t%s\n", name, early, late, memoryNow(pids[0], "VmHWM"), memoryNow(pids[0], "RssAnon"), goal)
+	memory := func(pid int) string {
+		return fmt.Sprintf("%.1f\t%.1f\t%.1f", memoryNow(pid, "VmRSS"), memoryNow(pid, "RssAnon"), memoryNow(pid, "VmHWM"))
+	}
+	fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%s\t%s\n", name, early, late, memory(pids[0]), goal)
 	if len(pids) > 1 {
-		fmt.Fprintf(w, "  its child that reads 4 GPUs\tcounted above\t\t%.1f\t%.1f\t\n", memoryNow(pids[1], "VmHWM"), memoryNow(pids[1], "RssAnon"))
+		fmt.Fprintf(w, "  its child that reads 4 GPUs\tcounted above\t\t%s\t\n", memory(pids[1]))
 	}
 }
 

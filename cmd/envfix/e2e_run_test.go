@@ -6,10 +6,25 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"envfix/internal/observe/verdict"
 )
+
+// TestE2ERunDeep: --deep lists the slowest operators of a job on the CPU, and does not
+// call them kernels.
+func TestE2ERunDeep(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("needs ENVFIX_E2E=1 (make e2e): it trains with real PyTorch")
+	}
+	python := filepath.Join(realEnv(t), "bin", "python")
+	r, o := reportOf(t, []string{"OMP_NUM_THREADS=1"}, "--deep", "--", python, "testdata/jobs/planted.py", "plain", "well")
+	i := slices.IndexFunc(r.Processes, func(p verdict.ProcessReport) bool { return len(p.Deep) > 0 })
+	if i < 0 || r.Processes[i].Kernels || !strings.Contains(strings.Join(r.Processes[i].Deep, "\n"), " × aten::") || o.Code != 0 {
+		t.Errorf("%+v\n%s", r.Processes, o.Stderr)
+	}
+}
 
 // TestE2ERun runs small real trainings, each with a planted fault and without
 // it, and wants the fault named and never named without it. No GPU is needed.

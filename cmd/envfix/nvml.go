@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/observe"
 
 	"github.com/urfave/cli/v2"
 )
@@ -31,6 +32,7 @@ func nvmlSampleCommand() *cli.Command {
 			if err != nil || every < time.Millisecond {
 				return &fail.Error{Code: fail.Usage, Text: "an interval is needed, such as 200ms"}
 			}
+			observe.Shrink()
 			return nvmlchild.ServeSamples(os.Stdin, os.Stdout, every, c.Args().Tail())
 		},
 	}

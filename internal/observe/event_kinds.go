@@ -256,10 +256,12 @@ func (e *tryEvent) apply(p *verdict.Probe) {
 
 // A deepEvent lists the costliest operators.
 type deepEvent struct {
-	Top []string `json:"top"`
+	Top     []string `json:"top"`
+	Kernels bool     `json:"kernels"`
 }
 
 func (e *deepEvent) apply(p *verdict.Probe) {
+	p.Kernels = e.Kernels
 	for _, s := range e.Top[:min(len(e.Top), 8)] {
 		p.Deep = append(p.Deep, text.Clip(s, 120))
 	}

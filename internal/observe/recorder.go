@@ -50,7 +50,7 @@ func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorde
 			r.host.PCIOrder = true
 		}
 	}
-	shrink()
+	Shrink()
 	return r
 }
 

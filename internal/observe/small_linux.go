@@ -8,23 +8,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shrink unmaps what the start of this program has read of its own file and of its
-// libraries: code and tables that watching does not use, of which the kernel maps
-// many pages for each one that is touched. What is used after all comes back from
+// Shrink unmaps what the start of this program has read of its own file and of its
+// libraries: code and tables that watching does not use. What is used after all comes back from
 // the page cache by itself. Only what can not be written, and of which no page
 // differs from the file, is let go.
-func shrink() {
+func Shrink() {
 	data, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return
 	}
 	for _, m := range cleanMappings(string(data)) {
-		// no huge pages: one touched byte would bring 2 MB back
-		if _, _, e := unix.Syscall(unix.SYS_MADVISE, m.from, m.size, unix.MADV_NOHUGEPAGE); e == 0 || e == unix.EINVAL {
-			unix.Syscall(unix.SYS_MADVISE, m.from, m.size, unix.MADV_DONTNEED)
+		advise(m, unix.MADV_NOHUGEPAGE)
+		for at := m.from; at+piece < m.from+m.size; at += 2 * piece {
+			advise(mapping{at, piece}, unix.MADV_DONTDUMP)
 		}
+		advise(m, unix.MADV_DONTNEED)
 	}
 }
+
+// piece is the most that one touched byte brings back. Linux 6.18 maps all of a
+// file's large page, up to 2 MB where the file was just written, unless it reaches
+// beyond its mapping; so mappings are cut into pieces that differ in a flag which
+// does nothing here: no core dump holds what is a file's anyway (core(5)).
+const piece = 128 << 10
+
+// advise is madvise(2) by addresses. What a kernel does not know stays as it is.
+func advise(m mapping, what uintptr) { unix.Syscall(unix.SYS_MADVISE, m.from, m.size, what) }
 
 // A mapping is a part of this process's memory.
 type mapping struct{ from, size uintptr }

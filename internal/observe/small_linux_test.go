@@ -68,7 +68,7 @@ func TestShrink(t *testing.T) {
 		t.Errorf("nothing to let go of in\n%s", data)
 	}
 	for range 3 {
-		shrink()
+		Shrink()
 	}
 	if len(sources()) == 0 {
 		t.Error("the program's own tables are lost")

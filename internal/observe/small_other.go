@@ -2,5 +2,5 @@
 
 package observe
 
-// shrink does nothing here: other kernels have no list of what is unchanged.
-func shrink() {}
+// Shrink does nothing here: other kernels have no list of what is unchanged.
+func Shrink() {}

@@ -37,9 +37,9 @@ func VerdictAt(r verdict.Report, price float64, s Style) string {
 		}
 		for i, d := range p.Deep {
 			if i == 0 {
-				add("", fmt.Sprintf("costliest operators of PID %d, a step:", p.PID))
+				add("", deepTitle(p))
 			}
-			add("  ", d)
+			b.WriteString("envfix: " + Clip(d, Width-1-len("envfix: ")) + "\n") // a table keeps its columns
 		}
 	}
 	if cost := idleCost(r, price); cost != "" {
@@ -87,6 +87,14 @@ func three(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+// deepTitle says what --deep lists.
+func deepTitle(p verdict.ProcessReport) string {
+	if p.Kernels {
+		return fmt.Sprintf("slowest kernels on the GPU of PID %d, time and calls a step:", p.PID)
+	}
+	return fmt.Sprintf("slowest operators on the CPU of PID %d, time and calls a step (no kernel of a GPU was seen):", p.PID)
+}
+
 // stepParts are the parts of a step that take a tenth of it and more; "" where they
 // were not measured.
 func stepParts(p verdict.ProcessReport) string {
@@ -106,7 +114,7 @@ func stepParts(p verdict.ProcessReport) string {
 	if p.Passes >= 1.5 { // gradients are accumulated
 		step = fmt.Sprintf("a step of %.0f batches", p.Passes)
 	}
-	return fmt.Sprintf("%s as Python sees it, %s ms: %s", step, three(total*1e3), strings.Join(words, ", "))
+	return fmt.Sprintf("%s looked at closely took Python %s ms: %s", step, three(total*1e3), strings.Join(words, ", "))
 }
 
 // partName names a part of a step. A loop without a DataLoader fetches its input at no

@@ -185,6 +185,9 @@ def deep(n):
     elif T["prof"] and n == DEEP_AT + DEEP_STEPS:
         p, T["prof"] = T["prof"], None
         p.__exit__(None, None, None)
-        own = lambda e: max(getattr(e, "self_device_time_total", 0), 0) or e.self_cpu_time_total
-        top = sorted(p.key_averages(), key=own, reverse=True)[:8]
-        P.event("deep", top=["%s  %.2f ms  %d calls" % (e.key[:80], own(e) / 1e3 / DEEP_STEPS, e.count // DEEP_STEPS) for e in top])
+        every = [e for e in p.key_averages() if "#" not in e.key]  # torch's own marks, such as Optimizer.step#SGD.step, are no operators
+        device = lambda e: getattr(e, "self_device_time_total", 0) or getattr(e, "self_cuda_time_total", 0)  # the name before 2.4
+        kernels = any(device(e) > 0 for e in every)
+        own = device if kernels else lambda e: e.self_cpu_time_total
+        top = sorted(every, key=own, reverse=True)[:8]
+        P.event("deep", kernels=kernels, top=["%8.2f ms %5d × %s" % (own(e) / 1e3 / DEEP_STEPS, max(1, e.count // DEEP_STEPS), e.key[:80]) for e in top if own(e) > 0])

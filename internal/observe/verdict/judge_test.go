@@ -373,6 +373,13 @@ func TestRules(t *testing.T) {
 			lead(t).Loaders = []Loader{{Workers: 2, Where: "t.py:4"}}
 			t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 1, Wall: 100, Samples: 50, Probe: &Probe{Where: &Where{Seen: 10, Looks: 200}}})
 		}, "no_gpu", nil},
+		{"workers that have nothing to do, on a busy machine", func(t *Trace) {
+			onCPU(t)
+			lead(t).Page.Load = 30
+			lead(t).Loaders = []Loader{{Workers: 1, Where: "t.py:4"}}
+			t.Processes[0].Delay = 8
+			t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 10, Delay: 10, Wall: 100, Samples: 50, Probe: &Probe{Where: &Where{Seen: 10, Looks: 200}}})
+		}, "no_gpu", nil},
 		{"storage", func(t *Trace) {
 			onCPU(t)
 			lead(t).Page.Load = 80

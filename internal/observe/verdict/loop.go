@@ -33,7 +33,8 @@ func loaderBound(f *facts) *Finding {
 	p, e := f.probe().Page, f.evidence()
 	ld, why := f.loader(), f.loading()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
-	if why.kind == handover && !f.idle.ok && wait < costsNothing {
+	idlers := ld.Workers > 0 && (why.kind == handover || why.kind == waiting) // workers that do nothing
+	if why.kind == handover && !f.idle.ok && wait < costsNothing || idlers && f.noGPU && wait-f.crowded() < f.loadLimit()*step {
 		return nil
 	}
 	e["wait_ms"], e["workers"] = round(wait*1e3), ld.Workers

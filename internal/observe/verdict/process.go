@@ -54,7 +54,8 @@ type Probe struct {
 	Via      []string         `json:"via,omitempty"`          // the packages between the script and the optimizer's step, from inside
 	Where    *Where           `json:"where,omitempty"`        // what ran in the loader when it was looked at
 	Made     int              `json:"loaders_made,omitempty"` // DataLoaders in all; Loaders holds the first
-	Deep     []string         `json:"deep,omitempty"`         // the costliest operators of a torch.profiler burst
+	Deep     []string         `json:"deep,omitempty"`         // the slowest of a torch.profiler burst: kernels, or operators of the CPU
+	Kernels  bool             `json:"deep_kernels,omitempty"` // Deep holds what ran on a GPU
 	Error    string           `json:"error,omitempty"`
 }
 

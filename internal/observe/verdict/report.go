@@ -37,6 +37,7 @@ type ProcessReport struct {
 	Load    *float64 `json:"loader_share,omitempty"`
 	Try     *Try     `json:"try,omitempty"`
 	Deep    []string `json:"deep,omitempty"`
+	Kernels bool     `json:"deep_kernels,omitempty"`    // Deep holds what ran on a GPU, else operators of the CPU
 	Parts   []Part   `json:"step_parts,omitempty"`      // of a step, as Python sees it
 	Passes  float64  `json:"passes_per_step,omitempty"` // forward and backward; 1 unless gradients are accumulated
 }
@@ -90,6 +91,7 @@ func processReports(f *facts) []ProcessReport {
 		}
 		if b := p.Probe; b != nil {
 			r.Rank, r.Steps, r.Torch, r.CUDA, r.Try, r.Deep = b.Rank, b.Page.Steps, b.Version, b.CUDA, b.Try, b.Deep
+			r.Kernels = b.Kernels
 			if b.Burst != nil {
 				r.Parts, r.Passes = b.Burst.Parts, round(b.Burst.perStep())
 			}
