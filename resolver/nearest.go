@@ -133,7 +133,7 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if r.Policy != nil {
 		try("without the team's policy", s.with(func(r *Request) { r.Policy = nil }), more)
 	}
-	if r.Channel != "nightly" && nightlyDay().MatchString(s.req.exactTorch()) {
+	if torch := s.req.exactTorch(); r.Channel != "nightly" && strings.Contains(torch, ".dev") && nightlyDay().MatchString(torch) {
 		try("--channel nightly", s.with(func(r *Request) { r.Channel = "nightly" }), more)
 	} else if r.Channel != "" {
 		try("drop `--channel "+r.Channel+"`", s.with(func(r *Request) { r.Channel = "" }), more)

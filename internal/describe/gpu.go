@@ -27,7 +27,9 @@ type namedGPU struct {
 }
 
 // grace: GPUs that NVIDIA sells only together with its Arm processor.
-func (g namedGPU) grace() bool { return graceChip().MatchString(g.Name) }
+func (g namedGPU) grace() bool {
+	return (strings.Contains(g.Name, "GB") || strings.Contains(g.Name, "GH")) && graceChip().MatchString(g.Name)
+}
 
 // GPU is the GPU that a value of --gpu means: a compute capability, an AMD target,
 // an Apple chip, or a name that the device table knows.
@@ -36,19 +38,21 @@ func GPU(name string) (machine.GPU, error) {
 	return g.GPU, err
 }
 
+// What begins or looks otherwise needs no regular expression to be told apart: to
+// compile one takes the web page milliseconds.
 func named(name string) (namedGPU, error) {
+	lower := strings.ToLower(name)
 	switch {
-	case smText().MatchString(name): // well written or not; "4090" is a name
-		sm, err := machine.ParseSM(strings.ToLower(name))
+	case strings.ContainsAny(name, "._") && smText().MatchString(name): // well written or not; "4090" is a name
+		sm, err := machine.ParseSM(lower)
 		if err != nil {
 			return namedGPU{}, BadValue("gpu", name, "write a compute capability such as 8.6 or sm_86, or a name such as \"RTX 3090\"")
 		}
 		return namedGPU{GPU: machine.GPU{Vendor: machine.NVIDIA, Name: "GPU of compute capability " + sm.String(), SM: sm}}, nil
-	case gfxTarget().MatchString(strings.ToLower(name)):
-		gfx := strings.ToLower(name)
-		return namedGPU{GPU: machine.GPU{Vendor: machine.AMD, Name: "AMD " + gfx, GFX: gfx}}, nil
-	case appleChip().MatchString(name):
-		chip := strings.ToUpper(strings.TrimPrefix(strings.ToLower(name), "apple "))
+	case strings.HasPrefix(lower, "gfx") && gfxTarget().MatchString(lower):
+		return namedGPU{GPU: machine.GPU{Vendor: machine.AMD, Name: "AMD " + lower, GFX: lower}}, nil
+	case (strings.HasPrefix(lower, "apple ") || strings.HasPrefix(lower, "m")) && appleChip().MatchString(name):
+		chip := strings.ToUpper(strings.TrimPrefix(lower, "apple "))
 		head, tail, _ := strings.Cut(chip, " ")
 		return namedGPU{GPU: appleGPU(strings.TrimSpace("Apple " + head + " " + titled(tail)))}, nil
 	}
@@ -70,7 +74,10 @@ func lookedUp(name string) (namedGPU, error) {
 		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q may be any of several GPUs", text.Clip(name, 60)),
 			Details: names, Hints: []string{"use the whole name, or the compute capability: `--gpu " + d.SM.String() + "`"}}
 	}
-	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: Integrated(d), MIG: migProfile().FindString(strings.ToLower(name))}
+	g := machine.GPU{Vendor: d.Vendor, Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: Integrated(d)}
+	if lower := strings.ToLower(name); strings.Contains(lower, "g.") {
+		g.MIG = migProfile().FindString(lower)
+	}
 	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
 		return namedGPU{}, &fail.Error{
 			Code:  fail.Usage,

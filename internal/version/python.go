@@ -33,6 +33,9 @@ func ParsePython(s string) (Python, error) {
 	if s == "" || len(s) > 80 || strings.Contains(s, "+") {
 		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", text.Cut(s, 60))
 	}
+	if _, plain := plainRelease(s); plain {
+		return TrustPython(s), nil
+	}
 	v, err := pep440.Parse(s)
 	if err != nil {
 		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", text.Cut(s, 60))
@@ -89,9 +92,9 @@ func (v Python) Compare(w Python) int {
 	case w.IsZero():
 		return 1
 	}
-	if a, ok := v.p.plain(); ok {
-		if b, ok := w.p.plain(); ok {
-			return slices.Compare(a[:], b[:])
+	if a, ok := plainRelease(v.p.text); ok {
+		if b, ok := plainRelease(w.p.text); ok {
+			return slices.Compare(a.groups[:], b.groups[:])
 		}
 	}
 	library.Lock()
@@ -103,27 +106,15 @@ func (v Python) Compare(w Python) int {
 // place, so that two comparisons with one version would write the same memory.
 var library sync.Mutex
 
-// plain are the groups of a version that is a release and nothing else, such as
-// 2.15.0; most are.
-func (p *python) plain() (groups [5]int, ok bool) {
-	n, digits := 0, 0
-	for _, c := range []byte(p.text) {
-		switch {
-		case c >= '0' && c <= '9' && digits < 9:
-			groups[n] = groups[n]*10 + int(c-'0')
-			digits++
-		case c == '.' && digits > 0 && n+1 < len(groups):
-			n, digits = n+1, 0
-		default:
-			return groups, false
-		}
-	}
-	return groups, digits > 0
-}
-
 // IsPreRelease reports whether the version is an alpha, beta, release candidate
 // or development release.
-func (v Python) IsPreRelease() bool { return !v.IsZero() && v.p.version().IsPreRelease() }
+func (v Python) IsPreRelease() bool {
+	if v.IsZero() {
+		return false
+	}
+	_, plain := plainRelease(v.p.text)
+	return !plain && v.p.version().IsPreRelease()
+}
 
 // MarshalText writes the version as it was read.
 func (v Python) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
@@ -147,6 +138,10 @@ type specifier struct {
 	once sync.Once
 	s    pep440.Specifiers
 	pre  bool // the text itself names a pre-release
+
+	boundsOnce sync.Once
+	bounds     []bound
+	bounded    bool // bounds are the whole specifier
 }
 
 func (p *specifier) parse() error {
@@ -212,6 +207,11 @@ func (s Specifier) Admits(v Python) bool {
 	}
 	if s.p == nil {
 		return !v.IsPreRelease()
+	}
+	if release, ok := plainRelease(v.p.text); ok {
+		if bounds, ok := s.p.plain(); ok {
+			return !slices.ContainsFunc(bounds, func(b bound) bool { return !b.admits(release) })
+		}
 	}
 	_ = s.p.parse() // it parsed before, or it admits nothing
 	if v.IsPreRelease() && !s.p.pre {
