@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/base64"
 	"flag"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"envfix/internal/chart"
@@ -51,12 +51,10 @@ func build(out string) error {
 		return err
 	}
 	files["doctor.bin"] = know.Embedded().Slim()
-	folder := map[string][]byte{}
-	for name, text := range files {
-		folder[name] = text
-	}
-	folder["index.html"] = bytes.Replace(files["index.html"], []byte("{{csp}}"),
-		[]byte("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"), 1)
+	folder := map[string][]byte{"page.js": bundle(files), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
+	load := string(files["load.js"])
+	folder["index.html"] = []byte(strings.NewReplacer("{{load}}", load, "{{csp}}", "default-src 'none'; script-src 'self' "+hash(load)+
+		" 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'").Replace(string(files["index.html"])))
 	for name, text := range folder {
 		if err := os.WriteFile(filepath.Join(out, name), text, 0o644); err != nil {
 			return err
@@ -82,13 +80,13 @@ func program(path string) ([]byte, error) {
 		return nil, err
 	}
 	aside := filepath.Join(filepath.Dir(filepath.Dir(path)), ".site")
-	mod, err := withoutYAML(aside)
+	defer os.RemoveAll(aside)
+	mod, err := slim(aside)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(aside)
 	cmd := exec.Command("go", "build", "-modfile="+mod, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l", "-o", abs, "./cmd/envfix-page")
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	cmd.Env = wasmEnvironment()
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("go build ./cmd/envfix-page: %w", err)
@@ -103,47 +101,10 @@ func program(path string) ([]byte, error) {
 	return module, os.WriteFile(path, module, 0o755)
 }
 
-// noYAML stands for the reader of YAML, which the page never calls.
-//
-//go:embed noyaml.txt
-var noYAML string
-
-// withoutYAML writes, into a folder, a package in place of the reader of YAML and a
-// go.mod and go.sum that take it; it returns the path of that go.mod.
-func withoutYAML(dir string) (string, error) {
-	stub := filepath.Join(dir, "yaml")
-	if err := os.MkdirAll(stub, 0o755); err != nil {
-		return "", err
-	}
-	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		return "", err
-	}
-	sums, err := os.ReadFile("go.sum")
-	if err != nil {
-		return "", err
-	}
-	from := stub
-	if !filepath.IsAbs(from) {
-		from = "./" + filepath.ToSlash(from) // the same bytes from every checkout
-	}
-	for path, text := range map[string]string{
-		filepath.Join(stub, "go.mod"):  "module gopkg.in/yaml.v3\n\ngo 1.21\n",
-		filepath.Join(stub, "yaml.go"): noYAML,
-		filepath.Join(dir, "go.mod"):   string(mod) + fmt.Sprintf("\nreplace gopkg.in/yaml.v3 => %q\n", from),
-		filepath.Join(dir, "go.sum"):   string(sums),
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Join(dir, "go.mod"), nil
-}
-
 // sources are the files that the page is made of, by their names.
 func sources() (map[string][]byte, error) {
 	files := map[string][]byte{"map.js": []byte(chart.JS), "map.css": []byte(chart.CSS)}
-	for _, name := range append([]string{"index.html", "page.css"}, modules...) {
+	for _, name := range append([]string{"index.html", "page.css", "load.js"}, modules...) {
 		if _, made := files[name]; made {
 			continue
 		}
@@ -169,22 +130,29 @@ var (
 	exports = regexp.MustCompile(`(?m)^export `)
 )
 
-// bundle is all modules as one: their names differ, which the e2e test of the one file
-// would notice first.
+// bundle is all modules as one, so that a browser asks once and not for what page.js
+// names when it has come: their names differ, which the e2e test would notice first.
 func bundle(files map[string][]byte) []byte {
 	var b bytes.Buffer
-	for _, name := range modules {
+	for i, name := range modules {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
 		b.Write(exports.ReplaceAll(imports.ReplaceAll(files[name], nil), nil))
 	}
 	return b.Bytes()
+}
+
+func style(files map[string][]byte) []byte {
+	return slices.Concat(files["page.css"], []byte("\n"), files["map.css"])
 }
 
 // oneFile puts everything into the page. Its Content-Security-Policy admits exactly
 // these scripts and styles, and no connection at all.
 func oneFile(files map[string][]byte, wasm []byte) ([]byte, error) {
 	page := string(files["index.html"])
-	exec, script := string(files["wasm_exec.js"]), string(bundle(files))
-	style := string(files["page.css"]) + string(files["map.css"])
+	load, exec, script := string(files["load.js"]), string(files["wasm_exec.js"]), string(bundle(files))
+	style := string(style(files))
 	var err error
 	put := func(old, new string) {
 		if strings.Count(page, old) != 1 && err == nil {
@@ -192,14 +160,14 @@ func oneFile(files map[string][]byte, wasm []byte) ([]byte, error) {
 		}
 		page = strings.Replace(page, old, new, 1)
 	}
-	put(`<link rel="preload" href="envfix.wasm" as="fetch" crossorigin>`+"\n", "")
+	put(`<script data-program="envfix.wasm">{{load}}</script>`, `<script data-program="">`+load+`</script>`)
 	put(`<link rel="stylesheet" href="page.css">`, "<style>"+style+"</style>")
-	put(`<link rel="stylesheet" href="map.css">`+"\n", "")
-	put(`<script src="wasm_exec.js"></script>`+"\n", "")
+	put(`<script src="wasm_exec.js" defer></script>`+"\n", "")
 	put(`<script type="module" src="page.js"></script>`+"\n", "")
-	put("</body>", data("wasm-data", wasm)+data("doctor-data", files["doctor.bin"])+"<script>"+exec+"</script>\n<script type=\"module\">"+script+"</script>\n</body>")
-	put("{{csp}}", fmt.Sprintf("default-src 'none'; script-src %s %s 'wasm-unsafe-eval'; style-src %s; img-src data:; base-uri 'none'; form-action 'none'",
-		hash(exec), hash(script), hash(style)))
+	put("</body>", "<script>"+exec+"</script>\n"+pieces(wasm)+data(`id="doctor-data"`, packed(files["doctor.bin"]))+
+		"\n<script type=\"module\">"+script+"</script>\n</body>")
+	put("{{csp}}", fmt.Sprintf("default-src 'none'; script-src %s %s %s %s 'wasm-unsafe-eval'; style-src %s; img-src data:; base-uri 'none'; form-action 'none'",
+		hash(load), hash(exec), hash(took), hash(script), hash(style)))
 	return []byte(page), err
 }
 
@@ -208,11 +176,36 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// data is a block that no browser runs: the gzip of some bytes.
-func data(id string, content []byte) string {
+// took is the script after a piece of the program: load.js has it decoded and compiled
+// while the rest of the page arrives.
+const took = "envfixPiece()"
+
+// piece is how much of the compressed program lies in one block, in bytes: a multiple
+// of three, so that only the last one is padded.
+const piece = 3 << 15
+
+func pieces(program []byte) string {
+	var b strings.Builder
+	for rest := packed(program); len(rest) > 0; {
+		n, attribute := min(piece, len(rest)), ""
+		if n == len(rest) {
+			attribute = "data-last"
+		}
+		b.WriteString(data(attribute, rest[:n]) + "<script>" + took + "</script>\n")
+		rest = rest[n:]
+	}
+	return b.String()
+}
+
+// data is a block that no browser runs.
+func data(attribute string, content []byte) string {
+	return `<script type="application/octet-stream" ` + attribute + ">" + base64.StdEncoding.EncodeToString(content) + "</script>"
+}
+
+func packed(content []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
 	_, _ = w.Write(content)                               // into memory
 	_ = w.Close()
-	return `<script type="application/octet-stream" id="` + id + `">` + base64.StdEncoding.EncodeToString(b.Bytes()) + "</script>\n"
+	return b.Bytes()
 }

@@ -68,7 +68,8 @@ async function readPaste() {
 }
 
 function options(about) {
-  for (const p of about.pythons) at("python").add(new Option(p));
+  const python = at("python");
+  for (const p of about.pythons) if (![...python.options].some((o) => o.value === p)) python.add(new Option(p)); // the address may have named one
   for (const b of about.branches) at("drivers").append(new Option(b));
   at("about").textContent = `Data ${about.matrix} of ${about.date}; the newest torch it knows is ${about.newest}.`;
 }
@@ -87,13 +88,13 @@ async function begin() {
     return missing(`The program could not be started: ${e.message}`);
   }
   at("missing").hidden = true;
-  options(call("about", ""));
   drawChips = gpuField(answer);
   fromFragment(location.hash);
   toForm();
   drawChips();
   answer();
   performance.mark("first answer");
+  setTimeout(() => options(call("about", ""))); // after it is seen
   at("form").addEventListener("input", (e) => {
     if (e.target.id === "gpu" || e.target.id === "pasted") return;
     fromForm();

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What the page's build links in place of libraries, each for the part of it that the
+// page uses. The program of the command line has the libraries themselves, and a test
+// asks both a thousand questions.
+var (
+	//go:embed noyaml.txt
+	noYAML string
+	//go:embed nogoversion.txt
+	noGoVersion string
+	//go:embed lazyregexp.txt
+	lazyRegexp string
+)
+
+// lazyPath is the import path of lazyRegexp, which only this build knows.
+const lazyPath = "lazy.invalid/regexp"
+
+// slim writes what the build takes in place of libraries into a folder, and a go.mod
+// and go.sum that take it. It returns the path of that go.mod.
+func slim(dir string) (string, error) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		return "", err
+	}
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "go.mod")
+	text := string(mod) + "\nrequire " + lazyPath + " v0.0.0\n"
+	instead := map[string]string{"gopkg.in/yaml.v3": noYAML, "github.com/hashicorp/go-version": noGoVersion, lazyPath: lazyRegexp}
+	for _, module := range slices.Sorted(maps.Keys(instead)) {
+		if err := write(filepath.Join(dir, module, "go.mod"), "module "+module+"\n\ngo 1.24\n"); err != nil {
+			return "", err
+		}
+		if err := write(filepath.Join(dir, module, "instead.go"), instead[module]); err != nil {
+			return "", err
+		}
+		text += replace(dir, module)
+	}
+	if err := write(filepath.Join(dir, "go.sum"), string(sums)); err != nil {
+		return "", err
+	}
+	if err := write(path, text); err != nil { // go list takes it
+		return "", err
+	}
+	lazy, err := lazily(dir, path)
+	if err != nil {
+		return "", err
+	}
+	for _, module := range lazy {
+		text += replace(dir, module)
+	}
+	return path, write(path, text)
+}
+
+// replace is a line of go.mod. A relative path gives the same bytes from every checkout.
+func replace(dir, module string) string {
+	from := filepath.ToSlash(filepath.Join(dir, module))
+	if !filepath.IsAbs(dir) {
+		from = "./" + from
+	}
+	return fmt.Sprintf("replace %s => %q\n", module, from)
+}
+
+// lazily copies the libraries of which a file imports regexp, with lazyRegexp in its
+// place and without what the page does not link; it returns their module paths.
+func lazily(dir, mod string) ([]string, error) {
+	files, err := linked(mod)
+	if err != nil {
+		return nil, err
+	}
+	var lazy []string
+	for _, module := range slices.Sorted(maps.Keys(files)) {
+		texts, found := map[string]string{}, false
+		for _, file := range files[module] {
+			text, err := os.ReadFile(filepath.Join(file.root, file.name))
+			if err != nil {
+				return nil, err
+			}
+			other := bytes.Replace(text, []byte("\n\t\"regexp\"\n"), []byte("\n\tregexp \""+lazyPath+"\"\n"), 1)
+			texts[file.name], found = string(other), found || !bytes.Equal(other, text)
+		}
+		if !found || module == lazyPath {
+			continue
+		}
+		lazy, texts["go.mod"] = append(lazy, module), "module "+module+"\n\ngo 1.24\n"
+		for name, text := range texts {
+			if err := write(filepath.Join(dir, module, name), text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return lazy, nil
+}
+
+// A source is a file of a library: the folder of its module, and its path in there.
+type source struct{ root, name string }
+
+// linked are the files of the third-party packages that the page links, by module.
+func linked(mod string) (map[string][]source, error) {
+	cmd := exec.Command("go", "list", "-modfile="+mod, "-deps", "-f", "{{with .Module}}{{if not .Main}}{{range $.GoFiles}}"+
+		`{{$.Module.Path}}{{"\t"}}{{$.Module.Dir}}{{"\t"}}{{$.Dir}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "./cmd/envfix-page")
+	cmd.Env, cmd.Stderr = wasmEnvironment(), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list ./cmd/envfix-page: %w", err)
+	}
+	files := map[string][]source{}
+	for line := range strings.Lines(string(out)) {
+		field := strings.Split(strings.TrimSpace(line), "\t")
+		if len(field) != 4 {
+			continue
+		}
+		name, err := filepath.Rel(field[1], filepath.Join(field[2], field[3]))
+		if err != nil {
+			return nil, err
+		}
+		files[field[0]] = append(files[field[0]], source{field[1], name})
+	}
+	return files, nil
+}
+
+func write(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+func wasmEnvironment() []string {
+	return append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+}
