@@ -59,3 +59,11 @@ func TestMessages(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing is said of the system, a command still names a Python.
+func TestPythonThatHasTorch(t *testing.T) {
+	r, _ := examine(t, "ERROR: Could not find a version that satisfies the requirement xformers (from versions: none)\nERROR: No matching distribution found for xformers\n")
+	if len(r.Findings) == 0 || !strings.Contains(strings.Join(r.Findings[0].Fix, "\n"), "`uv venv --python 3.") {
+		t.Errorf("%+v", r.Findings)
+	}
+}

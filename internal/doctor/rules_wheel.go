@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -215,11 +216,11 @@ func (e *exam) pythonOut(v, python string) bool {
 func (e *exam) pythonFix(v string) []string {
 	ways := e.pythonFor(v)
 	if v == "" && e.Matrix != nil && len(e.Matrix.Releases) > 0 {
-		newest := e.newestPython(e.Matrix.Releases[0].Torch.String())
-		return []string{
-			fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest),
-			"`envfix why torch` says which torch each Python has",
+		ways = []string{"`envfix why torch` says which torch each Python has"}
+		if newest := e.newestPython(e.Matrix.Releases[0].Torch.String()); newest != "" {
+			ways = append([]string{fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest)}, ways...)
 		}
+		return ways
 	}
 	switch python := e.activePython(); {
 	case len(e.Offered) > 0 && v != "" && pythonVersion(v).Compare(pythonVersion(read.Public(e.Offered[0]))) < 0:
@@ -257,8 +258,9 @@ func (e *exam) newestPython(v string) string {
 	if e.Matrix != nil {
 		if r, ok := e.Matrix.Release(v); ok {
 			newest, now := version.Python{}, pythonVersion(e.activePython())
+			system := cmp.Or(e.Machine.Platform.OS, "linux")
 			for _, b := range r.Builds { // that all its builds have
-				if b.OS == e.Machine.Platform.OS && (newest.IsZero() || b.PythonMax.Compare(newest) < 0) {
+				if b.OS == system && (newest.IsZero() || b.PythonMax.Compare(newest) < 0) {
 					newest = b.PythonMax
 				}
 			}
