@@ -62,16 +62,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	if err != nil {
 		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
-	res.Warnings = append(res.Warnings, projectWarnings(f.wish.files, res.Choice)...)
-	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
-		res.Warnings = append(res.Warnings, w)
-	}
-	if w := uvLockWarning(t); w != "" {
-		res.Warnings = append(res.Warnings, w)
-	}
-	if old := matrixAge(m, r.Today); old != "" {
-		res.Warnings = append(res.Warnings, old)
-	}
+	res.Warnings = append(res.Warnings, f.cautions(m, r, t, res.Choice)...)
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
 		if manager, names := installers.DriverPackages(m, h, r, res); manager != "" {
 			h.DriverPackages = apply.AskDriverPackages(ctx, manager, names)
@@ -86,15 +77,37 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		return nil, err
 	}
 	p.Basis.Envfix, p.Basis.Facts = buildVersion, h
-	python := p.Python
+	p.Basis.Assumed = f.assumed(m, will, r, p)
+	return p, plan.Seal(p)
+}
+
+// cautions are what the plan warns of beside what the resolver does: what the project
+// asks for and the plan does not follow, and data that is old.
+func (f planFlags) cautions(m *matrix.Matrix, r resolver.Request, t plan.Target, c *resolver.Choice) []string {
+	out := projectWarnings(f.wish.files, c)
+	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
+		out = append(out, w)
+	}
+	if w := uvLockWarning(t); w != "" {
+		out = append(out, w)
+	}
+	if old := matrixAge(m, r.Today); old != "" {
+		out = append(out, old)
+	}
+	return out
+}
+
+// assumed is what was not said of a described machine, and is assumed by the plan.
+func (f planFlags) assumed(m *matrix.Matrix, will machine.Machine, r resolver.Request, p *plan.Plan) []string {
+	h, python := p.Basis.Facts, p.Python
 	if p.Then != nil {
 		python = p.Then.Python
 	}
-	p.Basis.Assumed = f.machine.assumed(h, python, f.wish.Python != "")
+	out := f.machine.assumed(h, python, f.wish.Python != "")
 	if f.machine.words.Driver == "" && h.Driver != nil && h.Driver.Evidence == machine.FromFlag {
-		p.Basis.Assumed = append(p.Basis.Assumed, olderDriver(m, will, r, p))
+		out = append(out, olderDriver(m, will, r, p))
 	}
-	return p, plan.Seal(p)
+	return out
 }
 
 // olderDriver says that the newest driver was assumed, and what an older one would
