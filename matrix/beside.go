@@ -173,7 +173,7 @@ type Framework struct {
 	MinSM     machine.SM
 	Python    version.Specifier
 	Files     string         // the package whose files decide, where they are another's: jaxlib of jax
-	Plain     string         // what the package alone brings: "cpu", or "" the same
+	Plain     string         // what the package alone brings: "cpu", "none" no code for a CPU, or "" the same
 	Glibc     version.Dotted // what the wheels of its CUDA libraries ask for
 	Exact     bool           // its extra pins each CUDA library to one version, of which no torch pins the same
 	Note      string

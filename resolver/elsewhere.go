@@ -33,7 +33,7 @@ func (q *question) offers(name string, v version.Python, b *matrix.Build) []offe
 	for _, e := range q.m.ElsewhereOf(name, q.h.Platform.OS, q.h.Platform.Arch) {
 		cuda := matchCUDA(e.CUDA, b)
 		switch {
-		case !v.IsZero() && !q.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
+		case e.URL == "", !v.IsZero() && !q.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
 			len(e.Torch) > 0 && !slices.Contains(e.Torch, minor(b.Release.Torch.String())),
 			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.py.String()),
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),

@@ -149,7 +149,12 @@ func (s *solver) frameworks() *outcome {
 	case s.req.accel() == cpu:
 		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.req.named))
 	case len(s.gpus) == 0:
+		if name := s.withoutCPU(); name != "" {
+			return s.plainFrameworks(fmt.Sprintf("no GPU was found, and %s has no code for a CPU: it is installed, and computes nothing here", name))
+		}
 		return s.plainFrameworks("no GPU was found: this plan computes on the CPU only")
+	case len(gpus) == 0 && s.withoutCPU() != "":
+		return s.refuse("request", fmt.Sprintf("%s has code for NVIDIA GPUs alone; here is %s", s.withoutCPU(), gpuNames(s.gpus)))
 	case len(gpus) == 0:
 		return s.plainFrameworks(fmt.Sprintf("which of these frameworks serves %s is not known: this plan computes on the CPU only", gpuNames(s.gpus)))
 	}
@@ -168,7 +173,32 @@ func (s *solver) frameworks() *outcome {
 		return s.frameworkDriver(c, q, gpus, action, why)
 	}
 	name, refusal := s.frameworkRefusals(gpus, ideal())
+	if s.withoutCPU() != "" {
+		return s.refuse("gpu-code", refusal+", and it has no code for a CPU"+s.sibling(name, gpus))
+	}
 	return s.plainFrameworks(refusal + ": this plan computes on the CPU only" + s.inWSL(name))
+}
+
+// withoutCPU is the first package of the request that has no code for a CPU; "" none.
+func (s *solver) withoutCPU() string {
+	for _, r := range s.req.packages {
+		if slices.ContainsFunc(s.cache.frameworks[plainName(r.Name)], func(f matrix.Framework) bool { return f.Plain == "none" }) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// sibling names the package for another CUDA that serves where this one does not; ""
+// there is none.
+func (s *solver) sibling(name string, gpus []machine.GPU) string {
+	for _, p := range s.pythons()[:min(1, len(s.pythons()))] {
+		q := s.ask(cuda, gpus, s.installed(), p)
+		if f, refusal := q.frameworkRefusal(pep508.Requirement{Name: plainName(name)}, "", version.Dotted{}); refusal == nil && f.Package != name {
+			return fmt.Sprintf("; %s serves it", f.Package)
+		}
+	}
+	return ""
 }
 
 // inWSL says where a framework computes on the GPU of a Windows machine that it does not

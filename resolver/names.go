@@ -3,6 +3,7 @@ package resolver
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/near"
 	"envfix/internal/text"
@@ -69,6 +70,11 @@ func (s *solver) famous() []string {
 	for _, e := range s.m.Extensions {
 		if !e.Torch.IsZero() {
 			out = append(out, e.Package)
+		}
+	}
+	for _, name := range s.m.KnownNames() { // short names have too many neighbours, numbers are versions
+		if len(name) >= 6 && !strings.ContainsAny(name, "0123456789") {
+			out = append(out, name)
 		}
 	}
 	slices.Sort(out)

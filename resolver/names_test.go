@@ -20,6 +20,8 @@ func TestNamesNearKnownOnes(t *testing.T) {
 	for name, meant := range map[string]string{
 		"tourch": "torch", "pytorch": "torch", "tensor-flow": "tensorflow", "torhc": "torch", "torchvison": "torchvision", "vlm": "", "vllmm": "vllm", "xformer": "xformers", "nvmpy": "numpy", "diffuserss": "diffusers", "datasets": "", "evaluate": "",
 		"torch": "", "torchx": "", "torchao": "", "pandas": "", "a-package-of-mine": "", "flash-attn": "", "cupy": "", "polars": "",
+		"scikit-lern": "scikit-learn", "pandsa": "pandas", "matplotlb": "matplotlib", "request": "requests", "python": "--python 3.12",
+		"dataset": "", "fairseq2": "", "cupy-cuda11x": "", "spconv-cu118": "", "tokenizer": "", "pillow": "", "sympy": "", "dask": "", "jaxtyping": "",
 	} {
 		q, err := pep508.Parse(name, "")
 		if err != nil {

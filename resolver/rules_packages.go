@@ -206,9 +206,12 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		if e := q.onlySource(r); e != nil {
 			return q.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
 		}
-		published := len(q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch)) > 0
-		if published && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
-			return q.no("", "%s is no wheel on the default index: it is published elsewhere", r.Name)
+		if rows := q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch); len(rows) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
+			where := "it has to be built from its source"
+			if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
+				where = "it is published elsewhere"
+			}
+			return q.no(rows[0].Source, "%s is no wheel on the default index: %s", r.Name, where)
 		}
 		return nil
 	}
