@@ -167,6 +167,14 @@ var ruled = []struct{ check, sick, healthy string }{
 		"torch==2.4.0+cu121\nxformers==0.0.27.post2",
 	},
 	{
+		"TK013", "FROM image pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\nfatal error: cuda_runtime.h: No such file or directory",
+		"in the image pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel the extension builds",
+	},
+	{
+		"ROC002", "torch.cuda.is_available() -> False\ntorch.version.hip -> 6.3.42131",
+		"torch.cuda.is_available() -> True\ntorch.version.hip -> 6.3.42131",
+	},
+	{
 		"TK004",
 		"nvcc: release 11.5, V11.5.119\ntorch==2.7.0+cu128\nERROR: Failed building wheel for flash-attn",
 		"nvcc: release 12.8, V12.8.93\ntorch==2.7.0+cu128\nSuccessfully built flash-attn",

@@ -43,6 +43,7 @@ var rules = slices.Concat(
 	hostedRules,
 	everydayRules,
 	countedRules,
+	toldRules,
 	questionRules,
 )
 

@@ -122,6 +122,13 @@ func (e *exam) whoseMemory() {
 			e.find("ACC010", likely+5, a.At).
 				text(text).
 				fix(e.endHolders(a)...)
+		case a.Ours < 0 && !e.From.NoProcesses.IsZero() && a.Free < a.Total/5 && e.inUse():
+			e.find("ACC010", likely+5, a.At, e.From.NoProcesses).
+				says("%s of the GPU's %s are in use, and nvidia-smi lists no process: one of another container or user, or one that ended, holds them",
+					gib(a.Total-a.Free), gib(a.Total)).
+				fix("on the host: `sudo fuser -v /dev/nvidia*` shows who; end that process",
+					"none there: restart the container that had it, or `sudo nvidia-smi --gpu-reset -i 0` while nothing runs").
+				explains("ACC009")
 		case a.Ours > a.Total/2:
 			e.find("ACC009", likely, a.At).says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))
 		case a.Tried > a.Total:
@@ -149,6 +156,11 @@ func (e *exam) whoseMemory() {
 			return
 		}
 	}
+}
+
+// inUse reports whether nvidia-smi shows a GPU whose memory is nearly all in use.
+func (e *exam) inUse() bool {
+	return slices.ContainsFunc(e.Used, func(u read.Usage) bool { return u.Total > 0 && u.Bytes > u.Total*8/10 })
 }
 
 // endHolders is how to find and end the processes that hold a GPU's memory.

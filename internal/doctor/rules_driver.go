@@ -278,7 +278,7 @@ func (e *exam) nothingThere() {
 		return
 	}
 	switch {
-	case p.Environment == machine.WSL2 && e.Machine.Driver == nil:
+	case p.Environment == machine.WSL2 && e.Machine.Driver == nil && !e.vendor(machine.AMD):
 		e.find("CTR014", likely-5, said, e.Place.WSL).
 			says("under WSL the driver of Windows is missing, too old, or not passed on").
 			fix(

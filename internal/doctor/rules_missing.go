@@ -17,7 +17,7 @@ var missingRules = []rule{
 	{[]string{"LD011"}, "a cuDNN 8 that a program beside torch asks for", (*exam).olderCuDNN},
 }
 
-var cudaLibrary = lazy.Regexp(`\blib(cudnn|cublas|cublasLt|cudart|cufft|curand|cusolver|cusparse|nvrtc|nccl|nvJitLink|cupti)\w*\.so\.(\d+)(?:\.(\d+))?\b`)
+var cudaLibrary = lazy.Regexp(`\blib(cudnn|cublas|cublasLt|cudart|cufft|curand|cusolver|cusparse|cusparseLt|nvrtc|nccl|nvJitLink|cupti)(?:_\w+)?\.so\.(\d+)(?:\.(\d+))?\b`)
 
 // missingCUDA: which library a program asks for tells the CUDA, or the cuDNN, that the
 // program was built for; another one on the disk does not do.
@@ -39,6 +39,9 @@ func (e *exam) missingCUDA() {
 		built = "cuDNN " + major
 	case "nccl":
 		built = "NCCL " + major
+	case "cusparseLt":
+		built = ""
+		f.Fix = append([]string{"`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it (cu13 for a torch of CUDA 13)"}, f.Fix...)
 	case "cufft", "curand", "cusolver": // their numbers are not CUDA's: cuFFT 11 is of CUDA 12
 		built = ""
 	}

@@ -87,6 +87,7 @@ type Words struct {
 	Fails       Evidence // a command fails
 	ComfyUI     Evidence
 	Finished    Evidence // work on the GPU succeeded
+	Idle        Evidence // the GPU does nothing
 	GPUs        int      // how many GPUs there are; 0: not said
 	Trouble     bool     // in few words: something is wrong
 }
@@ -99,6 +100,8 @@ type Commands struct {
 	CondaCUDA      Evidence // conda was asked for a CUDA
 	Launch         Evidence // one process per GPU was started, with their number
 	ImportTorch    Evidence
+	CallsModel     Evidence // a script calls a model
+	Moves          Evidence // a script puts something on a device
 	SetDevices     Evidence // a script sets CUDA_VISIBLE_DEVICES
 	Building       Evidence // something is compiled
 	IsolatedBuild  Evidence // by pip, in an environment of its own
@@ -112,6 +115,7 @@ type Commands struct {
 type Containers struct {
 	Workloads     []*Workload
 	Image         Dockerfile
+	Runtime       string   // an image of PyTorch's or NVIDIA's without what compiles: …-runtime
 	Runtimes      Evidence // that docker knows
 	NVIDIARuntime Evidence
 	NoCgroups     Evidence
@@ -127,6 +131,7 @@ type Place struct {
 	Colab     Evidence
 	MacOS     Evidence
 	LXC       Evidence // an LXC or LXD guest
+	Raspberry Evidence // a Raspberry Pi
 }
 
 // Torch is the torch that is imported, or would be.

@@ -11,6 +11,7 @@ type Jobs struct {
 	Plain     Evidence // srun, salloc or sbatch, without a word of GPUs
 	GPU       Evidence // … and with one
 	Interface Evidence // NCCL talks over an interface that no other machine reaches
+	PerTask   Evidence // one GPU for each task
 	Counted   int      // how many GPUs torch.cuda.device_count() says; 0: not said, or none
 	CountedAt Evidence
 	Module    Evidence // the last package whose files a traceback names, torch's own apart
@@ -30,7 +31,19 @@ var jobReaders = []reader{
 		r.say(&r.c.Jobs.CountedAt, s)
 	}},
 	{`#SBATCH .*(?:gpu|gres)`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.GPU, s) }},
-	{`NCCL INFO (?:Bootstrap|NET/Socket) ?: Using (?:\[0\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,
+	{`--gpus-per-task[= ]1\b`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.PerTask, s) }},
+	{`Raspberry ?Pi\b`, func(r *Reader, _ []string, s Evidence) { mark(&r.c.Place.Raspberry, s) }},
+	{`(?:pytorch/pytorch|nvidia/cuda):[\w.-]+-runtime\b(?:-[a-z]+[\d.]+)?`, func(r *Reader, m []string, _ Evidence) {
+		r.c.Containers.Runtime = m[0]
+	}},
+	{`= *(?:self\.)?(?:model|net|network)\(\w`, func(r *Reader, _ []string, s Evidence) { mark(&r.c.Did.CallsModel, s) }},
+	{`\.to\(|\.cuda\(|device_map|\bdevice ?=|accelerat|\bTrainer\b`, func(r *Reader, _ []string, s Evidence) {
+		mark(&r.c.Did.Moves, s)
+	}},
+	{`\bGPU\b.{0,20}\b0 ?%|\b0 ?% GPU|GPU.{0,20}(?:not used|unused|idle)`, func(r *Reader, _ []string, s Evidence) {
+		mark(&r.c.Says.Idle, s)
+	}},
+	{`(?:NCCL INFO (?:Bootstrap|NET/Socket) ?: |\bNCCL\w* .{0,16})Using (?:\[0\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,
 		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }},
 	{`site-packages[/\\](\w+)[/\\]`, func(r *Reader, m []string, s Evidence) {
 		if name := strings.ToLower(m[1]); name != "torch" && name != "nvidia" {

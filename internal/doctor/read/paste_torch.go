@@ -77,7 +77,7 @@ var torchReaders = []reader{
 		}
 	}},
 	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
-	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|gives|shows|prints?|returns?)\W+)?(None|` +
+	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|` + gives + `)\W+)?(None|` +
 		`\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
 	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Evidence) {
 		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
@@ -128,6 +128,11 @@ var torchReaders = []reader{
 			r.c.Torch.Range, r.c.Torch.ArchesAt = []machine.SM{least, most}, s
 		}
 	}},
+	{`(?:^|[\s(:,'"、，])v?([12]\.\d{1,2}\.\d\+(?:cpu|cu\d{2,3}))\b`, func(r *Reader, m []string, s Evidence) {
+		if r.c.Torch.Rank == 0 && !others().MatchString(r.whole) { // "versão 2.8.0+cpu", in any language
+			r.torch(m[1], ByProse, s)
+		}
+	}},
 	{
 		`pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+)\.(\d+)`,
 		func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+cu"+m[2]+m[3], ByProse, s) },
@@ -148,15 +153,21 @@ var torchReaders = []reader{
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
-const isAvailable = `\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:returns?|` +
-	`returning|returned|gives?|giving|gave|is|was|prints?|printing|says|said|shows?|outputs?|evaluates to|=+>?|` +
-	`->|:|gibt|liefert|ergibt|ist|renvoie|retourne|donne|est|devuelve|da|es|retorna|` +
+const isAvailable = `\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:` + gives +
+	`|is|was|says|said|evaluates to|=+>?|->|:|ist|est|es|\x{662f}|\x{4e3a}|\x{304c}|\x{306f})?` +
+	`(?: me| still| always)?\W*(True|False)\b`
+
+// gives is what people write between a call and what it returned.
+const gives = `returns?|returning|returned|gives?|giving|gave|prints?|printing|shows?|outputs?|gibt|liefert|ergibt|` +
+	`renvoie|retourne|donne|affiche|devuelve|da|muestra|retorna|mostra|` +
 	`\x{432}\x{43e}\x{437}\x{432}\x{440}\x{430}\x{449}\x{430}\x{435}\x{442}|` +
-	`\x{432}\x{44b}\x{434}\x{430}\x{451}\x{442}|` +
-	`\x{432}\x{44b}\x{434}\x{430}\x{435}\x{442}|\x{8fd4}\x{56de}|\x{8f93}\x{51fa}|\x{662f}|\x{4e3a}|\x{304c}|` +
-	`\x{306f})?(?: me| still| always)?\W*(True|False)\b`
+	`\x{432}\x{44b}\x{434}\x{430}\x{451}\x{442}|\x{432}\x{44b}\x{434}\x{430}\x{435}\x{442}|` +
+	`\x{8fd4}\x{56de}|\x{8f93}\x{51fa}`
 
 var everyAvailable = lazy.Regexp("(?i)" + isAvailable)
+
+// others are lines that speak of another package, or of several versions.
+var others = lazy.Regexp(`(?i)torch(?:audio|vision|text|data|codec|ao)|vllm|xformers|jax|triton|from versions|\+c\w+.*\+c\w+`)
 
 // printed is the list of what one print call shows, for its answer in the next
 // line; what is of no interest is a dash.
