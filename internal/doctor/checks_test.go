@@ -171,6 +171,10 @@ var ruled = []struct{ check, sick, healthy string }{
 		"in the image pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel the extension builds",
 	},
 	{
+		"CODE016", "ValueError: Total number of attention heads (28) must be divisible by tensor parallel size (8).",
+		"attention heads 28, tensor parallel size 4",
+	},
+	{
 		"ROC002", "torch.cuda.is_available() -> False\ntorch.version.hip -> 6.3.42131",
 		"torch.cuda.is_available() -> True\ntorch.version.hip -> 6.3.42131",
 	},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 )
 
@@ -17,6 +18,7 @@ var toldRules = []rule{
 	{[]string{"IDX003"}, "a board without a GPU of NVIDIA's", (*exam).raspberry},
 	{[]string{"ROC002"}, "torch that computes on an AMD GPU", (*exam).workingROCm},
 	{[]string{"PERF001"}, "a loop that moves nothing to the GPU", (*exam).nothingMoved},
+	{[]string{"CODE016"}, "a model's heads, and the GPUs that share them", (*exam).divided},
 	{[]string{"ACC011"}, "GPUs per task, and what each task sees", (*exam).perTask},
 }
 
@@ -104,4 +106,24 @@ func (e *exam) perTask() {
 			fix("one process per GPU: leave it so, and use `cuda:0` in every task",
 				"one process with all of them: `srun --ntasks=1 --gres=gpu:4`, without --gpus-per-task")
 	}
+}
+
+// divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
+// left over can take a share of the layers.
+func (e *exam) divided() {
+	h := e.hit("tensor-parallel-heads")
+	if h == nil {
+		return
+	}
+	heads, size := read.Atoi(h.Captures["heads"]), read.Atoi(h.Captures["size"])
+	n := 1
+	for heads > 0 && heads%(n*2) == 0 && n*2 <= size {
+		n *= 2
+	}
+	ways := []string{fmt.Sprintf("`--tensor-parallel-size %d`", n)}
+	if size/n > 1 {
+		ways = append(ways, fmt.Sprintf("with %d GPUs: `--tensor-parallel-size %d --pipeline-parallel-size %d`", n*(size/n), n, size/n))
+	}
+	e.find("CODE016", likely, h.At).fix(ways...).
+		says("%d attention heads cannot be divided among %d GPUs", heads, size)
 }
