@@ -138,8 +138,9 @@ type Python struct {
 	Arch              string `json:"arch,omitempty"`   // where it differs from the platform's
 }
 
-// A Package is one distribution found in an environment, read from its
-// dist-info; CUDA is what torch/version.py says, nil where it says none.
+// A Package is one distribution found in an environment, read from its dist-info; CUDA
+// is what torch/version.py says, "" where it says that there is none, and nil where it
+// says nothing or names ROCm or XPU.
 type Package struct {
 	Name     string   `json:"name"`    // normalised (PEP 503)
 	Version  string   `json:"version"` // with its local label

@@ -290,24 +290,32 @@ func (d *Dist) metadata(header string) {
 	}
 }
 
-var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
+var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)
 
 // torchVersion reads torch/version.py, which knows what the metadata of a wheel
-// on the default index does not say: the local label and the CUDA.
+// on the default index does not say: the local label and the CUDA. A build that names
+// no CUDA, and nothing in its place, was made without it (conda's CPU builds have no
+// label either).
 func (h *host) torchVersion(d *Dist) {
+	none, other := false, false
 	for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
 		value := text.Printable(m[2])
-		if value == "" {
-			continue
-		}
-		switch m[1] {
-		case "__version__":
+		switch {
+		case m[1] == "cuda" && value == "":
+			none = true
+		case value == "":
+		case m[1] == "__version__":
 			d.Version = value
-		case "cuda":
+		case m[1] == "cuda":
 			d.CUDA = &value
-		case "hip":
-			d.HIP = &value
+		case m[1] == "hip":
+			d.HIP, other = &value, true
+		case m[1] == "xpu":
+			other = true
 		}
+	}
+	if none && !other && d.CUDA == nil {
+		d.CUDA = new(string)
 	}
 }
 

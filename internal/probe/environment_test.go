@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"envfix/internal/machine"
@@ -93,6 +94,37 @@ func TestSearchAcrossPieces(t *testing.T) {
 		m := glibcBanner().FindSubmatch(search(file, []byte("GNU C Library ")))
 		if m == nil || string(m[1]) != "2.34" {
 			t.Errorf("at byte %d: %q", at, m)
+		}
+	}
+}
+
+// A build without CUDA that has no label, as conda's, says so in version.py alone; one for
+// ROCm or XPU says None of CUDA as well.
+func TestTorchVersion(t *testing.T) {
+	for text, want := range map[string]string{
+		"__version__ = '2.4.1'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n":                       `""`,
+		"__version__ = '2.4.1'\ncuda = None\n":                                                                 `""`,
+		"__version__ = '2.4.1'\ncuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n":                     `"12.4"`,
+		"__version__ = '2.4.1+rocm6.1'\ncuda: Optional[str] = None\nhip: Optional[str] = '6.1'\n":              "nil",
+		"__version__ = '2.8.0+xpu'\ncuda: Optional[str] = None\nhip = None\nxpu: Optional[str] = '20250101'\n": "nil",
+		"__version__ = '2.4.1'\n": "nil",
+	} {
+		dir := t.TempDir()
+		site := dir + "/lib/python3.12/site-packages/"
+		write(t, dir+"/pyvenv.cfg", []byte("home = /opt/python/bin\nversion = 3.12.4\n"), 0o644)
+		write(t, dir+"/bin/python", nil, 0o755)
+		write(t, site+"torch-2.4.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.4.1\n"), 0o644)
+		write(t, site+"torch/version.py", []byte(text), 0o644)
+		env, err := Environment(dir)
+		if err != nil || len(env.Dists) != 1 {
+			t.Fatal(env, err)
+		}
+		got := "nil"
+		if c := env.Dists[0].CUDA; c != nil {
+			got = strconv.Quote(*c)
+		}
+		if got != want {
+			t.Errorf("%q: cuda is %s, want %s", text, got, want)
 		}
 	}
 }

@@ -211,7 +211,10 @@ func (f *factSheet) installedRows(m machine.Machine) [][2]string {
 			continue
 		}
 		text := Clean(p.Version)
-		if p.CUDA != nil {
+		switch {
+		case p.CUDA != nil && *p.CUDA == "":
+			text += " (built without CUDA)"
+		case p.CUDA != nil:
 			text += " (CUDA " + Clean(*p.CUDA) + ")"
 		}
 		rows = append(rows, [2]string{Clean(p.Name), text})
