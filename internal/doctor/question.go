@@ -158,7 +158,7 @@ func (e *exam) maybeOldDriver() (hypothesis, bool) {
 	if e.Matrix == nil || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.withoutTorch() {
 		return hypothesis{}, false
 	}
-	if e.Torch.Version != "" && !e.defaultIs(13) {
+	if e.Torch.Version != "" && !e.defaultIs(13) || !e.Did.CondaCUDA.IsZero() { // conda was told which CUDA
 		return hypothesis{}, false
 	}
 	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))

@@ -155,7 +155,8 @@ func (r *Reader) variable(name, value string, s Evidence) {
 	}
 	switch bare := strings.Trim(value, `'" `); name {
 	case "is_available":
-		bare, _, _ = strings.Cut(strings.TrimLeft(bare, "#>=-→ "), " ") // "# False", and more words
+		bare = answerVerb().ReplaceAllString(strings.TrimLeft(bare, "#>=-→ "), "")
+		bare, _, _ = strings.Cut(bare, " ") // "# False", and more words
 		bare = strings.TrimRight(bare, ".,;:")
 		if strings.EqualFold(bare, "True") || strings.EqualFold(bare, "False") {
 			r.available(bare, s)
@@ -232,3 +233,6 @@ func (c *Case) Installed(name string) *Package {
 	}
 	return nil
 }
+
+// answerVerb begins a line that people write below a call: "return False".
+var answerVerb = lazy.Regexp(`(?i)^(?:it |this |that )?(?:returns?|returned|prints?|gives?|says?|shows?|output(?:s|:)?|result:?|is) `)

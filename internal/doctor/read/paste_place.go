@@ -352,7 +352,7 @@ const condaCUDASpec = `\b(?:cudatoolkit|pytorch-cuda)\s*={1,2}\s*(\d{1,2}\.\d)\b
 var CondaAsked = lazy.Regexp(`(?i)` + condaCUDASpec)
 
 // notSeen is how people say that a GPU is not seen, in the languages that are asked in.
-const notSeen = `\b(?:GPU|CUDA|graphics card)\b.{0,24}(?:\bnot\b|n.t\b|\bnever\b).{0,16}\b(?:detect\w*|` +
+const notSeen = `\b(?:GPUs?|CUDA|graphics card)\b.{0,24}(?:\bnot\b|n.t\b|\bnever\b).{0,16}\b(?:detect\w*|` +
 	`recogni[sz]\w*|found|seen|visible|available|used|work\w*)|` +
 	`\b(?:not|never|n.t|cannot|unable to) (?:detect|find|see|use|recogni[sz]e)\w* (?:my |the |a |` +
 	`any )?(?:NVIDIA |CUDA )?(?:GPU|CUDA|graphics card)\b|` +
