@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/team"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -89,7 +90,8 @@ func flagValues() map[string][]string {
 		"arch":    {"x86_64", "aarch64", "arm64"},
 		"driver":  {"none"},
 		"shell":   {"sh", "fish", "powershell"},
-		"format":  {"requirements", "conda", "uv", "dockerfile"},
+		"format":  team.Formats,
+		"channel": {"nightly", "test"},
 
 		"only-index": {"default", "pytorch"},
 	}
@@ -164,7 +166,11 @@ func zshCompletion(w io.Writer, cmds []*cli.Command) error {
 		}
 	}
 	err := visible(cmds, "", func(words string, c *cli.Command) error {
-		_, err := fmt.Fprintf(&cases, "    %s) compadd -- %s ;;\n", zshQuote(words), strings.Join(append(names(c.Subcommands), flagWords(c)...), " "))
+		end := ""
+		if len(c.Subcommands) > 0 { // a command follows, no file
+			end = "; return"
+		}
+		_, err := fmt.Fprintf(&cases, "    %s) compadd -- %s%s ;;\n", zshQuote(words), strings.Join(append(names(c.Subcommands), flagWords(c)...), " "), end)
 		return err
 	})
 	if err != nil {
@@ -208,20 +214,30 @@ func fishCompletion(w io.Writer, cmds []*cli.Command) error {
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 	}
 	top, known := strings.Join(names(cmds), " "), flagValues()
-	if _, err := fmt.Fprintln(w, "# fish completion of envfix"); err != nil {
+	if _, err := fmt.Fprintf(w, "# fish completion of envfix\ncomplete -c envfix -f -n %s\n", quote("not __fish_seen_subcommand_from "+top)); err != nil {
 		return err
 	}
+	after := func(parent string, c *cli.Command) string { // a command of it is still to come
+		return quote("__fish_seen_subcommand_from " + parent[strings.LastIndex(parent, " ")+1:] + "; and not __fish_seen_subcommand_from " + strings.Join(names(c.Subcommands), " "))
+	}
+	parents := map[string]*cli.Command{}
 	return visible(cmds, "", func(words string, c *cli.Command) error {
 		parent, name := "", words
 		if i := strings.LastIndex(words, " "); i >= 0 {
 			parent, name = words[:i], words[i+1:]
 		}
-		when := "not __fish_seen_subcommand_from " + top
+		when := quote("not __fish_seen_subcommand_from " + top)
 		if parent != "" {
-			when = "__fish_seen_subcommand_from " + parent
+			when = after(parent, parents[parent])
 		}
-		if _, err := fmt.Fprintf(w, "complete -c envfix -n %s -a %s -d %s\n", quote(when), name, quote(c.Usage)); err != nil {
+		if _, err := fmt.Fprintf(w, "complete -c envfix -n %s -a %s -d %s\n", when, name, quote(c.Usage)); err != nil {
 			return err
+		}
+		if len(c.Subcommands) > 0 { // no file
+			parents[words] = c
+			if _, err := fmt.Fprintf(w, "complete -c envfix -f -n %s\n", after(words, c)); err != nil {
+				return err
+			}
 		}
 		for _, f := range c.Flags {
 			d, ok := f.(cli.DocGenerationFlag)
@@ -239,7 +255,7 @@ func fishCompletion(w io.Writer, cmds []*cli.Command) error {
 			case words != nil:
 				option += " -x -a " + quote(strings.Join(words, " "))
 			case d.TakesValue():
-				option += " -r"
+				option += " -r -F"
 			}
 			if _, err := fmt.Fprintf(w, "complete -c envfix -n %s %s -d %s\n", quote("__fish_seen_subcommand_from "+name), option, quote(usage)); err != nil {
 				return err
