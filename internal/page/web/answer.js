@@ -73,7 +73,7 @@ export function head(a) {
 export function rest(a, choose) {
   if (a.error) return [];
   const d = a.decided;
-  const facts = el("dl", { class: "parts" }, ...(a.parts || []).map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
+  const facts = el("dl", { class: "parts" }, ...(a.parts || []).map(([k, v]) => el("div", v.length > 24 ? { class: "wide" } : {}, el("dt", {}, k), el("dd", {}, v))));
   const assumed = a.assumed && a.assumed.length ? el("p", { class: "help" }, `Assumed: ${a.assumed.join("; ")}.`) : null;
   const held = d.held_back ? el("p", {}, ...words(d.held_back)) : null;
   const then = d.then && d.decision !== "install" && d.fallback ? el("p", {}, `After the change of the driver: torch ${d.then.torch}, build ${d.then.build}. Until then: torch ${d.fallback.torch}, build ${d.fallback.build}, which the commands below install.`) : null;
