@@ -178,6 +178,11 @@ func (e *exam) askedFloor() {
 		e.tooOld(fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s",
 			d.Version, cuda, floor),
 			e.From.Driver, s)
+		if has := e.SMI.CUDA; !has.IsZero() && has.Less(cuda) {
+			f := e.out[len(e.out)-1]
+			f.fix(append(f.Fix, fmt.Sprintf("or a build for the CUDA that this driver has: `%s=%s` in place of what conda was asked for",
+				strings.TrimRight(read.CondaAsked().FindString(s.Text), "= .0123456789"), has))...)
+		}
 	}
 }
 

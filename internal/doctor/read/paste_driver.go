@@ -264,12 +264,16 @@ func (r *Reader) named(text string, s Evidence) {
 	r.say(&r.c.From.GPU, s)
 }
 
+// squeezed is a name as one compares it: people write 1080Ti, 1080 ti and 1080 Ti.
+func squeezed(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
+
 // wholeName is the longer of two names of which one ends in the other; "" where neither does.
 func wholeName(a, b string) string {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	if b != "" && strings.HasSuffix(strings.ToLower(a), " "+strings.ToLower(b)) {
+	if b != "" && (strings.HasSuffix(strings.ToLower(a), " "+strings.ToLower(b)) ||
+		b[0] >= '0' && b[0] <= '9' && strings.HasSuffix(squeezed(a), "x"+squeezed(b))) { // GTX 1080 Ti, 1080Ti
 		return a
 	}
 	return ""
@@ -319,7 +323,7 @@ func (r *Reader) capability(name string, sm machine.SM, s Evidence) {
 	r.say(&r.c.From.Capability, s)
 	for i := range r.c.Machine.GPUs {
 		if g := &r.c.Machine.GPUs[i]; name == "" && len(r.c.Machine.GPUs) == 1 || name != "" &&
-			strings.Contains(strings.ToLower(name), strings.ToLower(g.Name)) || g.SM == sm {
+			strings.Contains(squeezed(name), squeezed(g.Name)) || g.SM == sm {
 			g.SM = sm
 			return
 		}

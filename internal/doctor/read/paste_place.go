@@ -1,6 +1,7 @@
 package read
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -215,6 +216,9 @@ func (c *Case) conclude(told bool) {
 	if p.OS == "" && told {
 		p.OS = "linux"
 	}
+	if !c.Place.WSL.IsZero() && p.OS == "windows" && slices.ContainsFunc(c.Hits, onLinuxAlone) {
+		p.OS = "linux" // Windows is the host that the text also speaks of
+	}
 	if !c.Place.WSL.IsZero() && (p.OS == "linux" || p.OS == "") {
 		p.Environment = machine.WSL2
 	}
@@ -232,6 +236,11 @@ func (c *Case) conclude(told bool) {
 	if c.Torch.Label == "" && !c.Torch.CUDA.IsZero() {
 		c.Torch.Label = "cu" + strings.ReplaceAll(c.Torch.CUDA.MajorMinor(), ".", "")
 	}
+}
+
+// onLinuxAlone reports whether a message is one that no program of Windows prints.
+func onLinuxAlone(h Hit) bool {
+	return strings.Contains(h.At.Text, "couldn't communicate with the NVIDIA driver") || strings.Contains(h.At.Text, ".so:")
 }
 
 // unseenInWords is how people say that a program does not use the GPU.
