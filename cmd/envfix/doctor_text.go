@@ -40,6 +40,9 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 			b.WriteString(nothingNamed)
 		case !p.Pasted && p.Torch.Version == "":
 			b.WriteString("no torch is installed here; besides, nothing is wrong\n")
+		case p.Pasted && !p.Says.Finished.IsZero():
+			b.WriteString("nothing is wrong, as far as this text goes: it shows the GPU at work\n")
+			b.WriteString(ui.Hang("    ", ui.Clip(ui.Clean(p.Says.Finished.String()), shownEvidence)))
 		default:
 			b.WriteString("nothing is wrong\n")
 		}

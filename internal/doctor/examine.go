@@ -66,7 +66,7 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 	}
 	told := len(e.out) > 0
 	found := rank(merge(e.out), e.k.Causes)
-	report := Report{Format: Format, OK: !c.Pasted || told || e.available(), Findings: []Finding{}, Notes: c.Notes, Process: c.Running}
+	report := Report{Format: Format, OK: !c.Pasted || told || e.available() || e.atWork(), Findings: []Finding{}, Notes: c.Notes, Process: c.Running}
 	for _, f := range found {
 		e.advise(f)
 		if f.Severity == know.Error || slices.Contains(untold, f.Check) {
@@ -151,6 +151,9 @@ func (e *exam) hit(id string) *read.Hit {
 
 // unavailable reports whether torch says that it sees no GPU.
 func (e *exam) unavailable() bool { return e.Torch.Available != nil && !*e.Torch.Available }
+
+// atWork reports whether a text shows a GPU at work, and nobody asks anything of it.
+func (e *exam) atWork() bool { return !e.Says.Finished.IsZero() && !e.Says.Asks }
 
 // available reports whether torch says that it sees a GPU.
 func (e *exam) available() bool { return e.Torch.Available != nil && *e.Torch.Available }

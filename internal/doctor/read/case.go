@@ -90,6 +90,7 @@ type Words struct {
 	Idle        Evidence // the GPU does nothing
 	GPUs        int      // how many GPUs there are; 0: not said
 	Trouble     bool     // in few words: something is wrong
+	Asks        bool     // something is wrong, in so many words, or somebody asks
 }
 
 // Commands is what was done, or what a script does.

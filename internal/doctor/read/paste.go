@@ -150,6 +150,7 @@ func (r *Reader) Case() *Case {
 		r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck,
 	}
 	r.c.Says.Trouble = r.subject.trouble && !r.subject.wishes && r.subject.gpu && r.lines <= shortText
+	r.c.Says.Asks = r.subject.asks
 	r.c.conclude(r.told)
 	return r.c
 }

@@ -22,9 +22,11 @@ const replacedExpr = `\b(?:py)?torch\b\W{0,4}(?:version |from )?v?(\d+\.\d+(?:\.
 
 var insteadOf = lazy.Regexp(`(?i)instead of`)
 
-// finishedExpr is what programs print when their work on the GPU succeeded.
+// finishedExpr is what programs print when their work on the GPU succeeded, or is under way.
 const finishedExpr = `Prompt executed in \d|loaded completely\b|GPU available: True.{0,20}used: True|` +
 	`\bInit COMPLETE\b|` +
+	`\bNum GPUs = [1-9]|offloaded [1-9]\d*/\d+ layers to GPU|Available KV cache memory: [1-9]|` +
+	`^\|\s+\d+\s+N/A\s+N/A\s+\d+\s+C\S*\s+\S.*\s[1-9]\d*MiB \||` +
 	`Total progress: 100%|\b100%\|\S*\| ?\d+/\d+ \[`
 
 // replaced takes in that torch was replaced.

@@ -11,6 +11,7 @@ type subject struct {
 	news     bool // the text begins as a list of changes does
 	changes  int  // lines of such a list
 	trouble  bool // something is wrong
+	asks     bool // … in so many words, or somebody asks
 	wishes   bool // somebody asks for a feature
 }
 
@@ -38,6 +39,9 @@ var subjectReaders = []reader{
 		`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.version = true },
 	},
+	{`\btraceback\b|error|\bfail|exception|abort|crash|\bkilled|\bhang|\bhung|stuck|time[ -]?out|timed out|slow|` +
+		`\bwhy\b|wrong|n['’]t\b|\bnot (?:work|us|found|detect|see)|\bproblem|\bissue|\bhelp\b|[?？]\s*$`,
+		func(r *Reader, _ []string, _ Evidence) { r.subject.asks = true }},
 }
 
 // changeReaders tell a list of changes.
