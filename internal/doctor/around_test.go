@@ -67,6 +67,18 @@ func TestAround(t *testing.T) {
 			torch(c)
 			around(machine.Around{SharedMem: &machine.SharedMem{Size: 16 << 30, Free: 15 << 30}})(c)
 		}},
+		{"a notebook with another Python", "PY021", "kernel nb runs /usr/bin/python3, which has no torch", know.Warning, func(c *read.Case) {
+			torch(c)
+			around(machine.Around{Kernels: []machine.Kernel{{Name: "nb", Own: true, Python: "/usr/bin/python3"}}})(c)
+		}},
+		{"a notebook with a CPU build, and one that is right", "PY021", "has torch 2.4.1+cpu, built without CUDA", know.Note, func(c *read.Case) {
+			torch(c)
+			around(machine.Around{Kernels: []machine.Kernel{{Name: "nb", Own: true, Python: "/a/bin/python", Torch: "2.4.1+cpu"}, {Name: "t", Python: "/b/bin/python", Torch: "2.9.1", CUDA: true}}})(c)
+		}},
+		{"a notebook with this torch", "", "", 0, func(c *read.Case) {
+			torch(c)
+			around(machine.Around{Kernels: []machine.Kernel{{Name: "t", Own: true, Python: "/b/bin/python", Torch: "2.9.1", CUDA: true}}})(c)
+		}},
 		{"no peer access", "MG005", "hang on different processors", know.Note, func(c *read.Case) {
 			c.Machine.GPUs[0].Use.NoPeers = []machine.NoPeer{{Index: 1, Why: "they hang on different processors"}}
 		}},

@@ -14,6 +14,7 @@ var aroundRules = []rule{
 	{[]string{"MG003", "MG004"}, "NVSwitches, and the fabric manager that sets them up", (*exam).fabric},
 	{[]string{"CTR008"}, "what the CDI descriptions name, and what is there", (*exam).staleCDI},
 	{[]string{"MG001", "MG002"}, "the size of /dev/shm", (*exam).sharedMemorySize},
+	{[]string{"PY021"}, "the Pythons that Jupyter starts, and the environment", (*exam).notebooks},
 	{[]string{"MG005"}, "whether GPUs can reach each other's memory", (*exam).peers},
 }
 
@@ -99,5 +100,38 @@ func (e *exam) peers() {
 			fix("nothing, where it works: GPUs for desktops have no such access; else look at `nvidia-smi topo -p2p r`")
 		f.severity(know.Note).cause("none")
 		return
+	}
+}
+
+// notebooks: the environment has a torch that can use the GPU, and a kernel of Jupyter's
+// runs another Python, whose torch cannot, or that has none.
+func (e *exam) notebooks() {
+	if e.Around == nil || e.Torch.Version == "" || e.Torch.NoCUDA || !e.vendor(machine.NVIDIA) && !e.vendor(machine.AMD) {
+		return
+	}
+	var bad, good *machine.Kernel
+	for i := range e.Around.Kernels {
+		switch k := &e.Around.Kernels[i]; {
+		case k.CUDA && good == nil:
+			good = k
+		case !k.CUDA && (bad == nil || k.Own && !bad.Own):
+			bad = k
+		}
+	}
+	if bad == nil {
+		return
+	}
+	has := "has no torch"
+	if bad.Torch != "" {
+		has = "has torch " + bad.Torch + ", built without CUDA"
+	}
+	f := e.find("PY021", likely, fact("%s starts %s, which %s", bad.Spec, bad.Python, has), e.Torch.VersionAt).
+		says("the notebook kernel %s runs %s, which %s; torch %s of this environment is not what a notebook with it sees",
+			bad.Name, bad.Python, has, withLabel(e.Torch))
+	if good != nil {
+		f.fix("choose the kernel " + good.Name + " in the notebook: it runs " + good.Python)
+	}
+	if good != nil || !bad.Own {
+		f.severity(know.Note)
 	}
 }

@@ -125,7 +125,7 @@ func (e *exam) knownAround() []Known {
 	}
 	out := []Known{log}
 	a := e.Around
-	if a == nil {
+	if a == nil || e.Machine.Platform.OS != "linux" {
 		return out
 	}
 	fabric := Known{Fact: "fabric manager", State: Unasked, Source: "another container's processes cannot be seen"}

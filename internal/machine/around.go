@@ -7,7 +7,18 @@ type Around struct {
 	Fabric    *Fabric   // nil: not looked for, as in a container, which sees no other's processes
 	CDI       []CDISpec // descriptions of NVIDIA's devices for containers
 	SharedMem *SharedMem
-	Engines   bool // docker, podman or another engine is here
+	Engines   bool     // docker, podman or another engine is here
+	Kernels   []Kernel // of Jupyter's, that this user sees
+}
+
+// A Kernel is one of Jupyter's: the Python that a notebook runs in, as its kernel.json says.
+type Kernel struct {
+	Name   string
+	Spec   string // its kernel.json
+	Python string // the program that Jupyter starts
+	Own    bool   // it lies in the user's own directory
+	Torch  string // the version that this Python imports; "" none was found
+	CUDA   bool   // … which was built with CUDA, ROCm or XPU
 }
 
 // Fabric is the fabric manager, which sets up NVSwitches.

@@ -23,10 +23,11 @@ var (
 // Around reads what stands around the GPUs. It starts nothing.
 func Around(o Options) *machine.Around {
 	h := newHost(o)
+	kernels := h.kernels()
 	if h.os != "linux" {
-		return nil
+		return &machine.Around{Kernels: kernels}
 	}
-	a := &machine.Around{Switches: h.switches(), SharedMem: h.sharedMem()}
+	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem()}
 	for _, tool := range []string{"docker", "podman", "nvidia-ctk"} {
 		a.Engines = a.Engines || h.firstOnPath(tool) != ""
 	}

@@ -1,0 +1,93 @@
+package probe
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+const maxKernels = 50
+
+// kernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
+// nothing. Source: docs.jupyter.org, directories; jupyter-client, kernel specs.
+func (h *host) kernels() []machine.Kernel {
+	var out []machine.Kernel
+	for i, dir := range h.jupyterDirs() {
+		for _, name := range h.names(dir + "/kernels") {
+			file := dir + "/kernels/" + name + "/kernel.json"
+			var spec struct {
+				Argv []string `json:"argv"`
+			}
+			if len(out) == maxKernels || json.Unmarshal(h.bytes(file, 1<<16), &spec) != nil || len(spec.Argv) == 0 {
+				continue
+			}
+			python := spec.Argv[0]
+			if !h.abs(python) || !strings.HasPrefix(path.Base(strings.ReplaceAll(python, `\`, "/")), "python") {
+				continue // Jupyter's own Python, another language, or a program that starts one
+			}
+			k := machine.Kernel{Name: text.Printable(name), Spec: text.Printable(file), Python: text.Printable(python), Own: i == 0}
+			k.Torch, k.CUDA = h.torchOf(python)
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// jupyterDirs are the directories of Jupyter's data, the user's own first.
+func (h *host) jupyterDirs() []string {
+	own := h.env["JUPYTER_DATA_DIR"]
+	switch {
+	case own != "":
+	case h.os == "windows":
+		own = h.env["APPDATA"] + "/jupyter"
+	case h.os == "darwin" || h.os == "macos":
+		own = h.home + "/Library/Jupyter"
+	case h.env["XDG_DATA_HOME"] != "":
+		own = h.env["XDG_DATA_HOME"] + "/jupyter"
+	default:
+		own = h.home + "/.local/share/jupyter"
+	}
+	if h.os == "windows" {
+		return []string{own, h.env["PROGRAMDATA"] + "/jupyter"}
+	}
+	return []string{own, "/usr/local/share/jupyter", "/usr/share/jupyter"}
+}
+
+// torchOf looks where a Python finds torch: in its environment, else, for one of the
+// system, where pip and the distribution put packages.
+func (h *host) torchOf(python string) (release string, gpu bool) {
+	prefix := path.Dir(path.Dir(strings.ReplaceAll(python, `\`, "/")))
+	places := []string{prefix + "/Lib"}
+	if !h.isEnv(prefix) {
+		places = append(places, h.home+"/.local/lib", "/usr/local/lib", "/usr/lib")
+	} else if h.os == "windows" {
+		places = append(places, path.Dir(python)+"/Lib") // conda's python.exe lies beside it
+	}
+	if h.os != "windows" {
+		places = append(places, prefix+"/lib")
+	}
+	for _, dir := range places {
+		versions := []string{"."}
+		for _, name := range h.names(dir) {
+			if strings.HasPrefix(name, "python3") {
+				versions = append(versions, name)
+			}
+		}
+		for _, v := range versions {
+			for _, site := range []string{"site-packages", "dist-packages"} {
+				info := path.Join(dir, v, site, "torch")
+				if !h.isDir(info) {
+					continue
+				}
+				d := Dist{Info: info} // its version.py lies beside it, as a dist-info does
+				d.Version = "unknown"
+				h.torchVersion(&d)
+				return text.Printable(d.Version), d.CUDA == nil || *d.CUDA != ""
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,39 @@
+package probe
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The Pythons of Jupyter's kernels and the torch of each, by files alone.
+func TestKernels(t *testing.T) {
+	cfg := "home = /usr/bin\nversion = 3.12.4\n"
+	share := "home/me/.local/share/jupyter/kernels/"
+	root := tree(t, map[string]string{
+		share + "plain/kernel.json":                       `{"argv": ["/usr/bin/python3", "-m", "ipykernel_launcher"]}`,
+		share + "good/kernel.json":                        `{"argv": ["/srv/good/bin/python", "-m", "ipykernel_launcher"]}`,
+		share + "cpu/kernel.json":                         `{"argv": ["/srv/cpu/bin/python", "-m", "ipykernel_launcher"]}`,
+		share + "r/kernel.json":                           `{"argv": ["/usr/bin/R", "--slave"]}`,
+		share + "bare/kernel.json":                        `{"argv": ["python", "-m", "ipykernel_launcher"]}`,
+		share + "broken/kernel.json":                      `{"argv": `,
+		"usr/local/share/jupyter/kernels/amd/kernel.json": `{"argv": ["/srv/amd/bin/python3"]}`,
+		"srv/good/pyvenv.cfg":                             cfg, "srv/cpu/pyvenv.cfg": cfg, "srv/amd/pyvenv.cfg": cfg,
+		"srv/good/lib/python3.12/site-packages/torch/version.py": "__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\n",
+		"srv/cpu/lib/python3.12/site-packages/torch/version.py":  "__version__ = '2.4.1'\ncuda: Optional[str] = None\n",
+		"srv/amd/lib/python3.12/site-packages/torch/version.py":  "__version__ = '2.9.1+rocm6.4'\ncuda = None\nhip: Optional[str] = '6.4'\n",
+	})
+	got := newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}).kernels()
+	at := func(name string) string { return "/" + share + name + "/kernel.json" }
+	want := []machine.Kernel{
+		{Name: "cpu", Spec: at("cpu"), Python: "/srv/cpu/bin/python", Own: true, Torch: "2.4.1"},
+		{Name: "good", Spec: at("good"), Python: "/srv/good/bin/python", Own: true, Torch: "2.9.1+cu128", CUDA: true},
+		{Name: "plain", Spec: at("plain"), Python: "/usr/bin/python3", Own: true},
+		{Name: "amd", Spec: "/usr/local/share/jupyter/kernels/amd/kernel.json", Python: "/srv/amd/bin/python3", Torch: "2.9.1+rocm6.4", CUDA: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
