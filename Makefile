@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ FRAMEWORKS ?= .tools/frameworks
 e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with them: FRAMEWORKS=DIR)
 	@test -x $(FRAMEWORKS)/bin/python || { python3 -m venv $(FRAMEWORKS) && $(FRAMEWORKS)/bin/python -m pip install -q torch torchvision numpy pillow transformers datasets lightning accelerate timm ray ultralytics ipykernel nbclient pytest nox; }
 	ENVFIX_FRAMEWORKS_PYTHON=$(abspath $(FRAMEWORKS))/bin/python go test -count=1 -timeout 180m -v -run '^TestE2EFrameworks(End|Accumulate)?$$' ./cmd/envfix
+
+TIMES ?= 1
+run-beside: build ## three trainings under `envfix run`, py-spy, scalene, torch.profiler: a table (TIMES=1)
+	@$(FRAMEWORKS)/bin/python -m pip install -q py-spy scalene
+	@$(FRAMEWORKS)/bin/python cmd/envfix/testdata/jobs/beside.py bin/envfix $(TIMES)
 
 e2e-lock: build ## a day of a team with a lock, by git, uv, pip, packaging (RENOVATE=PROGRAM: it too); timings
 	ENVFIX_E2E_LOCK=1 go test -count=1 -timeout 20m -v -run '^TestE2ELock(Day|Source|Workflow|Time)$$' ./cmd/envfix

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,6 +74,9 @@ func TestE2EFrameworksEnd(t *testing.T) {
 	if python == "" {
 		t.Skip("needs ENVFIX_FRAMEWORKS_PYTHON, a Python with the frameworks (make e2e-run)")
 	}
+	interrupts := make(chan os.Signal, 1) // who starts this in the background may have it ignore them, and its children then do
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
 	for job, code := range map[string]int{
 		"torch-term": -1, "torch-interrupt": -1, "torchrun-raise": 1, "pytest-raise": 1, "make-exit": 2, "nox-exit": 1, "transformers-exit": 3,
 		"lightning-interrupt": 1, "accelerate-raise": 1, "ray-raise": 1, "jupyter-raise": 1,

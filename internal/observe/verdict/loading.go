@@ -184,6 +184,9 @@ func (f *facts) spotWords(e map[string]any) string {
 		return ""
 	}
 	e["loader_spots"], e["loader_at"] = parts, list[0]
+	if spots[0].Part == "loop" { // no DataLoader: what else the loop does was seen, too
+		return "; of the looks at the loop " + strings.Join(parts, ", ")
+	}
 	return "; of the loading " + strings.Join(parts, ", ")
 }
 

@@ -73,7 +73,8 @@ func otherInput(f *facts) *Finding {
 		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s",
 			f.idleWords(), pct(wait), f.spotWords(e)),
 		Fix: []string{
-			"read ahead while the model trains: DataLoader(…, num_workers=4, persistent_workers=True), or more threads and a longer queue",
+			fmt.Sprintf("read ahead while the model trains: DataLoader(…, num_workers=%d, persistent_workers=True), or more threads and a longer queue",
+				f.wanted(false)),
 			"put the data on a local disk, or read it in larger pieces",
 		}}
 	rate := float64(p.Warm) / p.Step

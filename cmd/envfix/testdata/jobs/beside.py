@@ -95,6 +95,8 @@ def main(envfix, times=1):
         plain = None
         with tempfile.TemporaryDirectory() as dir:
             for name, argv, names in tools(os.path.abspath(envfix), job, dir + "/out"):
+                if os.path.exists(dir + "/out"):
+                    os.remove(dir + "/out")
                 wall, cpu = (min(x) for x in zip(*(run(argv, dir + "/out") for _ in range(times))))
                 plain = plain or (wall, cpu)
                 said = re.sub(r"\S*-packages/", "", names(dir + "/out")) if names else "-"
