@@ -111,8 +111,11 @@ func stepParts(p verdict.ProcessReport) string {
 		return ""
 	}
 	step := "a step"
+	if p.Role == "rank" && p.Rank != nil {
+		step = fmt.Sprintf("rank %d: a step", *p.Rank)
+	}
 	if p.Passes >= 1.5 { // gradients are accumulated
-		step = fmt.Sprintf("a step of %.0f batches", p.Passes)
+		step += fmt.Sprintf(" of %.0f batches", p.Passes)
 	}
 	return fmt.Sprintf("%s looked at closely took Python %s ms: %s", step, three(total*1e3), strings.Join(words, ", "))
 }

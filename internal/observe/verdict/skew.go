@@ -35,7 +35,7 @@ func (f *facts) skewedLoad(step float64) *Finding {
 	}
 	x := f.skew(worst, step, most-median)
 	x.Evidence["wait_ms"], x.Evidence["median_wait_ms"] = round(most*1e3), round(median*1e3)
-	x.Text = fmt.Sprintf("%s waits %s a step for data, the median rank %s: all ranks wait for it", worst.rank(), seconds(most), seconds(median))
+	x.Text = fmt.Sprintf("%s waits %s a step for data, %s %s: all ranks wait for it", worst.rank(), seconds(most), f.others(), seconds(median))
 	x.Fix = []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"}
 	return x
 }
@@ -50,9 +50,10 @@ func (f *facts) skewedWork(step float64) *Finding {
 	x := f.skew(worst, step, min(most-median, 0.95*step)) // a few steps, beside all of them
 	x.Evidence["own_ms"], x.Evidence["median_own_ms"] = round(most*1e3), round(median*1e3)
 	x.Text = fmt.Sprintf(
-		"%s takes %s a step until its backward pass, the median rank %s: all ranks wait for it",
+		"%s takes %s a step until its backward pass, %s %s: all ranks wait for it",
 		worst.rank(),
 		seconds(most),
+		f.others(),
 		seconds(median),
 	)
 	x.Fix = []string{
@@ -100,6 +101,13 @@ func (f *facts) latest(of func(*Process) float64) (worst *Process, most, median 
 	}
 	slices.Sort(all)
 	return worst, most, all[(len(all)-1)/2]
+}
+
+func (f *facts) others() string {
+	if len(f.ranks) == 2 {
+		return "the other"
+	}
+	return "the median rank"
 }
 
 func (p *Process) rank() string {

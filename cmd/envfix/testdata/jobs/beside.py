@@ -1,5 +1,5 @@
 """Runs three of the jobs of frameworks.py plainly, under `envfix run` and under three profilers, and prints a table:
-what each names, and what it costs. beside.py ENVFIX [TIMES]; `make run-beside`. Wall-clock time and processor time are
+what each names, and what it costs. beside.py ENVFIX [TIMES [JOB...]]; `make run-beside`. Wall-clock time and processor time are
 the least of TIMES runs; the processor time is that of all processes, the profiler's too. What a profiler says of imports is left out."""
 import json
 import os
@@ -89,23 +89,23 @@ def marked(job):
         return next(("frameworks.py:%d" % n for n, text in enumerate(f, 1) if text.rstrip().endswith("# " + job)), "a library's")
 
 
-def main(envfix, times=1):
+def main(envfix, times=1, *jobs):
     print("| job (the planted line) | by | names | wall | processor |\n|---|---|---|---|---|", flush=True)
-    for job, what in JOBS.items():
+    for job in jobs or JOBS:
         plain = None
         with tempfile.TemporaryDirectory() as dir:
-            for name, argv, names in tools(os.path.abspath(envfix), job, dir + "/out"):
-                if os.path.exists(dir + "/out"):
-                    os.remove(dir + "/out")
-                wall, cpu = (min(x) for x in zip(*(run(argv, dir + "/out") for _ in range(times))))
+            for name, argv, names in tools(os.path.abspath(envfix), job, dir + "/out.json"):
+                if os.path.exists(dir + "/out.json"):
+                    os.remove(dir + "/out.json")
+                wall, cpu = (min(x) for x in zip(*(run(argv, dir + "/out.json") for _ in range(times))))
                 plain = plain or (wall, cpu)
-                said = re.sub(r"\S*-packages/", "", names(dir + "/out")) if names else "-"
+                said = re.sub(r"\S*-packages/", "", names(dir + "/out.json")) if names else "-"
                 print("| %s (%s) | %s | %s | %.1f s, %+.0f %% | %.1f s, %+.0f %% |" % (
-                    what, marked(job), name, said.replace("|", "/"), wall, 100 * (wall / plain[0] - 1), cpu, 100 * (cpu / plain[1] - 1)), flush=True)
+                    JOBS[job], marked(job), name, said.replace("|", "/"), wall, 100 * (wall / plain[0] - 1), cpu, 100 * (cpu / plain[1] - 1)), flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--profiled":
         profiled(sys.argv[2])
     else:
-        main(sys.argv[1], *map(int, sys.argv[2:]))
+        main(sys.argv[1], *map(int, sys.argv[2:3]), *sys.argv[3:])
