@@ -41,7 +41,9 @@ func (e *exam) missingCUDA() {
 		built = "NCCL " + major
 	case "cusparseLt":
 		built = ""
-		f.Fix = append([]string{"`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it (cu13 for a torch of CUDA 13)"}, f.Fix...)
+		brings := "`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it " +
+			"(cu13 for a torch of CUDA 13)"
+		f.Fix = append([]string{brings}, f.Fix...)
 	case "cufft", "curand", "cusolver": // their numbers are not CUDA's: cuFFT 11 is of CUDA 12
 		built = ""
 	}

@@ -48,8 +48,8 @@ func (e *exam) comparedCUDA() {
 		dashed := strings.ReplaceAll(m[2], ".", "-")
 		e.find("TK004", likely, h.At).
 			says("nvcc is of CUDA %s, and torch was built with CUDA %s", m[1], m[2]).
-			fix(fmt.Sprintf("beside the other one, from NVIDIA's repository: `sudo apt install cuda-toolkit-%s`, then `export CUDA_HOME=/usr/local/cuda-%s`",
-				dashed, m[2]),
+			fix(fmt.Sprintf("beside the other one, from NVIDIA's repository: `sudo apt install cuda-toolkit-%s`, "+
+				"then `export CUDA_HOME=/usr/local/cuda-%s`", dashed, m[2]),
 				fmt.Sprintf("or in a conda environment: `conda install -c nvidia cuda-nvcc=%s`", m[2]),
 				"or take a wheel that is built already")
 	}
@@ -122,7 +122,8 @@ func (e *exam) divided() {
 	}
 	ways := []string{fmt.Sprintf("`--tensor-parallel-size %d`", n)}
 	if size/n > 1 {
-		ways = append(ways, fmt.Sprintf("with %d GPUs: `--tensor-parallel-size %d --pipeline-parallel-size %d`", n*(size/n), n, size/n))
+		ways = append(ways, fmt.Sprintf("with %d GPUs: `--tensor-parallel-size %d --pipeline-parallel-size %d`",
+			n*(size/n), n, size/n))
 	}
 	e.find("CODE016", likely, h.At).fix(ways...).
 		says("%d attention heads cannot be divided among %d GPUs", heads, size)
