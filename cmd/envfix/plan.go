@@ -92,7 +92,7 @@ func planAction(c *cli.Context) error {
 	if c.Bool("open") {
 		return f.openPage(c.Context, c.App.Writer, p)
 	}
-	if f.machine.elsewhere() {
+	if p.Basis.Request.Described { // there the machine is what it is
 		view.args = lessFlags(view.args, "--facts", "--gpu", "--driver", "--os", "--arch", "--libc")
 	}
 	if err := view.show(c.App.Writer, p); err != nil {

@@ -72,6 +72,14 @@ func TestNextCommand(t *testing.T) {
 	}
 }
 
+// On the machine that was described the command does not describe it.
+func TestNextElsewhere(t *testing.T) {
+	out, err := exec.Command(build(t), "plan", "torch==2.9.1", "--gpu", "RTX 5090", "--driver=570.124.06", "--libc", "glibc-2.39", "--arch", "x86_64", "--os", "linux", "--python", "3.12").Output()
+	if got := nextCommand(string(out)); err != nil || got != "envfix apply torch==2.9.1 --python 3.12" {
+		t.Errorf("%q %v\n%s", got, err, out)
+	}
+}
+
 // nextCommand is the command that follows "next" in a plan's text, in one line or in
 // several that a shell reads as one; "" none.
 func nextCommand(text string) string {
