@@ -15,7 +15,8 @@ type person struct {
 	wsl  bool
 	pip  string // how pip is called there
 	uv   bool
-	said bool // the system was read, and not taken for granted
+	said bool   // the system was read, and not taken for granted
+	into string // the interpreter that uv pip has to be told of; "" none
 }
 
 func (e *exam) person() person {
@@ -26,8 +27,26 @@ func (e *exam) person() person {
 		p.pip = `.\python_embeded\python.exe -m pip`
 	case !e.Did.UV.IsZero():
 		p.pip, p.uv = "uv pip", true
+	case e.withoutPip() != "":
+		p.pip, p.uv, p.into = "uv pip", true, e.withoutPip()
 	}
 	return p
+}
+
+// withoutPip is the interpreter of an environment here that uv made and that has no pip:
+// what is called pip in its shell is another one's. "" there is none.
+func (e *exam) withoutPip() string {
+	byUV := func(d machine.DistFiles) bool { return d.Installer == "uv" }
+	if e.Pasted || e.Files == nil || !slices.ContainsFunc(e.Files.Dists, byUV) ||
+		slices.ContainsFunc(e.Machine.Installed, func(p machine.Package) bool { return p.Name == "pip" }) {
+		return ""
+	}
+	for _, p := range e.Machine.Pythons {
+		if p.Active && p.Path != "" && !strings.Contains(p.Path, " ") {
+			return p.Path
+		}
+	}
+	return ""
 }
 
 // advise renders what every finding says to do for the person who is to do it. It is
@@ -166,6 +185,9 @@ func (p person) installer(way string) string {
 	way = strings.ReplaceAll(way, "`pip ", "`"+p.pip+" ")
 	if p.uv {
 		way = strings.ReplaceAll(way, "--force-reinstall", "--reinstall")
+	}
+	if p.into != "" {
+		way = strings.ReplaceAll(way, "`uv pip install ", "`uv pip install --python "+p.into+" ")
 	}
 	return way
 }

@@ -212,3 +212,22 @@ func TestHarmlessLibraryPath(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// An environment that uv made has no pip of its own: what is called so would install
+// into another one.
+func TestRemedyForAnEnvironmentWithoutPip(t *testing.T) {
+	for want, with := range map[string][]machine.Package{
+		"`uv pip install --python /env/bin/python --reinstall --no-deps torchvision==0.24.1`": nil,
+		"`pip install --force-reinstall --no-deps torchvision==0.24.1`":                       {{Name: "pip", Version: "25.0"}},
+	} {
+		f := healthyFiles()
+		f.Dists[1].Files, f.Dists[1].Absent, f.Dists[1].Missing = 100, 1, []string{site + "/torchvision/_C.so"}
+		c := patientWith(t, f)
+		c.Machine.Pythons = []machine.Python{{Version: "3.12.3", Path: "/env/bin/python", Active: true}}
+		c.Machine.Installed = append(c.Machine.Installed, with...)
+		r := Examine(know.Embedded(), c)
+		if len(r.Findings) == 0 || !slices.Contains(r.Findings[0].Fix, want) {
+			t.Errorf("want %s in\n%+v", want, r.Findings)
+		}
+	}
+}
