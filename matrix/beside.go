@@ -174,6 +174,7 @@ type Framework struct {
 	Python    version.Specifier
 	Files     string         // the package whose files decide, where they are another's: jaxlib of jax
 	Plain     string         // what the package alone brings: "cpu", "none" no code for a CPU, or "" the same
+	Warning   string         // what whoever installs it has to know; "" nothing
 	Glibc     version.Dotted // what the wheels of its CUDA libraries ask for
 	Exact     bool           // its extra pins each CUDA library to one version, of which no torch pins the same
 	Note      string

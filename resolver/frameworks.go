@@ -166,7 +166,7 @@ func (s *solver) frameworks() *outcome {
 	if c, q := s.frameworkChoice(gpus, d); c != nil && (action == "" || !d.compared) {
 		o := &outcome{q: q}
 		o.Decision, o.Choice, o.Driver = Install, c, DriverChoice{Action: keep, Minimum: s.frameworkFloor(c), KernelModule: d.module}
-		o.Reasons = s.frameworkReasons(c, q)
+		o.Reasons, o.Warnings = s.frameworkReasons(c, q), s.frameworkWarnings(c, q)
 		return o
 	}
 	if c, q := s.frameworkChoice(gpus, ideal()); c != nil {
@@ -292,6 +292,7 @@ func (s *solver) frameworkDriver(c *Choice, q *question, gpus []machine.GPU, act
 	o.Decision, o.Then = FixDriver, c
 	o.Driver = DriverChoice{Action: action, Minimum: s.frameworkFloor(c), KernelModule: s.moduleFor(gpus)}
 	o.Reasons = append([]Reason{{Rule: "driver", Text: why}}, s.frameworkReasons(c, q)...)
+	o.Warnings = s.frameworkWarnings(c, q)
 	if action == "" {
 		o.Decision, o.Driver.Action = UpgradeDriver, upgrade
 		o.Reasons[0] = Reason{
@@ -326,6 +327,17 @@ func (s *solver) frameworkReasons(c *Choice, q *question) []Reason {
 		}
 	}
 	return append(out, Reason{Rule: "request", Text: "torch was not asked for, and is not installed"})
+}
+
+// frameworkWarnings are what the rows of a choice warn of.
+func (s *solver) frameworkWarnings(c *Choice, q *question) []string {
+	var out []string
+	for _, r := range s.req.packages {
+		if f, refusal := q.frameworkRefusal(r, c.CUDA, version.Dotted{}); refusal == nil && f.Warning != "" {
+			out = append(out, f.Package+": "+f.Warning)
+		}
+	}
+	return out
 }
 
 // plainFrameworks installs what was asked for as it is, for the CPU.
