@@ -24,7 +24,7 @@ func TestJudgeBeside(t *testing.T) {
 		n = 200_000
 	}
 	rnd := rand.New(rand.NewSource(2))
-	kinds := []func(*judge, *rand.Rand) beside{judgeMac, judgePackage, judgeJIT, judgeCPU, judgePolicy, judgeConda}
+	kinds := []func(*judge, *rand.Rand) beside{judgeMac, judgePackage, judgeTags, judgeJIT, judgeCPU, judgePolicy, judgeConda}
 	wrong, chosen, known := 0, map[string]int{}, map[string]bool{}
 	for range n {
 		c := kinds[rnd.Intn(len(kinds))](j, rnd)
@@ -58,7 +58,7 @@ func TestJudgeBeside(t *testing.T) {
 			chosen[c.kind]++
 		}
 	}
-	for _, kind := range []string{"mac", "package", "jit", "cpu", "policy", "conda"} {
+	for _, kind := range []string{"mac", "package", "tags", "jit", "cpu", "policy", "conda"} {
 		if chosen[kind] == 0 {
 			t.Errorf("no machine of kind %s was served: nothing was judged", kind)
 		}
@@ -224,7 +224,8 @@ func judgePolicy(j *judge, r *rand.Rand) beside {
 	}
 	d := j.draw(r)
 	d.onlyDefault, d.pin = false, ""
-	return beside{kind: "policy", text: fmt.Sprintf("%+v under %+v", d, *p), wish: pickOf(r, "torch", "torch xformers"), machine: d.machine(),
+	wish := pickOf(r, "torch", "torch xformers")
+	return beside{kind: "policy", text: fmt.Sprintf("%+v under %+v", d, *p), wish: wish, machine: d.machine(),
 		request: Request{Python: d.python, Policy: p},
 		wrong: func(res *Resolution) string {
 			for _, c := range []*Choice{res.Choice, res.Then, res.Fallback} {
@@ -236,6 +237,11 @@ func judgePolicy(j *judge, r *rand.Rand) beside {
 					return "its index is not admitted"
 				case never != "" && c.Packages[never] != "":
 					return never + " is never installed"
+				}
+			}
+			if only := len(p.CUDA) == 0 && p.Driver == 0 && len(p.Indexes) > 0 && p.Indexes[0] == "pytorch"; only && wish == "torch" {
+				if why := j.check(d, res); why != "" { // PyTorch's own index has every build
+					return why
 				}
 			}
 			if res.Decision == Install && res.Choice.CUDA != "" && number(d.driver, 0) < p.Driver {

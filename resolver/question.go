@@ -150,7 +150,8 @@ func (q *question) choice(b *matrix.Build) *Choice {
 // fromDefault reports whether a build is taken from the default Python index:
 // wherever that carries it, unless the request allows only PyTorch's own.
 func (q *question) fromDefault(b *matrix.Build) bool {
-	return b.Default && (q.req.OnlyIndex == "" || q.req.OnlyIndex == "default")
+	only, p := q.req.OnlyIndex, q.req.Policy
+	return b.Default && (only == "" || only == "default") && (p == nil || len(p.Indexes) == 0 || slices.Contains(p.Indexes, "default"))
 }
 
 // natively reports whether the driver supports a build's CUDA without leaning on

@@ -203,17 +203,7 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		return nil
 	}
 	if q.passedThrough(r) {
-		if e := q.onlySource(r); e != nil {
-			return q.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
-		}
-		if rows := q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch); len(rows) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
-			where := "it has to be built from its source"
-			if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
-				where = "it is published elsewhere"
-			}
-			return q.no(rows[0].Source, "%s is no wheel on the default index: %s", r.Name, where)
-		}
-		return nil
+		return q.passedRefusal(r)
 	}
 	rows := q.wheels(r.Name)
 	if len(rows) == 0 {
@@ -245,6 +235,27 @@ func (s *solver) passedThrough(r pep508.Requirement) bool {
 	}
 	rows := s.wheels(r.Name)
 	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return s.cache.admits(r.Spec, e.Version) })
+}
+
+// passedRefusal says why a package that is the installer's business cannot be installed,
+// as far as its files and where it is published are known.
+func (q *question) passedRefusal(r pep508.Requirement) *Reason {
+	if e := q.onlySource(r); e != nil {
+		return q.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
+	}
+	if known := q.m.VersionsOf(r.Name); r.URL == "" && slices.ContainsFunc(known, func(v version.Python) bool { return q.cache.admits(r.Spec, v) }) {
+		if why := q.noFileIn(r.Name, r.Spec); why != "" {
+			return q.no("", "%s", strings.TrimPrefix(why, "and "))
+		}
+	}
+	if rows := q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch); len(rows) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
+		where := "it has to be built from its source"
+		if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
+			where = "it is published elsewhere"
+		}
+		return q.no(rows[0].Source, "%s is no wheel on the default index: %s", r.Name, where)
+	}
+	return nil
 }
 
 // onlySource is a row of a package whose releases are all source distributions, as far
