@@ -362,6 +362,10 @@ var ruled = []struct{ check, sick, healthy string }{
 		"Python 3.10, torch==1.13.1: installed",
 	},
 	{
+		"MG006", "2x RTX 4090\nNCCL WARN Cuda failure 'peer access is not supported between these two devices'",
+		"2x RTX 4090\nNCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct",
+	},
+	{
 		"HW002", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.",
 		"NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.95.05",
 	},

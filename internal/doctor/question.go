@@ -65,6 +65,9 @@ func (e *exam) question() {
 		over = append(over, f.Check)
 	}
 	all := e.hypotheses()
+	if e.onlyAMD() { // what was found of ROCm follows from a build that is not for it
+		cause = all[0].cause
+	}
 	ways := make([]string, len(all))
 	for i, h := range all {
 		ways[i] = h.String()
@@ -87,8 +90,11 @@ func (e *exam) question() {
 // known is what a paste says of GPU, driver and torch, in one line.
 func (e *exam) known() string {
 	var out []string
-	if g := e.firstGPU(machine.NVIDIA); g != nil && g.Name != "" {
-		out = append(out, "the "+g.Name)
+	for _, vendor := range []string{machine.NVIDIA, machine.AMD} {
+		if g := e.firstGPU(vendor); g != nil && g.Name != "" {
+			out = append(out, "the "+g.Name)
+			break
+		}
 	}
 	if d := e.Machine.Driver; d != nil && !d.Version.IsZero() {
 		out = append(out, "driver "+d.Version.String())
@@ -101,6 +107,9 @@ func (e *exam) known() string {
 
 // hypotheses are the reasons that what is known leaves, the likely ones first.
 func (e *exam) hypotheses() []hypothesis {
+	if e.onlyAMD() {
+		return e.ofAMD()
+	}
 	var out []hypothesis
 	for _, ask := range []func() (hypothesis, bool){
 		e.maybeOldDriver, e.maybeContainer, e.maybeCPUBuild, e.maybeNoDriver, e.maybeHidden,
@@ -119,6 +128,23 @@ func (e *exam) hypotheses() []hypothesis {
 		}
 		return 1
 	})
+	return out
+}
+
+func (e *exam) onlyAMD() bool { return e.vendor(machine.AMD) && !e.vendor(machine.NVIDIA) }
+
+// ofAMD are the reasons where the GPU is AMD's: what `pip install torch` brings is not
+// for it, and the driver has a device file of its own.
+// Source: ROCm installation guide, "Configuring permissions for GPU access".
+func (e *exam) ofAMD() []hypothesis {
+	out := []hypothesis{{likely: true, cause: "torch_rocm_on_nvidia_or_reverse",
+		text: "torch is the build for CUDA or for the CPU, which `pip install torch` brings: this GPU needs the ROCm build, which `" + e.planCommand() + "` names",
+		test: "`python -c \"import torch; print(torch.version.hip)\"` ends in None then"}}
+	if e.Machine.Platform.OS != "windows" {
+		out = append(out, hypothesis{cause: "device_permissions", text: "this user may not open /dev/kfd",
+			test: "`ls -l /dev/kfd /dev/dri/renderD*; id` shows a group (render, video) that the user is not in"},
+			hypothesis{cause: "rocm_setup", text: "the driver amdgpu is not loaded, or ROCm does not know this GPU", test: "`rocminfo` lists no gfx target then"})
+	}
 	return out
 }
 

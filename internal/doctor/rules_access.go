@@ -16,6 +16,7 @@ var accessRules = []rule{
 	{[]string{"ACC010", "ACC009"}, "the numbers of an out-of-memory message", (*exam).whoseMemory},
 	{[]string{"ACC008", "ROC003"}, "a permission refused", (*exam).permission},
 	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
+	{[]string{"MG006"}, "peer access, and GPUs that have none", (*exam).noPeers},
 	{[]string{"ACC012"}, "a worker that ended, on a system that starts processes anew", (*exam).spawnedWorker},
 	{[]string{"MG009"}, "the interface that NCCL chose, and a connection that failed", (*exam).innerInterface},
 	{[]string{"HW002"}, "several hardware messages", (*exam).hardware},
@@ -249,3 +250,22 @@ func (e *exam) hardware() {
 		e.find("HW002", likely, s)
 	}
 }
+
+// noPeers: GeForce of the 40 and 50 series have no peer access at all, so no setting of the
+// machine is in the way.
+func (e *exam) noPeers() {
+	s, ok := e.has("p2p-disable", "cuda-ipc")
+	if !ok || !strings.Contains(s.Text, "peer access is not supported") {
+		return
+	}
+	for _, g := range e.Machine.GPUs {
+		if m := geforceWithoutPeers().FindStringSubmatch(g.Name); m != nil {
+			e.find("MG006", likely, s, e.From.GPU).
+				says("GeForce RTX %s GPUs cannot reach each other's memory", m[1]).
+				explains("MG005", "MG012")
+			return
+		}
+	}
+}
+
+var geforceWithoutPeers = lazy.Regexp(`\bRTX ?([45]0)[5-9]0\b`)
