@@ -23,6 +23,10 @@ var tagged = []struct{ name, version, torch, pythons string }{
 	{"xformers", "0.0.33.post2", "2.9.1", "3.9 3.10 3.11 3.12 3.13 3.14"},
 	{"torchcodec", "0.1.1", "2.5.", "3.9 3.10 3.11 3.12"},
 	{"torchcodec", "0.2.1", "2.6.", "3.9 3.10 3.11 3.12 3.13"},
+	{"torchcodec", "0.5", "2.7.", "3.9 3.10 3.11 3.12 3.13"},
+	{"torchcodec", "0.7.0", "2.8.", "3.9 3.10 3.11 3.12 3.13"},
+	{"torchcodec", "0.9.1", "2.9.", "3.10 3.11 3.12 3.13 3.14"},
+	{"torchcodec", "0.10.0", "2.10.", "3.10 3.11 3.12 3.13 3.14"},
 }
 
 // judgeTags: an extension is chosen where it has a wheel for the Python and its torch has
