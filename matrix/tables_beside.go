@@ -27,7 +27,8 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		f := Framework{
 			Package: o.text("package"), Versions: o.specifier("versions"), Ask: o.text("ask"), CUDA: o.text("cuda"), CuDNN: o.specifier("cudnn"),
 			Driver: o.dotted("driver"), DriverWin: o.dotted("driver_windows"), MinSM: o.sm("min_sm"), Python: o.specifier("python"),
-			Plain: o.text("plain"), Warning: o.text("warning"), Files: o.text("files"), Exact: o.yes("exact"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
+			Plain: o.text("plain"), Warning: o.text("warning"),
+			Files: o.text("files"), Exact: o.yes("exact"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
 		arm := o.dotted("glibc_aarch64")
 		for f.OS, f.Arch = range platformsOf(o) {
 			if f.Glibc = (version.Dotted{}); f.Arch == "aarch64" {

@@ -163,8 +163,8 @@ func (q *question) channelRemark(b *matrix.Build) string {
 	} else if q.req.Channel == "test" {
 		day = "the newest release candidate of its index is taken, and a lock pins it"
 	}
-	return fmt.Sprintf("%s: not proven: that it exists for this system, its GPU code, Python and libraries are taken from the newest release that has one, torch %s; %s",
-		torchName(b), q.releaseOf(b).Torch, day)
+	return fmt.Sprintf("%s: not proven: that it exists for this system, its GPU code, Python and libraries are taken "+
+		"from the newest release that has one, torch %s; %s", torchName(b), q.releaseOf(b).Torch, day)
 }
 
 // channelOf is the channel of a build; "" it is a release.
