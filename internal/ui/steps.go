@@ -291,7 +291,7 @@ func (v *view) next(name string, args []string, before, after string) {
 	case columns(line) <= v.width()-leftColumn:
 		v.row("next", line+after)
 	default:
-		v.row("next", before+"this"+after+":")
+		v.row("next", before+"this command"+after+":")
 		v.command(r, false)
 	}
 }
