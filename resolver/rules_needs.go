@@ -139,9 +139,13 @@ func (q *question) unmetNeed(name string, v version.Python, b *matrix.Build) str
 // releasedWith is the version of a package that was released with a torch, where
 // another one does not load beside it: torchcodec's was compiled against one minor
 // release of torch each, until its interface stayed the same. "" any may load.
-func (q *question) releasedWith(name string, b *matrix.Build) string {
+func (q *question) releasedWith(r pep508.Requirement, b *matrix.Build) string {
+	name := r.Name
 	v, ok := b.Release.Companions[name]
 	if !ok || name == triton || slices.Contains(companions, name) || isConda(b) {
+		return ""
+	}
+	if !q.cache.admits(r.Spec, v) && q.loadsToo(r, b) {
 		return ""
 	}
 	for _, n := range q.cache.needs[name] {
@@ -150,6 +154,16 @@ func (q *question) releasedWith(name string, b *matrix.Build) string {
 		}
 	}
 	return ""
+}
+
+// loadsToo reports whether a release that a requirement admits is known to load beside a
+// build, though another one came out with it.
+func (q *question) loadsToo(r pep508.Requirement, b *matrix.Build) bool {
+	return slices.ContainsFunc(q.m.VersionsOf(r.Name), func(v version.Python) bool {
+		return q.cache.admits(r.Spec, v) && q.unmetNeed(r.Name, v, b) == "" && slices.ContainsFunc(q.cache.needs[r.Name], func(n matrix.Need) bool {
+			return n.Of == "torch" && q.cache.admits(n.Versions, v) && q.cache.admits(n.Range, b.Release.Torch)
+		})
+	})
 }
 
 // overlap reports whether some version may satisfy both specifiers. It tries the

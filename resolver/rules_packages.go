@@ -115,8 +115,8 @@ func (q *question) extensions(b *matrix.Build) []extension {
 		case isConda(b) || q.isFramework(r.Name):
 		case r.Name == triton && !b.Triton.IsZero():
 			e.pin = b.Triton.String()
-		case q.releasedWith(r.Name, b) != "":
-			e.pin = q.releasedWith(r.Name, b)
+		case q.releasedWith(r, b) != "":
+			e.pin = q.releasedWith(r, b)
 		case !q.passedThrough(r):
 			e.row = q.wheelFor(r, b)
 		}
@@ -189,7 +189,7 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		_, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
 		return why
 	}
-	if pin := q.releasedWith(r.Name, b); pin != "" {
+	if pin := q.releasedWith(r, b); pin != "" {
 		v, err := version.ParsePython(pin)
 		if err != nil {
 			return nil
