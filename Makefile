@@ -30,7 +30,7 @@ install: build ## put envfix, its man pages and completions below PREFIX (defaul
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'put $(PREFIX)/bin on PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 test: ## run the tests (no GPU needed)
-	go test -shuffle=on ./...
+	go test -timeout 30m -shuffle=on ./...
 
 check: ## format, vet, linters, vulnerabilities, other systems, no cgo, races
 	bash internal/ci/check

@@ -148,10 +148,11 @@ func (q *question) choice(b *matrix.Build) *Choice {
 }
 
 // fromDefault reports whether a build is taken from the default Python index:
-// wherever that carries it, unless the request allows only PyTorch's own.
+// wherever that carries it, unless the request or the team's policy admits only others.
 func (q *question) fromDefault(b *matrix.Build) bool {
 	only, p := q.req.OnlyIndex, q.req.Policy
-	return b.Default && (only == "" || only == "default") && (p == nil || len(p.Indexes) == 0 || slices.Contains(p.Indexes, "default"))
+	admitted := p == nil || len(p.Indexes) == 0 || slices.Contains(p.Indexes, "default")
+	return b.Default && (only == "default" || only == "" && admitted)
 }
 
 // natively reports whether the driver supports a build's CUDA without leaning on
