@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -203,9 +204,22 @@ func unknownCommand(what, name string, known []string) error {
 		}
 	}
 	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
-	f.Hints = append(f.Hints, meant(name, known)...)
-	f.Hints = append(f.Hints, "`envfix --help` lists the commands")
+	hints := meant(name, known)
+	if len(hints) == 0 && what == "command" {
+		hints = meantElsewhere(strings.ToLower(name))
+	}
+	f.Hints = append(hints, "`envfix --help` lists the commands")
 	return f
+}
+
+// meantElsewhere is the hint at a command of another program that was mistyped by a letter.
+func meantElsewhere(word string) []string {
+	for _, k := range slices.Sorted(maps.Keys(sameThing)) {
+		if len(k) > 3 && near.Distance(word, k) == 1 {
+			return []string{fmt.Sprintf("`%s` does what `%s` does elsewhere", sameThing[k], k)}
+		}
+	}
+	return nil
 }
 
 // wantsJSON reports whether an error must be JSON, before anything is parsed:

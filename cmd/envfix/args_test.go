@@ -56,6 +56,7 @@ func TestParse(t *testing.T) {
 		{args: "", want: "envfix"},
 
 		{args: "pln", want: "unknown command `pln`; did you mean `plan`?; `envfix --help` lists the commands"},
+		{args: "instal", want: "unknown command `instal`; `envfix apply` does what `install` does elsewhere; `envfix --help` lists the commands"},
 		{args: "_nvml", want: "unknown command `_nvml`; `envfix --help` lists the commands"},
 		{args: "matrix sho", want: "unknown `envfix matrix` command `sho`; did you mean `show`?; `envfix --help` lists the commands"},
 		{args: "plan --jsn", want: "unknown flag `--jsn`; did you mean `--json`?; `envfix plan --help` lists its flags"},

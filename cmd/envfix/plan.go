@@ -92,9 +92,7 @@ func planAction(c *cli.Context) error {
 	if c.Bool("open") {
 		return f.openPage(c.Context, c.App.Writer, p)
 	}
-	if p.Basis.Request.Described { // there the machine is what it is
-		view.args = lessFlags(view.args, "--facts", "--gpu", "--driver", "--os", "--arch", "--libc")
-	}
+	view.args = nextArgs(view.args, p)
 	if err := view.show(c.App.Writer, p); err != nil {
 		return err
 	}

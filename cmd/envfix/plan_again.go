@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/plan"
 	"envfix/internal/text"
 )
 
-// sameWish is what was asked for of `envfix plan`, as `envfix apply` takes it: a file that
-// the plan was written to, or the arguments without those that say how a plan is shown.
+// sameWish are the arguments of `envfix plan` without those that say how a plan is shown.
 // It is nil where they hold a credential, which is not printed.
 func sameWish(args []string) []string {
 	args = args[1:]
@@ -19,11 +19,24 @@ func sameWish(args []string) []string {
 	if !slices.Equal(text.RedactArgv(args, text.Secrets(os.Environ())...), args) {
 		return nil
 	}
+	shown := []string{"-v", "--verbose", "--exit-code", "--open"}
+	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(shown, a) })
+}
+
+// nextArgs are the arguments of the command that follows a plan: where it has steps, as
+// `envfix apply` takes them, which is the file that the plan was written to, or, of a
+// described machine, what does not describe it: there the machine is what it is.
+func nextArgs(args []string, p *plan.Plan) []string {
+	if len(p.Steps) == 0 {
+		return lessFlags(args, "--out")
+	}
 	if file := valueOf(args, "--out"); file != "" {
 		return []string{file}
 	}
-	shown := []string{"-v", "--verbose", "--exit-code", "--open"}
-	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(shown, a) })
+	if p.Basis.Request.Described {
+		return lessFlags(args, "--facts", "--gpu", "--driver", "--os", "--arch", "--libc")
+	}
+	return args
 }
 
 // valueOf is the value of a flag, "" where it is not there.

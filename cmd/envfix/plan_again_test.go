@@ -80,6 +80,29 @@ func TestNextElsewhere(t *testing.T) {
 	}
 }
 
+// Where only another driver helps, the next command is for the described machine, and
+// carried out it has steps.
+func TestNextDriver(t *testing.T) {
+	envfix, dir := build(t), t.TempDir()
+	run := func(command string) string {
+		c := exec.Command("sh", "-c", command)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "PATH="+filepath.Dir(envfix)+":"+os.Getenv("PATH"), "ENVFIX_NVML=off", "COLUMNS=80")
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", command, err, out)
+		}
+		return string(out)
+	}
+	const asked = "envfix plan --gpu 'RTX 5090' --driver 470.256.02 --os linux --arch x86_64 --libc glibc-2.35 --python 3.12"
+	for _, command := range []string{asked, asked + " --out p.json"} {
+		next := nextCommand(run(command))
+		if !strings.HasSuffix(next, "--change-driver") || !strings.Contains(run(next), "\nsteps ") && !strings.Contains(run(next+" --json"), `"id": "reboot"`) {
+			t.Errorf("%s: %s", command, next)
+		}
+	}
+}
+
 // nextCommand is the command that follows "next" in a plan's text, in one line or in
 // several that a shell reads as one; "" none.
 func nextCommand(text string) string {

@@ -264,7 +264,11 @@ func Next(p *plan.Plan, args []string, s Style) string {
 	case len(p.Steps) > 0:
 		v.next("apply", args, "", " shows this, asks, and carries it out")
 	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
-		v.next("plan", append(slices.Clone(args), "--change-driver"), "", " plans the change of the driver")
+		name := "plan --change-driver"
+		if args != nil {
+			name, args = "plan", append(slices.Clone(args), "--change-driver")
+		}
+		v.next(name, args, "", " plans the change of the driver")
 	default:
 		named := ""
 		if p.Target.Named {
