@@ -251,21 +251,21 @@ func (e *exam) hardware() {
 	}
 }
 
-// noPeers: GeForce of the 40 and 50 series have no peer access at all, so no setting of the
-// machine is in the way.
+// noPeers: some series of GeForce have no peer access at all, so no setting of the machine
+// is in the way.
 func (e *exam) noPeers() {
 	s, ok := e.has("p2p-disable", "cuda-ipc")
 	if !ok || !strings.Contains(s.Text, "peer access is not supported") {
 		return
 	}
 	for _, g := range e.Machine.GPUs {
-		if m := geforceWithoutPeers().FindStringSubmatch(g.Name); m != nil {
-			e.find("MG006", likely, s, e.From.GPU).
-				says("GeForce RTX %s GPUs cannot reach each other's memory", m[1]).
-				explains("MG005", "MG012")
-			return
+		for _, series := range e.limit("geforce-without-peers").Values {
+			if strings.Contains(g.Name, series) {
+				e.find("MG006", likely, s, e.From.GPU).
+					says("GeForce %s GPUs cannot reach each other's memory", series).
+					explains("MG005", "MG012")
+				return
+			}
 		}
 	}
 }
-
-var geforceWithoutPeers = lazy.Regexp(`\bRTX ?([45]0)[5-9]0\b`)
