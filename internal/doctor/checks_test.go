@@ -272,6 +272,14 @@ var ruled = []struct{ check, sick, healthy string }{
 		"memory allocated 9.0 GiB",
 	},
 	{
+		"ACC004", "RuntimeError: CUDA error: out of memory\n| N/A   35C    P0    42W / 300W |      3MiB / 32510MiB |      0%   E. Process |",
+		"| N/A   35C    P0    42W / 300W |      3MiB / 32510MiB |      0%      Default |",
+	},
+	{
+		"ACC007", "A100-SXM4-80GB\nCUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 9.75 GiB of which 120.06 MiB is free.",
+		"A100-SXM4-80GB, memory allocated 9.0 GiB",
+	},
+	{
 		"ACC006",
 		"A100 with MIG 1g.5gb instances, MIG mode enabled: fails\nRuntimeError: CUDA error: invalid device ordinal",
 		"GPU 0: NVIDIA A100-SXM4-40GB",

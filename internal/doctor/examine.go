@@ -30,6 +30,7 @@ var rules = slices.Concat(
 	interpreterRules,
 	placeRules,
 	accessRules,
+	memoryRules,
 	migRules,
 	wheelRules,
 	extensionRules,

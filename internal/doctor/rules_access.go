@@ -13,7 +13,6 @@ import (
 // accessRules look at who may use the GPU, and at what holds it.
 var accessRules = []rule{
 	{[]string{"ACC001"}, "CUDA_VISIBLE_DEVICES and the list of GPUs", (*exam).visibleDevices},
-	{[]string{"ACC010", "ACC009"}, "the numbers of an out-of-memory message", (*exam).whoseMemory},
 	{[]string{"ACC008", "ROC003"}, "a permission refused", (*exam).permission},
 	{[]string{"MG001"}, "shared memory and NCCL", (*exam).sharedMemory},
 	{[]string{"MG006"}, "peer access, and GPUs that have none", (*exam).noPeers},
@@ -104,78 +103,6 @@ func (e *exam) lateVariable() {
 	e.find("ACC003", hint, imported, set).
 		says("CUDA_VISIBLE_DEVICES is set after torch was imported").
 		fix("set it in the shell, or in the first lines of the script, before `import torch`")
-}
-
-// whoseMemory: what is neither free nor this process's own belongs to others. A
-// process of its own that fills the GPU is simply too big.
-func (e *exam) whoseMemory() {
-	for _, a := range e.Memory {
-		if a.Total <= 0 || a.Free < 0 {
-			continue
-		}
-		others := a.Others
-		if a.Ours >= 0 {
-			others = max(others, a.Total-a.Free-a.Ours)
-		}
-		text := fmt.Sprintf("%s of the GPU's %s are in use by other processes", gib(others), gib(a.Total))
-		switch {
-		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
-			e.find("ACC010", likely+5, a.At).
-				text(text).
-				fix(e.endHolders(a)...)
-		case a.Ours < 0 && !e.From.NoProcesses.IsZero() && a.Free < a.Total/5 && e.inUse():
-			e.find("ACC010", likely+5, a.At, e.From.NoProcesses).
-				says("%s of the GPU's %s are in use, and nvidia-smi lists no process: one of another container or user, or one that ended, holds them",
-					gib(a.Total-a.Free), gib(a.Total)).
-				fix("on the host: `sudo fuser -v /dev/nvidia*` shows who; end that process",
-					"none there: restart the container that had it, or `sudo nvidia-smi --gpu-reset -i 0` while nothing runs").
-				explains("ACC009")
-		case a.Ours > a.Total/2:
-			e.find("ACC009", likely, a.At).says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total))
-		case a.Tried > a.Total:
-			e.find("ACC009", likely, a.At).
-				says("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))
-		}
-	}
-	s, ok := e.has("torch-oom", "torch-async-oom")
-	if !ok {
-		s = e.Says.OutOfMemory
-	}
-	if !s.IsZero() && len(e.Memory) == 0 {
-		for _, u := range e.Used {
-			if u.Total <= 0 || u.Bytes <= u.Total*8/10 {
-				continue
-			}
-			f := Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes),
-				gib(u.Total))}
-			if none := e.From.NoProcesses; !none.IsZero() {
-				f.Text += ", and it lists no process: one that ended or stopped still holds it"
-				e.find("ACC010", likely, u.At, none, s).with(f).explains("ACC009")
-				return
-			}
-			e.find("ACC010", strong, u.At, s).with(f)
-			return
-		}
-	}
-}
-
-// inUse reports whether nvidia-smi shows a GPU whose memory is nearly all in use.
-func (e *exam) inUse() bool {
-	return slices.ContainsFunc(e.Used, func(u read.Usage) bool { return u.Total > 0 && u.Bytes > u.Total*8/10 })
-}
-
-// endHolders is how to find and end the processes that hold a GPU's memory.
-func (e *exam) endHolders(a read.Allocation) []string {
-	if len(a.Holders) == 0 {
-		return []string{"`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who; end that process"}
-	}
-	pid := a.Holders[0]
-	show, end := "ps -fp "+pid, "kill "+pid
-	if e.Machine.Platform.OS == "windows" {
-		show, end = "Get-Process -Id "+pid, "Stop-Process -Id "+pid
-	}
-	return []string{fmt.Sprintf("process %s holds most of it: `%s` shows what it is, `%s` ends it (in a container the number is the host's)",
-		pid, show, end)}
 }
 
 func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }

@@ -91,6 +91,7 @@ type Words struct {
 	GPUs        int      // how many GPUs there are; 0: not said
 	Trouble     bool     // in few words: something is wrong
 	Asks        bool     // something is wrong, in so many words, or somebody asks
+	MemoryFree  Evidence // of a GPU, as somebody says who looked
 }
 
 // Commands is what was done, or what a script does.

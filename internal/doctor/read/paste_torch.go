@@ -149,7 +149,16 @@ var torchReaders = []reader{
 		`total capaci?ty of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
 	{`OutOfMemory|out of memory|would exceed allowed memory`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
 	{`\bOOM\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OutOfMemory, s) }},
+	{freeWords, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.MemoryFree, s) }},
 }
+
+// freeWords are what people write of a GPU that has room.
+const freeWords = `\b\d+(?:\.\d+)? ?(?:GB|GiB|G|MB|MiB)?\W{0,2}(?:of|out of|from|/) ?\d+(?:\.\d+)? ?(?:GB|GiB|G|MB|MiB)\b.{0,24}\bfree\b|` +
+	`\b\d+(?:\.\d+)? ?(?:GB|GiB|G) (?:\w+ )?(?:is |are |still )*free\b|` +
+	`\b(?:plenty|lots?|enough|most|much|more than enough|sufficient|a ton) (?:of )?(?:the |my |its )?(?:free |GPU |video |unused )*(?:V?RAM|memory)\b|` +
+	`\b(?:GPUs?|V?RAM|memory|card)\b(?: \w+){0,3} (?:nearly|almost|completely|totally|mostly|basically|entirely) (?:empty|free|idle|unused)\b|` +
+	`\b(?:GPUs?|V?RAM|GPU memory|card) (?:is|are|was|were) (?:still )?(?:empty|free|unused)\b|` +
+	`\b(?:nothing|no(?:thing)? (?:else|other)|no process\w*|nobody) (?:is |are )?(?:else )?(?:running|using|runs|uses)\b.{0,24}\b(?:GPUs?|card|it)\b`
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
