@@ -206,11 +206,15 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 		if best != nil && q.cache.newerTorch(best, b) >= 0 {
 			return
 		}
-		if rs := q.refusals(b); len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
+		rs := q.refusals(b)
+		if slices.ContainsFunc(rs, func(r Reason) bool { return r.Rule == "request" }) { // who asked for less knows it
+			return
+		}
+		if len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
 			best, why = b, weightiest(rs)
 		}
 	})
-	if best == nil || why.Rule == "request" { // who asked for less knows it
+	if best == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s: %s", torchName(best), why.Text)

@@ -63,7 +63,7 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 	if b.Status != matrix.Offered && q.req.label != b.Label && !(b.Status == matrix.NotSeen && (q.cache.noneSeen || q.req.Channel != "")) {
 		switch b.Status {
 		case matrix.NotSeen:
-			return q.no(b.Source, "nobody has seen this wheel; it is taken only with `--build %s`", b.Label)
+			return q.no(b.Source, "not known whether this wheel exists; it is taken only with `--build %s`", b.Label)
 		default:
 			return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
 		}

@@ -164,6 +164,9 @@ func checkWord(res *Resolution, at int, word string) string {
 		}
 		return has(list, value)
 	case "held":
+		if value == "none" {
+			return is(res.HeldBack, "")
+		}
 		return has([]string{res.HeldBack}, value)
 	}
 	if res.Choice == nil {
