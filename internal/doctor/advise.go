@@ -103,6 +103,8 @@ func (e *exam) filled(way string) []string {
 	switch way {
 	case "{torch}":
 		return e.torchFix()
+	case "{conda}":
+		return e.condaFix()
 	case "{pair}":
 		return e.companionFix()
 	case "{python}":

@@ -93,6 +93,8 @@ func (e *exam) cpuBuild() {
 	case e.Machine.Platform.Environment == machine.Jetson:
 		e.find("ARC014", weight, append(said, e.Place.Jetson)...).
 			text(text + "; Jetson needs NVIDIA's own wheel")
+	case e.byConda():
+		e.find("PY025", weight, append(said, fact("conda's record: %s", e.Files.Conda[0]))...).text(text).fix("{conda}")
 	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.Installed("torch") == nil ||
 		t.Rank == read.ByTorch && e.Machine.Platform.OS == "windows"):
 		f.Fix = nil

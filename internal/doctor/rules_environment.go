@@ -105,6 +105,9 @@ func (e *exam) incomplete() {
 	for _, d := range e.Files.Dists {
 		mend := e.rebuild(d.Info)
 		again := []string{fmt.Sprintf("`pip install --force-reinstall --no-deps %s==%s`", d.Name, d.Version)}
+		if d.Installer == "conda" || d.Name == "torch" && e.byConda() {
+			again = e.condaAgain(d)
+		}
 		switch {
 		case d.Absent > 0:
 			e.find("PY010", proven, missingFiles(d)...).

@@ -1,15 +1,12 @@
 package doctor
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"envfix/internal/version"
 )
 
 // wheelRules look at what an installer could not find.
@@ -157,16 +154,6 @@ func orNewest(v string) string {
 	return v
 }
 
-// activePython is the Python in use, as major.minor.
-func (e *exam) activePython() string {
-	for _, p := range e.Machine.Pythons {
-		if parts := strings.Split(p.Version, "."); len(parts) >= 2 {
-			return parts[0] + "." + parts[1]
-		}
-	}
-	return ""
-}
-
 // asked is the torch that was asked for; want is false where none is named.
 func (e *exam) asked() (v, label string, want bool) {
 	for _, h := range e.Hits {
@@ -175,108 +162,6 @@ func (e *exam) asked() (v, label string, want bool) {
 		}
 	}
 	return "", "", false
-}
-
-// pythonOut reports whether a release has no wheel for a Python.
-func (e *exam) pythonOut(v, python string) bool {
-	m, old := e.Matrix, e.limit("python-3.10")
-	py := pythonVersion(python)
-	want := pythonVersion(strings.TrimSuffix(v, ".*"))
-	if py.IsZero() {
-		return false
-	}
-	if py.Compare(pythonVersion(old.Value)) >= 0 && old.Before(want) {
-		return true
-	}
-	if m == nil {
-		return false
-	}
-	lowest, highest := version.Python{}, version.Python{}
-	for _, r := range m.Releases {
-		if v != "" && r.Torch.String() != v && !strings.HasPrefix(r.Torch.String(), v+".") {
-			continue
-		}
-		for _, b := range r.Builds {
-			if b.OS != "" && b.OS != e.Machine.Platform.OS {
-				continue
-			}
-			if lowest.IsZero() || b.PythonMin.Compare(lowest) < 0 {
-				lowest = b.PythonMin
-			}
-			if b.PythonMax.Compare(highest) > 0 {
-				highest = b.PythonMax
-			}
-		}
-	}
-	return !highest.IsZero() && (py.Compare(highest) > 0 || py.Compare(lowest) < 0)
-}
-
-// pythonFix names the newest Python that a torch has wheels for, and the oldest torch
-// that the list of what was found has for this Python.
-func (e *exam) pythonFix(v string) []string {
-	ways := e.pythonFor(v)
-	if v == "" && e.Matrix != nil && len(e.Matrix.Releases) > 0 {
-		ways = []string{"`envfix why torch` says which torch each Python has"}
-		if newest := e.newestPython(e.Matrix.Releases[0].Torch.String()); newest != "" {
-			ways = append([]string{fmt.Sprintf("a Python that torch has wheels for: `uv venv --python %s`", newest)}, ways...)
-		}
-		return ways
-	}
-	switch python := e.activePython(); {
-	case len(e.Offered) > 0 && v != "" && pythonVersion(v).Compare(pythonVersion(read.Public(e.Offered[0]))) < 0:
-		ways = append(ways,
-			fmt.Sprintf("or a newer torch: for this Python there is torch %s and newer", read.Public(e.Offered[0])))
-	case python != "" && v != "":
-		ways = append(ways, "or a newer torch, which this Python has: `envfix plan`")
-	default:
-		ways = append(ways, "`envfix plan` names the torch for this Python")
-	}
-	return ways
-}
-
-// pythonFor is how to get the newest Python that a release has wheels for.
-func (e *exam) pythonFor(v string) []string {
-	newest := e.newestPython(v)
-	if newest == "" {
-		return nil
-	}
-	return []string{fmt.Sprintf("a Python that torch %s has: `uv venv --python %s`, or conda: `conda create -n torch python=%s`",
-		v, newest, newest)}
-}
-
-// older is the Python before one: 3.10 of 3.11.
-func older(v version.Python) string {
-	major, minor, _ := strings.Cut(v.String(), ".")
-	if n := read.Atoi(minor); n > 0 {
-		return fmt.Sprintf("%s.%d", major, n-1)
-	}
-	return ""
-}
-
-// newestPython is the newest Python that a release has wheels for; "" not known.
-func (e *exam) newestPython(v string) string {
-	if e.Matrix != nil {
-		if r, ok := e.Matrix.Release(v); ok {
-			newest, now := version.Python{}, pythonVersion(e.activePython())
-			system := cmp.Or(e.Machine.Platform.OS, "linux")
-			for _, b := range r.Builds { // that all its builds have
-				if b.OS == system && (newest.IsZero() || b.PythonMax.Compare(newest) < 0) {
-					newest = b.PythonMax
-				}
-			}
-			if newest.IsZero() || !sameMinor(newest.String(), now.String()) {
-				return newest.String()
-			}
-			return older(newest) // this one was just refused
-		}
-	}
-	parts := strings.SplitN(v, ".", 3)
-	for _, row := range e.limit("newest-python").Values { // torch 1.13: 3.10
-		if f := strings.Fields(row); len(parts) > 1 && len(f) == 2 && f[0] == parts[0]+"."+parts[1] {
-			return f[1]
-		}
-	}
-	return ""
 }
 
 func (e *exam) aarch64Has(v, label string) bool {

@@ -11,6 +11,7 @@ type EnvFiles struct {
 	Imports   []ImportPlace // where `import torch` finds something; it takes the first
 	Foreign   []ForeignFile // machine code that this interpreter cannot load
 	Loaded    []LoadedLibrary
+	Conda     []string // conda's records here that say which build of torch it has: "pytorch 2.5.1 py3.11_cpu_0"
 	Notes     []string // what could not be read
 }
 

@@ -34,6 +34,11 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	venv := h.pyvenv(e.Dir) != nil
 	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites}
+	for _, r := range e.Conda {
+		if slices.Contains([]string{"pytorch", "pytorch-cpu", "pytorch-gpu", "libtorch", "cpuonly"}, r.Name) {
+			f.Conda = append(f.Conda, r.Name+" "+r.Version+" "+r.Build)
+		}
+	}
 	f.Imports = h.imports(o, e, venv)
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
