@@ -27,8 +27,16 @@ var placeReaders = []reader{
 		}
 	}},
 	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|\w+\.(?:bat|exe)\b|WinError|\.dll\b|\.pyd\b|` +
-		`[A-Z]:\\[\w>]|findstr)`, func(r *Reader, m []string, s Evidence) {
+		`[A-Z]:\\[\w>]|findstr|\b(?:WDDM|MCDM)\b)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
+			r.c.Machine.Platform.OS = "windows"
+			r.say(&r.c.From.OS, s)
+		}
+	}},
+	{`\bNVIDIA-SMI (\d{3}\.\d\d)\s+Driver Version: (\d{3})(\.\d\d)\s`, func(r *Reader, m []string, s Evidence) {
+		// Linux's branches end in 0 or 5 (535, 550, 580), Windows' numbers run on (551.61);
+		// WSL's nvidia-smi shows Linux' number beside Windows'.
+		if r.c.Machine.Platform.OS == "" && m[1] == m[2]+m[3] && Atoi(m[2])%5 != 0 {
 			r.c.Machine.Platform.OS = "windows"
 			r.say(&r.c.From.OS, s)
 		}
