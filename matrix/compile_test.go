@@ -78,3 +78,10 @@ func TestDecompileRefuses(t *testing.T) {
 		t.Error("a matrix of no files was compiled")
 	}
 }
+
+// TestEmbeddedVersion: the version alone is that of the whole.
+func TestEmbeddedVersion(t *testing.T) {
+	if v, err := EmbeddedVersion(); err != nil || v == "" || v != embedded(t).Version {
+		t.Errorf("%q, %v; want %q", v, err, embedded(t).Version)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"envfix/data"
+	"envfix/internal/compiled"
 )
 
 // The caps on what is read: ours are a tenth of them.
@@ -30,6 +31,15 @@ func Embedded() (*Matrix, error) {
 		return nil, fmt.Errorf("data/matrix.bin: %w", err)
 	}
 	return m, nil
+}
+
+// EmbeddedVersion returns the version of that matrix, without decoding the rest.
+func EmbeddedVersion() (string, error) {
+	var head struct{ Version string } // as Matrix begins
+	if err := compiled.DecodeHead(data.Matrix, &head); err != nil {
+		return "", fmt.Errorf("data/matrix.bin: %w", err)
+	}
+	return head.Version, nil
 }
 
 // Sum returns the SHA256 of a matrix's files, as Matrix.SHA256 has it: of the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -17,7 +18,7 @@ import (
 
 // manylinux228 is the glibc from which PyTorch's Linux wheels have the new C++ ABI: 2.6
 // of cu126 and everything since 2.7 (release notes of 2.6 and 2.7).
-var manylinux228 = version.MustDotted("2.28")
+var manylinux228 = sync.OnceValue(func() version.Dotted { return version.MustDotted("2.28") })
 
 // An offer is one wheel, or a page of them, for one build.
 type offer struct {
@@ -65,7 +66,7 @@ func matchCUDA(list []string, b *matrix.Build) string {
 }
 
 func abiOf(b *matrix.Build) string {
-	if b.Glibc.Less(manylinux228) {
+	if b.Glibc.Less(manylinux228()) {
 		return "FALSE"
 	}
 	return "TRUE"

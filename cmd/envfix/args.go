@@ -226,10 +226,13 @@ func meantElsewhere(word string) []string {
 // also a wrong flag must be readable for who asked for JSON. What `envfix run` runs
 // may have a --json of its own.
 func wantsJSON(args []string, cmds []*cli.Command) bool {
+	if !slices.ContainsFunc(args, saysJSON) { // nearly always: whose value a word is need not be known
+		return false
+	}
 	command := ""
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case a == "--json" || a == "--json=true":
+		case saysJSON(a):
 			return true
 		case a == "--" || !isFlag(a) && command == runsAnother:
 			return false
@@ -241,6 +244,8 @@ func wantsJSON(args []string, cmds []*cli.Command) bool {
 	}
 	return false
 }
+
+func saysJSON(arg string) bool { return arg == "--json" || arg == "--json=true" }
 
 // noArguments refuses arguments beyond those that a command takes.
 func noArguments(c *cli.Context, most int) error {
@@ -293,7 +298,7 @@ func isBool(f cli.Flag) bool {
 // followed by a value; the command is not known yet.
 func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 	name, _, attached := cutFlag(a)
-	if attached {
+	if attached || slices.Contains([]string{"--help", "-h", "--version"}, name) {
 		return false
 	}
 	for _, c := range cmds {

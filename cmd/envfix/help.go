@@ -12,9 +12,11 @@ import (
 
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
-	text := programHelp(commands())
+	text := ""
 	if len(path) > 0 {
 		text = commandHelp(path)
+	} else {
+		text = programHelp(commands())
 	}
 	_, err := io.WriteString(w, text)
 	return err

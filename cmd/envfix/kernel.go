@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"envfix/internal/fail"
+	"envfix/internal/lazy"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 
@@ -25,10 +25,10 @@ func kernelFlag() cli.Flag {
 
 // kernelName is what jupyter_client takes for the name of a kernel; it writes it in
 // small letters.
-var kernelName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var kernelName = lazy.Regexp(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func badKernel(name string) error {
-	if name == "" || kernelName.MatchString(name) {
+	if name == "" || kernelName().MatchString(name) {
 		return nil
 	}
 	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--kernel %s`: a kernel's name is small letters, digits, `.`, `_` and `-`", ui.Clip(name, 60)),

@@ -46,9 +46,10 @@ func interruptible() (context.Context, context.CancelFunc) {
 // run is the program: it parses the arguments, runs one command and turns its
 // error into text (or JSON) and an exit code.
 func run(ctx context.Context, args []string) int {
-	in, err := parse(args, commands())
+	cmds := commands()
+	in, err := parse(args, cmds)
 	if err == nil {
-		err = dispatch(ctx, in)
+		err = dispatch(ctx, in, cmds)
 	}
 	if err == nil {
 		return fail.OK
@@ -57,7 +58,7 @@ func run(ctx context.Context, args []string) int {
 }
 
 // dispatch answers --help and --version, and otherwise runs the command.
-func dispatch(ctx context.Context, in invocation) error {
+func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 	c := in.command()
 	switch {
 	case noOutput() && (in.version || in.help || c == nil || !slices.Contains(worksUnseen, c.Name)):
@@ -75,7 +76,7 @@ func dispatch(ctx context.Context, in invocation) error {
 	}
 	app := &cli.App{
 		Name:                      "envfix",
-		Commands:                  commands(),
+		Commands:                  cmds,
 		Action:                    homeAction,
 		HideHelp:                  true,
 		HideVersion:               true,

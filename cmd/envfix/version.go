@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+
+	"envfix/matrix"
 )
 
 // buildVersion is the program's own version; a release build sets it by the linker.
@@ -13,7 +16,7 @@ var buildCommit string
 
 // showVersion names the program's version, a release's commit, and the data.
 func showVersion(w io.Writer) error {
-	m, err := matrixFor()
+	data, err := dataVersion()
 	if err != nil {
 		return err
 	}
@@ -21,6 +24,19 @@ func showVersion(w io.Writer) error {
 	if buildCommit != "" {
 		commit = fmt.Sprintf("commit %.12s, ", buildCommit)
 	}
-	_, err = fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, commit, m.Version)
+	_, err = fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, commit, data)
 	return err
+}
+
+// dataVersion is the version of the matrix that a command works with. The one that
+// is built in tells it without being decoded.
+func dataVersion() (string, error) {
+	if _, err := os.Stat(matrixStore().Dir); err != nil {
+		return matrix.EmbeddedVersion()
+	}
+	m, err := matrixFor()
+	if err != nil {
+		return "", err
+	}
+	return m.Version, nil
 }

@@ -59,7 +59,8 @@ type journal struct {
 	boot    string // of this start of the machine
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum of a line; its table is made where a journal is read, not at every start.
+func checksum(line []byte) uint32 { return crc32.Checksum(line, crc32.MakeTable(crc32.Castagnoli)) }
 
 // openJournal reads the journal below root and opens it for more. A last line
 // that was cut off, or is damaged, is what a crash leaves and is dropped; any
@@ -123,7 +124,7 @@ func parseEntry(line []byte) (Entry, error) {
 	if i < 0 {
 		return e, errors.New("it has no checksum")
 	}
-	want := fmt.Sprintf(`%s%08x"}`, crcField, crc32.Checksum(line[:i], castagnoli))
+	want := fmt.Sprintf(`%s%08x"}`, crcField, checksum(line[:i]))
 	if string(line[i:]) != want {
 		return e, errors.New("its checksum does not belong to it")
 	}
@@ -139,7 +140,7 @@ func encodeEntry(e Entry) ([]byte, error) {
 		return nil, err
 	}
 	b = b[:len(b)-1]
-	return fmt.Appendf(b, "%s%08x\"}\n", crcField, crc32.Checksum(b, castagnoli)), nil
+	return fmt.Appendf(b, "%s%08x\"}\n", crcField, checksum(b)), nil
 }
 
 // add makes one line durable. A line that could not be written whole is taken

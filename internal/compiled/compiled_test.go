@@ -68,6 +68,24 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestDecodeHead reads the first field alone.
+func TestDecodeHead(t *testing.T) {
+	blob := string(Encode(struct {
+		Name string
+		Rest map[string]int
+	}{"first", map[string]int{"x": 1}}, [32]byte{}))
+	var head struct{ Name string }
+	if err := DecodeHead(blob, &head); err != nil || head.Name != "first" {
+		t.Errorf("%q, %v", head.Name, err)
+	}
+	if err := Decode(blob, &head); err == nil {
+		t.Error("Decode left the rest and said nothing")
+	}
+	if err := DecodeHead(blob[:headSize], &head); err == nil {
+		t.Error("a blob without a value was read")
+	}
+}
+
 func TestOf(t *testing.T) {
 	blob := string(Encode(sample(), [32]byte{1}))
 	if !Of(blob, everything{}, [32]byte{1}) {

@@ -10,17 +10,33 @@ import (
 // says: where a blob may be another program's, ask [Of] first. An error leaves v
 // half filled.
 func Decode(blob string, v any) error {
+	left, err := decode(blob, v)
+	if err == nil && left > 0 {
+		err = ErrForm
+	}
+	return err
+}
+
+// DecodeHead is Decode for a struct that has only the first fields of the one that was
+// encoded: the rest is not read.
+func DecodeHead(blob string, v any) error {
+	_, err := decode(blob, v)
+	return err
+}
+
+// decode returns how many bytes it left.
+func decode(blob string, v any) (left int, err error) {
 	if len(blob) < headSize || blob[:len(magic)] != magic {
-		return ErrForm
+		return 0, ErrForm
 	}
 	d := &decoder{in: blob[headSize:], types: map[reflect.Type]*kind{}}
 	d.readTexts()
 	p := reflect.ValueOf(v).Elem()
 	d.value(d.kindOf(p.Type()), p)
-	if d.bad || len(d.in) > 0 {
-		return ErrForm
+	if d.bad {
+		return 0, ErrForm
 	}
-	return nil
+	return len(d.in), nil
 }
 
 // A kind is what there is to know about a type: asking reflect at every value

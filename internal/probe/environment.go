@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -201,14 +202,27 @@ func (h *host) dists(sites []string) []Dist {
 	return out
 }
 
-// each calls read for every name, four at a time, and returns the results in order.
+// soon is how long files that were read lately, or lie on a quick disk, may take.
+const soon = 5 * time.Millisecond
+
+// each calls read for every name and returns the results in order: one after the other
+// while that is quick, since goroutines that wait for each other take time of their own,
+// and four at a time where a disk or a network lets wait.
 func each[T any](names []string, read func(name string) T) []T {
+	return eachWithin(soon, names, read)
+}
+
+func eachWithin[T any](patience time.Duration, names []string, read func(name string) T) []T {
 	out := make([]T, len(names))
+	done := 0
+	for begin := time.Now(); done < len(names) && time.Since(begin) < patience; done++ {
+		out[done] = read(names[done])
+	}
 	var g errgroup.Group
 	g.SetLimit(4)
-	for i, name := range names {
+	for i := done; i < len(names); i++ {
 		g.Go(func() error {
-			out[i] = read(name)
+			out[i] = read(names[i])
 			return nil
 		})
 	}
@@ -216,8 +230,15 @@ func each[T any](names []string, read func(name string) T) []T {
 	return out
 }
 
-// family are the requirements that matter: torch and what must match it.
-var family = lazy.Regexp(`(?i)^(torch|torchvision|torchaudio|torchtext|torchcodec|triton|pytorch[-_]triton|nvidia[-_.])`)
+// family begin the requirements that matter: torch, torchvision and their like, and
+// what must match them.
+var family = []string{"torch", "triton", "pytorch-triton", "pytorch_triton", "nvidia-", "nvidia_", "nvidia."}
+
+func inFamily(requirement string) bool {
+	return slices.ContainsFunc(family, func(name string) bool {
+		return len(requirement) >= len(name) && strings.EqualFold(requirement[:len(name)], name)
+	})
+}
 
 // dist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
@@ -228,7 +249,7 @@ func (h *host) dist(info string) Dist {
 	d.Name = machine.NormalName(text.Printable(name))
 	d.Version, _, _ = strings.Cut(text.Printable(rest), "-py")
 	d.Path = path.Dir(info)
-	d.metadata(string(h.metadata(info)))
+	d.metadata(h.metadata(info))
 	if d.Name == "torch" {
 		h.torchVersion(&d)
 	}
@@ -260,20 +281,22 @@ func (h *host) metadata(info string) []byte {
 	return nil
 }
 
+var headerFields = []string{"name", "version", "requires-dist"} // what [Dist.metadata] takes
+
 // metadata takes name, version and requirements from the header, which ends at
 // the first empty line.
-func (d *Dist) metadata(header string) {
-	for line := range strings.Lines(header) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" {
+func (d *Dist) metadata(header []byte) {
+	for line := range bytes.Lines(header) {
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
 			return
 		}
-		field, value, ok := strings.Cut(line, ": ")
-		if !ok || len(value) > 500 {
+		field, rest, ok := bytes.Cut(line, []byte(": "))
+		if !ok || len(rest) > 500 || !slices.ContainsFunc(headerFields, func(f string) bool { return bytes.EqualFold([]byte(f), field) }) {
 			continue
 		}
-		value = text.Printable(strings.TrimSpace(value))
-		switch strings.ToLower(field) {
+		value := text.Printable(string(bytes.TrimSpace(rest)))
+		switch strings.ToLower(string(field)) {
 		case "name":
 			if value != "" {
 				d.Name = machine.NormalName(value)
@@ -283,7 +306,7 @@ func (d *Dist) metadata(header string) {
 				d.Version = value
 			}
 		case "requires-dist":
-			if family().MatchString(value) && len(d.Requires) < 100 {
+			if inFamily(value) && len(d.Requires) < 100 {
 				d.Requires = append(d.Requires, value)
 			}
 		}

@@ -5,8 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"envfix/internal/machine"
 
@@ -84,16 +87,30 @@ func TestReadFileSkipsWhatIsNoFile(t *testing.T) {
 	}
 }
 
+// TestEach: the order is that of the names, whether all are read in a row, none, or some.
+func TestEach(t *testing.T) {
+	var names []string
+	for n := range 40 {
+		names = append(names, strconv.Itoa(n))
+	}
+	for _, patience := range []time.Duration{0, time.Microsecond, time.Hour} {
+		got := eachWithin(patience, names, strings.Clone)
+		if !slices.Equal(got, names) {
+			t.Errorf("within %v: %q", patience, got)
+		}
+	}
+}
+
 // TestSearchAcrossPieces: the mark may lie where two pieces of the file meet.
 func TestSearchAcrossPieces(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "libc.so.6")
-	for _, at := range []int{0, 65535, 65536, 66000, 66048, 200000} {
-		data := make([]byte, 210000)
+	const size = lastPart + 210000 // the last part is looked at first
+	for _, at := range []int{0, 65535, 65536, 66000, 66048, 200000, size - lastPart - 5, size - lastPart, size - 100} {
+		data := make([]byte, size)
 		copy(data[at:], "GNU C Library (GNU libc) stable release version 2.34.")
 		write(t, file, data, 0o644)
-		m := glibcBanner().FindSubmatch(search(file, []byte("GNU C Library ")))
-		if m == nil || string(m[1]) != "2.34" {
-			t.Errorf("at byte %d: %q", at, m)
+		if v := bannerVersion(search(file, []byte(glibcBanner))); v != "2.34" {
+			t.Errorf("at byte %d: %q", at, v)
 		}
 	}
 }

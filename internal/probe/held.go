@@ -54,8 +54,7 @@ func (h *host) heldDists(infos []string) []machine.HeldDist {
 	var wait sync.WaitGroup
 	for worker := range 4 {
 		wait.Go(func() {
-			own := *h // its cache of directories is not shared
-			own.dirs = nil
+			own := h.apart()
 			for i := worker; i < len(infos); i += 4 {
 				read[i] = own.heldDist(infos[i])
 			}

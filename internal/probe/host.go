@@ -26,6 +26,7 @@ type host struct {
 	cgroups string              // of the process that the machine is looked at for; "" this one
 	found   map[string][]string // programs of PATH by name; made by the first question
 	dirs    map[string]string   // directories with their links followed
+	listed  map[string][]string // what is in directories, in no order
 }
 
 func newHost(o Options) *host {
@@ -47,6 +48,13 @@ func newHost(o Options) *host {
 		h.home = h.env["USERPROFILE"]
 	}
 	return h
+}
+
+// apart is h for another goroutine: it shares neither the notes nor what was looked up.
+func (h *host) apart() *host {
+	own := *h
+	own.notes, own.found, own.dirs, own.listed = nil, nil, nil, nil
+	return &own
 }
 
 // note keeps a sentence about what could not be read, and why.
@@ -94,12 +102,28 @@ func (h *host) text(path string) string {
 
 // names lists a directory, sorted.
 func (h *host) names(dir string) []string {
-	names := h.unsorted(dir)
+	names := slices.Clone(h.unsorted(dir))
 	slices.Sort(names)
 	return names
 }
 
-func (h *host) unsorted(dir string) []string { return readNames(h.real(dir)) }
+// unsorted lists a directory in no order. It is read once: tools and Pythons are both
+// looked for in all of PATH. What is returned must not be changed.
+func (h *host) unsorted(dir string) []string {
+	names, known := h.listed[dir]
+	if !known {
+		if h.listed == nil {
+			h.listed = map[string][]string{}
+		}
+		names = readNames(h.real(dir))
+		h.listed[dir] = names
+	}
+	return names
+}
+
+// programsIn is unsorted for a directory of programs: /bin is a link to /usr/bin,
+// which has thousands of names.
+func (h *host) programsIn(dir string) []string { return h.unsorted(h.resolved(dir)) }
 
 // abs reports whether a path names a place by itself.
 func (h *host) abs(path string) bool {

@@ -8,8 +8,8 @@ import (
 // TestPatterns compiles what else would only panic on the machine that needs it.
 func TestPatterns(t *testing.T) {
 	for _, p := range []func() *regexp.Regexp{
-		moduleText, libVersion, redhatRelease, containerGroup, l4tRelease, tegraChip, glibcName, glibcStore, glibcBanner, muslVersion, apkMusl,
-		versionTxt, cudaDir, cudaHeader, pythonProgram, pythonMinor, pythonPatch, patchLevel, winPython, family, torchFact, envSecret,
+		moduleText, libVersion, redhatRelease, containerGroup, l4tRelease, tegraChip, glibcName, glibcStore, muslVersion, apkMusl,
+		versionTxt, cudaDir, cudaHeader, pythonProgram, pythonMinor, pythonPatch, patchLevel, winPython, torchFact, envSecret,
 	} {
 		if p() == nil {
 			t.Error("no pattern")

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"path"
@@ -14,7 +15,6 @@ import (
 var (
 	glibcName   = lazy.Regexp(`libc-(2\.\d+)(?:\.\d+)?\.so$`)
 	glibcStore  = lazy.Regexp(`glibc-(2\.\d+)`)
-	glibcBanner = lazy.Regexp(`GNU C Library [^\n]{0,200}?release version (2\.\d+)`)
 	muslVersion = lazy.Regexp(`\x00(1\.\d\.\d{1,2})\x00`)
 	apkMusl     = lazy.Regexp(`(?m)^P:musl\nV:(1\.\d\.\d+)`)
 )
@@ -68,10 +68,19 @@ func (h *host) glibcIn(dir string) version.Dotted {
 	if m != nil {
 		return dotted(m[1])
 	}
-	if m := glibcBanner().FindSubmatch(search(h.real(file), []byte("GNU C Library "))); m != nil {
-		return dotted(string(m[1]))
-	}
-	return version.Dotted{}
+	return dotted(bannerVersion(search(h.real(file), []byte(glibcBanner))))
+}
+
+// glibcBanner begins the line that libc.so.6 prints when it is run: "GNU C Library
+// (Debian GLIBC 2.36-9) stable release version 2.36."
+const glibcBanner = "GNU C Library "
+
+// bannerVersion is the release that the banner names; "" where it names none.
+func bannerVersion(banner []byte) string {
+	line, _, _ := bytes.Cut(banner, []byte("\n"))
+	_, rest, _ := bytes.Cut(line, []byte("release version "))
+	v := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789."))]
+	return strings.TrimRight(string(v), ".")
 }
 
 // musl reads the version that musl's loader holds as a string of its own.

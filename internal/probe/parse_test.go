@@ -198,7 +198,7 @@ func FuzzParsers(f *testing.F) {
 		clean(pciName(a, "1002:744c"))
 		largeBar(b)
 		var d Dist
-		d.metadata(a)
+		d.metadata([]byte(a))
 		clean(d.Name + d.Version + strings.Join(d.Requires, ""))
 		if r, ok := parseCondaRecord(a); ok {
 			clean(r.Name + r.Version + r.Build)

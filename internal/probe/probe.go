@@ -68,8 +68,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 
 	// GPUs wait for another process; everything else is read meanwhile.
 	var wait sync.WaitGroup
-	gpus := *h
-	gpus.notes = nil
+	gpus := h.apart()
 	wait.Go(func() { m.GPUs, m.Driver = gpus.gpus(ctx, o, m.Platform) })
 	m.Privilege = h.privilege()
 	m.Toolkits = h.toolkits()

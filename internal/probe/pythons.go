@@ -110,7 +110,12 @@ func (h *host) envPython(dir string) string {
 func (h *host) pythonPrograms() []string {
 	var out []string
 	list := func(dir string) {
-		names := slices.DeleteFunc(h.unsorted(dir), func(n string) bool { return !strings.HasPrefix(n, "python") || !pythonProgram().MatchString(n) })
+		var names []string
+		for _, n := range h.programsIn(dir) {
+			if strings.HasPrefix(n, "python") && pythonProgram().MatchString(n) {
+				names = append(names, n)
+			}
+		}
 		slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 		for _, n := range names {
 			out = append(out, dir+"/"+n)

@@ -4,6 +4,7 @@ package probe
 
 import (
 	"bytes"
+	"io"
 	"syscall"
 )
 
@@ -39,10 +40,16 @@ func readFile(path string, limit int64) []byte {
 		if n == 0 {
 			break
 		}
-		data = data[:len(data)+n]
+		if data = data[:len(data)+n]; int64(len(data)) == st.Size {
+			break
+		}
 	}
 	return data
 }
+
+// lastPart is looked at first by search: glibc's banner stands behind its code, in the
+// last 250 KB of 1.9 MB.
+const lastPart = 384 << 10
 
 // search looks for a mark in a file of megabytes, piece by piece, and returns the
 // mark and the 400 bytes behind it; nil where it is not found.
@@ -52,6 +59,19 @@ func search(path string, mark []byte) []byte {
 		return nil
 	}
 	defer syscall.Close(fd)
+	if _, err := syscall.Seek(fd, -lastPart, io.SeekEnd); err == nil {
+		if found := searchOn(fd, mark); found != nil {
+			return found
+		}
+		if _, err := syscall.Seek(fd, 0, io.SeekStart); err != nil {
+			return nil
+		}
+	}
+	return searchOn(fd, mark)
+}
+
+// searchOn is search from where a file stands.
+func searchOn(fd int, mark []byte) []byte {
 	const keep = 512 // carried from one piece to the next
 	buf := make([]byte, keep+64<<10)
 	have := 0

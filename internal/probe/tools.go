@@ -55,7 +55,7 @@ func (h *host) onPath(name string) []string {
 	if h.found == nil {
 		h.found = map[string][]string{}
 		for _, dir := range h.programDirs() {
-			for _, file := range h.unsorted(dir) {
+			for _, file := range h.programsIn(dir) {
 				tool := file
 				if h.os == "windows" {
 					tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
@@ -77,6 +77,9 @@ func (h *host) onPath(name string) []string {
 // PYENV_VERSION names has the program. What they stand for runs everywhere: that
 // of the chosen version, else of any; "" none has it.
 func (h *host) behindShim(dir, file string) string {
+	if path.Base(dir) != "shims" {
+		return path.Join(dir, file)
+	}
 	root := h.pyenvRoot()
 	if root == "" || dir != root+"/shims" {
 		return path.Join(dir, file)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
@@ -56,7 +57,7 @@ func PatchPixi(content []byte, name string, c *resolver.Choice, p machine.Platfo
 			func() error { return in("system-requirements").Set("cuda", major) },
 			func() error { return in("dependencies").Set("cuda-version", c.CUDA+".*") })
 	}
-	if p.Libc != nil && p.Libc.Kind == "glibc" && p.Libc.Version.Less(pixiLibc) {
+	if p.Libc != nil && p.Libc.Kind == "glibc" && p.Libc.Version.Less(pixiLibc()) {
 		libc := fmt.Sprintf("{ family = \"glibc\", version = %q }", p.Libc.Version)
 		steps = append(steps, func() error { return in("system-requirements").SetRaw("libc", libc) })
 	}
@@ -74,7 +75,7 @@ func PatchPixi(content []byte, name string, c *resolver.Choice, p machine.Platfo
 
 // pixiLibc is the glibc that pixi assumes of Linux where a project says none (pixi's
 // system requirements).
-var pixiLibc = version.MustDotted("2.28")
+var pixiLibc = sync.OnceValue(func() version.Dotted { return version.MustDotted("2.28") })
 
 // pixiSpecs are the packages of a choice: torch's build by its metapackage.
 func pixiSpecs(c *resolver.Choice) [][2]string {

@@ -35,6 +35,14 @@ func Redact(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		s = strings.ReplaceAll(s, secret, redacted)
 	}
+	if harmless(s) {
+		return s
+	}
+	return scrub(s)
+}
+
+// scrub removes what the expressions match.
+func scrub(s string) string {
 	for _, r := range []struct {
 		of func() *regexp.Regexp
 		by string
@@ -44,6 +52,20 @@ func Redact(s string, secrets ...string) string {
 	}
 	return s
 }
+
+// harmless reports whether a line can hold nothing that Redact removes: most cannot, and
+// to know it takes less than one of the expressions.
+func harmless(s string) bool {
+	if !isPlain(s) { // (?i) folds more than letters of ASCII
+		return false
+	}
+	lower := strings.ToLower(s)
+	return !slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(lower, mark) })
+}
+
+// marks are parts of all that the expressions match, in small letters.
+var marks = []string{"@", "authorization", "token", "pass", "pwd", "secret", "signature", "credential", "key",
+	"hf_", "gh", "glpat-", "sk-", "xox", "akia", "nvapi-"}
 
 // RedactArgv is [Redact] for a command line of separate words, where the value of
 // an option may hold blanks or begin with a dash.

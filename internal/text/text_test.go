@@ -1,6 +1,7 @@
 package text
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,6 +55,32 @@ func TestCut(t *testing.T) {
 		if got := Cut(in, 3); got != want {
 			t.Errorf("Cut(%q, 3) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestHarmless draws lines of words that credentials are made of: what is taken for
+// harmless must be what the expressions leave as it is.
+func TestHarmless(t *testing.T) {
+	words := []string{"--", "-", "=", ":", " ", "//", "/", "@", "user", "Token", "tokens", "PASSWD", "pwd", "api", "_", "key", "Access", "ghp_", "gho", "sk-", "hf_",
+		"AKIA", "xoxb-", "nvapi-", "glpat-", "Authorization", "Bearer", "0123456789abcdefABCDEF", "max", "'", "\"", "https:", "credential", "s", "signature", "\u017f", "secret"}
+	r := rand.New(rand.NewPCG(1, 2))
+	quick := 0
+	for range 50000 {
+		var line strings.Builder
+		for range r.IntN(7) {
+			line.WriteString(words[r.IntN(len(words))])
+		}
+		s := line.String()
+		if !harmless(s) {
+			continue
+		}
+		quick++
+		if got := scrub(s); got != s {
+			t.Errorf("%q is not harmless: %q", s, got)
+		}
+	}
+	if quick < 1000 {
+		t.Errorf("only %d lines of 50,000 were harmless", quick)
 	}
 }
 
