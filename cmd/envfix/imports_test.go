@@ -112,7 +112,7 @@ var walls = map[string][]string{
 
 // aside are packages that only tests and maintainers use; they are held to no
 // layer.
-var aside = []string{"internal/testindex", "internal/testelf", "internal/ci"}
+var aside = []string{"internal/testindex", "internal/testelf", "internal/testenv", "internal/ci"}
 
 // builds are the ways the module is built; an import may stand in files of one
 // of them alone.

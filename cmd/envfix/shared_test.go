@@ -8,16 +8,19 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"envfix/internal/testenv"
 )
 
 // shared is a directory for what one test makes and others use too; TestMain
 // removes it.
 var shared = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "envfix-tests-") })
 
-// tests removes what they shared.
+// tests run without what the caller's shell exports, and remove what they shared.
 type tests struct{ *testing.M }
 
 func (m tests) Run() int {
+	testenv.Clean()
 	code := m.M.Run()
 	if dir, err := shared(); err == nil {
 		os.RemoveAll(dir)

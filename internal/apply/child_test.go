@@ -7,6 +7,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"testing"
 
 	"envfix/internal/plan"
+	"envfix/internal/testenv"
 )
 
 // TestMain lets the test binary stand in for envfix: a fault may end it.
@@ -23,6 +26,9 @@ func TestMain(m *testing.M) {
 		os.Exit(faultChild(dir, os.Getenv("ENVFIX_FAULT_PLAN")))
 	}
 	flag.Parse()
+	testenv.Clean()
+	// net/http keeps the proxies that it reads first: none, whichever test comes first.
+	_, _ = http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: "index.invalid"}})
 	code := m.Run()
 	if dir, err := emptyVenv(); err == nil {
 		os.RemoveAll(filepath.Dir(dir))

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/testenv"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testenv.Clean()
 	os.Exit(m.Run())
 }
 

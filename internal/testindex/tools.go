@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"envfix/internal/testenv"
 )
 
 // Python returns a Python 3 that has venv and pip, as an absolute path that does
@@ -85,7 +87,9 @@ func install(python, dir string) error {
 		{python, "-I", "-m", "venv", aside},
 		{filepath.Join(aside, "bin", "python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "uv"},
 	} {
-		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		c := exec.Command(argv[0], argv[1:]...)
+		c.Env = testenv.Callers
+		if out, err := c.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
 		}
 	}
