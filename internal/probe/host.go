@@ -26,7 +26,7 @@ type host struct {
 	cgroups string              // of the process that the machine is looked at for; "" this one
 	found   map[string][]string // programs of PATH by name; made by the first question
 	dirs    map[string]string   // directories with their links followed
-	listed  map[string][]string // what is in directories, in no order
+	listed  map[string][]string // what is in directories, in no order; made by once
 }
 
 func newHost(o Options) *host {
@@ -102,28 +102,28 @@ func (h *host) text(path string) string {
 
 // names lists a directory, sorted.
 func (h *host) names(dir string) []string {
-	names := slices.Clone(h.unsorted(dir))
+	names := h.unsorted(dir)
 	slices.Sort(names)
 	return names
 }
 
-// unsorted lists a directory in no order. It is read once: tools and Pythons are both
-// looked for in all of PATH. What is returned must not be changed.
-func (h *host) unsorted(dir string) []string {
-	names, known := h.listed[dir]
+func (h *host) unsorted(dir string) []string { return readNames(h.real(dir)) }
+
+// once lists a directory in no order, and reads it once: tools and Pythons are both
+// looked for in all of PATH, and /bin is a link to /usr/bin, which has thousands of names.
+// What is returned must not be changed. Like h.dirs it is not for several goroutines.
+func (h *host) once(dir string) []string {
+	real := h.resolved(dir)
+	names, known := h.listed[real]
 	if !known {
 		if h.listed == nil {
 			h.listed = map[string][]string{}
 		}
-		names = readNames(h.real(dir))
-		h.listed[dir] = names
+		names = h.unsorted(real)
+		h.listed[real] = names
 	}
 	return names
 }
-
-// programsIn is unsorted for a directory of programs: /bin is a link to /usr/bin,
-// which has thousands of names.
-func (h *host) programsIn(dir string) []string { return h.unsorted(h.resolved(dir)) }
 
 // abs reports whether a path names a place by itself.
 func (h *host) abs(path string) bool {

@@ -111,7 +111,7 @@ func (h *host) pythonPrograms() []string {
 	var out []string
 	list := func(dir string) {
 		var names []string
-		for _, n := range h.programsIn(dir) {
+		for _, n := range h.once(dir) {
 			if strings.HasPrefix(n, "python") && pythonProgram().MatchString(n) {
 				names = append(names, n)
 			}
@@ -207,7 +207,7 @@ func (h *host) pyenvVersions(root string, list func(string)) {
 	if chosen == "" {
 		chosen, _, _ = strings.Cut(h.text(root+"/version"), "\n")
 	}
-	names := h.names(root + "/versions")
+	names := slices.Sorted(slices.Values(h.once(root + "/versions")))
 	slices.SortStableFunc(names, func(a, b string) int {
 		return boolInt(b == strings.TrimSpace(chosen)) - boolInt(a == strings.TrimSpace(chosen))
 	})

@@ -55,7 +55,7 @@ func (h *host) onPath(name string) []string {
 	if h.found == nil {
 		h.found = map[string][]string{}
 		for _, dir := range h.programDirs() {
-			for _, file := range h.programsIn(dir) {
+			for _, file := range h.once(dir) {
 				tool := file
 				if h.os == "windows" {
 					tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
@@ -167,7 +167,7 @@ func (h *host) toolVersion(name, file string) string {
 		return h.condaPackage(prefix, name)
 	case "pip", "pip3", "uv":
 		for _, site := range h.sitePackages(prefix) {
-			for _, d := range h.names(site) {
+			for _, d := range slices.Sorted(slices.Values(h.once(site))) {
 				if rest, ok := strings.CutPrefix(d, strings.TrimSuffix(name, "3")+"-"); ok && strings.HasSuffix(rest, ".dist-info") {
 					return strings.TrimSuffix(rest, ".dist-info")
 				}
