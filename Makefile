@@ -39,7 +39,7 @@ check-long: ## the long runs of the tests: every machine class, every quoted str
 	ENVFIX_LONG=1 go test -timeout 60m -run 'Judge|ClassOf|Quoting|Property|Network|IndexFails' ./...
 
 e2e: build ## real installs of real torch, checked: a small case of each kind
-	ENVFIX_E2E=1 go test -count=1 -timeout 60m -v -run '^TestE2E' ./...
+	ENVFIX_E2E=1 go test -count=1 -timeout 60m -parallel 3 -v -run '^TestE2E' ./...
 
 e2e-all: build ## make e2e with every case of its long tests
 	ENVFIX_E2E=all go test -count=1 -timeout 120m -v -run '^TestE2E' ./...
@@ -87,8 +87,9 @@ fuzz: ## every parser of outside input, 30 s each
 
 KILLS ?= 50
 PLAIN ?= 100
+TURNS ?=
 faults: ## fail and kill apply at every point and see what is left (KILLS=50 random kills)
-	go test -tags failpoints -count=1 -timeout 180m -v -run '^(TestFaults|TestFaultsSystem|TestRandomKills)$$' ./internal/apply -kills $(KILLS) -plain $(PLAIN)
+	go test -tags failpoints -count=1 -timeout 180m -v -run '^(TestFaults|TestFaultsSystem|TestRandomKills)$$' ./internal/apply -kills $(KILLS) -plain $(PLAIN) $(if $(TURNS),-turns)
 	@out=$$(go test -tags failpoints,urfave_cli_no_docs -count=1 -timeout 30m -v -run '^Test(FaultsLock|Script)$$/^doctor_killed$$' ./cmd/envfix); rc=$$?; \
 	  printf '%s\n' "$$out" | { [ $$rc = 0 ] && grep -E '^(ok|--- |envfix lock:)|faults at the profile,.*recovered$$' || cat; }; exit $$rc
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,10 +30,21 @@ func TestFaultsSystem(t *testing.T) {
 			t.Errorf("%s: %d points: %q", d.name, len(points), points)
 		}
 		for _, kind := range faultKinds {
-			bad := s.injectAll(t, points, kind)
-			fmt.Printf("%-10s %-8s %6d %14d\n", d.name, kind, len(points), bad)
+			of := pointsOf(kind, points)
+			bad := s.injectAll(t, of, kind)
+			fmt.Printf("%-10s %-8s %6d %14d\n", d.name, kind, len(of), bad)
 		}
 	}
+}
+
+// pointsOf are the points at which a fault of this kind is injected.
+func pointsOf(kind string, points []string) (out []string) {
+	for i, p := range points {
+		if slices.Contains(faultsAt(i), kind) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // injectAll fails each point, and counts the bad ends.

@@ -30,7 +30,17 @@ import (
 var kills = flag.Int("kills", 50, "random kills of real installers, half with pip and half with uv")
 var seed = flag.Int64("seed", 1, "of the random kills")
 
+var inTurn = flag.Bool("turns", false, "at each point a kill and one of the other faults, in turn")
+
 var faultKinds = []string{"kill", "enospc", "eio", "sigint", "sigterm"}
+
+// faultsAt are the faults of the i-th point of a story.
+func faultsAt(i int) []string {
+	if *inTurn {
+		return []string{faultKinds[0], faultKinds[1+i%(len(faultKinds)-1)]}
+	}
+	return faultKinds
+}
 
 // A story is one way of using envfix: a project to begin with, what is run, and
 // what torch is before and after.
@@ -57,8 +67,8 @@ func TestFaults(t *testing.T) {
 	stories := makeStories(b)
 	var todo []outcome
 	for _, s := range stories {
-		for _, point := range s.points(b) {
-			for _, kind := range faultKinds {
+		for i, point := range s.points(b) {
+			for _, kind := range faultsAt(i) {
 				todo = append(todo, outcome{story: s.name, point: point, kind: kind})
 			}
 		}
