@@ -210,6 +210,7 @@ type Elsewhere struct {
 	Build    string   // how to build it where there is none: variables and command
 	Archs    []string // capabilities that its build serves
 	Cost     string   // minutes and memory of a build
+	Alone    bool     // it needs no torch: the driver and the GPUs decide
 	Note     string
 	Proof    Proof // never wheel: nobody read them
 	Source   string

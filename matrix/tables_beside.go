@@ -41,7 +41,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		e := Elsewhere{
 			Package: o.text("package"), Versions: o.specifier("versions"), Kind: o.one("kind", "index", "files", "find-links", "build"), URL: o.text("url"),
 			Torch: o.versions("torch"), CUDA: o.versions("cuda"), Pythons: o.versions("pythons"), ABI: o.text("abi"), SHA256: o.text("sha256"), Build: o.text("build"),
-			Archs: o.versions("archs"), Cost: o.text("cost"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
+			Archs: o.versions("archs"), Cost: o.text("cost"), Alone: o.yes("alone"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
 		for e.OS, e.Arch = range platformsOf(o) {
 			m.Elsewhere = append(m.Elsewhere, e)
 		}

@@ -13,6 +13,9 @@ import (
 // alternatives are ways that this plan does not take itself: another channel, a
 // vendor's index, a source build, a compatibility package, a container.
 func (s *solver) alternatives(o *outcome) []string {
+	if s.torchless() {
+		return unique(s.waysAlone())
+	}
 	var out []string
 	gpus := s.vendor(machine.NVIDIA)
 	if o.Decision == NoSolution && s.tegra() && len(gpus) > 0 && s.req.Described {

@@ -27,6 +27,9 @@ func (s *solver) decide() *outcome {
 	if s.frameworksAlone() && s.req.accel() != rocm && (s.described() || s.elsewhere() == nil) {
 		return s.frameworks()
 	}
+	if s.torchless() {
+		return s.withoutTorch()
+	}
 	if why := s.nonexistent(); why != "" {
 		return s.refuse("request", why)
 	}

@@ -135,6 +135,10 @@ func (s *solver) publishedElsewhere(o *outcome) []string {
 		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
 			continue
 		}
+		if s.needsNoTorch(r.Name) {
+			out = append(out, s.waysOf(r, s.vendor(machine.NVIDIA))...)
+			continue
+		}
 		t := s.with(func(x *Request) {
 			x.Requirements = slices.DeleteFunc(x.Requirements, func(y pep508.Requirement) bool { return y.Name == r.Name })
 			if len(x.Requirements) == 0 {

@@ -160,7 +160,7 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && e.pin != "":
 		return nil // the package's own table of torch releases names it
-	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name):
+	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name) && !q.loadsToo(e.req, b):
 		out := []string{
 			fmt.Sprintf(
 				"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked",
@@ -255,6 +255,13 @@ func (q *question) why() []Reason {
 	if len(list) == 0 {
 		list = rest
 	}
+	var lists [][]Reason
+	for _, c := range list {
+		lists = append(lists, c.rs)
+	}
+	if r, ok := common(lists); ok {
+		return []Reason{r}
+	}
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) }) // the nearest misses first
 	said := map[string]bool{}
 	list = slices.DeleteFunc(list, func(c candidate) bool {
@@ -281,6 +288,23 @@ func (q *question) why() []Reason {
 		out = []Reason{{Rule: "platform", Text: text}}
 	}
 	return out
+}
+
+// common is what a package is refused for beside every candidate: it is no fault of any
+// torch, and what else speaks against some of them explains nothing.
+func common(lists [][]Reason) (Reason, bool) {
+	if len(lists) < 2 {
+		return Reason{}, false
+	}
+	for _, r := range lists[0] {
+		in := func(list []Reason) bool {
+			return slices.ContainsFunc(list, func(x Reason) bool { return x.Rule == r.Rule && x.Text == r.Text })
+		}
+		if r.Rule == "companions" && !slices.ContainsFunc(lists, func(list []Reason) bool { return !in(list) }) {
+			return r, true
+		}
+	}
+	return Reason{}, false
 }
 
 // weightiest is the refusal that explains most.

@@ -1,8 +1,11 @@
 package resolver
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -57,7 +60,7 @@ func (q *question) cudaOfNeighbours(e *matrix.Extension) string {
 			return o.CUDA
 		}
 	}
-	older, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel })
+	older, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel || o.CUDA != "" })
 	switch {
 	case newer == nil && older == nil:
 		return ""
@@ -72,4 +75,34 @@ func (q *question) cudaOfNeighbours(e *matrix.Extension) string {
 func major(v string) string {
 	m, _, _ := strings.Cut(v, ".")
 	return m
+}
+
+// limitOfRead says why an older release whose libraries nobody read is no way round the
+// torch that a newer one, which was read, does not load beside; "" it may load. What is
+// compiled against torch loads beside few releases, whatever floor its metadata declares.
+func (q *question) limitOfRead(e *matrix.Extension, b *matrix.Build) string {
+	if e.OS == "" || e.Fails != "import" || e.Proof == matrix.ByWheel || len(e.TorchLabels) > 0 || ends(e.Torch) {
+		return ""
+	}
+	_, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel && ends(o.Torch) })
+	if newer == nil || newer.Version.Compare(e.Version) <= 0 || q.cache.admits(newer.Torch, b.Release.Torch) {
+		return ""
+	}
+	torch := b.Release.Torch
+	if !slices.ContainsFunc(q.m.Releases, func(r *matrix.Release) bool {
+		return r.Torch.Compare(torch) < 0 && q.cache.admits(newer.Torch, r.Torch)
+	}) {
+		return "" // the newer one is for newer releases of torch
+	}
+	return fmt.Sprintf("was not read, and %s, which was, needs torch%s", newer.Version, newer.Torch)
+}
+
+// ends reports whether a specifier ends at some version: >=2.0 does not.
+func ends(s version.Specifier) bool {
+	for clause := range strings.SplitSeq(s.String(), ",") {
+		if clause = strings.TrimSpace(clause); clause != "" && !strings.HasPrefix(clause, ">") && !strings.HasPrefix(clause, "!=") {
+			return true
+		}
+	}
+	return false
 }

@@ -326,7 +326,7 @@ func (s *solver) frameworkReasons(c *Choice, q *question) []Reason {
 			)
 		}
 	}
-	return append(out, Reason{Rule: "request", Text: "torch was not asked for, and is not installed"})
+	return append(out, Reason{Rule: "request", Text: NoTorch})
 }
 
 // frameworkWarnings are what the rows of a choice warn of.
@@ -356,7 +356,7 @@ func (s *solver) plainFrameworks(why string) *outcome {
 	}
 	o := &outcome{}
 	o.Decision, o.Choice, o.Driver = InstallCPU, c, DriverChoice{Action: noDriver}
-	o.Reasons = []Reason{{Rule: "request", Text: "torch was not asked for, and is not installed"}}
+	o.Reasons = []Reason{{Rule: "request", Text: NoTorch}}
 	o.Warnings = []string{why}
 	return o
 }

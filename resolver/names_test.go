@@ -21,6 +21,11 @@ func TestNamesNearKnownOnes(t *testing.T) {
 		"tourch": "torch", "pytorch": "torch", "tensor-flow": "tensorflow", "torhc": "torch", "torchvison": "torchvision", "vlm": "", "vllmm": "vllm", "xformer": "xformers", "nvmpy": "numpy", "diffuserss": "diffusers", "datasets": "", "evaluate": "",
 		"torch": "", "torchx": "", "torchao": "", "pandas": "", "a-package-of-mine": "", "flash-attn": "", "cupy": "", "polars": "",
 		"scikit-lern": "scikit-learn", "pandsa": "pandas", "matplotlb": "matplotlib", "request": "requests", "python": "--python 3.12",
+		"yaml": "pyyaml", "skimage": "scikit-image", "bs4": "", "fitz": "pymupdf", "whisper": "openai-whisper", "clip": "open-clip-torch", "open-clip": "open-clip-torch",
+		"opencv": "opencv-python", "faiss": "faiss-cpu, or faiss-gpu-cu12 for a GPU", "faiss-gpu": "", "faiss-cpu": "", "faiss-gpu-cu12": "",
+		"cuda": "--cuda 12.6", "cudatoolkit": "--cuda 12.6", "cudnn": "torch", "cuda-toolkit": "", "cuda-python": "", "jax-gpu": "jax", "jax-cuda": "jax", "cupy-cuda12": "cupy-cuda12x",
+		"nvidia-apex": "apex", "mmcv-full": "", "pyg": "torch-geometric", "llama-cpp": "llama-cpp-python", "minkowski-engine": "minkowskiengine", "groundingdino": "groundingdino-py",
+		"cudf": "cudf-cu12 or cudf-cu13", "cudf-cu12": "", "spconv": "", "nvidia-dali": "nvidia-dali-cuda130", "nvidia-tensorrt": "tensorrt", "auto-awq": "autoawq",
 		"dataset": "", "fairseq2": "", "cupy-cuda11x": "", "spconv-cu118": "", "tokenizer": "", "pillow": "", "sympy": "", "dask": "", "jaxtyping": "",
 	} {
 		q, err := pep508.Parse(name, "")

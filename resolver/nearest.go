@@ -15,7 +15,7 @@ import (
 // nearest lists the smallest single changes that would allow more, best first.
 // Each is proven by resolving again with that change.
 func (s *solver) nearest(o *outcome) []Nearest {
-	if o.Decision == NeedTarget || o.Decision == UseVendorIndex {
+	if o.Decision == NeedTarget || o.Decision == UseVendorIndex || s.torchless() {
 		return nil
 	}
 	var out []Nearest

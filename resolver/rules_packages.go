@@ -250,6 +250,9 @@ func (q *question) passedRefusal(r pep508.Requirement) *Reason {
 	}
 	if rows := q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch); len(rows) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
 		where := "it has to be built from its source"
+		if rows[0].Note != "" && rows[0].Kind == "build" {
+			where += " (" + rows[0].Note + ")"
+		}
 		if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
 			where = "it is published elsewhere"
 		}
@@ -300,12 +303,14 @@ func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix
 		return q.noFile(e)
 	case !q.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
+	case q.limitOfRead(e, b) != "":
+		return q.limitOfRead(e, b)
 	case q.unmetNeed(e.Package, e.Version, b) != "":
 		return q.unmetNeed(e.Package, e.Version, b)
 	case q.noneToInstall(e) != "":
 		return q.noneToInstall(e)
-	case q.accel != cuda && e.CUDA != "" && (e.Fails == "import" || e.Fails == ""):
-		return "is built for CUDA " + e.CUDA
+	case q.accel != cuda && q.codeOf(e).cuda != "" && (e.Fails == "import" || e.Fails == ""):
+		return "is built for CUDA " + q.codeOf(e).cuda
 	case q.accel != cuda:
 		return ""
 	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):

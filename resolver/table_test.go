@@ -155,6 +155,11 @@ func checkWord(res *Resolution, at int, word string) string {
 		return has(list, value)
 	case "alt":
 		return has(res.Alternatives, value)
+	case "nowarn":
+		if has(res.Warnings, value) == "" {
+			return "a warning of " + value
+		}
+		return ""
 	case "warn":
 		return has(res.Warnings, value)
 	case "because":

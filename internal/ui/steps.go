@@ -309,6 +309,9 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		hints = []string{"`envfix plan --gpu \"H100 80GB HBM3\" --driver 580.95.05`, or `--facts FILE` from the target's `envfix facts --json`"}
 	} else {
 		text = "no PyTorch build fits " + subject(p)
+		if slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return r.Text == resolver.NoTorch }) {
+			text = "no wheel of what was asked for fits " + subject(p)
+		}
 	}
 	width := 0
 	for _, r := range p.Reasons {
@@ -326,7 +329,10 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s", n.Change, n.Torch, n.Build))
 	}
 	for _, a := range p.Alternatives {
-		hints = append(hints, "or "+a)
+		if len(hints) > 0 {
+			a = "or " + a
+		}
+		hints = append(hints, a)
 	}
 	return text, details, hints
 }

@@ -1,0 +1,153 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// Packages with GPU code that need no torch and are published outside the default index
+// alone, such as llama-cpp-python: asked for by themselves, torch has no say in them.
+
+// NoTorch is the reason of an answer that is not about torch.
+const NoTorch = "torch was not asked for, and is not installed"
+
+// torchless reports whether such packages were asked for and nothing that torch is needed for.
+func (s *solver) torchless() bool {
+	if len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
+		return false
+	}
+	found := false
+	for _, r := range s.req.packages {
+		switch {
+		case s.needsNoTorch(r.Name) && r.URL == "":
+			found = true
+		case s.isFramework(r.Name) || s.known(r.Name) || len(s.cache.needs[r.Name]) > 0:
+			return false
+		}
+	}
+	return found
+}
+
+func (s *solver) needsNoTorch(name string) bool {
+	return slices.ContainsFunc(s.m.Elsewhere, func(e matrix.Elsewhere) bool { return e.Package == name && e.Alone })
+}
+
+// withoutTorch refuses such packages, and says where their wheels are and how they are built.
+func (s *solver) withoutTorch() *outcome {
+	o := s.refuse("request", NoTorch)
+	o.Driver = DriverChoice{Action: noDriver}
+	for _, r := range s.req.packages {
+		if !s.needsNoTorch(r.Name) {
+			continue
+		}
+		o.Reasons = append(o.Reasons, Reason{Rule: "companions",
+			Text: fmt.Sprintf("%s: the default index has source distributions only; it has to be built, or comes from an index of its own", text.Cut(r.Text, 80))})
+	}
+	return o
+}
+
+// waysAlone are the index and the build of every such package, for the GPUs or the CPU.
+func (s *solver) waysAlone() []string {
+	var out []string
+	for _, r := range s.req.packages {
+		if !s.needsNoTorch(r.Name) {
+			continue
+		}
+		gpus := s.vendor(machine.NVIDIA)
+		if s.req.accel() == cpu {
+			gpus = nil
+		}
+		out = append(out, s.waysOf(r, gpus)...)
+	}
+	return out
+}
+
+func (s *solver) waysOf(r pep508.Requirement, gpus []machine.GPU) []string {
+	var out []string
+	for _, e := range s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch) {
+		out = append(out, s.wayAlone(r, e, gpus)...)
+	}
+	return out
+}
+
+// wayAlone is what one row offers: its index for the newest CUDA that runs here, and the
+// build.
+func (s *solver) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {
+	var out []string
+	pythons := s.pythons()
+	fits := len(e.Pythons) == 0 || slices.ContainsFunc(pythons, func(p py) bool { return slices.Contains(e.Pythons, p.String()) })
+	label, why := s.labelAlone(e, gpus)
+	switch {
+	case e.Kind != "index":
+	case label != "" && fits:
+		out = append(out, fmt.Sprintf("%s has an index of its own for %s: `pip install '%s' --index-url %s --no-deps`, what it depends on from the default one (not proven: nobody read its wheels)",
+			r.Name, label, plainText(r), strings.ReplaceAll(e.URL, "{cuda}", label)))
+	case label != "":
+		out = append(out, fmt.Sprintf("%s has an index of its own for %s, with wheels for Python %s: `--python %s`", r.Name, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))
+	case why != "":
+		out = append(out, fmt.Sprintf("the index of %s has no wheel that serves: %s", r.Name, why))
+	}
+	if e.Build == "" || len(gpus) == 0 == slices.ContainsFunc(e.CUDA, isCUDA) {
+		return out
+	}
+	need := ""
+	if len(gpus) > 0 {
+		need = "the CUDA toolkit" + s.toolkitAlone() + ", then "
+	}
+	return append(out, fmt.Sprintf("source build of %s: %s`%s`", r.Name, need, strings.ReplaceAll(e.Build, "pip install "+r.Name, "pip install '"+plainText(r)+"'")))
+}
+
+// plainText is a requirement without what only an environment's file holds.
+func plainText(r pep508.Requirement) string { return r.Name + r.Spec.String() }
+
+func isCUDA(label string) bool { _, ok := matrix.LabelCUDA(label); return ok }
+
+// labelAlone is the newest CUDA of a row that the driver and the GPUs run, or what the row
+// has for machines without; why: none is.
+func (s *solver) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, why string) {
+	d := s.installed()
+	for _, l := range slices.Backward(e.CUDA) {
+		v, ok := matrix.LabelCUDA(l)
+		switch {
+		case !ok && len(gpus) == 0:
+			return l, ""
+		case !ok || len(gpus) == 0:
+			continue
+		case d.compared && !d.cuda.IsZero() && d.cuda.Less(v):
+			why = fmt.Sprintf("driver %s runs CUDA %s natively, and they begin with CUDA %s", d.version, d.cuda, v)
+			continue
+		}
+		if g, first := s.newerThan(gpus, v); first != "" {
+			return "", fmt.Sprintf("CUDA %s knows no %s: that begins with CUDA %s", v, g, first)
+		}
+		return l, ""
+	}
+	return "", why
+}
+
+// newerThan is a GPU that a CUDA has no code for, and the first CUDA that has.
+func (s *solver) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first string) {
+	for _, g := range gpus {
+		if a, ok := s.m.Arch(g.SM); ok && a.FirstCUDA != "" {
+			if v, err := version.ParseDotted(a.FirstCUDA); err == nil && cu.Less(v) {
+				return gpuName(g), a.FirstCUDA
+			}
+		}
+	}
+	return "", ""
+}
+
+// toolkitAlone is the newest CUDA that the driver supports natively, as a word.
+func (s *solver) toolkitAlone() string {
+	if d := s.installed(); d.compared && !d.cuda.IsZero() {
+		return " " + d.cuda.String()
+	}
+	return ""
+}
