@@ -100,9 +100,14 @@ func (e *exam) variant(check string, fix []string, p person) []string {
 // filled puts what is known of this machine into a way out. One that the resolver
 // refuses for this machine is left out.
 func (e *exam) filled(way string) []string {
+	if lead, ok := strings.CutSuffix(way, "{torch}"); ok {
+		ways := e.torchFix()
+		if lead != "" && len(ways) > 0 && !strings.HasPrefix(ways[0], "`pip ") {
+			return nil // no command to lead to
+		}
+		return append([]string{lead + strings.Join(ways[:min(1, len(ways))], "")}, ways[min(1, len(ways)):]...)
+	}
 	switch way {
-	case "{torch}":
-		return e.torchFix()
 	case "{conda}":
 		return e.condaFix()
 	case "{pair}":
@@ -187,6 +192,7 @@ func (p person) installer(way string) string {
 	way = strings.ReplaceAll(way, "`pip ", "`"+p.pip+" ")
 	if p.uv {
 		way = strings.ReplaceAll(way, "--force-reinstall", "--reinstall")
+		way = strings.ReplaceAll(way, "uv pip uninstall -y ", "uv pip uninstall ") // it asks nothing, and knows no -y
 	}
 	if p.into != "" {
 		way = strings.ReplaceAll(way, "`uv pip install ", "`uv pip install --python "+p.into+" ")

@@ -276,6 +276,18 @@ var ruled = []struct{ check, sick, healthy string }{
 		"| N/A   35C    P0    42W / 300W |      3MiB / 32510MiB |      0%      Default |",
 	},
 	{
+		"LD012", "FAIL : Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.12: cannot open shared object file",
+		"Available providers: CUDAExecutionProvider",
+	},
+	{
+		"CTR002", "ii  nvidia-container-toolkit  1.17.3-1\ndocker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+		"ii  nvidia-container-toolkit  1.17.3-1",
+	},
+	{
+		"PY020", "BNB_CUDA_VERSION=124 environment variable detected\nCould not find the bitsandbytes CUDA binary at PosixPath('x')",
+		"WARNING: BNB_CUDA_VERSION=124 environment variable detected; loading libbitsandbytes_cuda124.so.",
+	},
+	{
 		"ACC007", "A100-SXM4-80GB\nCUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 9.75 GiB of which 120.06 MiB is free.",
 		"A100-SXM4-80GB, memory allocated 9.0 GiB",
 	},

@@ -217,6 +217,18 @@ func (e *exam) knownSM() bool {
 // onlyForeign reports whether GPUs are known, and none of them is NVIDIA's.
 func (e *exam) onlyForeign() bool { return len(e.Machine.GPUs) > 0 && !e.vendor(machine.NVIDIA) }
 
+// newerPython: the Python that somebody has is older than all that builds for this GPU
+// have wheels for.
+func (e *exam) newerPython() []string {
+	python := e.activePython()
+	settled, oldest := e.settledPythons()
+	if python == "" || oldest == "" || pythonVersion(python).Compare(pythonVersion(oldest)) >= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Python %s is older than those of current builds: `uv venv --python %s` makes an environment of a newer one, "+
+		"and `%s --python %s` names the torch for it", python, settled, e.planCommand(), settled)}
+}
+
 // torchFix is how to install the torch that fits: the exact command first.
 func (e *exam) torchFix() []string {
 	if e.Machine.Platform.OS == "macos" {
@@ -236,7 +248,7 @@ func (e *exam) torchFix() []string {
 			}) {
 				return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
 			}
-			return nil
+			return e.newerPython()
 		}
 		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
 	}

@@ -125,7 +125,7 @@ func (e *exam) clues() {
 		if h.Clue.Checks[0] == "PY001" && e.cpuByChoice() {
 			continue
 		}
-		e.find(h.Clue.Checks[0], w, h.At...).cause(h.Clue.Cause).text(h.Clue.Text).explains(h.Clue.Over...)
+		e.find(h.Clue.Checks[0], w, h.At...).cause(h.Clue.Cause).text(h.Clue.Text).fix(h.Clue.Fix...).explains(h.Clue.Over...)
 	}
 }
 

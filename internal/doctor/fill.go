@@ -33,6 +33,8 @@ var blanks = []blank{
 	},
 	{"{open-branch}", (*exam).openBranch, ""},
 	{"{conda-cuda}", (*exam).condaCUDA, ""},
+	{"{toolkit-dashed}", func(e *exam, _ []string) string { return strings.ReplaceAll(e.toolkitOf(nil), ".", "-") }, ""},
+	{"{toolkit}", (*exam).toolkitOf, ""},
 	{"{gfx-override}", (*exam).gfxOverride, ""},
 	{
 		"{extension}", (*exam).extensionNamed,
@@ -108,6 +110,14 @@ func (e *exam) fabricManager([]string) string {
 // condaCUDA is the CUDA that conda is told the driver runs, where it cannot ask itself.
 func (e *exam) condaCUDA([]string) string {
 	return cmp.Or(e.driverCUDA(nil), e.limit("usual-machine").Values[0])
+}
+
+// toolkitOf is the CUDA that torch was built with, which what is compiled beside it wants too.
+func (e *exam) toolkitOf([]string) string {
+	if !e.Torch.CUDA.IsZero() {
+		return e.Torch.CUDA.MajorMinor()
+	}
+	return e.limit("usual-machine").Values[0]
 }
 
 // openBranch is the branch of the driver that is there, else the newest whose packages

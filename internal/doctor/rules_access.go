@@ -41,7 +41,8 @@ func (e *exam) visibleDevices() {
 			entry = strings.TrimSpace(entry)
 			k := read.Atoi(entry)
 			switch {
-			case i == 0 && (entry == "" || entry == "-1" || entry == "NoDevFiles" || strings.EqualFold(entry, "none")):
+			case entry == "NoDevFiles" && i == 0 && e.schedulerGaveNone(said):
+			case i == 0 && (entry == "" || entry == "-1" || strings.EqualFold(entry, "none")):
 				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
 			case strings.HasPrefix(entry, "GPU-") && i == 0 && e.Pasted && e.unavailable() && len(e.Hits) == 0:
 				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so",
@@ -61,6 +62,16 @@ func (e *exam) visibleDevices() {
 				explains("ACC002")
 		}
 	}
+}
+
+// schedulerGaveNone: Slurm writes this word where a job asked for no GPU: to take the
+// variable away gives none. Source: slurm.schedmd.com, gres.html.
+func (e *exam) schedulerGaveNone(said read.Evidence) bool {
+	e.find("ACC011", proven, said, e.Torch.AvailableAt).
+		text("Slurm gave the job no GPU, since it asked for none: that is what CUDA_VISIBLE_DEVICES=NoDevFiles says").
+		fix("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`").
+		explains("ACC001", "ACC002", "PY001", "GPU001", "DRV013")
+	return true
 }
 
 var processesAsked = lazy.Regexp(`(?i)` + read.ProcessCount)

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/read"
@@ -284,8 +286,11 @@ func (e *exam) rocmTarget() {
 		}
 	}
 	if known {
-		e.find("ROC001", likely, e.From.GFX, e.Torch.VersionAt).
+		f := e.find("ROC001", likely, e.From.GFX, e.Torch.VersionAt).
 			says("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)
+		if !slices.ContainsFunc(e.Matrix.ROCm, func(r matrix.ROCmTarget) bool { return r.GFX == g.GFX }) && len(f.Fix) > 1 {
+			f.fix(append(slices.Clone(f.Fix[1:]), "no build of PyTorch's own has kernels for it; AMD's own wheels may, for some")...)
+		}
 	}
 }
 
@@ -333,7 +338,6 @@ func (e *exam) build() (*matrix.Build, bool) {
 		return nil, false
 	}
 	p := e.Machine.Platform
-	arch := p.Arch
 	label := "cu" + strings.ReplaceAll(e.Torch.CUDA.MajorMinor(), ".", "")
-	return r.Build(label, p.OS, arch)
+	return r.Build(label, cmp.Or(p.OS, "linux"), cmp.Or(p.Arch, "x86_64"))
 }

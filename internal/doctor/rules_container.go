@@ -19,6 +19,7 @@ var containerRules = []rule{
 		"a compose file, a pod or a command line that asks for no GPU", (*exam).asksForNone,
 	},
 	{[]string{"CTR018"}, "a reservation of devices without the capability gpu", (*exam).noCapability},
+	{[]string{"CTR002"}, "a Docker that refuses GPUs, and the toolkit that is installed", (*exam).toolkitUnread},
 	{[]string{"CTR003", "CTR002"}, "the runtimes that docker knows, and what asks for NVIDIA's", (*exam).runtimes},
 	{[]string{"PY001", "IDX003", "CTR010", "CTR001"}, "a Dockerfile", (*exam).dockerfile},
 }
@@ -116,6 +117,21 @@ func (e *exam) noCapability() {
 				fix("`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it").
 				severity(know.Error)
 		}
+	}
+}
+
+// toolkitUnread: the toolkit is installed and docker finds no driver of GPUs: its daemon
+// did not read the configuration. Docker Desktop, the snap and the rootless daemon have
+// one of their own. Source: NVIDIA/nvidia-docker issue 1642, NVIDIA/nvidia-container-toolkit
+// issue 854.
+func (e *exam) toolkitUnread() {
+	s, refused := e.has("docker-no-driver")
+	if t := e.Containers.Toolkit; refused && !t.IsZero() && strings.Contains(s.Text, "could not select") {
+		e.find("CTR002", likely, s, t).
+			text("the NVIDIA container toolkit is installed, and this Docker daemon does not know it: it was not restarted since, or it is another daemon than the one that was configured").
+			fix("`sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker`, then `docker info | grep -i runtimes` names nvidia",
+				"`docker context ls`: Docker Desktop's daemon is another one, `docker context use default` takes the system's",
+				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; a rootless daemon reads ~/.config/docker/daemon.json")
 	}
 }
 

@@ -205,7 +205,7 @@ var soname = lazy.Regexp(`\b(lib[\w+.-]+?\.so\.[.\d]*\d)\b`)
 
 // ours are the libraries that drivers, CUDA, ROCm and torch bring.
 var ours = lazy.Regexp(`(?i)^lib(?:cu[a-z]+|nv\w+|nccl|npp\w+|nvidia.*|torch\w*|c10\w*|shm|caffe2\w*|amd\w+|` +
-	`roc\w+|hip\w+|hsa.*|MIOpen|rccl|mkl\w*|iomp5|stdc\+\+|tensorflow\w*|onnx\w*|python.*|ze_\w+|sycl|ccl|OpenCL|` +
+	`roc\w+|hip\w+|hsa.*|MIOpen|rccl|bitsandbytes\w*|mkl\w*|iomp5|stdc\+\+|tensorflow\w*|onnx\w*|python.*|ze_\w+|sycl|ccl|OpenCL|` +
 	`cudnn\w*|cudart.*)$`)
 
 // replaced: something put another torch in the place of the one that worked.

@@ -163,10 +163,7 @@ func (e *exam) pipLibraries() {
 			}
 			e.find("LD003", w, o.At, p.At, trouble).
 				says("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library).
-				fix(
-					fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install --force-reinstall` the one of torch's CUDA",
-						o.Name, p.Name),
-				).
+				fix(fmt.Sprintf("`pip uninstall -y %s %s`, then %s", o.Name, p.Name, e.oneOf(b, library, o, p))).
 				mend(e.rebuild(p.Path + "/"))
 		}
 		byLibrary[library] = p
@@ -184,6 +181,24 @@ func (e *exam) pipLibraries() {
 				mend(e.rebuild(p.Path + "/"))
 		}
 	}
+}
+
+// oneOf is how the one of two packages comes back that torch was built with.
+func (e *exam) oneOf(b *matrix.Build, library string, packages ...read.Package) string {
+	for _, p := range packages {
+		_, major, _ := nvidiaPackage(p.Name)
+		if e.Torch.CUDA.IsZero() || fmt.Sprint(e.Torch.CUDA.Major()) != major {
+			continue
+		}
+		name := p.Name
+		if b != nil {
+			if pin := pinOf(b, library); pin != "" {
+				name += "==" + pin
+			}
+		}
+		return "`pip install --force-reinstall --no-deps " + name + "`, the one of torch's CUDA"
+	}
+	return "`pip install --force-reinstall` the one of torch's CUDA"
 }
 
 func pinOf(b *matrix.Build, library string) string {

@@ -119,11 +119,26 @@ func (e *exam) freeGPU() int {
 	return -1
 }
 
+// emptiest is the index of a GPU of nvidia-smi's table that nobody seems to have, while the
+// first is somebody's: a CUDA context alone takes some hundred MiB. -1 none.
+func (e *exam) emptiest() int {
+	const context = 200 << 20
+	i := slices.IndexFunc(e.Used, func(u read.Usage) bool { return u.GPU >= 0 && u.Bytes < context })
+	if i < 0 || e.Used[0].Bytes < context {
+		return -1
+	}
+	return e.Used[i].GPU
+}
+
 // exclusiveRoom: in exclusive mode the second process gets no memory, whatever is free:
 // CUDA calls that "busy or unavailable" or "out of memory", by its version.
 func (e *exam) exclusiveRoom() {
-	s, ok := e.outOfMemory()
 	mode, exclusive := e.has("exclusive-mode")
+	if n := e.emptiest(); exclusive && n > 0 && e.hit("cuda-busy") != nil {
+		e.find("ACC004", likely+5, mode).
+			fix(fmt.Sprintf("`export CUDA_VISIBLE_DEVICES=%d` uses GPU %d, which nobody has", n, n), e.k.Checks["ACC004"].Fix[0])
+	}
+	s, ok := e.outOfMemory()
 	if !ok || !exclusive || e.inUse() || slices.ContainsFunc(e.Memory, func(a read.Allocation) bool { return !roomy(a) }) {
 		return
 	}
@@ -153,7 +168,7 @@ func (e *exam) roomLeft() {
 	text := "the GPU's memory was free when somebody looked: the job fills it for a moment, takes another GPU, or is refused for another reason"
 	for _, a := range e.Memory {
 		free = a.At
-		text = fmt.Sprintf("%s were refused though %s of the GPU's %s were free: its memory is not what is full", size(a.Tried), gib(a.Free), gib(a.Total))
+		text = fmt.Sprintf("%s were refused though %s of the GPU's %s were free: another process took it at that moment, or what is full is another memory", size(a.Tried), gib(a.Free), gib(a.Total))
 	}
 	if free.IsZero() {
 		return
@@ -174,7 +189,8 @@ func (e *exam) otherLimits(numbers bool) []string {
 	}
 	smaller := "it is the job itself that fills it: a smaller batch or model; what it holds at most says `torch.cuda.max_memory_allocated()`"
 	if numbers {
-		return []string{host, watch, "a share of the GPU that the process was given: `torch.cuda.set_per_process_memory_fraction` in the code, a vGPU, MPS"}
+		return []string{"end other programs that use the GPU, a first start of this one among them, and try again; then restart the computer",
+			host, watch, "a share of the GPU that the process was given: `torch.cuda.set_per_process_memory_fraction` in the code, a vGPU, MPS"}
 	}
 	return []string{watch, smaller, host}
 }

@@ -14,6 +14,8 @@ import (
 // missingRules name the library of CUDA that was not found, by its own name.
 var missingRules = []rule{
 	{[]string{"PY010"}, "the name and major version of a library of CUDA that was not found", (*exam).missingCUDA},
+	{[]string{"LD012", "PY031"}, "the library of CUDA that another framework did not find", (*exam).frameworkLibrary},
+	{[]string{"PY020"}, "BNB_CUDA_VERSION, and a library of bitsandbytes that was not found", (*exam).bitsandbytesOverride},
 	{[]string{"LD011"}, "a cuDNN 8 that a program beside torch asks for", (*exam).olderCuDNN},
 }
 
@@ -61,6 +63,60 @@ func (e *exam) missingCUDA() {
 	// Of another program than torch: the package that brings it beside that program.
 	if slices.Contains([]string{"8", "9"}, major) {
 		f.Fix = append([]string{fmt.Sprintf("`pip install \"nvidia-cudnn-cu12==%s.*\"` brings it, for a program of CUDA 12", major)}, f.Fix...)
+	}
+}
+
+// ofPackages are the wheels that bring a library of CUDA 12, as their names on the default
+// index are.
+var ofPackages = map[string]string{
+	"nvJitLink": "nvidia-nvjitlink-cu12", "cublas": "nvidia-cublas-cu12", "cublasLt": "nvidia-cublas-cu12", "cudnn": "nvidia-cudnn-cu12",
+	"cudart": "nvidia-cuda-runtime-cu12", "cufft": "nvidia-cufft-cu12", "curand": "nvidia-curand-cu12", "cusolver": "nvidia-cusolver-cu12",
+	"cusparse": "nvidia-cusparse-cu12", "nccl": "nvidia-nccl-cu12",
+}
+
+// frameworkLibrary: onnxruntime and TensorFlow say which library they did not find: its
+// number is that of the CUDA that they were built for.
+// Source: onnxruntime.ai, CUDA execution provider, requirements.
+func (e *exam) frameworkLibrary() {
+	for _, h := range e.Hits {
+		name := cmp.Or(h.Captures["lib"], h.Captures["needs"])
+		lib := cudaLibrary().FindStringSubmatch(name)
+		if name == "" || h.Message.ID != "onnx-provider" && h.Message.ID != "tf-no-cuda" {
+			continue
+		}
+		if h.Message.ID == "tf-no-cuda" {
+			if lib != nil && lib[2] == "12" && ofPackages[lib[1]] != "" {
+				e.find("PY031", likely, h.At).
+					says("TensorFlow does not find %s, and leaves the GPU out", name).
+					fix("`pip install " + ofPackages[lib[1]] + "` brings it; all at once, in the versions that fit: `pip install \"tensorflow[and-cuda]\"`")
+				return
+			}
+			continue
+		}
+		f := e.find("LD012", likely, h.At).
+			says("onnxruntime does not find %s, of the CUDA that it was built for, and falls back to the CPU", name)
+		if lib == nil || !strings.HasPrefix(lib[1], "cu") || lib[1] == "cudnn" {
+			return
+		}
+		if f.says("onnxruntime was built for CUDA %s and does not find its %s: it falls back to the CPU", lib[2], name); lib[2] == "11" {
+			f.fix("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: since 1.19 it is built for CUDA 12, and this brings that along",
+				"or, for CUDA 12 that is here already: `pip install -U onnxruntime-gpu`, and `import torch` before it")
+			return
+		}
+		f.fix(append(slices.Clone(f.Fix), fmt.Sprintf("another program than Python's: a toolkit of CUDA %s beside the one that is here; newer ones do not stand in for it", lib[2]))...)
+		return
+	}
+}
+
+// bitsandbytesOverride: the variable names a library that this bitsandbytes does not carry.
+// Source: bitsandbytes-foundation/bitsandbytes, cextension.py.
+func (e *exam) bitsandbytesOverride() {
+	s, failed := e.has("bnb-library-not-found")
+	if v := e.Machine.Env["BNB_CUDA_VERSION"]; failed && v != "" {
+		e.find("PY020", likely, e.From.Env["BNB_CUDA_VERSION"], s).
+			says("BNB_CUDA_VERSION=%s has bitsandbytes load the library of that CUDA, which it does not carry", v).
+			fix("`unset BNB_CUDA_VERSION`: it takes the one of torch's CUDA by itself",
+				"`pip install --upgrade bitsandbytes`: newer ones carry a library for each CUDA version")
 	}
 }
 

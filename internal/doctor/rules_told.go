@@ -44,7 +44,11 @@ func (e *exam) comparedCUDA() {
 	if h == nil {
 		return
 	}
-	if m := twoVersions().FindStringSubmatch(h.At.Text); m != nil {
+	m := twoVersions().FindStringSubmatch(h.At.Text)
+	if m == nil && h.Captures["nvcc"] != "" && !e.Torch.CUDA.IsZero() { // torch breaks the line between the two
+		m = []string{"", h.Captures["nvcc"], e.Torch.CUDA.MajorMinor()}
+	}
+	if m != nil {
 		dashed := strings.ReplaceAll(m[2], ".", "-")
 		e.find("TK004", likely, h.At).
 			says("nvcc is of CUDA %s, and torch was built with CUDA %s", m[1], m[2]).

@@ -60,6 +60,7 @@ type Clue struct {
 	Checks  []string
 	Cause   string
 	Text    string   // "": that of the check
+	Fix     []string // nil: that of the check
 	Weak    bool     // only where nothing else says why
 	Over    []string // checks that it is the reason of
 	All     []string
@@ -201,15 +202,15 @@ func (k *Knowledge) addMessage(r record) error {
 func (k *Knowledge) addClue(r record) error {
 	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true",
 		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"], Example: r.one("example")}
-	if err := known(r, "id", "checks", "cause", "text", "weak", "explains", "all", "none",
+	if err := known(r, "id", "checks", "cause", "text", "fix", "weak", "explains", "all", "none",
 		"example"); err != nil {
 		return err
 	}
 	if c.ID == "" || len(c.All) == 0 {
 		return fmt.Errorf("%q is not a clue", c.ID)
 	}
-	var fix []string
-	if err := k.inherit(c.Checks, &c.Cause, &fix); err != nil {
+	c.Fix = r.keys["fix"]
+	if err := k.inherit(c.Checks, &c.Cause, &c.Fix); err != nil {
 		return err
 	}
 	k.Clues = append(k.Clues, c)

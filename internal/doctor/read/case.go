@@ -120,6 +120,7 @@ type Containers struct {
 	Runtime       string   // an image of PyTorch's or NVIDIA's without what compiles: …-runtime
 	Runtimes      Evidence // that docker knows
 	NVIDIARuntime Evidence
+	Toolkit       Evidence // NVIDIA's container toolkit is installed
 	NoCgroups     Evidence
 }
 

@@ -71,7 +71,7 @@ var packageReaders = []reader{
 	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|` +
 		`--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|` +
 		`CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.toolkit(m[1]+m[2]+m[3], s) }},
-	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|` +
+	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|BNB_CUDA_VERSION|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|` +
 		`CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|` +
 		`CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|` +
 		`CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Evidence) { r.variable(strings.ToUpper(m[1]), m[2], s) }},

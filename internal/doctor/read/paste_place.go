@@ -20,6 +20,12 @@ var placeReaders = []reader{
 		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)|(Darwin Kernel Version \d+.*)`,
 		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2]+m[3], s) },
 	},
+	{`\bwin-64(?:::|/)|\blinux-(?:64|aarch64)(?:::|/)`, func(r *Reader, m []string, s Evidence) { // conda's platforms
+		if r.c.Machine.Platform.OS == "" {
+			r.c.Machine.Platform.OS = map[bool]string{true: "windows", false: "linux"}[m[0][0] == 'w' || m[0][0] == 'W']
+			r.say(&r.c.From.OS, s)
+		}
+	}},
 	{`\bosx-(?:arm64|64)\b|\bMPS backend\b`, func(r *Reader, _ []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" {
 			r.c.Machine.Platform.OS = "macos"
@@ -313,6 +319,12 @@ var factReaders = []reader{
 	{
 		`"nvidia"\s*:|nvidia-container-runtime"|default-runtime"?\s*[:=]\s*"?nvidia`,
 		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NVIDIARuntime, s) },
+	},
+	{
+		`^ii +nvidia-container-toolkit\b|nvidia-container-toolkit\S* (?:is )?already (?:the newest|installed)|` +
+			`nvidia-container-toolkit-1\.\d+\.\d+-|NVIDIA Container (?:Toolkit CLI|Runtime Hook) version|"nvidia-container-runtime"|` +
+			`(?:have|has|had) (?:\w+ ){0,4}nvidia-container-toolkit installed|installed (?:the )?nvidia[- ]container[- ]toolkit`,
+		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Containers.Toolkit, s) },
 	},
 	{unseenInWords, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Unseen, s) }},
 	{`\b(cu1[0-9]\d)\b`, func(r *Reader, m []string, s Evidence) {
