@@ -47,6 +47,16 @@ func (s *solver) finish(o *outcome) *Resolution {
 
 // remarks are the warnings that come with a build here.
 func (q *question) remarks(b *matrix.Build) []string {
+	out := append(q.driverRemarks(b), q.machineRemarks(b)...)
+	out = append(out, q.proofRemarks(b)...)
+	for _, e := range q.extensions(b) {
+		out = append(out, q.extensionRemarks(e, b)...)
+	}
+	return out
+}
+
+// driverRemarks: how the build runs on NVIDIA's driver here, and its known faults.
+func (q *question) driverRemarks(b *matrix.Build) []string {
 	var out []string
 	if q.accel == cuda {
 		if !q.natively(b) && !q.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
@@ -69,6 +79,12 @@ func (q *question) remarks(b *matrix.Build) []string {
 			out = append(append(out, q.stackWarnings(b, faults)...), faults...)
 		}
 	}
+	return out
+}
+
+// machineRemarks: what of this machine a build of torch does not serve whole.
+func (q *question) machineRemarks(b *matrix.Build) []string {
+	var out []string
 	if q.req.JIT && b.OS == "windows" && q.accel != cpu {
 		out = append(
 			out,
@@ -98,6 +114,12 @@ func (q *question) remarks(b *matrix.Build) []string {
 	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
 		out = append(out, b.Notes)
 	}
+	return out
+}
+
+// proofRemarks: how far what is said of the build is proven.
+func (q *question) proofRemarks(b *matrix.Build) []string {
+	var out []string
 	if b.Status == matrix.NotSeen && q.req.label != b.Label && q.req.Channel == "" {
 		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
 	}
@@ -112,9 +134,6 @@ func (q *question) remarks(b *matrix.Build) []string {
 				map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof],
 			),
 		)
-	}
-	for _, e := range q.extensions(b) {
-		out = append(out, q.extensionRemarks(e, b)...)
 	}
 	return out
 }

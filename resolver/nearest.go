@@ -86,7 +86,24 @@ type tryFunc func(change string, t *solver, better func(*Choice) bool)
 
 // nearestRequest drops or relaxes one part of the request at a time.
 func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool) {
-	r := s.req.Request
+	s.otherTorch(o, try, more)
+	s.otherBuild(try, more)
+	s.otherSource(try, more)
+	if s.req.JIT {
+		try("drop `--jit`", s.with(func(r *Request) { r.JIT = false }), more)
+	}
+	for _, name := range s.askedNames() {
+		try("without "+name, s.with(func(r *Request) {
+			r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return q.Name == name })
+			if len(r.Requirements) == 0 {
+				r.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
+			}
+		}), more)
+	}
+}
+
+// otherTorch asks for another torch: without its label, its version, its file.
+func (s *solver) otherTorch(o *outcome, try tryFunc, more func(*Choice) bool) {
 	if t := s.req.torchText(); t != "" && t != "torch" || s.labelsAsked() {
 		u := s.with(func(r *Request) { r.Requirements = unpinnedTorch(r.Requirements) })
 		if s.labelsAsked() {
@@ -105,6 +122,11 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 		}
 		try("`"+named.Text+"` instead of the file", s.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
 	}
+}
+
+// otherBuild asks for another CUDA or build: one that exists, or any.
+func (s *solver) otherBuild(try tryFunc, more func(*Choice) bool) {
+	r := s.req.Request
 	if s.req.conflict != "" && s.req.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
 	}
@@ -124,6 +146,12 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	if r.Build != "" {
 		try("drop `--build "+r.Build+"`", s.with(func(r *Request) { r.Build = "" }), more)
 	}
+}
+
+// otherSource asks for another place that torch comes from: a manager, what a policy
+// admits, a channel, an index.
+func (s *solver) otherSource(try tryFunc, more func(*Choice) bool) {
+	r := s.req.Request
 	if s.req.conda() {
 		try("drop `--manager "+r.Manager+"`", s.with(func(r *Request) { r.Manager = "" }), more)
 	}
@@ -143,17 +171,6 @@ func (s *solver) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool
 	}
 	if r.CPU && r.OnlyIndex != "" {
 		try("drop `--cpu`", s.with(func(r *Request) { r.CPU = false }), more)
-	}
-	if r.JIT {
-		try("drop `--jit`", s.with(func(r *Request) { r.JIT = false }), more)
-	}
-	for _, name := range s.askedNames() {
-		try("without "+name, s.with(func(r *Request) {
-			r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return q.Name == name })
-			if len(r.Requirements) == 0 {
-				r.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
-			}
-		}), more)
 	}
 }
 

@@ -58,7 +58,6 @@ func (e *exam) notFound() {
 			fix("leave it out: torch runs without it, or use WSL2")
 		return
 	}
-	python := e.activePython()
 	if label == "" {
 		label = e.indexed()
 	}
@@ -69,6 +68,15 @@ func (e *exam) notFound() {
 			explains("PY012", "IDX002", "IDX003")
 		return
 	}
+	if !e.noPlatformWheel(h, v, label) && !e.noPythonWheel(h, v, label, want) {
+		e.otherIndex(h, v)
+	}
+}
+
+// noPlatformWheel: no torch is published for this system or processor, or none of the
+// builds that were asked for.
+func (e *exam) noPlatformWheel(h *read.Hit, v, label string) bool {
+	p := e.Machine.Platform
 	switch last := e.limit("intel-mac").Torch; {
 	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || pythonVersion(v).Compare(last) > 0):
 		e.find("IDX003", likely, h.At, e.From.Arch).
@@ -90,6 +98,16 @@ func (e *exam) notFound() {
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
 		strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
 		e.find("IDX003", likely, h.At).text("there is no " + label + " build of torch for this platform")
+	default:
+		return false
+	}
+	return true
+}
+
+// noPythonWheel: this release has no wheel for this Python, or no build of that label.
+func (e *exam) noPythonWheel(h *read.Hit, v, label string, want bool) bool {
+	python := e.activePython()
+	switch {
 	case python != "" && e.pythonOut(v, python):
 		e.find("PY012", likely+3, h.At, e.From.Python).
 			says("torch %s has no wheel for Python %s", orNewest(v), python).
@@ -98,8 +116,9 @@ func (e *exam) notFound() {
 	case want && label != "" && !e.labelExists(v, label):
 		e.find("IDX002", likely, h.At).says("torch %s has no %s build", v, label).fix(e.indexFix()...)
 	default:
-		e.otherIndex(h, v)
+		return false
 	}
+	return true
 }
 
 // extraIndex: pip takes the newest release of all its indexes, and the extra one is not

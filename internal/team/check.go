@@ -79,53 +79,7 @@ func (t *Team) newerData(v *Verdict, in lock.Input, old *lock.Lock) {
 // inputChanges names what was asked for then and is not asked for now.
 func inputChanges(old, now lock.Input) []string {
 	var out []string
-	lines := func(in lock.Input) []string {
-		var l []string
-		for _, r := range in.Requirements {
-			l = append(l, "requirement "+r)
-		}
-		for _, s := range in.Sources {
-			for what, list := range map[string][]string{
-				"requirement": s.Requirements, "constraint": s.Constraints, "override": s.Overrides,
-				"place": s.Places, "hash": s.Hashes, "option": s.Options,
-			} {
-				for _, r := range list {
-					l = append(l, s.Path+": "+what+" "+r)
-				}
-			}
-			if s.Python != "" {
-				l = append(l, s.Path+": requires-python "+s.Python)
-			}
-		}
-		for what, list := range map[string][]string{"constraint": in.Constraints, "build from source": in.Build} {
-			for _, r := range list {
-				l = append(l, what+" "+r)
-			}
-		}
-		if p, err := policyOf(in.Policy, ""); err == nil && p != nil {
-			l = append(l, "policy: "+p.Text())
-		}
-		for _, i := range in.Indexes {
-			l = append(l, "index "+i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
-		}
-		for what, one := range map[string]string{"default index": in.DefaultIndex, "defaults": in.Defaults, "python": in.Python} {
-			if one != "" {
-				l = append(l, what+" "+one)
-			}
-		}
-		for _, g := range in.Groups {
-			l = append(l, "group "+g.Name+": "+strings.Join(g.Requirements, ", "))
-		}
-		for _, t := range in.Targets {
-			l = append(l, "target "+t.Name+": "+t.Facts)
-		}
-		if in.SameTorch {
-			l = append(l, "same-torch")
-		}
-		slices.Sort(l)
-		return l
-	}
-	was, is := lines(old), lines(now)
+	was, is := inputLines(old), inputLines(now)
 	for _, l := range was {
 		if !slices.Contains(is, l) {
 			out = append(out, "input: no longer "+clean(l))
@@ -137,6 +91,54 @@ func inputChanges(old, now lock.Input) []string {
 		}
 	}
 	return out
+}
+
+// inputLines says what was asked for, a line each, in order.
+func inputLines(in lock.Input) []string {
+	var l []string
+	for _, r := range in.Requirements {
+		l = append(l, "requirement "+r)
+	}
+	for _, s := range in.Sources {
+		for what, list := range map[string][]string{
+			"requirement": s.Requirements, "constraint": s.Constraints, "override": s.Overrides,
+			"place": s.Places, "hash": s.Hashes, "option": s.Options,
+		} {
+			for _, r := range list {
+				l = append(l, s.Path+": "+what+" "+r)
+			}
+		}
+		if s.Python != "" {
+			l = append(l, s.Path+": requires-python "+s.Python)
+		}
+	}
+	for what, list := range map[string][]string{"constraint": in.Constraints, "build from source": in.Build} {
+		for _, r := range list {
+			l = append(l, what+" "+r)
+		}
+	}
+	if p, err := policyOf(in.Policy, ""); err == nil && p != nil {
+		l = append(l, "policy: "+p.Text())
+	}
+	for _, i := range in.Indexes {
+		l = append(l, "index "+i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
+	}
+	for what, one := range map[string]string{"default index": in.DefaultIndex, "defaults": in.Defaults, "python": in.Python} {
+		if one != "" {
+			l = append(l, what+" "+one)
+		}
+	}
+	for _, g := range in.Groups {
+		l = append(l, "group "+g.Name+": "+strings.Join(g.Requirements, ", "))
+	}
+	for _, t := range in.Targets {
+		l = append(l, "target "+t.Name+": "+t.Facts)
+	}
+	if in.SameTorch {
+		l = append(l, "same-torch")
+	}
+	slices.Sort(l)
+	return l
 }
 
 func profileChanges(old, now lock.Profile) []string {

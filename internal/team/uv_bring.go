@@ -27,26 +27,36 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 			python = path
 		}
 	}
-	no := func(why string, details []string, err error) (string, error) {
-		return "", &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err,
-			Hints: []string{
-				"put uv on PATH: `python3 -m pip install uv` in any environment",
-				"`--mirror default=URL` names another index to bring it from",
-			}}
-	}
 	switch {
 	case u.offline:
-		return no("`--offline` brings none", nil, nil)
+		return "", noUV("`--offline` brings none", nil, nil)
 	case python == "":
-		return no("there is no Python to bring it with", nil, nil)
+		return "", noUV("there is no Python to bring it with", nil, nil)
 	}
 	t.tell("envfix: uv is not here; it is brought into " + dir + ", for envfix alone")
+	if err := t.bringUV(ctx, python, u.index, dir); err != nil {
+		return "", err
+	}
+	return uvIn(dir), nil
+}
+
+func noUV(why string, details []string, err error) error {
+	return &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err,
+		Hints: []string{
+			"put uv on PATH: `python3 -m pip install uv` in any environment",
+			"`--mirror default=URL` names another index to bring it from",
+		}}
+}
+
+// bringUV makes an environment with uv aside and renames it: two locks at a time do not
+// see half of one.
+func (t *Team) bringUV(ctx context.Context, python, index, dir string) error {
 	if err := os.MkdirAll(t.Tools, 0o700); err != nil {
-		return no("its folder cannot be made: "+clean(err.Error()), nil, err)
+		return noUV("its folder cannot be made: "+clean(err.Error()), nil, err)
 	}
 	fresh, err := os.MkdirTemp(t.Tools, ".uv-")
 	if err != nil {
-		return no("its folder cannot be made: "+clean(err.Error()), nil, err)
+		return noUV("its folder cannot be made: "+clean(err.Error()), nil, err)
 	}
 	defer os.RemoveAll(fresh)
 	install := []string{
@@ -61,8 +71,8 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 		"--only-binary",
 		":all:",
 	}
-	if u.index != "" {
-		install = append(install, "--index-url", u.index)
+	if index != "" {
+		install = append(install, "--index-url", index)
 	}
 	for _, argv := range [][]string{{python, "-I", "-m", "venv", fresh}, append(install, "uv")} {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -72,15 +82,15 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
-				return "", &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
+				return &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
 			}
-			return no("it cannot be brought", said.lines(), err)
+			return noUV("it cannot be brought", said.lines(), err)
 		}
 	}
 	if err := os.Rename(fresh, dir); err != nil && uvIn(dir) == "" {
-		return no("it cannot be put into its folder", nil, err)
+		return noUV("it cannot be put into its folder", nil, err)
 	}
-	return uvIn(dir), nil
+	return nil
 }
 
 // uvIn is the uv of a tool environment, "" where it has none.
