@@ -77,7 +77,6 @@ type applyFlags struct {
 	yes           bool
 	elsewhere     bool // a plan that was not made here is agreed to
 	resume        bool
-	kernel        string // the name for Jupyter; "" it is told nothing
 	json, verbose bool
 	retries       int
 	stall         time.Duration
@@ -89,7 +88,6 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 		yes:       c.Bool("yes"),
 		elsewhere: c.Bool("made-elsewhere"),
 		resume:    c.Bool("resume"),
-		kernel:    c.String("kernel"),
 		json:      c.Bool("json"),
 		verbose:   c.Bool("verbose"),
 		retries:   c.Int("retries"),
@@ -100,14 +98,11 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 			f.wished = name
 		}
 	}
-	if err := badKernel(f.kernel); err != nil {
-		return f, err
-	}
 	var err error
-	if f.made, err = planOf(c); err != nil {
-		return f, err
+	if f.made, err = planOf(c); err == nil && !f.resume {
+		f.made = f.made.withKernel()
 	}
-	return f.withKernel(), nil
+	return f, err
 }
 
 func applyAction(c *cli.Context) error { return stateOf(applyRounds(c), false) }
@@ -159,7 +154,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if err := consent(ctx, f.yes, p, whole); err != nil {
 		return err
 	}
-	if err := f.wayOut(ctx, f.carryOut(ctx, p, saved)); err != nil || f.kernel == "" || p.Partial {
+	if err := f.wayOut(ctx, f.carryOut(ctx, p, saved)); err != nil || f.made.kernel == "" || p.Partial {
 		return err
 	}
 	return f.register(ctx, f.dir(p))
@@ -173,11 +168,7 @@ func (f applyFlags) show(p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = f.verbose
-	text := ui.Plan(p, look)
-	if f.kernel != "" {
-		text += kernelText(f.dir(p), f.kernel)
-	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, f.dir(p), f.made.kernel))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,13 +154,14 @@ type planFlags struct {
 	wish       wishFlags
 	target     placeFlags
 	lock       followFlags
-	carriesOut bool // the plan is for apply, which runs the programs that are here
+	kernel     string // the name for Jupyter; "" it is told nothing
+	carriesOut bool   // the plan is for apply, which runs the programs that are here
 }
 
 func planOf(c *cli.Context) (planFlags, error) {
 	m, err := machineOf(c)
-	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}
-	if err != nil {
+	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), kernel: c.String("kernel"), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}
+	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err
 	}
 	if f.machine.elsewhere() && !f.target.place.named && !f.carriesOut { // what is active here is not active there

@@ -71,3 +71,33 @@ func TestHelpFlagSections(t *testing.T) {
 		}
 	}
 }
+
+// The dry run takes the flags of what it is the dry run of, and a lock those of a plan,
+// but for those that mean nothing there.
+func TestFlagsAlike(t *testing.T) {
+	flags := func(name string) []string {
+		var out []string
+		for k := range flagsOf(find(commands(), name)) {
+			if strings.HasPrefix(k, "--") {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	for _, tt := range []struct{ has, lacks, but string }{
+		// how a plan is carried out
+		{"apply", "plan", "--yes --made-elsewhere --resume --abandon --retries --stall"},
+		// how it is shown
+		{"plan", "apply", "--sh --ps1 --out --exit-code --open"},
+		// what is asked of a machine or an environment, and not of a lock; one that chooses
+		// how it is installed, and a file that is not of an index
+		{"plan", "lock", "--sh --ps1 --out --exit-code --open --verbose --kernel --no-lock --bundle --manager --in-place --check-packages --change-driver --jit --allow-url --gpus --drop --fresh --from-index"},
+	} {
+		has, except := flags(tt.lacks), strings.Fields(tt.but)
+		for _, f := range flags(tt.has) {
+			if slices.Contains(has, f) == slices.Contains(except, f) {
+				t.Errorf("%s: %s has it; %s: %v; among the exceptions: %v", f, tt.has, tt.lacks, slices.Contains(has, f), slices.Contains(except, f))
+			}
+		}
+	}
+}

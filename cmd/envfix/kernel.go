@@ -13,6 +13,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
+	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 
@@ -36,16 +37,16 @@ func badKernel(name string) error {
 }
 
 // withKernel is the wish with what a kernel needs, where nothing locks the packages.
-func (f applyFlags) withKernel() applyFlags {
-	w := &f.made.wish
+func (f planFlags) withKernel() planFlags {
+	w := &f.wish
 	plans := slices.ContainsFunc(w.arguments, func(a string) bool { return strings.HasSuffix(a, ".json") })
-	if f.kernel == "" || f.resume || plans {
+	if f.kernel == "" || plans {
 		return f
 	}
 	switch {
 	case len(w.arguments)+len(w.files) > 0:
 		w.arguments = append(slices.Clone(w.arguments), "ipykernel")
-	case f.made.lock.none || f.made.lock.bundle == "" && governing() == "":
+	case f.lock.none || f.lock.bundle == "" && governing() == "":
 		w.arguments = []string{"torch", "torchvision", "ipykernel"} // what is installed without a wish, and ipykernel
 	}
 	return f
@@ -68,10 +69,35 @@ func environmentPython(dir string) string {
 }
 
 // kernelText says what follows the plan's steps, since it reaches beyond the
-// environment.
-func kernelText(dir, name string) string {
+// environment; "" where Jupyter is told nothing.
+func kernelText(p *plan.Plan, dir, name string) string {
+	if name == "" {
+		return ""
+	}
+	argv := kernelArgv(dir, name)
+	if p.Basis.Request.Described { // its path there is not known here
+		argv[0] = dir + "/bin/python"
+		if p.Basis.Facts.Platform.OS == "windows" {
+			argv[0] = dir + `\Scripts\python.exe`
+		}
+	}
 	return fmt.Sprintf("\nthen, beyond %s: register it with Jupyter as the kernel %s\n  %s\n",
-		ui.Clean(dir), name, ui.Clean(strings.Join(kernelArgv(dir, name), " ")))
+		ui.Clean(dir), name, ui.Clean(strings.Join(argv, " ")))
+}
+
+// kernelScript is the same as the last lines of a plan's script: the name holds nothing
+// that a shell reads otherwise (badKernel).
+func kernelScript(name string, powershell bool) string {
+	if name == "" {
+		return ""
+	}
+	if powershell {
+		return fmt.Sprintf("\n# beyond the environment: a kernel for Jupyter\nInvoke-Step @{} ($gen + '/Scripts/python') "+
+			"@('-I', '-m', 'ipykernel', 'install', '--user', '--name', '%s', '--display-name', '%[1]s')\n", name)
+	}
+	return fmt.Sprintf("\n# beyond the environment: a kernel for Jupyter, where it looks for one\n"+
+		`user ${JUPYTER_DATA_DIR:+"JUPYTER_DATA_DIR=$JUPYTER_DATA_DIR"} ${XDG_DATA_HOME:+"XDG_DATA_HOME=$XDG_DATA_HOME"} \`+"\n"+
+		`  "$target"/bin/python -I -m ipykernel install --user --name %s --display-name %[1]s`+"\n", name)
 }
 
 // A kernel is one that envfix registered: so that a rollback can take it away.
@@ -84,7 +110,7 @@ const kernelsName = "kernels.json"
 
 // register has ipykernel register the environment, and writes down where.
 func (f applyFlags) register(ctx context.Context, dir string) error {
-	argv := kernelArgv(dir, f.kernel)
+	argv := kernelArgv(dir, f.made.kernel)
 	env := map[string]string{}
 	for _, name := range []string{"JUPYTER_DATA_DIR", "XDG_DATA_HOME"} { // where Jupyter looks, too
 		if v := os.Getenv(name); v != "" {
@@ -93,7 +119,7 @@ func (f applyFlags) register(ctx context.Context, dir string) error {
 	}
 	var said bytes.Buffer
 	if err := system.Run(ctx, system.Command{Argv: argv, Env: env, Raw: &said}); err != nil {
-		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is ready, but ipykernel did not register it as the kernel %s", ui.Clean(dir), f.kernel),
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is ready, but ipykernel did not register it as the kernel %s", ui.Clean(dir), f.made.kernel),
 			Details: []string{ui.Clean(err.Error())}, Err: err,
 			Hints: []string{"with an envfix.lock, `envfix lock add ipykernel` brings it", "`" + ui.Clean(strings.Join(argv, " ")) + "` is the command"}}
 	}
@@ -105,7 +131,7 @@ func (f applyFlags) register(ctx context.Context, dir string) error {
 	}
 	all := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.Spec == k.Spec })
 	noteKernels(append(all, k))
-	fmt.Fprintf(os.Stderr, "envfix: Jupyter has the kernel %s (%s)\n", f.kernel, ui.Clean(k.Spec))
+	fmt.Fprintf(os.Stderr, "envfix: Jupyter has the kernel %s (%s)\n", f.made.kernel, ui.Clean(k.Spec))
 	return nil
 }
 

@@ -69,6 +69,7 @@ func lockMakeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
 		&cli.StringSliceFlag{Name: "build-from-source", Usage: "the package `NAME` may be built from its source: its code runs, also here; repeat it"},
+		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
 		&cli.StringSliceFlag{Name: "group", Usage: "the group or extra `NAME` of pyproject.toml can be chosen at apply; with --installed: it is chosen; repeat it"},
 		&cli.BoolFlag{Name: "same-torch", Usage: "the same torch for every profile"},
 		&cli.BoolFlag{Name: "upgrade-matrix", Usage: "choose again with the data of this envfix"},
@@ -143,7 +144,7 @@ func lockOf(c *cli.Context) (lockCall, error) {
 func lockOfFlags(c *cli.Context) (lockCall, error) {
 	f := lockCall{check: c.Bool("check") || c.Bool("installed"), installed: c.Bool("installed"), json: c.Bool("json"), env: c.String("env")}
 	f.wish = team.Wish{Files: c.StringSlice("requirements"), SameTorch: c.Bool("same-torch"), Upgrade: c.Bool("upgrade"), UpgradeMatrix: c.Bool("upgrade-matrix"),
-		Profile: c.String("profile"), Offline: c.Bool("offline"), Build: c.StringSlice("build-from-source"),
+		Profile: c.String("profile"), Offline: c.Bool("offline"), Build: c.StringSlice("build-from-source"), AsNamed: c.StringSlice("as-named"),
 		Groups: c.StringSlice("group"), Defaults: map[string]string{}}
 	for _, key := range team.TargetKeys {
 		name := key

@@ -417,3 +417,23 @@ func TestLockDriftAndSync(t *testing.T) {
 		t.Errorf("after sync the environment holds %s, want %s", got, whole)
 	}
 }
+
+// A name that is like a known one is refused with the flag that lets it pass, and that
+// flag holds for the check and for whoever locks again.
+func TestLockAsNamed(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "numpyy", Version: "1.0"})
+	dir := t.TempDir()
+	args := []string{"lock", "torch", "Numpyy", "--mirror", "default=" + x.URL, "--target", "cpu=gpu=none python=3.12 index=default"}
+	wantExit(t, lockIn(t, dir, args...), fail.Usage)
+	wantExit(t, lockIn(t, dir, append(args, "--as-named", "Numpyy")...), fail.OK)
+	if got := lockedPackages(t, "cpu")["numpyy"]; got != "1.0" {
+		t.Errorf("numpyy %q", got)
+	}
+	if got := fileText(t, "envfix.toml"); !strings.Contains(got, `as-named = ["numpyy"]`) {
+		t.Errorf("envfix.toml:\n%s", got)
+	}
+	wantExit(t, lockIn(t, dir, "lock", "--check", "--mirror", "default="+x.URL), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.OK)
+	wantExit(t, lockIn(t, dir, "lock", "--target", "gpu=none"), fail.Usage) // a description without a name
+}

@@ -50,6 +50,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
 			&cli.BoolFlag{Name: "ps1", Usage: "print the steps of a plan for Windows as a PowerShell script"},
 			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
+			kernelFlag(),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
 			&cli.BoolFlag{Name: "open", Usage: "open the web page at this machine and wish, and print its address"},
 			verboseFlag("print every step with its command, and every reason"),
@@ -62,6 +63,7 @@ EXIT STATUS
 type planView struct {
 	json, sh, ps1, verbose bool
 	args                   []string // for the command that is named as the next one
+	kernel                 string   // the name for Jupyter; "" none
 }
 
 func planAction(c *cli.Context) error {
@@ -79,6 +81,7 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	f, view.kernel = f.withKernel(), f.kernel
 	p, err := f.make(c.Context)
 	if err != nil {
 		return err
@@ -136,12 +139,12 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if err != nil {
 			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--json` has no such limit"}}
 		}
-		_, err = io.WriteString(w, text)
+		_, err = io.WriteString(w, text+kernelScript(v.kernel, v.ps1))
 		return err
 	}
 	look := style(w)
 	look.Verbose = v.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look)+ui.Next(p, v.args, look))
+	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look))
 	return err
 }
 

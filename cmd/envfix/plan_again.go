@@ -31,6 +31,9 @@ func nextArgs(args []string, p *plan.Plan) []string {
 		return lessFlags(args, "--out")
 	}
 	if file := valueOf(args, "--out"); file != "" {
+		if kernel := valueOf(args, "--kernel"); kernel != "" { // it is not of the plan
+			return []string{file, "--kernel", kernel}
+		}
 		return []string{file}
 	}
 	if p.Basis.Request.Described {

@@ -69,6 +69,7 @@ func (in Input) sorted() Input {
 	in.Requirements = slices.Sorted(slices.Values(in.Requirements))
 	in.Sources = slices.SortedFunc(slices.Values(in.Sources), func(a, b Source) int { return strings.Compare(a.Path, b.Path) })
 	in.Build = slices.Sorted(slices.Values(in.Build))
+	in.AsNamed = slices.Sorted(slices.Values(in.AsNamed))
 	in.Constraints = slices.Sorted(slices.Values(in.Constraints))
 	in.Groups = slices.SortedFunc(slices.Values(in.Groups), func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
 	in.Targets = slices.SortedFunc(slices.Values(in.Targets), func(a, b Target) int { return strings.Compare(a.Name, b.Name) })

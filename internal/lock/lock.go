@@ -49,6 +49,7 @@ type Input struct {
 	SameTorch    bool     `toml:"same-torch,omitempty"` // one torch for every profile
 	Constraints  []string `toml:"constraints,omitempty"`
 	Build        []string `toml:"build,omitempty"`         // packages that may be built from source, sorted
+	AsNamed      []string `toml:"as-named,omitempty"`      // packages that are meant as they are written, sorted
 	DefaultIndex string   `toml:"default-index,omitempty"` // that a file names in place of the installer's default
 	Defaults     string   `toml:"defaults,omitempty"`      // facts of every target that does not say otherwise
 	Python       string   `toml:"python,omitempty"`        // of .python-version, else of a requires-python that no file of these has

@@ -7,7 +7,7 @@ import (
 )
 
 // TeamKeys are the keys of envfix.toml and of [tool.envfix].
-var TeamKeys = []string{"requirements", "files", "constraints", "build", "same-torch", "defaults", "groups", "[targets]", "[[index]]", "[policy]"}
+var TeamKeys = []string{"requirements", "files", "constraints", "build", "as-named", "same-torch", "defaults", "groups", "[targets]", "[[index]]", "[policy]"}
 
 // TeamFile describes a team in its project.
 const TeamFile = "envfix.toml"
@@ -20,6 +20,7 @@ type Team struct {
 	SameTorch    bool              `toml:"same-torch"`
 	Constraints  []string          `toml:"constraints"` // limits of packages that others ask for
 	Build        []string          `toml:"build"`       // packages that may be built from source: their code runs
+	AsNamed      []string          `toml:"as-named"`    // packages that are meant as they are written, though like a known one
 	Defaults     string            `toml:"defaults"`    // facts of every target that does not say otherwise
 	Groups       []string          `toml:"groups"`      // groups and extras of pyproject.toml, installed where they are chosen
 	Indexes      []Tied            `toml:"index"`       // private indexes and the packages that come from there

@@ -112,7 +112,7 @@ func inputLines(in lock.Input) []string {
 			l = append(l, s.Path+": requires-python "+s.Python)
 		}
 	}
-	for what, list := range map[string][]string{"constraint": in.Constraints, "build from source": in.Build} {
+	for what, list := range map[string][]string{"constraint": in.Constraints, "build from source": in.Build, "meant as written": in.AsNamed} {
 		for _, r := range list {
 			l = append(l, what+" "+r)
 		}

@@ -34,7 +34,7 @@ func (t *Team) asked(ask *Wish, old *lock.Lock) (*wishes, lock.Input, error) {
 // input is what a lock is made from: the wishes, with the files that they name read
 // anew.
 func (t *Team) input(w *wishes) (lock.Input, error) {
-	in := lock.Input{SameTorch: w.SameTorch, Requirements: w.Requirements, Constraints: w.Constraints, Build: w.Build, Defaults: w.Defaults,
+	in := lock.Input{SameTorch: w.SameTorch, Requirements: w.Requirements, Constraints: w.Constraints, Build: w.Build, AsNamed: w.AsNamed, Defaults: w.Defaults,
 		Indexes: slices.Clone(w.Indexes), Policy: w.Policy}
 	if _, err := policyOf(w.Policy, w.file); err != nil {
 		return in, err
@@ -61,6 +61,7 @@ func (t *Team) input(w *wishes) (lock.Input, error) {
 	}
 	in.Requirements = slices.Sorted(slices.Values(in.Requirements))
 	in.Build = slices.Sorted(slices.Values(in.Build))
+	in.AsNamed = slices.Sorted(slices.Values(in.AsNamed))
 	slices.SortFunc(in.Targets, byName)
 	if len(in.Targets) == 0 && strings.Contains(in.Defaults, "=") {
 		in.Targets = []lock.Target{{Name: "default"}} // the one machine that the flags describe

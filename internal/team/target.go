@@ -36,6 +36,9 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 		return out, usage(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
 			`write a target as --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
 	}
+	if slices.Contains(TargetKeys, name) {
+		return bad("`%s=` begins the description, and a target has a name of its own before it", name)
+	}
 	if !lock.ValidName(name) {
 		return bad("a name has lower-case letters, digits, - and _, and no dot")
 	}
@@ -70,6 +73,9 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 		out.machine.GPUs = nil
 	}
 	out.request.Requirements, out.request.ProjectPython, out.named = nil, demand, facts["python"] != ""
+	for _, name := range in.AsNamed {
+		out.request.AsNamed = append(out.request.AsNamed, machine.NormalName(name))
+	}
 	if out.request.Policy, err = policyOf(in.Policy, lock.File); err != nil {
 		return out, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 )
@@ -24,6 +25,7 @@ type Wish struct {
 	Defaults     map[string]string // facts of every target that does not say otherwise
 	SameTorch    bool
 	Build        []string // packages that may be built from source
+	AsNamed      []string // packages that are meant as they are written
 	Groups       []string // groups and extras of pyproject.toml that can be chosen at apply
 
 	Drop        []string // packages that are asked for no more
@@ -79,7 +81,7 @@ func (t *Team) wishes(old *lock.Lock) (*wishes, error) {
 	}
 	in := old.Input
 	w.Team = lock.Team{Requirements: in.Requirements, SameTorch: in.SameTorch, Targets: map[string]string{}, Constraints: in.Constraints,
-		Build: in.Build, Defaults: in.Defaults, Indexes: in.Indexes, Policy: in.Policy}
+		Build: in.Build, AsNamed: in.AsNamed, Defaults: in.Defaults, Indexes: in.Indexes, Policy: in.Policy}
 	for _, g := range in.Groups {
 		w.Groups = append(w.Groups, g.Name)
 	}
@@ -119,7 +121,7 @@ func (w *wishes) apply(t *Team, ask Wish) error {
 }
 
 func (ask Wish) edits() bool {
-	added := len(ask.Requirements) + len(ask.Files) + len(ask.Targets) + len(ask.Defaults) + len(ask.Build) + len(ask.Groups)
+	added := len(ask.Requirements) + len(ask.Files) + len(ask.Targets) + len(ask.Defaults) + len(ask.Build) + len(ask.AsNamed) + len(ask.Groups)
 	return added+len(ask.Drop)+len(ask.DropTargets) > 0 || ask.SameTorch
 }
 
@@ -127,7 +129,7 @@ func (ask Wish) edits() bool {
 func (w *wishes) write(e *pyproject.Edit) error {
 	var errs []error
 	for key, list := range map[string][]string{
-		"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "groups": w.Groups,
+		"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "as-named": w.AsNamed, "groups": w.Groups,
 	} {
 		for _, v := range list {
 			errs = append(errs, e.Add(key, v))
@@ -324,6 +326,16 @@ func (w *wishes) rest(e *pyproject.Edit, _ *Team, ask Wish) error {
 		}
 		w.Build = append(slices.Clone(w.Build), name)
 		w.note("%s: %s may be built from source", w.file, name)
+	}
+	for _, name := range ask.AsNamed {
+		if name = machine.NormalName(name); slices.Contains(w.AsNamed, name) {
+			continue
+		}
+		if err := e.Add("as-named", name); err != nil {
+			return err
+		}
+		w.AsNamed = append(slices.Clone(w.AsNamed), name)
+		w.note("%s: %s is meant as it is written", w.file, name)
 	}
 	for _, name := range ask.Groups {
 		if slices.Contains(w.Groups, name) {
