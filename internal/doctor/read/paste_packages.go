@@ -153,6 +153,14 @@ func (r *Reader) variable(name, value string, s Evidence) {
 		}
 		return
 	}
+	if name != "-" && !r.ofTorch(name, value, s) {
+		r.exported(name, value, s)
+	}
+}
+
+// ofTorch takes the answers to what people ask torch and Python; false for a name that
+// is none of them.
+func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 	switch bare := strings.Trim(value, `'" `); name {
 	case "is_available":
 		bare = answerVerb().ReplaceAllString(strings.TrimLeft(bare, "#>=-→ "), "")
@@ -161,38 +169,36 @@ func (r *Reader) variable(name, value string, s Evidence) {
 		if strings.EqualFold(bare, "True") || strings.EqualFold(bare, "False") {
 			r.available(bare, s)
 		}
-		return
 	case "torch.version.cuda":
 		if bare == "None" || bare != "" && strings.Trim(bare, "0123456789.") == "" {
 			r.torchCUDA(bare, s)
 		}
-		return
 	case "torch.version.hip":
 		if hipVersion().MatchString(bare) {
 			r.c.Torch.HIP, r.c.Torch.NoCUDA = bare, false
 		}
-		return
 	case "module":
 		r.loaded(bare, s)
-		return
 	case "bits":
 		if bare == "32" {
 			r.thirtyTwo(s)
 		}
-		return
 	case "sys.executable":
 		if m := pythonFile().FindString(value); m != "" {
 			r.interpreter(m, s)
 		}
-		return
-	case "-":
-		return
 	case "torch.__version__":
 		if torchVersion().MatchString(bare) {
 			r.torch(bare, ByTorch, s)
 		}
-		return
+	default:
+		return false
 	}
+	return true
+}
+
+// exported takes a variable of the environment.
+func (r *Reader) exported(name, value string, s Evidence) {
 	if r.c.Machine.Env == nil {
 		r.c.Machine.Env = map[string]string{}
 	}
