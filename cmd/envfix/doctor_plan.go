@@ -27,23 +27,7 @@ import (
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps. Its error says why none could be made.
 func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
-	k := know.Embedded()
-	first, anew, inFiles := -1, false, false
-	mend := &plan.Repair{}
-	for i, x := range r.Findings {
-		w := doctor.WayOf(k, x, r.Findings)
-		if w == doctor.NoWay {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		anew = anew || w == doctor.Otherwise
-		inFiles = inFiles || w == doctor.Otherwise && k.Causes[x.Cause].Mended == know.Files
-		mend.Rebuild = mend.Rebuild || x.Mend.Rebuild
-		mend.Fetch = append(mend.Fetch, x.Mend.Fetch...)
-		mend.Fixes = append(mend.Fixes, x.Mend.Fixes...)
-	}
+	first, anew, inFiles, mend := mendable(r)
 	if first < 0 {
 		return nil, nil
 	}
@@ -88,6 +72,28 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 	}
 	r.Findings[first].Steps = p.Steps
 	return p, nil
+}
+
+// mendable gathers what a plan mends of the findings: the first of them (-1 none),
+// whether one is mended by another choice than what is there, and by its files.
+func mendable(r *doctor.Report) (first int, anew, inFiles bool, mend *plan.Repair) {
+	k := know.Embedded()
+	first, mend = -1, &plan.Repair{}
+	for i, x := range r.Findings {
+		w := doctor.WayOf(k, x, r.Findings)
+		if w == doctor.NoWay {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		anew = anew || w == doctor.Otherwise
+		inFiles = inFiles || w == doctor.Otherwise && k.Causes[x.Cause].Mended == know.Files
+		mend.Rebuild = mend.Rebuild || x.Mend.Rebuild
+		mend.Fetch = append(mend.Fetch, x.Mend.Fetch...)
+		mend.Fixes = append(mend.Fixes, x.Mend.Fixes...)
+	}
+	return first, anew, inFiles, mend
 }
 
 // examinedElsewhere is the directory of the environment that was examined, where it is

@@ -55,23 +55,7 @@ EXIT STATUS
   0  every machine that is known has an answer, if after a change of its driver
   2  usage, or input that cannot be read
   3  some machine has no answer`,
-		Flags: []cli.Flag{
-			jsonFlag("print the plan as JSON"),
-			&cli.BoolFlag{Name: "change-driver", Usage: "drivers may change where that saves a group"},
-			&cli.IntFlag{Name: "max-groups", Usage: "at most `N` groups: those that serve most machines"},
-			&cli.BoolFlag{Name: "same-torch", Usage: "one torch for every group, where one exists"},
-			&cli.StringFlag{Name: "previous", Usage: "keep the groups of `FILE`: an envfix.lock, or an earlier plan as JSON"},
-			&cli.BoolFlag{Name: "lock", Usage: "write the groups as the profiles of envfix.lock, in this directory"},
-			&cli.StringSliceFlag{Name: "mirror", Usage: "with --lock: `FROM=TO`, as for envfix lock"},
-			&cli.BoolFlag{Name: "offline", Usage: "with --lock: use no network, only what uv has cached"},
-			staleFlag(),
-			&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
-			&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
-			&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
-			&cli.StringFlag{Name: "python", Usage: "Python `VERSION` on every machine"},
-			&cli.BoolFlag{Name: "jit", Usage: "the jobs compile kernels at run time (torch.compile, triton)"},
-			&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
-		},
+		Flags: fleetPlanOptions(),
 		Action: func(c *cli.Context) error {
 			since, err := oldest(c.Int("stale"))
 			if err != nil {
@@ -85,6 +69,26 @@ EXIT STATUS
 					Build: c.String("build"), JIT: c.Bool("jit"), OnlyIndex: c.String("only-index")}},
 			}, c.App.Writer)
 		},
+	}
+}
+
+func fleetPlanOptions() []cli.Flag {
+	return []cli.Flag{
+		jsonFlag("print the plan as JSON"),
+		&cli.BoolFlag{Name: "change-driver", Usage: "drivers may change where that saves a group"},
+		&cli.IntFlag{Name: "max-groups", Usage: "at most `N` groups: those that serve most machines"},
+		&cli.BoolFlag{Name: "same-torch", Usage: "one torch for every group, where one exists"},
+		&cli.StringFlag{Name: "previous", Usage: "keep the groups of `FILE`: an envfix.lock, or an earlier plan as JSON"},
+		&cli.BoolFlag{Name: "lock", Usage: "write the groups as the profiles of envfix.lock, in this directory"},
+		&cli.StringSliceFlag{Name: "mirror", Usage: "with --lock: `FROM=TO`, as for envfix lock"},
+		&cli.BoolFlag{Name: "offline", Usage: "with --lock: use no network, only what uv has cached"},
+		staleFlag(),
+		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
+		&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
+		&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
+		&cli.StringFlag{Name: "python", Usage: "Python `VERSION` on every machine"},
+		&cli.BoolFlag{Name: "jit", Usage: "the jobs compile kernels at run time (torch.compile, triton)"},
+		&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
 	}
 }
 

@@ -240,32 +240,30 @@ func (c *Client) prove(ctx context.Context, j job) Proof {
 		p.Verdict, p.Error = Differ, "the matrix has no row for this wheel"
 		return p
 	}
+	p.Checks = j.compare(row, t)
+	p.size = cmp.Or(t.Size, j.file.Size)
+	p.Notes = t.Gaps
+	p.Verdict = worst(p.Checks)
+	return p
+}
+
+// compare holds a row against what was read of its wheel.
+func (j job) compare(row *matrix.Build, t *Torch) []Check {
+	var checks []Check
 	if j.bytes {
-		p.Checks = CompareBytes(row, t)
 		var found []string
 		for _, f := range j.pair.files {
 			found = append(found, pythonOf(f))
 		}
-		p.Checks = append(p.Checks, comparePythons(row, found))
+		checks = append(CompareBytes(row, t), comparePythons(row, found))
 	} else {
-		p.Checks = CompareMetadata(row, t)
+		checks = CompareMetadata(row, t)
 	}
-	p.size = cmp.Or(t.Size, j.file.Size)
 	if f := j.file; f.Size > 0 && t.Size > 0 && f.Size != t.Size {
-		p.Checks = append(
-			p.Checks,
-			Check{
-				Field:   "size",
-				Row:     fmt.Sprint(f.Size),
-				Wheel:   fmt.Sprint(t.Size),
-				Verdict: Differ,
-				Note:    "the page and the server disagree about this file",
-			},
-		)
+		checks = append(checks, Check{Field: "size", Row: fmt.Sprint(f.Size), Wheel: fmt.Sprint(t.Size), Verdict: Differ,
+			Note: "the page and the server disagree about this file"})
 	}
-	p.Notes = t.Gaps
-	p.Verdict = worst(p.Checks)
-	return p
+	return checks
 }
 
 // row finds the matrix's row: by label, else what the default index carries.

@@ -55,14 +55,7 @@ func gib(mib int64) string { return fmt.Sprintf("%.1f", float64(mib)/1024) }
 func Watch(w WatchScreen, width int, s Style) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, Clip(Clean(fmt.Sprintf(format, args...)), width)) }
-	head := "envfix watch  " + w.Time
-	if w.Keys {
-		head += "   q quits, p pauses"
-	}
-	if w.Paused {
-		head += "   PAUSED"
-	}
-	add("%s", head)
+	add("%s", watchHead(w))
 	out[0] = s.Bold(out[0])
 	if len(w.GPUs) == 0 {
 		add("no GPU to watch here; `envfix doctor` says why")
@@ -116,6 +109,17 @@ func Watch(w WatchScreen, width int, s Style) []string {
 		}
 	}
 	return out
+}
+
+func watchHead(w WatchScreen) string {
+	head := "envfix watch  " + w.Time
+	if w.Keys {
+		head += "   q quits, p pauses"
+	}
+	if w.Paused {
+		head += "   PAUSED"
+	}
+	return head
 }
 
 func utilWords(u *float64) string {
