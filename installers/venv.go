@@ -329,6 +329,11 @@ func (b *builder) requirements() (first, pins, rest []string) {
 			rest = append(rest, held)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(b.choice.Ask)) { // a framework that what was asked for brings
+		if !slices.ContainsFunc(b.r.Requirements, func(q pep508.Requirement) bool { return q.Name == name }) {
+			rest = append(rest, b.choice.Ask[name])
+		}
+	}
 	for _, q := range b.r.Requirements { // several may speak of one package
 		w := written(q)
 		if asked := b.choice.Ask[q.Name]; asked != "" {

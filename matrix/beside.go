@@ -42,6 +42,27 @@ func (m *Matrix) NeedsOf(pkg string, v version.Python, os, arch string) []Need {
 	return out
 }
 
+// Brings are packages whose metadata requires another one: a framework, which computes on
+// the CPU where nobody asks for it with its CUDA, or one that needs a torch without
+// declaring it.
+type Brings struct {
+	Packages []string
+	Package  string // what they bring
+	Proof    Proof
+	Source   string
+}
+
+// BroughtBy are the packages that another one brings.
+func (m *Matrix) BroughtBy(name string) []string {
+	var out []string
+	for _, b := range m.Brings {
+		if slices.Contains(b.Packages, name) {
+			out = append(out, b.Package)
+		}
+	}
+	return out
+}
+
 // A Backend is the floor of a way to compute that stands above the wheel's own
 // tag: MPS needs a newer macOS than the wheel that carries it.
 type Backend struct {
@@ -248,6 +269,7 @@ func (m *Matrix) KnownName(name string) (real bool, meant string) {
 	}
 	real = slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
 		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name || n.Of == name }) ||
+		slices.ContainsFunc(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) }) ||
 		slices.ContainsFunc(m.Frameworks, func(f Framework) bool { return f.Package == name }) ||
 		slices.ContainsFunc(m.Elsewhere, func(e Elsewhere) bool { return e.Package == name })
 	return real, ""

@@ -17,6 +17,9 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 			m.Needs = append(m.Needs, n)
 		}
 	})
+	rows("brings", func(o object) {
+		m.Brings = append(m.Brings, Brings{Packages: o.words("packages"), Package: o.text("brings"), Proof: r.proof(o), Source: r.place(o)})
+	})
 	rows("backends", func(o object) {
 		m.Backends = append(m.Backends, Backend{
 			Label: o.text("backend"), Torch: o.specifier("torch"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
@@ -88,6 +91,11 @@ func (c *checker) beside() {
 		}
 		if !slices.Contains([]string{"", "import", "call", "log", "silent", FailsInstall}, n.Fails) {
 			c.fault(n.Source, "fails: %q is none of import, call, log, silent, install", text.Cut(n.Fails, 60))
+		}
+	}
+	for _, b := range c.m.Brings {
+		if b.Package == "" || len(b.Packages) == 0 {
+			c.fault(b.Source, "packages that bring another one are named, and it (packages, brings)")
 		}
 	}
 	for _, b := range c.m.Backends {

@@ -60,6 +60,19 @@ func (s *solver) frameworksAlone() bool {
 	return found
 }
 
+// brought adds the frameworks that packages of the request bring: flax brings jax, which
+// computes on the CPU where it is not asked for with its CUDA.
+func (s *solver) brought() {
+	for _, r := range slices.Clone(s.req.packages) {
+		for _, name := range s.m.BroughtBy(r.Name) {
+			asked := func(q pep508.Requirement) bool { return plainName(q.Name) == name }
+			if slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name }) && !slices.ContainsFunc(s.req.packages, asked) {
+				s.req.packages = append(s.req.packages, pep508.Requirement{Name: name, Text: name})
+			}
+		}
+	}
+}
+
 // frameworkRefusal says why no release of a framework goes with a question; nil where
 // one does. cu is the CUDA major that everything in the environment has; "" any.
 func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {

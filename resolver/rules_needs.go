@@ -46,6 +46,11 @@ func (q *question) holds(b *matrix.Build) []string {
 			}
 			continue
 		}
+		for _, name := range q.m.BroughtBy(e.name) {
+			if !slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
+				add(name, below(q.unmet(name, b)))
+			}
+		}
 		if e.pin != "" {
 			continue
 		}

@@ -52,6 +52,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 		return nil, err
 	}
 	s := &solver{m: m, h: h, req: req}
+	s.brought()
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))

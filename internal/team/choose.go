@@ -160,6 +160,11 @@ func jobOf(c *resolver.Choice, wish []pep508.Requirement, channel string) lock.J
 			j.Requirements = append(j.Requirements, asked)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Ask)) { // a framework that what was asked for brings
+		if !slices.ContainsFunc(wish, func(q pep508.Requirement) bool { return q.Name == name }) {
+			j.Requirements = append(j.Requirements, c.Ask[name])
+		}
+	}
 	j.Requirements = append(j.Requirements, c.Holds...)
 	return j
 }
