@@ -151,7 +151,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if f.verbose {
 		whole = nil
 	}
-	if err := consent(ctx, f.yes, p, whole); err != nil {
+	if err := consent(ctx, "apply", f.yes, p, whole); err != nil {
 		return err
 	}
 	if err := f.wayOut(ctx, f.carryOut(ctx, p, saved)); err != nil || f.made.kernel == "" || p.Partial {
@@ -173,14 +173,14 @@ func (f applyFlags) show(p *plan.Plan) error {
 }
 
 // consent asks whether the plan that was shown may be carried out. whole shows all of
-// it, where that was not done; nil: it was.
-func consent(ctx context.Context, yes bool, p *plan.Plan, whole func() error) error {
+// it, where that was not done; nil: it was. command is the one that asks.
+func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole func() error) error {
 	if yes || len(p.Steps) == 0 {
 		return nil
 	}
 	if !isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
 		return &fail.Error{Code: fail.Usage, Text: "there is no terminal to ask on",
-			Hints: []string{"`envfix apply --yes` does not ask"}}
+			Hints: []string{"`envfix " + command + " --yes` does not ask"}}
 	}
 	question := "apply? [y/N]"
 	if whole != nil {

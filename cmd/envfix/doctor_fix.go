@@ -43,7 +43,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if f.verbose {
 		whole = nil
 	}
-	if err := consent(ctx, f.apply.yes, p, whole); err != nil {
+	if err := consent(ctx, "doctor --fix", f.apply.yes, p, whole); err != nil {
 		return err
 	}
 	did, err := f.apply.perform(ctx, p, false)

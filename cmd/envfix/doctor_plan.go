@@ -129,6 +129,11 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, mend *
 		return f.plan.mending(ctx, mend, nil)
 	}
 	p, err := f.plan.mending(ctx, mend, same(patient, torch, build))
+	if err == nil && p.Decision == resolver.NeedTarget {
+		if q, err := f.withoutItsGPU(ctx, mend, patient); q != nil || err != nil {
+			return q, err
+		}
+	}
 	if err == nil && refusal(p) != nil {
 		// That build is refused here: another one of the same torch may not be.
 		if q, err := f.plan.mending(ctx, mend, same(patient, torch, "")); err == nil && refusal(q) == nil &&
@@ -137,6 +142,46 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, mend *
 		}
 	}
 	return p, err
+}
+
+// withoutItsGPU is the plan that brings the files of a CUDA build again where no GPU is
+// to be seen, as on a login node: that the build is the right one was decided when it was
+// installed. It is made as for a GPU that the build serves with the least to warn of; nil
+// where there is none.
+func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patient *read.Case) (*plan.Plan, error) {
+	m, err := matrixFor()
+	if err != nil {
+		return nil, err
+	}
+	torch, label := installedTorch(patient)
+	here := patient.Machine.Platform
+	release, _ := m.Release(torch)
+	if release == nil || len(f.plan.machine.words.GPUs) > 0 {
+		return nil, nil
+	}
+	build, _ := release.Build(label, here.OS, here.Arch)
+	if build == nil {
+		return nil, nil
+	}
+	var best *plan.Plan
+	for _, code := range build.Native {
+		driver := m.NewestDriver([]machine.SM{code.SM}, here.OS == "windows" || here.Environment == machine.WSL2)
+		if driver.IsZero() {
+			continue
+		}
+		g := f.plan
+		g.machine.words.GPUs, g.machine.words.Driver = []string{code.SM.String()}, driver.String()
+		p, err := g.mending(ctx, mend, same(patient, torch, label))
+		if err == nil && refusal(p) == nil && (best == nil || len(p.Warnings) < len(best.Warnings)) {
+			best = p
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	best.Warnings = append(best.Warnings, fmt.Sprintf("no GPU is to be seen here: the build of torch that is in %s, %s, comes again, planned as for a GPU of compute capability %s",
+		f.plan.target.env, label, best.Basis.Facts.GPUs[0].SM))
+	return best, plan.Seal(best)
 }
 
 // same asks for the packages of the environment: its torch in that version and
