@@ -98,14 +98,14 @@ func factsText(facts []doctor.Known) string {
 	return b.String()
 }
 
-// ownCauses leaves out the faults that an earlier one explains and that have the
-// same cause: they say it again in other words.
+// ownCauses leaves out the faults that an earlier one explains, and those with the same
+// first way out: they are its consequences, or say it again in other words.
 func ownCauses(all []doctor.Finding) []doctor.Finding {
 	var out []doctor.Finding
 	for _, f := range all {
 		if !slices.ContainsFunc(out, func(o doctor.Finding) bool {
-			return o.Cause == f.Cause &&
-				slices.Contains(o.Explains, f.Check)
+			return slices.Contains(o.Explains, f.Check) && (o.Cause == f.Cause || o.Confidence >= doctor.Medium) ||
+				o.Severity >= f.Severity && len(o.Fix) > 0 && len(f.Fix) > 0 && o.Fix[0] == f.Fix[0]
 		}) {
 			out = append(out, f)
 		}

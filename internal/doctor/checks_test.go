@@ -276,6 +276,10 @@ var ruled = []struct{ check, sick, healthy string }{
 		"| N/A   35C    P0    42W / 300W |      3MiB / 32510MiB |      0%      Default |",
 	},
 	{
+		"KMD003", "$ dkms status\nnvidia/535.183.01, 5.15.0-122-generic, x86_64: installed\n$ uname -r\n5.15.0-124-generic",
+		"$ dkms status\nnvidia/535.183.01, 5.15.0-122-generic, x86_64: installed\n$ uname -r\n5.15.0-122-generic",
+	},
+	{
 		"LD012", "FAIL : Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.12: cannot open shared object file",
 		"Available providers: CUDAExecutionProvider",
 	},

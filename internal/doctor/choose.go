@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
@@ -27,8 +28,12 @@ func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
 		}
 	}
 	for _, g := range gpus {
-		if a, ok := e.Matrix.Arch(g.SM); ok && usual.Less(e.first(a)) {
+		a, ok := e.Matrix.Arch(g.SM)
+		if ok && usual.Less(e.first(a)) {
 			usual = e.first(a)
+		}
+		if last, known := e.Matrix.Branch(a.LastBranch); ok && a.LastBranch > 0 && known && a.LastBranch < usual.Major() {
+			usual = last.Latest // no newer driver knows this GPU
 		}
 	}
 	return usual
@@ -54,13 +59,17 @@ func (e *exam) saidDriver() version.Dotted {
 }
 
 // An assumption is what a paste does not say, and the resolver has to be told.
-type assumption struct{ gpu, driver bool }
+type assumption struct{ gpu, driver, old bool }
 
 // words are what the answer then holds for.
 func (e *exam) words(a assumption, c *resolver.Choice, h machine.Machine) string {
 	var out []string
 	if a.gpu {
-		out = append(out, "a GPU of the RTX 20 series or newer")
+		gpus := "a GPU of the RTX 20 series or newer"
+		if a.old {
+			gpus = "a GPU of the RTX 20 to 40 series"
+		}
+		out = append(out, gpus)
 	}
 	if a.driver {
 		if d := e.driverFor(c, h); !d.IsZero() {
@@ -101,6 +110,10 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 	}
 	if len(h.GPUs) == 0 && !e.onlyForeign() {
 		for i, sm := range []machine.SM{e.limitSM("usual-machine", 1), e.limitSM("usual-machine", 2)} {
+			if i > 0 && !e.glibcBelow().IsZero() {
+				assumed.old = true
+				continue // builds for the newest GPU want a newer C library
+			}
 			if a, ok := e.Matrix.Arch(sm); ok && h.Driver != nil && h.Driver.Version.Less(e.first(a)) {
 				continue // a driver that works does not drive it
 			}
@@ -117,7 +130,7 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 		h.Driver = &machine.Driver{Version: d.Version}
 	}
 	if h.Platform.Libc == nil && h.Platform.OS == "linux" {
-		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
+		h.Platform.Libc = &machine.Libc{Kind: "glibc", Version: e.glibcBelow()}
 	}
 	if h.Platform.OS == "" {
 		h.Platform.OS, h.Platform.Arch = "linux", "x86_64"
@@ -127,6 +140,19 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 	}
 	return h, assumed
 }
+
+// glibcBelow is a C library that does not have what a message misses of it: 2.17, which the
+// older wheels are for, where 2.27 or 2.28 is missing. Zero: no message says so.
+func (e *exam) glibcBelow() version.Dotted {
+	s, ok := e.has("glibc-old")
+	m := missingGlibc().FindStringSubmatch(s.Text)
+	if !ok || m == nil || dotted(m[1]).Less(dotted("2.18")) || dotted(e.limit("glibc").Value).Less(dotted(m[1])) {
+		return version.Dotted{}
+	}
+	return dotted("2.17")
+}
+
+var missingGlibc = lazy.Regexp(`GLIBC_(\d+\.\d+)`)
 
 // choose asks the resolver for this machine: the torch that is there, where a build of
 // it has code for the GPU, else the newest. nil: nothing is to be installed there.
@@ -152,7 +178,7 @@ func (e *exam) choose() (*resolver.Choice, assumption) {
 		return res.Choice
 	}
 	if e.Torch.Version != "" && e.Torch.Rank >= read.ByLabel {
-		_, refused := e.has("torch-arch-incompatible", "no-kernel-image")
+		_, refused := e.has("torch-arch-incompatible", "no-kernel-image", "torch-arch-too-old-desc")
 		if c := ask(e.Torch.Version); c != nil && e.native(c, h) && (!refused || c.Build != e.Torch.Label) {
 			return c, assumed
 		}

@@ -69,7 +69,9 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 	found := rank(merge(e.out), e.k.Causes)
 	report := Report{Format: Format, OK: !c.Pasted || told || e.available() || e.atWork(), Findings: []Finding{}, Notes: c.Notes, Process: c.Running}
 	for _, f := range found {
-		e.advise(f)
+		if e.advise(f); repeats(report.Findings, f) {
+			continue
+		}
 		if f.Severity == know.Error || slices.Contains(untold, f.Check) {
 			report.OK = false
 		}
@@ -78,6 +80,11 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 	report.Verdict = verdict(report)
 	report.Facts = e.knownFacts()
 	return report
+}
+
+// repeats reports whether a finding says what one before it said, in the same words.
+func repeats(before []Finding, f *finding) bool {
+	return slices.ContainsFunc(before, func(o Finding) bool { return o.Text == f.Text && slices.Equal(o.Fix, f.Fix) })
 }
 
 // untold are the checks that say that a cause could not be told.

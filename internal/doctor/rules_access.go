@@ -58,10 +58,19 @@ func (e *exam) visibleDevices() {
 			noDevice...)...); bad != "" && (trouble || e.unavailable() || !e.Pasted) {
 			e.find("ACC001", proven, said, e.Torch.AvailableAt).
 				text(bad).
-				fix("`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`").
+				fix(unhide(name, said)...).
 				explains("ACC002")
 		}
 	}
+}
+
+// unhide is how a variable lets GPUs through again: where a script sets it, a shell that
+// does not have it changes nothing.
+func unhide(name string, said read.Evidence) []string {
+	if strings.Contains(said.Text, "environ") || strings.Contains(said.Text, "putenv") {
+		return []string{"take that line out of the script, or set " + name + " there to an index of `nvidia-smi -L`, before torch is imported"}
+	}
+	return []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}
 }
 
 // schedulerGaveNone: Slurm writes this word where a job asked for no GPU: to take the

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/read"
@@ -12,6 +13,7 @@ import (
 
 // driverRules look at the driver against the build, and at its two halves.
 var driverRules = []rule{
+	{[]string{"KMD003"}, "the kernels of dkms, and the one that runs", (*exam).otherKernel},
 	{[]string{"DRV005", "DRV006"}, "the driver, or what nvidia-smi reports, and torch's CUDA", (*exam).driverFloor},
 	{[]string{"DRV005"}, "a driver older than every build", (*exam).ancientDriver},
 	{[]string{"DRV004"}, "the versions of the driver's library and of its kernel module", (*exam).driverHalves},
@@ -335,4 +337,17 @@ func (e *exam) renamedFields() {
 			says("collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew").
 			fix("nothing to do")
 	}
+}
+
+// otherKernel: NVIDIA's module was built for other kernels than the one that runs.
+func (e *exam) otherKernel() {
+	k := e.Place.Kernels
+	if k.Running == "" || len(k.Built) == 0 || slices.Contains(k.Built, k.Running) {
+		return
+	}
+	e.find("KMD003", proven, k.BuiltAt, k.RunningAt).
+		says("NVIDIA's kernel module was built for kernel %s, and %s runs", k.Built[len(k.Built)-1], k.Running).
+		fix("`sudo apt install linux-headers-"+k.Running+" && sudo dkms autoinstall && sudo modprobe nvidia`",
+			"where that does not build: start the older kernel from the boot menu, and take a newer driver").
+		explains("DRV001", "DRV002", "DRV013", "GPU001")
 }

@@ -149,6 +149,7 @@ func nvidiaPackage(name string) (library, major string, ok bool) {
 // torch was built with.
 func (e *exam) pipLibraries() {
 	byLibrary := map[string]read.Package{}
+	var pairs [][2]read.Package
 	b, known := e.build()
 	trouble, inTrouble := e.has(append([]string{"nvjitlink-symbol"}, libraryTrouble...)...)
 	for _, p := range e.Packages {
@@ -157,14 +158,7 @@ func (e *exam) pipLibraries() {
 			continue
 		}
 		if o, both := byLibrary[library]; both && o.Name != p.Name {
-			w := proven
-			if !inTrouble {
-				w = strong
-			}
-			e.find("LD003", w, o.At, p.At, trouble).
-				says("%s and %s both write nvidia/%s/lib: the one installed last wins", o.Name, p.Name, library).
-				fix(fmt.Sprintf("`pip uninstall -y %s %s`, then %s", o.Name, p.Name, e.oneOf(b, library, o, p))).
-				mend(e.rebuild(p.Path + "/"))
+			pairs = append(pairs, [2]read.Package{o, p})
 		}
 		byLibrary[library] = p
 		if !known || fmt.Sprint(b.CUDA.Major()) != major {
@@ -181,27 +175,53 @@ func (e *exam) pipLibraries() {
 				mend(e.rebuild(p.Path + "/"))
 		}
 	}
+	e.twice(b, pairs, trouble)
 }
 
-// oneOf is how the one of two packages comes back that torch was built with.
-func (e *exam) oneOf(b *matrix.Build, library string, packages ...read.Package) string {
-	for _, p := range packages {
-		_, major, _ := nvidiaPackage(p.Name)
-		if e.Torch.CUDA.IsZero() || fmt.Sprint(e.Torch.CUDA.Major()) != major {
-			continue
-		}
-		name := p.Name
-		if b != nil {
-			if pin := pinOf(b, library); pin != "" {
-				name += "==" + pin
-			}
-		}
-		return "`pip install --force-reinstall --no-deps " + name + "`, the one of torch's CUDA"
+// twice: packages of two CUDA major versions write the same files.
+func (e *exam) twice(b *matrix.Build, pairs [][2]read.Package, trouble read.Evidence) {
+	if len(pairs) == 0 {
+		return
 	}
-	return "`pip install --force-reinstall` the one of torch's CUDA"
+	var at []read.Evidence
+	var away, back, libraries []string
+	path := ""
+	for _, pair := range pairs {
+		for _, p := range pair {
+			library, major, _ := nvidiaPackage(p.Name)
+			at, away, path = append(at, p.At), append(away, p.Name), p.Path
+			if e.Torch.CUDA.IsZero() || fmt.Sprint(e.Torch.CUDA.Major()) != major {
+				continue
+			}
+			if pin := pinOf(b, library); pin != "" {
+				p.Name += "==" + pin
+			}
+			back, libraries = append(back, p.Name), append(libraries, library)
+		}
+	}
+	weight := proven
+	if trouble.IsZero() {
+		weight = strong
+	}
+	fix := "`pip install --force-reinstall` the ones of torch's CUDA"
+	if len(back) > 0 {
+		fix = "`pip install --force-reinstall --no-deps " + strings.Join(back, " ") + "`, of torch's CUDA"
+	}
+	first, _, _ := nvidiaPackage(pairs[0][0].Name)
+	text := fmt.Sprintf("%s and %s both write nvidia/%s/lib: the one installed last wins", away[0], away[1], first)
+	if len(libraries) > 1 {
+		text += "; so it is with " + strings.Join(libraries[1:], ", ")
+	}
+	e.find("LD003", weight, append(at[:min(4, len(at))], trouble)...).
+		text(text).
+		fix("`pip uninstall -y " + strings.Join(away, " ") + "`, then " + fix).
+		mend(e.rebuild(path + "/"))
 }
 
 func pinOf(b *matrix.Build, library string) string {
+	if b == nil {
+		return ""
+	}
 	switch library {
 	case "cudnn":
 		return b.CuDNN.String()

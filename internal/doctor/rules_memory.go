@@ -48,7 +48,7 @@ func (e *exam) whoseMemory() {
 			e.find("ACC009", likely, a.At).
 				says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total)).
 				fix(append([]string{"a smaller batch or sequence, bf16 in place of float32; in training gradient checkpointing, " +
-					"to generate a smaller or quantized model"}, e.k.Checks["ACC009"].Fix...)...)
+					"to generate a smaller or quantized model"}, e.k.Checks["ACC009"].Fix[1:]...)...)
 		case a.Tried > a.Total:
 			e.find("ACC009", likely, a.At).
 				says("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))

@@ -23,6 +23,7 @@ func (e *exam) endsEarly(h *read.Hit, v string) bool {
 		return false
 	}
 	if mac := e.limit("intel-mac").Torch; last == mac.String() {
+		e.drop("PY012")
 		e.find("IDX003", likely, h.At).
 			says("the list ends with torch %s, the last with wheels for Intel Macs", mac).
 			fix(e.intelMacFix(last)...).
@@ -86,5 +87,6 @@ func foreign(text string) bool {
 var (
 	notFoundName = lazy.Regexp(`(?i)(?:satisfies the requirement|distribution found for) ([a-z][\w.-]*)`)
 	torchFamily  = lazy.Regexp(`(?i)torch|^(?:triton|nvidia-|cuda-|xformers|fbgemm|vllm|numpy|pillow)`)
+	ownURL       = lazy.Regexp(`https?://download\.pytorch\.org/whl/[\w./]*\w`)
 	ownIndex     = lazy.Regexp(`(?i)(?:--index-url|\s-i)[= ]+https?://download\.pytorch\.org/whl/`)
 )

@@ -89,7 +89,7 @@ func (e *exam) copies() {
 		read.Public(conda.Version) != t.Version {
 		e.find("PY004", proven, t.VersionAt, conda.At).
 			says("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version).
-			explains("PY001", "PY016")
+			explains("PY001", "PY016", "PY025")
 	}
 	if n := e.condaPackage("pytorch-nightly"); n != nil && conda != nil {
 		e.find("PY005", likely, conda.At, n.At).

@@ -62,9 +62,14 @@ func (e *exam) notFound() {
 		label = e.indexed()
 	}
 	if s := e.Did.Index; foreign(h.At.Text) && ownIndex().MatchString(s.Text) {
+		e.drop("PY012")
+		fix := []string{"torch by itself first, then the rest from the default index"}
+		if url := ownURL().FindString(s.Text); url != "" {
+			fix = []string{"torch by itself first: `pip install torch torchvision --index-url " + url + "`, then the rest without that flag"}
+		}
 		e.find("IDX001", likely, h.At, s).
 			says("PyTorch's index has PyTorch's packages alone, and it was made the only one").
-			fix("`--extra-index-url` beside the default index, or install torch by itself first").
+			fix(append(fix, "or `--extra-index-url` in its place, where the default index's newest torch will do as well")...).
 			explains("PY012", "IDX002", "IDX003")
 		return
 	}

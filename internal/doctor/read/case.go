@@ -133,8 +133,18 @@ type Place struct {
 	Conda     Evidence
 	Colab     Evidence
 	MacOS     Evidence
+	Kernels   Kernels
 	LXC       Evidence // an LXC or LXD guest
 	Raspberry Evidence // a Raspberry Pi
+}
+
+// Kernels are those that NVIDIA's module was built for, as `dkms status` lists them, and the
+// one that runs.
+type Kernels struct {
+	Built   []string
+	Running string
+
+	BuiltAt, RunningAt Evidence
 }
 
 // Torch is the torch that is imported, or would be.

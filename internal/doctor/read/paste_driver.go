@@ -38,6 +38,17 @@ var driverReaders = []reader{
 			r.packaged(m[2], s)
 		}
 	}},
+	{`^nvidia(?:-\w+)?(?:/|, )[\d.]+, (\d+\.\d+\S*), \w+: installed`, func(r *Reader, m []string, s Evidence) {
+		if k := &r.c.Place.Kernels; len(k.Built) < 16 {
+			k.Built, k.BuiltAt = append(k.Built, m[1]), s
+		}
+	}},
+	{`(?:^|[$#>] ?)uname -r\b(?:\W+(\d+\.\d+\.\S+))?`, func(r *Reader, m []string, s Evidence) {
+		if r.wait = "uname"; m[1] != "" {
+			r.variable(r.wait, m[1], s)
+			r.wait = ""
+		}
+	}},
 	{
 		`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`,
 		func(r *Reader, m []string, s Evidence) { r.wait = "module" },
@@ -118,7 +129,7 @@ var driverReaders = []reader{
 	}},
 	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
-	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?\W{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +
+	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?[^\w>]{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +
 		`(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Evidence) {
 		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") &&
 			!strings.Contains(s.Text, "below") && !strings.Contains(s.Text, "require") {

@@ -33,6 +33,7 @@ var interpreterReaders = []reader{
 		`^\W*(?:in the )?(?:terminal|shell|console|notebook|jupyter|kernel)\b[^/\\]{0,24}(` + pythonPath + `)`,
 		func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) },
 	},
+	{`\bwhich python[\d.]*\W{1,8}(/[\w./ -]*/python[\d.]*)\b`, func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) }},
 	{`sys\.executable\b`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
 			r.wait = "sys.executable"

@@ -143,6 +143,8 @@ func (r *Reader) condaTorch(p Package) {
 
 var condaCUDA = lazy.Regexp(`cuda_?(\d+(?:\.\d+)?)`)
 
+var kernelRelease = lazy.Regexp(`^\d+\.\d+\.\d\S*$`)
+
 func (r *Reader) variable(name, value string, s Evidence) {
 	value = strings.TrimSpace(value)
 	if names := strings.Split(name, ","); len(names) > 1 {
@@ -179,6 +181,10 @@ func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 		}
 	case "module":
 		r.loaded(bare, s)
+	case "uname":
+		if k := &r.c.Place.Kernels; kernelRelease().MatchString(bare) && k.Running == "" {
+			k.Running, k.RunningAt = bare, s
+		}
 	case "bits":
 		if bare == "32" {
 			r.thirtyTwo(s)
