@@ -1,9 +1,7 @@
 package doctor
 
 import (
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"envfix/internal/doctor/know"
@@ -393,70 +391,4 @@ var ruled = []struct{ check, sick, healthy string }{
 		"HW002", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.",
 		"NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.95.05",
 	},
-}
-
-// Every rule finds its sick machine and leaves the healthy one alone.
-func TestRules(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range ruled {
-		seen[r.check] = true
-		sick, _ := examine(t, r.sick)
-		if got := checksOf(sick); !slices.Contains(got, r.check) {
-			t.Errorf("%s: the sick machine gives %v", r.check, got)
-		}
-		healthy, _ := examine(t, r.healthy)
-		for _, f := range healthy.Findings {
-			if f.Check == r.check || f.Severity > know.Note && f.Confidence > Low {
-				t.Errorf("%s: the healthy machine gives %s: %s %v", r.check, f.Check, f.Text, f.Evidence)
-			}
-		}
-	}
-	for _, r := range rules {
-		if slices.ContainsFunc(slices.Concat(machineRules, useRules, environmentRules, importedRules, runningRules,
-			aroundRules, questionRules[:2]),
-			func(m rule) bool { return m.needs == r.needs }) {
-			continue // TestMachines, TestUse, TestEnvironments, TestImported, TestRunning, TestAround, TestUnread, TestEmptyContainer
-		}
-		for _, id := range r.checks {
-			if know.Embedded().Checks[id] == nil {
-				t.Errorf("no check %s", id)
-			}
-		}
-		if !slices.ContainsFunc(r.checks, func(id string) bool { return seen[id] }) {
-			t.Errorf("no sick machine for the rule of %v", r.checks)
-		}
-	}
-}
-
-// Every check is found by a message, a clue or a rule, or the README says why
-// not.
-func TestEveryCheckIsKnown(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, excused, _ := strings.Cut(string(readme), "## Not done")
-	k := know.Embedded()
-	reached := map[string]bool{}
-	for _, m := range k.Messages {
-		for _, id := range m.Checks {
-			reached[id] = true
-		}
-	}
-	for _, c := range k.Clues {
-		for _, id := range c.Checks {
-			reached[id] = true
-		}
-	}
-	for _, r := range rules {
-		for _, id := range r.checks {
-			reached[id] = true
-		}
-	}
-	for _, id := range k.Order {
-		if reached[id] == strings.Contains(excused, id) {
-			t.Errorf("%s: found by something %v, and the README lists it as not done %v", id, reached[id],
-				!reached[id] == false)
-		}
-	}
 }

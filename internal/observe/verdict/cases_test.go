@@ -1,0 +1,138 @@
+package verdict
+
+// elsewhere are jobs without a GPU, and what frameworks and busy machines do.
+var elsewhere = []ruleCase{
+	{"no GPU", func(t *Trace) { onCPU(t) }, "no_gpu", nil},
+	{"no GPU, loader", func(t *Trace) { onCPU(t); lead(t).Page.Load = 80 }, "loader_bound no_gpu", []string{"would hold a GPU back"}},
+	{"no GPU, the loader jitters", func(t *Trace) { onCPU(t); lead(t).Page.Load = 20 }, "no_gpu", nil},
+	{"no GPU, syncs", func(t *Trace) { onCPU(t); lead(t).Burst.Syncs = 100 }, "sync_bound no_gpu", []string{"would hold a GPU back"}},
+	{"no GPU, moves", func(t *Trace) { onCPU(t); lead(t).Burst.Copies = 170 }, "copies_each_step no_gpu", []string{"would hold a GPU back"}},
+	{"no GPU, python", func(t *Trace) { onCPU(t); lead(t).Burst.Python = 0.9 }, "python_bound no_gpu", []string{"would hold a GPU back"}},
+	{"no GPU, batch of one", func(t *Trace) {
+		onCPU(t)
+		p := lead(t)
+		p.Page.StepP50 = 0.001
+		p.Batch.Shape[0] = 1
+		p.Burst.Python = 0.7
+	}, "tiny_batch no_gpu", []string{"would hold a GPU back"}},
+	{"no GPU, matrices in 32 bits", func(t *Trace) { onCPU(t); lead(t).Matmul = "highest"; lead(t).Matrices = 1 << 40 }, "no_gpu", nil},
+	{"generations of workers that sleep", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 80
+		lead(t).Loaders = []Loader{{Workers: 2, Where: "t.py:4"}}
+		for range 20 {
+			t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 1.5, Wall: 10, Samples: 50})
+		}
+	}, "loader_bound no_gpu", []string{"workers use 0.3 cores, no storage"}},
+	{"workers that have nothing to do", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load, lead(t).Page.LoadP50 = lead(t).Page.Step/2, 0.0004
+		lead(t).Page.Warm = uint64(lead(t).Page.Load / 0.0006)
+		lead(t).Loaders = []Loader{{Workers: 2, Where: "t.py:4"}}
+		t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 1, Wall: 100, Samples: 50, Probe: &Probe{Where: &Where{Seen: 10, Looks: 200}}})
+	}, "no_gpu", nil},
+	{"workers that have nothing to do, on a busy machine", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 30
+		lead(t).Loaders = []Loader{{Workers: 1, Where: "t.py:4"}}
+		t.Processes[0].Delay = 8
+		t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 10, Delay: 10, Wall: 100, Samples: 50, Probe: &Probe{Where: &Where{Seen: 10, Looks: 200}}})
+	}, "no_gpu", nil},
+	{"storage", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 80
+		lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 0.1, 10
+		t.Processes[0].Read, t.Processes[0].Samples, t.Processes[0].Blocked = 5000, 100, 40
+		lead(t).Loaders = []Loader{{Where: "t.py:4"}}
+	}, "loader_bound no_gpu", []string{"storage, ", "local disk"}},
+	{"a place in the loader", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 80
+		lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 9, 10
+		lead(t).Loaders = []Loader{{Where: "t.py:4"}}
+		lead(t).Where = &Where{Seen: 100, Looks: 120, Top: []Spot{{At: "data.py:9", Func: "DS.__getitem__", Call: "PIL.Image.Image.convert", Part: "item", N: 80}, {At: "data.py:10", N: 3}}}
+	}, "loader_bound no_gpu", []string{"80 % is PIL.Image.Image.convert (data.py:9)", "decode smaller images"}},
+	{"in the words of Trainer", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 80
+		lead(t).Via = []string{"torch", "accelerate", "transformers"}
+		lead(t).Loaders = []Loader{{Where: "/v/site-packages/transformers/trainer.py:900", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
+	}, "loader_bound no_gpu", []string{"TrainingArguments(…, dataloader_num_workers=", "at /h/train.py:33"}},
+	{"in the words of ultralytics", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Via = []string{"ultralytics"}
+		lead(t).Loaders = []Loader{{Where: "/v/site-packages/ultralytics/data/build.py:300", Own: "/h/train.py:40", Setting: "/h/train.py:33"}}
+		lead(t).Where = &Where{Seen: 20, Looks: 20, Top: []Spot{{Call: "ultralytics.utils.imread_unicode", Part: "item", N: 20}}}
+	}, "loader_bound", []string{"model.train(…, workers=", "), at /h/train.py:40", "decode smaller images"}},
+	{"ultralytics on a CPU", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 80
+		lead(t).Via = []string{"ultralytics"}
+		lead(t).Loaders = []Loader{{Where: "/v/site-packages/ultralytics/data/build.py:300", Own: "/h/train.py:40"}}
+	}, "loader_bound no_gpu", []string{"ultralytics loads within the loop on a CPU, whatever workers= says; on a GPU: model.train("}},
+	{"gradients are accumulated", func(t *Trace) {
+		lead(t).Burst = &Burst{Steps: 5, Passes: 20, Copies: 40, Syncs: 20, Autocast: 20}
+		load(t, 0, 40)
+	}, "healthy", nil},
+	{"gradients are accumulated, and each batch waits", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Burst = &Burst{Steps: 5, Passes: 20, Copies: 400, Syncs: 20, Autocast: 20}
+	}, "copies_each_step loader_bound", []string{"20 copies from CPU to GPU a batch; the batch needs 2"}},
+	{"waits for data in a step of several batches", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Burst = &Burst{Steps: 5, Passes: 20, Copies: 40}
+	}, "loader_bound", []string{"32 ms of 40 ms a step of 4 batches"}},
+	{"a loader built anew for each epoch", func(t *Trace) {
+		onCPU(t)
+		p := lead(t)
+		p.Page.Epochs, p.Page.Edge, p.Made = 9, 60, 10
+		p.Loaders = []Loader{{Workers: 2, Where: "t.py:3"}}
+		for range 7 {
+			p.Loaders = append(p.Loaders, Loader{Workers: 2, Where: "t.py:9", Persistent: true})
+		}
+	}, "worker_respawn no_gpu", []string{"built anew for each of 9 epochs (t.py:9)", "before the loop"}},
+	{"a starved worker that decodes", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load = 80
+		lead(t).Loaders = []Loader{{Workers: 1, Where: "t.py:4"}}
+		t.Processes = append(t.Processes, Process{PID: 100, Worker: true, CPU: 10, Delay: 80, Wall: 100, Samples: 50})
+	}, "loader_bound no_gpu", []string{"decoding"}},
+	{"sleeps in its loader, on a busy machine", func(t *Trace) {
+		starve(t, 0.5)
+		onCPU(t)
+		lead(t).Loaders = []Loader{{Batch: 8}}
+		lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 0.01, 1
+		t.Processes[0].LoopCPU, t.Processes[0].Delay = 20, 50
+	}, "loader_bound no_gpu", []string{"waits for something else"}},
+	{"decodes in its loader, on a busy machine", func(t *Trace) {
+		starve(t, 0.5)
+		onCPU(t)
+		lead(t).Loaders = []Loader{{Batch: 8}}
+		lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 0.25, 1
+		t.Processes[0].LoopCPU, t.Processes[0].Delay = 20, 50
+	}, "loader_bound no_gpu", []string{"decoding"}},
+	{"a batch of one, on a busy machine", func(t *Trace) {
+		onCPU(t)
+		lead(t).Loaders, lead(t).Batch = []Loader{{Batch: 1}}, &Tensor{Shape: []int{1, 3}}
+		lead(t).Page.StepP50 = 0.008
+		t.Processes[0].LoopCPU, t.Processes[0].Delay = 30, 55
+	}, "tiny_batch no_gpu", nil},
+	{"its own input, a fast machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 0, 90) }, "loader_bound no_gpu", []string{"waited 67 % of the time"}},
+	{"its own input, a busy machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 60, 150) }, "loader_bound no_gpu", []string{"waited 40 % of the time"}},
+	{"computes on a busy machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 60, 95) }, "no_gpu", nil},
+	{"hardly ran on a crowded machine", func(t *Trace) { onCPU(t); ownInput(t, 3, 140, 150) }, "no_gpu", nil},
+	{"ulimit -v", func(t *Trace) {
+		onCPU(t)
+		t.Host.AddressLimit = 4096
+		lead(t).Crash = &Crash{Type: "RuntimeError", Text: "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8000000000 bytes"}
+	}, "host_oom no_gpu", []string{"ulimit -v"}},
+	{"no GPU, and doctor's answer", func(t *Trace) {
+		onCPU(t)
+		t.Doctor = &Diagnosis{Check: "DRV001", Text: "no driver is installed", Fix: []string{"`envfix apply`"}}
+	}, "no_gpu", []string{"no driver is installed\n`envfix apply`\n`envfix doctor`"}},
+	{"a GPU that NVML does not know", func(t *Trace) {
+		onCPU(t)
+		t.Host.OtherGPU = "amd"
+		lead(t).Params = map[string]int64{"cuda:0/torch.float32": 5}
+	}, "healthy", []string{"not measurable"}},
+}

@@ -1,0 +1,94 @@
+package verdict
+
+import (
+	"envfix/internal/machine"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// A job is a training run of 100 s at 25 steps a second on a GPU of 80 GB that
+// is busy 95 %; every test changes what makes it ill.
+func job() *Trace {
+	t := &Trace{Format: Format, Seconds: 100, Host: Host{CPUs: 16}, GPUs: []GPU{gpu(0)}}
+	t.Processes = []Process{{PID: 100, Name: "python", CPU: 60, Wall: 100, LoopCPU: 54, LoopWall: 90, GPUFiles: true, Torch: "cuda", Probe: &Probe{
+		Version: "2.15.0+cu130", CUDA: "13.0", CUDAInit: true, Params: map[string]int64{"cuda:0/torch.bfloat16": 86e6}, Matmul: "high",
+		Page:    Page{Steps: 2253, Batches: 2253, Epochs: 2, Warm: 2250, WarmAt: 10, LastAt: 100, Step: 90, Load: 1.8, LoadSeen: 0.1, LoadCPU: 0.01, LoadP50: 0.0008, LoadMax: 0.05, StepP50: 0.04, First: 0.4, Edge: 0.5},
+		Loaders: []Loader{{Workers: 4, Batch: 32, Persistent: true, Prefetch: 2, Pin: true}}, Batch: &Tensor{Shape: []int{32, 3, 224, 224}, Type: "torch.float32"}, Tensors: 2,
+		Burst: &Burst{Steps: 5, Copies: 10, Autocast: 5},
+	}}}
+	load(t, 0, 95)
+	return t
+}
+
+func gpu(i int) GPU {
+	return GPU{Index: i, Name: "NVIDIA H100", SM: machine.MustSM("9.0"), Memory: 81920, Clock: 1980, Cores: 16896, PowerLimit: 700, Attributed: true}
+}
+
+// load gives a GPU one utilisation sample a second, of busy seconds at 97 %
+// and idle ones, and the job a share of its memory.
+func load(t *Trace, g, busy int) {
+	for len(t.Frames) < 100 {
+		t.Frames = append(t.Frames, Frame{At: float64(len(t.Frames)), Span: 1})
+	}
+	for i := range t.Frames {
+		for len(t.Frames[i].GPUs) <= g {
+			t.Frames[i].GPUs = append(t.Frames[i].GPUs, GPUFrame{})
+		}
+		s := Sample{Utils: []float64{0}, Used: 20000, Ours: 20000, Clock: 1980, Power: 500, PowerKnown: true, Link: 1}
+		if i*37%100 < busy {
+			s.Utils[0] = 97
+		}
+		t.Frames[i].GPUs[g] = s.Frame(t.GPUs[g])
+	}
+}
+
+func each(t *Trace, g int, edit func(*GPUFrame)) {
+	for i := range t.Frames {
+		edit(&t.Frames[i].GPUs[g])
+	}
+}
+
+// ranks makes the job one of two ranks.
+func ranks(t *Trace, edit func(rank int, p *Process)) {
+	for r := range 2 {
+		p := t.Processes[0]
+		b, burst := *p.Probe, *p.Probe.Burst
+		b.Rank, b.World, b.Burst = ptr(r), 2, &burst
+		p.PID, p.Probe = 100+r, &b
+		edit(r, &p)
+		t.Processes = append(t.Processes, p)
+	}
+	t.Processes = t.Processes[1:]
+}
+
+func lead(t *Trace) *Probe { return t.Processes[0].Probe }
+
+func starve(t *Trace, share float64) {
+	lead(t).Page.Load = share * lead(t).Page.Step
+	load(t, 0, int(100*(1-share)))
+}
+
+// onCPU takes the GPU away: the job runs on the CPU of a machine without one.
+func onCPU(t *Trace) {
+	t.GPUs, t.Frames = nil, nil
+	p := lead(t)
+	t.Processes[0].GPUFiles, p.CUDAInit, p.Params = false, false, map[string]int64{"cpu/torch.float32": 1e6}
+	p.Burst = &Burst{Steps: 5, Copies: 10, OnCPU: true}
+}
+
+// ownInput is a job without a DataLoader: of wall seconds it computes cpu, and is ready
+// and waits for a processor for delay.
+func ownInput(t *Trace, cpu, delay, wall float64) {
+	p := &t.Processes[0]
+	p.LoopCPU, p.Delay, p.LoopWall = cpu, delay, wall
+	b := p.Probe
+	b.Loaders, b.Batch, b.Tensors = nil, nil, 0
+	b.Page = Page{Steps: 103, Warm: 100, WarmAt: 10, LastAt: 10 + wall, Step: wall, StepP50: wall / 100}
+}
+
+func addWorkers(t *Trace, n int, cpu, delay float64) {
+	for i := range n {
+		t.Processes = append(t.Processes, Process{PID: 200 + i, Parent: 100, Name: "pt_data_worker", Worker: true, CPU: cpu, Wall: 100, Delay: delay})
+	}
+	lead(t).Loaders[0].Workers = n
+}
