@@ -13,8 +13,11 @@ import (
 // alternatives are ways that this plan does not take itself: another channel, a
 // vendor's index, a source build, a compatibility package, a container.
 func (s *solver) alternatives(o *outcome) []string {
-	if s.torchless() {
+	switch {
+	case s.torchless():
 		return unique(s.waysAlone())
+	case o.Decision == NoSolution && s.frameworksAlone() && s.req.conflict == "":
+		return s.frameworkWaysOut()
 	}
 	var out []string
 	gpus := s.vendor(machine.NVIDIA)
@@ -126,8 +129,12 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 		if slices.ContainsFunc(s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch), own) {
 			continue // publishedElsewhere has its own way
 		}
-		if rows[0].Note != "" {
-			out = append(out, r.Name+": "+rows[0].Note)
+		sdist := func(e *matrix.Extension) bool { return e.Sdist }
+		if len(rows[0].Needs) == 0 && !slices.ContainsFunc(rows, sdist) {
+			continue // nobody publishes its source
+		}
+		if note := rows[0].Note; note != "" && sdist(rows[0]) {
+			out = append(out, r.Name+": "+note)
 		}
 		name := r.Name
 		if needs := rows[0].Needs; len(needs) > 0 { // the code to build is in there, if any is
@@ -168,7 +175,8 @@ func archList(gpus []machine.GPU) string {
 // default.
 func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 	d := s.installed()
-	if d.version.IsZero() || d.windows || s.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
+	if d.version.IsZero() || d.windows || !s.drivesAll(gpus, d) || // it brings libcuda, no kernel module
+		s.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
 		return nil
 	}
 	for _, g := range gpus {

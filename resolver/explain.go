@@ -212,41 +212,6 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	return nil
 }
 
-// heldBack says what kept the newest torch that was asked for from being
-// chosen; "" where nothing newer was.
-func (q *question) heldBack(chosen *matrix.Build) string {
-	var best *matrix.Build
-	var why Reason
-	q.builds(func(b *matrix.Build) {
-		if q.cache.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu ||
-			accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
-			return
-		}
-		if best != nil && q.cache.newerTorch(best, b) >= 0 {
-			return
-		}
-		rs := q.refusals(b)
-		if slices.ContainsFunc(rs, func(r Reason) bool { return r.Rule == "request" }) { // who asked for less knows it
-			return
-		}
-		if len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
-			best, why = b, weightiest(rs)
-		}
-	})
-	if best == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s: %s", torchName(best), why.Text)
-}
-
-// hasOffered reports whether a release offers a build of the same kind and
-// system.
-func hasOffered(r *matrix.Release, like *matrix.Build) bool {
-	return slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool {
-		return b.Status == matrix.Offered && b.OS == like.OS && b.Arch == like.Arch && accelOf(b.Label) == accelOf(like.Label)
-	})
-}
-
 // why says why nothing passes: one refusal per candidate, of those that the
 // request admits where there are any, newest first.
 func (q *question) why() []Reason {

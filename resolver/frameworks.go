@@ -147,7 +147,9 @@ func admitsDotted(s version.Specifier, v version.Dotted) bool {
 // other name, with the versions of its row and of the request.
 func ask(r pep508.Requirement, f matrix.Framework) string {
 	spec := f.Versions.String()
-	if own := r.Spec.String(); own != "" && spec != "" {
+	if own := r.Spec.String(); strings.HasPrefix(own, "==") && !strings.Contains(own, ",") {
+		spec = own // one release or series of the row's
+	} else if own != "" && spec != "" {
 		spec = own + "," + spec
 	} else if spec == "" {
 		spec = own
@@ -167,7 +169,7 @@ func (s *solver) frameworks() *outcome {
 		}
 		return s.plainFrameworks("no GPU was found: this plan computes on the CPU only")
 	case len(gpus) == 0 && s.withoutCPU() != "":
-		return s.refuse("request", fmt.Sprintf("%s has code for NVIDIA GPUs alone; here is %s", s.withoutCPU(), gpuNames(s.gpus)))
+		return s.refuseFramework("request", fmt.Sprintf("%s has code for NVIDIA GPUs alone; here is %s", s.withoutCPU(), gpuNames(s.gpus)))
 	case len(gpus) == 0:
 		return s.plainFrameworks(fmt.Sprintf("which of these frameworks serves %s is not known: this plan computes on the CPU only", gpuNames(s.gpus)))
 	}
@@ -179,6 +181,7 @@ func (s *solver) frameworks() *outcome {
 	if c, q := s.frameworkChoice(gpus, d); c != nil && (action == "" || !d.compared) {
 		o := &outcome{q: q}
 		o.Decision, o.Choice, o.Driver = Install, c, DriverChoice{Action: keep, Minimum: s.frameworkFloor(c), KernelModule: d.module}
+		o.HeldBack = q.frameworkHeldBack(c)
 		o.Reasons, o.Warnings = s.frameworkReasons(c, q), s.frameworkWarnings(c, q)
 		return o
 	}
@@ -187,7 +190,7 @@ func (s *solver) frameworks() *outcome {
 	}
 	name, refusal := s.frameworkRefusals(gpus, ideal())
 	if s.withoutCPU() != "" {
-		return s.refuse("gpu-code", refusal+", and it has no code for a CPU"+s.sibling(name, gpus))
+		return s.refuseFramework("gpu-code", refusal+", and it has no code for a CPU"+s.sibling(name, gpus))
 	}
 	return s.plainFrameworks(refusal + ": this plan computes on the CPU only" + s.inWSL(name))
 }
@@ -357,11 +360,11 @@ func (s *solver) frameworkWarnings(c *Choice, q *question) []string {
 func (s *solver) plainFrameworks(why string) *outcome {
 	pythons := s.pythons()
 	if len(pythons) == 0 {
-		return s.refuse("python", "no Python is known that these packages are for")
+		return s.refuseFramework("python", "no Python is known that these packages are for")
 	}
 	p, missing := s.plainPython(pythons)
 	if missing != "" {
-		return s.refuse("python", missing)
+		return s.refuseFramework("python", missing)
 	}
 	c := &Choice{Build: cpu, Python: p.String(), Channel: "pip", Packages: map[string]string{}}
 	for _, r := range s.req.packages {

@@ -15,7 +15,7 @@ import (
 // nearest lists the smallest single changes that would allow more, best first.
 // Each is proven by resolving again with that change.
 func (s *solver) nearest(o *outcome) []Nearest {
-	if o.Decision == NeedTarget || o.Decision == UseVendorIndex || s.torchless() {
+	if o.Decision == NeedTarget || o.Decision == UseVendorIndex || s.torchless() || s.frameworksAlone() {
 		return nil
 	}
 	var out []Nearest
@@ -115,6 +115,7 @@ func (s *solver) otherTorch(o *outcome, try tryFunc, more func(*Choice) bool) {
 			}
 		}
 	}
+	s.nearestVersions(o, try, more)
 	if q, ok := s.req.fileAsked(); ok {
 		named, ok := byName(q)
 		if !ok { // as `pip freeze` writes what conda installed
@@ -171,6 +172,29 @@ func (s *solver) otherSource(try tryFunc, more func(*Choice) bool) {
 	}
 	if r.CPU && r.OnlyIndex != "" {
 		try("drop `--cpu`", s.with(func(r *Request) { r.CPU = false }), more)
+	}
+}
+
+// nearestVersions drops the version of one package at a time, and names the one that then
+// goes with the rest.
+func (s *solver) nearestVersions(o *outcome, try tryFunc, more func(*Choice) bool) {
+	for _, r := range s.req.packages {
+		if r.Spec.IsZero() || r.URL != "" || !s.known(r.Name) || s.isFramework(r.Name) {
+			continue
+		}
+		u := s.with(func(w *Request) {
+			for i := range w.Requirements {
+				if w.Requirements[i].Name == r.Name {
+					w.Requirements[i].Spec, w.Requirements[i].Text = version.Specifier{}, r.Name
+				}
+			}
+		})
+		if u == nil {
+			continue
+		}
+		if c := u.decide().reached(o); c != nil && more(c) && c.Packages[r.Name] != "" {
+			try(r.Name+" "+c.Packages[r.Name], u, more)
+		}
 	}
 }
 

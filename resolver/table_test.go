@@ -151,6 +151,11 @@ func checkWord(res *Resolution, at int, word string) string {
 			list = append(list, n.Change+"/"+n.Torch+"/"+n.Build)
 		}
 		return has(list, value)
+	case "noalt":
+		if has(res.Alternatives, value) == "" {
+			return "the alternative " + value
+		}
+		return ""
 	case "alt":
 		return has(res.Alternatives, value)
 	case "nowarn":

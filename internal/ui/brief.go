@@ -90,6 +90,8 @@ func theReason(p *plan.Plan) string {
 		said[r.Rule] = r.Text
 	}
 	switch {
+	case (p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch) && len(p.Reasons) > 0:
+		return p.Reasons[0].Text // what is wrong with the driver comes first
 	case p.HeldBack != "":
 		return p.HeldBack
 	case p.Decision == resolver.InstallCPU:

@@ -1,0 +1,76 @@
+package resolver
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"envfix/internal/text"
+	"envfix/internal/version"
+)
+
+// Why a framework, or a newer CUDA of it, was not chosen, and the ways out.
+
+// refuseFramework is a refusal that is not about torch.
+func (s *solver) refuseFramework(rule, why string) *outcome {
+	o := s.refuse(rule, why)
+	o.Reasons = append(o.Reasons, Reason{Rule: "request", Text: NoTorch})
+	return o
+}
+
+// frameworkHeldBack says what kept a newer CUDA of a framework from being chosen; ""
+// nothing did.
+func (q *question) frameworkHeldBack(c *Choice) string {
+	for _, r := range q.req.packages {
+		for _, f := range q.frameworkRows(r.Name) {
+			if c.Ask[r.Name] == "" || !overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && major(f.CUDA) == c.CUDA {
+				break // the newest row is the one
+			}
+			if why := q.frameworkFault(r, f, "", version.Dotted{}); why != "" {
+				return fmt.Sprintf("%s%s: %s", f.Ask, f.Versions, why)
+			}
+		}
+	}
+	return ""
+}
+
+// frameworkWaysOut are another Python, and no version, where frameworks were refused.
+func (s *solver) frameworkWaysOut() []string {
+	var out []string
+	now := s.pythons()
+	var best py
+	for _, p := range s.knownPythons() {
+		t := s.with(func(r *Request) { r.Python = p.String() })
+		if len(now) == 0 || p == now[0] || t == nil || t.decide().settled() == nil {
+			continue
+		}
+		if best.major == 0 || distance(p, now[0]) < distance(best, now[0]) {
+			best = p
+		}
+	}
+	if best.major != 0 {
+		out = append(out, fmt.Sprintf("`--python %s`, for which there are wheels", best))
+	}
+	for _, r := range s.req.packages {
+		if r.Spec.IsZero() || !s.isFramework(r.Name) {
+			continue
+		}
+		t := s.with(func(w *Request) {
+			for i := range w.Requirements {
+				if w.Requirements[i].Name == r.Name {
+					w.Requirements[i].Spec, w.Requirements[i].Text = version.Specifier{}, r.Name
+				}
+			}
+		})
+		if t == nil {
+			continue
+		}
+		if c := t.decide().settled(); c != nil {
+			out = append(out, fmt.Sprintf("%s in another version than %s: %s", r.Name, text.Cut(r.Spec.String(), 80), cmp.Or(c.Ask[r.Name], r.Name)))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "a system or a container for which there are wheels")
+	}
+	return out
+}
