@@ -35,7 +35,7 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 	case r.Before != "" || r.Generation != "":
 		fmt.Fprint(os.Stderr, ready(dir, r.Before != ""))
 	case p.Partial && f.resume:
-		fmt.Fprintf(os.Stderr, "envfix: done; `envfix apply` goes on with the rest\n")
+		fmt.Fprintf(os.Stderr, "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
 	case p.Partial:
 		fmt.Fprintf(os.Stderr, "envfix: done; now the rest, which depends on it\n\n")
 	default:

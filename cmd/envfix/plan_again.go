@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/plan"
@@ -72,4 +73,46 @@ func lessFlags(args []string, flags ...string) []string {
 		}
 	}
 	return out
+}
+
+// restOf is the command that asks again for what a plan was made for, of which it did the
+// first part.
+func restOf(p *plan.Plan) string {
+	r := p.Basis.Request
+	argv := []string{"envfix", "apply"}
+	for _, q := range r.Requirements {
+		argv = append(argv, q.Text)
+	}
+	var gpus []string
+	for _, i := range r.GPUs {
+		gpus = append(gpus, strconv.Itoa(i))
+	}
+	for _, f := range []struct{ flag, value string }{{"--python", r.Python}, {"--cuda", r.CUDA}, {"--build", r.Build}, {"--manager", r.Manager},
+		{"--only-index", r.OnlyIndex}, {"--channel", r.Channel}, {"--gpus", strings.Join(gpus, ",")}} {
+		if f.value != "" {
+			argv = append(argv, f.flag, f.value)
+		}
+	}
+	for _, f := range []struct {
+		flag string
+		set  bool
+	}{{"--cpu", r.CPU}, {"--jit", r.JIT}, {"--change-driver", r.ChangeDriver}} {
+		if f.set {
+			argv = append(argv, f.flag)
+		}
+	}
+	for _, name := range r.AllowURL {
+		argv = append(argv, "--allow-url", name)
+	}
+	for _, name := range r.AsNamed {
+		argv = append(argv, "--as-named", name)
+	}
+	if p.Target.Dir != defaultEnv {
+		argv = append(argv, "--env", p.Target.Dir)
+	}
+	words, err := plan.Run{Argv: argv}.Words()
+	if err != nil { // a word that no shell takes
+		return "`envfix apply` with the same arguments"
+	}
+	return "`" + strings.Join(words, " ") + "`"
 }

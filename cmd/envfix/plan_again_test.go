@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"envfix/internal/plan"
 )
 
 // The command that a plan names as the next one is run as it stands, but for its verb:
@@ -130,5 +132,42 @@ func TestNextHidesCredentials(t *testing.T) {
 	}
 	if got := sameWish([]string{"envfix", "-v", "plan", "."}); !slices.Equal(got, []string{"."}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// After the first part of a plan, the command for the rest asks for the same: run as a
+// dry run it makes the plan that was begun.
+func TestRestOf(t *testing.T) {
+	envfix := build(t)
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{},
+		{"torch==2.14.*", "numpy>=2; python_version>'3.8'", "--env", "an other", "--jit"},
+		{"--python", "3.13", "--manager", "uv", "--cpu"},
+		{"torch", "--build", "cpu", "--as-named", "numpyy", "numpyy"},
+	} {
+		run := func(argv ...string) *plan.Plan {
+			c := exec.Command(argv[0], argv[1:]...)
+			c.Dir = dir
+			c.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "PATH="+filepath.Dir(envfix)+":"+os.Getenv("PATH"), "ENVFIX_NVML=off")
+			out, err := c.Output()
+			if err != nil {
+				t.Fatalf("%q: %v\n%s", argv, err, out)
+			}
+			p, err := plan.Decode(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		p := run(append([]string{envfix, "plan", "--json"}, args...)...)
+		command := restOf(p)
+		if !strings.HasPrefix(command, "`envfix apply") {
+			t.Fatal(command)
+		}
+		again := strings.Replace(strings.Trim(command, "`"), "apply", "plan --json", 1)
+		if q := run("sh", "-c", again); q.ID != p.ID {
+			t.Errorf("%q: %s makes another plan", args, again)
+		}
 	}
 }

@@ -210,7 +210,7 @@ func (s *script) step(i int, step Step) error {
 		return err
 	}
 	byHand := slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil })
-	if bringsUV(step) { // done where uv is looked for
+	if bringsUV(step) || bringsPython(step) && s.makesVenv() { // done where uv and Python are looked for
 		return nil
 	}
 	s.line("")
@@ -239,7 +239,7 @@ func (s *script) action(i int, step Step) error {
 		if step.Root {
 			return s.root(step, words)
 		}
-		if words, err = s.elsewhere(*step.Run).Words(); err != nil {
+		if words, err = s.withPython(s.elsewhere(*step.Run)).Words(); err != nil {
 			return err
 		}
 		line := "user " + strings.Join(words, " ")

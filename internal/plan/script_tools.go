@@ -12,7 +12,7 @@ import (
 var ofTheMachine = []string{
 	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "UV_SYSTEM_CERTS", "UV_NATIVE_TLS",
-	"UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR", "CONDA_PKGS_DIRS",
+	"UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR", "UV_PYTHON_INSTALL_MIRROR", "CONDA_PKGS_DIRS",
 }
 
 // userFunction defines how a program is started for the user: the installers see
@@ -82,6 +82,12 @@ func bringsUV(step Step) bool {
 	return step.Run != nil && (step.ID == "tools" || step.ID == "uv") && strings.Contains(strings.Join(step.Run.Argv, " "), "{tools}/uv")
 }
 
+// bringsPython reports whether a step has uv bring a Python; findPython does so where
+// there is none.
+func bringsPython(step Step) bool {
+	return step.Run != nil && toolOf(*step.Run) == "uv" && strings.HasSuffix(strings.Join(step.Run.Argv[:len(step.Run.Argv)-1], " "), " python install")
+}
+
 // defaultMirror is what serves the default index by the pairs FROM=TO of a plan, the last
 // of them; empty where none does, or where its address is none that a script can hold.
 func defaultMirror(pairs []string) string {
@@ -108,6 +114,9 @@ func (s *script) tools(r Run) {
 			index = "--index-url " + to + " "
 		}
 		s.b.WriteString(strings.Replace(findUV, "--only-binary", index+"--only-binary", 1))
+		if s.makesVenv() {
+			s.b.WriteString(strings.ReplaceAll(findPython, "3.X", s.p.Python))
+		}
 	case "conda":
 		tool := path.Base(r.Argv[0])
 		s.line("conda=$(command -v " + tool + ") || { echo 'install " + tool + " first' >&2; exit 1; }")
@@ -144,5 +153,38 @@ if [ ! -x "$uv" ]; then
   fi
   user python3 -m venv "$tools"/uv
   user PIP_CONFIG_FILE=/dev/null "$tools"/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --only-binary :all: uv
+fi
+`
+
+// makesVenv reports whether uv is to make an environment with a Python that has to be found.
+func (s *script) makesVenv() bool {
+	return s.p.Python != "" && slices.ContainsFunc(s.p.Steps, func(t Step) bool {
+		return t.Run != nil && !t.Root && slices.Contains(s.withPython(s.elsewhere(*t.Run)).Argv, "{python}")
+	})
+}
+
+// withPython is r with what findPython found in place of the version that uv is to find.
+func (s *script) withPython(r Run) Run {
+	for i, a := range r.Argv {
+		if i > 0 && r.Argv[i-1] == "--python" && a == s.p.Python {
+			r.Argv = slices.Clone(r.Argv)
+			r.Argv[i] = "{python}"
+		}
+	}
+	return r
+}
+
+// findPython takes the Python that is here, of PATH or of pyenv (whose shims answer only
+// for the version that is chosen), else what uv finds or brings.
+const findPython = `python=3.X
+for p in "$(command -v python3.X || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.X.*[0-9]/bin/python3.X; do
+  if [ -x "$p" ] && user "$p" -c '' 2>/dev/null; then python=$p; break; fi
+done
+if [ "$python" = 3.X ] && ! user UV_NO_CONFIG=1 "$uv" python find --no-project --system 3.X >/dev/null 2>&1 &&
+  ! user UV_NO_CONFIG=1 "$uv" python install 3.X; then
+  echo 'Python 3.X is not on this machine, and uv could not bring it from where it keeps them (its words are above).' >&2
+  echo 'Install Python 3.X, or name a mirror in UV_PYTHON_INSTALL_MIRROR, and run this again;' >&2
+  echo 'or plan for a Python that is here: envfix plan --python VERSION --sh' >&2
+  exit 1
 fi
 `
