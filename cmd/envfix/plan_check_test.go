@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"envfix/internal/fail"
@@ -15,6 +16,7 @@ func TestCheckPackages(t *testing.T) {
 	x := teamIndex(t)
 	x.Add(testindex.Wheel{Name: "needy", Version: "1.0", Requires: []string{"numpy>=99"}})
 	x.Add(testindex.Wheel{Name: "fine", Version: "1.0"})
+	x.Add(testindex.Wheel{Name: "picky", Version: "1.0", Requires: []string{"numpy>=99"}}, testindex.Wheel{Name: "picky", Version: "2.0"})
 	dir := t.TempDir()
 	call := func(index string, args ...string) int {
 		return lockIn(t, dir, append([]string{"plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28",
@@ -23,6 +25,10 @@ func TestCheckPackages(t *testing.T) {
 	wantExit(t, call(x.URL, "needy"), fail.OK)
 	wantExit(t, call(x.URL, "needy", "--check-packages"), fail.NoSolution)
 	wantExit(t, call(x.URL, "fine", "--check-packages"), fail.OK)
+	if _, said := lockSays(t, dir, "plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28", "--python", "3.12",
+		"--mirror", "default="+x.URL, "torch", "picky==1.0", "--check-packages"); !strings.Contains(said, "picky 2.0 goes with the rest; you asked for picky==1.0") {
+		t.Errorf("no version that would work is named: %s", said)
+	}
 	wantExit(t, call("http://127.0.0.1:1/simple", "fine", "--check-packages"), fail.OK) // with a warning
 	t.Setenv("UV_CACHE_DIR", filepath.Join(dir, "cache"))
 	if code := run(context.Background(), []string{"envfix", "apply", "--yes", "--no-lock", "--cpu", "--only-index", "default", "--python", "3.12",

@@ -3,13 +3,16 @@ package team
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -53,6 +56,65 @@ func (t *Team) Installable(ctx context.Context, s Set) error {
 		return errors.Join(ErrUnknown, err)
 	}
 	f.Details = slices.DeleteFunc(slices.Clone(f.Details), func(l string) bool { return strings.HasPrefix(l, "warning: ") })
-	return &fail.Error{Code: fail.NoSolution, Text: "what was chosen cannot be installed together", Details: f.Details, Err: err,
-		Hints: []string{"ask for another version of what uv names, or leave it out"}}
+	hints := u.waysOut(ctx, j, s)
+	if len(hints) == 0 {
+		hints = []string{"ask for another version of what uv names, or leave it out"}
+	}
+	return &fail.Error{Code: fail.NoSolution, Text: "what was chosen cannot be installed together", Details: f.Details, Err: err, Hints: hints}
+}
+
+// waysOut has uv resolve the set again, without the version of one package at a time and
+// with the Pythons next to its own, and says with what it can be installed.
+func (u uvTool) waysOut(ctx context.Context, j lock.Job, s Set) []string {
+	var out []string
+	for _, q := range s.Wish {
+		if v, chosen := s.Choice.Packages[q.Name]; q.Spec.IsZero() || chosen && v != "" || q.URL != "" || len(out) == maxWays {
+			continue
+		}
+		t := j
+		t.Requirements = slices.Clone(j.Requirements)
+		for i, r := range t.Requirements {
+			if r == q.Text {
+				t.Requirements[i] = q.Name
+			}
+		}
+		if v := u.resolved(ctx, t, q.Name); v != "" {
+			out = append(out, fmt.Sprintf("%s %s goes with the rest; you asked for %s", q.Name, v, text.Cut(q.Text, 80)))
+		}
+	}
+	for _, python := range besidePython(j.Python) {
+		t := j
+		t.Python = python
+		if len(out) < maxWays && u.resolved(ctx, t, "torch") != "" {
+			out = append(out, fmt.Sprintf("`--python %s`: there all of it can be installed", python))
+			break
+		}
+	}
+	return out
+}
+
+// maxWays is how many ways out are named: each costs a resolution.
+const maxWays = 3
+
+// resolved is the version of a package in uv's answer to a job; "" there is none.
+func (u uvTool) resolved(ctx context.Context, j lock.Job, name string) string {
+	answer, _, err := u.compile(ctx, j, "")
+	if err != nil {
+		return ""
+	}
+	packages, err := lock.ParseUV(answer, j.Indexes)
+	if i := slices.IndexFunc(packages, func(p lock.Package) bool { return p.Name == name }); err == nil && i >= 0 {
+		return packages[i].Version
+	}
+	return ""
+}
+
+// besidePython are the minor releases next to one: the older first, since old packages
+// have wheels for them.
+func besidePython(python string) []string {
+	n, err := strconv.Atoi(strings.TrimPrefix(python, "3."))
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("3.%d", n-1), fmt.Sprintf("3.%d", n-2), fmt.Sprintf("3.%d", n+1)}
 }
