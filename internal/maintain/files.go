@@ -59,15 +59,20 @@ func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Pro
 	if err != nil {
 		return 0, nil, unreadable(err)
 	}
+	return len(files), missing, writeData(dir, matrix.FilesFile, matrix.EncodeFiles(files, today))
+}
+
+// writeData writes a file of the data's folder.
+func writeData(dir, name string, b []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return 0, nil, &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+		return &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
 	}
 	defer root.Close()
-	if err := root.WriteFile(matrix.FilesFile, matrix.EncodeFiles(files, today), 0o644); err != nil {
-		return 0, nil, &fail.Error{Code: fail.Failed, Text: text.Printable(err.Error())}
+	if err := root.WriteFile(name, b, 0o644); err != nil {
+		return &fail.Error{Code: fail.Failed, Text: text.Printable(err.Error())}
 	}
-	return len(files), missing, nil
+	return nil
 }
 
 func filesOf(ctx context.Context, client *index.Client, names []string, since string, progress Progress) (

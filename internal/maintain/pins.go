@@ -46,15 +46,7 @@ func HarvestPins(ctx context.Context, x *Index, dir, today string, progress Prog
 		}
 		progress(i+1, len(names), name)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return 0, nil, &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
-	}
-	defer root.Close()
-	if err := root.WriteFile(matrix.PinsFile, matrix.EncodePins(all, today), 0o644); err != nil {
-		return 0, nil, &fail.Error{Code: fail.Failed, Text: text.Printable(err.Error())}
-	}
-	return len(all), missing, nil
+	return len(all), missing, writeData(dir, matrix.PinsFile, matrix.EncodePins(all, today))
 }
 
 // pinsPlace begins the source of a row that HarvestPins wrote.
