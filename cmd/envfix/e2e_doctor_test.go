@@ -48,6 +48,7 @@ func TestE2EDoctor(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it needs gigabytes of real torch: `make e2e` runs it")
 	}
+	t.Parallel() // beside downloads
 	envfix, source := build(t), realEnv(t)
 	t.Run("healthy", func(t *testing.T) {
 		p := copyEnv(t, source)

@@ -33,11 +33,10 @@ func TestE2EPowerShell(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it fetches a parser: make e2e")
 	}
-	dir := t.TempDir()
-	program := filepath.Join(dir, "envfix")
+	t.Parallel() // it waits for the index
+	dir, program := t.TempDir(), build(t)
 	python := filepath.Join(dir, "v", "bin", "python")
 	for _, argv := range [][]string{
-		{"go", "build", "-o", program, "."},
 		{"python3", "-m", "venv", filepath.Join(dir, "v")},
 		{python, "-m", "pip", "install", "-q", "--only-binary", ":all:", "tree-sitter", "tree-sitter-powershell"},
 	} {

@@ -41,6 +41,7 @@ func TestE2EResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Parallel() // it waits for the index
 	uv := testindex.UV(t)
 	if out, err := (drawnMachine{platform: "x86_64-unknown-linux-gnu"}).resolve(t, uv, "3.12", []string{"certifi"}); err != nil {
 		t.Skipf("the default index cannot be reached:\n%s", out)

@@ -15,18 +15,35 @@ import (
 	"time"
 )
 
-// TestE2E installs real torch from the installer's default index, gigabytes of
-// it: `make e2e`.
+// TestE2E installs the newest torch from the installer's default index with uv,
+// gigabytes of it, in the project that other tests use. It is not parallel to them: an
+// apply clears away what lies beside its environments.
 func TestE2E(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
 	}
-	envfix := build(t)
-	h100 := []string{"apply", "--json", "--yes", "--gpu", "H100 80GB HBM3", "--driver", "580.95.05", "--only-index", "default"}
-	t.Run("newest with uv", func(t *testing.T) { e2e(t, envfix, h100...) })
-	t.Run("2.6.0 with pip", func(t *testing.T) {
-		e2e(t, envfix, append(h100, "--manager", "pip", "--python", thisPython(t), "torch==2.6.0")...)
-	})
+	dir := file(t, realProject, "")
+	out, err := os.ReadFile(filepath.Join(dir, "did.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tellCost(t, out, dir)
+	nothingLeft(t, applyIn(t, build(t), dir, []string{"XDG_STATE_HOME=" + file(t, state, "")}, onH100...))
+}
+
+// TestE2EPip installs an older one with pip, in an empty directory with empty caches.
+func TestE2EPip(t *testing.T) {
+	if os.Getenv("ENVFIX_E2E") == "" {
+		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
+	}
+	t.Parallel() // it waits for mirrors
+	dir, env := t.TempDir(), []string{"XDG_CACHE_HOME=" + t.TempDir(), "XDG_STATE_HOME=" + t.TempDir()}
+	args := append([]string{"--manager", "pip", "--python", thisPython(t), "torch==2.6.0"}, onH100...)
+	start := time.Now()
+	out := applyIn(t, build(t), dir, env, args...)
+	fmt.Printf("  2.6.0 with pip: %.1f s\n", time.Since(start).Seconds())
+	tellCost(t, out, dir)
+	nothingLeft(t, applyIn(t, build(t), dir, env, args...))
 }
 
 // thisPython is the version of python3, which every machine of the tests has.
@@ -39,25 +56,21 @@ func thisPython(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// e2e applies in an empty directory with empty caches, and says what it cost.
-func e2e(t *testing.T, envfix string, args ...string) {
+// applyIn applies in a directory and returns what apply says.
+func applyIn(t *testing.T, envfix, dir string, env []string, args ...string) []byte {
 	t.Helper()
-	dir, cache, state := t.TempDir(), t.TempDir(), t.TempDir()
-	run := func(args ...string) (string, time.Duration) {
-		c := exec.Command(envfix, args...)
-		c.Dir = dir
-		c.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "XDG_STATE_HOME="+state)
-		c.Stderr = os.Stderr
-		start := time.Now()
-		out, err := c.Output()
-		if err != nil {
-			t.Fatalf("envfix %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return string(out), time.Since(start)
+	c := exec.Command(envfix, append([]string{"apply", "--json", "--yes"}, args...)...)
+	c.Dir, c.Env, c.Stderr = dir, append(os.Environ(), env...), os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", c.Args, err, out)
 	}
-	before := received(t)
-	out, wall := run(args...)
-	bytes := received(t) - before
+	return out
+}
+
+// tellCost prints what an apply cost.
+func tellCost(t *testing.T, out []byte, dir string) {
+	t.Helper()
 	var did struct {
 		Own   float64 `json:"own_seconds"`
 		Steps []struct {
@@ -65,45 +78,24 @@ func e2e(t *testing.T, envfix string, args ...string) {
 			Seconds float64 `json:"seconds"`
 		} `json:"steps"`
 	}
-	if err := json.Unmarshal([]byte(out), &did); err != nil {
+	if err := json.Unmarshal(out, &did); err != nil || len(did.Steps) == 0 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	verify := 0.0
 	for _, s := range did.Steps {
 		fmt.Printf("    %-10s %6.1f s\n", s.ID, s.Seconds)
-		if s.ID == "verify" {
-			verify = s.Seconds
-		}
 	}
-	share := did.Own / (wall.Seconds() - verify)
-	fmt.Printf("  wall %.1f s, received %.2f GB, on disk %.2f GB, envfix's own share %.2f s = %.2f %% (verification apart: %.1f s)\n",
-		wall.Seconds(), float64(bytes)/1e9, float64(onDisk(t, dir))/1e9, did.Own, 100*share, verify)
-	if again, _ := run(args...); !strings.Contains(again, `"nothing": true`) {
-		t.Errorf("a second apply did something:\n%s", again)
-	}
-}
-
-// received is how many bytes this machine received, over all its interfaces but
-// loopback.
-func received(t *testing.T) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/net/dev")
+	env, err := filepath.EvalSymlinks(filepath.Join(dir, ".venv"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum int64
-	for line := range strings.Lines(string(b)) {
-		name, rest, found := strings.Cut(strings.TrimSpace(line), ":")
-		var n int64
-		if !found || name == "lo" {
-			continue
-		}
-		if _, err := fmt.Sscan(rest, &n); err != nil {
-			t.Fatal(err)
-		}
-		sum += n
+	fmt.Printf("  on disk %.2f GB, of it all envfix's own %.2f s\n", float64(onDisk(t, env))/1e9, did.Own)
+}
+
+func nothingLeft(t *testing.T, out []byte) {
+	t.Helper()
+	if !strings.Contains(string(out), `"nothing": true`) {
+		t.Errorf("a second apply did something:\n%s", out)
 	}
-	return sum
 }
 
 // onDisk is what a directory takes, hard links counted once.

@@ -179,6 +179,7 @@ func TestE2EMatrix(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("reads the default index: set ENVFIX_E2E=1, or run `make e2e`")
 	}
+	t.Parallel() // it waits for the index
 	for _, torch := range []string{"2.15.0", "2.8.0", "2.0.1"} {
 		if code := run(t.Context(), []string{"envfix", "matrix", "prove", "torch==" + torch, "--verbose"}); code != fail.OK {
 			t.Errorf("torch %s: exit %d", torch, code)

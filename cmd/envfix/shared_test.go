@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -77,15 +78,27 @@ func buildStatic(path string, env ...string) error {
 	return execute(append(env, "CGO_ENABLED=0", "GOFLAGS="), "go", "build", "-trimpath", "-buildvcs=false", "-o", path, ".")
 }
 
-// realProject is a project with real torch from the default index.
+// realProject is a project with real torch from the default index; did.json in it is
+// what apply said.
 var realProject = made("project", func(dir string) error {
 	envfix, err := program()
 	tools, err2 := state()
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	return execute([]string{"XDG_STATE_HOME=" + tools}, envfix+"/envfix", "apply", "--yes", "--env", dir+"/.venv", "--gpu", "H100 80GB HBM3", "--driver", "590.48.01", "--only-index", "default")
+	c := exec.Command(envfix+"/envfix", append([]string{"apply", "--json", "--yes", "--env", dir + "/.venv"}, onH100...)...)
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+tools)
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return fmt.Errorf("%q: %w\n%s", c.Args, err, stderr.String())
+	}
+	return os.WriteFile(dir+"/did.json", out, 0o600)
 })
+
+// onH100 describes the machine of the tests that install real torch.
+var onH100 = []string{"--gpu", "H100 80GB HBM3", "--driver", "590.48.01", "--only-index", "default"}
 
 // realEnv is an environment with real torch: that of the interpreter in
 // ENVFIX_E2E_PYTHON, else one that envfix installs from the default index.

@@ -86,6 +86,7 @@ func TestE2EThreat17ReproducibleBuild(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it builds from nothing: `make e2e` runs it")
 	}
+	t.Parallel() // beside downloads
 	another := filepath.Join(t.TempDir(), "envfix")
 	if err := buildStatic(another, "GOCACHE="+t.TempDir()); err != nil {
 		t.Fatal(err)
