@@ -175,7 +175,7 @@ func archList(gpus []machine.GPU) string {
 // default.
 func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 	d := s.installed()
-	if d.version.IsZero() || d.windows || !s.drivesAll(gpus, d) || // it brings libcuda, no kernel module
+	if d.version.IsZero() || d.windows || !s.drivesAll(gpus, d) || d.version.Less(s.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
 		s.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
 		return nil
 	}

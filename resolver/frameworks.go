@@ -19,6 +19,7 @@ import (
 // plainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
 // onnxruntime-gpu onnxruntime.
 func plainName(name string) string {
+	name = strings.TrimSuffix(name, "-cpu")
 	if at := strings.LastIndex(name, "-cuda"); at > 0 && strings.HasSuffix(name, "x") {
 		return name[:at]
 	}
@@ -130,6 +131,20 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 			return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
 		}
 	}
+	return q.frameworkCode(r, f)
+}
+
+// frameworkCode says which GPU the newest release of a framework that was read, of those
+// asked for, has no code for; "" none, or none was read.
+func (q *question) frameworkCode(r pep508.Requirement, f matrix.Framework) string {
+	for _, e := range q.wheels(f.Package) {
+		if len(e.Native) > 0 && q.cache.admits(f.Versions, e.Version) && q.cache.admits(r.Spec, e.Version) {
+			if why := q.missingFor(e, q.codeOf(e)); why != "" {
+				return fmt.Sprintf("%s %s %s", f.Package, e.Version, why)
+			}
+			return ""
+		}
+	}
 	return ""
 }
 
@@ -163,6 +178,8 @@ func (s *solver) frameworks() *outcome {
 	switch {
 	case s.req.accel() == cpu:
 		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.req.named))
+	case s.forCPU():
+		return s.plainFrameworks("the CPU, as the name of what was asked for says")
 	case len(s.gpus) == 0:
 		if name := s.withoutCPU(); name != "" {
 			return s.plainFrameworks(fmt.Sprintf("no GPU was found, and %s has no code for a CPU: it is installed, and computes nothing here", name))
@@ -189,6 +206,9 @@ func (s *solver) frameworks() *outcome {
 		return s.frameworkDriver(c, q, gpus, action, why)
 	}
 	name, refusal := s.frameworkRefusals(gpus, ideal())
+	if s.cudaExtra() {
+		return s.refuseFramework("gpu-code", refusal)
+	}
 	if s.withoutCPU() != "" {
 		return s.refuseFramework("gpu-code", refusal+", and it has no code for a CPU"+s.sibling(name, gpus))
 	}

@@ -3,8 +3,10 @@ package resolver
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -16,6 +18,20 @@ func (s *solver) refuseFramework(rule, why string) *outcome {
 	o := s.refuse(rule, why)
 	o.Reasons = append(o.Reasons, Reason{Rule: "request", Text: NoTorch})
 	return o
+}
+
+// forCPU reports whether every framework of the request is one for the CPU by its name:
+// tensorflow-cpu.
+func (s *solver) forCPU() bool {
+	return !slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return s.isFramework(r.Name) && !strings.HasSuffix(r.Name, "-cpu") })
+}
+
+// cudaExtra reports whether a framework was asked for with the extra of one CUDA: then
+// its plain package is no answer.
+func (s *solver) cudaExtra() bool {
+	return slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool {
+		return s.isFramework(r.Name) && slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(x, "cuda") })
+	})
 }
 
 // frameworkHeldBack says what kept a newer CUDA of a framework from being chosen; ""
@@ -52,7 +68,15 @@ func (s *solver) frameworkWaysOut() []string {
 		out = append(out, fmt.Sprintf("`--python %s`, for which there are wheels", best))
 	}
 	for _, r := range s.req.packages {
-		if r.Spec.IsZero() || !s.isFramework(r.Name) {
+		if !s.isFramework(r.Name) {
+			continue
+		}
+		if u := s.withoutExtras(r.Name); s.cudaExtra() && u != nil {
+			if c := u.decide().settled(); c != nil && c.Ask[r.Name] != "" {
+				out = append(out, fmt.Sprintf("%s instead of the extra that was asked for", c.Ask[r.Name]))
+			}
+		}
+		if r.Spec.IsZero() {
 			continue
 		}
 		t := s.with(func(w *Request) {
@@ -73,4 +97,15 @@ func (s *solver) frameworkWaysOut() []string {
 		out = append(out, "a system or a container for which there are wheels")
 	}
 	return out
+}
+
+// withoutExtras is the question without a package's extras.
+func (s *solver) withoutExtras(name string) *solver {
+	return s.with(func(w *Request) {
+		for i := range w.Requirements {
+			if w.Requirements[i].Name == name {
+				w.Requirements[i].Extras, w.Requirements[i].Text = nil, name+w.Requirements[i].Spec.String()
+			}
+		}
+	})
 }

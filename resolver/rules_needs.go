@@ -38,6 +38,11 @@ func (q *question) holds(b *matrix.Build) []string {
 		add(n.Of, n.Range)
 	}
 	for _, e := range q.extensions(b) {
+		for _, name := range q.m.BroughtBy(e.name) {
+			if !slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
+				add(name, below(q.unmet(name, b)))
+			}
+		}
 		if e.row != nil {
 			for _, n := range q.needs(e.name, e.row.Version) {
 				if n.Of != "torch" && n.Fails != matrix.FailsInstall {
@@ -45,11 +50,6 @@ func (q *question) holds(b *matrix.Build) []string {
 				}
 			}
 			continue
-		}
-		for _, name := range q.m.BroughtBy(e.name) {
-			if !slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
-				add(name, below(q.unmet(name, b)))
-			}
 		}
 		if e.pin != "" {
 			continue
