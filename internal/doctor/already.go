@@ -25,6 +25,9 @@ func (e *exam) already(way string) string {
 			way = allocator().ReplaceAllString(way, "")
 		}
 	}
+	if e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") {
+		return "" // it is that build
+	}
 	if m := setsVariable().FindStringSubmatch(way); m != nil && env[m[1]] == m[2] {
 		return ""
 	}

@@ -53,6 +53,9 @@ func (e *exam) question() {
 		e.Machine.Platform.OS == "macos" || e.cpuByChoice() || !e.Did.AskedCPU.IsZero() {
 		return
 	}
+	if only, _ := e.has("deserialize-cuda"); only == said && e.firstGPU(machine.NVIDIA) == nil && e.Machine.Driver == nil {
+		return // its own advice is for a machine without a GPU, and for one with it
+	}
 	cause, over := "", []string{}
 	heaviest := 0
 	for _, f := range e.out {

@@ -55,10 +55,14 @@ func (e *exam) wantsTorch(d, torch machine.DistFiles) {
 		r, err := pep508.Parse(line, "")
 		if err == nil && r.Name == "torch" && e.counts(r.Marker, nil) &&
 			!admits(r.Spec, read.Public(cmp.Or(torch.Module, torch.Version))) {
+			fix := e.companionFix()
+			if fix == nil {
+				fix = []string{"`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch"}
+			}
 			e.find("PY007", proven, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info)).
 				says("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.Spec,
 					cmp.Or(torch.Module, torch.Version)).
-				fix("`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch").
+				fix(fix...).
 				mend(e.rebuild(d.Info))
 		}
 	}

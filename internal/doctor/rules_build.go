@@ -312,7 +312,7 @@ func (e *exam) planCommand() string {
 		return join(words...)
 	}
 	for i, g := range e.Machine.GPUs {
-		if i < 4 && g.Vendor == machine.NVIDIA && !g.SM.IsZero() {
+		if i < 4 && g.Vendor == machine.NVIDIA && !g.SM.IsZero() && !slices.Contains(words, g.SM.String()) {
 			words = append(words, "--gpu", g.SM.String())
 		}
 	}

@@ -18,7 +18,7 @@ var driverRules = []rule{
 	{[]string{"DRV005"}, "a driver older than every build", (*exam).ancientDriver},
 	{[]string{"DRV004"}, "the versions of the driver's library and of its kernel module", (*exam).driverHalves},
 	{[]string{"DRV001", "KMD001", "HW012"}, "the kernel driver bound to the GPU", (*exam).boundDriver},
-	{[]string{"DRV001", "HW001"}, "what is there of GPU, driver and torch", (*exam).nothingThere},
+	{[]string{"DRV001", "HW001", "DRV025"}, "what is there of GPU, driver and torch", (*exam).nothingThere},
 	{[]string{"DRV015"}, "nvidia-smi working while torch sees nothing", (*exam).silentFailure},
 	{[]string{"DRV010"}, "collect_env without a driver while CUDA works", (*exam).renamedFields},
 }
@@ -300,6 +300,8 @@ func (e *exam) nothingThere() {
 		if plain {
 			e.find("CTR001", likely-8, s, e.Place.Container)
 		}
+	case e.hit("smi-not-found") != nil && e.allAbsent():
+		e.find("DRV025", strong, said, e.hit("smi-not-found").At).explains("DRV001", "DRV002", "GPU001", "PY001")
 	case e.allAbsent():
 		e.find("DRV001", strong, said).says("no NVIDIA driver answers on this machine")
 	}

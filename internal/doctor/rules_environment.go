@@ -90,7 +90,7 @@ func (e *exam) halfInstalled() {
 			e.find("PY011", proven, fact("torch/version.py: %s", d.Module), fact("%s", d.Info)).
 				says("torch's files are %s, and its metadata says %s: one was replaced without the other",
 					d.Module, d.Version).
-				fix("`pip uninstall -y torch`, then install it again").
+				fix("`pip uninstall -y torch`, until it says that there is none; then install it again", "{torch}").
 				mend(e.rebuild(d.Info)).
 				explains("PY010", "LD003", "PY001", "PY007")
 		}

@@ -60,7 +60,8 @@ func (e *exam) noTorch() {
 		e.Machine.Platform.Environment != machine.ContainerBuild {
 		f := e.find("PY002", trifle).
 			says("no torch in this environment").
-			fix("`envfix apply` installs the one that fits").
+			fix("`envfix apply` installs the one that fits",
+				"where another environment has it: `envfix doctor --all` lists them all; activate that one, or name it with `--env`").
 			severity(know.Note)
 		switch d := e.decision(); d {
 		case "", resolver.Install, resolver.InstallCPU:
