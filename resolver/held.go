@@ -7,35 +7,47 @@ import (
 	"envfix/matrix"
 )
 
-// heldBack says what kept the newest torch that was asked for from being
-// chosen; "" where nothing newer was.
+// heldBack says what kept a newer torch that was asked for from being chosen: of the
+// newer ones the one that the fewest rules refuse, since mending that gives it. ""
+// where nothing newer was.
 func (q *question) heldBack(chosen *matrix.Build) string {
-	var best *matrix.Build // the one that least speaks against, and of such the newest
-	var why Reason
+	var best *matrix.Build
+	var why []Reason
 	fewest := 0
-	q.builds(func(b *matrix.Build) {
-		if q.cache.newerTorch(b, chosen) <= 0 || accelOf(b.Label) != accelOf(chosen.Label) && accelOf(chosen.Label) != cpu ||
-			accelOf(chosen.Label) == cpu && b.Label != chosen.Label {
-			return
-		}
-		if best != nil && fewest == 1 && q.cache.newerTorch(best, b) >= 0 {
+	q.builds(func(b *matrix.Build) { // newest first
+		if fewest == 1 || q.cache.newerTorch(b, chosen) <= 0 || !sameKind(b, chosen) || b.Status != matrix.Offered && hasOffered(b.Release, b) {
 			return
 		}
 		rs := q.refusals(b)
-		if best != nil && (len(rs) > fewest || len(rs) == fewest && q.cache.newerTorch(best, b) >= 0) {
-			return
+		against := 0
+		for _, r := range rs {
+			switch r.Rule {
+			case "request": // who asked for less knows it
+				return
+			case "companions": // often for the same reason as another rule
+			default:
+				against++
+			}
 		}
-		if slices.ContainsFunc(rs, func(r Reason) bool { return r.Rule == "request" }) { // who asked for less knows it
-			return
+		if len(rs) > 0 && against == 0 {
+			against = 2
 		}
-		if len(rs) > 0 && (b.Status == matrix.Offered || !hasOffered(b.Release, b)) {
-			best, why, fewest = b, weightiest(rs), len(rs)
+		if against > 0 && (best == nil || against < fewest) {
+			best, why, fewest = b, rs, against
 		}
 	})
 	if best == nil {
 		return q.lastForSystem(chosen)
 	}
-	return fmt.Sprintf("%s: %s", torchName(best), why.Text)
+	return fmt.Sprintf("%s: %s", torchName(best), weightiest(why).Text)
+}
+
+// sameKind reports whether a build computes on what another one computes on.
+func sameKind(b, like *matrix.Build) bool {
+	if accelOf(like.Label) == cpu {
+		return b.Label == like.Label
+	}
+	return accelOf(b.Label) == accelOf(like.Label)
 }
 
 // lastForSystem says that PyTorch made no newer release for this system; "" it did.

@@ -17,7 +17,7 @@ func lockText(r *team.Result) string {
 		fmt.Fprintf(&b, "%s\n", ui.Clean(e))
 	}
 	l := r.Lock
-	fmt.Fprintf(&b, "wrote %s and %d pylock files (matrix %s)\n", lock.File, len(l.Profiles), l.Matrix.Version)
+	fmt.Fprintf(&b, "wrote %s and %s (matrix %s)\n", lock.File, ui.Count(len(l.Profiles), "pylock file"), l.Matrix.Version)
 	for _, p := range l.Profiles {
 		fmt.Fprintf(&b, "  %-12s torch %-16s Python %-5s %5.1f GB  %s\n", p.Name, p.Torch, p.Python, float64(p.Size.Download)/1e9, p.Match.Text())
 	}

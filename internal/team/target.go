@@ -36,7 +36,7 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 		return out, usage(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
 			`write a target as --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
 	}
-	if slices.Contains(TargetKeys, name) {
+	if first, _, _ := strings.Cut(text, "="); slices.Contains(TargetKeys, name) && !slices.Contains(TargetKeys, strings.TrimSpace(first)) {
 		return bad("`%s=` begins the description, and a target has a name of its own before it", name)
 	}
 	if !lock.ValidName(name) {

@@ -52,6 +52,9 @@ func (v *view) brief(p *plan.Plan) {
 func besides(p *plan.Plan) []string {
 	var out []string
 	for _, q := range p.Basis.Request.Requirements {
+		if p.Torch == "" && p.Ask[q.Name] != "" { // a framework in the place of torch
+			continue
+		}
 		if !slices.Contains([]string{"torch", "torchvision", "torchaudio"}, q.Name) && !slices.Contains(out, q.Name) {
 			out = append(out, q.Name)
 		}

@@ -91,11 +91,12 @@ func withoutGPU(p *plan.Plan) string {
 }
 
 func platformText(p machine.Platform) string {
-	parts := []string{}
-	if name := strings.TrimSpace(p.Distro + " " + p.DistroVersion); name != "" {
-		parts = append(parts, name)
+	parts := []string{strings.TrimSpace(p.OS + " " + p.Arch)}
+	if name := strings.TrimSpace(p.Distro + " " + p.DistroVersion); name != "" && p.OS == "macos" {
+		parts[0] = fmt.Sprintf("macOS %s, %s", p.DistroVersion, p.Arch)
+	} else if name != "" {
+		parts = append([]string{name}, parts...)
 	}
-	parts = append(parts, strings.TrimSpace(p.OS+" "+p.Arch))
 	if p.Libc != nil {
 		parts = append(parts, strings.TrimSpace(p.Libc.Kind+" "+p.Libc.Version.String()))
 	}
