@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,16 +48,24 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "check", Usage: "install nothing; exit 4 where something newer is there"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
-		Action: matrixUpdateAction,
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c, 0); err != nil {
+				return err
+			}
+			return matrixUpdate(c.Context, updateFlags{from: c.String("from"), check: c.Bool("check"), json: c.Bool("json")}, c.App.Writer)
+		},
 	}
 }
 
-func matrixUpdateAction(c *cli.Context) error {
-	if err := noArguments(c, 0); err != nil {
-		return err
-	}
+// updateFlags are those of `envfix matrix update`.
+type updateFlags struct {
+	from        string // an address or a directory; "" the one that is known
+	check, json bool
+}
+
+func matrixUpdate(ctx context.Context, f updateFlags, out io.Writer) error {
 	store := matrixStore()
-	from, err := channel(c.String("from"), store, owner.DataURL)
+	from, err := channel(f.from, store, owner.DataURL)
 	if err != nil {
 		return err
 	}
@@ -80,11 +89,20 @@ func matrixUpdateAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := release.Verify(c.Context, src, known)
+	r, err := release.Verify(ctx, src, known)
 	if err != nil {
 		return updateFailure(shown, errors.Join(err, store.Keep(r)))
 	}
-	return finishUpdate(c, store, r, known, shown)
+	if err := f.keep(store, r, shown); err != nil {
+		return err
+	}
+	if err := f.say(r, known, shown, out); err != nil {
+		return err
+	}
+	if r.News && f.check {
+		return &fail.Error{Code: fail.Pending}
+	}
+	return nil
 }
 
 // channel is where newer data is looked for: what was asked for, where the last
@@ -106,49 +124,46 @@ func channel(asked string, store release.Store, built string) (string, error) {
 	}
 }
 
-// finishUpdate installs what is newer, and says what was done.
-func finishUpdate(c *cli.Context, store release.Store, r *release.Release, known release.Known, from string) error {
-	check := c.Bool("check")
-	if r.News && !check {
+// keep installs what is newer. A look is kept as well: a key that was given up is not
+// to be trusted again.
+func (f updateFlags) keep(store release.Store, r *release.Release, from string) error {
+	if r.News && !f.check {
 		if err := store.Install(r, from, today()); err != nil {
 			return &fail.Error{Code: fail.Failed, Text: "the release is good, but it could not be kept: " + ui.Clean(err.Error())}
 		}
 	} else {
-		keep := store.Keep // of a look as well: a key that was given up is not to be trusted again
-		if !check {
+		keep := store.Keep
+		if !f.check {
 			keep = func(r *release.Release) error { return store.Checked(r, from, today()) }
 		}
 		if err := keep(r); err != nil {
 			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
 		}
 	}
+	return nil
+}
+
+// say tells what was done.
+func (f updateFlags) say(r *release.Release, known release.Known, from string, out io.Writer) error {
 	done := "up to date"
 	switch {
-	case r.News && check:
+	case r.News && f.check:
 		done = "newer"
 	case r.News:
 		done = "updated"
 	}
-	var err error
-	if c.Bool("json") {
-		err = writeJSON(
-			c.App.Writer,
-			matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
-				Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from},
-		)
-	} else {
-		text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
-		if r.News {
-			text += fmt.Sprintf("; so far %s", known.Highest)
-		}
-		if check {
-			text += "\nlooked at: " + ui.Clean(from)
-		}
-		_, err = fmt.Fprintln(c.App.Writer, text)
+	if f.json {
+		return writeJSON(out, matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
+			Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from})
 	}
-	if err == nil && r.News && check {
-		err = &fail.Error{Code: fail.Pending}
+	text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
+	if r.News {
+		text += fmt.Sprintf("; so far %s", known.Highest)
 	}
+	if f.check {
+		text += "\nlooked at: " + ui.Clean(from)
+	}
+	_, err := fmt.Fprintln(out, text)
 	return err
 }
 
