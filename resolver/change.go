@@ -3,9 +3,11 @@ package resolver
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -159,4 +161,23 @@ func unpinned(reqs []pep508.Requirement) []pep508.Requirement {
 		out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
 	}
 	return out
+}
+
+// notAsAsked warns of what is installed without a change of the driver in another version
+// than was asked for: the fallback drops pins.
+func (s *solver) notAsAsked(fallback *Choice) []string {
+	if fallback == nil {
+		return nil
+	}
+	var other []string
+	for _, r := range s.req.Requirements {
+		has := fallback.Packages[r.Name]
+		if v, err := version.ParsePython(has); err == nil && !r.Spec.IsZero() && !r.Spec.Admits(v) {
+			other = append(other, fmt.Sprintf("%s %s, not %s", r.Name, has, text.Cut(r.Text, 80)))
+		}
+	}
+	if len(other) == 0 {
+		return nil
+	}
+	return []string{"what runs now, without another driver, is not what was asked for: " + strings.Join(other, "; ")}
 }

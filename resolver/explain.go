@@ -34,6 +34,7 @@ func (s *solver) finish(o *outcome) *Resolution {
 	case o.q != nil && o.Decision == NoSolution:
 		o.Reasons = append(o.Reasons, o.q.why()...)
 	}
+	o.Warnings = append(o.Warnings, s.notAsAsked(o.Fallback)...)
 	s.underPolicy(o)
 	o.Warnings = append(o.Warnings, s.installedWarnings(o)...)
 	o.Warnings = unique(o.Warnings)
