@@ -21,19 +21,28 @@ type cache struct {
 	code       map[codeKey][2]bool // native, ptx
 	stack      map[codeKey]gap
 	rows       map[string][]*matrix.Extension // wheels of a package
-	noneSeen   bool                           // nobody has seen any wheel for this system: Windows on ARM
-	needs      map[string][]matrix.Need       // by package, for this system
-	frameworks map[string][]matrix.Framework  // by plain name, of every system
-	files      map[fileKey]string             // why a wheel has no file here
-	known      map[string]bool                // packages of the extension table
-	admit      map[admitKey]bool              // specifiers asked about
-	fit        map[fitKey]bool                // Pythons asked about
-	every      []py                           // the Pythons that any build is made for
-	table      *matrix.DeviceTable            // read when a GPU is known by its name only
-	models     map[string]matrix.Device       // what it said
+	beside     map[besideKey][]*matrix.Extension
+	read       map[*matrix.Extension]code    // what is known of a wheel's code
+	versions   map[string][]version.Python   // releases of a package with known files
+	noneSeen   bool                          // nobody has seen any wheel for this system: Windows on ARM
+	needs      map[string][]matrix.Need      // by package, for this system
+	frameworks map[string][]matrix.Framework // by plain name, of every system
+	files      map[fileKey]string            // why a wheel has no file here
+	known      map[string]bool               // packages of the extension table
+	admit      map[admitKey]bool             // specifiers asked about
+	fit        map[fitKey]bool               // Pythons asked about
+	every      []py                          // the Pythons that any build is made for
+	table      *matrix.DeviceTable           // read when a GPU is known by its name only
+	models     map[string]matrix.Device      // what it said
 }
 
 type admitKey struct{ spec, version string }
+
+// A besideKey asks for the wheels of a package beside a torch.
+type besideKey struct {
+	name, torch string
+	byWord      bool
+}
 
 type fitKey struct {
 	py   py
@@ -55,6 +64,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 	c := &cache{
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
+		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
 		needs: map[string][]matrix.Need{}, frameworks: map[string][]matrix.Framework{}, files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
 		channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},

@@ -13,6 +13,15 @@ import (
 // nearest older and newer ones that were, for this system and the same CUDA,
 // speak for it: a GPU that neither serves, it does not serve.
 func (q *question) codeOf(e *matrix.Extension) code {
+	c, known := q.cache.read[e]
+	if !known {
+		c = q.whatCode(e)
+		q.cache.read[e] = c
+	}
+	return c
+}
+
+func (q *question) whatCode(e *matrix.Extension) code {
 	c := code{cuda: e.CUDA}
 	if len(e.Native)+len(e.PTX) > 0 {
 		c.rows = []*matrix.Extension{e}

@@ -100,8 +100,18 @@ func (q *question) noFileIn(name string, limits ...version.Specifier) string {
 	return why
 }
 
+// versionsOf are the releases of a package of which the files are known.
+func (s *solver) versionsOf(name string) []version.Python {
+	known, asked := s.cache.versions[name]
+	if !asked {
+		known = s.m.VersionsOf(name)
+		s.cache.versions[name] = known
+	}
+	return known
+}
+
 func (q *question) whyNone(name string, limits []version.Specifier) string {
-	known := q.m.VersionsOf(name)
+	known := q.versionsOf(name)
 	if len(known) == 0 {
 		return ""
 	}

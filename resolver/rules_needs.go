@@ -164,7 +164,7 @@ func (q *question) releasedWith(r pep508.Requirement, b *matrix.Build) string {
 // loadsToo reports whether a release that a requirement admits is known to load beside a
 // build, though another one came out with it.
 func (q *question) loadsToo(r pep508.Requirement, b *matrix.Build) bool {
-	return slices.ContainsFunc(q.m.VersionsOf(r.Name), func(v version.Python) bool {
+	return slices.ContainsFunc(q.versionsOf(r.Name), func(v version.Python) bool {
 		return q.cache.admits(r.Spec, v) && q.unmetNeed(r.Name, v, b) == "" && slices.ContainsFunc(q.cache.needs[r.Name], func(n matrix.Need) bool {
 			return n.Of == "torch" && q.cache.admits(n.Versions, v) && q.cache.admits(n.Range, b.Release.Torch)
 		})

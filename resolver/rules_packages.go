@@ -128,12 +128,30 @@ func (q *question) extensions(b *matrix.Build) []extension {
 // wheelFor returns the newest wheel of a package that loads beside a build and
 // has code for the GPUs; nil where none does.
 func (q *question) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extension {
-	for _, e := range q.wheels(r.Name) {
+	for _, e := range q.wheelsBeside(r.Name, b.Release.Torch) {
 		if q.wheelRefusal(r, e, b) == "" {
 			return e
 		}
 	}
 	return nil
+}
+
+// wheelsBeside are those of a package's wheels whose metadata admits a torch, and the
+// source distributions that the user's word may turn into a file: few of many.
+func (s *solver) wheelsBeside(name string, torch version.Python) []*matrix.Extension {
+	byWord := slices.Contains(s.req.AllowURL, name)
+	key := besideKey{name, torch.String(), byWord}
+	if rows, ok := s.cache.beside[key]; ok {
+		return rows
+	}
+	var rows []*matrix.Extension
+	for _, e := range s.wheels(name) {
+		if s.cache.admits(e.Torch, torch) || e.Sdist && byWord {
+			rows = append(rows, e)
+		}
+	}
+	s.cache.beside[key] = rows
+	return rows
 }
 
 // wheels returns what the matrix knows of a package on this system, the newest
@@ -209,20 +227,23 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 	if len(rows) == 0 {
 		return q.no("", "%s has no wheel for %s %s", r.Name, q.h.Platform.OS, q.h.Platform.Arch)
 	}
-	forTorch := func(e *matrix.Extension) bool { return q.cache.admits(e.Torch, b.Release.Torch) }
 	var newest *matrix.Extension // that the request admits, of those for this torch where there are any
 	why := ""
-	for _, e := range rows {
+	for _, e := range q.wheelsBeside(r.Name, b.Release.Torch) {
 		w := q.wheelRefusal(r, e, b)
 		if w == "" {
 			return nil
 		}
-		if !q.explain && newest != nil || !q.cache.admits(r.Spec, e.Version) {
-			continue
-		}
-		if newest == nil || !forTorch(newest) && forTorch(e) {
+		if newest == nil && q.cache.admits(r.Spec, e.Version) {
 			newest, why = e, w
 		}
+	}
+	if !q.explain {
+		return silent
+	}
+	if newest == nil {
+		newest = rows[slices.IndexFunc(rows, func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) })]
+		why = q.wheelRefusal(r, newest, b)
 	}
 	return q.no(newest.Source, "%s %s %s", r.Name, newest.Version, why)
 }
@@ -243,7 +264,7 @@ func (q *question) passedRefusal(r pep508.Requirement) *Reason {
 	if e := q.onlySource(r); e != nil {
 		return q.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
 	}
-	if known := q.m.VersionsOf(r.Name); r.URL == "" && slices.ContainsFunc(known, func(v version.Python) bool { return q.cache.admits(r.Spec, v) }) {
+	if known := q.versionsOf(r.Name); r.URL == "" && slices.ContainsFunc(known, func(v version.Python) bool { return q.cache.admits(r.Spec, v) }) {
 		if why := q.noFileIn(r.Name, r.Spec); why != "" {
 			return q.no("", "%s", strings.TrimPrefix(why, "and "))
 		}
