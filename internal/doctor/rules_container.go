@@ -128,10 +128,12 @@ func (e *exam) toolkitUnread() {
 	s, refused := e.has("docker-no-driver")
 	if t := e.Containers.Toolkit; refused && !t.IsZero() && strings.Contains(s.Text, "could not select") {
 		e.find("CTR002", likely, s, t).
-			text("the NVIDIA container toolkit is installed, and this Docker daemon does not know it: it was not restarted since, or it is another daemon than the one that was configured").
+			text("the NVIDIA container toolkit is installed, and this Docker daemon does not know it: "+
+				"it was not restarted since, or it is another daemon than the one that was configured").
 			fix("`sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker`, then `docker info | grep -i runtimes` names nvidia",
 				"`docker context ls`: Docker Desktop's daemon is another one, `docker context use default` takes the system's",
-				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; a rootless daemon reads ~/.config/docker/daemon.json")
+				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; "+
+					"a rootless daemon reads ~/.config/docker/daemon.json")
 	}
 }
 

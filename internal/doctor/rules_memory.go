@@ -39,7 +39,8 @@ func (e *exam) whoseMemory() {
 				fix(e.endHolders(a)...)
 		case a.Ours < 0 && !e.From.NoProcesses.IsZero() && a.Free < a.Total/5 && e.inUse():
 			e.find("ACC010", likely+5, a.At, e.From.NoProcesses).
-				says("%s of the GPU's %s are in use, and nvidia-smi lists no process: one of another container or user, or one that ended, holds them",
+				says("%s of the GPU's %s are in use, and nvidia-smi lists no process: "+
+					"one of another container or user, or one that ended, holds them",
 					gib(a.Total-a.Free), gib(a.Total)).
 				fix("on the host: `sudo fuser -v /dev/nvidia*` shows who; end that process",
 					"none there: restart the container that had it, or `sudo nvidia-smi --gpu-reset -i 0` while nothing runs").
@@ -168,7 +169,8 @@ func (e *exam) roomLeft() {
 	text := "the GPU's memory was free when somebody looked: the job fills it for a moment, takes another GPU, or is refused for another reason"
 	for _, a := range e.Memory {
 		free = a.At
-		text = fmt.Sprintf("%s were refused though %s of the GPU's %s were free: another process took it at that moment, or what is full is another memory", size(a.Tried), gib(a.Free), gib(a.Total))
+		text = fmt.Sprintf("%s were refused though %s of the GPU's %s were free: another process took it at that moment, "+
+			"or what is full is another memory", size(a.Tried), gib(a.Free), gib(a.Total))
 	}
 	if free.IsZero() {
 		return

@@ -88,7 +88,8 @@ func (e *exam) frameworkLibrary() {
 			if lib != nil && lib[2] == "12" && ofPackages[lib[1]] != "" {
 				e.find("PY031", likely, h.At).
 					says("TensorFlow does not find %s, and leaves the GPU out", name).
-					fix("`pip install " + ofPackages[lib[1]] + "` brings it; all at once, in the versions that fit: `pip install \"tensorflow[and-cuda]\"`")
+					fix("`pip install " + ofPackages[lib[1]] +
+						"` brings it; all at once, in the versions that fit: `pip install \"tensorflow[and-cuda]\"`")
 				return
 			}
 			continue
@@ -103,7 +104,8 @@ func (e *exam) frameworkLibrary() {
 				"or, for CUDA 12 that is here already: `pip install -U onnxruntime-gpu`, and `import torch` before it")
 			return
 		}
-		f.fix(append(slices.Clone(f.Fix), fmt.Sprintf("another program than Python's: a toolkit of CUDA %s beside the one that is here; newer ones do not stand in for it", lib[2]))...)
+		f.fix(append(slices.Clone(f.Fix), "another program than Python's: a toolkit of CUDA "+lib[2]+
+			" beside the one that is here; newer ones do not stand in for it")...)
 		return
 	}
 }
