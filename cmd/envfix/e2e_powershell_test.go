@@ -9,12 +9,20 @@ import (
 )
 
 // parsePowerShell reads each named script with the grammar of tree-sitter and prints
-// what of it is no PowerShell.
+// what of it is no PowerShell, or is not in Windows PowerShell 5.1, which every Windows
+// has: the commands and types below are (docs of Microsoft.PowerShell.Core, .Management
+// and .Utility 5.1; .NET Framework), and its language has no && and no ||.
 const parsePowerShell = `
 import sys, tree_sitter, tree_sitter_powershell
 parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_powershell.language()))
+commands = set("Get-ChildItem Get-Command Join-Path Remove-Item Set-Item Set-StrictMode Test-Path Write-Output".lower().split())
+types = set("[environment] [hashtable] [int] [string] [string[]] [io.file] [io.directory] [io.path]".split())
 def bad(node):
-    if node.type == "ERROR" or node.is_missing:
+    text = node.text.decode().lower()
+    if node.type == "function_name":
+        commands.add(text)
+    if (node.type == "ERROR" or node.is_missing or node.type in ("pipeline_chain_tail", "ternary_expression") or text in ("&&", "||", "??")
+            or node.type == "command_name" and "-" in text and text not in commands or node.type == "type_literal" and text not in types):
         yield node
     for child in node.children:
         yield from bad(child)
@@ -58,6 +66,7 @@ func TestE2EPowerShell(t *testing.T) {
 		{"--gpu", "RTX 4090", "--manager", "conda"},
 		{"--gpu", "RTX 4090", "--manager", "pip"},
 		{"--gpu", "RTX 4090", "--mirror", "default=http://127.0.0.1:1/simple"},
+		{"--gpu", "RTX 4090", "--kernel", "demo"},
 	} {
 		argv := append([]string{"plan", "--os", "windows", "--python", "3.12", "--no-lock", "--ps1"}, more...)
 		out, err := exec.Command(program, argv...).Output()
@@ -72,11 +81,13 @@ func TestE2EPowerShell(t *testing.T) {
 	if out, err := parse(names...); err != nil {
 		t.Errorf("no PowerShell: %v\n%s", err, out)
 	}
-	spoilt := filepath.Join(dir, "spoilt.ps1")
-	if err := os.WriteFile(spoilt, []byte("if ($From -le 1) {\n  Invoke-Step @{ 'a' = } $uv @('x',\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := parse(spoilt); err == nil {
-		t.Errorf("the parser takes what is no script: %s", out)
+	for _, text := range []string{"if ($From -le 1) {\n  Invoke-Step @{ 'a' = } $uv @('x',\n", "Get-Nope 1\n", "[Nope]::X()\n", "Test-Path a && Test-Path b\n"} {
+		spoilt := filepath.Join(dir, "spoilt.ps1")
+		if err := os.WriteFile(spoilt, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := parse(spoilt); err == nil {
+			t.Errorf("the parser takes what is no script for 5.1: %q %s", text, out)
+		}
 	}
 }
