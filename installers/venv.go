@@ -329,6 +329,11 @@ func (b *builder) requirements() (first, pins, rest []string) {
 			rest = append(rest, held)
 		}
 	}
+	return first, pins, b.asked(rest, placed)
+}
+
+// asked adds to the rest what was asked for and is not placed.
+func (b *builder) asked(rest []string, placed map[string]bool) []string {
 	for _, name := range slices.Sorted(maps.Keys(b.choice.Ask)) { // a framework that what was asked for brings
 		if !slices.ContainsFunc(b.r.Requirements, func(q pep508.Requirement) bool { return q.Name == name }) {
 			rest = append(rest, b.choice.Ask[name])
@@ -343,7 +348,7 @@ func (b *builder) requirements() (first, pins, rest []string) {
 			rest = append(rest, w)
 		}
 	}
-	return first, pins, rest
+	return rest
 }
 
 func rank(name string) int {
