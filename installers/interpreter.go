@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -16,10 +17,16 @@ func (b *builder) bin() string {
 
 func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
 
-// interpreter returns a found Python that is the chosen version: the active one
-// first, and a virtual environment's only where there is no other.
+// interpreter returns a found Python that is the chosen version: the release of the
+// environment in use first, since what is carried over may ask for it
+// (Requires-Python), then the active one, and a virtual environment's own only where
+// there is no other.
 func (b *builder) interpreter() (machine.Python, bool) {
 	best, rank := machine.Python{}, 0
+	inUse := ""
+	if i := slices.IndexFunc(b.h.Pythons, func(p machine.Python) bool { return p.Source == "venv" && p.Active }); i >= 0 {
+		inUse = b.h.Pythons[i].Version
+	}
 	for _, p := range b.h.Pythons {
 		if !isPython(p, b.choice.Python) || !whole(p.Path) {
 			continue
@@ -30,6 +37,9 @@ func (b *builder) interpreter() (machine.Python, bool) {
 		}
 		if p.Source != "venv" && p.Active {
 			score = 3
+		}
+		if p.Source != "venv" && p.Version == inUse {
+			score = 4
 		}
 		if score > rank {
 			best, rank = p, score

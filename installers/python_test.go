@@ -87,3 +87,18 @@ func TestCaches(t *testing.T) {
 		t.Errorf("%v: %q", err, commands(p))
 	}
 }
+
+// TestInterpreterOfTheEnvironment: an environment is built anew with the release of
+// Python that it has: what it holds may not be for an older one.
+func TestInterpreterOfTheEnvironment(t *testing.T) {
+	h := v100()
+	h.Pythons = []machine.Python{
+		{Version: "3.12.9", Path: "/home/u/p/.venv/bin/python3", Active: true, Source: "venv"},
+		{Version: "3.12.4", Path: "/usr/bin/python3", Source: "system"},
+		{Version: "3.12.9", Path: "/home/u/.pyenv/versions/3.12.9/bin/python3", Source: "pyenv"},
+	}
+	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{})
+	if got := commands(p)[0]; !strings.Contains(got, "versions/3.12.9/bin/python3") {
+		t.Error(got)
+	}
+}
