@@ -133,9 +133,6 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 		if len(rows[0].Needs) == 0 && !slices.ContainsFunc(rows, sdist) {
 			continue // nobody publishes its source
 		}
-		if note := rows[0].Note; note != "" && sdist(rows[0]) {
-			out = append(out, r.Name+": "+note)
-		}
 		name := r.Name
 		if needs := rows[0].Needs; len(needs) > 0 { // the code to build is in there, if any is
 			if name = needs[0]; !slices.ContainsFunc(s.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {

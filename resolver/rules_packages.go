@@ -241,6 +241,11 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 	if !q.explain {
 		return silent
 	}
+	if i := slices.IndexFunc(rows, func(e *matrix.Extension) bool {
+		return newest != nil && newest.Sdist && !e.Sdist && e.Version.Compare(newest.Version) == 0
+	}); i >= 0 { // it is not its source alone: what is wrong is said of its wheel
+		newest, why = rows[i], q.wheelRefusal(r, rows[i], b)
+	}
 	if newest == nil {
 		newest = rows[slices.IndexFunc(rows, func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) })]
 		why = q.wheelRefusal(r, newest, b)

@@ -29,6 +29,16 @@ func TestCheckPackages(t *testing.T) {
 		"--mirror", "default="+x.URL, "torch", "picky==1.0", "--check-packages"); !strings.Contains(said, "picky 2.0 goes with the rest; you asked for picky==1.0") {
 		t.Errorf("no version that would work is named: %s", said)
 	}
+	x.Add(
+		testindex.Wheel{Name: "vllm", Version: "0.33.0", Requires: []string{"torch==2.14.0", "numpy>=99"}},
+		testindex.Wheel{Name: "vllm", Version: "0.32.0", Requires: []string{"torch==2.13.0"}},
+		testindex.Wheel{Name: "torch", Version: "2.14.0"},
+		testindex.Wheel{Name: "torch", Version: "2.13.0"},
+	)
+	if _, said := lockSays(t, dir, "plan", "--gpu", "H100", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.35", "--python", "3.12",
+		"--only-index", "default", "--mirror", "default="+x.URL, "vllm", "--check-packages"); !strings.Contains(said, "`vllm<0.33.0` in place of vllm: vllm 0.32.0 can be installed") {
+		t.Errorf("no older release of what was chosen is named: %s", said)
+	}
 	wantExit(t, call("http://127.0.0.1:1/simple", "fine", "--check-packages"), fail.OK) // with a warning
 	t.Setenv("UV_CACHE_DIR", filepath.Join(dir, "cache"))
 	if code := run(context.Background(), []string{"envfix", "apply", "--yes", "--no-lock", "--cpu", "--only-index", "default", "--python", "3.12",

@@ -63,8 +63,9 @@ func (t *Team) Installable(ctx context.Context, s Set) error {
 	return &fail.Error{Code: fail.NoSolution, Text: "what was chosen cannot be installed together", Details: f.Details, Err: err, Hints: hints}
 }
 
-// waysOut has uv resolve the set again, without the version of one package at a time and
-// with the Pythons next to its own, and says with what it can be installed.
+// waysOut has uv resolve the set again, without the version of one package at a time, with
+// an older release of one that was chosen, and with the Pythons next to its own, and says
+// with what it can be installed.
 func (u uvTool) waysOut(ctx context.Context, j lock.Job, s Set) []string {
 	var out []string
 	for _, q := range s.Wish {
@@ -82,6 +83,17 @@ func (u uvTool) waysOut(ctx context.Context, j lock.Job, s Set) []string {
 			out = append(out, fmt.Sprintf("%s %s goes with the rest; you asked for %s", q.Name, v, text.Cut(q.Text, 80)))
 		}
 	}
+	for _, q := range s.Wish {
+		v := s.Choice.Packages[q.Name]
+		if !q.Spec.IsZero() || v == "" || q.URL != "" || q.Name == "torch" || len(out) == maxWays {
+			continue
+		}
+		t := j
+		t.Requirements = beforeChosen(j.Requirements, q.Name, v)
+		if found := u.resolved(ctx, t, q.Name); found != "" {
+			out = append(out, fmt.Sprintf("`%s<%s` in place of %s: %s %s can be installed", q.Name, v, q.Name, q.Name, found))
+		}
+	}
 	for _, python := range besidePython(j.Python) {
 		t := j
 		t.Python = python
@@ -89,6 +101,23 @@ func (u uvTool) waysOut(ctx context.Context, j lock.Job, s Set) []string {
 			out = append(out, fmt.Sprintf("`--python %s`: there all of it can be installed", python))
 			break
 		}
+	}
+	return out
+}
+
+// beforeChosen are requirements for a release of a package before the one that was chosen, which
+// may pin another torch: torch and what goes with it are left open.
+func beforeChosen(requirements []string, name, chosen string) []string {
+	var out []string
+	for _, r := range requirements {
+		pinned, _, found := strings.Cut(r, "==")
+		switch {
+		case found && pinned == name:
+			r = name + "<" + chosen
+		case found && (pinned == "torch" || slices.Contains(resolver.Companions(), pinned)):
+			r = pinned
+		}
+		out = append(out, r)
 	}
 	return out
 }
