@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -133,6 +134,9 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 		if len(rows[0].Needs) == 0 && !slices.ContainsFunc(rows, sdist) {
 			continue // nobody publishes its source
 		}
+		if slices.ContainsFunc(rows, sdist) && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return sdist(e) && s.mayBeBuilt(r, e) }) {
+			continue
+		}
 		name := r.Name
 		if needs := rows[0].Needs; len(needs) > 0 { // the code to build is in there, if any is
 			if name = needs[0]; !slices.ContainsFunc(s.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
@@ -154,6 +158,13 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 		}
 	}
 	return out
+}
+
+// mayBeBuilt reports whether a source is of a release that was asked for and does not pin
+// another torch than the one that was.
+func (s *solver) mayBeBuilt(r pep508.Requirement, e *matrix.Extension) bool {
+	return (s.cache.admits(r.Spec, e.Version) || s.passedThrough(r)) &&
+		!slices.ContainsFunc(s.req.torch, func(t pep508.Requirement) bool { return !overlap(e.Torch, t.Spec) })
 }
 
 // archList is TORCH_CUDA_ARCH_LIST for some GPUs.
