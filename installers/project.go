@@ -29,7 +29,11 @@ func (b *builder) project() error {
 		return err
 	}
 	if b.t.Project != nil && len(b.choice.Holds) > 0 {
-		b.warn("torch %s needs what no metadata says: add %q to the project's dependencies", b.choice.Torch, strings.Join(b.choice.Holds, ", "))
+		name := "what was asked for"
+		if b.choice.Torch != "" {
+			name = "torch " + b.choice.Torch
+		}
+		b.warn("%s needs what no metadata says: add %q to the project's dependencies", name, strings.Join(b.choice.Holds, ", "))
 	}
 	if b.t.Project != nil && string(after) == string(before) {
 		return nil

@@ -227,3 +227,28 @@ func TestElsewhereOf(t *testing.T) {
 		}
 	}
 }
+
+// TestFrameworkFloors: a row with a CUDA and without the oldest driver of a system it is
+// for would let any driver do there.
+func TestFrameworkFloors(t *testing.T) {
+	const head = "format: 1\nproof: documentation\nsources: {s: a source}\nframeworks:\n- {package: f, ask: \"f[cuda]\", versions: \">=1\", cuda: \"13\", source: s, "
+	for _, c := range []struct{ keys, want string }{
+		{`driver: "580.65.06", driver_windows: "580"`, ""},
+		{`driver: "580.65.06"`, "for Windows and WSL 2 (driver_windows)"},
+		{`on: linux-x86_64, driver: "580.65.06"`, "for Windows and WSL 2 (driver_windows)"},
+		{`on: linux-aarch64, driver: "580.65.06"`, ""},
+		{`on: linux-aarch64, driver_windows: "580"`, "for Linux (driver)"},
+		{`on: windows-x86_64, driver_windows: "580"`, ""},
+		{`on: windows-x86_64, driver: "580.65.06"`, "for Windows and WSL 2 (driver_windows)"},
+	} {
+		_, faults := read(changed(t, "frameworks.yaml", "", head+c.keys+"}\n"), false)
+		var got []string
+		for _, f := range faults {
+			got = append(got, f.String())
+		}
+		all := strings.Join(got, "\n")
+		if c.want == "" && all != "" || !strings.Contains(all, c.want) {
+			t.Errorf("%s: %q, want %q", c.keys, all, c.want)
+		}
+	}
+}

@@ -111,6 +111,7 @@ func (c *checker) beside() {
 		if f.Package == "" || f.Ask == "" || f.Versions.IsZero() {
 			c.fault(f.Source, "a framework has a package, versions, and how it is asked for (ask)")
 		}
+		c.frameworkFloors(f)
 	}
 	for _, e := range c.m.Elsewhere {
 		if e.Package == "" || e.Kind != "build" && !strings.HasPrefix(e.URL, "https://") {
@@ -130,6 +131,20 @@ func (c *checker) beside() {
 			}
 			seen["known "+name] = k.Source
 		}
+	}
+}
+
+// frameworkFloors: a row with a CUDA names the oldest driver of each system it is for, or
+// any driver would do there. Linux' wheels run in WSL 2 on x86_64, with Windows' driver.
+func (c *checker) frameworkFloors(f Framework) {
+	if f.CUDA == "" {
+		return
+	}
+	if f.OS != "windows" && f.Driver.IsZero() {
+		c.fault(f.Source, "%s%s computes with CUDA %s and names no driver for Linux (driver)", f.Package, f.Versions, f.CUDA)
+	}
+	if (f.OS != "linux" || f.Arch != "aarch64") && f.DriverWin.IsZero() {
+		c.fault(f.Source, "%s%s computes with CUDA %s and names no driver for Windows and WSL 2 (driver_windows)", f.Package, f.Versions, f.CUDA)
 	}
 }
 

@@ -109,6 +109,8 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.drv))
 	case !overlap(f.Versions, r.Spec):
 		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
+	case q.frameworkNeed(r, f) != "":
+		return q.frameworkNeed(r, f)
 	case len(r.Extras) > 0 && !slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(f.Ask, "["+x+"]") }):
 		return "it is not the extra that you asked for"
 	case q.py.major != 0 && !f.Python.IsZero() && !q.cache.fits(q.py, f.Python.String()):
@@ -129,6 +131,9 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 	for _, g := range q.gpus {
 		if !f.MinSM.IsZero() && g.SM.Less(f.MinSM) {
 			return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
+		}
+		if a, _ := q.m.Arch(g.SM); olderMajor(f.CUDA, a.FirstCUDA) {
+			return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", f.CUDA, gpuName(g), a.FirstCUDA)
 		}
 	}
 	return q.frameworkCode(r, f)
@@ -175,6 +180,9 @@ func ask(r pep508.Requirement, f matrix.Framework) string {
 // frameworks answers for frameworks without torch.
 func (s *solver) frameworks() *outcome {
 	gpus := s.vendor(machine.NVIDIA)
+	if name, why := s.frameworksNeed(); why != "" {
+		return s.refuseFramework("companions", name+" "+why)
+	}
 	switch {
 	case s.req.accel() == cpu:
 		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.req.named))
@@ -267,6 +275,10 @@ func (s *solver) frameworkChoice(gpus []machine.GPU, d driver) (*Choice, *questi
 				c.Ask[r.Name], c.Proof, c.Source = ask(r, f), string(f.Proof), f.Source
 			}
 			if whole {
+				c.Holds = s.frameworkHolds(func(r pep508.Requirement) version.Specifier {
+					f, _ := q.frameworkRefusal(r, cu, version.Dotted{})
+					return f.Versions
+				})
 				return c, q
 			}
 		}

@@ -22,6 +22,7 @@ func (s *solver) plainFrameworks(why string) *outcome {
 	for _, r := range s.req.packages {
 		c.Packages[r.Name] = ""
 	}
+	c.Holds = s.frameworkHolds(unlimited)
 	o := &outcome{}
 	o.Decision, o.Choice, o.Driver = InstallCPU, c, DriverChoice{Action: noDriver}
 	o.Reasons = []Reason{{Rule: "request", Text: NoTorch}}

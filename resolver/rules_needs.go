@@ -37,6 +37,13 @@ func (q *question) holds(b *matrix.Build) []string {
 	for _, n := range q.needs("torch", b.Release.Torch) {
 		add(n.Of, n.Range)
 	}
+	out = append(out, q.frameworkHolds(func(r pep508.Requirement) version.Specifier {
+		if q.accel != cuda {
+			return version.Specifier{}
+		}
+		f, _ := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
+		return f.Versions
+	})...)
 	for _, e := range q.extensions(b) {
 		for _, name := range q.m.BroughtBy(e.name) {
 			if !slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
@@ -117,6 +124,9 @@ func (q *question) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 		if n.Of == r.Name && !overlap(n.Range, r.Spec) {
 			return q.no(n.Source, "works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
 		}
+	}
+	if n, other := q.brokenNeed(r.Name, r.Spec); n != nil && q.isFramework(r.Name) {
+		return q.no(n.Source, "%s %s", text.Cut(r.Text, 80), needText(n, other))
 	}
 	if slices.ContainsFunc(q.wheels(r.Name), func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) }) {
 		return nil // each wheel is asked about by itself
