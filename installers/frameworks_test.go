@@ -32,3 +32,15 @@ func TestFrameworksAlone(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What a framework alone holds back is asked for in its own call.
+func TestFrameworkHolds(t *testing.T) {
+	c := &resolver.Choice{Build: "cuda11", CUDA: "11", Python: "3.12", Channel: "pip", Packages: map[string]string{"tensorflow": ""},
+		Ask: map[string]string{"tensorflow": "tensorflow==2.10.1"}, Holds: []string{"numpy<2"}}
+	r := resolver.Request{Requirements: []pep508.Requirement{requirement(t, "tensorflow==2.10.1")}}
+	got := commands(must(t, v100(), r, install(c), plan.Target{}))
+	want := "packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: numpy<2 tensorflow==2.10.1"
+	if len(got) != 5 || got[1] != want {
+		t.Errorf("%q, want the second to be %q", got, want)
+	}
+}

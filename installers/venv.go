@@ -321,6 +321,8 @@ func (b *builder) requirements() (first, pins, rest []string) {
 	}
 	for _, held := range b.choice.Holds {
 		switch {
+		case len(first) == 0: // other frameworks alone
+			rest = append(rest, held)
 		case b.choice.Index == nil:
 			first, pins = append(first, held), append(pins, held)
 		case len(first) > 1 && strings.HasPrefix(held, "numpy"): // torchvision brings it, in the call of torch's own index
