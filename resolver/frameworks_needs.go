@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"fmt"
 	"slices"
 
 	"envfix/internal/pep508"
@@ -75,7 +76,7 @@ func (s *solver) frameworkNeed(r pep508.Requirement, f matrix.Framework) string 
 
 // needText says a broken need as the end of a sentence that begins with the package.
 func needText(n *matrix.Need, r pep508.Requirement) string {
-	return "works with " + n.Of + n.Range.String() + " only (with another, " + n.Effect + "), and you asked for " + text.Cut(r.Text, 80)
+	return fmt.Sprintf("works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
 }
 
 // frameworkHolds are the limits that the frameworks of a request set on packages whose
