@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func (v *view) brief(p *plan.Plan) {
 	v.choice(p)
 	if names := besides(p); len(names) > 0 {
 		v.row("with", strings.Join(names, ", "))
+	}
+	if len(p.Holds) > 0 {
+		v.row("held", strings.Join(p.Holds, ", ")+": what the chosen torch loads beside")
 	}
 	v.because(p)
 	if text := sizeText(p); text != "" {
@@ -48,16 +52,24 @@ func (v *view) brief(p *plan.Plan) {
 	}
 }
 
-// besides are the packages that were asked for and that the choice does not name.
+// besides are the packages that were asked for, or come with them, and that the choice
+// does not name: in the version or the form that is installed, where one is chosen.
 func besides(p *plan.Plan) []string {
-	var out []string
+	var names []string
 	for _, q := range p.Basis.Request.Requirements {
-		if p.Torch == "" && p.Ask[q.Name] != "" { // a framework in the place of torch
+		names = append(names, q.Name)
+	}
+	var out, seen []string
+	for _, name := range append(names, slices.Sorted(maps.Keys(p.Ask))...) { // flax brings jax
+		switch {
+		case slices.Contains([]string{"torch", "torchvision", "torchaudio"}, name), slices.Contains(seen, name):
 			continue
+		case p.Ask[name] == "":
+			out = append(out, strings.TrimSpace(name+" "+p.Packages[name]))
+		case p.Torch != "": // else it is the choice
+			out = append(out, p.Ask[name])
 		}
-		if !slices.Contains([]string{"torch", "torchvision", "torchaudio"}, q.Name) && !slices.Contains(out, q.Name) {
-			out = append(out, q.Name)
-		}
+		seen = append(seen, name)
 	}
 	if n := len(out) - shownLeaves; n > 1 {
 		out = append(out[:shownLeaves], fmt.Sprintf("%d more", n))
