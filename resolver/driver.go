@@ -208,7 +208,7 @@ func later(a, b version.Dotted) version.Dotted {
 }
 
 // jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T
-// says it; else the driver's number, which follows JetPack; else the C library.
+// says it; else JetPack 6's own driver (540), the C library, or a newer driver.
 func (s *solver) jetpack() string {
 	l4t, _ := version.ParseDotted(strings.TrimLeft(s.h.Platform.L4T, "Rr"))
 	switch m := l4t.Major(); {
@@ -219,13 +219,12 @@ func (s *solver) jetpack() string {
 	case m > 0:
 		return ""
 	}
+	driver := 0
 	if s.h.Driver != nil {
-		switch m := s.h.Driver.Version.Major(); {
-		case m == 540:
-			return "jetpack6"
-		case m >= 580:
-			return "jetpack7"
-		}
+		driver = s.h.Driver.Version.Major()
+	}
+	if driver == 540 {
+		return "jetpack6"
 	}
 	if c := s.h.Platform.Libc; c != nil {
 		for _, p := range jetpackLibc {
@@ -233,6 +232,9 @@ func (s *solver) jetpack() string {
 				return p.pack
 			}
 		}
+	}
+	if driver >= 580 {
+		return "jetpack7"
 	}
 	return ""
 }

@@ -167,6 +167,9 @@ func (s *solver) otherSource(try tryFunc, more func(*Choice) bool) {
 	} else if r.Channel != "" {
 		try("drop `--channel "+r.Channel+"`", s.with(func(r *Request) { r.Channel = "" }), more)
 	}
+	if r.OnlyIndex == "" && len(s.gpus) == 0 { // a CUDA build computes on the CPU, too
+		try("--only-index default", s.with(func(r *Request) { r.OnlyIndex = "default" }), more)
+	}
 	if r.OnlyIndex != "" {
 		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.with(func(r *Request) { r.OnlyIndex = "" }), more)
 	}

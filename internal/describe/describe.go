@@ -152,7 +152,7 @@ func (d Machine) house(h *machine.Machine, g namedGPU) {
 	case g.Vendor == machine.Apple && d.OS == "":
 		elsewhere(h, "macos", machine.Bare)
 		h.GPUs = nil
-	case g.line == "jetson" && d.OS == "":
+	case g.line == "jetson" && (d.OS == "" || d.OS == "linux"):
 		if h.Platform.OS != "linux" {
 			elsewhere(h, "linux", machine.Jetson)
 		}
