@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/matrix"
 )
 
 // A group is a set of GPUs that one environment and one driver serve.
@@ -46,7 +47,7 @@ func (s *solver) split(gpus []machine.GPU) *outcome {
 	}
 	o := &outcome{}
 	o.Decision, o.Driver = Split, s.kept()
-	conflict := s.moduleConflict(gpus)
+	conflict, apart := s.moduleConflict(gpus), s.noCommonDriver(gpus)
 	for _, g := range groups {
 		if env := s.alone(g.gpus); env != nil {
 			g.env = *env // NCCL counts where the group has several
@@ -55,6 +56,12 @@ func (s *solver) split(gpus []machine.GPU) *outcome {
 		if conflict {
 			g.env.Driver.KernelModule = s.moduleFor(g.gpus)
 			g.env.Note = fmt.Sprintf("needs the %s kernel module; only one can be loaded at a time", s.moduleFor(g.gpus))
+		} else if apart {
+			branch := g.env.Driver.Branch
+			if branch == "" { // the installed one stays
+				branch = fmt.Sprint(s.installed().version.Major())
+			}
+			g.env.Note = fmt.Sprintf("needs driver branch %s; only one driver is loaded at a time", branch)
 		}
 		o.Environments = append(o.Environments, g.env)
 	}
@@ -73,7 +80,16 @@ func (s *solver) splitText(gpus []machine.GPU) string {
 			gpuNames(open),
 		)
 	}
+	if s.noCommonDriver(gpus) {
+		return fmt.Sprintf("no one driver drives all of %s: each environment works after a change of the driver and a restart", gpuNames(gpus))
+	}
 	return fmt.Sprintf("no one build and driver serves all of %s", gpuNames(gpus))
+}
+
+// noCommonDriver reports whether no branch of the driver drives all of some GPUs, as a
+// K80 (470 at most) beside a GeForce RTX 4090.
+func (s *solver) noCommonDriver(gpus []machine.GPU) bool {
+	return !slices.ContainsFunc(s.m.Branches, func(b matrix.Branch) bool { return s.drivesAll(gpus, s.onBranch(b, gpus)) })
 }
 
 // alone answers for one group: with the installed driver where it drives them,

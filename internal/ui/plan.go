@@ -299,7 +299,7 @@ func (v *view) driver(d plan.Driver) {
 	if d.KernelModule != nil {
 		parts = append(parts, *d.KernelModule+" kernel module")
 	}
-	if d.Minimum != nil {
+	if d.Minimum != nil && d.Action != "pin" { // a branch to hold says which
 		parts = append(parts, "at least "+*d.Minimum)
 	}
 	v.row("driver", strings.Join(parts, ", "))
