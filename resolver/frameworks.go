@@ -61,13 +61,18 @@ func (s *solver) frameworksAlone() bool {
 	return found
 }
 
-// brought adds the frameworks that packages of the request bring: flax brings jax, which
-// computes on the CPU where it is not asked for with its CUDA.
+// brought adds what packages of the request bring and what has to be of torch's own
+// build: ultralytics brings torchvision, which the default index has for another CUDA;
+// flax brings jax, which computes on the CPU where it is not asked for with its CUDA.
 func (s *solver) brought() {
 	for _, r := range slices.Clone(s.req.packages) {
 		for _, name := range s.m.BroughtBy(r.Name) {
 			asked := func(q pep508.Requirement) bool { return plainName(q.Name) == name }
-			if slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name }) && !slices.ContainsFunc(s.req.packages, asked) {
+			framework := slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
+			switch _, there := s.req.asked[name]; {
+			case slices.Contains(companions, name) && !there:
+				s.req.asked[name] = nil
+			case framework && !slices.ContainsFunc(s.req.packages, asked):
 				s.req.packages = append(s.req.packages, pep508.Requirement{Name: name, Text: name})
 			}
 		}
