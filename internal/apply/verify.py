@@ -1,6 +1,7 @@
 # Prints as the last line of its output, in JSON, what the environment of this
 # interpreter can do. Arguments: "quick" or "full", then the modules to import.
 import importlib
+import importlib.util
 import json
 import sys
 
@@ -131,9 +132,19 @@ def mapped():
     return sorted(f for f in files if f.rpartition("/")[2].startswith(begins))[:400]
 
 
+def present(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 def main():
     out = {"imports": {}, "errors": {}, "gpus": [], "frameworks": {}}
-    for name in sys.argv[2:]:
+    names = sys.argv[2:]
+    if "torch" in names:  # what a package brought may be of another CUDA, and raises when it is imported
+        names += [n for n in ("torchvision", "torchaudio") if n not in names and present(n)]
+    for name in names:
         try:
             out["imports"][name] = str(getattr(importlib.import_module(name), "__version__", ""))
         except BaseException as e:  # a library may end in SystemExit
