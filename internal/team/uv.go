@@ -185,7 +185,25 @@ func UVEnvironment(environ []string, index string) []string {
 	if index != "" {
 		env = append(env, "UV_DEFAULT_INDEX="+index)
 	}
+	if file := certificates(environ); file != "" { // pip's and uv's names of the same
+		env = append(env, "REQUESTS_CA_BUNDLE="+file)
+		if !slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "SSL_CERT_FILE=") }) {
+			env = append(env, "SSL_CERT_FILE="+file)
+		}
+	}
 	return env
+}
+
+// certificates is the file of certificates that the user's environment names; "" none.
+func certificates(environ []string) string {
+	for _, name := range []string{"PIP_CERT=", "REQUESTS_CA_BUNDLE=", "CURL_CA_BUNDLE=", "SSL_CERT_FILE="} {
+		for _, pair := range environ {
+			if file, ok := strings.CutPrefix(pair, name); ok && file != "" {
+				return file
+			}
+		}
+	}
+	return ""
 }
 
 // uv is the uv that resolves, with what the wish and the environment say of indexes.
