@@ -45,6 +45,10 @@ func changed(m *matrix.Matrix, q question, change string) *Words {
 		w.CUDA = rest
 	case "--build":
 		w.Build = rest
+	case "--manager":
+		w.Manager = rest
+	case "--only-index":
+		w.OnlyIndex = rest
 	case "without":
 		w.Packages = without(w.Packages, rest)
 	case "leave":
