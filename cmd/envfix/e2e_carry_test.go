@@ -14,9 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestE2ECarry replaces a real old torch and has the packages beside it carried
-// over: pure ones, compiled ones, one that pins the old torch, an editable one and
-// one from a repository.
+// TestE2ECarry installs a real old torch with pip, a second time without doing
+// anything, replaces it with uv, and has the packages beside it carried over: pure
+// ones, compiled ones, one that pins the old torch, an editable one and one from a
+// repository.
 func TestE2ECarry(t *testing.T) {
 	if os.Getenv("ENVFIX_E2E") == "" {
 		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
@@ -42,8 +43,12 @@ func TestE2ECarry(t *testing.T) {
 		t.Helper()
 		command(python, append([]string{"-m", "pip", "install", "--quiet"}, args...)...)
 	}
-	command("python3", "-m", "venv", ".venv")
-	pip("--no-deps", "torch==2.6.0", "torchvision==0.21.0", "xformers==0.0.29.post3")
+	old := append([]string{"--manager", "pip", "--python", thisPython(t), "torch==2.6.0", "torchvision==0.21.0"}, onH100...)
+	env := []string{"XDG_STATE_HOME=" + state}
+	out := applyIn(t, envfix, dir, env, old...)
+	tellCost(t, out, dir)
+	nothingLeft(t, applyIn(t, envfix, dir, env, old...))
+	pip("--no-deps", "xformers==0.0.29.post3")
 	pip("requests==2.32.3", "numpy==1.26.4", "einops==0.8.0", "tokenizers==0.20.3", "safetensors==0.4.5", "pandas==2.2.3", "transformers==4.46.3", "tqdm==4.66.5", "pyyaml==6.0.2", "pillow==11.0.0")
 	pip("--no-deps", "--editable", project(t, dir, "mine"))
 	repository := project(t, dir, "repository")

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestE2E installs the newest torch from the installer's default index with uv,
@@ -29,21 +28,6 @@ func TestE2E(t *testing.T) {
 	}
 	tellCost(t, out, dir)
 	nothingLeft(t, applyIn(t, build(t), dir, []string{"XDG_STATE_HOME=" + file(t, state, "")}, onH100...))
-}
-
-// TestE2EPip installs an older one with pip, in an empty directory with empty caches.
-func TestE2EPip(t *testing.T) {
-	if os.Getenv("ENVFIX_E2E") == "" {
-		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
-	}
-	t.Parallel() // it waits for mirrors
-	dir, env := t.TempDir(), []string{"XDG_CACHE_HOME=" + t.TempDir(), "XDG_STATE_HOME=" + t.TempDir()}
-	args := append([]string{"--manager", "pip", "--python", thisPython(t), "torch==2.6.0"}, onH100...)
-	start := time.Now()
-	out := applyIn(t, build(t), dir, env, args...)
-	fmt.Printf("  2.6.0 with pip: %.1f s\n", time.Since(start).Seconds())
-	tellCost(t, out, dir)
-	nothingLeft(t, applyIn(t, build(t), dir, env, args...))
 }
 
 // thisPython is the version of python3, which every machine of the tests has.
