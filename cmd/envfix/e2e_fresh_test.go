@@ -50,7 +50,10 @@ func TestE2EFresh(t *testing.T) {
 		if foreign := c.must("", "find", "/home/me", "!", "-user", "me"); foreign != "" {
 			t.Errorf("not the user's own:\n%s", foreign)
 		}
-		c.proven("poor", apply) // what only an administrator could bring is here now
+		t.Run("without sudo", func(t *testing.T) {
+			sample(t, false)
+			c.proven("poor", apply) // what only an administrator could bring is here now
+		})
 	})
 }
 
