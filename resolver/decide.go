@@ -18,6 +18,14 @@ type outcome struct {
 	build *matrix.Build // what was chosen; nil where nothing was
 }
 
+// answer is what decide says, asked once.
+func (s *solver) answer() *outcome {
+	if s.answered == nil {
+		s.answered = s.decide()
+	}
+	return s.answered
+}
+
 // decide returns the bare answer.
 func (s *solver) decide() *outcome {
 	if s.req.conflict != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,11 +234,14 @@ func (j *judge) runs(d drawn, b map[string]string) string {
 	return ""
 }
 
+// withoutHalf is PTX for GPUs that know no half precision: torch ends in it.
+var withoutHalf = regexp.MustCompile(`\b(3\d|50|52)[af]?\b`)
+
 func (j *judge) gpu(d drawn, b map[string]string, cc string) string {
 	if !j.driven(d, cc) {
 		return "the driver does not drive " + cc
 	}
-	native, ptx := hasCode(b["sm_list"], cc), hasPTX(b["ptx"], cc)
+	native, ptx := hasCode(b["sm_list"], cc), hasPTX(withoutHalf.ReplaceAllString(b["ptx"], ""), cc)
 	if !native && (!ptx || newerNumbers(b["cuda_toolkit"][:strings.LastIndexByte(b["cuda_toolkit"]+".", '.')], j.reported(d))) {
 		return "no code for " + cc
 	}

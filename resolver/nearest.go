@@ -18,12 +18,12 @@ func (s *solver) nearest(o *outcome) []Nearest {
 	if o.Decision == NeedTarget || o.Decision == UseVendorIndex || s.torchless() || s.frameworksAlone() {
 		return nil
 	}
-	var out []Nearest
+	var out, last []Nearest // last are those that hardly serve
 	try := func(change string, t *solver, better func(*Choice) bool) {
 		if t == nil {
 			return
 		}
-		made := t.decide()
+		made := t.answer()
 		c := made.reached(o)
 		switch {
 		case c == nil || c.Torch == "" || !better(c):
@@ -35,9 +35,13 @@ func (s *solver) nearest(o *outcome) []Nearest {
 		case otherDriver(o, made):
 			return // a second change
 		}
-		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python}
-		if !slices.ContainsFunc(out, func(x Nearest) bool { return x.Change == n.Change }) {
-			out = append(out, n)
+		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python, Note: made.note()}
+		list := &out
+		if made.doubtful() {
+			list = &last
+		}
+		if !slices.ContainsFunc(append(slices.Clone(out), last...), func(x Nearest) bool { return x.Change == n.Change }) {
+			*list = append(*list, n)
 		}
 	}
 	have := o.settled()
@@ -49,7 +53,7 @@ func (s *solver) nearest(o *outcome) []Nearest {
 		s.nearestGPU(try, more)
 	}
 	s.nearestBuild(o, try)
-	return out
+	return append(out, last...)
 }
 
 // otherDriver reports whether a changed question needs a driver installed where
@@ -110,8 +114,9 @@ func (s *solver) otherTorch(o *outcome, try tryFunc, more func(*Choice) bool) {
 			try("drop the label"+plural(s.req.labelled()), s.with(func(r *Request) { r.Requirements = unlabelled(r.Requirements) }), more)
 		}
 		if u != nil {
-			if c := u.decide().reached(o); c != nil && more(c) {
+			if c := u.answer().reached(o); c != nil && more(c) {
 				try("torch "+c.Torch, u, more)
+				s.closestTorch(o, u, c, try)
 			}
 		}
 	}
@@ -195,7 +200,7 @@ func (s *solver) nearestVersions(o *outcome, try tryFunc, more func(*Choice) boo
 		if u == nil {
 			continue
 		}
-		if c := u.decide().reached(o); c != nil && more(c) && c.Packages[r.Name] != "" {
+		if c := u.answer().reached(o); c != nil && more(c) && c.Packages[r.Name] != "" {
 			try(r.Name+" "+c.Packages[r.Name], u, more)
 		}
 	}
@@ -256,7 +261,7 @@ func (s *solver) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool)
 		if o.Decision == Install && t.ask(o.q.accel, o.q.gpus, o.q.drv, p).best() == nil {
 			continue
 		}
-		made := t.decide()
+		made := t.answer()
 		c := made.reached(o)
 		if c == nil || !more(c) || otherDriver(o, made) || made.Decision == InstallCPU && len(s.gpus) > 0 || o.Decision == UpgradeDriver && made.Choice == nil {
 			continue
@@ -289,7 +294,7 @@ func (s *solver) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool)
 	}
 	t := *s
 	d := *s.h.Driver
-	t.h.Driver = &d
+	t.h.Driver, t.answered = &d, nil
 	on := s.onBranch(b, o.q.gpus)
 	d.Version, d.LoadedVersion, d.KernelModule = on.version, version.Dotted{}, on.module
 	try(fmt.Sprintf("driver %d", b.Number), &t, more)

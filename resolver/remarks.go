@@ -37,7 +37,7 @@ func (q *question) driverRemarks(b *matrix.Build) []string {
 			)
 		}
 		if g, ok := q.ptxOnly(b); ok {
-			out = append(out, fmt.Sprintf("%s has only PTX for %s: the driver compiles every kernel at its first use", torchName(b), gpuName(g)))
+			out = append(out, q.ptxRemark(b, g))
 		}
 		if !isConda(b) {
 			faults := q.defectWarnings(b)
@@ -45,6 +45,15 @@ func (q *question) driverRemarks(b *matrix.Build) []string {
 		}
 	}
 	return out
+}
+
+// ptxRemark says of a build what serving a GPU by PTX alone means.
+func (q *question) ptxRemark(b *matrix.Build, g machine.GPU) string {
+	if ptx, old := q.oldPTX(b, g.SM); old {
+		return fmt.Sprintf("%s has nothing made for %s, only PTX of %s: the driver compiles every kernel at its first use, "+
+			"what needs half precision (attention, bfloat16) fails, and torch itself warns of it: not proven that anything computes", torchName(b), gpuName(g), ptx)
+	}
+	return fmt.Sprintf("%s has only PTX for %s: the driver compiles every kernel at its first use", torchName(b), gpuName(g))
 }
 
 // machineRemarks: what of this machine a build of torch does not serve whole.

@@ -100,6 +100,7 @@ type Nearest struct {
 	Torch  string `json:"torch"`
 	Build  string `json:"build"`
 	Python string `json:"python,omitempty"`
+	Note   string `json:"note,omitempty"` // what a reader has to know of that build: "not proven"
 }
 
 // An Environment is one group of a split.

@@ -173,6 +173,9 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 				}
 				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
 			}
+			if ptx, old := q.oldPTX(b, g.SM); old && q.req.label != b.Label {
+				return q.no(b.Source, "nothing made for %s, only PTX of %s, which knows no half precision; it is taken only with `--build %s`", gpuName(g), ptx, b.Label)
+			}
 		}
 	case mps:
 		return q.mpsRefusal(b)
@@ -228,6 +231,25 @@ func codeSpan(b *matrix.Build) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// half is the first GPU that computes in half precision (NVIDIA's CUDA programming
+// guide, feature support per compute capability). Kernels in PTX for an older one have no
+// such code whatever GPU they are compiled for, and torch's attention kernels end the job.
+var half = machine.SM{Major: 5, Minor: 3}
+
+// oldPTX is the newest PTX of a build for a GPU that it serves by PTX alone, where that
+// is of a GPU without half precision.
+func (q *question) oldPTX(b *matrix.Build, sm machine.SM) (newest machine.SM, old bool) {
+	if native, ptx := q.covers(b, sm); native || !ptx {
+		return newest, false
+	}
+	for _, c := range b.PTX {
+		if newest.Less(c.SM) && !sm.Less(c.SM) {
+			newest = c.SM
+		}
+	}
+	return newest, newest.Less(half)
 }
 
 // ptxOnly reports whether a GPU is served only by PTX.

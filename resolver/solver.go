@@ -21,6 +21,8 @@ type solver struct {
 	warnings []string      // found while reading
 
 	cache *cache
+
+	answered *outcome // what decide said; nil until it is asked for
 }
 
 // newSolver reads a machine and a request. Its error reports a malformed request.

@@ -151,6 +151,12 @@ func checkWord(res *Resolution, at int, word string) string {
 			list = append(list, n.Change+"/"+n.Torch+"/"+n.Build)
 		}
 		return has(list, value)
+	case "note":
+		var list []string
+		for _, n := range res.Nearest {
+			list = append(list, n.Build+" ("+n.Note+")")
+		}
+		return has(list, value)
 	case "noalt":
 		if has(res.Alternatives, value) == "" {
 			return "the alternative " + value
@@ -270,7 +276,7 @@ func render(res *Resolution) []string {
 		add("warning: %s", w)
 	}
 	for _, n := range res.Nearest {
-		add("nearest: %s: torch %s %s, python %s", n.Change, n.Torch, n.Build, n.Python)
+		add("nearest: %s: torch %s %s, python %s%s", n.Change, n.Torch, n.Build, n.Python, strings.TrimSuffix("; "+n.Note, "; "))
 	}
 	for _, a := range res.Alternatives {
 		add("or: %s", a)

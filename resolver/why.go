@@ -141,6 +141,7 @@ func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement
 // named is the solver in which a requirement's label counts as naming the build.
 func (q *question) named(r pep508.Requirement) *solver {
 	t := *q.solver
+	t.answered = nil
 	t.req.label, t.req.named = r.Label, "`"+text.Cut(r.Text, 80)+"`"
 	return &t
 }

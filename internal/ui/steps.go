@@ -241,6 +241,7 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 		if n.Change != "torch "+n.Torch {
 			gives = "torch " + n.Torch + ", " + gives
 		}
+		gives += noteText(n)
 		rows = append(rows, [2]string{Clean(n.Change), Clean(gives)})
 	}
 	v.b.WriteString(v.Columns(rows, 2))
@@ -248,6 +249,14 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 		v.item("", a)
 	}
 	return v.b.String()
+}
+
+// noteText is what a reader has to know of another answer, after its build.
+func noteText(n resolver.Nearest) string {
+	if n.Note == "" {
+		return ""
+	}
+	return " (" + Clean(n.Note) + ")"
 }
 
 // Next names the command that follows a plan which was shown. args are what was asked
@@ -328,10 +337,10 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	details = append(details, p.Warnings...)
 	for _, n := range p.Nearest {
 		if n.Change == "torch "+n.Torch {
-			hints = append(hints, fmt.Sprintf("torch %s fits, build %s", n.Torch, n.Build))
+			hints = append(hints, fmt.Sprintf("torch %s fits, build %s%s", n.Torch, n.Build, noteText(n)))
 			continue
 		}
-		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s", n.Change, n.Torch, n.Build))
+		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s%s", n.Change, n.Torch, n.Build, noteText(n)))
 	}
 	for _, a := range p.Alternatives {
 		if len(hints) > 0 {

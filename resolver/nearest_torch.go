@@ -1,0 +1,97 @@
+package resolver
+
+import (
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// note is what a reader has to know of the build that another answer leads to; ""
+// nothing.
+func (o *outcome) note() string {
+	if o.build == nil || o.q == nil {
+		return ""
+	}
+	switch _, ptx := o.q.ptxOnly(o.build); {
+	case ptx && o.q.accel == cuda:
+		return "PTX only, nothing native: compiled at first use, and what has no PTX (NCCL) fails"
+	case o.q.unproven(o.build):
+		return "not proven"
+	}
+	return ""
+}
+
+// doubtful reports whether a build serves the GPUs in use by PTX alone, or nobody saw
+// that it does.
+func (o *outcome) doubtful() bool {
+	if o.build == nil || o.q == nil {
+		return false
+	}
+	_, ptx := o.q.ptxOnly(o.build)
+	return ptx && o.q.accel == cuda || o.q.unproven(o.build)
+}
+
+// unproven reports whether a build, or its code for the GPUs in use, is reported only. A
+// patch release that is inferred from its minor release counts as proven here.
+func (q *question) unproven(b *matrix.Build) bool {
+	_, doubted := q.doubted(b)
+	return doubted || b.Proof == matrix.ByReport || channelOf(b) != ""
+}
+
+// closestTorch tries, beside the newest torch that fits where another one was asked for,
+// the release that is closest to that one and fits, and the newest that is proven where
+// the newest of all is not. open is the question without the versions, c its answer.
+func (s *solver) closestTorch(o *outcome, open *solver, c *Choice, try tryFunc) {
+	made := open.answer()
+	if o.Decision != NoSolution || made.q == nil || made.build == nil || s.req.Channel != "" || s.req.conflict != "" {
+		return
+	}
+	var closest, proven *matrix.Build
+	made.q.builds(func(b *matrix.Build) { // newest first
+		if !sameKind(b, made.build) || made.q.unproven(b) || b.Status != matrix.Offered {
+			return
+		}
+		d := s.releasesFromAsked(b)
+		if closest != nil && d >= s.releasesFromAsked(closest) && proven != nil || !made.q.passes(b) {
+			return
+		}
+		if proven == nil {
+			proven = b
+		}
+		if closest == nil || d < s.releasesFromAsked(closest) {
+			closest = b
+		}
+	})
+	for _, b := range []*matrix.Build{closest, proven} {
+		if b == nil || b == proven && !made.q.unproven(made.build) && b != closest {
+			continue
+		}
+		if v := b.Release.Torch.String(); v != c.Torch && s.releasesFromAsked(b) > 0 {
+			try("torch "+v, s.with(func(r *Request) { r.Requirements = torchInstead(r.Requirements, v) }), func(*Choice) bool { return true })
+		}
+	}
+}
+
+// releasesFromAsked counts the releases between a build's torch and the nearest one that
+// was asked for.
+func (s *solver) releasesFromAsked(b *matrix.Build) int {
+	at, nearest := s.cache.rank[b.Release], len(s.m.Releases)
+	for i, r := range s.m.Releases {
+		if s.admitsTorch(r.Torch) {
+			nearest = min(nearest, max(at-i, i-at))
+		}
+	}
+	return nearest
+}
+
+// torchInstead asks for one torch, with the companions that go with it.
+func torchInstead(reqs []pep508.Requirement, v string) []pep508.Requirement {
+	out := unpinnedTorch(reqs)
+	spec, err := version.ParseSpecifier("==" + v)
+	for i := range out {
+		if out[i].Name == "torch" && err == nil {
+			out[i].Spec, out[i].Text = spec, "torch=="+v
+		}
+	}
+	return out
+}
