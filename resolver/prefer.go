@@ -1,6 +1,9 @@
 package resolver
 
 import (
+	"slices"
+
+	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -19,6 +22,9 @@ type preference struct {
 var preferences = []preference{
 	{"seen", "a wheel that somebody has seen", func(q *question, a, b *matrix.Build) int {
 		return boolInt(a.Status != matrix.NotSeen) - boolInt(b.Status != matrix.NotSeen)
+	}},
+	{"known", "its AMD GPUs are known, not inferred", func(q *question, a, b *matrix.Build) int {
+		return boolInt(q.inferred(b)) - boolInt(q.inferred(a))
 	}},
 	{"torch", "newer torch", func(q *question, a, b *matrix.Build) int {
 		return q.cache.newerTorch(a, b)
@@ -47,6 +53,15 @@ func (q *question) compare(a, b *matrix.Build) (int, *preference) {
 		}
 	}
 	return 0, nil
+}
+
+// inferred reports whether that a ROCm build has code for a GPU in use is inferred
+// alone, as from a build script that is younger than the build.
+func (q *question) inferred(b *matrix.Build) bool {
+	return q.accel == rocm && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool {
+		t, ok := q.rocmTarget(b, g)
+		return ok && t.Proof == matrix.ByInference
+	})
 }
 
 // rocmOf is the ROCm version of a label; zero for other builds.

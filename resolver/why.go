@@ -26,7 +26,7 @@ type Verdict struct {
 
 	// Outranked names the build that is better and the comparison that decided.
 	OutrankedBy string `json:"outranked_by,omitempty"`
-	Preference  string `json:"preference,omitempty"` // torch, native, default, cuda, rocm
+	Preference  string `json:"preference,omitempty"` // seen, known, torch, native, default, cuda, rocm
 	Text        string `json:"text"`                 // the verdict in one sentence
 }
 
