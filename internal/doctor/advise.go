@@ -105,6 +105,9 @@ func (e *exam) filled(way string) []string {
 		if lead != "" && len(ways) > 0 && !strings.HasPrefix(ways[0], "`pip ") {
 			return nil // no command to lead to
 		}
+		if lead == ifSo && len(ways) > 0 {
+			return []string{lead + ways[0]}
+		}
 		return append([]string{lead + strings.Join(ways[:min(1, len(ways))], "")}, ways[min(1, len(ways)):]...)
 	}
 	switch way {

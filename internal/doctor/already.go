@@ -25,6 +25,10 @@ func (e *exam) already(way string) string {
 			way = allocator().ReplaceAllString(way, "")
 		}
 	}
+	if r := strings.Index(way, "Visual C++ Redistributable"); r >= 0 && !e.Did.Redistributable.IsZero() &&
+		!strings.Contains(way, "newest") {
+		return ""
+	}
 	if e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") {
 		return "" // it is that build
 	}

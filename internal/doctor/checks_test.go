@@ -35,6 +35,10 @@ func TestMessageChecks(t *testing.T) {
 // ruled are the checks that look at facts: text of a sick machine and of a
 // healthy one that differs in the one fact that matters.
 var ruled = []struct{ check, sick, healthy string }{
+	{
+		"DRV021", "Windows 11, docker run --gpus all: Error 500: named symbol not found",
+		"Windows 11, docker run --gpus all: torch.cuda.is_available() True",
+	},
 	{"PY001", "PyTorch version: 2.7.1+cpu\nGPU 0: NVIDIA A10", "PyTorch version: 2.7.1+cu128\nGPU 0: NVIDIA A10"},
 	{
 		"PY025", "[conda] pytorch 2.4.1 cpu_py311_0 conda-forge",

@@ -45,6 +45,7 @@ var rules = slices.Concat(
 	everydayRules,
 	countedRules,
 	toldRules,
+	versionRules,
 	questionRules,
 )
 

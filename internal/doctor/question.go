@@ -28,7 +28,11 @@ type hypothesis struct {
 	cause  string
 	text   string
 	test   string // a command, and what it shows then
+	then   string // what to do where it is so; "" the text says it
 }
+
+// ifSo leads to what to do where the hypothesis before it holds.
+const ifSo = "if so: "
 
 func (h hypothesis) String() string {
 	how := "possible"
@@ -71,9 +75,12 @@ func (e *exam) question() {
 	if e.onlyAMD() { // what was found of ROCm follows from a build that is not for it
 		cause = all[0].cause
 	}
-	ways := make([]string, len(all))
+	var ways []string
 	for i, h := range all {
-		ways[i] = h.String()
+		ways = append(ways, h.String())
+		if i == 0 && h.then != "" {
+			ways = append(ways, h.then)
+		}
 		if cause == "" {
 			cause = h.cause
 		}
@@ -173,7 +180,10 @@ func (e *exam) maybeCPUBuild() (hypothesis, bool) {
 		return hypothesis{}, false // its label says what it is
 	}
 	h := hypothesis{cause: "torch_cpu_wheel", text: "the CPU build of torch is installed",
-		test: versions + " ends in None then"}
+		test: versions + " ends in None then", then: ifSo + "{torch}"}
+	if !e.Did.CondaInstall.IsZero() {
+		h.cause, h.then = "torch_cpu_conda", ifSo+e.k.Checks["PY025"].Fix[0]
+	}
 	// On Linux the default index carries the CUDA build.
 	h.likely = e.Machine.Platform.OS == "windows" || e.Machine.Driver != nil || !e.Place.Conda.IsZero() ||
 		e.Torch.Version == ""
@@ -240,7 +250,7 @@ func newestLabel(m *matrix.Matrix) string {
 }
 
 func (e *exam) maybeNoDriver() (hypothesis, bool) {
-	if e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() {
+	if e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || !e.Says.SMIInside.IsZero() {
 		return hypothesis{}, false
 	}
 	return hypothesis{likely: e.Torch.Version == "" || !e.Torch.CUDA.IsZero(), cause: "driver_missing",
@@ -250,6 +260,12 @@ func (e *exam) maybeNoDriver() (hypothesis, bool) {
 func (e *exam) maybeContainer() (hypothesis, bool) {
 	if e.Place.Container.IsZero() {
 		return hypothesis{}, false
+	}
+	if !e.Says.SMIInside.IsZero() {
+		return hypothesis{likely: true, cause: "container_no_gpu",
+			text: "the container has what nvidia-smi needs and not what CUDA needs: it was given single devices, or no capability compute: " +
+				"start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			test: "`ls /dev/nvidia-uvm` in it fails then, or `ldconfig -p` shows no libcuda.so.1"}, true
 	}
 	return hypothesis{likely: true, cause: "container_no_gpu", text: "the container was started without a GPU (docker: `--gpus all`)",
 		test: "`nvidia-smi` inside the container fails then, and works on the host"}, true

@@ -47,7 +47,9 @@ func (e *exam) visibleDevices() {
 			case strings.HasPrefix(entry, "GPU-") && i == 0 && e.Pasted && e.unavailable() && len(e.Hits) == 0:
 				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so",
 					name)
-			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all":
+			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all" && name != "CUDA_VISIBLE_DEVICES":
+			case entry == "all" && i == 0:
+				bad = name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
 			case k < 0 && len(entry) < 12 && i == 0:
 				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
 			case e.Listed && n > 0 && k >= n, i == 0 && e.Says.GPUs > 0 && k >= e.Says.GPUs, one && k >= 1 && i == 0:

@@ -14,6 +14,7 @@ import (
 
 // identify takes from the device table what the names of GPUs say.
 func (e *exam) identify() {
+	e.wholeDriver()
 	if e.Devices == nil {
 		return
 	}

@@ -211,12 +211,18 @@ var ours = lazy.Regexp(`(?i)^lib(?:cu[a-z]+|nv\w+|nccl|npp\w+|nvidia.*|torch\w*|
 // replaced: something put another torch in the place of the one that worked.
 func (e *exam) replaced() {
 	r := e.Replaced
-	if !r.Worse() {
+	_, lost := e.has("torch-cpu-build")
+	by := r.To
+	switch {
+	case r.Worse():
+	case r.From != "" && r.To == "" && lost:
+		by = "a build without CUDA"
+	default:
 		return
 	}
 	v, label := version.SplitLocal(r.From)
 	f := e.find("PY006", proven, r.At).
-		says("torch %s was replaced by %s", r.From, r.To).
+		says("torch %s was replaced by %s", r.From, by).
 		explains("PY001", "PY007", "PY018", "PY019", "GPU001")
 	if e.Matrix == nil || !strings.HasPrefix(label, "cu") {
 		return

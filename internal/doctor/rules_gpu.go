@@ -119,7 +119,9 @@ func (e *exam) ancientGPU() {
 	}
 	if old := e.allBefore(e.limitSM("code-since-1.3.1", 0)); old != nil {
 		e.find("ARC005", hint, e.From.GPU, e.From.Capability).
-			says("no build of torch since 1.3.1 has code for the %s", nameOr(*old))
+			says("no build of torch since 1.3.1 has code for the %s", nameOr(*old)).
+			fix("use the CPU build: `pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/cpu`, or another GPU")
+		e.drop("ARC001") // its way out is a newer build
 	}
 }
 
@@ -346,6 +348,6 @@ func (e *exam) jetson() {
 	},
 		noDevice...)...)
 	if trouble || e.unavailable() || e.Torch.NoCUDA {
-		e.find("ARC014", likely+5, e.Place.Jetson, said, e.Torch.AvailableAt)
+		e.find("ARC014", likely+5, e.Place.Jetson, e.Place.L4TAt, said, e.Torch.AvailableAt).fix(e.jetsonWays()...)
 	}
 }

@@ -57,6 +57,17 @@ func (e *exam) missingCUDA() {
 	if m[1] != "cudnn" && m[1] != "nccl" && built != "" && e.otherMajor(h.At, name, major) {
 		return
 	}
+	if whose := e.asker(h.At); whose != "" && e.Torch.CUDA.IsZero() && slices.Contains([]string{"cudart", "cublas", "cublasLt"}, m[1]) {
+		f.says("%s is of CUDA %s, and the torch that is here brings none of it: %s was built for another torch", name, major, whose)
+		f.Fix = []string{
+			fmt.Sprintf("`pip install --force-reinstall %s` brings the torch that it was built for", whose),
+			fmt.Sprintf("or the %s that is built for this torch: %s prints its CUDA, a newer %s may be for that", whose, versions, whose),
+		}
+		return
+	}
+	if m[1] == "cudart" && e.Torch.Version == "" && dotted(e.limit("usual-machine").Values[0]).MajorMinor()[:2] == major {
+		f.Fix = append([]string{"a torch of CUDA " + major + " brings it: {torch}"}, f.Fix...)
+	}
 	if !strings.Contains(text, "cuDNN") || e.Torch.Version != "" {
 		return
 	}
@@ -129,7 +140,7 @@ func (e *exam) otherMajor(at read.Evidence, name, major string) bool {
 	if t.CUDA.IsZero() || fmt.Sprint(t.CUDA.Major()) == major {
 		return false
 	}
-	whose := cmp.Or(e.extensionNamed([]string{at.Text, e.Jobs.Module.Text}), packageOf(e.Jobs.Module.Text))
+	whose := e.asker(at)
 	if whose == "" {
 		return false // another program, such as onnxruntime, has its own reasons
 	}
@@ -142,6 +153,11 @@ func (e *exam) otherMajor(at read.Evidence, name, major string) bool {
 	return true
 }
 
+// asker is the package whose library asks for another; "" it is not told.
+func (e *exam) asker(at read.Evidence) string {
+	return cmp.Or(e.extensionNamed([]string{at.Text, e.Jobs.Module.Text}), packageOf(e.Jobs.Module.Text))
+}
+
 // packageOf is the package of a path in site-packages; "" where it is none that is known.
 func packageOf(text string) string {
 	if m := inSitePackages().FindStringSubmatch(text); m != nil {
@@ -150,7 +166,7 @@ func packageOf(text string) string {
 	return ""
 }
 
-var inSitePackages = lazy.Regexp(`site-packages[/\\]+(\w+)[/\\]`)
+var inSitePackages = lazy.Regexp(`(?:site|dist)-packages[/\\]+(\w+)[/\\]`)
 
 // olderCuDNN: torch 2.4 and newer bring cuDNN 9, and ctranslate2 up to 4.4 asks for 8.
 // Source: OpenNMT/CTranslate2, release notes of 4.5.0; SYSTRAN/faster-whisper, README.

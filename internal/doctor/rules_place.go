@@ -53,6 +53,9 @@ func (e *exam) wsl() {
 		if !absentWSL().MatchString(s.Text) {
 			ways = append(ways, "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found")
 		}
+		if e.oldWindows(s) {
+			return
+		}
 		e.find("CTR014", likely, s, e.Place.WSL).
 			says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
 			fix(ways...)

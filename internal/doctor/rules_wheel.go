@@ -37,7 +37,7 @@ func (e *exam) notFound() {
 	if label, said := e.badIndex(); label != "" {
 		e.find("IDX002", proven, said, h.At).
 			text("there is no index for "+label+" builds of torch").
-			fix(e.indexFix()...).
+			fix(e.indexFix(label)...).
 			explains("PY012", "IDX003")
 		return
 	}
@@ -119,7 +119,7 @@ func (e *exam) noPythonWheel(h *read.Hit, v, label string, want bool) bool {
 			fix(e.pythonFix(v)...).
 			explains("IDX001", "IDX003")
 	case want && label != "" && !e.labelExists(v, label):
-		e.find("IDX002", likely, h.At).says("torch %s has no %s build", v, label).fix(e.indexFix()...)
+		e.find("IDX002", likely, h.At).says("torch %s has no %s build", v, label).fix(e.indexFix(label)...)
 	default:
 		return false
 	}
@@ -238,13 +238,17 @@ func (e *exam) badIndex() (string, read.Evidence) {
 	return m[1], s
 }
 
-func (e *exam) indexFix() []string {
+func (e *exam) indexFix(label string) []string {
+	kind, releases := "cu", 3
+	if strings.HasPrefix(label, "rocm") {
+		kind, releases = "rocm", 9
+	}
 	seen := map[string]bool{}
 	var have []string
-	if e.Matrix != nil && len(e.Matrix.Releases) > 0 {
-		for _, r := range e.Matrix.Releases[:min(3, len(e.Matrix.Releases))] {
+	if e.Matrix != nil {
+		for _, r := range e.Matrix.Releases[:min(releases, len(e.Matrix.Releases))] {
 			for _, b := range r.Builds {
-				if strings.HasPrefix(b.Label, "cu") && !seen[b.Label] {
+				if strings.HasPrefix(b.Label, kind) && !seen[b.Label] && len(have) < 6 {
 					seen[b.Label] = true
 					have = append(have, b.Label)
 				}
@@ -264,15 +268,15 @@ func (e *exam) noSuchIndex() {
 	if e.Torch.Rank == read.ByTorch && strings.HasPrefix(e.Torch.Label, "cu") && e.Torch.Label != label {
 		e.find("IDX002", likely, s, e.Torch.VersionAt).
 			says("there is no index for %s builds, so pip took another: %s", label, e.Torch.Label).
-			fix(e.indexFix()...)
+			fix(e.indexFix(label)...)
 		return
 	}
 	if !e.unavailable() && !e.Torch.NoCUDA {
 		return
 	}
 	e.find("PY001", likely, s, e.Torch.AvailableAt).
-		text("there is no index for " + label + " builds, so pip took the default index's CPU build").
-		fix(e.indexFix()...)
+		text("there is no index for " + label + " builds, so pip took the default index's, which is not for this GPU").
+		fix(e.indexFix(label)...)
 }
 
 // windowsDefault: on Windows the default index carries the CPU build alone.

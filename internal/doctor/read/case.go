@@ -89,6 +89,9 @@ type Words struct {
 	Finished    Evidence // work on the GPU succeeded
 	Idle        Evidence // the GPU does nothing
 	GPUs        int      // how many GPUs there are; 0: not said
+	Branch      int      // of a driver whose whole version is not said; 0: not said
+	BranchAt    Evidence
+	SMIInside   Evidence // nvidia-smi works within the container
 	Trouble     bool     // in few words: something is wrong
 	Asks        bool     // something is wrong, in so many words, or somebody asks
 	MemoryFree  Evidence // of a GPU, as somebody says who looked
@@ -96,21 +99,22 @@ type Words struct {
 
 // Commands is what was done, or what a script does.
 type Commands struct {
-	Index          Evidence // an index of PyTorch's was named
-	PipTorch       Evidence // pip, or one like it, was asked for torch
-	CondaInstall   Evidence
-	CondaCUDA      Evidence // conda was asked for a CUDA
-	Launch         Evidence // one process per GPU was started, with their number
-	ImportTorch    Evidence
-	CallsModel     Evidence // a script calls a model
-	Moves          Evidence // a script puts something on a device
-	SetDevices     Evidence // a script sets CUDA_VISIBLE_DEVICES
-	Building       Evidence // something is compiled
-	IsolatedBuild  Evidence // by pip, in an environment of its own
-	UV             Evidence // uv installs
-	UVProject      Evidence // uv installs what pyproject.toml and uv.lock say
-	EmbeddedPython Evidence // the Python that ComfyUI and others bring along
-	AskedCPU       Evidence // the CPU was asked for
+	Index           Evidence // an index of PyTorch's was named
+	PipTorch        Evidence // pip, or one like it, was asked for torch
+	CondaInstall    Evidence
+	CondaCUDA       Evidence // conda was asked for a CUDA
+	Launch          Evidence // one process per GPU was started, with their number
+	ImportTorch     Evidence
+	CallsModel      Evidence // a script calls a model
+	Moves           Evidence // a script puts something on a device
+	SetDevices      Evidence // a script sets CUDA_VISIBLE_DEVICES
+	Building        Evidence // something is compiled
+	IsolatedBuild   Evidence // by pip, in an environment of its own
+	UV              Evidence // uv installs
+	UVProject       Evidence // uv installs what pyproject.toml and uv.lock say
+	EmbeddedPython  Evidence // the Python that ComfyUI and others bring along
+	AskedCPU        Evidence // the CPU was asked for
+	Redistributable Evidence // Visual C++'s runtime was installed
 }
 
 // Containers is how containers are started and built, as text describes it.
@@ -136,6 +140,10 @@ type Place struct {
 	Kernels   Kernels
 	LXC       Evidence // an LXC or LXD guest
 	Raspberry Evidence // a Raspberry Pi
+	L4TAt     Evidence // where the release of a Jetson's system was read
+
+	WindowsBuild   int // 19045 is Windows 10 22H2; 0: not said
+	WindowsBuildAt Evidence
 }
 
 // Kernels are those that NVIDIA's module was built for, as `dkms status` lists them, and the

@@ -222,15 +222,21 @@ func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 	case key == "capabilities" && d.under("devices"):
 		w.Wants = true
 		w.GPUCap = w.GPUCap || strings.Contains(value, "gpu")
-	case key == "name" && strings.HasPrefix(value, "NVIDIA_"):
+	case key == "name" && passed(value):
 		d.variable = value
 		return
 	case key == "value" && d.variable != "":
 		r.set(d.variable, value, said)
-	case strings.HasPrefix(key, "NVIDIA_") && d.under("environment"):
+	case passed(key) && d.under("environment"):
 		r.set(key, value, said)
 	}
 	d.variable = ""
+}
+
+// passed reports whether a variable of a container's environment decides which GPUs it sees.
+func passed(name string) bool {
+	return strings.HasPrefix(name, "NVIDIA_") || strings.HasPrefix(name, "CUDA_VISIBLE_DEVICES") ||
+		strings.HasPrefix(name, "HIP_VISIBLE_DEVICES") || strings.HasPrefix(name, "ROCR_VISIBLE_DEVICES")
 }
 
 // set takes in a variable of a file, where "none" is a value and no word of
@@ -257,7 +263,7 @@ func (d *containers) item(r *Reader, indent int, value string, said Evidence) {
 	case d.under("devices") && (strings.HasPrefix(value, "nvidia.com/gpu") ||
 		strings.HasPrefix(value, "/dev/nvidia") || strings.HasPrefix(value, "/dev/dxg") || strings.HasPrefix(value, "/dev/kfd")):
 		w.Asks = value
-	case d.under("environment") && strings.HasPrefix(value, "NVIDIA_"):
+	case d.under("environment") && passed(value):
 		name, v, _ := strings.Cut(value, "=")
 		r.set(name, v, said)
 	case d.under("command") || d.under("args") || d.under("entrypoint"):

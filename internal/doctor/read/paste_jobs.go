@@ -48,7 +48,7 @@ var jobReaders = []reader{
 	{`\bConnect(?:ing|ed)? to 172\.1[78]\.\d+\.\d+<|connect\w* .{0,40}\b172\.1[78]\.0\.1\b`,
 		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }}, // docker's bridges begin there
 	{`^PyTorch \((\d+\.\d+)\)\. Please make sure`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
-	{`site-packages[/\\](\w+)[/\\]`, func(r *Reader, m []string, s Evidence) {
+	{`(?:site|dist)-packages[/\\](\w+)[/\\]`, func(r *Reader, m []string, s Evidence) {
 		if name := strings.ToLower(m[1]); name != "torch" && name != "nvidia" {
 			r.c.Jobs.Module = s
 		}

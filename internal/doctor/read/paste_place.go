@@ -291,6 +291,7 @@ var factReaders = []reader{
 		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.AskedCPU, s) },
 	},
 	{replacedExpr, (*Reader).replaced},
+	{takenAwayExpr, (*Reader).takenAway},
 	{`^\s*([-+~])\s*torch(?:==| v?)(\d\S*)\s*$`, (*Reader).changed},
 	{finishedExpr, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.Finished, s) }},
 	{`satisfies the requirement torch\b[^(]*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Evidence) {

@@ -54,6 +54,16 @@ func (r *Reader) changed(m []string, s Evidence) {
 	}
 }
 
+// takenAway takes in that pip removed a torch with its label, before it installs another.
+func (r *Reader) takenAway(m []string, s Evidence) {
+	if r.c.Replaced.From == "" {
+		r.c.Replaced = Replacement{From: m[1], At: s}
+	}
+}
+
+// takenAwayExpr finds what pip says where it removes a build with CUDA.
+const takenAwayExpr = `(?:Found existing installation: torch |Successfully uninstalled torch-|Uninstalling torch-)(\d\S*\+cu\d+)`
+
 // Worse reports whether what is there now computes less: it lost its label, or took
 // that of the CPU.
 func (p Replacement) Worse() bool {

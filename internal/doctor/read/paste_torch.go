@@ -18,7 +18,7 @@ type reader struct {
 }
 
 var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders,
-	interpreterReaders, useReaders, changeReaders, jobReaders, subjectReaders)
+	interpreterReaders, useReaders, changeReaders, jobReaders, subjectReaders, versionReaders)
 
 // once is the first of the readers that one line answers for the whole text.
 var once = len(readers) - len(subjectReaders)
