@@ -73,6 +73,8 @@ func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 		// for standard input.
 		signal.Reset(os.Interrupt, syscall.SIGTERM)
 		collectLate()
+	case c.Name == "apply": // makes a plan as well
+		collectLate()
 	}
 	app := &cli.App{
 		Name:                      "envfix",

@@ -65,6 +65,7 @@ type run struct {
 	plan    *plan.Plan
 	gen     Generation
 	result  Result
+	foreign time.Duration // in which other programs ran
 	screen  *screen
 
 	flushing <-chan error // the flush that runs beside a step; nil: none
@@ -76,12 +77,7 @@ func (e *Env) Apply(ctx context.Context, p *plan.Plan, o Options) (Result, error
 	start := time.Now()
 	r := &run{Options: o, env: e, plan: p, screen: &screen{out: o.Out, columns: o.Columns}}
 	err := r.locked(ctx)
-	r.result.Own = time.Since(start)
-	for _, t := range r.result.Steps {
-		if t.Foreign {
-			r.result.Own -= t.Time
-		}
-	}
+	r.result.Own = time.Since(start) - r.foreign
 	return r.result, wrap(err)
 }
 
@@ -150,9 +146,16 @@ func (r *run) carryOut(ctx context.Context) error {
 	if err := r.begin(); err != nil {
 		return err
 	}
-	for i := range r.plan.Steps {
-		if err := r.step(ctx, i); err != nil {
-			return r.giveUp(i, errors.Join(err, r.flushed()))
+	for i := 0; i < len(r.plan.Steps); i++ {
+		at, err := i, error(nil)
+		if r.beside(i) {
+			at, err = r.bothAtOnce(ctx, i)
+			i++
+		} else {
+			err = r.step(ctx, i)
+		}
+		if err != nil {
+			return r.giveUp(at, errors.Join(err, r.flushed()))
 		}
 	}
 	if err := r.point("end", "before-intent"); err != nil {

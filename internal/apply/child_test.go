@@ -106,5 +106,12 @@ func applyInChild(ctx context.Context, e *Env, p *plan.Plan) error {
 func moreSteps(p *plan.Plan) {
 	p.Steps = slices.Insert(p.Steps, 2,
 		plan.Step{ID: "note", Title: "write a file", Write: &plan.Write{Path: "{gen}/note", Mode: 0o644, Content: "torch " + p.Torch + "\n"}},
-		plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}})
+		plan.Step{ID: "activate", Title: "edit the activate script", Block: &plan.Block{Path: "{gen}/bin/activate", Name: "test", Lines: []string{"# " + p.Torch}}},
+		checked("true"))
+}
+
+// checked is the step that has an installer check what it installed, with a stand-in
+// for uv.
+func checked(program string) plan.Step {
+	return plan.Step{ID: "check", Title: "check that the packages agree", Run: &plan.Run{Argv: []string{program, "pip", "check", "--python", "{gen}/bin/python"}}}
 }

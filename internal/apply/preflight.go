@@ -20,12 +20,14 @@ func (r *run) preflight(ctx context.Context) error {
 	if err := r.preflightSystem(ctx); err != nil {
 		return err
 	}
+	asked := make(chan error, 1) // while the disk is asked
+	go func() { asked <- r.reachable(ctx) }()
 	for _, n := range r.needs(r.plan.Steps) {
 		if err := n.met(); err != nil {
 			return err
 		}
 	}
-	return r.reachable(ctx)
+	return <-asked
 }
 
 // A need is what a plan takes on one file system.

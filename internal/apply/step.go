@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,14 +31,7 @@ func (r *run) step(ctx context.Context, i int) error {
 		}
 		return err
 	}
-	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
-	if err := r.point(s.ID, "before-intent"); err != nil {
-		return err
-	}
-	if err := r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}); err != nil {
-		return err
-	}
-	if err := r.point(s.ID, "after-intent"); err != nil {
+	if err := r.intend(ctx, i); err != nil {
 		return err
 	}
 	if s.Verify != nil {
@@ -45,10 +39,36 @@ func (r *run) step(ctx context.Context, i int) error {
 	}
 	start := time.Now()
 	err := r.act(ctx, i)
-	r.result.Steps = append(r.result.Steps, Took{Step: s.ID, Time: time.Since(start), Foreign: s.Run != nil || s.Copy != nil || s.Verify != nil})
+	took := Took{Step: s.ID, Time: time.Since(start), Foreign: s.Run != nil || s.Copy != nil || s.Verify != nil}
+	r.result.Steps = append(r.result.Steps, took)
+	if took.Foreign {
+		r.foreign += took.Time
+	}
 	if err != nil {
 		return err
 	}
+	return r.done(ctx, i)
+}
+
+// intend says what step i will do, and writes it down.
+func (r *run) intend(ctx context.Context, i int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := r.plan.Steps[i]
+	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
+	if err := r.point(s.ID, "before-intent"); err != nil {
+		return err
+	}
+	if err := r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}); err != nil {
+		return err
+	}
+	return r.point(s.ID, "after-intent")
+}
+
+// done writes down that step i has acted.
+func (r *run) done(ctx context.Context, i int) error {
+	s := r.plan.Steps[i]
 	if err := r.point(s.ID, "after-effect"); err != nil {
 		return err
 	}
@@ -158,7 +178,7 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	c.Env, c.Log, c.Stall = env, log, r.stall()
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	c.Dir = r.place(c.Dir)
-	command := strings.Join(text.RedactArgv(c.Argv, text.Secrets(os.Environ())...), " ")
+	command := strings.Join(text.RedactArgv(brief(c.Argv), text.Secrets(os.Environ())...), " ")
 	if r.Verbose {
 		r.say("$ %s", command)
 	}
@@ -176,6 +196,18 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 		}
 	}
 	return errors.Join(err, log.Close(), ctx.Err())
+}
+
+// brief is argv as a person reads it: a program that is one of its words, as the proof
+// of `python -c` is, is no line.
+func brief(argv []string) []string {
+	out := slices.Clone(argv)
+	for i, a := range out {
+		if lines := strings.Count(a, "\n"); lines > 0 {
+			out[i] = fmt.Sprintf("(%d lines)", lines)
+		}
+	}
+	return out
 }
 
 // stall is how long a program may make no progress; 0: for ever.

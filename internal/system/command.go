@@ -28,6 +28,7 @@ type Command struct {
 	Stdin   []byte        // nil: nothing to read
 	Root    bool          // runs with root's rights: only system tools, never another PATH
 	Patient bool          // never interrupted: dpkg and rpm leave a broken system behind
+	Second  bool          // it runs beside another, and Ctrl-Z stops that one alone
 	Grace   time.Duration // between the interrupt and the kill; 0 means 5 s
 	Out     io.Writer     // gets each line, redacted and without control characters; may be nil
 	Log     *Log          // gets the same; may be nil
@@ -117,7 +118,7 @@ func Run(ctx context.Context, c Command) error {
 	// Pdeathsig fires when the thread that started the child ends, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	pause := newPause(!c.Patient) // before the start: the key may be typed at once
+	pause := newPause(!c.Patient && !c.Second) // before the start: the key may be typed at once
 	defer pause.end()
 	if err := cmd.Start(); err != nil {
 		return &StartError{Path: path, Err: bare(err)}

@@ -62,3 +62,20 @@ func TestReserve(t *testing.T) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 }
+
+// The kernel's word on quotas is believed of the file systems whose quotas it counts
+// itself; where it has none to give, the file system is asked for the bytes.
+func TestNoQuotas(t *testing.T) {
+	if got := quotaState(-1); got != unix.EBADF && got != unix.ENOSYS && got != unix.EPERM {
+		t.Errorf("of no file: got %v", got)
+	}
+	dir := t.TempDir()
+	for _, kind := range []int64{unix.NFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.OVERLAYFS_SUPER_MAGIC} {
+		if noQuotas(dir, kind) {
+			t.Errorf("%#x: its quotas are not the kernel's", kind)
+		}
+	}
+	if noQuotas(dir+"/absent", unix.EXT4_SUPER_MAGIC) {
+		t.Error("of a directory that is not there")
+	}
+}

@@ -57,7 +57,7 @@ func (c Command) watch(ctx context.Context, pid int, out *lines, end context.Can
 		}
 		return a
 	}
-	p := patience{last: look()}
+	var p patience // the first look comes with the first tick: most programs have ended by then
 	for {
 		select {
 		case <-ctx.Done():
