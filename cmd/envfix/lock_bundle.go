@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"envfix/internal/fail"
-	"envfix/internal/lock"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -37,9 +35,9 @@ EXAMPLES
 				return err
 			}
 			dir := c.Args().First()
-			n, err := t.Bundle(c.Context, dir, c.StringSlice("profile"), mirrors, func(w lock.Wheel) {
-				fmt.Fprintf(os.Stderr, "envfix: %s (%.1f MB)\n", w.Name, float64(w.Size)/1e6)
-			})
+			bar := newProgress("asking for the lock's files")
+			n, err := t.Bundle(c.Context, dir, c.StringSlice("profile"), mirrors, bar.receive)
+			bar.end()
 			if err != nil {
 				return err
 			}

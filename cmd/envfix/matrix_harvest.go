@@ -75,7 +75,7 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 	if err != nil {
 		return err
 	}
-	bar := newProgress("reading the index")
+	bar := progressOf("reading the index: "+x.Name(), x.Received)
 	text, notes, err := maintain.Harvest(ctx, x, m, torch, today(), bar.step)
 	bar.end()
 	if err != nil {
@@ -101,7 +101,7 @@ func matrixHarvestTable(ctx context.Context, file, address string, harvest harve
 	if err != nil {
 		return err
 	}
-	bar := newProgress("reading the index")
+	bar := progressOf("reading the index: "+x.Name(), x.Received)
 	rows, missing, err := harvest(ctx, x, filepath.Dir(file), today(), bar.step)
 	bar.end()
 	if err != nil {

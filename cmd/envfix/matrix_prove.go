@@ -77,7 +77,7 @@ func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
 		return err
 	}
 	started := time.Now()
-	bar := newProgress("reading the index")
+	bar := progressOf("reading the index: "+x.Name(), x.Received)
 	f.query.Progress = bar.step
 	r, err := maintain.Prove(ctx, x, m, f.query)
 	bar.end()

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
+	"envfix/internal/team"
 	"envfix/internal/ui"
 )
 
@@ -17,18 +19,23 @@ type progress struct {
 	terminal bool
 	every    time.Duration
 	start    time.Time
+	bytes    func() int64 // that came so far; nil: nobody counts
 
 	mu          sync.Mutex
 	done, total int
 	what        string
-	shown       bool // the terminal's line is there
+	got, size   int64 // bytes, of how many; size 0: nobody knows
+	shown       bool  // the terminal's line is there
 	stop        chan struct{}
 	gone        sync.WaitGroup
 }
 
 // newProgress begins with what is done first; end must be called.
-func newProgress(what string) *progress {
-	p := &progress{w: os.Stderr, terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb", every: 10 * time.Second, what: what}
+func newProgress(what string) *progress { return progressOf(what, nil) }
+
+// progressOf is newProgress of something that receives bytes.
+func progressOf(what string, bytes func() int64) *progress {
+	p := &progress{bytes: bytes, w: os.Stderr, terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb", every: 10 * time.Second, what: what}
 	if p.terminal {
 		p.every = time.Second
 	}
@@ -62,6 +69,23 @@ func (p *progress) step(done, total int, what string) {
 	}
 }
 
+// receive says how far a bundle is. A log also gets a line for each file.
+func (p *progress) receive(r team.Receipt) {
+	p.mu.Lock()
+	next := p.what != r.File
+	p.what, p.got, p.size = r.File, r.Got, r.Total
+	if r.Got == 0 { // what came before, to ask for sizes, was no receiving
+		p.start = time.Now()
+	}
+	p.mu.Unlock()
+	switch {
+	case next && p.terminal:
+		p.draw(time.Now())
+	case next:
+		fmt.Fprintf(p.w, "envfix: %s (%s)\n", ui.Clean(r.File), ui.Size(r.Size))
+	}
+}
+
 func (p *progress) draw(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,23 +102,48 @@ func (p *progress) draw(now time.Time) {
 	p.shown = true
 }
 
-// line is what is done, with the share and the time left where they are known.
+// line is what is done, with the share, the time left and the rate where they are known.
+// What is being done comes last: on a narrow terminal it is what is cut.
 func (p *progress) line(now time.Time) string {
 	spent := now.Sub(p.start)
-	line := ui.Clip(p.what, 60)
-	if p.total > 0 {
-		line = fmt.Sprintf("%d %%, %d of %d: %s", 100*p.done/p.total, p.done, p.total, line)
+	words := []string{clock(spent)}
+	left := 0.0 // the part that is to be done, of what is done
+	switch {
+	case p.size > 0:
+		words = []string{fmt.Sprintf("%d %%", 100*p.got/p.size), ui.Size(p.got) + " of " + ui.Size(p.size), clock(spent)}
+		left = float64(p.size-p.got) / float64(max(p.got, 1))
+	case p.total > 0:
+		words = []string{fmt.Sprintf("%d %%", 100*p.done/p.total), fmt.Sprintf("%d of %d", p.done, p.total), clock(spent)}
+		left = float64(p.total-p.done) / float64(max(p.done, 1))
 	}
-	line += ", " + clock(spent)
-	if p.done > 0 && p.done < p.total {
-		line += fmt.Sprintf(", about %s left", clock(spent/time.Duration(p.done)*time.Duration(p.total-p.done)))
+	if left > 0 && p.got+int64(p.done) > 0 && (p.size == 0 || spent >= 3*time.Second) {
+		words = append(words, "about "+clock(time.Duration(left*float64(spent)))+" left")
 	}
-	return line
+	if rate := p.rate(spent); rate != "" {
+		words = append(words, rate)
+	}
+	return strings.Join(words, ", ") + ": " + ui.Clip(p.what, 70)
 }
 
-// clock writes 102 s as 1:42.
+// rate is how much came so far, and how quickly on average; "" where nobody knows.
+func (p *progress) rate(spent time.Duration) string {
+	came, all := p.got, ""
+	if p.bytes != nil {
+		came = p.bytes()
+		all = ui.Size(came) + ", "
+	}
+	if came == 0 || spent < time.Second {
+		return ""
+	}
+	return all + ui.Size(int64(float64(came)/spent.Seconds())) + "/s"
+}
+
+// clock writes 102 s as 1:42, and 4000 s as 1:06:40.
 func clock(d time.Duration) string {
 	s := int(d.Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 

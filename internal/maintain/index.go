@@ -36,6 +36,12 @@ func (x *Index) Name() string {
 	return x.From
 }
 
+// Received is how many bytes were read until now.
+func (x *Index) Received() int64 {
+	bytes, _ := x.Cost()
+	return bytes
+}
+
 const fromFlag = "--index"
 
 // an indexChoice is the index that a command reads, and who says so.

@@ -23,8 +23,9 @@ import (
 const BundleWheels = "wheels"
 
 // Bundle puts the lock, the files of its profiles and uv into dir, and returns how many
-// files there are. only names profiles; empty: all. It calls tell before each file.
-func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mirrors, tell func(lock.Wheel)) (int, error) {
+// files there are. only names profiles; empty: all. It calls tell before
+// each file, and as its bytes come.
+func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mirrors, tell func(Receipt)) (int, error) {
 	l, err := t.Present()
 	if err != nil {
 		return 0, err
@@ -61,18 +62,23 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 	if err := os.MkdirAll(filepath.Join(dir, BundleWheels), 0o755); err != nil {
 		return 0, failed(fail.Preflight, err)
 	}
-	sums := map[string]string{}
+	sums, files, r := map[string]string{}, []lock.Wheel(nil), Receipt{}
 	for _, k := range append(all, tools...) {
 		for _, w := range k.Files() {
-			if sums[w.Name] != "" {
-				continue
+			if sums[w.Name] == "" {
+				sums[w.Name], files, r.Total = w.Hashes.SHA256, append(files, w), r.Total+w.Size
 			}
-			tell(w)
-			if err := t.fetch(ctx, facts, w, filepath.Join(dir, BundleWheels, w.Name)); err != nil {
-				return 0, err
-			}
-			sums[w.Name] = w.Hashes.SHA256
 		}
+	}
+	for _, w := range files {
+		before := r.Got
+		r.File, r.Size = w.Name, w.Size
+		tell(r)
+		facts.came = func(n int64) { r.Got += n; tell(r) }
+		if err := t.fetch(ctx, facts, w, filepath.Join(dir, BundleWheels, w.Name)); err != nil {
+			return 0, err
+		}
+		r.Got = before + w.Size // also where it was there
 	}
 	if len(tools) > 0 {
 		if err := writeFile(filepath.Join(dir, toolsFile), toolsText(tools)); err != nil {
@@ -80,6 +86,12 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 		}
 	}
 	return len(sums), t.finishBundle(dir, l, sums)
+}
+
+// A Receipt says how far a bundle is: in which file, and how much of all bytes is there.
+type Receipt struct {
+	File             string
+	Size, Got, Total int64 // of the file; of all
 }
 
 // fetch brings a file of the lock: from beside it, or from where it is.
@@ -134,6 +146,9 @@ func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
 		return nil
 	}
 	resp, err := f.do(ctx, http.MethodGet, w.URL)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %s", w.Name, clean(err.Error())), Err: err}
 	}
@@ -144,14 +159,25 @@ func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
 	}
 	defer os.Remove(part.Name())
 	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(part, h), io.LimitReader(resp.Body, w.Size+1))
-	if err = errors.Join(err, part.Chmod(0o644), part.Sync(), part.Close()); err != nil {
+	_, err = io.Copy(io.MultiWriter(part, h, f), io.LimitReader(resp.Body, w.Size+1))
+	if err = errors.Join(err, part.Chmod(0o644), part.Sync(), part.Close()); ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
 		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %s", w.Name, clean(err.Error())), Err: err}
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != w.Hashes.SHA256 {
 		return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s: its sha256 is %s, the lock says %s", w.Name, got, w.Hashes.SHA256)}
 	}
 	return os.Rename(part.Name(), path)
+}
+
+// Write tells of bytes that came.
+func (f *fileFacts) Write(b []byte) (int, error) {
+	if f.came != nil {
+		f.came(int64(len(b)))
+	}
+	return len(b), nil
 }
 
 // fileSum returns the length and the SHA-256 of a file.

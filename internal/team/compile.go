@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
@@ -21,14 +21,14 @@ const atATime = 3
 func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files map[string][]byte, notes []string, err error) {
 	facts := newFileFacts(t.Matrix, u)
 	texts, said := make([][]byte, len(drafts)), make([][]string, len(drafts))
-	var ready atomic.Int32
+	on := t.underWay(len(drafts))
 	err = inParallel(len(drafts), atATime, func(i int) (err error) {
+		name := drafts[i].profile.Name
+		on(name, true)
 		if texts[i], said[i], err = t.compile(ctx, u, &drafts[i], facts); err != nil {
-			err = inTarget(drafts[i].profile.Name, err)
+			err = inTarget(name, err)
 		}
-		if t.Progress != nil {
-			t.Progress(int(ready.Add(1)), len(drafts), "target "+drafts[i].profile.Name+" is resolved")
-		}
+		on(name, false)
 		return err
 	})
 	files = map[string][]byte{}
@@ -41,6 +41,27 @@ func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files 
 		}
 	}
 	return files, notes, err
+}
+
+// underWay returns what tells t.Progress of each target that begins or ends, and which
+// are resolved meanwhile.
+func (t *Team) underWay(total int) func(name string, begins bool) {
+	var mu sync.Mutex
+	var now []string
+	done := 0
+	return func(name string, begins bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if begins {
+			now = append(now, name)
+		} else {
+			now = slices.DeleteFunc(now, func(n string) bool { return n == name })
+			done++
+		}
+		if t.Progress != nil {
+			t.Progress(done, total, "resolving "+strings.Join(now, ", "))
+		}
+	}
 }
 
 // inTarget says which target an error is about.

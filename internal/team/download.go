@@ -28,6 +28,7 @@ type fileFacts struct {
 	client *http.Client
 	mirror func(url string) string // where a URL is really fetched
 	login  *credentials
+	came   func(n int64)   // is told of bytes that are saved; nil: nobody listens
 	wrong  []matrix.Defect // files whose index is known to give a wrong hash
 	mu     sync.Mutex
 	known  map[string]*fileFact // by URL

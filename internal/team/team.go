@@ -28,7 +28,7 @@ type Team struct {
 	Tools  string         // the folder of envfix's own tools, where uv may be
 
 	Tell     func(line string)                  // says what takes a while; nil: nobody listens
-	Progress func(done, total int, what string) // is told of each target that is resolved; nil: nobody listens
+	Progress func(done, total int, what string) // is told of each target that begins or is resolved; nil: nobody listens
 
 	// Describe returns the machine and the wishes that a target's description
 	// stands for, beginning with the machine h.
