@@ -47,7 +47,8 @@ func (m *Matrix) NeedsOf(pkg string, v version.Python, os, arch string) []Need {
 // declaring it.
 type Brings struct {
 	Packages []string
-	Package  string // what they bring
+	Package  string   // what they bring
+	Or       []string // frameworks that do in its place: they declare none, and compute with one of them
 	Proof    Proof
 	Source   string
 }
@@ -61,6 +62,16 @@ func (m *Matrix) BroughtBy(name string) []string {
 		}
 	}
 	return out
+}
+
+// InsteadOf are the frameworks that do in the place of one that a package is given.
+func (m *Matrix) InsteadOf(name, brought string) []string {
+	for _, b := range m.Brings {
+		if b.Package == brought && slices.Contains(b.Packages, name) {
+			return b.Or
+		}
+	}
+	return nil
 }
 
 // A Backend is the floor of a way to compute that stands above the wheel's own

@@ -18,7 +18,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		}
 	})
 	rows("brings", func(o object) {
-		m.Brings = append(m.Brings, Brings{Packages: o.words("packages"), Package: o.text("brings"), Proof: r.proof(o), Source: r.place(o)})
+		m.Brings = append(m.Brings, Brings{Packages: o.words("packages"), Package: o.text("brings"), Or: o.words("or"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("backends", func(o object) {
 		m.Backends = append(m.Backends, Backend{

@@ -170,6 +170,13 @@ func (s *solver) notAsAsked(fallback *Choice) []string {
 		return nil
 	}
 	var other []string
+	if v, err := version.ParseDotted(fallback.CUDA); err == nil && !s.req.cudaV.IsZero() &&
+		(v.Major() != s.req.cudaV.Major() || strings.Contains(s.req.CUDA, ".") && v.MajorMinor() != s.req.cudaV.MajorMinor()) {
+		other = append(other, fmt.Sprintf("CUDA %s, not `--cuda %s`", fallback.CUDA, s.req.CUDA))
+	}
+	if s.req.label != "" && s.req.label != fallback.Build {
+		other = append(other, fmt.Sprintf("the build %s, not %s", fallback.Build, s.req.named))
+	}
 	for _, r := range s.req.Requirements {
 		has := fallback.Packages[r.Name]
 		if v, err := version.ParsePython(has); err == nil && !r.Spec.IsZero() && !r.Spec.Admits(v) {

@@ -3,6 +3,7 @@ package resolver
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/machine"
@@ -177,6 +178,11 @@ func (s *solver) nvidia(all []machine.GPU) *outcome {
 	}
 	why := fmt.Sprintf("%s for %s: it is left out", s.noCode(), gpuNames(hopeless))
 	o.Warnings = append(o.Warnings, why)
+	if n, err := strconv.Atoi(o.Driver.Branch); err == nil {
+		if b, ok := s.m.Branch(n); ok {
+			o.Warnings = append(o.Warnings, s.undriven(b))
+		}
+	}
 	if o.Decision == Install {
 		o.Decision = Partial
 	}

@@ -56,7 +56,7 @@ func (q *question) why() []Reason {
 		b  *matrix.Build
 		rs []Reason
 	}
-	var asked, rest []candidate
+	var lists [3][]candidate // what the request admits, of what it admits the torch, the rest
 	q.builds(func(b *matrix.Build) {
 		if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
 			return
@@ -65,21 +65,23 @@ func (q *question) why() []Reason {
 		if len(c.rs) == 0 {
 			return
 		}
-		if q.admitsTorch(b.Release.Torch) && (q.req.label == "" || q.req.label == b.Label) {
-			asked = append(asked, c)
-		} else {
-			rest = append(rest, c)
+		at := 0
+		if requestRule(q, b) != nil {
+			at = 2 - boolInt(q.admitsTorch(b.Release.Torch))
 		}
+		lists[at] = append(lists[at], c)
 	})
-	list := asked
-	if len(list) == 0 {
-		list = rest
+	list := lists[0]
+	for _, other := range lists[1:] {
+		if len(list) == 0 {
+			list = other
+		}
 	}
-	var lists [][]Reason
+	var all [][]Reason
 	for _, c := range list {
-		lists = append(lists, c.rs)
+		all = append(all, c.rs)
 	}
-	if r, ok := common(lists); ok {
+	if r, ok := common(all); ok {
 		return []Reason{r}
 	}
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) }) // the nearest misses first

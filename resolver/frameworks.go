@@ -67,7 +67,10 @@ func (s *solver) frameworksAlone() bool {
 func (s *solver) brought() {
 	for _, r := range slices.Clone(s.req.packages) {
 		for _, name := range s.m.BroughtBy(r.Name) {
-			asked := func(q pep508.Requirement) bool { return plainName(q.Name) == name }
+			instead := s.m.InsteadOf(r.Name, name)
+			asked := func(q pep508.Requirement) bool {
+				return plainName(q.Name) == name || slices.Contains(instead, plainName(q.Name))
+			}
 			framework := slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
 			switch _, there := s.req.asked[name]; {
 			case slices.Contains(companions, name) && !there:

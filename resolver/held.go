@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -21,13 +22,12 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 		rs := q.refusals(b)
 		against := 0
 		for _, r := range rs {
-			switch r.Rule {
-			case "request": // who asked for less knows it
+			switch {
+			case r.Rule == "request": // who asked for less knows it
 				return
-			case "companions": // often for the same reason as another rule
-			default:
+			case r.Rule != "companions" || q.pinnedBeside(b):
 				against++
-			}
+			} // else: often for the same reason as another rule
 		}
 		if len(rs) > 0 && against == 0 {
 			against = 2
@@ -40,6 +40,21 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 		return q.lastForSystem(chosen)
 	}
 	return fmt.Sprintf("%s: %s", torchName(best), weightiest(why).Text)
+}
+
+// pinnedBeside reports whether the version that the user asked of another package, or a
+// framework of another CUDA, is what does not go with a build: no driver and no Python
+// would change that.
+func (q *question) pinnedBeside(b *matrix.Build) bool {
+	for _, name := range companions {
+		v, ok := q.companion(b, name)
+		if reqs, asked := q.req.asked[name]; asked && len(reqs) > 0 && !(ok && q.admits(reqs, v)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool {
+		return (!r.Spec.IsZero() || q.isFramework(r.Name)) && q.packageRefusal(r, b) != nil
+	})
 }
 
 // sameKind reports whether a build computes on what another one computes on.

@@ -49,7 +49,7 @@ func (s *solver) nearest(o *outcome) []Nearest {
 	s.nearestRequest(o, try, more)
 	s.nearestPython(o, try, more)
 	if len(s.vendor(machine.NVIDIA)) > 0 {
-		s.nearestDriver(o, try, more)
+		s.nearestDriver(o, &out, try, more)
 		s.nearestGPU(try, more)
 	}
 	s.nearestBuild(o, try)
@@ -284,7 +284,7 @@ func distance(a, b py) int {
 }
 
 // nearestDriver names the driver branch that would allow a newer torch.
-func (s *solver) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool) {
+func (s *solver) nearestDriver(o *outcome, out *[]Nearest, try tryFunc, more func(*Choice) bool) {
 	if o.Decision != Install && o.Decision != Partial || s.h.Driver == nil || !s.installed().compared {
 		return
 	}
@@ -298,6 +298,9 @@ func (s *solver) nearestDriver(o *outcome, try tryFunc, more func(*Choice) bool)
 	on := s.onBranch(b, o.q.gpus)
 	d.Version, d.LoadedVersion, d.KernelModule = on.version, version.Dotted{}, on.module
 	try(fmt.Sprintf("driver %d", b.Number), &t, more)
+	if i := slices.IndexFunc(*out, func(n Nearest) bool { return n.Change == fmt.Sprintf("driver %d", b.Number) }); i >= 0 {
+		(*out)[i].Note = s.undriven(b)
+	}
 }
 
 // nearestGPU leaves out one GPU, or all of one generation.

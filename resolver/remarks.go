@@ -143,6 +143,9 @@ func (q *question) sizeWarning(b *matrix.Build) string {
 func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	switch {
 	case q.isFramework(e.name) && !isConda(b):
+		if f, why := q.frameworkRefusal(e.req, major(b.CUDA.String()), b.CuDNN); q.accel == cuda && why == nil && f.Warning != "" {
+			return []string{f.Package + ": " + f.Warning}
+		}
 		return nil
 	case e.row != nil && e.row.Sdist && q.byWord(e.req, e.row.Version, b) != "":
 		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code",

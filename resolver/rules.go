@@ -171,6 +171,9 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 				if !q.explain {
 					return silent
 				}
+				if isConda(b) && len(b.Native)+len(b.PTX) == 0 {
+					return q.no(b.Source, "what it has code for is not known: its list was not collected")
+				}
 				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
 			}
 			if ptx, old := q.oldPTX(b, g.SM); old && q.req.label != b.Label {

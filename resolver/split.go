@@ -92,6 +92,22 @@ func (s *solver) noCommonDriver(gpus []machine.GPU) bool {
 	return !slices.ContainsFunc(s.m.Branches, func(b matrix.Branch) bool { return s.drivesAll(gpus, s.onBranch(b, gpus)) })
 }
 
+// undriven names the GPUs of this machine that the installed driver drives and a branch no
+// longer would, though they are not in use: a display may be on one. "" none.
+func (s *solver) undriven(b matrix.Branch) string {
+	var old []machine.GPU
+	last := 0
+	for _, g := range s.vendor(machine.NVIDIA) {
+		if a, ok := s.m.Arch(g.SM); ok && drives(s.onBranch(b, []machine.GPU{g}), a) == tooNew {
+			old, last = append(old, g), a.LastBranch
+		}
+	}
+	if len(old) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("branch %d no longer drives %s: %d is the last that does, and a display on it stays dark", b.Number, gpuNames(old), last)
+}
+
 // alone answers for one group: with the installed driver where it drives them,
 // else with the branch to recommend.
 func (s *solver) alone(gpus []machine.GPU) *Environment {

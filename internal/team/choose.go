@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -81,9 +82,31 @@ func chooseEach(m *matrix.Matrix, targets []target, wish []pep508.Requirement) (
 		if err != nil {
 			return nil, err
 		}
+		if _, torch := choice.Packages["torch"]; !torch {
+			return nil, withoutTorch(wish)
+		}
 		out = append(out, newDraft(m, t, res, choice, wish))
 	}
 	return out, nil
+}
+
+// withoutTorch refuses a lock of what brings no torch: a lock is made for a torch, with
+// whatever is asked for beside it.
+func withoutTorch(wish []pep508.Requirement) error {
+	var texts []string
+	for _, q := range wish {
+		texts = append(texts, q.Text)
+	}
+	asked := plan.Run{Argv: append([]string{"envfix", "lock", "torch"}, texts...)}
+	alone := plan.Run{Argv: append([]string{"envfix", "plan"}, texts...)}
+	f := &fail.Error{Code: fail.NoSolution, Text: "a lock pins torch and what goes with it, and what is asked for brings no torch"}
+	if words, err := asked.Words(); err == nil {
+		f.Hints = append(f.Hints, "`"+clean(strings.Join(words, " "))+"` locks both")
+	}
+	if words, err := alone.Words(); err == nil {
+		f.Hints = append(f.Hints, "`"+clean(strings.Join(words, " "))+"` chooses it without torch, and without a lock")
+	}
+	return f
 }
 
 // lockable returns the choice that a target's machines can run once their driver
@@ -100,7 +123,11 @@ func lockable(t target, res *resolver.Resolution) (*resolver.Choice, error) {
 		f.Details = append(f.Details, clean(r.Text))
 	}
 	for _, n := range res.Nearest {
-		f.Hints = append(f.Hints, fmt.Sprintf("%s: torch %s %s", clean(n.Change), n.Torch, n.Build))
+		hint := fmt.Sprintf("%s: torch %s %s", clean(n.Change), n.Torch, n.Build)
+		if n.Note != "" {
+			hint += " (" + clean(n.Note) + ")"
+		}
+		f.Hints = append(f.Hints, hint)
 	}
 	return nil, f
 }

@@ -272,7 +272,11 @@ func Next(p *plan.Plan, args []string, s Style) string {
 		if p.Basis.Facts.Platform.OS == "windows" {
 			flag = "--ps1"
 		}
-		v.next("apply", args, "on that machine: ", "; from here: `"+flag+"` prints the steps as a script")
+		now := ""
+		if p.Decision == resolver.UpgradeDriver {
+			now = " installs what runs now"
+		}
+		v.next("apply", args, "on that machine: ", now+"; from here: `"+flag+"` prints the steps as a script")
 	case len(p.Steps) > 0 && p.Decision == resolver.UpgradeDriver:
 		v.next("apply", args, "", " installs what runs now; `--change-driver` plans the newer driver too")
 	case len(p.Steps) > 0:
