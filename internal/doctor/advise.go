@@ -25,6 +25,10 @@ func (e *exam) person() person {
 	switch {
 	case !e.Did.EmbeddedPython.IsZero():
 		p.pip = `.\python_embeded\python.exe -m pip`
+	case e.Place.Pipx != "":
+		p.pip = "pipx runpip " + e.Place.Pipx
+	case e.Pasted && e.Place.Interpreter != "" && e.Did.UV.IsZero():
+		p.pip = e.Place.Interpreter + " -m pip"
 	case !e.Did.UV.IsZero():
 		p.pip, p.uv = "uv pip", true
 	case e.withoutPip() != "":

@@ -164,7 +164,7 @@ var extensionsByModule = map[string]string{
 	"torch_spline_conv": "torch-spline-conv", "pyg_lib": "pyg-lib", "torchvision": "torchvision", "torchaudio": "torchaudio",
 	"apex_C": "apex", "amp_C": "apex", "deepspeed": "deepspeed", "detectron2": "detectron2", "mmcv": "mmcv", "torchcodec": "torchcodec",
 	"bitsandbytes": "bitsandbytes", "sageattention": "sageattention", "auto_gptq": "auto-gptq", "exllamav2_ext": "exllamav2",
-	"pytorch3d": "pytorch3d", "spconv": "spconv", "natten": "natten", "gsplat": "gsplat", "nvdiffrast": "nvdiffrast",
+	"pytorch3d": "pytorch3d", "spconv": "spconv", "natten": "natten", "transformer_engine_extensions": "transformer-engine", "transformer_engine_torch": "transformer-engine", "gsplat": "gsplat", "nvdiffrast": "nvdiffrast",
 }
 
 // extensionNamed is the package of the compiled module that the evidence names.
@@ -198,7 +198,7 @@ func (e *exam) companionFix() []string {
 	}
 	r, ok := e.Matrix.Release(e.Torch.Version)
 	if !ok {
-		return nil
+		return e.numberedPair()
 	}
 	os, arch := e.Machine.Platform.OS, e.Machine.Platform.Arch
 	if os == "" {
@@ -239,6 +239,24 @@ func (e *exam) companionFix() []string {
 	}
 	return []string{command + "`: the pair of torch " + withLabel(e.Torch)}
 }
+
+// numberedPair is the pair of a torch before the data begins: torch 1.N.P goes with
+// torchaudio 0.N.P and torchvision 0.(N+1).P. Source: pytorch/vision and pytorch/audio,
+// READMEs, tables of versions.
+func (e *exam) numberedPair() []string {
+	m := oldTorch().FindStringSubmatch(e.Torch.Version)
+	if m == nil {
+		return nil
+	}
+	minor := read.Atoi(m[1])
+	words := fmt.Sprintf("torchvision==0.%d.%s", minor+1, m[2])
+	if e.Installed("torchaudio") != nil || e.saysAudio() {
+		words += fmt.Sprintf(" torchaudio==0.%d.%s", minor, m[2])
+	}
+	return []string{"`pip install --force-reinstall --no-deps " + words + "`: the pair of torch " + withLabel(e.Torch)}
+}
+
+var oldTorch = lazy.Regexp(`^1\.(7|8|9|1[0-3])\.(\d+)$`)
 
 // saysAudio reports whether a message is about torchaudio.
 func (e *exam) saysAudio() bool {

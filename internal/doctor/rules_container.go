@@ -20,7 +20,9 @@ var containerRules = []rule{
 	},
 	{[]string{"CTR018"}, "a reservation of devices without the capability gpu", (*exam).noCapability},
 	{[]string{"CTR002"}, "a Docker that refuses GPUs, and the toolkit that is installed", (*exam).toolkitUnread},
+	{[]string{"HW001"}, "a Docker that refuses GPUs, and a machine without NVIDIA's", (*exam).nothingToGive},
 	{[]string{"CTR003", "CTR002"}, "the runtimes that docker knows, and what asks for NVIDIA's", (*exam).runtimes},
+	{[]string{"CTR022"}, "a pod with a GPU and without a runtime class", (*exam).podRuntime},
 	{[]string{"PY001", "IDX003", "CTR010", "CTR001"}, "a Dockerfile", (*exam).dockerfile},
 }
 
@@ -134,6 +136,38 @@ func (e *exam) toolkitUnread() {
 				"`docker context ls`: Docker Desktop's daemon is another one, `docker context use default` takes the system's",
 				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; "+
 					"a rootless daemon reads ~/.config/docker/daemon.json")
+	}
+}
+
+// nothingToGive: `--gpus` asks for NVIDIA's GPUs, and the machine has another vendor's alone.
+func (e *exam) nothingToGive() {
+	if s, refused := e.has("docker-no-driver"); refused && e.Pasted && e.onlyForeign() && e.Machine.Driver == nil {
+		e.find("HW001", likely, s, e.From.GPU).
+			says("`--gpus` gives out NVIDIA's GPUs, and this machine shows the %s alone", nameOr(e.Machine.GPUs[0])).
+			fix("leave `--gpus` away, and tell the program to use the CPU (often `--device cpu`)",
+				"AMD: `--device=/dev/kfd --device=/dev/dri` and a ROCm image; Intel: `--device=/dev/dri` and an XPU one").
+			explains("CTR002", "CTR001")
+	}
+}
+
+// podRuntime: the pod is given a GPU, and its program finds no driver: where NVIDIA's runtime
+// is not the default of containerd, the pod has to name it.
+// Source: NVIDIA/k8s-device-plugin, README, "Configure containerd".
+func (e *exam) podRuntime() {
+	s, ok := e.has("cudart-insufficient", "torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "cuda-no-device", "torch-no-gpus")
+	if !ok || !e.Pasted || e.Machine.Driver != nil {
+		return
+	}
+	for _, w := range e.Containers.Workloads {
+		if w.Kind != "pod" || !strings.Contains(w.Asks, ".com/") || w.Class {
+			continue
+		}
+		e.find("CTR022", likely, w.At, s).
+			text("the pod is given a GPU, and no driver: it runs with a container runtime that passes none on").
+			fix("`runtimeClassName: nvidia` in the pod's spec, beside containers", "where there is no such class: `kubectl get runtimeclass` lists them; "+
+				"NVIDIA's GPU operator makes it, or `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default` on the node").
+			explains("DRV005", "DRV002", "CTR001", "ACC001", "TK012")
+		return
 	}
 }
 

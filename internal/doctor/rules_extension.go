@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/version"
@@ -11,6 +12,7 @@ import (
 // extensionRules look at compiled extensions and the torch beside them.
 var extensionRules = []rule{
 	{[]string{"PY019", "PY018"}, "an extension's version and torch's", (*exam).extensions},
+	{[]string{"PY019"}, "an extension that names the one torch it is for", (*exam).bringsTorch},
 }
 
 // extensions: no wheel of this version of an extension was made for this torch.
@@ -52,4 +54,22 @@ func wanted(m *matrix.Matrix, name, v string, torch version.Python) (spec string
 		spec = x.Torch.String()
 	}
 	return spec, false
+}
+
+// pinning are the packages whose releases name the one torch that they are built for: what
+// installs them with what they ask for brings it.
+var pinning = []string{"vllm", "sglang", "xformers", "lmdeploy"}
+
+// bringsTorch: installed anew without what it asks for, such a package meets the same torch again.
+func (e *exam) bringsTorch() {
+	usual := e.k.Checks["PY019"].Fix
+	for _, f := range e.out {
+		name := e.extensionNamed(f.Evidence)
+		if f.Check != "PY019" || !slices.Equal(f.Fix, usual) || !slices.Contains(pinning, name) {
+			continue
+		}
+		f.fix(fmt.Sprintf("`pip install --force-reinstall %s`: it brings the torch that it was built for", name),
+			fmt.Sprintf("where the torch has to stay: the release of %s that is for it, which `envfix plan %s` names", name, name),
+			"a copy that was compiled from source: compile it anew after each change of torch, `pip install --no-build-isolation --no-deps -e .`")
+	}
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
@@ -73,11 +74,22 @@ func (e *exam) arch() {
 		return
 	}
 	f := Finding{Text: text, Fix: e.buildFor(g.SM, state)}
-	if state == gpuTooNew {
-		e.find("ARC002", proven, said...).with(f).explains("PERF010") // the driver compiles each kernel from PTX, for minutes
-	} else {
-		e.find("ARC005", proven, said...).with(f)
+	weight := proven
+	if e.worksElsewhere() {
+		weight = trifle
 	}
+	if state == gpuTooNew {
+		e.find("ARC002", weight, said...).with(f).explains("PERF010") // the driver compiles each kernel from PTX, for minutes
+	} else {
+		e.find("ARC005", weight, said...).with(f)
+	}
+}
+
+// worksElsewhere reports whether torch sees a GPU under another kernel or driver: what it
+// has code for is then not why it sees none here.
+func (e *exam) worksElsewhere() bool {
+	return e.Torch.Available != nil && strings.Contains(e.Torch.AvailableAt.Text, "True") &&
+		strings.Contains(e.Torch.AvailableAt.Text, "False")
 }
 
 // beyondRange: before torch 2.11 the warning compares with the newest capability

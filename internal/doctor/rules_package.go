@@ -17,6 +17,7 @@ var packageRules = []rule{
 	{[]string{"PY004", "PY005", "PY011"}, "several entries of torch, and where it was imported from", (*exam).copies},
 	{[]string{"PY008"}, "numpy and torch", (*exam).numpy},
 	{[]string{"PY007", "ROC002"}, "a ROCm library beside a CUDA torch", (*exam).rocmCompanion},
+	{[]string{"LD012"}, "onnxruntime-gpu, what lies beside it, and the CPU that is used", (*exam).onnx},
 	{[]string{"TK004", "LD016"}, "nvcc and torch's CUDA while something is built", (*exam).toolkit},
 }
 
@@ -155,4 +156,31 @@ func (e *exam) toolkit() {
 			return
 		}
 	}
+}
+
+// onnx: the package onnxruntime writes the same files as onnxruntime-gpu; and that one alone
+// falls back to the CPU without a word where CUDA is another than its own.
+// Source: onnxruntime.ai, CUDA execution provider, requirements; install.
+func (e *exam) onnx() {
+	gpu, cpu := e.Installed("onnxruntime-gpu"), e.Installed("onnxruntime")
+	_, told := e.has("onnx-cpu", "onnx-provider")
+	said := e.Says.NotSeen
+	if said.IsZero() {
+		said = e.Says.Unseen
+	}
+	if gpu == nil || !e.Pasted || told || said.IsZero() {
+		return
+	}
+	if cpu != nil {
+		e.find("LD012", likely, gpu.At, cpu.At, said).
+			text("onnxruntime lies over onnxruntime-gpu: both write the same files, and the one for the CPU is loaded").
+			fix("`pip uninstall -y onnxruntime onnxruntime-gpu`, then `pip install onnxruntime-gpu`: one of the two alone").
+			explains("GPU001", "PY001", "DRV005")
+		return
+	}
+	e.find("LD012", strong, gpu.At, said).
+		says("onnxruntime-gpu %s computes with the CUDA and cuDNN that it was built for, and takes the CPU without a word where they are not here", gpu.Version).
+		fix("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: built for CUDA 12, and brings it along (driver 525 or newer)",
+			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"").
+		explains("GPU001", "PY001")
 }

@@ -142,6 +142,9 @@ type Place struct {
 	Raspberry Evidence // a Raspberry Pi
 	L4TAt     Evidence // where the release of a Jetson's system was read
 
+	Interpreter string // of the virtual environment whose files a traceback names; "" not told
+	Pipx        string // the program that pipx installed, in an environment of its own
+
 	WindowsBuild   int // 19045 is Windows 10 22H2; 0: not said
 	WindowsBuildAt Evidence
 }

@@ -17,6 +17,7 @@ type Workload struct {
 	Asks   string // how it asks for a GPU, in its own words; "" it does not
 	Wants  bool   // it names devices of a driver: a reservation, to be judged by Capability
 	GPUCap bool   // … with the capability gpu
+	Class  bool   // a pod whose runtime class is named
 	Only   string // what it asks with that does not count: requests without limits
 	At     Evidence
 }
@@ -165,6 +166,7 @@ func (d *containers) key(r *Reader, y yamlText, said Evidence) {
 		d.class = true
 		for _, w := range d.out {
 			if w.Kind == "pod" {
+				w.Class = true
 				w.Asks = cmp.Or(w.Asks, "runtimeClassName: "+value)
 			}
 		}
@@ -192,7 +194,7 @@ func (d *containers) begin(indent int, said Evidence) {
 		}
 	}
 	if d.kube || w.Name == "containers" || w.Name == "initContainers" {
-		if w.Kind = "pod"; d.class {
+		if w.Kind, w.Class = "pod", d.class; d.class {
 			w.Asks = "runtimeClassName"
 		}
 	}

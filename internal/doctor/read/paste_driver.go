@@ -153,7 +153,7 @@ const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\
 	`M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|` +
 	`PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|[5-9]\d[05]0 ?XTX?\b|AMD \d{3,4}(?: XTX?| series)\b|Radeon (?:VII|` +
 	`Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|` +
-	`Arc B\d{3}|Intel(?:\(R\)|'s)? (?:UHD|HD|Iris)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|` +
+	`Arc B\d{3}|Intel(?:\(R\)|\x{ae}|'s)? (?:UHD|HD|Iris|Xe)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|` +
 	`Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 
 func (r *Reader) driver(v string, s Evidence) {

@@ -34,12 +34,38 @@ var interpreterReaders = []reader{
 		func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) },
 	},
 	{`\bwhich python[\d.]*\W{1,8}(/[\w./ -]*/python[\d.]*)\b`, func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) }},
+	{`(?:^|["'\s(=])((?:[A-Za-z]:)?[\\/][^"'<>|]*?)[\\/]lib(?:64)?[\\/](?:python3\.\d+[\\/])?site-packages[\\/]torch\b`,
+		func(r *Reader, m []string, s Evidence) { r.environment(m[1]) }},
+	{`\bpipx install (?:--?\S+ )*([a-z][\w.-]*)`, func(r *Reader, m []string, s Evidence) { r.c.Place.Pipx = m[1] }},
 	{`sys\.executable\b`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
 			r.wait = "sys.executable"
 		}
 	}},
 }
+
+// environment takes the directory of a virtual environment that a traceback's paths name, and
+// with it how its Python is called. Other directories, such as the system's, are nobody's to call.
+func (r *Reader) environment(dir string) {
+	if r.c.Place.Interpreter != "" || len(dir) > 80 || !plainPath().MatchString(dir) {
+		return
+	}
+	base := strings.ToLower(dir[strings.LastIndexAny(dir, `/\`)+1:])
+	windows := strings.Contains(dir, `\`)
+	lower := strings.ToLower(strings.ReplaceAll(dir, `\`, "/"))
+	switch {
+	case strings.Contains(lower, "conda") || strings.Contains(lower, "/envs/") || strings.Contains(lower, "miniforge"):
+	case strings.HasSuffix(base, "env") && windows:
+		r.c.Place.Interpreter = dir + `\Scripts\python.exe`
+	case strings.HasSuffix(base, "env"):
+		r.c.Place.Interpreter = dir + "/bin/python"
+	case windows && base == "python" && strings.HasSuffix(lower, "/system/python"): // of a program that brings its own
+		r.c.Place.Interpreter = dir + `\python.exe`
+	}
+}
+
+// plainPath is a path that a shell takes as it stands.
+var plainPath = lazy.Regexp(`^(?:[A-Za-z]:)?[\w./\\+-]+$`)
 
 // twoVersions notes a line that sets what a list of packages says against what
 // Python says.

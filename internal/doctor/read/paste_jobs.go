@@ -43,11 +43,11 @@ var jobReaders = []reader{
 	{`\bGPU\b.{0,20}\b0 ?%|\b0 ?% GPU|GPU.{0,20}(?:not used|unused|idle)`, func(r *Reader, _ []string, s Evidence) {
 		mark(&r.c.Says.Idle, s)
 	}},
-	{`(?:NCCL INFO (?:Bootstrap|NET/Socket) ?: |\bNCCL\w* .{0,16})Using (?:\[0\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,
+	{`(?:NCCL INFO (?:Bootstrap|NET/Socket) ?: |\bNCCL\w* .{0,16})Using (?:\[\d\]\S+ )*(?:\[\d\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,
 		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }},
 	{`\bConnect(?:ing|ed)? to 172\.1[78]\.\d+\.\d+<|connect\w* .{0,40}\b172\.1[78]\.0\.1\b`,
 		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }}, // docker's bridges begin there
-	{`^PyTorch \((\d+\.\d+)\)\. Please make sure`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{`^\s*PyTorch \((\d+\.\d+)\)\. Please make sure`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
 	{`(?:site|dist)-packages[/\\](\w+)[/\\]`, func(r *Reader, m []string, s Evidence) {
 		if name := strings.ToLower(m[1]); name != "torch" && name != "nvidia" {
 			r.c.Jobs.Module = s

@@ -81,9 +81,9 @@ var packageReaders = []reader{
 
 // packageNames are the packages that decide anything here; lists hold hundreds.
 const packageNames = `pytorch|pytorch-nightly|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|` +
-	`torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton\S*|` +
-	`pytorch-triton\S*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime\S*|tensorflow\S*|` +
-	`jax\S*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|` +
+	`torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton[\w.-]*|` +
+	`pytorch-triton[\w.-]*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime[\w.-]*|tensorflow[\w.-]*|` +
+	`jax[\w.-]*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|` +
 	`sentence-transformers|torch_\w+`
 
 var separators = lazy.Regexp(`[-_.]+`)

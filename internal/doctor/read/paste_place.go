@@ -261,7 +261,7 @@ func onLinuxAlone(h Hit) bool {
 const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not|isn.?t|won.?t|fails? to|` +
 	`unable to)\b.{0,40}\b(?:GPUs?|CUDA|nvidia-smi)\b|\b(?:GPUs?|CUDA)\b.{0,40}(?:\bnot\b|n.t\b|\bnever\b|` +
 	`no longer).{0,24}\b(?:visible|seen?|detect\w*|found|available|used?|recogni[sz]ed|work\w*)\b|\b0 GPUs\b|` +
-	`(?:falls?|falling|fell) back to (?:the )?CPU|(?:runs?|running|only) on (?:the )?CPU|only uses? (?:the )?CPU|` +
+	`(?:falls?|falling|fell) back to (?:the )?CPU|(?:runs?|running|only) on (?:the )?CPU|only uses? (?:the )?CPU|only (?:the )?CPU (?:is|was|gets) (?:being )?used|` +
 	`is_available\(\)\W{0,8}False`
 
 // factReaders note lines that rules look at as they are.
@@ -384,8 +384,8 @@ var CondaAsked = lazy.Regexp(`(?i)` + condaCUDASpec)
 // notSeen is how people say that a GPU is not seen, in the languages that are asked in.
 const notSeen = `\b(?:GPUs?|CUDA|graphics card)\b.{0,24}(?:\bnot\b|n.t\b|\bnever\b).{0,16}\b(?:detect\w*|` +
 	`recogni[sz]\w*|found|seen|visible|available|used|work\w*)|` +
-	`\b(?:not|never|n.t|cannot|unable to) (?:detect|find|see|use|recogni[sz]e)\w* (?:my |the |a |` +
-	`any )?(?:NVIDIA |CUDA )?(?:GPU|CUDA|graphics card)\b|` +
+	`\b(?:not|never|n.t|cannot|unable to) (?:detect|find|see|us(?:e|ing)|utili[sz]|touch|recogni[sz]e)\w* (?:my |the |a |` +
+	`any )?(?:NVIDIA |CUDA )?(?:V?RAM of the )?(?:GPU|CUDA|VRAM|graphics card)\b|` +
 	`(?:检测不到|找不到|识别不到|无法使用|没有使用|用不了|不能使用|无法识别|` +
 	`无法检测).{0,8}(?:GPU|CUDA|显卡)|(?:GPU|CUDA|显卡).{0,8}(?:不可用|无法使用|用不了|没有被使用|检测不到|识别不到)|` +
 	`(?:GPU|CUDA|Grafikkarte).{0,24}nicht (?:erkannt|gefunden|verf\x{fc}gbar|verwendet|genutzt|benutzt)|keine GPU|` +

@@ -114,7 +114,7 @@ var torchReaders = []reader{
 	{`get_arch_list\(\)\W*gfx\d`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.GFXList, s) }},
 	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|` +
 		`CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Evidence) { r.arches(m[1], s) }},
-	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version| ?build)?"?\s*(?:={1,3}|:|@|` +
+	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version(?: is| was)?| ?build)?"?\s*(?:={1,3}|:|@|` +
 		`,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |` +
 		`for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) }},
 	{
