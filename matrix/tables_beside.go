@@ -26,6 +26,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 			MinOS: o.dotted("min_os"), GPUs: o.text("gpus"), Warning: o.text("warning"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	rows("files", func(o object) { readFiles(r, o, m) })
+	rows("dists", func(o object) { readDists(r, o, m) })
 	rows("frameworks", func(o object) {
 		f := Framework{
 			Package: o.text("package"), Versions: o.specifier("versions"), Ask: o.text("ask"), CUDA: o.text("cuda"), CuDNN: o.specifier("cudnn"),
@@ -103,6 +104,7 @@ func (c *checker) beside() {
 			c.fault(b.Source, "a backend has a name and the oldest release of the system (min_os)")
 		}
 	}
+	c.dists()
 	seen := map[string]string{}
 	for _, f := range c.m.Files {
 		c.files(f, seen)

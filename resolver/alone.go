@@ -28,7 +28,7 @@ func (s *solver) torchless() bool {
 		switch {
 		case s.needsNoTorch(r.Name) && r.URL == "":
 			found = true
-		case s.isFramework(r.Name) || s.known(r.Name) || len(s.cache.needs[r.Name]) > 0:
+		case s.isFramework(r.Name) || s.known(r.Name) || s.m.HasDists(r.Name) || len(s.cache.needs[r.Name]) > 0:
 			return false
 		}
 	}

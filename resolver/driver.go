@@ -135,8 +135,19 @@ func (s *solver) drivesAll(gpus []machine.GPU, d driver) bool {
 }
 
 // try asks with each Python in turn and returns the first that some build
-// passes with; a nil build where none does.
+// passes with; a nil build where none does. The newest releases of packages may ask for
+// an older torch: that is tried first, since an installer would find an old release
+// beside the newest torch.
 func (s *solver) try(accel string, gpus []machine.GPU, d driver) (*question, *matrix.Build) {
+	if s.ranked() {
+		for _, p := range s.pythons() {
+			q := s.ask(accel, gpus, d, p)
+			q.newest = true
+			if b := q.best(); b != nil {
+				return q, b
+			}
+		}
+	}
 	var first *question
 	for _, p := range s.pythons() {
 		q := s.ask(accel, gpus, d, p)

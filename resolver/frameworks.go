@@ -49,6 +49,9 @@ func (s *solver) frameworksAlone() bool {
 	if len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
 		return false
 	}
+	if s.needsTorch {
+		return false
+	}
 	found := false
 	for _, r := range s.req.packages {
 		switch {
@@ -59,27 +62,6 @@ func (s *solver) frameworksAlone() bool {
 		}
 	}
 	return found
-}
-
-// brought adds what packages of the request bring and what has to be of torch's own
-// build: ultralytics brings torchvision, which the default index has for another CUDA;
-// flax brings jax, which computes on the CPU where it is not asked for with its CUDA.
-func (s *solver) brought() {
-	for _, r := range slices.Clone(s.req.packages) {
-		for _, name := range s.m.BroughtBy(r.Name) {
-			instead := s.m.InsteadOf(r.Name, name)
-			asked := func(q pep508.Requirement) bool {
-				return plainName(q.Name) == name || slices.Contains(instead, plainName(q.Name))
-			}
-			framework := slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
-			switch _, there := s.req.asked[name]; {
-			case slices.Contains(companions, name) && !there:
-				s.req.asked[name] = nil
-			case framework && !slices.ContainsFunc(s.req.packages, asked):
-				s.req.packages = append(s.req.packages, pep508.Requirement{Name: name, Text: name})
-			}
-		}
-	}
 }
 
 // frameworkRefusal says why no release of a framework goes with a question; nil where

@@ -29,6 +29,9 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 				against++
 			} // else: often for the same reason as another rule
 		}
+		if q.heldByDists(b) {
+			against++
+		}
 		if len(rs) > 0 && against == 0 {
 			against = 2
 		}

@@ -18,6 +18,7 @@ type question struct {
 	drv     driver
 	py      py
 	explain bool // refusals carry their sentences; false is faster
+	newest  bool // the newest releases of the packages are asked for, by what they require
 }
 
 // ask returns a question about some GPUs of one vendor.

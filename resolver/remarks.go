@@ -14,6 +14,7 @@ import (
 func (q *question) remarks(b *matrix.Build) []string {
 	out := append(q.driverRemarks(b), q.machineRemarks(b)...)
 	out = append(out, q.proofRemarks(b)...)
+	out = append(out, q.sourceWarnings(b)...)
 	for _, e := range q.extensions(b) {
 		out = append(out, q.extensionRemarks(e, b)...)
 	}

@@ -45,7 +45,7 @@ func (q *question) holds(b *matrix.Build) []string {
 		return f.Versions
 	})...)
 	for _, e := range q.extensions(b) {
-		for _, name := range q.m.BroughtBy(e.name) {
+		for _, name := range q.broughtBeside(e, b) {
 			if !slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
 				add(name, below(q.unmet(name, b)))
 			}

@@ -221,7 +221,10 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		return nil
 	}
 	if q.passedThrough(r) {
-		return q.passedRefusal(r)
+		if why := q.passedRefusal(r); why != nil {
+			return why
+		}
+		return q.distRefusal(r, b)
 	}
 	rows := q.wheels(r.Name)
 	if len(rows) == 0 {

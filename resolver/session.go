@@ -78,6 +78,7 @@ func (x *Session) read(h machine.Machine, r Request) (*solver, error) {
 		s.cache = newCache(x.m, h.Platform)
 		x.caches[key] = s.cache
 	}
+	s.brought()
 	s.unasked()
 	return s, nil
 }

@@ -20,6 +20,10 @@ type solver struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
+	groups     map[string][]*dist // releases of packages by their metadata
+	picks      map[pickKey]picked
+	needsTorch bool // something of the request requires torch
+
 	cache *cache
 
 	answered *outcome // what decide said; nil until it is asked for
@@ -32,6 +36,7 @@ func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 		return nil, err
 	}
 	s.cache = newCache(m, h.Platform)
+	s.brought()
 	s.unasked()
 	return s, s.checkNames()
 }
@@ -53,8 +58,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &solver{m: m, h: h, req: req}
-	s.brought()
+	s := &solver{m: m, h: h, req: req, groups: map[string][]*dist{}, picks: map[pickKey]picked{}}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))
@@ -82,7 +86,8 @@ func (s *solver) with(change func(*Request)) *solver {
 	if err != nil {
 		return nil
 	}
-	t.cache = s.cache
+	t.cache, t.groups = s.cache, s.groups
+	t.brought()
 	t.unasked()
 	return t
 }

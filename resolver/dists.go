@@ -1,0 +1,299 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// What packages require by their metadata (matrix.Dists): an installer takes the newest
+// release that goes with the torch of a choice, and brings what that release requires.
+
+// A dist is a group of releases with its requirements read.
+type dist struct {
+	matrix.Dist
+	versions []version.Python // newest first
+	requires []pep508.Requirement
+}
+
+// dists are the groups of a package's releases, the newest first; none: nobody looked.
+func (s *solver) dists(name string) []*dist {
+	if list, known := s.groups[name]; known {
+		return list
+	}
+	var list []*dist
+	for _, d := range s.m.DistsOf(name) {
+		x := &dist{Dist: d}
+		for _, v := range d.Versions {
+			if p, err := version.ParsePython(v); err == nil {
+				x.versions = append(x.versions, p)
+			}
+		}
+		for _, t := range d.Requires {
+			if r, err := pep508.Parse(t, ""); err == nil {
+				x.requires = append(x.requires, r)
+			}
+		}
+		list = append(list, x)
+	}
+	s.groups[name] = list
+	return list
+}
+
+// A picked release is the newest of a package that goes with a build; why says what is
+// against the newest one otherwise.
+type picked struct {
+	*dist   // nil: none, or nobody knows
+	version version.Python
+	why     string // "" it goes, or nobody knows
+	source  string
+}
+
+type pickKey struct {
+	name, spec string
+	b          *matrix.Build
+	py         py
+}
+
+// pick is the newest release that a requirement admits and that goes with a build. b is
+// nil where torch has no say: what is there for the Python and the system.
+func (q *question) pick(r pep508.Requirement, b *matrix.Build) picked {
+	key := pickKey{r.Name, r.Spec.String(), b, q.py}
+	if p, known := q.picks[key]; known {
+		return p
+	}
+	q.picks[key] = picked{} // a package that requires itself by way of another goes
+	p := q.newestThatGoes(r, b)
+	q.picks[key] = p
+	return p
+}
+
+func (q *question) newestThatGoes(r pep508.Requirement, b *matrix.Build) picked {
+	p := picked{}
+	for _, d := range q.dists(r.Name) {
+		if d.Unread && !strings.HasPrefix(r.Spec.String(), "==") {
+			return picked{} // what they require is not known
+		}
+		i := slices.IndexFunc(d.versions, func(v version.Python) bool { return !d.Unread && q.cache.admits(r.Spec, v) })
+		if i < 0 {
+			continue
+		}
+		why := ""
+		switch fit := q.fitOf(d, d.versions[i]); {
+		case fit == matrix.FitNone:
+			why = fmt.Sprintf("has no wheel for Python %s on %s %s", q.py, q.h.Platform.OS, q.h.Platform.Arch)
+		case fit == matrix.FitSource:
+			why = onlySource
+		case b != nil:
+			why = q.unlike(d, b)
+		}
+		if why == "" {
+			return picked{dist: d, version: d.versions[i], source: d.Source}
+		}
+		if p.why == "" || p.why == onlySource && why != onlySource {
+			p = picked{version: d.versions[i], why: why, source: d.Source}
+		}
+	}
+	if p.why == "" && b != nil {
+		return q.byNeighbours(r, b)
+	}
+	return p
+}
+
+// onlySource is what is said of a release without a wheel.
+const onlySource = "is only a source distribution"
+
+// fitOf says whether a release has a file here, by the table of files where it has the
+// package.
+func (q *question) fitOf(d *dist, v version.Python) matrix.Fit {
+	if fit := q.m.Fits(d.Package, v, q.py.String(), q.h.Platform); fit != matrix.FitUnknown {
+		return fit
+	}
+	return d.Fit(q.py.String(), q.h.Platform)
+}
+
+// byNeighbours judges a release that nobody read by the one before and the one after it,
+// where both ask for the same torch.
+func (q *question) byNeighbours(r pep508.Requirement, b *matrix.Build) picked {
+	want, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "=="))
+	if err != nil {
+		return picked{}
+	}
+	var older, newer version.Python
+	var below, above *dist
+	for _, d := range q.dists(r.Name) {
+		if d.Unread {
+			continue
+		}
+		for _, v := range d.versions {
+			if c := v.Compare(want); c > 0 && (newer.IsZero() || v.Compare(newer) < 0) {
+				newer, above = v, d
+			} else if c < 0 && (older.IsZero() || v.Compare(older) > 0) {
+				older, below = v, d
+			}
+		}
+	}
+	env := q.markers()
+	if below == nil || above == nil || below.torch(env) != above.torch(env) {
+		return picked{}
+	}
+	spec, err := version.ParseSpecifier(below.torch(env))
+	if err != nil || spec.IsZero() || q.cache.admits(spec, b.Release.Torch) {
+		return picked{}
+	}
+	return picked{version: want, source: below.Source,
+		why: fmt.Sprintf("was not read; %s and %s, which were, require torch%s", older, newer, spec)}
+}
+
+// torch is what a release requires of torch in an environment, as text.
+func (d *dist) torch(env pep508.Environment) string {
+	for _, r := range d.requires {
+		if r.Name == "torch" && env.Admits(r.Marker) {
+			return r.Spec.String()
+		}
+	}
+	return ""
+}
+
+// markers are what markers ask about here, for the question's Python.
+func (q *question) markers() pep508.Environment {
+	return pep508.EnvironmentOf(q.h.Platform.OS, q.h.Platform.Arch, q.py.String())
+}
+
+// unlike says what a release requires that a build, what goes with it or the rest of the
+// request does not give; "" nothing.
+func (q *question) unlike(d *dist, b *matrix.Build) string {
+	env := q.markers()
+	for _, r := range d.requires {
+		if !env.Surely(r.Marker) {
+			continue
+		}
+		if why := q.unmetBy(r, b); why != "" {
+			return "requires " + plainText(r) + why
+		}
+	}
+	return ""
+}
+
+// unmetBy says why one requirement is not met beside a build, as the end of a sentence
+// that begins with it; " " alone says that it is plainly another version.
+func (q *question) unmetBy(r pep508.Requirement, b *matrix.Build) string {
+	const another = " "
+	switch {
+	case r.Name == "torch":
+		if !q.cache.admits(r.Spec, b.Release.Torch) {
+			return another
+		}
+		return ""
+	case slices.Contains(companions, r.Name):
+		switch v, ok := q.companion(b, r.Name); {
+		case !ok:
+			return ", and none loads beside it"
+		case !q.cache.admits(r.Spec, v):
+			return fmt.Sprintf(", and %s goes with it", v)
+		}
+		return ""
+	case r.Name == triton && !b.Triton.IsZero() && !q.cache.admits(r.Spec, b.Triton):
+		return fmt.Sprintf(", and it pins %s", b.Triton)
+	}
+	for _, w := range q.req.packages {
+		if w.Name == r.Name && w.URL == "" && !overlap(w.Spec, r.Spec) {
+			return ", and you asked for " + text.Cut(w.Text, 80)
+		}
+	}
+	for _, n := range q.needs("torch", b.Release.Torch) {
+		if n.Of == r.Name && !overlap(n.Range, r.Spec) {
+			return fmt.Sprintf(", and torch %s works with %s%s only", b.Release.Torch, n.Of, n.Range)
+		}
+	}
+	if bad := q.unmet(r.Name, b); len(bad) > 0 && !outside(r.Spec, bad) {
+		return fmt.Sprintf(", which needs torch%s", bad[0].Range)
+	}
+	if p := q.pick(r, b); p.why != "" && p.why != onlySource {
+		return fmt.Sprintf(", and %s %s %s", r.Name, p.version, p.why)
+	}
+	return ""
+}
+
+// distRefusal says why no release of a package goes with a build, or while the newest is
+// asked for, why that one does not; nil where one does.
+func (q *question) distRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+	if r.URL != "" || b.Release == nil {
+		return nil
+	}
+	p := q.pick(r, b)
+	switch {
+	case p.why == onlySource:
+		return nil // warnings say so
+	case p.why != "":
+		return q.no(p.source, "%s %s %s", r.Name, p.version, strings.TrimSpace(p.why))
+	case !q.newest:
+		return nil
+	}
+	first := q.pick(r, nil)
+	if first.dist == nil || p.dist != nil && first.version.Compare(p.version) <= 0 {
+		return nil
+	}
+	return q.no(first.source, "%s %s %s", r.Name, first.version, strings.TrimSpace(q.unlike(first.dist, b)))
+}
+
+// heldByDists reports whether what a package of the request requires speaks against a
+// build, whatever else does.
+func (q *question) heldByDists(b *matrix.Build) bool {
+	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return q.passedThrough(r) && q.distRefusal(r, b) != nil })
+}
+
+// ranked reports whether a package of the request has releases of which the newest may
+// ask for an older torch: then that one is looked for first.
+func (s *solver) ranked() bool {
+	return slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return r.URL == "" && s.m.HasDists(r.Name) && s.passedThrough(r) })
+}
+
+// bringing calls f with every requirement that a package of the request brings, directly
+// or by others, of releases that go with a build; b nil: of the newest.
+func (q *question) bringing(r pep508.Requirement, b *matrix.Build, f func(pep508.Requirement)) {
+	seen := map[string]bool{r.Name: true}
+	env := q.markers()
+	var walk func(pep508.Requirement)
+	walk = func(r pep508.Requirement) {
+		p := q.pick(r, b)
+		if p.dist == nil {
+			return
+		}
+		for _, next := range p.requires {
+			if !env.Surely(next.Marker) {
+				continue
+			}
+			f(next)
+			if !seen[next.Name] {
+				seen[next.Name] = true
+				walk(next)
+			}
+		}
+	}
+	walk(r)
+}
+
+// sourceWarnings name the packages that were asked for and have no wheel here.
+func (q *question) sourceWarnings(b *matrix.Build) []string {
+	var out []string
+	for _, r := range q.req.packages {
+		p := q.pick(r, b)
+		if p.why != onlySource || !q.passedThrough(r) {
+			continue
+		}
+		help := ""
+		if with := q.pick(pep508.Requirement{Name: r.Name}, b); with.dist != nil && !r.Spec.IsZero() {
+			help = fmt.Sprintf("; %s %s has a wheel", r.Name, with.version)
+		}
+		out = append(out, fmt.Sprintf(
+			"%s %s is only a source distribution, and only wheels are installed: `apply` stops before it begins%s; or leave it out, and then `uv pip install %s` into the environment, which runs its code to build it",
+			r.Name, p.version, help, plainText(r)))
+	}
+	return out
+}
