@@ -79,6 +79,16 @@ func TestAround(t *testing.T) {
 			torch(c)
 			around(machine.Around{Kernels: []machine.Kernel{{Name: "t", Own: true, Python: "/b/bin/python", Torch: "2.9.1", CUDA: true}}})(c)
 		}},
+		{"no GPU, and a notebook without torch", "PY021", "kernel nb runs /usr/bin/python3, which has no torch", know.Note, func(c *read.Case) {
+			torch(c)
+			c.Machine.GPUs, c.Machine.Driver = nil, nil
+			around(machine.Around{Kernels: []machine.Kernel{{Name: "nb", Own: true, Python: "/usr/bin/python3"}}})(c)
+		}},
+		{"a CPU build, and a notebook with another one", "", "", 0, func(c *read.Case) {
+			torch(c)
+			c.Torch.NoCUDA, c.Machine.GPUs, c.Machine.Driver = true, nil, nil
+			around(machine.Around{Kernels: []machine.Kernel{{Name: "nb", Own: true, Python: "/a/bin/python", Torch: "2.4.1+cpu"}}})(c)
+		}},
 		{"no peer access", "MG005", "hang on different processors", know.Note, func(c *read.Case) {
 			c.Machine.GPUs[0].Use.NoPeers = []machine.NoPeer{{Index: 1, Why: "they hang on different processors"}}
 		}},

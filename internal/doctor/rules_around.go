@@ -104,17 +104,19 @@ func (e *exam) peers() {
 }
 
 // notebooks: the environment has a torch that can use the GPU, and a kernel of Jupyter's
-// runs another Python, whose torch cannot, or that has none.
+// runs another Python, whose torch cannot, or that has none. Where no GPU is to be used
+// only a kernel without torch matters, and that one may be meant for something else.
 func (e *exam) notebooks() {
-	if e.Around == nil || e.Torch.Version == "" || e.Torch.NoCUDA || !e.vendor(machine.NVIDIA) && !e.vendor(machine.AMD) {
+	if e.Around == nil || e.Torch.Version == "" {
 		return
 	}
+	computes := !e.Torch.NoCUDA && (e.vendor(machine.NVIDIA) || e.vendor(machine.AMD))
 	var bad, good *machine.Kernel
 	for i := range e.Around.Kernels {
 		switch k := &e.Around.Kernels[i]; {
-		case k.CUDA && good == nil:
+		case (k.CUDA || !computes && k.Torch != "") && good == nil:
 			good = k
-		case !k.CUDA && (bad == nil || k.Own && !bad.Own):
+		case !k.CUDA && (computes || k.Torch == "") && (bad == nil || k.Own && !bad.Own):
 			bad = k
 		}
 	}
@@ -125,13 +127,17 @@ func (e *exam) notebooks() {
 	if bad.Torch != "" {
 		has = "has torch " + bad.Torch + ", built without CUDA"
 	}
-	f := e.find("PY021", likely, fact("%s starts %s, which %s", bad.Spec, bad.Python, has), e.Torch.VersionAt).
+	weight := likely
+	if !computes {
+		weight = trifle
+	}
+	f := e.find("PY021", weight, fact("%s starts %s, which %s", bad.Spec, bad.Python, has), e.Torch.VersionAt).
 		says("the notebook kernel %s runs %s, which %s; torch %s of this environment is not what a notebook with it sees",
 			bad.Name, bad.Python, has, withLabel(e.Torch))
 	if good != nil {
 		f.fix("choose the kernel " + good.Name + " in the notebook: it runs " + good.Python)
 	}
-	if good != nil || !bad.Own {
+	if good != nil || !bad.Own || !computes {
 		f.severity(know.Note)
 	}
 }

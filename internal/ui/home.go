@@ -51,12 +51,35 @@ func Looked(h machine.Machine) string {
 	v.machine(h, false)
 	v.row("torch", installedTorch(h))
 	v.line("")
-	if slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" }) {
+	has := slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" })
+	switch {
+	case has && h.Platform.Environment == machine.HPCLogin && len(h.GPUs) == 0:
+		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+inJob(h, "doctor")+" looks there, "+
+			inJob(h, "verify")+" proves that torch computes")
+	case has:
 		v.row("next", "`envfix verify` proves that torch computes")
-	} else {
+	default:
 		v.row("next", "`envfix plan` shows what fits this machine")
 	}
 	return v.b.String()
+}
+
+// jobs begin a command in a job with one GPU, by the program that submits jobs. Sources:
+// slurm.schedmd.com, srun, --gres; IBM's documentation of LSF, bsub -gpu;
+// flux-framework.readthedocs.io, flux-run(1), --gpus-per-task.
+var jobs = []struct{ tool, begin string }{
+	{"sbatch", "srun --gres=gpu:1"}, {"bsub", "bsub -I -gpu num=1"}, {"flux", "flux run --gpus-per-task=1"},
+}
+
+// inJob is a command of envfix in a job of the cluster that h is the login node of. For
+// qsub's GPUs each site has its own words.
+func inJob(h machine.Machine, command string) string {
+	for _, j := range jobs {
+		if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == j.tool }) {
+			return "`" + j.begin + " envfix " + command + "`"
+		}
+	}
+	return "`envfix " + command + "` in a job with a GPU"
 }
 
 func installedTorch(h machine.Machine) string {
@@ -75,6 +98,9 @@ func (d Dashboard) judge() (works, next string) {
 	switch p.Decision {
 	case resolver.NoSolution, resolver.NeedTarget:
 		text, _, _ := Refusal(p)
+		if h := p.Basis.Facts; h.Platform.Environment == machine.HPCLogin {
+			return "no: " + text, inJob(h, "doctor") + " looks where the GPUs are; `envfix plan --gpu NAME --driver VERSION` plans for them from here"
+		}
 		return "no: " + text, "`envfix plan` says why, and what would change it"
 	case resolver.FixDriver:
 		return "no: " + theReason(p), install

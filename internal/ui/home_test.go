@@ -1,0 +1,36 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+// On a login node the next command goes through the scheduler that is there: what runs
+// on the node itself sees no GPU.
+func TestLoginNode(t *testing.T) {
+	login := host()
+	login.Platform.Environment = machine.HPCLogin
+	login.Installed = []machine.Package{{Name: "torch", Version: "2.15.0+cu132"}}
+	for tool, want := range map[string]string{
+		"sbatch": "`srun --gres=gpu:1 envfix doctor`",
+		"bsub":   "`bsub -I -gpu num=1 envfix doctor`",
+		"flux":   "`flux run --gpus-per-task=1 envfix doctor`",
+		"qsub":   "`envfix doctor` in a job with a GPU",
+	} {
+		login.Tools = []machine.Tool{{Name: tool, Path: "/usr/bin/" + tool}}
+		p := &plan.Plan{Decision: resolver.NeedTarget, Basis: plan.Basis{Facts: login}}
+		for name, text := range map[string]string{"doctor": Looked(login), "envfix": Home(Dashboard{Plan: p}, Style{})} {
+			if got := strings.Join(strings.Fields(text), " "); !strings.Contains(got, want) || strings.Contains(got, "next `envfix verify`") {
+				t.Errorf("%s, %s: no %s:\n%s", tool, name, want, text)
+			}
+		}
+	}
+	login.GPUs = []machine.GPU{gpu("NVIDIA A100", "8.0")}
+	if got := Looked(login); !strings.Contains(got, "`envfix verify` proves") {
+		t.Errorf("a node with a GPU:\n%s", got)
+	}
+}
