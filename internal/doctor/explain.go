@@ -65,8 +65,9 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	}
 	if len(answer.Matches) == 0 {
 		// No message is known: what the facts of the text say, as `doctor --from` says it.
+		// A vague word (MPS, XPU, ROCm) is what a message speaks of, not its reason.
 		for _, f := range Examine(k, r.Case()).Findings {
-			if f.Severity != know.Error && !slices.Contains(untold, f.Check) {
+			if (f.Severity != know.Error || f.Confidence == Low) && !slices.Contains(untold, f.Check) {
 				continue
 			}
 			answer.Matches = append(answer.Matches, Match{Checks: []string{f.Check}, Program: "torch", Cause: f.Cause, Severity: f.Severity,
