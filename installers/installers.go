@@ -38,7 +38,7 @@ func Unsealed(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *reso
 		p.Reasons = append(p.Reasons, resolver.Reason{Rule: "rebuild", Text: "the files of " + t.Dir + " are broken: it is built anew"})
 	}
 	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
-	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
+	b := &builder{m: m, h: h, r: admitted(h, r, t, choice), res: res, t: t, choice: choice, src: readSources(h, t), fixes: p.EnvFixes}
 	if err := b.build(); err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func TestSteps(t *testing.T) {
 			want: []string{
 				"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
 				"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch[optree]==2.15.0 torchvision==0.30.0",
-				"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch[optree]==2.15.0 torchvision==0.30.0 numpy<2 ; python_version < '3.12' numpy>=2 ; python_version >= '3.12'",
+				"packages: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch[optree]==2.15.0 torchvision==0.30.0 numpy>=2 ; python_version >= '3.12'",
 				"check: /usr/bin/uv pip check --python {gen}/bin/python",
 				"verify: verify 2.15.0+cu132",
 				"switch: switch .venv",
@@ -298,6 +298,9 @@ func TestNothingToDo(t *testing.T) {
 		{"a further request", func(_ *machine.Machine, r *resolver.Request) {
 			r.Requirements = []pep508.Requirement{requirement(t, "transformers")}
 		}, false},
+		{"a request for another system", func(_ *machine.Machine, r *resolver.Request) {
+			r.Requirements = []pep508.Requirement{requirement(t, `pywin32; sys_platform == "win32"`)}
+		}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := conforming

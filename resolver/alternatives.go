@@ -139,6 +139,9 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 		}
 		name := r.Name
 		if needs := rows[0].Needs; len(needs) > 0 { // the code to build is in there, if any is
+			if !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.mayBeBuilt(r, e) }) {
+				continue // its own pin of torch is in the way
+			}
 			if name = needs[0]; !slices.ContainsFunc(s.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
 				continue
 			}

@@ -152,14 +152,20 @@ func (s *solver) publishedElsewhere(o *outcome) []string {
 		if b == nil {
 			continue
 		}
-		out = append(out, q.whereIs(r, b, rows)...)
+		open := q // what other torches have
+		if u := t.with(func(x *Request) { x.Requirements = unpinnedTorch(x.Requirements) }); u != nil && s.req.torchText() != "" &&
+			slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return len(e.Torch) > 0 }) {
+			open = u.ask(q.accel, q.gpus, q.drv, q.py)
+		}
+		out = append(out, q.whereIs(r, b, rows, open)...)
 	}
 	return out
 }
 
 // whereIs describes what is published of a package for a build, else for the newest
-// build that has something, else how it is built.
-func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere) []string {
+// build that has something, else how it is built. open is the question that admits
+// other torches.
+func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere, open *question) []string {
 	versions := q.versionsAsked(r)
 	line := func(b *matrix.Build) string {
 		var first string
@@ -178,8 +184,8 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 		return []string{text}
 	}
 	var other *matrix.Build
-	q.builds(func(b *matrix.Build) {
-		if (other == nil || q.cache.newerTorch(b, other) > 0) && line(b) != "" && q.passes(b) {
+	open.builds(func(b *matrix.Build) {
+		if (other == nil || q.cache.newerTorch(b, other) > 0) && line(b) != "" && open.passes(b) {
 			other = b
 		}
 	})
@@ -246,6 +252,9 @@ func (q *question) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
 	}
 	s := fmt.Sprintf("source build of %s beside %s: the CUDA toolkit %s, then `%s`", name, torchName(b), b.CUDA.MajorMinor(), text)
+	if e.Kind == "build" && e.Note != "" {
+		s += "; " + e.Note
+	}
 	if e.Cost != "" {
 		s += " (" + e.Cost + ")"
 	}

@@ -120,6 +120,12 @@ func (q *question) choice(b *matrix.Build) *Choice {
 	}
 	for _, e := range q.extensions(b) {
 		c.Packages[e.name] = e.version()
+		if why := q.whyOlder(e, b); why != "" {
+			if c.Older == nil {
+				c.Older = map[string]string{}
+			}
+			c.Older[e.name] = why
+		}
 		if e.row == nil || !e.row.Sdist {
 			continue
 		}

@@ -141,6 +141,26 @@ func (q *question) sizeWarning(b *matrix.Build) string {
 	return s + ": PyTorch's own index has smaller builds for the CPU"
 }
 
+// whyOlder says why the newest release of a package that was asked for is not the one that
+// is taken beside a build; "" it is.
+func (q *question) whyOlder(e extension, b *matrix.Build) string {
+	if e.row == nil {
+		return ""
+	}
+	for _, w := range q.wheels(e.name) { // newest first, a version's source last
+		if w.Version.Compare(e.row.Version) <= 0 {
+			return ""
+		}
+		if !w.Yanked && !w.Sdist && q.cache.admits(e.req.Spec, w.Version) {
+			if why := q.wheelRefusal(e.req, w, b); why != "" {
+				return w.Version.String() + " " + why
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
 func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 	switch {
 	case q.isFramework(e.name) && !isConda(b):

@@ -71,6 +71,7 @@ type Choice struct {
 	Packages map[string]string `json:"packages,omitempty"` // name → version with label; "" the newest that fits
 	Ask      map[string]string `json:"ask,omitempty"`      // package → the requirement that is installed in its place: jax → jax[cuda13]
 	URLs     map[string]string `json:"urls,omitempty"`     // package → the file that is installed, with its hash; outside every index
+	Older    map[string]string `json:"older,omitempty"`    // package → why it is not its newest release: "0.50.1 needs torch>=2.4"
 	Holds    []string          `json:"holds,omitempty"`    // limits of ordinary packages, which no metadata says: "numpy<2"
 	Natively bool              `json:"natively,omitempty"` // the driver supports its CUDA without minor-version compatibility
 	Proof    string            `json:"proof,omitempty"`

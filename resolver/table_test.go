@@ -151,6 +151,14 @@ func checkWord(res *Resolution, at int, word string) string {
 			list = append(list, n.Change+"/"+n.Torch+"/"+n.Build)
 		}
 		return has(list, value)
+	case "older":
+		var list []string
+		if c := res.Choice; c != nil {
+			for name, why := range c.Older {
+				list = append(list, name+": "+why)
+			}
+		}
+		return has(list, value)
 	case "note":
 		var list []string
 		for _, n := range res.Nearest {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
 )
@@ -56,8 +57,11 @@ func (v *view) brief(p *plan.Plan) {
 // does not name: in the version or the form that is installed, where one is chosen.
 func besides(p *plan.Plan) []string {
 	var names []string
+	env := pep508.EnvironmentOf(p.Basis.Facts.Platform.OS, p.Basis.Facts.Platform.Arch, p.Installs().Python)
 	for _, q := range p.Basis.Request.Requirements {
-		names = append(names, q.Name)
+		if env.Admits(q.Marker) {
+			names = append(names, q.Name)
+		}
 	}
 	var out, seen []string
 	for _, name := range append(names, slices.Sorted(maps.Keys(p.Ask))...) { // flax brings jax
@@ -65,7 +69,11 @@ func besides(p *plan.Plan) []string {
 		case slices.Contains([]string{"torch", "torchvision", "torchaudio"}, name), slices.Contains(seen, name):
 			continue
 		case p.Ask[name] == "":
-			out = append(out, strings.TrimSpace(name+" "+p.Packages[name]))
+			text := strings.TrimSpace(name + " " + p.Packages[name])
+			if why := p.Older[name]; why != "" {
+				text += " (" + why + ")"
+			}
+			out = append(out, text)
 		case p.Torch != "": // else it is the choice
 			out = append(out, p.Ask[name])
 		}
