@@ -1,10 +1,12 @@
 package main
 
 import (
-	"envfix/internal/fail"
 	"errors"
 	"strings"
 	"testing"
+
+	"envfix/internal/fail"
+	"envfix/internal/ui"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
@@ -120,7 +122,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 // Every help text fits a terminal (but for commands to paste), and says by example
 // how a command is used and with which status it ends.
 func TestHelp(t *testing.T) {
-	texts := map[string]string{"envfix": programHelp(commands())}
+	texts := map[string]string{"envfix": programHelp(commands(), ui.Style{})}
 	var walk func(path []*cli.Command, cmds []*cli.Command)
 	walk = func(path []*cli.Command, cmds []*cli.Command) {
 		for _, c := range cmds {
@@ -132,11 +134,19 @@ func TestHelp(t *testing.T) {
 			for _, p := range here {
 				words = append(words, p.Name)
 			}
-			texts["envfix "+strings.Join(words, " ")] = commandHelp(here)
+			texts["envfix "+strings.Join(words, " ")] = commandHelp(here, ui.Style{})
 			walk(here, c.Subcommands)
 		}
 	}
 	walk(nil, commands())
+	for _, width := range []int{40, 50, 64} {
+		look := ui.Style{Width: width}
+		for line := range strings.Lines(programHelp(commands(), look) + commandHelp([]*cli.Command{planCommand()}, look) + commandHelp([]*cli.Command{doctorCommand()}, look)) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  ") {
+				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
+			}
+		}
+	}
 	for name, text := range texts {
 		for line := range strings.Lines(text) {
 			pasted := strings.HasPrefix(line, "  ") && strings.Contains(line, "envfix ")

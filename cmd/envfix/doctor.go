@@ -103,6 +103,13 @@ type doctorFlags struct {
 	out         io.Writer
 }
 
+// look is how its text looks on w.
+func (f doctorFlags) look(w io.Writer) ui.Style {
+	look := style(w)
+	look.Verbose = f.verbose
+	return look
+}
+
 func doctorOf(c *cli.Context) (f doctorFlags, err error) {
 	if err = agreeing(c); err != nil {
 		return f, err
@@ -179,7 +186,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	case f.markdown:
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
-		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.verbose))
+		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.look(f.out)))
 	}
 	if err == nil && !report.OK {
 		err = &fail.Error{Code: fail.Failed}

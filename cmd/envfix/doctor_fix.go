@@ -25,12 +25,11 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 		show = os.Stderr
 	}
 	p, refused := f.withSteps(ctx, &r, patient)
-	text := f.where(patient) + doctorText(r, patient, f.verbose)
+	look := f.look(show)
+	text := f.where(patient) + doctorText(r, patient, look)
 	if p == nil {
 		return f.leave(show, text, mending{report: r, refused: refused})
 	}
-	look := style(show)
-	look.Verbose = f.verbose
 	text += "\n" + ui.Plan(p, look) + handwork(r.Findings, p)
 	if _, err := io.WriteString(show, text); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if err != nil {
 		return err
 	}
-	text = "\nafter the mending: " + doctorText(after, patient, f.verbose) + useIt(p)
+	text = "\nafter the mending: " + doctorText(after, patient, f.look(show)) + useIt(p)
 	return f.leave(show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
 }
 

@@ -57,14 +57,16 @@ func unreadProcess(pid int, r *machine.Running, err error) error {
 }
 
 // processText says in a few lines what process was looked at.
-func processText(r *machine.Running) string {
+func processText(r *machine.Running, look ui.Style) string {
 	var b strings.Builder
 	who := ""
 	if r.User != "" {
 		who = " of " + r.User
 	}
-	b.WriteString(ui.Hang("", ui.Clean(fmt.Sprintf("process %d: %s%s", r.PID, r.Command, who))))
-	line := func(format string, args ...any) { b.WriteString(ui.Hang("  ", ui.Clean(fmt.Sprintf(format, args...)))) }
+	b.WriteString(look.Hang("", ui.Clean(fmt.Sprintf("process %d: %s%s", r.PID, r.Command, who))))
+	line := func(format string, args ...any) {
+		b.WriteString(look.Hang("  ", ui.Clean(fmt.Sprintf(format, args...))))
+	}
 	switch {
 	case r.Env != "":
 		line("environment %s", r.Env)

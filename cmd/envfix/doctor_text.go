@@ -26,10 +26,10 @@ func (f doctorFlags) where(p *read.Case) string {
 }
 
 // doctorText is the report for people: the verdict, then what to do first.
-func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
+func doctorText(r doctor.Report, p *read.Case, look ui.Style) string {
 	var b strings.Builder
 	if r.Process != nil {
-		b.WriteString(processText(r.Process))
+		b.WriteString(processText(r.Process, look))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", ui.Clean(n))
@@ -42,24 +42,24 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 			b.WriteString("no torch is installed here; besides, nothing is wrong\n")
 		case p.Pasted && !p.Says.Finished.IsZero():
 			b.WriteString("nothing is wrong, as far as this text goes: it shows the GPU at work\n")
-			b.WriteString(ui.Hang("    ", ui.Clip(ui.Clean(p.Says.Finished.String()), shownEvidence)))
+			b.WriteString(look.Hang("    ", ui.Clip(ui.Clean(p.Says.Finished.String()), shownEvidence)))
 		default:
 			b.WriteString("nothing is wrong\n")
 		}
 		if !p.Pasted {
-			b.WriteString("\n" + ui.Looked(p.Machine))
+			b.WriteString("\n" + look.Looked(p.Machine))
 		}
-		if verbose {
-			b.WriteString("\n" + factsText(r.Facts))
+		if look.Verbose {
+			b.WriteString("\n" + factsText(r.Facts, look))
 		}
-		return b.String() + inUse(p, verbose)
+		return b.String() + inUse(p, look)
 	}
 	notWell := func(f doctor.Finding) bool { return f.Severity > know.Note || f.Check == "PY002" }
 	if r.OK && !slices.ContainsFunc(r.Findings, notWell) {
 		b.WriteString("nothing is wrong\n\n")
 	}
 	shown := r.Findings
-	if !verbose {
+	if !look.Verbose {
 		shown = ownCauses(shown)
 		shown = shown[:min(shownFindings, len(shown))]
 	}
@@ -67,7 +67,7 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(findingText(f, i == 0 && !r.OK, verbose))
+		b.WriteString(findingText(f, i == 0 && !r.OK, look))
 	}
 	if p.Pasted && !r.OK && r.Findings[0].Severity == know.Note {
 		b.WriteString("\n" + nothingNamed)
@@ -75,14 +75,14 @@ func doctorText(r doctor.Report, p *read.Case, verbose bool) string {
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more, less likely or a consequence; `-v` shows all\n", n)
 	}
-	if verbose {
-		b.WriteString("\n" + factsText(r.Facts))
+	if look.Verbose {
+		b.WriteString("\n" + factsText(r.Facts, look))
 	}
-	return b.String() + inUse(p, verbose)
+	return b.String() + inUse(p, look)
 }
 
 // factsText lists what judging stands on, with its state and source.
-func factsText(facts []doctor.Known) string {
+func factsText(facts []doctor.Known, look ui.Style) string {
 	var b strings.Builder
 	b.WriteString("what this stands on\n")
 	for _, k := range facts {
@@ -93,7 +93,7 @@ func factsText(facts []doctor.Known) string {
 		if k.Source != "" && !strings.HasSuffix(k.Source, k.Value) || k.Source != "" && k.Value == "" {
 			what += " (" + ui.Clip(k.Source, 70) + ")"
 		}
-		b.WriteString(ui.Hang(fmt.Sprintf("  %-26s ", k.Fact), ui.Clip(what, 200)))
+		b.WriteString(look.Hang(fmt.Sprintf("  %-26s ", k.Fact), ui.Clip(what, 200)))
 	}
 	return b.String()
 }
@@ -122,25 +122,24 @@ Paste more, in one file and in any order:
 or run envfix doctor on the machine itself
 `
 
-func findingText(f doctor.Finding, first, verbose bool) string {
+func findingText(f doctor.Finding, first bool, look ui.Style) string {
 	var b strings.Builder
-	text := ui.Wrap(fmt.Sprintf("%s: %s", f.Severity, ui.Clean(f.Text)), ui.Width-1)
-	b.WriteString(strings.Join(text, "\n  ") + "\n")
+	b.WriteString(look.Paragraph(fmt.Sprintf("%s:", f.Severity), ui.Clean(f.Text), f.Severity >= know.Error))
 	evidence, fix := f.Evidence, f.Fix
-	if !verbose {
+	if !look.Verbose {
 		evidence, fix = evidence[:min(2, len(evidence))], fix[:min(5, len(fix))]
 	}
 	for _, e := range evidence {
-		b.WriteString(ui.Hang("    ", ui.Clip(e, shownEvidence)))
+		b.WriteString(look.Hang("    ", ui.Clip(e, shownEvidence)))
 	}
 	for _, x := range fix {
 		mark := "  - "
 		if first {
 			mark = "  => "
 		}
-		b.WriteString(ui.Hang(mark, ui.Clean(x)))
+		b.WriteString(look.Hang(mark, ui.Clean(x)))
 	}
-	if verbose {
+	if look.Verbose {
 		fmt.Fprintf(&b, "  %s, check %s, confidence %s\n", f.Cause, f.Check, f.Confidence)
 		if len(f.Explains) > 0 {
 			fmt.Fprintf(&b, "  explains %s\n", strings.Join(f.Explains, " "))

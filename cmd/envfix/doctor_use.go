@@ -10,11 +10,11 @@ import (
 
 // inUse is the table of what the GPUs are doing, with a blank line before it: with
 // -v always, else where there is something to see in it.
-func inUse(p *read.Case, verbose bool) string {
-	if p.Pasted || !verbose && !slices.ContainsFunc(p.Machine.GPUs, worthShowing) {
+func inUse(p *read.Case, look ui.Style) string {
+	if p.Pasted || !look.Verbose && !slices.ContainsFunc(p.Machine.GPUs, worthShowing) {
 		return ""
 	}
-	if table := ui.GPUUse(p.Machine, verbose, ui.Style{}); table != "" {
+	if table := ui.GPUUse(p.Machine, look.Verbose, ui.Style{}); table != "" {
 		return "\n" + table
 	}
 	return ""

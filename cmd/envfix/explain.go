@@ -60,7 +60,7 @@ func explainAction(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, answer)
 	}
-	_, err = io.WriteString(c.App.Writer, explainText(answer))
+	_, err = io.WriteString(c.App.Writer, explainText(answer, style(c.App.Writer)))
 	return err
 }
 
@@ -80,7 +80,7 @@ func explainChecks(k *know.Knowledge, ids []string) (doctor.Explanation, bool) {
 
 // explainText is the answer for people: what each message means, the line itself
 // where there were several, and what to do.
-func explainText(a doctor.Explanation) string {
+func explainText(a doctor.Explanation, look ui.Style) string {
 	if len(a.Matches) == 0 {
 		return nothingKnown
 	}
@@ -93,14 +93,14 @@ func explainText(a doctor.Explanation) string {
 		if m.Line == 0 { // asked for by its id
 			head = m.Checks[0]
 		}
-		b.WriteString(strings.Join(ui.Wrap(ui.Clean(head+": "+m.Text), ui.Width-1), "\n  ") + "\n")
+		b.WriteString(look.Paragraph(ui.Clean(head)+":", ui.Clean(m.Text), false))
 		if m.Line > 0 {
-			b.WriteString(ui.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence)))
+			b.WriteString(look.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence)))
 		}
 		for _, f := range m.Fix {
-			b.WriteString(ui.Hang("  - ", ui.Clean(f)))
+			b.WriteString(look.Hang("  - ", ui.Clean(f)))
 		}
-		b.WriteString(ui.Hang("  ", fmt.Sprintf("cause %s, check %s", m.Cause, strings.Join(m.Checks, " "))))
+		b.WriteString(look.Hang("  ", fmt.Sprintf("cause %s, check %s", m.Cause, strings.Join(m.Checks, " "))))
 	}
 	return b.String()
 }

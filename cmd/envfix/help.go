@@ -14,22 +14,22 @@ import (
 func showHelp(w io.Writer, path []*cli.Command) error {
 	text := ""
 	if len(path) > 0 {
-		text = commandHelp(path)
+		text = commandHelp(path, style(w))
 	} else {
-		text = programHelp(commands())
+		text = programHelp(commands(), style(w))
 	}
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-func programHelp(cmds []*cli.Command) string {
+func programHelp(cmds []*cli.Command, look ui.Style) string {
 	var b strings.Builder
-	b.WriteString("envfix gets PyTorch to run on the GPU that is there\n\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
+	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
 	for _, g := range commandGroups {
-		b.WriteString("\n" + g.title + "\n" + commandRows(among(cmds, g.names)))
+		b.WriteString("\n" + g.title + "\n" + commandRows(among(cmds, g.names), look))
 	}
-	b.WriteString("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data\n")
-	b.WriteString(`
+	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data\n"))
+	b.WriteString(look.Fit(`
 EXAMPLES
   envfix                          what this machine is, and what to do next
   envfix plan                     what fits, why, and every step; no change
@@ -45,7 +45,7 @@ EXIT STATUS
 
 MORE
   envfix COMMAND --help           flags, examples and exit codes of a command
-`)
+`))
 	return b.String()
 }
 
@@ -69,16 +69,14 @@ func among(cmds []*cli.Command, names []string) []*cli.Command {
 	return out
 }
 
-func commandHelp(path []*cli.Command) string {
+func commandHelp(path []*cli.Command, look ui.Style) string {
 	c := path[len(path)-1]
 	name := "envfix"
 	for _, p := range path {
 		name += " " + p.Name
 	}
 	var b strings.Builder
-	for _, l := range ui.Wrap(name+": "+c.Usage, ui.Width) {
-		b.WriteString(l + "\n")
-	}
+	b.WriteString(look.Fill(name + ": " + c.Usage))
 	b.WriteString("\nUSAGE\n  " + name)
 	if len(c.Flags) > 0 {
 		b.WriteString(" [FLAGS]")
@@ -88,13 +86,13 @@ func commandHelp(path []*cli.Command) string {
 	}
 	b.WriteString("\n")
 	if len(c.Subcommands) > 0 {
-		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands))
+		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands, look))
 	}
 	for _, s := range flagSections(c.Flags) {
-		b.WriteString("\n" + s.title + "\n" + flagRows(s.flags))
+		b.WriteString("\n" + look.Fill(s.title) + flagRows(s.flags, look))
 	}
 	if c.Description != "" {
-		b.WriteString("\n" + reflow(strings.TrimSpace(c.Description)))
+		b.WriteString("\n" + reflow(strings.TrimSpace(c.Description), look))
 	}
 	if !strings.Contains(c.Description, "EXIT STATUS") {
 		b.WriteString("\nEXIT STATUS\n  0  done\n  1  it failed\n  2  usage, or input that cannot be read\n")
@@ -104,31 +102,29 @@ func commandHelp(path []*cli.Command) string {
 
 // reflow fills the paragraphs of a description. Headings, examples and tables
 // (indented, or with columns) stay as they are.
-func reflow(text string) string {
+func reflow(text string, look ui.Style) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
 		if strings.Contains(paragraph, "  ") {
-			b.WriteString(paragraph + "\n")
+			b.WriteString(look.Fit(paragraph + "\n"))
 			continue
 		}
-		for _, l := range ui.Wrap(paragraph, ui.Width) {
-			b.WriteString(l + "\n")
-		}
+		b.WriteString(look.Fill(paragraph))
 	}
 	return b.String()
 }
 
-func commandRows(cmds []*cli.Command) string {
+func commandRows(cmds []*cli.Command, look ui.Style) string {
 	var rows [][2]string
 	for _, c := range cmds {
 		if !c.Hidden {
 			rows = append(rows, [2]string{c.Name, c.Usage})
 		}
 	}
-	return ui.Columns(rows, 2)
+	return look.Columns(rows, 2)
 }
 
 // A flagSection is some flags below a title of their own.
@@ -159,7 +155,7 @@ func named(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return f.Names()[0] == name })
 }
 
-func flagRows(flags []cli.Flag) string {
+func flagRows(flags []cli.Flag, look ui.Style) string {
 	var rows [][2]string
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)
@@ -183,7 +179,7 @@ func flagRows(flags []cli.Flag) string {
 		}
 		rows = append(rows, [2]string{text, usage})
 	}
-	return ui.Columns(rows, 2)
+	return look.Columns(rows, 2)
 }
 
 // placeholder takes the value's name, in backticks, out of a flag's usage text.

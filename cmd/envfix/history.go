@@ -58,11 +58,11 @@ func historyAction(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, h)
 	}
-	_, err = io.WriteString(c.App.Writer, historyText(h))
+	_, err = io.WriteString(c.App.Writer, historyText(h, style(c.App.Writer)))
 	return err
 }
 
-func historyText(h apply.History) string {
+func historyText(h apply.History, look ui.Style) string {
 	if len(h.Events) == 0 {
 		return "envfix did nothing to " + ui.Clean(h.Env) + " yet\n"
 	}
@@ -77,7 +77,7 @@ func historyText(h apply.History) string {
 			note += " (at step " + ev.Step + ")"
 		}
 		lead := ui.Clean(fmt.Sprintf("%s  %-8s  %-9s  ", when, ev.What, ev.State))
-		b.WriteString(trimmed(ui.Hang(lead, ui.Clean(note))))
+		b.WriteString(trimmed(look.Hang(lead, ui.Clean(note))))
 	}
 	if len(h.Generations) == 0 {
 		return b.String()

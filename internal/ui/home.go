@@ -46,8 +46,8 @@ func Home(d Dashboard, s Style) string {
 }
 
 // Looked says what a doctor who found nothing has looked at, and what follows.
-func Looked(h machine.Machine) string {
-	v := &view{}
+func (s Style) Looked(h machine.Machine) string {
+	v := &view{Style: s}
 	v.machine(h, false)
 	v.row("torch", installedTorch(h))
 	v.line("")

@@ -23,14 +23,14 @@ func TestLoginNode(t *testing.T) {
 	} {
 		login.Tools = []machine.Tool{{Name: tool, Path: "/usr/bin/" + tool}}
 		p := &plan.Plan{Decision: resolver.NeedTarget, Basis: plan.Basis{Facts: login}}
-		for name, text := range map[string]string{"doctor": Looked(login), "envfix": Home(Dashboard{Plan: p}, Style{})} {
+		for name, text := range map[string]string{"doctor": Style{}.Looked(login), "envfix": Home(Dashboard{Plan: p}, Style{})} {
 			if got := strings.Join(strings.Fields(text), " "); !strings.Contains(got, want) || strings.Contains(got, "next `envfix verify`") {
 				t.Errorf("%s, %s: no %s:\n%s", tool, name, want, text)
 			}
 		}
 	}
 	login.GPUs = []machine.GPU{gpu("NVIDIA A100", "8.0")}
-	if got := Looked(login); !strings.Contains(got, "`envfix verify` proves") {
+	if got := (Style{}).Looked(login); !strings.Contains(got, "`envfix verify` proves") {
 		t.Errorf("a node with a GPU:\n%s", got)
 	}
 }

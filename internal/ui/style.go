@@ -123,6 +123,16 @@ func together(words []string) int {
 // Hang wraps text after lead, 80 columns wide; further lines begin below the text.
 func Hang(lead, text string) string { return Style{}.Hang(lead, text) }
 
+// Paragraph wraps text after its first word or words, which are marked: as an error, or
+// else as a warning. Further lines are indented.
+func (s Style) Paragraph(begin, text string, wrong bool) string {
+	code := "33"
+	if wrong {
+		code = "31"
+	}
+	return s.hang(begin+" ", s.paint(code, begin)+" ", text, 2)
+}
+
 // Hang wraps text after lead; further lines begin below the text, or near the margin
 // where the terminal is narrow.
 func (s Style) Hang(lead, text string) string {
@@ -155,6 +165,34 @@ func (s Style) hang(lead, shown, text string, indent int) string {
 		}
 		b.WriteString(strings.TrimRight(shown+s.commands(line), " ") + "\n")
 		first = false
+	}
+	return b.String()
+}
+
+// Fill breaks a paragraph between words, as wide as the terminal.
+func (s Style) Fill(text string) string {
+	return strings.Join(s.wrap(text, s.width()), "\n") + "\n"
+}
+
+// Fit keeps a text that is laid out in lines, such as examples, but for the lines that
+// the terminal is too narrow for: what stands beside a command comes below it, and a
+// command alone stays whole, to be copied.
+func (s Style) Fit(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		words := strings.TrimLeft(line, " ")
+		indent := len(line) - len(words)
+		left, right, beside := strings.Cut(strings.TrimSuffix(words, "\n"), "  ")
+		switch {
+		case columns(strings.TrimSuffix(line, "\n")) <= s.width() || strings.HasPrefix(words, "envfix ") && !beside:
+			b.WriteString(line)
+		case beside && strings.HasPrefix(words, "envfix "):
+			b.WriteString(line[:indent] + left + "\n" + s.Hang(strings.Repeat(" ", indent+4), strings.TrimSpace(right)))
+		case beside:
+			b.WriteString(s.Hang(line[:indent]+left+"  ", strings.TrimSpace(right)))
+		default:
+			b.WriteString(s.Hang(line[:indent], strings.TrimSpace(words)))
+		}
 	}
 	return b.String()
 }
