@@ -146,7 +146,7 @@ func (b *builder) installer() (string, bool) {
 	if b.tools != "" {
 		what, bytes = []string{"--find-links", b.bundle, "--require-hashes", "-r", b.tools}, 0
 	}
-	b.add(plan.Step{ID: "uv", Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: bytes, Disk: 3 * uvBytes,
+	b.add(plan.Step{ID: plan.BringsUV, Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: bytes, Disk: 3 * uvBytes,
 		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, what), Env: b.src.online("pip")}})
 	return dir + "/" + b.bin() + "/uv", true
 }

@@ -28,10 +28,10 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 	if f.json {
 		return applyJSON(os.Stdout, p, r)
 	}
-	dir := ui.Clean(f.dir(p))
+	dir := f.dir(p)
 	switch {
 	case r.Nothing:
-		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", dir)
+		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
 	case r.Before != "" || r.Generation != "":
 		fmt.Fprint(os.Stderr, ready(dir, r.Before != ""))
 	case p.Partial && f.resume:
@@ -68,19 +68,6 @@ func stateOf(err error, changed bool) error {
 		f.State, f.Changed = states[f.Code], changed
 	}
 	return &f
-}
-
-// ready says how a new environment is put into use, and how back, where there was
-// another before it.
-func ready(dir string, before bool) string {
-	text := fmt.Sprintf("envfix: %s is ready: `. %s/bin/activate` puts it into use", dir, dir)
-	if runtime.GOOS == "windows" {
-		text = fmt.Sprintf("envfix: %s is ready: `%s\\Scripts\\activate` puts it into use", dir, dir)
-	}
-	if before {
-		text += "; `envfix rollback` goes back"
-	}
-	return text + "\n"
 }
 
 // dir is the environment that p is for.

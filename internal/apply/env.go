@@ -80,7 +80,7 @@ func (e *Env) prepare() error {
 			return e.notOurs(dir, "a file, and a directory belongs there")
 		}
 		if err := e.root.MkdirAll(dir, mode); err != nil {
-			return err
+			return e.unwritable(err)
 		}
 		if err := e.owned(dir); err != nil {
 			return err
@@ -93,6 +93,16 @@ func (e *Env) prepare() error {
 		return system.WriteIn(e.root, stateDir+"/.gitignore", []byte("*\n"), 0o644)
 	}
 	return nil
+}
+
+// unwritable names the directory in which nothing could be written.
+func (e *Env) unwritable(err error) error {
+	why := storage(err)
+	if why == "" {
+		return err
+	}
+	return &Error{Kind: Preflight, Text: fmt.Sprintf("nothing can be written in %s: %s", filepath.Dir(e.Dir), why), Err: err,
+		Hints: []string{"make it writable, with space, or name another place for the environment, such as `--env ~/envs/torch`"}}
 }
 
 // begin takes the state's lock and opens its journal. end gives both back; it is

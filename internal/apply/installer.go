@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/plan"
 	"envfix/internal/system"
 )
 
@@ -108,6 +109,9 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 		}
 		e = fromInstaller(title, exit, log)
 		r.carryHints(i, e)
+		if r.plan.Steps[i].ID == plan.BringsUV {
+			e.Hints = slices.Insert(e.Hints, 0, "`--manager pip` installs without uv")
+		}
 	case errors.As(err, &stalled):
 		e = &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, stalled), Details: stalled.Tail, Err: stalled, again: 1,
 			Hints: []string{"a server, a file system or a driver does not answer; `--stall 1h` waits longer", "its whole output is in " + log}}

@@ -11,6 +11,7 @@ import (
 var copyProgram string
 
 const (
+	BringsUV  = "uv"                   // the id of the step that installs uv for envfix itself
 	Copied    = "copied"               // the id of the step that installs what a [Copy] made
 	CopiedDir = "{gen}/envfix-carried" // where that lies, until it is installed
 )

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,6 +46,9 @@ func Index(ctx context.Context, index string) *Error {
 	at, variable := u, ""
 	if proxy, name := proxyFor(u); proxy != nil {
 		at, variable = proxy, name
+	}
+	if mayBypass(variable) {
+		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, wait)
 	defer stop()
@@ -94,7 +98,7 @@ func port(u *url.URL) string {
 		return u.Port()
 	case u.Scheme == "http":
 		return "80"
-	case u.Scheme == "socks5":
+	case strings.HasPrefix(u.Scheme, "socks"):
 		return "1080"
 	}
 	return "443"
@@ -120,14 +124,37 @@ func unreached(err error) string {
 // proxyFor is the proxy that an installer takes for an address, as our environment
 // names it, and the variable; nil where there is none.
 func proxyFor(u *url.URL) (*url.URL, string) {
-	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
-	if err != nil || proxy == nil {
-		return nil, ""
-	}
 	for _, name := range []string{strings.ToUpper(u.Scheme) + "_PROXY", u.Scheme + "_proxy"} {
 		if os.Getenv(name) != "" {
+			proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+			if err != nil || proxy == nil {
+				return nil, ""
+			}
 			return proxy, name
 		}
 	}
-	return proxy, "the proxy's variable"
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil, ""
+	}
+	for _, name := range allProxy {
+		if value := os.Getenv(name); value != "" {
+			if !strings.Contains(value, "://") {
+				value = "http://" + value
+			}
+			if proxy, err := url.Parse(value); err == nil && proxy.Host != "" {
+				return proxy, name
+			}
+		}
+	}
+	return nil, ""
+}
+
+// allProxy are uv's and pip's variables of the proxy where none is named for the
+// scheme; Go's library does not know them.
+var allProxy = []string{"ALL_PROXY", "all_proxy"}
+
+// mayBypass reports whether an address may need no proxy, and the answer is not Go's:
+// what NO_PROXY means beside ALL_PROXY is the installer's to say.
+func mayBypass(variable string) bool {
+	return slices.Contains(allProxy, variable) && os.Getenv("NO_PROXY")+os.Getenv("no_proxy") != ""
 }

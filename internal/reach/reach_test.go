@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
 )
 
 func TestIndex(t *testing.T) {
-	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"} {
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,5 +30,37 @@ func TestIndex(t *testing.T) {
 	e = Index(context.Background(), "https://no.such.invalid/whl")
 	if e == nil || !strings.HasPrefix(e.Text, "no.such.invalid cannot be reached: ") || e.Hint != NetworkHint {
 		t.Errorf("a name that nobody has: %+v", e)
+	}
+}
+
+// A proxy for all schemes counts as for the installers: where none is named for the
+// scheme, and not for what NO_PROXY names. Its password is not shown.
+func TestAllProxy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy", "all_proxy", "NO_PROXY", "no_proxy"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("ALL_PROXY", "socks5://me:secret@"+closed)
+	e := DefaultIndex(context.Background())
+	if want := "the default index cannot be reached: of the proxy before it, ALL_PROXY=socks5://" + closed + ", the proxy takes no connections"; e == nil || e.Text != want {
+		t.Errorf("got %+v, want %s", e, want)
+	}
+	for address, want := range map[string]string{"https://mirror.invalid/simple": "ALL_PROXY", "http://127.0.0.1:1": "", "http://localhost/": ""} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, name := proxyFor(u); name != want {
+			t.Errorf("%s: %q, want %q", address, name, want)
+		}
+	}
+	t.Setenv("NO_PROXY", "mirror.invalid")
+	if e := Index(context.Background(), "https://mirror.invalid/simple"); e != nil {
+		t.Errorf("what NO_PROXY may name is the installer's to find: %v", e)
 	}
 }
