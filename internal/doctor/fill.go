@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -33,6 +34,8 @@ var blanks = []blank{
 	},
 	{"{open-branch}", (*exam).openBranch, ""},
 	{"{conda-cuda}", (*exam).condaCUDA, ""},
+	{"{xformers}", (*exam).xformersOfTorch, ""},
+	{"{cpuonly}", (*exam).holdsCPU, ""},
 	{"{toolkit-dashed}", func(e *exam, _ []string) string { return strings.ReplaceAll(e.toolkitOf(nil), ".", "-") }, ""},
 	{"{toolkit}", (*exam).toolkitOf, ""},
 	{"{gfx-override}", (*exam).gfxOverride, ""},
@@ -110,6 +113,35 @@ func (e *exam) fabricManager([]string) string {
 // condaCUDA is the CUDA that conda is told the driver runs, where it cannot ask itself.
 func (e *exam) condaCUDA([]string) string {
 	return cmp.Or(e.driverCUDA(nil), e.limit("usual-machine").Values[0])
+}
+
+// xformersOfTorch installs the xformers whose release names the torch that is here.
+func (e *exam) xformersOfTorch([]string) string {
+	v, label := e.Torch.Version, e.Torch.Label
+	for _, h := range e.Hits {
+		if have := h.Captures["have"]; h.Message.ID == "xformers-built-for" && have != "" {
+			v, label = version.SplitLocal(have)
+		}
+	}
+	torch := pythonVersion(v)
+	if e.Matrix == nil || torch.IsZero() || !strings.HasPrefix(label, "cu") {
+		return ""
+	}
+	for _, x := range e.Matrix.Extensions { // the newest first
+		if x.Package == "xformers" && !x.Sdist && !x.Yanked && !x.Torch.IsZero() && strings.Contains(x.Torch.String(), "==") && x.Torch.Admits(torch) {
+			return fmt.Sprintf("`pip install --force-reinstall --no-deps xformers==%s --index-url https://download.pytorch.org/whl/%s`: the release for torch %s",
+				x.Version, label, v)
+		}
+	}
+	return ""
+}
+
+// holdsCPU takes away the package of conda that lets no build with CUDA in.
+func (e *exam) holdsCPU(evidence []string) string {
+	if e.condaPackage("cpuonly") != nil || slices.ContainsFunc(evidence, func(s string) bool { return strings.Contains(s, "cpuonly ") }) {
+		return "`conda remove cpuonly` first: it lets no build with CUDA in, and another package may have asked for it"
+	}
+	return ""
 }
 
 // toolkitOf is the CUDA that torch was built with, which what is compiled beside it wants too.

@@ -182,7 +182,7 @@ func (e *exam) maybeCPUBuild() (hypothesis, bool) {
 	h := hypothesis{cause: "torch_cpu_wheel", text: "the CPU build of torch is installed",
 		test: versions + " ends in None then", then: ifSo + "{torch}"}
 	if !e.Did.CondaInstall.IsZero() {
-		h.cause, h.then = "torch_cpu_conda", ifSo+e.k.Checks["PY025"].Fix[0]
+		h.cause, h.then = "torch_cpu_conda", ifSo+e.k.Checks["PY025"].Fix[1]
 	}
 	// On Linux the default index carries the CUDA build.
 	h.likely = e.Machine.Platform.OS == "windows" || e.Machine.Driver != nil || !e.Place.Conda.IsZero() ||

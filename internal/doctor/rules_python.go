@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/read"
@@ -69,7 +70,22 @@ func (e *exam) pythonFix(v string) []string {
 	default:
 		ways = append(ways, "`envfix plan` names the torch for this Python")
 	}
-	return ways
+	return e.withIndex(ways, v)
+}
+
+// withIndex puts the command with PyTorch's own index where a build with a label was asked
+// for and no index was named: the default one has no such builds, whatever the Python.
+func (e *exam) withIndex(ways []string, v string) []string {
+	_, label, _ := e.asked()
+	if label == "" || v == "" || !e.Did.Index.IsZero() || e.Machine.Platform.OS == "macos" {
+		return ways
+	}
+	command := "`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`: builds named +" + label +
+		" are on PyTorch's own index alone"
+	if len(e.Offered) > 0 && pythonVersion(v).Compare(pythonVersion(read.Public(e.Offered[0]))) < 0 && len(ways) > 0 {
+		return slices.Insert(ways, 1, "and there: "+command) // the Python has to be another one first
+	}
+	return slices.Insert(ways, 0, command)
 }
 
 // anyPythonFix is what to do where any torch will do: which Python is asked, where

@@ -16,6 +16,7 @@ import (
 var versionRules = []rule{
 	{[]string{"DRV005"}, "the driver, and the CUDA that somebody has", (*exam).saidFloor},
 	{[]string{"CTR001"}, "nvidia-smi that works within the container", (*exam).smiInside},
+	{[]string{"IDX001"}, "a cudatoolkit that the named channels do not have", (*exam).toolkitChannel},
 	{[]string{"DRV021"}, "error 500 in a container on Windows", (*exam).unmappedLibrary},
 }
 
@@ -81,6 +82,21 @@ func (e *exam) smiInside() {
 	if !e.Says.SMIInside.IsZero() && e.From.NoGPU.IsZero() {
 		e.drop("CTR001")
 	}
+}
+
+// toolkitChannel: conda-forge has the cudatoolkit of every CUDA up to 11.8; the channel nvidia
+// has few of them. Source: anaconda.org/conda-forge/cudatoolkit, anaconda.org/nvidia/cudatoolkit.
+func (e *exam) toolkitChannel() {
+	s, ok := e.has("conda-unsat")
+	asked := e.Did.CondaCUDA
+	if !ok || !strings.Contains(asked.Text, "cudatoolkit") || strings.Contains(asked.Text, "conda-forge") {
+		return
+	}
+	e.find("IDX001", likely, s, asked).
+		says("none of the channels that were named has this cudatoolkit; conda-forge has it").
+		fix("the same command with `-c conda-forge` in place of `-c nvidia`",
+			"or the build of today, which needs no cudatoolkit: {torch}").
+		explains("PY026", "PY033", "PY025")
 }
 
 // unmappedLibrary: drivers of Windows from 555 on have a library more, which older

@@ -103,6 +103,10 @@ func (e *exam) noPlatformWheel(h *read.Hit, v, label string) bool {
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
 		strings.HasPrefix(label, "cu") && !e.aarch64Has(v, label):
 		e.find("IDX003", likely, h.At).text("there is no " + label + " build of torch for this platform")
+		if p.OS == "macos" {
+			f := e.out[len(e.out)-1]
+			f.fix("`pip install torch torchvision`, without the label: a Mac has no CUDA, and its builds use the device `mps`")
+		}
 	default:
 		return false
 	}

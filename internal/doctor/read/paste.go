@@ -26,7 +26,7 @@ const (
 	often      = 24        // and so often within it
 	paired     = 4         // and so often with the line before
 	shapes     = 1 << 16   // shapes of lines remembered
-	budget     = 16 << 20  // bytes that expressions are tried on, and as many at the end: a log of 10 MB takes 1 MB
+	budget     = 6 << 20   // bytes that expressions are tried on, and as many at the end: a log of 10 MB takes 1 MB
 	remembered = 2 << 10   // lines of which what came of them is remembered
 )
 

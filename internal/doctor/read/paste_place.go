@@ -267,11 +267,6 @@ const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
 	{`\bLX[CD]\b|\bincus\b|\bproxmox\b`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.LXC, s) }},
-	{notSeen, func(r *Reader, m []string, s Evidence) {
-		if !r.subject.version && !r.subject.news {
-			mark(&r.c.Says.NotSeen, s)
-		}
-	}},
 	{`\b(?:docker|podman)\b.{0,80}\bfail\w*`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Fails, s) }},
 	{
 		`\buv (?:sync|lock|run|add)\b|uv\.lock|tool\.uv`,
@@ -294,7 +289,7 @@ var factReaders = []reader{
 	{takenAwayExpr, (*Reader).takenAway},
 	{`^\s*([-+~])\s*torch(?:==| v?)(\d\S*)\s*$`, (*Reader).changed},
 	{finishedExpr, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.Finished, s) }},
-	{`satisfies the requirement torch\b[^(]*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Evidence) {
+	{`satisfies the requirement torch\b.*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Evidence) {
 		if len(r.c.Offered) == 0 {
 			r.c.Offered = strings.FieldsFunc(m[1], func(c rune) bool { return c == ',' || c == ' ' })
 		}
@@ -305,7 +300,7 @@ var factReaders = []reader{
 		}
 	}},
 	{
-		`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b`,
+		`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b|\busing (?:mini|ana)?conda to install\b`,
 		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.CondaInstall, s) },
 	},
 	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Index, s) }},
@@ -327,7 +322,6 @@ var factReaders = []reader{
 			`(?:have|has|had) (?:\w+ ){0,4}nvidia-container-toolkit installed|installed (?:the )?nvidia[- ]container[- ]toolkit`,
 		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Containers.Toolkit, s) },
 	},
-	{unseenInWords, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Unseen, s) }},
 	{`\b(cu1[0-9]\d)\b`, func(r *Reader, m []string, s Evidence) {
 		if len(r.c.Labels) < 16 {
 			r.c.Labels = append(r.c.Labels, strings.ToLower(m[1]))

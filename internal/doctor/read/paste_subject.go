@@ -44,6 +44,16 @@ var subjectReaders = []reader{
 		func(r *Reader, _ []string, _ Evidence) { r.subject.asks = true }},
 }
 
+// noteReaders note the first line that says what nothing after it says better.
+var noteReaders = []reader{
+	{notSeen, func(r *Reader, m []string, s Evidence) {
+		if !r.subject.version && !r.subject.news {
+			mark(&r.c.Says.NotSeen, s)
+		}
+	}},
+	{unseenInWords, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Unseen, s) }},
+}
+
 // changeReaders tell a list of changes.
 var changeReaders = []reader{
 	{

@@ -18,10 +18,10 @@ type reader struct {
 }
 
 var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders,
-	interpreterReaders, useReaders, changeReaders, jobReaders, subjectReaders, versionReaders)
+	interpreterReaders, useReaders, changeReaders, jobReaders, versionReaders, noteReaders, subjectReaders)
 
 // once is the first of the readers that one line answers for the whole text.
-var once = len(readers) - len(subjectReaders)
+var once = len(readers) - len(subjectReaders) - len(noteReaders)
 
 // Expressions are those of all readers of facts, in order.
 func Expressions() []string {
