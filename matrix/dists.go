@@ -44,23 +44,43 @@ func (d Dist) Newest() version.Python {
 // DistsOf returns the groups of a package's releases, the newest first and what nobody
 // read last; none: nobody looked.
 func (m *Matrix) DistsOf(pkg string) []Dist {
-	i, found := slices.BinarySearchFunc(m.Dists, pkg, func(d Dists, name string) int { return strings.Compare(d.Package, name) })
-	if !found {
-		return nil
-	}
+	all, _ := m.RowsOf(pkg)
 	var out []Dist
-	for row := range strings.SplitSeq(m.Dists[i].Rows, "\n") {
-		d := readDist(pkg, row)
-		d.Source = m.Dists[i].Source
-		out = append(out, d)
+	for _, row := range all.Split() {
+		out = append(out, all.Read(row))
 	}
 	return out
 }
 
+// RowsOf returns the releases of a package as text, for who asks about few of them; false:
+// nobody looked.
+func (m *Matrix) RowsOf(pkg string) (Dists, bool) {
+	i, found := slices.BinarySearchFunc(m.Dists, pkg, func(d Dists, name string) int { return strings.Compare(d.Package, name) })
+	if !found {
+		return Dists{}, false
+	}
+	return m.Dists[i], true
+}
+
 // HasDists reports whether somebody looked at the releases of a package.
 func (m *Matrix) HasDists(pkg string) bool {
-	_, found := slices.BinarySearchFunc(m.Dists, pkg, func(d Dists, name string) int { return strings.Compare(d.Package, name) })
+	_, found := m.RowsOf(pkg)
 	return found
+}
+
+// Split returns the rows of the groups, in the order of DistsOf.
+func (d Dists) Split() []string {
+	if d.Rows == "" {
+		return nil
+	}
+	return strings.Split(d.Rows, "\n")
+}
+
+// Read reads one row.
+func (d Dists) Read(row string) Dist {
+	out := readDist(d.Package, row)
+	out.Source = d.Source
+	return out
 }
 
 func readDist(pkg, row string) Dist {

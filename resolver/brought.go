@@ -12,6 +12,7 @@ import (
 // build: ultralytics brings torchvision, which the default index has for another CUDA;
 // flax brings jax, which computes on the CPU where it is not asked for with its CUDA.
 func (s *solver) brought() {
+	s.picks = s.shared()
 	for _, r := range slices.Clone(s.req.packages) {
 		if r.URL != "" {
 			continue

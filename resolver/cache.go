@@ -26,14 +26,16 @@ type cache struct {
 	versions   map[string][]version.Python   // releases of a package with known files
 	noneSeen   bool                          // nobody has seen any wheel for this system: Windows on ARM
 	needs      map[string][]matrix.Need      // by package, for this system
+	within     map[string][]matrix.Need      // of every version that some specifiers admit
 	frameworks map[string][]matrix.Framework // by plain name, of every system
 	files      map[fileKey]string            // why a wheel has no file here
 	known      map[string]bool               // packages of the extension table
-	admit      map[admitKey]bool             // specifiers asked about
-	fit        map[fitKey]bool               // Pythons asked about
-	every      []py                          // the Pythons that any build is made for
-	table      *matrix.DeviceTable           // read when a GPU is known by its name only
-	models     map[string]matrix.Device      // what it said
+	dists      *distCache
+	admit      map[admitKey]bool        // specifiers asked about
+	fit        map[fitKey]bool          // Pythons asked about
+	every      []py                     // the Pythons that any build is made for
+	table      *matrix.DeviceTable      // read when a GPU is known by its name only
+	models     map[string]matrix.Device // what it said
 }
 
 type admitKey struct{ spec, version string }
@@ -67,7 +69,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
 		needs: map[string][]matrix.Need{}, frameworks: map[string][]matrix.Framework{}, files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
-		channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
+		within: map[string][]matrix.Need{}, dists: newDistCache(), channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {

@@ -14,37 +14,6 @@ import (
 // What packages require by their metadata (matrix.Dists): an installer takes the newest
 // release that goes with the torch of a choice, and brings what that release requires.
 
-// A dist is a group of releases with its requirements read.
-type dist struct {
-	matrix.Dist
-	versions []version.Python // newest first
-	requires []pep508.Requirement
-}
-
-// dists are the groups of a package's releases, the newest first; none: nobody looked.
-func (s *solver) dists(name string) []*dist {
-	if list, known := s.groups[name]; known {
-		return list
-	}
-	var list []*dist
-	for _, d := range s.m.DistsOf(name) {
-		x := &dist{Dist: d}
-		for _, v := range d.Versions {
-			if p, err := version.ParsePython(v); err == nil {
-				x.versions = append(x.versions, p)
-			}
-		}
-		for _, t := range d.Requires {
-			if r, err := pep508.Parse(t, ""); err == nil {
-				x.requires = append(x.requires, r)
-			}
-		}
-		list = append(list, x)
-	}
-	s.groups[name] = list
-	return list
-}
-
 // A picked release is the newest of a package that goes with a build; why says what is
 // against the newest one otherwise.
 type picked struct {
@@ -54,16 +23,20 @@ type picked struct {
 	source  string
 }
 
+// A pickKey is what a pick depends on; beside is what a build brings.
 type pickKey struct {
 	name, spec string
-	b          *matrix.Build
+	beside     int
 	py         py
 }
 
 // pick is the newest release that a requirement admits and that goes with a build. b is
 // nil where torch has no say: what is there for the Python and the system.
 func (q *question) pick(r pep508.Requirement, b *matrix.Build) picked {
-	key := pickKey{r.Name, r.Spec.String(), b, q.py}
+	if !q.m.HasDists(r.Name) {
+		return picked{}
+	}
+	key := pickKey{r.Name, r.Spec.String(), q.beside(b), q.py}
 	if p, known := q.picks[key]; known {
 		return p
 	}
@@ -76,15 +49,16 @@ func (q *question) pick(r pep508.Requirement, b *matrix.Build) picked {
 func (q *question) newestThatGoes(r pep508.Requirement, b *matrix.Build) picked {
 	p := picked{}
 	for _, d := range q.dists(r.Name) {
+		d.read()
 		if d.Unread && !strings.HasPrefix(r.Spec.String(), "==") {
 			return picked{} // what they require is not known
 		}
-		i := slices.IndexFunc(d.versions, func(v version.Python) bool { return !d.Unread && q.cache.admits(r.Spec, v) })
-		if i < 0 {
+		v, ok := q.newestOf(d, r.Spec)
+		if !ok {
 			continue
 		}
 		why := ""
-		switch fit := q.fitOf(d, d.versions[i]); {
+		switch fit := q.fitOf(d, v); {
 		case fit == matrix.FitNone:
 			why = fmt.Sprintf("has no wheel for Python %s on %s %s", q.py, q.h.Platform.OS, q.h.Platform.Arch)
 		case fit == matrix.FitSource:
@@ -93,10 +67,10 @@ func (q *question) newestThatGoes(r pep508.Requirement, b *matrix.Build) picked 
 			why = q.unlike(d, b)
 		}
 		if why == "" {
-			return picked{dist: d, version: d.versions[i], source: d.Source}
+			return picked{dist: d, version: v, source: d.Source}
 		}
 		if p.why == "" || p.why == onlySource && why != onlySource {
-			p = picked{version: d.versions[i], why: why, source: d.Source}
+			p = picked{version: v, why: why, source: d.Source}
 		}
 	}
 	if p.why == "" && b != nil {
@@ -127,10 +101,14 @@ func (q *question) byNeighbours(r pep508.Requirement, b *matrix.Build) picked {
 	var older, newer version.Python
 	var below, above *dist
 	for _, d := range q.dists(r.Name) {
-		if d.Unread {
+		if d.read(); d.Unread {
 			continue
 		}
-		for _, v := range d.versions {
+		for _, text := range d.Versions {
+			v, err := version.ParsePython(text)
+			if err != nil {
+				continue
+			}
 			if c := v.Compare(want); c > 0 && (newer.IsZero() || v.Compare(newer) < 0) {
 				newer, above = v, d
 			} else if c < 0 && (older.IsZero() || v.Compare(older) > 0) {
@@ -138,11 +116,10 @@ func (q *question) byNeighbours(r pep508.Requirement, b *matrix.Build) picked {
 			}
 		}
 	}
-	env := q.markers()
-	if below == nil || above == nil || below.torch(env) != above.torch(env) {
+	if below == nil || above == nil || q.torchOf(below) != q.torchOf(above) {
 		return picked{}
 	}
-	spec, err := version.ParseSpecifier(below.torch(env))
+	spec, err := version.ParseSpecifier(q.torchOf(below))
 	if err != nil || spec.IsZero() || q.cache.admits(spec, b.Release.Torch) {
 		return picked{}
 	}
@@ -150,29 +127,20 @@ func (q *question) byNeighbours(r pep508.Requirement, b *matrix.Build) picked {
 		why: fmt.Sprintf("was not read; %s and %s, which were, require torch%s", older, newer, spec)}
 }
 
-// torch is what a release requires of torch in an environment, as text.
-func (d *dist) torch(env pep508.Environment) string {
-	for _, r := range d.requires {
-		if r.Name == "torch" && env.Admits(r.Marker) {
+// torchOf is what a release requires of torch here, as text.
+func (q *question) torchOf(d *dist) string {
+	for _, r := range q.requiredBy(d) {
+		if r.Name == "torch" {
 			return r.Spec.String()
 		}
 	}
 	return ""
 }
 
-// markers are what markers ask about here, for the question's Python.
-func (q *question) markers() pep508.Environment {
-	return pep508.EnvironmentOf(q.h.Platform.OS, q.h.Platform.Arch, q.py.String())
-}
-
 // unlike says what a release requires that a build, what goes with it or the rest of the
 // request does not give; "" nothing.
 func (q *question) unlike(d *dist, b *matrix.Build) string {
-	env := q.markers()
-	for _, r := range d.requires {
-		if !env.Surely(r.Marker) {
-			continue
-		}
+	for _, r := range q.requiredBy(d) {
 		if why := q.unmetBy(r, b); why != "" {
 			return "requires " + plainText(r) + why
 		}
@@ -245,30 +213,20 @@ func (q *question) distRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 // heldByDists reports whether what a package of the request requires speaks against a
 // build, whatever else does.
 func (q *question) heldByDists(b *matrix.Build) bool {
-	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return q.passedThrough(r) && q.distRefusal(r, b) != nil })
-}
-
-// ranked reports whether a package of the request has releases of which the newest may
-// ask for an older torch: then that one is looked for first.
-func (s *solver) ranked() bool {
-	return slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return r.URL == "" && s.m.HasDists(r.Name) && s.passedThrough(r) })
+	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return q.passedWithDists(r) && q.distRefusal(r, b) != nil })
 }
 
 // bringing calls f with every requirement that a package of the request brings, directly
 // or by others, of releases that go with a build; b nil: of the newest.
 func (q *question) bringing(r pep508.Requirement, b *matrix.Build, f func(pep508.Requirement)) {
 	seen := map[string]bool{r.Name: true}
-	env := q.markers()
 	var walk func(pep508.Requirement)
 	walk = func(r pep508.Requirement) {
 		p := q.pick(r, b)
 		if p.dist == nil {
 			return
 		}
-		for _, next := range p.requires {
-			if !env.Surely(next.Marker) {
-				continue
-			}
+		for _, next := range q.requiredBy(p.dist) {
 			f(next)
 			if !seen[next.Name] {
 				seen[next.Name] = true

@@ -16,6 +16,22 @@ import (
 // needsWithin are the needs that hold for every version of a package that some
 // specifiers admit.
 func (s *solver) needsWithin(name string, specs ...version.Specifier) []matrix.Need {
+	if len(s.cache.needs[name]) == 0 {
+		return nil
+	}
+	key := name
+	for _, spec := range specs {
+		key += ";" + spec.String()
+	}
+	out, known := s.cache.within[key]
+	if !known {
+		out = s.allNeedsWithin(name, specs)
+		s.cache.within[key] = out
+	}
+	return out
+}
+
+func (s *solver) allNeedsWithin(name string, specs []version.Specifier) []matrix.Need {
 	var out []matrix.Need
 	for _, n := range s.cache.needs[name] {
 		if n.Of != "torch" && s.allWithin(n.Versions, specs) {

@@ -20,9 +20,8 @@ type solver struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	groups     map[string][]*dist // releases of packages by their metadata
-	picks      map[pickKey]picked
-	needsTorch bool // something of the request requires torch
+	picks      map[pickKey]picked // the releases of packages that go with builds
+	needsTorch bool               // something of the request requires torch
 
 	cache *cache
 
@@ -58,7 +57,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &solver{m: m, h: h, req: req, groups: map[string][]*dist{}, picks: map[pickKey]picked{}}
+	s := &solver{m: m, h: h, req: req}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))
@@ -86,7 +85,7 @@ func (s *solver) with(change func(*Request)) *solver {
 	if err != nil {
 		return nil
 	}
-	t.cache, t.groups = s.cache, s.groups
+	t.cache = s.cache
 	t.brought()
 	t.unasked()
 	return t
