@@ -170,7 +170,9 @@ func (r *packageResolves) unlike(c *resolver.Choice, out string) string {
 	}
 	for _, name := range []string{"tensorflow", "jax"} {
 		if found[name] != "" && !slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), func(a string) bool { return strings.HasPrefix(a, name) }) &&
-			slices.ContainsFunc(r.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name && strings.HasPrefix(c.Build, "cu") && f.OS != "windows" }) {
+			slices.ContainsFunc(r.m.Frameworks, func(f matrix.Framework) bool {
+				return f.Package == name && strings.HasPrefix(c.Build, "cu") && f.OS != "windows"
+			}) {
 			if _, there := c.Packages[name]; !there {
 				return fmt.Sprintf("uv brings %s %s, the choice has none", name, found[name])
 			}
