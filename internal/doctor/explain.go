@@ -49,6 +49,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		}
 		return a.At.Line - b.At.Line
 	})
+	report := Examine(k, r.Case())
 	answer := Explanation{Format: Format, Matches: []Match{}}
 	for _, h := range hits {
 		if slices.ContainsFunc(answer.Matches, func(m Match) bool { return m.Message == h.Message.ID }) {
@@ -59,14 +60,15 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		if captures == nil {
 			captures = map[string]string{}
 		}
-		answer.Matches = append(answer.Matches, Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
+		m := Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
 			Severity: check.Severity, Text: cmp.Or(h.Message.Text, check.Text), Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}),
-			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source})
+			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source}
+		answer.Matches = append(answer.Matches, m.judged(report.Findings, h.At))
 	}
 	if len(answer.Matches) == 0 {
 		// No message is known: what the facts of the text say, as `doctor --from` says it.
 		// A vague word (MPS, XPU, ROCm) is what a message speaks of, not its reason.
-		for _, f := range Examine(k, r.Case()).Findings {
+		for _, f := range report.Findings {
 			if (f.Severity != know.Error || f.Confidence == Low) && !slices.Contains(untold, f.Check) {
 				continue
 			}
@@ -75,6 +77,21 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		}
 	}
 	return answer, nil
+}
+
+// judged is a match as `doctor --from` tells it, where a rule read more in the line and
+// took back what the message says: a library that is missing is the system's. The
+// message's checks stay.
+func (m Match) judged(findings []Finding, at read.Evidence) Match {
+	of := func(f Finding) bool { return slices.Contains(f.Evidence, at.String()) }
+	i := slices.IndexFunc(findings, func(f Finding) bool { return of(f) && f.Confidence == High })
+	if i < 0 || slices.ContainsFunc(findings, func(f Finding) bool { return of(f) && f.Check == m.Checks[0] }) {
+		return m
+	}
+	f := findings[i]
+	others := slices.DeleteFunc(slices.Clone(m.Checks), func(c string) bool { return c == f.Check })
+	m.Checks, m.Cause, m.Severity, m.Text, m.Fix = append([]string{f.Check}, others...), f.Cause, f.Severity, f.Text, f.Fix
+	return m
 }
 
 // quoteOf is the line that a finding stands on, without its number.
