@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -192,7 +193,10 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 			return err
 		}
 	}
-	if err != nil || a == "y" || a == "yes" {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &fail.Error{Code: fail.Interrupted, Text: "interrupted; nothing was changed", Err: err}
+	case err != nil || a == "y" || a == "yes":
 		return err
 	}
 	return &fail.Error{Code: fail.Interrupted, Text: "not carried out; nothing was changed"}
@@ -206,6 +210,9 @@ func ask(ctx context.Context, question string) (string, error) {
 	go func() {
 		b := make([]byte, 64)
 		n, _ := os.Stdin.Read(b)
+		if n == 0 { // the end of the input ends no line
+			fmt.Fprintln(os.Stderr)
+		}
 		answer <- strings.ToLower(strings.TrimSpace(string(b[:n])))
 	}()
 	select {

@@ -40,6 +40,9 @@ func homeAction(c *cli.Context) error {
 	}
 	p.Basis.Facts = h
 	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults(m, h), Proved: provedOf(at.dir)}
+	if target.Dir != at.dir { // one of conda's is active
+		d.Into = target.Dir
+	}
 	_, err = io.WriteString(c.App.Writer, ui.Home(d, style(c.App.Writer)))
 	return err
 }

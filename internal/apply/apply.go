@@ -257,7 +257,7 @@ func (r *run) giveUp(i int, cause error) error {
 	case e.Kind == Interrupted && r.env.Current() == r.gen.ID:
 		e.Details = append(e.Details, r.env.Dir+" is the new environment already")
 	case e.Kind == Interrupted && r.result.Before == "":
-		e.Details = append(e.Details, r.env.Dir+" is not there yet; `envfix apply` begins anew, with what was fetched so far")
+		e.Details = append(e.Details, r.env.Dir+" is not there yet; the same command begins anew, with what was fetched so far")
 	case e.Kind == Interrupted:
 		e.Details = append(e.Details, r.env.Dir+" is as it was before")
 	}

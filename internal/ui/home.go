@@ -15,6 +15,7 @@ type Dashboard struct {
 	Environment string   // in one line
 	Faults      []string // in doctor's words, the root cause first
 	New         bool     // there is no environment yet: an installed torch is another Python's
+	Into        string   // where a plan installs, if not there; "" there
 	Proved      string   // what the environment proved when it was made; "" nothing
 }
 
@@ -115,7 +116,11 @@ func (d Dashboard) judge() (works, next string) {
 		if has {
 			works = "not here: there is no environment yet"
 		}
-		return works, fmt.Sprintf("%s: torch %s, build %s", install, p.Torch, p.Build)
+		next := fmt.Sprintf("%s: torch %s, build %s", install, p.Torch, p.Build)
+		if d.Into != "" {
+			next += ", into " + Clean(d.Into) + "; what is active stays as it is"
+		}
+		return works, next
 	case len(d.Faults) > 0:
 		return "no: " + d.Faults[0], "`envfix doctor` shows the evidence and what to do; `envfix doctor --fix` mends what it can"
 	case shadows >= 0:

@@ -34,3 +34,12 @@ func TestLoginNode(t *testing.T) {
 		t.Errorf("a node with a GPU:\n%s", got)
 	}
 }
+
+// Where one of conda's environments is active, a plan makes another one beside it.
+func TestHomeBesideConda(t *testing.T) {
+	p := &plan.Plan{Decision: resolver.Install, Choice: resolver.Choice{Torch: "2.15.0", Build: "cu132"}, Basis: plan.Basis{Facts: host()}}
+	text := Home(Dashboard{Plan: p, Environment: "environment /opt/conda/envs/x (active)", Into: ".venv"}, Style{})
+	if got := strings.Join(strings.Fields(text), " "); !strings.Contains(got, "build cu132, into .venv; what is active stays as it is") {
+		t.Error(text)
+	}
+}
