@@ -34,7 +34,7 @@ func homeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := installers.Plan(m, will, r, res, target)
+	p, err := installers.Unsealed(m, will, r, res, target)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		}
 	}
 	will.DriverPackages = h.DriverPackages
-	p, err := installers.Plan(m, will, r, res, t)
+	p, err := installers.Unsealed(m, will, r, res, t)
 	if err != nil {
 		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
 	}
