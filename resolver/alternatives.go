@@ -257,6 +257,9 @@ func (s *solver) newerMacOS() version.Dotted {
 // lastResort is the way out where nothing else was found: say what an unknown GPU
 // is, compute on the CPU where a build for it exists, or build torch.
 func (s *solver) lastResort() []string {
+	if s.req.forbidden() != "" {
+		return []string{"another package: `never` below [policy] in envfix.toml is the team's to change"}
+	}
 	for _, g := range s.vendor(machine.NVIDIA) {
 		if g.SM.IsZero() {
 			return []string{

@@ -183,16 +183,18 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 	if text := line(chosen); text != "" {
 		return []string{text}
 	}
-	var other *matrix.Build
-	open.builds(func(b *matrix.Build) {
-		if (other == nil || q.cache.newerTorch(b, other) > 0) && line(b) != "" && open.passes(b) {
-			other = b
-		}
-	})
 	var out []string
+	other := q.bestWith(line) // another build may serve the same request
+	if other == nil {
+		other = open.bestWith(line)
+	}
 	if other != nil {
-		out = append(out, fmt.Sprintf("%s has wheels for %s, none that is known for %s: `torch==%s.*` and `--build %s`, then %s",
-			r.Name, torchName(other), torchName(chosen), minor(other.Release.Torch.String()), other.Label, line(other)))
+		ask := fmt.Sprintf("`--build %s`", other.Label)
+		if m := minor(other.Release.Torch.String()); m != minor(chosen.Release.Torch.String()) {
+			ask = fmt.Sprintf("`torch==%s.*` and %s", m, ask)
+		}
+		out = append(out, fmt.Sprintf("%s has wheels for %s, none that is known for %s: %s, then %s",
+			r.Name, torchName(other), torchName(chosen), ask, line(other)))
 	}
 	for _, e := range rows {
 		if e.Build != "" {
@@ -200,6 +202,23 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 		}
 	}
 	return out
+}
+
+// bestWith is the best build that passes and of which line has something to say; nil:
+// there is none.
+func (q *question) bestWith(line func(*matrix.Build) string) *matrix.Build {
+	var best *matrix.Build
+	q.builds(func(b *matrix.Build) {
+		if best != nil {
+			if c, _ := q.compare(best, b); c >= 0 {
+				return
+			}
+		}
+		if line(b) != "" && q.passes(b) {
+			best = b
+		}
+	})
+	return best
 }
 
 // versionsAsked are the releases of a package that a requirement admits, newest first;

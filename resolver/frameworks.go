@@ -84,11 +84,19 @@ func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn versi
 	return matrix.Framework{}, nearest
 }
 
-func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu string, cudnn version.Dotted) string {
+// olderDriver says that a framework's CUDA needs a newer driver; "" it does not.
+func (q *question) olderDriver(f matrix.Framework) string {
 	need := f.Driver
 	if q.drv.windows {
 		need = f.DriverWin
 	}
+	if !q.drv.compared || !q.drv.version.Less(need) {
+		return ""
+	}
+	return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.drv))
+}
+
+func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu string, cudnn version.Dotted) string {
 	p := q.req.Policy
 	switch {
 	case p != nil && len(p.CUDA) > 0 && !slices.ContainsFunc(p.CUDA, func(c string) bool { return major(c) == major(f.CUDA) }):
@@ -115,8 +123,8 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		return fmt.Sprintf("%s pins each library of CUDA %s to one version, and torch to others: an installer refuses them together", f.Versions, f.CUDA)
 	case !cudnn.IsZero() && !f.CuDNN.IsZero() && !admitsDotted(f.CuDNN, cudnn):
 		return fmt.Sprintf("it needs cuDNN%s, and torch brings %s", f.CuDNN, cudnn)
-	case q.drv.compared && q.drv.version.Less(need):
-		return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.drv))
+	case q.olderDriver(f) != "":
+		return q.olderDriver(f)
 	}
 	for _, g := range q.gpus {
 		if !f.MinSM.IsZero() && g.SM.Less(f.MinSM) {

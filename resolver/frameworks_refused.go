@@ -34,17 +34,27 @@ func (s *solver) cudaExtra() bool {
 	})
 }
 
-// frameworkHeldBack says what kept a newer CUDA of a framework from being chosen; ""
-// nothing did.
+// frameworkHeldBack says what kept a newer CUDA of a framework from being chosen, the
+// driver before all else, because the release has its own reasons; else what kept a
+// newer release; "" nothing did.
 func (q *question) frameworkHeldBack(c *Choice) string {
 	for _, r := range q.req.packages {
+		held := ""
 		for _, f := range q.frameworkRows(r.Name) {
-			if c.Ask[r.Name] == "" || !overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && major(f.CUDA) == c.CUDA {
+			newerCUDA := major(f.CUDA) != c.CUDA
+			if c.Ask[r.Name] == "" || !overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && !newerCUDA {
 				break // the newest row is the one
 			}
-			if why := q.frameworkFault(r, f, "", version.Dotted{}); why != "" {
-				return fmt.Sprintf("%s%s: %s", f.Ask, f.Versions, why)
+			if why := q.olderDriver(f); newerCUDA && why != "" {
+				held = fmt.Sprintf("%s%s: %s", f.Ask, f.Versions, why)
+				break
 			}
+			if why := q.frameworkFault(r, f, "", version.Dotted{}); why != "" && held == "" {
+				held = fmt.Sprintf("%s%s: %s", f.Ask, f.Versions, why)
+			}
+		}
+		if held != "" {
+			return held
 		}
 	}
 	return ""

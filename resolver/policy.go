@@ -109,7 +109,7 @@ func (w *request) forbidden() string {
 // was tried under it.
 func (s *solver) underPolicy(o *outcome) {
 	p := s.req.Policy
-	if p == nil || o.Decision != NoSolution || slices.ContainsFunc(o.Reasons, func(r Reason) bool { return r.Rule == "policy" }) {
+	if p == nil || o.Decision != NoSolution || s.req.forbidden() != "" || slices.ContainsFunc(o.Reasons, func(r Reason) bool { return r.Rule == "policy" }) {
 		return
 	}
 	o.Reasons = append(o.Reasons, Reason{Rule: "policy", Text: "the team's policy holds besides: " + p.Text(), Source: teamsPolicy})
