@@ -210,7 +210,7 @@ func (p person) installer(way string) string {
 var (
 	unsets   = lazy.Regexp("`unset ([A-Z_]+)`")
 	exports  = lazy.Regexp("`(?:export )?([A-Z_]{4,})=\"?([^`\" ]+)\"?`")
-	prefixed = lazy.Regexp("`([A-Z_]{4,})=\"?([^` \"]+)\"? ([^`]+)`")
+	prefixed = lazy.Regexp("`([A-Z_]{4,})=(?:\"([^`\"]+)\"|([^` \"]+)) ([^`]+)`")
 	chained  = lazy.Regexp("(`[^`]*?) && ([^`]*`)")
 )
 
@@ -218,7 +218,7 @@ var (
 func powershell(way string) string {
 	way = unsets().ReplaceAllString(way, "`Remove-Item Env:$1`")
 	way = exports().ReplaceAllString(way, "`$$env:$1 = \"$2\"`")
-	way = prefixed().ReplaceAllString(way, "`$$env:$1 = \"$2\"; $3`")
+	way = prefixed().ReplaceAllString(way, "`$$env:$1 = \"$2$3\"; $4`")
 	way = chained().ReplaceAllString(way, "$1; $2") // PowerShell 5.1 has no &&
 	return strings.ReplaceAll(way, "`pip ", "`python -m pip ")
 }

@@ -79,16 +79,17 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	return answer, nil
 }
 
-// judged is a match as `doctor --from` tells it, where a rule read more in the line and
-// took back what the message says: a library that is missing is the system's. The
-// message's checks stay.
+// judged is a match as `doctor --from` tells it, where a rule read more in the line: it
+// says the same more exactly (which Xid), or took back what the message says (a library
+// that is missing is the system's). The message's checks stay.
 func (m Match) judged(findings []Finding, at read.Evidence) Match {
 	of := func(f Finding) bool { return slices.Contains(f.Evidence, at.String()) }
-	i := slices.IndexFunc(findings, func(f Finding) bool { return of(f) && f.Confidence == High })
-	if i < 0 || slices.ContainsFunc(findings, func(f Finding) bool { return of(f) && f.Check == m.Checks[0] }) {
+	first := slices.IndexFunc(findings, of)
+	same := slices.IndexFunc(findings, func(f Finding) bool { return of(f) && f.Check == m.Checks[0] })
+	if first < 0 || same != first && (same >= 0 || findings[first].Confidence < High) {
 		return m
 	}
-	f := findings[i]
+	f := findings[first]
 	others := slices.DeleteFunc(slices.Clone(m.Checks), func(c string) bool { return c == f.Check })
 	m.Checks, m.Cause, m.Severity, m.Text, m.Fix = append([]string{f.Check}, others...), f.Cause, f.Severity, f.Text, f.Fix
 	return m
