@@ -167,7 +167,7 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 // another torch than the one that was.
 func (s *solver) mayBeBuilt(r pep508.Requirement, e *matrix.Extension) bool {
 	return (s.cache.admits(r.Spec, e.Version) || s.passedThrough(r)) &&
-		!slices.ContainsFunc(s.req.torch, func(t pep508.Requirement) bool { return !overlap(e.Torch, t.Spec) })
+		!slices.ContainsFunc(s.req.torch, func(t pep508.Requirement) bool { return !s.cache.overlap(e.Torch, t.Spec) })
 }
 
 // archList is TORCH_CUDA_ARCH_LIST for some GPUs.

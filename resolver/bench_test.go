@@ -4,6 +4,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -55,6 +56,44 @@ func BenchmarkSlowest(b *testing.B) {
 			best = min(best, time.Since(start))
 		}
 		slowest = max(slowest, best)
+	}
+	b.ReportMetric(float64(slowest.Microseconds())/1000, "ms/slowest")
+}
+
+// BenchmarkPackages resolves old and mixed GPUs with packages that hardly any build goes
+// with, whose answers try much, and reports the slowest as BenchmarkSlowest does.
+func BenchmarkPackages(b *testing.B) {
+	m := dataThen(b)
+	slowest := time.Duration(0)
+	for b.Loop() {
+		for _, gpus := range [][]string{{"3.7"}, {"5.2"}, {"5.2", "6.0", "7.0", "7.5"}, {"6.1", "12.0"}, {"8.6"}} {
+			for _, wish := range []string{"vllm", "sglang", "flash-attn", "torch==2.4.* vllm", "bitsandbytes vllm xformers", "tensorflow torch"} {
+				c := tableCase{}
+				c.h.Platform.OS, c.h.Platform.Arch = "linux", "x86_64"
+				for _, w := range []string{"glibc-2.35", "driver-580.95.05", "found-3.12"} {
+					if err := c.setMachine(w); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for _, sm := range gpus {
+					if err := c.setGPU("GPU | " + sm); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := c.setRequest(strings.Fields(wish)); err != nil {
+					b.Fatal(err)
+				}
+				best := time.Hour
+				for range 3 {
+					start := time.Now()
+					if _, err := Resolve(m, c.h, c.r); err != nil {
+						b.Fatal(err)
+					}
+					best = min(best, time.Since(start))
+				}
+				slowest = max(slowest, best)
+			}
+		}
 	}
 	b.ReportMetric(float64(slowest.Microseconds())/1000, "ms/slowest")
 }

@@ -51,7 +51,7 @@ func (s *solver) broughtByHand(of, name string) {
 func (s *solver) alsoAsked(r pep508.Requirement) {
 	name := plainName(r.Name)
 	framework := slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == r.Name })
-	if rows := s.frameworkRows(r.Name); len(rows) == 0 || overlap(rows[0].Versions, r.Spec) {
+	if rows := s.frameworkRows(r.Name); len(rows) == 0 || s.cache.overlap(rows[0].Versions, r.Spec) {
 		r.Spec = version.Specifier{} // the newest may be taken
 	}
 	i := slices.IndexFunc(s.req.packages, func(q pep508.Requirement) bool { return plainName(q.Name) == name })
@@ -62,7 +62,7 @@ func (s *solver) alsoAsked(r pep508.Requirement) {
 		s.req.optional = append(s.req.optional, r.Name) // what brings it speaks against a torch without one
 	case framework && i < 0:
 		s.req.packages = append(s.req.packages, pep508.Requirement{Name: r.Name, Spec: r.Spec, Text: plainText(r)})
-	case framework && !r.Spec.IsZero() && s.req.packages[i].URL == "" && overlap(s.req.packages[i].Spec, r.Spec):
+	case framework && !r.Spec.IsZero() && s.req.packages[i].URL == "" && s.cache.overlap(s.req.packages[i].Spec, r.Spec):
 		s.req.packages[i].Spec = both(s.req.packages[i].Spec, r.Spec)
 	}
 }

@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -22,14 +23,17 @@ type cache struct {
 	stack      map[codeKey]gap
 	rows       map[string][]*matrix.Extension // wheels of a package
 	beside     map[besideKey][]*matrix.Extension
-	read       map[*matrix.Extension]code    // what is known of a wheel's code
-	versions   map[string][]version.Python   // releases of a package with known files
-	noneSeen   bool                          // nobody has seen any wheel for this system: Windows on ARM
-	needs      map[string][]matrix.Need      // by package, for this system
-	within     map[string][]matrix.Need      // of every version that some specifiers admit
-	frameworks map[string][]matrix.Framework // by plain name, of every system
-	files      map[fileKey]string            // why a wheel has no file here
-	known      map[string]bool               // packages of the extension table
+	read       map[*matrix.Extension]code     // what is known of a wheel's code
+	versions   map[string][]version.Python    // releases of a package with known files
+	byPackage  map[string][]*matrix.Extension // rows of every system; nil until asked for
+	overlaps   map[admitKey]bool              // whether two specifiers meet
+	whole      map[string]bool                // whether all that some specifiers admit is of others
+	noneSeen   bool                           // nobody has seen any wheel for this system: Windows on ARM
+	needs      map[string][]matrix.Need       // by package, for this system
+	within     map[string][]matrix.Need       // of every version that some specifiers admit
+	frameworks map[string][]matrix.Framework  // by plain name, of every system
+	files      map[fileKey]string             // why a wheel has no file here
+	known      map[string]bool                // packages of the extension table
 	dists      *distCache
 	admit      map[admitKey]bool        // specifiers asked about
 	fit        map[fitKey]bool          // Pythons asked about
@@ -56,7 +60,10 @@ type codeKey struct {
 	sm machine.SM
 }
 
-type fileKey struct{ name, version, py, libc string }
+type fileKey struct {
+	name, version, libc string
+	py                  py
+}
 
 // A gap is the first library of a build that has no code for a GPU, once of
 // those that every job needs and once of those that several GPUs need.
@@ -69,7 +76,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
 		needs: map[string][]matrix.Need{}, frameworks: map[string][]matrix.Framework{}, files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
-		within: map[string][]matrix.Need{}, dists: newDistCache(), channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
+		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, within: map[string][]matrix.Need{}, dists: newDistCache(), channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {
@@ -147,6 +154,35 @@ func (s *solver) stackGap(b *matrix.Build, sm machine.SM) gap {
 	}
 	s.cache.stack[key] = g
 	return g
+}
+
+// overlap is overlap, remembered.
+func (c *cache) overlap(a, b version.Specifier) bool {
+	if a.IsZero() || b.IsZero() {
+		return true
+	}
+	key := admitKey{a.String(), b.String()}
+	meet, known := c.overlaps[key]
+	if !known {
+		meet = overlap(a, b)
+		c.overlaps[key] = meet
+	}
+	return meet
+}
+
+// outside is outside, remembered.
+func (c *cache) outside(s version.Specifier, rows []matrix.Need) bool {
+	var key strings.Builder
+	key.WriteString("outside " + s.String())
+	for _, n := range rows {
+		key.WriteString("\n" + n.Versions.String())
+	}
+	out, known := c.whole[key.String()]
+	if !known {
+		out = outside(s, rows)
+		c.whole[key.String()] = out
+	}
+	return out
 }
 
 // admits is Specifier.Admits, remembered.

@@ -170,16 +170,16 @@ func (q *question) unmetBy(r pep508.Requirement, b *matrix.Build) string {
 		return fmt.Sprintf(", and it pins %s", b.Triton)
 	}
 	for _, w := range q.req.packages {
-		if w.Name == r.Name && w.URL == "" && !overlap(w.Spec, r.Spec) {
+		if w.Name == r.Name && w.URL == "" && !q.cache.overlap(w.Spec, r.Spec) {
 			return ", and you asked for " + text.Cut(w.Text, 80)
 		}
 	}
 	for _, n := range q.needs("torch", b.Release.Torch) {
-		if n.Of == r.Name && !overlap(n.Range, r.Spec) {
+		if n.Of == r.Name && !q.cache.overlap(n.Range, r.Spec) {
 			return fmt.Sprintf(", and torch %s works with %s%s only", b.Release.Torch, n.Of, n.Range)
 		}
 	}
-	if bad := q.unmet(r.Name, b); len(bad) > 0 && !outside(r.Spec, bad) {
+	if bad := q.unmet(r.Name, b); len(bad) > 0 && !q.cache.outside(r.Spec, bad) {
 		return fmt.Sprintf(", which needs torch%s", bad[0].Range)
 	}
 	if p := q.pick(r, b); p.why != "" && p.why != onlySource {
@@ -241,8 +241,11 @@ func (q *question) bringing(r pep508.Requirement, b *matrix.Build, f func(pep508
 func (q *question) sourceWarnings(b *matrix.Build) []string {
 	var out []string
 	for _, r := range q.req.packages {
+		if !q.passedThrough(r) {
+			continue
+		}
 		p := q.pick(r, b)
-		if p.why != onlySource || !q.passedThrough(r) {
+		if p.why != onlySource {
 			continue
 		}
 		help := ""

@@ -63,9 +63,8 @@ func (q *question) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bo
 // built for: that of the same release on another architecture, else that of the
 // releases next to it where they agree.
 func (q *question) cudaOfNeighbours(e *matrix.Extension) string {
-	for i := range q.m.Extensions {
-		o := &q.m.Extensions[i]
-		if o.Package == e.Package && o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
+	for _, o := range q.rowsOf(e.Package) {
+		if o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
 			return o.CUDA
 		}
 	}

@@ -16,7 +16,7 @@ func (q *question) noFile(e *matrix.Extension) string {
 		return ""
 	}
 	p := q.h.Platform
-	key := fileKey{e.Package, e.Version.String(), q.py.String(), libcOf(p)}
+	key := fileKey{e.Package, e.Version.String(), q.libc, q.py}
 	why, known := q.cache.files[key]
 	if !known {
 		why = whyNoFile(q.m, e.Package, e.Version, q.py.String(), p)
@@ -88,7 +88,7 @@ func (q *question) noneToInstall(e *matrix.Extension) string {
 // noFileIn says why no version of a package within some limits has a wheel for this
 // Python and system, by the names of its files; "" one has, or nobody looked.
 func (q *question) noFileIn(name string, limits ...version.Specifier) string {
-	key := fileKey{name, "", q.py.String(), libcOf(q.h.Platform)}
+	key := fileKey{name, "", q.libc, q.py}
 	for _, s := range limits {
 		key.version += s.String() + ";"
 	}

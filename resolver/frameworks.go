@@ -64,9 +64,9 @@ func (s *solver) frameworksAlone() bool {
 	return found
 }
 
-// frameworkRefusal says why no release of a framework goes with a question; nil where
+// whyFramework says why no release of a framework goes with a question; nil where
 // one does. cu is the CUDA major that everything in the environment has; "" any.
-func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
+func (q *question) whyFramework(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
 	var nearest *Reason // of the newest release that was asked for
 	asked := false
 	for _, f := range q.frameworkRows(r.Name) {
@@ -74,7 +74,7 @@ func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn versi
 		if why == "" {
 			return f, nil
 		}
-		if fits := overlap(f.Versions, r.Spec); nearest == nil || fits && !asked {
+		if fits := q.cache.overlap(f.Versions, r.Spec); nearest == nil || fits && !asked {
 			nearest, asked = q.no(f.Source, "%s: %s", f.Ask, why), fits
 		}
 	}
@@ -105,7 +105,7 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 		return "the team's policy does not admit the default index"
 	case q.drv.compared && q.drv.version.Less(p.leastDriver()):
 		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.drv))
-	case !overlap(f.Versions, r.Spec):
+	case !q.cache.overlap(f.Versions, r.Spec):
 		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
 	case q.frameworkNeed(r, f) != "":
 		return q.frameworkNeed(r, f)

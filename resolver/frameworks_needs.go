@@ -3,6 +3,7 @@ package resolver
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
@@ -46,6 +47,18 @@ func (s *solver) allWithin(all version.Specifier, specs []version.Specifier) boo
 	for _, spec := range specs {
 		texts = append(texts, spec.String())
 	}
+	key := strings.Join(texts, "\n")
+	within, known := s.cache.whole[key]
+	if !known {
+		within = allOf(all, specs, texts)
+		s.cache.whole[key] = within
+	}
+	return within
+}
+
+// allOf reports whether some version satisfies the specifiers and each that does is one
+// of all. texts are what they say.
+func allOf(all version.Specifier, specs []version.Specifier, texts []string) bool {
 	some := false
 	for _, v := range samples(texts...) {
 		if slices.ContainsFunc(specs, func(spec version.Specifier) bool { return !spec.Admits(v) }) {
@@ -61,9 +74,9 @@ func (s *solver) allWithin(all version.Specifier, specs []version.Specifier) boo
 // brokenNeed is a need of a package, in the versions that some specifiers admit, that
 // another requirement of the request excludes; nil none.
 func (s *solver) brokenNeed(name string, specs ...version.Specifier) (*matrix.Need, pep508.Requirement) {
-	for _, n := range s.needsWithin(name, specs...) {
+	for _, n := range s.cache.needs[name] {
 		for _, r := range s.req.packages {
-			if r.Name == n.Of && r.URL == "" && !overlap(n.Range, r.Spec) {
+			if r.Name == n.Of && r.URL == "" && n.Of != "torch" && !s.cache.overlap(n.Range, r.Spec) && s.allWithin(n.Versions, specs) {
 				return &n, r
 			}
 		}

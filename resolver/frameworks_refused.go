@@ -42,7 +42,7 @@ func (q *question) frameworkHeldBack(c *Choice) string {
 		held := ""
 		for _, f := range q.frameworkRows(r.Name) {
 			newerCUDA := major(f.CUDA) != c.CUDA
-			if c.Ask[r.Name] == "" || !overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && !newerCUDA {
+			if c.Ask[r.Name] == "" || !q.cache.overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && !newerCUDA {
 				break // the newest row is the one
 			}
 			if why := q.olderDriver(f); newerCUDA && why != "" {

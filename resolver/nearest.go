@@ -258,7 +258,7 @@ func (s *solver) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool)
 			continue
 		}
 		t := s.with(func(r *Request) { r.Python = p.String() })
-		if o.Decision == Install && t.ask(o.q.accel, o.q.gpus, o.q.drv, p).best() == nil {
+		if o.Decision == Install && t.ask(o.q.accel, o.q.gpus, o.q.drv, p).best() == nil || t.hopelessWith(p) {
 			continue
 		}
 		made := t.answer()
@@ -273,6 +273,17 @@ func (s *solver) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool)
 	if best != nil {
 		try("python "+bestPy.String(), best, more)
 	}
+}
+
+// hopelessWith reports whether no build serves all of the NVIDIA GPUs with a Python
+// whatever the driver: then no one environment does, and decide need not be asked.
+func (s *solver) hopelessWith(p py) bool {
+	gpus := s.vendor(machine.NVIDIA)
+	if len(gpus) == 0 || s.req.accel() == cpu || s.tegra() || slices.ContainsFunc(gpus, func(g machine.GPU) bool { return !g.Visible }) {
+		return false
+	}
+	able, _ := s.able(gpus)
+	return len(able) > 0 && s.ask(cuda, able, ideal(), p).best() == nil
 }
 
 func distance(a, b py) int {

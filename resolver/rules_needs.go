@@ -121,19 +121,21 @@ func (q *question) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 		return nil
 	}
 	for _, n := range q.needs("torch", b.Release.Torch) {
-		if n.Of == r.Name && !overlap(n.Range, r.Spec) {
+		if n.Of == r.Name && !q.cache.overlap(n.Range, r.Spec) {
 			return q.no(n.Source, "works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
 		}
 	}
-	if n, other := q.brokenNeed(r.Name, r.Spec); n != nil && q.isFramework(r.Name) {
-		return q.no(n.Source, "%s %s", text.Cut(r.Text, 80), needText(n, other))
+	if q.isFramework(r.Name) {
+		if n, other := q.brokenNeed(r.Name, r.Spec); n != nil {
+			return q.no(n.Source, "%s %s", text.Cut(r.Text, 80), needText(n, other))
+		}
 	}
 	if slices.ContainsFunc(q.wheels(r.Name), func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) }) {
 		return nil // each wheel is asked about by itself
 	}
 	bad := q.unmet(r.Name, b)
 	for _, n := range bad {
-		if overlap(n.Versions, r.Spec) && !outside(r.Spec, bad) {
+		if q.cache.overlap(n.Versions, r.Spec) && !q.cache.outside(r.Spec, bad) {
 			return q.no(n.Source, "%s%s needs torch%s: without it %s", r.Name, n.Versions, n.Range, n.Effect)
 		}
 	}

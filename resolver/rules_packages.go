@@ -32,8 +32,8 @@ func companionsRule(q *question, b *matrix.Build) *Reason {
 			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", name, v, texts(reqs))
 		}
 	}
-	for _, e := range q.req.packages {
-		if why := q.packageRefusal(e, b); why != nil {
+	for i, e := range q.req.packages {
+		if why := q.refused(i, e, b); why != nil {
 			return why
 		}
 	}
@@ -161,9 +161,8 @@ func (s *solver) wheels(name string) []*matrix.Extension {
 		return rows
 	}
 	var rows []*matrix.Extension
-	for i := range s.m.Extensions {
-		e := &s.m.Extensions[i]
-		if e.Package == name && (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || sameArch(e.Arch, s.h.Platform.Arch)) {
+	for _, e := range s.rowsOf(name) {
+		if (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || sameArch(e.Arch, s.h.Platform.Arch)) {
 			rows = append(rows, e)
 		}
 	}
@@ -186,7 +185,7 @@ func sameArch(a, b string) bool {
 func (s *solver) known(name string) bool {
 	ok, asked := s.cache.known[name]
 	if !asked {
-		ok = slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == name })
+		ok = len(s.rowsOf(name)) > 0
 		s.cache.known[name] = ok
 	}
 	return ok
@@ -230,6 +229,14 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 	if len(rows) == 0 {
 		return q.no("", "%s has no wheel for %s %s", r.Name, q.h.Platform.OS, q.h.Platform.Arch)
 	}
+	if !q.explain {
+		for _, e := range q.usable(r) {
+			if (e.Sdist || q.cache.admits(e.Torch, b.Release.Torch)) && q.wheelRefusal(r, e, b) == "" {
+				return nil
+			}
+		}
+		return silent
+	}
 	var newest *matrix.Extension // that the request admits, of those for this torch where there are any
 	why := ""
 	for _, e := range q.wheelsBeside(r.Name, b.Release.Torch) {
@@ -240,9 +247,6 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 		if newest == nil && q.cache.admits(r.Spec, e.Version) {
 			newest, why = e, w
 		}
-	}
-	if !q.explain {
-		return silent
 	}
 	if i := slices.IndexFunc(rows, func(e *matrix.Extension) bool {
 		return newest != nil && newest.Sdist && !e.Sdist && e.Version.Compare(newest.Version) == 0

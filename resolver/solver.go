@@ -20,9 +20,15 @@ type solver struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	picks      map[pickKey]picked // the releases of packages that go with builds
-	needsTorch bool               // something of the request requires torch
+	picks map[pickKey]picked // the releases of packages that go with builds
 
+	refusedBefore    map[refusedKey]bool
+	usableBefore     map[usableKey][]*matrix.Extension
+	frameworksBefore map[servedKey]served
+
+	needsTorch bool // something of the request requires torch
+
+	libc  string // what else of the system decides about files
 	cache *cache
 
 	answered *outcome // what decide said; nil until it is asked for
@@ -57,7 +63,8 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &solver{m: m, h: h, req: req}
+	s := &solver{m: m, h: h, req: req, libc: libcOf(h.Platform)}
+	s.refusedBefore, s.usableBefore, s.frameworksBefore = map[refusedKey]bool{}, map[usableKey][]*matrix.Extension{}, map[servedKey]served{}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))
@@ -88,6 +95,7 @@ func (s *solver) with(change func(*Request)) *solver {
 	t.cache = s.cache
 	t.brought()
 	t.unasked()
+	t.remember(s)
 	return t
 }
 

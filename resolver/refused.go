@@ -1,0 +1,162 @@
+package resolver
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A refusedKey is a package of the request, by its place, beside a build: with that
+// Python and those GPUs. A driver has no say in it, and neither has what is asked of
+// torch, so that another driver, another Python or another torch asks again.
+type refusedKey struct {
+	at    int
+	b     *matrix.Build
+	py    py
+	accel string
+	gpus  uint64
+}
+
+// A usableKey is a package of the request with a Python and GPUs.
+type usableKey struct {
+	name, spec, accel string
+	py                py
+	gpus              uint64
+}
+
+// usable are those of a package's wheels against which nothing speaks that is the same
+// beside every build: the request, the Python, the system, the GPUs.
+func (q *question) usable(r pep508.Requirement) []*matrix.Extension {
+	gpus, few := gpuSet(q.gpus)
+	key := usableKey{r.Name, r.Spec.String(), q.accel, q.py, gpus}
+	list, known := q.usableBefore[key]
+	if known && few {
+		return list
+	}
+	list = nil
+	for _, e := range q.installable(r) {
+		if q.accel != cuda || q.missingFor(e, q.codeOf(e)) == "" {
+			list = append(list, e)
+		}
+	}
+	if few {
+		q.usableBefore[key] = list
+	}
+	return list
+}
+
+// installable are usable's wheels whatever the GPUs.
+func (q *question) installable(r pep508.Requirement) []*matrix.Extension {
+	key := usableKey{r.Name, r.Spec.String(), "", q.py, 0}
+	list, known := q.usableBefore[key]
+	if known {
+		return list
+	}
+	byWord := slices.Contains(q.req.AllowURL, r.Name)
+	for _, e := range q.wheels(r.Name) {
+		switch {
+		case !q.cache.admits(r.Spec, e.Version), e.Yanked, e.Sdist && !byWord:
+		case !e.Sdist && (e.Python != "" && !q.cache.fits(q.py, e.Python) || q.noFile(e) != "" || q.noneToInstall(e) != ""):
+		default:
+			list = append(list, e)
+		}
+	}
+	q.usableBefore[key] = list
+	return list
+}
+
+// rowsOf are the rows of a package on every system, in the order of the data.
+func (s *solver) rowsOf(name string) []*matrix.Extension {
+	if s.cache.byPackage == nil {
+		s.cache.byPackage = map[string][]*matrix.Extension{}
+		for i := range s.m.Extensions {
+			e := &s.m.Extensions[i]
+			s.cache.byPackage[e.Package] = append(s.cache.byPackage[e.Package], e)
+		}
+	}
+	return s.cache.byPackage[name]
+}
+
+// A servedKey is a framework beside one CUDA, cuDNN and driver.
+type servedKey struct {
+	name, spec, extras, cu, cudnn, driver string
+	windows, compared                     bool
+	py                                    py
+	gpus                                  uint64
+}
+
+// served is what frameworkRefusal found: the row that serves, or none.
+type served struct {
+	row matrix.Framework
+	ok  bool
+}
+
+// frameworkRefusal is whyFramework, remembered where nobody reads its words.
+func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
+	gpus, few := gpuSet(q.gpus)
+	if q.explain || !few {
+		return q.whyFramework(r, cu, cudnn)
+	}
+	key := servedKey{r.Name, r.Spec.String(), strings.Join(r.Extras, ","), cu, cudnn.String(), q.drv.version.String(), q.drv.windows, q.drv.compared, q.py, gpus}
+	found, known := q.frameworksBefore[key]
+	if !known {
+		f, why := q.whyFramework(r, cu, cudnn)
+		found = served{f, why == nil}
+		q.frameworksBefore[key] = found
+	}
+	if !found.ok {
+		return found.row, silent
+	}
+	return found.row, nil
+}
+
+// refused is packageRefusal, remembered where nobody reads its words.
+func (q *question) refused(at int, r pep508.Requirement, b *matrix.Build) *Reason {
+	gpus, few := gpuSet(q.gpus)
+	if q.explain || q.newest || !few || q.isFramework(r.Name) { // a framework's row asks for a driver
+		return q.packageRefusal(r, b)
+	}
+	key := refusedKey{at, b, q.py, q.accel, gpus}
+	no, known := q.refusedBefore[key]
+	if !known {
+		no = q.packageRefusal(r, b) != nil
+		q.refusedBefore[key] = no
+	}
+	if no {
+		return silent
+	}
+	return nil
+}
+
+// gpuSet is the set of some GPUs of a machine by their indexes; few is false where they
+// are too many to be one.
+func gpuSet(gpus []machine.GPU) (set uint64, few bool) {
+	for _, g := range gpus {
+		if g.Index < 0 || g.Index >= 64 {
+			return 0, false
+		}
+		set |= 1 << g.Index
+	}
+	return set, true
+}
+
+// remember takes over what another solver of this machine found out of the same packages.
+func (s *solver) remember(from *solver) {
+	same := func(a, b pep508.Requirement) bool {
+		return a.Name == b.Name && a.URL == b.URL && slices.Equal(a.Extras, b.Extras) && a.Spec.String() == b.Spec.String()
+	}
+	if !slices.Equal(s.req.AllowURL, from.req.AllowURL) {
+		return
+	}
+	s.usableBefore = from.usableBefore
+	if slices.EqualFunc(s.req.packages, from.req.packages, same) {
+		s.refusedBefore = from.refusedBefore
+		if s.req.Policy == from.req.Policy {
+			s.frameworksBefore = from.frameworksBefore
+		}
+	}
+}
