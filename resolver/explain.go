@@ -48,15 +48,16 @@ func (s *solver) finish(o *outcome) *Resolution {
 
 var turing = machine.SM{Major: 7, Minor: 5}
 
-// why says why nothing passes: one refusal per candidate, of those that the
-// request admits where there are any, newest first.
-func (q *question) why() []Reason {
-	const most = 4
-	type candidate struct {
-		b  *matrix.Build
-		rs []Reason
-	}
-	var lists [3][]candidate // what the request admits, of what it admits the torch, the rest
+// A candidate is a build with what speaks against it.
+type candidate struct {
+	b  *matrix.Build
+	rs []Reason
+}
+
+// candidates are the refused builds that the request admits, else those whose torch it
+// admits, else the rest; newest first.
+func (q *question) candidates() []candidate {
+	var lists [3][]candidate
 	q.builds(func(b *matrix.Build) {
 		if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
 			return
@@ -71,15 +72,25 @@ func (q *question) why() []Reason {
 		}
 		lists[at] = append(lists[at], c)
 	})
-	list := lists[0]
-	for _, other := range lists[1:] {
-		if len(list) == 0 {
-			list = other
+	for _, list := range lists {
+		if len(list) > 0 {
+			return list
 		}
 	}
+	return nil
+}
+
+// why says why nothing passes: one refusal per candidate, newest first.
+func (q *question) why() []Reason {
+	const most = 4
+	list := q.candidates()
 	var all [][]Reason
+	var builds []*matrix.Build
 	for _, c := range list {
-		all = append(all, c.rs)
+		all, builds = append(all, c.rs), append(builds, c.b)
+	}
+	if r, ok := q.refusedByAll(builds); ok {
+		return []Reason{r}
 	}
 	if r, ok := common(all); ok {
 		return []Reason{r}
@@ -110,6 +121,27 @@ func (q *question) why() []Reason {
 		out = []Reason{{Rule: "platform", Text: text}}
 	}
 	return out
+}
+
+// refusedByAll is what speaks against one package of the request beside every candidate,
+// where several were asked for: of each candidate only the first package is named.
+func (q *question) refusedByAll(builds []*matrix.Build) (Reason, bool) {
+	if len(q.req.packages) < 2 || len(builds) < 2 || q.req.conda() {
+		return Reason{}, false
+	}
+	e := *q
+	e.explain = true
+	for _, r := range q.req.packages {
+		first := e.packageRefusal(r, builds[0])
+		if first != nil && !slices.ContainsFunc(builds[1:], func(b *matrix.Build) bool {
+			why := e.packageRefusal(r, b)
+			return why == nil || why.Text != first.Text
+		}) {
+			first.Rule = "companions"
+			return *first, true
+		}
+	}
+	return Reason{}, false
 }
 
 // common is what a package is refused for beside every candidate: it is no fault of any
