@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -113,4 +114,48 @@ func ends(s version.Specifier) bool {
 		}
 	}
 	return false
+}
+
+// missingFor says which GPU in use a wheel has no code for.
+func (q *question) missingFor(e *matrix.Extension, c code) string {
+	for _, g := range q.gpus {
+		if !e.MinSM.IsZero() && g.SM.Less(e.MinSM) {
+			return "needs GPU " + e.MinSM.String() + " or newer; here is " + gpuName(g)
+		}
+		covered := len(c.rows) == 0
+		for _, row := range c.rows {
+			native, ptx := q.m.ExtensionCovers(row, g.SM)
+			covered = covered || native || ptx || len(c.rows) == 1 && row != e && !speaksFor(row, e, g.SM)
+		}
+		if covered {
+			continue
+		}
+		if c.rows[0] != e {
+			return "was not read, and " + c.rows[0].Version.String() + ", which was, has no code for " + gpuName(g)
+		}
+		return "has no code for " + gpuName(g)
+	}
+	return ""
+}
+
+// speaksFor reports whether a wheel's lack of code for a GPU says the same of
+// another release of the package. Support for old GPUs is dropped and support for
+// new ones added: so a newer release says nothing about GPUs older than its
+// oldest, nor an older one about GPUs newer than its newest.
+func speaksFor(read, e *matrix.Extension, sm machine.SM) bool {
+	if len(read.Native) == 0 {
+		return false
+	}
+	byAge := func(a, b matrix.Code) int { return a.SM.Compare(b.SM) }
+	if read.Version.Compare(e.Version) > 0 {
+		return !sm.Less(slices.MinFunc(read.Native, byAge).SM)
+	}
+	return !slices.MaxFunc(read.Native, byAge).SM.Less(sm)
+}
+
+// code is what is known of the GPU code in a wheel: read from it, or else from
+// the releases of the same package next to it.
+type code struct {
+	cuda string
+	rows []*matrix.Extension // that were read: the wheel itself, or its neighbours; empty: none
 }

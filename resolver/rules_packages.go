@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -229,6 +228,12 @@ func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason
 	if len(rows) == 0 {
 		return q.no("", "%s has no wheel for %s %s", r.Name, q.h.Platform.OS, q.h.Platform.Arch)
 	}
+	return q.wheelsRefusal(r, rows, b)
+}
+
+// wheelsRefusal says why none of a package's wheels goes with a build: what speaks
+// against the newest that was asked for.
+func (q *question) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension, b *matrix.Build) *Reason {
 	if !q.explain {
 		for _, e := range q.usable(r) {
 			if (e.Sdist || q.cache.admits(e.Torch, b.Release.Torch)) && q.wheelRefusal(r, e, b) == "" {
@@ -379,48 +384,4 @@ func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 		}
 	}
 	return ""
-}
-
-// missingFor says which GPU in use a wheel has no code for.
-func (q *question) missingFor(e *matrix.Extension, c code) string {
-	for _, g := range q.gpus {
-		if !e.MinSM.IsZero() && g.SM.Less(e.MinSM) {
-			return "needs GPU " + e.MinSM.String() + " or newer; here is " + gpuName(g)
-		}
-		covered := len(c.rows) == 0
-		for _, row := range c.rows {
-			native, ptx := q.m.ExtensionCovers(row, g.SM)
-			covered = covered || native || ptx || len(c.rows) == 1 && row != e && !speaksFor(row, e, g.SM)
-		}
-		if covered {
-			continue
-		}
-		if c.rows[0] != e {
-			return "was not read, and " + c.rows[0].Version.String() + ", which was, has no code for " + gpuName(g)
-		}
-		return "has no code for " + gpuName(g)
-	}
-	return ""
-}
-
-// speaksFor reports whether a wheel's lack of code for a GPU says the same of
-// another release of the package. Support for old GPUs is dropped and support for
-// new ones added: so a newer release says nothing about GPUs older than its
-// oldest, nor an older one about GPUs newer than its newest.
-func speaksFor(read, e *matrix.Extension, sm machine.SM) bool {
-	if len(read.Native) == 0 {
-		return false
-	}
-	byAge := func(a, b matrix.Code) int { return a.SM.Compare(b.SM) }
-	if read.Version.Compare(e.Version) > 0 {
-		return !sm.Less(slices.MinFunc(read.Native, byAge).SM)
-	}
-	return !slices.MaxFunc(read.Native, byAge).SM.Less(sm)
-}
-
-// code is what is known of the GPU code in a wheel: read from it, or else from
-// the releases of the same package next to it.
-type code struct {
-	cuda string
-	rows []*matrix.Extension // that were read: the wheel itself, or its neighbours; empty: none
 }
