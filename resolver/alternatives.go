@@ -31,7 +31,7 @@ func (s *solver) alternatives(o *outcome) []string {
 			if len(s.req.packages) > 0 {
 				break // what the channel has of them is not known
 			}
-			out = append(out, condaText(b))
+			out = append(out, condaText(b, gpus))
 		}
 		out = append(out, s.publishedElsewhere(o)...)
 		out = append(out, s.sourceBuilds(gpus)...)
@@ -109,10 +109,11 @@ func (s *solver) condaServes(gpus []machine.GPU) []*matrix.Build {
 	return out
 }
 
-func condaText(b *matrix.Build) string {
+func condaText(b *matrix.Build, gpus []machine.GPU) string {
 	s := fmt.Sprintf("%s: pytorch %s cuda%s (`--manager micromamba`)", b.Index, b.Release.Torch, b.CUDA.MajorMinor())
-	if b.Notes != "" {
-		s += "; " + b.Notes
+	old := slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.SM.Less(turing) })
+	if b.Notes != "" && (old || condaNote(b) == b.Notes) {
+		s += "; " + condaNote(b)
 	}
 	return s
 }

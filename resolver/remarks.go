@@ -87,9 +87,18 @@ func (q *question) machineRemarks(b *matrix.Build) []string {
 		}
 	}
 	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
-		out = append(out, b.Notes)
+		out = append(out, condaNote(b))
 	}
 	return out
+}
+
+// condaNote is what is known of a conda build, for GPUs before Turing. A plan for
+// conda-forge pins the cuDNN that its note asks for (installers, condaSpecs).
+func condaNote(b *matrix.Build) string {
+	if pin := "cudnn<9.11"; b.Index == condaForge && strings.Contains(b.Notes, pin) {
+		return "the plan for it pins " + pin + ": newer ones have nothing for GPUs before Turing"
+	}
+	return b.Notes
 }
 
 // proofRemarks: how far what is said of the build is proven.

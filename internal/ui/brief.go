@@ -115,6 +115,8 @@ func theReason(p *plan.Plan) string {
 	switch {
 	case (p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch) && len(p.Reasons) > 0:
 		return p.Reasons[0].Text // what is wrong with the driver comes first
+	case p.Decision == resolver.InstallCPU && len(p.Basis.Facts.GPUs) > 0 && !p.Basis.Request.CPU:
+		return "" // the first warning says why the CPU, and that is what is asked
 	case p.HeldBack != "":
 		return p.HeldBack
 	case p.Decision == resolver.InstallCPU:
