@@ -17,12 +17,17 @@ const shownFindings = 3
 // shownEvidence is how many characters of a line are evidence enough: two lines.
 const shownEvidence = 148
 
-// where says in one line which environment was examined; "" none was.
+// where says in one line which environment was examined; "" none was. Where the one that
+// is meant is not there yet, it is that of the Python which the shell runs.
 func (f doctorFlags) where(p *read.Case) string {
 	if p.Pasted || f.plan.machine.elsewhere() {
 		return ""
 	}
-	return f.plan.target.place.line() + "\n"
+	at := f.plan.target.place
+	if !at.named && !isEnvDir(at.dir) && p.Torch.Version != "" && p.Files != nil && p.Files.Dir != "" {
+		return fmt.Sprintf("environment %s (of the first Python on PATH)\n", ui.Clean(p.Files.Dir))
+	}
+	return at.line() + "\n"
 }
 
 // doctorText is the report for people: the verdict, then what to do first.
@@ -54,7 +59,9 @@ func doctorText(r doctor.Report, p *read.Case, look ui.Style) string {
 		}
 		return b.String() + inUse(p, look)
 	}
-	notWell := func(f doctor.Finding) bool { return f.Severity > know.Note || f.Check == "PY002" }
+	notWell := func(f doctor.Finding) bool {
+		return f.Severity > know.Note || f.Check == "PY002" || f.Check == "GPU004"
+	}
 	if r.OK && !slices.ContainsFunc(r.Findings, notWell) {
 		b.WriteString("nothing is wrong\n\n")
 	}

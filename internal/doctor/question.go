@@ -17,7 +17,7 @@ import (
 var questionRules = []rule{
 	{[]string{"GPU002", "CTR001", "CTR012", "CTR013", "CTR017", "ROC002", "ROC003", "DRV001", "DRV002", "ACC008"},
 		"what could not be read of this machine", (*exam).unread},
-	{[]string{"GPU003"}, "a container, and a torch for CUDA that sees no GPU there", (*exam).emptyContainer},
+	{[]string{"GPU003", "GPU004"}, "a torch for CUDA, and no GPU where it is", (*exam).noGPUHere},
 	{[]string{"GPU001"}, "that torch sees no GPU, and nothing that says why", (*exam).question},
 }
 
@@ -326,14 +326,4 @@ func (e *exam) unread() {
 			}
 		}
 	}
-}
-
-// emptyContainer: whether the host has a GPU cannot be seen from inside.
-func (e *exam) emptyContainer() {
-	if e.Pasted || e.Machine.Platform.Environment != machine.Container || e.Torch.CUDA.IsZero() ||
-		len(e.Machine.GPUs) > 0 ||
-		slices.ContainsFunc(e.out, func(f *finding) bool { return f.Severity == know.Error }) {
-		return
-	}
-	e.find("GPU003", strong, e.Torch.VersionAt)
 }

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 )
 
 // What could not be read of a machine is never "nothing is wrong".
@@ -35,6 +36,42 @@ func TestEmptyContainer(t *testing.T) {
 	h.Installed[0].Version, h.Installed[0].CUDA = "2.9.1+cpu", new("")
 	if r := Examine(know.Embedded(), read.FromMachine(h)); r.Verdict != Healthy {
 		t.Errorf("a CPU build: %v", checksOf(r))
+	}
+}
+
+// A torch for CUDA on a machine without a GPU: no fault, and said first; with the way to
+// the GPUs where they are.
+func TestNoGPUHere(t *testing.T) {
+	cuda, slurm := "12.8", []machine.Tool{{Name: "sbatch"}}
+	for _, c := range []struct {
+		os, place, label string
+		gpus             []machine.GPU
+		check, fix       string
+	}{
+		{"linux", machine.Bare, "cu128", nil, "GPU004", "reseat"},
+		{"linux", machine.Bare, "cu128", []machine.GPU{{Vendor: machine.Intel, Name: "UHD Graphics 630"}}, "GPU004", "reseat"},
+		{"windows", machine.Bare, "cu128", nil, "GPU004", "reseat"},
+		{"linux", machine.WSL2, "cu128", nil, "GPU004", "nvidia-smi.exe"},
+		{"linux", machine.ContainerBuild, "cu128", nil, "GPU004", "docker run --gpus all"},
+		{"linux", machine.HPCLogin, "cu128", nil, "GPU004", "`srun --gres=gpu:1 envfix doctor`"},
+		{"linux", machine.HPCLogin, "cpu", nil, "GPU004", "`srun --gres=gpu:1 envfix plan`"},
+		{"linux", machine.Bare, "cpu", nil, "", ""}, // by choice
+		{"linux", machine.Bare, "cu128", []machine.GPU{{Vendor: machine.NVIDIA, Name: "NVIDIA A10", Visible: true}}, "", ""},
+	} {
+		h := machine.Machine{Platform: machine.Platform{OS: c.os, Arch: "x86_64", Environment: c.place}, GPUs: c.gpus, Tools: slurm,
+			Installed: []machine.Package{{Name: "torch", Version: "2.9.1+" + c.label, CUDA: &cuda}}}
+		if c.label == "cpu" {
+			h.Installed[0].CUDA = new("")
+		}
+		if len(c.gpus) > 0 && c.check == "" && c.gpus[0].Vendor == machine.NVIDIA {
+			h.Driver = &machine.Driver{Version: version.MustDotted("580.95.05")}
+		}
+		r := Examine(know.Embedded(), read.FromMachine(h))
+		if got := strings.Join(checksOf(r), " "); got != c.check || r.Verdict != Healthy {
+			t.Errorf("%s %s %s: %q, %s", c.os, c.place, c.label, got, r.Verdict)
+		} else if got != "" && !strings.Contains(strings.Join(r.Findings[0].Fix, "\n"), c.fix) {
+			t.Errorf("%s %s %s: %q", c.os, c.place, c.label, r.Findings[0].Fix)
+		}
 	}
 }
 

@@ -240,6 +240,9 @@ func (e *exam) vendorBuild() {
 	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
 		e.find("ROC002", likely-5, e.Did.Index, gpu, cudaTrouble).
 			says("the ROCm build was asked for, and it sees no GPU")
+	case intel && !nvidia && !amd && !e.Pasted && !t.CUDA.IsZero() && e.chosenBuild() == "xpu":
+		e.find("PY017", proven, t.VersionAt, t.CUDAAt, gpu).
+			says("torch %s is a CUDA build, and the GPU is Intel's", withLabel(t))
 	case intel && !nvidia && !amd && !e.xpu() && (trouble || e.unavailable()):
 		e.find("HW001", likely, gpu, cudaTrouble).says("there is only an Intel GPU: CUDA cannot use it").
 			fix("Arc, and Core Ultra: the XPU build, `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`, and the device `xpu`",

@@ -76,13 +76,24 @@ func (e *exam) noTorch() {
 }
 
 // decision is what the resolver says of this machine as it is; "" where it cannot say.
-func (e *exam) decision() resolver.Decision {
+func (e *exam) decision() resolver.Decision { return e.asItIs().Decision }
+
+// chosenBuild is the build of torch that the resolver chooses for this machine as it is; ""
+// none, or it cannot say.
+func (e *exam) chosenBuild() string {
+	if c := e.asItIs().Choice; c != nil {
+		return c.Build
+	}
+	return ""
+}
+
+func (e *exam) asItIs() *resolver.Resolution {
 	if e.Matrix == nil {
-		return ""
+		return &resolver.Resolution{}
 	}
 	r, err := resolver.Resolve(e.Matrix, e.Machine, resolver.Request{Python: e.activePython()})
 	if err != nil {
-		return ""
+		return &resolver.Resolution{}
 	}
-	return r.Decision
+	return r
 }

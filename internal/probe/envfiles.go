@@ -28,7 +28,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	case active != "":
 		e = h.readEnv(active)
 	case len(found) > 0:
-		e = h.readPrefix(found[0])
+		e = h.readInterpreter(found[0])
 	default:
 		return nil
 	}

@@ -80,6 +80,17 @@ func (h *host) readEnv(dir string) Env {
 	return e
 }
 
+// readInterpreter reads what an interpreter sees: its environment, where it is one's, as in
+// an image whose PATH begins with the environment that nothing activates.
+func (h *host) readInterpreter(p machine.Python) Env {
+	for _, dir := range []string{path.Dir(p.Path), path.Dir(path.Dir(p.Path))} { // conda on Windows; all others
+		if h.isEnv(dir) {
+			return h.readEnv(dir)
+		}
+	}
+	return h.readPrefix(p)
+}
+
 // readPrefix reads what an interpreter that belongs to no environment sees.
 func (h *host) readPrefix(p machine.Python) Env {
 	prefix := path.Dir(path.Dir(h.resolved(p.Path)))

@@ -60,7 +60,7 @@ func (h *host) pythons(o Options) pythonSet {
 	case active != "":
 		s.installed = packages(h.readEnv(active))
 	case len(s.pythons) > 0:
-		s.installed = packages(h.readPrefix(s.pythons[0]))
+		s.installed = packages(h.readInterpreter(s.pythons[0]))
 	}
 	return s
 }

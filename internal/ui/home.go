@@ -53,34 +53,19 @@ func (s Style) Looked(h machine.Machine) string {
 	v.row("torch", installedTorch(h))
 	v.line("")
 	has := slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" })
-	switch {
-	case has && h.Platform.Environment == machine.HPCLogin && len(h.GPUs) == 0:
-		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+inJob(h, "doctor")+" looks there, "+
-			inJob(h, "verify")+" proves that torch computes")
+	switch login := h.Platform.Environment == machine.HPCLogin && len(h.GPUs) == 0; {
+	case login && !has:
+		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+h.InJob("envfix doctor")+" looks there, "+
+			"`envfix plan --gpu NAME --driver VERSION` plans for them from here")
+	case login:
+		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+h.InJob("envfix doctor")+" looks there, "+
+			h.InJob("envfix verify")+" proves that torch computes")
 	case has:
 		v.row("next", "`envfix verify` proves that torch computes")
 	default:
 		v.row("next", "`envfix plan` shows what fits this machine")
 	}
 	return v.b.String()
-}
-
-// jobs begin a command in a job with one GPU, by the program that submits jobs. Sources:
-// slurm.schedmd.com, srun, --gres; IBM's documentation of LSF, bsub -gpu;
-// flux-framework.readthedocs.io, flux-run(1), --gpus-per-task.
-var jobs = []struct{ tool, begin string }{
-	{"sbatch", "srun --gres=gpu:1"}, {"bsub", "bsub -I -gpu num=1"}, {"flux", "flux run --gpus-per-task=1"},
-}
-
-// inJob is a command of envfix in a job of the cluster that h is the login node of. For
-// qsub's GPUs each site has its own words.
-func inJob(h machine.Machine, command string) string {
-	for _, j := range jobs {
-		if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == j.tool }) {
-			return "`" + j.begin + " envfix " + command + "`"
-		}
-	}
-	return "`envfix " + command + "` in a job with a GPU"
 }
 
 func installedTorch(h machine.Machine) string {
@@ -100,7 +85,7 @@ func (d Dashboard) judge() (works, next string) {
 	case resolver.NoSolution, resolver.NeedTarget:
 		text, _, _ := Refusal(p)
 		if h := p.Basis.Facts; h.Platform.Environment == machine.HPCLogin {
-			return "no: " + text, inJob(h, "doctor") + " looks where the GPUs are; `envfix plan --gpu NAME --driver VERSION` plans for them from here"
+			return "no: " + text, h.InJob("envfix doctor") + " looks where the GPUs are; `envfix plan --gpu NAME --driver VERSION` plans for them from here"
 		}
 		return "no: " + text, "`envfix plan` says why, and what would change it"
 	case resolver.FixDriver:
