@@ -130,8 +130,9 @@ const (
 // FilesOf returns the rows of one version of a package; none: nobody looked.
 func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
 	var out []Files
+	text, same := spellings(v)
 	for _, f := range m.filesOf(pkg) {
-		if f.Package == pkg && hasWord(f.Versions, v.String()) {
+		if f.Package == pkg && (hasWord(f.Versions, text) || hasWord(f.Versions, same)) {
 			out = append(out, f)
 		}
 	}
@@ -175,9 +176,10 @@ func (m *Matrix) Fits(pkg string, v version.Python, python string, p machine.Pla
 		number = version.Python{} // not known: Requires-Python excludes nothing
 	}
 	rows := m.filesOf(pkg)
+	text, same := spellings(v)
 	for i := range rows {
 		f := &rows[i]
-		if f.Package != pkg || !hasWord(f.Versions, v.String()) {
+		if f.Package != pkg || !hasWord(f.Versions, text) && !hasWord(f.Versions, same) {
 			continue
 		}
 		switch best = max(best, FitNone); {

@@ -76,6 +76,16 @@ func (f *Files) loadsIn(python string) bool {
 	return false
 }
 
+// spellings are a release as it is written and as an index may write the same one: 0.5 and
+// 0.5.0 are equal (PEP 440, version specifiers).
+func spellings(v version.Python) (text, same string) {
+	text = v.String()
+	if short, ok := strings.CutSuffix(text, ".0"); ok && strings.Contains(short, ".") {
+		return text, short
+	}
+	return text, text + ".0"
+}
+
 // hasWord reports whether a text of words parted by spaces holds one.
 func hasWord(text, word string) bool {
 	for word != "" {

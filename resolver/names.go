@@ -46,6 +46,11 @@ func (s *solver) checkNames() error {
 				return &NameError{Name: r.Name, Meant: name}
 			}
 		}
+		for _, name := range s.m.KnownNames() {
+			if len(name) == 5 && slip(r.Name, name) {
+				return &NameError{Name: r.Name, Meant: name}
+			}
+		}
 	}
 	return nil
 }
@@ -91,4 +96,11 @@ func alike(a, b string) bool {
 	slices.Sort(x)
 	slices.Sort(y)
 	return string(x) == string(y)
+}
+
+// slip reports whether a name is another one with a letter too many, or with two that
+// changed places. A real name of five letters has too many neighbours that have a letter
+// less, or another one (scipy, scapy).
+func slip(a, b string) bool {
+	return alike(a, b) && (len(a) > len(b) || len(a) == len(b) && near.Distance(a, b) == 2)
 }

@@ -32,6 +32,9 @@ func TestCheckPackages(t *testing.T) {
 	x.Add(
 		testindex.Wheel{Name: "vllm", Version: "0.33.0", Requires: []string{"torch==2.14.0", "numpy>=99"}},
 		testindex.Wheel{Name: "vllm", Version: "0.32.0", Requires: []string{"torch==2.13.0"}},
+		testindex.Wheel{Name: "torchaudio", Version: "2.11.0"}, // vllm requires the two
+		testindex.Wheel{Name: "torchvision", Version: "0.29.0"},
+		testindex.Wheel{Name: "torchvision", Version: "0.28.0"},
 		testindex.Wheel{Name: "torch", Version: "2.14.0"},
 		testindex.Wheel{Name: "torch", Version: "2.13.0"},
 	)

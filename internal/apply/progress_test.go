@@ -118,7 +118,7 @@ func TestProgressInBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, start: start, host: "index.example", places: []place{{"/nonexistent", 1 << 40}, {dir, free + 2_450_000_000}}}
+	f := &follower{run: &run{screen: s}, phase: "downloading", planned: 5_800_000_000, start: start, host: "index.example", places: []place{{filepath.Join(dir, "gone"), 1 << 40}, {dir, free + 2_450_000_000}}}
 	for _, line := range []string{"Downloading torch (845.1MiB)", "Downloading numpy (16.1MiB)", "Downloading gone (2.0GiB)", " Downloaded gone"} {
 		f.hear(line)
 	}

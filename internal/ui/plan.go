@@ -196,7 +196,7 @@ func (v *view) choice(p *plan.Plan) {
 	if p.Torch != "" || len(p.Packages) > 0 && p.Decision != resolver.UseVendorIndex {
 		v.combination("choice", p.Choice)
 	}
-	v.driver(p.Driver)
+	v.driver(p.Driver, p.Basis.Facts.Platform.Environment)
 	if p.Fallback != nil {
 		v.combination("now", *p.Fallback)
 	}
@@ -254,6 +254,12 @@ func (v *view) combination(label string, c resolver.Choice) {
 	v.row("", under+"Python "+c.Python+", "+from(c))
 }
 
+// driversOwner names the system whose driver a machine uses, where that is not its own.
+var driversOwner = map[string]string{
+	machine.Container: "which is the host's: change it there",
+	machine.WSL2:      "which is Windows' own: change it there",
+}
+
 func from(c resolver.Choice) string {
 	switch {
 	case c.Channel != "" && c.Channel != "pip":
@@ -274,7 +280,8 @@ var driverActions = map[string]string{
 	"load":          "load the kernel module of %s",
 }
 
-func (v *view) driver(d plan.Driver) {
+// driver says what is done with the driver, and whose it is where that is another system.
+func (v *view) driver(d plan.Driver, environment string) {
 	switch d.Action {
 	case "keep":
 		if d.Minimum != nil && v.Verbose {
@@ -301,6 +308,9 @@ func (v *view) driver(d plan.Driver) {
 	}
 	if d.Minimum != nil && d.Action != "pin" { // a branch to hold says which
 		parts = append(parts, "at least "+*d.Minimum)
+	}
+	if whose := driversOwner[environment]; whose != "" {
+		parts = append(parts, whose)
 	}
 	v.row("driver", strings.Join(parts, ", "))
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"envfix/installers"
-	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/resolver"
 )
@@ -41,11 +40,7 @@ func (v *view) steps(p *plan.Plan) {
 func (v *view) noSteps(p *plan.Plan) {
 	switch p.Decision {
 	case resolver.UpgradeDriver, resolver.PinDriverBranch:
-		whose := map[string]string{
-			machine.Container: ", which is the host's: change it there",
-			machine.WSL2:      ", which is Windows' own: change it there",
-		}[p.Basis.Facts.Platform.Environment]
-		v.row("steps", "none without a change of the driver"+whose)
+		v.row("steps", "none without a change of the driver")
 	case resolver.Split:
 	default:
 		if p.Target.Manager == "uv-project" {
