@@ -5,11 +5,17 @@
   const program = document.currentScript.dataset.program; // its address; "" it lies in the page
   const wasm = { headers: { "Content-Type": "application/wasm" } };
 
-  const bytes = (base64) => {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
-    const text = atob(base64);
-    const out = new Uint8Array(text.length); // from(text, …) walks it as an iterator: a tenth of a second
-    for (let i = 0; i < out.length; i++) out[i] = text.charCodeAt(i);
+  // Ascii85 is 6 % shorter than base64. "v" stands for "<", which could end a script.
+  const bytes = (text) => {
+    const out = new Uint8Array(Math.floor((text.length * 4) / 5));
+    for (let i = 0, at = 0; at < out.length; ) {
+      let word = 0;
+      for (const end = i + 5; i < end; i++) {
+        const code = i < text.length ? text.charCodeAt(i) : 117; // a short last group is filled up
+        word = word * 85 + (code === 118 ? 27 : code - 33);
+      }
+      for (let shift = 24; shift >= 0; shift -= 8) out[at++] = word >>> shift; // past the end is nowhere
+    }
     return out;
   };
 
