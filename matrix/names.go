@@ -282,7 +282,7 @@ func withoutArch(q, n []string) bool {
 
 func isArch(w string) bool {
 	switch w {
-	case "maxwell", "pascal", "volta", "turing", "ampere", "hopper", "blackwell":
+	case "maxwell", "pascal", "volta", "turing", "ampere", "hopper", "blackwell", "grace":
 		return true
 	}
 	return false
@@ -306,6 +306,24 @@ func sameCore(q, n []string) bool {
 		}
 	}
 	return found
+}
+
+// Unsaid returns the words of a name that a device found by it does not bear: near,
+// those that tell boards of one number apart, or a model's letter (the "ti" of "4090
+// Ti", where no list has that board); and foreign, all others.
+func Unsaid(name string, d Device) (near, foreign []string) {
+	own := nameWords(bare(d.Name))
+	for _, w := range without(nameWords(bare(name)), isMemory, isForm, isLine, isArch) {
+		begins := func(o string) bool { return strings.HasPrefix(w, o) || strings.HasPrefix(o, w) }
+		switch {
+		case slices.Contains(own, w), d.SM.IsZero() && d.GFX == "", d.Line != "" && w == d.Line:
+		case isBoard(w), slices.ContainsFunc(own, begins):
+			near = append(near, w)
+		default:
+			foreign = append(foreign, w)
+		}
+	}
+	return near, foreign
 }
 
 func containsAll(n, q []string) bool {

@@ -41,19 +41,25 @@ func (d Machine) Override(h *machine.Machine) error {
 	return nil
 }
 
+// systems are the words for a system that people write, and what they mean.
+var systems = map[string]string{
+	"linux": "linux", "windows": "windows", "macos": "macos", "wsl2": "wsl2", "wsl": "wsl2",
+	"win": "windows", "win10": "windows", "win11": "windows", "win64": "windows", "windows 10": "windows", "windows 11": "windows",
+	"windows10": "windows", "windows11": "windows", "mac": "macos", "osx": "macos", "darwin": "macos", "mac os": "macos",
+}
+
 // overrideOS changes the system. What belongs to the other system (programs,
 // paths, the C library, and GPUs that are not named) goes with it.
 func (d Machine) overrideOS(h *machine.Machine) error {
 	if d.OS == "" {
 		return nil
 	}
-	os, _ := machine.NormalPlatform(strings.TrimSpace(d.OS), "")
 	environment := machine.Bare
+	os := systems[strings.ToLower(strings.TrimSpace(d.OS))]
 	switch os {
-	case "wsl", "wsl2":
+	case "wsl2":
 		os, environment = "linux", machine.WSL2
-	case "linux", "windows", "macos":
-	default:
+	case "":
 		return BadValue("os", d.OS, "systems are linux, windows, macos and wsl2")
 	}
 	if os != h.Platform.OS {
@@ -172,8 +178,11 @@ func (d Machine) overrideDriver(h *machine.Machine) error {
 	text := strings.TrimSpace(d.Driver)
 	h.Driver = nil
 	if text != "none" {
-		v, err := machine.ParseDriver(text)
-		if err != nil {
+		v, err := machine.ParseDriver(deviceManager(text))
+		switch {
+		case err != nil && cudaText().MatchString(text):
+			return BadValue("driver", text, "that is how a CUDA version looks: nvidia-smi prints the driver's left of it, such as `--driver 580.95.05`")
+		case err != nil:
 			return BadValue("driver", text, "write a version as nvidia-smi prints it, such as `--driver 580.95.05`, or `--driver none`")
 		}
 		h.Driver = &machine.Driver{Version: v, Evidence: machine.FromFlag}
@@ -186,6 +195,18 @@ func (d Machine) overrideDriver(h *machine.Machine) error {
 	}
 	d.leaveContainer(h)
 	return nil
+}
+
+// deviceManager turns the number that Windows' Device Manager shows into NVIDIA's
+// own, which is its last five digits: 31.0.15.4633 is 546.33. Other text comes back
+// as it is.
+func deviceManager(text string) string {
+	if !windowsText().MatchString(text) {
+		return text
+	}
+	digits := strings.ReplaceAll(text, ".", "")
+	digits = digits[len(digits)-5:]
+	return digits[:3] + "." + digits[3:]
 }
 
 // leaveContainer makes a described machine a target of its own: that this host

@@ -70,6 +70,11 @@ func lookedUp(name string) (namedGPU, error) {
 		return namedGPU{}, unknownGPU(name, table.Nearest(name, 3))
 	}
 	d := found[0]
+	if _, foreign := matrix.Unsaid(name, d); len(foreign) > 0 {
+		f := unknownGPU(name, []string{d.Name})
+		f.Hints = []string{fmt.Sprintf("leave %q out, if the %s is meant", text.Clip(strings.Join(foreign, " "), 40), d.Name)}
+		return namedGPU{}, f
+	}
 	if names := severalAnswers(found); len(names) > 1 {
 		return namedGPU{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%q may be any of several GPUs", text.Clip(name, 60)),
 			Details: names, Hints: []string{"use the whole name, or the compute capability: `--gpu " + d.SM.String() + "`"}}
@@ -88,8 +93,8 @@ func lookedUp(name string) (namedGPU, error) {
 	return namedGPU{g, d.Line}, nil
 }
 
-// Usual says of each GPU that was named which board is meant, where another one, which
-// no list of NVIDIA's has, bears the same name.
+// Usual says of each GPU that was named which board is meant, where the name is not
+// quite its own, or another one, which no list of NVIDIA's has, bears it too.
 func (d Machine) Usual() []string {
 	table, err := matrix.Devices()
 	if err != nil {
@@ -100,6 +105,11 @@ func (d Machine) Usual() []string {
 		g, err := GPU(strings.TrimSpace(name))
 		if err != nil || g.SM.IsZero() {
 			continue
+		}
+		for _, d := range table.LookupName(name) {
+			if near, _ := matrix.Unsaid(name, d); d.Name == g.Name && len(near) > 0 {
+				out = append(out, fmt.Sprintf("%s for %q: no board of that very name is known", g.Name, text.Clip(name, 60)))
+			}
 		}
 		for _, other := range table.Namesakes(name) {
 			if other.SM.IsZero() || other.SM == g.SM {

@@ -20,9 +20,10 @@ import (
 var Managers = []string{"uv", "pip", "conda", "mamba", "micromamba", "uv-project", "pixi"}
 
 var (
-	pythonText = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
-	cudaText   = lazy.Regexp(`^\d{1,2}(\.\d{1,2})?$`)
-	buildText  = lazy.Regexp(`^(cpu|xpu|mps|cu\d{2,4}|rocm\d{1,2}(\.\d{1,2}){0,2})$`)
+	pythonText  = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
+	cudaText    = lazy.Regexp(`^\d{1,2}(\.\d{1,2})?$`)
+	windowsText = lazy.Regexp(`^\d{2}\.\d{1,2}\.\d{2}\.\d{4}$`)
+	buildText   = lazy.Regexp(`^(cpu|xpu|mps|cu\d{2,4}|rocm\d{1,2}(\.\d{1,2}){0,2})$`)
 )
 
 // Request says what is wanted, in the words of the flags. A field that is empty

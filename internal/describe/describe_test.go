@@ -1,0 +1,63 @@
+package describe
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+)
+
+// What people read off Windows, a Mac or a box of a GPU is understood, or the error
+// says what it is instead.
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		words  Machine
+		os     string
+		driver string
+		says   string // in the error and its hint, or in what is assumed
+		wrong  bool
+	}{
+		{words: Machine{OS: "win11"}, os: "windows"},
+		{words: Machine{OS: "Windows 10"}, os: "windows"},
+		{words: Machine{OS: "mac"}, os: "macos"},
+		{words: Machine{OS: "WSL"}, os: "linux"},
+		{words: Machine{OS: "beos"}, says: "systems are", wrong: true},
+		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "31.0.15.4633"}, os: "windows", driver: "546.33"},
+		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "32.0.15.6094"}, os: "windows", driver: "560.94"},
+		{words: Machine{Driver: "12.8"}, says: "CUDA version", wrong: true},
+		{words: Machine{GPUs: []string{"RTX 3050 --os windows"}}, says: `leave "os windows" out`, wrong: true},
+		{words: Machine{GPUs: []string{"RTX 4090 banana"}}, says: `leave "banana" out`, wrong: true},
+		{words: Machine{GPUs: []string{"rtx 4090ti"}}, os: "linux", says: `NVIDIA GeForce RTX 4090 for "rtx 4090ti"`},
+		{words: Machine{GPUs: []string{"GH200 Grace Hopper"}}, os: "linux"},
+		{words: Machine{GPUs: []string{"Tesla V100-SXM2-16GB"}}, os: "linux"},
+		{words: Machine{GPUs: []string{"NVIDIA A100-SXM4-80GB MIG 1g.10gb"}}, os: "linux"},
+	} {
+		h := machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: "linux", Arch: "x86_64"}}
+		err := c.words.Override(&h)
+		said := strings.Join(c.words.Usual(), "\n")
+		if err != nil {
+			said = fails(err)
+		}
+		if (err != nil) != c.wrong || !strings.Contains(said, c.says) || c.says == "" && said != "" {
+			t.Errorf("%+v: said %q, error %v", c.words, said, err)
+			continue
+		}
+		if !c.wrong && h.Platform.OS != c.os {
+			t.Errorf("%+v: system %q, want %q", c.words, h.Platform.OS, c.os)
+		}
+		if c.driver != "" && (h.Driver == nil || h.Driver.Version.String() != c.driver) {
+			t.Errorf("%+v: driver %v, want %s", c.words, h.Driver, c.driver)
+		}
+	}
+}
+
+// fails is an error with its hints.
+func fails(err error) string {
+	var f *fail.Error
+	if !errors.As(err, &f) {
+		return err.Error()
+	}
+	return f.Text + "\n" + strings.Join(f.Hints, "\n")
+}
