@@ -42,7 +42,7 @@ type Request struct {
 	Today     string `json:"today,omitempty"`     // 2026-11-21; the resolver has no clock
 }
 
-// A Decision is the kind of answer; see interfaces.md, "Plan".
+// A Decision is the kind of answer, a word of the schema of a plan.
 type Decision string
 
 // The decisions.

@@ -119,7 +119,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		case name == "--help" || name == "-h":
 			p.in.help = true
 			continue
-		case name == "--version" && len(p.in.path) == 0:
+		case (name == "--version" || name == "-V") && len(p.in.path) == 0:
 			p.in.version = true
 			continue
 		}
@@ -298,7 +298,7 @@ func isBool(f cli.Flag) bool {
 // followed by a value; the command is not known yet.
 func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 	name, _, attached := cutFlag(a)
-	if attached || slices.Contains([]string{"--help", "-h", "--version"}, name) {
+	if attached || slices.Contains([]string{"--help", "-h", "--version", "-V"}, name) {
 		return false
 	}
 	for _, c := range cmds {

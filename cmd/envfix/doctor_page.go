@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
@@ -37,5 +40,6 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 			Hints: []string{"`--html` takes a file in a directory that is there"},
 		}
 	}
+	fmt.Fprintf(os.Stderr, "wrote %s\n", ui.Clean(name))
 	return nil
 }

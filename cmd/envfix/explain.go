@@ -20,7 +20,7 @@ func explainCommand() *cli.Command {
 		Usage:     "say what an error message, or a check of doctor, means and what to do",
 		ArgsUsage: "[TEXT…]",
 		Description: `Reads a message, or any text with messages in it, from the arguments or from
-standard input. A line that means nothing bad gets no answer. An id such as DRV005,
+standard input (also written -). A line that means nothing bad gets no answer. An id such as DRV005,
 which doctor and explain print, gets what that check looks for.
 
 EXAMPLES
@@ -40,8 +40,8 @@ EXIT STATUS
 
 func explainAction(c *cli.Context) error {
 	var in io.Reader = os.Stdin
-	if c.NArg() > 0 {
-		in = strings.NewReader(strings.Join(c.Args().Slice(), " "))
+	if text := strings.Join(c.Args().Slice(), " "); text != "" && text != "-" {
+		in = strings.NewReader(text)
 	} else if isTerminal(os.Stdin) {
 		return &fail.Error{
 			Code: fail.Usage, Text: "no text to explain",

@@ -155,7 +155,8 @@ func report(err error, asJSON bool) int {
 	switch {
 	case f.Text == "":
 	case asJSON:
-		if noOutput() || writeErrorJSON(os.Stdout, f) != nil {
+		// Who redirects it into a file sees nothing of it: the terminal is told as well.
+		if noOutput() || writeErrorJSON(os.Stdout, f) != nil || isTerminal(os.Stderr) && !isTerminal(os.Stdout) {
 			fmt.Fprint(os.Stderr, ui.Error(f.Text, f.Details, f.Hints))
 		}
 	default:

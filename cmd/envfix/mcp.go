@@ -43,7 +43,7 @@ EXIT STATUS
 			if c.Bool("show-paths") {
 				o.Hide = nil
 			}
-			err := mcpserver.New(o).Run(c.Context, &mcp.StdioTransport{})
+			err := mcpserver.New(o).Run(c.Context, mcpserver.Stdio(os.Stdin, os.Stdout))
 			if errors.Is(err, mcp.ErrConnectionClosed) {
 				return nil
 			}

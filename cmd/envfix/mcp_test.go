@@ -130,3 +130,28 @@ func TestMCPHidesPaths(t *testing.T) {
 		t.Error("a token is told")
 	}
 }
+
+// A client that pipes its requests in and closes gets every answer.
+func TestMCPEnd(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "mcp")
+	cmd.Args[0] = "envfix"
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"explain","arguments":{"text":"Torch not compiled with CUDA enabled"}}}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"explain","arguments":{"text":"DRV005"}}}
+`)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, id := range []string{`"id":1,`, `"id":2,`, `"id":3,`} {
+		if !strings.Contains(string(out), id) {
+			t.Errorf("no answer with %s in\n%s", id, out)
+		}
+	}
+}

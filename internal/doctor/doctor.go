@@ -34,7 +34,7 @@ func (c Confidence) String() string { return []string{"low", "medium", "high"}[c
 func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // A Finding is one thing that is wrong, or worth knowing. Its JSON form is fixed
-// by interfaces.md.
+// by the schemas of `envfix doctor` (`envfix schema doctor`).
 type Finding struct {
 	Cause      string        `json:"cause"` // of the vocabulary of causes, or "none"
 	Check      string        `json:"check"`

@@ -10,7 +10,7 @@ import (
 	"envfix/internal/doctor/read"
 )
 
-// A Match is one message that explain knows, as interfaces.md fixes it.
+// A Match is one message that explain knows, as the schema of `envfix explain --json` fixes it.
 type Match struct {
 	Message  string            `json:"message"` // its id in messages.yaml
 	Checks   []string          `json:"checks"`

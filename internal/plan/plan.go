@@ -12,7 +12,7 @@ import (
 // Format is the number of the plan's JSON form.
 const Format = 1
 
-// A Plan is what would be done. Its JSON form is fixed by interfaces.md.
+// A Plan is what would be done. Its JSON form is fixed by its schema (`envfix schema plan`).
 type Plan struct {
 	Format          int                    `json:"format"`
 	ID              string                 `json:"id"` // sha256:… over everything else
