@@ -286,12 +286,7 @@ func cudaWords(cuda string) string {
 // beside the chosen one: the same minor release, for the same CUDA.
 func (c *keeper) sameTorch(installed string) bool {
 	public, label := version.SplitLocal(installed)
-	return minor(public) == minor(c.b.choice.Torch) && (label == "" || label == c.b.choice.Build)
-}
-
-func minor(v string) string {
-	parts := strings.SplitN(v, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
+	return version.Minor(public) == version.Minor(c.b.choice.Torch) && (label == "" || label == c.b.choice.Build)
 }
 
 // saidElsewhere leaves out the warnings of packages that the new torch breaks

@@ -38,7 +38,7 @@ func (c *keeper) copyable(d machine.HeldDist) bool {
 // new one, where only facts tell of it.
 func (c *keeper) samePython() bool {
 	return slices.ContainsFunc(c.b.h.Pythons, func(p machine.Python) bool {
-		return p.Active && p.Source == "venv" && minor(p.Version) == c.b.choice.Python
+		return p.Active && p.Source == "venv" && version.Minor(p.Version) == c.b.choice.Python
 	})
 }
 

@@ -76,7 +76,7 @@ func (b *builder) bringVenv(p machine.Python) {
 		return
 	}
 	if _, apt := tool(b.h, "apt-get"); p.NoEnsurepip && apt && p.Source == "system" {
-		b.fromArchive("apt-get", p.Path+" makes no environment without it", "python"+minorOf(p.Version)+"-venv")
+		b.fromArchive("apt-get", p.Path+" makes no environment without it", "python"+version.Minor(p.Version)+"-venv")
 	}
 }
 
@@ -94,9 +94,4 @@ func (b *builder) fromArchive(manager, why string, packages ...string) {
 	}
 	b.add(plan.Step{ID: "python", Title: "install the distribution's " + strings.Join(packages, ", "), Why: why, Root: true,
 		Run: &plan.Run{Argv: append(argv, packages...), Env: quiet(manager)}})
-}
-
-func minorOf(v string) string {
-	parts := strings.SplitN(v, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

@@ -35,7 +35,7 @@ func (q *question) offers(name string, v version.Python, b *matrix.Build) []offe
 		cuda := matchCUDA(e.CUDA, b)
 		switch {
 		case e.URL == "", !v.IsZero() && !q.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
-			len(e.Torch) > 0 && !slices.Contains(e.Torch, minor(b.Release.Torch.String())),
+			len(e.Torch) > 0 && !slices.Contains(e.Torch, version.Minor(b.Release.Torch.String())),
 			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.py.String()),
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),
 			!q.archsServe(e.Archs):
@@ -72,11 +72,6 @@ func abiOf(b *matrix.Build) string {
 	return "TRUE"
 }
 
-func minor(v string) string {
-	parts := strings.SplitN(v, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
-}
-
 // archsServe reports whether code for some of these capabilities runs on every GPU in
 // use: a cubin runs on later minors of its major.
 func (q *question) archsServe(archs []string) bool {
@@ -108,7 +103,7 @@ func (q *question) archsFor(archs []string) []string {
 // url is the address of an offer for a build.
 func (o offer) url(q *question, b *matrix.Build) string {
 	torch := b.Release.Torch.String()
-	return strings.NewReplacer("{version}", o.version, "{torch}", minor(torch), "{release}", minor(torch)+".0", "{cuda}", o.cuda,
+	return strings.NewReplacer("{version}", o.version, "{torch}", version.Minor(torch), "{release}", version.Minor(torch)+".0", "{cuda}", o.cuda,
 		"{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(o.row.URL)
 }
 
@@ -190,7 +185,7 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 	}
 	if other != nil {
 		ask := fmt.Sprintf("`--build %s`", other.Label)
-		if m := minor(other.Release.Torch.String()); m != minor(chosen.Release.Torch.String()) {
+		if m := version.Minor(other.Release.Torch.String()); m != version.Minor(chosen.Release.Torch.String()) {
 			ask = fmt.Sprintf("`torch==%s.*` and %s", m, ask)
 		}
 		out = append(out, fmt.Sprintf("%s has wheels for %s, none that is known for %s: %s, then %s",

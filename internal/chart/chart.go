@@ -7,7 +7,6 @@ package chart
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"envfix/internal/describe"
 	"envfix/internal/machine"
@@ -42,7 +41,7 @@ type Column struct {
 }
 
 // Minor is the release without its patch: 2.14.
-func (c Column) Minor() string { return minorOf(c.Torch) }
+func (c Column) Minor() string { return version.Minor(c.Torch) }
 
 // A Row is one generation.
 type Row struct {
@@ -85,7 +84,7 @@ func Make(m *matrix.Matrix, v View) *Map {
 	var minors [][]*matrix.Release
 	for _, r := range m.Releases { // newest first
 		last := len(minors) - 1
-		if last < 0 || minorOf(minors[last][0].Torch.String()) != minorOf(r.Torch.String()) {
+		if last < 0 || version.Minor(minors[last][0].Torch.String()) != version.Minor(r.Torch.String()) {
 			minors = append(minors, nil)
 			last++
 		}
@@ -114,7 +113,7 @@ func (m *Map) Choose(gpus []machine.GPU, torch string) {
 		m.Rows[i].Chosen = chosen(gpus, m.Rows[i].gpu)
 	}
 	for i := range m.Columns {
-		m.Columns[i].Chosen = torch != "" && minorOf(torch) == m.Columns[i].Minor()
+		m.Columns[i].Chosen = torch != "" && version.Minor(torch) == m.Columns[i].Minor()
 	}
 }
 
@@ -124,11 +123,6 @@ func chosen(gpus []machine.GPU, g machine.GPU) bool {
 	return slices.ContainsFunc(gpus, func(o machine.GPU) bool {
 		return o.Vendor == g.Vendor && o.SM == g.SM && (o.GFX == g.GFX || o.GFX == "")
 	})
-}
-
-func minorOf(torch string) string {
-	parts := strings.SplitN(torch, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // A drawing holds what the cells of one map share.

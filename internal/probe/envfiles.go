@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // maxNamed is how many files of a kind are named; the rest are counted.
@@ -119,7 +120,7 @@ func (e Env) minor() string {
 			return m[1]
 		}
 	}
-	return minorOf(e.Python.Version)
+	return version.Minor(e.Python.Version)
 }
 
 // torchSet are the distributions whose files are compared with the disk.
@@ -268,7 +269,7 @@ func (h *host) foreignFiles(torch string, python machine.Python) []machine.Forei
 	for i := range libraries {
 		libraries[i] = "lib/" + libraries[i]
 	}
-	tag := "cpython-" + strings.ReplaceAll(minorOf(python.Version), ".", "")
+	tag := "cpython-" + strings.ReplaceAll(version.Minor(python.Version), ".", "")
 	var others []string
 	fits := false
 	for _, name := range h.names(torch) {

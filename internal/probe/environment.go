@@ -13,6 +13,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/version"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -69,7 +70,7 @@ func (h *host) readEnv(dir string) Env {
 	}
 	e.Sites = h.sitePackages(dir)
 	if e.System && e.Base != "" {
-		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), minorOf(e.Python.Version))...)
+		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
 	e.Dists = h.dists(e.Sites)
 	for _, name := range h.names(dir + "/conda-meta") {
@@ -95,7 +96,7 @@ func (h *host) readInterpreter(p machine.Python) Env {
 func (h *host) readPrefix(p machine.Python) Env {
 	prefix := path.Dir(path.Dir(h.resolved(p.Path)))
 	e := Env{Dir: prefix, Python: p}
-	minor := minorOf(p.Version)
+	minor := version.Minor(p.Version)
 	if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
 		e.Sites = append(e.Sites, h.home+"/.local/lib/python"+minor+"/site-packages")
 	}
@@ -111,14 +112,6 @@ func packages(e Env) []machine.Package {
 		out = append(out, d.Package)
 	}
 	return out
-}
-
-func minorOf(version string) string {
-	f := strings.SplitN(version, ".", 3)
-	if len(f) < 2 {
-		return version
-	}
-	return f[0] + "." + f[1]
 }
 
 // A pyvenv is what pyvenv.cfg says.

@@ -129,3 +129,10 @@ func (v *Dotted) UnmarshalText(b []byte) (err error) {
 	*v, err = ParseDotted(string(b))
 	return err
 }
+
+// Minor returns the first two groups of a version as it is written: "2.14" of
+// "2.14.1+cu126". A version of one group is returned whole.
+func Minor(v string) string {
+	parts := strings.SplitN(v, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

@@ -31,3 +31,11 @@ func TestPythonOrder(t *testing.T) {
 		}
 	})
 }
+
+func TestMinor(t *testing.T) {
+	for v, want := range map[string]string{"2.14.1+cu126": "2.14", "3.12": "3.12", "3": "3", "": ""} {
+		if got := Minor(v); got != want {
+			t.Errorf("Minor(%q) = %q, want %q", v, got, want)
+		}
+	}
+}
