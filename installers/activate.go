@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 )
 
@@ -70,8 +71,7 @@ func separators(variable string) string {
 
 // isConda reports whether the steps work on a conda environment.
 func (b *builder) isConda() bool {
-	switch b.t.Manager {
-	case "conda", "mamba", "micromamba":
+	if m, _ := managers.Find(b.t.Manager); m.MakesConda() {
 		return true
 	}
 	if len(b.steps) > 0 { // a virtual environment is built

@@ -1,30 +1,42 @@
 package installers
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 )
 
-// The channels of conda builds (Choice.Channel).
-const (
-	condaForge     = "conda-forge"
-	pytorchChannel = "pytorch"
-)
+// conda makes an environment of conda's with one of the programs that do.
+type conda struct{ managers.Manager }
 
-// conda plans an environment of conda, mamba or micromamba.
-func (b *builder) conda() {
-	exe := b.t.Manager
+func (c conda) leavesAll(_ *builder, n int) string {
+	return fmt.Sprintf("%s makes a conda environment, into which the %d packages of a virtual one are not carried", c.Name, n)
+}
+
+func (c conda) child() child {
+	own := child{caches: []string{"CONDA_PKGS_DIRS"}, certificates: requestsBundle}
+	if c.Program == "conda" {
+		own.patience = map[string]string{"CONDA_REMOTE_READ_TIMEOUT_SECS": timeout, "CONDA_REMOTE_MAX_RETRIES": retries}
+	} else { // libmamba's configuration.cpp; it ends a download by its speed, not by a timeout
+		own.patience = map[string]string{"MAMBA_REMOTE_MAX_RETRIES": retries}
+	}
+	return own
+}
+
+func (c conda) steps(b *builder) error {
+	exe := c.Program
 	if t, ok := tool(b.h, exe); ok {
 		exe = t.Path
 	} else if !b.r.Described {
 		b.add(plan.Step{ID: "conda", Title: "install " + exe, Why: exe + " is not here",
 			Manual: &plan.Manual{Text: "install " + exe + ", or use `--manager uv`, which envfix brings itself"}})
-		return
+		return nil
 	}
 	argv := []string{exe, "create", "--yes", "--prefix", gen, "--override-channels"}
 	if b.t.InPlace {
@@ -33,12 +45,12 @@ func (b *builder) conda() {
 	if b.src.offline {
 		argv = append(argv, "--offline")
 	}
-	for _, c := range b.channels() {
-		argv = append(argv, "--channel", c)
+	for _, channel := range b.channels() {
+		argv = append(argv, "--channel", channel)
 	}
 	argv = append(argv, "python="+b.choice.Python)
 	argv = append(argv, b.condaSpecs()...)
-	env := b.src.online(b.t.Manager)
+	env := b.src.online(c)
 	if b.choice.CUDA != "" && (b.r.Described || b.h.Driver == nil) {
 		// Without a driver conda has no __cuda and would take a CPU build.
 		env["CONDA_OVERRIDE_CUDA"] = b.choice.CUDA
@@ -47,15 +59,16 @@ func (b *builder) conda() {
 		Run: &plan.Run{Argv: argv, Env: env}})
 	b.activate()
 	b.prove()
+	return nil
 }
 
 // channels are all that the solver may take from. The pytorch channel holds
 // neither a Python nor most of what torch needs, so conda-forge stands last.
 func (b *builder) channels() []string {
-	if b.choice.Channel == pytorchChannel {
-		return []string{pytorchChannel, "nvidia", condaForge}
+	if b.choice.Channel == managers.CondaPyTorch {
+		return []string{managers.CondaPyTorch, "nvidia", managers.CondaForge}
 	}
-	return []string{condaForge}
+	return []string{managers.CondaForge}
 }
 
 // condaSpecs names the packages. conda-forge chooses a build by its build string
@@ -65,23 +78,23 @@ func (b *builder) condaSpecs() []string {
 	c := b.choice
 	var specs []string
 	switch {
-	case c.Channel == pytorchChannel && c.CUDA != "" && strings.HasPrefix(c.Torch, "1.12."):
+	case c.Channel == managers.CondaPyTorch && c.CUDA != "" && strings.HasPrefix(c.Torch, "1.12."):
 		specs = []string{"pytorch==" + c.Torch, "cudatoolkit=" + c.CUDA} // pytorch-cuda begins with 1.13
-	case c.Channel == pytorchChannel && c.CUDA != "":
+	case c.Channel == managers.CondaPyTorch && c.CUDA != "":
 		specs = []string{"pytorch==" + c.Torch, "pytorch-cuda=" + c.CUDA}
-	case c.Channel == pytorchChannel:
+	case c.Channel == managers.CondaPyTorch:
 		specs = []string{"pytorch==" + c.Torch, "cpuonly"}
 	case c.CUDA != "":
 		specs = []string{"pytorch=" + c.Torch + "=cuda" + strings.ReplaceAll(c.CUDA, ".", "") + "*", "cuda-version=" + c.CUDA}
 	default:
 		specs = []string{"pytorch=" + c.Torch + "=cpu*"}
 	}
-	if c.Channel == pytorchChannel {
+	if c.Channel == managers.CondaPyTorch {
 		// MKL 2024.1 took iJIT_NotifyEvent away, which its libtorch_cpu asks for
 		// (pytorch/pytorch#123097).
 		specs = append(specs, "mkl<2024.1")
 	}
-	if c.Channel == condaForge && c.CUDA != "" && b.beforeTuring() {
+	if c.Channel == managers.CondaForge && c.CUDA != "" && b.beforeTuring() {
 		// conda's cuDNN is a package of its own, and 9.11 ends everything before
 		// Turing; the feedstock pins it in its own tests alone.
 		specs = append(specs, "cudnn<9.11")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -15,12 +16,12 @@ import (
 )
 
 func TestConda(t *testing.T) {
-	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0", "torchvision": ""}}
+	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: managers.CondaForge, Packages: map[string]string{"torch": "2.13.0", "torchvision": ""}}
 	forgeNumPy := *forge
 	forgeNumPy.Packages = map[string]string{"torch": "2.13.0", "torchvision": "", "numpy": ""}
-	older := &resolver.Choice{Torch: "1.12.1", Build: "cu113", CUDA: "11.3", Python: "3.10", Channel: pytorchChannel, Packages: map[string]string{"torch": "1.12.1"}}
-	cpu := &resolver.Choice{Torch: "2.13.0", Build: "cpu", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0"}}
-	old := &resolver.Choice{Torch: "2.5.1", Build: "cu124", CUDA: "12.4", Python: "3.11", Channel: pytorchChannel, Packages: map[string]string{"torch": "2.5.1", "torchvision": "0.20.1"}}
+	older := &resolver.Choice{Torch: "1.12.1", Build: "cu113", CUDA: "11.3", Python: "3.10", Channel: managers.CondaPyTorch, Packages: map[string]string{"torch": "1.12.1"}}
+	cpu := &resolver.Choice{Torch: "2.13.0", Build: "cpu", Python: "3.12", Channel: managers.CondaForge, Packages: map[string]string{"torch": "2.13.0"}}
+	old := &resolver.Choice{Torch: "2.5.1", Build: "cu124", CUDA: "12.4", Python: "3.11", Channel: managers.CondaPyTorch, Packages: map[string]string{"torch": "2.5.1", "torchvision": "0.20.1"}}
 	turing := v100()
 	turing.GPUs[0] = machine.GPU{Vendor: "nvidia", Name: "T4", SM: machine.MustSM("7.5"), Visible: true}
 	turing.Tools = []machine.Tool{{Name: "micromamba", Path: "/opt/mm/micromamba"}, {Name: "conda", Path: "/opt/conda/bin/conda"}}
@@ -69,7 +70,7 @@ func TestConda(t *testing.T) {
 
 // Without a driver conda has no __cuda, and would take a CPU build in silence.
 func TestCondaOverride(t *testing.T) {
-	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: condaForge, Packages: map[string]string{"torch": "2.13.0"}}
+	forge := &resolver.Choice{Torch: "2.13.0", Build: "cu129", CUDA: "12.9", Python: "3.12", Channel: managers.CondaForge, Packages: map[string]string{"torch": "2.13.0"}}
 	h := v100()
 	h.Tools = []machine.Tool{{Name: "conda", Path: "conda"}}
 	for _, test := range []struct {

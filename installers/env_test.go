@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -32,7 +33,7 @@ func TestEnvFixes(t *testing.T) {
 	cpu := choice()
 	cpu.Build, cpu.CUDA, cpu.CuDNN = "cpu", "", ""
 	conda := choice()
-	conda.Channel = condaForge
+	conda.Channel = managers.CondaForge
 	const dir = "/usr/local/cuda-12.3/lib64"
 
 	for _, test := range []struct {

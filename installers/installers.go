@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -121,15 +122,10 @@ func manager(h machine.Machine, r resolver.Request, c *resolver.Choice, t plan.T
 		return t.Manager
 	case r.Manager != "":
 		return r.Manager
-	case c.Channel == condaForge || c.Channel == pytorchChannel:
-		for _, name := range []string{"micromamba", "mamba"} {
-			if _, ok := tool(h, name); ok {
-				return name
-			}
-		}
-		return "conda"
+	case c.Channel == managers.CondaForge || c.Channel == managers.CondaPyTorch:
+		return managers.FastestConda(func(name string) bool { _, ok := tool(h, name); return ok })
 	}
-	return "uv"
+	return managers.Usual
 }
 
 // A builder collects the steps of one plan.
@@ -151,7 +147,8 @@ type builder struct {
 	want          []string   // names that what stays needs, in any version that fits
 	beside        []string   // that stays, and comes from torch's own index
 
-	bundle, tools string // the folder of a bundle and its file that pins uv; "" none
+	tool          wheelTool // nil: no wheels are installed
+	bundle, tools string    // the folder of a bundle and its file that pins uv; "" none
 }
 
 func (b *builder) add(s plan.Step) { b.steps = append(b.steps, s) }
@@ -169,7 +166,11 @@ func (b *builder) build() error {
 	if b.choice == nil {
 		return nil
 	}
-	if !changes && b.t.Manager != "uv-project" && b.t.Manager != "pixi" && !b.t.Rebuild() && conforms(b.h, b.r, b.choice) {
+	project, known := managers.Find(b.t.Manager)
+	if !known {
+		return fmt.Errorf("%q is no manager: managers are %s", b.t.Manager, strings.Join(managers.Names(), ", "))
+	}
+	if !changes && !project.Project() && !b.t.Rebuild() && conforms(b.h, b.r, b.choice) {
 		if b.t.Repair != nil {
 			b.activate()
 		}
@@ -194,17 +195,7 @@ func (b *builder) build() error {
 	}
 	b.warnings = append(b.warnings, b.src.warnings...)
 	b.kept = b.keep()
-	switch b.t.Manager {
-	case "conda", "mamba", "micromamba":
-		b.conda()
-	case "uv-project":
-		return b.project()
-	case "pixi":
-		return b.pixi()
-	default:
-		b.venv()
-	}
-	return nil
+	return byManager[b.t.Manager].steps(b)
 }
 
 // split names the command for each group of GPUs: one environment cannot serve

@@ -73,15 +73,12 @@ func (b *builder) keep() *plan.Keep {
 
 // keepNothing says why no package is carried over, "" where they are.
 func (b *builder) keepNothing(n int) string {
+	by, leaves := byManager[b.t.Manager].(leaver)
 	switch {
 	case b.t.InPlace:
 		return "it is changed in place: its other packages stay as they are"
-	case b.t.Manager == "uv-project":
-		return "`uv sync` makes it what the project's lock says"
-	case b.t.Manager == "pixi":
-		return "`pixi install` makes the project's own environment; this one stays as it is"
-	case b.t.Manager != "uv" && b.t.Manager != "pip":
-		return fmt.Sprintf("%s makes a conda environment, into which the %d packages of a virtual one are not carried", b.t.Manager, n)
+	case leaves:
+		return by.leavesAll(b, n)
 	case b.t.Listed != "":
 		return fmt.Sprintf("%s lists all that it is to hold, with hashes: nothing else is carried over", b.t.Listed)
 	case b.t.Fresh:
@@ -96,6 +93,7 @@ func (c *keeper) sort(out *plan.Keep) {
 	for _, q := range c.b.r.Requirements {
 		asked[q.Name] = true
 	}
+	_, seeded := byManager[c.b.t.Manager].(pip)
 	for _, d := range c.held.Dists {
 		to, chosen := c.b.choice.Packages[d.Name]
 		if _, label := version.SplitLocal(to); d.Name == "torch" && to != "" && label == "" && c.b.choice.Build != "mps" {
@@ -116,7 +114,7 @@ func (c *keeper) sort(out *plan.Keep) {
 			} else {
 				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "the other torch does not need it"})
 			}
-		case d.Name == "pip" && c.b.t.Manager == "pip": // the new environment has one
+		case d.Name == "pip" && seeded: // the new environment has one
 		default:
 			if l := c.cannot(d); l.why != "" {
 				c.leaves[d.Name] = l

@@ -77,13 +77,6 @@ func (b *builder) copySteps(exe string, packs []string, disk int64) {
 		Why:  "their files, each compared with the hash that it was installed with",
 		Copy: &plan.Copy{Dir: b.t.Dir, Packages: packs}})
 	from := []string{"--no-index", "--find-links", plan.CopiedDir, "--no-deps", "-r", plan.CopiedDir + "/requirements.txt"}
-	run := &plan.Run{Env: b.src.environment("pip")}
-	if b.t.Manager == "pip" {
-		run.Argv = append([]string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check",
-			"--no-input", "--only-binary", ":all:"}, from...)
-	} else { // --no-cache: uv would keep another copy of each for ever
-		run = &plan.Run{Argv: append([]string{exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:", "--no-cache"}, from...),
-			Env: b.src.environment("uv")}
-	}
+	run := &plan.Run{Argv: append(b.tool.copies(b, exe), from...), Env: b.src.environment(b.tool)}
 	b.add(plan.Step{ID: plan.Copied, Title: "install the copies", Disk: disk, Why: "from those files alone: no index is asked for anything by its name", Run: run})
 }

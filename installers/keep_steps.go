@@ -88,20 +88,9 @@ func verb(n int, one, more string) string {
 	return more
 }
 
-// again is one call of the installer that resolves nothing. wheels refuses to
-// build: pip may be told so also where it builds what is named, uv may not.
+// again is one call of the installer that resolves nothing.
 func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
-	if b.t.Manager == "pip" {
-		return &plan.Run{Argv: append(b.pip(b.python(), nil, []string{"--no-deps"}), args...), Env: b.src.online("pip")}
-	}
-	argv := b.uv(exe, "pip", "install", "--python", b.python(), "--no-deps")
-	if wheels {
-		argv = append(argv, "--only-binary", ":all:")
-	}
-	if url := b.src.url(nil); url != "" {
-		argv = append(argv, "--default-index", url)
-	}
-	return &plan.Run{Argv: append(argv, args...), Env: b.src.online("uv")}
+	return &plan.Run{Argv: append(b.tool.again(b, exe, wheels), args...), Env: b.src.online(b.tool)}
 }
 
 var (

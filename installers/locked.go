@@ -3,12 +3,14 @@
 package installers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -55,15 +57,15 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 		res.Warnings = append(res.Warnings, drifted(t.Dir, drift))
 	}
 	p := describe(m, h, r, res)
-	if t.Manager == "" && r.Manager == "pip" {
-		t.Manager = "pip"
-	}
+	t.Manager = cmp.Or(t.Manager, r.Manager)
 	if _, here := tool(h, "uv"); t.Manager == "" && l.Bundle != "" && l.Tools == "" && !here && len(h.Tools) > 0 {
 		t.Manager = "pip"
 		res.Warnings = append(res.Warnings, "pip installs: uv is not here, and the bundle brings none for this machine")
 	}
-	if t.Manager == "" {
-		t.Manager = "uv"
+	t.Manager = cmp.Or(t.Manager, managers.Usual)
+	installs, ok := byManager[t.Manager].(wheelTool)
+	if !ok {
+		return nil, fmt.Errorf("a lock names wheels, which uv and pip install; `--manager %s` installs none", t.Manager)
 	}
 	p.Target = t
 	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
@@ -76,7 +78,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	p.Driver.Version = orNull(b.driverVersion)
 	switch {
 	case t.Rebuild() || drift.Differs() || l.Exact && drift.More():
-		b.locked(l)
+		b.locked(installs, l)
 		p.Keep = b.lockAlone(l)
 	case t.Repair != nil:
 		b.activate()
@@ -129,23 +131,16 @@ func (b *builder) lockAlone(l LockedProfile) *plan.Keep {
 	return &plan.Keep{From: b.t.Dir, Why: fmt.Sprintf("%s alone says what is in it; %s of the present one it does not name", lock.File, packages(n))}
 }
 
-func (b *builder) locked(l LockedProfile) {
+func (b *builder) locked(tool wheelTool, l LockedProfile) {
 	b.warnings = append(b.warnings, b.src.warnings...)
-	exe, ok := b.installer()
+	exe, ok := b.environment(tool)
 	if !ok {
 		return
 	}
-	b.fetchAgain(exe)
-	if !b.t.InPlace || !b.inEnvironment() {
-		b.create(exe)
-	}
 	file := gen + "/envfix-requirements.txt"
 	fetch := func(url string) string { return b.src.url(&url) }
-	if l.Bundle != "" || b.t.Manager == "pip" && b.src.offline {
+	if _, plain := tool.(pip); l.Bundle != "" || b.src.offline && plain {
 		fetch = nil // an address would be fetched, whatever else pip is told
-	}
-	if l.Bundle == "" {
-		b.offlinePip()
 	}
 	b.add(
 		plan.Step{ID: "requirements", Title: "write the hashes of " + l.Profile.Pylock.File, Why: "derived from it, for an installer that reads no pylock",
@@ -216,25 +211,11 @@ func present(h machine.Machine, t plan.Target) map[string]string {
 
 // hashed is one call of the installer on what the lock pins.
 func (b *builder) hashed(exe, bundle string, args ...string) *plan.Run {
-	var argv []string
-	tool := "uv"
-	if b.t.Manager == "pip" {
-		tool = "pip"
-		argv = b.pipInstall(b.python())
-		if b.src.offline && bundle == "" {
-			argv = append(argv, "--no-index")
-		} else if url := b.src.url(nil); url != "" && bundle == "" {
-			argv = append(argv, "--index-url", url)
-		}
-	} else {
-		argv = b.uv(exe, "pip", "install", "--python", b.python())
-		if url := b.src.url(nil); url != "" && bundle == "" {
-			argv = append(argv, "--default-index", url)
-		}
-	}
+	argv := b.tool.begin(b, exe)
 	if bundle != "" {
 		argv = append(argv, "--no-index", "--find-links", bundle)
+	} else {
+		argv = append(argv, b.tool.index(b, nil)...)
 	}
-	argv = append(argv, args...)
-	return &plan.Run{Argv: argv, Env: b.src.online(tool)}
+	return &plan.Run{Argv: append(argv, args...), Env: b.src.online(b.tool)}
 }

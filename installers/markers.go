@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -13,7 +14,7 @@ import (
 // system and the chosen Python: nothing of them is installed, compared or named. The
 // files of a project are for other systems, too, and keep them.
 func admitted(h machine.Machine, r resolver.Request, t plan.Target, c *resolver.Choice) resolver.Request {
-	if c == nil || t.Manager == "uv-project" || t.Manager == "pixi" {
+	if m, _ := managers.Find(t.Manager); c == nil || m.Project() {
 		return r
 	}
 	env := pep508.EnvironmentOf(h.Platform.OS, h.Platform.Arch, c.Python)

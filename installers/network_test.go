@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/resolver"
 
@@ -23,7 +24,7 @@ func TestCallsSayTheirPatience(t *testing.T) {
 	} {
 		h, c := v100(), choice()
 		if manager == "conda" || manager == "micromamba" {
-			c.Channel = condaForge
+			c.Channel = managers.CondaForge
 		}
 		p := must(t, h, resolver.Request{Described: true}, install(c), plan.Target{Manager: manager})
 		calls := 0

@@ -3,6 +3,7 @@
 package installers
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,13 +12,14 @@ import (
 	"envfix/internal/pyproject"
 )
 
-// pixi plans the patch of a pixi project: its platform, its system requirements and
+func (p pixi) leavesAll(*builder, int) string {
+	return "`" + p.Sync + "` makes the project's own environment; this one stays as it is"
+}
+
+// steps plans the patch of a pixi project: its platform, its system requirements and
 // the packages. Nothing is installed; `pixi install` does that.
-func (b *builder) pixi() error {
-	name := b.t.ProjectFile
-	if name == "" {
-		name = "pixi.toml"
-	}
+func (p pixi) steps(b *builder) error {
+	name := cmp.Or(b.t.ProjectFile, p.File)
 	before := b.t.Project
 	if before == nil {
 		before = []byte("[workspace]\nname = \"project\"\n")

@@ -12,9 +12,13 @@ import (
 	"envfix/internal/pyproject"
 )
 
-// project plans the patch of a uv project: an explicit index and sources for
+func (p uvProject) leavesAll(*builder, int) string {
+	return "`" + p.Sync + "` makes it what the project's lock says"
+}
+
+// steps plans the patch of a uv project: an explicit index and sources for
 // torch and its companions. Nothing is installed; `uv sync` does that.
-func (b *builder) project() error {
+func (uvProject) steps(b *builder) error {
 	c := *b.choice
 	if c.Index != nil {
 		url := b.src.url(c.Index)

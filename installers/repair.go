@@ -2,7 +2,6 @@ package installers
 
 import (
 	"slices"
-	"strings"
 
 	"envfix/internal/plan"
 )
@@ -27,26 +26,4 @@ func withRepair(fixes []plan.EnvFix, m *plan.Repair) []plan.EnvFix {
 		}
 	}
 	return out
-}
-
-// fetchAgain has uv forget what it keeps of packages whose files were written to
-// in place. uv installs by hard links where it can, so what it keeps are the same
-// files (docs.astral.sh/uv, link-mode).
-func (b *builder) fetchAgain(exe string) {
-	if b.t.Repair == nil || len(b.t.Repair.Fetch) == 0 || b.t.Manager == "pip" {
-		return
-	}
-	names := slices.Compact(slices.Sorted(slices.Values(b.t.Repair.Fetch)))
-	if b.src.offline {
-		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
-		return
-	}
-	b.add(
-		plan.Step{
-			ID:    "fetch-again",
-			Title: "have uv forget its copy of " + strings.Join(names, ", "),
-			Why:   "its files are those of the environment, by hard links, and broken as they are",
-			Run:   &plan.Run{Argv: append(b.uv(exe, "cache", "clean"), names...), Env: b.src.environment("uv")},
-		},
-	)
 }

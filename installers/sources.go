@@ -133,57 +133,48 @@ func (s sources) url(index *string) string {
 	return *index
 }
 
-// environment returns what a child of tool is given besides the base that apply
+// A child is what an installer is given of the environment besides the base that apply
 // adds (HOME, LANG, TERM and a fixed PATH).
-func (s sources) environment(tool string) map[string]string {
-	env := maps.Clone(s.env)
-	keep := func(names ...string) {
-		for _, name := range names {
-			if dir := s.caches[name]; dir != "" {
-				env[name] = dir
-			}
+type child struct {
+	set          map[string]string // always
+	patience     map[string]string // where it fetches; pip's are arguments
+	caches       []string          // the user's own directories that it honours
+	certificates string            // the variable that it reads a bundle from
+}
+
+// requestsBundle is what all that fetches by Python's requests, and conda, reads.
+const requestsBundle = "REQUESTS_CA_BUNDLE"
+
+// environment returns what a child is given for a call that fetches nothing.
+func (s sources) environment(tool interface{ child() child }) map[string]string {
+	c, env := tool.child(), maps.Clone(s.env)
+	maps.Copy(env, c.set)
+	for _, name := range c.caches {
+		if dir := s.caches[name]; dir != "" {
+			env[name] = dir
 		}
-	}
-	switch tool {
-	case "uv":
-		env["UV_NO_CONFIG"] = "1"
-		keep("UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR")
-	case "conda", "mamba", "micromamba":
-		keep("CONDA_PKGS_DIRS")
-	case "pip":
-		// --isolated alone still obeys /etc/pip.conf (measured with pip 23.0.1).
-		env["PIP_CONFIG_FILE"] = "/dev/null"
 	}
 	return env
 }
 
 // online is environment for a call that fetches: with the user's certificates
-// under the name that the tool reads, and with its patience, but for pip's, which
-// are arguments.
-func (s sources) online(tool string) map[string]string {
+// under the name that the tool reads, and with its patience.
+func (s sources) online(tool interface{ child() child }) map[string]string {
 	env := s.environment(tool)
 	if s.offline {
 		return env
 	}
-	switch tool {
-	case "uv":
-		env["UV_HTTP_TIMEOUT"], env["UV_HTTP_RETRIES"] = timeout, retries
-		s.certificates(env, "SSL_CERT_FILE")
-		return env
-	case "conda":
-		env["CONDA_REMOTE_READ_TIMEOUT_SECS"], env["CONDA_REMOTE_MAX_RETRIES"] = timeout, retries
-	case "mamba", "micromamba": // libmamba's configuration.cpp; it ends a download by its speed, not by a timeout
-		env["MAMBA_REMOTE_MAX_RETRIES"] = retries
-	}
-	s.certificates(env, "REQUESTS_CA_BUNDLE")
+	c := tool.child()
+	maps.Copy(env, c.patience)
+	s.certificates(env, c.certificates)
 	return env
 }
 
 // certificates sets the variable that a tool reads to the bundle that the user
 // named for whichever tool.
 func (s sources) certificates(env map[string]string, reads string) {
-	names := []string{reads, "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PIP_CERT"}
-	if reads == "REQUESTS_CA_BUNDLE" {
+	names := []string{reads, requestsBundle, "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PIP_CERT"}
+	if reads == requestsBundle {
 		names = append([]string{"PIP_CERT"}, names...) // pip's own name, which --isolated makes it ignore
 	}
 	for _, name := range names {

@@ -1,8 +1,6 @@
 package installers
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,21 +15,43 @@ import (
 // which people write them.
 var family = []string{"torch", "torchvision", "torchaudio", "torchtext", "torchcodec", "torchdata"}
 
-// uvBytes is what uv's own wheel takes to receive; on disk it is about three
-// times that.
-const uvBytes = 39 << 20
+// A wheelTool installs wheels into a virtual environment.
+type wheelTool interface {
+	// bring returns the program that installs, and adds the steps that bring it where
+	// it is missing. Without any way it adds a step for a person and reports false.
+	bring(b *builder) (exe string, ok bool)
+	// create makes the environment.
+	create(b *builder, exe string) *plan.Run
+	// begin is the beginning of each call that installs, index the option that holds
+	// it to one index: nil is the default one.
+	begin(b *builder, exe string) []string
+	index(b *builder, index *string) []string
+	// install begins a call that resolves, again one that does not; copies one that
+	// takes from a folder alone. wheels refuses to build: pip may be told so also where
+	// it builds what is named, uv may not.
+	install(b *builder, exe string, c call) []string
+	again(b *builder, exe string, wheels bool) []string
+	copies(b *builder, exe string) []string
+	// check compares the packages' requirements with what is there.
+	check(b *builder, exe string) []string
+	// forget clears what is kept of packages whose files are broken.
+	forget(b *builder, exe string, packages []string)
+	child() child
+}
+
+// A call is one call of the installer with one index.
+type call struct {
+	index    *string // nil: the default one
+	pre      bool    // pre-releases alone
+	replaces bool    // also another build of the same version
+}
 
 // venv plans a virtual environment, built aside with uv or pip, or changed in
 // place.
-func (b *builder) venv() {
-	exe, ok := b.installer()
+func (b *builder) venv(tool wheelTool) {
+	exe, ok := b.environment(tool)
 	if !ok {
 		return
-	}
-	b.offlinePip()
-	b.fetchAgain(exe)
-	if !b.t.InPlace || !b.inEnvironment() {
-		b.create(exe)
 	}
 	b.keepSteps(exe)
 	first, pins, rest := b.requirements()
@@ -63,24 +83,27 @@ func (b *builder) venv() {
 	b.finish(exe)
 }
 
-// offlinePip says what pip cannot.
-func (b *builder) offlinePip() {
-	if b.src.offline && b.t.Manager == "pip" {
-		b.warn(
-			"without a network pip installs nothing that is not in a bundle: `--manager uv` installs what uv has cached, `--bundle DIR` what `envfix lock bundle` wrote",
-		)
+// environment adds the steps that bring the tool and make the environment.
+func (b *builder) environment(tool wheelTool) (exe string, ok bool) {
+	b.tool = tool
+	if exe, ok = tool.bring(b); !ok {
+		return "", false
 	}
+	if b.t.Repair != nil && len(b.t.Repair.Fetch) > 0 {
+		tool.forget(b, exe, b.t.Repair.Fetch)
+	}
+	if !b.t.InPlace || !b.inEnvironment() {
+		run := tool.create(b, exe)
+		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(), Run: run})
+	}
+	return exe, true
 }
 
 // finish adds the steps after the installation: the installer's own check, the
 // activate script, the proof, the switch.
 func (b *builder) finish(exe string) {
 	check := plan.Step{ID: "check", Title: "check that the packages agree", Why: "an environment whose packages contradict each other is not switched to"}
-	if b.t.Manager == "pip" {
-		check.Run = &plan.Run{Argv: []string{b.python(), "-I", "-m", "pip", "--isolated", "check"}, Env: b.src.environment("pip")}
-	} else {
-		check.Run = &plan.Run{Argv: []string{exe, "pip", "check", "--python", b.python()}, Env: b.src.environment("uv")}
-	}
+	check.Run = &plan.Run{Argv: b.tool.check(b, exe), Env: b.src.environment(b.tool)}
 	if b.kept != nil {
 		check.Run.Known = b.kept.Known
 	}
@@ -108,67 +131,6 @@ func (b *builder) prove() {
 	}
 }
 
-// installer returns the program that installs, and adds the steps that bring it
-// where it is missing. Without any way it adds a step for a person and reports
-// false.
-func (b *builder) installer() (string, bool) {
-	if b.t.Manager == "pip" {
-		if py, ok := b.interpreter(); ok {
-			b.bringVenv(py)
-			return "", true
-		}
-		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and none here is " + b.choice.Python,
-			Manual: &plan.Manual{Text: fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)}})
-		return "", false
-	}
-	if t, ok := tool(b.h, "uv"); ok {
-		return t.Path, true
-	}
-	if b.r.Described && len(b.h.Tools) == 0 {
-		return "uv", true // a facts file needs no tools in it
-	}
-	python, ok := anyPython(b.h)
-	if !ok {
-		return b.systemPython()
-	}
-	b.bringVenv(python)
-	py := python.Path
-	dir := "{tools}/uv"
-	b.add(
-		plan.Step{
-			ID:    "tools",
-			Title: "make a place for uv",
-			Why:   "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
-			Run:   &plan.Run{Argv: []string{py, "-m", "venv", dir}, Env: map[string]string{}},
-		},
-	)
-	what, bytes := []string{"uv"}, int64(uvBytes)
-	if b.tools != "" {
-		what, bytes = []string{"--find-links", b.bundle, "--require-hashes", "-r", b.tools}, 0
-	}
-	b.add(plan.Step{ID: plan.BringsUV, Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: bytes, Disk: 3 * uvBytes,
-		Run: &plan.Run{Argv: b.pip(dir+"/"+b.bin()+"/python", nil, what), Env: b.src.online("pip")}})
-	return dir + "/" + b.bin() + "/uv", true
-}
-
-// create adds the steps that make the environment.
-func (b *builder) create(exe string) {
-	here, found := b.interpreter()
-	py := here.Path
-	if b.t.Manager == "pip" {
-		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
-			Run: &plan.Run{Argv: []string{py, "-m", "venv", gen}, Env: map[string]string{}}})
-		return
-	}
-	if !found {
-		py = b.choice.Python
-		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: "no interpreter here is " + py + "; uv keeps its own beside the system's",
-			Run: &plan.Run{Argv: b.uv(exe, "python", "install", py), Env: b.src.online("uv")}, Bytes: 0})
-	}
-	b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(),
-		Run: &plan.Run{Argv: b.uv(exe, "venv", "--no-project", "--python", py, gen), Env: b.src.environment("uv")}})
-}
-
 func (b *builder) aside() string {
 	if b.t.InPlace {
 		return "there is none in " + b.t.Dir
@@ -178,97 +140,26 @@ func (b *builder) aside() string {
 
 // install completes s, one call of the installer with one index, and adds it.
 func (b *builder) install(exe string, s plan.Step, index *string, reqs []string) {
-	nightly := index != nil && (b.r.Channel != "" || strings.Contains(b.vendorKind(), "nightly")) // pre-releases alone
-	if b.t.Manager == "pip" {
-		argv := b.pip(b.python(), index, nil)
-		if nightly {
-			argv = append(argv, "--pre")
-		}
-		if s.ID == "torch" {
-			argv = append(argv, b.replace("--force-reinstall", "")...)
-		}
-		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.online("pip")}
-	} else {
-		argv := b.uv(exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:")
-		if nightly {
-			argv = append(argv, "--prerelease", "allow")
-		}
-		if s.ID == "torch" {
-			argv = append(argv, b.replace("", "--reinstall-package")...)
-		}
-		if url := b.src.url(index); url != "" {
-			argv = append(argv, "--default-index", url)
-		}
-		s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.online("uv")}
-	}
+	c := call{index: index, replaces: s.ID == "torch" && b.t.InPlace,
+		pre: index != nil && (b.r.Channel != "" || strings.Contains(b.vendorKind(), "nightly"))}
+	s.Run = &plan.Run{Argv: append(b.tool.install(b, exe, c), reqs...), Env: b.src.online(b.tool)}
 	b.add(s)
 }
 
-// replace returns the flags that make an installer replace another build of the
-// same version in place: 2.15.0+cpu satisfies torch==2.15.0 (PEP 440 ignores the
-// label), so it would stay. all is pip's flag, each is uv's per package.
-func (b *builder) replace(all, each string) []string {
-	if !b.t.InPlace {
-		return nil
-	}
-	if b.t.Rebuild() {
-		return []string{cmp.Or(all, "--reinstall")}
-	}
+// otherBuilds are the packages of torch's index that are there in the chosen version
+// and in another build: 2.15.0+cpu satisfies torch==2.15.0 (PEP 440 ignores the
+// label), so an installer would leave it.
+func (b *builder) otherBuilds() []string {
 	var out []string
 	for _, p := range b.h.Installed {
 		want, chosen := b.choice.Packages[p.Name]
 		public, label := version.SplitLocal(p.Version)
 		wantPublic, _ := version.SplitLocal(want)
-		if !chosen || rank(p.Name) == len(family) || public != wantPublic || label == b.choice.Build {
-			continue
+		if chosen && rank(p.Name) < len(family) && public == wantPublic && label != b.choice.Build {
+			out = append(out, p.Name)
 		}
-		if all != "" {
-			return []string{all}
-		}
-		out = append(out, each, p.Name)
 	}
 	return out
-}
-
-func (b *builder) uv(exe string, args ...string) []string {
-	if b.src.offline {
-		return append([]string{exe, "--offline"}, args...)
-	}
-	return append([]string{exe}, args...)
-}
-
-// pipInstall begins each call of pip. Both switches against the user's configuration
-// are needed; see sources.environment.
-func (b *builder) pipInstall(python string) []string {
-	argv := []string{
-		python,
-		"-I",
-		"-m",
-		"pip",
-		"install",
-		"--isolated",
-		"--disable-pip-version-check",
-		"--no-input",
-		"--retries",
-		retries,
-		"--timeout",
-		timeout,
-	}
-	if dir := b.src.caches["PIP_CACHE_DIR"]; dir != "" { // --isolated ignores the variable
-		argv = append(argv, "--cache-dir", dir)
-	}
-	return argv
-}
-
-// pip is one call of pip with one index: nil is the default one.
-func (b *builder) pip(python string, index *string, reqs []string) []string {
-	argv := append(b.pipInstall(python), "--only-binary", ":all:")
-	if b.src.offline {
-		argv = append(argv, "--no-index")
-	} else if url := b.src.url(index); url != "" {
-		argv = append(argv, "--index-url", url)
-	}
-	return append(argv, reqs...)
 }
 
 func (b *builder) fromIndex() string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -82,7 +83,7 @@ func (s *solver) condaServes(gpus []machine.GPU) []*matrix.Build {
 	if s.req.conda() || len(gpus) == 0 {
 		return nil
 	}
-	t := s.with(func(r *Request) { r.Manager, r.OnlyIndex = "conda", "" })
+	t := s.with(func(r *Request) { r.Manager, r.OnlyIndex = managers.Conda()[0], "" })
 	if t == nil {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (s *solver) condaServes(gpus []machine.GPU) []*matrix.Build {
 			}
 		}
 		q.builds(func(b *matrix.Build) {
-			if b.Index == condaForge && q.passes(b) && !slices.ContainsFunc(out, func(x *matrix.Build) bool { return x.CUDA.Major() == b.CUDA.Major() }) {
+			if b.Index == managers.CondaForge && q.passes(b) && !slices.ContainsFunc(out, func(x *matrix.Build) bool { return x.CUDA.Major() == b.CUDA.Major() }) {
 				out = append(out, b)
 			}
 		})

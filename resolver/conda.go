@@ -4,15 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/managers"
 	"envfix/internal/version"
 	"envfix/matrix"
-)
-
-// condaForge and condaPyTorch are the channels that carry pytorch; the second
-// ended with 2.5.1.
-const (
-	condaForge   = "conda-forge"
-	condaPyTorch = "pytorch"
 )
 
 // condaBuilds are the builds of the conda channels in the form of wheels, so
@@ -39,9 +33,9 @@ func (s *solver) condaBuilds() []*matrix.Build {
 		}
 		b := &matrix.Build{
 			Release: r, Label: condaLabel(c), OS: c.OS, Arch: c.Arch, CUDA: c.CUDA, Native: c.Native, PTX: c.PTX,
-			Index: c.Channel, Default: c.Channel == condaForge, PythonMin: c.PythonMin, PythonMax: c.PythonMax,
+			Index: c.Channel, Default: c.Channel == managers.CondaForge, PythonMin: c.PythonMin, PythonMax: c.PythonMax,
 			Glibc: c.Glibc, Status: matrix.Offered, Source: c.Source, Notes: c.Note}
-		if c.Channel == condaPyTorch {
+		if c.Channel == managers.CondaPyTorch {
 			b.CuDNN = s.wheelCuDNN(b)
 		}
 		s.cache.conda = append(s.cache.conda, b)
@@ -73,7 +67,9 @@ func condaLabel(c *matrix.CondaBuild) string {
 	return cpu
 }
 
-func isConda(b *matrix.Build) bool { return b.Index == condaForge || b.Index == condaPyTorch }
+func isConda(b *matrix.Build) bool {
+	return b.Index == managers.CondaForge || b.Index == managers.CondaPyTorch
+}
 
 // condaChoice says what a conda build means: its solver picks the companions and
 // libraries. A channel has no index.

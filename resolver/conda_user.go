@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 )
 
 // conda-forge beside the wheels: it is named where it serves what no wheel does, and
@@ -27,7 +28,7 @@ func (s *solver) throughConda() *solver {
 	if s.req.Manager != "" || s.req.OnlyIndex != "" || s.req.Channel != "" || s.req.conflict != "" {
 		return nil
 	}
-	return s.with(func(r *Request) { r.Manager = "conda" })
+	return s.with(func(r *Request) { r.Manager = managers.Conda()[0] })
 }
 
 // besideConda returns conda-forge's answer where no wheel serves and the user works
@@ -65,7 +66,7 @@ func (s *solver) condaBeside(o *outcome) []string {
 		return nil
 	}
 	c := t.decide().Choice
-	if c == nil || c.Channel != condaForge || o.Decision == Install && c.Build == cpu {
+	if c == nil || c.Channel != managers.CondaForge || o.Decision == Install && c.Build == cpu {
 		return nil
 	}
 	name := "pytorch " + c.Torch

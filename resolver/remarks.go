@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -95,7 +96,7 @@ func (q *question) machineRemarks(b *matrix.Build) []string {
 // condaNote is what is known of a conda build, for GPUs before Turing. A plan for
 // conda-forge pins the cuDNN that its note asks for (installers, condaSpecs).
 func condaNote(b *matrix.Build) string {
-	if pin := "cudnn<9.11"; b.Index == condaForge && strings.Contains(b.Notes, pin) {
+	if pin := "cudnn<9.11"; b.Index == managers.CondaForge && strings.Contains(b.Notes, pin) {
 		return "the plan for it pins " + pin + ": newer ones have nothing for GPUs before Turing"
 	}
 	return b.Notes

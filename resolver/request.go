@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -44,6 +45,7 @@ type request struct {
 	packages []pep508.Requirement            // everything else, in order
 	label    string                          // the one build that --build or a local label names; "" any
 	named    string                          // how it was named, for sentences: "--build cu129", "torch==2.9.1+cu126"
+	manager  managers.Manager                // that --manager names; zero: none
 	conflict string                          // why the request contradicts itself; "" it does not
 	cudaV    version.Dotted
 }
@@ -52,6 +54,7 @@ type request struct {
 // does not hold. Its error is for the user.
 func readRequest(r Request, env pep508.Environment) (request, error) {
 	w := request{Request: r, asked: map[string][]pep508.Requirement{}}
+	w.manager, _ = managers.Find(r.Manager)
 	reqs := make([]pep508.Requirement, 0, len(r.Requirements))
 	for _, q := range r.Requirements {
 		if !env.Admits(q.Marker) {
@@ -169,7 +172,7 @@ func (w *request) accel() string {
 // conda reports whether the environment is a conda environment, whose packages
 // come from conda-forge.
 func (w *request) conda() bool {
-	return slices.Contains([]string{"conda", "mamba", "micromamba", "pixi"}, w.Manager)
+	return w.manager.Channels != nil
 }
 
 // torchText is what was asked of torch, as it was written.

@@ -70,8 +70,8 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 	}
 	switch only := strings.TrimSuffix(q.req.OnlyIndex, "/"); {
 	case isConda(b):
-		if q.req.Manager == "pixi" && b.Index != condaForge {
-			return q.no(b.Source, "it is on the channel %s, and a pixi project is given conda-forge's", b.Index)
+		if m := q.req.manager; m.Channels != nil && !slices.Contains(m.Channels, b.Index) {
+			return q.no(b.Source, "it is on the channel %s, and a %s project is given %s's", b.Index, m.Name, strings.Join(m.Channels, " and "))
 		}
 	case only == "":
 	case only == "default":

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/managers"
 	"envfix/internal/team"
 	"envfix/matrix"
 
@@ -84,7 +84,7 @@ func flagValues() map[string][]string {
 		builds = slices.Compact(builds)
 	}
 	return map[string][]string{
-		"manager": describe.Managers,
+		"manager": managers.Names(),
 		"build":   builds,
 		"os":      {"linux", "windows", "macos", "wsl2"},
 		"arch":    {"x86_64", "aarch64", "arm64"},

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/managers"
 
 	"github.com/urfave/cli/v2"
 )
@@ -38,7 +39,7 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
 		&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
 		&cli.BoolFlag{Name: "cpu", Usage: "a CPU build is what is wanted"},
-		&cli.StringFlag{Name: "manager", Usage: "install with `TOOL`: " + strings.Join(describe.Managers, ", ")},
+		&cli.StringFlag{Name: "manager", Usage: "install with `TOOL`: " + strings.Join(managers.Names(), ", ")},
 		envFlag(),
 		&cli.BoolFlag{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it"},
 		&cli.BoolFlag{Name: "offline", Usage: "use no network"},

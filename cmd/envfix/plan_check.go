@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/team"
 	"envfix/internal/ui"
@@ -19,7 +20,7 @@ import (
 // the index stays in its cache, so that the installation does not fetch it again.
 func (f planFlags) checkPackages(ctx context.Context, m *matrix.Matrix, p *plan.Plan, r resolver.Request) error {
 	i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.ID == "packages" })
-	unasked := f.carriesOut && i >= 0 && p.Target.Manager == "uv" && !p.Target.Offline
+	unasked := f.carriesOut && i >= 0 && p.Target.Manager == managers.Usual && !p.Target.Offline
 	if !f.target.check && !unasked {
 		return nil
 	}

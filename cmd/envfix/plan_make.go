@@ -88,7 +88,7 @@ func (f planFlags) cautions(m *matrix.Matrix, r resolver.Request, t plan.Target,
 	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
 		out = append(out, w)
 	}
-	if w := uvLockWarning(t); w != "" {
+	if w := syncWarning(t); w != "" {
 		out = append(out, w)
 	}
 	if old := matrixAge(m, r.Today); old != "" {

@@ -11,8 +11,8 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/apply"
-	"envfix/internal/describe"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -45,7 +45,7 @@ func TestPlansHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, manager := range append([]string{""}, describe.Managers...) {
+		for _, manager := range append([]string{""}, managers.Names()...) {
 			for i, text := range texts {
 				if manager != "" && i == 2 {
 					continue // the wish matters to the resolver, not to the installer

@@ -2,6 +2,7 @@ package main
 
 import (
 	"envfix/internal/fail"
+	"envfix/internal/managers"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,8 +34,8 @@ func (f *planFlags) project(named bool) error {
 		f.machine.env = f.target.env
 	}
 	here := func(name string) bool { return isFile(filepath.Join(dir, name)) }
-	if here("uv.lock") && here("pyproject.toml") && f.target.manager == "" {
-		f.target.manager, f.wish.Manager = "uv-project", "uv-project"
+	if project, ok := managers.ProjectBy(here); ok && here(project.File) && f.target.manager == "" {
+		f.target.manager, f.wish.Manager = project.Name, project.Name
 		return nil
 	}
 	if pixiFile(dir) != "" && f.target.manager == "" {

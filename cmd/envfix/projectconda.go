@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/fail"
+	"envfix/internal/managers"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -34,7 +35,10 @@ func (f *planFlags) environment() error {
 		return nil
 	}
 	if f.wish.Manager == "" {
-		f.wish.Manager = condaHere()
+		f.wish.Manager = managers.FastestConda(func(program string) bool {
+			_, err := system.Resolve([]string{program}, false)
+			return err == nil
+		})
 		f.target.manager = f.wish.Manager
 	}
 	if f.wish.Python == "" {
@@ -48,16 +52,6 @@ func (f *planFlags) environment() error {
 			Hints: []string{"write its major.minor there, or name it with `--cuda`"}}
 	}
 	return nil
-}
-
-// condaHere is the program of conda's kind that is here, the fastest first.
-func condaHere() string {
-	for _, name := range []string{"micromamba", "mamba"} {
-		if _, err := system.Resolve([]string{name}, false); err == nil {
-			return name
-		}
-	}
-	return "conda"
 }
 
 // pixiFile is the file of a directory's pixi project; "" there is none.

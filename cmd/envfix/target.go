@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
@@ -36,14 +36,14 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 		}
 		t.Mirrors = append(t.Mirrors, pair)
 	}
-	name := "pyproject.toml"
-	switch t.Manager {
-	case "uv-project":
-	case "pixi":
-		name = cmp.Or(pixiFile(filepath.Dir(t.Dir)), "pixi.toml")
-		t.ProjectFile = name
-	default:
+	project, _ := managers.Find(t.Manager)
+	if !project.Project() {
 		return t, nil
+	}
+	name := project.File
+	if project.Lock == "" { // it may lie in another file, and the plan names which
+		name = cmp.Or(pixiFile(filepath.Dir(t.Dir)), name)
+		t.ProjectFile = name
 	}
 	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), name), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -110,16 +110,15 @@ func heldCompanions(t plan.Target) []string {
 	return out
 }
 
-// uvLockWarning says that a project's own lock will undo the plan; "" there is
+// syncWarning says that a project's own lock will undo the plan; "" there is
 // none.
-func uvLockWarning(t plan.Target) string {
-	if t.Held == nil || t.Manager == "uv-project" {
+func syncWarning(t plan.Target) string {
+	project, ok := managers.ProjectBy(func(name string) bool { return isFile(filepath.Join(filepath.Dir(t.Dir), name)) })
+	if t.Held == nil || !ok || t.Manager == project.Name {
 		return ""
 	}
-	if _, err := os.Stat(filepath.Join(filepath.Dir(t.Dir), "uv.lock")); err != nil {
-		return ""
-	}
-	return fmt.Sprintf("uv.lock lies beside %s: the next `uv sync` puts back what it says; `--manager uv-project` changes the project instead", t.Dir)
+	return fmt.Sprintf("%s lies beside %s: the next `%s` puts back what it says; `--manager %s` changes the project instead",
+		project.Lock, t.Dir, project.Sync, project.Name)
 }
 
 // elsewhere reports whether h runs another operating system than this machine.

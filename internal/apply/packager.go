@@ -51,8 +51,8 @@ var packagers = map[string]packager{
 	},
 }
 
-// managers lists the package managers that steps run.
-func managers(steps []plan.Step) []string {
+// packagersOf lists the package managers that steps run.
+func packagersOf(steps []plan.Step) []string {
 	var out []string
 	for _, s := range steps {
 		if s.Run == nil {

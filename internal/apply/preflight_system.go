@@ -33,7 +33,7 @@ func (r *run) preflightSystem(ctx context.Context) error {
 			left = append(left, s)
 		}
 	}
-	for _, name := range managers(left) {
+	for _, name := range packagersOf(left) {
 		if err := r.on.ready(ctx, name, left); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func isDriver(s plan.Step) bool { return strings.HasPrefix(s.ID, "driver") }
 
 // installsDriver reports the step that puts the driver's packages into place.
 func installsDriver(s plan.Step) bool {
-	return s.ID == "driver" && len(managers([]plan.Step{s})) > 0
+	return s.ID == "driver" && len(packagersOf([]plan.Step{s})) > 0
 }
 
 // loadable refuses to load NVIDIA's module beside the kernel's own driver, which
@@ -279,7 +279,7 @@ func heldBack(held []string, left []plan.Step) error {
 			continue
 		}
 		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is held at its version, and the plan changes it", text.Printable(h)),
-			Hints: []string{fmt.Sprintf("%s lets it change", unhold(managers(left), h))}}
+			Hints: []string{fmt.Sprintf("%s lets it change", unhold(packagersOf(left), h))}}
 	}
 	return nil
 }

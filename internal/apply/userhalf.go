@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 )
 
@@ -119,7 +120,7 @@ func userRun(r *plan.Run, installed func(string) bool) string {
 		ok = pythonArgs(args)
 	case name == "uv":
 		ok = uvArgs(args)
-	case slices.Contains([]string{"conda", "mamba", "micromamba"}, name):
+	case slices.Contains(managers.Conda(), name):
 		ok = len(args) > 1 && (args[0] == "create" || args[0] == "install") && slices.Contains(args, "--override-channels") && installArgs(args[1:])
 	case name == "curl":
 		n := len(args) - 2

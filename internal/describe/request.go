@@ -11,13 +11,11 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
-
-// Managers are the values of --manager.
-var Managers = []string{"uv", "pip", "conda", "mamba", "micromamba", "uv-project", "pixi"}
 
 var (
 	pythonText  = lazy.Regexp(`^(3\.\d{1,2})(\.\d{1,3})?(t?)$`)
@@ -64,8 +62,8 @@ func (w Request) Parse() (resolver.Request, error) {
 		return r, BadValue("build", w.Build, "builds are named like cu126, cpu, rocm7.2, xpu and mps")
 	case w.CPU && w.Build != "" && w.Build != "cpu":
 		return r, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--cpu` and `--build %s` exclude each other", w.Build), Hints: []string{"drop one of them"}}
-	case w.Manager != "" && !slices.Contains(Managers, w.Manager):
-		return r, BadValue("manager", w.Manager, "managers are "+strings.Join(Managers, ", "))
+	case w.Manager != "" && !slices.Contains(managers.Names(), w.Manager):
+		return r, BadValue("manager", w.Manager, "managers are "+strings.Join(managers.Names(), ", "))
 	case w.Channel != "" && !slices.Contains(resolver.Channels, w.Channel):
 		return r, BadValue("channel", w.Channel, "channels are nightly and test; without one, releases are taken")
 	case w.OnlyIndex != "" && w.OnlyIndex != "default" && w.OnlyIndex != "pytorch" && !IsIndexURL(w.OnlyIndex):

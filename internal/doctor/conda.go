@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/resolver"
 )
 
@@ -22,7 +23,7 @@ func (e *exam) byConda() bool {
 
 // condaTool is conda, or the one of its kind that is here.
 func (e *exam) condaTool() string {
-	for _, name := range []string{"conda", "mamba", "micromamba"} {
+	for _, name := range managers.Conda() {
 		if slices.ContainsFunc(e.Machine.Tools, func(t machine.Tool) bool { return t.Name == name }) {
 			return name
 		}

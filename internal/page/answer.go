@@ -7,6 +7,7 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -241,11 +242,12 @@ func commandLine(program string, args []string) string {
 func commands(m *matrix.Matrix, q question, res *resolver.Resolution) (*plan.Plan, []Command, error) {
 	h := q.machine
 	c := installs(res)
-	if c != nil && q.words.Manager == "pip" {
+	by, _ := managers.Find(q.words.Manager)
+	if c != nil && by.NeedsPython {
 		h.Pythons = []machine.Python{{Version: strings.TrimSuffix(c.Python, "t"), FreeThreaded: strings.HasSuffix(c.Python, "t"), Path: pythonProgram(h, c.Python)}}
 	}
 	p, err := installers.Unsealed(m, h, q.request, res, plan.Target{Dir: ".venv", Manager: q.words.Manager,
-		InPlace: !strings.HasSuffix(q.words.Manager, "conda") && !strings.HasSuffix(q.words.Manager, "mamba")})
+		InPlace: !by.MakesConda()})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -70,7 +71,7 @@ type question struct {
 func read(m *matrix.Matrix, w Words) (question, error) {
 	q := question{words: w, machine: Base()}
 	q.words.GPU = slices.DeleteFunc(slices.Clone(w.GPU), func(s string) bool { return strings.TrimSpace(s) == "" })
-	q.words.Manager = cmp.Or(w.Manager, "uv")
+	q.words.Manager = cmp.Or(w.Manager, managers.Usual)
 	if err := q.readMachine(m); err != nil {
 		return q, err
 	}
@@ -139,7 +140,7 @@ func (w Words) Args(machine bool) []string {
 		out = w.machine().Args()
 	}
 	r := w.request()
-	if r.Manager == "uv" {
+	if r.Manager == managers.Usual {
 		r.Manager = "" // where no other is asked for
 	}
 	for _, p := range w.Packages {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"envfix/internal/managers"
 )
 
 // ofTheMachine are variables that a script takes from where it runs. The plan
@@ -68,7 +70,7 @@ func toolOf(r Run) string {
 		return "uv"
 	case strings.HasPrefix(r.Argv[0], "{"):
 		return ""
-	case slices.Contains([]string{"conda", "mamba", "micromamba"}, name):
+	case slices.Contains(managers.Conda(), name):
 		return "conda"
 	case strings.HasPrefix(name, "python") && len(r.Argv) > 2 && r.Argv[2] == "venv":
 		return "python"

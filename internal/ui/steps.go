@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"envfix/installers"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/resolver"
 )
@@ -43,8 +45,8 @@ func (v *view) noSteps(p *plan.Plan) {
 		v.row("steps", "none without a change of the driver")
 	case resolver.Split:
 	default:
-		if p.Target.Manager == "uv-project" {
-			v.row("steps", "none: pyproject.toml asks for this already; `uv sync` installs it")
+		if m, _ := managers.Find(p.Target.Manager); m.Project() {
+			v.row("steps", "none: "+cmp.Or(p.Target.ProjectFile, m.File)+" asks for this already; `"+m.Sync+"` installs it")
 			return
 		}
 		v.row("steps", "none: "+p.Target.Dir+" holds exactly this already")

@@ -1,0 +1,91 @@
+package installers
+
+import (
+	"fmt"
+
+	"envfix/internal/plan"
+)
+
+// pip installs wheels with the pip of a Python that is here.
+type pip struct{}
+
+func (p pip) steps(b *builder) error { b.venv(p); return nil }
+
+func (pip) bring(b *builder) (string, bool) {
+	py, ok := b.interpreter()
+	if !ok {
+		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and none here is " + b.choice.Python,
+			Manual: &plan.Manual{Text: fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)}})
+		return "", false
+	}
+	b.bringVenv(py)
+	if b.src.offline && b.bundle == "" {
+		b.warn(
+			"without a network pip installs nothing that is not in a bundle: `--manager uv` installs what uv has cached, `--bundle DIR` what `envfix lock bundle` wrote",
+		)
+	}
+	return py.Path, true
+}
+
+func (pip) create(_ *builder, exe string) *plan.Run {
+	return &plan.Run{Argv: []string{exe, "-m", "venv", gen}, Env: map[string]string{}}
+}
+
+// forget does nothing: pip keeps archives, not files.
+func (pip) forget(*builder, string, []string) {}
+
+func (p pip) begin(b *builder, _ string) []string { return p.program(b, b.python()) }
+
+func (p pip) install(b *builder, _ string, c call) []string {
+	argv := p.wheels(b, b.python(), c.index)
+	if c.pre {
+		argv = append(argv, "--pre")
+	}
+	if c.replaces && (b.t.Rebuild() || len(b.otherBuilds()) > 0) {
+		argv = append(argv, "--force-reinstall")
+	}
+	return argv
+}
+
+func (p pip) again(b *builder, _ string, _ bool) []string {
+	return append(p.wheels(b, b.python(), nil), "--no-deps")
+}
+
+func (pip) copies(b *builder, _ string) []string {
+	return []string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
+}
+
+func (pip) check(b *builder, _ string) []string {
+	return []string{b.python(), "-I", "-m", "pip", "--isolated", "check"}
+}
+
+func (pip) child() child {
+	// --isolated alone still obeys /etc/pip.conf (measured with pip 23.0.1).
+	return child{set: map[string]string{"PIP_CONFIG_FILE": "/dev/null"}, certificates: requestsBundle}
+}
+
+// program begins each call of pip. Both switches against the user's configuration
+// are needed; see child.
+func (pip) program(b *builder, python string) []string {
+	argv := []string{python, "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check",
+		"--no-input", "--retries", retries, "--timeout", timeout}
+	if dir := b.src.caches["PIP_CACHE_DIR"]; dir != "" { // --isolated ignores the variable
+		argv = append(argv, "--cache-dir", dir)
+	}
+	return argv
+}
+
+// wheels is a call of pip for wheels with one index: nil is the default one.
+func (p pip) wheels(b *builder, python string, index *string) []string {
+	return append(append(p.program(b, python), "--only-binary", ":all:"), p.index(b, index)...)
+}
+
+func (pip) index(b *builder, index *string) []string {
+	if b.src.offline {
+		return []string{"--no-index"}
+	}
+	if url := b.src.url(index); url != "" {
+		return []string{"--index-url", url}
+	}
+	return nil
+}
