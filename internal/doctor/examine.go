@@ -47,6 +47,7 @@ var rules = slices.Concat(
 	toldRules,
 	versionRules,
 	questionRules,
+	linkRules,
 )
 
 // An exam is one examination.

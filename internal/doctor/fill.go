@@ -24,6 +24,7 @@ type blank struct {
 // blanks are all of them.
 var blanks = []blank{
 	{"{gpu}", (*exam).gpuNumber, ""},
+	{"{torch-here}", func(e *exam, _ []string) string { return e.torchAgain() }, ""},
 	{"{driver-major}", (*exam).driverMajor, ""},
 	{"{driver-cuda}", (*exam).driverCUDA, ""},
 	{"{nccl}", (*exam).ncclOfTorch, ""},

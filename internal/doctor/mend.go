@@ -38,7 +38,7 @@ func (e *exam) without(variable, entry, why string) Mend {
 // loader's configuration is the system's.
 func (e *exam) loadedMend(l machine.LoadedLibrary) Mend {
 	switch l.Via {
-	case "LD_LIBRARY_PATH":
+	case "LD_LIBRARY_PATH", "LD_PRELOAD":
 		return e.without(l.Via, l.Entry, "its "+l.Name+" comes before the one that belongs there")
 	case "RPATH", "RUNPATH":
 		if l.Wheel != "" {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
@@ -12,14 +13,14 @@ import (
 func unshadow(l machine.LoadedLibrary) []string {
 	dir := dirOf(l)
 	switch {
-	case l.Via == "LD_LIBRARY_PATH":
+	case strings.HasPrefix(l.Via, "LD_"): // LD_LIBRARY_PATH, LD_PRELOAD
 		return outOf(l.Via, dir, l.Origins)
 	case len(l.Origins) > 0:
 		return []string{removeFrom(l.Origins[0], "", dir)}
 	case l.Via == "ld.so.cache", l.Via == "default":
 		return []string{"remove " + dir + " from the loader's configuration, or the package that owns " + l.Path}
 	}
-	return []string{"`pip install --force-reinstall --no-deps torch`"}
+	return []string{"`pip install --force-reinstall --no-deps {torch-here}`"}
 }
 
 // outOf says how to take a directory out of a variable: for good at every place

@@ -8,10 +8,287 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
 )
+
+// A trouble is one package that is not as its own metadata, or another's, says.
+type trouble struct {
+	check  string
+	weight int
+	said   []read.Evidence
+	text   string
+	again  string // what an installer is asked for: "name==1.2"
+	file   string // of the environment, for the mending
+	fetch  string // a package that a cache must not give again
+	soft   bool   // a newer one, which is compatible
+	conda  []string
+}
+
+// installed compares what is there with what the packages say of each other and of
+// themselves, as `pip check` does; what torch needs comes first, and one command mends it.
+func (e *exam) installed() {
+	if e.Files == nil {
+		return
+	}
+	first := map[string]machine.DistFiles{} // the copy of each that is used
+	for _, d := range e.Files.Dists {
+		if _, seen := first[d.Name]; !seen &&
+			slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") }) {
+			first[d.Name] = d
+		}
+	}
+	var others []unmet
+	var all []trouble
+	for _, u := range e.unmet(first) {
+		switch {
+		case u.pinned():
+			all = append(all, u.trouble(e))
+		case u.of.Installer == "conda" || strings.Contains(u.of.Info, "/dist-packages/"):
+			// their own managers see to them, by other names
+		default:
+			others = append(others, u)
+		}
+	}
+	e.again(append(all, e.incomplete()...))
+	e.conflicts(others, needsOf(first, "torch"))
+}
+
+// again makes findings of the troubles: each check's own, with one command for all.
+func (e *exam) again(all []trouble) {
+	var specs []string
+	for _, t := range all {
+		if t.conda == nil && !slices.Contains(specs, t.again) {
+			specs = append(specs, t.again)
+		}
+	}
+	for _, check := range []string{"PY010", "LD003", "PY009", "PY011"} {
+		var of []trouble
+		for _, t := range all {
+			if t.check == check {
+				of = append(of, t)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		var texts []string
+		var said []read.Evidence
+		var fetch []string
+		for _, t := range of {
+			texts, said = append(texts, t.text), append(said, t.said...)
+			if t.fetch != "" {
+				fetch = append(fetch, t.fetch)
+			}
+		}
+		mend := e.rebuild(of[0].file)
+		if mend.Rebuild {
+			mend.Fetch = fetch
+		}
+		fix := of[0].conda
+		if fix == nil {
+			fix = []string{"`pip install --force-reinstall --no-deps " + strings.Join(specs, " ") + indexOf(specs) + "`"}
+		}
+		f := e.find(check, of[0].weight, said...).text(listed(texts)).fix(fix...).mend(mend).severity(know.Error)
+		if !slices.ContainsFunc(of, func(t trouble) bool { return !t.soft }) {
+			f.Severity = know.Warning
+		}
+	}
+}
+
+// indexOf is the flag that names PyTorch's index, where a package asked for by its label is
+// on no other.
+func indexOf(specs []string) string {
+	for _, s := range specs {
+		if _, label := version.SplitLocal(s); label != "" && strings.HasPrefix(s, "torch") {
+			return " --index-url https://download.pytorch.org/whl/" + label
+		}
+	}
+	return ""
+}
+
+// torchAgain is the torch that is here, as an installer is asked for it.
+func (e *exam) torchAgain() string {
+	if p := e.pipPackage("torch"); p != nil {
+		for _, d := range e.distFiles() {
+			if d.Name == p.Name {
+				p = &read.Package{Version: d.Version} // with the label that an index has it by
+			}
+		}
+		return "torch==" + p.Version + indexOf([]string{"torch==" + p.Version})
+	}
+	return "torch"
+}
+
+func (e *exam) distFiles() []machine.DistFiles {
+	if e.Files == nil {
+		return nil
+	}
+	return e.Files.Dists
+}
+
+// incomplete: files that RECORD lists are missing, or libraries have other sizes.
+func (e *exam) incomplete() []trouble {
+	var out []trouble
+	for _, d := range e.Files.Dists {
+		t := trouble{check: "PY011", weight: likely, again: d.Name + "==" + d.Version, file: d.Info}
+		if d.Installer == "conda" || d.Name == "torch" && e.byConda() {
+			t.conda = e.condaAgain(d)
+		}
+		switch {
+		case d.Absent > 0:
+			t.check, t.weight = "PY010", proven
+			t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files)
+			for _, f := range d.Missing[:min(2, len(d.Missing))] {
+				t.said = append(t.said, fact("missing: %s", f))
+			}
+		case d.Record != "":
+			t.said = []read.Evidence{fact("%s/RECORD", d.Info)}
+			t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
+		case len(d.Resized) > 0:
+			if d.Installer == "uv" {
+				t.fetch = d.Name // written to in place: uv's cache shares the file by a hard link
+			}
+			t.said = []read.Evidence{fact("%s", d.Resized[0])}
+			t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
+		default:
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// An unmet is a requirement of an installed package that is not met.
+type unmet struct {
+	of   machine.DistFiles
+	line string
+	pep508.Requirement
+	have machine.DistFiles // Name "": it is not there
+}
+
+// ofRelease are the packages that are of torch's own release.
+var ofRelease = lazy.Regexp(`^(nvidia-.*|cuda-toolkit|triton|pytorch-triton.*)$`)
+
+// pinned reports whether it is torch that asks, itself or through NVIDIA's packages.
+func (u unmet) pinned() bool {
+	return (u.of.Name == "torch" || ofRelease().MatchString(u.of.Name)) && ofRelease().MatchString(u.Name)
+}
+
+// unmet lists them all; an extra counts where another package asks for it.
+func (e *exam) unmet(first map[string]machine.DistFiles) []unmet {
+	var out []unmet
+	done := map[string]bool{}
+	var look func(d machine.DistFiles, extras []string, depth int)
+	look = func(d machine.DistFiles, extras []string, depth int) {
+		for _, line := range d.Requires {
+			r, err := pep508.Parse(line, "")
+			if err != nil || r.URL != "" || done[d.Name+" "+line] || !e.counts(r.Marker, extras) {
+				continue
+			}
+			done[d.Name+" "+line] = true
+			have, there := first[r.Name]
+			if other := e.Installed(r.Name); !there && other != nil {
+				have, there = machine.DistFiles{Name: r.Name, Version: other.Version}, true
+			}
+			switch {
+			case !there, !admits(r.Spec, read.Public(cmp.Or(have.Module, have.Version))):
+				out = append(out, unmet{d, line, r, have})
+			case len(r.Extras) > 0 && depth < 4:
+				look(have, r.Extras, depth+1)
+			}
+		}
+	}
+	for _, d := range e.Files.Dists {
+		if first[d.Name].Info == d.Info {
+			look(d, nil, 0)
+		}
+	}
+	return out
+}
+
+// trouble is what a pin of torch's that is not met is.
+func (u unmet) trouble(e *exam) trouble {
+	wants := strings.TrimLeft(u.Spec.String(), "=~ ")
+	t := trouble{check: "PY010", weight: proven, file: u.of.Info, again: u.Name + u.Spec.String(), said: []read.Evidence{fact("%s/METADATA: %s", u.of.Info, u.line)}}
+	if strings.ContainsAny(t.again, "<>*,;! ") {
+		t.again = `"` + t.again + `"`
+	}
+	if u.have.Name == "" {
+		t.text = fmt.Sprintf("%s is missing; %s %s needs it", u.Name, u.of.Name, u.of.Version)
+		return t
+	}
+	t.check, t.file = "LD003", u.have.Info
+	t.said = append([]read.Evidence{fact("%s", u.have.Info)}, t.said...)
+	t.text = fmt.Sprintf("%s is %s, and %s %s was built with %s", u.Name, u.have.Version, u.of.Name, u.of.Version, wants)
+	if strings.Contains(u.Name, "triton") {
+		t.check = "PY009"
+		return t
+	}
+	if newer(u.have.Version, strings.TrimRight(wants, ".*")) {
+		t.soft, t.weight = true, likely
+	}
+	return t
+}
+
+// conflicts are the requirements that are not torch's own: of a package that wants another
+// torch, of what torch needs to be imported, and of all others together.
+func (e *exam) conflicts(all []unmet, ofTorch map[string]bool) {
+	var rest []string
+	for _, u := range all {
+		have := cmp.Or(u.have.Module, u.have.Version)
+		said := []read.Evidence{fact("%s/METADATA: %s", u.of.Info, u.line)}
+		text := fmt.Sprintf("%s %s wants %s%s, and it is not installed", u.of.Name, u.of.Version, u.Name, u.Spec)
+		if have != "" {
+			text = fmt.Sprintf("%s %s wants %s%s, and %s is %s", u.of.Name, u.of.Version, u.Name, u.Spec, u.Name, have)
+			said = append(said, fact("%s", cmp.Or(u.have.Info, u.Name+" "+have)))
+		}
+		companion := u.of.Name == "torchvision" || u.of.Name == "torchaudio"
+		switch {
+		case companion && u.Name == "torch" && have != "":
+			fix := e.companionFix()
+			if fix == nil {
+				fix = []string{"`pip install --force-reinstall " + u.of.Name + "` of torch's release, from the index of torch"}
+			}
+			e.find("PY007", proven, said...).text(text).fix(fix...).mend(e.rebuild(u.of.Info))
+		case u.Name == "torch" || companion && u.have.Name != "" || u.Name == "torchvision" || u.Name == "torchaudio" || u.Name == "triton":
+			e.find("PY042", proven, said...).text(text).explains("PY018", "PY019").
+				fix(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.torchAgain(), u.of.Name),
+					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
+		case ofTorch[u.of.Name] && ofTorch[u.Name]:
+			e.find("PY043", likely, said...).text(text + ": torch imports it").
+				fix(fmt.Sprintf("`pip install \"%s%s\"`", u.Name, u.Spec)).mend(e.rebuild(u.of.Info))
+		default:
+			rest = append(rest, text)
+		}
+	}
+	if len(rest) > 0 {
+		f := e.find("PY042", trifle).text(rest[0]).fix("`pip check` lists all such; torch does not depend on it").severity(know.Note).cause("none")
+		if len(rest) > 1 {
+			f.says("%s; %d more packages do not have what they ask for", rest[0], len(rest)-1)
+		}
+	}
+}
+
+// needsOf are the packages that one needs to be imported, itself among them; NumPy is
+// looked for by torch without being asked for.
+func needsOf(first map[string]machine.DistFiles, name string) map[string]bool {
+	out, list := map[string]bool{}, []string{name, "numpy"}
+	for ; len(list) > 0; list = list[1:] {
+		if out[list[0]] {
+			continue
+		}
+		out[list[0]] = true
+		for _, line := range first[list[0]].Requires {
+			if r, err := pep508.Parse(line, ""); err == nil && !strings.Contains(r.Marker, "extra") {
+				list = append(list, r.Name)
+			}
+		}
+	}
+	return out
+}
 
 // counts reports whether a requirement's marker surely holds: a requirement that
 // may not hold is none to find missing.
@@ -25,82 +302,9 @@ func (e *exam) counts(marker string, extras []string) bool {
 	return pep508.EnvironmentOf(p.OS, p.Arch, python).Surely(marker, extras...)
 }
 
-// requirements: what torch pins is missing or of another version, or torch is
-// another than its companions want. The metadata of the installed packages says
-// it, so no table is needed.
-func (e *exam) requirements() {
-	if e.Files == nil {
-		return
-	}
-	installed := map[string]machine.DistFiles{}
-	for _, d := range e.Files.Dists {
-		// The first copy in the order of the directories is the one that is used.
-		if _, seen := installed[d.Name]; !seen &&
-			slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") }) {
-			installed[d.Name] = d
-		}
-	}
-	for _, name := range []string{"torchvision", "torchaudio"} {
-		e.wantsTorch(installed[name], installed["torch"])
-	}
-	e.pinned(installed, installed["torch"], nil, 0)
-}
-
-// wantsTorch: a companion that was built for another torch.
-func (e *exam) wantsTorch(d, torch machine.DistFiles) {
-	if d.Name == "" || torch.Name == "" {
-		return
-	}
-	for _, line := range d.Requires {
-		r, err := pep508.Parse(line, "")
-		if err == nil && r.Name == "torch" && e.counts(r.Marker, nil) &&
-			!admits(r.Spec, read.Public(cmp.Or(torch.Module, torch.Version))) {
-			fix := e.companionFix()
-			if fix == nil {
-				fix = []string{"`pip install --force-reinstall " + d.Name + "` of torch's release, from the index of torch"}
-			}
-			e.find("PY007", proven, fact("%s/METADATA: %s", d.Info, line), fact("%s", torch.Info)).
-				says("%s %s wants torch%s, and torch is %s", d.Name, d.Version, r.Spec,
-					cmp.Or(torch.Module, torch.Version)).
-				fix(fix...).
-				mend(e.rebuild(d.Info))
-		}
-	}
-}
-
-// pinned: NVIDIA's packages that a package requires, through cuda-toolkit too.
-func (e *exam) pinned(installed map[string]machine.DistFiles, of machine.DistFiles, extras []string, depth int) {
-	for _, line := range of.Requires {
-		r, err := pep508.Parse(line, "")
-		if err != nil || r.Name != "cuda-toolkit" && !strings.HasPrefix(r.Name, "nvidia-") ||
-			!e.counts(r.Marker, extras) {
-			continue
-		}
-		have, there := installed[r.Name]
-		said := fact("%s/METADATA: %s", of.Info, line)
-		switch {
-		case !there:
-			e.find("PY010", proven, said).
-				says("%s is missing; %s %s needs it", r.Name, of.Name, of.Version).
-				fix(fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)).
-				mend(e.rebuild(of.Info))
-		case !admits(r.Spec, have.Version):
-			f := e.find("LD003", proven, fact("%s", have.Info), said).
-				says("%s is %s, and %s %s was built with %s",
-					r.Name, have.Version, of.Name, of.Version, strings.TrimLeft(r.Spec.String(), "=~ ")).
-				fix(fmt.Sprintf("`pip install \"%s%s\"`", r.Name, r.Spec)).
-				mend(e.rebuild(have.Info))
-			if newer(have.Version, strings.TrimRight(strings.TrimLeft(r.Spec.String(), "="), ".*")) {
-				f.Severity, f.weight = know.Warning, likely
-			}
-		case r.Name == "cuda-toolkit" && depth == 0:
-			e.pinned(installed, have, r.Extras, depth+1)
-		}
-	}
-}
-
-// admits reports whether a version is within a specifier; what cannot be read is.
+// admits reports whether a version is within a specifier, one before a release too; what
+// cannot be read is.
 func admits(spec version.Specifier, v string) bool {
 	have := pythonVersion(v)
-	return have.IsZero() || spec.IsZero() || spec.Admits(have)
+	return have.IsZero() || spec.IsZero() || have.IsPreRelease() || spec.Admits(have)
 }

@@ -17,9 +17,8 @@ import (
 var environmentRules = []rule{
 	{[]string{"PY013", "PY004"}, "where `import torch` looks", (*exam).shadowed},
 	{[]string{"PY011"}, "the metadata of torch's packages and their files", (*exam).halfInstalled},
-	{[]string{"PY010", "PY011"}, "RECORD and the disk", (*exam).incomplete},
 	{[]string{"PY014"}, "directories whose name begins with ~", (*exam).leftovers},
-	{[]string{"PY010", "LD003", "PY007"}, "what the packages require of each other", (*exam).requirements},
+	{[]string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY042", "PY043"}, "what the packages require of each other, RECORD and the disk", (*exam).installed},
 	{[]string{"IDX003", "PY027"}, "the processor and the Python that torch's libraries are for", (*exam).foreignFiles},
 	{[]string{"LD001", "LD002", "LD010", "LD006"}, "the files that the dynamic loader takes", (*exam).loaded},
 	{[]string{"DRV008"}, "the libcuda that the dynamic loader takes", (*exam).driverStub},
@@ -97,49 +96,6 @@ func (e *exam) halfInstalled() {
 	}
 }
 
-// incomplete: files that RECORD lists are missing, or libraries have other sizes.
-func (e *exam) incomplete() {
-	if e.Files == nil {
-		return
-	}
-	for _, d := range e.Files.Dists {
-		mend := e.rebuild(d.Info)
-		again := []string{fmt.Sprintf("`pip install --force-reinstall --no-deps %s==%s`", d.Name, d.Version)}
-		if d.Installer == "conda" || d.Name == "torch" && e.byConda() {
-			again = e.condaAgain(d)
-		}
-		switch {
-		case d.Absent > 0:
-			e.find("PY010", proven, missingFiles(d)...).
-				says("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files).
-				fix(again...).
-				mend(mend)
-		case d.Record != "":
-			e.find("PY011", likely, fact("%s/RECORD", d.Info)).
-				says("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record).
-				fix(again...).
-				mend(mend)
-		case len(d.Resized) > 0:
-			if mend.Rebuild && d.Installer == "uv" {
-				mend.Fetch = []string{d.Name} // written to in place: uv's cache shares the file by a hard link
-			}
-			e.find("PY011", likely, fact("%s", d.Resized[0])).
-				says("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off",
-					d.Name, d.Version).
-				fix(again...).
-				mend(mend)
-		}
-	}
-}
-
-func missingFiles(d machine.DistFiles) []read.Evidence {
-	var out []read.Evidence
-	for _, f := range d.Missing[:min(2, len(d.Missing))] {
-		out = append(out, fact("missing: %s", f))
-	}
-	return out
-}
-
 // leftovers: what pip could not remove.
 func (e *exam) leftovers() {
 	if e.Files == nil || len(e.Files.Leftovers) == 0 {
@@ -173,7 +129,7 @@ func (e *exam) foreignFiles() {
 		e.find("IDX003", proven, fact("%s: %s", f.Path, f.Is)).
 			says("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want).
 			fix(
-				"`pip install --force-reinstall --no-deps torch` on this machine; packages cannot be copied from another",
+				"`pip install --force-reinstall --no-deps "+e.torchAgain()+"` on this machine; packages cannot be copied from another",
 			).
 			mend(e.rebuild(f.Path)).
 			explains("PY011", "PY010")

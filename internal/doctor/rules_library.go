@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/know"
@@ -93,6 +94,8 @@ func (e *exam) preloaded() {
 				text("LD_PRELOAD puts a stub of libcuda before the driver's: " + entry).
 				fix(fix...).
 				mend(e.without("LD_PRELOAD", entry, "its libcuda is a stub for linking"))
+		case e.Files != nil && slices.ContainsFunc(e.Files.Loaded, func(l machine.LoadedLibrary) bool { return l.Via == "LD_PRELOAD" && l.Entry == entry }):
+			// what it takes the place of is known
 		case preloadable().MatchString(base):
 			e.find("LD014", strong, said).
 				text("LD_PRELOAD puts another library before torch's own: " + entry).
@@ -200,7 +203,7 @@ func (e *exam) twice(b *matrix.Build, pairs [][2]read.Package, trouble read.Evid
 		}
 	}
 	weight := proven
-	if trouble.IsZero() {
+	if trouble.IsZero() && e.Pasted {
 		weight = strong
 	}
 	fix := "`pip install --force-reinstall` the ones of torch's CUDA"
@@ -215,7 +218,8 @@ func (e *exam) twice(b *matrix.Build, pairs [][2]read.Package, trouble read.Evid
 	e.find("LD003", weight, append(at[:min(4, len(at))], trouble)...).
 		text(text).
 		fix("`pip uninstall -y " + strings.Join(away, " ") + "`, then " + fix).
-		mend(e.rebuild(path + "/"))
+		mend(e.rebuild(path + "/")).
+		explains("PY011")
 }
 
 func pinOf(b *matrix.Build, library string) string {

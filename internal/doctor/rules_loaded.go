@@ -51,14 +51,17 @@ func (e *exam) loaded() {
 }
 
 func by(via string) string {
-	if via == "LD_LIBRARY_PATH" {
-		return " (LD_LIBRARY_PATH)"
+	if strings.HasPrefix(via, "LD_") {
+		return " (" + via + ")"
 	}
 	return ""
 }
 
 // dirOf is the directory as it stands in the variable or in the configuration.
 func dirOf(l machine.LoadedLibrary) string {
+	if l.Via == "LD_PRELOAD" {
+		return l.Entry
+	}
 	if l.Dir != "" {
 		return l.Dir
 	}

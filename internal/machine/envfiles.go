@@ -11,8 +11,9 @@ type EnvFiles struct {
 	Imports   []ImportPlace // where `import torch` finds something; it takes the first
 	Foreign   []ForeignFile // machine code that this interpreter cannot load
 	Loaded    []LoadedLibrary
-	Conda     []string // conda's records here that say which build of torch it has: "pytorch 2.5.1 py3.11_cpu_0"
-	Notes     []string // what could not be read
+	Links     []LinkFault // what the dynamic loader would refuse
+	Conda     []string    // conda's records here that say which build of torch it has: "pytorch 2.5.1 py3.11_cpu_0"
+	Notes     []string    // what could not be read
 }
 
 // DistFiles is one distribution, its metadata compared with the disk.
@@ -67,4 +68,21 @@ type LoadedLibrary struct {
 
 	Dir     string   // the entry of LD_LIBRARY_PATH or of the loader's cache that holds it, links not followed
 	Origins []Origin // what put Dir there; nil: nothing found
+}
+
+// A LinkFault is what the dynamic loader would refuse of a library: one that it needs is
+// not there, or has not what it needs.
+type LinkFault struct {
+	By      string // the file that asks
+	Dist    string // the distribution that brought By, where it is not torch itself
+	Module  bool   // By is a module that Python imports, and nothing that a program may do without
+	Opened  bool   // By opens Library while it works, and loads without it
+	Library string // that is missing, or lacks something; "" whose symbol it is cannot be told
+	Path    string // the file that is taken for Library; "" there is none
+	Via     string // as of [LoadedLibrary]
+	Entry   string // of the variable, as it stands there
+	Symbol  string // that no library has
+	Version string // of a set of symbols, such as GLIBCXX_3.4.32, that Path lacks
+
+	Origins []Origin // what put Path there; nil: nothing found
 }

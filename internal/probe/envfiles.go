@@ -49,7 +49,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	var wait sync.WaitGroup
 	defer wait.Wait()
-	wait.Go(func() { f.Dists = h.distFiles(sites) })
+	wait.Go(func() { f.Dists = h.distFiles(sites, e.Dists) })
 	for _, site := range e.Sites {
 		for _, name := range h.names(site) {
 			if strings.HasPrefix(name, "~") && len(f.Leftovers) < maxNamed && h.isDir(site+"/"+name) {
@@ -64,7 +64,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		if i.Place == machine.InEnvironment {
 			torch := path.Dir(i.Path)
 			f.Foreign = h.foreignFiles(torch, e.Python)
-			f.Loaded = h.loadTorch(torch, e)
+			h.links(f, torch, e)
 			break
 		}
 	}
@@ -123,49 +123,40 @@ func (e Env) minor() string {
 	return version.Minor(e.Python.Version)
 }
 
-// torchSet are the distributions whose files are compared with the disk.
+// torchSet are the distributions that torch and its companions consist of.
 var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)
 
-// distFiles reads every copy of the distributions that matter.
-func (h *host) distFiles(sites []string) []machine.DistFiles {
+// distFiles reads every copy of the distributions; the files of those that torch imports
+// are compared with the disk.
+func (h *host) distFiles(sites []string, known []Dist) []machine.DistFiles {
 	var infos []string
 	for _, site := range sites {
 		for _, name := range h.names(site) {
-			stem, ok := strings.CutSuffix(name, ".dist-info")
-			dist, _, _ := strings.Cut(stem, "-")
-			if ok && !strings.HasPrefix(name, "~") && torchSet().MatchString(machine.NormalName(dist)) {
+			if strings.HasSuffix(name, ".dist-info") && !strings.HasPrefix(name, "~") {
 				infos = append(infos, site+"/"+name)
 			}
 		}
 	}
-	return each(infos, h.distFilesOf)
-}
-
-func (h *host) distFilesOf(info string) machine.DistFiles {
-	name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(info), ".dist-info"), "-")
-	d := machine.DistFiles{Name: machine.NormalName(text.Printable(name)), Version: text.Printable(version), Info: text.Printable(info)}
-	d.Installer = text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
-	for line := range strings.Lines(string(h.metadata(info))) {
-		if strings.TrimSpace(line) == "" {
-			break // the description begins
-		}
-		field, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		switch {
-		case ok && field == "Version":
-			d.Version = text.Printable(value)
-		case ok && field == "Requires-Dist" && len(value) < 600 && len(d.Requires) < 400:
-			d.Requires = append(d.Requires, text.Printable(value))
-		}
+	read := map[string]Dist{}
+	for _, d := range known {
+		read[d.Info] = d
 	}
-	if d.Name == "torch" {
-		for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(info)+"/torch/version.py"), -1) {
-			if m[1] == "__version__" {
-				d.Module = text.Printable(m[2])
-			}
+	imported := needs(known, "torch")
+	return each(infos, func(info string) machine.DistFiles {
+		d, ok := read[info]
+		if !ok {
+			d = h.dist(info)
 		}
-	}
-	h.record(&d, info)
-	return d
+		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
+		f.Installer = text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
+		if d.Name == "torch" {
+			f.Module = d.Module
+		}
+		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
+			h.record(&f, info)
+		}
+		return f
+	})
 }
 
 // record compares RECORD with the disk: every file by existence, libraries by
@@ -290,32 +281,11 @@ func (h *host) foreignFiles(torch string, python machine.Python) []machine.Forei
 		if !strings.HasSuffix(name, ".so") || want == "" {
 			continue
 		}
-		if is := h.elfArch(torch + "/" + name); is != "" && is != want && len(out) < maxNamed {
+		if is := elfArch(h.bytes(torch+"/"+name, 64)); is != "" && is != want && len(out) < maxNamed {
 			out = append(out, machine.ForeignFile{Path: text.Printable(torch + "/" + name), Is: is, Want: want})
 		}
 	}
 	return out
-}
-
-// loadTorch follows what importing torch loads, in its order: torch/__init__.py
-// opens libtorch_global_deps.so, then imports _C.
-func (h *host) loadTorch(torch string, e Env) []machine.LoadedLibrary {
-	l := h.newLoader(e.Python.Path)
-	l.start(torch + "/lib/libtorch_global_deps.so")
-	for _, name := range h.names(torch) {
-		if strings.HasPrefix(name, "_C.") && strings.HasSuffix(name, ".so") {
-			l.start(torch + "/" + name)
-		}
-	}
-	own := h.wheelLibraries(e.Sites)
-	for i := range l.out {
-		found := &l.out[i]
-		if file := own[found.Name]; file != "" && !h.within(found.Path, e.Sites) {
-			found.Wheel = text.Printable(file)
-		}
-	}
-	h.loadedFrom(l.out)
-	return l.out
 }
 
 // within reports whether a file lies below one of some directories.

@@ -36,6 +36,10 @@ type Dist struct {
 	Info      string  // its dist-info directory
 	Record    string  // its RECORD file; "" there is none
 	Installer string  // pip, uv, conda; "" unknown
+
+	Needs  []string // every line of Requires-Dist
+	Listed string   // the version that the metadata says
+	Module string   // torch: the version that torch/version.py says; "" unknown
 }
 
 // A CondaRecord is one package of a conda environment, as the name of its record
@@ -254,6 +258,7 @@ func (h *host) dist(info string) Dist {
 	d.Version, _, _ = strings.Cut(text.Printable(rest), "-py")
 	d.Path = path.Dir(info)
 	d.metadata(h.metadata(info))
+	d.Listed = d.Version
 	if d.Name == "torch" {
 		h.torchVersion(&d)
 	}
@@ -310,6 +315,9 @@ func (d *Dist) metadata(header []byte) {
 				d.Version = value
 			}
 		case "requires-dist":
+			if len(d.Needs) < 400 {
+				d.Needs = append(d.Needs, value)
+			}
 			if inFamily(value) && len(d.Requires) < 100 {
 				d.Requires = append(d.Requires, value)
 			}
@@ -332,7 +340,7 @@ func (h *host) torchVersion(d *Dist) {
 			none = true
 		case value == "":
 		case m[1] == "__version__":
-			d.Version = value
+			d.Version, d.Module = value, value
 		case m[1] == "cuda":
 			d.CUDA = &value
 		case m[1] == "hip":

@@ -57,6 +57,12 @@ func TestEnvironment(t *testing.T) {
 		},
 		Conda: []CondaRecord{{"pytorch", "2.3.0", "py3.11_cuda12.1_cudnn8.9.2_0"}},
 	}
+	for i := range got.Dists {
+		if d := &got.Dists[i]; d.Name == "torch" && (d.Listed != "2.9.1" || d.Module != d.Version || len(d.Needs) != 2) {
+			t.Errorf("torch's metadata says %s, its module %s, and it needs %q", d.Listed, d.Module, d.Needs)
+		}
+		got.Dists[i].Listed, got.Dists[i].Module, got.Dists[i].Needs = "", "", nil
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -276,11 +276,11 @@ var brought = lazy.Regexp(
 
 // addLinks adds what a library asks for.
 func (h *host) addLinks(list []string, file string) []string {
-	o := h.object(file)
+	o := h.loaderFiles().Read(file)
 	if o == nil {
 		return list
 	}
-	for _, name := range o.needed {
+	for _, name := range o.Needed {
 		if brought().MatchString(name) && !slices.Contains(list, name) && !h.exists(path.Dir(file)+"/"+name) {
 			list = append(list, name)
 		}

@@ -228,8 +228,10 @@ func (h *host) loadedFrom(list []machine.LoadedLibrary) {
 		}
 		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
 		case l.Wheel == "" && !driver:
+		case l.Via == "LD_PRELOAD":
+			l.Origins = from.of(l.Via, l.Entry)
 		case l.Via == "LD_LIBRARY_PATH":
-			l.Origins = from.of("LD_LIBRARY_PATH", l.Dir)
+			l.Origins = from.of(l.Via, l.Dir)
 		case l.Via == "ld.so.cache" && !driver:
 			if config == nil {
 				config = h.loaderConfig()

@@ -2,11 +2,11 @@ package probe
 
 import (
 	"debug/elf"
-	"encoding/binary"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -110,32 +110,15 @@ func (h *host) arch() string {
 	return arch
 }
 
-// elfArch reads the machine of an ELF header.
+// elfArch is the processor of an ELF header, as [machine.Platform] names it.
 func elfArch(header []byte) string {
-	if len(header) < 20 || string(header[:4]) != elf.ELFMAG {
+	m, ok := loader.Arch(header)
+	if !ok {
 		return ""
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if header[elf.EI_DATA] == byte(elf.ELFDATA2MSB) {
-		order = binary.BigEndian
-	}
-	switch elf.Machine(order.Uint16(header[18:])) {
-	case elf.EM_X86_64:
-		return "x86_64"
-	case elf.EM_AARCH64:
-		return "aarch64"
-	case elf.EM_386:
-		return "i686"
-	case elf.EM_ARM:
-		return "armv7l"
-	case elf.EM_PPC64:
-		return "ppc64le"
-	case elf.EM_S390:
-		return "s390x"
-	case elf.EM_RISCV:
-		return "riscv64"
-	}
-	return ""
+	return map[elf.Machine]string{
+		elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "aarch64", elf.EM_386: "i686", elf.EM_ARM: "armv7l", elf.EM_PPC64: "ppc64le", elf.EM_S390: "s390x", elf.EM_RISCV: "riscv64",
+	}[m]
 }
 
 // environment tells bare metal (and virtual machines) from places where a

@@ -1,5 +1,5 @@
-// Package testelf writes small shared libraries for tests: an ELF header, a
-// dynamic section and its strings, and no code.
+// Package testelf writes small shared libraries for tests: an ELF header, program
+// headers, a dynamic section with its tables, and no code.
 package testelf
 
 import (
@@ -19,49 +19,77 @@ type Dynamic struct {
 	SOName         string
 	Needed         []string
 	RPath, RunPath string
+
+	Undefined []string // symbols that others must have
+	Defined   []string
 }
 
-// Library returns the bytes of a 64-bit little-endian shared library.
+// Library returns the bytes of a 64-bit little-endian shared library, which is mapped from
+// address 0 on.
 func Library(m elf.Machine, d Dynamic) []byte {
 	table := []byte{0}
+	text := func(s string) uint64 {
+		at := len(table)
+		table = append(append(table, s...), 0)
+		return uint64(at)
+	}
 	var entries []elf.Dyn64
-	add := func(tag elf.DynTag, text string) {
-		if text != "" {
-			entries = append(entries, elf.Dyn64{Tag: int64(tag), Val: uint64(len(table))})
-			table = append(append(table, text...), 0)
+	add := func(tag elf.DynTag, value uint64) { entries = append(entries, elf.Dyn64{Tag: int64(tag), Val: value}) }
+	for _, n := range d.Needed {
+		add(elf.DT_NEEDED, text(n))
+	}
+	for tag, s := range map[elf.DynTag]string{elf.DT_SONAME: d.SOName, elf.DT_RPATH: d.RPath, elf.DT_RUNPATH: d.RunPath} {
+		if s != "" {
+			add(tag, text(s))
 		}
 	}
-	for _, n := range d.Needed {
-		add(elf.DT_NEEDED, n)
+	symbols := []elf.Sym64{{}}
+	const global = byte(elf.STB_GLOBAL) << 4
+	for _, s := range d.Undefined {
+		symbols = append(symbols, elf.Sym64{Name: uint32(text(s)), Info: global})
 	}
-	add(elf.DT_SONAME, d.SOName)
-	add(elf.DT_RPATH, d.RPath)
-	add(elf.DT_RUNPATH, d.RunPath)
+	hash := []uint32{1, uint32(len(symbols)), 1, 6, 0xffffffff, 0xffffffff, 0} // a filter that admits all, one bucket
+	for i, s := range d.Defined {
+		if i == 0 {
+			hash[6] = uint32(len(symbols))
+		}
+		h := gnuHash(s) &^ 1
+		if i == len(d.Defined)-1 {
+			h |= 1
+		}
+		hash = append(hash, h)
+		symbols = append(symbols, elf.Sym64{Name: uint32(text(s)), Info: global, Shndx: 1})
+	}
+	const header, program = 64, 56
+	at := uint64(header + 2*program)
+	dynamic := uint64(16 * (len(entries) + 5))
+	hashAt := at + dynamic
+	symbolsAt := (hashAt + uint64(4*len(hash)) + 7) &^ 7
+	tableAt := symbolsAt + uint64(24*len(symbols))
+	add(elf.DT_STRTAB, tableAt)
+	add(elf.DT_STRSZ, uint64(len(table)))
+	add(elf.DT_SYMTAB, symbolsAt)
+	add(elf.DT_GNU_HASH, hashAt)
 	entries = append(entries, elf.Dyn64{})
-
-	const header, section = 64, 64
-	dynamic := uint64(16 * len(entries))
-	sections := uint64(header) + dynamic + uint64(len(table))
-	h := elf.Header64{
-		Type:      uint16(elf.ET_DYN),
-		Machine:   uint16(m),
-		Version:   1,
-		Shoff:     sections,
-		Ehsize:    header,
-		Phentsize: 56,
-		Shentsize: section,
-		Shnum:     3,
-		Shstrndx:  2,
-	}
+	size := tableAt + uint64(len(table))
+	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(m), Version: 1, Phoff: header, Ehsize: header, Phentsize: program, Phnum: 2, Shentsize: 64}
 	copy(h.Ident[:], "\x7fELF\x02\x01\x01")
 	var b bytes.Buffer
-	for _, part := range []any{h, entries, table,
-		elf.Section64{},
-		elf.Section64{Type: uint32(elf.SHT_DYNAMIC), Off: header, Size: dynamic, Link: 2, Entsize: 16},
-		elf.Section64{Type: uint32(elf.SHT_STRTAB), Off: header + dynamic, Size: uint64(len(table))},
+	for _, part := range []any{h,
+		elf.Prog64{Type: uint32(elf.PT_LOAD), Filesz: size, Memsz: size},
+		elf.Prog64{Type: uint32(elf.PT_DYNAMIC), Off: at, Vaddr: at, Filesz: dynamic, Memsz: dynamic},
+		entries, hash, make([]byte, symbolsAt-hashAt-uint64(4*len(hash))), symbols, table,
 	} {
 		// A bytes.Buffer takes everything, and all parts have a fixed size.
 		_ = binary.Write(&b, binary.LittleEndian, part)
 	}
 	return b.Bytes()
+}
+
+func gnuHash(name string) uint32 {
+	h := uint32(5381)
+	for i := range len(name) {
+		h = h*33 + uint32(name[i])
+	}
+	return h
 }

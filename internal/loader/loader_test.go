@@ -1,0 +1,123 @@
+package loader_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"envfix/internal/loader"
+	"envfix/internal/testelf"
+)
+
+// tree writes a machine's files and returns it as the loader sees it.
+func tree(t *testing.T, files map[string]testelf.Dynamic) *loader.Files {
+	t.Helper()
+	root := t.TempDir()
+	for name, d := range files {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, testelf.Library(testelf.X86_64, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(p string) string { return p }
+	return &loader.Files{Real: func(p string) string { return root + p }, Resolved: same, Default: []string{"/lib"},
+		Names: func(string) []string { return nil }}
+}
+
+// torch is a torch whose CUDA library asks NCCL for a symbol, beside a Python.
+func torch() map[string]testelf.Dynamic {
+	return map[string]testelf.Dynamic{
+		"/bin/python":         {Needed: []string{"libc.so.6"}, Defined: []string{"PyModule_Create2"}},
+		"/lib/libc.so.6":      {SOName: "libc.so.6", Defined: []string{"malloc"}},
+		"/t/libtorch_cuda.so": {SOName: "libtorch_cuda.so", Needed: []string{"libnccl.so.2", "libc.so.6"}, RPath: "$ORIGIN/../n", Undefined: []string{"ncclCommWindowRegister", "malloc"}, Defined: []string{"_ZN3c104cuda9SetDeviceEab"}},
+		"/n/libnccl.so.2":     {SOName: "libnccl.so.2", Defined: []string{"ncclCommWindowRegister", "ncclSend"}},
+		"/old/libnccl.so.2":   {SOName: "libnccl.so.2", Defined: []string{"ncclSend"}},
+		"/t/_C.so":            {Needed: []string{"libtorch_cuda.so"}, RPath: "$ORIGIN"},
+		"/e/flash.so":         {Needed: []string{"libtorch_cuda.so"}, Undefined: []string{"_ZN3c104cuda9SetDeviceEi", "PyModule_Create2"}},
+		"/e/fits.so":          {Needed: []string{"libtorch_cuda.so"}, Undefined: []string{"_ZN3c104cuda9SetDeviceEab", "PyModule_Create2"}},
+		"/e/cu12.so":          {Needed: []string{"libcudart.so.12", "libtorch_cuda.so"}, Undefined: []string{"_ZN3c104cuda9SetDeviceEi"}},
+		"/hw/libnccl.so.2":    {SOName: "libnccl.so.2"},
+		"/hw/glibc-hwcaps/x86-64-v3/libnccl.so.2": {SOName: "libnccl.so.2"},
+	}
+}
+
+func faults(list []loader.Fault) (out []string) {
+	for _, f := range list {
+		out = append(out, f.Symbol)
+	}
+	return out
+}
+
+func start(t *testing.T, f *loader.Files) (*loader.View, *loader.Object) {
+	t.Helper()
+	v := f.Start("/bin/python", nil)
+	c := v.Open("/t/_C.so", false)
+	if c == nil {
+		t.Fatal("_C.so is no library")
+	}
+	return v, c
+}
+
+// TestPreload: a library that LD_PRELOAD puts into the process serves everybody who asks by
+// its name, and what it lacks nobody has.
+func TestPreload(t *testing.T) {
+	for preload, want := range map[string][]string{"": nil, "/old/libnccl.so.2": {"ncclCommWindowRegister"}, "/gone.so": nil} {
+		f := tree(t, torch())
+		if preload != "" {
+			f.Preload = []string{preload}
+		}
+		v, c := start(t, f)
+		if got := faults(v.Bind(v.Loaded("libtorch_cuda.so"), v.Tree(c), nil)); !slices.Equal(got, want) {
+			t.Errorf("LD_PRELOAD=%s: %q; want %q", preload, got, want)
+		}
+		if ignored := preload == "/gone.so"; ignored != (len(v.Ignored) == 1) {
+			t.Errorf("LD_PRELOAD=%s: ignored %q", preload, v.Ignored)
+		}
+	}
+}
+
+// TestLibraryPath: RPATH goes before LD_LIBRARY_PATH, RUNPATH after it, and of one
+// directory what is for this processor's level goes first.
+func TestLibraryPath(t *testing.T) {
+	for _, c := range []struct {
+		runpath bool
+		dir     string
+		want    string
+	}{
+		{false, "/old", "/n/libnccl.so.2"},
+		{true, "/old", "/old/libnccl.so.2"},
+		{true, "/hw", "/hw/glibc-hwcaps/x86-64-v3/libnccl.so.2"},
+	} {
+		files := torch()
+		if d := files["/t/libtorch_cuda.so"]; c.runpath {
+			d.RPath, d.RunPath = "", d.RPath
+			files["/t/libtorch_cuda.so"] = d
+		}
+		f := tree(t, files)
+		f.LibraryPath, f.Levels = []string{c.dir}, []string{"x86-64-v3", "x86-64-v2"}
+		if v, _ := start(t, f); v.Loaded("libnccl.so.2").Path != c.want {
+			t.Errorf("%+v: %s", c, v.Loaded("libnccl.so.2").Path)
+		}
+	}
+}
+
+// TestExtensions: what was compiled for another torch asks for what this one does not have.
+func TestExtensions(t *testing.T) {
+	for file, want := range map[string][]string{
+		"/e/flash.so": {"_ZN3c104cuda9SetDeviceEi"}, "/e/fits.so": nil,
+		"/e/cu12.so": nil, // of whose libraries one is missing: that is said, and nothing of symbols
+	} {
+		v, _ := start(t, tree(t, torch()))
+		o := v.Open(file, false)
+		if got := faults(v.Bind(o, v.All, nil)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q; want %q", file, got, want)
+		}
+		if missing := file == "/e/cu12.so"; missing != (len(v.Missing) == 1) {
+			t.Errorf("%s: missing %v", file, v.Missing)
+		}
+	}
+}

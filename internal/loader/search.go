@@ -1,0 +1,259 @@
+package loader
+
+import (
+	"bytes"
+	"encoding/binary"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Files is a machine's tree of files, and what the loader takes from its surroundings.
+// The functions take absolute paths of that machine.
+type Files struct {
+	Real     func(path string) string // where it lies for this process
+	Resolved func(path string) string // with all links followed
+	Names    func(dir string) []string
+
+	LibraryPath []string            // the entries of LD_LIBRARY_PATH as they stand there
+	Preload     []string            // of LD_PRELOAD
+	Cache       map[string][]string // ld.so.cache: paths by soname
+	Default     []string            // the directories that are looked into last
+	Levels      []string            // of glibc-hwcaps that this processor has, the best first
+}
+
+// The values of [Object.Via].
+const (
+	ByRPath       = "RPATH"
+	ByLibraryPath = "LD_LIBRARY_PATH"
+	ByRunPath     = "RUNPATH"
+	ByCache       = "ld.so.cache"
+	ByDefault     = "default"
+	ByPreload     = "LD_PRELOAD"
+)
+
+// A Missing is a library that the loader does not find.
+type Missing struct {
+	Name   string
+	By     *Object
+	Opened bool // it is opened by name while By works, and By loads without it
+}
+
+// A View is what one process loads. What is loaded once serves everybody who asks by its
+// name.
+type View struct {
+	*Files
+	Program *Object   // the interpreter; nil unknown
+	Global  []*Object // whose symbols all others find: the program, what it needs, and what was opened so
+	All     []*Object
+	Missing []Missing
+	Ignored []string // entries of LD_PRELOAD that are not there: the loader says so and goes on
+
+	byName map[string]*Object
+	opens  func(*Object) []string
+	like   *Object // of whose processor all must be
+}
+
+// maxObjects is the most libraries that are followed; torch has about eighty.
+const maxObjects = 400
+
+// Start is the view of a program before it opens anything. opens names the libraries that
+// one opens by name while it works.
+func (s *Files) Start(program string, opens func(*Object) []string) *View {
+	v := &View{Files: s, byName: map[string]*Object{}, opens: opens}
+	first := &Object{}
+	if v.Program = s.Read(program); v.Program != nil {
+		first, v.like = v.Program, v.Program
+		v.take(v.Program, program)
+	}
+	for _, entry := range s.Preload {
+		o := v.Find(entry, first)
+		if o == nil {
+			v.Ignored = append(v.Ignored, entry)
+			continue
+		}
+		if o.By == nil {
+			o.By, o.Via, o.Entry = first, ByPreload, entry
+			v.take(o, entry)
+		}
+	}
+	v.follow(0)
+	v.Global = slices.Clone(v.All)
+	return v
+}
+
+// Open follows a library that the program opens by its path, and what that needs, breadth
+// first. global: its symbols serve those that are opened later, too. nil: it is no library.
+func (v *View) Open(file string, global bool) *Object {
+	o := v.Read(file)
+	if o == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(v.All, func(l *Object) bool { return l.Path == o.Path }); i >= 0 {
+		o = v.All[i]
+	} else {
+		if v.like == nil {
+			v.like = o
+		}
+		o.By = v.Program
+		v.take(o, file)
+		v.follow(len(v.All) - 1)
+	}
+	if global {
+		for _, l := range v.Tree(o) {
+			if !slices.Contains(v.Global, l) {
+				v.Global = append(v.Global, l)
+			}
+		}
+	}
+	return o
+}
+
+// take keeps an object under the names that lead to it.
+func (v *View) take(o *Object, asked string) {
+	v.All = append(v.All, o)
+	for _, name := range []string{asked, o.Name} {
+		if v.byName[name] == nil {
+			v.byName[name] = o
+		}
+	}
+}
+
+// follow loads what the objects from one on ask for.
+func (v *View) follow(first int) {
+	for i := first; i < len(v.All) && len(v.All) < maxObjects; i++ {
+		o := v.All[i]
+		for _, name := range o.Needed {
+			v.load(name, o, false)
+		}
+		if v.opens != nil {
+			for _, name := range v.opens(o) {
+				v.load(name, o, true)
+			}
+		}
+	}
+}
+
+func (v *View) load(name string, by *Object, opened bool) {
+	if v.byName[name] != nil || slices.ContainsFunc(v.Missing, func(m Missing) bool { return m.Name == name }) {
+		return
+	}
+	o := v.Find(name, by)
+	if o == nil {
+		v.Missing = append(v.Missing, Missing{name, by, opened})
+		return
+	}
+	if i := slices.IndexFunc(v.All, func(l *Object) bool { return l.Path == o.Path }); i >= 0 {
+		v.byName[name] = v.All[i] // one file under two names is loaded once
+		return
+	}
+	o.By = by
+	v.take(o, name)
+}
+
+// Loaded is the object that a name leads to; nil none.
+func (v *View) Loaded(name string) *Object { return v.byName[name] }
+
+// Tree is an object and what it needs, breadth first: the scope in which it looks for
+// symbols after the global one.
+func (v *View) Tree(o *Object) []*Object {
+	out := []*Object{o}
+	for i := 0; i < len(out); i++ {
+		for _, name := range out[i].Needed {
+			if l := v.byName[name]; l != nil && !slices.Contains(out, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// Find returns the file that a name leads to for one that asks: by the RPATH of who asks
+// and of who loaded that, LD_LIBRARY_PATH, the RUNPATH of who asks, the cache, the default
+// directories. nil: there is none.
+func (v *View) Find(name string, by *Object) *Object {
+	if strings.Contains(name, "/") {
+		return v.found(strings.NewReplacer("${ORIGIN}", by.Dir, "$ORIGIN", by.Dir).Replace(name), "", "")
+	}
+	if l := v.byName[name]; l != nil {
+		return l
+	}
+	if len(by.runpath) == 0 {
+		for o := by; o != nil; o = o.By {
+			if found := v.in(o.rpath, name, ByRPath); found != nil {
+				return found
+			}
+		}
+	}
+	for _, entry := range v.LibraryPath {
+		if found := v.in([]string{path.Clean(entry)}, name, ByLibraryPath); found != nil {
+			found.Entry = entry
+			return found
+		}
+	}
+	if found := v.in(by.runpath, name, ByRunPath); found != nil {
+		return found
+	}
+	for _, file := range v.Cache[name] {
+		if _, rest, level := strings.Cut(file, "/glibc-hwcaps/"); level && !slices.Contains(v.Levels, strings.SplitN(rest, "/", 2)[0]) {
+			continue
+		}
+		if found := v.found(file, ByCache, ""); found != nil {
+			return found
+		}
+	}
+	return v.in(v.Default, name, ByDefault)
+}
+
+func (v *View) in(dirs []string, name, via string) *Object {
+	for _, dir := range dirs {
+		for _, level := range v.Levels {
+			if found := v.found(dir+"/glibc-hwcaps/"+level+"/"+name, via, ""); found != nil {
+				return found
+			}
+		}
+		if found := v.found(dir+"/"+name, via, ""); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// found reads a library; the loader passes over those of another processor.
+func (v *View) found(file, via, entry string) *Object {
+	o := v.Read(file)
+	if o == nil || v.like != nil && (o.Machine != v.like.Machine || o.class != v.like.class) {
+		return nil
+	}
+	o.Via, o.Entry = via, entry
+	return o
+}
+
+// ReadCache reads ld.so.cache in the form that glibc has written since 2.2: a header of 48
+// bytes, entries of 24 (flags, key, value, OS version, hwcap), then strings. Keys and
+// values are offsets from the header (glibc, dl-cache.h).
+func ReadCache(data []byte) map[string][]string {
+	at := bytes.Index(data, []byte("glibc-ld.so.cache1.1"))
+	if at < 0 || len(data) < at+48 {
+		return nil
+	}
+	data = data[at:]
+	text := func(at uint32) string {
+		if int64(at) >= int64(len(data)) {
+			return ""
+		}
+		s, _, _ := bytes.Cut(data[at:], []byte{0})
+		return string(s)
+	}
+	n := binary.LittleEndian.Uint32(data[20:])
+	out := map[string][]string{}
+	for i := range int64(n) {
+		entry := 48 + 24*i
+		if entry+24 > int64(len(data)) {
+			break
+		}
+		name := text(binary.LittleEndian.Uint32(data[entry+4:]))
+		out[name] = append(out[name], text(binary.LittleEndian.Uint32(data[entry+8:])))
+	}
+	return out
+}

@@ -1,0 +1,279 @@
+package probe
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/loader"
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+// loaderFiles is this machine as the dynamic loader sees it.
+func (h *host) loaderFiles() *loader.Files {
+	split := func(list, by string) []string {
+		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
+	}
+	return &loader.Files{
+		Real: h.real, Resolved: h.resolved, Names: h.names,
+		LibraryPath: slices.DeleteFunc(split(h.env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
+		Preload:     split(h.env["LD_PRELOAD"], ": "),
+	}
+}
+
+// levels are those of x86-64 that glibc-hwcaps has directories for, and a flag of the
+// processor by which each is known here (gcc.gnu.org, x86 options, -march=x86-64-v3).
+var levels = [][2]string{{"x86-64-v4", "avx512vl"}, {"x86-64-v3", "avx2"}, {"x86-64-v2", "sse4_2"}}
+
+// linkView is what the interpreter of an environment has loaded before it imports anything.
+func (h *host) linkView(python string) *loader.View {
+	f := h.loaderFiles()
+	f.Cache = loader.ReadCache(h.bytes("/etc/ld.so.cache", maxFile))
+	f.Default = []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"}
+	if triplet := map[string]string{"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}[h.arch()]; triplet != "" { // Debian's
+		f.Default = append([]string{"/lib/" + triplet, "/usr/lib/" + triplet}, f.Default...)
+	}
+	if at := h.resolved(h.interpreter(python)); strings.HasPrefix(at, "/nix/") {
+		f.Default = []string{path.Dir(at)}
+	}
+	if h.arch() == "x86_64" {
+		_, flags, _ := strings.Cut(h.text("/proc/cpuinfo"), "\nflags")
+		flags, _, _ = strings.Cut(flags, "\n")
+		for _, l := range levels {
+			if slices.Contains(strings.Fields(flags), l[1]) {
+				f.Levels = append(f.Levels, l[0])
+			}
+		}
+	}
+	return f.Start(h.resolved(python), h.opened)
+}
+
+// opened lists what a library opens by name while it works: libcudart the
+// driver's library, cuDNN its parts. libcudnn.so.9 opens those but the engines and
+// heuristics, which libcudnn_graph.so.9 opens (the names in the files of 9.26).
+func (h *host) opened(o *loader.Object) []string {
+	if strings.HasPrefix(o.Name, "libcudart.so") {
+		return []string{"libcuda.so.1"}
+	}
+	stem, major, _ := strings.Cut(o.Name, ".so.")
+	if stem != "libcudnn" && stem != "libcudnn_graph" || major == "" {
+		return nil
+	}
+	var parts []string
+	for _, f := range h.names(o.Dir) {
+		late := strings.HasPrefix(f, "libcudnn_engines_") || strings.HasPrefix(f, "libcudnn_heuristic")
+		if strings.HasPrefix(f, "libcudnn_") && strings.HasSuffix(f, ".so."+major) && late == (stem == "libcudnn_graph") {
+			parts = append(parts, f)
+		}
+	}
+	return parts
+}
+
+// links follows what importing torch loads, in its order: torch/__init__.py opens
+// libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
+func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
+	v := h.linkView(e.Python.Path)
+	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
+	var c *loader.Object
+	for _, name := range h.names(torch) {
+		if strings.HasPrefix(name, "_C.") && strings.HasSuffix(name, ".so") {
+			c = v.Open(torch+"/"+name, false)
+		}
+	}
+	own := h.wheelLibraries(e.Sites)
+	for _, o := range v.All {
+		if o.Via == "" || !wheelLibrary().MatchString(o.Name) {
+			continue
+		}
+		found := machine.LoadedLibrary{
+			Name: text.Printable(o.Name), By: text.Printable(path.Base(o.By.Path)), Path: text.Printable(o.Path), Via: o.Via, Size: o.Size,
+			Version: versionOfFile(o.Path), Entry: text.Printable(o.Entry), Dir: text.Printable(o.Dir),
+		}
+		if file := own[o.Name]; file != "" && !h.within(o.Path, e.Sites) {
+			found.Wheel = text.Printable(file)
+		}
+		f.Loaded = append(f.Loaded, found)
+	}
+	h.loadedFrom(f.Loaded)
+	if v.Loaded("libc.so.6") == nil || c == nil {
+		return // no library of the system is here: a tree that holds none, or another C library
+	}
+	torchs := &linker{View: v, own: own}
+	for _, m := range v.Missing {
+		if own[m.Name] == "" { // torch/__init__.py looks for those of its packages itself
+			torchs.add(machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true})
+		}
+	}
+	for _, x := range v.Versions() {
+		torchs.add(machine.LinkFault{By: x.By.Path, Library: x.Library.Name, Path: x.Library.Path, Via: x.Library.Via, Version: x.Version, Module: true})
+	}
+	torchs.foreign(f.Loaded, global, c)
+	torchs.extensions(h, e)
+	f.Links = torchs.faults
+	from := &origins{h: h}
+	for i := range f.Links {
+		if l := &f.Links[i]; l.Entry != "" {
+			l.Origins = from.of(l.Via, l.Entry)
+		}
+	}
+}
+
+// A linker binds what has to be bound.
+type linker struct {
+	*loader.View
+	own    map[string]string // the libraries of the wheels, by name
+	faults []machine.LinkFault
+}
+
+func (l *linker) add(f machine.LinkFault) {
+	for _, s := range []*string{&f.By, &f.Library, &f.Path, &f.Entry, &f.Symbol, &f.Version} {
+		*s = text.Printable(*s)
+	}
+	if len(l.faults) < 32 {
+		l.faults = append(l.faults, f)
+	}
+}
+
+// foreign binds torch's libraries where one is taken from elsewhere: what its own has and
+// no library that is loaded, is missing.
+func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Object) {
+	for _, x := range loaded {
+		own := l.Read(x.Wheel)
+		if x.Wheel == "" || own == nil {
+			continue
+		}
+		taken := l.Loaded(x.Name)
+		for _, o := range l.All {
+			if !slices.Contains(o.Needed, x.Name) || taken == nil {
+				continue
+			}
+			for _, root := range opened {
+				if root == nil || !slices.Contains(l.Tree(root), o) {
+					continue
+				}
+				for _, b := range l.Bind(o, l.Tree(root), own.Defines) {
+					l.add(machine.LinkFault{By: o.Path, Library: x.Name, Path: taken.Path, Via: x.Via, Entry: x.Entry, Symbol: b.Symbol, Module: true})
+					break
+				}
+				break
+			}
+		}
+	}
+}
+
+// torchSymbol matches what only torch's libraries can have: names in its namespaces.
+var torchSymbol = lazy.Regexp(`^_Z\w*?(3c10|2at|5torch|6caffe2)|^aoti_torch_`)
+
+// extensions binds the machine code of other packages that asks for torch's libraries.
+func (l *linker) extensions(h *host, e Env) {
+	needed := needs(e.Dists, "torch")
+	for _, d := range e.Dists {
+		if torchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] || h.pure(d.Info) {
+			continue
+		}
+		for _, file := range machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)) {
+			if isELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
+				l.extension(d, path.Join(d.Path, file.Path))
+			}
+		}
+	}
+}
+
+// pure reports whether a wheel has no machine code.
+func (h *host) pure(info string) bool {
+	return strings.Contains(string(h.bytes(info+"/WHEEL", 4096)), "Root-Is-Purelib: true")
+}
+
+func (l *linker) extension(d Dist, file string) {
+	o := l.Read(file)
+	if o == nil || !slices.ContainsFunc(o.Needed, func(n string) bool { return strings.HasPrefix(n, "libtorch") || strings.HasPrefix(n, "libc10") }) &&
+		!slices.ContainsFunc(d.Needs, func(line string) bool { return requiredName(line) == "torch" }) {
+		return
+	}
+	dist := d.Name
+	before := len(l.Missing)
+	if o = l.Open(file, false); o == nil {
+		return
+	}
+	module := strings.Contains(path.Base(file), ".cpython-") || strings.Contains(path.Base(file), ".abi3.")
+	for _, m := range l.Missing[before:] {
+		if brought().MatchString(m.Name) && !m.Opened && l.own[m.Name] == "" {
+			l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Library: m.Name})
+			return
+		}
+	}
+	for _, b := range l.Bind(o, l.All, torchSymbol().MatchString) {
+		l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Symbol: b.Symbol})
+		return
+	}
+}
+
+var fileVersion = lazy.Regexp(`\.so\.(\d+(?:\.\d+)+)$`)
+
+// versionOfFile is the version in the name of a library: libcudnn.so.9.10.2.
+func versionOfFile(file string) string {
+	if m := fileVersion().FindStringSubmatch(path.Base(file)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// versionOf is the version of a library by its name, else that of the package of
+// NVIDIA's that brought it: …/nvidia/cudnn/lib/… is of nvidia_cudnn_cu12 beside it.
+func (h *host) versionOf(file string) string {
+	if v := versionOfFile(file); v != "" {
+		return v
+	}
+	i := strings.LastIndex(file, "/nvidia/")
+	if i < 0 {
+		return ""
+	}
+	site := file[:i]
+	part, rest, _ := strings.Cut(file[i+len("/nvidia/"):], "/")
+	if !strings.HasPrefix(rest, "lib/") {
+		return ""
+	}
+	for _, name := range h.names(site) {
+		dist, ok := strings.CutPrefix(name, "nvidia_"+part)
+		dist, info := strings.CutSuffix(dist, ".dist-info")
+		label, v, cut := strings.Cut(dist, "-")
+		if ok && info && cut && (label == "" || strings.HasPrefix(label, "_cu")) && fileVersion().MatchString(".so."+v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// needs are the distributions that one needs to be imported, itself among them.
+func needs(dists []Dist, name string) map[string]bool {
+	out := map[string]bool{name: true}
+	for grown := true; grown; {
+		grown = false
+		for _, d := range dists {
+			if !out[d.Name] {
+				continue
+			}
+			for _, line := range d.Needs {
+				if n := requiredName(line); n != "" && !out[n] {
+					out[n], grown = true, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// requiredName is the package that a line of Requires-Dist names; "" where an extra asks.
+func requiredName(line string) string {
+	spec, marker, _ := strings.Cut(line, ";")
+	if strings.Contains(marker, "extra") {
+		return ""
+	}
+	end := strings.IndexAny(spec, " ([<>=!~@")
+	if end < 0 {
+		end = len(spec)
+	}
+	return machine.NormalName(strings.TrimSpace(spec[:end]))
+}
