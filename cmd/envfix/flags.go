@@ -113,8 +113,9 @@ type wishFlags struct {
 	describe.Request
 	arguments []string
 	files     []string
-	project   string // the directory of the project that is followed; "" none
-	demands   string // what the followed environment.yml demands of Python; "" nothing
+	project   string   // the directory of the project that is followed; "" none
+	demands   string   // what the followed environment.yml demands of Python; "" nothing
+	said      []string // which files of the project were read, and which were not followed
 }
 
 func wishOf(c *cli.Context) wishFlags {

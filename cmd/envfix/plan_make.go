@@ -84,7 +84,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 // cautions are what the plan warns of beside what the resolver does: what the project
 // asks for and the plan does not follow, and data that is old.
 func (f planFlags) cautions(m *matrix.Matrix, r resolver.Request, t plan.Target, c *resolver.Choice) []string {
-	out := projectWarnings(f.wish.files, c)
+	out := f.wish.warnings(c)
 	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
 		out = append(out, w)
 	}

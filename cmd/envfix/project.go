@@ -1,20 +1,23 @@
 package main
 
 import (
-	"envfix/internal/fail"
-	"envfix/internal/managers"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/managers"
+	"envfix/internal/pyproject"
 )
 
-// wishFiles say what a project wants, the one that is followed first.
-var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml"}
+// wishFiles say what a project wants, the one that is followed first. One that names torch
+// goes before one that does not.
+var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml", "setup.cfg", "setup.py"}
 
-// otherFiles say it too, in words that envfix does not follow.
-var otherFiles = []string{"Pipfile", "setup.py"}
+// documents say in the project's own words how it is installed.
+var documents = []string{"README.md", "README.rst", "README.txt", "README", "INSTALL.md", "install.sh", "setup.sh", "Dockerfile", "docker/Dockerfile"}
 
 // project follows what the project in a directory says, where one is an argument
 // (`envfix plan .`): its requirements, its Python, its environment, and its uv.lock.
@@ -34,27 +37,204 @@ func (f *planFlags) project(named bool) error {
 		f.machine.env = f.target.env
 	}
 	here := func(name string) bool { return isFile(filepath.Join(dir, name)) }
-	if project, ok := managers.ProjectBy(here); ok && here(project.File) && f.target.manager == "" {
-		f.target.manager, f.wish.Manager = project.Name, project.Name
-		return nil
-	}
-	if pixiFile(dir) != "" && f.target.manager == "" {
+	followed := ""
+	pixi := pixiFile(dir)
+	switch owner, owned := managers.ProjectBy(here); {
+	case owned && here(owner.File) && f.target.manager == "":
+		f.target.manager, f.wish.Manager = owner.Name, owner.Name
+		followed = owner.File
+	case pixi != "" && f.target.manager == "":
 		f.target.manager, f.wish.Manager = "pixi", "pixi"
+		followed = pixi
 		if len(f.wish.arguments) == 0 { // what else the project wants, it says itself
 			f.wish.arguments = []string{"torch"}
 		}
-		return nil
+	default:
+		followed = firstWish(dir)
 	}
-	if j := slices.IndexFunc(wishFiles, here); j >= 0 {
-		f.wish.files = append(f.wish.files, filepath.Join(dir, wishFiles[j]))
-		return nil
+	if followed == "" {
+		return nothingToFollow(dir)
 	}
+	if f.wish.Manager != "pixi" {
+		f.wish.files = append(f.wish.files, filepath.Join(dir, followed))
+	}
+	f.wish.said = append(f.wish.said, whatWasRead(dir, followed)...)
+	return nil
+}
+
+// firstWish is the file of a project that is followed: the first that names torch, else
+// the first that says anything; "" there is none.
+func firstWish(dir string) string {
+	first, silent := "", ""
+	for _, name := range candidates(dir) {
+		p, err := projectFile(filepath.Join(dir, name))
+		switch {
+		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
+		case err == nil && len(p.Requirements) == 0 && len(p.TorchIn) == 0 && strings.HasPrefix(name, "setup"):
+			silent = name
+		case err == nil && p.Asks("torch"):
+			return name
+		case first == "":
+			first = name // what is wrong with it is said where it is read
+		}
+	}
+	if first == "" {
+		return silent
+	}
+	return first
+}
+
+// candidates are the files of a project's directory that may say what it wants: those of
+// the usual names, else those that are like them.
+func candidates(dir string) (out []string) {
+	for _, name := range wishFiles {
+		if isFile(filepath.Join(dir, name)) {
+			out = append(out, name)
+		}
+	}
+	if slices.ContainsFunc(out, func(name string) bool { return !strings.HasPrefix(name, "setup") && !silentProject(dir, name) }) {
+		return out
+	}
+	return append(others(dir), out...)
+}
+
+// silentProject reports whether a file is a pyproject.toml that says nothing of dependencies.
+func silentProject(dir, name string) bool {
+	if name != "pyproject.toml" {
+		return false
+	}
+	p, err := projectFile(filepath.Join(dir, name))
+	return err == nil && p.Silent
+}
+
+// others are the files in a project's directory, and in the usual folder of it, that list
+// requirements under another name.
+func others(dir string) (out []string) {
+	for _, pattern := range []string{"requirements_versions.txt", "requirements[-_]linux.txt", "requirements*.txt", "requirements/requirements.txt",
+		"requirements/base.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"} {
+		found, err := filepath.Glob(filepath.Join(globEscaped(dir), filepath.FromSlash(pattern)))
+		if err != nil {
+			continue
+		}
+		for _, path := range found {
+			name, err := filepath.Rel(dir, path)
+			if name = filepath.ToSlash(name); err == nil && isFile(path) && !slices.Contains(wishFiles, name) && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+func globEscaped(dir string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(dir)
+}
+
+// whatWasRead says which files of a project were read, and which lie there and were not
+// followed, with why.
+func whatWasRead(dir, followed string) (out []string) {
+	said := "read " + followed
+	var left []string
+	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
+		if name != followed && isFile(filepath.Join(dir, name)) {
+			if python := pythonOf(dir, name); python != "" {
+				said += ", " + name + " (Python " + python + ")"
+			} else {
+				left = append(left, name)
+			}
+		}
+	}
+	for _, name := range []string{"uv.lock", "poetry.lock", "pixi.lock", "conda-lock.yml", "Pipfile", "Pipfile.lock"} {
+		if isFile(filepath.Join(dir, name)) {
+			left = append(left, name)
+		}
+	}
+	if text, err := readProjectFile(filepath.Join(dir, ".python-version")); err == nil && pyproject.PythonVersion(text) != "" {
+		said += ", .python-version"
+	}
+	if len(left) > 6 {
+		left = append(left[:6], fmt.Sprintf("%d more", len(left)-6))
+	}
+	if len(left) > 0 {
+		said += "; not followed: " + strings.Join(left, ", ") + " (`-r FILE` follows one instead)"
+	}
+	out = append(out, said)
+	p, err := projectFile(filepath.Join(dir, followed))
+	if err != nil || p.Asks("torch") {
+		return out
+	}
+	var extras []string
+	for _, c := range p.TorchIn {
+		extras = append(extras, fmt.Sprintf("%s (%s)", c.Group, c.Text))
+	}
+	if n := len(extras); n > 0 {
+		if n > 6 {
+			extras = append(extras[:6], fmt.Sprintf("%d more", n-6))
+		}
+		return append(out, fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
+			filepath.Join(dir, followed), p.TorchIn[0].Group))
+	}
+	if where, line := installLine(dir); line.Torch() != "" {
+		out = append(out, fmt.Sprintf("%s names no torch; %s:%d installs it: %s", followed, where, line.Line, line.Text))
+	}
+	return out
+}
+
+// installLine is the first line of the project's own documents that installs torch, else
+// that installs anything.
+func installLine(dir string) (where string, line pyproject.Install) {
+	for _, name := range documents {
+		text, err := readProjectFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			continue
+		}
+		for _, i := range pyproject.Installs(text) {
+			if i.Torch() != "" && line.Torch() == "" && !strings.Contains(i.Index, "rocm") || line.Line == 0 {
+				where, line = name, i
+			}
+		}
+	}
+	return where, line
+}
+
+// nothingToFollow is the error for a directory that says nothing that can be read: it
+// names what is there.
+func nothingToFollow(dir string) error {
 	e := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
 		Hints: []string{"`envfix plan` without it plans for torch alone"}}
-	if j := slices.IndexFunc(otherFiles, here); j >= 0 {
-		e.Details = []string{otherFiles[j] + " is there, and envfix does not read it: name its packages, such as `envfix plan torch torchvision`"}
+	if where, line := installLine(dir); line.Line > 0 {
+		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", where, line.Line, line.Text))
+		e.Hints = append([]string{"`envfix plan " + quoted(line.Words) + "` plans for what that line names"}, e.Hints...)
+	}
+	for _, name := range append([]string{"Pipfile"}, documents...) {
+		if isFile(filepath.Join(dir, filepath.FromSlash(name))) && !strings.HasPrefix(name, "README") {
+			e.Details = append(e.Details, name+" is there, and envfix does not follow it: name its packages, such as `envfix plan torch torchvision`")
+		}
+	}
+	below, err := filepath.Glob(filepath.Join(globEscaped(dir), "*", "*"))
+	if err != nil {
+		return e
+	}
+	for _, path := range below {
+		if name := filepath.Base(path); slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt") {
+			e.Details = append(e.Details, filepath.ToSlash(path)+" lies a folder down")
+			e.Hints = append([]string{"`envfix plan -r " + filepath.ToSlash(path) + "` follows it"}, e.Hints...)
+			break
+		}
 	}
 	return e
+}
+
+// quoted are words as a shell takes them.
+func quoted(words []string) string {
+	var out []string
+	for _, w := range words {
+		if strings.ContainsAny(w, "<>[]!~ ;*") {
+			w = "'" + w + "'"
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
 }
 
 // unfollowed says that a project's wishes lie here and were not asked for; "" there

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/ui"
+	"envfix/resolver"
 )
 
 // The projects of conda and pixi.
@@ -22,6 +23,9 @@ func isEnvironment(path string) bool {
 // environment takes from the followed environment.yml what is no package: conda as the
 // installer, its Python, its CUDA. What flags say goes before.
 func (f *planFlags) environment() error {
+	if f.wish.Manager == "pixi" && f.wish.project != "" {
+		return f.pixiDemands()
+	}
 	i := slices.IndexFunc(f.wish.files, isEnvironment)
 	if i < 0 {
 		return nil
@@ -34,6 +38,10 @@ func (f *planFlags) environment() error {
 	if err != nil {
 		return nil
 	}
+	if e.Pip {
+		f.wish.demands = cmp.Or(f.wish.demands, pyproject.MinorPython(e.Python))
+		return nil
+	}
 	if f.wish.Manager == "" {
 		f.wish.Manager = managers.FastestConda(func(program string) bool {
 			_, err := system.Resolve([]string{program}, false)
@@ -42,7 +50,7 @@ func (f *planFlags) environment() error {
 		f.target.manager = f.wish.Manager
 	}
 	if f.wish.Python == "" {
-		f.wish.demands = e.Python
+		f.wish.demands = pyproject.MinorPython(e.Python)
 	}
 	if f.wish.CPU = f.wish.CPU || e.CPU && f.wish.CUDA == "" && f.wish.Build == ""; !f.wish.CPU {
 		f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)
@@ -50,6 +58,28 @@ func (f *planFlags) environment() error {
 	if strings.Count(f.wish.CUDA, ".") > 1 {
 		return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.wish.files[i]) + " names the CUDA " + ui.Clean(f.wish.CUDA),
 			Hints: []string{"write its major.minor there, or name it with `--cuda`"}}
+	}
+	return nil
+}
+
+// pixiDemands takes from the project of pixi what concerns torch: its Python, and its
+// limits of torch and its companions. The rest pixi installs itself.
+func (f *planFlags) pixiDemands() error {
+	name := pixiFile(f.wish.project)
+	text, err := readProjectFile(filepath.Join(f.wish.project, name))
+	if err != nil || name == "" {
+		return nil // a project that the plan makes
+	}
+	e, err := pyproject.ReadPixi(text, name)
+	if err != nil {
+		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--manager uv` installs without the project of pixi"}}
+	}
+	f.wish.demands = cmp.Or(f.wish.demands, pyproject.MinorPython(e.Python))
+	f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)
+	for _, q := range e.Requirements {
+		if q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name) {
+			f.wish.arguments = append(f.wish.arguments, q.Text)
+		}
 	}
 	return nil
 }

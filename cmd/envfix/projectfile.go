@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"envfix/internal/fail"
@@ -39,22 +40,13 @@ func projectFile(path string) (*pyproject.Project, error) {
 	text, err := readProjectFile(path)
 	if err == nil {
 		var p *pyproject.Project
-		if isEnvironment(path) {
-			var e *pyproject.Environment
-			if e, err = pyproject.ReadEnvironment(text, path); err == nil {
-				p = &e.Project
-			}
-		} else if strings.HasSuffix(path, ".toml") {
-			p, err = pyproject.ReadProject(text, path, groups...)
-		} else {
-			p, err = pyproject.ReadRequirements(text, path, readProjectFile)
-		}
+		p, err = pyproject.Read(text, path, readProjectFile, groups...)
 		if err == nil {
 			return p, nil
 		}
 	}
 	return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err,
-		Hints: []string{"`-r FILE` takes a requirements file, a pyproject.toml or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
+		Hints: []string{"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
 }
 
 func readProjectFile(path string) ([]byte, error) {
@@ -74,26 +66,37 @@ func readProjectFile(path string) ([]byte, error) {
 }
 
 // projectPython is what the project in dir demands of Python: its
-// .python-version, else requires-python; "" where it says nothing.
+// .python-version, else what its packaging says; "" where it says nothing.
 func projectPython(dir string) string {
 	if text, err := readProjectFile(filepath.Join(dir, ".python-version")); err == nil {
 		if v := pyproject.PythonVersion(text); v != "" {
 			return v
 		}
 	}
-	if text, err := readProjectFile(filepath.Join(dir, "pyproject.toml")); err == nil {
-		if p, err := pyproject.ReadProject(text, "pyproject.toml"); err == nil {
-			return p.Python
+	for _, name := range []string{"pyproject.toml", "setup.cfg", "setup.py"} {
+		if v := pythonOf(dir, name); v != "" {
+			return v
 		}
 	}
 	return ""
 }
 
-// projectWarnings says where the files of -r would give another build than the
-// chosen one, and what of them was not followed.
-func projectWarnings(paths []string, c *resolver.Choice) []string {
-	var out []string
-	for _, path := range paths {
+// pythonOf is what one file of a project's packaging demands of Python; "" nothing, or
+// it cannot be read.
+func pythonOf(dir, name string) string {
+	if text, err := readProjectFile(filepath.Join(dir, name)); err == nil && !isEnvironment(name) {
+		if p, err := pyproject.Read(text, name, nil); err == nil {
+			return pyproject.MinorPython(p.Python)
+		}
+	}
+	return ""
+}
+
+// warnings say what of a project was read, where the files of -r would give another
+// build than the chosen one, and what of them was not followed.
+func (f wishFlags) warnings(c *resolver.Choice) []string {
+	out := slices.Clone(f.said)
+	for _, path := range f.files {
 		p, err := projectFile(path)
 		if err != nil {
 			continue // it was reported when the request was read

@@ -31,9 +31,20 @@ func (f wishFlags) request(described bool) (resolver.Request, error) {
 	if r.Requirements, err = f.requirements(); err != nil {
 		return r, err
 	}
+	for _, q := range r.Requirements {
+		if isEnvironment(q.From) { // a program such as git is conda's own, however a package of pip's is called
+			r.AsNamed = append(r.AsNamed, q.Name)
+		}
+	}
 	r.ProjectPython = f.demands
-	if !described && f.demands == "" {
+	switch {
+	case f.demands != "":
+	case f.project != "" || !described:
 		r.ProjectPython = projectPython(cmp.Or(f.project, "."))
+	default: // the directory that a question is asked in has no say, a file that is named has
+		for _, path := range f.files {
+			r.ProjectPython = cmp.Or(r.ProjectPython, pythonOf("", strings.Split(path, "[")[0]))
+		}
 	}
 	return r, nil
 }

@@ -16,6 +16,7 @@ type Environment struct {
 	Project
 	CUDA     string // of pytorch-cuda, cuda-version or cudatoolkit: 12.4; "" it names none
 	CPU      bool   // cpuonly or pytorch-cpu
+	Pip      bool   // torch stands below `pip:`, and nothing of it among conda's packages: pip's part is followed
 	Channels []string
 }
 
@@ -27,7 +28,8 @@ var torchNames = []string{"pytorch", "pytorch-gpu", "pytorch-cpu"}
 var cudaNames = []string{"pytorch-cuda", "cuda-version", "cudatoolkit"}
 
 // ReadEnvironment reads an environment.yml: its Python, its CUDA, and its packages in
-// pip's names. What stands below `pip:` is not conda's to install, and noted. Its error
+// pip's names. What stands below `pip:` is not conda's to install, and noted, unless torch
+// stands there alone: then that part is what is asked for. Its error
 // names the file and what was wrong.
 func ReadEnvironment(content []byte, name string) (*Environment, error) {
 	var d struct {
@@ -41,6 +43,7 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 		return nil, fmt.Errorf("%s: %s", name, text.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 200))
 	}
 	e := &Environment{Channels: d.Channels}
+	var pip []string
 	for _, item := range d.Dependencies {
 		switch v := item.(type) {
 		case string:
@@ -48,11 +51,15 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 				return nil, err
 			}
 		case map[string]any:
+			for _, line := range anyList(v["pip"]) {
+				pip = append(pip, str(line))
+			}
 			e.below(v, name)
 		default:
 			return nil, fmt.Errorf("%s: dependencies: %s is neither a package nor a list below `pip:`", name, text.Cut(fmt.Sprint(item), 60))
 		}
 	}
+	e.follow(pip, name)
 	if other := slices.DeleteFunc(slices.Clone(d.Channels), ours); len(other) > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("%s: the channel %s is not followed: torch comes from conda-forge, or from the channel pytorch up to 2.5.1",
 			name, text.Cut(strings.Join(other, ", "), 100)))
@@ -116,8 +123,10 @@ func (e *Environment) add(spec, file string) error {
 	case name == "cpuonly":
 		e.CPU = true
 		return nil
-	case slices.Contains(cudaNames, name):
-		e.CUDA = bare
+	case slices.Contains(cudaNames, name), name == "cuda" && e.CUDA == "":
+		e.CUDA = majorMinor(bare)
+		return nil
+	case name == "cuda": // the toolkit, as new as torch's CUDA
 		return nil
 	case name == "pip" || strings.HasPrefix(name, "_") || name == "pytorch-mutex":
 		return nil
@@ -131,6 +140,33 @@ func (e *Environment) add(spec, file string) error {
 	}
 	e.Requirements = append(e.Requirements, q)
 	return nil
+}
+
+// majorMinor is the first two numbers of a version: 11.7 of 11.7.0. "" there are none.
+func majorMinor(v string) string {
+	parts := strings.Split(v, ".")
+	if v == "" || strings.Trim(v, "0123456789.") != "" {
+		return ""
+	}
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// follow takes pip's part in place of conda's, where torch stands there alone.
+func (e *Environment) follow(lines []string, name string) {
+	torch := func(q pep508.Requirement) bool { return q.Name == "torch" }
+	below, err := ReadRequirements([]byte(strings.Join(lines, "\n")), name, nil)
+	if err != nil || slices.ContainsFunc(e.Requirements, torch) || !slices.ContainsFunc(below.Requirements, torch) {
+		return
+	}
+	var names []string
+	for _, q := range e.Requirements {
+		names = append(names, q.Text)
+	}
+	e.Notes, e.Pip, e.Requirements = nil, true, nil
+	e.join(below)
+	if len(names) > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: torch stands below `pip:`, so that part is followed; conda's own packages are not: %s", name, text.Cut(strings.Join(names, ", "), 200)))
+	}
 }
 
 // condaLimit is a version as conda writes it in the form of pip's, and its build: =2.5

@@ -1,5 +1,6 @@
 // Package pyproject reads what a Python project asks for: requirements files,
-// pyproject.toml and .python-version. It also writes the change to
+// pyproject.toml, setup.py and setup.cfg, environment.yml, pixi.toml, .python-version,
+// and the lines of scripts that install. It also writes the change to
 // pyproject.toml that makes uv take torch from the chosen index.
 //
 // It is pure and follows nothing by itself: nested files come through a function
@@ -39,9 +40,13 @@ type Project struct {
 	Overrides  []pep508.Requirement // uv's: what stands here replaces what other packages say
 	Places     []Place              // what is installed from a folder, an address or a repository
 	Hashes     []Hash
-	Options    []string // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
-	Unfollowed []string // what is not followed, and changes no file that is locked as far as is known
-	Refused    []string // what cannot be followed when a lock is made from it, each with what to do
+	Options    []string  // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
+	TorchIn    []Carrier // extras and groups that ask for torch
+	Silent     bool      // a pyproject.toml that says nothing of dependencies: setup.py or setup.cfg does
+	Unfollowed []string  // what is not followed, and changes no file that is locked as far as is known
+	Refused    []string  // what cannot be followed when a lock is made from it, each with what to do
+
+	dynamic [][]string // files that a pyproject.toml takes its dependencies from
 }
 
 // A Place is a package that comes from a folder, an address or a repository.
@@ -81,9 +86,11 @@ type Source struct {
 // document is the part of pyproject.toml that is read.
 type document struct {
 	Project struct {
+		Name         string              `toml:"name"`
 		Dependencies []string            `toml:"dependencies"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
 		Python       string              `toml:"requires-python"`
+		Dynamic      []string            `toml:"dynamic"`
 	} `toml:"project"`
 	Groups map[string][]any `toml:"dependency-groups"`
 	Tool   struct {
@@ -95,6 +102,10 @@ type document struct {
 			Limits     []string         `toml:"constraint-dependencies"`
 			Overrides  []string         `toml:"override-dependencies"`
 		} `toml:"uv"`
+		Poetry     poetry `toml:"poetry"`
+		Setuptools struct {
+			Dynamic map[string]any `toml:"dynamic"`
+		} `toml:"setuptools"`
 	} `toml:"tool"`
 }
 
@@ -124,13 +135,18 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	p := &Project{Python: strings.TrimSpace(d.Project.Python)}
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
-	for n := range d.Project.Optional {
+	for _, n := range sortedKeys(d.Project.Optional) {
 		p.Groups = append(p.Groups, n)
 		p.Extras = append(p.Extras, machine.NormalName(n))
+		if q := namesTorch(d.Project.Optional[n]); q != "" {
+			p.carries(n, q)
+		}
 	}
 	for n := range d.Groups {
 		p.Groups = append(p.Groups, n)
 	}
+	r.poetry(&d.Tool.Poetry, groups)
+	d.outside(p)
 	sort.Strings(p.Groups)
 	sort.Strings(p.Extras)
 	p.Groups = slices.Compact(p.Groups)
@@ -156,6 +172,19 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		uvOptions(raw.Tool.UV, p, name)
 	}
 	return p, r.err
+}
+
+// outside takes over what says the dependencies where [project] does not: a file that
+// setuptools is told of, or setup.py and setup.cfg.
+func (d *document) outside(p *Project) {
+	dynamic := slices.Contains(d.Project.Dynamic, "dependencies")
+	files := table(d.Tool.Setuptools.Dynamic["dependencies"])["file"]
+	for _, f := range append(anyList(files), files) {
+		if name := str(f); dynamic && name != "" {
+			p.dynamic = append(p.dynamic, []string{name})
+		}
+	}
+	p.Silent = len(p.Requirements) == 0 && len(p.dynamic) == 0 && (dynamic || d.Project.Name == "")
 }
 
 // reader collects requirements and keeps the first error.
@@ -203,6 +232,9 @@ func (r *reader) group(d *document, name string, depth int) error {
 			found = true
 			r.add(d.Project.Optional[n], "project.optional-dependencies."+n)
 		}
+	}
+	if _, ok := d.Tool.Poetry.Groups[name]; ok {
+		found = true // it was added with Poetry's other tables
 	}
 	for _, n := range sortedKeys(d.Groups) {
 		if machine.NormalName(n) != want {

@@ -3,6 +3,7 @@ package pyproject
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"envfix/internal/pep508"
@@ -115,6 +116,9 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 		return fmt.Errorf("%s: more than %d requirements: this is not a project's list", at, mostRequirements)
 	}
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
+	if name, version, build, ok := exported(s); ok {
+		return f.conda(name, version, build, at)
+	}
 	s, options, _ := strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
 	q, err := pep508.Parse(s, at)
 	if err != nil && depth > 0 { // -r /etc/shadow: who wrote the list may not be who may read the file
@@ -123,12 +127,56 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
+	if builtAway(q.URL) {
+		f.note(at, "%q names a file of the machine that wrote the list: the version of %s is left open", text.Cut(s, 80), q.Name)
+		if q, err = pep508.Parse(q.Name, at); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+	}
 	if constraint {
 		f.limits[q.Name] = q
 		f.p.Limits = append(f.p.Limits, q)
 		return nil
 	}
 	f.hashes(q.Name, options, at)
+	f.p.Requirements = append(f.p.Requirements, q)
+	return nil
+}
+
+// builtAway reports whether an address is one that conda's packages have in a list of
+// `pip freeze`: the directory in which they were built.
+func builtAway(url string) bool {
+	return slices.ContainsFunc([]string{"/croot/", "/conda-bld/", "/feedstock_root/", "/tmp/build/"}, func(dir string) bool {
+		return strings.HasPrefix(url, "file://") && strings.Contains(url, dir)
+	})
+}
+
+// exported splits a line of `conda list --export`: numpy=1.21.2=py39h20f2e39_0.
+func exported(s string) (name, version, build string, ok bool) {
+	parts := strings.Split(s, "=")
+	if len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(s, " <>!~;[@") {
+		return "", "", "", false
+	}
+	return parts[0], parts[1], parts[2], true
+}
+
+// conda takes a line of conda's own list: its Python, its packages for Python. Libraries and
+// programs are conda's alone, and noted.
+func (f *lines) conda(name, version, build, at string) error {
+	switch {
+	case name == "python":
+		f.p.Python = version
+		return nil
+	case build != "pypi_0" && !strings.HasPrefix(build, "py"):
+		f.note(at, "%s is a package of conda's and is not followed", name)
+		return nil
+	case slices.Contains(torchNames, name):
+		name = "torch"
+	}
+	q, err := pep508.Parse(name+"=="+version, at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
 	f.p.Requirements = append(f.p.Requirements, q)
 	return nil
 }

@@ -1,0 +1,81 @@
+package pyproject
+
+import (
+	"strings"
+
+	"envfix/internal/text"
+)
+
+// An Install is a line of a script, a Dockerfile or a README that installs packages.
+type Install struct {
+	Line  int
+	Text  string   // as it is written, cut
+	Words []string // the packages that it names, without options
+	Index string   // of --index-url or --extra-index-url; "" none
+}
+
+// Torch is the first of its packages that is torch; "" none.
+func (i Install) Torch() string { return namesTorch(i.Words) }
+
+// Installs finds the lines that call `pip install` with packages by name. They are hints:
+// nothing is known of when they run.
+func Installs(content []byte) []Install {
+	if len(content) > maxFile {
+		return nil
+	}
+	var out []Install
+	n, start, whole := 0, 1, ""
+	for line := range strings.Lines(string(text.UTF8(content))) {
+		n++
+		if whole == "" {
+			start = n
+		}
+		whole += strings.TrimRight(line, "\r\n")
+		if before, ok := strings.CutSuffix(whole, "\\"); ok {
+			whole = before + " "
+			continue
+		}
+		for part := range strings.SplitSeq(strings.ReplaceAll(whole, "&&", ";"), ";") {
+			if i, ok := install(part); ok && len(out) < 100 {
+				i.Line = start
+				out = append(out, i)
+			}
+		}
+		whole = ""
+	}
+	return out
+}
+
+// install reads one command.
+func install(s string) (i Install, ok bool) {
+	_, rest, ok := strings.Cut(s, "pip install ")
+	if !ok {
+		_, rest, ok = strings.Cut(s, "pip3 install ")
+	}
+	if !ok || strings.HasPrefix(strings.TrimSpace(s), "#") {
+		return i, false
+	}
+	rest, _, _ = strings.Cut(rest, "`")
+	i.Text = text.Cut("pip install "+strings.TrimSpace(rest), 200)
+	words := strings.Fields(rest)
+	for at := 0; at < len(words); at++ {
+		w := strings.Trim(words[at], `"'`)
+		key, value, assigned := strings.Cut(w, "=")
+		switch {
+		case strings.HasPrefix(w, "#"):
+			at = len(words)
+		case key == "--index-url" || key == "--extra-index-url" || w == "-i":
+			if !assigned && at+1 < len(words) {
+				at++
+				value = words[at]
+			}
+			i.Index = strings.Trim(value, `"'`)
+		case w == "-r" || w == "-f" || w == "-e" || w == "-c" || w == "--find-links":
+			at++
+		case strings.HasPrefix(w, "-") || strings.ContainsAny(w, "/$(){}|&\\") || strings.HasPrefix(w, "."):
+		default:
+			i.Words = append(i.Words, w)
+		}
+	}
+	return i, len(i.Words) > 0
+}

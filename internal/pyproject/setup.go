@@ -1,0 +1,372 @@
+package pyproject
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+)
+
+// An Opener returns a file beside the one that is read, by its slashed path.
+type Opener func(path string) ([]byte, error)
+
+// ReadSetup reads a setup.py by its text: install_requires, extras_require and
+// python_requires, in lists, in names that stand for them, and in the files that the
+// expressions name. groups are the extras to include. Its error is of a file that it
+// names; what its code computes is noted.
+func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Project, error) {
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a setup.py", name, maxFile>>20)
+	}
+	prog := readProgram(string(text.UTF8(content)))
+	asked := prog.setupCall()
+	p := &Project{}
+	r := reader{p: p, name: name}
+	f := finding{program: prog}
+	f.expression(asked["python_requires"], true)
+	if len(f.texts) > 0 {
+		p.Python = strings.TrimSpace(f.texts[0])
+	}
+	take := func(e span, where string) error {
+		f := finding{program: prog}
+		f.expression(e, false)
+		if f.computed {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s: a part of %s is computed by its code, which is not run", name, where))
+		}
+		r.lenient(f.texts, where)
+		return r.files(f.files, open)
+	}
+	if err := take(asked["install_requires"], "install_requires"); err != nil {
+		return nil, err
+	}
+	extras := prog.dictionary(asked["extras_require"], 0)
+	for _, extra := range sortedKeys(extras) {
+		p.Extras = append(p.Extras, machine.NormalName(extra))
+		p.Groups = append(p.Groups, extra)
+		f := finding{program: prog}
+		if f.expression(extras[extra], false); namesTorch(f.texts) != "" {
+			p.carries(extra, namesTorch(f.texts))
+		}
+	}
+	for _, g := range groups {
+		e, ok := extras[g]
+		if !ok {
+			return nil, fmt.Errorf("%s: there is no extra %q", name, g)
+		}
+		if err := take(e, "extras_require."+g); err != nil {
+			return nil, err
+		}
+	}
+	return p, r.err
+}
+
+// lenient adds what is a requirement among the strings of a program.
+func (r *reader) lenient(lines []string, where string) {
+	var good []string
+	for _, l := range lines {
+		if q, err := pep508.Parse(strings.TrimSpace(l), ""); err == nil && q.Name != "" {
+			good = append(good, strings.TrimSpace(l))
+		} else {
+			r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s: %s: %q is no requirement and is not followed", r.name, where, text.Cut(l, 60)))
+		}
+	}
+	r.add(good, where)
+}
+
+// files adds what the requirements files ask for that a program reads; the first of each
+// list of candidates that is there.
+func (r *reader) files(candidates [][]string, open Opener) error {
+	for _, names := range candidates {
+		for _, n := range names {
+			at := path.Join(path.Dir(r.name), n)
+			if open == nil || path.IsAbs(n) || strings.HasPrefix(path.Clean(n), "..") {
+				continue
+			}
+			content, err := open(at)
+			if err != nil {
+				continue
+			}
+			q, err := ReadRequirements(content, at, open)
+			if err != nil {
+				return err
+			}
+			r.p.join(q)
+			break
+		}
+	}
+	return nil
+}
+
+// join adds what another file of the same project says.
+func (p *Project) join(q *Project) {
+	p.Requirements = append(p.Requirements, q.Requirements...)
+	p.Indexes, p.Places = append(p.Indexes, q.Indexes...), append(p.Places, q.Places...)
+	p.Notes, p.Refused = append(p.Notes, q.Notes...), append(p.Refused, q.Refused...)
+	p.Limits, p.Hashes, p.Options = append(p.Limits, q.Limits...), append(p.Hashes, q.Hashes...), append(p.Options, q.Options...)
+	p.Hashed = p.Hashed || q.Hashed
+}
+
+// setupCall returns the arguments of the call of setup().
+func (p *program) setupCall() map[string]span {
+	out := map[string]span{}
+	for i := range p.all {
+		if !p.all.is(i, "setup") || !p.all.is(i+1, "(") || p.all.is(i-1, "def") {
+			continue
+		}
+		args, _ := p.all.parts(i + 1)
+		for _, a := range args {
+			switch {
+			case a.is(1, "="):
+				out[a[0].text] = a[2:]
+			case a.is(0, "**"):
+				for k, v := range p.dictionary(a[1:], 0) {
+					out[k] = v
+				}
+			}
+		}
+	}
+	return out
+}
+
+// dictionary is what an expression that stands for a dict has at its keys.
+func (p *program) dictionary(e span, depth int) map[string]span {
+	out := map[string]span{}
+	if depth > 5 || len(e) == 0 {
+		return out
+	}
+	merge := func(more map[string]span) {
+		for k, v := range more {
+			out[k] = v
+		}
+	}
+	switch {
+	case e.is(0, "{"), e.is(0, "dict") && e.is(1, "("):
+		open := 0
+		if e.is(0, "dict") {
+			open = 1
+		}
+		entries, _ := e.parts(open)
+		for _, entry := range entries {
+			switch {
+			case len(entry) > 2 && (entry.is(1, ":") || entry.is(1, "=")):
+				out[entry[0].text] = entry[2:]
+			case entry.is(0, "**"):
+				merge(p.dictionary(entry[1:], depth+1))
+			}
+		}
+	case e[0].kind == 'n':
+		for _, s := range p.named[e[0].text] {
+			merge(p.dictionary(s, depth+1))
+		}
+		merge(p.keyed[e[0].text])
+	}
+	return out
+}
+
+// A finding is what an expression leads to.
+type finding struct {
+	*program
+	texts    []string   // strings of lists
+	files    [][]string // names of files that are read; each with those that it may mean, the likeliest first
+	computed bool       // a part of it is not known
+	seen     []string   // names on the way
+}
+
+// expression walks an expression; bare strings count where a single text is meant.
+func (f *finding) expression(e span, bare bool) {
+	var calls []bool // of each open bracket: whether strings in it do not count
+	for i := 0; i < len(e); i++ {
+		t := e[i]
+		switch {
+		case t.kind == 's' || t.kind == 'f':
+			quiet := len(calls) == 0 && !bare || len(calls) > 0 && calls[len(calls)-1]
+			f.text(e, i, quiet)
+		case e.is(i, "[") && i > 0 && (e[i-1].kind == 'n' || e.is(i-1, "]") || e.is(i-1, ")")):
+			i = f.subscript(e, i)
+		case nesting(t) > 0:
+			callee := i > 0 && (e[i-1].kind == 'n' && !keyword(e[i-1].text) || e.is(i-1, ")"))
+			calls = append(calls, t.text == "(" && callee && !f.funcs[e[i-1].text])
+		case nesting(t) < 0 && len(calls) > 0:
+			calls = calls[:len(calls)-1]
+		case t.kind == 'n' && !e.is(i-1, ".") && !(len(calls) > 0 && e.is(i+1, "=")) && !(e.is(i+1, "[") && i+2 < len(e) && e[i+2].kind == 's'):
+			f.name(t.text, bare)
+		}
+	}
+}
+
+func keyword(name string) bool {
+	return slices.Contains([]string{"in", "if", "else", "or", "and", "not", "return", "for"}, name)
+}
+
+// name goes on with what a name stands for.
+func (f *finding) name(name string, bare bool) {
+	if len(f.named[name]) == 0 || slices.Contains(f.seen, name) || len(f.seen) > 100 {
+		return
+	}
+	f.seen = append(f.seen, name)
+	for _, s := range f.named[name] {
+		f.expression(s, bare)
+	}
+}
+
+// text takes one string of an expression: the name of a file, or an entry of a list.
+func (f *finding) text(e span, i int, quiet bool) {
+	t := e[i]
+	if t.kind == 'f' {
+		if t.text = f.formatted(t.text); t.text == "" {
+			f.computed = f.computed || !quiet
+			return
+		}
+	}
+	switch {
+	case strings.HasSuffix(t.text, ".txt") || strings.HasSuffix(t.text, ".in"):
+		names := []string{t.text}
+		if e.is(i-1, ",") && i > 1 && e[i-2].kind == 's' { // os.path.join("requirements", "base.txt")
+			names = []string{path.Join(e[i-2].text, t.text), t.text}
+		}
+		f.files = append(f.files, names)
+	case e.is(i+1, ".") && (e.is(i+2, "split") || e.is(i+2, "splitlines")) && len(t.text) > 2:
+		f.texts = append(f.texts, strings.Fields(t.text)...)
+	case quiet || e.is(i+1, ":") || e.is(i+1, ".") || e.is(i+1, "%") || e.is(i-1, "==") || e.is(i-1, "!=") || e.is(i-1, "in") || e.is(i-1, "%"):
+	case strings.TrimSpace(t.text) != "":
+		f.texts = append(f.texts, t.text)
+	}
+}
+
+// formatted is an f-string whose names stand for one string each; "" it is not known.
+func (f *finding) formatted(s string) string {
+	for strings.Contains(s, "{") {
+		before, rest, _ := strings.Cut(s, "{")
+		name, after, ok := strings.Cut(rest, "}")
+		known := f.named[name]
+		if !ok || len(known) != 1 || len(known[0]) != 1 || known[0][0].kind != 's' {
+			return ""
+		}
+		s = before + strings.ReplaceAll(known[0][0].text, "{", "") + after
+	}
+	return s
+}
+
+// subscript takes what name["key"] selects, and returns where it ends: the entry of that
+// key, or of a table of requirements the one on that package.
+func (f *finding) subscript(e span, i int) int {
+	inner, end := e.parts(i)
+	if len(inner) != 1 || len(inner[0]) != 1 || inner[0][0].kind != 's' || e[i-1].kind != 'n' {
+		return end
+	}
+	key, table := inner[0][0].text, e[i-1].text
+	if entry, ok := f.dictionary(e[i-1:i], 0)[key]; ok {
+		f.expression(entry, false)
+		return end
+	}
+	all := finding{program: f.program}
+	all.name(table, false)
+	for _, line := range all.texts {
+		if q, err := pep508.Parse(line, ""); err == nil && q.Name == machine.NormalName(key) {
+			f.texts = append(f.texts, line)
+		}
+	}
+	return end
+}
+
+// carries notes that an extra asks for torch.
+func (p *Project) carries(extra, what string) {
+	p.TorchIn = append(p.TorchIn, Carrier{extra, what})
+}
+
+// A Carrier is an extra or a group that asks for torch.
+type Carrier struct{ Group, Text string }
+
+// namesTorch is the first of the requirements that is on torch; "" none.
+func namesTorch(lines []string) string {
+	for _, l := range lines {
+		if q, err := pep508.Parse(strings.TrimSpace(l), ""); err == nil && q.Name == "torch" {
+			return strings.TrimSpace(l)
+		}
+	}
+	return ""
+}
+
+// ReadSetupCfg reads the [options] of a setup.cfg. groups are the extras to include.
+func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*Project, error) {
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a setup.cfg", name, maxFile>>20)
+	}
+	ini := readINI(string(text.UTF8(content)))
+	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"])}
+	r := reader{p: p, name: name}
+	take := func(value, where string) error {
+		if file, ok := strings.CutPrefix(strings.TrimSpace(value), "file:"); ok {
+			var names [][]string
+			for n := range strings.SplitSeq(file, ",") {
+				names = append(names, []string{strings.TrimSpace(n)})
+			}
+			return r.files(names, open)
+		}
+		r.lenient(lists(value), where)
+		return nil
+	}
+	if err := take(ini["options"]["install_requires"], "options.install_requires"); err != nil {
+		return nil, err
+	}
+	extras := ini["options.extras_require"]
+	for _, extra := range sortedKeys(extras) {
+		p.Extras = append(p.Extras, machine.NormalName(extra))
+		p.Groups = append(p.Groups, extra)
+		if q := namesTorch(lists(extras[extra])); q != "" {
+			p.carries(extra, q)
+		}
+	}
+	for _, g := range groups {
+		value, ok := extras[g]
+		if !ok {
+			return nil, fmt.Errorf("%s: there is no extra %q", name, g)
+		}
+		if err := take(value, "options.extras_require."+g); err != nil {
+			return nil, err
+		}
+	}
+	return p, r.err
+}
+
+func lists(value string) []string {
+	var out []string
+	for l := range strings.Lines(value) {
+		if l = strings.TrimSpace(withoutComment(strings.TrimSpace(l))); l != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// readINI reads the sections of a file as Python's configparser does.
+func readINI(s string) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	section, key := "", ""
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\r\n")
+		bare := strings.TrimSpace(line)
+		switch {
+		case bare == "" || bare[0] == '#' || bare[0] == ';':
+		case (line[0] == ' ' || line[0] == '\t') && key != "":
+			out[section][key] += "\n" + bare
+		case bare[0] == '[':
+			section, key = strings.Trim(bare, "[]"), ""
+			if out[section] == nil {
+				out[section] = map[string]string{}
+			}
+		default:
+			at := strings.IndexAny(bare, "=:")
+			if at < 0 || out[section] == nil {
+				continue
+			}
+			key = strings.TrimSpace(bare[:at])
+			out[section][key] = strings.TrimSpace(bare[at+1:])
+		}
+	}
+	return out
+}

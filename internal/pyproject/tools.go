@@ -1,0 +1,243 @@
+package pyproject
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+// Read reads a file of a project by its name: a requirements file, a pyproject.toml, a
+// setup.py or setup.cfg, an environment.yml, a pixi.toml. open returns files that it
+// names; groups are the extras and dependency groups to include. Its error names the file
+// and what was wrong.
+func Read(content []byte, name string, open Opener, groups ...string) (*Project, error) {
+	switch base := path.Base(strings.ReplaceAll(name, `\`, "/")); {
+	case base == "setup.py":
+		return ReadSetup(content, name, open, groups...)
+	case base == "setup.cfg":
+		return ReadSetupCfg(content, name, open, groups...)
+	case base == "pixi.toml":
+		e, err := ReadPixi(content, name)
+		if err != nil {
+			return nil, err
+		}
+		return &e.Project, nil
+	case strings.HasSuffix(base, ".toml"):
+		p, err := ReadProject(content, name, groups...)
+		if err == nil {
+			err = (&reader{p: p, name: name}).files(p.dynamic, open)
+		}
+		return p, err
+	case strings.HasSuffix(base, ".yml"), strings.HasSuffix(base, ".yaml"):
+		e, err := ReadEnvironment(content, name)
+		if err != nil {
+			return nil, err
+		}
+		return &e.Project, nil
+	}
+	return ReadRequirements(content, name, open)
+}
+
+// poetry is what Poetry's own tables hold.
+type poetry struct {
+	Name         string         `toml:"name"`
+	Dependencies map[string]any `toml:"dependencies"`
+	Groups       map[string]struct {
+		Dependencies map[string]any `toml:"dependencies"`
+	} `toml:"group"`
+}
+
+// poetry adds the dependencies of [tool.poetry], and those of its groups that are asked for.
+func (r *reader) poetry(d *poetry, groups []string) {
+	r.poetryTable(d.Dependencies, "tool.poetry.dependencies")
+	for _, g := range sortedKeys(d.Groups) {
+		r.p.Groups = append(r.p.Groups, g)
+		if slices.Contains(groups, g) {
+			r.poetryTable(d.Groups[g].Dependencies, "tool.poetry.group."+g)
+		}
+	}
+}
+
+func (r *reader) poetryTable(table map[string]any, where string) {
+	for _, name := range sortedKeys(table) {
+		list, several := table[name].([]any)
+		if !several {
+			list = []any{table[name]}
+		}
+		for _, v := range list {
+			m, isTable := v.(map[string]any)
+			if !isTable {
+				m = map[string]any{"version": v}
+			}
+			r.poetryOne(name, m, where)
+		}
+	}
+}
+
+func (r *reader) poetryOne(name string, m map[string]any, where string) {
+	spec, ok := caret(str(m["version"]))
+	if name == "python" {
+		if r.p.Python == "" {
+			r.p.Python = spec
+		}
+		return
+	}
+	at := r.name + ": " + where + "." + name
+	if m["optional"] == true {
+		return // an extra's
+	}
+	if place, _ := placeOf(m); place != "" {
+		r.p.Places = append(r.p.Places, Place{Package: machine.NormalName(name), Where: place, Dir: path.Dir(r.name), From: at})
+		r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s is installed from its place; what it needs was not read", at))
+		return
+	}
+	if !ok {
+		r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s: the version %q is not followed", at, text.Cut(str(m["version"]), 60)))
+	}
+	line := name
+	var extras []string
+	for _, e := range anyList(m["extras"]) {
+		extras = append(extras, str(e))
+	}
+	if len(extras) > 0 {
+		line += "[" + strings.Join(extras, ",") + "]"
+	}
+	line += spec
+	var markers []string
+	if s := str(m["markers"]); s != "" {
+		markers = append(markers, "("+s+")")
+	}
+	if s, ok := caret(str(m["python"])); ok && s != "" {
+		for clause := range strings.SplitSeq(s, ",") {
+			op := strings.TrimRight(clause, "0123456789.*")
+			markers = append(markers, fmt.Sprintf("python_version %s '%s'", op, clause[len(op):]))
+		}
+	}
+	if len(markers) > 0 {
+		line += " ; " + strings.Join(markers, " and ")
+	}
+	r.lenient([]string{line}, where)
+}
+
+// caret is a version as Poetry writes it in the form of PEP 440: ^1.2 is >=1.2,<2, ~1.2 is
+// >=1.2,<1.3, a bare one is that one. ok is false where it has no such form.
+func caret(s string) (spec string, ok bool) {
+	var out []string
+	if strings.Contains(s, "|") {
+		return "", false
+	}
+	for clause := range strings.SplitSeq(strings.ReplaceAll(s, " ", ""), ",") {
+		switch {
+		case clause == "" || clause == "*":
+		case clause[0] == '^' || clause[0] == '~' && !strings.HasPrefix(clause, "~="):
+			v := clause[1:]
+			next := nextRelease(v, clause[0] == '^')
+			if next == "" {
+				return "", false
+			}
+			out = append(out, ">="+v, "<"+next)
+		case clause[0] >= '0' && clause[0] <= '9':
+			out = append(out, "=="+clause)
+		default:
+			out = append(out, clause)
+		}
+	}
+	return strings.Join(out, ","), true
+}
+
+// nextRelease is the first version that a caret (its leftmost number that is not 0
+// grows) or a tilde (its second) does not admit; "" v is no version.
+func nextRelease(v string, caret bool) string {
+	parts := strings.Split(v, ".")
+	at := min(1, len(parts)-1)
+	for i := 0; caret && i < len(parts); i++ {
+		if at = i; parts[i] != "0" {
+			break
+		}
+	}
+	var n int
+	if _, err := fmt.Sscanf(parts[at], "%d", &n); err != nil {
+		return ""
+	}
+	return strings.Join(append(slices.Clone(parts[:at]), fmt.Sprint(n+1)), ".")
+}
+
+// ReadPixi reads a pixi.toml, or the [tool.pixi] of a pyproject.toml: its packages in
+// pip's names, its Python and its CUDA. What belongs to its features is noted.
+func ReadPixi(content []byte, name string) (*Environment, error) {
+	type tables struct {
+		Dependencies map[string]any            `toml:"dependencies"`
+		Index        map[string]any            `toml:"pypi-dependencies"`
+		Feature      map[string]any            `toml:"feature"`
+		Target       map[string]map[string]any `toml:"target"`
+	}
+	var d struct {
+		tables
+		Tool struct {
+			Pixi tables `toml:"pixi"`
+		} `toml:"tool"`
+	}
+	if err := unmarshal(content, &d); err != nil {
+		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	t := d.tables
+	if path.Base(name) == "pyproject.toml" {
+		t = d.Tool.Pixi
+	}
+	e := &Environment{}
+	lists := []map[string]any{t.Dependencies}
+	for _, platform := range sortedKeys(t.Target) {
+		if more, ok := t.Target[platform]["dependencies"].(map[string]any); ok && strings.HasPrefix(platform, "linux") {
+			lists = append(lists, more)
+		}
+	}
+	for _, list := range lists {
+		for _, n := range sortedKeys(list) {
+			if err := e.add(n+" "+versionOf(list[n]), name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r := reader{p: &e.Project, name: name}
+	for _, n := range sortedKeys(t.Index) {
+		if where, _ := placeOf(table(t.Index[n])); where == "" {
+			r.lenient([]string{n + strings.TrimPrefix(versionOf(t.Index[n]), "*")}, "pypi-dependencies")
+		}
+	}
+	if len(t.Feature) > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: what its features ask for is not followed: %s", name, text.Cut(strings.Join(sortedKeys(t.Feature), ", "), 100)))
+	}
+	return e, r.err
+}
+
+func table(v any) map[string]any { m, _ := v.(map[string]any); return m }
+
+// versionOf is the version of one of pixi's dependencies, which is written alone or in a
+// table.
+func versionOf(v any) string {
+	if s := str(v); s != "" {
+		return s
+	}
+	return str(table(v)["version"])
+}
+
+// Asks reports whether a package is among the requirements.
+func (p *Project) Asks(name string) bool { return asked(p.Requirements, name) }
+
+// MinorPython is a demand on Python by the minor releases that packages are made for:
+// ==3.7.13 of one patch release becomes ==3.7.*.
+func MinorPython(spec string) string {
+	var out []string
+	for clause := range strings.SplitSeq(spec, ",") {
+		v, exact := strings.CutPrefix(strings.ReplaceAll(clause, " ", ""), "==")
+		if parts := strings.Split(v, "."); exact && len(parts) > 2 {
+			clause = "==" + parts[0] + "." + parts[1] + ".*"
+		}
+		out = append(out, strings.TrimSpace(clause))
+	}
+	return strings.Join(out, ",")
+}
