@@ -301,11 +301,19 @@ func (f doctorFlags) patient(ctx context.Context, k *know.Knowledge) (patient *r
 	if err != nil {
 		return nil, err
 	}
+	return patient, f.judged(patient)
+}
+
+// judged adds to a case what it is judged by: the data, and what holds here.
+func (f doctorFlags) judged(patient *read.Case) (err error) {
 	if patient.Matrix, err = matrixFor(); err != nil {
-		return nil, err
+		return err
+	}
+	if patient.Standing, err = f.plan.wish.request(patient.Pasted || f.plan.machine.described()); err != nil {
+		return err
 	}
 	patient.Devices, err = matrix.Devices()
-	return patient, err
+	return err
 }
 
 func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {

@@ -11,17 +11,12 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
-	"envfix/matrix"
 )
 
 // everywhere answers `envfix doctor --all`.
 func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
-	devices, err := matrix.Devices()
-	if err != nil {
+	var by read.Case
+	if err := f.judged(&by); err != nil {
 		return err
 	}
 	o := probeOptions("")
@@ -36,7 +31,7 @@ func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
 			defer func() { <-slots }()
 			seen := probe.Inspect(o, whole, p)
 			patient := read.FromMachine(seen.Machine)
-			patient.Files, patient.Matrix, patient.Devices = seen.Files, m, devices
+			patient.Files, patient.Matrix, patient.Devices, patient.Standing = seen.Files, by.Matrix, by.Devices, by.Standing
 			var report doctor.Report
 			if seen.Torch != nil || installs(seen.Machine, "torch") {
 				report = doctor.Examine(k, patient)
@@ -52,7 +47,7 @@ func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
 	if f.json {
 		return writeJSON(f.out, answer)
 	}
-	_, err = io.WriteString(f.out, ui.EnvironmentTable(answer, f.verbose, homeDir()))
+	_, err := io.WriteString(f.out, ui.EnvironmentTable(answer, f.verbose, homeDir()))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/planning"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -38,9 +39,9 @@ func printVariants(ctx context.Context, f machineFlags, shell string, w io.Write
 	if err != nil {
 		return err
 	}
-	res, err := resolver.Resolve(m, h, r)
+	res, err := planning.Question{Matrix: m, Machine: h, Request: r}.Choose()
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
+		return err
 	}
 	force, err := variantOf(m, h, res)
 	if err != nil {

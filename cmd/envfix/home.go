@@ -4,16 +4,12 @@ import (
 	"fmt"
 	"io"
 
-	"envfix/installers"
 	"envfix/internal/apply"
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
-	"envfix/internal/machine"
-	"envfix/internal/plan"
+	"envfix/internal/planning"
 	"envfix/internal/ui"
-	"envfix/matrix"
-	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
 )
@@ -21,27 +17,20 @@ import (
 // homeAction is `envfix` alone: one screen that says what this machine is, whether
 // torch works, and the next command to type.
 func homeAction(c *cli.Context) error {
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
 	at := placeHere()
-	h := thisMachine(c.Context, at.dir, false)
-	target := plan.Target{Dir: at.forPlan().dir}
-	r := resolver.Request{Today: today(), ProjectPython: projectPython(".")}
-	will := installers.WithDistributionPython(m, h)
-	res, err := resolver.Resolve(m, will, r)
+	f := planFlags{machine: machineFlags{env: at.dir}, target: placeFlags{place: at, env: at.forPlan().dir}}
+	q, w, err := f.question(c.Context)
 	if err != nil {
 		return err
 	}
-	p, err := installers.Unsealed(m, will, r, res, target)
+	w.Drivers = nil // which version of a driver comes is said where its steps are
+	p, err := q.Draft(w)
 	if err != nil {
 		return err
 	}
-	p.Basis.Facts = h
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults(m, h), Proved: provedOf(at.dir)}
-	if target.Dir != at.dir { // one of conda's is active
-		d.Into = target.Dir
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults(q), Proved: provedOf(at.dir)}
+	if q.Target.Dir != at.dir { // one of conda's is active
+		d.Into = q.Target.Dir
 	}
 	_, err = io.WriteString(c.App.Writer, ui.Home(d, style(c.App.Writer)))
 	return err
@@ -65,9 +54,9 @@ func provedOf(env string) string {
 }
 
 // faults are what doctor finds, the root cause first.
-func faults(m *matrix.Matrix, h machine.Machine) []string {
-	patient := read.FromMachine(h)
-	patient.Matrix = m
+func faults(q planning.Question) []string {
+	patient := read.FromMachine(q.Machine)
+	patient.Matrix, patient.Standing = q.Matrix, q.Request
 	var out []string
 	for _, f := range doctor.Examine(know.Embedded(), patient).Findings {
 		if f.Severity != know.Note {

@@ -2,8 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,8 +42,9 @@ var layers = map[string][]string{
 	"internal/lock":              {"internal/machine", "internal/version"},
 	"installers":                 {"internal/managers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/doctor/know":       {"internal/compiled", "internal/version", "data"},
-	"internal/doctor/read":       {"internal/doctor/know", "matrix", "internal/machine", "internal/version"},
-	"internal/doctor":            {"internal/managers", "internal/doctor/read", "internal/doctor/know", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/planning":          {"internal/describe", "internal/fail", "internal/plan", "internal/pep508", "internal/version", "installers", "resolver", "matrix", "internal/machine"},
+	"internal/doctor/read":       {"internal/doctor/know", "resolver", "matrix", "internal/machine", "internal/version"},
+	"internal/doctor":            {"internal/managers", "internal/doctor/read", "internal/doctor/know", "internal/plan", "internal/planning", "internal/describe", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/fleet":             {"internal/lock", "internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/chart":             {"internal/describe", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/page":              {"*"},             // the web page's answers
@@ -84,6 +90,7 @@ var pure = []string{
 	"internal/pyproject",
 	"internal/lock",
 	"installers",
+	"internal/planning",
 	"internal/doctor/know",
 	"internal/doctor/read",
 	"internal/doctor",
@@ -155,6 +162,59 @@ func TestImports(t *testing.T) {
 		for _, name := range who {
 			if !importsWithin(used[name], wall) {
 				t.Errorf("%s does not import %s; take it out of the wall", name, wall)
+			}
+		}
+	}
+}
+
+// choosers are the functions that choose or make steps, and who may call each: all
+// others ask internal/planning, so that nobody plans by rules of his own.
+var choosers = map[string][]string{
+	"resolver.Resolve":    {"internal/planning"},
+	"resolver.Why":        {"internal/planning", "internal/chart"},
+	"resolver.NewSession": {"internal/planning", "internal/chart", "internal/fleet", "internal/team"}, // of many machines
+	"installers.Unsealed": {"internal/planning"},
+	"installers.Locked":   {"internal/planning"},
+}
+
+func TestOnlyPlanningChooses(t *testing.T) {
+	called := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		room := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), "../../"))
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			of, ok := s.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			name := of.Name + "." + s.Sel.Name
+			if who, ok := choosers[name]; ok {
+				called[name+" "+room] = true
+				if !slices.Contains(who, room) {
+					t.Errorf("%s: %s is for %s; ask internal/planning", path, name, strings.Join(who, ", "))
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, who := range choosers {
+		for _, room := range who {
+			if !called[name+" "+room] {
+				t.Errorf("%s does not call %s; take it out of its row", room, name)
 			}
 		}
 	}

@@ -8,13 +8,10 @@ import (
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
-	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/planning"
 	"envfix/internal/team"
 	"envfix/internal/ui"
-	"envfix/internal/version"
-	"envfix/matrix"
-	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
 )
@@ -81,17 +78,17 @@ func governing() string {
 // lockedPlan returns the plan that installs the lock's profile for this machine,
 // where an envfix.lock governs the working directory: it lies there or above, no
 // requirements are given, and --no-lock is not. The plan is nil where none does.
-func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
+func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 	home := governing()
 	if f.lock.bundle != "" {
 		home = f.lock.bundle
 	}
-	follows := !f.lock.none && len(w.request.Requirements) == 0 && home != ""
+	follows := !f.lock.none && len(q.Request.Requirements) == 0 && home != ""
 	switch {
 	case len(f.lock.groups) > 0 && !follows:
 		return nil, &fail.Error{Code: fail.Usage, Text: "`--group` chooses a group of " + lock.File + ", and this follows none",
 			Hints: []string{"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group"}}
-	case f.lock.none || len(w.request.Requirements) > 0:
+	case f.lock.none || len(q.Request.Requirements) > 0:
 		return nil, nil
 	case home == "" && f.lock.profile != "":
 		return nil, &fail.Error{Code: fail.Usage, Text: "`--profile` names a profile of " + lock.File + ", and there is none here or above",
@@ -106,9 +103,9 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 			Hints: []string{"`--no-lock` chooses anew"},
 		}
 	}
-	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
-	mirrors := team.ParseMirrors(w.target.Mirrors)
-	chosen, err := t.Follow(w.machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, Groups: f.lock.groups, OtherDriver: w.request.ChangeDriver})
+	t := team.Team{Dir: home, Matrix: q.Matrix, Build: buildVersion, Project: projectFile}
+	mirrors := team.ParseMirrors(q.Target.Mirrors)
+	chosen, err := t.Follow(q.Machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, Groups: f.lock.groups, OtherDriver: q.Request.ChangeDriver})
 	if err != nil {
 		return nil, err
 	}
@@ -116,44 +113,15 @@ func lockedPlan(f planFlags, m *matrix.Matrix, w wanted) (*plan.Plan, error) {
 		return nil, err
 	}
 	if i := chosen.DefaultIndex; i != "" && mirrors.Default == "" {
-		w.target.Mirrors = append(w.target.Mirrors, "default="+i)
+		q.Target.Mirrors = append(q.Target.Mirrors, "default="+i)
 	}
 	locked := installers.LockedProfile{Profile: chosen.Profile, Packages: chosen.Packages, Why: chosen.Why, Home: home, Exact: f.lock.exact}
-	if chosen.OtherDriver {
-		if locked.Driver, err = driverFor(m, w, chosen.Profile); err != nil {
-			return nil, err
-		}
-	}
 	if f.lock.bundle != "" {
 		if locked.Bundle, err = filepath.Abs(filepath.Join(home, team.BundleWheels)); err != nil {
 			return nil, err
 		}
 		locked.Tools = team.BundledTools(home)
-		w.target.Offline = true
+		q.Target.Offline = true
 	}
-	return installers.Locked(m, w.machine, w.request, locked, w.target)
-}
-
-// driverFor decides on the driver that a profile needs and the machine has not: as it
-// is decided without a lock, for the locked torch, build and Python alone.
-func driverFor(m *matrix.Matrix, w wanted, p *lock.Profile) (*resolver.Resolution, error) {
-	public, _ := version.SplitLocal(p.Torch)
-	torch, err := team.Requirement("torch==" + public)
-	if err != nil {
-		return nil, err
-	}
-	r := w.request
-	r.Requirements, r.Build, r.Python, r.ChangeDriver = []pep508.Requirement{torch}, p.Build, p.Python, true
-	res, err := resolver.Resolve(m, w.machine, r)
-	if err != nil {
-		return nil, err
-	}
-	if res.Then != nil && res.Then.Build == p.Build {
-		return res, nil
-	}
-	f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("profile %s needs driver %s, and none that can be planned here brings it", p.Name, p.Match.Driver)}
-	for _, reason := range res.Reasons {
-		f.Details = append(f.Details, reason.Text)
-	}
-	return nil, f
+	return q.Locked(locked, chosen.OtherDriver)
 }

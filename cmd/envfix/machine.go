@@ -25,7 +25,7 @@ import (
 // else of this machine, with every fact that a flag names in place of the one
 // found. The bool says that flags or a file described it, at least in part.
 func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error) {
-	described := f.facts != "" || f.words.Says()
+	described := f.described()
 	h, err := f.base(ctx)
 	if err != nil {
 		return h, described, err
@@ -43,6 +43,9 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	}
 	return h, described, wholeDriver(&h)
 }
+
+// described reports whether flags or a file describe the machine, at least in part.
+func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() }
 
 // assumesDriver reports whether a machine is described by its GPU alone: without a
 // driver nothing would run on it, and that is not what somebody asks who names a GPU.
@@ -89,31 +92,6 @@ func ofTheUser(env map[string]string) map[string]string {
 		if v, set := env[name]; set {
 			out[name] = v
 		}
-	}
-	return out
-}
-
-// assumed says what a plan for a machine that flags describe takes from this one,
-// and with which flag to say otherwise; nil where flags say it, or a file of facts.
-func (f machineFlags) assumed(h machine.Machine, python string, asked bool) []string {
-	if f.facts != "" || !f.words.Says() {
-		return nil
-	}
-	var out []string
-	if l := h.Platform.Libc; l != nil && f.words.Libc == "" && !l.Version.IsZero() {
-		out = append(out, l.Kind+" "+l.Version.String()+" (--libc)")
-	}
-	if python != "" && !asked {
-		out = append(out, "Python "+python+" (--python)")
-	}
-	out = append(out, f.words.Usual()...)
-	switch {
-	case len(nvidias(h)) == 0 || f.words.Driver != "":
-	case h.Driver != nil && h.Driver.Evidence == machine.FromFlag: // the plan says what it means
-	case h.Driver != nil:
-		out = append(out, "driver "+h.Driver.Version.String()+" (--driver)")
-	default:
-		out = append(out, "no driver (--driver)")
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/planning"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -86,7 +87,7 @@ func refused(m *matrix.Matrix, h machine.Machine, p *apply.Proved) []string {
 		return nil
 	}
 	h.Pythons = nil // the environment has its own, which ran
-	b, err := resolver.NewSession(m).Brief(h, resolver.Request{Requirements: []pep508.Requirement{q}, Build: p.Build})
+	b, err := planning.Question{Matrix: m, Machine: h, Request: resolver.Request{Requirements: []pep508.Requirement{q}, Build: p.Build}}.Brief()
 	if err != nil || b.Choice != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/planning"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -80,9 +81,9 @@ func whyAction(c *cli.Context) error {
 	}
 	asked := r.Requirements[0]
 	r.Requirements = nil
-	answer, err := resolver.Why(m, h, r, asked)
+	answer, err := planning.Question{Matrix: m, Machine: h, Request: r}.Why(asked)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err}
+		return err
 	}
 	locked := caseOf(held, asked)
 	if c.Bool("json") {

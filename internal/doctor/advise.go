@@ -67,13 +67,16 @@ func (e *exam) ways(check string, fix, evidence []string) []string {
 			continue // it is the rule of thumb for a GPU that nobody named
 		}
 		for _, w := range e.filled(way) {
-			if w = p.render(e.already(e.fill(w, evidence))); w != "" && !slices.Contains(out, w) {
+			if w = p.render(e.already(e.fill(w, evidence))); w != "" && !slices.Contains(out, w) && e.admitted(w) {
 				out = append(out, w)
 			}
 		}
 	}
 	if len(out) > 0 {
 		out[0] = strings.TrimPrefix(out[0], "or ") // what it was the other way of is not for this person
+	}
+	if len(out) == 0 && len(fix) > 0 && e.barred() {
+		out = []string{"the team's policy admits nothing of what would help: `" + e.planCommand() + "` says what stands against each build"}
 	}
 	if len(out) == 0 && len(fix) > 0 {
 		out = []string{"`envfix doctor` on that machine names what is there"}

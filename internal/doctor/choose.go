@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/planning"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -154,6 +156,23 @@ func (e *exam) glibcBelow() version.Dotted {
 
 var missingGlibc = lazy.Regexp(`GLIBC_(\d+\.\d+)`)
 
+// resolve asks planning what fits a machine, under what holds here whatever is asked. A
+// question that cannot be asked has no decision.
+func (e *exam) resolve(h machine.Machine, wish resolver.Request) *resolver.Resolution {
+	if e.Matrix == nil {
+		return &resolver.Resolution{}
+	}
+	r := e.Standing
+	r.Requirements, r.Described = wish.Requirements, r.Described || wish.Described || e.Pasted
+	r.Python, r.Build = cmp.Or(r.Python, e.activePython()), cmp.Or(wish.Build, r.Build)
+	r.Manager, r.OnlyIndex = cmp.Or(wish.Manager, r.Manager), cmp.Or(wish.OnlyIndex, r.OnlyIndex)
+	res, err := planning.Question{Matrix: e.Matrix, Machine: h, Request: r}.Choose()
+	if err != nil {
+		return &resolver.Resolution{}
+	}
+	return res
+}
+
 // choose asks the resolver for this machine: the torch that is there, where a build of
 // it has code for the GPU, else the newest. nil: nothing is to be installed there.
 func (e *exam) choose() (*resolver.Choice, assumption) {
@@ -162,7 +181,7 @@ func (e *exam) choose() (*resolver.Choice, assumption) {
 	}
 	h, assumed := e.subject()
 	ask := func(torch string) *resolver.Choice {
-		r := resolver.Request{Described: e.Pasted, Python: e.activePython()}
+		var r resolver.Request
 		if torch != "" {
 			q, err := pep508.Parse("torch=="+torch, "the paste")
 			if err != nil {
@@ -170,8 +189,8 @@ func (e *exam) choose() (*resolver.Choice, assumption) {
 			}
 			r.Requirements = []pep508.Requirement{q}
 		}
-		res, err := resolver.Resolve(e.Matrix, h, r)
-		if err != nil || res.Decision != resolver.Install || res.Choice == nil ||
+		res := e.resolve(h, r)
+		if res.Decision != resolver.Install || res.Choice == nil ||
 			!strings.HasPrefix(res.Choice.Build, "cu") && !strings.HasPrefix(res.Choice.Build, "rocm") {
 			return nil
 		}
@@ -197,10 +216,8 @@ func (e *exam) installable(torch, label string) bool {
 		return false
 	}
 	h, _ := e.subject()
-	res, err := resolver.Resolve(e.Matrix, h, resolver.Request{
-		Described: true, Python: e.activePython(), Build: label, Requirements: []pep508.Requirement{q},
-	})
-	return err == nil && res.Choice != nil && res.Choice.Build == label
+	res := e.resolve(h, resolver.Request{Described: true, Build: label, Requirements: []pep508.Requirement{q}})
+	return res.Choice != nil && res.Choice.Build == label
 }
 
 // native reports whether a choice has code for every GPU, and not only PTX.
@@ -264,6 +281,9 @@ func (e *exam) torchFix() []string {
 		return []string{"`pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`: the build for Intel's GPUs"}
 	}
 	c, assumed := e.choose()
+	if c == nil && e.barred() {
+		return nil
+	}
 	if c == nil {
 		if e.vendor(machine.AMD) && e.onlyForeign() && e.Machine.Platform.OS == "linux" {
 			return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}

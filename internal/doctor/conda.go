@@ -47,8 +47,8 @@ func (e *exam) condaFix() []string {
 	if h.Driver == nil || h.Driver.Version.IsZero() {
 		h.Driver = &machine.Driver{Version: e.usualDriver(h.GPUs)}
 	}
-	res, err := resolver.Resolve(e.Matrix, h, resolver.Request{Manager: e.condaTool(), Python: e.activePython()})
-	if c := res.Choice; err == nil && res.Decision == resolver.Install && c != nil && c.CUDA != "" {
+	res := e.resolve(h, resolver.Request{Manager: e.condaTool()})
+	if c := res.Choice; res.Decision == resolver.Install && c != nil && c.CUDA != "" {
 		label := strings.ReplaceAll(c.CUDA, ".", "")
 		install := fmt.Sprintf("%s -c conda-forge \"pytorch=%s=cuda%s*\"", e.condaHere("install"), c.Torch, label)
 		if c.Channel == "pytorch" {

@@ -88,12 +88,5 @@ func (e *exam) chosenBuild() string {
 }
 
 func (e *exam) asItIs() *resolver.Resolution {
-	if e.Matrix == nil {
-		return &resolver.Resolution{}
-	}
-	r, err := resolver.Resolve(e.Matrix, e.Machine, resolver.Request{Python: e.activePython()})
-	if err != nil {
-		return &resolver.Resolution{}
-	}
-	return r
+	return e.resolve(e.Machine, resolver.Request{})
 }

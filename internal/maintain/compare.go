@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/planning"
 	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -125,7 +126,7 @@ func otherAnswers(dir string, asked bool, today string, before, after *matrix.Ma
 
 // answer is what a machine would be told, in one line.
 func answer(m *matrix.Matrix, h machine.Machine, today string) (string, error) {
-	res, err := resolver.Resolve(m, h, resolver.Request{Today: today, Described: true})
+	res, err := planning.Question{Matrix: m, Machine: h, Request: resolver.Request{Today: today, Described: true}}.Choose()
 	if err != nil {
 		return "", err
 	}

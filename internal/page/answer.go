@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/installers"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
@@ -56,7 +55,7 @@ func Ask(m *matrix.Matrix, w Words) Answer {
 	if err != nil {
 		return Answer{Error: faultOf(err), Words: q.words}
 	}
-	res, err := resolver.Resolve(m, q.machine, q.request)
+	res, err := q.of(m).Choose()
 	if err != nil {
 		return Answer{Error: faultOf(err), Words: q.words}
 	}
@@ -246,8 +245,9 @@ func commands(m *matrix.Matrix, q question, res *resolver.Resolution) (*plan.Pla
 	if c != nil && by.NeedsPython {
 		h.Pythons = []machine.Python{{Version: strings.TrimSuffix(c.Python, "t"), FreeThreaded: strings.HasSuffix(c.Python, "t"), Path: pythonProgram(h, c.Python)}}
 	}
-	p, err := installers.Unsealed(m, h, q.request, res, plan.Target{Dir: ".venv", Manager: q.words.Manager,
-		InPlace: !by.MakesConda()})
+	asked := q.of(m)
+	asked.Machine, asked.Target = h, plan.Target{Dir: ".venv", Manager: q.words.Manager, InPlace: !by.MakesConda()}
+	p, err := asked.Steps(res)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/machine"
 	"envfix/matrix"
-	"envfix/resolver"
 )
 
 // A Desk is what the page calls: questions as JSON, answers as JSON. It is made once,
@@ -88,7 +87,7 @@ func (d *Desk) mapOf(w Words) Drawn {
 		v.Driver = q.machine.Driver.Version
 	}
 	torch := ""
-	if res, err := resolver.Resolve(d.matrix, q.machine, q.request); err == nil && settled(res) != nil {
+	if res, err := q.of(d.matrix).Choose(); err == nil && settled(res) != nil {
 		torch = settled(res).Torch
 	}
 	known := d.drawn != nil && sameView(d.drawnOf, v)

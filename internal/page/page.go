@@ -14,6 +14,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
+	"envfix/internal/planning"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -64,6 +65,11 @@ type question struct {
 	machine machine.Machine
 	request resolver.Request
 	assumed []string
+}
+
+// of is the question that planning is asked.
+func (q question) of(m *matrix.Matrix) planning.Question {
+	return planning.Question{Matrix: m, Machine: q.machine, Request: q.request}
 }
 
 // read turns words into a question. Its error is a *fail.Error that says how to

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/planning"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -74,7 +75,7 @@ func chooseEach(m *matrix.Matrix, targets []target, wish []pep508.Requirement) (
 			r.Requirements = append(slices.Clone(wish), pep508.Requirement{Name: "torch", Spec: specifier(t.pin), Text: "torch" + t.pin})
 		}
 		r.Described = true
-		res, err := resolver.Resolve(m, t.machine, r)
+		res, err := planning.Question{Matrix: m, Machine: t.machine, Request: r}.Choose()
 		if err != nil {
 			return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("target %s: %v", t.Name, err), Err: err}
 		}

@@ -6,6 +6,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
+	"envfix/resolver"
 )
 
 // A Case is everything that is known of a machine, or of what somebody pasted. A
@@ -13,6 +14,8 @@ import (
 type Case struct {
 	Matrix  *matrix.Matrix      // nil: checks that need it find nothing
 	Devices *matrix.DeviceTable // nil: names of GPUs say nothing
+
+	Standing resolver.Request // what holds whatever is asked of the resolver: the team's policy, the day, flags
 
 	Pasted bool     // from text; false: this machine
 	Read   int      // facts and messages read from text; zero: nothing to go by

@@ -1,0 +1,162 @@
+// Package planning makes plans. It alone knows the order of things: the machine and
+// the programs that the steps will find, the request with what the environment holds,
+// the team's lock or else the resolver, the installers, the packages, the seal. Whoever
+// shows, carries out, judges or advises asks it, so that all say the same of the same
+// evidence. It reads nothing: what it needs of the world comes in by [Ports].
+package planning
+
+import (
+	"slices"
+
+	"envfix/installers"
+	"envfix/internal/describe"
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/text"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// A Question is all that an answer stands on: a machine, what is wished for it under
+// which policy and on which day, and where that goes.
+type Question struct {
+	Matrix  *matrix.Matrix
+	Machine machine.Machine  // as it was read or described; a plan's facts
+	Words   describe.Machine // what of it was described; the zero value: nothing
+	Request resolver.Request
+	Target  plan.Target
+	Apart   bool   // what is installed on Machine is in another environment than Target's
+	Envfix  string // the version that a plan names as its maker
+}
+
+// Ports are what a plan needs of the world. One that is nil is not asked.
+type Ports struct {
+	// Tools adds to a machine the programs that the steps run.
+	Tools func(machine.Machine) machine.Machine
+	// Lock is the plan of the lock that governs; nil where none does.
+	Lock func(Question) (*plan.Plan, error)
+	// Cautions are what the plan warns of beside what the resolver does.
+	Cautions func(*resolver.Choice) []string
+	// Drivers are the versions of packages that the system's manager has.
+	Drivers func(manager string, names []string) *machine.DriverPackages
+	// Packages resolves all that a plan installs, and may say more in it.
+	Packages func(*plan.Plan, resolver.Request) error
+}
+
+// Choose asks the resolver alone: for who judges or compares and installs nothing. Its
+// error is a [fail.Error] that reports a malformed request.
+func (q Question) Choose() (*resolver.Resolution, error) {
+	res, err := resolver.Resolve(q.Matrix, q.seen(), q.request())
+	if err != nil {
+		return nil, usage(err)
+	}
+	return res, nil
+}
+
+// Brief is Choose in short: what was decided and why, without the nearest other answers.
+func (q Question) Brief() (*resolver.Brief, error) {
+	return resolver.NewSession(q.Matrix).Brief(q.seen(), q.request())
+}
+
+// Why asks for the case for and against every build that a requirement matches.
+func (q Question) Why(asked pep508.Requirement) (*resolver.Case, error) {
+	c, err := resolver.Why(q.Matrix, q.seen(), q.request(), asked)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// Make returns the sealed plan: what is carried out, saved or compared.
+func (q Question) Make(w Ports) (*plan.Plan, error) {
+	p, err := q.Draft(w)
+	if err != nil {
+		return nil, err
+	}
+	return p, plan.Seal(p)
+}
+
+// Draft is Make without an id, for what is only shown: to compute the id is a third of
+// the work.
+func (q Question) Draft(w Ports) (*plan.Plan, error) {
+	facts := q.Machine
+	if p := q.Request.Policy; p != nil {
+		q.Target.Mirrors = slices.Concat(q.Target.Mirrors, p.Mirrors)
+	}
+	if w.Tools != nil {
+		q.Machine = w.Tools(q.Machine)
+	}
+	if w.Lock != nil {
+		if p, err := w.Lock(q); p != nil || err != nil {
+			if err == nil {
+				p.Basis.Facts = facts // the uv that `envfix lock` brought is none of the machine's
+			}
+			return p, err
+		}
+	}
+	q.Machine, q.Request = q.seen(), q.request()
+	res, err := q.Choose()
+	if err != nil {
+		return nil, err
+	}
+	if w.Cautions != nil {
+		res.Warnings = append(res.Warnings, w.Cautions(res.Choice)...)
+	}
+	if w.Drivers != nil {
+		if manager, names := installers.DriverPackages(q.Matrix, facts, q.Request, res); manager != "" {
+			facts.DriverPackages = w.Drivers(manager, names)
+			q.Machine.DriverPackages = facts.DriverPackages
+		}
+	}
+	p, err := q.Steps(res)
+	if err != nil {
+		return nil, err
+	}
+	if w.Packages != nil {
+		if err := w.Packages(p, q.Request); err != nil {
+			return nil, err
+		}
+	}
+	p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Envfix, facts, q.assumed(p, facts)
+	return p, nil
+}
+
+// Steps is the draft that carries out what was chosen.
+func (q Question) Steps(res *resolver.Resolution) (*plan.Plan, error) {
+	p, err := installers.Unsealed(q.Matrix, q.seen(), q.request(), res, q.Target)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return p, nil
+}
+
+// seen is the machine as the target's environment will find it.
+func (q Question) seen() machine.Machine {
+	h := installers.WithDistributionPython(q.Matrix, q.Machine)
+	if q.Apart {
+		h.Installed = nil
+	}
+	return h
+}
+
+// request is the request with torch's companions that are in the environment that is
+// replaced: the new one has them too where they exist.
+func (q Question) request() resolver.Request {
+	r, t := q.Request, q.Target
+	if t.Held == nil || t.Fresh && !t.InPlace {
+		return r
+	}
+	r.Companions = nil
+	for _, d := range t.Held.Dists {
+		if slices.Contains(resolver.Companions(), d.Name) && !slices.Contains(t.Drop, d.Name) {
+			r.Companions = append(r.Companions, d.Name)
+		}
+	}
+	return r
+}
+
+func usage(err error) error {
+	return &fail.Error{Code: fail.Usage, Text: text.Escape(err.Error()), Err: err}
+}
