@@ -79,9 +79,9 @@ func TestDecompileRefuses(t *testing.T) {
 	}
 }
 
-// TestEmbeddedVersion: the version alone is that of the whole.
-func TestEmbeddedVersion(t *testing.T) {
-	if v, err := EmbeddedVersion(); err != nil || v == "" || v != embedded(t).Version {
-		t.Errorf("%q, %v; want %q", v, err, embedded(t).Version)
+// TestEmbeddedHead: the head alone is that of the whole.
+func TestEmbeddedHead(t *testing.T) {
+	if h, err := EmbeddedHead(); err != nil || h.Version == "" || h.Version != embedded(t).Version || h.Date != embedded(t).Date {
+		t.Errorf("%+v, %v; want %q", h, err, embedded(t).Version)
 	}
 }

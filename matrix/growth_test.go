@@ -153,6 +153,7 @@ func withNewMinor(t *testing.T, m *Matrix) (fsys fstest.MapFS, release string) {
 	from, to := fmt.Sprintf("%d.%d", major, minor), fmt.Sprintf("%d.%d", major, minor+1)
 	text := string(fsys[path.Join("torch", from+".yaml")].Data)
 	text = strings.ReplaceAll(text, `torch: "`+from, `torch: "`+to)
+	text = strings.ReplaceAll(text, "proof: wheel", "proof: inferred") // nobody read its files
 	fsys[path.Join("torch", to+".yaml")] = &fstest.MapFile{Data: []byte(text)}
 	return fsys, strings.Replace(newest, from, to, 1)
 }

@@ -33,13 +33,14 @@ func Embedded() (*Matrix, error) {
 	return m, nil
 }
 
-// EmbeddedVersion returns the version of that matrix, without decoding the rest.
-func EmbeddedVersion() (string, error) {
-	var head struct{ Version string } // as Matrix begins
+// EmbeddedHead returns that matrix with its version and its date alone, without
+// decoding the rest.
+func EmbeddedHead() (*Matrix, error) {
+	var head struct{ Version, Date string } // as Matrix begins
 	if err := compiled.DecodeHead(data.Matrix, &head); err != nil {
-		return "", fmt.Errorf("data/matrix.bin: %w", err)
+		return &Matrix{}, fmt.Errorf("data/matrix.bin: %w", err)
 	}
-	return head.Version, nil
+	return &Matrix{Version: head.Version, Date: head.Date}, nil
 }
 
 // Sum returns the SHA256 of a matrix's files, as Matrix.SHA256 has it: of the

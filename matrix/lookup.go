@@ -262,6 +262,10 @@ func (m *Matrix) Size(torch, build, os, arch string) (Size, bool) {
 	return like, like.Torch.String() == torch && torch != ""
 }
 
+// Day is the day that counts for one who asks: that of the clock, and the data's own
+// where the clock stands before it and so is wrong.
+func (m *Matrix) Day(clock string) string { return max(clock, m.Date) }
+
 // Until returns the matrix without the releases that came after a day such as
 // 2026-11-21, so that an answer can be given again later. Where all came after
 // it, none is left out: such a day is no day on which somebody asked.

@@ -19,7 +19,8 @@ import (
 func Check(fsys fs.FS) []Fault {
 	m, faults := read(fsys, false)
 	faults = append(faults, checkCompiled(fsys, m)...)
-	return unique(append(faults, checkDevices(fsys)...))
+	faults = append(faults, checkWheels(fsys, m)...)
+	return unique(append(faults, checkDevices(fsys, m)...))
 }
 
 // checkCompiled finds a compiled form beside the files that is not of them: the
@@ -97,6 +98,9 @@ func (c *checker) releases() {
 		}
 		seen[v] = r.Source
 		c.date(r.Source, "date", r.Date)
+		if c.m.Date != "" && r.Date > c.m.Date {
+			c.fault(r.Source, "torch %s is of %s, and the data of %s", v, r.Date, c.m.Date)
+		}
 		if r.Torch.IsPreRelease() {
 			c.fault(r.Source, "torch %s is not a final release", v)
 		}

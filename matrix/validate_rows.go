@@ -140,8 +140,9 @@ func (c *checker) labelKnown(label string) bool {
 	return false
 }
 
-// checkDevices reads the device table row by row.
-func checkDevices(fsys fs.FS) []Fault {
+// checkDevices reads the device table row by row, and finds the capabilities of which
+// the matrix knows no architecture.
+func checkDevices(fsys fs.FS, m *Matrix) []Fault {
 	t, err := LoadDevices(fsys)
 	if err != nil {
 		return []Fault{{File: "data/devices.tsv", Text: err.Error()}}
@@ -151,6 +152,11 @@ func checkDevices(fsys fs.FS) []Fault {
 	seen := map[string]bool{}
 	for row := range strings.Lines(t.text) {
 		line++
+		if d, err := chipRow(strings.Split(strings.TrimSuffix(row, "\n"), "\t")); err == nil && strings.HasPrefix(row, "chip\t") && !d.SM.IsZero() {
+			if _, ok := m.Arch(d.SM); !ok {
+				faults = append(faults, Fault{"data/devices.tsv", line, fmt.Sprintf("%s has the capability %s, which has no row in arches.yaml", d.Chip, d.SM)})
+			}
+		}
 		if text := t.rowFault(strings.TrimSuffix(row, "\n"), seen); text != "" {
 			faults = append(faults, Fault{"data/devices.tsv", line, text})
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // WheelsFile is the file of data/ that [Wheels] reads. Only `envfix matrix prove`
@@ -22,6 +23,7 @@ type WheelSet struct {
 	Count    int
 	Bytes    int64  // of all of them together
 	SHA256   string // of the lines that sha256sum prints for them, in the order of their names
+	line     int
 }
 
 // Wheels reads the sets of wheels of a matrix. The faults are those of form.
@@ -63,12 +65,45 @@ func readWheelSet(o object) WheelSet {
 	if w.Bytes, err = strconv.ParseInt(size, 10, 64); err != nil || w.Bytes <= 0 {
 		o.s.fault(line, "bytes: %q is not a size", text.Cut(size, 60))
 	}
+	w.line = o.line
 	w.SHA256, line = o.scalar("sha256", true)
 	if len(w.SHA256) != 64 {
 		o.s.fault(line, "sha256: %q is none", text.Cut(w.SHA256, 60))
 	}
 	o.done()
 	return w
+}
+
+// checkWheels holds the proofs of the builds against the files that were read: a release
+// that was made of another one's rows has a proof that nobody gave, or its hashes. Of
+// releases older than all of them the files were not written down.
+func checkWheels(fsys fs.FS, m *Matrix) []Fault {
+	if _, err := fs.Stat(fsys, WheelsFile); err != nil {
+		return nil
+	}
+	sets, faults := Wheels(fsys)
+	c := &checker{m: m, faults: faults}
+	of := map[string]string{} // hash: release
+	read := map[[3]string]bool{}
+	var oldest version.Python
+	for _, w := range sets {
+		if other := of[w.SHA256]; other != "" {
+			c.fault(fmt.Sprintf("data/%s:%d", WheelsFile, w.line), "the files of torch %s have the hash of those of torch %s", w.Torch, other)
+		}
+		of[w.SHA256] = w.Torch
+		read[[3]string{w.Torch, w.OS, w.Arch}] = true
+		if v, err := version.ParsePython(w.Torch); err == nil && (oldest.IsZero() || v.Compare(oldest) < 0) {
+			oldest = v
+		}
+	}
+	for _, r := range m.Releases {
+		for _, b := range r.Builds {
+			if b.Default && b.OS == "linux" && b.Proof == ByWheel && r.Torch.Compare(oldest) >= 0 && !read[[3]string{r.Torch.String(), b.OS, b.Arch}] {
+				c.fault(b.Source, "%s is proven by its wheels, and %s knows none of torch %s for %s %s", b.Label, WheelsFile, r.Torch, b.OS, b.Arch)
+			}
+		}
+	}
+	return c.faults
 }
 
 // EncodeWheels writes the file that [Wheels] reads.

@@ -43,10 +43,10 @@ func matrixCheckAction(c *cli.Context) error {
 		return err
 	}
 	faults := matrix.Check(fsys)
-	if _, more := matrix.Wheels(fsys); len(more) > 0 {
-		faults = append(faults, more...)
-	}
 	m, _ := matrix.Load(fsys)
+	if m != nil && m.Date > clockDay() {
+		faults = append(faults, matrix.Fault{File: "data/matrix.yaml", Text: "date: " + m.Date + " has not come: today is " + clockDay()})
+	}
 	if c.Bool("json") {
 		err = writeCheck(c.App.Writer, m, faults)
 	} else if len(faults) == 0 {

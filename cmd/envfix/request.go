@@ -98,13 +98,19 @@ func notAFile(arg string) error {
 		Hints: []string{"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json"}}
 }
 
-// today is the date that a plan reasons with; ENVFIX_TODAY fixes it, so that a
-// plan can be made again later: releases of torch that came after it are left out.
+// today is the date that a plan reasons with: releases of torch that came after it are
+// left out. ENVFIX_TODAY fixes it, so that a plan can be made again later. A clock that
+// stands before the day of the data is not believed.
 func today() string {
-	if s := os.Getenv("ENVFIX_TODAY"); s != "" {
-		return s
+	head, err := matrix.EmbeddedHead()
+	if err != nil || os.Getenv("ENVFIX_TODAY") != "" {
+		return clockDay()
 	}
-	return time.Now().UTC().Format("2006-01-02")
+	return head.Day(clockDay())
+}
+
+func clockDay() string {
+	return cmp.Or(os.Getenv("ENVFIX_TODAY"), time.Now().UTC().Format("2006-01-02"))
 }
 
 // matrixFor loads the compatibility data that a command works with: what the
@@ -122,8 +128,5 @@ func matrixFor() (*matrix.Matrix, error) {
 	if newer != nil {
 		m = newer
 	}
-	if day := os.Getenv("ENVFIX_TODAY"); day != "" {
-		m = m.Until(day)
-	}
-	return m, nil
+	return m.Until(today()), nil
 }

@@ -32,7 +32,8 @@ func showVersion(w io.Writer) error {
 // is built in tells it without being decoded.
 func dataVersion() (string, error) {
 	if _, err := os.Stat(matrixStore().Dir); err != nil {
-		return matrix.EmbeddedVersion()
+		head, err := matrix.EmbeddedHead()
+		return head.Version, err
 	}
 	m, err := matrixFor()
 	if err != nil {
