@@ -65,14 +65,30 @@ type loaderEvent struct {
 	Keep     bool   `json:"persistent"`
 	Prefetch *int   `json:"prefetch"`
 	Dataset  string `json:"dataset"`
+	Data     int64  `json:"data"` // tells one data set from another
+	Stream   bool   `json:"stream"`
+	Divided  bool   `json:"divided"`
+	Files    *int   `json:"files"`
 	Where    string `json:"where"`
 	Own      string `json:"own"`
 }
 
 func (e *loaderEvent) apply(p *verdict.Probe) {
 	p.Loaders = append(p.Loaders, verdict.Loader{Workers: e.Workers, Pin: e.Pin, Persistent: e.Keep, Dataset: text.Clip(e.Dataset, 60),
-		Where: place(e.Where), Own: place(e.Own),
+		Where: place(e.Where), Own: place(e.Own), Data: e.Data, Stream: e.Stream, Divided: e.Divided, Files: number(e.Files),
 		Batch: number(e.Batch), Prefetch: number(e.Prefetch), Source: sourceLine(e.Where), Setting: settingLine(e.Own)})
+}
+
+// A feedsEvent names a data set that a training step used: another loader is one
+// for validation.
+type feedsEvent struct {
+	Data int64 `json:"data"`
+}
+
+func (e *feedsEvent) apply(p *verdict.Probe) {
+	for i := range p.Loaders {
+		p.Loaders[i].Trains = p.Loaders[i].Trains || p.Loaders[i].Data == e.Data
+	}
 }
 
 // A batchEvent is the first batch.
@@ -129,21 +145,20 @@ func (e *configEvent) apply(p *verdict.Probe) {
 // A burstEvent is what a few steps under closer watch showed. Times are in
 // nanoseconds.
 type burstEvent struct {
-	Steps    int                `json:"steps"`
-	Copy     int                `json:"copy"`
-	Sync     int                `json:"sync"`
-	CPUCopy  int                `json:"cpu_copy"`
-	CPUSync  int                `json:"cpu_sync"`
-	Autocast int                `json:"autocast"`
-	Own      int64              `json:"own"`
-	OwnLeast int64              `json:"own_least"`
-	Batches  int                `json:"batches"`
-	Backward int                `json:"backward"`
-	CopyAt   string             `json:"copy_at"`
-	CopyOwn  string             `json:"copy_own"`
-	SyncAt   string             `json:"sync_at"`
-	SyncOwn  string             `json:"sync_own"`
-	Parts    map[string]float64 `json:"parts"`
+	Steps    int    `json:"steps"`
+	Copy     int    `json:"copy"`
+	Sync     int    `json:"sync"`
+	CPUCopy  int    `json:"cpu_copy"`
+	CPUSync  int    `json:"cpu_sync"`
+	Autocast int    `json:"autocast"`
+	Own      int64  `json:"own"`
+	OwnLeast int64  `json:"own_least"`
+	Batches  int    `json:"batches"`
+	Backward int    `json:"backward"`
+	CopyAt   string `json:"copy_at"`
+	CopyOwn  string `json:"copy_own"`
+	SyncAt   string `json:"sync_at"`
+	SyncOwn  string `json:"sync_own"`
 }
 
 func (e *burstEvent) apply(p *verdict.Probe) {
@@ -152,11 +167,6 @@ func (e *burstEvent) apply(p *verdict.Probe) {
 	b.OwnLeast, b.Passes = max(0, float64(e.OwnLeast)/1e9), passes(e.Batches, e.Backward)
 	if !p.CUDAInit && e.Copy == 0 && e.Sync == 0 {
 		b.Copies, b.Syncs, b.OnCPU = e.CPUCopy, e.CPUSync, true
-	}
-	for _, name := range verdict.StepParts {
-		if v := e.Parts[name] / 1e9; e.Steps > 0 && v > 0 {
-			b.Parts = append(b.Parts, verdict.Part{Name: name, Seconds: v / float64(e.Steps)})
-		}
 	}
 	p.Burst = &b
 }
@@ -170,37 +180,25 @@ func passes(batches, backward int) int {
 	return max(0, batches, backward)
 }
 
-// A pythonEvent is the share of Python in one step.
-type pythonEvent struct {
-	Share float64 `json:"share"`
-	At    string  `json:"at"`
-	Part  float64 `json:"part"`
-}
-
-func (e *pythonEvent) apply(p *verdict.Probe) {
-	if p.Burst == nil {
-		return
-	}
-	share := max(0.001, min(e.Share, 1))
-	if p.Burst.Python == 0 || share < p.Burst.Python { // what else runs here makes it larger, nothing smaller
-		p.Burst.Python, p.Burst.PythonAt, p.Burst.PythonPart = share, place(e.At), max(0, min(e.Part, 1))
-	}
-}
-
-// A whereEvent is what ran in the loader when it was looked at.
-type whereEvent struct {
-	Seen  int            `json:"seen"`
-	Looks int            `json:"looks"`
-	Top   []verdict.Spot `json:"top"`
-}
+// A whereEvent is what ran in the loop, or in a worker, when it was looked at.
+// Times are in microseconds.
+type whereEvent struct{ verdict.Where }
 
 func (e *whereEvent) apply(p *verdict.Probe) {
-	w := verdict.Where{Seen: max(0, e.Seen), Looks: max(0, e.Looks)}
-	for _, s := range e.Top[:min(len(e.Top), 8)] {
+	w := e.Where
+	w.Seen, w.Looks, w.Count, w.GC, w.Compiles = max(0, w.Seen), max(0, w.Looks), max(0, w.Count), max(0, w.GC), max(0, w.Compiles)
+	w.Top, w.Parts = nil, map[string]int{}
+	for _, s := range e.Top[:min(len(e.Top), 24)] {
 		if s.N > 0 && s.N <= e.Seen {
-			w.Top = append(w.Top, verdict.Spot{At: place(s.At), Func: text.Clip(s.Func, 80), Call: text.Clip(s.Call, 80), Part: text.Clip(s.Part, 20), N: s.N})
+			w.Top = append(w.Top, s)
 		}
 	}
+	for _, part := range verdict.LoopParts {
+		if n := e.Parts[part]; n > 0 {
+			w.Parts[part] = n
+		}
+	}
+	scrubWhere(&w)
 	p.Where = &w // a later one has counted on
 }
 
@@ -239,19 +237,12 @@ func (e *endEvent) apply(p *verdict.Probe) {
 }
 
 // A tryEvent is the measured effect of other arguments of the loader.
-type tryEvent struct {
-	Args   string  `json:"args"`
-	Steps  int     `json:"steps"`
-	Before float64 `json:"before"`
-	After  float64 `json:"after"`
-	LoadB  float64 `json:"load_before"`
-	LoadA  float64 `json:"load_after"`
-	Error  string  `json:"error"`
-}
+type tryEvent struct{ verdict.Try }
 
 func (e *tryEvent) apply(p *verdict.Probe) {
-	p.Try = &verdict.Try{Args: text.Clip(e.Args, 200), Steps: e.Steps, Before: e.Before, After: e.After, LoadB: e.LoadB, LoadA: e.LoadA,
-		Error: text.Clip(e.Error, 300)}
+	e.Args, e.Error = text.Clip(e.Args, 200), text.Clip(e.Error, 300)
+	e.LoadB, e.LoadA = e.Before, e.After
+	p.Try = &e.Try
 }
 
 // A deepEvent lists the costliest operators.

@@ -28,8 +28,8 @@ func newEvent(kind string) event {
 		return &configEvent{}
 	case "burst":
 		return &burstEvent{}
-	case "python":
-		return &pythonEvent{}
+	case "feeds":
+		return &feedsEvent{}
 	case "where":
 		return &whereEvent{}
 	case "parallel":

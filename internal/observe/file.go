@@ -133,76 +133,62 @@ func scrub(t *verdict.Trace) {
 	}
 	for i := range t.Processes {
 		p := &t.Processes[i]
-		p.Name, p.Command, p.User, p.Mount, p.Torch = text.Clip(
-			p.Name,
-			40,
-		), text.Clip(
-			p.Command,
-			160,
-		), text.Clip(
-			p.User,
-			32,
-		), text.Clip(
-			p.Mount,
-			80,
-		), text.Clip(
-			p.Torch,
-			10,
-		)
-		p.Missed = text.Clip(p.Missed, 200)
+		clip(40, &p.Name)
+		clip(160, &p.Command)
+		clip(32, &p.User)
+		clip(80, &p.Mount)
+		clip(10, &p.Torch)
+		clip(200, &p.Missed)
 		if p.Probe != nil {
 			scrubProbe(p.Probe)
 		}
 	}
 }
 
+// clip makes texts safe to show, and no longer than n.
+func clip(n int, list ...*string) {
+	for _, s := range list {
+		*s = text.Clip(*s, n)
+	}
+}
+
 func scrubProbe(b *verdict.Probe) {
-	b.Version, b.CUDA, b.HIP, b.Matmul, b.Error, b.Visible = text.Clip(
-		b.Version,
-		60,
-	), text.Clip(
-		b.CUDA,
-		30,
-	), text.Clip(
-		b.HIP,
-		30,
-	), text.Clip(
-		b.Matmul,
-		20,
-	), text.Clip(
-		b.Error,
-		300,
-	), cleanPtr(
-		b.Visible,
-	)
+	clip(60, &b.Version)
+	clip(30, &b.CUDA, &b.HIP, &b.Matmul)
+	clip(300, &b.Error)
+	b.Visible = cleanPtr(b.Visible)
 	for j := range b.Loaders {
 		l := &b.Loaders[j]
-		l.Own, l.Setting = text.Clip(l.Own, 200), text.Clip(l.Setting, 200)
-		l.Dataset, l.Where, l.Source = text.Clip(l.Dataset, 60), text.Clip(l.Where, 200), text.Clip(l.Source, 300)
-	}
-	if b.Burst != nil {
-		b.Burst.CopyAt, b.Burst.SyncAt = text.Clip(b.Burst.CopyAt, 200), text.Clip(b.Burst.SyncAt, 200)
+		clip(200, &l.Own, &l.Setting, &l.Where)
+		clip(60, &l.Dataset)
+		clip(300, &l.Source)
 	}
 	if u := b.Burst; u != nil {
-		u.CopyOwn, u.SyncOwn, u.PythonAt = text.Clip(u.CopyOwn, 200), text.Clip(u.SyncOwn, 200), text.Clip(u.PythonAt, 200)
-		for j := range u.Parts {
-			u.Parts[j].Name = text.Clip(u.Parts[j].Name, 20)
-		}
+		clip(200, &u.CopyAt, &u.SyncAt, &u.CopyOwn, &u.SyncOwn)
 	}
 	if b.Where != nil {
-		for j := range b.Where.Top {
-			s := &b.Where.Top[j]
-			s.At, s.Func, s.Call, s.Part = text.Clip(s.At, 200), text.Clip(s.Func, 80), text.Clip(s.Call, 80), text.Clip(s.Part, 20)
-		}
+		scrubWhere(b.Where)
 	}
 	b.Via = cleanAll(b.Via)
 	if b.Crash != nil {
-		b.Crash.Type, b.Crash.Text = text.Clip(b.Crash.Type, 60), text.Clip(b.Crash.Text, 1500)
+		clip(60, &b.Crash.Type)
+		clip(1500, &b.Crash.Text)
 	}
 	if b.Try != nil {
-		b.Try.Args, b.Try.Error = text.Clip(b.Try.Args, 200), text.Clip(b.Try.Error, 300)
+		clip(200, &b.Try.Args)
+		clip(300, &b.Try.Error)
 	}
 	for j := range b.Deep {
-		b.Deep[j] = text.Clip(b.Deep[j], 120)
+		clip(120, &b.Deep[j])
+	}
+}
+
+func scrubWhere(w *verdict.Where) {
+	clip(200, &w.GCAt, &w.CompileAt, &w.Reason)
+	for i := range w.Top {
+		s := &w.Top[i]
+		clip(200, &s.At)
+		clip(80, &s.Func, &s.Call)
+		clip(20, &s.Part)
 	}
 }

@@ -23,8 +23,8 @@ var probeSource []byte
 //go:embed inside/_envfix_burst.py
 var burstSource []byte
 
-//go:embed inside/_envfix_where.py
-var whereSource []byte
+//go:embed inside/_envfix_look.py
+var lookSource []byte
 
 //go:embed inside/_envfix_old.py
 var oldSource []byte
@@ -61,7 +61,7 @@ func (l *lane) environment(env []string, o Options) []string {
 
 // sources are the files of the folder that PYTHONPATH gets, by name.
 func sources() map[string][]byte {
-	out := map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_burst.py": burstSource, "_envfix_where.py": whereSource,
+	out := map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_burst.py": burstSource, "_envfix_look.py": lookSource,
 		"_envfix_extra.py": extraSource, "_envfix_old.py": oldSource}
 	list, err := compiledSite.ReadDir("inside/compiled")
 	if err != nil {

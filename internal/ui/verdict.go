@@ -104,27 +104,32 @@ func stepParts(p verdict.ProcessReport) string {
 	}
 	for _, part := range p.Parts {
 		if part.Seconds >= total/10 {
-			words = append(words, fmt.Sprintf("%s %.0f %%", partName(p, part), 100*part.Seconds/total))
+			words = append(words, fmt.Sprintf("%s %.0f %%", partName(part), 100*part.Seconds/total))
 		}
 	}
 	if len(words) == 0 {
 		return ""
 	}
 	step := "a step"
+	if p.Unit != "" {
+		step = "a " + Clean(p.Unit)
+	}
 	if p.Role == "rank" && p.Rank != nil {
 		step = fmt.Sprintf("rank %d: a step", *p.Rank)
 	}
 	if p.Passes >= 1.5 { // gradients are accumulated
 		step += fmt.Sprintf(" of %.0f batches", p.Passes)
 	}
-	return fmt.Sprintf("%s looked at closely took Python %s ms: %s", step, three(total*1e3), strings.Join(words, ", "))
+	return fmt.Sprintf("%s took %s ms, by %d looks at the loop: %s", step, three(total*1e3), p.Looks, strings.Join(words, ", "))
 }
 
-// partName names a part of a step. A loop without a DataLoader fetches its input at no
-// place that is known: before the backward pass lie both.
-func partName(p verdict.ProcessReport, part verdict.Part) string {
-	if part.Name == "forward" && p.Load == nil {
-		return "input and forward"
+// partNames are the parts of a step that their own name says little of.
+var partNames = map[string]string{"load": "waiting for the loader", "item": "loading samples", "collate": "collating", "data": "input", "copy": "copies to the device",
+	"compile": "compiling", "sync": "waiting for the GPU", "python": "Python", "between": "between steps"}
+
+func partName(part verdict.Part) string {
+	if name := partNames[part.Name]; name != "" {
+		return name
 	}
 	return Clean(part.Name)
 }
@@ -133,6 +138,15 @@ func tried(t verdict.Try) string {
 	if t.Error != "" {
 		return fmt.Sprintf("tried %s: %s", t.Args, t.Error)
 	}
-	return fmt.Sprintf("tried %s for %d steps: %s ms a step before (%s ms of it waiting for data), %s ms with it (%s ms); changed back",
-		t.Args, t.Steps, three(t.Before*1e3), three(t.LoadB*1e3), three(t.After*1e3), three(t.LoadA*1e3))
+	if t.Compared == 0 { // recorded by an older envfix
+		return fmt.Sprintf("tried %s: %s ms a step before, %s ms with it", t.Args, three(t.Before*1e3), three(t.After*1e3))
+	}
+	what := fmt.Sprintf("tried %s on a copy of the loader alone: %s samples a second before, %s with it; ", t.Args, three(t.RateB), three(t.RateA))
+	switch {
+	case t.Repeated > 0:
+		return what + fmt.Sprintf("do not: of %d samples %d came a second time", t.Compared, t.Repeated)
+	case t.Differ > 0:
+		return what + fmt.Sprintf("do not: of %d samples %d are others", t.Compared, t.Differ)
+	}
+	return what + fmt.Sprintf("the same %d samples", t.Compared)
 }

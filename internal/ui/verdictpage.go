@@ -73,7 +73,7 @@ func stepBars(r verdict.Report) (out []stepBar) {
 		bar := stepBar{PID: fmt.Sprint(p.PID), Total: three(total*1e3) + " ms"}
 		for i, part := range p.Parts {
 			w := 1000 * part.Seconds / total
-			bar.Parts = append(bar.Parts, stepPart{Name: partName(p, part), Words: fmt.Sprintf("%.0f %%, %s ms", w/10, three(part.Seconds*1e3)),
+			bar.Parts = append(bar.Parts, stepPart{Name: partName(part), Words: fmt.Sprintf("%.0f %%, %s ms", w/10, three(part.Seconds*1e3)),
 				X: template.HTMLAttr(fmt.Sprintf(`x="%.1f"`, x)), Width: template.HTMLAttr(fmt.Sprintf(`width="%.1f"`, w)), Class: i % 6})
 			x += w
 		}

@@ -44,7 +44,7 @@ func TestVerdictPageOwnInput(t *testing.T) {
 		tr := &verdict.Trace{Seconds: 9, Frames: []verdict.Frame{{Span: 9, Steps: 4}}, Processes: []verdict.Process{{Probe: &verdict.Probe{}}}}
 		idle := 0.8
 		r := verdict.Report{GPUs: []verdict.GPUReport{{IdleShare: &idle}},
-			Processes: []verdict.ProcessReport{{Parts: []verdict.Part{{Name: "forward", Seconds: 0.1}, {Name: "backward", Seconds: 0.1}}}}}
+			Processes: []verdict.ProcessReport{{Looks: 300, Parts: []verdict.Part{{Name: "data", Seconds: 0.1}, {Name: "backward", Seconds: 0.1}}}}}
 		if loader {
 			tr.Processes[0].Probe.Page.Batches, r.Processes[0].Load = 4, &load
 		}
@@ -52,10 +52,10 @@ func TestVerdictPageOwnInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page := string(b); strings.Contains(page, "waiting for data") != loader || strings.Contains(page, "input and forward") == loader || !strings.Contains(page, "80 %") {
+		if page := string(b); strings.Contains(page, "waiting for data") != loader || !strings.Contains(page, "80 %") {
 			t.Errorf("loader %v:\n%s", loader, page)
 		}
-		if text := Verdict(r, Style{}); strings.Contains(text, "input and forward 50 %") == loader {
+		if text := Verdict(r, Style{}); !strings.Contains(text, "by 300 looks at the loop: input 50 %") {
 			t.Errorf("loader %v:\n%s", loader, text)
 		}
 	}

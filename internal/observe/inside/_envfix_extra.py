@@ -1,181 +1,140 @@
-"""What a user asks for: `--try` gives the loader other arguments for some steps and changes them back; `--deep` takes
-one torch.profiler burst. Loaded by the probe only then. Every batch is delivered once and in order."""
-import atexit, copy, os
+"""What a user asks for: `--try` compares the loader with a copy of it that has other arguments, in a child of the job that
+is gone when it has answered; `--deep` takes one torch.profiler burst. Loaded by the probe only then. The job's own
+loader, its numbers at random and its output stay as they are."""
+import atexit, collections, copy, hashlib, json, os, pickle, signal, sys, time
 import _envfix_probe as P
 import torch
 TRY, DEEP = os.environ.get("ENVFIX_PROBE_TRY", ""), bool(os.environ.get("ENVFIX_PROBE_DEEP"))
 ALLOWED = {"num_workers": int, "pin_memory": lambda s: s == "True", "prefetch_factor": int, "persistent_workers": lambda s: s == "True"}
-BEFORE, SETTLE, STEPS, DEEP_AT, DEEP_STEPS = 25, 8, 25, 15, 3
-FIRST = 5 + P.BURST_AT + P.BURST_STEPS
-EPOCH_STEPS = 10  # whole epochs are compared where one is too short, or where only an epoch's edge can tell
-E = {"loader": None, "epochs": 0, "phase": "", "before": None, "saved": None}
-T = {"loader": None, "owner": None, "now": None, "gate": None, "source": None, "phase": "", "at": 0, "marks": {}, "done": not TRY, "prof": None}
+TRY_AT, BATCHES, SECONDS, DEEP_AT, DEEP_STEPS = 12, 60, 6.0, 15, 3
+T = {"loader": None, "done": not TRY, "prof": None}
 
-class Gate:
-    """Feeds an iterator from the epoch's sampler until it is closed; what was fetched by then is still delivered."""
-    def __init__(self, source, open=True):
-        self.source, self.open = source, open
-    def __iter__(self):
-        return self
-    def __next__(self):
-        if not self.open:
-            raise StopIteration
-        return next(self.source)
-    def __len__(self):
-        return 1 << 40
+def made(loader):
+    if not P.S["eval"]:
+        T["loader"] = loader
 
-def arguments():
-    out = {}
-    for part in TRY.split(","):
-        name, _, value = part.strip().partition("=")
-        out[name] = ALLOWED[name](value)
-    return out
-
-def made(loader, changes):
-    """An iterator of the loader, with changed arguments, that goes on where the last one stopped."""
-    D, new = torch.utils.data.dataloader, copy.copy(loader)
-    gate = T["gate"] = Gate(T["source"])
-    new.__dict__["batch_sampler" if loader._auto_collation else "sampler"] = gate
-    new.__dict__.update({k: v for k, v in changes.items() if k != "persistent_workers"})
-    if new.num_workers and new.prefetch_factor is None:
-        new.__dict__["prefetch_factor"] = 2
-    elif not new.num_workers:
-        new.__dict__["prefetch_factor"] = None
-    new.__dict__.update(persistent_workers=False, _iterator=None)
-    rng = torch.get_rng_state()  # making an iterator draws a seed: the job's own numbers stay as they are
-    try:
-        return D._SingleProcessDataLoaderIter(new) if new.num_workers == 0 else D._MultiProcessingDataLoaderIter(new)
-    finally:
-        torch.set_rng_state(rng)
-
-def take(it, onext):
-    if T["phase"] == "start" and T["loader"] and T["loader"][0] is it:
-        begin(it)
-    while True:
-        try:
-            current = T["now"] if T["owner"] is it else it
-            b = onext(current)
-            if current is not it:
-                it._num_yielded += 1
-            return b
-        except StopIteration:
-            if T["owner"] is not it or T["phase"] not in ("drain", "drain back"):  # the epoch's own end
-                if T["owner"] is it:
-                    T["owner"], T["now"], T["phase"], T["marks"] = None, None, "", {}
-                raise
-            back = T["phase"] == "drain back"
-            try:
-                T["now"] = made(T["loader"][1], {} if back else arguments())
-            except Exception as e:
-                back = True
-                report(repr(e)[:300])
-                T["now"] = made(T["loader"][1], {})
-            T["phase"], T["at"] = "back" if back else "try", P.C[P.STEPS]
-
-def begin(it):
-    D, T["phase"] = torch.utils.data.dataloader, ""
-    if E["phase"] or "persistent_workers" in arguments():
-        return
-    try:
-        if it._dataset_kind != D._DatasetKind.Map:
-            raise ValueError("an IterableDataset cannot be handed over in the middle of an epoch")
-        arguments()
-        T["owner"], T["now"], T["source"], T["phase"] = it, it, it._sampler_iter, "drain"
-        it._sampler_iter = Gate(it._sampler_iter, open=False)
-    except Exception as e:
-        T["done"] = True
-        P.event("try", args=TRY, error=repr(e)[:300])
-
-def mark(name, n, t):
-    T["marks"][name] = (n, t, P.C[P.LOAD])
-
-def report(error):
-    if T["done"]:
-        return
-    T["done"], m = True, T["marks"]
-    def rate(a, b):
-        (n0, t0, l0), (n1, t1, l1) = m[a], m[b]
-        return (t1 - t0) / max(n1 - n0, 1) / 1e9, (l1 - l0) / max(n1 - n0, 1) / 1e9
-    if "b1" not in m:
-        return P.event("try", args=TRY, error=error)
-    (sb, lb), (sa, la) = rate("a0", "a1"), rate("b0", "b1")
-    P.event("try", args=TRY, steps=m["b1"][0] - m["b0"][0], before=sb, after=sa, load_before=lb, load_after=la)
-
-def on_step(n, t):
+def on_step(n):
     if DEEP and n >= DEEP_AT:
         deep(n)
-    if T["done"]:
-        return
-    if E["phase"]:
-        return
-    if n == FIRST:
-        mark("a0", n, t)
-    elif n == FIRST + BEFORE:
-        mark("a1", n, t)
-        T["phase"] = "start"
-    elif T["phase"] == "try" and "b0" not in T["marks"] and n >= T["at"] + SETTLE:
-        mark("b0", n, t)
-    elif T["phase"] == "try" and "b0" in T["marks"] and n >= T["marks"]["b0"][0] + STEPS:
-        mark("b1", n, t)
-        T["gate"].open, T["phase"] = False, "drain back"
-        report("")
-
-def remember():
-    """Keeps which loader the newest iterator is of, for the iterator itself does not say, and sees epochs begin."""
-    D = torch.utils.data.dataloader
-    old, begins = D.DataLoader._get_iterator, D.DataLoader.__iter__
-    def _get_iterator(self):
-        it = old(self)
-        T["loader"] = (it, self)
-        return it
-    def __iter__(self):
+    if not T["done"] and n >= TRY_AT and T["loader"] is not None:
+        T["done"] = True
         try:
-            T["done"] or epoch(self)
+            P.event("try", args=TRY, **asked(T["loader"]))
         except Exception as e:
-            restore()
-            report(repr(e)[:300])
-        if E["saved"] and self is E["loader"] and self.persistent_workers and self.__dict__.get("_iterator"):
-            torch.empty((), dtype=torch.int64).random_(generator=self.generator)  # the seed that new workers would have drawn
-        return begins(self)
-    P.patch(D.DataLoader, "_get_iterator", _get_iterator)
-    P.patch(D.DataLoader, "__iter__", __iter__)
-
-def epoch(loader):
-    """A new epoch begins. Whole epochs are compared, their edges with them: before, then with the changed arguments."""
-    n, at = P.C[P.STEPS], (P.C[P.STEPS], P.now(), P.C[P.LOAD] + P.C[P.EDGE])
-    if T["owner"] or E["loader"] is not None and E["loader"] is not loader:
-        if not T["owner"] and type(loader.dataset) is type(E["loader"].dataset) and E["epochs"] == 1:
-            raise ValueError("the DataLoader is built anew for each epoch: build it once, before the loop")
-        return  # another loader, as one for validation
-    E["loader"], E["epochs"] = loader, E["epochs"] + 1
-    if E["epochs"] == 2:  # the first holds the start of everything
-        T["marks"]["a0"], E["phase"] = at, "before"
-    elif E["phase"] == "before" and n - T["marks"]["a0"][0] >= EPOCH_STEPS:
-        T["marks"]["a1"], E["phase"] = at, "settle"
-        if loader.persistent_workers and loader.num_workers:
-            raise ValueError("a DataLoader that keeps its workers is tried within one epoch, which is too short here")
-        new, E["saved"] = arguments(), {**{k: getattr(loader, k) for k in ALLOWED}, "_iterator": None}
-        loader.__dict__.update(new)
-        if loader.num_workers and loader.prefetch_factor is None:
-            loader.__dict__["prefetch_factor"] = 2
-    elif E["phase"] == "settle":  # the first with them holds the start of workers that stay
-        T["marks"]["b0"], E["phase"] = at, "try"
-    elif E["phase"] == "try" and n - T["marks"]["b0"][0] >= EPOCH_STEPS:
-        T["marks"]["b1"] = at
-        restore()
-        report("")
-
-def restore():
-    if E["saved"]:
-        E["loader"].__dict__.update(E["saved"])
-    E["saved"], E["phase"] = None, ""
+            P.event("try", args=TRY, error=repr(e)[:300])
 
 def unfinished():
     if not T["done"]:
-        report("the job ended before it could be measured: it takes one epoch of %d steps, or five of %d" % (FIRST + BEFORE + SETTLE + 2 * STEPS, EPOCH_STEPS))
+        P.event("try", args=TRY, error="the job ended before its DataLoader could be compared: it takes %d steps" % TRY_AT)
 
-remember()
 atexit.register(unfinished)
+
+def asked(loader):
+    """What a child of this process found, which computes nothing of the job's and writes nowhere."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(int(8 * SECONDS))
+            P.undo(0)
+            null = os.open(os.devnull, os.O_RDWR)
+            for fd in (0, 1, 2):
+                os.dup2(null, fd)
+            torch.set_num_threads(1)
+            try:
+                out = compared(loader)
+            except Exception as e:
+                out = {"error": repr(e)[:300]}
+            os.write(w, json.dumps(out).encode())
+        finally:
+            os._exit(0)
+    os.close(w)
+    with os.fdopen(r, "rb") as f:
+        text = f.read()
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
+    return json.loads(text) if text else {"error": "it took longer than %d s" % (8 * SECONDS)}
+
+def compared(loader):
+    changes = {}
+    for part in TRY.split(","):
+        name, _, value = part.strip().partition("=")
+        changes[name] = ALLOWED[name](value)
+    changes.pop("persistent_workers", None), changes.pop("pin_memory", None)  # what they change, a copy without a GPU does not show
+    if not changes:
+        raise ValueError("a copy of the loader shows num_workers and prefetch_factor alone")
+    before, first = measured(loader, {}, None)
+    after, then = measured(loader, changes, len(first))
+    n = min(len(first), len(then))
+    told = {"steps": before[0], "before_s": before[1], "after_s": after[1], "samples_before": before[2], "samples_after": after[2]}
+    if isinstance(loader.dataset, torch.utils.data.IterableDataset):  # workers may take turns otherwise: what comes twice tells
+        twice = lambda seen: sum(c - 1 for c in collections.Counter(seen).values())
+        return {**told, "compared": n, "repeated": max(0, twice(then[:n]) - twice(first[:n]))}
+    return {**told, "compared": n, "differ": sum((collections.Counter(first[:n]) - collections.Counter(then[:n])).values())}
+
+class Asked:
+    """A sampler that keeps what it said."""
+    def __init__(self, inner):
+        self.inner, self.said = inner, []
+    def __iter__(self):
+        for i in self.inner:
+            self.said.append(i)
+            yield i
+    def __len__(self):
+        return len(self.inner)
+
+class Digest:
+    """A collate_fn that says beside each batch what the records in it were."""
+    def __init__(self, inner, one):
+        self.inner, self.one = inner, one
+    def __call__(self, rows):
+        return [hashlib.blake2b(pickle.dumps(r, 4), digest_size=12).hexdigest() for r in ([rows] if self.one else rows)], self.inner(rows)
+
+def measured(loader, changes, least):
+    """(batches, seconds a batch, samples a second) of a copy once it runs, and the samples from its first on."""
+    new = copy.copy(loader)
+    new.__dict__.update({**changes, "pin_memory": False, "persistent_workers": False, "_iterator": None})
+    new.__dict__["prefetch_factor"] = (new.prefetch_factor or 2) if new.num_workers else None
+    stream, sampler = isinstance(loader.dataset, torch.utils.data.IterableDataset), None
+    if stream:
+        new.__dict__["collate_fn"] = Digest(new.collate_fn, loader.batch_size is None)
+    else:
+        which = "batch_sampler" if loader._auto_collation else "sampler"
+        sampler = new.__dict__[which] = Asked(getattr(loader, which))
+    kept = kept_states(loader)
+    skip, seen, n, count, t0 = new.num_workers * (new.prefetch_factor or 0) + 1, [], 0, 0, time.monotonic()
+    for b in iter(new):
+        n += 1
+        if stream:
+            seen += b[0]
+        if n == skip:
+            count, t0 = len(seen), time.monotonic()
+        if n - skip >= BATCHES or n > skip and time.monotonic() - t0 > SECONDS and (least is None or n * (loader.batch_size or 1) >= least):
+            break
+    if n <= skip + 1:
+        raise ValueError("an epoch is too short to compare: %d batches" % n)
+    took = time.monotonic() - t0
+    if not stream:
+        said = [s if isinstance(s, (list, tuple)) else [s] for s in sampler.said[:n]]
+        seen, count = [str(i) for s in said for i in s], sum(map(len, said[:skip]))
+    for restore in kept:
+        restore()
+    return (n - skip, took / (n - skip), (len(seen) - count) / took), seen
+
+def kept_states(loader):
+    """What sets the numbers at random back, so that both loaders draw the same."""
+    import random
+    found = {id(g): g for s in (loader, loader.sampler, getattr(loader.batch_sampler, "sampler", None)) for g in [getattr(s, "generator", None)] if g is not None}
+    out = [lambda g=g, s=g.get_state(): g.set_state(s) for g in found.values()]
+    out.append(lambda s=torch.get_rng_state(): torch.set_rng_state(s))
+    out.append(lambda s=random.getstate(): random.setstate(s))
+    numpy = sys.modules.get("numpy")
+    if numpy:
+        out.append(lambda s=numpy.random.get_state(): numpy.random.set_state(s))
+    return out
 
 def deep(n):
     if n == DEEP_AT and not torch.autograd._profiler_enabled():  # a second profiler would cancel the job's own

@@ -1,23 +1,26 @@
 """The probe: permanent hooks on the loader's __next__ and after the optimizer's step, one shared page of counters, a few
-JSON lines. No start of CUDA, no hook on nn.Module.__call__, no thread but the one of _envfix_where, which is gone after
-seconds. Every hook body is guarded: the first error of its own takes all hooks out (word ERR counts it)."""
-import atexit, contextlib, functools, json, mmap, os, sys, time
+JSON lines. No start of CUDA, no hook on nn.Module.__call__, no thread but the one of _envfix_look. Every hook body is
+guarded: the first error of its own takes all hooks out (word ERR counts it). An error of the job's passes as it came:
+the wrappers take themselves out of its traceback."""
+import atexit, contextlib, json, mmap, os, sys, time
+from _thread import get_ident
 now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
 (MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ALLOC, RESV, ERR, PEAK, LOAD_CPU,
- LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC) = range(29)
+ LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC, UNIT) = range(30)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
+BATCH, BACKWARD, OPTIMIZER = 1, 2, 3  # what counts as a step: the optimizer's, without one each backward pass, without that each batch
 LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
-DIR, WARM_STEPS, BURST_AT, BURST_STEPS, SHARES, MOST_EVENTS, MOST_CALLS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 3, 64, 200000
+DIR, WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 64
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
-S = {"page": False, "events": 0, "undo": [], "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "share": None, "host": set(),
-     "where": None, "workers": 0}
+S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
+     "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None, "others": {}, "via": ()}
 torch = extra = load = None
 
 def event(what, **kw):  # one line, one write; at most MOST_EVENTS a process
     S["events"] += 1
     text = json.dumps({"t": now(), "pid": os.getpid(), "ev": what, **kw}, default=str)
-    if S["events"] <= MOST_EVENTS and len(text) < 4000:
+    if S["events"] <= MOST_EVENTS and len(text) < 8000:
         with open("%s/p%d.jsonl" % (DIR, os.getpid()), "ab", 0) as f:
             f.write(text.encode() + b"\n")
 
@@ -34,12 +37,13 @@ def after_fork():  # a child must not write into its parent's page, nor keep the
     global C
     S["burst"] and undo(S["mark"])
     C = memoryview(bytearray(4096)).cast("Q")
-    S.update(page=False, events=0, burst=0, lines={}, share=None, where=None)
+    S.update(page=False, events=0, burst=0, lines={}, look=None)
 
 def fail():
     with contextlib.suppress(Exception):
         C[ERR] += 1
         undo(0)
+        S["backward"] and S["backward"]()
         event("probe_error", err=repr(sys.exc_info()[1])[:300])
 
 def undo(mark):
@@ -54,7 +58,11 @@ def patch(owner, name, fn):
 def after(owner, name, fn):  # owner.name keeps its behaviour; fn(self, result, args, kwargs) runs after it and can never break it
     old = getattr(owner, name)
     def wrapper(self, *a, **k):
-        r = old(self, *a, **k)
+        try:
+            r = old(self, *a, **k)
+        except BaseException as e:
+            e.__traceback__ = e.__traceback__.tb_next
+            raise
         try:
             fn(self, r, a, k)
         except Exception:
@@ -86,30 +94,70 @@ def named(path, n):  # file:line; a cell of a notebook by its number, for its fi
 def mine(path):  # is a file the job's own: neither installed nor Python's nor ours?
     return "-packages" + os.sep not in path and not path.startswith(LIBRARY) and (path[:1] != "<" or path in ("<stdin>", "<string>"))
 
-def on_step(opt, args, kwargs):
+def on_step(opt, args, kwargs):  # optimizers that take turns, as a GAN's, make one step together: that of the first
     try:
-        t = now()
-        S["page"] or page()
-        if C[LAST]:
-            C[STEP_HIST + (t - C[LAST]).bit_length()] += 1
-        C[LAST], C[LAST_LOAD] = t, C[LOAD]
-        n = C[STEPS] = C[STEPS] + 1
-        if n <= WARM_STEPS:
-            C[WARM], C[WARM_AT], C[WARM_LOAD] = n, t, C[LOAD]
-        n == 1 and config(opt)
-        if n == BURST_AT and not compiled():
-            S["watch"] = load("_envfix_burst").burst()
-        elif S["burst"] or S["share"]:
-            S["watch"]()
-        if n in (10, 20, 40, 80, 160) and not S["where"] and (C[BATCHES] == 0 or not S["workers"] and 10 * (C[LOAD] - C[WARM_LOAD]) > t - C[WARM_AT]):
-            S["where"] = load("_envfix_where").start(False)
-        extra and extra.on_step(n, t)
-        if t > S["next_mem"] and torch.cuda.is_initialized():  # once a second, and only when the job itself has started CUDA
-            S["next_mem"], m = t + 1_000_000_000, torch.cuda.memory_stats()
-            C[ALLOC], C[RESV], C[PEAK], C[OOMS] = (m.get(k, 0) for k in (
-                "allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "num_ooms"))
+        k = id(opt)
+        S["lead"] = S["lead"] or k
+        if k != S["lead"]:
+            n = S["others"][k] = S["others"].get(k, 0) + 1
+            if n <= 8:
+                return
+            S["lead"] = k  # the one before steps no more, or more seldom
+        S["others"].clear()
+        if C[UNIT] != OPTIMIZER:
+            S["backward"], back = None, S["backward"]
+            back and back()
+        if step(OPTIMIZER) == 1:
+            config(opt)
     except Exception:
         fail()
+
+def step(unit):
+    t = now()
+    S["page"] or page()
+    if C[UNIT] != unit:
+        for w in (STEPS, LAST, LAST_LOAD, WARM, WARM_AT, WARM_LOAD, *range(STEP_HIST, STEP_HIST + 64)):
+            C[w] = 0
+        C[UNIT] = unit
+    S["thread"] = get_ident()
+    if unit >= BACKWARD:
+        S["eval"] = False
+        if S["data"] not in S["trains"]:
+            S["trains"].add(S["data"])
+            event("feeds", data=S["data"])
+    if C[LAST]:
+        C[STEP_HIST + (t - C[LAST]).bit_length()] += 1
+    C[LAST], C[LAST_LOAD] = t, C[LOAD]
+    n = C[STEPS] = C[STEPS] + 1
+    if n <= WARM_STEPS:
+        C[WARM], C[WARM_AT], C[WARM_LOAD] = n, t, C[LOAD]
+        S["warm"] = n == WARM_STEPS
+    if unit == OPTIMIZER:
+        if n == BURST_AT and not compiled():
+            S["watch"] = load("_envfix_burst").burst()
+        elif S["burst"]:
+            S["watch"]()
+    extra and extra.on_step(n)
+    if t > S["next_mem"] and torch.cuda.is_initialized():  # once a second, and only when the job itself has started CUDA
+        S["next_mem"], m = t + 1_000_000_000, torch.cuda.memory_stats()
+        C[ALLOC], C[RESV], C[PEAK], C[OOMS] = (m.get(k, 0) for k in (
+            "allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "num_ooms"))
+    return n
+
+def divided(loader):  # (does a stream, or what starts its workers, ask which worker it is in?, how many files it has)
+    todo, asks, files = [loader.dataset, loader.worker_init_fn], False, None
+    for it in todo:
+        if it is None or len(todo) > 60:
+            continue
+        for f in (it, *(f for c in type(it).__mro__ for f in vars(c).values())):
+            asks = asks or any("worker_info" in n for n in getattr(getattr(f, "__code__", None), "co_names", ()))
+        if isinstance(it, (list, tuple)):
+            todo += it[:8]
+        elif not isinstance(it, (str, bytes, int, float, dict, torch.Tensor, type)) and hasattr(it, "__dict__"):
+            n = getattr(it, "num_shards", getattr(it, "n_shards", None)) or isinstance(vars(it).get("urls"), list) and len(it.urls)
+            files = n if isinstance(n, int) and n else files
+            todo += list(vars(it).values())[:20]
+    return asks, files
 
 def compiled():  # has torch.compile captured a frame?
     return bool(getattr(sys.modules.get("torch._dynamo.utils"), "counters", {}).get("frames"))
@@ -129,7 +177,7 @@ def config(opt):
         name = f.f_code.co_filename.rpartition("-packages" + os.sep)[2].partition(os.sep)[0]
         "-packages" + os.sep in f.f_code.co_filename and name not in via and via.append(name)
         f = f.f_back
-    dist = d.is_available() and d.is_initialized()
+    S["via"], dist = set(via) - {"torch"}, d.is_available() and d.is_initialized()
     event("config", params=params, matrices=sum(p.numel() for p in every if p.dim() == 2), cuda_init=torch.cuda.is_initialized(),
           matmul=precision(), compiled=compiled(), env={k: os.environ[k] for k in ("RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER") if k in os.environ},
           via=via[:12], rank=d.get_rank() if dist else None, world=d.get_world_size() if dist else None)
@@ -153,8 +201,10 @@ def install(t, loader):
     def made(s, r, a, k):
         S["loaders"] += 1
         if S["loaders"] <= 8:
-            event("loader", workers=s.num_workers, pin=bool(s.pin_memory), batch=s.batch_size, persistent=s.persistent_workers,
-                  prefetch=s.prefetch_factor, dataset=type(s.dataset).__name__, where=line(3), own=line(3, True))
+            stream = isinstance(s.dataset, getattr(t.utils.data, "IterableDataset", ()))
+            asks, files = divided(s) if stream else (False, None)
+            event("loader", workers=s.num_workers, pin=bool(s.pin_memory), batch=s.batch_size, persistent=s.persistent_workers, data=id(s.dataset),
+                  prefetch=s.prefetch_factor, dataset=type(s.dataset).__name__, stream=stream, divided=asks, files=files, where=line(3), own=line(3, True))
     after(D.DataLoader, "__init__", made)
     onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
     def __next__(self):  # on the class: the iterator's type is unchanged
@@ -162,13 +212,17 @@ def install(t, loader):
         c0 = cpu() if k else 0
         try:
             S["page"] or page()
+            S["eval"] = C[UNIT] >= BACKWARD and id(getattr(self, "_dataset", None)) not in S["trains"]
             C[SINCE], C[PHASE] = t0, IN_LOADER if self._num_yielded else IN_FIRST
         except Exception:
             fail()
         b = None
         try:
-            b = extra.take(self, onext) if extra else onext(self)
+            b = onext(self)
             return b
+        except BaseException as e:
+            e.__traceback__ = e.__traceback__.tb_next
+            raise
         finally:
             try:
                 took(self, b, t0, now(), cpu() - c0 if k else 0)
@@ -176,6 +230,9 @@ def install(t, loader):
                 fail()
     def took(it, b, t0, t1, used):
         dt, C[PHASE], C[SINCE] = t1 - t0, USER, t1
+        if S["eval"]:  # no part of the training's steps: the looks tell what evaluation costs
+            S["data"] = id(it._dataset)
+            return
         if b is None or it._num_yielded == 1:  # an epoch's first batch and its end: workers start and stop
             C[EDGE], C[FIRST] = C[EDGE] + dt, C[FIRST] or t0
             C[EPOCHS] += b is not None  # that began: who counts the batches, as Lightning does, never asks for the one after the last
@@ -187,24 +244,35 @@ def install(t, loader):
                 C[LOAD_CPU], C[LOAD_SEEN] = C[LOAD_CPU] + used, C[LOAD_SEEN] + dt
         if b is not None:
             C[BATCHES] += 1
+            S["data"] = id(getattr(it, "_dataset", None))
             if S["burst"]:
                 S["host"] = {place(t) for t in tensors(b)}
             if C[BATCHES] == 1:
                 ts = tensors(b)
-                S["workers"] = getattr(it, "_num_workers", 0)
                 event("batch", n=len(ts), shape=list(ts[0].shape) if ts else None, dtype=str(ts[0].dtype) if ts else None)
+            C[UNIT] > BATCH or step(BATCH)
     patch(D._BaseDataLoaderIter, "__next__", __next__)
     def _get_iterator(self):
-        t0, it = now(), oget(self)  # forks or spawns the workers
-        C[EDGE] += now() - t0
+        t0 = now()
+        try:
+            it = oget(self)  # forks or spawns the workers
+        except BaseException as e:
+            e.__traceback__ = e.__traceback__.tb_next
+            raise
+        C[EDGE] += 0 if S["eval"] else now() - t0
+        with contextlib.suppress(Exception):
+            extra and extra.made(self)
         return it
     patch(D.DataLoader, "_get_iterator", _get_iterator)
     fetcher = D._DatasetKind.create_fetcher
     def create_fetcher(*a, **k):  # once a worker
         with contextlib.suppress(Exception):
-            S["where"] = S["where"] or t.utils.data.get_worker_info() and load("_envfix_where").start(True)
+            S["look"] = S["look"] or t.utils.data.get_worker_info() and load("_envfix_look").start(True)
         return fetcher(*a, **k)
     patch(D._DatasetKind, "create_fetcher", staticmethod(create_fetcher))
+    mark = len(S["undo"])
+    after(t.Tensor, "backward", lambda s, r, a, k: C[UNIT] <= BACKWARD and step(BACKWARD))
+    S["backward"] = S["undo"].pop(mark)  # until an optimizer steps
     for cls in (t.nn.parallel.DistributedDataParallel, t.nn.DataParallel):
         after(cls, "__init__", lambda s, r, a, k: event("parallel", kind=type(s).__name__, devices=len(getattr(s, "device_ids", None) or ())))
     available = t.cuda.is_available
@@ -223,8 +291,9 @@ def install(t, loader):
         hook(et, ev, tb)
     def end():
         with contextlib.suppress(Exception):
-            S["where"] and S["where"]()
+            S["look"] and S["look"]()
             event("end", loaders=S["loaders"], cuda_init=t.cuda.is_initialized(), compiled=compiled())
     sys.excepthook = excepthook
     os.register_at_fork(after_in_child=after_fork)
     atexit.register(end)
+    S["look"] = load("_envfix_look").start()

@@ -114,7 +114,7 @@ var onGPU = []ruleCase{
 	{"python between bursts, without a loader", func(t *Trace) {
 		load(t, 0, 40)
 		p := lead(t)
-		p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch, p.Burst.Python = 0, 0, 0, nil, nil, 0.86
+		p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch = 0, 0, 0, nil, nil
 		t.Processes[0].LoopCPU = 88
 	}, "python_bound", nil},
 	{"memory but idle", func(t *Trace) {

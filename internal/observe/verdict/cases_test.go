@@ -7,13 +7,63 @@ var elsewhere = []ruleCase{
 	{"no GPU, the loader jitters", func(t *Trace) { onCPU(t); lead(t).Page.Load = 20 }, "no_gpu", nil},
 	{"no GPU, syncs", func(t *Trace) { onCPU(t); lead(t).Burst.Syncs = 100 }, "sync_bound no_gpu", []string{"would hold a GPU back"}},
 	{"no GPU, moves", func(t *Trace) { onCPU(t); lead(t).Burst.Copies = 170 }, "copies_each_step no_gpu", []string{"would hold a GPU back"}},
-	{"no GPU, python", func(t *Trace) { onCPU(t); lead(t).Burst.Python = 0.9 }, "python_bound no_gpu", []string{"would hold a GPU back"}},
+	{"no GPU, python", func(t *Trace) { onCPU(t); looked(t, "python", 0.9) }, "python_bound no_gpu", []string{"would hold a GPU back"}},
+	{"saves at every step", func(t *Trace) {
+		onCPU(t)
+		looked(t, "saving", 0.6, Spot{At: "t.py:9", Call: "torch.serialization.save"})
+	}, "checkpoint_bound no_gpu",
+		[]string{"60 % of the time the loop saves checkpoints: torch.serialization.save (t.py:9) (by 400 looks, ± 5 %)", "a tenth as often"}},
+	{"saves now and then", func(t *Trace) { onCPU(t); looked(t, "saving", 0.05) }, "no_gpu", nil},
+	{"logs", func(t *Trace) { onCPU(t); looked(t, "logging", 0.3) }, "logging_bound no_gpu", nil},
+	{"metrics", func(t *Trace) { onCPU(t); looked(t, "metrics", 0.3) }, "metric_bound no_gpu", nil},
+	{"evaluates", func(t *Trace) { onCPU(t); looked(t, "evaluation", 0.7) }, "eval_bound no_gpu", nil},
+	{"evaluates once an epoch", func(t *Trace) { onCPU(t); looked(t, "evaluation", 0.25) }, "no_gpu", nil},
+	{"compiles again", func(t *Trace) {
+		onCPU(t)
+		looked(t, "compile", 0.7)
+		lead(t).Where.Reason = "size mismatch at index 0"
+	}, "recompiles no_gpu", []string{"size mismatch at index 0"}},
+	{"collects garbage", func(t *Trace) {
+		onCPU(t)
+		looked(t, "python", 0.5)
+		lead(t).Where.GC, lead(t).Where.GCAt = 4e5, "t.py:7"
+	}, "gc_bound no_gpu", []string{"40 % of the time", "(t.py:7)", "gc.freeze()"}},
+	{"a GPU that is busy while the loop saves", func(t *Trace) { looked(t, "saving", 0.6) }, "healthy", nil},
+	{"reads values back for most of the time", func(t *Trace) { load(t, 0, 40); looked(t, "sync", 0.6, Spot{At: "t.py:5", Call: ".item"}) }, "sync_bound", []string{"t.py:5"}},
+	{"fetches its input itself", func(t *Trace) { onCPU(t); looked(t, "data", 0.6, Spot{At: "t.py:5", Call: "queue.Queue.get"}) }, "loader_bound no_gpu", []string{"queue.Queue.get (t.py:5)"}},
+	{"too few looks", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 20 }, "no_gpu", nil},
+	{"a stream that no worker divides", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Stream: true, Where: "t.py:4", Source: "DataLoader(ds)"}
+	}, "loader_bound", []string{"each worker would read all of it"}},
+	{"a stream of one file", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Stream: true, Divided: true, Files: 1, Where: "t.py:4", Source: "DataLoader(ds)"}
+	}, "loader_bound", []string{"store it in several"}},
+	{"a sampler", func(t *Trace) {
+		starve(t, 0.8)
+		looked(t, "sampler", 0.8, Spot{At: "t.py:5", Call: "builtins.sorted"})
+	}, "loader_bound", []string{"its sampler, on the loop's own thread", "100 % is sorted (t.py:5)", "draw the order once an epoch"}},
+	{"a lock", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Where: "t.py:4", Source: "DataLoader(ds)"}
+		looked(t, "item", 0.8, Spot{At: "t.py:5", Call: "multiprocessing.synchronize.SemLock.__enter__"})
+	}, "loader_bound", []string{"for a lock", "hold the lock for less"}},
+	{"a validation loader has more workers", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders = []Loader{{Workers: 8, Where: "t.py:4"}, {Where: "t.py:5", Source: "DataLoader(train)", Trains: true}}
+	}, "loader_bound", []string{"+ DataLoader(train, num_workers="}},
+	{"four workers in step", func(t *Trace) {
+		addWorkers(t, 4, 10, 0)
+		p := lead(t)
+		p.Page.Load, p.Page.LoadP50, p.Page.LoadMax = 80, 0.001, 7
+		p.Page.Warm = 40
+	}, "healthy", nil},
 	{"no GPU, batch of one", func(t *Trace) {
 		onCPU(t)
 		p := lead(t)
 		p.Page.StepP50 = 0.001
 		p.Batch.Shape[0] = 1
-		p.Burst.Python = 0.7
 	}, "tiny_batch no_gpu", []string{"would hold a GPU back"}},
 	{"no GPU, matrices in 32 bits", func(t *Trace) { onCPU(t); lead(t).Matmul = "highest"; lead(t).Matrices = 1 << 40 }, "no_gpu", nil},
 	{"generations of workers that sleep", func(t *Trace) {

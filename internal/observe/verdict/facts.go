@@ -20,7 +20,6 @@ const (
 	edgeHigh      = 0.20
 	skewHigh      = 0.20
 	skewLeast     = 0.002 // seconds: on a busy machine a rank was seen 1 ms late, for no reason of the job's
-	pythonHigh    = 0.60  // measured: 0.91 for a loop of Python, 0.02 to 0.54 for small and large models on a CPU
 	otherBusy     = 0.50  // of a core: a loop that computes wants 0.9 and more, also one that spins for its GPU
 	otherWaits    = 0.20  // of the whole time: what is less on a crowded machine says nothing of the job
 	throttledHigh = 0.10  // of the quota's periods (signals.csv, cpu_quota)
@@ -267,11 +266,13 @@ func (f *facts) core() num {
 	return num{}
 }
 
-// loader is the training loader: the first of those with most workers; a library
-// may have made it again of the user's own, which is the one to name.
+// loader is the training loader: of those whose data a step used, the first with
+// most workers; a library may have made it again of the user's own, which is the
+// one to name.
 func (f *facts) loader() (best Loader) {
 	for i, l := range f.probe().Loaders {
-		if i == 0 || l.Workers > best.Workers || l.Workers == best.Workers && installed(best.Where) && !installed(l.Where) {
+		better := l.Workers > best.Workers || l.Workers == best.Workers && installed(best.Where) && !installed(l.Where)
+		if i == 0 || l.Trains && !best.Trains || l.Trains == best.Trains && better {
 			best = l
 		}
 	}

@@ -62,6 +62,13 @@ func (f *facts) framework() (framework, bool) {
 // setLoader says how to give the loader other arguments, in the words of the
 // library that makes it, at the user's own line.
 func (f *facts) setLoader(l Loader, args ...[2]string) []string {
+	if l.Stream && (!l.Divided || l.Files == 1) { // more workers read the same again, or nothing
+		say := "the data set is a stream, and each worker would read all of it: divide it first, by torch.utils.data.get_worker_info() or split_dataset_by_node"
+		if l.Files == 1 {
+			say = "the data set is a stream of one file, which one worker reads: store it in several"
+		}
+		return []string{say}
+	}
 	w, known := f.framework()
 	if !installed(l.Where) || !known || w.call == "" {
 		fix := rewrite(l, args...)

@@ -236,7 +236,8 @@ func stalledLoader(f *facts) *Finding {
 		}
 		pg := p.Probe.Page
 		wait, now := pg.LoadMax, false
-		limit := max(5, 20*pg.LoadP50)
+		limit := max(5, 20*pg.LoadP50, 5*f.cycle(p))
+		crowd := f.queued(append([]*Process{p}, f.workers...)) // of the time others had the processors
 		if pg.Waiting > wait {
 			wait, now = pg.Waiting, f.t.Running || f.t.Signal != "" || f.t.Exit != 0
 			if pg.FirstWait { // workers start, a data set is opened: that may take long
@@ -246,12 +247,22 @@ func stalledLoader(f *facts) *Finding {
 				wait = pg.LoadMax
 			}
 		}
-		if wait <= limit || pg.Batches == 0 && !now {
+		if wait*(1-min(crowd, 1)) <= limit || pg.Batches == 0 && !now {
 			continue
 		}
 		return stall(f, p, wait, now)
 	}
 	return nil
+}
+
+// cycle is what all workers of a loader together are waited for as each hands over
+// one batch: workers in step give one long wait and then none.
+func (f *facts) cycle(p *Process) float64 {
+	pg, n := p.Probe.Page, 1
+	for _, l := range p.Probe.Loaders {
+		n = max(n, l.Workers)
+	}
+	return float64(n) * max(0, pg.Load-pg.LoadMax) / float64(max(pg.Warm, 1))
 }
 
 func stall(f *facts, p *Process, wait float64, now bool) *Finding {

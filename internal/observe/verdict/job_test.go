@@ -92,3 +92,12 @@ func addWorkers(t *Trace, n int, cpu, delay float64) {
 	}
 	lead(t).Loaders[0].Workers = n
 }
+
+// looked gives the job 400 looks at its loop, a share of them at one part.
+func looked(t *Trace, part string, share float64, top ...Spot) {
+	n := int(share * 1e6)
+	for i := range top {
+		top[i].Part, top[i].N = part, n/len(top)
+	}
+	lead(t).Where = &Where{Seen: 1e6, Looks: 1e6, Count: 400, Parts: map[string]int{part: n, "forward": 1e6 - n}, Top: top}
+}

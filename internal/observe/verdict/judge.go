@@ -44,6 +44,12 @@ const (
 	ShmTooSmall       = "shm_too_small"
 	WorkerRespawn     = "worker_respawn"
 	CompileWarmup     = "compile_warmup"
+	CheckpointBound   = "checkpoint_bound"
+	LoggingBound      = "logging_bound"
+	EvalBound         = "eval_bound"
+	MetricBound       = "metric_bound"
+	GCBound           = "gc_bound"
+	Recompiles        = "recompiles"
 )
 
 // A Finding is one cause with its numbers.
@@ -76,7 +82,7 @@ type Report struct {
 
 // A rule judges one cause; nil means that it is not there or cannot be told.
 type rule struct {
-	id    string // of the study: R01 to R26
+	id    string // of the study, from R01 on
 	group int    // facts that end or bar a job come before shares of time, and those before advice
 	judge func(*facts) *Finding
 }
@@ -84,15 +90,20 @@ type rule struct {
 // rules lists the rules in the order of their weight. Within the group that
 // competes for the step's time the largest share wins.
 func rules() []rule {
-	return []rule{
+	list := []rule{
 		{"R23", 0, hostOOM}, {"R24", 0, shmTooSmall}, {"R10", 0, oom}, {"R22", 0, stalledLoader},
 		{"R01", 1, cpuBuild}, {"R03", 1, cudaUnusable}, {"R02", 1, modelOnCPU}, {"R21", 1, wrongGPU}, {"R09", 1, otherProcess},
 		{"R03b", 1, cudaSaidNo}, {"R18", 1, oneGPUOfN}, {"R14", 1, memoryButIdle}, {"R04", 1, notTraining},
 		{"R11", 2, workersOverQuota}, {"R25", 2, workerRespawn},
 		{"R05", sharing, loaderBound}, {"R06", sharing, copiesEachStep}, {"R07", sharing, syncBound}, {"R12", sharing, tinyBatch}, {"R08", sharing, pythonBound},
+		{"R27", sharing, ownWork}, {"R28", sharing, fetchesItself}, {"R29", sharing, gcBound},
 		{"R15", 4, thermal}, {"R16", 4, powerCap}, {"R17", 4, pcieLink}, {"R19", 4, dataParallel}, {"R20", 4, ddpSkew},
 		{"R13", 5, fp32NoTensorCores}, {"R26", 5, compileWarmup},
 	}
+	for _, k := range works {
+		list = append(list, rule{"R30 " + k.part, sharing, k.judge})
+	}
+	return list
 }
 
 const sharing = 3 // the group whose causes compete for the step's time

@@ -13,6 +13,8 @@ const (
 	disk      = "disk"      // they wait for storage
 	waiting   = "waiting"   // they wait for neither: a server, a lock, a sleep
 	handover  = "hand-over" // they have nothing to do: the batch's way to the loop takes the time
+	sampling  = "sampling"  // the loop itself draws what comes next: no worker takes that over
+	locked    = "lock"      // they wait for each other
 )
 
 // A loading says what a loader does, in words and numbers.
@@ -51,8 +53,14 @@ func (f *facts) loading() loading {
 	if wall > 0 {
 		rate = read / wall
 	}
-	cores := f.workerCPU()
+	cores, w := f.workerCPU(), f.where()
 	switch {
+	case f.sampler() > 0.5:
+		l.kind, l.words = sampling, ", "+pct(f.sampler())+" of it its sampler, on the loop's own thread"
+		return l
+	case w.locks():
+		l.kind, l.words = locked, ": for a lock that one holds at a time"
+		return l
 	case ld.Workers == 0 && p.LoadSeen > 0:
 		c := min(p.LoadCPU/p.LoadSeen, 1)
 		l.numbers["loader_cpu_share"] = c
@@ -70,7 +78,6 @@ func (f *facts) loading() loading {
 			return l
 		}
 	}
-	w := f.where()
 	switch {
 	case stuck.v > blockedMuch || rate > readMuch:
 		l.kind, l.words = disk, l.words+fmt.Sprintf(": storage, %.0f MiB/s read", rate)
@@ -126,15 +133,26 @@ func (f *facts) perCPU() float64 {
 // where adds up what was seen in the loader: in the workers, or in the loop.
 func (f *facts) where() (out Where) {
 	from := f.workers
-	if f.loader().Workers == 0 {
+	if f.loader().Workers == 0 || len(from) == 0 || f.sampler() > 0.5 {
 		from = []*Process{f.lead}
 	}
 	for _, p := range from {
 		if p.Probe == nil || p.Probe.Where == nil {
 			continue
 		}
-		out.Seen, out.Looks = out.Seen+p.Probe.Where.Seen, out.Looks+p.Probe.Where.Looks
-		for _, s := range p.Probe.Where.Top {
+		w, count := p.Probe.Where, p.Probe.Where.Count
+		out.Looks += w.Looks
+		if len(w.Parts) > 0 {
+			seen := w.Parts["item"] + w.Parts["collate"] + w.Parts["sampler"]
+			out.Seen += seen
+			out.Count += int(float64(count) * float64(seen) / float64(max(w.Seen, 1)))
+		} else {
+			out.Seen, out.Count = out.Seen+w.Seen, out.Count+w.Seen
+		}
+		for _, s := range w.Top {
+			if len(w.Parts) > 0 && s.Part != "item" && s.Part != "collate" && s.Part != "sampler" {
+				continue
+			}
 			i := slices.IndexFunc(out.Top, func(o Spot) bool { return o.At == s.At && o.Call == s.Call && o.Part == s.Part })
 			if i < 0 {
 				i = len(out.Top)
@@ -147,6 +165,30 @@ func (f *facts) where() (out Where) {
 	return out
 }
 
+// sampler is the share of the loop's wait for its loader in which its own thread
+// draws what comes next.
+func (f *facts) sampler() float64 {
+	w := f.looks()
+	if w == nil {
+		return 0
+	}
+	return w.part("sampler") / max(w.part("load", "item", "collate", "sampler"), 0.001)
+}
+
+// locks reports whether most of what was seen waits for a lock.
+func (w Where) locks() bool {
+	n := 0
+	for _, s := range w.Top {
+		for _, call := range []string{"multiprocessing.synchronize.", "filelock", "fcntl.", "portalocker", ".acquire", ".lock", ".flock", "threading."} {
+			if strings.HasPrefix(s.Call, call) {
+				n += s.N
+				break
+			}
+		}
+	}
+	return w.Count >= spotsEnough && 2*n > w.Seen
+}
+
 // spotsEnough is how often the loader must have been seen before a place in it is
 // named.
 const spotsEnough = 8
@@ -154,7 +196,7 @@ const spotsEnough = 8
 // spots are the places that take a fifth of the loader and more, at most two.
 func (f *facts) spots() (out []Spot, seen int) {
 	w := f.where()
-	if w.Seen < spotsEnough {
+	if w.Count < spotsEnough {
 		return nil, 0
 	}
 	for _, s := range w.Top {
@@ -170,10 +212,7 @@ func (f *facts) spotWords(e map[string]any) string {
 	spots, seen := f.spots()
 	var parts, list []string
 	for _, s := range spots {
-		what := s.Call
-		if what == "" {
-			what = s.Func
-		}
+		what := s.what()
 		if s.Part == "collate" {
 			what = "collating the batch: " + what
 		}
@@ -184,9 +223,6 @@ func (f *facts) spotWords(e map[string]any) string {
 		return ""
 	}
 	e["loader_spots"], e["loader_at"] = parts, list[0]
-	if spots[0].Part == "loop" { // no DataLoader: what else the loop does was seen, too
-		return "; of the looks at the loop " + strings.Join(parts, ", ")
-	}
 	return "; of the loading " + strings.Join(parts, ", ")
 }
 
@@ -204,7 +240,7 @@ var wayOuts = []struct {
 	{[]string{"pandas", "csv.", "json.", "pyarrow.json", "pyarrow.csv", "yaml"},
 		"parse text once and store it as arrays or parquet"},
 	{[]string{"h5py", "netCDF4", "zarr", "tables."},
-		"read larger chunks, in the order in which they are stored"},
+		"a sample that is read at random unpacks its whole chunk: store it in chunks of one sample, or read the samples of a chunk together"},
 	{[]string{"urllib", "requests", "botocore", "boto3", "aiohttp", "httpx", "fsspec", "http.client", "ssl.", "socket."},
 		"fetch the data before the training, to a local disk"},
 	{[]string{"torchvision.transforms", "albumentations", "kornia"},
@@ -215,13 +251,13 @@ var wayOuts = []struct {
 		"store plain arrays rather than pickled objects"},
 }
 
-// wayOut is the usual way out of the costliest place in the loader.
-func (f *facts) wayOut() string {
-	spots, _ := f.spots()
+// wayOut is the usual way out of the costliest place of these.
+func wayOut(spots []Spot, parts ...string) string {
 	for _, s := range spots {
 		for _, w := range wayOuts {
 			for _, call := range w.calls {
-				if strings.HasPrefix(s.Call, call) || strings.Contains(s.Call, "."+call) || s.Part == "collate" && strings.Contains(s.Call, call) {
+				hit := strings.HasPrefix(s.Call, call) || strings.Contains(s.Call, "."+call) || s.Part == "collate" && strings.Contains(s.Call, call)
+				if hit && (len(parts) == 0 || slices.Contains(parts, s.Part)) {
 					return w.say
 				}
 			}
@@ -242,6 +278,10 @@ func (f *facts) stepAtBest(kind string) float64 {
 		if cpus := f.t.Host.Allowed() / float64(f.world()); cpus > 0 {
 			best = max(best, work/cpus)
 		}
+	case sampling:
+		best += (1 - f.sampler()) * wait
+	case locked:
+		return step
 	case waiting, disk:
 		busy := wait // of one batch
 		if ld.Workers > 0 {
@@ -256,6 +296,14 @@ func (f *facts) stepAtBest(kind string) float64 {
 // others, can make the step shorter.
 func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 	want := f.wanted(kind == computing)
+	switch {
+	case kind == sampling:
+		return []string{"draw the order once an epoch rather than for each sample: torch.randperm, or an array of weights and torch.multinomial"}
+	case kind == locked:
+		return []string{"hold the lock for less, or give each worker a file and a connection of its own: more workers only wait for each other"}
+	case ld.Files > 0 && ld.Stream:
+		want = min(want, ld.Files)
+	}
 	if ld.Workers < want && helps && kind != handover {
 		args := [][2]string{{"num_workers", fmt.Sprint(want)}, {"persistent_workers", "True"}}
 		if !f.noGPU && !ld.Pin {
@@ -263,7 +311,8 @@ func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 		}
 		fix = f.setLoader(ld, args...)
 	}
-	if way := f.wayOut(); way != "" && kind != handover {
+	spots, _ := f.spots()
+	if way := wayOut(spots); way != "" && kind != handover {
 		return append(fix, way)
 	}
 	switch {

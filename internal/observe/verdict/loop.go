@@ -22,7 +22,7 @@ const costsNothing = 0.001
 func loaderBound(f *facts) *Finding {
 	l := f.load()
 	if !l.ok {
-		if x := otherInput(f); x != nil {
+		if x := otherInput(f); x != nil && f.looks() == nil {
 			return x
 		}
 		return loaderFromOutside(f)
@@ -201,6 +201,9 @@ func (f *facts) pass() string {
 }
 
 func (f *facts) stepWords() string {
+	if unit := f.probe().Page.Unit; unit != "" {
+		return "a " + unit
+	}
 	if b, _ := f.burst(); b.perStep() >= 1.5 {
 		return fmt.Sprintf("a step of %.0f batches", b.perStep())
 	}
@@ -216,8 +219,7 @@ func tinyBatch(f *facts) *Finding {
 	}
 	mem := f.memoryShare()
 	small := n > 0 && n <= 2
-	b, _ := f.burst()
-	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || b.Python >= pythonHigh) {
+	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.pythonShare() >= ownMuch) {
 		return nil
 	}
 	e := f.evidence()
@@ -266,35 +268,19 @@ func pythonBound(f *facts) *Finding {
 	if f.t.Imported || f.lead.Probe == nil {
 		return steady(f)
 	}
-	if n := f.batchSize(); n > 0 && n <= 2 && f.passTypical() < stepTiny {
-		return nil // the batch explains it
+	n := f.batchSize()
+	if n > 0 && n <= 2 && f.passTypical() < stepTiny || f.probe().Page.Steps == 0 { // the batch explains it
+		return nil
+	}
+	if f.noGPU || !f.idle.ok || f.idle.v < idleHigh || !core.ok || core.v < 0.9 {
+		return nil
 	}
 	e := f.evidence()
-	x := &Finding{Verdict: PythonBound, Confidence: medium, Evidence: e, weight: 0.3,
-		Fix: []string{
-			"a larger batch",
-			"model = torch.compile(model)",
-			"torch.optim.…(…, fused=True)",
-			"move work out of the loop, or into tensor operations",
-		}}
-	if b.Python > 0 {
-		e["python_share"] = round(b.Python)
-		x.weight = max(x.weight, b.Python)
-	}
-	if core.ok {
-		e["main_core"] = round(core.v)
-	}
-	switch {
-	case f.probe().Page.Steps == 0:
-		return nil
-	case f.noGPU && b.Python >= pythonHigh:
-		x.Text = fmt.Sprintf("%s of a step is Python, outside of PyTorch's own code%s", pct(b.Python), at(b.PythonAt, ""))
-	case !f.noGPU && f.idle.ok && f.idle.v >= idleHigh && core.ok && core.v >= 0.9:
-		x.Text = fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core.v, 1)), at(b.PythonAt, ""))
-	default:
-		return nil
-	}
-	return x
+	e["main_core"] = round(core.v)
+	return &Finding{Verdict: PythonBound, Confidence: medium, Evidence: e, weight: 0.3,
+		Text: fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1))),
+		Fix: []string{"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)",
+			"move work out of the loop, or into tensor operations"}}
 }
 
 // steady: samples alone, always some load and never much: small kernels.

@@ -59,9 +59,16 @@ type Probe struct {
 	Error    string           `json:"error,omitempty"`
 }
 
+// What counts as a step where no optimizer steps.
+const (
+	EachBatch    = "batch"
+	EachBackward = "backward pass"
+)
+
 // A Page is the probe's page of counters at its last reading. Counters marked
 // "warm" leave out everything before the third step.
 type Page struct {
+	Unit      string  `json:"unit,omitempty"` // what counts as a step; "" the optimizer's
 	Steps     uint64  `json:"steps,omitempty"`
 	Batches   uint64  `json:"batches,omitempty"`
 	Epochs    uint64  `json:"epochs,omitempty"`     // that began
@@ -93,7 +100,12 @@ type Loader struct {
 	Persistent bool   `json:"persistent,omitempty"`
 	Prefetch   int    `json:"prefetch,omitempty"`
 	Dataset    string `json:"dataset,omitempty"`
-	Where      string `json:"where,omitempty"` // file:line
+	Data       int64  `json:"data,omitempty"`    // tells its data set from another's
+	Trains     bool   `json:"trains,omitempty"`  // training steps used its data
+	Stream     bool   `json:"stream,omitempty"`  // an IterableDataset
+	Divided    bool   `json:"divided,omitempty"` // that asks which worker it is in
+	Files      int    `json:"files,omitempty"`   // that it is stored in; 0 unknown
+	Where      string `json:"where,omitempty"`   // file:line
 	Source     string `json:"source,omitempty"`
 	Own        string `json:"own,omitempty"`     // file:line of the job's own code that led there, where Where is a library's
 	Setting    string `json:"setting,omitempty"` // file:line of the call that sets a library's loader
@@ -125,22 +137,18 @@ func (t Tensor) Bytes() int64 {
 
 // A Burst is what a few steps under closer watch showed, in sums over Steps.
 type Burst struct {
-	Steps      int     `json:"steps"`
-	Passes     int     `json:"passes,omitempty"`   // forward and backward; more than Steps where gradients are accumulated
-	Copies     int     `json:"copies"`             // moves of CPU tensors to a device
-	CopyAt     string  `json:"copy_at,omitempty"`  // file:line of most of them
-	CopyOwn    string  `json:"copy_own,omitempty"` // of the job's own code that led there
-	Syncs      int     `json:"syncs"`              // reads of a value that wait for the device
-	SyncAt     string  `json:"sync_at,omitempty"`
-	SyncOwn    string  `json:"sync_own,omitempty"`
-	OnCPU      bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
-	Autocast   int     `json:"autocast"`
-	Own        float64 `json:"own_s,omitempty"`        // seconds from a step's end to the next backward pass, in which ranks wait for each other
-	OwnLeast   float64 `json:"own_least_s,omitempty"`  // the shortest of these, of one step
-	Python     float64 `json:"python_share,omitempty"` // share of one step outside native code; 0 not measured
-	PythonAt   string  `json:"python_at,omitempty"`    // file:line of the job's that most of it is below
-	PythonPart float64 `json:"python_part,omitempty"`  // its share of that
-	Parts      []Part  `json:"parts,omitempty"`
+	Steps    int     `json:"steps"`
+	Passes   int     `json:"passes,omitempty"`   // forward and backward; more than Steps where gradients are accumulated
+	Copies   int     `json:"copies"`             // moves of CPU tensors to a device
+	CopyAt   string  `json:"copy_at,omitempty"`  // file:line of most of them
+	CopyOwn  string  `json:"copy_own,omitempty"` // of the job's own code that led there
+	Syncs    int     `json:"syncs"`              // reads of a value that wait for the device
+	SyncAt   string  `json:"sync_at,omitempty"`
+	SyncOwn  string  `json:"sync_own,omitempty"`
+	OnCPU    bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
+	Autocast int     `json:"autocast"`
+	Own      float64 `json:"own_s,omitempty"`       // seconds from a step's end to the next backward pass, in which ranks wait for each other
+	OwnLeast float64 `json:"own_least_s,omitempty"` // the shortest of these, of one step
 }
 
 // perStep is how often a model is run forward and backward before the optimizer
@@ -152,8 +160,11 @@ func (b Burst) perStep() float64 {
 	return max(1, float64(b.Passes)/float64(b.Steps))
 }
 
-// StepParts are the parts of a step, in their order.
-var StepParts = []string{"load", "copy", "forward", "backward", "optimizer", "other"}
+// LoopParts are the parts of a loop, in their order: of the DataLoader the wait,
+// its samples, batches and sampler; data is input of another kind, python work of
+// the job's own that is no tensor's.
+var LoopParts = []string{"load", "item", "collate", "sampler", "data", "copy", "forward", "backward", "optimizer", "saving", "logging", "metrics",
+	"evaluation", "compile", "sync", "python", "between"}
 
 // A Part is what a part of a step takes as Python sees it, in seconds a step: work
 // that a GPU does later is not in it.
@@ -162,20 +173,27 @@ type Part struct {
 	Seconds float64 `json:"s"`
 }
 
-// A Where is what a process did in its loader when it was looked at: Seen of Looks
-// times it was there.
+// A Where is what a process did when its stack was looked at: of Looks microseconds
+// it was for Seen at something, in Count looks. In an old recording both are looks.
 type Where struct {
-	Seen  int    `json:"seen"`
-	Looks int    `json:"looks"`
-	Top   []Spot `json:"top"`
+	Seen      int            `json:"seen"`
+	Looks     int            `json:"looks"`
+	Count     int            `json:"count,omitempty"`
+	Parts     map[string]int `json:"parts,omitempty"` // Seen by part of the loop
+	GC        int            `json:"gc,omitempty"`    // of them in Python's collector
+	GCAt      string         `json:"gc_at,omitempty"` // file:line of most of it
+	Compiles  int            `json:"compiles,omitempty"`
+	CompileAt string         `json:"compile_at,omitempty"` // what was compiled last
+	Reason    string         `json:"reason,omitempty"`     // why it was compiled again
+	Top       []Spot         `json:"top"`
 }
 
-// A Spot is a place in the loader, and how often it was seen.
+// A Spot is a place in the loop, and how long it was seen.
 type Spot struct {
 	At   string `json:"at,omitempty"`   // file:line of the job's own
 	Func string `json:"func,omitempty"` // of the job's own
 	Call string `json:"call,omitempty"` // what it calls of a library
-	Part string `json:"part,omitempty"` // item, collate; loop: no DataLoader
+	Part string `json:"part,omitempty"` // of LoopParts
 	N    int    `json:"n"`
 }
 
@@ -185,13 +203,19 @@ type Crash struct {
 	Text string `json:"text"`
 }
 
-// A Try is the measured effect of other loader arguments.
+// A Try compares the loader alone with a copy of it that has other arguments, over
+// the same samples.
 type Try struct {
-	Args   string  `json:"args"`
-	Steps  int     `json:"steps"`
-	Before float64 `json:"before_s"` // a step
-	After  float64 `json:"after_s"`
-	LoadB  float64 `json:"load_before_s"` // of it waiting for data
-	LoadA  float64 `json:"load_after_s"`
-	Error  string  `json:"error,omitempty"`
+	Args     string  `json:"args"`
+	Steps    int     `json:"steps"`    // batches that were compared
+	Before   float64 `json:"before_s"` // a batch
+	After    float64 `json:"after_s"`
+	LoadB    float64 `json:"load_before_s"` // the same
+	LoadA    float64 `json:"load_after_s"`
+	RateB    float64 `json:"samples_before"` // a second
+	RateA    float64 `json:"samples_after"`
+	Compared int     `json:"compared"`           // samples
+	Repeated int     `json:"repeated,omitempty"` // of a stream, that came again with the other arguments alone
+	Differ   int     `json:"differ,omitempty"`   // that did not come with them
+	Error    string  `json:"error,omitempty"`
 }

@@ -39,6 +39,8 @@ type ProcessReport struct {
 	Deep    []string `json:"deep,omitempty"`
 	Kernels bool     `json:"deep_kernels,omitempty"`    // Deep holds what ran on a GPU, else operators of the CPU
 	Parts   []Part   `json:"step_parts,omitempty"`      // of a step, as Python sees it
+	Unit    string   `json:"unit,omitempty"`            // what counts as a step; "" the optimizer's
+	Looks   int      `json:"looks,omitempty"`           // at the loop, that step_parts are of
 	Passes  float64  `json:"passes_per_step,omitempty"` // forward and backward; 1 unless gradients are accumulated
 }
 
@@ -93,7 +95,11 @@ func processReports(f *facts) []ProcessReport {
 			r.Rank, r.Steps, r.Torch, r.CUDA, r.Try, r.Deep = b.Rank, b.Page.Steps, b.Version, b.CUDA, b.Try, b.Deep
 			r.Kernels = b.Kernels
 			if b.Burst != nil {
-				r.Parts, r.Passes = b.Burst.Parts, round(b.Burst.perStep())
+				r.Passes = round(b.Burst.perStep())
+			}
+			r.Parts, r.Unit = b.parts(), b.Page.Unit
+			if b.Where != nil {
+				r.Looks = b.Where.Count
 			}
 			if b.Page.Step > 0 && b.Page.Batches > 0 {
 				r.Load = known(min(1, b.Page.Load/b.Page.Step)).ptr()

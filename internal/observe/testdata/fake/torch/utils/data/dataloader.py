@@ -7,7 +7,7 @@ class _DatasetKind:
 class _BaseDataLoaderIter:
     def __init__(self, loader):
         _DatasetKind.create_fetcher()
-        self.loader, self._num_yielded, self.it = loader, 0, iter(range(0, len(loader.dataset), loader.batch_size))
+        self._dataset, self.loader, self._num_yielded, self.it = loader.dataset, loader, 0, iter(range(0, len(loader.dataset), loader.batch_size))
 
     def __iter__(self):
         return self

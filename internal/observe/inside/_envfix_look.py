@@ -1,0 +1,275 @@
+"""What the loop does, and a worker of its loader: a thread looks at its stack now and then, ever more seldom, and adds up
+the time by part of the loop, by the job's own line and by what that calls. It needs no right and no signal, is gone while
+the process forks, and is no thread of `threading`. It gets the GIL late, so gc.callbacks tell the collector's time."""
+import _thread, builtins, gc, linecache, opcode, os, re, sys
+import _envfix_probe as P
+SHORTEST, LONGEST, SPREAD, TOP = 0.008, 5.0, 250, 10  # seconds between looks: a SPREADth of the time since the loop began
+HERE, TORCH = os.path.dirname(os.path.abspath(__file__)) + os.sep, ("torch.", "torch_")
+CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PRECALL")) and "INTRINSIC" not in name}
+OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
+ITEMS = ("__getitem__", "__getitems__", "<listcomp>", "__next__")  # what fetch calls for samples; it calls collate for a batch
+WRAPS = ("Compose", "Sequential", "_call_impl", "_wrapped_call_impl", "<lambda>", "_compile_bytecode")
+OVER, STEP = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy")
+# What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
+PLACES = [(k, tuple(names.split())) for k, names in (
+    ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
+    ("data", "queue.get multiprocessing.queues.get multiprocessing.connection. concurrent.futures. requests. urllib3. http. botocore. ssl. socket."),
+    ("sampler", "torch.utils.data.sampler. torch.utils.data.dataloader._next_index"), ("backward", "torch._tensor.backward torch.autograd.backward"),
+    ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
+    ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
+    ("logging", "torch.utils.tensorboard. tensorboard. tensorboardX. logging. wandb. mlflow. tqdm. rich. matplotlib. seaborn. plotly. comet_ml. neptune. "
+     "clearml. aim. visdom. loguru."), ("", "torch."),
+    ("metrics", "sklearn.metrics. torchmetrics. torcheval. evaluate. nltk. rouge_score. sacrebleu. jiwer. pycocotools. seqeval. scipy.stats."))]
+WORDS = [(k, set(words.split())) for k, words in (
+    ("saving", "save saving dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
+    ("metrics", "metric metrics accuracy auc f1 bleu rouge iou confusion"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
+    ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
+GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
+    "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
+L = {"on": False, "known": {}, "names": {}}
+
+def name(code):
+    return getattr(code, "co_qualname", code.co_name)
+
+def words(text):
+    return [w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?", text)]
+
+def facts(f):  # (is it the job's own, what is it for, its module); kept for each code
+    code = f.f_code
+    got = L["known"].get(code)
+    if not got:
+        module, own = f.f_globals.get("__name__") or "", P.mine(code.co_filename)
+        full, kind = "%s.%s" % (module, code.co_name), None if own else next((k for k, at in PLACES if (module + "." + code.co_name + ".").startswith(at)), None)
+        if kind is None:
+            said = words(code.co_name) + ([] if own else words(module.rpartition(".")[2]))
+            found = [k for k, w in WORDS if w & set(said)]
+            kind = found[0] if len(found) == 1 or found == ["logging", "metrics"] else ""
+            if kind == "logging" and own and {"prob", "probs", "likelihood", "softmax", "sum"} & set(said):
+                kind = ""
+            if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
+                kind = "data"
+        got = L["known"][code] = own, kind, module
+    return got
+
+def native(f):  # what a frame on top calls of C, as its source has it: gc.collect, .item; ".?" a tensor's, most likely; "" Python
+    code, at = f.f_code, f.f_lasti
+    got = L["names"].get((code, at))
+    if got is None:
+        op = code.co_code[at] if at >= 0 else None
+        got = L["names"][code, at] = spelled(f, code, at) if op in CALLS else ".?" if op in OPERATORS else ""
+    return got
+
+def spelled(f, code, at):
+    text = linecache.getline(code.co_filename, f.f_lineno)
+    if hasattr(code, "co_positions"):
+        where = next((p for i, p in enumerate(code.co_positions()) if i == at // 2), None)
+        if where and where[2] is not None and where[0] == f.f_lineno:
+            text = text.encode()[where[2]:where[3] if where[1] == where[0] else None].decode(errors="replace")
+    calls = re.findall(r"([A-Za-z_.][\w.]*|(?<=[)\]])\.\w+)\s*\(", text)
+    if not calls:
+        return ".?"
+    said = calls[0] if text.startswith(calls[0]) and text.count("(") == 1 else calls[-1] if not hasattr(code, "co_positions") else outer(text)
+    root, _, rest = said.partition(".")
+    it = f.f_globals.get(root, getattr(builtins, root, None))
+    if isinstance(it, type(os)):
+        return "%s.%s" % (it.__name__, rest)
+    if it is not None and not rest:
+        return "%s.%s" % (getattr(it, "__module__", None) or "builtins", root)
+    return "." + said.rpartition(".")[2]
+
+def outer(text):  # the name before the parenthesis that the expression's last one closes
+    depth = 0
+    for i in range(len(text.rstrip()) - 1, -1, -1):
+        depth += (text[i] == ")") - (text[i] == "(")
+        if not depth:
+            return (re.findall(r"[A-Za-z_.][\w.]*$", text[:i].rstrip()) or [".?"])[0]
+    return ".?"
+
+def called(frames):  # what of a library runs, from outside inwards: the first that only wraps nothing
+    inside = [g for g in frames if not any(w in name(g.f_code) for w in WRAPS) and not P.inner(g)]
+    return whole(inside[0]) if inside else ""
+
+def whole(f):
+    module, qual, own = f.f_globals.get("__name__") or "", name(f.f_code), None
+    if f.f_code.co_varnames[:1] == ("self",) and (L["fetching"] or module.startswith("PIL.")):  # a model's frames hold much, and reading them keeps it
+        own = type(f.f_locals.get("self"))
+        if f.f_code.co_name in ("__call__", "forward", "apply"):
+            qual = "%s.%s" % (own.__name__, f.f_code.co_name)  # each step of a chain has the same method
+    kind = getattr(own, "format", None) if module.startswith("PIL.") else None
+    return ".".join(module.split(".")[:2]) + "." + qual + (" (%s)" % kind if isinstance(kind, str) else "")
+
+def spot(f, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, or Python that imports
+    stack = []
+    while f:
+        if f.f_code.co_filename.startswith("<frozen importlib"):
+            return None
+        if not f.f_code.co_filename.startswith(HERE):
+            stack.append(f)
+        f = f.f_back
+    known = [facts(g) for g in stack]
+    fetch = next((i for i, k in enumerate(known) if k[1] == "item"), None)
+    if worker and not fetch:
+        return None
+    L["fetching"] = fetch and not (P.S["eval"] and not worker)
+    if L["fetching"]:
+        return loaded(stack[:fetch], known)
+    over = [i for i, k in enumerate(known) if k[1] in OVER]
+    part = next((k[1] for k in known if k[1] in STEP), "")
+    cut = None
+    if any(k[1] == "compile" for k in known):
+        part, cut = "compile", max(i for i, k in enumerate(known) if k[1] == "compile")
+    elif over and not (worker or P.C[P.PHASE]):
+        cut = over[-1]
+        part = known[cut][1]
+    elif evaluates(stack, known, part):
+        part, cut = "evaluation", max([i for i, k in enumerate(known) if k[1] in ("forward", "evaluation")], default=None)
+        cut = cut if cut is None or not known[cut][0] else None
+    elif P.C[P.PHASE]:
+        part = "sampler" if any(k[1] == "sampler" for k in known) else "load"
+    top = next((i for i, k in enumerate(known) if k[0] and (cut is None or i > cut or i == cut)), None)
+    own = stack[top] if top is not None else None
+    inside = stack[:top][::-1] if own else stack[::-1]
+    call = native(own) if top == 0 else whole(stack[cut]) if cut is not None and not known[cut][0] else called(inside)
+    if part in ("", "forward") and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
+        kind = next((k for k, w in WORDS if top == 0 and w & set(words(call))), "")
+        if kind in OVER:
+            part = kind
+        elif top == 0 and call.rpartition(".")[2] in ("to", "cuda", "pin_memory"):
+            part = "copy"
+        elif top == 0 and call in (".item", ".tolist", ".cpu", ".numpy", "torch.cuda.synchronize"):
+            part = "sync"
+        elif any(k[1] == "data" for k in known):
+            part = "data"
+        elif top == 0 and not (call.startswith(TORCH) or call[:1] == "." and (call == ".?" or hasattr(P.torch.Tensor, call[1:]))) or top and not any(
+                k[2].startswith(TORCH) or k[2].partition(".")[0] in P.S["via"] for k in known[:top]):
+            part = "python"
+    if not part and any(k[1] == "data" for k in known):
+        part = "data"
+    return (part or "between",) + ((own.f_code.co_filename, own.f_lineno, name(own.f_code)) if own else ("", 0, "")) + (call,)
+
+def loaded(stack, known):  # below the loader's fetch, innermost first
+    first = stack[-1].f_code if stack else None
+    part = "item" if not first or first.co_name in ITEMS or first.co_flags & 0x20 else "collate"
+    top = next((i for i, k in enumerate(known[:len(stack)]) if k[0]), None)
+    inside = stack[:top][::-1] if top is not None else stack[::-1]
+    if top is None and inside:  # a library's data set: the first that is another library's, or a transform
+        own = (inside[0].f_globals.get("__name__") or "").partition(".")[0]
+        inside = [g for g in inside if (g.f_globals.get("__name__") or "").partition(".")[0] != own or g.f_code.co_name in ("forward", "__call__")] or inside[-1:]
+    g = stack[top] if top is not None else None
+    call = native(g) if top == 0 else called(inside)
+    return (part,) + ((g.f_code.co_filename, g.f_lineno, name(g.f_code)) if g else ("", 0, "")) + (call,)
+
+def evaluates(stack, known, part):  # the validation loader's batches, a module that is not training, or a function that says so
+    if P.C[P.UNIT] < P.BACKWARD or part in ("backward", "optimizer"):
+        return False
+    outer = next((g for g, k in zip(reversed(stack), reversed(known)) if k[1] == "forward"), None)
+    trains = getattr(outer.f_locals.get("self"), "training", None) if outer else None
+    return P.S["eval"] or trains is False or trains is None and any(k[1] == "evaluation" for k in known)
+
+def on_gc(phase, info):
+    try:
+        if phase == "start":
+            L["gc_at"] = P.now()
+            return
+        dt, f = P.now() - L.get("gc_at", P.now()), sys._getframe(1)
+        if f and dt > 1000000:
+            k = f.f_code.co_filename, f.f_lineno
+            L["gc_lines"][k] = L["gc_lines"].get(k, 0) + dt // 1000
+        L["gc"] += dt // 1000
+    except Exception:
+        pass
+
+def start(worker=False):
+    """Begins to look at the thread that P.S["thread"] names; returns what ends it and tells the last."""
+    P.S["thread"] = _thread.get_ident()
+    L.update(on=True, worker=worker, shape=0)
+    begin()
+    if not worker:
+        gc.callbacks.append(on_gc)
+    again()
+    return end
+
+def begin():  # what was seen before the loop was warm counts for nothing
+    t = P.now()
+    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc=0, gc_lines={}, gc_done=0, reset=False)
+
+def again():
+    try:
+        if L["on"] and "told" not in L:
+            told, done = L["told"], L["done"] = _thread.allocate_lock(), _thread.allocate_lock()
+            told.acquire(), done.acquire()
+            _thread.start_new_thread(run, (told, done))
+    except Exception:
+        L["on"] = False
+
+def stop():
+    told = L.pop("told", None)
+    if told:
+        told.release()
+        L["done"].acquire(True, 0.5)
+
+def child():
+    L["on"], L["worker"] = False, True
+    L.pop("told", None)
+    on_gc in gc.callbacks and gc.callbacks.remove(on_gc)
+
+def end():
+    on = L["on"]
+    L["on"] = False
+    stop()
+    on_gc in gc.callbacks and gc.callbacks.remove(on_gc)
+    on and L["looks"] and tell()
+
+os.register_at_fork(before=stop, after_in_parent=again, after_in_child=child)  # a process with a second thread may not fork in peace
+
+def run(told, done):
+    try:
+        n = 0
+        while True:
+            n += 1
+            wait = min(LONGEST, max(SHORTEST, (P.now() - L["begun"]) / 1e9 / SPREAD)) * (0.5 + n * 0.618 % 1)  # uneven: no rhythm hides from it
+            if told.acquire(True, wait):
+                break
+            look()
+    except Exception:
+        pass
+    done.release()
+
+def look():
+    if P.S["warm"]:
+        P.S["warm"] = False
+        begin()
+    t, frames = P.now(), sys._current_frames()
+    f = frames.get(P.S["thread"])
+    dt, L["last"] = (t - L["last"]) // 1000, t
+    if not f or dt < 0:
+        return
+    L["looks"] += 1
+    into, n = L["pending"], P.C[P.STEPS]
+    s = spot(f, L["worker"])
+    if s:
+        got = into.setdefault(s, [0, 0])
+        got[0], got[1] = got[0] + dt, got[1] + 1
+    else:
+        L["since"] += dt
+    if L["worker"] or n != L["step"] or not P.C[P.UNIT]:  # what follows the last step is no part of the loop
+        for k, v in into.items():
+            got = L["sums"].setdefault(k, [0, 0])
+            got[0], got[1] = got[0] + v[0], got[1] + v[1]
+        L.update(pending={}, step=n, gc_done=L["gc"])
+    if L["looks"] >= L["tell"] and (L["looks"] < 200 or t > L["tell_at"]):  # a process may be ended without a word
+        L.update(tell=4 * L["looks"] if L["looks"] < 200 else 0, tell_at=L["begun"] + (t - L["begun"]) * 3 // 2)
+        tell()
+
+def tell():
+    parts, top = {}, sorted(L["sums"].items(), key=lambda p: -p[1][0])
+    for k, v in top:
+        parts[k[0]] = parts.get(k[0], 0) + v[0]
+    seen, line = sum(v[1] for _, v in top), max(L["gc_lines"].items(), key=lambda p: p[1], default=(("", 0), 0))[0]
+    busy = [k for k, _ in top[:TOP]] + [next(k for k, _ in top if k[0] == p) for p in parts]
+    made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
+    last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
+    P.event("where", compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
+            reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=L["gc_done"],
+            gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
+            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": L["sums"][k][0]} for k in dict.fromkeys(busy)])

@@ -1,0 +1,209 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A work is a part of the loop that is no training, from which share on it is a
+// cause, and what to do. cut is how much of it the first advice takes away.
+type work struct {
+	part, verdict string
+	least, cut    float64
+	does          string
+	fix           []string
+}
+
+var works = []work{
+	{"saving", CheckpointBound, 0.15, 0.9, "saves checkpoints",
+		[]string{"save a tenth as often", "save in the background: torch.distributed.checkpoint.async_save, or a copy on the CPU that a thread writes"}},
+	{"logging", LoggingBound, 0.15, 0.9, "logs",
+		[]string{"log every tenth time only", "log numbers rather than histograms and pictures, and let a thread write them"}},
+	{"metrics", MetricBound, 0.15, 0.9, "computes metrics",
+		[]string{"compute metrics a tenth as often, or once an epoch over sums that each step adds to", "use tensors on the device: torchmetrics, or torch itself"}},
+	{"evaluation", EvalBound, 0.4, 0.5, "evaluates",
+		[]string{"evaluate half as often, or on half of the data", "with torch.inference_mode(), and the largest batch that fits"}},
+	{"compile", Recompiles, 0.2, 1, "compiles again",
+		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
+	{"sync", SyncBound, 0.2, 0.9, "waits for the GPU to read a value back",
+		[]string{"read every tenth time only", "keep sums on the device: total += loss.detach()"}},
+}
+
+const (
+	looksEnough = 40   // looks at the loop before a part of it is named
+	gcMuch      = 0.10 // of the loop's time
+	ownMuch     = 0.30 // measured: 0 to 0.1 in loops that only train
+)
+
+// looks are those at the loop of the leading process; nil where there were too few.
+func (f *facts) looks() *Where {
+	if w := f.probe().Where; w != nil && w.Count >= looksEnough && len(w.Parts) > 0 && w.Seen > 0 {
+		return w
+	}
+	return nil
+}
+
+// part is a part's share of the loop's time.
+func (w *Where) part(names ...string) float64 {
+	n := 0
+	for _, name := range names {
+		n += w.Parts[name]
+	}
+	return float64(n) / float64(max(w.Seen, 1))
+}
+
+// within says how sure a share is: the error of so few looks.
+func (w *Where) within(share float64) string {
+	return fmt.Sprintf("by %d looks, ± %.0f %%", w.Count, math.Ceil(196*math.Sqrt(share*(1-share)/float64(w.Count))))
+}
+
+// at names the places of a part that take a fifth of it and more, at most two.
+func (w *Where) at(part string) (words string, places []string) {
+	var list []string
+	for _, s := range w.Top {
+		if s.Part == part && len(list) < 2 && 5*s.N >= w.Parts[part] && s.At+s.Call != "" {
+			list = append(list, s.what()+at(s.At, ""))
+			places = append(places, s.At)
+		}
+	}
+	if len(list) == 0 {
+		return "", nil
+	}
+	return ": " + strings.Join(list, ", "), places
+}
+
+// what a place does: what it calls of a library, else the job's own function.
+func (s Spot) what() string {
+	if s.Call == "" || s.Call == ".?" {
+		return s.Func
+	}
+	return strings.TrimPrefix(s.Call, "builtins.")
+}
+
+// judge finds a work in the loop.
+func (k work) judge(f *facts) *Finding {
+	w := f.looks()
+	if w == nil || !f.waits() || w.part(k.part) < k.least {
+		return nil
+	}
+	share := w.part(k.part)
+	where, places := w.at(k.part)
+	x := f.spends(k.verdict, share, k.cut, places)
+	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (%s)", f.idleWords(), pct(share), k.does, where, w.within(share))
+	x.Fix = slices.Clone(k.fix)
+	if k.part == "compile" {
+		x.Evidence["compiles"] = w.Compiles
+		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)
+		if w.Reason != "" {
+			x.Text += ": " + w.Reason
+		}
+	}
+	return x
+}
+
+// spends is a finding about a share of the loop's time; what takes a part of it
+// away makes the loop that much faster, and no more.
+func (f *facts) spends(id string, share, cut float64, places []string) *Finding {
+	x := &Finding{Verdict: id, Confidence: f.sure(high), Evidence: f.evidence(), weight: share}
+	x.Evidence["loop_share"] = round(share)
+	if len(places) > 0 && places[0] != "" {
+		x.Evidence["loop_at"] = places[0]
+	}
+	if s := f.step(); s.ok && s.v > 0 && share < 0.98 {
+		x.Gain = Gain{"steps_per_s": {round(1 / s.v), round(1 / (s.v * (1 - cut*share)))}}
+	}
+	return x
+}
+
+// gcBound: Python's collector takes the time.
+func gcBound(f *facts) *Finding {
+	w := f.looks()
+	if w == nil || !f.waits() || w.gc() < gcMuch {
+		return nil
+	}
+	x := f.spends(GCBound, w.gc(), 0.9, []string{w.GCAt})
+	x.Text = fmt.Sprintf("%s%s of the time is Python's garbage collector%s", f.idleWords(), pct(w.gc()), at(w.GCAt, ""))
+	x.Fix = []string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
+		"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}
+	return x
+}
+
+func (w *Where) gc() float64 { return min(1, float64(w.GC)/float64(max(w.Seen, 1))) }
+
+// ownWork: Python of the job's own, or of a library that is no tensor's, takes the
+// time on the loop's thread.
+func ownWork(f *facts) *Finding {
+	w := f.looks()
+	if w == nil || !f.waits() {
+		return nil
+	}
+	share := f.pythonShare()
+	if share < ownMuch {
+		return nil
+	}
+	where, places := w.at("python")
+	x := f.spends(PythonBound, share, 1, places)
+	x.Evidence["python_share"] = round(share)
+	x.Text = fmt.Sprintf("%s%s of the time is work outside of PyTorch%s (%s)", f.idleWords(), pct(share), where, w.within(share))
+	x.Fix = []string{"move it out of the loop, or into tensor operations", "a thread or a process may do what no step waits for"}
+	return x
+}
+
+// pythonShare is the share of work that is no tensor's, without the collector's.
+func (f *facts) pythonShare() float64 {
+	if w := f.looks(); w != nil {
+		return max(0, w.part("python")-w.gc())
+	}
+	return 0
+}
+
+// fetchesItself: the loop fetches its input itself, or waits for a thread, a process or
+// a server of the job's own.
+func fetchesItself(f *facts) *Finding {
+	w := f.looks()
+	if w == nil || !f.waits() || w.part("data") < f.loadLimit() || f.world() > 1 && w.part("data") < 0.5 {
+		return nil
+	}
+	share := w.part("data")
+	where, places := w.at("data")
+	x := f.spends(LoaderBound, share, 1, places)
+	x.Text = fmt.Sprintf("%s%s of the time the loop fetches its input%s (%s)", f.idleWords(), pct(share), where, w.within(share))
+	x.Fix = []string{"read ahead while the model trains: a Dataset and DataLoader(…, num_workers=…), or a longer queue and more that fill it"}
+	if way := wayOut(w.Top, "data"); way != "" {
+		x.Fix = append(x.Fix, way)
+	}
+	// Whoever fetches needs a processor: this loop's own share stays, and what
+	// computes now computes on the processors that are left.
+	s, spare := f.step(), f.t.Host.Allowed()/float64(f.world())-1
+	after, producers := s.v*(1-share), 0.0
+	for i := range f.t.Processes {
+		if p := &f.t.Processes[i]; p != f.lead && p.Wall > 0 {
+			producers += p.CPU / p.Wall * s.v
+		}
+	}
+	if c := f.core(); c.ok && c.v > otherBusy {
+		producers += share * s.v
+	}
+	after = max(after, producers/max(spare, 0.01))
+	delete(x.Gain, "steps_per_s")
+	if s.ok && after < 0.95*s.v {
+		x.Gain = Gain{"steps_per_s": {round(1 / s.v), round(1 / after)}}
+	}
+	return x
+}
+
+// parts are the parts of a step by the looks at the whole loop.
+func (b *Probe) parts() (out []Part) {
+	w := b.Where
+	if w == nil || b.Page.Warm == 0 || w.Count == 0 {
+		return nil
+	}
+	for _, name := range LoopParts {
+		if share := w.part(name); share > 0 {
+			out = append(out, Part{name, round(share * b.Page.Step / float64(b.Page.Warm))})
+		}
+	}
+	return out
+}
