@@ -62,7 +62,7 @@ func (b *builder) systemPython() (string, bool) {
 	}
 	b.add(plan.Step{ID: "python", Title: "install uv or a Python", Why: why,
 		Manual: &plan.Manual{
-			Text: "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply --abandon` and `envfix apply`",
+			Text: "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply`",
 		}})
 	return "", false
 }

@@ -116,6 +116,9 @@ func (r *run) locked(ctx context.Context) (err error) {
 		if err := r.stale(ctx); err != nil {
 			return err
 		}
+		if err := r.firstByHand(); err != nil {
+			return err
+		}
 	}
 	if err := r.preflight(ctx); err != nil {
 		return err

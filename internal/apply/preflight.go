@@ -20,6 +20,9 @@ func (r *run) preflight(ctx context.Context) error {
 	if err := r.preflightSystem(ctx); err != nil {
 		return err
 	}
+	if err := programs(r.plan.Steps); err != nil {
+		return err
+	}
 	asked := make(chan error, 1) // while the disk is asked
 	go func() { asked <- r.reachable(ctx) }()
 	for _, n := range r.needs(r.plan.Steps) {
@@ -28,6 +31,21 @@ func (r *run) preflight(ctx context.Context) error {
 		}
 	}
 	return <-asked
+}
+
+// programs refuses a plan that starts by its name alone a program that is not here: a
+// plan for a described machine takes its installer as given.
+func programs(steps []plan.Step) error {
+	for _, s := range steps {
+		if s.Run == nil || s.Root || len(s.Run.Argv) == 0 || strings.ContainsAny(s.Run.Argv[0], `/\{`) {
+			continue
+		}
+		if _, err := system.Resolve(s.Run.Argv[:1], false); err != nil {
+			return &Error{Kind: Failed, Text: err.Error(), Details: []string{"nothing was changed"}, Err: err,
+				Hints: []string{fmt.Sprintf("install %s, or choose another installer (`--manager`)", s.Run.Argv[0])}}
+		}
+	}
+	return nil
 }
 
 // A need is what a plan takes on one file system.

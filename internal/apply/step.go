@@ -275,6 +275,17 @@ func (r *run) manual(s plan.Step) error {
 	return e
 }
 
+// firstByHand stops before anything is begun where a person must act first: nothing is
+// unfinished then, and another plan may follow.
+func (r *run) firstByHand() error {
+	s := r.plan.Steps[0]
+	if s.Manual == nil || s.Manual.Reboot || r.Resume {
+		return nil
+	}
+	return &Error{Kind: Privilege, Text: s.Title, Details: append(strings.Split(s.Manual.Text, "\n"), "nothing was changed"),
+		Hints: []string{"when it is done, the plan is another one: `envfix apply` makes it"}}
+}
+
 // switchTo completes the generation and makes it the environment.
 func (r *run) switchTo(ctx context.Context, mid func() error) error {
 	if err := r.complete(); err != nil {
