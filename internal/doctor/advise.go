@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
@@ -53,13 +54,10 @@ func (e *exam) withoutPip() string {
 	return ""
 }
 
-// advise renders what every finding says to do for the person who is to do it. It is
+// ways renders what a finding says to do for the person who is to do it. It is
 // the only place where that happens: a remedy is written once, as for a shell of Linux,
 // with {torch} for the command that installs the torch that fits.
-func (e *exam) advise(f *finding) { f.Fix = e.ways(f.Check, f.Fix, f.Evidence) }
-
-// ways are the ways out of a check, rendered.
-func (e *exam) ways(check string, fix, evidence []string) []string {
+func (e *exam) ways(check string, fix, said []string) []string {
 	p := e.person()
 	var out []string
 	for _, way := range e.variant(check, fix, p) {
@@ -67,7 +65,7 @@ func (e *exam) ways(check string, fix, evidence []string) []string {
 			continue // it is the rule of thumb for a GPU that nobody named
 		}
 		for _, w := range e.filled(way) {
-			if w = p.render(e.already(e.fill(w, evidence))); w != "" && !slices.Contains(out, w) && e.admitted(w) {
+			if w = p.render(e.already(fill(e.Evidence, w, said))); w != "" && !slices.Contains(out, w) && e.admitted(w) {
 				out = append(out, w)
 			}
 		}
@@ -76,7 +74,7 @@ func (e *exam) ways(check string, fix, evidence []string) []string {
 		out[0] = strings.TrimPrefix(out[0], "or ") // what it was the other way of is not for this person
 	}
 	if len(out) == 0 && len(fix) > 0 && e.barred() {
-		out = []string{"the team's policy admits nothing of what would help: `" + e.planCommand() + "` says what stands against each build"}
+		out = []string{"the team's policy admits nothing of what would help: `" + e.PlanCommand() + "` says what stands against each build"}
 	}
 	if len(out) == 0 && len(fix) > 0 {
 		out = []string{"`envfix doctor` on that machine names what is there"}
@@ -87,7 +85,7 @@ func (e *exam) ways(check string, fix, evidence []string) []string {
 // variant is what a check says for this system, where its data says it, else what the
 // finding says.
 func (e *exam) variant(check string, fix []string, p person) []string {
-	c := e.k.Checks[check]
+	c := e.Knowledge.Checks[check]
 	if !slices.Equal(fix, c.Fix) {
 		return fix // a rule or a message says it more exactly
 	}
@@ -112,7 +110,7 @@ func (e *exam) filled(way string) []string {
 		if lead != "" && len(ways) > 0 && !strings.HasPrefix(ways[0], "`pip ") {
 			return nil // no command to lead to
 		}
-		if lead == ifSo && len(ways) > 0 {
+		if lead == evidence.IfSo && len(ways) > 0 {
 			return []string{lead + ways[0]}
 		}
 		return append([]string{lead + strings.Join(ways[:min(1, len(ways))], "")}, ways[min(1, len(ways)):]...)
@@ -121,10 +119,10 @@ func (e *exam) filled(way string) []string {
 	case "{conda}":
 		return e.condaFix()
 	case "{pair}":
-		return e.companionFix()
+		return e.Pair().Fix()
 	case "{python}":
-		v, _, _ := e.asked()
-		return e.pythonFix(v)
+		v, _, _ := e.Wanted().Torch()
+		return e.Python().Fix(v)
 	}
 	if !strings.Contains(way, "`envfix plan`") {
 		return []string{way}
@@ -132,7 +130,7 @@ func (e *exam) filled(way string) []string {
 	if !e.planned() {
 		return nil
 	}
-	return []string{strings.ReplaceAll(way, "`envfix plan`", "`"+e.planCommand()+"`")}
+	return []string{strings.ReplaceAll(way, "`envfix plan`", "`"+e.PlanCommand()+"`")}
 }
 
 // render translates one way out for the person; "" where nothing of it can be done

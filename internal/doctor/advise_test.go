@@ -64,13 +64,12 @@ func TestAdviceForEverybody(t *testing.T) {
 	k := know.Embedded()
 	for name, c := range people(t) {
 		for _, id := range k.Order {
-			e := &exam{Case: c, k: k}
-			f := e.find(id, strong)
-			e.advise(f)
-			if len(f.Fix) == 0 {
+			e := newExam(k, c)
+			fix := e.ways(id, k.Checks[id].Fix, nil)
+			if len(fix) == 0 {
 				t.Errorf("%s, %s: nothing to do", name, id)
 			}
-			for _, way := range f.Fix {
+			for _, way := range fix {
 				if bad := placeholder.FindString(way); bad != "" {
 					t.Errorf("%s, %s: %q holds the placeholder %q", name, id, way, bad)
 				}
@@ -128,7 +127,7 @@ func (e *exam) takes(t *testing.T, torch, build string) bool {
 	}
 	return slices.ContainsFunc(drivers, func(d *machine.Driver) (yes bool) {
 		h.Driver = d
-		key := fmt.Sprint(torch, build, e.activePython(), h.Platform.OS, h.Platform.Arch, h.Platform.Environment)
+		key := fmt.Sprint(torch, build, e.Python().Active(), h.Platform.OS, h.Platform.Arch, h.Platform.Environment)
 		for _, g := range h.GPUs {
 			key += fmt.Sprint(" ", g.Vendor, g.SM, g.GFX)
 		}
@@ -139,7 +138,7 @@ func (e *exam) takes(t *testing.T, torch, build string) bool {
 			return known
 		}
 		defer func() { taken[key] = yes }()
-		v, err := resolver.Resolve(e.Matrix, h, resolver.Request{Described: true, Build: build, Python: e.activePython(), Requirements: []pep508.Requirement{q}})
+		v, err := resolver.Resolve(e.Matrix, h, resolver.Request{Described: true, Build: build, Python: e.Python().Active(), Requirements: []pep508.Requirement{q}})
 		return err == nil && v.Choice != nil && v.Choice.Build == build
 	})
 }

@@ -11,9 +11,9 @@ import (
 
 // What is so already is no advice.
 func TestAlready(t *testing.T) {
-	e := &exam{k: know.Embedded(), Case: &read.Case{Machine: machine.Machine{Env: map[string]string{
+	e := newExam(know.Embedded(), &read.Case{Machine: machine.Machine{Env: map[string]string{
 		"NCCL_P2P_DISABLE": "1", "PYTORCH_ALLOC_CONF": "expandable_segments:True", "LD_LIBRARY_PATH": "/x",
-	}}, Environment: read.Environment{Packages: []read.Package{{Name: "torchvision", Version: "0.21.0+cu124"}}}}}
+	}}, Environment: read.Environment{Packages: []read.Package{{Name: "torchvision", Version: "0.21.0+cu124"}}}})
 	for _, c := range []struct{ way, want string }{
 		{"`export NCCL_P2P_DISABLE=1`", ""},
 		{"`export NCCL_P2P_DISABLE=0`", "`export NCCL_P2P_DISABLE=0`"},

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -22,42 +22,23 @@ func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
 	var usual version.Dotted
 	for _, t := range e.Matrix.Toolkits {
 		v := t.LinuxTable
-		if e.windowsColumn() {
+		if e.Driver().WindowsColumn() {
 			v = t.WindowsTable
 		}
-		if t.Version.MajorMinor() == e.limit("usual-machine").Values[0] && (usual.IsZero() || v.Less(usual)) {
+		if t.Version.MajorMinor() == e.Limit("usual-machine").Values[0] && (usual.IsZero() || v.Less(usual)) {
 			usual = v
 		}
 	}
 	for _, g := range gpus {
 		a, ok := e.Matrix.Arch(g.SM)
-		if ok && usual.Less(e.first(a)) {
-			usual = e.first(a)
+		if ok && usual.Less(e.Driver().First(a)) {
+			usual = e.Driver().First(a)
 		}
 		if last, known := e.Matrix.Branch(a.LastBranch); ok && a.LastBranch > 0 && known && a.LastBranch < usual.Major() {
 			usual = last.Latest // no newer driver knows this GPU
 		}
 	}
 	return usual
-}
-
-// saidDriver is the driver of which a message says only what CUDA it supports: "too old
-// (found version 11040)" is CUDA 11.4, the newest release of that branch. Zero: no
-// message says it.
-func (e *exam) saidDriver() version.Dotted {
-	for _, h := range e.Hits {
-		n, err := strconv.Atoi(h.Captures["found"])
-		if err != nil || n < 9000 || n > 99990 {
-			continue
-		}
-		supported := fmt.Sprintf("%d.%d", n/1000, n%1000/10)
-		for _, b := range e.Matrix.Branches { // newest first
-			if b.CUDA.MajorMinor() == supported {
-				return b.Latest
-			}
-		}
-	}
-	return version.Dotted{}
 }
 
 // An assumption is what a paste does not say, and the resolver has to be told.
@@ -87,10 +68,10 @@ func (e *exam) driverFor(c *resolver.Choice, h machine.Machine) version.Dotted {
 	if !ok {
 		return version.Dotted{}
 	}
-	oldest := e.floorOf(f)
+	oldest := e.Driver().FloorOf(f)
 	for _, g := range h.GPUs {
-		if a, ok := e.Matrix.Arch(g.SM); ok && oldest.Less(e.first(a)) {
-			oldest = e.first(a)
+		if a, ok := e.Matrix.Arch(g.SM); ok && oldest.Less(e.Driver().First(a)) {
+			oldest = e.Driver().First(a)
 		}
 	}
 	return oldest
@@ -107,16 +88,16 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 	for i := range h.GPUs {
 		h.GPUs[i].Visible, h.GPUs[i].KernelDriver, h.GPUs[i].Use = true, "", nil
 	}
-	if d := e.saidDriver(); (h.Driver == nil || h.Driver.Version.IsZero()) && !d.IsZero() {
+	if d := e.SaidDriver(); (h.Driver == nil || h.Driver.Version.IsZero()) && !d.IsZero() {
 		h.Driver = &machine.Driver{Version: d}
 	}
-	if len(h.GPUs) == 0 && !e.onlyForeign() {
-		for i, sm := range []machine.SM{e.limitSM("usual-machine", 1), e.limitSM("usual-machine", 2)} {
+	if len(h.GPUs) == 0 && !e.GPU().OnlyForeign() {
+		for i, sm := range []machine.SM{e.LimitSM("usual-machine", 1), e.LimitSM("usual-machine", 2)} {
 			if i > 0 && !e.glibcBelow().IsZero() {
 				assumed.old = true
 				continue // builds for the newest GPU want a newer C library
 			}
-			if a, ok := e.Matrix.Arch(sm); ok && h.Driver != nil && h.Driver.Version.Less(e.first(a)) {
+			if a, ok := e.Matrix.Arch(sm); ok && h.Driver != nil && h.Driver.Version.Less(e.Driver().First(a)) {
 				continue // a driver that works does not drive it
 			}
 			h.GPUs = append(h.GPUs, machine.GPU{Index: i, Vendor: machine.NVIDIA, SM: sm, Visible: true})
@@ -146,12 +127,12 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 // glibcBelow is a C library that does not have what a message misses of it: 2.17, which the
 // older wheels are for, where 2.27 or 2.28 is missing. Zero: no message says so.
 func (e *exam) glibcBelow() version.Dotted {
-	s, ok := e.has("glibc-old")
+	s, ok := e.Has("glibc-old")
 	m := missingGlibc().FindStringSubmatch(s.Text)
-	if !ok || m == nil || dotted(m[1]).Less(dotted("2.18")) || dotted(e.limit("glibc").Value).Less(dotted(m[1])) {
+	if !ok || m == nil || evidence.Dotted(m[1]).Less(evidence.Dotted("2.18")) || evidence.Dotted(e.Limit("glibc").Value).Less(evidence.Dotted(m[1])) {
 		return version.Dotted{}
 	}
-	return dotted("2.17")
+	return evidence.Dotted("2.17")
 }
 
 var missingGlibc = lazy.Regexp(`GLIBC_(\d+\.\d+)`)
@@ -164,7 +145,7 @@ func (e *exam) resolve(h machine.Machine, wish resolver.Request) *resolver.Resol
 	}
 	r := e.Standing
 	r.Requirements, r.Described = wish.Requirements, r.Described || wish.Described || e.Pasted
-	r.Python, r.Build = cmp.Or(r.Python, e.activePython()), cmp.Or(wish.Build, r.Build)
+	r.Python, r.Build = cmp.Or(r.Python, e.Python().Active()), cmp.Or(wish.Build, r.Build)
 	r.Manager, r.OnlyIndex = cmp.Or(wish.Manager, r.Manager), cmp.Or(wish.OnlyIndex, r.OnlyIndex)
 	res, err := planning.Question{Matrix: e.Matrix, Machine: h, Request: r}.Choose()
 	if err != nil {
@@ -197,7 +178,7 @@ func (e *exam) choose() (*resolver.Choice, assumption) {
 		return res.Choice
 	}
 	if e.Torch.Version != "" && e.Torch.Rank >= read.ByLabel {
-		_, refused := e.has("torch-arch-incompatible", "no-kernel-image", "torch-arch-too-old-desc")
+		_, refused := e.Has("torch-arch-incompatible", "no-kernel-image", "torch-arch-too-old-desc")
 		if c := ask(e.Torch.Version); c != nil && e.native(c, h) && (!refused || c.Build != e.Torch.Label) {
 			return c, assumed
 		}
@@ -240,7 +221,7 @@ func (e *exam) planned() bool {
 		return true
 	}
 	c, _ := e.choose()
-	return c != nil || e.vendor(machine.AMD) || e.vendor(machine.Intel) ||
+	return c != nil || e.GPU().Of(machine.AMD) || e.GPU().Of(machine.Intel) ||
 		e.Machine.Platform.Environment == machine.Jetson
 }
 
@@ -257,19 +238,16 @@ func (e *exam) knownSM() bool {
 	return nvidia
 }
 
-// onlyForeign reports whether GPUs are known, and none of them is NVIDIA's.
-func (e *exam) onlyForeign() bool { return len(e.Machine.GPUs) > 0 && !e.vendor(machine.NVIDIA) }
-
 // newerPython: the Python that somebody has is older than all that builds for this GPU
 // have wheels for.
 func (e *exam) newerPython() []string {
-	python := e.activePython()
-	settled, oldest := e.settledPythons()
-	if python == "" || oldest == "" || pythonVersion(python).Compare(pythonVersion(oldest)) >= 0 {
+	python := e.Python().Active()
+	settled, oldest := e.Python().Settled()
+	if python == "" || oldest == "" || evidence.PythonVersion(python).Compare(evidence.PythonVersion(oldest)) >= 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("Python %s is older than those of current builds: `uv venv --python %s` makes an environment of a newer one, "+
-		"and `%s --python %s` names the torch for it", python, settled, e.planCommand(), settled)}
+		"and `%s --python %s` names the torch for it", python, settled, e.PlanCommand(), settled)}
 }
 
 // torchFix is how to install the torch that fits: the exact command first.
@@ -277,7 +255,7 @@ func (e *exam) torchFix() []string {
 	if e.Machine.Platform.OS == "macos" {
 		return []string{"a Mac has no CUDA: use the device `mps` in place of `cuda`"}
 	}
-	if e.vendor(machine.Intel) && e.onlyForeign() {
+	if e.GPU().Of(machine.Intel) && e.GPU().OnlyForeign() {
 		return []string{"`pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`: the build for Intel's GPUs"}
 	}
 	c, assumed := e.choose()
@@ -285,12 +263,12 @@ func (e *exam) torchFix() []string {
 		return nil
 	}
 	if c == nil {
-		if e.vendor(machine.AMD) && e.onlyForeign() && e.Machine.Platform.OS == "linux" {
+		if e.GPU().Of(machine.AMD) && e.GPU().OnlyForeign() && e.Machine.Platform.OS == "linux" {
 			return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}
 		}
 		if e.Pasted && e.Matrix != nil {
 			if e.knownSM() && slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
-				return g.Vendor == machine.NVIDIA && g.SM.Less(e.limitSM("oldest-served", 0))
+				return g.Vendor == machine.NVIDIA && g.SM.Less(e.LimitSM("oldest-served", 0))
 			}) {
 				return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
 			}
@@ -299,7 +277,7 @@ func (e *exam) torchFix() []string {
 		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
 	}
 	h, _ := e.subject()
-	command := "`pip install --force-reinstall " + e.pairOf(c.Torch, c.Build, h)
+	command := "`pip install --force-reinstall " + e.Pair().Words(c.Torch, c.Build, h)
 	if c.Index != nil {
 		command += " --index-url " + *c.Index
 	}
@@ -314,5 +292,5 @@ func (e *exam) torchFix() []string {
 	if len(notes) > 0 {
 		command += ": " + strings.Join(notes, ", ")
 	}
-	return []string{command, "`" + e.planCommand() + "` shows all that fits, `envfix apply` installs it"}
+	return []string{command, "`" + e.PlanCommand() + "` shows all that fits, `envfix apply` installs it"}
 }

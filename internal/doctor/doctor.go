@@ -1,14 +1,7 @@
-// Package doctor finds what is wrong: with a machine and its environment, or
-// with what somebody pasted. It reads nothing itself; it is given facts and text
-// and returns findings, the root cause first.
-//
-// Three rooms: internal/doctor/read turns text or a machine into a [read.Case],
-// internal/doctor/know holds what is known of ailments, and this package judges.
 package doctor
 
 import (
-	"slices"
-
+	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -17,21 +10,18 @@ import (
 // Format is the number of the JSON form of a report.
 const Format = 1
 
-// A Confidence is how sure a finding is.
-type Confidence int
-
-// The confidences: a symptom alone, a message that names its cause, facts that
-// leave no other.
-const (
-	Low Confidence = iota
-	Medium
-	High
+// Confidence and Mend are those of the rules.
+type (
+	Confidence = evidence.Confidence
+	Mend       = evidence.Mend
 )
 
-func (c Confidence) String() string { return []string{"low", "medium", "high"}[c] }
-
-// MarshalText writes low, medium or high.
-func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+// The confidences.
+const (
+	Low    = evidence.Low
+	Medium = evidence.Medium
+	High   = evidence.High
+)
 
 // A Finding is one thing that is wrong, or worth knowing. Its JSON form is fixed
 // by the schemas of `envfix doctor` (`envfix schema doctor`).
@@ -49,25 +39,6 @@ type Finding struct {
 	Mend Mend `json:"-"`
 
 	order int // of the evidence: where it stands
-}
-
-// A Mend is what of a finding an environment built anew mends, or its activate
-// script. The zero Mend: neither does; another plan may, or a person.
-type Mend struct {
-	Rebuild bool          // the same packages, installed anew
-	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
-	Fixes   []plan.EnvFix // of variables, where the environment is active
-}
-
-// IsZero reports whether nothing of the finding is mended so.
-func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
-
-// and is what mends either; whether that was enough, the next examination says.
-func (m Mend) and(o Mend) Mend {
-	return Mend{
-		Rebuild: m.Rebuild || o.Rebuild, Fetch: slices.Concat(m.Fetch, o.Fetch),
-		Fixes: slices.Concat(m.Fixes, o.Fixes),
-	}
 }
 
 // A Verdict is the answer in one word.

@@ -49,7 +49,7 @@ func EnvironmentOf(p machine.PythonPlace, c *read.Case, i *machine.Installation,
 		}
 		return e
 	}
-	e.Torch = withLabel(c.Torch)
+	e.Torch = c.Torch.Named()
 	if !c.Torch.CUDA.IsZero() {
 		e.CUDA = c.Torch.CUDA.MajorMinor()
 	}

@@ -38,7 +38,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	if err := r.Read("", in); err != nil {
 		return Explanation{}, err
 	}
-	e := &exam{Case: r.Case(), k: k}
+	e := newExam(k, r.Case())
 	hits := e.Hits
 	slices.SortStableFunc(hits, func(a, b read.Hit) int {
 		if a.Message.Symptom != b.Message.Symptom {
@@ -106,6 +106,6 @@ func quoteOf(f Finding) string {
 
 // Advice renders what a check says to do for somebody of whom nothing is known.
 func Advice(k *know.Knowledge, check string) []string {
-	e := &exam{Case: &read.Case{Pasted: true}, k: k}
+	e := newExam(k, &read.Case{Pasted: true})
 	return e.ways(check, k.Checks[check].Fix, nil)
 }

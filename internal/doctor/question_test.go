@@ -4,19 +4,21 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/doctor/unsaid"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
 
 // What could not be read of a machine is never "nothing is wrong".
 func TestUnread(t *testing.T) {
-	for _, n := range unreadNotes {
-		c := read.FromMachine(machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Notes: []string{"nvml: x " + n.words + " y"}})
+	for _, n := range unsaid.Unread {
+		c := read.FromMachine(machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Notes: []string{"nvml: x " + n.Words + " y"}})
 		r := Examine(know.Embedded(), c)
-		if len(r.Findings) == 0 || r.Findings[0].Check != n.check || r.OK || r.Verdict == Healthy {
-			t.Errorf("%q: %v, %s", n.words, checksOf(r), r.Verdict)
+		if len(r.Findings) == 0 || r.Findings[0].Check != n.Check || r.OK || r.Verdict == Healthy {
+			t.Errorf("%q: %v, %s", n.Words, checksOf(r), r.Verdict)
 		}
 	}
 	fine := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Notes: []string{"nvml: switched off"}}
@@ -89,7 +91,7 @@ func TestQuestion(t *testing.T) {
 			continue
 		}
 		for _, way := range r.Findings[0].Fix[:len(r.Findings[0].Fix)-1] {
-			if strings.HasPrefix(way, ifSo+"`") {
+			if strings.HasPrefix(way, evidence.IfSo+"`") {
 				continue
 			}
 			if !strings.HasPrefix(way, "likely: ") && !strings.HasPrefix(way, "possible: ") || strings.Count(way, "`") < 2 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 )
@@ -28,10 +29,10 @@ type Known struct {
 }
 
 // knownFacts are the facts that judging stands on, in the order in which people ask.
-func (e *exam) knownFacts() []Known {
-	out := slices.Concat(e.knownMachine(), e.knownTorch())
+func knownFacts(e *evidence.Evidence) []Known {
+	out := slices.Concat(knownMachine(e), knownTorch(e))
 	if !e.Pasted {
-		out = append(out, e.knownAround()...)
+		out = append(out, knownAround(e)...)
 	}
 	return out
 }
@@ -52,7 +53,7 @@ func of(fact, value string, at read.Evidence, looked bool) Known {
 	return k
 }
 
-func (e *exam) knownMachine() []Known {
+func knownMachine(e *evidence.Evidence) []Known {
 	m := e.Machine
 	here := !e.Pasted
 	var gpus []string
@@ -84,15 +85,15 @@ func (e *exam) knownMachine() []Known {
 		of("kernel module", module, e.From.Module, here && m.Platform.OS == "linux" && m.Platform.Environment != machine.WSL2),
 		of("CUDA_VISIBLE_DEVICES", visible, e.From.Env["CUDA_VISIBLE_DEVICES"], here),
 		of("LD_LIBRARY_PATH", m.Env["LD_LIBRARY_PATH"], e.From.Env["LD_LIBRARY_PATH"], here),
-		of("Python", e.activePython(), e.From.Python, here),
+		of("Python", e.Python().Active(), e.From.Python, here),
 	}
 }
 
-func (e *exam) knownTorch() []Known {
+func knownTorch(e *evidence.Evidence) []Known {
 	t := e.Torch
 	v, cuda := t.Version, ""
 	if v != "" {
-		v = withLabel(t)
+		v = t.Named()
 	}
 	switch {
 	case !t.CUDA.IsZero():
@@ -112,7 +113,7 @@ func (e *exam) knownTorch() []Known {
 }
 
 // knownAround are the facts that only the machine itself tells.
-func (e *exam) knownAround() []Known {
+func knownAround(e *evidence.Evidence) []Known {
 	log := Known{Fact: "kernel log", State: Unasked, Source: "no NVIDIA driver is here whose messages it could hold"}
 	if l := e.Machine.KernelLog; l != nil {
 		log = Known{Fact: "kernel log", State: Unasked, Source: l.Refused}
@@ -152,11 +153,11 @@ func (e *exam) knownAround() []Known {
 	if s := a.SharedMem; s != nil {
 		shm = Known{Fact: "/dev/shm", State: Seen, Value: fmt.Sprintf("%s, %s free", machine.GiB(s.Size), machine.GiB(s.Free)), Source: "statfs"}
 	}
-	return append(out, fabric, cdi, shm, e.knownPeers())
+	return append(out, fabric, cdi, shm, knownPeers(e))
 }
 
 // knownPeers: whether GPUs reach each other's memory is asked of NVML, pair by pair.
-func (e *exam) knownPeers() Known {
+func knownPeers(e *evidence.Evidence) Known {
 	k := Known{Fact: "peer access", State: Unasked, Source: "fewer than two GPUs answer"}
 	asked, without := 0, 0
 	for _, g := range e.Machine.GPUs {

@@ -113,7 +113,7 @@ var posixPrograms = []string{
 func TestEveryAdvice(t *testing.T) {
 	checked, shells, posix := 0, map[string]int{}, map[string]bool{}
 	everyCase(t, func(p patientCase) {
-		e := &exam{Case: p.c, k: know.Embedded()}
+		e := newExam(know.Embedded(), p.c)
 		for _, f := range p.report.Findings {
 			for _, way := range f.Fix {
 				if bad := placeholder.FindString(way); bad != "" {

@@ -1,0 +1,214 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+// visibleDevices: the variable hides the GPUs. An index that does not exist hides
+// itself and everything after it.
+func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
+	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
+		v, set := e.Machine.Env[name]
+		if !set {
+			continue
+		}
+		said := e.From.Env[name]
+		bad := ""
+		n := len(e.Machine.GPUs)
+		one := strings.Contains(strings.ToLower(said.Text), "single") || e.Clue("cvd-set-in-script")
+		for i, entry := range strings.Split(v, ",") {
+			entry = strings.TrimSpace(entry)
+			k := evidence.Atoi(entry)
+			switch {
+			case entry == "NoDevFiles" && i == 0 && schedulerGaveNone(e, &out, said):
+			case i == 0 && (entry == "" || entry == "-1" || strings.EqualFold(entry, "none")):
+				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
+			case strings.HasPrefix(entry, "GPU-") && i == 0 && e.Pasted && e.Torch.SeesNone() && len(e.Hits) == 0:
+				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so",
+					name)
+			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all" && name != "CUDA_VISIBLE_DEVICES":
+			case entry == "all" && i == 0:
+				bad = name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
+			case k < 0 && len(entry) < 12 && i == 0:
+				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
+			case e.Listed && n > 0 && k >= n, i == 0 && e.Says.GPUs > 0 && k >= e.Says.GPUs, one && k >= 1 && i == 0:
+				bad = fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, v)
+			}
+		}
+		if _, trouble := e.Has(append([]string{"cuda-ordinal", "torch-unknown-error"},
+			evidence.NoDevice...)...); bad != "" && (trouble || e.Torch.SeesNone() || !e.Pasted) {
+			out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).
+				Say(bad).
+				Do(unhide(name, said)...).
+				Explaining("ACC002")
+		}
+	}
+	return out
+}
+
+// unhide is how a variable lets GPUs through again: where a script sets it, a shell that
+// does not have it changes nothing.
+func unhide(name string, said evidence.Quote) []string {
+	if strings.Contains(said.Text, "environ") || strings.Contains(said.Text, "putenv") {
+		return []string{"take that line out of the script, or set " + name + " there to an index of `nvidia-smi -L`, before torch is imported"}
+	}
+	return []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}
+}
+
+// schedulerGaveNone: Slurm writes this word where a job asked for no GPU: to take the
+// variable away gives none. Source: slurm.schedmd.com, gres.html.
+func schedulerGaveNone(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) bool {
+	out.Find("ACC011", evidence.Proven, said, e.Torch.AvailableAt).
+		Say("Slurm gave the job no GPU, since it asked for none: that is what CUDA_VISIBLE_DEVICES=NoDevFiles says").
+		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`").
+		Explaining("ACC001", "ACC002", "PY001", "GPU001", "DRV013")
+	return true
+}
+
+var processesAsked = lazy.Regexp(`(?i)` + evidence.ProcessCount)
+
+// moreProcesses: a launcher starts more processes than the variable leaves GPUs,
+// and each takes the GPU of its number.
+func moreProcesses(e *evidence.Evidence) (out evidence.Findings) {
+	asked := e.Did.Launch
+	ordinal, failed := e.Has("cuda-ordinal")
+	list, _, _ := strings.Cut(e.Machine.Env["CUDA_VISIBLE_DEVICES"], " ")
+	m := processesAsked().FindStringSubmatch(asked.Text) // nil where a long line was clipped before it
+	if m == nil || !failed || list == "" {
+		return
+	}
+	n, visible := evidence.Atoi(m[1]), len(strings.Split(strings.Trim(list, ","), ","))
+	if n > visible {
+		out.Find("ACC001", evidence.Likely, e.From.Env["CUDA_VISIBLE_DEVICES"], asked, ordinal).
+			Says("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible).
+			Do("as many processes as the variable names GPUs").
+			Explaining("ACC002")
+	}
+	return out
+}
+
+// lateIndex: a script that sets the variable itself.
+func lateIndex(e *evidence.Evidence) (out evidence.Findings) {
+	if _, ok := e.Has("torch-no-gpus", "cuda-no-device", "cuda-ordinal"); ok && e.Clue("cvd-set-in-script") {
+		out.Find("ACC001", evidence.Likely, e.From.Env["CUDA_VISIBLE_DEVICES"]).
+			Says("the script sets CUDA_VISIBLE_DEVICES itself")
+	}
+	return out
+}
+
+// lateVariable: a script sets the variable below its import of torch. Since torch
+// 1.12 that may be too late even before the first call of CUDA (pytorch issue
+// 80876).
+func lateVariable(e *evidence.Evidence) (out evidence.Findings) {
+	imported, set := e.Did.ImportTorch, e.Did.SetDevices
+	if imported.IsZero() || set.IsZero() || imported.File != set.File || imported.Line >= set.Line {
+		return
+	}
+	out.Find("ACC003", evidence.Hint, imported, set).
+		Says("CUDA_VISIBLE_DEVICES is set after torch was imported").
+		Do("set it in the shell, or in the first lines of the script, before `import torch`")
+	return out
+}
+
+// permission: a device that may not be opened.
+func permission(e *evidence.Evidence) (out evidence.Findings) {
+	s, ok := e.Has("rocm-kfd-permission", "nvml-permission")
+	if !ok {
+		return
+	}
+	check := "ACC008"
+	if e.GPU().Of(machine.AMD) || e.Torch.HIP != "" {
+		check = "ROC003"
+	}
+	out.Find(check, evidence.Message+2, s).Of("device_permissions")
+	return out
+}
+
+// sharedMemory: /dev/shm refuses, whatever the wording.
+func sharedMemory(e *evidence.Evidence) (out evidence.Findings) {
+	if s, ok := e.Has("nccl-shm"); ok && strings.Contains(strings.ToLower(s.Text), "permission") {
+		out.Find("MG001", evidence.Likely, s).
+			Says("/dev/shm may not be written by this user").
+			Do("`sudo chmod 1777 /dev/shm`")
+	}
+	return out
+}
+
+// spawnedWorker: on Windows and macOS a worker imports the program anew, and one without
+// the guard starts workers itself. Source: docs.python.org, multiprocessing, programming guidelines.
+func spawnedWorker(e *evidence.Evidence) (out evidence.Findings) {
+	h := e.Hit("worker-exited")
+	if os := e.Machine.Platform.OS; h == nil || os != "windows" && os != "macos" {
+		return
+	}
+	out.Find("ACC012", evidence.Likely, h.At, e.From.OS).
+		Say("a DataLoader worker ended: here each one imports the program anew, which must be written for that").
+		Do("put what starts the training under `if __name__ == \"__main__\":`; in a notebook the dataset's class belongs in a file of its own",
+			"`num_workers=0` shows the error that the worker had").
+		Explaining("MG002", "MG001")
+	return out
+}
+
+// innerInterface: NCCL takes the first interface that it finds, and that of a container's
+// bridge leads to no other machine. Source: docs.nvidia.com, NCCL, NCCL_SOCKET_IFNAME.
+func innerInterface(e *evidence.Evidence) (out evidence.Findings) {
+	s, failed := e.Has("nccl-socket", "nccl-remote", "nccl-system", "nccl-timeout")
+	at := e.Jobs.Interface
+	if !failed || at.IsZero() {
+		return
+	}
+	out.Find("MG009", evidence.Likely, at, s).
+		Say("NCCL talks over the bridge of containers on this machine, which leads to no other one").
+		Do("on every node: `export NCCL_SOCKET_IFNAME=^docker,br-,virbr,veth,lo`, or the interface by its name, as `ip -brief addr` lists it",
+			"where gloo is used too, GLOO_SOCKET_IFNAME with that name").
+		Explaining("MG010", "MG012")
+	return out
+}
+
+// missingGPU: several GPUs of one kind are on the bus, and nvidia-smi lists fewer.
+// A GPU of another kind may simply be one that this driver does not know, and a
+// container may be given less than the host has.
+func missingGPU(e *evidence.Evidence) (out evidence.Findings) {
+	n := len(e.Machine.GPUs)
+	if !e.Listed || n == 0 || len(e.Bus) <= n || e.Machine.Platform.Environment == machine.Container ||
+		slices.ContainsFunc(e.Bus, func(s string) bool { return s != e.Bus[0] }) {
+		return
+	}
+	out.Find("DRV014", evidence.Strong, e.From.Bus, e.From.GPU).
+		Says("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)
+	return out
+}
+
+// hardware: a GPU that fell off the bus is the reason of whatever else is said.
+func hardware(e *evidence.Evidence) (out evidence.Findings) {
+	if s, ok := e.Has("xid-fallen", "xid-power", "device-handle"); ok {
+		out.Find("HW002", evidence.Likely, s)
+	}
+	return out
+}
+
+// noPeers: some series of GeForce have no peer access at all, so no setting of the machine
+// is in the way.
+func noPeers(e *evidence.Evidence) (out evidence.Findings) {
+	s, ok := e.Has("p2p-disable", "cuda-ipc")
+	if !ok || !strings.Contains(s.Text, "peer access is not supported") {
+		return
+	}
+	for _, g := range e.Machine.GPUs {
+		for _, series := range e.Limit("geforce-without-peers").Values {
+			if strings.Contains(g.Name, series) {
+				out.Find("MG006", evidence.Likely, s, e.From.GPU).
+					Says("GeForce %s GPUs cannot reach each other's memory", series).
+					Explaining("MG005", "MG012")
+				return
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+package code
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+)
+
+var tensorTypes = lazy.Regexp(`(?i)Input type \((torch\.(?:cuda\.)?)(\w+)Tensor\) and (?:weight|` +
+	`bias) type \((torch\.(?:cuda\.)?)(\w+)Tensor\)`)
+
+// scalarTypes are named since torch 1.5 without the device: there the types alone differ.
+var scalarTypes = lazy.Regexp(`(?i)Input type \(([\w:.]+)\) and (?:weight|bias) type \(([\w:.]+)\)`)
+
+// dataTypes: both tensors are on the same device, and of different types.
+func dataTypes(e *evidence.Evidence) (out evidence.Findings) {
+	for _, h := range e.Hits {
+		if m := scalarTypes().FindStringSubmatch(h.At.Text); m != nil && m[1] != m[2] &&
+			!strings.Contains(m[0], "torch.") {
+			out.Find("CODE012", evidence.Likely, h.At).
+				Says("one tensor is %s and the other %s: the data types differ, and the fault is in the program",
+					m[1], m[2]).
+				Explaining("CODE001", "CODE002")
+			return
+		}
+		if m := tensorTypes().FindStringSubmatch(h.At.Text); m != nil {
+			if m[1] != m[3] || strings.EqualFold(m[2], m[4]) {
+				continue
+			}
+			out.Find("CODE012", evidence.Likely, h.At).
+				Says("one tensor is %s and the other %s, on the same device: the data types differ, and the fault is in the program",
+					m[2], m[4]).
+				Explaining("CODE001", "CODE002")
+			return
+		}
+	}
+	return out
+}
+
+// computeType: the type that failed is no advice.
+func computeType(e *evidence.Evidence) (out evidence.Findings) {
+	h := e.Hit("ct2-fp16")
+	if h == nil {
+		return
+	}
+	failed := "float16"
+	for _, t := range []string{"bfloat16", "int8_float16", "int8_bfloat16", "float16", "int8"} {
+		if strings.Contains(h.At.Text, "Requested "+t+" ") {
+			failed = t
+		}
+	}
+	f := out.Find("ARC015", evidence.Strong+2, h.At, e.From.GPU).
+		Says("this device does not compute in %s: that GPU is too old for it, or no GPU is used at all", failed).
+		Explaining("ARC008", "CODE006")
+	if failed == "int8" {
+		f.Do("`compute_type=\"float32\"`")
+	}
+	return out
+}
+
+// askedCPU: the CPU was asked for, and that is what is used.
+func askedCPU(e *evidence.Evidence) (out evidence.Findings) {
+	s, warned := e.Has("torch-fp16-cpu", "torch-fallback-cpu", "device-is-cpu")
+	if h := e.Hit("app-no-gpu"); h != nil && strings.Contains(h.At.Text, "no accelerator is found") { // DataLoader's pin_memory
+		s, warned = h.At, true
+	}
+	if warned && !e.Did.AskedCPU.IsZero() && !e.Torch.SeesNone() {
+		out.Calm("nothing is wrong: the CPU was asked for, and the program runs on it", s, e.Did.AskedCPU)
+	}
+	return out
+}
+
+// unusedGPU: a GPU that waits for data does something now and then; one at zero has
+// nothing to do.
+func unusedGPU(e *evidence.Evidence) (out evidence.Findings) {
+	for _, h := range e.Clues {
+		if h.Clue.ID == "zero-util-available" && !e.Torch.SeesNone() && nothingAtAll().MatchString(h.At[0].Text) {
+			out.Find("PERF001", evidence.Strong+2, h.At...).Explaining("PERF002")
+			return
+		}
+	}
+	return out
+}
+
+var nothingAtAll = lazy.Regexp(`(?i)(?:^|[^\d.-])0 ?%|\bzero\b|\bnot (?:being )?used\b|\bunused\b`)
+
+// optional: xformers names what is missing and goes on without.
+func optional(e *evidence.Evidence) (out evidence.Findings) {
+	if s, ok := e.Has("triton-optional"); ok {
+		out.Deny("PY009", "PY012", "GPU001")
+		out.Find("PERF019", evidence.Strong, s).
+			Says("nothing is wrong: triton is optional here, and the program runs without it").
+			Do("nothing to do").
+			As(evidence.Note)
+	}
+	return out
+}
+
+// nothingMoved: torch sees the GPU, it does nothing, and the code that is shown puts
+// neither model nor data on it.
+func nothingMoved(e *evidence.Evidence) (out evidence.Findings) {
+	if said := e.Did.CallsModel; !said.IsZero() && e.Did.Moves.IsZero() && e.Torch.SeesGPU() && !e.Says.Idle.IsZero() {
+		out.Find("PERF001", evidence.Likely, said, e.Says.Idle).Explaining("PERF002").
+			Says("torch sees the GPU, and the code that is shown puts neither the model nor its data on it").
+			Do("`model.to(\"cuda\")` before the loop, `x, y = x.to(\"cuda\"), y.to(\"cuda\")` in it").
+			Of("code_device_placement")
+	}
+	return out
+}
+
+// divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
+// left over can take a share of the layers.
+func divided(e *evidence.Evidence) (out evidence.Findings) {
+	h := e.Hit("tensor-parallel-heads")
+	if h == nil {
+		return
+	}
+	heads, size := evidence.Atoi(h.Captures["heads"]), evidence.Atoi(h.Captures["size"])
+	n := 1
+	for heads > 0 && heads%(n*2) == 0 && n*2 <= size {
+		n *= 2
+	}
+	ways := []string{fmt.Sprintf("`--tensor-parallel-size %d`", n)}
+	if size/n > 1 {
+		ways = append(ways, fmt.Sprintf("with %d GPUs: `--tensor-parallel-size %d --pipeline-parallel-size %d`",
+			n*(size/n), n, size/n))
+	}
+	out.Find("CODE016", evidence.Likely, h.At).Do(ways...).
+		Says("%d attention heads cannot be divided among %d GPUs", heads, size)
+	return out
+}

@@ -1,0 +1,199 @@
+package containers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+)
+
+// gpuWords name what does nothing sensible without a GPU.
+var gpuWords = lazy.Regexp(`(?i)cuda|nvidia|nvcr\.io|\bgpu\b|vllm|text-generation-inference|tensorrt|sglang|[-_:]gpu\b`)
+
+// usualWords name what mostly runs on one.
+var usualWords = lazy.Regexp(`(?i)torch|ollama|tensorflow|comfy|diffusion|whisper|llama|localai|\bml\b|train|` +
+	`infer|jax|jupyter|notebook|python|app|worker|model|ai\b`)
+
+// asksForNone: a container that wants a GPU is started without.
+func asksForNone(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	said, unseen := e.Unseen()
+	if !e.Pasted || len(e.Containers.Workloads) == 0 || !unseen && !found.Quiet() {
+		return
+	}
+	var bad *evidence.Workload
+	for _, w := range e.Containers.Workloads {
+		switch {
+		case w.Asks != "" || w.Wants:
+			return // one of them has what the others lack: which of them fails, nothing says
+		case gpuWords().MatchString(w.About) && (bad == nil || !gpuWords().MatchString(bad.About)):
+			bad = w
+		case unseen && bad == nil && (usualWords().MatchString(w.About) || len(e.Containers.Workloads) == 1):
+			bad = w
+		}
+	}
+	if bad == nil {
+		return
+	}
+	weight := evidence.Likely
+	if !unseen {
+		weight = evidence.Strong
+	}
+	what := fmt.Sprintf("the service %s of the compose file asks for no GPU", strconv.Quote(bad.Name))
+	check, fix := "CTR018", []string{
+		"`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, or `gpus: all` (compose 2.30 and newer)",
+	}
+	switch bad.Kind {
+	case "docker":
+		check, what, fix = "CTR001", fmt.Sprintf(
+			"`%s` starts the container without a GPU",
+			bad.Name,
+		), []string{
+			fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`",
+				bad.Name),
+		}
+	case "apptainer":
+		check, what, fix = "CTR024", fmt.Sprintf("`%s` without --nv starts the container without a GPU",
+			bad.Name), []string{fmt.Sprintf("`%s --nv …`", bad.Name)}
+	case "pod":
+		check, what, fix = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU", []string{
+			"`resources: {limits: {nvidia.com/gpu: 1}}` in the container",
+		}
+		if bad.Only != "" {
+			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
+		}
+	}
+	f := out.Find(check, weight, bad.At, said).Say(what).Do(fix...)
+	f.As(evidence.Warning)
+	if unseen {
+		f.As(evidence.Error)
+		f.Over = []string{"DRV001", "DRV002", "CTR001", "ACC001"}
+	}
+	return out
+}
+
+// noCapability: compose wants the capability named (docs.docker.com, compose
+// deploy specification: capabilities is required).
+func noCapability(e *evidence.Evidence) (out evidence.Findings) {
+	if !e.Pasted {
+		return
+	}
+	for _, w := range e.Containers.Workloads {
+		if w.Wants && !w.GPUCap && w.Kind == "compose" {
+			said, _ := e.Unseen()
+			out.Find("CTR018", evidence.Likely, w.At, said).
+				Says("the service %s reserves a device without the capability gpu", strconv.Quote(w.Name)).
+				Do("`capabilities: [gpu]` beside `driver: nvidia`; compose refuses or ignores the entry without it").
+				As(evidence.Error)
+		}
+	}
+	return out
+}
+
+// toolkitUnread: the toolkit is installed and docker finds no driver of GPUs: its daemon
+// did not read the configuration. Docker Desktop, the snap and the rootless daemon have
+// one of their own. Source: NVIDIA/nvidia-docker issue 1642, NVIDIA/nvidia-container-toolkit
+// issue 854.
+func toolkitUnread(e *evidence.Evidence) (out evidence.Findings) {
+	s, refused := e.Has("docker-no-driver")
+	if t := e.Containers.Toolkit; refused && !t.IsZero() && strings.Contains(s.Text, "could not select") {
+		out.Find("CTR002", evidence.Likely, s, t).
+			Say("the NVIDIA container toolkit is installed, and this Docker daemon does not know it: "+
+				"it was not restarted since, or it is another daemon than the one that was configured").
+			Do("`sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker`, then `docker info | grep -i runtimes` names nvidia",
+				"`docker context ls`: Docker Desktop's daemon is another one, `docker context use default` takes the system's",
+				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; "+
+					"a rootless daemon reads ~/.config/docker/daemon.json")
+	}
+	return out
+}
+
+// nothingToGive: `--gpus` asks for NVIDIA's GPUs, and the machine has another vendor's alone.
+func nothingToGive(e *evidence.Evidence) (out evidence.Findings) {
+	if s, refused := e.Has("docker-no-driver"); refused && e.Pasted && e.GPU().OnlyForeign() && e.Machine.Driver == nil {
+		out.Find("HW001", evidence.Likely, s, e.From.GPU).
+			Says("`--gpus` gives out NVIDIA's GPUs, and this machine shows the %s alone", evidence.NameOf(e.Machine.GPUs[0])).
+			Do("leave `--gpus` away, and tell the program to use the CPU (often `--device cpu`)",
+				"AMD: `--device=/dev/kfd --device=/dev/dri` and a ROCm image; Intel: `--device=/dev/dri` and an XPU one").
+			Explaining("CTR002", "CTR001")
+	}
+	return out
+}
+
+// podRuntime: the pod is given a GPU, and its program finds no driver: where NVIDIA's runtime
+// is not the default of containerd, the pod has to name it.
+// Source: NVIDIA/k8s-device-plugin, README, "Configure containerd".
+func podRuntime(e *evidence.Evidence) (out evidence.Findings) {
+	s, ok := e.Has("cudart-insufficient", "torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "cuda-no-device", "torch-no-gpus")
+	if !ok || !e.Pasted || e.Machine.Driver != nil {
+		return
+	}
+	for _, w := range e.Containers.Workloads {
+		if w.Kind != "pod" || !strings.Contains(w.Asks, ".com/") || w.Class {
+			continue
+		}
+		out.Find("CTR022", evidence.Likely, w.At, s).
+			Say("the pod is given a GPU, and no driver: it runs with a container runtime that passes none on").
+			Do("`runtimeClassName: nvidia` in the pod's spec, beside containers", "where there is no such class: `kubectl get runtimeclass` lists them; "+
+				"NVIDIA's GPU operator makes it, or `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default` on the node").
+			Explaining("DRV005", "DRV002", "CTR001", "ACC001", "TK012")
+		return
+	}
+	return out
+}
+
+// runtimes: a container asks for NVIDIA's runtime, and docker has none.
+func runtimes(e *evidence.Evidence) (out evidence.Findings) {
+	said := e.Containers.Runtimes
+	if !e.Pasted || said.IsZero() || strings.Contains(said.Text, "nvidia") || !e.Containers.NVIDIARuntime.IsZero() {
+		return
+	}
+	for _, w := range e.Containers.Workloads {
+		if strings.HasPrefix(w.Asks, "runtime") || w.Asks == "--runtime" {
+			out.Find("CTR003", evidence.Proven, said, w.At).Says("docker has no runtime nvidia, and the container asks for it")
+			return
+		}
+	}
+	if where, unseen := e.Unseen(); unseen {
+		out.Find("CTR002", evidence.Strong, said, where).Says("docker has no runtime of NVIDIA's")
+	}
+	return out
+}
+
+// dockerfile: what an image is built with.
+func dockerfile(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	d := e.Containers.Image
+	said, unseen := e.Unseen()
+	if !e.Pasted || d.From.IsZero() {
+		return
+	}
+	if !d.Driver.IsZero() {
+		out.Find("CTR010", evidence.Strong, d.Driver).
+			Says("the image installs a driver of its own; the one that counts is the host's").
+			Do(
+				"remove the driver's packages from the Dockerfile: the container toolkit brings the host's libraries",
+			)
+	}
+	if !unseen && !found.Quiet() {
+		return
+	}
+	switch {
+	case !d.CPUIndex.IsZero():
+		out.Find("PY001", evidence.Likely, d.CPUIndex, said).
+			Says("the Dockerfile installs the CPU build of torch").
+			Do(
+				"remove `--index-url https://download.pytorch.org/whl/cpu`: on Linux the default index carries the CUDA build",
+				"`envfix plan` names the index of another one",
+			)
+	case unseen && !d.BuildCheck.IsZero():
+		out.Find("CTR001", evidence.Message, d.BuildCheck, said).
+			Says("a build of an image sees no GPU: what a RUN line asks of it fails, whatever the machine has").
+			Do("ask when the container starts, not while it is built")
+	case strings.Contains(d.Base, "alpine") && e.Installed("torch") == nil && !e.Did.PipTorch.IsZero():
+		out.Find("IDX003", evidence.Likely, d.From, e.Did.PipTorch).
+			Say("the image is built on " + strconv.Quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it").
+			Do("a Debian image, such as `python:3.12-slim`")
+	}
+	return out
+}

@@ -1,0 +1,307 @@
+package driver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// driverFloor: the build's CUDA needs a newer driver. The driver's version
+// decides; the CUDA version that nvidia-smi prints only where nothing else is
+// known, and then its major.
+func driverFloor(e *evidence.Evidence) (out evidence.Findings) {
+	t := e.Torch
+	if t.CUDA.IsZero() {
+		defaultFloor(e, &out)
+		askedFloor(e, &out)
+		return
+	}
+	if e.Torch.SeesGPU() {
+		if !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(evidence.Dotted(t.CUDA.MajorMinor())) {
+			out.Find("DRV006", evidence.Trifle, t.CUDAAt, e.SMI.At).
+				Says("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong",
+					t.CUDA.MajorMinor(), e.SMI.CUDA).
+				Do("nothing to do")
+		}
+		return
+	}
+	floor := e.Driver().Floor(t.CUDA)
+	d := e.Machine.Driver
+	switch {
+	case d != nil && !d.Version.IsZero() && !floor.IsZero():
+		if d.Version.Less(floor) {
+			tooOld(e, &out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version,
+				t.CUDA.MajorMinor(), floor),
+				e.From.Driver, t.CUDAAt)
+		}
+	case !e.SaidDriver().IsZero() && !floor.IsZero() && e.SaidDriver().Less(floor):
+		h := e.Hit("torch-driver-too-old")
+		if h == nil {
+			return
+		}
+		tooOld(e, &out, fmt.Sprintf("the driver is of branch %d, and torch's CUDA %s needs driver %s or newer",
+			e.SaidDriver().Major(), t.CUDA.MajorMinor(), floor), h.At, t.CUDAAt)
+	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 &&
+		e.SMI.CUDA.Less(evidence.Dotted(t.CUDA.MajorMinor()))):
+		tooOld(e, &out, fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA,
+			t.CUDA.MajorMinor()),
+			e.SMI.At, t.CUDAAt)
+	}
+	return out
+}
+
+// defaultFloor: nobody says which build of torch it is. On Linux pip takes that
+// of the default index where no other index is named, and its CUDA is known.
+func defaultFloor(e *evidence.Evidence, out *evidence.Findings) {
+	t, d, p := e.Torch, e.Machine.Driver, e.Machine.Platform
+	if cuda := evidence.Dotted(oldDefault(t.Version)); e.Pasted && e.Torch.SeesNone() && !t.NoCUDA && t.HIP == "" &&
+		t.Label == "" && d != nil && !d.Version.IsZero() && !cuda.IsZero() {
+		if floor := e.Driver().Floor(cuda); d.Version.Less(floor) {
+			tooOld(e, out, fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
+				d.Version, t.Version, cuda, floor),
+				e.From.Driver, t.VersionAt)
+		}
+		return
+	}
+	if !e.Pasted || !e.Torch.SeesNone() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil ||
+		d.Version.IsZero() || e.Matrix == nil ||
+		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.Did.Index.Text, "whl/") && !strings.Contains(e.Did.Index.Text, "torch_stable") {
+		return
+	}
+	release, ok := e.Matrix.Release(t.Version)
+	if !ok {
+		return
+	}
+	for _, b := range release.Builds {
+		floor := e.Driver().Floor(b.CUDA)
+		if b.Default && b.OS == p.OS && b.Arch == p.Arch && d.Version.Less(floor) {
+			tooOld(e, out, fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
+				d.Version, t.Version, b.CUDA.MajorMinor(), floor),
+				e.From.Driver, t.VersionAt)
+			return
+		}
+	}
+}
+
+// oldDefault is the CUDA of the build that one got without asking, of releases
+// before the data begins. Source: pytorch.org, previous versions.
+func oldDefault(torch string) string {
+	v := strings.SplitN(torch, ".", 3)
+	if len(v) < 2 || v[0] != "1" {
+		return ""
+	}
+	switch v[1] {
+	case "2":
+		return "10.0"
+	case "3", "4":
+		return "10.1"
+	case "5", "6", "7", "8", "9", "10", "11":
+		return "10.2"
+	}
+	return ""
+}
+
+// askedFloor: conda was asked for a build with this CUDA, and nothing says that it
+// gave another.
+func askedFloor(e *evidence.Evidence, out *evidence.Findings) {
+	t, d, s := e.Torch, e.Machine.Driver, e.Did.CondaCUDA
+	if d == nil || d.Version.IsZero() || s.IsZero() || t.NoCUDA || t.HIP != "" || !e.Torch.SeesNone() {
+		return
+	}
+	cuda := evidence.Dotted(evidence.CondaAsked().FindStringSubmatch(s.Text)[1])
+	if floor := e.Driver().Floor(cuda); !floor.IsZero() && d.Version.Less(floor) {
+		f := tooOld(e, out, fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s",
+			d.Version, cuda, floor),
+			e.From.Driver, s)
+		if has := e.SMI.CUDA; !has.IsZero() && has.Less(cuda) {
+			f.Do(append(f.Fix, fmt.Sprintf("or a build for the CUDA that this driver has: `%s=%s` in place of what conda was asked for",
+				strings.TrimRight(evidence.CondaAsked().FindString(s.Text), "= .0123456789"), has))...)
+		}
+	}
+}
+
+// ancientDriver: where nothing says what torch was built with, a driver older than
+// the first CUDA of current wheels wants is behind all of them.
+func ancientDriver(e *evidence.Evidence) (out evidence.Findings) {
+	d := e.Machine.Driver
+	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" ||
+		!e.Torch.SeesNone() {
+		return
+	}
+	if oldest := e.Driver().Floor(evidence.Dotted(e.Limit("ancient-cuda").Value)); !oldest.IsZero() && d.Version.Less(oldest) {
+		out.Find("DRV005", evidence.Strong, e.From.Driver, e.Torch.AvailableAt).
+			Says("driver %s is older than any that current builds of torch run on", d.Version)
+	}
+	return out
+}
+
+func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...evidence.Quote) *evidence.Finding {
+	if e.Machine.Platform.Environment == machine.WSL2 {
+		text += "; under WSL that is the driver of Windows"
+	}
+	return out.Find("DRV005", evidence.Proven, said...).
+		Say(text).
+		Do("update the NVIDIA driver", "{torch}")
+}
+
+// driverHalves: the library and the kernel module are of different versions.
+func driverHalves(e *evidence.Evidence) (out evidence.Findings) {
+	if s := e.From.Mismatch; !s.IsZero() { // in a line of a container's runtime, too
+		out.Find("DRV004", evidence.Proven, s).Explaining("CTR005")
+	}
+	d := e.Machine.Driver
+	if d == nil || d.LoadedVersion.IsZero() {
+		return
+	}
+	if d.Version.IsZero() {
+		packageNewer(e, &out)
+		return
+	}
+	if d.Version.Compare(d.LoadedVersion) == 0 {
+		return
+	}
+	// NVML's own library version has two groups where the driver has three.
+	if strings.HasPrefix(d.Version.String(), d.LoadedVersion.String()+".") ||
+		strings.HasPrefix(d.LoadedVersion.String(), d.Version.String()+".") {
+		return
+	}
+	out.Find("DRV004", evidence.Proven, e.From.Driver, e.From.Module).
+		Says("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)
+	return out
+}
+
+// packageNewer: a package list names another version than the module that is
+// loaded: an upgrade without a reboot.
+func packageNewer(e *evidence.Evidence, out *evidence.Findings) {
+	loaded := e.Machine.Driver.LoadedVersion
+	if e.DriverPackage.IsZero() || e.DriverPackage.Compare(loaded) == 0 ||
+		e.DriverPackage.Compare(evidence.Dotted(loaded.MajorMinor())) == 0 {
+		return
+	}
+	out.Find("DRV004", evidence.Likely, e.From.Package, e.From.Module).
+		Says("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)
+}
+
+// boundDriver: another kernel driver holds the GPU.
+func boundDriver(e *evidence.Evidence) (out evidence.Findings) {
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor != machine.NVIDIA {
+			continue
+		}
+		switch g.KernelDriver {
+		case "nouveau", "nova":
+			out.Find("KMD001", evidence.Proven, e.From.Bus).Say("the kernel driver " + g.KernelDriver + " holds the " + g.Name)
+		case "vfio-pci":
+			out.Find("HW012", evidence.Likely, e.From.Bus)
+		}
+	}
+	return out
+}
+
+// nothingThere: no driver answers. In a container or under WSL, that is where to
+// look.
+func nothingThere(e *evidence.Evidence) (out evidence.Findings) {
+	p := e.Machine.Platform
+	if d, g := e.From.NoDriver, e.From.NoGPU; !d.IsZero() && !g.IsZero() && !e.Torch.CUDA.IsZero() && e.Torch.SeesNone() {
+		check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
+		switch p.Environment {
+		case machine.Container:
+			check, text = "CTR001", text+": the container was started without GPU access"
+		case machine.WSL2:
+			check = "CTR014"
+		}
+		out.Find(check, evidence.Message, d, g).Say(text)
+	}
+	said, ok := e.Has(evidence.NoDevice...)
+	if !ok || e.Torch.NoCUDA {
+		return
+	}
+	switch {
+	case p.Environment == machine.WSL2 && e.Machine.Driver == nil && !e.GPU().Of(machine.AMD):
+		out.Find("CTR014", evidence.Likely-5, said, e.Place.WSL).
+			Says("under WSL the driver of Windows is missing, too old, or not passed on").
+			Do(
+				"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`",
+				"never install a Linux NVIDIA driver inside WSL",
+			)
+	case p.Environment == machine.Container && !e.GPU().Of(machine.AMD):
+		s, plain := e.Has(
+			"torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu",
+			"nvml-unknown", "triton-libcuda", "cuda-no-device", "ollama-no-gpu", "dev-nodes-missing",
+		)
+		if plain {
+			out.Find("CTR001", evidence.Likely-8, s, e.Place.Container)
+		}
+	case e.Hit("smi-not-found") != nil && allAbsent(e):
+		out.Find("DRV025", evidence.Strong, said, e.Hit("smi-not-found").At).Explaining("DRV001", "DRV002", "GPU001", "PY001")
+	case allAbsent(e):
+		out.Find("DRV001", evidence.Strong, said).Says("no NVIDIA driver answers on this machine")
+	}
+	return out
+}
+
+func allAbsent(e *evidence.Evidence) bool {
+	_, said := e.Has("torch-no-nvidia-driver", "smi-not-found", "nvml-not-loaded")
+	return said && e.Machine.Driver == nil && !e.Torch.SeesGPU()
+}
+
+// silentFailure: torch has CUDA, the driver answers and is new enough, the build
+// serves the GPU, and still torch sees nothing, without a message that says why.
+func silentFailure(e *evidence.Evidence) (out evidence.Findings) {
+	t := e.Torch
+	if !e.Torch.SeesNone() || t.CUDA.IsZero() || e.Machine.Driver == nil || e.Machine.Driver.Version.IsZero() {
+		return
+	}
+	if f := e.Driver().Floor(t.CUDA); f.IsZero() || e.Machine.Driver.Version.Less(f) {
+		return
+	}
+	out.Find("DRV015", evidence.Weak, t.AvailableAt, e.From.Driver).
+		Says("torch sees no GPU although build and driver fit: nvidia_uvm is not loaded, a variable hides the GPU, or the process may not open it").
+		Do(
+			"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it",
+			"`sudo nvidia-modprobe -u -c=0`, or reboot",
+			"paste the warning that torch prints",
+		)
+	return out
+}
+
+// renamedFields: nvidia-smi of R610 and later names its fields anew; collect_env
+// then reports no driver.
+func renamedFields(e *evidence.Evidence) (out evidence.Findings) {
+	if s := e.From.NoDriver; e.Torch.SeesGPU() && !s.IsZero() && e.Machine.Driver == nil {
+		out.Find("DRV010", evidence.Trifle, s).
+			Says("collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew").
+			Do("nothing to do")
+	}
+	return out
+}
+
+// otherKernel: NVIDIA's module was built for other kernels than the one that runs.
+func otherKernel(e *evidence.Evidence) (out evidence.Findings) {
+	k := e.Place.Kernels
+	if k.Running == "" || len(k.Built) == 0 || slices.Contains(k.Built, k.Running) {
+		return
+	}
+	out.Find("KMD003", evidence.Proven, k.BuiltAt, k.RunningAt).
+		Says("NVIDIA's kernel module was built for kernel %s, and %s runs", k.Built[len(k.Built)-1], k.Running).
+		Do("`sudo apt install linux-headers-"+k.Running+" && sudo dkms autoinstall && sudo modprobe nvidia`",
+			"where that does not build: start the older kernel from the boot menu, and take a newer driver").
+		Explaining("DRV001", "DRV002", "DRV013", "GPU001")
+	return out
+}
+
+// newerDriver: nvidia-smi shows a CUDA that is no older than torch's, and both are as
+// they should be.
+func newerDriver(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	if !e.SMI.CUDA.IsZero() && !e.Torch.CUDA.IsZero() && !e.SMI.CUDA.Less(evidence.Dotted(e.Torch.CUDA.MajorMinor())) {
+		for _, f := range found.Of("DRV006") {
+			out.Anew(f).Says("nvidia-smi shows the newest CUDA that the driver runs (%s), and torch brings its own (%s): nothing is wrong",
+				e.SMI.CUDA, e.Torch.CUDA.MajorMinor()).
+				Do("nothing to do")
+		}
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package driver
+
+import (
+	"fmt"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// unserved: the bus shows a GPU, and no driver answers for it. Where that is to
+// be mended depends on where this is.
+func unserved(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Pasted || e.Machine.Driver != nil {
+		return
+	}
+	g := e.GPU().First(machine.NVIDIA)
+	if g == nil || g.Visible || e.Machine.Platform.Environment == machine.Jetson || g.KernelDriver == "nouveau" ||
+		g.KernelDriver == "vfio-pci" {
+		return
+	}
+	said := evidence.Quote{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
+	switch e.Machine.Platform.Environment {
+	case machine.Container:
+		out.Find("CTR001", evidence.Proven, said).
+			Say("the " + g.Name + " is on the bus, and this container was started without access to it")
+	case machine.WSL2:
+		out.Find("CTR014", evidence.Proven, said)
+	case machine.ContainerBuild, machine.HPCLogin:
+	default:
+		out.Find("DRV001", evidence.Proven, said).
+			Say("no NVIDIA driver is installed for the " + g.Name).
+			Do("`envfix plan --change-driver` names the driver and its steps")
+	}
+	return out
+}
+
+// notLoaded: the driver is installed and its kernel module is not loaded.
+func notLoaded(e *evidence.Evidence) (out evidence.Findings) {
+	if d := e.Machine.Driver; d != nil && d.NotLoaded {
+		out.Find("DRV001", evidence.Proven, e.From.Driver).
+			Says("driver %s is installed, and its kernel module is not loaded", d.Version).
+			Do(
+				"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`",
+				"`envfix plan --change-driver` names the steps",
+			)
+	}
+	return out
+}
+
+// noTorch: nothing is wrong yet; nothing is there either.
+func noTorch(e *evidence.Evidence) (out evidence.Findings) {
+	if !e.Pasted && e.Torch.Version == "" && len(e.Machine.GPUs) > 0 &&
+		e.Machine.Platform.Environment != machine.ContainerBuild {
+		f := out.Find("PY002", evidence.Trifle).
+			Says("no torch in this environment").
+			Do("`envfix apply` installs the one that fits",
+				"where another environment has it: `envfix doctor --all` lists them all; activate that one, or name it with `--env`").
+			As(evidence.Note)
+		switch d := e.Fit.Here().Decision; d {
+		case "", "install", "install_cpu":
+		case "no_solution":
+			f.Says("no torch in this environment, and PyTorch has no build for this machine").
+				Do("`envfix plan` says why, and what would help").
+				As(evidence.Warning)
+		default:
+			f.Do("`envfix plan` shows what comes first on this machine")
+		}
+	}
+	return out
+}

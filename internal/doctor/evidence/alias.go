@@ -1,0 +1,46 @@
+package evidence
+
+import (
+	"regexp"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/version"
+)
+
+// What rules name of the packages that read and know.
+type (
+	Quote      = read.Evidence
+	Hit        = read.Hit
+	Package    = read.Package
+	Allocation = read.Allocation
+	Usage      = read.Usage
+	Workload   = read.Workload
+	Imported   = read.Imported
+	Severity   = know.Severity
+	Limit      = know.Limit
+)
+
+// The severities, and how good the source of torch's version is.
+const (
+	Note    = know.Note
+	Warning = know.Warning
+	Error   = know.Error
+	ByProse = read.ByProse
+	ByList  = read.ByList
+	ByLabel = read.ByLabel
+	ByTorch = read.ByTorch
+)
+
+// Public is a version without its label; LabelCUDA the CUDA of a build's label.
+func Public(v string) string                        { return read.Public(v) }
+func LabelCUDA(label string) (version.Dotted, bool) { return read.LabelCUDA(label) }
+
+// Atoi is a number; -1 none.
+func Atoi(s string) int { return read.Atoi(s) }
+
+// CondaAsked finds the CUDA that conda was asked for; ProcessCount how many processes
+// a launcher starts.
+func CondaAsked() *regexp.Regexp { return read.CondaAsked() }
+
+const ProcessCount = read.ProcessCount

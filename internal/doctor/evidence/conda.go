@@ -1,0 +1,65 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/internal/managers"
+)
+
+// Made reports whether conda installed the torch of the environment that is looked at,
+// and nobody put another over it.
+func (e Conda) Made() bool {
+	if e.Files == nil || len(e.Files.Conda) == 0 || strings.HasPrefix(e.Files.Conda[0], "cpuonly ") && len(e.Files.Conda) == 1 {
+		return false
+	}
+	return !slices.ContainsFunc(e.Files.Dists, func(d machine.DistFiles) bool {
+		return d.Name == "torch" && d.Installer != "conda" && d.Installer != ""
+	})
+}
+
+// Tool is conda, or the one of its kind that is here.
+func (e Conda) Tool() string {
+	for _, name := range managers.Conda() {
+		if slices.ContainsFunc(e.Machine.Tools, func(t machine.Tool) bool { return t.Name == name }) {
+			return name
+		}
+	}
+	return "conda"
+}
+
+// Here is the tool's command on the environment that is looked at.
+func (e Conda) Here(command string) string {
+	return fmt.Sprintf("%s %s --prefix %q", e.Tool(), command, e.Files.Dir)
+}
+
+// Again is how conda installs a package of its own anew.
+func (e Conda) Again(d machine.DistFiles) []string {
+	name := d.Name
+	if name == "torch" {
+		name = "pytorch"
+	}
+	return []string{"`" + e.Here("install --force-reinstall") + " " + name + "`"}
+}
+
+func (e Conda) Package(name string) *read.Package {
+	for i := range e.Packages {
+		if p := &e.Packages[i]; p.Name == name && p.Tool == "conda" && p.Channel != "pypi" {
+			return p
+		}
+	}
+	return nil
+}
+
+func (e Conda) PipPackage(name string) *read.Package {
+	for i := range e.Packages {
+		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") &&
+			!strings.HasPrefix(p.At.Text, "Successfully") {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package evidence
+
+import (
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+func Dotted(s string) version.Dotted {
+	v, _ := version.ParseDotted(s)
+	return v
+}
+
+// WindowsColumn reports whether driver versions are those of Windows.
+func (e Driver) WindowsColumn() bool {
+	return e.Machine.Platform.OS == "windows" || e.Machine.Platform.Environment == machine.WSL2
+}
+
+func (e Driver) FloorOf(f matrix.Floor) version.Dotted {
+	if e.WindowsColumn() {
+		return f.Windows
+	}
+	return f.Linux
+}
+
+func (e Driver) First(a matrix.Arch) version.Dotted {
+	if e.WindowsColumn() {
+		return a.FirstWindows
+	}
+	return a.FirstDriver
+}
+
+// Floor is the oldest driver for a CUDA on this platform. Before CUDA 11 there is
+// no compatibility between minor versions: the toolkit's own table counts.
+func (e Driver) Floor(cuda version.Dotted) version.Dotted {
+	if e.Matrix == nil || cuda.IsZero() {
+		return version.Dotted{}
+	}
+	if cuda.Major() >= 11 {
+		if f, ok := e.Matrix.Floor("cu" + strings.ReplaceAll(cuda.MajorMinor(), ".", "")); ok {
+			return e.FloorOf(f)
+		}
+	}
+	var oldest version.Dotted
+	for _, t := range e.Matrix.Toolkits {
+		if t.Version.MajorMinor() != cuda.MajorMinor() {
+			continue
+		}
+		v := t.LinuxTable
+		if e.WindowsColumn() {
+			v = t.WindowsTable
+		}
+		if !v.IsZero() && (oldest.IsZero() || v.Less(oldest)) {
+			oldest = v
+		}
+	}
+	return oldest
+}
+
+// whole takes the newest release of a branch for the driver where its branch alone
+// is told: what that one cannot run, none of the branch can.
+func (e Driver) whole() {
+	if e.Matrix == nil || e.Says.Branch == 0 || e.Machine.Driver != nil && !e.Machine.Driver.Version.IsZero() {
+		return
+	}
+	v, err := e.Matrix.WholeDriver(Dotted(strconv.Itoa(e.Says.Branch)), e.Machine.Platform.OS == "windows")
+	if err != nil || strings.Count(v.String(), ".") == 0 {
+		return
+	}
+	var d machine.Driver
+	if e.Machine.Driver != nil {
+		d = *e.Machine.Driver
+	}
+	d.Version = v
+	e.Machine.Driver = &d
+	e.From.Driver = e.Says.BranchAt
+}

@@ -1,0 +1,107 @@
+package evidence
+
+import (
+	"fmt"
+
+	"envfix/internal/machine"
+)
+
+// OnlyForeign reports whether GPUs are known, and none of them is NVIDIA's.
+func (e GPU) OnlyForeign() bool { return len(e.Machine.GPUs) > 0 && !e.Of(machine.NVIDIA) }
+
+// vendors reports which vendors' GPUs are known.
+func (e GPU) Of(v string) bool {
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor == v {
+			return true
+		}
+	}
+	return false
+}
+
+// identify takes from the device table what the names of GPUs say.
+func (e *Evidence) identify() {
+	e.Driver().whole()
+	if e.Devices == nil {
+		return
+	}
+	for i := range e.Machine.GPUs {
+		g := &e.Machine.GPUs[i]
+		if !g.SM.IsZero() || g.GFX != "" {
+			continue
+		}
+		if d, ok := e.Devices.LookupPCI(g.PCIID, ""); ok && d.Vendor == machine.NVIDIA {
+			g.SM = d.SM
+			if g.Name == "" {
+				g.Name = d.Name
+			}
+			continue
+		}
+		if g.Name == "" {
+			continue
+		}
+		found := e.Devices.LookupName(g.Name)
+		if len(found) == 0 {
+			continue
+		}
+		// A name sold with several chips: none of them is known to be here.
+		if len(found) == 1 && (found[0].Vendor == g.Vendor || g.Vendor == "") {
+			g.SM, g.GFX, g.Vendor = found[0].SM, found[0].GFX, found[0].Vendor
+		}
+	}
+}
+
+func (e GPU) First(vendor string) *machine.GPU {
+	for i := range e.Machine.GPUs {
+		if e.Machine.GPUs[i].Vendor == vendor {
+			return &e.Machine.GPUs[i]
+		}
+	}
+	return nil
+}
+
+// AllBefore is the first of NVIDIA's GPUs where each is surely older than a compute
+// capability; nil where one is not, or none is there.
+func (e GPU) AllBefore(sm machine.SM) *machine.GPU {
+	var old *machine.GPU
+	for i := range e.Machine.GPUs {
+		g := &e.Machine.GPUs[i]
+		if g.Vendor != machine.NVIDIA {
+			continue
+		}
+		if !e.Before(*g, sm) {
+			return nil
+		}
+		if old == nil {
+			old = g
+		}
+	}
+	return old
+}
+
+// Before reports whether a GPU is surely older than a compute capability: a name
+// sold with several chips when each of them is.
+func (e GPU) Before(g machine.GPU, sm machine.SM) bool {
+	if !g.SM.IsZero() {
+		return g.SM.Less(sm)
+	}
+	if g.Name == "" || e.Devices == nil {
+		return false
+	}
+	found := e.Devices.LookupName(g.Name)
+	for _, d := range found {
+		if d.Vendor != machine.NVIDIA || d.SM.IsZero() || !d.SM.Less(sm) {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+func NameOf(g machine.GPU) string {
+	if g.Name == "" {
+		return "GPU"
+	}
+	return g.Name
+}
+
+func GPUName(g machine.GPU) string { return fmt.Sprintf("GPU %d (%s)", g.Index, NameOf(g)) }

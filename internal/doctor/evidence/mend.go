@@ -1,0 +1,110 @@
+package evidence
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+)
+
+// A Mend is what of a finding an environment built anew mends, or its activate
+// script. The zero Mend: neither does; another plan may, or a person.
+type Mend struct {
+	Rebuild bool          // the same packages, installed anew
+	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
+	Fixes   []plan.EnvFix // of variables, where the environment is active
+}
+
+// IsZero reports whether nothing of the finding is mended so.
+func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
+
+// And is what mends either; whether that was enough, the next examination says.
+func (m Mend) And(o Mend) Mend {
+	return Mend{
+		Rebuild: m.Rebuild || o.Rebuild, Fetch: slices.Concat(m.Fetch, o.Fetch),
+		Fixes: slices.Concat(m.Fixes, o.Fixes),
+	}
+}
+
+// Rebuild is the Mend of a file of the environment that was examined; what lies
+// elsewhere (the user's site-packages, PYTHONPATH) no new environment mends.
+func (e Repair) Rebuild(file string) Mend {
+	if e.Pasted || e.Files == nil || !slices.ContainsFunc(e.Files.Sites,
+		func(s string) bool { return strings.HasPrefix(file, s+"/") }) {
+		return Mend{}
+	}
+	return Mend{Rebuild: true}
+}
+
+// Without is the Mend that takes an entry out of a variable.
+func (e Repair) Without(variable, entry, why string) Mend {
+	if e.Pasted || entry == "" {
+		return Mend{}
+	}
+	f := plan.EnvFix{Variable: variable, Action: "remove", Value: entry, Why: why}
+	for _, d := range e.Machine.LibraryDirs {
+		if variable == "LD_LIBRARY_PATH" && d.Path == entry {
+			f.From = d.From
+		}
+	}
+	return Mend{Fixes: []plan.EnvFix{f}}
+}
+
+// Set is the Mend that gives a variable a value.
+func (e Repair) Set(variable, value, why string) Mend {
+	return Mend{Fixes: []plan.EnvFix{{Variable: variable, Action: "set", Value: value, Why: why}}}
+}
+
+// Command is a command as a shell reads it; "" where one of its words cannot be said.
+func (e Repair) Command(argv ...string) string {
+	words, err := plan.Run{Argv: argv}.Words()
+	if err != nil {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+// EntryOf is the entry of a list of directories that names dir, as it stands there.
+func EntryOf(list, dir string) string {
+	for entry := range strings.SplitSeq(list, ":") {
+		if entry != "" && path.Clean(entry) == dir {
+			return entry
+		}
+	}
+	return ""
+}
+
+// IndexOf is the flag that names PyTorch's index, where a package asked for by its label is
+// on no other.
+func IndexOf(specs []string) string {
+	for _, s := range specs {
+		if _, label := version.SplitLocal(s); label != "" && strings.HasPrefix(s, "torch") {
+			return " --index-url https://download.pytorch.org/whl/" + label
+		}
+	}
+	return ""
+}
+
+// TorchAgain is the torch that is here, as an installer is asked for it.
+func (e Repair) TorchAgain() string {
+	if p := e.Conda().PipPackage("torch"); p != nil {
+		for _, d := range e.dists() {
+			if d.Name == p.Name {
+				p = &read.Package{Version: d.Version} // with the label that an index has it by
+			}
+		}
+		return "torch==" + p.Version + IndexOf([]string{"torch==" + p.Version})
+	}
+	return "torch"
+}
+
+func (e Repair) dists() []machine.DistFiles {
+	if e.Files == nil {
+		return nil
+	}
+	return e.Files.Dists
+}

@@ -1,0 +1,68 @@
+package evidence
+
+import (
+	"fmt"
+	"path"
+
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+)
+
+// OutOf says how to take a directory out of a variable: for good at every place
+// that puts it there, and at once.
+func OutOf(variable, dir string, origins []machine.Origin) []string {
+	var fix []string
+	for _, o := range origins {
+		fix = append(fix, RemoveFrom(o, variable, dir))
+	}
+	if len(fix) == 0 {
+		fix = append(fix, "remove "+dir+" from "+variable+" where it is set; no file that was looked at sets it")
+	}
+	fix = append(fix, "`unset "+variable+"` mends this shell")
+	for _, o := range origins {
+		if editable(o) {
+			return append(fix,
+				"`envfix doctor --fix` keeps it out where the environment is active; with `--edit-profile` it also edits "+o.File)
+		}
+	}
+	return append(fix, "`envfix doctor --fix` keeps it out where the environment is active")
+}
+
+// FromOrigins is what puts a directory there, as evidence.
+func FromOrigins(origins []machine.Origin, dir string) []read.Evidence {
+	var out []read.Evidence
+	for _, o := range origins {
+		out = append(out, Fact("from %s: %s", o, dir))
+	}
+	return out
+}
+
+// editable reports whether an origin is a file of the user's own that envfix can
+// add a block to.
+func editable(o machine.Origin) bool {
+	return o.Kind == machine.OriginProfile && machine.ShellProfile(o.File)
+}
+
+// RemoveFrom says how to take a directory out of one place.
+func RemoveFrom(o machine.Origin, variable, dir string) string {
+	switch o.Kind {
+	case machine.OriginModule:
+		return fmt.Sprintf("`module unload %s`, and out of the profile or job script that loads it", o.Name)
+	case machine.OriginConda:
+		if path.Base(o.File) == "state" {
+			return "`conda env config vars unset " + variable + "`, then activate the environment again"
+		}
+		return fmt.Sprintf("take %s out of %s, or remove the package that brought that script", dir, o.Place())
+	case machine.OriginSystemd:
+		return fmt.Sprintf("take %s out of %s (`systemctl edit %s`), then `systemctl restart %s`", dir, o.Place(),
+			o.Name, o.Name)
+	case machine.OriginEnvironment, machine.OriginEnvironmentD:
+		return fmt.Sprintf("take %s out of %s, and log in again", dir, o.Place())
+	case machine.OriginContainer:
+		return fmt.Sprintf("take %s out of the image's ENV %s, or start the container with `-e %s=`", dir, variable,
+			variable)
+	case machine.OriginLoader:
+		return fmt.Sprintf("take %s out of %s, then `sudo ldconfig`", dir, o.Place())
+	}
+	return fmt.Sprintf("take %s out of %s, and open a new shell", dir, o.Place())
+}

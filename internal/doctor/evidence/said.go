@@ -1,0 +1,105 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// SaidDriver is the driver of which a message says only what CUDA it supports: "too old
+// (found version 11040)" is CUDA 11.4, the newest release of that branch. Zero: no
+// message says it.
+func (e *Evidence) SaidDriver() version.Dotted {
+	for _, h := range e.Hits {
+		n, err := strconv.Atoi(h.Captures["found"])
+		if err != nil || n < 9000 || n > 99990 {
+			continue
+		}
+		supported := fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+		for _, b := range e.Matrix.Branches { // newest first
+			if b.CUDA.MajorMinor() == supported {
+				return b.Latest
+			}
+		}
+	}
+	return version.Dotted{}
+}
+
+// Has returns where the first message of these ids stood; ok is false where none
+// was found.
+func (e *Evidence) Has(ids ...string) (read.Evidence, bool) {
+	for _, h := range e.Hits {
+		if slices.Contains(ids, h.Message.ID) {
+			return h.At, true
+		}
+	}
+	return read.Evidence{}, false
+}
+
+// Hit returns the first message of an id.
+func (e *Evidence) Hit(id string) *read.Hit {
+	for i := range e.Hits {
+		if e.Hits[i].Message.ID == id {
+			return &e.Hits[i]
+		}
+	}
+	return nil
+}
+
+// noDevice are the messages that say no more than that no GPU can be used.
+var NoDevice = []string{
+	"torch-no-nvidia-driver", "torch-no-gpus", "cuda-no-device", "libcuda-missing", "smi-not-found",
+	"no-devices", "nvml-not-loaded", "nvml-lib-missing", "deserialize-cuda", "torch-fallback-cpu",
+	"app-no-gpu", "yolo-device", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing",
+}
+
+func (e *Evidence) Clue(id string) bool {
+	return slices.ContainsFunc(e.Clues, func(h read.ClueHit) bool { return h.Clue.ID == id })
+}
+
+// Limit returns a limit that limits.yaml has; a test looks for each that is used.
+func (e *Evidence) Limit(id string) *know.Limit { return e.Knowledge.Limits[id] }
+
+// LimitSM is the i-th value of a limit as a compute capability.
+func (e *Evidence) LimitSM(id string, i int) machine.SM { return machine.MustSM(e.Limit(id).Values[i]) }
+
+// CPUByChoice reports whether there is no GPU by the machine's owner's word, and
+// nothing asks for one: a build without CUDA is the right one then.
+func (e *Evidence) CPUByChoice() bool { return !e.Says.NoGPU.IsZero() && !e.WantsGPU() }
+
+// WantsGPU reports whether the text speaks of a GPU that is not used.
+func (e *Evidence) WantsGPU() bool {
+	_, said := e.Has(append([]string{
+		"torch-cpu-build", "torch-not-linked-cuda", "torch-cuda-ext-absent", "yolo-device",
+	},
+		NoDevice...)...)
+	return said || e.Torch.SeesNone()
+}
+
+// Unseen reports whether the text says that no GPU is seen, and where.
+func (e *Evidence) Unseen() (read.Evidence, bool) {
+	if said, ok := e.Has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, NoDevice...)...); ok {
+		return said, true
+	}
+	if e.Torch.SeesNone() {
+		return e.Torch.AvailableAt, true
+	}
+	return e.Says.Unseen, !e.Says.Unseen.IsZero()
+}
+
+// cudaWords finds the CUDA that people say they have.
+var CUDAWords = lazy.Regexp(`(?i)` + read.CudaInWords)
+
+// SaidCUDA is the CUDA that somebody says is there.
+func (e *Evidence) SaidCUDA() version.Dotted {
+	if m := CUDAWords().FindStringSubmatch(e.Says.CUDA.Text); m != nil {
+		return Dotted(m[1])
+	}
+	return version.Dotted{}
+}

@@ -1,0 +1,121 @@
+package files
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// shadowed: `import torch` takes another file than the environment's package.
+func shadowed(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || len(e.Files.Imports) == 0 {
+		return
+	}
+	first := e.Files.Imports[0]
+	i := slices.IndexFunc(e.Files.Imports, func(p machine.ImportPlace) bool { return p.Place == machine.InEnvironment })
+	said := evidence.Fact("`import torch` takes %s", first.Path)
+	var second evidence.Quote
+	if i > 0 {
+		second = evidence.Fact("the environment has %s", e.Files.Imports[i].Path)
+	}
+	switch {
+	case strings.HasSuffix(first.Path, "/torch.py"), first.Place == machine.InWorkingDir && i > 0:
+		out.Find("PY013", evidence.Proven, said, second).
+			Says("%s stands in %s and hides the torch package", first.Path, first.Place).
+			Do(renameFix(e, first)...).
+			Explaining("PY011", "PY002")
+	case i <= 0:
+	case first.Place == machine.InPythonPath:
+		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, siteOf(first.Path)), said, second)...).
+			Says("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)).
+			Do(evidence.OutOf("PYTHONPATH", siteOf(first.Path), first.Origins)...).
+			Mends(pythonPathMend(e, first))
+	case first.Place == machine.InUserSite:
+		out.Find("PY004", evidence.Proven, said, second).
+			Says("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)).
+			Do("`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`").
+			Mends(e.Repair().Set("PYTHONNOUSERSITE", "1", "the user's site-packages hold another torch"))
+	}
+	return out
+}
+
+// halfInstalled: several entries of one package, or an entry that does not fit
+// the files.
+func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return
+	}
+	byPlace := map[string]machine.DistFiles{}
+	for _, d := range e.Files.Dists {
+		place := path.Dir(d.Info) + "/" + d.Name
+		if o, twice := byPlace[place]; twice {
+			out.Find("PY011", evidence.Proven, evidence.Fact("%s", o.Info), evidence.Fact("%s", d.Info)).
+				Says("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version).
+				Do(fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)).
+				Mends(e.Repair().Rebuild(d.Info)).
+				Explaining("LD003", "PY010", "PY007", "PY001")
+		}
+		byPlace[place] = d
+		if d.Module == "" {
+			continue
+		}
+		have, label := version.SplitLocal(d.Module)
+		listed, listedLabel := version.SplitLocal(d.Version)
+		if have != listed || listedLabel != "" && label != listedLabel {
+			out.Find("PY011", evidence.Proven, evidence.Fact("torch/version.py: %s", d.Module), evidence.Fact("%s", d.Info)).
+				Says("torch's files are %s, and its metadata says %s: one was replaced without the other",
+					d.Module, d.Version).
+				Do("`pip uninstall -y torch`, until it says that there is none; then install it again", "{torch}").
+				Mends(e.Repair().Rebuild(d.Info)).
+				Explaining("PY010", "LD003", "PY001", "PY007")
+		}
+	}
+	return out
+}
+
+// leftovers: what pip could not remove.
+func leftovers(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || len(e.Files.Leftovers) == 0 {
+		return
+	}
+	var said []evidence.Quote
+	var fix []string
+	for _, l := range e.Files.Leftovers {
+		said = append(said, evidence.Fact("%s", l))
+		fix = append(fix, "remove the directory "+l)
+	}
+	out.Find("PY014", evidence.Trifle+5, said...).
+		Say("an upgrade broke off and left " + path.Base(e.Files.Leftovers[0])).
+		Do(fix...).
+		Mends(e.Repair().Rebuild(e.Files.Leftovers[0]))
+	return out
+}
+
+// foreignFiles: torch's libraries are for another processor or Python.
+func foreignFiles(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return
+	}
+	for _, f := range e.Files.Foreign {
+		if strings.HasPrefix(f.Want, "cpython-") {
+			out.Find("PY027", evidence.Proven, evidence.Fact("%s", f.Path)).
+				Says("torch is built for %s, and the interpreter is %s", f.Is, f.Want).
+				Mends(e.Repair().Rebuild(f.Path)).
+				As(evidence.Error)
+			continue
+		}
+		out.Find("IDX003", evidence.Proven, evidence.Fact("%s: %s", f.Path, f.Is)).
+			Says("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want).
+			Do(
+				"`pip install --force-reinstall --no-deps "+e.Repair().TorchAgain()+"` on this machine; packages cannot be copied from another",
+			).
+			Mends(e.Repair().Rebuild(f.Path)).
+			Explaining("PY011", "PY010")
+	}
+	return out
+}

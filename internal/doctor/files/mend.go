@@ -1,0 +1,36 @@
+package files
+
+import (
+	"path"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// pythonPathMend takes the entry of PYTHONPATH out that holds another torch.
+func pythonPathMend(e *evidence.Evidence, p machine.ImportPlace) evidence.Mend {
+	return e.Repair().Without("PYTHONPATH", evidence.EntryOf(e.Machine.Env["PYTHONPATH"], siteOf(p.Path)),
+		"its torch would come before the environment's")
+}
+
+// siteOf is the directory that holds the package or module at a path.
+func siteOf(file string) string {
+	if path.Base(file) == "__init__.py" {
+		return path.Dir(path.Dir(file))
+	}
+	return path.Dir(file)
+}
+
+// renameFix says how to move a user's own file out of the way of `import torch`.
+// It is the user's: envfix never does it.
+func renameFix(e *evidence.Evidence, p machine.ImportPlace) []string {
+	old := p.Path
+	if path.Base(old) == "__init__.py" {
+		old = path.Dir(old)
+	}
+	first := "rename " + old
+	if mv := e.Repair().Command("mv", old, path.Join(path.Dir(old), "my_"+path.Base(old))); mv != "" {
+		first = "`" + mv + "`, and remove __pycache__ beside it"
+	}
+	return []string{first, "or start Python from another directory"}
+}

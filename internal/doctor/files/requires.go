@@ -1,0 +1,279 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+)
+
+// A trouble is one package that is not as its own metadata, or another's, says.
+type trouble struct {
+	check string
+	proof evidence.Proof
+	said  []evidence.Quote
+	text  string
+	again string // what an installer is asked for: "name==1.2"
+	file  string // of the environment, for the mending
+	fetch string // a package that a cache must not give again
+	soft  bool   // a newer one, which is compatible
+	conda []string
+}
+
+// installed compares what is there with what the packages say of each other and of
+// themselves, as `pip check` does; what torch needs comes first, and one command mends it.
+func installed(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return
+	}
+	first := map[string]machine.DistFiles{} // the copy of each that is used
+	for _, d := range e.Files.Dists {
+		if _, seen := first[d.Name]; !seen &&
+			slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") }) {
+			first[d.Name] = d
+		}
+	}
+	var others []unmet
+	var all []trouble
+	for _, u := range unmetOf(e, first) {
+		switch {
+		case u.pinned():
+			all = append(all, u.trouble(e))
+		case u.of.Installer == "conda" || strings.Contains(u.of.Info, "/dist-packages/"):
+			// their own managers see to them, by other names
+		default:
+			others = append(others, u)
+		}
+	}
+	again(e, &out, append(all, incomplete(e)...))
+	conflicts(e, &out, others, needsOf(first, "torch"))
+	return out
+}
+
+// again makes findings of the troubles: each check's own, with one command for all.
+func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
+	var specs []string
+	for _, t := range all {
+		if t.conda == nil && !slices.Contains(specs, t.again) {
+			specs = append(specs, t.again)
+		}
+	}
+	for _, check := range []string{"PY010", "LD003", "PY009", "PY011"} {
+		var of []trouble
+		for _, t := range all {
+			if t.check == check {
+				of = append(of, t)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		var texts []string
+		var said []evidence.Quote
+		var fetch []string
+		for _, t := range of {
+			texts, said = append(texts, t.text), append(said, t.said...)
+			if t.fetch != "" {
+				fetch = append(fetch, t.fetch)
+			}
+		}
+		mend := e.Repair().Rebuild(of[0].file)
+		if mend.Rebuild {
+			mend.Fetch = fetch
+		}
+		fix := of[0].conda
+		if fix == nil {
+			fix = []string{"`pip install --force-reinstall --no-deps " + strings.Join(specs, " ") + evidence.IndexOf(specs) + "`"}
+		}
+		f := out.Find(check, of[0].proof, said...).Say(evidence.Listed(texts)).Do(fix...).Mends(mend).As(evidence.Error)
+		if !slices.ContainsFunc(of, func(t trouble) bool { return !t.soft }) {
+			f.As(evidence.Warning)
+		}
+	}
+}
+
+// incomplete: files that RECORD lists are missing, or libraries have other sizes.
+func incomplete(e *evidence.Evidence) []trouble {
+	var out []trouble
+	for _, d := range e.Files.Dists {
+		t := trouble{check: "PY011", proof: evidence.Likely, again: d.Name + "==" + d.Version, file: d.Info}
+		if d.Installer == "conda" || d.Name == "torch" && e.Conda().Made() {
+			t.conda = e.Conda().Again(d)
+		}
+		switch {
+		case d.Absent > 0:
+			t.check, t.proof = "PY010", evidence.Proven
+			t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files)
+			for _, f := range d.Missing[:min(2, len(d.Missing))] {
+				t.said = append(t.said, evidence.Fact("missing: %s", f))
+			}
+		case d.Record != "":
+			t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
+			t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
+		case len(d.Resized) > 0:
+			if d.Installer == "uv" {
+				t.fetch = d.Name // written to in place: uv's cache shares the file by a hard link
+			}
+			t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
+			t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
+		default:
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// An unmet is a requirement of an installed package that is not met.
+type unmet struct {
+	of   machine.DistFiles
+	line string
+	pep508.Requirement
+	have machine.DistFiles // Name "": it is not there
+}
+
+// ofRelease are the packages that are of torch's own release.
+var ofRelease = lazy.Regexp(`^(nvidia-.*|cuda-toolkit|triton|pytorch-triton.*)$`)
+
+// pinned reports whether it is torch that asks, itself or through NVIDIA's packages.
+func (u unmet) pinned() bool {
+	return (u.of.Name == "torch" || ofRelease().MatchString(u.of.Name)) && ofRelease().MatchString(u.Name)
+}
+
+// unmet lists them all; an extra counts where another package asks for it.
+func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) []unmet {
+	var out []unmet
+	done := map[string]bool{}
+	var look func(d machine.DistFiles, extras []string, depth int)
+	look = func(d machine.DistFiles, extras []string, depth int) {
+		for _, line := range d.Requires {
+			r, err := pep508.Parse(line, "")
+			if err != nil || r.URL != "" || done[d.Name+" "+line] || !counts(e, r.Marker, extras) {
+				continue
+			}
+			done[d.Name+" "+line] = true
+			have, there := first[r.Name]
+			if other := e.Installed(r.Name); !there && other != nil {
+				have, there = machine.DistFiles{Name: r.Name, Version: other.Version}, true
+			}
+			switch {
+			case !there, !admits(r.Spec, evidence.Public(cmp.Or(have.Module, have.Version))):
+				out = append(out, unmet{d, line, r, have})
+			case len(r.Extras) > 0 && depth < 4:
+				look(have, r.Extras, depth+1)
+			}
+		}
+	}
+	for _, d := range e.Files.Dists {
+		if first[d.Name].Info == d.Info {
+			look(d, nil, 0)
+		}
+	}
+	return out
+}
+
+// trouble is what a pin of torch's that is not met is.
+func (u unmet) trouble(e *evidence.Evidence) trouble {
+	wants := strings.TrimLeft(u.Spec.String(), "=~ ")
+	t := trouble{check: "PY010", proof: evidence.Proven, file: u.of.Info, again: u.Name + u.Spec.String(), said: []evidence.Quote{evidence.Fact("%s/METADATA: %s", u.of.Info, u.line)}}
+	if strings.ContainsAny(t.again, "<>*,;! ") {
+		t.again = `"` + t.again + `"`
+	}
+	if u.have.Name == "" {
+		t.text = fmt.Sprintf("%s is missing; %s %s needs it", u.Name, u.of.Name, u.of.Version)
+		return t
+	}
+	t.check, t.file = "LD003", u.have.Info
+	t.said = append([]evidence.Quote{evidence.Fact("%s", u.have.Info)}, t.said...)
+	t.text = fmt.Sprintf("%s is %s, and %s %s was built with %s", u.Name, u.have.Version, u.of.Name, u.of.Version, wants)
+	if strings.Contains(u.Name, "triton") {
+		t.check = "PY009"
+		return t
+	}
+	if evidence.Newer(u.have.Version, strings.TrimRight(wants, ".*")) {
+		t.soft, t.proof = true, evidence.Likely
+	}
+	return t
+}
+
+// conflicts are the requirements that are not torch's own: of a package that wants another
+// torch, of what torch needs to be imported, and of all others together.
+func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorch map[string]bool) {
+	var rest []string
+	for _, u := range all {
+		have := cmp.Or(u.have.Module, u.have.Version)
+		said := []evidence.Quote{evidence.Fact("%s/METADATA: %s", u.of.Info, u.line)}
+		text := fmt.Sprintf("%s %s wants %s%s, and it is not installed", u.of.Name, u.of.Version, u.Name, u.Spec)
+		if have != "" {
+			text = fmt.Sprintf("%s %s wants %s%s, and %s is %s", u.of.Name, u.of.Version, u.Name, u.Spec, u.Name, have)
+			said = append(said, evidence.Fact("%s", cmp.Or(u.have.Info, u.Name+" "+have)))
+		}
+		companion := u.of.Name == "torchvision" || u.of.Name == "torchaudio"
+		switch {
+		case companion && u.Name == "torch" && have != "":
+			fix := e.Pair().Fix()
+			if fix == nil {
+				fix = []string{"`pip install --force-reinstall " + u.of.Name + "` of torch's release, from the index of torch"}
+			}
+			out.Find("PY007", evidence.Proven, said...).Say(text).Do(fix...).Mends(e.Repair().Rebuild(u.of.Info))
+		case u.Name == "torch" || companion && u.have.Name != "" || u.Name == "torchvision" || u.Name == "torchaudio" || u.Name == "triton":
+			out.Find("PY042", evidence.Proven, said...).Say(text).Explaining("PY018", "PY019").
+				Do(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.Repair().TorchAgain(), u.of.Name),
+					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
+		case ofTorch[u.of.Name] && ofTorch[u.Name]:
+			out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").
+				Do(fmt.Sprintf("`pip install \"%s%s\"`", u.Name, u.Spec)).Mends(e.Repair().Rebuild(u.of.Info))
+		default:
+			rest = append(rest, text)
+		}
+	}
+	if len(rest) > 0 {
+		f := out.Find("PY042", evidence.Trifle).Say(rest[0]).Do("`pip check` lists all such; torch does not depend on it").As(evidence.Note).Of("none")
+		if len(rest) > 1 {
+			f.Says("%s; %d more packages do not have what they ask for", rest[0], len(rest)-1)
+		}
+	}
+}
+
+// needsOf are the packages that one needs to be imported, itself among them; NumPy is
+// looked for by torch without being asked for.
+func needsOf(first map[string]machine.DistFiles, name string) map[string]bool {
+	out, list := map[string]bool{}, []string{name, "numpy"}
+	for ; len(list) > 0; list = list[1:] {
+		if out[list[0]] {
+			continue
+		}
+		out[list[0]] = true
+		for _, line := range first[list[0]].Requires {
+			if r, err := pep508.Parse(line, ""); err == nil && !strings.Contains(r.Marker, "extra") {
+				list = append(list, r.Name)
+			}
+		}
+	}
+	return out
+}
+
+// counts reports whether a requirement's marker surely holds: a requirement that
+// may not hold is none to find missing.
+func counts(e *evidence.Evidence, marker string, extras []string) bool {
+	p, python := e.Machine.Platform, ""
+	for _, y := range e.Machine.Pythons {
+		if y.Active {
+			python = y.Version
+		}
+	}
+	return pep508.EnvironmentOf(p.OS, p.Arch, python).Surely(marker, extras...)
+}
+
+// admits reports whether a version is within a specifier, one before a release too; what
+// cannot be read is.
+func admits(spec version.Specifier, v string) bool {
+	have := evidence.PythonVersion(v)
+	return have.IsZero() || spec.IsZero() || have.IsPreRelease() || spec.Admits(have)
+}

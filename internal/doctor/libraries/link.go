@@ -1,0 +1,145 @@
+package libraries
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// unlinked: a library that importing torch needs is not there, or the one that is taken
+// has not what is asked of it.
+func unlinked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	if e.Files == nil {
+		return
+	}
+	seen := map[string]bool{}
+	for _, l := range e.Files.Links {
+		key := l.Dist + " " + l.Library
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		switch {
+		case l.Symbol != "" && l.Dist != "":
+			otherExtension(e, &out, l)
+		case l.Symbol != "":
+			foreignSymbol(e, &out, l)
+		case l.Version != "":
+			olderSymbols(e, &out, l)
+		case strings.HasPrefix(l.Library, "libcuda.so"):
+			noLibcuda(e, &out, l)
+		case !l.Opened:
+			missingLibrary(e, found, &out, l)
+		}
+	}
+	return out
+}
+
+// otherExtension: machine code that asks torch for what this torch does not have.
+func otherExtension(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
+	f := out.Find("PY019", evidence.Proven, evidence.Fact("%s: undefined symbol %s%s", l.By, l.Symbol, word(" (", plainSymbol(l.Symbol), ")"))).
+		Says("%s was compiled for another torch: it asks for %s, which torch %s does not have", l.Dist, cmp.Or(plainSymbol(l.Symbol), l.Symbol), e.Torch.Named()).
+		Do(fmt.Sprintf("`pip install --force-reinstall --no-deps --no-binary %s --no-build-isolation %s` compiles it for the torch that is here; or its wheel for torch %s", l.Dist, l.Dist, e.Torch.Version),
+			"`envfix plan "+l.Dist+"` names a pair that fits").
+		Explaining("PY018")
+	if !l.Module {
+		f.As(evidence.Warning)
+	}
+}
+
+// foreignSymbol: a library in the place of torch's own lacks what torch asks it for.
+func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
+	said := append([]evidence.Quote{evidence.Fact("%s: undefined symbol %s", path.Base(l.By), l.Symbol), evidence.Fact("%s is %s", l.Library, l.Path)},
+		evidence.FromOrigins(l.Origins, l.Entry)...)
+	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Dir: path.Dir(l.Path), Origins: l.Origins}
+	out.Find("LD001", evidence.Proven+5, append(said, e.From.Env[l.Via])...).
+		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which torch asks it for", l.Library, l.Path, l.Via, l.Symbol).
+		Do(unshadow(as)...).Mends(loadedMend(e, as)).
+		Explaining("LD002", "LD006", "LD010", "LD014")
+}
+
+// olderSymbols: a library of the system, or of conda, is older than what was built with it.
+func olderSymbols(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
+	f := out.Find("LD008", evidence.Proven, evidence.Fact("%s asks %s for %s", l.By, l.Library, l.Version), evidence.Fact("%s is %s (%s)", l.Library, l.Path, l.Via)).
+		Says("%s is older than %s needs: %s is not in %s", l.Library, path.Base(l.By), l.Version, l.Path)
+	switch {
+	case strings.HasPrefix(l.Version, "GLIBC_"):
+		f.Do("a newer system or container image: glibc is not updated by itself", "or the build of torch that was made for this glibc: `envfix plan`")
+	case l.Entry != "":
+		f.Do(evidence.OutOf(l.Via, path.Dir(l.Path), l.Origins)...)
+	default:
+		f.Do("conda: `conda install -c conda-forge \"libstdcxx-ng>=13\"`; else the system's package of libstdc++ (`apt install libstdc++6`)")
+	}
+}
+
+// noLibcuda: the management library of the driver is here and its CUDA library is not.
+func noLibcuda(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
+	m := e.Machine
+	if m.Driver == nil || m.Driver.NotLoaded || m.Driver.Evidence != machine.FromNVML || !e.GPU().Of(machine.NVIDIA) {
+		return // no driver answers: that is told
+	}
+	v := m.Driver.Version
+	f := out.Find("DRV002", evidence.Proven, evidence.Fact("%s opens %s: it is in no directory that the loader looks into", path.Base(l.By), l.Library), e.From.Driver).
+		Says("the driver's CUDA library %s is not here, though NVML of driver %s answers: CUDA cannot start", l.Library, v)
+	switch {
+	case m.Platform.Environment == machine.Container:
+		f.Do("start the container with `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility` (utility alone brings NVML and not CUDA)")
+	case m.Platform.Environment == machine.WSL2:
+		f.Do("`sudo ldconfig`, with /usr/lib/wsl/lib in /etc/ld.so.conf.d/ld.wsl.conf", "then update the NVIDIA driver on Windows, and `wsl --shutdown`")
+	case slices.Contains([]string{"debian"}, m.Platform.Distro):
+		f.Do("`sudo apt install libcuda1`, in the driver's version", "then `sudo ldconfig`")
+	case m.Platform.Distro == "ubuntu" || strings.Contains(m.Platform.DistroLike, "ubuntu"):
+		f.Do(fmt.Sprintf("`sudo apt install libnvidia-compute-%d`", v.Major()), "then `sudo ldconfig`")
+	default:
+		f.Do("install the driver's package that brings libcuda.so.1, in version "+v.String()+" (libnvidia-compute, nvidia-driver-cuda-libs, nvidia-utils)", "then `sudo ldconfig`")
+	}
+}
+
+// missingLibrary: a library that is loaded with torch, or with what was compiled for it.
+func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Findings, l machine.LinkFault) {
+	said := evidence.Fact("%s needs %s: it is in no directory that the loader looks into", l.By, l.Library)
+	stem := strings.TrimRight(strings.SplitN(l.Library, ".so", 2)[0], "-.0123456789")
+	switch {
+	case l.Dist != "":
+		f := out.Find("PY019", evidence.Likely, said, e.Torch.CUDAAt).
+			Says("%s needs %s, which the torch that is here does not bring: it was built for another CUDA", l.Dist, l.Library).
+			Do("the wheel of "+l.Dist+" for torch "+e.Torch.Named(), "`envfix plan "+l.Dist+"` names a pair that fits")
+		if !l.Module {
+			f.As(evidence.Warning)
+		}
+	case len(found.Of("PY010", "LD003", "IDX003")) > 0:
+		// the packages say it better
+	case ours().MatchString(stem) && stem != "libstdc++":
+		out.Find("PY010", evidence.Proven, said).
+			Says("%s is not here, and torch does not import without it", l.Library).
+			Do("`pip install --force-reinstall " + e.Repair().TorchAgain() + "` brings what it needs").
+			Mends(e.Repair().Rebuild(l.By))
+	case !packaged(e, out, stem, said):
+		out.Find("LD018", evidence.Proven, said).Says("%s is not here, and torch does not import without it", l.Library)
+	}
+}
+
+// plainSymbol is the C++ name of a symbol, as far as it is one of names alone:
+// _ZN3c104cuda9SetDeviceEi is c10::cuda::SetDevice. "": it is none, or more.
+// Source: the Itanium C++ ABI, 5.1.
+func plainSymbol(s string) string {
+	rest, ok := strings.CutPrefix(s, "_ZN")
+	rest = strings.TrimPrefix(rest, "K")
+	var names []string
+	for ok && rest != "" && rest[0] >= '1' && rest[0] <= '9' {
+		n := 0
+		for rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+			n, rest = 10*n+int(rest[0]-'0'), rest[1:]
+		}
+		if n > len(rest) {
+			return ""
+		}
+		names, rest = append(names, rest[:n]), rest[n:]
+	}
+	return strings.Join(names, "::")
+}

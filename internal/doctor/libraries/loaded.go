@@ -1,0 +1,190 @@
+package libraries
+
+import (
+	"path"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+// loadedMend takes the entry of LD_LIBRARY_PATH out that a library comes from.
+// What the environment's own files lead to is mended by building it anew; the
+// loader's configuration is the system's.
+func loadedMend(e *evidence.Evidence, l machine.LoadedLibrary) evidence.Mend {
+	switch l.Via {
+	case "LD_LIBRARY_PATH", "LD_PRELOAD":
+		return e.Repair().Without(l.Via, l.Entry, "its "+l.Name+" comes before the one that belongs there")
+	case "RPATH", "RUNPATH":
+		if l.Wheel != "" {
+			return e.Repair().Rebuild(l.Wheel)
+		}
+	}
+	return evidence.Mend{}
+}
+
+// unshadow says how to take a directory off the loader's path.
+func unshadow(l machine.LoadedLibrary) []string {
+	dir := dirOf(l)
+	switch {
+	case strings.HasPrefix(l.Via, "LD_"): // LD_LIBRARY_PATH, LD_PRELOAD
+		return evidence.OutOf(l.Via, dir, l.Origins)
+	case len(l.Origins) > 0:
+		return []string{evidence.RemoveFrom(l.Origins[0], "", dir)}
+	case l.Via == "ld.so.cache", l.Via == "default":
+		return []string{"remove " + dir + " from the loader's configuration, or the package that owns " + l.Path}
+	}
+	return []string{"`pip install --force-reinstall --no-deps {torch-here}`"}
+}
+
+// loaded: the dynamic loader takes another library than the one that torch's
+// packages brought. What is not taken is no fault: LD_LIBRARY_PATH loses to the
+// RPATH of torch's own libraries.
+func loaded(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return
+	}
+	said := e.From.Env["LD_LIBRARY_PATH"]
+	harm := false
+	for _, l := range e.Files.Loaded {
+		if l.Wheel == "" || l.Path == "" || strings.HasPrefix(l.Name, "libcuda.so") {
+			continue
+		}
+		harm = true
+		check := "LD001"
+		switch {
+		case strings.HasPrefix(l.Name, "libcudnn_"):
+			check = "LD010" // parts of two cuDNNs in one process
+		case strings.HasPrefix(l.Name, "libcudnn"):
+			check = "LD002"
+		}
+		brought := brought(e, l.Wheel)
+		at := append([]evidence.Quote{evidence.Fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)},
+			evidence.FromOrigins(l.Origins, l.Dir)...)
+		at = append(at, evidence.Fact("torch's own: %s%s", l.Wheel, word(" (", brought, ")")), said)
+		f := out.Find(check, evidence.Proven, at...).
+			Says("%s%s is taken from %s%s in place of torch's own%s",
+				l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")).
+			Do(unshadow(l)...).
+			Mends(loadedMend(e, l))
+		if check != "LD010" && evidence.Newer(l.Version, brought) {
+			f.As(evidence.Warning).Proof = evidence.Hint // NVIDIA keeps newer ones compatible within a major version
+		}
+	}
+	if !harm {
+		harmless(e, &out, said)
+	}
+	return out
+}
+
+func by(via string) string {
+	if strings.HasPrefix(via, "LD_") {
+		return " (" + via + ")"
+	}
+	return ""
+}
+
+// dirOf is the directory as it stands in the variable or in the configuration.
+func dirOf(l machine.LoadedLibrary) string {
+	if l.Via == "LD_PRELOAD" {
+		return l.Entry
+	}
+	if l.Dir != "" {
+		return l.Dir
+	}
+	return path.Dir(l.Path)
+}
+
+func word(before, s, after string) string {
+	if s == "" {
+		return ""
+	}
+	return before + s + after
+}
+
+var toolkitDir = lazy.Regexp(`/cuda-(\d+\.\d+)\b`)
+
+// versionIn is the version of a library as its file's name tells it, else that of
+// the toolkit in whose directory it lies.
+func versionIn(l machine.LoadedLibrary) string {
+	if l.Version != "" {
+		return " " + l.Version
+	}
+	if m := toolkitDir().FindStringSubmatch(l.Path); m != nil {
+		return " of CUDA " + m[1]
+	}
+	return ""
+}
+
+// harmless names the libraries on LD_LIBRARY_PATH that torch brings too and does
+// not take from there. Other programs may.
+func harmless(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) {
+	mine := map[string]string{}
+	for _, l := range e.Files.Loaded {
+		mine[l.Name] = l.Path
+	}
+	for _, d := range e.Machine.LibraryDirs {
+		for _, name := range d.Files {
+			own := mine[name]
+			if own == "" || strings.HasPrefix(name, "libcuda.so") || path.Dir(own) == strings.TrimRight(d.Path, "/") {
+				continue
+			}
+			from := append([]evidence.Quote{evidence.Fact("torch takes %s", own)}, evidence.FromOrigins(d.Origins, d.Path)...)
+			out.Find("LD006", evidence.Trifle+3, append(from, said)...).
+				Says("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path).
+				Do("`unset LD_LIBRARY_PATH` where no other program needs it").
+				As(evidence.Note)
+			return
+		}
+	}
+}
+
+// driverStub: libcuda is the driver's, and no other. Stubs are for linking: a
+// hundredth of the driver's library in size. The one of WSL is small by design,
+// and is not found through LD_LIBRARY_PATH.
+func driverStub(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return
+	}
+	const smallest = 2 << 20 // bytes; the driver's is 15 MB and more
+	for _, l := range e.Files.Loaded {
+		if l.Name != "libcuda.so.1" || l.Via != "LD_LIBRARY_PATH" || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
+			continue
+		}
+		said := evidence.Fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
+		fix := unshadow(l)
+		driver := e.Machine.Driver
+		switch {
+		case l.Size < smallest:
+			out.Find("DRV008", evidence.Proven, said, e.From.Env["LD_LIBRARY_PATH"]).
+				Say("LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path).
+				Do(fix...).
+				Mends(loadedMend(e, l))
+		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") &&
+			l.Version != driver.Version.String():
+			out.Find("DRV008", evidence.Likely, said, e.From.Driver).
+				Says("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s",
+					l.Version, driver.Version, l.Path).
+				Do(fix...).
+				Mends(loadedMend(e, l))
+		}
+	}
+	return out
+}
+
+// brought is the version of the package that brought a file of the environment:
+// …/site-packages/nvidia/cudnn/lib/… is of nvidia-cudnn-cu12.
+func brought(e *evidence.Evidence, file string) string {
+	_, rest, ok := strings.Cut(file, "/nvidia/")
+	part, _, _ := strings.Cut(rest, "/")
+	if !ok {
+		return ""
+	}
+	for _, d := range e.Files.Dists {
+		if library, _, ok := evidence.NVIDIAPackage(d.Name); ok && strings.ReplaceAll(library, "-", "_") == part {
+			return d.Version
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+package libraries
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+var cudaLibrary = lazy.Regexp(`\blib(cudnn|cublas|cublasLt|cudart|cufft|curand|cusolver|cusparse|cusparseLt|nvrtc|nccl|nvJitLink|cupti)(?:_\w+)?\.so\.(\d+)(?:\.(\d+))?\b`)
+
+// missingCUDA: which library a program asks for tells the CUDA, or the cuDNN, that the
+// program was built for; another one on the disk does not do.
+func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	h := e.Hit("cuda-lib-missing")
+	if h == nil || e.Machine.Platform.OS == "windows" {
+		return
+	}
+	m := cudaLibrary().FindStringSubmatch(h.At.Text)
+	i := slices.IndexFunc(found, func(f *evidence.Finding) bool { return f.Check == "PY010" && slices.Contains(f.At, h.At) })
+	if m == nil || i < 0 || e.Machine.Platform.Environment == machine.Jetson {
+		return
+	}
+	f := out.Anew(found[i])
+	name, major := "lib"+m[1]+".so."+m[2], m[2]
+	built := "CUDA " + major
+	switch m[1] {
+	case "cudnn":
+		built = "cuDNN " + major
+	case "nccl":
+		built = "NCCL " + major
+	case "cusparseLt":
+		built = ""
+		brings := "`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it " +
+			"(cu13 for a torch of CUDA 13)"
+		f.Fix = append([]string{brings}, f.Fix...)
+	case "cufft", "curand", "cusolver": // their numbers are not CUDA's: cuFFT 11 is of CUDA 12
+		built = ""
+	}
+	text := name + " was not found"
+	if built != "" {
+		text += ": what asks for it was built for " + built + ", and no other version does"
+	}
+	f.Say(text)
+	if m[1] != "cudnn" && m[1] != "nccl" && built != "" && otherMajor(e, &out, h.At, name, major) {
+		return
+	}
+	if whose := asker(e, h.At); whose != "" && e.Torch.CUDA.IsZero() && slices.Contains([]string{"cudart", "cublas", "cublasLt"}, m[1]) {
+		f.Says("%s is of CUDA %s, and the torch that is here brings none of it: %s was built for another torch", name, major, whose)
+		f.Fix = []string{
+			fmt.Sprintf("`pip install --force-reinstall %s` brings the torch that it was built for", whose),
+			fmt.Sprintf("or the %s that is built for this torch: %s prints its CUDA, a newer %s may be for that", whose, evidence.AskTorch, whose),
+		}
+		return
+	}
+	if m[1] == "cudart" && e.Torch.Version == "" && evidence.Dotted(e.Limit("usual-machine").Values[0]).MajorMinor()[:2] == major {
+		f.Fix = append([]string{"a torch of CUDA " + major + " brings it: {torch}"}, f.Fix...)
+	}
+	if !strings.Contains(text, "cuDNN") || e.Torch.Version != "" {
+		return
+	}
+	// Of another program than torch: the package that brings it beside that program.
+	if slices.Contains([]string{"8", "9"}, major) {
+		f.Fix = append([]string{fmt.Sprintf("`pip install \"nvidia-cudnn-cu12==%s.*\"` brings it, for a program of CUDA 12", major)}, f.Fix...)
+	}
+	return out
+}
+
+// ofPackages are the wheels that bring a library of CUDA 12, as their names on the default
+// index are.
+var ofPackages = map[string]string{
+	"nvJitLink": "nvidia-nvjitlink-cu12", "cublas": "nvidia-cublas-cu12", "cublasLt": "nvidia-cublas-cu12", "cudnn": "nvidia-cudnn-cu12",
+	"cudart": "nvidia-cuda-runtime-cu12", "cufft": "nvidia-cufft-cu12", "curand": "nvidia-curand-cu12", "cusolver": "nvidia-cusolver-cu12",
+	"cusparse": "nvidia-cusparse-cu12", "nccl": "nvidia-nccl-cu12",
+}
+
+// frameworkLibrary: onnxruntime and TensorFlow say which library they did not find: its
+// number is that of the CUDA that they were built for.
+// Source: onnxruntime.ai, CUDA execution provider, requirements.
+func frameworkLibrary(e *evidence.Evidence) (out evidence.Findings) {
+	for _, h := range e.Hits {
+		name := cmp.Or(h.Captures["lib"], h.Captures["needs"])
+		lib := cudaLibrary().FindStringSubmatch(name)
+		if name == "" || h.Message.ID != "onnx-provider" && h.Message.ID != "tf-no-cuda" {
+			continue
+		}
+		if h.Message.ID == "tf-no-cuda" {
+			if lib != nil && lib[2] == "12" && ofPackages[lib[1]] != "" {
+				out.Find("PY031", evidence.Likely, h.At).
+					Says("TensorFlow does not find %s, and leaves the GPU out", name).
+					Do("`pip install " + ofPackages[lib[1]] +
+						"` brings it; all at once, in the versions that fit: `pip install \"tensorflow[and-cuda]\"`")
+				return
+			}
+			continue
+		}
+		f := out.Find("LD012", evidence.Likely, h.At).
+			Says("onnxruntime does not find %s, of the CUDA that it was built for, and falls back to the CPU", name)
+		if lib == nil || !strings.HasPrefix(lib[1], "cu") || lib[1] == "cudnn" {
+			return
+		}
+		if f.Says("onnxruntime was built for CUDA %s and does not find its %s: it falls back to the CPU", lib[2], name); lib[2] == "11" {
+			f.Do("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: since 1.19 it is built for CUDA 12, and this brings that along",
+				"or, for CUDA 12 that is here already: `pip install -U onnxruntime-gpu`, and `import torch` before it")
+			return
+		}
+		f.Do(append(slices.Clone(e.Check("LD012").Fix), "another program than Python's: a toolkit of CUDA "+lib[2]+
+			" beside the one that is here; newer ones do not stand in for it")...)
+		return
+	}
+	return out
+}
+
+// bitsandbytesOverride: the variable names a library that this bitsandbytes does not carry.
+// Source: bitsandbytes-foundation/bitsandbytes, cextension.py.
+func bitsandbytesOverride(e *evidence.Evidence) (out evidence.Findings) {
+	s, failed := e.Has("bnb-library-not-found")
+	if v := e.Machine.Env["BNB_CUDA_VERSION"]; failed && v != "" {
+		out.Find("PY020", evidence.Likely, e.From.Env["BNB_CUDA_VERSION"], s).
+			Says("BNB_CUDA_VERSION=%s has bitsandbytes load the library of that CUDA, which it does not carry", v).
+			Do("`unset BNB_CUDA_VERSION`: it takes the one of torch's CUDA by itself",
+				"`pip install --upgrade bitsandbytes`: newer ones carry a library for each CUDA version")
+	}
+	return out
+}
+
+// otherMajor: torch is here with its own CUDA, and something beside it was built for
+// another: that has to be built anew, and torch is as it should be.
+func otherMajor(e *evidence.Evidence, out *evidence.Findings, at evidence.Quote, name, major string) bool {
+	t := e.Torch
+	if t.CUDA.IsZero() || fmt.Sprint(t.CUDA.Major()) == major {
+		return false
+	}
+	whose := asker(e, at)
+	if whose == "" {
+		return false // another program, such as onnxruntime, has its own reasons
+	}
+	out.Deny("PY010")
+	out.Find("PY019", evidence.Proven, at, e.Jobs.Module, t.VersionAt).Explaining("PY010", "LD011", "LD009").
+		Says("%s is of CUDA %s, and torch %s brings CUDA %d: %s was built for another torch",
+			name, major, t.Named(), t.CUDA.Major(), whose).
+		Do("install the wheel of "+whose+" for this torch, or compile it here: `pip install --no-build-isolation --force-reinstall --no-deps "+whose+"`",
+			"or the torch that it was built for")
+	return true
+}
+
+// asker is the package whose library asks for another; "" it is not told.
+func asker(e *evidence.Evidence, at evidence.Quote) string {
+	return cmp.Or(e.Extension().Named([]string{at.Text, e.Jobs.Module.Text}), packageOf(e.Jobs.Module.Text))
+}
+
+// packageOf is the package of a path in site-packages; "" where it is none that is known.
+func packageOf(text string) string {
+	if m := inSitePackages().FindStringSubmatch(text); m != nil {
+		return evidence.ExtensionsByModule[strings.ToLower(m[1])]
+	}
+	return ""
+}
+
+var inSitePackages = lazy.Regexp(`(?:site|dist)-packages[/\\]+(\w+)[/\\]`)
+
+// olderCuDNN: torch 2.4 and newer bring cuDNN 9, and ctranslate2 up to 4.4 asks for 8.
+// Source: OpenNMT/CTranslate2, release notes of 4.5.0; SYSTRAN/faster-whisper, README.
+func olderCuDNN(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	for _, f := range found.Of("LD011") {
+		if slices.ContainsFunc(f.At, func(s evidence.Quote) bool { return cuDNN8().MatchString(s.Text) }) {
+			out.Anew(f).Do(append([]string{"`pip install -U \"ctranslate2>=4.5\"`: it is built for cuDNN 9, which torch 2.4 and newer bring"}, f.Fix...)...)
+		}
+	}
+	return out
+}
+
+var cuDNN8 = lazy.Regexp(`libcudnn\w*\.so\.8\b|cudnn\w*64_8\.dll`)

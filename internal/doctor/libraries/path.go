@@ -1,0 +1,318 @@
+package libraries
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/matrix"
+)
+
+// libraryTrouble are the messages that a foreign library of CUDA brings about.
+var libraryTrouble = []string{
+	"torch-own-symbol", "nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible",
+	"cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn",
+}
+
+// loaderPath: what LD_LIBRARY_PATH puts before the wheel's own libraries.
+func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
+	value, set := e.Machine.Env["LD_LIBRARY_PATH"]
+	if !set || value == "" {
+		return
+	}
+	said := e.From.Env["LD_LIBRARY_PATH"]
+	trouble, inTrouble := e.Has(libraryTrouble...)
+	failing := e.Torch.SeesNone() || len(e.Hits) > 0
+	var shadowing []string
+	for entry := range strings.SplitSeq(value, ":") {
+		low := strings.ToLower(strings.TrimRight(entry, "/"))
+		switch {
+		case strings.HasSuffix(low, "/stubs"):
+			out.Find("DRV008", evidence.Proven, said).
+				Say("LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry).
+				Mends(e.Repair().Without("LD_LIBRARY_PATH", entry, "its libcuda is a stub for linking"))
+		case strings.Contains(low, "/compat"):
+			if failing {
+				out.Find("CTR011", evidence.Likely, said).
+					Say("LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry).
+					Mends(e.Repair().Without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's"))
+			}
+		case strings.Contains(low, "site-packages"):
+		case strings.Contains(low, "libtorch"),
+			strings.Contains(low, "cuda"),
+			strings.Contains(low, "cudnn"),
+			strings.Contains(low, "nccl"),
+			strings.Contains(low, "tensorrt"):
+			shadowing = append(shadowing, entry)
+		}
+	}
+	if len(shadowing) == 0 {
+		return
+	}
+	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + evidence.Listed(shadowing)
+	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
+	if inTrouble {
+		out.Find("LD001", evidence.Likely+5, said, trouble).Say(text).Do(fix...).Explaining("PY011")
+	} else if !e.Pasted {
+		// Whether it does harm is in the files: those of the wheel win or lose there.
+		out.Find("LD006", evidence.Trifle, said).Say(text).Do(fix...).As(evidence.Note)
+	}
+	return out
+}
+
+// preloaded: LD_PRELOAD puts a library of CUDA into every process, before torch's
+// own and before the driver's.
+func preloaded(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Pasted {
+		return // what people paste of it, messages.yaml reads
+	}
+	said := e.From.Env["LD_PRELOAD"]
+	for _, entry := range strings.FieldsFunc(e.Machine.Env["LD_PRELOAD"], func(r rune) bool {
+		return r == ':' ||
+			r == ' '
+	}) { // ld.so(8)
+		base := strings.ToLower(entry[strings.LastIndex(entry, "/")+1:])
+		fix := []string{"`unset LD_PRELOAD`, and remove the entry from the profile that sets it"}
+		switch {
+		case strings.HasPrefix(base, "libcuda.so") && strings.Contains(entry, "/stubs/"):
+			out.Find("DRV008", evidence.Proven, said).
+				Say("LD_PRELOAD puts a stub of libcuda before the driver's: " + entry).
+				Do(fix...).
+				Mends(e.Repair().Without("LD_PRELOAD", entry, "its libcuda is a stub for linking"))
+		case e.Files != nil && slices.ContainsFunc(e.Files.Loaded, func(l machine.LoadedLibrary) bool { return l.Via == "LD_PRELOAD" && l.Entry == entry }):
+			// what it takes the place of is known
+		case preloadable().MatchString(base):
+			out.Find("LD014", evidence.Strong, said).
+				Say("LD_PRELOAD puts another library before torch's own: " + entry).
+				Do(fix...).
+				Mends(e.Repair().Without("LD_PRELOAD", entry, "it replaces torch's own library in every process"))
+		}
+	}
+	return out
+}
+
+// preloadable are the libraries that torch brings itself, or the driver.
+var preloadable = lazy.Regexp(`^lib(cuda|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvrtc|nvjitlink|` +
+	`torch|c10)[\w]*\.so`)
+
+// resolved: a library is taken from where torch did not put it.
+func resolved(e *evidence.Evidence) (out evidence.Findings) {
+	for _, l := range e.Libraries {
+		low := strings.ToLower(l.Path)
+		switch {
+		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/stubs"):
+			out.Find("DRV008", evidence.Proven, l.At).Say("libcuda is the stub of a toolkit: " + l.Path)
+		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/compat"):
+			out.Find("CTR011", evidence.Likely, l.At).Say("libcuda is that of a compatibility package: " + l.Path)
+		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
+		case strings.Contains(low, "site-packages"),
+			strings.Contains(low, "dist-packages"),
+			strings.HasPrefix(low, "..."),
+			strings.Contains(low, "/nvidia/"):
+		default:
+			s, trouble := e.Has(libraryTrouble...)
+			w := evidence.Proven
+			if !trouble {
+				w = evidence.Strong
+			}
+			if trouble || e.Pasted {
+				out.Find("LD001", w, l.At, s).
+					Says("%s is taken from %s in place of the wheel's", l.Name, l.Path).
+					Do("`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path")
+			}
+		}
+	}
+	return out
+}
+
+// pipLibraries: two packages write the same files, or one is not the version that
+// torch was built with.
+func pipLibraries(e *evidence.Evidence) (out evidence.Findings) {
+	byLibrary := map[string]evidence.Package{}
+	var pairs [][2]evidence.Package
+	b, known := e.Build()
+	trouble, inTrouble := e.Has(append([]string{"nvjitlink-symbol"}, libraryTrouble...)...)
+	for _, p := range e.Packages {
+		library, major, ok := evidence.NVIDIAPackage(p.Name)
+		if !ok {
+			continue
+		}
+		if o, both := byLibrary[library]; both && o.Name != p.Name {
+			pairs = append(pairs, [2]evidence.Package{o, p})
+		}
+		byLibrary[library] = p
+		if !known || fmt.Sprint(b.CUDA.Major()) != major {
+			continue
+		}
+		if pin := pinOf(b, library); pin != "" && pin != p.Version {
+			w := evidence.Weak + 3
+			if inTrouble {
+				w = evidence.Likely
+			}
+			out.Find("LD003", w, p.At, trouble).
+				Says("%s is %s, and torch %s was built with %s", p.Name, p.Version, e.Torch.Named(), pin).
+				Do(fmt.Sprintf("`pip install %s==%s`", p.Name, pin)).
+				Mends(e.Repair().Rebuild(p.Path + "/"))
+		}
+	}
+	twice(e, &out, b, pairs, trouble)
+	return out
+}
+
+// twice: packages of two CUDA major versions write the same files.
+func twice(e *evidence.Evidence, out *evidence.Findings, b *matrix.Build, pairs [][2]evidence.Package, trouble evidence.Quote) {
+	if len(pairs) == 0 {
+		return
+	}
+	var at []evidence.Quote
+	var away, back, libraries []string
+	path := ""
+	for _, pair := range pairs {
+		for _, p := range pair {
+			library, major, _ := evidence.NVIDIAPackage(p.Name)
+			at, away, path = append(at, p.At), append(away, p.Name), p.Path
+			if e.Torch.CUDA.IsZero() || fmt.Sprint(e.Torch.CUDA.Major()) != major {
+				continue
+			}
+			if pin := pinOf(b, library); pin != "" {
+				p.Name += "==" + pin
+			}
+			back, libraries = append(back, p.Name), append(libraries, library)
+		}
+	}
+	weight := evidence.Proven
+	if trouble.IsZero() && e.Pasted {
+		weight = evidence.Strong
+	}
+	fix := "`pip install --force-reinstall` the ones of torch's CUDA"
+	if len(back) > 0 {
+		fix = "`pip install --force-reinstall --no-deps " + strings.Join(back, " ") + "`, of torch's CUDA"
+	}
+	first, _, _ := evidence.NVIDIAPackage(pairs[0][0].Name)
+	text := fmt.Sprintf("%s and %s both write nvidia/%s/lib: the one installed last wins", away[0], away[1], first)
+	if len(libraries) > 1 {
+		text += "; so it is with " + strings.Join(libraries[1:], ", ")
+	}
+	out.Find("LD003", weight, append(at[:min(4, len(at))], trouble)...).
+		Say(text).
+		Do("`pip uninstall -y " + strings.Join(away, " ") + "`, then " + fix).
+		Mends(e.Repair().Rebuild(path + "/")).
+		Explaining("PY011")
+}
+
+func pinOf(b *matrix.Build, library string) string {
+	if b == nil {
+		return ""
+	}
+	switch library {
+	case "cudnn":
+		return b.CuDNN.String()
+	case "nccl":
+		return b.NCCL.String()
+	}
+	return b.Pins[library]
+}
+
+// symbolOwner: an undefined symbol of NCCL where the loader's path is set points
+// there; without it, to the packages. libcublas and libcublasLt are of one package
+// and always fit: where libcublas misses a symbol of libcublasLt, the loader took
+// that from elsewhere.
+func symbolOwner(e *evidence.Evidence) (out evidence.Findings) {
+	s, ok := e.Has("nccl-symbol", "cublas-symbol")
+	if !ok {
+		return
+	}
+	if v := e.Machine.Env["LD_LIBRARY_PATH"]; v != "" {
+		return
+	}
+	for _, name := range []string{"tensorflow", "jax", "cupy", "onnxruntime-gpu"} {
+		if p := e.Installed(name); p != nil {
+			out.Find("LD003", evidence.Likely, s, p.At).
+				Say("another package of the environment brought its own CUDA libraries: " + name)
+			return
+		}
+	}
+	if cublasLt().MatchString(s.Text) {
+		out.Find("LD001", evidence.Message+3, s).
+			Says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
+			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA").
+			Explaining("LD009")
+	}
+	return out
+}
+
+// cublasLt finds the message that libcublas itself misses a symbol of libcublasLt.
+var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
+
+// defects: this very build is known to be broken.
+func defects(e *evidence.Evidence) (out evidence.Findings) {
+	if s, bad := e.Has(
+		"cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol",
+		"cublas-symbol", "image-invalid",
+	); bad && strings.Contains(e.Torch.Version, ".dev") {
+		out.Find("REL001", evidence.Likely+3, e.Torch.VersionAt, s).
+			Say("torch "+e.Torch.Named()+" is a nightly, and its libraries do not fit together").
+			Do("the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH")
+	}
+	return out
+}
+
+// olderLibraries: a build for a CUDA from before the GPU may compile its kernels
+// anew, but cuBLAS and cuDNN of that CUDA fail on it.
+func olderLibraries(e *evidence.Evidence) (out evidence.Findings) {
+	said, ok := e.Has("cublas-status", "cudnn-status", "cufft-status", "cudnn-engine", "cudnn-arch")
+	if !ok || e.Matrix == nil {
+		return
+	}
+	cuda, where := e.Torch.CUDA, e.Torch.CUDAAt
+	if m := evidence.CondaAsked().FindStringSubmatch(e.Did.CondaCUDA.Text); cuda.IsZero() && m != nil {
+		cuda, where = evidence.Dotted(m[1]), e.Did.CondaCUDA
+	}
+	if cuda.IsZero() && e.Torch.Version == "" {
+		if where = e.Says.CUDA; where.IsZero() {
+			return
+		}
+		cuda = evidence.Dotted(evidence.CUDAWords().FindStringSubmatch(where.Text)[1])
+	}
+	for _, g := range e.Machine.GPUs {
+		a, known := e.Matrix.Arch(g.SM)
+		if g.Vendor != machine.NVIDIA || !known || cuda.IsZero() {
+			continue
+		}
+		if first := evidence.Dotted(a.FirstCUDA); cuda.Less(first) { // torch's own kernels may run all the same: code for 8.6 serves 8.9
+			out.Find("ARC001", evidence.Likely, said, where, e.From.GPU).
+				Says("the libraries of CUDA %s are older than the %s, which needs %s", cuda, evidence.NameOf(g), first).
+				Do("{torch}").
+				Explaining("LD009", "CODE009", "CODE010", "LD002", "CODE008")
+			return
+		}
+	}
+	return out
+}
+
+// fourier: cuFFT of a CUDA before 11.8 fails on Ada and Hopper, though all else of
+// that build runs there. Elsewhere the same error means that memory ran out.
+// Source: pytorch/pytorch issues 88038 and 119420.
+func fourier(e *evidence.Evidence) (out evidence.Findings) {
+	said, ok := e.Has("cufft-status")
+	if !ok {
+		return
+	}
+	first := evidence.Dotted(e.Limit("cufft-ada").Values[0])
+	for _, g := range e.Machine.GPUs {
+		switch {
+		case g.Vendor != machine.NVIDIA || g.SM.IsZero():
+		case g.SM.Less(e.LimitSM("cufft-ada", 1)) || !e.Torch.CUDA.IsZero() && !e.Torch.CUDA.Less(first):
+			out.Find("CODE010", evidence.Hint, said)
+		default:
+			out.Find("ARC001", evidence.Likely, said, e.From.GPU, e.Torch.CUDAAt).
+				Says("cuFFT of a CUDA before %s fails on the %s", first, evidence.NameOf(g)).
+				Do("{torch}")
+			return
+		}
+	}
+	return out
+}

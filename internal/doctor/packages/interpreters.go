@@ -1,0 +1,111 @@
+package packages
+
+import (
+	"path"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// notebooks: the environment has a torch that can use the GPU, and a kernel of Jupyter's
+// runs another Python, whose torch cannot, or that has none. Where no GPU is to be used
+// only a kernel without torch matters, and that one may be meant for something else.
+func notebooks(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Around == nil || e.Torch.Version == "" {
+		return
+	}
+	computes := !e.Torch.NoCUDA && (e.GPU().Of(machine.NVIDIA) || e.GPU().Of(machine.AMD))
+	var bad, good *machine.Kernel
+	for i := range e.Around.Kernels {
+		switch k := &e.Around.Kernels[i]; {
+		case (k.CUDA || !computes && k.Torch != "") && good == nil:
+			good = k
+		case !k.CUDA && (computes || k.Torch == "") && (bad == nil || k.Own && !bad.Own):
+			bad = k
+		}
+	}
+	if bad == nil {
+		return
+	}
+	has := "has no torch"
+	if bad.Torch != "" {
+		has = "has torch " + bad.Torch + ", built without CUDA"
+	}
+	weight := evidence.Likely
+	if !computes {
+		weight = evidence.Trifle
+	}
+	f := out.Find("PY021", weight, evidence.Fact("%s starts %s, which %s", bad.Spec, bad.Python, has), e.Torch.VersionAt).
+		Says("the notebook kernel %s runs %s, which %s; torch %s of this environment is not what a notebook with it sees",
+			bad.Name, bad.Python, has, e.Torch.Named())
+	if good != nil {
+		f.Do("choose the kernel " + good.Name + " in the notebook: it runs " + good.Python)
+	}
+	if good != nil || !bad.Own || !computes {
+		f.As(evidence.Note)
+	}
+	return out
+}
+
+// twoInterpreters: what works in one Python says nothing of another. python and
+// python3.11 of one directory are one.
+func twoInterpreters(e *evidence.Evidence) (out evidence.Findings) {
+	if len(e.Interpreters) < 2 {
+		return
+	}
+	a, b := e.Interpreters[0], e.Interpreters[1]
+	if directory(a.Path) == directory(b.Path) {
+		return
+	}
+	out.Find("PY021", evidence.Likely, a.At, b.At).
+		Says("two Pythons are in play: %s and %s", a.Path, b.Path).
+		Explaining("PY002", "PY001")
+	return out
+}
+
+// twoTold: somebody says himself that the list and Python differ.
+func twoTold(e *evidence.Evidence) (out evidence.Findings) {
+	if s := e.Says.TwoVersions; !s.IsZero() {
+		out.Find("PY011", evidence.Likely, s).Explaining("PY001", "PY016", "PY006")
+	}
+	return out
+}
+
+// hereAndNotThere: one Python told torch's version, another does not find it.
+func hereAndNotThere(e *evidence.Evidence) (out evidence.Findings) {
+	s, missing := e.Has("no-module-torch")
+	if missing && e.Torch.Rank == evidence.ByTorch && e.Did.IsolatedBuild.IsZero() {
+		out.Find("PY021", evidence.Likely, s, e.Torch.VersionAt).Explaining("PY002")
+	}
+	return out
+}
+
+// isolated: pip builds in an environment of its own, where torch is not (PEP 517).
+func isolated(e *evidence.Evidence) (out evidence.Findings) {
+	s, missing := e.Has("no-module-torch")
+	if b := e.Did.IsolatedBuild; missing && !b.IsZero() {
+		out.Find("TK019", evidence.Hint, s, b).Explaining("PY002", "PY021")
+	}
+	return out
+}
+
+func directory(file string) string { return path.Dir(strings.ReplaceAll(file, `\`, "/")) }
+
+// listedElsewhere: pip shows a copy of torch that is not the one imported.
+func listedElsewhere(e *evidence.Evidence) (out evidence.Findings) {
+	imported := strings.Trim(e.Torch.Path, `'"(<`)
+	if imported == "" || e.TorchLocation == "" || !strings.ContainsAny(imported, `/\`) {
+		return
+	}
+	clean := func(s string) string {
+		return strings.TrimRight(strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(s, `\\`, "/"), `\`, "/")), "/")
+	}
+	if from, listed := path.Dir(clean(imported)), clean(e.TorchLocation); from != listed &&
+		strings.HasSuffix(from, "-packages") {
+		out.Find("PY011", evidence.Likely+5, e.Torch.VersionAt, e.From.TorchLocation).
+			Says("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation).
+			Explaining("PY001", "PY016")
+	}
+	return out
+}

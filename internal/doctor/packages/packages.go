@@ -1,0 +1,191 @@
+package packages
+
+import (
+	"fmt"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// companions: torchvision and torchaudio of another release, or of another CUDA.
+func companions(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Torch.Version == "" {
+		return
+	}
+	var release *matrix.Release
+	if e.Matrix != nil {
+		release, _ = e.Matrix.Release(e.Torch.Version)
+	}
+	for _, name := range []string{"torchvision", "torchaudio"} {
+		p := e.Installed(name)
+		if p == nil || p.Channel != "" && p.Channel != "pypi" {
+			continue
+		}
+		have, label := version.SplitLocal(p.Version)
+		w := evidence.Weak - 2 // beside any other sign it is not what the matter is about
+		if _, said := e.Has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
+			w = evidence.Likely
+		}
+		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") &&
+			!strings.Contains(e.Torch.Version, "a0") {
+			out.Find("PY032", w, p.At, e.Torch.VersionAt).
+				Says("torch %s and %s %s are of different channels", e.Torch.Version, name, have)
+			continue
+		}
+		if release != nil && e.Torch.Rank >= evidence.ByLabel {
+			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have &&
+				!evidence.SameMinor(want.String(), have) {
+				out.Find("PY007", w, p.At, e.Torch.VersionAt).
+					Says("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want).
+					Do("{pair}", fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)).
+					Mends(e.Repair().Rebuild(p.Path + "/"))
+				continue
+			}
+		}
+		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA &&
+			!strings.HasPrefix(label, "git") {
+			out.Find("PY007", w+5, p.At, e.Torch.VersionAt).
+				Says("%s is built for %s and torch for %s", name, label, e.Torch.Label).
+				Mends(e.Repair().Rebuild(p.Path + "/"))
+		}
+	}
+	return out
+}
+
+// userSite is where `pip install --user` puts packages, before those of an
+// environment (PEP 370).
+var userSite = lazy.Regexp(`(?i)/\.local/lib/python3\.\d+/|\\AppData\\Roaming\\Python\\`)
+
+func nightly(v string) bool { return strings.Contains(v, ".dev") }
+
+// copies: the torch that is imported is not the one that the package manager
+// lists, or two managers brought one each.
+func copies(e *evidence.Evidence) (out evidence.Findings) {
+	t := e.Torch
+	conda := e.Conda().Package("pytorch")
+	pip := e.Conda().PipPackage("torch")
+	if conda != nil && pip != nil && evidence.Public(pip.Version) != evidence.Public(conda.Version) {
+		out.Find("PY005", evidence.Likely, conda.At, pip.At).
+			Says("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)
+	}
+	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" &&
+		evidence.Public(conda.Version) != t.Version {
+		out.Find("PY004", evidence.Proven, t.VersionAt, conda.At).
+			Says("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version).
+			Explaining("PY001", "PY016", "PY025")
+	}
+	if n := e.Conda().Package("pytorch-nightly"); n != nil && conda != nil {
+		out.Find("PY005", evidence.Likely, conda.At, n.At).
+			Says("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)
+	}
+	if t.Rank == evidence.ByTorch && pip != nil && conda == nil && t.Version != "" &&
+		evidence.Public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
+		out.Find("PY011", evidence.Likely-5, t.VersionAt, pip.At).
+			Says("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)
+	}
+	return out
+}
+
+// numpy: an older torch was built against NumPy 1.
+func numpy(e *evidence.Evidence) (out evidence.Findings) {
+	p, l := e.Installed("numpy"), e.Limit("numpy-2")
+	if p == nil || evidence.PythonVersion(p.Version).Compare(evidence.PythonVersion(l.Value)) < 0 ||
+		!l.Before(evidence.PythonVersion(e.Torch.Version)) {
+		return
+	}
+	out.Find("PY008", evidence.Weak, p.At, e.Torch.VersionAt).
+		Says("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version).
+		Do(fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch))
+	return out
+}
+
+// rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
+// was taken from the ROCm build.
+func rocmCompanion(e *evidence.Evidence) (out evidence.Findings) {
+	s, ok := e.Has("torch-hip-lib")
+	if ok && e.GPU().Of(machine.AMD) && !e.GPU().Of(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
+		out.Find("ROC002", evidence.Likely, s, e.From.GPU).Explaining("PY007")
+		return
+	}
+	if ok && !e.GPU().Of(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.Installed("torchaudio") != nil ||
+		strings.Contains(s.Text, "torchaudio")) {
+		out.Find("PY007", evidence.Likely, s, e.Torch.VersionAt).Says("a companion of torch is the ROCm build")
+	}
+	return out
+}
+
+// toolkit: nvcc's major is not torch's, while something is built.
+func toolkit(e *evidence.Evidence) (out evidence.Findings) {
+	s, building := e.Has("build-failed-ext", "cuda-home-bad", "cuda-home-unset", "nvcc-arch")
+	w := evidence.Likely
+	if !building {
+		s, w = e.Did.Building, evidence.Hint
+	}
+	if s.IsZero() || e.Torch.CUDA.IsZero() {
+		return
+	}
+	for _, k := range e.Machine.Toolkits {
+		if k.Version.Major() != e.Torch.CUDA.Major() {
+			out.Find("TK004", w, e.From.Toolkit, e.Torch.CUDAAt, s).
+				Says("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())
+			return
+		}
+	}
+	return out
+}
+
+// onnx: the package onnxruntime writes the same files as onnxruntime-gpu; and that one alone
+// falls back to the CPU without a word where CUDA is another than its own.
+// Source: onnxruntime.ai, CUDA execution provider, requirements; install.
+func onnx(e *evidence.Evidence) (out evidence.Findings) {
+	gpu, cpu := e.Installed("onnxruntime-gpu"), e.Installed("onnxruntime")
+	_, told := e.Has("onnx-cpu", "onnx-provider")
+	said := e.Says.NotSeen
+	if said.IsZero() {
+		said = e.Says.Unseen
+	}
+	if gpu == nil || !e.Pasted || told || said.IsZero() {
+		return
+	}
+	if cpu != nil {
+		out.Find("LD012", evidence.Likely, gpu.At, cpu.At, said).
+			Say("onnxruntime lies over onnxruntime-gpu: both write the same files, and the one for the CPU is loaded").
+			Do("`pip uninstall -y onnxruntime onnxruntime-gpu`, then `pip install onnxruntime-gpu`: one of the two alone").
+			Explaining("GPU001", "PY001", "DRV005")
+		return
+	}
+	out.Find("LD012", evidence.Strong, gpu.At, said).
+		Says("onnxruntime-gpu %s computes with the CUDA and cuDNN that it was built for, and takes the CPU without a word where they are not here", gpu.Version).
+		Do("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: built for CUDA 12, and brings it along (driver 525 or newer)",
+			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"").
+		Explaining("GPU001", "PY001")
+	return out
+}
+
+var twoVersions = lazy.Regexp(`(?i)CUDA version \(?(\d{1,2}\.\d).*?\b(?:PyTorch|torch)\b.*?(\d{1,2}\.\d)`)
+
+// comparedCUDA: the toolkit that is asked for is the one that the message names.
+func comparedCUDA(e *evidence.Evidence) (out evidence.Findings) {
+	h := e.Hit("cuda-mismatch-build")
+	if h == nil {
+		return
+	}
+	m := twoVersions().FindStringSubmatch(h.At.Text)
+	if m == nil && h.Captures["nvcc"] != "" && !e.Torch.CUDA.IsZero() { // torch breaks the line between the two
+		m = []string{"", h.Captures["nvcc"], e.Torch.CUDA.MajorMinor()}
+	}
+	if m != nil {
+		dashed := strings.ReplaceAll(m[2], ".", "-")
+		out.Find("TK004", evidence.Likely, h.At).
+			Says("nvcc is of CUDA %s, and torch was built with CUDA %s", m[1], m[2]).
+			Do(fmt.Sprintf("beside the other one, from NVIDIA's repository: `sudo apt install cuda-toolkit-%s`, "+
+				"then `export CUDA_HOME=/usr/local/cuda-%s`", dashed, m[2]),
+				fmt.Sprintf("or in a conda environment: `conda install -c nvidia cuda-nvcc=%s`", m[2]),
+				"or take a wheel that is built already")
+	}
+	return out
+}

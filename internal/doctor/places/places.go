@@ -1,0 +1,193 @@
+package places
+
+import (
+	"strconv"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// compat: error 803 in a container is the image's own libcuda before the host's;
+// on a host it is half an upgrade.
+func compat(e *evidence.Evidence) (out evidence.Findings) {
+	s, ok := e.Has("cuda-803")
+	if !ok || e.Machine.Platform.Environment != machine.Container {
+		return
+	}
+	if e.From.Module.IsZero() || e.Clue("compat-path") {
+		out.Find("CTR011", evidence.Likely-5, s, e.Place.Container)
+	}
+	return out
+}
+
+// wsl: under WSL the driver is Windows'. What the usual messages of a missing
+// driver mean there is another thing.
+func wsl(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Machine.Platform.Environment != machine.WSL2 {
+		return
+	}
+	s, ok := e.Has(
+		"nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked",
+		"cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus",
+		"container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804",
+		"cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed",
+	)
+	if ok {
+		ways := []string{
+			"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`",
+			"where a Linux driver was installed inside WSL: `sudo apt purge 'nvidia-driver-*' 'libnvidia-*'`",
+		}
+		if !absentWSL().MatchString(s.Text) {
+			ways = append(ways, "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found")
+		}
+		if oldWindows(e, &out, s) {
+			return
+		}
+		out.Find("CTR014", evidence.Likely, s, e.Place.WSL).
+			Says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
+			Do(ways...)
+	}
+	return out
+}
+
+var absentWSL = lazy.Regexp(`(?i)(cannot access|no such|not found|missing)[: ']*/usr/lib/wsl/lib`)
+
+// noCgroups: the switch for rootless containers, set on a host that is not.
+func noCgroups(e *evidence.Evidence) (out evidence.Findings) {
+	if s := e.Containers.NoCgroups; !s.IsZero() {
+		out.Find("CTR020", evidence.Likely, s).
+			Says("no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only").
+			Do(
+				"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI",
+			)
+	}
+	return out
+}
+
+func containerVariables(e *evidence.Evidence) (out evidence.Findings) {
+	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
+	if set && (v == "" || v == "void" || v == "none") {
+		out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
+			Say("NVIDIA_VISIBLE_DEVICES is " + strconv.Quote(v) + ": the container gets no GPU")
+	}
+	c, set := e.Machine.Env["NVIDIA_DRIVER_CAPABILITIES"]
+	if set && c != "" && !strings.Contains(c, "compute") && !strings.Contains(c, "all") {
+		out.Find("CTR009", evidence.Likely, e.From.Env["NVIDIA_DRIVER_CAPABILITIES"]).
+			Say("NVIDIA_DRIVER_CAPABILITIES is " + strconv.Quote(c) + ", without compute")
+	}
+	return out
+}
+
+// apple: an x86_64 Python on a Mac with Apple's own processor.
+func apple(e *evidence.Evidence) (out evidence.Findings) {
+	p := e.Machine.Platform
+	if p.OS != "macos" {
+		return
+	}
+	silicon := e.GPU().Of(machine.Apple) || e.Clue("apple-rosetta")
+	py := e.From.PythonArch
+	if silicon && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
+		out.Find("MPS002", evidence.Proven, py, e.From.Arch, e.From.GPU)
+	}
+	return out
+}
+
+// oldLibc: a wheel for a newer C library than the system has.
+func oldLibc(e *evidence.Evidence) (out evidence.Findings) {
+	if os := e.Machine.Platform.OS; (os == "macos" || os == "windows") && !e.From.OS.IsZero() {
+		out.Deny("PY024") // they have no glibc
+		return
+	}
+	libc, said := libc(e)
+	if libc.IsZero() {
+		return
+	}
+	if h := e.Hit("wheel-tag"); h != nil {
+		if wants := manylinux(h.At.Text); libc.Less(wants) {
+			out.Find("PY024", evidence.Likely, said, h.At).Says("this wheel needs glibc %s; here is %s", wants, libc)
+			return
+		}
+	}
+	needs := e.Limit("glibc")
+	v, _, want := e.Wanted().Torch()
+	if !libc.Less(evidence.Dotted(needs.Value)) || want && needs.Before(evidence.PythonVersion(v)) || want &&
+		e.Python().Out(v, e.Python().Active()) {
+		return
+	}
+	s, ok := e.Has("wheel-tag", "pip-no-version", "uv-no-platform-wheel")
+	if !ok || e.Machine.Platform.Libc == nil && !newWheels().MatchString(s.Text) {
+		return
+	}
+	out.Find("PY024", evidence.Likely, said, s).
+		Says("wheels of torch %s and newer, and of much that is built beside it, need glibc %s; here is %s",
+			needs.Torch, needs.Value, libc)
+	return out
+}
+
+// newWheels are of packages whose newer wheels want a C library that old systems
+// do not have.
+var newWheels = lazy.Regexp(`(?i)\b(torch\w*|onnxruntime\S*|vllm|faiss\S*|tensorflow\S*|xformers|triton|` +
+	`bitsandbytes|ctranslate2|jax\w*|cupy\S*|deepspeed|sglang|nvidia-\S+)\b`)
+
+// libc is the C library of the machine: what was read, else what its distribution
+// is known for. Zero where it is neither, or another kind.
+func libc(e *evidence.Evidence) (version.Dotted, evidence.Quote) {
+	p := e.Machine.Platform
+	if l := p.Libc; l != nil {
+		if l.Kind != "glibc" || p.OS == "windows" || p.OS == "macos" {
+			return version.Dotted{}, evidence.Quote{}
+		}
+		return l.Version, e.From.Libc
+	}
+	for _, known := range e.Limit("distro-glibc").Values {
+		if f := strings.Fields(known); len(f) == 3 && f[0] == p.Distro && (f[1] == p.DistroVersion ||
+			strings.HasPrefix(p.DistroVersion, f[1]+".")) {
+			return evidence.Dotted(f[2]), e.From.OS
+		}
+	}
+	return version.Dotted{}, evidence.Quote{}
+}
+
+var manylinuxTag = lazy.Regexp(`manylinux_(\d+)_(\d+)|manylinux(2014|2010|1)\b`)
+
+// manylinux is the oldest C library that a wheel runs with, by its name (PEP 600);
+// zero where the name does not say it.
+func manylinux(name string) version.Dotted {
+	oldest := version.Dotted{}
+	for _, m := range manylinuxTag().FindAllStringSubmatch(name, -1) {
+		v := map[string]string{"2014": "2.17", "2010": "2.12", "1": "2.5", "": m[1] + "." + m[2]}[m[3]]
+		if d := evidence.Dotted(v); oldest.IsZero() || d.Less(oldest) {
+			oldest = d
+		}
+	}
+	return oldest
+}
+
+// kfd: the kernel says that it does not support the GPU; the errors that follow
+// speak of memory or permission.
+func kfd(e *evidence.Evidence) (out evidence.Findings) {
+	if s, ok := e.Has("rocm-kfd-unsupported"); ok {
+		out.Find("ROC004", evidence.Proven, s, e.From.GPU)
+	}
+	return out
+}
+
+// oldWindows: GPUs in WSL 2 begin with a release of Windows 10, whatever the driver.
+// Source: docs.nvidia.com, CUDA on WSL user guide; learn.microsoft.com, GPU acceleration in WSL.
+func oldWindows(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) bool {
+	least := evidence.Atoi(e.Limit("wsl-windows").Values[0])
+	build := e.Place.WindowsBuild
+	if build == 0 || build >= least {
+		return false
+	}
+	out.Find("CTR014", evidence.Likely+5, e.Place.WindowsBuildAt, said, e.Place.WSL).
+		Says("this Windows is build %d, and WSL gives its Linux a GPU from build %d (Windows 10 21H2) on, or with Windows 11", build, least).
+		Do("Windows Update, until `winver` says 21H2 or newer",
+			"then `wsl --update`; where `wsl -l -v` says version 1: `wsl --set-version Ubuntu 2`, with the name that it lists",
+			"the NVIDIA driver is Windows' own: none is installed within WSL").
+		Explaining("DRV001", "DRV002", "DRV003", "CTR012", "CTR013", "CTR017")
+	return true
+}

@@ -1,0 +1,17 @@
+package read
+
+import "strings"
+
+// SeesGPU reports whether torch says that it sees a GPU.
+func (t Torch) SeesGPU() bool { return t.Available != nil && *t.Available }
+
+// SeesNone reports whether torch says that it sees no GPU.
+func (t Torch) SeesNone() bool { return t.Available != nil && !*t.Available }
+
+// Named is the version with its label: 2.9.1+cu130.
+func (t Torch) Named() string {
+	if t.Label == "" || strings.Contains(t.Version, "+") {
+		return t.Version
+	}
+	return t.Version + "+" + t.Label
+}

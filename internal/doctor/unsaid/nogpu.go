@@ -1,0 +1,48 @@
+package unsaid
+
+import (
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// noGPUHere: a torch for CUDA, and no GPU was found for it, nor what would hide one. In a
+// container whether the host has one cannot be seen; elsewhere it is no fault, and answers
+// what was asked.
+func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	if e.Pasted || e.Torch.Version == "" || e.Machine.Driver != nil || e.GPU().Of(machine.NVIDIA) ||
+		found.Any(func(f *evidence.Finding) bool { return f.Severity == evidence.Error }) {
+		return
+	}
+	cuda, where := !e.Torch.CUDA.IsZero() && !e.Torch.NoCUDA, e.Machine.Platform.Environment
+	switch {
+	case where == machine.HPCLogin && len(e.Machine.GPUs) == 0:
+		onLoginNode(e, &out)
+	case !cuda:
+	case where == machine.Container && len(e.Machine.GPUs) == 0:
+		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt)
+	case where == machine.ContainerBuild:
+		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+			Say("this is the build of an image, which sees no GPU: the container that is started from it may").
+			Do("`docker run --gpus all IMAGE envfix doctor` looks there")
+	case where == machine.Container || where == machine.Jetson || e.GPU().Of(machine.Apple):
+	default:
+		f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+			Says("no NVIDIA GPU was found in this machine: torch %s computes on its CPU", e.Torch.Named())
+		if where == machine.WSL2 {
+			f.Says("Windows shows no NVIDIA GPU to this WSL: torch %s computes on the CPU", e.Torch.Named()).
+				Do("`nvidia-smi.exe` tells whether Windows has one with its driver; then `wsl.exe --shutdown`, and start WSL again")
+		}
+	}
+	return out
+}
+
+// onLoginNode: the GPUs of a cluster are in other nodes, and torch is used there.
+func onLoginNode(e *evidence.Evidence, out *evidence.Findings) {
+	f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+		Say("this is a cluster's login node: the GPUs are in other nodes").
+		Do(e.Machine.InJob("envfix doctor") + " looks there")
+	if e.Torch.NoCUDA && e.Torch.HIP == "" {
+		f.Says("this is a cluster's login node, the GPUs are in other nodes, and torch %s, built without CUDA, uses none of them", e.Torch.Named()).
+			Do(e.Machine.InJob("envfix plan") + " names the build for them")
+	}
+}

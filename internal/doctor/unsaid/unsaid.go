@@ -1,0 +1,315 @@
+package unsaid
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// A hypothesis is one reason why torch may see no GPU, and the command that proves or
+// refutes it.
+type hypothesis struct {
+	likely bool // else possible
+	cause  string
+	text   string
+	test   string // a command, and what it shows then
+	then   string // what to do where it is so; "" the text says it
+}
+
+func (h hypothesis) String() string {
+	how := "possible"
+	if h.likely {
+		how = "likely"
+	}
+	return fmt.Sprintf("%s: %s; %s", how, h.text, h.test)
+}
+
+// question: torch sees no GPU, and what was found beside that are symptoms. The answer
+// are hypotheses from what is known, each with its test.
+func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	said, unseen := e.Has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, evidence.NoDevice...)...)
+	switch {
+	case unseen:
+	case e.Torch.SeesNone():
+		said, unseen = e.Torch.AvailableAt, true
+	default: // mere words, but in so many
+		said, unseen = e.Says.NotSeen, !e.Says.NotSeen.IsZero()
+	}
+	if !unseen || e.Torch.HIP != "" || e.Torch.Label == "xpu" || e.Torch.SeesGPU() || !e.Pasted ||
+		e.Machine.Platform.OS == "macos" || e.CPUByChoice() || !e.Did.AskedCPU.IsZero() {
+		return
+	}
+	if only, _ := e.Has("deserialize-cuda"); only == said && e.GPU().First(machine.NVIDIA) == nil && e.Machine.Driver == nil {
+		return // its own advice is for a machine without a GPU, and for one with it
+	}
+	cause, over := "", []string{}
+	best := evidence.Proof(0)
+	for _, f := range found {
+		if f.Severity > evidence.Note && f.Proof >= evidence.Hint || f.Severity == evidence.Note && f.Cause != "none" {
+			return
+		}
+		if f.Severity > evidence.Note && f.Proof > best && f.Cause != "none" {
+			best, cause = f.Proof, f.Cause
+		}
+		over = append(over, f.Check)
+	}
+	all := hypotheses(e)
+	if onlyAMD(e) { // what was found of ROCm follows from a build that is not for it
+		cause = all[0].cause
+	}
+	var ways []string
+	for i, h := range all {
+		ways = append(ways, h.String())
+		if i == 0 && h.then != "" {
+			ways = append(ways, h.then)
+		}
+		if cause == "" {
+			cause = h.cause
+		}
+	}
+	f := out.Find("GPU001", evidence.Hint, said).
+		Of(cause).
+		Do(append(ways, "`envfix doctor` on that machine looks at all of this at once")...).
+		Explaining(over...)
+	if told := known(e); told != "" {
+		f.Says("torch sees no GPU, and nothing here says why; known is %s", told)
+	}
+	if withoutTorch(e) {
+		f.Say("the program sees no GPU, and nothing here says why")
+	}
+	return out
+}
+
+// known is what a paste says of GPU, driver and torch, in one line.
+func known(e *evidence.Evidence) string {
+	var out []string
+	for _, vendor := range []string{machine.NVIDIA, machine.AMD} {
+		if g := e.GPU().First(vendor); g != nil && g.Name != "" {
+			out = append(out, "the "+g.Name)
+			break
+		}
+	}
+	if d := e.Machine.Driver; d != nil && !d.Version.IsZero() {
+		out = append(out, "driver "+d.Version.String())
+	}
+	if e.Torch.Version != "" {
+		out = append(out, "torch "+e.Torch.Named())
+	}
+	return strings.Join(out, ", ")
+}
+
+// hypotheses are the reasons that what is known leaves, the likely ones first.
+func hypotheses(e *evidence.Evidence) []hypothesis {
+	if onlyAMD(e) {
+		return ofAMD(e)
+	}
+	var out []hypothesis
+	for _, ask := range []func(*evidence.Evidence) (hypothesis, bool){
+		maybeOldDriver, maybeContainer, maybeCPUBuild, maybeNoDriver, maybeHidden,
+		maybeOtherPython,
+	} {
+		if h, ok := ask(e); ok {
+			out = append(out, h)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b hypothesis) int {
+		switch {
+		case a.likely == b.likely:
+			return 0
+		case a.likely:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+func onlyAMD(e *evidence.Evidence) bool {
+	return e.GPU().Of(machine.AMD) && !e.GPU().Of(machine.NVIDIA)
+}
+
+// ofAMD are the reasons where the GPU is AMD's: what `pip install torch` brings is not
+// for it, and the driver has a device file of its own.
+// Source: ROCm installation guide, "Configuring permissions for GPU access".
+func ofAMD(e *evidence.Evidence) []hypothesis {
+	out := []hypothesis{{likely: true, cause: "torch_rocm_on_nvidia_or_reverse",
+		text: "torch is the build for CUDA or for the CPU, which `pip install torch` brings: this GPU needs the ROCm build, which `" + e.PlanCommand() + "` names",
+		test: "`python -c \"import torch; print(torch.version.hip)\"` ends in None then"}}
+	if e.Machine.Platform.OS != "windows" {
+		out = append(out, hypothesis{cause: "device_permissions", text: "this user may not open /dev/kfd",
+			test: "`ls -l /dev/kfd /dev/dri/renderD*; id` shows a group (render, video) that the user is not in"},
+			hypothesis{cause: "rocm_setup", text: "the driver amdgpu is not loaded, or ROCm does not know this GPU", test: "`rocminfo` lists no gfx target then"})
+	}
+	return out
+}
+
+// bundled reports whether the torch is one that a program or image brought along, with
+// CUDA in it.
+func bundled(e *evidence.Evidence) bool {
+	return !e.Did.EmbeddedPython.IsZero() || !e.Says.ComfyUI.IsZero() || !e.Place.Colab.IsZero()
+}
+
+// withoutTorch reports whether the program that sees no GPU does not use torch.
+func withoutTorch(e *evidence.Evidence) bool {
+	_, ollama := e.Has("ollama-no-gpu")
+	return ollama && e.Torch.Version == "" && !e.Torch.SeesNone()
+}
+
+func maybeCPUBuild(e *evidence.Evidence) (hypothesis, bool) {
+	if !e.Torch.CUDA.IsZero() || bundled(e) || withoutTorch(e) {
+		return hypothesis{}, false
+	}
+	if v := evidence.PythonVersion(e.Torch.Version); e.Torch.Label != "" && !v.IsZero() {
+		return hypothesis{}, false // its label says what it is
+	}
+	h := hypothesis{cause: "torch_cpu_wheel", text: "the CPU build of torch is installed",
+		test: evidence.AskTorch + " ends in None then", then: evidence.IfSo + "{torch}"}
+	if !e.Did.CondaInstall.IsZero() {
+		h.cause, h.then = "torch_cpu_conda", evidence.IfSo+e.Knowledge.Checks["PY025"].Fix[1]
+	}
+	// On Linux the default index carries the CUDA build.
+	h.likely = e.Machine.Platform.OS == "windows" || e.Machine.Driver != nil || !e.Place.Conda.IsZero() ||
+		e.Torch.Version == ""
+	return h, true
+}
+
+// maybeOldDriver: the newest torch's own build asks for a driver that is newer than
+// the one that is here.
+func maybeOldDriver(e *evidence.Evidence) (hypothesis, bool) {
+	d := e.Machine.Driver
+	if e.Matrix == nil || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || withoutTorch(e) {
+		return hypothesis{}, false
+	}
+	if e.Torch.Version != "" && !defaultIs(e, 13) || !e.Did.CondaCUDA.IsZero() { // conda was told which CUDA
+		return hypothesis{}, false
+	}
+	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))
+	floor := e.Driver().FloorOf(f)
+	if g, a := leftBehind(e, floor); ok && d.Version.Less(floor) && g != nil {
+		return hypothesis{likely: true, cause: "gpu_too_old_for_wheel",
+			text: fmt.Sprintf("torch is of CUDA 13, which needs driver %s, and %d is the last branch that drives the %s: an older torch, or another GPU",
+				floor, a.LastBranch, evidence.NameOf(*g)),
+			test: evidence.AskTorch + " ends in 13.0 or more then"}, true
+	}
+	if ok && d.Version.Less(floor) {
+		return hypothesis{likely: true, cause: "driver_too_old",
+			text: fmt.Sprintf("the driver %s is too old for a torch of CUDA 13, which needs %s: update the driver to %d or newer, or install a build for CUDA 12",
+				d.Version, floor, floor.Major()),
+			test: evidence.AskTorch + " ends in 13.0 or more then"}, true
+	}
+	return hypothesis{}, false
+}
+
+// leftBehind is a GPU that no driver as new as floor drives; nil where there is none.
+func leftBehind(e *evidence.Evidence, floor version.Dotted) (*machine.GPU, matrix.Arch) {
+	for i := range e.Machine.GPUs {
+		if a, ok := e.Matrix.Arch(e.Machine.GPUs[i].SM); ok && a.LastBranch > 0 && a.LastBranch < floor.Major() {
+			return &e.Machine.GPUs[i], a
+		}
+	}
+	return nil, matrix.Arch{}
+}
+
+// defaultIs reports whether the release that is here is built for this major of CUDA
+// where nobody asks for another.
+func defaultIs(e *evidence.Evidence, major int) bool {
+	r, ok := e.Matrix.Release(e.Torch.Version)
+	return ok && slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool {
+		return b.Default && b.OS == "linux" && !b.CUDA.IsZero() && b.CUDA.Major() == major
+	})
+}
+
+// newestLabel is the CUDA build that the newest release brings without asking.
+func newestLabel(m *matrix.Matrix) string {
+	if len(m.Releases) == 0 {
+		return ""
+	}
+	for _, b := range m.Releases[0].Builds {
+		if b.Default && b.OS == "linux" && !b.CUDA.IsZero() {
+			return b.Label
+		}
+	}
+	return ""
+}
+
+func maybeNoDriver(e *evidence.Evidence) (hypothesis, bool) {
+	if e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || !e.Says.SMIInside.IsZero() {
+		return hypothesis{}, false
+	}
+	return hypothesis{likely: e.Torch.Version == "" || !e.Torch.CUDA.IsZero(), cause: "driver_missing",
+		text: "the NVIDIA driver is missing or not loaded", test: "`nvidia-smi` fails then"}, true
+}
+
+func maybeContainer(e *evidence.Evidence) (hypothesis, bool) {
+	if e.Place.Container.IsZero() {
+		return hypothesis{}, false
+	}
+	if !e.Says.SMIInside.IsZero() {
+		return hypothesis{likely: true, cause: "container_no_gpu",
+			text: "the container has what nvidia-smi needs and not what CUDA needs: it was given single devices, or no capability compute: " +
+				"start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			test: "`ls /dev/nvidia-uvm` in it fails then, or `ldconfig -p` shows no libcuda.so.1"}, true
+	}
+	return hypothesis{likely: true, cause: "container_no_gpu", text: "the container was started without a GPU (docker: `--gpus all`)",
+		test: "`nvidia-smi` inside the container fails then, and works on the host"}, true
+}
+
+func maybeHidden(e *evidence.Evidence) (hypothesis, bool) {
+	if _, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; set {
+		return hypothesis{}, false
+	}
+	show := "`printenv CUDA_VISIBLE_DEVICES`"
+	if e.Machine.Platform.OS == "windows" {
+		show = "`$env:CUDA_VISIBLE_DEVICES`"
+	}
+	return hypothesis{
+		cause: "env_cuda_visible_devices", text: "a variable hides the GPU",
+		test: show + " prints -1, or a GPU that is not there",
+	}, true
+}
+
+func maybeOtherPython(e *evidence.Evidence) (hypothesis, bool) {
+	if bundled(e) || withoutTorch(e) || e.Torch.Rank == evidence.ByTorch {
+		return hypothesis{}, false
+	}
+	return hypothesis{cause: "torch_duplicate_install", text: "another Python runs than the one that torch was installed for",
+		test: "`python -c \"import torch; print(torch.__file__)\"` shows whose torch it is"}, true
+}
+
+// Unread are the notes of a machine that mean a fault, by their words.
+var Unread = []struct{ Words, Check string }{
+	{"started without GPU access", "CTR001"},
+	{"WSL 1 has no GPU", "CTR012"},
+	{"shadows the one of Windows", "CTR013"},
+	{"WSL without /dev/dxg", "CTR017"},
+	{"/dev/kfd is missing", "ROC002"},
+	{"/dev/kfd: no permission", "ROC003"},
+	{"exists but is not loaded", "DRV001"},
+	{"no NVIDIA kernel module was found for the running kernel", "DRV001"},
+	{"but no NVIDIA library was found", "DRV002"},
+	{"library cannot reach it", "ACC008"},
+	{"the driver hangs", "GPU002"},
+	{"ended its process", "GPU002"},
+}
+
+// unread: what could not be read of this machine reaches the verdict.
+func unread(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	if e.Pasted {
+		return
+	}
+	for _, note := range e.Machine.Notes {
+		for _, u := range Unread {
+			if strings.Contains(note, u.Words) && len(found.Of(u.Check)) == 0 {
+				found = append(found, out.Find(u.Check, evidence.Strong, evidence.Fact("%s", note)).
+					Say(strings.TrimPrefix(note, "nvml: ")).
+					As(evidence.Error))
+			}
+		}
+	}
+	return out
+}

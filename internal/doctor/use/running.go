@@ -1,0 +1,65 @@
+package use
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/version"
+)
+
+// ownLibrary are the libraries whose loss means something to torch.
+var ownLibrary = lazy.Regexp(`^(_C\.|lib(torch|c10|caffe2|cuda|cudnn|cublas|nccl|cusparse|cusolver|cufft|curand|nvrtc|nvJitLink|nvidia-))`)
+
+// replacedUnder: an installer replaced libraries while the process ran. What it
+// loads from now on is of the other version.
+func replacedUnder(e *evidence.Evidence) (out evidence.Findings) {
+	r := e.Running
+	if r == nil {
+		return
+	}
+	var gone []string
+	for _, f := range r.Gone {
+		if ownLibrary().MatchString(path.Base(f)) && !strings.HasPrefix(path.Base(f), "libcuda.so") {
+			gone = append(gone, f)
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	out.Find("PY034", evidence.Proven, evidence.Fact("mapped and gone: %s", gone[0])).
+		Says("%d libraries that process %d runs with were replaced or removed while it ran, %s first",
+			len(gone), r.PID, path.Base(gone[0])).
+		Explaining("PY010", "PY011", "LD003")
+	return out
+}
+
+// driverOfProcess: the driver was updated while the process ran.
+func driverOfProcess(e *evidence.Evidence) (out evidence.Findings) {
+	r, d := e.Running, e.Machine.Driver
+	if r == nil || r.Driver == "" || d == nil || d.LoadedVersion.IsZero() {
+		return
+	}
+	theirs, err := version.ParseDotted(r.Driver)
+	gone := slices.ContainsFunc(r.Gone, func(f string) bool { return strings.HasPrefix(path.Base(f), "libcuda.so") })
+	if err != nil || theirs.Compare(d.LoadedVersion) == 0 || !gone && r.Elsewhere {
+		return
+	}
+	out.Find("DRV022", evidence.Proven, evidence.Fact("process %d has libcuda.so.%s mapped", r.PID, theirs), e.From.Module).
+		Says("process %d runs with the library of driver %s, and %s is loaded", r.PID, theirs, d.LoadedVersion)
+	return out
+}
+
+// noDeviceOpen: torch is loaded, a GPU is there, and the process holds none.
+func noDeviceOpen(e *evidence.Evidence) (out evidence.Findings) {
+	r := e.Running
+	g := e.GPU().First(machine.NVIDIA)
+	if r == nil || !r.Torch || len(r.Devices) > 0 || g == nil || !g.Visible || e.Machine.Platform.Environment == machine.WSL2 {
+		return
+	}
+	out.Find("ACC020", evidence.Trifle, evidence.Fact("process %d has no /dev/nvidia* open", r.PID))
+	return out
+}

@@ -1,0 +1,342 @@
+package use
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/machine"
+)
+
+// used are NVIDIA's GPUs of which it is known what they do.
+func used(e *evidence.Evidence) []machine.GPU {
+	var out []machine.GPU
+	for _, g := range e.Machine.GPUs {
+		if g.Vendor == machine.NVIDIA && g.Use != nil {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// defaultGPU is the GPU that a program gets that asks for none: cuda:0. -1: not
+// known, because CUDA puts the fastest first where they differ (CUDA programming
+// guide, CUDA_DEVICE_ORDER).
+func defaultGPU(e *evidence.Evidence) int {
+	v, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]
+	first, _, _ := strings.Cut(v, ",")
+	first = strings.TrimSpace(first)
+	gpus := visibleNVIDIA(e)
+	for i, g := range gpus {
+		switch {
+		case set && first != "" && g.UUID != "" && strings.HasPrefix(g.UUID, first):
+			return g.Index
+		case mixed(e):
+		case !set && i == 0, set && first == strconv.Itoa(i):
+			return g.Index
+		}
+	}
+	return -1
+}
+
+func visibleNVIDIA(e *evidence.Evidence) []machine.GPU {
+	return slices.DeleteFunc(slices.Clone(e.Machine.GPUs),
+		func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
+}
+
+// mixed reports whether CUDA's order of the GPUs may be another than the driver's.
+func mixed(e *evidence.Evidence) bool {
+	gpus := visibleNVIDIA(e)
+	return e.Machine.Env["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID" &&
+		slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Name != gpus[0].Name })
+}
+
+// stops reports whether a GPU that cannot be had stops a program that asks for
+// none: it is the one that the program gets, or all are so.
+func stops(e *evidence.Evidence, g machine.GPU, blocked func(machine.GPU) bool) bool {
+	if def := defaultGPU(e); def >= 0 {
+		return def == g.Index
+	}
+	return !slices.ContainsFunc(visibleNVIDIA(e), func(o machine.GPU) bool { return !blocked(o) })
+}
+
+// isFull: nine tenths of the memory are in use. A CUDA context alone takes a few
+// hundred MiB, and a program that was not made for it fails soon after.
+func isFull(g machine.GPU) bool {
+	return g.Use != nil && g.Use.MemoryUsed != nil && g.MemoryBytes > 0 && !g.Integrated &&
+		*g.Use.MemoryUsed >= g.MemoryBytes/10*9
+}
+
+// full: the GPU that a program would get has no memory left. A full GPU beside it
+// is somebody's job, and no fault.
+func full(e *evidence.Evidence) (out evidence.Findings) {
+	for _, g := range used(e) {
+		if !g.Visible || !isFull(g) {
+			continue
+		}
+		check, weight := "ACC010", evidence.Likely+5
+		if n := len(g.Use.Processes); n > 0 &&
+			!slices.ContainsFunc(g.Use.Processes, func(p machine.Process) bool { return p.Kind != "graphics" }) {
+			check = "PERF016"
+		}
+		f := evidence.Finding{
+			Text: evidence.GPUName(g) + " is full: " + holders(e, g),
+			Fix:  append(makeRoom(e, g), "a smaller batch or model needs less"),
+		}
+		stops := stops(e, g, isFull)
+		if !stops {
+			weight = evidence.Trifle
+		}
+		found := out.Find(check, weight,
+			evidence.Fact("%s of %s in use on GPU %d", machine.GiB(*g.Use.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index),
+			processFact(g)).
+			With(f)
+		if !stops {
+			found.As(evidence.Note)
+		}
+	}
+	return out
+}
+
+// holders says who holds the memory of a GPU.
+func holders(e *evidence.Evidence, g machine.GPU) string {
+	u := g.Use
+	var seen []machine.Process
+	for _, p := range u.Processes {
+		if p.Unseen == "" {
+			seen = append(seen, p)
+		}
+	}
+	unseen := e.Machine.UnseenWords(u)
+	switch {
+	case len(seen) == 0 && unseen != "":
+		return unseen
+	case u.Processes == nil:
+		return fmt.Sprintf("%s are in use, and by whom could not be read (%s)", machine.GiB(*u.MemoryUsed),
+			u.Unread["processes"])
+	case len(seen) == 0:
+		return fmt.Sprintf("%s are in use, and no process is listed", machine.GiB(*u.MemoryUsed))
+	}
+	text := processWords(seen[0])
+	if n := len(u.Processes) - 1; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
+}
+
+// processWords names a process and what it holds.
+func processWords(p machine.Process) string {
+	who := fmt.Sprintf("PID %d", p.PID)
+	if p.User != "" {
+		who += " of " + p.User
+	}
+	text := fmt.Sprintf("%s (%s)", p.Command, who)
+	if p.Memory != nil {
+		text += " holds " + machine.GiB(*p.Memory)
+	}
+	return text
+}
+
+func processFact(g machine.GPU) evidence.Quote {
+	for _, p := range g.Use.Processes {
+		if p.Unseen == "" {
+			return evidence.Fact("%s", processWords(p))
+		}
+	}
+	return evidence.Quote{}
+}
+
+// makeRoom says what to do about a GPU that others use.
+func makeRoom(e *evidence.Evidence, g machine.GPU) []string {
+	var fix []string
+	order := ""
+	if mixed(e) {
+		order = "CUDA_DEVICE_ORDER=PCI_BUS_ID "
+	}
+	for n, o := range visibleNVIDIA(e) {
+		if o.Index != g.Index && o.Use != nil && o.Use.MemoryUsed != nil && o.MemoryBytes > 0 &&
+			*o.Use.MemoryUsed < o.MemoryBytes/2 && o.Use.ComputeMode != "prohibited" {
+			fix = append(fix,
+				fmt.Sprintf("`export %sCUDA_VISIBLE_DEVICES=%d` uses %s, which is free", order, n, evidence.GPUName(o)))
+			break
+		}
+	}
+	for _, p := range g.Use.Processes {
+		if p.Unseen == "" && p.Kind != "graphics" {
+			return append(fix, fmt.Sprintf("wait for it, or end it: `kill %d`", p.PID))
+		}
+	}
+	if e.Machine.Platform.Environment == machine.Container {
+		return append(fix, "`nvidia-smi` on the host shows who holds it")
+	}
+	return append(fix, "`nvidia-smi` and `sudo fuser -v /dev/nvidia*` show who holds it; end that process")
+}
+
+// orphaned: much more is in use than the listed processes hold. It is what a
+// process leaves that hangs while it ends, or one that this list does not show. In
+// a container the list shows too little by design.
+func orphaned(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Machine.Platform.Environment == machine.Container || e.Machine.Platform.Environment == machine.WSL2 {
+		return
+	}
+	for _, g := range used(e) {
+		u := g.Use
+		if u.Processes == nil || u.MemoryUsed == nil || g.MemoryBytes == 0 || g.Integrated || isFull(g) &&
+			len(u.Processes) > 0 {
+			continue
+		}
+		held := int64(0)
+		for _, p := range u.Processes {
+			if p.Memory == nil || p.Unseen == machine.UnseenNamespace {
+				held = -1
+				break
+			}
+			held += *p.Memory
+		}
+		if free := *u.MemoryUsed - held; held >= 0 && free >= 2<<30 && free >= g.MemoryBytes/4 {
+			out.Find("ACC010", evidence.Strong,
+				evidence.Fact("%s of %s in use on GPU %d", machine.GiB(*u.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index)).
+				Says("%s of %s are in use by no process that the driver lists", machine.GiB(free), evidence.GPUName(g)).
+				Do(
+					"`sudo fuser -v /dev/nvidia*` shows processes that still have it open; end them",
+					"else, when nothing runs there: `sudo nvidia-smi --gpu-reset -i "+strconv.Itoa(g.Index)+"`",
+				)
+		}
+	}
+	return out
+}
+
+// computeMode: a GPU that admits one process and has one, or none at all. MPS is
+// one process that serves many.
+func computeMode(e *evidence.Evidence) (out evidence.Findings) {
+	for _, g := range used(e) {
+		index := strconv.Itoa(g.Index)
+		reset := "`sudo nvidia-smi -i " + index + " -c DEFAULT` lets several in"
+		switch g.Use.ComputeMode {
+		case "prohibited":
+			out.Find("ACC005", evidence.Proven, evidence.Fact("GPU %s: compute mode prohibited", index)).
+				Say(evidence.GPUName(g) + " is set to compute mode prohibited: no program may use it").
+				Do("`sudo nvidia-smi -i " + index + " -c DEFAULT`")
+		case "exclusive_process", "exclusive_thread":
+			mode := strings.ReplaceAll(g.Use.ComputeMode, "_", " ")
+			said := evidence.Fact("GPU %s: compute mode %s", index, mode)
+			if !taken(e, g) {
+				continue
+			}
+			i := slices.IndexFunc(g.Use.Processes, isCompute)
+			who := "a process that cannot be seen from here"
+			if i >= 0 && g.Use.Processes[i].Unseen == "" {
+				who = processWords(g.Use.Processes[i])
+			}
+			fix := append(makeRoom(e, g), reset)
+			f := out.Find("ACC004", evidence.Likely+5, said).
+				Says("%s admits one process at a time (%s), and has it: %s", evidence.GPUName(g), mode, who).
+				Do(fix...)
+			if !stops(e, g, func(o machine.GPU) bool { return taken(e, o) }) {
+				f.As(evidence.Note).Proof, f.Confidence = evidence.Trifle, evidence.Low
+			}
+		}
+	}
+	return out
+}
+
+func isCompute(p machine.Process) bool { return p.Kind == "compute" }
+
+// taken reports whether an exclusive GPU has its one process. A container's list of
+// processes may be empty by design; then the memory tells.
+func taken(e *evidence.Evidence, g machine.GPU) bool {
+	u := g.Use
+	if u == nil || !strings.HasPrefix(u.ComputeMode, "exclusive") {
+		return false
+	}
+	if len(u.Processes) == 0 {
+		return e.Machine.Platform.Environment == machine.Container && u.MemoryUsed != nil && *u.MemoryUsed >= 1<<30
+	}
+	return slices.ContainsFunc(u.Processes, isCompute) &&
+		!slices.ContainsFunc(u.Processes,
+			func(p machine.Process) bool { return strings.HasPrefix(p.Name, "nvidia-cuda-mps") })
+}
+
+// noInstances: MIG is on and nothing was made of it. Where another GPU can be
+// used, that is no standstill.
+func noInstances(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Pasted {
+		return
+	}
+	for _, g := range e.Machine.GPUs {
+		if !g.MIGMode {
+			continue
+		}
+		index := strconv.Itoa(g.Index)
+		f := out.Find("ACC006", evidence.Proven, evidence.Fact("GPU %s: MIG mode on, no instances", index)).
+			Say(evidence.GPUName(g)+" is in MIG mode and has no instance: no program can use it").
+			Do(
+				"`sudo nvidia-smi mig -i "+index+" -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i "+index+" -cgi 0 -C` makes one instance of all of it",
+				"or `sudo nvidia-smi -i "+index+" -mig 0` ends the mode",
+			)
+		if len(visibleNVIDIA(e)) > 0 {
+			f.As(evidence.Warning)
+		}
+	}
+	return out
+}
+
+// unreachable: NVML knows of a GPU and gets no answer.
+func unreachable(e *evidence.Evidence) (out evidence.Findings) {
+	for _, g := range e.Machine.GPUs {
+		said := evidence.Fact("GPU at %s: NVML %s", g.PCIAddress, strings.ReplaceAll(g.Fault, "_", " "))
+		switch g.Fault {
+		case machine.FaultLost:
+			out.Find("HW002", evidence.Proven, said).
+				Say("the " + evidence.NameOf(g) + " at " + g.PCIAddress + " has fallen off the bus")
+		case machine.FaultReset:
+			out.Find("HW009", evidence.Proven, said).
+				Say("the " + evidence.NameOf(g) + " at " + g.PCIAddress + " must be reset before it can be used")
+		case machine.FaultUnknown:
+			out.Find("DRV014", evidence.Likely, said).Say("the driver does not reach the " + evidence.NameOf(g) + " at " + g.PCIAddress)
+		}
+	}
+	return out
+}
+
+// memoryErrors: what ECC counted since the driver was loaded, and what waits for a
+// reset. What lies further back was mended, or it would be counted again.
+func memoryErrors(e *evidence.Evidence) (out evidence.Findings) {
+	weight := evidence.Likely + 5
+	if e.Pasted {
+		weight = evidence.Strong // of when, nobody knows
+	}
+	for _, g := range used(e) {
+		u, index := g.Use, strconv.Itoa(g.Index)
+		reset := []string{"when nothing runs there: `sudo nvidia-smi --gpu-reset -i " + index + "`, else reboot"}
+		if ecc := u.ECC; ecc != nil {
+			switch {
+			case ecc.Volatile != nil && *ecc.Volatile > 0:
+				out.Find("HW003", weight, evidence.Fact("GPU %s: volatile uncorrected ECC errors %d", index, *ecc.Volatile)).
+					Says("%s had %d uncorrectable memory errors since the driver was loaded", evidence.GPUName(g),
+						*ecc.Volatile).
+					Do(append(reset,
+						"if they come again: the vendor; `nvidia-smi -q -d ECC,ROW_REMAPPER` is what they ask for")...)
+			case ecc.Aggregate != nil && *ecc.Aggregate > 0:
+				out.Find("HW003", evidence.Trifle, evidence.Fact("GPU %s: aggregate uncorrected ECC errors %d", index, *ecc.Aggregate)).
+					Says("%s had %d uncorrectable memory errors in its life, none since the driver was loaded",
+						evidence.GPUName(g), *ecc.Aggregate).
+					Do("nothing, unless more come").
+					As(evidence.Note)
+			}
+		}
+		switch r := u.Remapped; {
+		case r != nil && r.Failed:
+			out.Find("HW004", evidence.Likely+5, evidence.Fact("GPU %s: remapping failed", index)).
+				Say(evidence.GPUName(g) + " could not exchange a bad row of its memory: it has to be replaced").
+				Do("the vendor (RMA)")
+		case r != nil && r.Pending, u.Retiring != nil && *u.Retiring:
+			out.Find("HW004", evidence.Likely, evidence.Fact("GPU %s: a row or page of memory is pending", index)).
+				Say("a bad part of the memory of " + evidence.GPUName(g) + " will be exchanged when it is reset").
+				Do(reset...)
+		}
+	}
+	return out
+}
