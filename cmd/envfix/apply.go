@@ -100,7 +100,7 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 		}
 	}
 	var err error
-	if f.made, err = planOf(c); err == nil && !f.resume {
+	if f.made, err = planOf(c, carriesOut); err == nil && !f.resume {
 		f.made = f.made.withKernel()
 	}
 	return f, err

@@ -124,7 +124,11 @@ func doctorOf(c *cli.Context) (f doctorFlags, err error) {
 			return f, err
 		}
 	}
-	if f.plan, err = planOf(c); err != nil || !f.fix {
+	as := examines
+	if f.fix {
+		as = carriesOut
+	}
+	if f.plan, err = planOf(c, as); err != nil || !f.fix {
 		return f, err
 	}
 	f.apply, err = applyOf(c)

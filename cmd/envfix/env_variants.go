@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
-	"envfix/internal/planning"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -19,31 +16,20 @@ import (
 // variantsAction prints the variables that make uv's preview of wheel variants choose
 // what envfix chooses.
 func variantsAction(c *cli.Context, shell string) error {
-	f, err := machineOf(c)
+	f, err := planOf(c, shows)
 	if err != nil {
 		return err
 	}
-	return printVariants(c.Context, f, shell, c.App.Writer)
-}
-
-func printVariants(ctx context.Context, f machineFlags, shell string, w io.Writer) error {
-	m, err := matrixFor()
+	q, w, err := f.question(c.Context)
 	if err != nil {
 		return err
 	}
-	h, described, err := f.gather(ctx)
+	q.Machine = w.Tools(q.Machine)
+	res, err := q.Choose()
 	if err != nil {
 		return err
 	}
-	r, err := wishFlags{}.request(described)
-	if err != nil {
-		return err
-	}
-	res, err := planning.Question{Matrix: m, Machine: h, Request: r}.Choose()
-	if err != nil {
-		return err
-	}
-	force, err := variantOf(m, h, res)
+	force, err := variantOf(q.Matrix, q.Machine, res)
 	if err != nil {
 		return err
 	}
@@ -53,7 +39,7 @@ func printVariants(ctx context.Context, f machineFlags, shell string, w io.Write
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "# uv's preview of wheel variants then takes torch %s %s:\n#   uv pip install --preview-features wheel-variants torch==%s\n%s",
+	_, err = fmt.Fprintf(c.App.Writer, "# uv's preview of wheel variants then takes torch %s %s:\n#   uv pip install --preview-features wheel-variants torch==%s\n%s",
 		res.Choice.Torch, res.Choice.Build, res.Choice.Torch, text)
 	return err
 }

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
-	"envfix/internal/managers"
+	"envfix/internal/plan"
 
 	"github.com/urfave/cli/v2"
 )
@@ -17,53 +16,78 @@ import (
 // functions below, into a struct of this file; what it calls sees the struct and
 // never the library's context.
 
+// declared are the flags of a table as the library declares them.
+func declared[T any](flags []describe.Flag[T]) []cli.Flag {
+	var out []cli.Flag
+	for _, f := range flags {
+		switch f.Field(new(T)).(type) {
+		case *bool:
+			out = append(out, &cli.BoolFlag{Name: f.Name, Usage: f.Usage})
+		case *[]string:
+			out = append(out, &cli.StringSliceFlag{Name: f.Name, Usage: f.Usage})
+		default:
+			out = append(out, &cli.StringFlag{Name: f.Name, Usage: f.Usage})
+		}
+	}
+	return out
+}
+
+// given is what the flags of a table say in a call; those that the command does not have
+// say nothing.
+func given[T any](c *cli.Context, flags []describe.Flag[T]) (v T) {
+	for _, f := range flags {
+		switch field := f.Field(&v).(type) {
+		case *bool:
+			*field = c.Bool(f.Name)
+		case *string:
+			*field = c.String(f.Name)
+		case *[]string:
+			*field = c.StringSlice(f.Name)
+		}
+	}
+	return v
+}
+
 // describeFlags are the flags that describe a machine, whole or in part, instead
 // of this one.
 func describeFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"},
-		&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90, gfx1100, or none; repeat it for several"},
-		&cli.StringFlag{Name: "driver", Usage: "this `VERSION` of the NVIDIA driver, or none"},
-		&cli.StringFlag{Name: "os", Usage: "this `SYSTEM`: linux, windows, macos or wsl2"},
-		&cli.StringFlag{Name: "arch", Usage: "this `ARCH`: x86_64, aarch64 or arm64"},
-		&cli.StringFlag{Name: "libc", Usage: "this C `LIBRARY`: glibc-2.28 or musl-1.2"},
-	}
+	facts := &cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"}
+	return append([]cli.Flag{facts}, declared(describe.MachineFlags())...)
 }
 
 // requestFlags are the flags that say what is wanted; plan, apply, why and doctor
 // share them.
 func requestFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
-		&cli.StringFlag{Name: "python", Usage: "Python `VERSION`, such as 3.12 or 3.14t"},
-		&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
-		&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
-		&cli.BoolFlag{Name: "cpu", Usage: "a CPU build is what is wanted"},
-		&cli.StringFlag{Name: "manager", Usage: "install with `TOOL`: " + strings.Join(managers.Names(), ", ")},
-		envFlag(),
-		&cli.BoolFlag{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it"},
-		&cli.BoolFlag{Name: "offline", Usage: "use no network"},
+	return slices.Concat([]cli.Flag{filesFlag()}, declared(describe.RequestFlags()), []cli.Flag{envFlag(),
 		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve all packages first; apply does so where more than torch is asked for"},
-		&cli.BoolFlag{Name: "change-driver", Usage: "the plan may install or change the driver"},
-		&cli.BoolFlag{Name: "jit", Usage: "the job compiles kernels at run time (torch.compile, triton)"},
-		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
-		&cli.StringSliceFlag{Name: "allow-url", Usage: "the package `NAME` may come from its project's address, by hash, where the index has no wheel"},
-		&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
-		&cli.StringFlag{Name: "channel", Usage: "take torch from PyTorch's `CHANNEL` nightly or test, which nobody has proven; never taken unasked"},
-		&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM"},
-		&cli.StringFlag{Name: "gpus", Usage: "use only these GPUs: a `LIST` of indexes such as 0,2"},
+	}, declared(targetTable()))
+}
+
+func filesFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"}
+}
+
+// targetTable are the flags that say how packages come to their place.
+func targetTable() []describe.Flag[plan.Target] {
+	return []describe.Flag[plan.Target]{
+		{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it", Field: func(t *plan.Target) any { return &t.InPlace }},
+		{Name: "offline", Usage: "use no network", Field: func(t *plan.Target) any { return &t.Offline }},
+		{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM", Field: func(t *plan.Target) any { return &t.Mirrors }},
 	}
 }
 
-// carryFlags say which packages of the environment that is replaced are not
-// carried over.
-func carryFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several"},
-		&cli.BoolFlag{Name: "fresh", Usage: "carry no package over"},
-		&cli.StringSliceFlag{Name: "from-index", Usage: "the package `NAME` that is carried over is from the index in use; \"all\" of them"},
+// carryTable are the flags that say which packages of the environment that is replaced
+// are not carried over.
+func carryTable() []describe.Flag[plan.Target] {
+	return []describe.Flag[plan.Target]{
+		{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several", Field: func(t *plan.Target) any { return &t.Drop }},
+		{Name: "fresh", Usage: "carry no package over", Field: func(t *plan.Target) any { return &t.Fresh }},
+		{Name: "from-index", Usage: "the package `NAME` that is carried over is from the index in use; \"all\" of them",
+			Field: func(t *plan.Target) any { return &t.FromIndex }},
 	}
 }
+
+func carryFlags() []cli.Flag { return declared(carryTable()) }
 
 func envFlag() cli.Flag {
 	return &cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"}
@@ -75,14 +99,23 @@ func verboseFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: usage}
 }
 
+// A mode says what becomes of an answer.
+type mode int
+
+// The modes.
+const (
+	shows      mode = iota // it is shown, for this machine or one that is described
+	examines               // this machine is judged as it is, whatever flags say of it
+	carriesOut             // it is carried out here, with the programs that are here
+)
+
 // machineFlags say which machine a command is about.
 type machineFlags struct {
+	mode
 	facts string           // a file of facts; "" this machine
 	words describe.Machine // facts to put in place of those found
 	env   string           // the environment that this machine is read for
 	use   bool             // see who uses its GPUs, too
-
-	carriesOut bool // for apply and doctor --fix, which work on this machine whatever is described
 }
 
 // elsewhere reports whether the machine is another one, at least its system.
@@ -90,16 +123,9 @@ func (f machineFlags) elsewhere() bool {
 	return f.facts != "" || f.words.OS != "" || f.words.Arch != ""
 }
 
-func machineOf(c *cli.Context) (machineFlags, error) {
-	f := machineFlags{
-		facts:      c.String("facts"),
-		env:        placeOf(c).forPlan().dir,
-		carriesOut: c.Command.Name == "apply" || c.Command.Name == "doctor",
-		words: describe.Machine{
-			GPUs: c.StringSlice(
-				"gpu",
-			), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch"), Libc: c.String("libc"), Whole: c.IsSet("facts")},
-	}
+func machineOf(c *cli.Context, m mode) (machineFlags, error) {
+	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).forPlan().dir, words: given(c, describe.MachineFlags())}
+	f.words.Whole = c.IsSet("facts")
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {
 			return f, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("flag `--%s` needs a value", name)}
@@ -119,54 +145,40 @@ type wishFlags struct {
 }
 
 func wishOf(c *cli.Context) wishFlags {
-	return wishFlags{
-		Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"), Build: c.String("build"), Manager: c.String("manager"),
-			OnlyIndex: c.String(
-				"only-index",
-			), Channel: c.String("channel"), AllowURL: c.StringSlice("allow-url"), AsNamed: c.StringSlice("as-named"),
-			GPUs: c.String("gpus"), CPU: c.Bool("cpu"), JIT: c.Bool("jit"), ChangeDriver: c.Bool("change-driver")},
-		arguments: c.Args().Slice(), files: c.StringSlice("requirements"),
-	}
+	return wishFlags{Request: given(c, describe.RequestFlags()), arguments: c.Args().Slice(), files: c.StringSlice("requirements")}
 }
 
-// placeFlags say where packages go, and from where they come.
+// placeFlags say where packages go, and how they come there.
 type placeFlags struct {
-	place   place
-	env     string // the directory of what a plan is for
-	manager string
-	inPlace bool
-	offline bool
-	check   bool     // have uv resolve the packages before anything is said to fit
-	fresh   bool     // carry no package over
-	drop    []string // packages not to carry over
-	from    []string // packages that are from the index in use
-	mirrors []string // FROM=TO
+	plan.Target // as flags say it
+	place       place
+	env         string // the directory of what a plan is for
+	manager     string
+	check       bool // have uv resolve the packages before anything is said to fit
 }
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
-	return placeFlags{place: p, env: p.forPlan().dir, manager: c.String("manager"), inPlace: c.Bool("in-place"),
-		offline: c.Bool("offline"), check: c.Bool("check-packages"), fresh: c.Bool("fresh"), drop: c.StringSlice("drop"),
-		from: c.StringSlice("from-index"), mirrors: c.StringSlice("mirror")}
+	return placeFlags{Target: given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir, manager: c.String("manager"),
+		check: c.Bool("check-packages")}
 }
 
 // planFlags are all that a plan is made from.
 type planFlags struct {
-	machine    machineFlags
-	wish       wishFlags
-	target     placeFlags
-	lock       followFlags
-	kernel     string // the name for Jupyter; "" it is told nothing
-	carriesOut bool   // the plan is for apply, which runs the programs that are here
+	machine machineFlags
+	wish    wishFlags
+	target  placeFlags
+	lock    followFlags
+	kernel  string // the name for Jupyter; "" it is told nothing
 }
 
-func planOf(c *cli.Context) (planFlags, error) {
-	m, err := machineOf(c)
-	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), kernel: c.String("kernel"), carriesOut: c.Command.Name == "apply" || c.Command.Name == "sync"}
+func planOf(c *cli.Context, as mode) (planFlags, error) {
+	m, err := machineOf(c, as)
+	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err
 	}
-	if f.machine.elsewhere() && !f.target.place.named && !f.carriesOut { // what is active here is not active there
+	if f.machine.elsewhere() && !f.target.place.named && as != carriesOut { // what is active here is not active there
 		f.target.place = place{dir: defaultEnv}
 		f.target.env, f.machine.env = defaultEnv, defaultEnv
 	}

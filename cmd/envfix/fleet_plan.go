@@ -65,15 +65,14 @@ EXIT STATUS
 				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
 				lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
 				options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
-				wish: wishFlags{files: c.StringSlice("requirements"), Request: describe.Request{Python: c.String("python"), CUDA: c.String("cuda"),
-					Build: c.String("build"), JIT: c.Bool("jit"), OnlyIndex: c.String("only-index")}},
+				wish:    wishFlags{files: c.StringSlice("requirements"), Request: given(c, fleetWishes())},
 			}, c.App.Writer)
 		},
 	}
 }
 
 func fleetPlanOptions() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		jsonFlag("print the plan as JSON"),
 		&cli.BoolFlag{Name: "change-driver", Usage: "drivers may change where that saves a group"},
 		&cli.IntFlag{Name: "max-groups", Usage: "at most `N` groups: those that serve most machines"},
@@ -82,14 +81,15 @@ func fleetPlanOptions() []cli.Flag {
 		&cli.BoolFlag{Name: "lock", Usage: "write the groups as the profiles of envfix.lock, in this directory"},
 		&cli.StringSliceFlag{Name: "mirror", Usage: "with --lock: `FROM=TO`, as for envfix lock"},
 		&cli.BoolFlag{Name: "offline", Usage: "with --lock: use no network, only what uv has cached"},
-		staleFlag(),
-		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
-		&cli.StringFlag{Name: "cuda", Usage: "CUDA `VERSION`: 12.6 is that one, 12 any 12.x"},
-		&cli.StringFlag{Name: "build", Usage: "`BUILD` of torch: cu126, cpu, rocm7.2, xpu or mps"},
-		&cli.StringFlag{Name: "python", Usage: "Python `VERSION` on every machine"},
-		&cli.BoolFlag{Name: "jit", Usage: "the jobs compile kernels at run time (torch.compile, triton)"},
-		&cli.StringFlag{Name: "only-index", Usage: "take torch only from `INDEX`: default, pytorch or a URL"},
-	}
+		staleFlag(), filesFlag(),
+	}, declared(fleetWishes())...)
+}
+
+// fleetWishes are what one request can ask of all machines.
+func fleetWishes() []describe.Flag[describe.Request] {
+	return slices.DeleteFunc(describe.RequestFlags(), func(f describe.Flag[describe.Request]) bool {
+		return !slices.Contains([]string{"python", "cuda", "build", "jit", "only-index"}, f.Name)
+	})
 }
 
 // fleetFlags are all that a fleet's plan is made from.

@@ -67,7 +67,7 @@ EXIT STATUS
 // lockMakeFlags are the flags of all that make a lock.
 func lockMakeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"},
+		filesFlag(),
 		&cli.StringSliceFlag{Name: "build-from-source", Usage: "the package `NAME` may be built from its source: its code runs, also here; repeat it"},
 		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
 		&cli.StringSliceFlag{Name: "group", Usage: "the group or extra `NAME` of pyproject.toml can be chosen at apply; with --installed: it is chosen; repeat it"},

@@ -30,7 +30,7 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	if err != nil {
 		return h, described, err
 	}
-	if f.facts == "" && f.words.Says() && !f.carriesOut {
+	if f.facts == "" && f.words.Says() && f.mode == shows {
 		h.Env = ofTheUser(h.Env)
 	}
 	if err := f.words.Override(&h); err != nil {
@@ -50,7 +50,7 @@ func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() 
 // assumesDriver reports whether a machine is described by its GPU alone: without a
 // driver nothing would run on it, and that is not what somebody asks who names a GPU.
 func (f machineFlags) assumesDriver(h machine.Machine) bool {
-	return f.facts == "" && !f.carriesOut && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
+	return f.facts == "" && f.mode == shows && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
 		len(nvidias(h)) > 0 && h.Platform.Environment != machine.Jetson
 }
 

@@ -52,8 +52,7 @@ func matrixMapAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return &fail.Error{Code: fail.Usage, Text: "unexpected argument " + ui.Clip(c.Args().First(), 60), Hints: []string{"`envfix matrix map --gpu V100`"}}
 	}
-	f := mapFlags{html: c.String("html"), words: describe.Machine{
-		GPUs: c.StringSlice("gpu"), Driver: c.String("driver"), OS: c.String("os"), Arch: c.String("arch")}}
+	f := mapFlags{html: c.String("html"), words: given(c, describe.MachineFlags())}
 	return f.draw(c.App.Writer)
 }
 

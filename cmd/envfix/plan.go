@@ -77,7 +77,7 @@ func planAction(c *cli.Context) error {
 	if view.ps1 && (view.json || view.sh) {
 		return &fail.Error{Code: fail.Usage, Text: "`--ps1`, `--json` and `--sh` exclude each other", Hints: []string{"drop all but one of them"}}
 	}
-	f, err := planOf(c)
+	f, err := planOf(c, shows)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,9 @@ package main
 import (
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 )
@@ -38,7 +38,11 @@ func nextArgs(args []string, p *plan.Plan) []string {
 		return []string{file}
 	}
 	if p.Basis.Request.Described {
-		return lessFlags(args, "--facts", "--gpu", "--driver", "--os", "--arch", "--libc")
+		described := []string{"--facts"}
+		for _, f := range describe.MachineFlags() {
+			described = append(described, "--"+f.Name)
+		}
+		return lessFlags(args, described...)
 	}
 	return args
 }
@@ -78,35 +82,13 @@ func lessFlags(args []string, flags ...string) []string {
 // restOf is the command that asks again for what a plan was made for, of which it did the
 // first part.
 func restOf(p *plan.Plan) string {
-	r := p.Basis.Request
 	argv := []string{"envfix", "apply"}
-	for _, q := range r.Requirements {
+	for _, q := range p.Basis.Request.Requirements {
 		argv = append(argv, q.Text)
 	}
-	var gpus []string
-	for _, i := range r.GPUs {
-		gpus = append(gpus, strconv.Itoa(i))
-	}
-	for _, f := range []struct{ flag, value string }{{"--python", r.Python}, {"--cuda", r.CUDA}, {"--build", r.Build}, {"--manager", r.Manager},
-		{"--only-index", r.OnlyIndex}, {"--channel", r.Channel}, {"--gpus", strings.Join(gpus, ",")}} {
-		if f.value != "" {
-			argv = append(argv, f.flag, f.value)
-		}
-	}
-	for _, f := range []struct {
-		flag string
-		set  bool
-	}{{"--cpu", r.CPU}, {"--jit", r.JIT}, {"--change-driver", r.ChangeDriver}} {
-		if f.set {
-			argv = append(argv, f.flag)
-		}
-	}
-	for _, name := range r.AllowURL {
-		argv = append(argv, "--allow-url", name)
-	}
-	for _, name := range r.AsNamed {
-		argv = append(argv, "--as-named", name)
-	}
+	t := p.Target
+	t.InPlace = t.InPlace && p.Basis.Facts.Platform.OS == "linux" // elsewhere there is no other way
+	argv = slices.Concat(argv, describe.Words(p.Basis.Request).Args(), describe.Args(append(targetTable(), carryTable()...), t))
 	if p.Target.Dir != defaultEnv {
 		argv = append(argv, "--env", p.Target.Dir)
 	}

@@ -20,7 +20,7 @@ import (
 // the index stays in its cache, so that the installation does not fetch it again.
 func (f planFlags) checkPackages(ctx context.Context, m *matrix.Matrix, p *plan.Plan, r resolver.Request) error {
 	i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.ID == "packages" })
-	unasked := f.carriesOut && i >= 0 && p.Target.Manager == managers.Usual && !p.Target.Offline
+	unasked := f.machine.mode == carriesOut && i >= 0 && p.Target.Manager == managers.Usual && !p.Target.Offline
 	if !f.target.check && !unasked {
 		return nil
 	}

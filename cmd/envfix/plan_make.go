@@ -82,13 +82,13 @@ func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 // that a facts file names.
 func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.Machine {
 	if f.machine.facts != "" {
-		if !f.carriesOut {
+		if f.machine.mode != carriesOut {
 			return h
 		}
 		here := thisMachine(ctx, f.machine.env, false)
 		h.Tools, h.Pythons = here.Tools, here.Pythons
 	}
-	if f.machine.elsewhere() && !f.carriesOut { // what is below this home is not there
+	if f.machine.elsewhere() && f.machine.mode != carriesOut { // what is below this home is not there
 		return h
 	}
 	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")

@@ -23,18 +23,18 @@ import (
 
 // where is the target that the flags of a plan name, on the machine h.
 func (f planFlags) where(h machine.Machine) (plan.Target, error) {
-	t := plan.Target{Dir: f.target.env, Manager: f.target.manager, InPlace: f.target.inPlace || h.Platform.OS != "linux", Offline: f.target.offline}
+	t := f.target.Target
+	t.Dir, t.Manager, t.InPlace = f.target.env, f.target.manager, t.InPlace || h.Platform.OS != "linux"
 	if !f.machine.elsewhere() {
 		f.target.place.forPlan().target(&t)
 	}
 	if err := f.carry(h, &t); err != nil {
 		return t, err
 	}
-	for _, pair := range f.target.mirrors {
+	for _, pair := range t.Mirrors {
 		if err := describe.Mirror(pair); err != nil {
 			return t, err
 		}
-		t.Mirrors = append(t.Mirrors, pair)
 	}
 	project, _ := managers.Find(t.Manager)
 	if !project.Project() {
@@ -56,12 +56,11 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 // carry reads what the environment holds that is replaced, and what of it shall be
 // left behind.
 func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
-	t.Fresh = f.target.fresh
 	var err error
-	if t.Drop, err = packageNames("drop", f.target.drop); err != nil {
+	if t.Drop, err = packageNames("drop", t.Drop); err != nil {
 		return err
 	}
-	if t.FromIndex, err = packageNames("from-index", f.target.from); err != nil {
+	if t.FromIndex, err = packageNames("from-index", t.FromIndex); err != nil {
 		return err
 	}
 	for _, path := range f.wish.files {
@@ -69,10 +68,10 @@ func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
 			t.Listed = path
 		}
 	}
-	if f.machine.facts == "" && elsewhere(h) && !f.carriesOut {
+	if f.machine.facts == "" && elsewhere(h) && f.machine.mode != carriesOut {
 		return nil // what lies here is not there
 	}
-	if f.machine.facts != "" && !f.carriesOut {
+	if f.machine.facts != "" && f.machine.mode != carriesOut {
 		if slices.ContainsFunc(h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }) {
 			t.Held = machine.HeldFrom(h)
 		}

@@ -9,7 +9,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
-	"envfix/internal/planning"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -45,23 +44,17 @@ EXIT STATUS
 }
 
 func whyAction(c *cli.Context) error {
-	m, err := matrixFor()
+	f, err := planOf(c, shows)
 	if err != nil {
 		return err
 	}
-	f, err := machineOf(c)
+	q, w, err := f.question(c.Context)
 	if err != nil {
 		return err
 	}
-	h, described, err := f.gather(c.Context)
-	if err != nil {
-		return err
-	}
-	r, err := wishOf(c).request(described)
-	if err != nil {
-		return err
-	}
-	held, not := lockedFor(m, h)
+	h, r := q.Machine, &q.Request
+	q.Machine = w.Tools(h)
+	held, not := lockedFor(q.Matrix, h)
 	if len(r.Requirements) == 0 && not != nil {
 		return not
 	}
@@ -81,7 +74,7 @@ func whyAction(c *cli.Context) error {
 	}
 	asked := r.Requirements[0]
 	r.Requirements = nil
-	answer, err := planning.Question{Matrix: m, Machine: h, Request: r}.Why(asked)
+	answer, err := q.Why(asked)
 	if err != nil {
 		return err
 	}

@@ -8,43 +8,6 @@ import (
 	"envfix/matrix"
 )
 
-// Args are the flags that say the same on the command line.
-func (d Machine) Args() []string {
-	var out []string
-	for _, g := range d.GPUs {
-		out = append(out, "--gpu", g)
-	}
-	return append(out, flags([][2]string{{"driver", d.Driver}, {"os", d.OS}, {"arch", d.Arch}, {"libc", d.Libc}})...)
-}
-
-// Args are the flags that say the same on the command line.
-func (w Request) Args() []string {
-	out := flags([][2]string{
-		{"python", w.Python}, {"cuda", w.CUDA}, {"build", w.Build}, {"manager", w.Manager}, {"only-index", w.OnlyIndex}, {"gpus", w.GPUs},
-	})
-	for _, name := range w.AsNamed {
-		out = append(out, "--as-named", name)
-	}
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{{"--cpu", w.CPU}, {"--jit", w.JIT}, {"--change-driver", w.ChangeDriver}} {
-		if f.set {
-			out = append(out, f.name)
-		}
-	}
-	return out
-}
-
-func flags(values [][2]string) (out []string) {
-	for _, v := range values {
-		if v[1] != "" {
-			out = append(out, "--"+v[0], v[1])
-		}
-	}
-	return out
-}
-
 // Of describes a machine in words, as far as words can: what [Machine.Override] makes
 // of them decides as the machine does. GPUs whose names say nothing are named by
 // their capability; one that has neither is left out.
