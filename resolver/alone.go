@@ -19,31 +19,31 @@ import (
 const NoTorch = "torch was not asked for, and is not installed"
 
 // torchless reports whether such packages were asked for and nothing that torch is needed for.
-func (s *solver) torchless() bool {
-	if len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
+func (s frameworks) torchless() bool {
+	if len(s.p.req.torch) > 0 || len(s.p.req.asked) > 0 || s.p.req.Build != "" || s.p.req.conda() || s.p.req.label != "" && s.p.req.label != cpu {
 		return false
 	}
 	found := false
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		switch {
 		case s.needsNoTorch(r.Name) && r.URL == "":
 			found = true
-		case s.isFramework(r.Name) || s.known(r.Name) || s.m.HasDists(r.Name) || len(s.cache.needs[r.Name]) > 0:
+		case s.isFramework(r.Name) || s.p.known(r.Name) || s.p.m.HasDists(r.Name) || len(s.p.cache.needs[r.Name]) > 0:
 			return false
 		}
 	}
 	return found
 }
 
-func (s *solver) needsNoTorch(name string) bool {
-	return slices.ContainsFunc(s.m.Elsewhere, func(e matrix.Elsewhere) bool { return e.Package == name && e.Alone })
+func (s frameworks) needsNoTorch(name string) bool {
+	return slices.ContainsFunc(s.p.m.Elsewhere, func(e matrix.Elsewhere) bool { return e.Package == name && e.Alone })
 }
 
 // withoutTorch refuses such packages, and says where their wheels are and how they are built.
-func (s *solver) withoutTorch() *outcome {
-	o := s.refuse("request", NoTorch)
+func (s frameworks) withoutTorch() *outcome {
+	o := s.p.chooser().refuse("request", NoTorch)
 	o.Driver = DriverChoice{Action: noDriver}
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		if !s.needsNoTorch(r.Name) {
 			continue
 		}
@@ -54,14 +54,14 @@ func (s *solver) withoutTorch() *outcome {
 }
 
 // waysAlone are the index and the build of every such package, for the GPUs or the CPU.
-func (s *solver) waysAlone() []string {
+func (s frameworks) waysAlone() []string {
 	var out []string
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		if !s.needsNoTorch(r.Name) {
 			continue
 		}
-		gpus := s.vendor(machine.NVIDIA)
-		if s.req.accel() == cpu {
+		gpus := s.p.vendor(machine.NVIDIA)
+		if s.p.req.accel() == cpu {
 			gpus = nil
 		}
 		out = append(out, s.waysOf(r, gpus)...)
@@ -69,9 +69,9 @@ func (s *solver) waysAlone() []string {
 	return out
 }
 
-func (s *solver) waysOf(r pep508.Requirement, gpus []machine.GPU) []string {
+func (s frameworks) waysOf(r pep508.Requirement, gpus []machine.GPU) []string {
 	var out []string
-	for _, e := range s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch) {
+	for _, e := range s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch) {
 		out = append(out, s.wayAlone(r, e, gpus)...)
 	}
 	return out
@@ -79,9 +79,9 @@ func (s *solver) waysOf(r pep508.Requirement, gpus []machine.GPU) []string {
 
 // wayAlone is what one row offers: its index for the newest CUDA that runs here, and the
 // build.
-func (s *solver) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {
+func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {
 	var out []string
-	pythons := s.pythons()
+	pythons := s.p.pythons()
 	fits := len(e.Pythons) == 0 || slices.ContainsFunc(pythons, func(p py) bool { return slices.Contains(e.Pythons, p.String()) })
 	label, why := s.labelAlone(e, gpus)
 	switch {
@@ -111,8 +111,8 @@ func isCUDA(label string) bool { _, ok := matrix.LabelCUDA(label); return ok }
 
 // labelAlone is the newest CUDA of a row that the driver and the GPUs run, or what the row
 // has for machines without; why: none is.
-func (s *solver) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, why string) {
-	d := s.installed()
+func (s frameworks) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, why string) {
+	d := s.p.installed()
 	for _, l := range slices.Backward(e.CUDA) {
 		v, ok := matrix.LabelCUDA(l)
 		switch {
@@ -133,9 +133,9 @@ func (s *solver) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, why 
 }
 
 // newerThan is a GPU that a CUDA has no code for, and the first CUDA that has.
-func (s *solver) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first string) {
+func (s frameworks) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first string) {
 	for _, g := range gpus {
-		if a, ok := s.m.Arch(g.SM); ok && a.FirstCUDA != "" {
+		if a, ok := s.p.m.Arch(g.SM); ok && a.FirstCUDA != "" {
 			if v, err := version.ParseDotted(a.FirstCUDA); err == nil && cu.Less(v) {
 				return gpuName(g), a.FirstCUDA
 			}
@@ -145,8 +145,8 @@ func (s *solver) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first st
 }
 
 // toolkitAlone is the newest CUDA that the driver supports natively, as a word.
-func (s *solver) toolkitAlone() string {
-	if d := s.installed(); d.compared && !d.cuda.IsZero() {
+func (s frameworks) toolkitAlone() string {
+	if d := s.p.installed(); d.compared && !d.cuda.IsZero() {
 		return " " + d.cuda.String()
 	}
 	return ""

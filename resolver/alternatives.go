@@ -14,22 +14,22 @@ import (
 
 // alternatives are ways that this plan does not take itself: another channel, a
 // vendor's index, a source build, a compatibility package, a container.
-func (s *solver) alternatives(o *outcome) []string {
+func (s advice) alternatives(o *outcome) []string {
 	switch {
-	case s.torchless():
-		return unique(s.waysAlone())
-	case o.Decision == NoSolution && s.frameworksAlone() && s.req.conflict == "":
-		return s.frameworkWaysOut()
+	case s.p.frameworks().torchless():
+		return unique(s.p.frameworks().waysAlone())
+	case o.Decision == NoSolution && s.p.frameworks().frameworksAlone() && s.p.req.conflict == "":
+		return s.p.frameworks().frameworkWaysOut()
 	}
 	var out []string
-	gpus := s.vendor(machine.NVIDIA)
-	if o.Decision == NoSolution && s.tegra() && len(gpus) > 0 && s.req.Described {
-		out = append(out, s.jetpacks()...)
+	gpus := s.p.vendor(machine.NVIDIA)
+	if o.Decision == NoSolution && s.p.tegra() && len(gpus) > 0 && s.p.req.Described {
+		out = append(out, s.p.chooser().jetpacks()...)
 	}
-	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.gpus) > 0 && !s.req.CPU
+	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.p.gpus) > 0 && !s.p.req.CPU
 	if stuck {
 		for _, b := range s.condaServes(gpus) {
-			if len(s.req.packages) > 0 {
+			if len(s.p.req.packages) > 0 {
 				break // what the channel has of them is not known
 			}
 			out = append(out, condaText(b, gpus))
@@ -38,38 +38,38 @@ func (s *solver) alternatives(o *outcome) []string {
 		out = append(out, s.sourceBuilds(gpus)...)
 	}
 	if o.Decision == NoSolution || o.Decision == UpgradeDriver {
-		if s.req.conflict == "" {
+		if s.p.req.conflict == "" {
 			out = append(out, s.forwardCompat(o, gpus)...)
 		}
 	}
 	if o.Decision == NoSolution {
 		out = append(out, s.otherSystems()...)
 	}
-	if o.Decision == InstallCPU && s.req.label == "" && s.req.OnlyIndex == "" && o.Choice.Index != nil && len(s.gpus) == 0 {
+	if o.Decision == InstallCPU && s.p.req.label == "" && s.p.req.OnlyIndex == "" && o.Choice.Index != nil && len(s.p.gpus) == 0 {
 		out = append(out, s.defaultIndexForCPU()...)
 	}
-	for _, g := range s.vendor(machine.AMD) {
-		if v := s.amdIndex(g); v != nil && o.Decision != UseVendorIndex && stuck {
+	for _, g := range s.p.vendor(machine.AMD) {
+		if v := s.p.vendors().amdIndex(g); v != nil && o.Decision != UseVendorIndex && stuck {
 			out = append(out, fmt.Sprintf("AMD's index %s (%s)", v.URL, v.Kind))
 		} else if v == nil && stuck && s.rocmNames(g) {
 			out = append(out, "the ROCm builds on Linux, which have code for "+gpuName(g))
 		}
 	}
-	if len(s.vendor(machine.NVIDIA)) > 0 && o.q != nil {
-		if w, ok := s.req.asked["torchaudio"]; ok && len(w) >= 0 && o.Decision == Install {
+	if len(s.p.vendor(machine.NVIDIA)) > 0 && o.q != nil {
+		if w, ok := s.p.req.asked["torchaudio"]; ok && len(w) >= 0 && o.Decision == Install {
 			out = append(out, "torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)")
 		}
 	}
-	return unique(append(out, s.condaBeside(o)...))
+	return unique(append(out, s.p.chooser().condaBeside(o)...))
 }
 
 // defaultIndexForCPU is the way out where PyTorch's own index cannot be reached.
-func (s *solver) defaultIndexForCPU() []string {
-	t := s.with(func(r *Request) { r.OnlyIndex = "default" })
+func (s advice) defaultIndexForCPU() []string {
+	t := s.p.with(func(r *Request) { r.OnlyIndex = "default" })
 	if t == nil {
 		return nil
 	}
-	if _, b := t.try(cpu, nil, driver{}); b != nil && accelOf(b.Label) == cuda {
+	if _, b := t.chooser().try(cpu, nil, driver{}); b != nil && accelOf(b.Label) == cuda {
 		return []string{
 			fmt.Sprintf("where %s cannot be reached, `--only-index default`: %s of the default index computes on the CPU, too", pytorchHost, torchName(b)),
 		}
@@ -79,26 +79,26 @@ func (s *solver) defaultIndexForCPU() []string {
 
 // condaServes lists the newest conda-forge build per CUDA major that serves the
 // GPUs on this system with the installed driver and the Python at hand.
-func (s *solver) condaServes(gpus []machine.GPU) []*matrix.Build {
-	if s.req.conda() || len(gpus) == 0 {
+func (s advice) condaServes(gpus []machine.GPU) []*matrix.Build {
+	if s.p.req.conda() || len(gpus) == 0 {
 		return nil
 	}
-	t := s.with(func(r *Request) { r.Manager, r.OnlyIndex = managers.Conda()[0], "" })
+	t := s.p.with(func(r *Request) { r.Manager, r.OnlyIndex = managers.Conda()[0], "" })
 	if t == nil {
 		return nil
 	}
 	var out []*matrix.Build
 	for _, p := range append(t.pythons(), t.knownPythons()...) { // conda brings its own Python
 		q := t.ask(cuda, gpus, t.installed(), p)
-		if s.h.Driver == nil { // one can be installed
-			for _, b := range s.branches() {
-				if d := s.onBranch(b, gpus); s.drivesAll(gpus, d) {
+		if s.p.h.Driver == nil { // one can be installed
+			for _, b := range s.p.chooser().branches() {
+				if d := s.p.onBranch(b, gpus); s.p.chooser().drivesAll(gpus, d) {
 					q.drv = d
 					break
 				}
 			}
 		}
-		q.builds(func(b *matrix.Build) {
+		q.p.builds(func(b *matrix.Build) {
 			if b.Index == managers.CondaForge && q.passes(b) && !slices.ContainsFunc(out, func(x *matrix.Build) bool { return x.CUDA.Major() == b.CUDA.Major() }) {
 				out = append(out, b)
 			}
@@ -120,16 +120,16 @@ func condaText(b *matrix.Build, gpus []machine.GPU) string {
 }
 
 // sourceBuilds says how to build what exists only as source.
-func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
+func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	var out []string
 	list := archList(gpus)
-	for _, r := range s.req.packages {
-		rows := s.wheels(r.Name)
-		if len(rows) == 0 || list == "" || s.isFramework(r.Name) {
+	for _, r := range s.p.req.packages {
+		rows := s.p.wheels(r.Name)
+		if len(rows) == 0 || list == "" || s.p.frameworks().isFramework(r.Name) {
 			continue
 		}
 		own := func(e matrix.Elsewhere) bool { return e.Build != "" }
-		if slices.ContainsFunc(s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch), own) {
+		if slices.ContainsFunc(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), own) {
 			continue // publishedElsewhere has its own way
 		}
 		sdist := func(e *matrix.Extension) bool { return e.Sdist }
@@ -144,7 +144,7 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 			if !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.mayBeBuilt(r, e) }) {
 				continue // its own pin of torch is in the way
 			}
-			if name = needs[0]; !slices.ContainsFunc(s.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
+			if name = needs[0]; !slices.ContainsFunc(s.p.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
 				continue
 			}
 		}
@@ -157,8 +157,8 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 			),
 		)
 	}
-	if len(s.req.packages) == 0 && len(gpus) > 0 && s.req.conflict == "" {
-		if able, _ := s.able(gpus); len(able) == 0 && list != "" {
+	if len(s.p.req.packages) == 0 && len(gpus) > 0 && s.p.req.conflict == "" {
+		if able, _ := s.p.chooser().able(gpus); len(able) == 0 && list != "" {
 			out = append(out, fmt.Sprintf("source build of torch with TORCH_CUDA_ARCH_LIST=%q", list))
 		}
 	}
@@ -167,9 +167,9 @@ func (s *solver) sourceBuilds(gpus []machine.GPU) []string {
 
 // mayBeBuilt reports whether a source is of a release that was asked for and does not pin
 // another torch than the one that was.
-func (s *solver) mayBeBuilt(r pep508.Requirement, e *matrix.Extension) bool {
-	return (s.cache.admits(r.Spec, e.Version) || s.passedThrough(r)) &&
-		!slices.ContainsFunc(s.req.torch, func(t pep508.Requirement) bool { return !s.cache.overlap(e.Torch, t.Spec) })
+func (s advice) mayBeBuilt(r pep508.Requirement, e *matrix.Extension) bool {
+	return (s.p.cache.admits(r.Spec, e.Version) || s.p.passedThrough(r)) &&
+		!slices.ContainsFunc(s.p.req.torch, func(t pep508.Requirement) bool { return !s.p.cache.overlap(e.Torch, t.Spec) })
 }
 
 // archList is TORCH_CUDA_ARCH_LIST for some GPUs.
@@ -186,10 +186,10 @@ func archList(gpus []machine.GPU) string {
 // forwardCompat names the cuda-compat package that would run a newer CUDA on
 // this driver's branch: for data-centre and workstation GPUs only, and never by
 // default.
-func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
-	d := s.installed()
-	if d.version.IsZero() || d.windows || !s.drivesAll(gpus, d) || d.version.Less(s.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
-		s.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
+func (s advice) forwardCompat(o *outcome, gpus []machine.GPU) []string {
+	d := s.p.installed()
+	if d.version.IsZero() || d.windows || !s.p.chooser().drivesAll(gpus, d) || d.version.Less(s.p.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
+		s.p.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
 		return nil
 	}
 	for _, g := range gpus {
@@ -203,8 +203,8 @@ func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 		return nil
 	}
 	var best *matrix.ForwardCompat // the package of that CUDA, else the next newer one of its major
-	for i := range s.m.ForwardCompat {
-		f := &s.m.ForwardCompat[i]
+	for i := range s.p.m.ForwardCompat {
+		f := &s.p.m.ForwardCompat[i]
 		if f.CUDA.Major() == want.Major() && !f.CUDA.Less(want) && slices.Contains(f.Base, d.branch.Number) && (best == nil || f.CUDA.Less(best.CUDA)) {
 			best = f
 		}
@@ -218,14 +218,14 @@ func (s *solver) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 }
 
 // otherSystems are the ways out where the system itself is the obstacle.
-func (s *solver) otherSystems() []string {
-	p := s.h.Platform
+func (s advice) otherSystems() []string {
+	p := s.p.h.Platform
 	var out []string
 	switch {
 	case p.OS == "linux" && p.Libc != nil && p.Libc.Kind == "musl":
 		out = append(out, "a container or a system with glibc 2.28 or newer (Debian, Ubuntu, AlmaLinux): PyTorch publishes no wheel for musl",
 			"source build of torch on this system")
-	case s.tegra():
+	case s.p.tegra():
 		out = append(out, "the wheels or the container that NVIDIA publishes for this JetPack", "a newer JetPack")
 	case p.OS == "linux" && p.Libc != nil && !p.Libc.Version.IsZero() && s.oldLibc():
 		out = append(out, "a container with a newer glibc on this host")
@@ -235,7 +235,7 @@ func (s *solver) otherSystems() []string {
 		out = append(out, "torch 2.2.2 on Python 3.12 or older, the last for Intel Macs", "conda-forge for osx-64")
 	case p.OS == "macos":
 		if need := s.newerMacOS(); !need.IsZero() {
-			out = append(out, fmt.Sprintf("macOS %s or newer on this Mac, which torch %s asks for", need, s.m.Releases[0].Torch))
+			out = append(out, fmt.Sprintf("macOS %s or newer on this Mac, which torch %s asks for", need, s.p.m.Releases[0].Torch))
 		}
 	}
 	return out
@@ -243,13 +243,13 @@ func (s *solver) otherSystems() []string {
 
 // newerMacOS is the oldest macOS that the newest release runs on, zero where the
 // one here is not older.
-func (s *solver) newerMacOS() version.Dotted {
-	here, err := version.ParseDotted(s.h.Platform.DistroVersion)
-	if err != nil || len(s.m.Releases) == 0 {
+func (s advice) newerMacOS() version.Dotted {
+	here, err := version.ParseDotted(s.p.h.Platform.DistroVersion)
+	if err != nil || len(s.p.m.Releases) == 0 {
 		return version.Dotted{}
 	}
-	for _, b := range s.m.Releases[0].Builds {
-		if b.OS == "macos" && b.Arch == s.h.Platform.Arch && here.Less(b.MacOSMin) {
+	for _, b := range s.p.m.Releases[0].Builds {
+		if b.OS == "macos" && b.Arch == s.p.h.Platform.Arch && here.Less(b.MacOSMin) {
 			return b.MacOSMin
 		}
 	}
@@ -258,11 +258,11 @@ func (s *solver) newerMacOS() version.Dotted {
 
 // lastResort is the way out where nothing else was found: say what an unknown GPU
 // is, compute on the CPU where a build for it exists, or build torch.
-func (s *solver) lastResort() []string {
-	if s.req.forbidden() != "" {
+func (s advice) lastResort() []string {
+	if s.p.req.forbidden() != "" {
 		return []string{"another package: `never` below [policy] in envfix.toml is the team's to change"}
 	}
-	for _, g := range s.vendor(machine.NVIDIA) {
+	for _, g := range s.p.vendor(machine.NVIDIA) {
 		if g.SM.IsZero() {
 			return []string{
 				fmt.Sprintf(
@@ -272,15 +272,15 @@ func (s *solver) lastResort() []string {
 			}
 		}
 	}
-	if s.frameworksAlone() {
-		if other, none := s.plainPython(s.knownPythons()); none == "" {
+	if s.p.frameworks().frameworksAlone() {
+		if other, none := s.p.frameworks().plainPython(s.p.knownPythons()); none == "" {
 			return []string{fmt.Sprintf("`--python %s`, for which there are wheels", other)}
 		}
 		return []string{"a system or a container for which there are wheels"}
 	}
-	t := s.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })
+	t := s.p.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })
 	if t != nil {
-		if _, b := t.try(cpu, nil, driver{}); b != nil {
+		if _, b := t.chooser().try(cpu, nil, driver{}); b != nil {
 			return []string{"`--cpu`: " + torchName(b) + ", which uses no GPU"}
 		}
 	}
@@ -288,12 +288,12 @@ func (s *solver) lastResort() []string {
 }
 
 // oldLibc reports whether no build of the newest release fits the C library.
-func (s *solver) oldLibc() bool {
-	if len(s.m.Releases) == 0 {
+func (s advice) oldLibc() bool {
+	if len(s.p.m.Releases) == 0 {
 		return false
 	}
-	for _, b := range s.m.Releases[0].Builds {
-		if b.OS == "linux" && !s.h.Platform.Libc.Version.Less(b.Glibc) {
+	for _, b := range s.p.m.Releases[0].Builds {
+		if b.OS == "linux" && !s.p.h.Platform.Libc.Version.Less(b.Glibc) {
 			return false
 		}
 	}
@@ -301,7 +301,7 @@ func (s *solver) oldLibc() bool {
 }
 
 // rocmNames reports whether some ROCm build names a GPU's target.
-func (s *solver) rocmNames(g machine.GPU) bool {
-	gfx := s.gfxOf(g)
-	return gfx != "" && s.h.Platform.OS != "linux" && slices.ContainsFunc(s.m.ROCm, func(t matrix.ROCmTarget) bool { return t.GFX == gfx })
+func (s advice) rocmNames(g machine.GPU) bool {
+	gfx := s.p.vendors().gfxOf(g)
+	return gfx != "" && s.p.h.Platform.OS != "linux" && slices.ContainsFunc(s.p.m.ROCm, func(t matrix.ROCmTarget) bool { return t.GFX == gfx })
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // apple answers for Apple GPUs, whose support is in the ordinary wheel.
-func (s *solver) apple(gpus []machine.GPU) *outcome {
-	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "arm64" {
+func (s chooser) apple(gpus []machine.GPU) *outcome {
+	if s.p.h.Platform.OS != "macos" || s.p.h.Platform.Arch != "arm64" {
 		return nil
 	}
-	o := s.answerFor(mps, gpus)
+	o := s.p.vendors().answerFor(mps, gpus)
 	if _, old := s.metalTooOld(); old && o.Decision != Install {
 		return nil
 	}
@@ -22,8 +22,8 @@ func (s *solver) apple(gpus []machine.GPU) *outcome {
 
 // metalOnMac answers for the AMD GPU of an Intel Mac: the wheels for it have the Metal
 // backend as well. It returns nil where none serves it.
-func (s *solver) metalOnMac(gpus []machine.GPU) *outcome {
-	if s.h.Platform.OS != "macos" || s.h.Platform.Arch != "x86_64" {
+func (s chooser) metalOnMac(gpus []machine.GPU) *outcome {
+	if s.p.h.Platform.OS != "macos" || s.p.h.Platform.Arch != "x86_64" {
 		return nil
 	}
 	q, b := s.try(mps, gpus, driver{})
@@ -46,18 +46,18 @@ func metalOnIntel(accel string, b *matrix.Build) bool {
 }
 
 // backend is what a build's Metal backend asks of the system.
-func (s *solver) backend(b *matrix.Build) (matrix.Backend, bool) {
-	return s.m.Backend(mps, b.Release.Torch, b.OS, b.Arch)
+func (s chooser) backend(b *matrix.Build) (matrix.Backend, bool) {
+	return s.p.m.Backend(mps, b.Release.Torch, b.OS, b.Arch)
 }
 
 // mpsRefusal says why a build's Metal backend does not run here. A release of macOS
 // that is unknown refuses nothing.
-func (q *question) mpsRefusal(b *matrix.Build) *Reason {
-	row, ok := q.backend(b)
+func (q *attempt) mpsRefusal(b *matrix.Build) *Reason {
+	row, ok := q.p.chooser().backend(b)
 	if !ok {
 		return q.no(b.Source, "has no MPS backend for %s", b.Arch)
 	}
-	here, err := version.ParseDotted(q.h.Platform.DistroVersion)
+	here, err := version.ParseDotted(q.p.h.Platform.DistroVersion)
 	if err == nil && here.Less(row.MinOS) {
 		return q.no(row.Source, "its MPS backend needs macOS %s; this system has %s, where it would compute on the CPU", row.MinOS, here)
 	}
@@ -66,13 +66,13 @@ func (q *question) mpsRefusal(b *matrix.Build) *Reason {
 
 // metalTooOld reports whether this macOS is older than every build's Metal backend
 // asks for, and what the least of them asks for.
-func (s *solver) metalTooOld() (first version.Dotted, old bool) {
-	here, err := version.ParseDotted(s.h.Platform.DistroVersion)
+func (s chooser) metalTooOld() (first version.Dotted, old bool) {
+	here, err := version.ParseDotted(s.p.h.Platform.DistroVersion)
 	if err != nil {
 		return first, false
 	}
-	for _, r := range s.m.Backends {
-		if r.OS != "macos" || r.Arch != s.h.Platform.Arch {
+	for _, r := range s.p.m.Backends {
+		if r.OS != "macos" || r.Arch != s.p.h.Platform.Arch {
 			continue
 		}
 		if !here.Less(r.MinOS) {

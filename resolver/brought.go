@@ -11,8 +11,8 @@ import (
 // brought adds what packages of the request bring and what has to be of torch's own
 // build: ultralytics brings torchvision, which the default index has for another CUDA;
 // flax brings jax, which computes on the CPU where it is not asked for with its CUDA.
-func (s *solver) brought() {
-	s.picks = s.shared()
+func (s *problem) brought() {
+	s.memo.picks = s.shared()
 	for _, r := range slices.Clone(s.req.packages) {
 		if r.URL != "" {
 			continue
@@ -25,8 +25,8 @@ func (s *solver) brought() {
 		}
 		for _, p := range append(s.pythons(), py{}) {
 			q := s.ask("", nil, driver{}, p)
-			if q.pick(r, nil).dist != nil {
-				q.bringing(r, nil, s.alsoAsked)
+			if q.packages().pick(r, nil).dist != nil {
+				q.packages().bringing(r, nil, s.alsoAsked)
 				break // the first Python that the package is for
 			}
 		}
@@ -35,7 +35,7 @@ func (s *solver) brought() {
 
 // broughtByHand adds what a row says that a package brings, unless what may stand in its
 // place was asked for.
-func (s *solver) broughtByHand(of, name string) {
+func (s *problem) broughtByHand(of, name string) {
 	instead := s.m.InsteadOf(of, name)
 	if slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return slices.Contains(instead, plainName(r.Name)) }) {
 		return
@@ -48,10 +48,10 @@ func (s *solver) broughtByHand(of, name string) {
 }
 
 // alsoAsked adds a requirement of a package to the request, where its build matters.
-func (s *solver) alsoAsked(r pep508.Requirement) {
+func (s *problem) alsoAsked(r pep508.Requirement) {
 	name := plainName(r.Name)
 	framework := slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == r.Name })
-	if rows := s.frameworkRows(r.Name); len(rows) == 0 || s.cache.overlap(rows[0].Versions, r.Spec) {
+	if rows := s.frameworks().frameworkRows(r.Name); len(rows) == 0 || s.cache.overlap(rows[0].Versions, r.Spec) {
 		r.Spec = version.Specifier{} // the newest may be taken
 	}
 	i := slices.IndexFunc(s.req.packages, func(q pep508.Requirement) bool { return plainName(q.Name) == name })
@@ -80,13 +80,13 @@ func both(a, b version.Specifier) version.Specifier {
 }
 
 // broughtBeside are the packages that one of the request brings beside a build.
-func (q *question) broughtBeside(e extension, b *matrix.Build) []string {
+func (q *attempt) broughtBeside(e extension, b *matrix.Build) []string {
 	r := e.req
 	if e.row != nil {
 		r.Spec = exactly(e.row.Version)
 	}
-	out := q.m.BroughtBy(e.name)
-	q.bringing(r, b, func(next pep508.Requirement) { out = append(out, next.Name) })
+	out := q.p.m.BroughtBy(e.name)
+	q.packages().bringing(r, b, func(next pep508.Requirement) { out = append(out, next.Name) })
 	return out
 }
 

@@ -121,7 +121,7 @@ func (c *cache) pythons(b *matrix.Build) (low, high py) {
 }
 
 // covers is matrix.Covers, remembered.
-func (s *solver) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
+func (s *problem) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
 	key := codeKey{b, sm}
 	if v, ok := s.cache.code[key]; ok {
 		return v[0], v[1]
@@ -132,7 +132,7 @@ func (s *solver) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
 }
 
 // stackGap says which library of a build has no code for a GPU.
-func (s *solver) stackGap(b *matrix.Build, sm machine.SM) gap {
+func (s *problem) stackGap(b *matrix.Build, sm machine.SM) gap {
 	key := codeKey{b, sm}
 	if v, ok := s.cache.stack[key]; ok {
 		return v
@@ -211,7 +211,7 @@ func (c *cache) fits(p py, spec string) bool {
 }
 
 // admitsTorch reports whether every requirement on torch admits a release.
-func (s *solver) admitsTorch(v version.Python) bool {
+func (s *problem) admitsTorch(v version.Python) bool {
 	if s.req.Channel == "" {
 		return s.admits(s.req.torch, v)
 	}
@@ -224,7 +224,7 @@ func (s *solver) admitsTorch(v version.Python) bool {
 }
 
 // admits reports whether every requirement admits a version.
-func (s *solver) admits(reqs []pep508.Requirement, v version.Python) bool {
+func (s *problem) admits(reqs []pep508.Requirement, v version.Python) bool {
 	for _, q := range reqs {
 		if !s.cache.admits(q.Spec, v) {
 			return false

@@ -13,8 +13,8 @@ import (
 )
 
 // fix answers where the driver does not work at all.
-func (s *solver) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
-	if s.h.Driver == nil && s.env() == machine.Container {
+func (s chooser) fix(action, why string, gpus []machine.GPU, d driver) *outcome {
+	if s.p.h.Driver == nil && s.p.env() == machine.Container {
 		return s.needTarget(fmt.Sprintf("%s is on the bus, but this container has no access to it: %s", gpuNames(gpus), why),
 			"start the container with GPU access (`docker run --gpus all`, `--device nvidia.com/gpu=all`); the driver belongs to the host")
 	}
@@ -23,7 +23,7 @@ func (s *solver) fix(action, why string, gpus []machine.GPU, d driver) *outcome 
 	o.Reasons = []Reason{{Rule: "driver", Text: why}}
 	asItIs := action != install // but for its module or a restart
 	if action == switchModule {
-		d.module = s.moduleFor(gpus)
+		d.module = s.p.moduleFor(gpus)
 		o.Driver.KernelModule, o.Driver.Branch = d.module, fmt.Sprint(d.branch.Number)
 		asItIs = slices.Contains(d.branch.Modules, d.module)
 	}
@@ -52,22 +52,22 @@ func (s *solver) fix(action, why string, gpus []machine.GPU, d driver) *outcome 
 
 // pinBranch answers where a GPU was dropped by the installed branch: the last
 // one that drives it, where that also serves the others. Else nil.
-func (s *solver) pinBranch(gpus []machine.GPU, d driver) *outcome {
+func (s chooser) pinBranch(gpus []machine.GPU, d driver) *outcome {
 	last := 0
 	var old []machine.GPU
 	for _, g := range gpus {
-		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == tooNew {
+		if a, ok := s.p.m.Arch(g.SM); ok && drives(d, a) == tooNew {
 			old = append(old, g)
 			if last == 0 || a.LastBranch < last {
 				last = a.LastBranch
 			}
 		}
 	}
-	b, ok := s.m.Branch(last)
+	b, ok := s.p.m.Branch(last)
 	if !ok {
 		return nil
 	}
-	d2 := s.onBranch(b, gpus)
+	d2 := s.p.onBranch(b, gpus)
 	q, build := s.try(cuda, gpus, d2)
 	if build == nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *solver) pinBranch(gpus []machine.GPU, d driver) *outcome {
 
 // upgradeDriver answers where only a newer driver is missing; nil where none
 // would help.
-func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
+func (s chooser) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	b, q, build, ok := s.recommend(gpus, d.version)
 	if !ok {
 		return nil
@@ -94,7 +94,7 @@ func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	o.Decision, o.Then = UpgradeDriver, q.choice(build)
 	o.Driver = DriverChoice{Action: upgrade, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
 	o.Fallback = s.fallback(gpus, d)
-	if p := s.req.Policy; p != nil && d.version.Less(p.leastDriver()) {
+	if p := s.p.req.Policy; p != nil && d.version.Less(p.leastDriver()) {
 		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s",
 			p.Driver, driverText(d)), Source: teamsPolicy}}
 		s.remarkEOL(o, b)
@@ -105,17 +105,17 @@ func (s *solver) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	return o
 }
 
-func (s *solver) remarkEOL(o *outcome, b matrix.Branch) {
+func (s chooser) remarkEOL(o *outcome, b matrix.Branch) {
 	if s.ended(b) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("driver branch %d is past its end of life (%s): no security updates", b.Number, b.EOL))
 	}
 }
 
 // ended reports whether a branch is past its end of life.
-func (s *solver) ended(b matrix.Branch) bool {
-	today := s.req.Today
+func (s chooser) ended(b matrix.Branch) bool {
+	today := s.p.req.Today
 	if today == "" {
-		today = s.m.Date
+		today = s.p.m.Date
 	}
 	return b.EOL != "" && b.EOL <= today
 }
@@ -123,10 +123,10 @@ func (s *solver) ended(b matrix.Branch) bool {
 // fallback is the best without a driver change, on the GPUs that the driver
 // drives: with what was asked of CUDA and builds dropped, then also what was
 // asked of versions.
-func (s *solver) fallback(gpus []machine.GPU, d driver) *Choice {
+func (s chooser) fallback(gpus []machine.GPU, d driver) *Choice {
 	var driven []machine.GPU
 	for _, g := range gpus {
-		if a, ok := s.m.Arch(g.SM); ok && drives(d, a) == fine {
+		if a, ok := s.p.m.Arch(g.SM); ok && drives(d, a) == fine {
 			driven = append(driven, g)
 		}
 	}
@@ -138,8 +138,8 @@ func (s *solver) fallback(gpus []machine.GPU, d driver) *Choice {
 		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unlabelled(r.Requirements) },
 		func(r *Request) { r.CUDA, r.Build, r.Requirements = "", "", unpinned(r.Requirements) },
 	} {
-		if t := s.with(relax); t != nil && t.req.conflict == "" {
-			if q, b := t.try(cuda, driven, d); b != nil {
+		if t := s.p.with(relax); t != nil && t.req.conflict == "" {
+			if q, b := t.chooser().try(cuda, driven, d); b != nil {
 				return q.choice(b)
 			}
 		}
@@ -165,19 +165,19 @@ func unpinned(reqs []pep508.Requirement) []pep508.Requirement {
 
 // notAsAsked warns of what is installed without a change of the driver in another version
 // than was asked for: the fallback drops pins.
-func (s *solver) notAsAsked(fallback *Choice) []string {
+func (s chooser) notAsAsked(fallback *Choice) []string {
 	if fallback == nil {
 		return nil
 	}
 	var other []string
-	if v, err := version.ParseDotted(fallback.CUDA); err == nil && !s.req.cudaV.IsZero() &&
-		(v.Major() != s.req.cudaV.Major() || strings.Contains(s.req.CUDA, ".") && v.MajorMinor() != s.req.cudaV.MajorMinor()) {
-		other = append(other, fmt.Sprintf("CUDA %s, not `--cuda %s`", fallback.CUDA, s.req.CUDA))
+	if v, err := version.ParseDotted(fallback.CUDA); err == nil && !s.p.req.cudaV.IsZero() &&
+		(v.Major() != s.p.req.cudaV.Major() || strings.Contains(s.p.req.CUDA, ".") && v.MajorMinor() != s.p.req.cudaV.MajorMinor()) {
+		other = append(other, fmt.Sprintf("CUDA %s, not `--cuda %s`", fallback.CUDA, s.p.req.CUDA))
 	}
-	if s.req.label != "" && s.req.label != fallback.Build {
-		other = append(other, fmt.Sprintf("the build %s, not %s", fallback.Build, s.req.named))
+	if s.p.req.label != "" && s.p.req.label != fallback.Build {
+		other = append(other, fmt.Sprintf("the build %s, not %s", fallback.Build, s.p.req.named))
 	}
-	for _, r := range s.req.Requirements {
+	for _, r := range s.p.req.Requirements {
 		has := fallback.Packages[r.Name]
 		if v, err := version.ParsePython(has); err == nil && !r.Spec.IsZero() && !r.Spec.Admits(v) {
 			other = append(other, fmt.Sprintf("%s %s, not %s", r.Name, has, text.Cut(r.Text, 80)))

@@ -72,7 +72,7 @@ func (w *request) exactTorch() string {
 // channelBuilds are, of each kind of accelerator, the builds of the newest release that
 // has one for this system, as those that a channel has of the next release: ROCm's builds
 // were not seen of every release, and its nightlies go on (pytorch/pytorch#191688).
-func (s *solver) channelBuilds() []*matrix.Build {
+func (s *problem) channelBuilds() []*matrix.Build {
 	key := s.req.Channel + s.req.exactTorch()
 	if list, ok := s.cache.channel[key]; ok {
 		return list
@@ -100,7 +100,7 @@ func (s *solver) channelBuilds() []*matrix.Build {
 
 // releaseOf is the release whose facts speak for a build: its own, or the one that a
 // channel's build is inferred from.
-func (s *solver) releaseOf(b *matrix.Build) *matrix.Release {
+func (s *problem) releaseOf(b *matrix.Build) *matrix.Release {
 	if r := s.cache.behind[b]; r != nil {
 		return r
 	}
@@ -114,7 +114,7 @@ func ChannelIndex(index, channel string) string {
 
 // nextRelease stands for what a channel builds: the version that is pinned, else the
 // minor release after the newest of all. Its companions are those of a release before it.
-func (s *solver) nextRelease(before *matrix.Release) *matrix.Release {
+func (s *problem) nextRelease(before *matrix.Release) *matrix.Release {
 	next := *before
 	v, err := version.ParsePython(s.req.exactTorch())
 	if err != nil {
@@ -138,9 +138,9 @@ func (s *solver) nextRelease(before *matrix.Release) *matrix.Release {
 
 // channelChoice takes from a choice what is not known of a build that nobody read: its
 // version, where it is not pinned, those of its companions, its libraries and its code.
-func (q *question) channelChoice(c *Choice) {
+func (q *attempt) channelChoice(c *Choice) {
 	c.Arches, c.CuDNN = nil, ""
-	pin := q.req.exactTorch()
+	pin := q.p.req.exactTorch()
 	for name := range c.Packages {
 		if name == "torch" && pin != "" {
 			c.Torch = pin
@@ -156,15 +156,15 @@ func (q *question) channelChoice(c *Choice) {
 }
 
 // channelRemark says what is not known of a channel's builds.
-func (q *question) channelRemark(b *matrix.Build) string {
+func (q *attempt) channelRemark(b *matrix.Build) string {
 	day := "the newest of its index is taken, and a lock pins its day (`torch==2.N.0.devYYYYMMDD` names one)"
-	if pin := q.req.exactTorch(); pin != "" {
+	if pin := q.p.req.exactTorch(); pin != "" {
 		day = "whether its index still has " + pin + " is not known: nightlies are kept for about two months"
-	} else if q.req.Channel == "test" {
+	} else if q.p.req.Channel == "test" {
 		day = "the newest release candidate of its index is taken, and a lock pins it"
 	}
 	return fmt.Sprintf("%s: not proven: that it exists for this system, its GPU code, Python and libraries are taken "+
-		"from the newest release that has one, torch %s; %s", torchName(b), q.releaseOf(b).Torch, day)
+		"from the newest release that has one, torch %s; %s", torchName(b), q.p.releaseOf(b).Torch, day)
 }
 
 // channelOf is the channel of a build; "" it is a release.

@@ -12,7 +12,7 @@ import (
 // condaBuilds are the builds of the conda channels in the form of wheels, so
 // that the same rules judge them: the channel stands for the index, conda-forge
 // for the default one. What their CUDA libraries serve was not read.
-func (s *solver) condaBuilds() []*matrix.Build {
+func (s *problem) condaBuilds() []*matrix.Build {
 	if s.cache.conda != nil {
 		return s.cache.conda
 	}
@@ -47,7 +47,7 @@ func (s *solver) condaBuilds() []*matrix.Build {
 // wheelCuDNN is the cuDNN of the wheel of the same release and CUDA: the packages
 // of the pytorch channel were built beside the wheels, with the same cuDNN inside
 // (pytorch/builder common/install_cuda.sh, which both call).
-func (s *solver) wheelCuDNN(b *matrix.Build) version.Dotted {
+func (s *problem) wheelCuDNN(b *matrix.Build) version.Dotted {
 	if known, ok := s.m.Release(b.Release.Torch.String()); ok {
 		if w, ok := known.Build(b.Label, b.OS, b.Arch); ok {
 			return w.CuDNN
@@ -73,18 +73,18 @@ func isConda(b *matrix.Build) bool {
 
 // condaChoice says what a conda build means: its solver picks the companions and
 // libraries. A channel has no index.
-func (q *question) condaChoice(b *matrix.Build) *Choice {
+func (q *attempt) condaChoice(b *matrix.Build) *Choice {
 	c := &Choice{
 		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), Python: q.py.String(),
 		Channel: b.Index, Packages: map[string]string{"torch": b.Release.Torch.String()}, Natively: q.natively(b),
 		Proof: string(matrix.ByDocumentation), Source: b.Source, Arches: arches(b),
 	}
 	for _, name := range companions {
-		if _, asked := q.req.asked[name]; asked {
+		if _, asked := q.p.req.asked[name]; asked {
 			c.Packages[name] = ""
 		}
 	}
-	for _, r := range q.req.packages {
+	for _, r := range q.p.req.packages {
 		c.Packages[r.Name] = ""
 	}
 	return c

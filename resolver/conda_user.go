@@ -12,11 +12,11 @@ import (
 // taken where besides the user works with conda.
 
 // condaUser says by what it is seen that the user works with conda, "" he does not.
-func (s *solver) condaUser() string {
-	if s.h.Env["CONDA_PREFIX"] != "" {
+func (s chooser) condaUser() string {
+	if s.p.h.Env["CONDA_PREFIX"] != "" {
 		return "a conda environment is active"
 	}
-	if slices.ContainsFunc(s.h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "conda" }) {
+	if slices.ContainsFunc(s.p.h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "conda" }) {
 		return "the Python in use is conda's"
 	}
 	return ""
@@ -24,16 +24,16 @@ func (s *solver) condaUser() string {
 
 // throughConda is the same question to conda-forge, nil where the request leaves no
 // room for it: it names another installer or an index.
-func (s *solver) throughConda() *solver {
-	if s.req.Manager != "" || s.req.OnlyIndex != "" || s.req.Channel != "" || s.req.conflict != "" {
+func (s chooser) throughConda() *problem {
+	if s.p.req.Manager != "" || s.p.req.OnlyIndex != "" || s.p.req.Channel != "" || s.p.req.conflict != "" {
 		return nil
 	}
-	return s.with(func(r *Request) { r.Manager = managers.Conda()[0] })
+	return s.p.with(func(r *Request) { r.Manager = managers.Conda()[0] })
 }
 
 // besideConda returns conda-forge's answer where no wheel serves and the user works
 // with conda, else o.
-func (s *solver) besideConda(o *outcome) *outcome {
+func (s chooser) besideConda(o *outcome) *outcome {
 	seen := s.condaUser()
 	if seen == "" || o.Decision != NoSolution {
 		return o
@@ -42,7 +42,7 @@ func (s *solver) besideConda(o *outcome) *outcome {
 	if t == nil {
 		return o
 	}
-	made := t.decide()
+	made := t.chooser().decide()
 	if made.Decision != Install || made.build == nil || !made.build.Default {
 		return o
 	}
@@ -57,15 +57,15 @@ func (s *solver) besideConda(o *outcome) *outcome {
 }
 
 // condaBeside names what conda-forge has for a conda user where a wheel was chosen.
-func (s *solver) condaBeside(o *outcome) []string {
-	if s.condaUser() == "" || o.Choice == nil || o.Choice.Channel != "pip" || len(s.req.packages) > 0 {
+func (s chooser) condaBeside(o *outcome) []string {
+	if s.condaUser() == "" || o.Choice == nil || o.Choice.Channel != "pip" || len(s.p.req.packages) > 0 {
 		return nil
 	}
 	t := s.throughConda()
 	if t == nil {
 		return nil
 	}
-	c := t.decide().Choice
+	c := t.chooser().decide().Choice
 	if c == nil || c.Channel != managers.CondaForge || o.Decision == Install && c.Build == cpu {
 		return nil
 	}

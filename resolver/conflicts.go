@@ -16,7 +16,7 @@ import (
 // nobody read that version.
 func Conflicts(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver string) (why string, known bool) {
 	nobody := func(string, string) (string, bool) { return "", false }
-	s, err := newSolver(m, h, Request{})
+	s, err := newProblem(m, h, Request{})
 	py, err2 := parsePy(c.Python)
 	if err != nil || err2 != nil {
 		return nobody
@@ -41,8 +41,8 @@ func Conflicts(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver st
 	}
 }
 
-func (q *question) conflict(name string, v version.Python, b *matrix.Build) (why string, known bool) {
-	for _, n := range q.needs("torch", b.Release.Torch) {
+func (q *attempt) conflict(name string, v version.Python, b *matrix.Build) (why string, known bool) {
+	for _, n := range q.p.needs("torch", b.Release.Torch) {
 		if n.Of == name && !n.Range.Admits(v) {
 			return fmt.Sprintf("torch %s works with %s%s only: with another, %s", b.Release.Torch, name, n.Range, n.Effect), true
 		}
@@ -50,13 +50,13 @@ func (q *question) conflict(name string, v version.Python, b *matrix.Build) (why
 	if why := q.unmetNeed(name, v, b); why != "" {
 		return why, true
 	}
-	for _, e := range q.wheels(name) { // an sdist after the wheels of its version
+	for _, e := range q.p.wheels(name) { // an sdist after the wheels of its version
 		if e.Version.Compare(v) != 0 {
 			continue
 		}
 		row := *e
 		row.Yanked = false // an exact version is installed all the same
-		w := q.mismatch(pep508.Requirement{}, &row, b)
+		w := q.packages().mismatch(pep508.Requirement{}, &row, b)
 		if w == "" {
 			return "", true
 		}

@@ -15,36 +15,36 @@ import (
 // the nearest other answers and the alternatives.
 type outcome struct {
 	Resolution
-	q     *question     // what was asked last
+	q     *attempt      // what was asked last
 	build *matrix.Build // what was chosen; nil where nothing was
 }
 
 // answer is what decide says, asked once.
-func (s *solver) answer() *outcome {
-	if s.answered == nil {
-		s.answered = s.decide()
+func (s chooser) answer() *outcome {
+	if s.p.memo.answered == nil {
+		s.p.memo.answered = s.decide()
 	}
-	return s.answered
+	return s.p.memo.answered
 }
 
 // decide returns the bare answer.
-func (s *solver) decide() *outcome {
-	if s.req.conflict != "" {
-		o := s.refuse("request", s.req.conflict)
+func (s chooser) decide() *outcome {
+	if s.p.req.conflict != "" {
+		o := s.refuse("request", s.p.req.conflict)
 		return o
 	}
-	if s.frameworksAlone() && s.req.accel() != rocm && (s.described() || s.elsewhere() == nil) {
-		return s.frameworks()
+	if s.p.frameworks().frameworksAlone() && s.p.req.accel() != rocm && (s.p.described() || s.elsewhere() == nil) {
+		return s.p.frameworks().frameworks()
 	}
-	if s.torchless() {
-		return s.withoutTorch()
+	if s.p.frameworks().torchless() {
+		return s.p.frameworks().withoutTorch()
 	}
-	if why := s.nonexistent(); why != "" {
+	if why := s.p.naming().nonexistent(); why != "" {
 		return s.refuse("request", why)
 	}
-	wants := s.req.accel()
+	wants := s.p.req.accel()
 	if wants == cpu {
-		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.req.named))
+		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.p.req.named))
 	}
 	if o := s.elsewhere(); o != nil {
 		return o
@@ -52,8 +52,8 @@ func (s *solver) decide() *outcome {
 	for _, serve := range []struct {
 		accel, vendor string
 		by            func([]machine.GPU) *outcome
-	}{{cuda, machine.NVIDIA, s.nvidia}, {rocm, machine.AMD, s.amd}, {xpu, machine.Intel, s.intel}, {mps, machine.Apple, s.apple}} {
-		gpus := s.vendor(serve.vendor)
+	}{{cuda, machine.NVIDIA, s.nvidia}, {rocm, machine.AMD, s.p.vendors().amd}, {xpu, machine.Intel, s.p.vendors().intel}, {mps, machine.Apple, s.apple}} {
+		gpus := s.p.vendor(serve.vendor)
 		if len(gpus) == 0 || wants != "" && wants != serve.accel && s.hasVendor(wants) {
 			continue
 		}
@@ -65,19 +65,19 @@ func (s *solver) decide() *outcome {
 }
 
 // hasVendor reports whether a GPU is there that builds of a kind are for.
-func (s *solver) hasVendor(accel string) bool {
+func (s chooser) hasVendor(accel string) bool {
 	v := map[string]string{cuda: machine.NVIDIA, rocm: machine.AMD, xpu: machine.Intel, mps: machine.Apple}[accel]
-	return len(s.vendor(v)) > 0
+	return len(s.p.vendor(v)) > 0
 }
 
 // elsewhere answers for a host that is not the one that will compute: an image
 // build or a login node. Its own GPUs decide nothing; GPUs named by flags do.
-func (s *solver) elsewhere() *outcome {
-	if s.described() {
+func (s chooser) elsewhere() *outcome {
+	if s.p.described() {
 		return nil
 	}
 	hint := "name the target: `--gpu NAME --driver VERSION`, or `--facts FILE` of the machine that will compute"
-	switch s.env() {
+	switch s.p.env() {
 	case machine.ContainerBuild:
 		return s.needTarget("this is an image build: the GPU and the driver that the image will meet are not here", hint)
 	case machine.HPCLogin:
@@ -87,18 +87,18 @@ func (s *solver) elsewhere() *outcome {
 }
 
 // withoutGPU answers where no GPU can be served.
-func (s *solver) withoutGPU(wants string) *outcome {
+func (s chooser) withoutGPU(wants string) *outcome {
 	switch {
-	case wants != "" && len(s.gpus) == 0:
+	case wants != "" && len(s.p.gpus) == 0:
 		return s.needTarget("there is no GPU here, and a build for one was asked for",
 			"name the target: `--gpu NAME --driver VERSION`; or drop that wish for a CPU build")
 	case wants != "":
-		return s.refuse("gpu-code", fmt.Sprintf("no build of that kind serves %s", gpuNames(s.gpus)))
-	case len(s.gpus) > 0 && s.req.Channel != "":
-		return s.refuse("gpu-code", fmt.Sprintf("no %s build has code for %s, as far as the newest release tells", s.req.Channel, gpuNames(s.gpus)))
-	case len(s.gpus) > 0:
-		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.gpus)))
-	case s.inContainer():
+		return s.refuse("gpu-code", fmt.Sprintf("no build of that kind serves %s", gpuNames(s.p.gpus)))
+	case len(s.p.gpus) > 0 && s.p.req.Channel != "":
+		return s.refuse("gpu-code", fmt.Sprintf("no %s build has code for %s, as far as the newest release tells", s.p.req.Channel, gpuNames(s.p.gpus)))
+	case len(s.p.gpus) > 0:
+		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.p.gpus)))
+	case s.p.inContainer():
 		return s.onCPU(
 			"no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)",
 		)
@@ -108,22 +108,22 @@ func (s *solver) withoutGPU(wants string) *outcome {
 
 // noCode begins the sentence that no candidate has code for a GPU, and says which
 // candidates those are: another system's wheels may have it.
-func (s *solver) noCode() string {
+func (s chooser) noCode() string {
 	switch {
-	case s.req.conda():
+	case s.p.req.conda():
 		return "no conda build has code"
-	case s.env() == machine.WSL2:
+	case s.p.env() == machine.WSL2:
 		return "no PyTorch wheel for WSL has code"
-	case s.h.Platform.OS == "macos":
+	case s.p.h.Platform.OS == "macos":
 		if first, old := s.metalTooOld(); old {
-			return fmt.Sprintf("no PyTorch wheel has an MPS backend for macOS %s (they begin with %s)", text.Clip(s.h.Platform.DistroVersion, 20), first)
+			return fmt.Sprintf("no PyTorch wheel has an MPS backend for macOS %s (they begin with %s)", text.Clip(s.p.h.Platform.DistroVersion, 20), first)
 		}
 	}
-	return fmt.Sprintf("no PyTorch wheel for %s %s has code", s.h.Platform.OS, s.h.Platform.Arch)
+	return fmt.Sprintf("no PyTorch wheel for %s %s has code", s.p.h.Platform.OS, s.p.h.Platform.Arch)
 }
 
 // onCPU chooses a CPU build. Its warning says why it is one.
-func (s *solver) onCPU(why string) *outcome {
+func (s chooser) onCPU(why string) *outcome {
 	q, b := s.try(cpu, nil, driver{})
 	if b == nil {
 		o := s.refuseAll(q)
@@ -136,7 +136,7 @@ func (s *solver) onCPU(why string) *outcome {
 	return o
 }
 
-func (s *solver) needTarget(why, hint string) *outcome {
+func (s chooser) needTarget(why, hint string) *outcome {
 	o := &outcome{}
 	o.Decision, o.Driver = NeedTarget, DriverChoice{Action: noDriver}
 	o.Reasons = []Reason{{Rule: "target", Text: why, Hint: hint}}
@@ -144,7 +144,7 @@ func (s *solver) needTarget(why, hint string) *outcome {
 }
 
 // refuse is a no_solution with one reason.
-func (s *solver) refuse(rule, why string) *outcome {
+func (s chooser) refuse(rule, why string) *outcome {
 	o := &outcome{}
 	o.Decision, o.Driver = NoSolution, s.kept()
 	o.Reasons = []Reason{{Rule: rule, Text: why}}
@@ -152,22 +152,22 @@ func (s *solver) refuse(rule, why string) *outcome {
 }
 
 // refuseAll is a no_solution whose reasons are the refusals of every candidate.
-func (s *solver) refuseAll(q *question) *outcome {
+func (s chooser) refuseAll(q *attempt) *outcome {
 	o := &outcome{q: q}
 	o.Decision, o.Driver = NoSolution, s.kept()
 	return o
 }
 
-func (s *solver) kept() DriverChoice {
-	if s.h.Driver == nil || len(s.vendor(machine.NVIDIA)) == 0 {
+func (s chooser) kept() DriverChoice {
+	if s.p.h.Driver == nil || len(s.p.vendor(machine.NVIDIA)) == 0 {
 		return DriverChoice{Action: noDriver}
 	}
-	return DriverChoice{Action: keep, KernelModule: s.h.Driver.KernelModule}
+	return DriverChoice{Action: keep, KernelModule: s.p.h.Driver.KernelModule}
 }
 
 // nvidia answers for NVIDIA GPUs. It returns nil where no build and nothing else
 // serves any of them, so that another vendor's GPU or the CPU may.
-func (s *solver) nvidia(all []machine.GPU) *outcome {
+func (s chooser) nvidia(all []machine.GPU) *outcome {
 	able, hopeless := s.able(all)
 	if len(able) == 0 {
 		return s.unserved(hopeless)
@@ -179,7 +179,7 @@ func (s *solver) nvidia(all []machine.GPU) *outcome {
 	why := fmt.Sprintf("%s for %s: it is left out", s.noCode(), gpuNames(hopeless))
 	o.Warnings = append(o.Warnings, why)
 	if n, err := strconv.Atoi(o.Driver.Branch); err == nil {
-		if b, ok := s.m.Branch(n); ok {
+		if b, ok := s.p.m.Branch(n); ok {
 			o.Warnings = append(o.Warnings, s.undriven(b))
 		}
 	}
@@ -194,11 +194,11 @@ func (s *solver) nvidia(all []machine.GPU) *outcome {
 
 // able splits the GPUs into those that some build for this system has code for,
 // whatever torch, Python and driver it takes, and the hopeless rest.
-func (s *solver) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
+func (s chooser) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 	for _, g := range gpus {
-		q := s.ask(cuda, []machine.GPU{g}, driver{}, py{})
+		q := s.p.ask(cuda, []machine.GPU{g}, driver{}, py{})
 		found := false
-		q.builds(func(b *matrix.Build) {
+		q.p.builds(func(b *matrix.Build) {
 			found = found || gpuCodeRule(q, b) == nil && stackRule(q, b) == nil
 		})
 		if found || g.SM.IsZero() {
@@ -212,12 +212,12 @@ func (s *solver) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 
 // unserved answers where no wheel has code for any NVIDIA GPU: a vendor's own
 // index, or another channel as the way out; else nil.
-func (s *solver) unserved(gpus []machine.GPU) *outcome {
-	if v := s.jetsonIndex(gpus); v != nil {
-		return s.vendorAnswer(v)
+func (s chooser) unserved(gpus []machine.GPU) *outcome {
+	if v := s.p.vendors().jetsonIndex(gpus); v != nil {
+		return s.p.vendors().vendorAnswer(v)
 	}
-	if s.tegra() || len(s.condaServes(gpus)) > 0 {
-		q, _ := s.try(cuda, gpus, s.installed())
+	if s.p.tegra() || len(s.p.advice().condaServes(gpus)) > 0 {
+		q, _ := s.try(cuda, gpus, s.p.installed())
 		return s.refuseAll(q)
 	}
 	return nil
@@ -243,8 +243,8 @@ func visible(gpus []machine.GPU) ([]int, string) {
 }
 
 // serve answers for NVIDIA GPUs that builds have code for.
-func (s *solver) serve(gpus []machine.GPU) *outcome {
-	d := s.installed()
+func (s chooser) serve(gpus []machine.GPU) *outcome {
+	d := s.p.installed()
 	if !d.compared {
 		return s.settle(gpus, d)
 	}
@@ -285,7 +285,7 @@ func (s *solver) serve(gpus []machine.GPU) *outcome {
 }
 
 // settle answers with a driver as it is.
-func (s *solver) settle(gpus []machine.GPU, d driver) *outcome {
+func (s chooser) settle(gpus []machine.GPU, d driver) *outcome {
 	q, b := s.try(cuda, gpus, d)
 	if b == nil {
 		return s.refuseAll(q)
@@ -297,9 +297,9 @@ func (s *solver) settle(gpus []machine.GPU, d driver) *outcome {
 }
 
 // dropped reports whether the driver's branch no longer drives some GPU.
-func (s *solver) dropped(gpus []machine.GPU, d driver) bool {
+func (s chooser) dropped(gpus []machine.GPU, d driver) bool {
 	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-		a, ok := s.m.Arch(g.SM)
+		a, ok := s.p.m.Arch(g.SM)
 		return ok && drives(d, a) == tooNew
 	})
 }
@@ -307,7 +307,7 @@ func (s *solver) dropped(gpus []machine.GPU, d driver) bool {
 // moduleConflict reports whether no flavour of the kernel module drives all
 // GPUs: Maxwell to Volta need the proprietary one, Blackwell and later the open
 // one, and only one can be loaded.
-func (s *solver) moduleConflict(gpus []machine.GPU) bool {
-	return s.h.Platform.OS == "linux" && !s.windowsDriver() &&
-		slices.ContainsFunc(gpus, s.openOnly) && slices.ContainsFunc(gpus, s.closedOnly)
+func (s chooser) moduleConflict(gpus []machine.GPU) bool {
+	return s.p.h.Platform.OS == "linux" && !s.p.windowsDriver() &&
+		slices.ContainsFunc(gpus, s.p.openOnly) && slices.ContainsFunc(gpus, s.p.closedOnly)
 }

@@ -49,7 +49,7 @@ func newDistCache() *distCache {
 
 // shared are the picks of all questions that limit the same packages on systems like this
 // one.
-func (s *solver) shared() map[pickKey]picked {
+func (s *problem) shared() map[pickKey]picked {
 	var key strings.Builder
 	key.WriteString(libcOf(s.h.Platform))
 	for _, r := range s.req.packages {
@@ -66,7 +66,7 @@ func (s *solver) shared() map[pickKey]picked {
 }
 
 // dists are the groups of a package's releases, the newest first; none: nobody looked.
-func (s *solver) dists(name string) []*dist {
+func (s *problem) dists(name string) []*dist {
 	x := s.cache.dists
 	if list, known := x.groups[name]; known {
 		return list
@@ -81,7 +81,7 @@ func (s *solver) dists(name string) []*dist {
 }
 
 // newestOf is the newest release of a group that a specifier admits.
-func (s *solver) newestOf(d *dist, spec version.Specifier) (version.Python, bool) {
+func (s *problem) newestOf(d *dist, spec version.Specifier) (version.Python, bool) {
 	for _, text := range d.Versions {
 		v, known := s.cache.dists.versions[text]
 		if !known {
@@ -97,13 +97,13 @@ func (s *solver) newestOf(d *dist, spec version.Specifier) (version.Python, bool
 
 // requiredBy are the requirements of a group that count for the question's Python and
 // system.
-func (q *question) requiredBy(d *dist) []pep508.Requirement {
-	if list, known := d.here[q.py]; known {
+func (q packages) requiredBy(d *dist) []pep508.Requirement {
+	if list, known := d.here[q.a.py]; known {
 		return list
 	}
 	var list []pep508.Requirement
 	for _, text := range d.Requires {
-		if r := q.requirement(text); q.surely(r.Marker) {
+		if r := q.a.p.requirement(text); q.surely(r.Marker) {
 			list = append(list, r)
 		}
 	}
@@ -111,7 +111,7 @@ func (q *question) requiredBy(d *dist) []pep508.Requirement {
 	if d.here == nil {
 		d.here = map[py][]pep508.Requirement{}
 	}
-	d.here[q.py] = list
+	d.here[q.a.py] = list
 	return list
 }
 
@@ -127,7 +127,7 @@ func tellsMost(name string) int {
 	return 2
 }
 
-func (s *solver) requirement(text string) pep508.Requirement {
+func (s *problem) requirement(text string) pep508.Requirement {
 	r, known := s.cache.dists.asks[text]
 	if !known {
 		r, _ = pep508.Parse(text, "") // a test reads them all
@@ -137,22 +137,22 @@ func (s *solver) requirement(text string) pep508.Requirement {
 }
 
 // surely reports whether what has a marker counts here, remembered.
-func (q *question) surely(marker string) bool {
+func (q packages) surely(marker string) bool {
 	if marker == "" {
 		return true
 	}
-	key := markerKey{marker, q.py}
-	holds, known := q.cache.dists.counts[key]
+	key := markerKey{marker, q.a.py}
+	holds, known := q.a.p.cache.dists.counts[key]
 	if !known {
-		holds = pep508.EnvironmentOf(q.h.Platform.OS, q.h.Platform.Arch, q.py.String()).Surely(marker)
-		q.cache.dists.counts[key] = holds
+		holds = pep508.EnvironmentOf(q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch, q.a.py.String()).Surely(marker)
+		q.a.p.cache.dists.counts[key] = holds
 	}
 	return holds
 }
 
 // beside is a number for what a build brings that packages require: builds that bring the
 // same are one to them. 0 is no build.
-func (s *solver) beside(b *matrix.Build) int {
+func (s *problem) beside(b *matrix.Build) int {
 	if b == nil {
 		return 0
 	}
@@ -180,10 +180,10 @@ func (s *solver) beside(b *matrix.Build) int {
 
 // passedWithDists reports whether a package is the installer's business and somebody
 // looked at its releases.
-func (s *solver) passedWithDists(r pep508.Requirement) bool {
+func (s *problem) passedWithDists(r pep508.Requirement) bool {
 	return r.URL == "" && s.m.HasDists(r.Name) && s.passedThrough(r)
 }
 
 // ranked reports whether a package of the request has releases of which the newest may
 // ask for an older torch: then that one is looked for first.
-func (s *solver) ranked() bool { return slices.ContainsFunc(s.req.packages, s.passedWithDists) }
+func (s *problem) ranked() bool { return slices.ContainsFunc(s.req.packages, s.passedWithDists) }

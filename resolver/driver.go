@@ -25,8 +25,8 @@ const (
 
 // driverFault says what keeps an installed driver from driving the GPUs at all:
 // the action that cures it and why. Both are empty where the driver works.
-func (s *solver) driverFault(gpus []machine.GPU, d driver) (action, why string) {
-	h := s.h.Driver
+func (s chooser) driverFault(gpus []machine.GPU, d driver) (action, why string) {
+	h := s.p.h.Driver
 	switch {
 	case h == nil:
 		why = "no NVIDIA driver is installed"
@@ -43,9 +43,9 @@ func (s *solver) driverFault(gpus []machine.GPU, d driver) (action, why string) 
 		return "", "" // too old or too new for a GPU: not a fault of the installation
 	}
 	for _, g := range gpus {
-		a, ok := s.m.Arch(g.SM)
-		if only := s.onlyModule(g); ok && drives(d, a) == wrongModule || only != "" && d.module != "" && only != d.module {
-			return switchModule, fmt.Sprintf("the %s kernel module does not drive %s; it needs the %s one", d.module, gpuName(g), s.moduleFor(gpus))
+		a, ok := s.p.m.Arch(g.SM)
+		if only := s.p.onlyModule(g); ok && drives(d, a) == wrongModule || only != "" && d.module != "" && only != d.module {
+			return switchModule, fmt.Sprintf("the %s kernel module does not drive %s; it needs the %s one", d.module, gpuName(g), s.p.moduleFor(gpus))
 		}
 	}
 	if !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Visible }) {
@@ -58,9 +58,9 @@ func (s *solver) driverFault(gpus []machine.GPU, d driver) (action, why string) 
 }
 
 // rangeFault reports whether the driver is too old or too new for some GPU.
-func (s *solver) rangeFault(gpus []machine.GPU, d driver) bool {
+func (s chooser) rangeFault(gpus []machine.GPU, d driver) bool {
 	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-		a, ok := s.m.Arch(g.SM)
+		a, ok := s.p.m.Arch(g.SM)
 		f := drives(d, a)
 		return ok && (f == tooOld || f == tooNew)
 	})
@@ -68,9 +68,9 @@ func (s *solver) rangeFault(gpus []machine.GPU, d driver) bool {
 
 // unseen splits off the GPUs that this driver should drive and does not show,
 // where it shows others: they are left out and named.
-func (s *solver) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
+func (s chooser) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
 	for _, g := range gpus {
-		a, _ := s.m.Arch(g.SM)
+		a, _ := s.p.m.Arch(g.SM)
 		if g.Visible || drives(d, a) != fine {
 			seen = append(seen, g)
 		} else {
@@ -83,7 +83,7 @@ func (s *solver) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GP
 // branches lists the driver branches to recommend, the first choice first: the
 // newest long-term branch before its end of life, then production branches, then
 // the others, newest first.
-func (s *solver) branches() []matrix.Branch {
+func (s chooser) branches() []matrix.Branch {
 	rank := func(b matrix.Branch) int {
 		switch {
 		case s.ended(b) || b.Kind == "legacy":
@@ -95,7 +95,7 @@ func (s *solver) branches() []matrix.Branch {
 		}
 		return 2
 	}
-	out := slices.Clone(s.m.Branches) // newest first
+	out := slices.Clone(s.p.m.Branches) // newest first
 	slices.SortStableFunc(out, func(a, b matrix.Branch) int { return rank(a) - rank(b) })
 	return out
 }
@@ -103,13 +103,13 @@ func (s *solver) branches() []matrix.Branch {
 // recommend returns the branch to install for some GPUs: the first that drives
 // them all and lets a build pass. newer restricts it to drivers above that one;
 // ok is false where no branch helps.
-func (s *solver) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Branch, q *question, build *matrix.Build, ok bool) {
+func (s chooser) recommend(gpus []machine.GPU, newer version.Dotted) (b matrix.Branch, q *attempt, build *matrix.Build, ok bool) {
 	if _, build := s.try(cuda, gpus, ideal()); build == nil {
 		return matrix.Branch{}, nil, nil, false // no driver would help
 	}
 	for _, b := range s.branches() {
-		d := s.onBranch(b, gpus)
-		if !newer.IsZero() && !newer.Less(d.version) || s.windowsDriver() && b.LatestWindows.IsZero() && b.Kind == "unknown" {
+		d := s.p.onBranch(b, gpus)
+		if !newer.IsZero() && !newer.Less(d.version) || s.p.windowsDriver() && b.LatestWindows.IsZero() && b.Kind == "unknown" {
 			continue
 		}
 		if !s.drivesAll(gpus, d) {
@@ -127,9 +127,9 @@ var ideal = sync.OnceValue(func() driver {
 	return driver{version: version.MustDotted("9999"), cuda: version.MustDotted("99.9"), compared: true}
 })
 
-func (s *solver) drivesAll(gpus []machine.GPU, d driver) bool {
+func (s chooser) drivesAll(gpus []machine.GPU, d driver) bool {
 	return !slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-		a, ok := s.m.Arch(g.SM)
+		a, ok := s.p.m.Arch(g.SM)
 		return ok && drives(d, a) != fine
 	})
 }
@@ -138,19 +138,19 @@ func (s *solver) drivesAll(gpus []machine.GPU, d driver) bool {
 // passes with; a nil build where none does. The newest releases of packages may ask for
 // an older torch: that is tried first, since an installer would find an old release
 // beside the newest torch.
-func (s *solver) try(accel string, gpus []machine.GPU, d driver) (*question, *matrix.Build) {
-	if s.ranked() {
-		for _, p := range s.pythons() {
-			q := s.ask(accel, gpus, d, p)
+func (s chooser) try(accel string, gpus []machine.GPU, d driver) (*attempt, *matrix.Build) {
+	if s.p.ranked() {
+		for _, p := range s.p.pythons() {
+			q := s.p.ask(accel, gpus, d, p)
 			q.newest = true
 			if b := q.best(); b != nil {
 				return q, b
 			}
 		}
 	}
-	var first *question
-	for _, p := range s.pythons() {
-		q := s.ask(accel, gpus, d, p)
+	var first *attempt
+	for _, p := range s.p.pythons() {
+		q := s.p.ask(accel, gpus, d, p)
 		if first == nil {
 			first = q
 		}
@@ -159,7 +159,7 @@ func (s *solver) try(accel string, gpus []machine.GPU, d driver) (*question, *ma
 		}
 	}
 	if first == nil {
-		first = s.ask(accel, gpus, d, py{})
+		first = s.p.ask(accel, gpus, d, py{})
 	}
 	return first, nil
 }
@@ -168,18 +168,18 @@ func (s *solver) try(accel string, gpus []machine.GPU, d driver) (*question, *ma
 // this platform: the CUDA family's floor, the first driver that knows each GPU,
 // and where kernels are compiled at run time, the first that supports the CUDA
 // natively.
-func (q *question) need(b *matrix.Build) version.Dotted {
+func (q *attempt) need(b *matrix.Build) version.Dotted {
 	if b.CUDA.IsZero() || !q.drv.compared {
 		return version.Dotted{}
 	}
 	need, _ := q.floor(b)
-	need = later(need, q.req.Policy.leastDriver())
+	need = later(need, q.p.req.Policy.leastDriver())
 	for _, g := range q.gpus {
-		if a, ok := q.m.Arch(g.SM); ok {
+		if a, ok := q.p.m.Arch(g.SM); ok {
 			need = later(need, firstDriver(a, q.drv.windows))
 		}
 	}
-	if _, ptx := q.ptxOnly(b); q.req.JIT || ptx {
+	if _, ptx := q.ptxOnly(b); q.p.req.JIT || ptx {
 		need = later(need, q.nativeFrom(b))
 	}
 	return need
@@ -187,10 +187,10 @@ func (q *question) need(b *matrix.Build) version.Dotted {
 
 // nativeFrom is the first driver that supports a build's CUDA natively: the
 // release notes' minimum of the toolkit, else its branch.
-func (q *question) nativeFrom(b *matrix.Build) version.Dotted {
+func (q *attempt) nativeFrom(b *matrix.Build) version.Dotted {
 	want := b.CUDA.MajorMinor()
-	for i := len(q.m.Toolkits) - 1; i >= 0; i-- { // oldest first
-		t := q.m.Toolkits[i]
+	for i := len(q.p.m.Toolkits) - 1; i >= 0; i-- { // oldest first
+		t := q.p.m.Toolkits[i]
 		if t.Version.MajorMinor() != want {
 			continue
 		}
@@ -203,7 +203,7 @@ func (q *question) nativeFrom(b *matrix.Build) version.Dotted {
 		}
 	}
 	var v version.Dotted
-	for _, br := range q.m.Branches { // newest first
+	for _, br := range q.p.m.Branches { // newest first
 		if !br.CUDA.IsZero() && !br.CUDA.Less(version.MustDotted(want)) {
 			v = version.MustDotted(fmt.Sprint(br.Number))
 		}
@@ -220,8 +220,8 @@ func later(a, b version.Dotted) version.Dotted {
 
 // jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T
 // says it; else JetPack 6's own driver (540), the C library, or a newer driver.
-func (s *solver) jetpack() string {
-	l4t, _ := version.ParseDotted(strings.TrimLeft(s.h.Platform.L4T, "Rr"))
+func (s chooser) jetpack() string {
+	l4t, _ := version.ParseDotted(strings.TrimLeft(s.p.h.Platform.L4T, "Rr"))
 	switch m := l4t.Major(); {
 	case m == 36:
 		return "jetpack6"
@@ -231,13 +231,13 @@ func (s *solver) jetpack() string {
 		return ""
 	}
 	driver := 0
-	if s.h.Driver != nil {
-		driver = s.h.Driver.Version.Major()
+	if s.p.h.Driver != nil {
+		driver = s.p.h.Driver.Version.Major()
 	}
 	if driver == 540 {
 		return "jetpack6"
 	}
-	if c := s.h.Platform.Libc; c != nil {
+	if c := s.p.h.Platform.Libc; c != nil {
 		for _, p := range jetpackLibc {
 			if c.Version.String() == p.libc {
 				return p.pack
@@ -256,11 +256,11 @@ var jetpackLibc = []struct{ pack, libc string }{{"jetpack6", "2.35"}, {"jetpack7
 
 // jetpacks are the flags that would make a described Jetson one for which its vendor
 // publishes builds.
-func (s *solver) jetpacks() []string {
+func (s chooser) jetpacks() []string {
 	var out []string
 	for _, p := range jetpackLibc {
-		for _, v := range s.m.VendorIndexes {
-			if s.jetpack() == p.pack || !slices.Contains(strings.Fields(v.Platform), p.pack) || !slices.Contains(v.GPUs, s.vendor(machine.NVIDIA)[0].SM.String()) {
+		for _, v := range s.p.m.VendorIndexes {
+			if s.jetpack() == p.pack || !slices.Contains(strings.Fields(v.Platform), p.pack) || !slices.Contains(v.GPUs, s.p.vendor(machine.NVIDIA)[0].SM.String()) {
 				continue
 			}
 			out = append(out, fmt.Sprintf("`--libc glibc-%s --python %s`: %s publishes builds for it (%s)",
@@ -271,8 +271,8 @@ func (s *solver) jetpacks() []string {
 }
 
 // jetpackCUDA is the CUDA of this JetPack, as its vendor index is named.
-func (s *solver) jetpackCUDA() version.Dotted {
-	for _, v := range s.m.VendorIndexes {
+func (s chooser) jetpackCUDA() version.Dotted {
+	for _, v := range s.p.m.VendorIndexes {
 		if name := s.jetpack(); name != "" && slices.Contains(strings.Fields(v.Platform), name) {
 			c, _ := matrix.LabelCUDA(lastPart(v.URL))
 			return c

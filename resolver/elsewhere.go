@@ -29,14 +29,14 @@ type offer struct {
 
 // offers are what is published elsewhere of one version of a package for a build; the
 // hashed ones first.
-func (q *question) offers(name string, v version.Python, b *matrix.Build) []offer {
+func (q packages) offers(name string, v version.Python, b *matrix.Build) []offer {
 	var out []offer
-	for _, e := range q.m.ElsewhereOf(name, q.h.Platform.OS, q.h.Platform.Arch) {
+	for _, e := range q.a.p.m.ElsewhereOf(name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch) {
 		cuda := matchCUDA(e.CUDA, b)
 		switch {
-		case e.URL == "", !v.IsZero() && !q.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
+		case e.URL == "", !v.IsZero() && !q.a.p.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
 			len(e.Torch) > 0 && !slices.Contains(e.Torch, version.Minor(b.Release.Torch.String())),
-			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.py.String()),
+			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.a.py.String()),
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),
 			!q.archsServe(e.Archs):
 			continue
@@ -74,15 +74,15 @@ func abiOf(b *matrix.Build) string {
 
 // archsServe reports whether code for some of these capabilities runs on every GPU in
 // use: a cubin runs on later minors of its major.
-func (q *question) archsServe(archs []string) bool {
+func (q packages) archsServe(archs []string) bool {
 	return len(archs) == 0 || len(q.archsFor(archs)) > 0
 }
 
 // archsFor are those of a list that the GPUs in use need, each GPU's own or the newest
 // older one of its major; none where some GPU has none.
-func (q *question) archsFor(archs []string) []string {
+func (q packages) archsFor(archs []string) []string {
 	var out []string
-	for _, g := range q.gpus {
+	for _, g := range q.a.gpus {
 		best, found := machine.SM{}, ""
 		for _, a := range archs {
 			sm, err := machine.ParseSM(a)
@@ -101,7 +101,7 @@ func (q *question) archsFor(archs []string) []string {
 }
 
 // url is the address of an offer for a build.
-func (o offer) url(q *question, b *matrix.Build) string {
+func (o offer) url(q *attempt, b *matrix.Build) string {
 	torch := b.Release.Torch.String()
 	return strings.NewReplacer("{version}", o.version, "{torch}", version.Minor(torch), "{release}", version.Minor(torch)+".0", "{cuda}", o.cuda,
 		"{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(o.row.URL)
@@ -109,13 +109,13 @@ func (o offer) url(q *question, b *matrix.Build) string {
 
 // byWord is the wheel that the user's word admits for a release: one file whose hash was
 // seen; "" there is none, or no word.
-func (q *question) byWord(r pep508.Requirement, v version.Python, b *matrix.Build) string {
-	if !slices.Contains(q.req.AllowURL, r.Name) {
+func (q packages) byWord(r pep508.Requirement, v version.Python, b *matrix.Build) string {
+	if !slices.Contains(q.a.p.req.AllowURL, r.Name) {
 		return ""
 	}
 	for _, o := range q.offers(r.Name, v, b) {
 		if o.row.SHA256 != "" {
-			return o.url(q, b) + "#sha256=" + o.row.SHA256
+			return o.url(q.a, b) + "#sha256=" + o.row.SHA256
 		}
 	}
 	return ""
@@ -123,18 +123,18 @@ func (q *question) byWord(r pep508.Requirement, v version.Python, b *matrix.Buil
 
 // publishedElsewhere says for every requested package that the default index has no
 // wheel of where one is, or which torch has one, or how to build it.
-func (s *solver) publishedElsewhere(o *outcome) []string {
+func (s advice) publishedElsewhere(o *outcome) []string {
 	var out []string
-	for _, r := range s.req.packages {
-		rows := s.m.ElsewhereOf(r.Name, s.h.Platform.OS, s.h.Platform.Arch)
+	for _, r := range s.p.req.packages {
+		rows := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
 		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
 			continue
 		}
-		if s.needsNoTorch(r.Name) {
-			out = append(out, s.waysOf(r, s.vendor(machine.NVIDIA))...)
+		if s.p.frameworks().needsNoTorch(r.Name) {
+			out = append(out, s.p.frameworks().waysOf(r, s.p.vendor(machine.NVIDIA))...)
 			continue
 		}
-		t := s.with(func(x *Request) {
+		t := s.p.with(func(x *Request) {
 			x.Requirements = slices.DeleteFunc(x.Requirements, func(y pep508.Requirement) bool { return y.Name == r.Name })
 			if len(x.Requirements) == 0 {
 				x.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
@@ -143,16 +143,16 @@ func (s *solver) publishedElsewhere(o *outcome) []string {
 		if t == nil {
 			continue
 		}
-		q, b := t.try(cuda, s.vendor(machine.NVIDIA), s.installed())
+		q, b := t.chooser().try(cuda, s.p.vendor(machine.NVIDIA), s.p.installed())
 		if b == nil {
 			continue
 		}
 		open := q // what other torches have
-		if u := t.with(func(x *Request) { x.Requirements = unpinnedTorch(x.Requirements) }); u != nil && s.req.torchText() != "" &&
+		if u := t.with(func(x *Request) { x.Requirements = unpinnedTorch(x.Requirements) }); u != nil && s.p.req.torchText() != "" &&
 			slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return len(e.Torch) > 0 }) {
 			open = u.ask(q.accel, q.gpus, q.drv, q.py)
 		}
-		out = append(out, q.whereIs(r, b, rows, open)...)
+		out = append(out, q.packages().whereIs(r, b, rows, open)...)
 	}
 	return out
 }
@@ -160,7 +160,7 @@ func (s *solver) publishedElsewhere(o *outcome) []string {
 // whereIs describes what is published of a package for a build, else for the newest
 // build that has something, else how it is built. open is the question that admits
 // other torches.
-func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere, open *question) []string {
+func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere, open *attempt) []string {
 	versions := q.versionsAsked(r)
 	line := func(b *matrix.Build) string {
 		var first string
@@ -181,7 +181,7 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 	var out []string
 	other := q.bestWith(line) // another build may serve the same request
 	if other == nil {
-		other = open.bestWith(line)
+		other = open.packages().bestWith(line)
 	}
 	if other != nil {
 		ask := fmt.Sprintf("`--build %s`", other.Label)
@@ -201,15 +201,15 @@ func (q *question) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []ma
 
 // bestWith is the best build that passes and of which line has something to say; nil:
 // there is none.
-func (q *question) bestWith(line func(*matrix.Build) string) *matrix.Build {
+func (q packages) bestWith(line func(*matrix.Build) string) *matrix.Build {
 	var best *matrix.Build
-	q.builds(func(b *matrix.Build) {
+	q.a.p.builds(func(b *matrix.Build) {
 		if best != nil {
-			if c, _ := q.compare(best, b); c >= 0 {
+			if c, _ := q.a.compare(best, b); c >= 0 {
 				return
 			}
 		}
-		if q.passes(b) && line(b) != "" { // to write the line costs more
+		if q.a.passes(b) && line(b) != "" { // to write the line costs more
 			best = b
 		}
 	})
@@ -218,10 +218,10 @@ func (q *question) bestWith(line func(*matrix.Build) string) *matrix.Build {
 
 // versionsAsked are the releases of a package that a requirement admits, newest first;
 // where none is known the one that it names, else one zero version.
-func (q *question) versionsAsked(r pep508.Requirement) []version.Python {
+func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
 	var out []version.Python
-	for _, e := range q.wheels(r.Name) {
-		if q.cache.admits(r.Spec, e.Version) && !slices.ContainsFunc(out, func(v version.Python) bool { return v.Compare(e.Version) == 0 }) {
+	for _, e := range q.a.p.wheels(r.Name) {
+		if q.a.p.cache.admits(r.Spec, e.Version) && !slices.ContainsFunc(out, func(v version.Python) bool { return v.Compare(e.Version) == 0 }) {
 			out = append(out, e.Version)
 		}
 	}
@@ -233,8 +233,8 @@ func (q *question) versionsAsked(r pep508.Requirement) []version.Python {
 }
 
 // command is how an offer is installed, and what is known of it.
-func (q *question) command(name string, o offer, b *matrix.Build) string {
-	url := o.url(q, b)
+func (q packages) command(name string, o offer, b *matrix.Build) string {
+	url := o.url(q.a, b)
 	switch {
 	case o.row.SHA256 != "":
 		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file",
@@ -251,11 +251,11 @@ func (q *question) command(name string, o offer, b *matrix.Build) string {
 }
 
 // buildText is how a package is built for the GPUs in use.
-func (q *question) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.Build) string {
+func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.Build) string {
 	name := r.Name
 	archs := q.archsFor(e.Archs)
 	if len(e.Archs) > 0 && len(archs) == 0 {
-		return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", name, gpuNames(q.gpus), strings.Join(e.Archs, ", "))
+		return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", name, gpuNames(q.a.gpus), strings.Join(e.Archs, ", "))
 	}
 	var codes []string
 	for _, a := range archs {

@@ -12,70 +12,70 @@ import (
 
 // nonexistent says that a torch, a CUDA or a build that was asked for was published for
 // no system at all, what there is, and which of it is nearest; "" it exists.
-func (s *solver) nonexistent() string {
-	all := s.m.Releases
-	if len(all) == 0 || s.req.conda() {
+func (s naming) nonexistent() string {
+	all := s.p.m.Releases
+	if len(all) == 0 || s.p.req.conda() {
 		return ""
 	}
-	if s.req.Channel != "" {
+	if s.p.req.Channel != "" {
 		return s.released()
 	}
-	if len(s.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.admitsTorch(r.Torch) }) {
+	if len(s.p.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.p.admitsTorch(r.Torch) }) {
 		return fmt.Sprintf(
 			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)%s",
-			s.req.torchText(),
+			s.p.req.torchText(),
 			all[len(all)-1].Torch,
 			all[0].Torch,
-			s.m.Date,
+			s.p.m.Date,
 			s.besidePin(),
 		)
 	}
-	if s.req.CUDA != "" {
-		if list := s.cudas(); !slices.Contains(list, s.req.CUDA) && strings.Contains(s.req.CUDA, ".") {
-			return fmt.Sprintf("no build of torch is made with CUDA %s: there are %s", s.req.CUDA, strings.Join(list, ", "))
+	if s.p.req.CUDA != "" {
+		if list := s.cudas(); !slices.Contains(list, s.p.req.CUDA) && strings.Contains(s.p.req.CUDA, ".") {
+			return fmt.Sprintf("no build of torch is made with CUDA %s: there are %s", s.p.req.CUDA, strings.Join(list, ", "))
 		}
 	}
-	if s.req.Build != "" && s.req.conflict == "" {
-		if list := s.labels(); !slices.Contains(list, s.req.Build) {
-			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.req.Build, s.h.Platform.OS, s.h.Platform.Arch, strings.Join(list, ", "))
+	if s.p.req.Build != "" && s.p.req.conflict == "" {
+		if list := s.labels(); !slices.Contains(list, s.p.req.Build) {
+			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.p.req.Build, s.p.h.Platform.OS, s.p.h.Platform.Arch, strings.Join(list, ", "))
 		}
 	}
 	return ""
 }
 
 // released says that what is asked of a channel is a release; "" it is not known as one.
-func (s *solver) released() string {
-	pin, err := version.ParsePython(s.req.exactTorch())
-	if err != nil || s.req.conflict != "" {
+func (s naming) released() string {
+	pin, err := version.ParsePython(s.p.req.exactTorch())
+	if err != nil || s.p.req.conflict != "" {
 		return ""
 	}
-	if r, known := s.m.Release(pin.String()); known {
-		return fmt.Sprintf("torch %s is released (%s), and the %s channel has what is not yet", r.Torch, r.Date, s.req.Channel)
+	if r, known := s.p.m.Release(pin.String()); known {
+		return fmt.Sprintf("torch %s is released (%s), and the %s channel has what is not yet", r.Torch, r.Date, s.p.req.Channel)
 	}
 	return ""
 }
 
 // besidePin names the releases on both sides of a torch that is pinned and not known; ""
 // it is not pinned.
-func (s *solver) besidePin() string {
-	pin, err := version.ParsePython(s.req.exactTorch())
+func (s naming) besidePin() string {
+	pin, err := version.ParsePython(s.p.req.exactTorch())
 	if err != nil {
 		return ""
 	}
-	i := slices.IndexFunc(s.m.Releases, func(r *matrix.Release) bool { return r.Torch.Compare(pin) < 0 }) // the newest first
+	i := slices.IndexFunc(s.p.m.Releases, func(r *matrix.Release) bool { return r.Torch.Compare(pin) < 0 }) // the newest first
 	switch {
 	case i == 0:
-		return fmt.Sprintf("; the nearest is %s", s.m.Releases[0].Torch)
+		return fmt.Sprintf("; the nearest is %s", s.p.m.Releases[0].Torch)
 	case i > 0:
-		return fmt.Sprintf("; the nearest are %s and %s", s.m.Releases[i].Torch, s.m.Releases[i-1].Torch)
+		return fmt.Sprintf("; the nearest are %s and %s", s.p.m.Releases[i].Torch, s.p.m.Releases[i-1].Torch)
 	}
 	return ""
 }
 
 // cudas are the CUDAs that builds for this system are made with, newest first.
-func (s *solver) cudas() []string {
+func (s naming) cudas() []string {
 	var out []version.Dotted
-	for _, b := range s.cache.wheels {
+	for _, b := range s.p.cache.wheels {
 		if v, err := version.ParseDotted(b.CUDA.MajorMinor()); err == nil && !b.CUDA.IsZero() &&
 			!slices.ContainsFunc(out, func(w version.Dotted) bool { return w.Compare(v) == 0 }) {
 			out = append(out, v)
@@ -94,9 +94,9 @@ func texted(list []version.Dotted) []string {
 }
 
 // labels are the builds for this system, by what they are for and the newest first.
-func (s *solver) labels() []string {
+func (s naming) labels() []string {
 	var out []string
-	for _, b := range s.cache.wheels {
+	for _, b := range s.p.cache.wheels {
 		if !slices.Contains(out, b.Label) {
 			out = append(out, b.Label)
 		}
@@ -109,11 +109,11 @@ func (s *solver) labels() []string {
 }
 
 // nearestAsk are the CUDA and the build next to what was asked for and does not exist.
-func (s *solver) nearestAsk() (cudaAsk, build string) {
-	if s.req.CUDA != "" {
-		cudaAsk = closest(s.cudas(), s.req.cudaV)
+func (s naming) nearestAsk() (cudaAsk, build string) {
+	if s.p.req.CUDA != "" {
+		cudaAsk = closest(s.cudas(), s.p.req.cudaV)
 	}
-	if v, ok := matrix.LabelCUDA(s.req.Build); ok {
+	if v, ok := matrix.LabelCUDA(s.p.req.Build); ok {
 		if near := closest(s.cudas(), v); near != "" {
 			build = "cu" + strings.ReplaceAll(near, ".", "")
 		}

@@ -14,12 +14,12 @@ import (
 )
 
 // unused tells of a rule that there is nothing to say about: no team has a policy.
-func (s *solver) unused(rule int) bool { return rules[rule].name == "policy" && s.req.Policy == nil }
+func (s advice) unused(rule int) bool { return rules[rule].name == "policy" && s.p.req.Policy == nil }
 
 // finish adds to a bare answer what explains it: reasons, warnings, what a newer
 // choice was held back by, the nearest other answers and the alternatives.
-func (s *solver) finish(o *outcome) *Resolution {
-	o.Warnings = append(o.Warnings, s.warnings...)
+func (s advice) finish(o *outcome) *Resolution {
+	o.Warnings = append(o.Warnings, s.p.warnings...)
 	switch {
 	case o.build != nil:
 		for i := range rules {
@@ -28,14 +28,14 @@ func (s *solver) finish(o *outcome) *Resolution {
 			}
 			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})
 		}
-		o.Warnings = append(o.Warnings, o.q.remarks(o.build)...)
-		o.Warnings = append(o.Warnings, s.leftToOthers(o.q)...)
+		o.Warnings = append(o.Warnings, o.q.remarks().remarks(o.build)...)
+		o.Warnings = append(o.Warnings, s.p.vendors().leftToOthers(o.q)...)
 		o.HeldBack = o.q.heldBack(o.build)
 	case o.q != nil && o.Decision == NoSolution:
 		o.Reasons = append(o.Reasons, o.q.why()...)
 	}
-	o.Warnings = append(o.Warnings, s.notAsAsked(o.Fallback)...)
-	s.underPolicy(o)
+	o.Warnings = append(o.Warnings, s.p.chooser().notAsAsked(o.Fallback)...)
+	s.p.underPolicy(o)
 	o.Warnings = append(o.Warnings, s.installedWarnings(o)...)
 	o.Warnings = unique(o.Warnings)
 	o.Nearest = s.nearest(o)
@@ -56,9 +56,9 @@ type candidate struct {
 
 // candidates are the refused builds that the request admits, else those whose torch it
 // admits, else the rest; newest first.
-func (q *question) candidates() []candidate {
+func (q *attempt) candidates() []candidate {
 	var lists [3][]candidate
-	q.builds(func(b *matrix.Build) {
+	q.p.builds(func(b *matrix.Build) {
 		if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) {
 			return
 		}
@@ -68,7 +68,7 @@ func (q *question) candidates() []candidate {
 		}
 		at := 0
 		if requestRule(q, b) != nil {
-			at = 2 - boolInt(q.admitsTorch(b.Release.Torch))
+			at = 2 - boolInt(q.p.admitsTorch(b.Release.Torch))
 		}
 		lists[at] = append(lists[at], c)
 	})
@@ -81,7 +81,7 @@ func (q *question) candidates() []candidate {
 }
 
 // why says why nothing passes: one refusal per candidate, newest first.
-func (q *question) why() []Reason {
+func (q *attempt) why() []Reason {
 	const most = 4
 	list := q.candidates()
 	var all [][]Reason
@@ -105,7 +105,7 @@ func (q *question) why() []Reason {
 		said[text] = true
 		return false
 	})
-	sort.SliceStable(list, func(i, j int) bool { return q.cache.newerTorch(list[i].b, list[j].b) > 0 })
+	sort.SliceStable(list, func(i, j int) bool { return q.p.cache.newerTorch(list[i].b, list[j].b) > 0 })
 	var out []Reason
 	for _, c := range list {
 		r := weightiest(c.rs)
@@ -113,10 +113,10 @@ func (q *question) why() []Reason {
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		text := fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.h.Platform.OS, q.h.Platform.Arch)
-		if q.req.Channel != "" && len(q.m.Releases) > 0 {
+		text := fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.p.h.Platform.OS, q.p.h.Platform.Arch)
+		if q.p.req.Channel != "" && len(q.p.m.Releases) > 0 {
 			text = fmt.Sprintf("what the %s channel has for %s is not known: no %s build of the newest release, torch %s, was seen for %s %s",
-				q.req.Channel, q.accel, q.accel, q.m.Releases[0].Torch, q.h.Platform.OS, q.h.Platform.Arch)
+				q.p.req.Channel, q.accel, q.accel, q.p.m.Releases[0].Torch, q.p.h.Platform.OS, q.p.h.Platform.Arch)
 		}
 		out = []Reason{{Rule: "platform", Text: text}}
 	}
@@ -125,16 +125,16 @@ func (q *question) why() []Reason {
 
 // refusedByAll is what speaks against one package of the request beside every candidate,
 // where several were asked for: of each candidate only the first package is named.
-func (q *question) refusedByAll(builds []*matrix.Build) (Reason, bool) {
-	if len(q.req.packages) < 2 || len(builds) < 2 || q.req.conda() {
+func (q *attempt) refusedByAll(builds []*matrix.Build) (Reason, bool) {
+	if len(q.p.req.packages) < 2 || len(builds) < 2 || q.p.req.conda() {
 		return Reason{}, false
 	}
 	e := *q
 	e.explain = true
-	for _, r := range q.req.packages {
-		first := e.packageRefusal(r, builds[0])
+	for _, r := range q.p.req.packages {
+		first := e.packages().packageRefusal(r, builds[0])
 		if first != nil && !slices.ContainsFunc(builds[1:], func(b *matrix.Build) bool {
-			why := e.packageRefusal(r, b)
+			why := e.packages().packageRefusal(r, b)
 			return why == nil || why.Text != first.Text
 		}) {
 			first.Rule = "companions"
@@ -184,7 +184,7 @@ func weight(rule string) int {
 // installedWarnings say what an environment's present packages mean for the
 // choice: a build that pip would wrongly keep, and packages that the new torch
 // breaks.
-func (s *solver) installedWarnings(o *outcome) []string {
+func (s advice) installedWarnings(o *outcome) []string {
 	c := o.Choice
 	if c == nil {
 		c = o.Then
@@ -193,7 +193,7 @@ func (s *solver) installedWarnings(o *outcome) []string {
 		return nil
 	}
 	var out []string
-	for _, p := range s.h.Installed {
+	for _, p := range s.p.h.Installed {
 		_, label := version.SplitLocal(p.Version)
 		if machine.NormalName(p.Name) == "torch" {
 			if label != "" && label != c.Build {
@@ -219,7 +219,7 @@ func (s *solver) installedWarnings(o *outcome) []string {
 }
 
 // breaks says what an installed package demands that a torch does not give.
-func (s *solver) breaks(p machine.Package, torch string) string {
+func (s advice) breaks(p machine.Package, torch string) string {
 	v, err := version.ParsePython(torch)
 	if err != nil {
 		return ""
@@ -231,12 +231,12 @@ func (s *solver) breaks(p machine.Package, torch string) string {
 		}
 	}
 	public, _ := version.SplitLocal(p.Version)
-	for _, e := range s.wheels(machine.NormalName(p.Name)) {
+	for _, e := range s.p.wheels(machine.NormalName(p.Name)) {
 		if e.Version.String() == public && !e.Sdist && !e.Torch.Admits(v) {
 			return "needs torch" + e.Torch.String()
 		}
 	}
-	for _, r := range s.m.Releases {
+	for _, r := range s.p.m.Releases {
 		if w, ok := r.Companions[machine.NormalName(p.Name)]; ok && w.String() == public && slices.Contains(companions, machine.NormalName(p.Name)) {
 			if r.Torch.String() != torch {
 				return "goes with torch " + r.Torch.String()

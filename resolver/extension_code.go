@@ -13,16 +13,16 @@ import (
 // codeOf returns what is known of a wheel's code. Where nobody read the wheel, the
 // nearest older and newer ones that were, for this system and the same CUDA,
 // speak for it: a GPU that neither serves, it does not serve.
-func (q *question) codeOf(e *matrix.Extension) code {
-	c, known := q.cache.read[e]
+func (q packages) codeOf(e *matrix.Extension) code {
+	c, known := q.a.p.cache.read[e]
 	if !known {
 		c = q.whatCode(e)
-		q.cache.read[e] = c
+		q.a.p.cache.read[e] = c
 	}
 	return c
 }
 
-func (q *question) whatCode(e *matrix.Extension) code {
+func (q packages) whatCode(e *matrix.Extension) code {
 	c := code{cuda: e.CUDA}
 	if len(e.Native)+len(e.PTX) > 0 {
 		c.rows = []*matrix.Extension{e}
@@ -47,8 +47,8 @@ func (q *question) whatCode(e *matrix.Extension) code {
 
 // neighbours returns the nearest older and newer wheels of a package on this
 // system that satisfy a condition; nil where there is none.
-func (q *question) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bool) (older, newer *matrix.Extension) {
-	for _, o := range q.wheels(e.Package) { // newest first
+func (q packages) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bool) (older, newer *matrix.Extension) {
+	for _, o := range q.a.p.wheels(e.Package) { // newest first
 		switch {
 		case o.Sdist || !ok(o):
 		case o.Version.Compare(e.Version) > 0:
@@ -63,8 +63,8 @@ func (q *question) neighbours(e *matrix.Extension, ok func(*matrix.Extension) bo
 // cudaOfNeighbours is the CUDA that a wheel of which only the metadata was read is
 // built for: that of the same release on another architecture, else that of the
 // releases next to it where they agree.
-func (q *question) cudaOfNeighbours(e *matrix.Extension) string {
-	for _, o := range q.rowsOf(e.Package) {
+func (q packages) cudaOfNeighbours(e *matrix.Extension) string {
+	for _, o := range q.a.p.advice().rowsOf(e.Package) {
 		if o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
 			return o.CUDA
 		}
@@ -89,17 +89,17 @@ func major(v string) string {
 // limitOfRead says why an older release whose libraries nobody read is no way round the
 // torch that a newer one, which was read, does not load beside; "" it may load. What is
 // compiled against torch loads beside few releases, whatever floor its metadata declares.
-func (q *question) limitOfRead(e *matrix.Extension, b *matrix.Build) string {
+func (q packages) limitOfRead(e *matrix.Extension, b *matrix.Build) string {
 	if e.OS == "" || e.Fails != "import" || e.Proof == matrix.ByWheel || len(e.TorchLabels) > 0 || ends(e.Torch) {
 		return ""
 	}
 	_, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel && ends(o.Torch) })
-	if newer == nil || newer.Version.Compare(e.Version) <= 0 || q.cache.admits(newer.Torch, b.Release.Torch) {
+	if newer == nil || newer.Version.Compare(e.Version) <= 0 || q.a.p.cache.admits(newer.Torch, b.Release.Torch) {
 		return ""
 	}
 	torch := b.Release.Torch
-	if !slices.ContainsFunc(q.m.Releases, func(r *matrix.Release) bool {
-		return r.Torch.Compare(torch) < 0 && q.cache.admits(newer.Torch, r.Torch)
+	if !slices.ContainsFunc(q.a.p.m.Releases, func(r *matrix.Release) bool {
+		return r.Torch.Compare(torch) < 0 && q.a.p.cache.admits(newer.Torch, r.Torch)
 	}) {
 		return "" // the newer one is for newer releases of torch
 	}
@@ -117,14 +117,14 @@ func ends(s version.Specifier) bool {
 }
 
 // missingFor says which GPU in use a wheel has no code for.
-func (q *question) missingFor(e *matrix.Extension, c code) string {
-	for _, g := range q.gpus {
+func (q packages) missingFor(e *matrix.Extension, c code) string {
+	for _, g := range q.a.gpus {
 		if !e.MinSM.IsZero() && g.SM.Less(e.MinSM) {
 			return "needs GPU " + e.MinSM.String() + " or newer; here is " + gpuName(g)
 		}
 		covered := len(c.rows) == 0
 		for _, row := range c.rows {
-			native, ptx := q.m.ExtensionCovers(row, g.SM)
+			native, ptx := q.a.p.m.ExtensionCovers(row, g.SM)
 			covered = covered || native || ptx || len(c.rows) == 1 && row != e && !speaksFor(row, e, g.SM)
 		}
 		if covered {

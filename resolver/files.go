@@ -11,16 +11,16 @@ import (
 
 // noFile says why a release of a package has no wheel for this Python and system, by
 // the names of its files; "" it has one, or nobody looked.
-func (q *question) noFile(e *matrix.Extension) string {
-	if q.py.major == 0 {
+func (q packages) noFile(e *matrix.Extension) string {
+	if q.a.py.major == 0 {
 		return ""
 	}
-	p := q.h.Platform
-	key := fileKey{e.Package, e.Version.String(), q.libc, q.py}
-	why, known := q.cache.files[key]
+	p := q.a.p.h.Platform
+	key := fileKey{e.Package, e.Version.String(), q.a.p.libc, q.a.py}
+	why, known := q.a.p.cache.files[key]
 	if !known {
-		why = whyNoFile(q.m, e.Package, e.Version, q.py.String(), p)
-		q.cache.files[key] = why
+		why = whyNoFile(q.a.p.m, e.Package, e.Version, q.a.py.String(), p)
+		q.a.p.cache.files[key] = why
 	}
 	return why
 }
@@ -73,9 +73,9 @@ func floorOf(m *matrix.Matrix, name string, v version.Python, python string, p m
 
 // noneToInstall says what a wheel pins that has no file for this Python and system, so
 // that no installer can meet it; "" nothing.
-func (q *question) noneToInstall(e *matrix.Extension) string {
-	for _, n := range q.cache.needs[e.Package] {
-		if n.Fails != matrix.FailsInstall || !q.cache.admits(n.Versions, e.Version) {
+func (q packages) noneToInstall(e *matrix.Extension) string {
+	for _, n := range q.a.p.cache.needs[e.Package] {
+		if n.Fails != matrix.FailsInstall || !q.a.p.cache.admits(n.Versions, e.Version) {
 			continue
 		}
 		if why := q.noFileIn(n.Of, n.Range); why != "" {
@@ -87,21 +87,21 @@ func (q *question) noneToInstall(e *matrix.Extension) string {
 
 // noFileIn says why no version of a package within some limits has a wheel for this
 // Python and system, by the names of its files; "" one has, or nobody looked.
-func (q *question) noFileIn(name string, limits ...version.Specifier) string {
-	key := fileKey{name, "", q.libc, q.py}
+func (q packages) noFileIn(name string, limits ...version.Specifier) string {
+	key := fileKey{name, "", q.a.p.libc, q.a.py}
 	for _, s := range limits {
 		key.version += s.String() + ";"
 	}
-	why, known := q.cache.files[key]
+	why, known := q.a.p.cache.files[key]
 	if !known {
 		why = q.whyNone(name, limits)
-		q.cache.files[key] = why
+		q.a.p.cache.files[key] = why
 	}
 	return why
 }
 
 // versionsOf are the releases of a package of which the files are known.
-func (s *solver) versionsOf(name string) []version.Python {
+func (s *problem) versionsOf(name string) []version.Python {
 	known, asked := s.cache.versions[name]
 	if !asked {
 		known = s.m.VersionsOf(name)
@@ -110,14 +110,14 @@ func (s *solver) versionsOf(name string) []version.Python {
 	return known
 }
 
-func (q *question) whyNone(name string, limits []version.Specifier) string {
-	known := q.versionsOf(name)
+func (q packages) whyNone(name string, limits []version.Specifier) string {
+	known := q.a.p.versionsOf(name)
 	if len(known) == 0 {
 		return ""
 	}
 	newest := version.Python{}
 	for _, v := range known {
-		if v.IsPreRelease() || slices.ContainsFunc(limits, func(s version.Specifier) bool { return !q.cache.admits(s, v) }) {
+		if v.IsPreRelease() || slices.ContainsFunc(limits, func(s version.Specifier) bool { return !q.a.p.cache.admits(s, v) }) {
 			continue
 		}
 		if q.noFile(&matrix.Extension{Package: name, Version: v}) == "" {
@@ -128,7 +128,7 @@ func (q *question) whyNone(name string, limits []version.Specifier) string {
 		}
 	}
 	if newest.IsZero() {
-		return fmt.Sprintf("of which no release is out (data of %s)", q.m.Date)
+		return fmt.Sprintf("of which no release is out (data of %s)", q.a.p.m.Date)
 	}
 	return fmt.Sprintf("and %s %s %s", name, newest, q.noFile(&matrix.Extension{Package: name, Version: newest}))
 }

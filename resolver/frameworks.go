@@ -28,36 +28,36 @@ func plainName(name string) string {
 
 // frameworkRows are what is known of a framework on this system, in the order of the
 // data; none: it is no framework, or computes on the CPU alone here.
-func (s *solver) frameworkRows(name string) []matrix.Framework {
+func (s frameworks) frameworkRows(name string) []matrix.Framework {
 	var out []matrix.Framework
 	plain := plainName(name)
-	for _, f := range s.cache.frameworks[plain] {
-		if (name == plain || name == f.Package) && (f.OS == "" || f.OS == s.h.Platform.OS) && (f.Arch == "" || f.Arch == s.h.Platform.Arch) {
+	for _, f := range s.p.cache.frameworks[plain] {
+		if (name == plain || name == f.Package) && (f.OS == "" || f.OS == s.p.h.Platform.OS) && (f.Arch == "" || f.Arch == s.p.h.Platform.Arch) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-func (s *solver) isFramework(name string) bool {
-	return len(s.cache.frameworks[plainName(name)]) > 0
+func (s frameworks) isFramework(name string) bool {
+	return len(s.p.cache.frameworks[plainName(name)]) > 0
 }
 
 // frameworksAlone reports whether frameworks were asked for and nothing that torch is
 // needed for.
-func (s *solver) frameworksAlone() bool {
-	if len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
+func (s frameworks) frameworksAlone() bool {
+	if len(s.p.req.torch) > 0 || len(s.p.req.asked) > 0 || s.p.req.Build != "" || s.p.req.conda() || s.p.req.label != "" && s.p.req.label != cpu {
 		return false
 	}
-	if s.needsTorch {
+	if s.p.needsTorch {
 		return false
 	}
 	found := false
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		switch {
 		case s.isFramework(r.Name):
 			found = true
-		case slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
+		case slices.ContainsFunc(s.p.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
 			return false
 		}
 	}
@@ -66,57 +66,57 @@ func (s *solver) frameworksAlone() bool {
 
 // whyFramework says why no release of a framework goes with a question; nil where
 // one does. cu is the CUDA major that everything in the environment has; "" any.
-func (q *question) whyFramework(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
+func (q fits) whyFramework(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
 	var nearest *Reason // of the newest release that was asked for
 	asked := false
-	for _, f := range q.frameworkRows(r.Name) {
+	for _, f := range q.a.p.frameworks().frameworkRows(r.Name) {
 		why := q.frameworkFault(r, f, cu, cudnn)
 		if why == "" {
 			return f, nil
 		}
-		if fits := q.cache.overlap(f.Versions, r.Spec); nearest == nil || fits && !asked {
-			nearest, asked = q.no(f.Source, "%s: %s", f.Ask, why), fits
+		if fits := q.a.p.cache.overlap(f.Versions, r.Spec); nearest == nil || fits && !asked {
+			nearest, asked = q.a.no(f.Source, "%s: %s", f.Ask, why), fits
 		}
 	}
 	if nearest == nil {
-		nearest = q.no("", "%s has no GPU build for %s %s", plainName(r.Name), q.h.Platform.OS, q.h.Platform.Arch)
+		nearest = q.a.no("", "%s has no GPU build for %s %s", plainName(r.Name), q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 	}
 	return matrix.Framework{}, nearest
 }
 
 // olderDriver says that a framework's CUDA needs a newer driver; "" it does not.
-func (q *question) olderDriver(f matrix.Framework) string {
+func (q fits) olderDriver(f matrix.Framework) string {
 	need := f.Driver
-	if q.drv.windows {
+	if q.a.drv.windows {
 		need = f.DriverWin
 	}
-	if !q.drv.compared || !q.drv.version.Less(need) {
+	if !q.a.drv.compared || !q.a.drv.version.Less(need) {
 		return ""
 	}
-	return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.drv))
+	return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.a.drv))
 }
 
-func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu string, cudnn version.Dotted) string {
-	p := q.req.Policy
+func (q fits) frameworkFault(r pep508.Requirement, f matrix.Framework, cu string, cudnn version.Dotted) string {
+	p := q.a.p.req.Policy
 	switch {
 	case p != nil && len(p.CUDA) > 0 && !slices.ContainsFunc(p.CUDA, func(c string) bool { return major(c) == major(f.CUDA) }):
 		return "the team's policy admits CUDA " + text.Cut(strings.Join(p.CUDA, ", "), 80)
 	case p != nil && len(p.Indexes) > 0 && !slices.Contains(p.Indexes, "default"):
 		return "the team's policy does not admit the default index"
-	case q.drv.compared && q.drv.version.Less(p.leastDriver()):
-		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.drv))
-	case !q.cache.overlap(f.Versions, r.Spec):
+	case q.a.drv.compared && q.a.drv.version.Less(p.leastDriver()):
+		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.a.drv))
+	case !q.a.p.cache.overlap(f.Versions, r.Spec):
 		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
-	case q.frameworkNeed(r, f) != "":
-		return q.frameworkNeed(r, f)
+	case q.a.p.frameworks().frameworkNeed(r, f) != "":
+		return q.a.p.frameworks().frameworkNeed(r, f)
 	case len(r.Extras) > 0 && !slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(f.Ask, "["+x+"]") }):
 		return "it is not the extra that you asked for"
-	case q.py.major != 0 && !f.Python.IsZero() && !q.cache.fits(q.py, f.Python.String()):
+	case q.a.py.major != 0 && !f.Python.IsZero() && !q.a.p.cache.fits(q.a.py, f.Python.String()):
 		return fmt.Sprintf("it is for Python %s", f.Python)
-	case q.py.major != 0 && q.noFileIn(filesOf(f), f.Versions, r.Spec) != "":
-		return q.noFileIn(filesOf(f), f.Versions, r.Spec)
-	case !f.Glibc.IsZero() && q.h.Platform.Libc != nil && q.h.Platform.Libc.Kind == "glibc" && q.h.Platform.Libc.Version.Less(f.Glibc):
-		return fmt.Sprintf("its CUDA libraries need glibc %s; this system has %s", f.Glibc, q.h.Platform.Libc.Version)
+	case q.a.py.major != 0 && q.a.packages().noFileIn(filesOf(f), f.Versions, r.Spec) != "":
+		return q.a.packages().noFileIn(filesOf(f), f.Versions, r.Spec)
+	case !f.Glibc.IsZero() && q.a.p.h.Platform.Libc != nil && q.a.p.h.Platform.Libc.Kind == "glibc" && q.a.p.h.Platform.Libc.Version.Less(f.Glibc):
+		return fmt.Sprintf("its CUDA libraries need glibc %s; this system has %s", f.Glibc, q.a.p.h.Platform.Libc.Version)
 	case cu != "" && major(f.CUDA) != cu:
 		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(f.CUDA), cu)
 	case f.Exact && !cudnn.IsZero():
@@ -126,11 +126,11 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 	case q.olderDriver(f) != "":
 		return q.olderDriver(f)
 	}
-	for _, g := range q.gpus {
+	for _, g := range q.a.gpus {
 		if !f.MinSM.IsZero() && g.SM.Less(f.MinSM) {
 			return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
 		}
-		if a, _ := q.m.Arch(g.SM); olderMajor(f.CUDA, a.FirstCUDA) {
+		if a, _ := q.a.p.m.Arch(g.SM); olderMajor(f.CUDA, a.FirstCUDA) {
 			return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", f.CUDA, gpuName(g), a.FirstCUDA)
 		}
 	}
@@ -139,10 +139,10 @@ func (q *question) frameworkFault(r pep508.Requirement, f matrix.Framework, cu s
 
 // frameworkCode says which GPU the newest release of a framework that was read, of those
 // asked for, has no code for; "" none, or none was read.
-func (q *question) frameworkCode(r pep508.Requirement, f matrix.Framework) string {
-	for _, e := range q.wheels(f.Package) {
-		if len(e.Native) > 0 && q.cache.admits(f.Versions, e.Version) && q.cache.admits(r.Spec, e.Version) {
-			if why := q.missingFor(e, q.codeOf(e)); why != "" {
+func (q fits) frameworkCode(r pep508.Requirement, f matrix.Framework) string {
+	for _, e := range q.a.p.wheels(f.Package) {
+		if len(e.Native) > 0 && q.a.p.cache.admits(f.Versions, e.Version) && q.a.p.cache.admits(r.Spec, e.Version) {
+			if why := q.a.packages().missingFor(e, q.a.packages().codeOf(e)); why != "" {
 				return fmt.Sprintf("%s %s %s", f.Package, e.Version, why)
 			}
 			return ""
@@ -176,35 +176,35 @@ func ask(r pep508.Requirement, f matrix.Framework) string {
 }
 
 // frameworks answers for frameworks without torch.
-func (s *solver) frameworks() *outcome {
-	gpus := s.vendor(machine.NVIDIA)
+func (s frameworks) frameworks() *outcome {
+	gpus := s.p.vendor(machine.NVIDIA)
 	if name, why := s.frameworksNeed(); why != "" {
 		return s.refuseFramework("companions", name+" "+why)
 	}
 	switch {
-	case s.req.accel() == cpu:
-		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.req.named))
+	case s.p.req.accel() == cpu:
+		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.p.req.named))
 	case s.forCPU():
 		return s.plainFrameworks("the CPU, as the name of what was asked for says")
-	case len(s.gpus) == 0:
+	case len(s.p.gpus) == 0:
 		if name := s.withoutCPU(); name != "" {
 			return s.plainFrameworks(fmt.Sprintf("no GPU was found, and %s has no code for a CPU: it is installed, and computes nothing here", name))
 		}
 		return s.plainFrameworks("no GPU was found: this plan computes on the CPU only")
 	case len(gpus) == 0 && s.withoutCPU() != "":
-		return s.refuseFramework("request", fmt.Sprintf("%s has code for NVIDIA GPUs alone; here is %s", s.withoutCPU(), gpuNames(s.gpus)))
+		return s.refuseFramework("request", fmt.Sprintf("%s has code for NVIDIA GPUs alone; here is %s", s.withoutCPU(), gpuNames(s.p.gpus)))
 	case len(gpus) == 0:
-		return s.plainFrameworks(fmt.Sprintf("which of these frameworks serves %s is not known: this plan computes on the CPU only", gpuNames(s.gpus)))
+		return s.plainFrameworks(fmt.Sprintf("which of these frameworks serves %s is not known: this plan computes on the CPU only", gpuNames(s.p.gpus)))
 	}
-	d := s.installed()
+	d := s.p.installed()
 	if d.version.IsZero() && d.compared {
 		d.version = version.Dotted{}
 	}
-	action, why := s.driverFault(gpus, d)
+	action, why := s.p.chooser().driverFault(gpus, d)
 	if c, q := s.frameworkChoice(gpus, d); c != nil && (action == "" || !d.compared) {
 		o := &outcome{q: q}
 		o.Decision, o.Choice, o.Driver = Install, c, DriverChoice{Action: keep, Minimum: s.frameworkFloor(c), KernelModule: d.module}
-		o.HeldBack = q.frameworkHeldBack(c)
+		o.HeldBack = q.fits().frameworkHeldBack(c)
 		o.Reasons, o.Warnings = s.frameworkReasons(c, q), s.frameworkWarnings(c, q)
 		return o
 	}
@@ -222,9 +222,9 @@ func (s *solver) frameworks() *outcome {
 }
 
 // withoutCPU is the first package of the request that has no code for a CPU; "" none.
-func (s *solver) withoutCPU() string {
-	for _, r := range s.req.packages {
-		if slices.ContainsFunc(s.cache.frameworks[plainName(r.Name)], func(f matrix.Framework) bool { return f.Plain == "none" }) {
+func (s frameworks) withoutCPU() string {
+	for _, r := range s.p.req.packages {
+		if slices.ContainsFunc(s.p.cache.frameworks[plainName(r.Name)], func(f matrix.Framework) bool { return f.Plain == "none" }) {
 			return r.Name
 		}
 	}
@@ -233,9 +233,9 @@ func (s *solver) withoutCPU() string {
 
 // sibling names the package for another CUDA that serves where this one does not; ""
 // there is none.
-func (s *solver) sibling(name string, gpus []machine.GPU) string {
-	for _, p := range s.pythons()[:min(1, len(s.pythons()))] {
-		q := s.ask(cuda, gpus, s.installed(), p)
+func (s frameworks) sibling(name string, gpus []machine.GPU) string {
+	for _, p := range s.p.pythons()[:min(1, len(s.p.pythons()))] {
+		q := s.p.ask(cuda, gpus, s.p.installed(), p)
 		if f, refusal := q.frameworkRefusal(pep508.Requirement{Name: plainName(name)}, "", version.Dotted{}); refusal == nil && f.Package != name {
 			return fmt.Sprintf("; %s serves it", f.Package)
 		}
@@ -245,9 +245,9 @@ func (s *solver) sibling(name string, gpus []machine.GPU) string {
 
 // inWSL says where a framework computes on the GPU of a Windows machine that it does not
 // serve on Windows itself; "" where that helps nothing.
-func (s *solver) inWSL(name string) string {
-	if s.h.Platform.OS != "windows" || !slices.ContainsFunc(s.cache.frameworks[plainName(name)], func(f matrix.Framework) bool {
-		return f.OS == "linux" && f.Arch == s.h.Platform.Arch
+func (s frameworks) inWSL(name string) string {
+	if s.p.h.Platform.OS != "windows" || !slices.ContainsFunc(s.p.cache.frameworks[plainName(name)], func(f matrix.Framework) bool {
+		return f.OS == "linux" && f.Arch == s.p.h.Platform.Arch
 	}) {
 		return ""
 	}
@@ -255,13 +255,13 @@ func (s *solver) inWSL(name string) string {
 }
 
 // frameworkChoice is one CUDA for all that was asked for, the newest that serves.
-func (s *solver) frameworkChoice(gpus []machine.GPU, d driver) (*Choice, *question) {
-	for _, p := range s.pythons() {
-		q := s.ask(cuda, gpus, d, p)
+func (s frameworks) frameworkChoice(gpus []machine.GPU, d driver) (*Choice, *attempt) {
+	for _, p := range s.p.pythons() {
+		q := s.p.ask(cuda, gpus, d, p)
 		for _, cu := range s.frameworkCUDAs() {
 			c := &Choice{Build: "cuda" + cu, CUDA: cu, Python: p.String(), Channel: "pip", Packages: map[string]string{}, Ask: map[string]string{}}
 			whole := true
-			for _, r := range s.req.packages {
+			for _, r := range s.p.req.packages {
 				c.Packages[r.Name] = ""
 				if !s.isFramework(r.Name) {
 					continue
@@ -285,11 +285,11 @@ func (s *solver) frameworkChoice(gpus []machine.GPU, d driver) (*Choice, *questi
 }
 
 // frameworkCUDAs are the CUDA majors of all rows, in their order.
-func (s *solver) frameworkCUDAs() []string {
+func (s frameworks) frameworkCUDAs() []string {
 	var out []string
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		for _, f := range s.frameworkRows(r.Name) {
-			if cu := major(f.CUDA); cu != "" && !slices.Contains(out, cu) && (s.req.cudaV.IsZero() || fmt.Sprint(s.req.cudaV.Major()) == cu) {
+			if cu := major(f.CUDA); cu != "" && !slices.Contains(out, cu) && (s.p.req.cudaV.IsZero() || fmt.Sprint(s.p.req.cudaV.Major()) == cu) {
 				out = append(out, cu)
 			}
 		}
@@ -299,11 +299,11 @@ func (s *solver) frameworkCUDAs() []string {
 }
 
 // frameworkRefusals names the first framework that nothing serves, and why.
-func (s *solver) frameworkRefusals(gpus []machine.GPU, d driver) (name, why string) {
-	for _, p := range s.pythons()[:min(1, len(s.pythons()))] {
-		q := s.ask(cuda, gpus, d, p)
+func (s frameworks) frameworkRefusals(gpus []machine.GPU, d driver) (name, why string) {
+	for _, p := range s.p.pythons()[:min(1, len(s.p.pythons()))] {
+		q := s.p.ask(cuda, gpus, d, p)
 		q.explain = true
-		for _, r := range s.req.packages {
+		for _, r := range s.p.req.packages {
 			if !s.isFramework(r.Name) {
 				continue
 			}
@@ -316,13 +316,13 @@ func (s *solver) frameworkRefusals(gpus []machine.GPU, d driver) (name, why stri
 }
 
 // frameworkFloor is the oldest driver that what was chosen runs on.
-func (s *solver) frameworkFloor(c *Choice) version.Dotted {
-	need := s.req.Policy.leastDriver()
-	for _, f := range s.m.Frameworks {
+func (s frameworks) frameworkFloor(c *Choice) version.Dotted {
+	need := s.p.req.Policy.leastDriver()
+	for _, f := range s.p.m.Frameworks {
 		for _, asked := range c.Ask {
 			if strings.HasPrefix(asked, f.Ask) && major(f.CUDA) == c.CUDA {
 				floor := f.Driver
-				if s.windowsDriver() {
+				if s.p.windowsDriver() {
 					floor = f.DriverWin
 				}
 				need = later(need, floor)
@@ -333,24 +333,24 @@ func (s *solver) frameworkFloor(c *Choice) version.Dotted {
 }
 
 // frameworkDriver answers where only the driver is missing, broken or too old.
-func (s *solver) frameworkDriver(c *Choice, q *question, gpus []machine.GPU, action, why string) *outcome {
+func (s frameworks) frameworkDriver(c *Choice, q *attempt, gpus []machine.GPU, action, why string) *outcome {
 	o := &outcome{q: q}
 	o.Decision, o.Then = FixDriver, c
-	o.Driver = DriverChoice{Action: action, Minimum: s.frameworkFloor(c), KernelModule: s.moduleFor(gpus)}
+	o.Driver = DriverChoice{Action: action, Minimum: s.frameworkFloor(c), KernelModule: s.p.moduleFor(gpus)}
 	o.Reasons = append([]Reason{{Rule: "driver", Text: why}}, s.frameworkReasons(c, q)...)
 	o.Warnings = s.frameworkWarnings(c, q)
 	if action == "" {
 		o.Decision, o.Driver.Action = UpgradeDriver, upgrade
 		o.Reasons[0] = Reason{
 			Rule: "driver-floor",
-			Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(s.installed())),
+			Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(s.p.installed())),
 		}
-		if older, _ := s.frameworkChoice(gpus, s.installed()); older != nil {
+		if older, _ := s.frameworkChoice(gpus, s.p.installed()); older != nil {
 			o.Fallback = older
 		}
 	}
-	for _, b := range s.branches() {
-		if d := s.onBranch(b, gpus); s.drivesAll(gpus, d) && !d.version.Less(o.Driver.Minimum) {
+	for _, b := range s.p.chooser().branches() {
+		if d := s.p.onBranch(b, gpus); s.p.chooser().drivesAll(gpus, d) && !d.version.Less(o.Driver.Minimum) {
 			o.Driver.Branch = fmt.Sprint(b.Number)
 			break
 		}
@@ -358,9 +358,9 @@ func (s *solver) frameworkDriver(c *Choice, q *question, gpus []machine.GPU, act
 	return o
 }
 
-func (s *solver) frameworkReasons(c *Choice, q *question) []Reason {
+func (s frameworks) frameworkReasons(c *Choice, q *attempt) []Reason {
 	var out []Reason
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		if a := c.Ask[r.Name]; a != "" {
 			out = append(
 				out,
@@ -376,9 +376,9 @@ func (s *solver) frameworkReasons(c *Choice, q *question) []Reason {
 }
 
 // frameworkWarnings are what the rows of a choice warn of.
-func (s *solver) frameworkWarnings(c *Choice, q *question) []string {
+func (s frameworks) frameworkWarnings(c *Choice, q *attempt) []string {
 	var out []string
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		if f, refusal := q.frameworkRefusal(r, c.CUDA, version.Dotted{}); refusal == nil && f.Warning != "" {
 			out = append(out, f.Package+": "+f.Warning)
 		}

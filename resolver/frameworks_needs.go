@@ -16,25 +16,25 @@ import (
 
 // needsWithin are the needs that hold for every version of a package that some
 // specifiers admit.
-func (s *solver) needsWithin(name string, specs ...version.Specifier) []matrix.Need {
-	if len(s.cache.needs[name]) == 0 {
+func (s frameworks) needsWithin(name string, specs ...version.Specifier) []matrix.Need {
+	if len(s.p.cache.needs[name]) == 0 {
 		return nil
 	}
 	key := name
 	for _, spec := range specs {
 		key += ";" + spec.String()
 	}
-	out, known := s.cache.within[key]
+	out, known := s.p.cache.within[key]
 	if !known {
 		out = s.allNeedsWithin(name, specs)
-		s.cache.within[key] = out
+		s.p.cache.within[key] = out
 	}
 	return out
 }
 
-func (s *solver) allNeedsWithin(name string, specs []version.Specifier) []matrix.Need {
+func (s frameworks) allNeedsWithin(name string, specs []version.Specifier) []matrix.Need {
 	var out []matrix.Need
-	for _, n := range s.cache.needs[name] {
+	for _, n := range s.p.cache.needs[name] {
 		if n.Of != "torch" && s.allWithin(n.Versions, specs) {
 			out = append(out, n)
 		}
@@ -42,16 +42,16 @@ func (s *solver) allNeedsWithin(name string, specs []version.Specifier) []matrix
 	return out
 }
 
-func (s *solver) allWithin(all version.Specifier, specs []version.Specifier) bool {
+func (s frameworks) allWithin(all version.Specifier, specs []version.Specifier) bool {
 	texts := []string{all.String()}
 	for _, spec := range specs {
 		texts = append(texts, spec.String())
 	}
 	key := strings.Join(texts, "\n")
-	within, known := s.cache.whole[key]
+	within, known := s.p.cache.whole[key]
 	if !known {
 		within = allOf(all, specs, texts)
-		s.cache.whole[key] = within
+		s.p.cache.whole[key] = within
 	}
 	return within
 }
@@ -73,10 +73,10 @@ func allOf(all version.Specifier, specs []version.Specifier, texts []string) boo
 
 // brokenNeed is a need of a package, in the versions that some specifiers admit, that
 // another requirement of the request excludes; nil none.
-func (s *solver) brokenNeed(name string, specs ...version.Specifier) (*matrix.Need, pep508.Requirement) {
-	for _, n := range s.cache.needs[name] {
-		for _, r := range s.req.packages {
-			if r.Name == n.Of && r.URL == "" && n.Of != "torch" && !s.cache.overlap(n.Range, r.Spec) && s.allWithin(n.Versions, specs) {
+func (s frameworks) brokenNeed(name string, specs ...version.Specifier) (*matrix.Need, pep508.Requirement) {
+	for _, n := range s.p.cache.needs[name] {
+		for _, r := range s.p.req.packages {
+			if r.Name == n.Of && r.URL == "" && n.Of != "torch" && !s.p.cache.overlap(n.Range, r.Spec) && s.allWithin(n.Versions, specs) {
 				return &n, r
 			}
 		}
@@ -86,8 +86,8 @@ func (s *solver) brokenNeed(name string, specs ...version.Specifier) (*matrix.Ne
 
 // frameworksNeed names the first framework of the request with a need that the rest of
 // the request excludes, and says which; "" none.
-func (s *solver) frameworksNeed() (name, why string) {
-	for _, r := range s.req.packages {
+func (s frameworks) frameworksNeed() (name, why string) {
+	for _, r := range s.p.req.packages {
 		if n, other := s.brokenNeed(r.Name, r.Spec); n != nil && s.isFramework(r.Name) {
 			return text.Cut(r.Text, 80), needText(n, other)
 		}
@@ -96,7 +96,7 @@ func (s *solver) frameworksNeed() (name, why string) {
 }
 
 // frameworkNeed says the same of a row of a framework.
-func (s *solver) frameworkNeed(r pep508.Requirement, f matrix.Framework) string {
+func (s frameworks) frameworkNeed(r pep508.Requirement, f matrix.Framework) string {
 	if n, other := s.brokenNeed(f.Package, r.Spec, f.Versions); n != nil {
 		return "it " + needText(n, other)
 	}
@@ -110,9 +110,9 @@ func needText(n *matrix.Need, r pep508.Requirement) string {
 
 // frameworkHolds are the limits that the frameworks of a request set on packages whose
 // version the installer finds. row is what the chosen row of a framework admits.
-func (s *solver) frameworkHolds(row func(pep508.Requirement) version.Specifier) []string {
+func (s frameworks) frameworkHolds(row func(pep508.Requirement) version.Specifier) []string {
 	var out []string
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		if !s.isFramework(r.Name) {
 			continue
 		}

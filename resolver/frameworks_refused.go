@@ -14,22 +14,22 @@ import (
 // Why a framework, or a newer CUDA of it, was not chosen, and the ways out.
 
 // refuseFramework is a refusal that is not about torch.
-func (s *solver) refuseFramework(rule, why string) *outcome {
-	o := s.refuse(rule, why)
+func (s frameworks) refuseFramework(rule, why string) *outcome {
+	o := s.p.chooser().refuse(rule, why)
 	o.Reasons = append(o.Reasons, Reason{Rule: "request", Text: NoTorch})
 	return o
 }
 
 // forCPU reports whether every framework of the request is one for the CPU by its name:
 // tensorflow-cpu.
-func (s *solver) forCPU() bool {
-	return !slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return s.isFramework(r.Name) && !strings.HasSuffix(r.Name, "-cpu") })
+func (s frameworks) forCPU() bool {
+	return !slices.ContainsFunc(s.p.req.packages, func(r pep508.Requirement) bool { return s.isFramework(r.Name) && !strings.HasSuffix(r.Name, "-cpu") })
 }
 
 // cudaExtra reports whether a framework was asked for with the extra of one CUDA: then
 // its plain package is no answer.
-func (s *solver) cudaExtra() bool {
-	return slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool {
+func (s frameworks) cudaExtra() bool {
+	return slices.ContainsFunc(s.p.req.packages, func(r pep508.Requirement) bool {
 		return s.isFramework(r.Name) && slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(x, "cuda") })
 	})
 }
@@ -37,12 +37,12 @@ func (s *solver) cudaExtra() bool {
 // frameworkHeldBack says what kept a newer CUDA of a framework from being chosen, the
 // driver before all else, because the release has its own reasons; else what kept a
 // newer release; "" nothing did.
-func (q *question) frameworkHeldBack(c *Choice) string {
-	for _, r := range q.req.packages {
+func (q fits) frameworkHeldBack(c *Choice) string {
+	for _, r := range q.a.p.req.packages {
 		held := ""
-		for _, f := range q.frameworkRows(r.Name) {
+		for _, f := range q.a.p.frameworks().frameworkRows(r.Name) {
 			newerCUDA := major(f.CUDA) != c.CUDA
-			if c.Ask[r.Name] == "" || !q.cache.overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && !newerCUDA {
+			if c.Ask[r.Name] == "" || !q.a.p.cache.overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && !newerCUDA {
 				break // the newest row is the one
 			}
 			if why := q.olderDriver(f); newerCUDA && why != "" {
@@ -61,13 +61,13 @@ func (q *question) frameworkHeldBack(c *Choice) string {
 }
 
 // frameworkWaysOut are another Python, and no version, where frameworks were refused.
-func (s *solver) frameworkWaysOut() []string {
+func (s frameworks) frameworkWaysOut() []string {
 	var out []string
-	now := s.pythons()
+	now := s.p.pythons()
 	var best py
-	for _, p := range s.knownPythons() {
-		t := s.with(func(r *Request) { r.Python = p.String() })
-		if len(now) == 0 || p == now[0] || t == nil || t.decide().settled() == nil {
+	for _, p := range s.p.knownPythons() {
+		t := s.p.with(func(r *Request) { r.Python = p.String() })
+		if len(now) == 0 || p == now[0] || t == nil || t.chooser().decide().settled() == nil {
 			continue
 		}
 		if best.major == 0 || distance(p, now[0]) < distance(best, now[0]) {
@@ -77,19 +77,19 @@ func (s *solver) frameworkWaysOut() []string {
 	if best.major != 0 {
 		out = append(out, fmt.Sprintf("`--python %s`, for which there are wheels", best))
 	}
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		if !s.isFramework(r.Name) {
 			continue
 		}
 		if u := s.withoutExtras(r.Name); s.cudaExtra() && u != nil {
-			if c := u.decide().settled(); c != nil && c.Ask[r.Name] != "" {
+			if c := u.chooser().decide().settled(); c != nil && c.Ask[r.Name] != "" {
 				out = append(out, fmt.Sprintf("%s instead of the extra that was asked for", c.Ask[r.Name]))
 			}
 		}
 		if r.Spec.IsZero() {
 			continue
 		}
-		t := s.with(func(w *Request) {
+		t := s.p.with(func(w *Request) {
 			for i := range w.Requirements {
 				if w.Requirements[i].Name == r.Name {
 					w.Requirements[i].Spec, w.Requirements[i].Text = version.Specifier{}, r.Name
@@ -99,7 +99,7 @@ func (s *solver) frameworkWaysOut() []string {
 		if t == nil {
 			continue
 		}
-		if c := t.decide().settled(); c != nil {
+		if c := t.chooser().decide().settled(); c != nil {
 			out = append(out, fmt.Sprintf("%s in another version than %s: %s", r.Name, text.Cut(r.Spec.String(), 80), cmp.Or(c.Ask[r.Name], r.Name)))
 		}
 	}
@@ -109,9 +109,9 @@ func (s *solver) frameworkWaysOut() []string {
 	return out
 }
 
-// withoutExtras is the question without a package's extras.
-func (s *solver) withoutExtras(name string) *solver {
-	return s.with(func(w *Request) {
+// withoutExtras is the problem without a package's extras.
+func (s frameworks) withoutExtras(name string) *problem {
+	return s.p.with(func(w *Request) {
 		for i := range w.Requirements {
 			if w.Requirements[i].Name == name {
 				w.Requirements[i].Extras, w.Requirements[i].Text = nil, name+w.Requirements[i].Spec.String()

@@ -11,12 +11,12 @@ import (
 // heldBack says what kept a newer torch that was asked for from being chosen: of the
 // newer ones the one that the fewest rules refuse, since mending that gives it. ""
 // where nothing newer was.
-func (q *question) heldBack(chosen *matrix.Build) string {
+func (q *attempt) heldBack(chosen *matrix.Build) string {
 	var best *matrix.Build
 	var why []Reason
 	fewest := 0
-	q.builds(func(b *matrix.Build) { // newest first
-		if fewest == 1 || q.cache.newerTorch(b, chosen) <= 0 || !sameKind(b, chosen) || b.Status != matrix.Offered && hasOffered(b.Release, b) {
+	q.p.builds(func(b *matrix.Build) { // newest first
+		if fewest == 1 || q.p.cache.newerTorch(b, chosen) <= 0 || !sameKind(b, chosen) || b.Status != matrix.Offered && hasOffered(b.Release, b) {
 			return
 		}
 		rs := q.refusals(b)
@@ -29,7 +29,7 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 				against++
 			} // else: often for the same reason as another rule
 		}
-		if q.heldByDists(b) {
+		if q.packages().heldByDists(b) {
 			against++
 		}
 		if len(rs) > 0 && against == 0 {
@@ -48,15 +48,15 @@ func (q *question) heldBack(chosen *matrix.Build) string {
 // pinnedBeside reports whether the version that the user asked of another package, or a
 // framework of another CUDA, is what does not go with a build: no driver and no Python
 // would change that.
-func (q *question) pinnedBeside(b *matrix.Build) bool {
+func (q *attempt) pinnedBeside(b *matrix.Build) bool {
 	for _, name := range companions {
-		v, ok := q.companion(b, name)
-		if reqs, asked := q.req.asked[name]; asked && len(reqs) > 0 && !(ok && q.admits(reqs, v)) {
+		v, ok := q.p.companion(b, name)
+		if reqs, asked := q.p.req.asked[name]; asked && len(reqs) > 0 && !(ok && q.p.admits(reqs, v)) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool {
-		return (!r.Spec.IsZero() || q.isFramework(r.Name)) && q.packageRefusal(r, b) != nil
+	return slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool {
+		return (!r.Spec.IsZero() || q.p.frameworks().isFramework(r.Name)) && q.packages().packageRefusal(r, b) != nil
 	})
 }
 
@@ -69,14 +69,14 @@ func sameKind(b, like *matrix.Build) bool {
 }
 
 // lastForSystem says that PyTorch made no newer release for this system; "" it did.
-func (q *question) lastForSystem(b *matrix.Build) string {
+func (q *attempt) lastForSystem(b *matrix.Build) string {
 	newest := b.Release.Torch
-	for _, r := range q.m.Releases {
+	for _, r := range q.p.m.Releases {
 		if slices.ContainsFunc(r.Builds, func(o *matrix.Build) bool { return o.OS == b.OS && o.Arch == b.Arch && r.Torch.Compare(newest) > 0 }) {
 			return ""
 		}
 	}
-	if len(q.m.Releases) == 0 || q.m.Releases[0].Torch.Compare(newest) == 0 || isConda(b) {
+	if len(q.p.m.Releases) == 0 || q.p.m.Releases[0].Torch.Compare(newest) == 0 || isConda(b) {
 		return ""
 	}
 	return fmt.Sprintf("torch %s is the last with wheels for %s %s", newest, b.OS, b.Arch)

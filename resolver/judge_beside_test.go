@@ -40,13 +40,13 @@ func TestJudgeBeside(t *testing.T) {
 			continue
 		}
 		known[key] = true
-		s, err := newSolver(m, c.machine, c.request)
+		s, err := newProblem(m, c.machine, c.request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := &s.decide().Resolution
+		res := &s.chooser().decide().Resolution
 		if c.kind == "conda" { // its remarks are judged too
-			res = s.finish(s.decide())
+			res = s.advice().finish(s.chooser().decide())
 		}
 		if why := c.wrong(res); why != "" {
 			t.Errorf("%s, %q: %s\n\t%s", c.text, c.wish, why, strings.Join(render(res), "\n\t"))

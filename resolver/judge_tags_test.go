@@ -84,9 +84,9 @@ func TestJudgeBranches(t *testing.T) {
 }
 
 func answerFor(t *testing.T, m *matrix.Matrix, d drawn) *Resolution {
-	s, err := newSolver(m, d.machine(), d.request(t))
+	s, err := newProblem(m, d.machine(), d.request(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &s.decide().Resolution
+	return &s.chooser().decide().Resolution
 }

@@ -46,11 +46,11 @@ func TestJudge(t *testing.T) {
 			installs++
 			continue
 		}
-		s, err := newSolver(m, c.machine(), c.request(t))
+		s, err := newProblem(m, c.machine(), c.request(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := &s.decide().Resolution // the bare answer: reasons and nearest answers are not judged
+		res := &s.chooser().decide().Resolution // the bare answer: reasons and nearest answers are not judged
 		if wrong := j.check(c, res); wrong != "" {
 			t.Errorf("machine %d %+v: %s\n\t%s", i, c, wrong, strings.Join(render(res), "\n\t"))
 			if others++; others > 10 {

@@ -25,13 +25,13 @@ func (e *NameError) Error() string {
 
 // checkNames returns the first [NameError] of the requirements that AsNamed does not
 // let pass.
-func (s *solver) checkNames() error {
+func (s naming) checkNames() error {
 	var famous []string
-	for _, r := range s.req.Requirements {
-		if slices.Contains(s.req.AsNamed, r.Name) || r.URL != "" {
+	for _, r := range s.p.req.Requirements {
+		if slices.Contains(s.p.req.AsNamed, r.Name) || r.URL != "" {
 			continue
 		}
-		real, meant := s.m.KnownName(r.Name)
+		real, meant := s.p.m.KnownName(r.Name)
 		switch {
 		case meant != "":
 			return &NameError{Name: r.Name, Meant: meant, Why: s.whyNot(r.Name)}
@@ -46,7 +46,7 @@ func (s *solver) checkNames() error {
 				return &NameError{Name: r.Name, Meant: name}
 			}
 		}
-		for _, name := range s.m.KnownNames() {
+		for _, name := range s.p.m.KnownNames() {
 			if len(name) == 5 && slip(r.Name, name) {
 				return &NameError{Name: r.Name, Meant: name}
 			}
@@ -55,8 +55,8 @@ func (s *solver) checkNames() error {
 	return nil
 }
 
-func (s *solver) whyNot(name string) string {
-	for _, k := range s.m.Known {
+func (s naming) whyNot(name string) string {
+	for _, k := range s.p.m.Known {
 		if slices.Contains(k.Names, name) {
 			return k.Why
 		}
@@ -66,18 +66,18 @@ func (s *solver) whyNot(name string) string {
 
 // famous are the packages that this program decides on, and what most people install
 // beside them: the names worth imitating.
-func (s *solver) famous() []string {
+func (s naming) famous() []string {
 	out := append([]string{"torch", triton, "numpy", "transformers", "accelerate", "diffusers", "lightning", "safetensors", "huggingface-hub"},
 		companions...)
-	for _, f := range s.m.Frameworks {
+	for _, f := range s.p.m.Frameworks {
 		out = append(out, plainName(f.Package))
 	}
-	for _, e := range s.m.Extensions {
+	for _, e := range s.p.m.Extensions {
 		if !e.Torch.IsZero() {
 			out = append(out, e.Package)
 		}
 	}
-	for _, name := range s.m.KnownNames() { // short names have too many neighbours, numbers are versions
+	for _, name := range s.p.m.KnownNames() { // short names have too many neighbours, numbers are versions
 		if len(name) >= 6 && !strings.ContainsAny(name, "0123456789") {
 			out = append(out, name)
 		}

@@ -33,21 +33,21 @@ func (o *outcome) doubtful() bool {
 
 // unproven reports whether a build, or its code for the GPUs in use, is reported only. A
 // patch release that is inferred from its minor release counts as proven here.
-func (q *question) unproven(b *matrix.Build) bool {
-	_, doubted := q.doubted(b)
+func (q *attempt) unproven(b *matrix.Build) bool {
+	_, doubted := q.remarks().doubted(b)
 	return doubted || b.Proof == matrix.ByReport || channelOf(b) != ""
 }
 
 // closestTorch tries, beside the newest torch that fits where another one was asked for,
 // the release that is closest to that one and fits, and the newest that is proven where
 // the newest of all is not. open is the question without the versions, c its answer.
-func (s *solver) closestTorch(o *outcome, open *solver, c *Choice, try tryFunc) {
-	made := open.answer()
-	if o.Decision != NoSolution || made.q == nil || made.build == nil || s.req.Channel != "" || s.req.conflict != "" {
+func (s advice) closestTorch(o *outcome, open *problem, c *Choice, try tryFunc) {
+	made := open.chooser().answer()
+	if o.Decision != NoSolution || made.q == nil || made.build == nil || s.p.req.Channel != "" || s.p.req.conflict != "" {
 		return
 	}
 	var closest, proven *matrix.Build
-	made.q.builds(func(b *matrix.Build) { // newest first
+	made.q.p.builds(func(b *matrix.Build) { // newest first
 		if !sameKind(b, made.build) || made.q.unproven(b) || b.Status != matrix.Offered {
 			return
 		}
@@ -67,17 +67,17 @@ func (s *solver) closestTorch(o *outcome, open *solver, c *Choice, try tryFunc) 
 			continue
 		}
 		if v := b.Release.Torch.String(); v != c.Torch && s.releasesFromAsked(b) > 0 {
-			try("torch "+v, s.with(func(r *Request) { r.Requirements = torchInstead(r.Requirements, v) }), func(*Choice) bool { return true })
+			try("torch "+v, s.p.with(func(r *Request) { r.Requirements = torchInstead(r.Requirements, v) }), func(*Choice) bool { return true })
 		}
 	}
 }
 
 // releasesFromAsked counts the releases between a build's torch and the nearest one that
 // was asked for.
-func (s *solver) releasesFromAsked(b *matrix.Build) int {
-	at, nearest := s.cache.rank[b.Release], len(s.m.Releases)
-	for i, r := range s.m.Releases {
-		if s.admitsTorch(r.Torch) {
+func (s advice) releasesFromAsked(b *matrix.Build) int {
+	at, nearest := s.p.cache.rank[b.Release], len(s.p.m.Releases)
+	for i, r := range s.p.m.Releases {
+		if s.p.admitsTorch(r.Torch) {
 			nearest = min(nearest, max(at-i, i-at))
 		}
 	}

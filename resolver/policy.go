@@ -21,8 +21,8 @@ type Policy struct {
 }
 
 // policyRule: the team's policy admits the build's CUDA, its index and the driver.
-func policyRule(q *question, b *matrix.Build) *Reason {
-	p := q.req.Policy
+func policyRule(q *attempt, b *matrix.Build) *Reason {
+	p := q.p.req.Policy
 	switch {
 	case p == nil:
 		return nil
@@ -38,11 +38,11 @@ func policyRule(q *question, b *matrix.Build) *Reason {
 
 const teamsPolicy = "[policy] of envfix.toml"
 
-func policyWord(q *question, _ *matrix.Build) string {
-	if q.req.Policy == nil {
+func policyWord(q *attempt, _ *matrix.Build) string {
+	if q.p.req.Policy == nil {
 		return "there is none"
 	}
-	return "the team's policy admits it (" + q.req.Policy.Text() + ")"
+	return "the team's policy admits it (" + q.p.req.Policy.Text() + ")"
 }
 
 // Text is what a policy says, in one line.
@@ -107,7 +107,7 @@ func (w *request) forbidden() string {
 
 // underPolicy names the policy in a refusal that does not name it yet: what was tried
 // was tried under it.
-func (s *solver) underPolicy(o *outcome) {
+func (s *problem) underPolicy(o *outcome) {
 	p := s.req.Policy
 	if p == nil || o.Decision != NoSolution || s.req.forbidden() != "" || slices.ContainsFunc(o.Reasons, func(r Reason) bool { return r.Rule == "policy" }) {
 		return

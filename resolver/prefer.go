@@ -13,39 +13,39 @@ import (
 type preference struct {
 	name string // printed by `why`
 	text string
-	less func(q *question, a, b *matrix.Build) int
+	less func(q *attempt, a, b *matrix.Build) int
 }
 
 // preferences are tried in this order; the first that decides, decides. Before
 // all of them stands "no driver change": builds that need one are only looked at
 // where no other passes.
 var preferences = []preference{
-	{"seen", "a wheel that somebody has seen", func(q *question, a, b *matrix.Build) int {
+	{"seen", "a wheel that somebody has seen", func(q *attempt, a, b *matrix.Build) int {
 		return boolInt(a.Status != matrix.NotSeen) - boolInt(b.Status != matrix.NotSeen)
 	}},
-	{"known", "its AMD GPUs are known, not inferred", func(q *question, a, b *matrix.Build) int {
+	{"known", "its AMD GPUs are known, not inferred", func(q *attempt, a, b *matrix.Build) int {
 		return boolInt(q.inferred(b)) - boolInt(q.inferred(a))
 	}},
-	{"torch", "newer torch", func(q *question, a, b *matrix.Build) int {
-		return q.cache.newerTorch(a, b)
+	{"torch", "newer torch", func(q *attempt, a, b *matrix.Build) int {
+		return q.p.cache.newerTorch(a, b)
 	}},
-	{"native", "its CUDA is supported natively by the driver", func(q *question, a, b *matrix.Build) int {
+	{"native", "its CUDA is supported natively by the driver", func(q *attempt, a, b *matrix.Build) int {
 		return boolInt(q.natively(a)) - boolInt(q.natively(b))
 	}},
-	{"default", "the build of the default index", func(q *question, a, b *matrix.Build) int {
+	{"default", "the build of the default index", func(q *attempt, a, b *matrix.Build) int {
 		return boolInt(a.Default) - boolInt(b.Default)
 	}},
-	{"cuda", "newer CUDA", func(q *question, a, b *matrix.Build) int {
+	{"cuda", "newer CUDA", func(q *attempt, a, b *matrix.Build) int {
 		return a.CUDA.Compare(b.CUDA)
 	}},
-	{"rocm", "newer ROCm", func(q *question, a, b *matrix.Build) int {
+	{"rocm", "newer ROCm", func(q *attempt, a, b *matrix.Build) int {
 		return rocmOf(a.Label).Compare(rocmOf(b.Label))
 	}},
 }
 
 // compare orders two builds and names the comparison that decided; "" where they
 // are equal.
-func (q *question) compare(a, b *matrix.Build) (int, *preference) {
+func (q *attempt) compare(a, b *matrix.Build) (int, *preference) {
 	for i := range preferences {
 		p := &preferences[i]
 		if c := p.less(q, a, b); c != 0 {
@@ -57,9 +57,9 @@ func (q *question) compare(a, b *matrix.Build) (int, *preference) {
 
 // inferred reports whether that a ROCm build has code for a GPU in use is inferred
 // alone, as from a build script that is younger than the build.
-func (q *question) inferred(b *matrix.Build) bool {
+func (q *attempt) inferred(b *matrix.Build) bool {
 	return q.accel == rocm && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool {
-		t, ok := q.rocmTarget(b, g)
+		t, ok := q.p.vendors().rocmTarget(b, g)
 		return ok && t.Proof == matrix.ByInference
 	})
 }

@@ -38,11 +38,11 @@ func (c drawn) decide(t *rapid.T, m *matrix.Matrix, change func(*machine.Machine
 	if change != nil {
 		change(&h, &r)
 	}
-	s, err := newSolver(m, h, r)
+	s, err := newProblem(m, h, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.decide()
+	return s.chooser().decide()
 }
 
 func torchOf(o *outcome) version.Python {
@@ -63,7 +63,7 @@ func TestPropertyOrderFree(t *testing.T) {
 		if a.q == nil {
 			return
 		}
-		for _, b := range a.q.cache.wheels {
+		for _, b := range a.q.p.cache.wheels {
 			backwards := true
 			for i := len(rules) - 1; i >= 0; i-- {
 				backwards = rules[i].refuses(a.q, b) == nil && backwards

@@ -98,7 +98,7 @@ func (p py) fits(spec string) bool {
 // pythons lists the interpreters to try, the preferred first: --python; else the
 // active environment's; else those found that the project admits, newest first;
 // else those that uv can bring, which are those that some build is made for.
-func (s *solver) pythons() []py {
+func (s *problem) pythons() []py {
 	if s.req.Python != "" {
 		p, _ := parsePy(s.req.Python)
 		return []py{p}
@@ -133,7 +133,7 @@ func (s *solver) pythons() []py {
 
 // projectAdmits applies requires-python (">=3.11") or the content of a
 // .python-version file ("3.12").
-func (s *solver) projectAdmits(p py) bool {
+func (s *problem) projectAdmits(p py) bool {
 	pin := s.req.ProjectPython
 	if want, err := parsePy(pin); err == nil {
 		return want == p
@@ -142,7 +142,7 @@ func (s *solver) projectAdmits(p py) bool {
 }
 
 // knownPythons are the ordinary Pythons that any build is made for, newest first.
-func (s *solver) knownPythons() []py {
+func (s *problem) knownPythons() []py {
 	if s.cache.every == nil {
 		s.cache.every = everyPython(s.m)
 	}

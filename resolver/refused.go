@@ -30,55 +30,55 @@ type usableKey struct {
 
 // usable are those of a package's wheels against which nothing speaks that is the same
 // beside every build: the request, the Python, the system, the GPUs.
-func (q *question) usable(r pep508.Requirement) []*matrix.Extension {
+func (q *attempt) usable(r pep508.Requirement) []*matrix.Extension {
 	gpus, few := gpuSet(q.gpus)
 	key := usableKey{r.Name, r.Spec.String(), q.accel, q.py, gpus}
-	list, known := q.usableBefore[key]
+	list, known := q.p.memo.usable[key]
 	if known && few {
 		return list
 	}
 	list = nil
 	for _, e := range q.installable(r) {
-		if q.accel != cuda || q.missingFor(e, q.codeOf(e)) == "" {
+		if q.accel != cuda || q.packages().missingFor(e, q.packages().codeOf(e)) == "" {
 			list = append(list, e)
 		}
 	}
 	if few {
-		q.usableBefore[key] = list
+		q.p.memo.usable[key] = list
 	}
 	return list
 }
 
 // installable are usable's wheels whatever the GPUs.
-func (q *question) installable(r pep508.Requirement) []*matrix.Extension {
+func (q *attempt) installable(r pep508.Requirement) []*matrix.Extension {
 	key := usableKey{r.Name, r.Spec.String(), "", q.py, 0}
-	list, known := q.usableBefore[key]
+	list, known := q.p.memo.usable[key]
 	if known {
 		return list
 	}
-	byWord := slices.Contains(q.req.AllowURL, r.Name)
-	for _, e := range q.wheels(r.Name) {
+	byWord := slices.Contains(q.p.req.AllowURL, r.Name)
+	for _, e := range q.p.wheels(r.Name) {
 		switch {
-		case !q.cache.admits(r.Spec, e.Version), e.Yanked, e.Sdist && !byWord:
-		case !e.Sdist && (e.Python != "" && !q.cache.fits(q.py, e.Python) || q.noFile(e) != "" || q.noneToInstall(e) != ""):
+		case !q.p.cache.admits(r.Spec, e.Version), e.Yanked, e.Sdist && !byWord:
+		case !e.Sdist && (e.Python != "" && !q.p.cache.fits(q.py, e.Python) || q.packages().noFile(e) != "" || q.packages().noneToInstall(e) != ""):
 		default:
 			list = append(list, e)
 		}
 	}
-	q.usableBefore[key] = list
+	q.p.memo.usable[key] = list
 	return list
 }
 
 // rowsOf are the rows of a package on every system, in the order of the data.
-func (s *solver) rowsOf(name string) []*matrix.Extension {
-	if s.cache.byPackage == nil {
-		s.cache.byPackage = map[string][]*matrix.Extension{}
-		for i := range s.m.Extensions {
-			e := &s.m.Extensions[i]
-			s.cache.byPackage[e.Package] = append(s.cache.byPackage[e.Package], e)
+func (s advice) rowsOf(name string) []*matrix.Extension {
+	if s.p.cache.byPackage == nil {
+		s.p.cache.byPackage = map[string][]*matrix.Extension{}
+		for i := range s.p.m.Extensions {
+			e := &s.p.m.Extensions[i]
+			s.p.cache.byPackage[e.Package] = append(s.p.cache.byPackage[e.Package], e)
 		}
 	}
-	return s.cache.byPackage[name]
+	return s.p.cache.byPackage[name]
 }
 
 // A servedKey is a framework beside one CUDA, cuDNN and driver.
@@ -96,17 +96,17 @@ type served struct {
 }
 
 // frameworkRefusal is whyFramework, remembered where nobody reads its words.
-func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
+func (q *attempt) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
 	gpus, few := gpuSet(q.gpus)
 	if q.explain || !few {
-		return q.whyFramework(r, cu, cudnn)
+		return q.fits().whyFramework(r, cu, cudnn)
 	}
 	key := servedKey{r.Name, r.Spec.String(), strings.Join(r.Extras, ","), cu, cudnn.String(), q.drv.version.String(), q.drv.windows, q.drv.compared, q.py, gpus}
-	found, known := q.frameworksBefore[key]
+	found, known := q.p.memo.frameworks[key]
 	if !known {
-		f, why := q.whyFramework(r, cu, cudnn)
+		f, why := q.fits().whyFramework(r, cu, cudnn)
 		found = served{f, why == nil}
-		q.frameworksBefore[key] = found
+		q.p.memo.frameworks[key] = found
 	}
 	if !found.ok {
 		return found.row, silent
@@ -115,16 +115,16 @@ func (q *question) frameworkRefusal(r pep508.Requirement, cu string, cudnn versi
 }
 
 // refused is packageRefusal, remembered where nobody reads its words.
-func (q *question) refused(at int, r pep508.Requirement, b *matrix.Build) *Reason {
+func (q *attempt) refused(at int, r pep508.Requirement, b *matrix.Build) *Reason {
 	gpus, few := gpuSet(q.gpus)
-	if q.explain || q.newest || !few || q.isFramework(r.Name) { // a framework's row asks for a driver
-		return q.packageRefusal(r, b)
+	if q.explain || q.newest || !few || q.p.frameworks().isFramework(r.Name) { // a framework's row asks for a driver
+		return q.packages().packageRefusal(r, b)
 	}
 	key := refusedKey{at, b, q.py, q.accel, gpus}
-	no, known := q.refusedBefore[key]
+	no, known := q.p.memo.refused[key]
 	if !known {
-		no = q.packageRefusal(r, b) != nil
-		q.refusedBefore[key] = no
+		no = q.packages().packageRefusal(r, b) != nil
+		q.p.memo.refused[key] = no
 	}
 	if no {
 		return silent
@@ -144,19 +144,19 @@ func gpuSet(gpus []machine.GPU) (set uint64, few bool) {
 	return set, true
 }
 
-// remember takes over what another solver of this machine found out of the same packages.
-func (s *solver) remember(from *solver) {
+// remember takes over what another problem of this machine found out of the same packages.
+func (s advice) remember(from *problem) {
 	same := func(a, b pep508.Requirement) bool {
 		return a.Name == b.Name && a.URL == b.URL && slices.Equal(a.Extras, b.Extras) && a.Spec.String() == b.Spec.String()
 	}
-	if !slices.Equal(s.req.AllowURL, from.req.AllowURL) {
+	if !slices.Equal(s.p.req.AllowURL, from.req.AllowURL) {
 		return
 	}
-	s.usableBefore = from.usableBefore
-	if slices.EqualFunc(s.req.packages, from.req.packages, same) {
-		s.refusedBefore = from.refusedBefore
-		if s.req.Policy == from.req.Policy {
-			s.frameworksBefore = from.frameworksBefore
+	s.p.memo.usable = from.memo.usable
+	if slices.EqualFunc(s.p.req.packages, from.req.packages, same) {
+		s.p.memo.refused = from.memo.refused
+		if s.p.req.Policy == from.req.Policy {
+			s.p.memo.frameworks = from.memo.frameworks
 		}
 	}
 }

@@ -12,46 +12,46 @@ import (
 )
 
 // remarks are the warnings that come with a build here.
-func (q *question) remarks(b *matrix.Build) []string {
+func (q remarks) remarks(b *matrix.Build) []string {
 	out := append(q.driverRemarks(b), q.machineRemarks(b)...)
 	out = append(out, q.proofRemarks(b)...)
-	out = append(out, q.sourceWarnings(b)...)
-	for _, e := range q.extensions(b) {
+	out = append(out, q.a.packages().sourceWarnings(b)...)
+	for _, e := range q.a.packages().extensions(b) {
 		out = append(out, q.extensionRemarks(e, b)...)
 	}
 	return out
 }
 
 // driverRemarks: how the build runs on NVIDIA's driver here, and its known faults.
-func (q *question) driverRemarks(b *matrix.Build) []string {
+func (q remarks) driverRemarks(b *matrix.Build) []string {
 	var out []string
-	if q.accel == cuda {
-		if !q.natively(b) && !q.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
+	if q.a.accel == cuda {
+		if !q.a.natively(b) && !q.a.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
 			out = append(
 				out,
 				fmt.Sprintf(
 					"%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
 					torchName(b),
 					b.CUDA.MajorMinor(),
-					driverText(q.drv),
-					q.drv.cuda,
+					driverText(q.a.drv),
+					q.a.drv.cuda,
 				),
 			)
 		}
-		if g, ok := q.ptxOnly(b); ok {
+		if g, ok := q.a.ptxOnly(b); ok {
 			out = append(out, q.ptxRemark(b, g))
 		}
 		if !isConda(b) {
-			faults := q.defectWarnings(b)
-			out = append(append(out, q.stackWarnings(b, faults)...), faults...)
+			faults := q.a.defectWarnings(b)
+			out = append(append(out, q.a.stackWarnings(b, faults)...), faults...)
 		}
 	}
 	return out
 }
 
 // ptxRemark says of a build what serving a GPU by PTX alone means.
-func (q *question) ptxRemark(b *matrix.Build, g machine.GPU) string {
-	if ptx, old := q.oldPTX(b, g.SM); old {
+func (q remarks) ptxRemark(b *matrix.Build, g machine.GPU) string {
+	if ptx, old := q.a.oldPTX(b, g.SM); old {
 		return fmt.Sprintf("%s has nothing made for %s, only PTX of %s: the driver compiles every kernel at its first use, "+
 			"what needs half precision (attention, bfloat16) fails, and torch itself warns of it: not proven that anything computes", torchName(b), gpuName(g), ptx)
 	}
@@ -59,9 +59,9 @@ func (q *question) ptxRemark(b *matrix.Build, g machine.GPU) string {
 }
 
 // machineRemarks: what of this machine a build of torch does not serve whole.
-func (q *question) machineRemarks(b *matrix.Build) []string {
+func (q remarks) machineRemarks(b *matrix.Build) []string {
 	var out []string
-	if q.req.JIT && b.OS == "windows" && q.accel != cpu {
+	if q.a.p.req.JIT && b.OS == "windows" && q.a.accel != cpu {
 		out = append(
 			out,
 			"triton, which torch.compile needs for a GPU, is published for Linux only: on Windows triton-windows is built by others, and nobody has read it here",
@@ -70,24 +70,24 @@ func (q *question) machineRemarks(b *matrix.Build) []string {
 	if t, ok := q.doubted(b); ok {
 		out = append(out, fmt.Sprintf("%s with %s: %s", t.GFX, torchName(b), t.Doubt))
 	}
-	if n := slices.IndexFunc(q.gpus, func(g machine.GPU) bool { return g.MIG != "" }); n >= 0 && len(q.gpus) > 1 && q.accel == cuda {
+	if n := slices.IndexFunc(q.a.gpus, func(g machine.GPU) bool { return g.MIG != "" }); n >= 0 && len(q.a.gpus) > 1 && q.a.accel == cuda {
 		out = append(
 			out,
 			"a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process",
 		)
 	}
-	if q.servesCPU(b) {
+	if q.a.servesCPU(b) {
 		out = append(out, q.sizeWarning(b))
 	}
-	if p, ok := q.ptxas(b); ok && b.OS == "linux" && q.accel == cuda && !isConda(b) {
-		for _, g := range q.gpus {
-			if why := q.assemblerFault(b, p, g); why != "" {
+	if p, ok := q.a.ptxas(b); ok && b.OS == "linux" && q.a.accel == cuda && !isConda(b) {
+		for _, g := range q.a.gpus {
+			if why := q.a.assemblerFault(b, p, g); why != "" {
 				out = append(out, "torch.compile does not run here: "+why+" (`--jit` chooses by it)")
 				break
 			}
 		}
 	}
-	if isConda(b) && b.Notes != "" && q.accel == cuda && slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
+	if isConda(b) && b.Notes != "" && q.a.accel == cuda && slices.ContainsFunc(q.a.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
 		out = append(out, condaNote(b))
 	}
 	return out
@@ -103,13 +103,13 @@ func condaNote(b *matrix.Build) string {
 }
 
 // proofRemarks: how far what is said of the build is proven.
-func (q *question) proofRemarks(b *matrix.Build) []string {
+func (q remarks) proofRemarks(b *matrix.Build) []string {
 	var out []string
-	if b.Status == matrix.NotSeen && q.req.label != b.Label && q.req.Channel == "" {
+	if b.Status == matrix.NotSeen && q.a.p.req.label != b.Label && q.a.p.req.Channel == "" {
 		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
 	}
-	if q.req.Channel != "" {
-		out = append(out, q.channelRemark(b))
+	if q.a.p.req.Channel != "" {
+		out = append(out, q.a.channelRemark(b))
 	} else if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
 		out = append(
 			out,
@@ -126,15 +126,15 @@ func (q *question) proofRemarks(b *matrix.Build) []string {
 // compilesAtRunTime reports whether a requested package compiles CUDA code at run
 // time, which minor-version compatibility does not cover; torch itself does so with
 // torch.compile alone, which `--jit` asks about.
-func (q *question) compilesAtRunTime(b *matrix.Build) bool {
-	return slices.ContainsFunc(q.extensions(b), func(e extension) bool { return e.row != nil && strings.Contains(e.row.Note, "JIT") })
+func (q remarks) compilesAtRunTime(b *matrix.Build) bool {
+	return slices.ContainsFunc(q.a.packages().extensions(b), func(e extension) bool { return e.row != nil && strings.Contains(e.row.Note, "JIT") })
 }
 
 // doubted is the target of an AMD GPU in use of which something is not confirmed.
-func (q *question) doubted(b *matrix.Build) (matrix.ROCmTarget, bool) {
-	if q.accel == rocm {
-		for _, g := range q.gpus {
-			if t, ok := q.rocmTarget(b, g); ok && t.Doubt != "" {
+func (q remarks) doubted(b *matrix.Build) (matrix.ROCmTarget, bool) {
+	if q.a.accel == rocm {
+		for _, g := range q.a.gpus {
+			if t, ok := q.a.p.vendors().rocmTarget(b, g); ok && t.Doubt != "" {
 				return t, true
 			}
 		}
@@ -143,9 +143,9 @@ func (q *question) doubted(b *matrix.Build) (matrix.ROCmTarget, bool) {
 }
 
 // sizeWarning says what a CUDA build costs where only the CPU computes.
-func (q *question) sizeWarning(b *matrix.Build) string {
+func (q remarks) sizeWarning(b *matrix.Build) string {
 	s := torchName(b) + " is a CUDA build, which computes on the CPU as well"
-	if z, _ := q.m.Size(b.Release.Torch.String(), b.Label, b.OS, b.Arch); z.DownloadMB > 0 {
+	if z, _ := q.a.p.m.Size(b.Release.Torch.String(), b.Label, b.OS, b.Arch); z.DownloadMB > 0 {
 		s += fmt.Sprintf("; it takes %d MB to receive and %d MB on disk", z.DownloadMB, z.DiskMB)
 	}
 	return s + ": PyTorch's own index has smaller builds for the CPU"
@@ -153,16 +153,16 @@ func (q *question) sizeWarning(b *matrix.Build) string {
 
 // whyOlder says why the newest release of a package that was asked for is not the one that
 // is taken beside a build; "" it is.
-func (q *question) whyOlder(e extension, b *matrix.Build) string {
+func (q remarks) whyOlder(e extension, b *matrix.Build) string {
 	if e.row == nil {
 		return ""
 	}
-	for _, w := range q.wheels(e.name) { // newest first, a version's source last
+	for _, w := range q.a.p.wheels(e.name) { // newest first, a version's source last
 		if w.Version.Compare(e.row.Version) <= 0 {
 			return ""
 		}
-		if !w.Yanked && !w.Sdist && q.cache.admits(e.req.Spec, w.Version) {
-			if why := q.wheelRefusal(e.req, w, b); why != "" {
+		if !w.Yanked && !w.Sdist && q.a.p.cache.admits(e.req.Spec, w.Version) {
+			if why := q.a.packages().wheelRefusal(e.req, w, b); why != "" {
 				return w.Version.String() + " " + why
 			}
 			return ""
@@ -171,21 +171,21 @@ func (q *question) whyOlder(e extension, b *matrix.Build) string {
 	return ""
 }
 
-func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
+func (q remarks) extensionRemarks(e extension, b *matrix.Build) []string {
 	switch {
-	case q.isFramework(e.name) && !isConda(b):
-		if f, why := q.frameworkRefusal(e.req, major(b.CUDA.String()), b.CuDNN); q.accel == cuda && why == nil && f.Warning != "" {
+	case q.a.p.frameworks().isFramework(e.name) && !isConda(b):
+		if f, why := q.a.frameworkRefusal(e.req, major(b.CUDA.String()), b.CuDNN); q.a.accel == cuda && why == nil && f.Warning != "" {
 			return []string{f.Package + ": " + f.Warning}
 		}
 		return nil
-	case e.row != nil && e.row.Sdist && q.byWord(e.req, e.row.Version, b) != "":
+	case e.row != nil && e.row.Sdist && q.a.packages().byWord(e.req, e.row.Version, b) != "":
 		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code",
-			e.name, e.row.Version, q.byWord(e.req, e.row.Version, b))}
-	case e.row == nil && isConda(b) && q.known(e.name):
+			e.name, e.row.Version, q.a.packages().byWord(e.req, e.row.Version, b))}
+	case e.row == nil && isConda(b) && q.a.p.known(e.name):
 		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
 	case e.row == nil && e.pin != "":
 		return nil // the package's own table of torch releases names it
-	case e.row == nil && !isConda(b) && e.req.URL == "" && q.known(e.name) && !q.loadsToo(e.req, b):
+	case e.row == nil && !isConda(b) && e.req.URL == "" && q.a.p.known(e.name) && !q.a.loadsToo(e.req, b):
 		out := []string{
 			fmt.Sprintf(
 				"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked",
@@ -194,24 +194,24 @@ func (q *question) extensionRemarks(e extension, b *matrix.Build) []string {
 				torchName(b),
 			),
 		}
-		if rows := q.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
+		if rows := q.a.p.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
 			out = append(out, e.name+": "+rows[0].Note)
 		}
 		return out
 	case e.row == nil:
 		return nil
-	case q.accel != cuda:
+	case q.a.accel != cuda:
 		if e.row.CUDA != "" {
 			return []string{fmt.Sprintf("%s %s is built for CUDA: without an NVIDIA GPU only a part of it works", e.name, e.row.Version)}
 		}
 		return nil
 	}
-	c := q.codeOf(e.row)
+	c := q.a.packages().codeOf(e.row)
 	if c.cuda != "" && (len(c.rows) == 0 || c.rows[0] != e.row) {
 		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}
 	}
-	for _, g := range q.gpus {
-		if native, ptx := q.m.ExtensionCovers(e.row, g.SM); !native && ptx {
+	for _, g := range q.a.gpus {
+		if native, ptx := q.a.p.m.ExtensionCovers(e.row, g.SM); !native && ptx {
 			return []string{fmt.Sprintf("%s %s has only PTX for %s: its kernels are compiled at their first use", e.name, e.row.Version, gpuName(g))}
 		}
 	}

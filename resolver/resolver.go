@@ -134,9 +134,9 @@ type Resolution struct {
 // where nothing fits, its Decision is NoSolution and Nearest says what would. Its
 // error reports a malformed Request.
 func Resolve(m *matrix.Matrix, h machine.Machine, r Request) (*Resolution, error) {
-	s, err := newSolver(m, h, r)
+	s, err := newProblem(m, h, r)
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(s.besideConda(s.decide())), nil
+	return s.advice().finish(s.chooser().besideConda(s.chooser().decide())), nil
 }

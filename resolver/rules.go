@@ -11,13 +11,13 @@ import (
 	"envfix/matrix"
 )
 
-// A rule says whether one build can serve a question. Rules do not depend on
+// A rule says whether one build can serve an attempt. Rules do not depend on
 // each other or on their order; cheap ones stand first because an attempt that
 // needs no reasons stops at the first refusal.
 type rule struct {
 	name    string
-	refuses func(q *question, b *matrix.Build) *Reason // nil: it passes
-	passed  func(q *question, b *matrix.Build) string  // what it says where it passes
+	refuses func(q *attempt, b *matrix.Build) *Reason // nil: it passes
+	passed  func(q *attempt, b *matrix.Build) string  // what it says where it passes
 }
 
 // rules are all the hard rules. Their names are part of the JSON form.
@@ -36,22 +36,22 @@ var rules = []rule{
 	{"stack", stackRule, stackWord},
 }
 
-func requestRule(q *question, b *matrix.Build) *Reason {
+func requestRule(q *attempt, b *matrix.Build) *Reason {
 	switch {
-	case !q.admitsTorch(b.Release.Torch):
-		return q.no("", "you asked for %s", q.req.torchText())
-	case q.req.label != "" && q.req.label != b.Label && !(q.req.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
-		return q.no("", "you asked for the build %s with %s", q.req.label, q.req.named)
-	case q.req.cudaV.IsZero():
-	case b.CUDA.Major() != q.req.cudaV.Major(),
-		strings.Contains(q.req.CUDA, ".") && b.CUDA.MajorMinor() != q.req.cudaV.MajorMinor():
-		return q.no("", "you asked for CUDA %s", q.req.CUDA)
+	case !q.p.admitsTorch(b.Release.Torch):
+		return q.no("", "you asked for %s", q.p.req.torchText())
+	case q.p.req.label != "" && q.p.req.label != b.Label && !(q.p.req.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
+		return q.no("", "you asked for the build %s with %s", q.p.req.label, q.p.req.named)
+	case q.p.req.cudaV.IsZero():
+	case b.CUDA.Major() != q.p.req.cudaV.Major(),
+		strings.Contains(q.p.req.CUDA, ".") && b.CUDA.MajorMinor() != q.p.req.cudaV.MajorMinor():
+		return q.no("", "you asked for CUDA %s", q.p.req.CUDA)
 	}
 	return nil
 }
 
-func requestWord(q *question, b *matrix.Build) string {
-	if t := q.req.torchText(); t != "" {
+func requestWord(q *attempt, b *matrix.Build) string {
+	if t := q.p.req.torchText(); t != "" {
 		return "is what " + t + " asks for"
 	}
 	return "nothing in the request is against it"
@@ -59,8 +59,8 @@ func requestWord(q *question, b *matrix.Build) string {
 
 // sourceRule: which indexes the user allows, and which builds PyTorch offers. A
 // build that no selector names, or that nobody saw, is taken only when named.
-func sourceRule(q *question, b *matrix.Build) *Reason {
-	if b.Status != matrix.Offered && q.req.label != b.Label && !(b.Status == matrix.NotSeen && (q.cache.noneSeen || q.req.Channel != "")) {
+func sourceRule(q *attempt, b *matrix.Build) *Reason {
+	if b.Status != matrix.Offered && q.p.req.label != b.Label && !(b.Status == matrix.NotSeen && (q.p.cache.noneSeen || q.p.req.Channel != "")) {
 		switch b.Status {
 		case matrix.NotSeen:
 			return q.no(b.Source, "not known whether this wheel exists; it is taken only with `--build %s`", b.Label)
@@ -68,9 +68,9 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 			return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
 		}
 	}
-	switch only := strings.TrimSuffix(q.req.OnlyIndex, "/"); {
+	switch only := strings.TrimSuffix(q.p.req.OnlyIndex, "/"); {
 	case isConda(b):
-		if m := q.req.manager; m.Channels != nil && !slices.Contains(m.Channels, b.Index) {
+		if m := q.p.req.manager; m.Channels != nil && !slices.Contains(m.Channels, b.Index) {
 			return q.no(b.Source, "it is on the channel %s, and a %s project is given %s's", b.Index, m.Name, strings.Join(m.Channels, " and "))
 		}
 	case only == "":
@@ -90,15 +90,15 @@ func sourceRule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func sourceWord(q *question, b *matrix.Build) string {
+func sourceWord(q *attempt, b *matrix.Build) string {
 	if q.fromDefault(b) {
 		return "the default Python index carries it"
 	}
 	return b.Index + " carries it"
 }
 
-func pythonRule(q *question, b *matrix.Build) *Reason {
-	low, high := q.cache.pythons(b)
+func pythonRule(q *attempt, b *matrix.Build) *Reason {
+	low, high := q.p.cache.pythons(b)
 	if q.py.within(low, high, b.FreeThreaded) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func pythonRule(q *question, b *matrix.Build) *Reason {
 	return q.no(b.Source, "no wheel for Python %s; its wheels are for %s", q.py, pythonSpan(b))
 }
 
-func pythonWord(q *question, b *matrix.Build) string {
+func pythonWord(q *attempt, b *matrix.Build) string {
 	return fmt.Sprintf("a wheel for Python %s exists (%s)", q.py, pythonSpan(b))
 }
 
@@ -123,15 +123,15 @@ func pythonSpan(b *matrix.Build) string {
 // platformRule: os and arch are given (builds lists no others); the C library
 // decides, on a Mac the release of macOS. Wheels are made for glibc; none exists
 // for musl. A version that is unknown refuses nothing.
-func platformRule(q *question, b *matrix.Build) *Reason {
+func platformRule(q *attempt, b *matrix.Build) *Reason {
 	if b.OS == "macos" {
-		here, err := version.ParseDotted(q.h.Platform.DistroVersion)
+		here, err := version.ParseDotted(q.p.h.Platform.DistroVersion)
 		if err == nil && here.Less(b.MacOSMin) {
 			return q.no(b.Source, "needs macOS %s; this system has %s", b.MacOSMin, here)
 		}
 		return nil
 	}
-	libc := q.h.Platform.Libc
+	libc := q.p.h.Platform.Libc
 	if b.OS != "linux" || libc == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func platformRule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func platformWord(q *question, b *matrix.Build) string {
+func platformWord(q *attempt, b *matrix.Build) string {
 	if !b.MacOSMin.IsZero() {
 		return fmt.Sprintf("made for macOS %s or newer on %s", b.MacOSMin, b.Arch)
 	}
@@ -157,7 +157,7 @@ func platformWord(q *question, b *matrix.Build) string {
 // gpuCodeRule: the build must have code for every GPU in use, a cubin that runs
 // there or PTX that the driver can compile. PyTorch's own rule,
 // torch/cuda/__init__.py.
-func gpuCodeRule(q *question, b *matrix.Build) *Reason {
+func gpuCodeRule(q *attempt, b *matrix.Build) *Reason {
 	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) && !metalOnIntel(q.accel, b) {
 		if !q.explain {
 			return silent
@@ -167,7 +167,7 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 	switch q.accel {
 	case cuda:
 		for _, g := range q.gpus {
-			if native, ptx := q.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
+			if native, ptx := q.p.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
 				if !q.explain {
 					return silent
 				}
@@ -176,7 +176,7 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 				}
 				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
 			}
-			if ptx, old := q.oldPTX(b, g.SM); old && q.req.label != b.Label {
+			if ptx, old := q.oldPTX(b, g.SM); old && q.p.req.label != b.Label {
 				return q.no(b.Source, "nothing made for %s, only PTX of %s, which knows no half precision; it is taken only with `--build %s`", gpuName(g), ptx, b.Label)
 			}
 		}
@@ -184,7 +184,7 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 		return q.mpsRefusal(b)
 	case rocm:
 		for _, g := range q.gpus {
-			t, ok := q.rocmTarget(b, g)
+			t, ok := q.p.vendors().rocmTarget(b, g)
 			if !ok {
 				return q.no(b.Source, "no code for %s", gpuName(g))
 			}
@@ -198,11 +198,11 @@ func gpuCodeRule(q *question, b *matrix.Build) *Reason {
 
 // servesCPU reports whether a CUDA build is taken for its CPU code: the default
 // index carries it and, where no other index may be asked, often no CPU build.
-func (q *question) servesCPU(b *matrix.Build) bool {
-	return q.accel == cpu && q.req.OnlyIndex == "default" && b.Default && accelOf(b.Label) == cuda
+func (q *attempt) servesCPU(b *matrix.Build) bool {
+	return q.accel == cpu && q.p.req.OnlyIndex == "default" && b.Default && accelOf(b.Label) == cuda
 }
 
-func otherKind(q *question, b *matrix.Build) string {
+func otherKind(q *attempt, b *matrix.Build) string {
 	kind := map[string]string{cuda: "is for NVIDIA GPUs", rocm: "is for AMD GPUs", xpu: "is for Intel GPUs", mps: "is for Apple GPUs", cpu: "does not use a GPU"}[accelOf(b.Label)]
 	switch {
 	case q.accel == cpu:
@@ -212,7 +212,7 @@ func otherKind(q *question, b *matrix.Build) string {
 	}
 }
 
-func gpuCodeWord(q *question, b *matrix.Build) string {
+func gpuCodeWord(q *attempt, b *matrix.Build) string {
 	if len(q.gpus) == 0 || q.accel == cpu {
 		return "no GPU is to be used"
 	}
@@ -243,8 +243,8 @@ var half = machine.SM{Major: 5, Minor: 3}
 
 // oldPTX is the newest PTX of a build for a GPU that it serves by PTX alone, where that
 // is of a GPU without half precision.
-func (q *question) oldPTX(b *matrix.Build, sm machine.SM) (newest machine.SM, old bool) {
-	if native, ptx := q.covers(b, sm); native || !ptx {
+func (q *attempt) oldPTX(b *matrix.Build, sm machine.SM) (newest machine.SM, old bool) {
+	if native, ptx := q.p.covers(b, sm); native || !ptx {
 		return newest, false
 	}
 	for _, c := range b.PTX {
@@ -256,9 +256,9 @@ func (q *question) oldPTX(b *matrix.Build, sm machine.SM) (newest machine.SM, ol
 }
 
 // ptxOnly reports whether a GPU is served only by PTX.
-func (q *question) ptxOnly(b *matrix.Build) (machine.GPU, bool) {
+func (q *attempt) ptxOnly(b *matrix.Build) (machine.GPU, bool) {
 	for _, g := range q.gpus {
-		if native, ptx := q.covers(b, g.SM); !native && ptx {
+		if native, ptx := q.p.covers(b, g.SM); !native && ptx {
 			return g, true
 		}
 	}

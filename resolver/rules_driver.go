@@ -12,8 +12,8 @@ import (
 
 // floor is the oldest driver that runs builds of a label: the CUDA family's
 // minimum (minor-version compatibility), in the column of this platform.
-func (q *question) floor(b *matrix.Build) (version.Dotted, string) {
-	f, ok := q.m.Floor(b.Label)
+func (q *attempt) floor(b *matrix.Build) (version.Dotted, string) {
+	f, ok := q.p.m.Floor(b.Label)
 	if !ok {
 		return version.Dotted{}, ""
 	}
@@ -23,7 +23,7 @@ func (q *question) floor(b *matrix.Build) (version.Dotted, string) {
 	return f.Linux, f.Source
 }
 
-func driverFloorRule(q *question, b *matrix.Build) *Reason {
+func driverFloorRule(q *attempt, b *matrix.Build) *Reason {
 	if b.CUDA.IsZero() || q.accel != cuda {
 		return nil
 	}
@@ -43,7 +43,7 @@ func driverFloorRule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func driverFloorWord(q *question, b *matrix.Build) string {
+func driverFloorWord(q *attempt, b *matrix.Build) string {
 	if b.CUDA.IsZero() || q.accel != cuda {
 		return "needs no NVIDIA driver"
 	}
@@ -71,12 +71,12 @@ func driverText(d driver) string {
 // driverGPURule: this driver drives every GPU in use. It ends at both ends: a
 // branch drops old GPUs, and an old driver does not know new ones; and a flavour
 // of the kernel module drives only some.
-func driverGPURule(q *question, b *matrix.Build) *Reason {
+func driverGPURule(q *attempt, b *matrix.Build) *Reason {
 	if q.accel != cuda || !q.drv.compared || q.drv.version.IsZero() {
 		return nil
 	}
 	for _, g := range q.gpus {
-		a, ok := q.m.Arch(g.SM)
+		a, ok := q.p.m.Arch(g.SM)
 		if !ok {
 			continue
 		}
@@ -92,7 +92,7 @@ func driverGPURule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func driverGPUWord(q *question, b *matrix.Build) string {
+func driverGPUWord(q *attempt, b *matrix.Build) string {
 	switch {
 	case q.accel != cuda:
 		return "needs no NVIDIA driver"
@@ -112,7 +112,7 @@ const (
 	wrongModule
 )
 
-func (q *question) drives(a matrix.Arch) fit { return drives(q.drv, a) }
+func (q *attempt) drives(a matrix.Arch) fit { return drives(q.drv, a) }
 
 func drives(d driver, a matrix.Arch) fit {
 	switch {
@@ -137,17 +137,17 @@ func firstDriver(a matrix.Arch, windows bool) version.Dotted {
 
 // openOnly and closedOnly report which flavour of the kernel module a GPU
 // insists on (both false: either).
-func (s *solver) openOnly(g machine.GPU) bool   { return s.onlyModule(g) == "open" }
-func (s *solver) closedOnly(g machine.GPU) bool { return s.onlyModule(g) == "proprietary" }
+func (s *problem) openOnly(g machine.GPU) bool   { return s.onlyModule(g) == "open" }
+func (s *problem) closedOnly(g machine.GPU) bool { return s.onlyModule(g) == "proprietary" }
 
-func (s *solver) onlyModule(g machine.GPU) string {
+func (s *problem) onlyModule(g machine.GPU) string {
 	if a, ok := s.m.Arch(g.SM); ok && len(a.Modules) == 1 {
 		return a.Modules[0]
 	}
 	// Single products are stricter than their generation: GH200 takes the open
 	// module only, other Hopper GPUs either.
 	if s.h.Platform.Arch == "aarch64" {
-		if d, ok := s.device(g); ok && len(d.Modules) == 1 {
+		if d, ok := s.vendors().device(g); ok && len(d.Modules) == 1 {
 			return d.Modules[0]
 		}
 	}
@@ -156,7 +156,7 @@ func (s *solver) onlyModule(g machine.GPU) string {
 
 // moduleFor returns the flavour to install: the open one wherever the GPUs can
 // use it, which is what NVIDIA recommends from branch 560 on.
-func (s *solver) moduleFor(gpus []machine.GPU) string {
+func (s *problem) moduleFor(gpus []machine.GPU) string {
 	if slices.ContainsFunc(gpus, s.closedOnly) {
 		return "proprietary"
 	}
@@ -166,7 +166,7 @@ func (s *solver) moduleFor(gpus []machine.GPU) string {
 // jitRule: PTX made by a newer toolkit does not load on an older driver. It
 // counts where the build serves a GPU by PTX alone, and with --jit, where the
 // job compiles kernels at run time; then triton's ptxas has to know the GPU too.
-func jitRule(q *question, b *matrix.Build) *Reason {
+func jitRule(q *attempt, b *matrix.Build) *Reason {
 	if q.accel != cuda {
 		return nil
 	}
@@ -188,7 +188,7 @@ func jitRule(q *question, b *matrix.Build) *Reason {
 			q.drv.cuda,
 		)
 	}
-	if !q.req.JIT {
+	if !q.p.req.JIT {
 		return nil
 	}
 	if !q.natively(b) {
@@ -221,7 +221,7 @@ var blackwell = machine.SM{Major: 10}
 
 // assemblerFault says why the driver cannot load what triton's assembler makes for
 // a GPU: its machine code is of a newer CUDA major than the driver's. "" it can.
-func (q *question) assemblerFault(b *matrix.Build, p matrix.Ptxas, g machine.GPU) string {
+func (q *attempt) assemblerFault(b *matrix.Build, p matrix.Ptxas, g machine.GPU) string {
 	asm, newest, two := strings.Cut(p.Version, " and ")
 	if two && !g.SM.Less(blackwell) {
 		asm = newest
@@ -234,7 +234,7 @@ func (q *question) assemblerFault(b *matrix.Build, p matrix.Ptxas, g machine.GPU
 		b.Triton, gpuName(g), asm, driverText(q.drv), q.drv.cuda.Major())
 }
 
-func jitWord(q *question, b *matrix.Build) string {
+func jitWord(q *attempt, b *matrix.Build) string {
 	switch {
 	case q.accel != cuda:
 		return "nothing is compiled for an NVIDIA GPU"
@@ -245,8 +245,8 @@ func jitWord(q *question, b *matrix.Build) string {
 }
 
 // ptxas returns what triton's assembler of a build knows.
-func (q *question) ptxas(b *matrix.Build) (matrix.Ptxas, bool) {
-	for _, p := range q.m.Ptxas {
+func (q *attempt) ptxas(b *matrix.Build) (matrix.Ptxas, bool) {
+	for _, p := range q.p.m.Ptxas {
 		if p.Triton.Compare(b.Triton) == 0 && p.Arch == b.Arch {
 			return p, true
 		}

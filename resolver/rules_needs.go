@@ -15,7 +15,7 @@ import (
 // What packages need of each other without declaring it: the rows of matrix.Needs.
 
 // needs are the rows for one version of a package on this system.
-func (s *solver) needs(name string, v version.Python) []matrix.Need {
+func (s *problem) needs(name string, v version.Python) []matrix.Need {
 	var out []matrix.Need
 	for _, n := range s.cache.needs[name] {
 		if s.cache.admits(n.Versions, v) {
@@ -27,31 +27,31 @@ func (s *solver) needs(name string, v version.Python) []matrix.Need {
 
 // holds are the limits that a choice sets on packages whose version the installer
 // finds, such as numpy<2 beside torch 2.1.
-func (q *question) holds(b *matrix.Build) []string {
+func (q *attempt) holds(b *matrix.Build) []string {
 	var out []string
 	add := func(name string, limit version.Specifier) {
 		if h := name + limit.String(); !limit.IsZero() && !slices.Contains(out, h) {
 			out = append(out, h)
 		}
 	}
-	for _, n := range q.needs("torch", b.Release.Torch) {
+	for _, n := range q.p.needs("torch", b.Release.Torch) {
 		add(n.Of, n.Range)
 	}
-	out = append(out, q.frameworkHolds(func(r pep508.Requirement) version.Specifier {
+	out = append(out, q.p.frameworks().frameworkHolds(func(r pep508.Requirement) version.Specifier {
 		if q.accel != cuda {
 			return version.Specifier{}
 		}
 		f, _ := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
 		return f.Versions
 	})...)
-	for _, e := range q.extensions(b) {
+	for _, e := range q.packages().extensions(b) {
 		for _, name := range q.broughtBeside(e, b) {
-			if !slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
+			if !slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
 				add(name, below(q.unmet(name, b)))
 			}
 		}
 		if e.row != nil {
-			for _, n := range q.needs(e.name, e.row.Version) {
+			for _, n := range q.p.needs(e.name, e.row.Version) {
 				if n.Of != "torch" && n.Fails != matrix.FailsInstall {
 					add(n.Of, n.Range)
 				}
@@ -104,10 +104,10 @@ func bounds(s version.Specifier) (low, high version.Python) {
 }
 
 // unmet are the rows of a package that need another torch than a build's.
-func (q *question) unmet(name string, b *matrix.Build) []matrix.Need {
+func (q *attempt) unmet(name string, b *matrix.Build) []matrix.Need {
 	var out []matrix.Need
-	for _, n := range q.cache.needs[name] {
-		if n.Of == "torch" && !q.cache.admits(n.Range, b.Release.Torch) {
+	for _, n := range q.p.cache.needs[name] {
+		if n.Of == "torch" && !q.p.cache.admits(n.Range, b.Release.Torch) {
 			out = append(out, n)
 		}
 	}
@@ -116,26 +116,26 @@ func (q *question) unmet(name string, b *matrix.Build) []matrix.Need {
 
 // needRefusal says why no version of a package that was asked for works beside a
 // build, for a reason that no metadata gives; nil where one does.
-func (q *question) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+func (q *attempt) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	if r.URL != "" {
 		return nil
 	}
-	for _, n := range q.needs("torch", b.Release.Torch) {
-		if n.Of == r.Name && !q.cache.overlap(n.Range, r.Spec) {
+	for _, n := range q.p.needs("torch", b.Release.Torch) {
+		if n.Of == r.Name && !q.p.cache.overlap(n.Range, r.Spec) {
 			return q.no(n.Source, "works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
 		}
 	}
-	if q.isFramework(r.Name) {
-		if n, other := q.brokenNeed(r.Name, r.Spec); n != nil {
+	if q.p.frameworks().isFramework(r.Name) {
+		if n, other := q.p.frameworks().brokenNeed(r.Name, r.Spec); n != nil {
 			return q.no(n.Source, "%s %s", text.Cut(r.Text, 80), needText(n, other))
 		}
 	}
-	if slices.ContainsFunc(q.wheels(r.Name), func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) }) {
+	if slices.ContainsFunc(q.p.wheels(r.Name), func(e *matrix.Extension) bool { return q.p.cache.admits(r.Spec, e.Version) }) {
 		return nil // each wheel is asked about by itself
 	}
 	bad := q.unmet(r.Name, b)
 	for _, n := range bad {
-		if q.cache.overlap(n.Versions, r.Spec) && !q.cache.outside(r.Spec, bad) {
+		if q.p.cache.overlap(n.Versions, r.Spec) && !q.p.cache.outside(r.Spec, bad) {
 			return q.no(n.Source, "%s%s needs torch%s: without it %s", r.Name, n.Versions, n.Range, n.Effect)
 		}
 	}
@@ -144,9 +144,9 @@ func (q *question) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 
 // unmetNeed says what one version of a package needs of torch that a build does not
 // give; "" nothing.
-func (q *question) unmetNeed(name string, v version.Python, b *matrix.Build) string {
-	for _, n := range q.needs(name, v) {
-		if n.Of == "torch" && !q.cache.admits(n.Range, b.Release.Torch) {
+func (q *attempt) unmetNeed(name string, v version.Python, b *matrix.Build) string {
+	for _, n := range q.p.needs(name, v) {
+		if n.Of == "torch" && !q.p.cache.admits(n.Range, b.Release.Torch) {
 			return fmt.Sprintf("needs torch%s: without it %s", n.Range, n.Effect)
 		}
 	}
@@ -156,17 +156,17 @@ func (q *question) unmetNeed(name string, v version.Python, b *matrix.Build) str
 // releasedWith is the version of a package that was released with a torch, where
 // another one does not load beside it: torchcodec's was compiled against one minor
 // release of torch each, until its interface stayed the same. "" any may load.
-func (q *question) releasedWith(r pep508.Requirement, b *matrix.Build) string {
+func (q *attempt) releasedWith(r pep508.Requirement, b *matrix.Build) string {
 	name := r.Name
 	v, ok := b.Release.Companions[name]
 	if !ok || name == triton || slices.Contains(companions, name) || isConda(b) {
 		return ""
 	}
-	if !q.cache.admits(r.Spec, v) && q.loadsToo(r, b) {
+	if !q.p.cache.admits(r.Spec, v) && q.loadsToo(r, b) {
 		return ""
 	}
-	for _, n := range q.cache.needs[name] {
-		if n.Of == "torch" && !q.cache.admits(n.Range, b.Release.Torch) {
+	for _, n := range q.p.cache.needs[name] {
+		if n.Of == "torch" && !q.p.cache.admits(n.Range, b.Release.Torch) {
 			return v.String()
 		}
 	}
@@ -175,10 +175,10 @@ func (q *question) releasedWith(r pep508.Requirement, b *matrix.Build) string {
 
 // loadsToo reports whether a release that a requirement admits is known to load beside a
 // build, though another one came out with it.
-func (q *question) loadsToo(r pep508.Requirement, b *matrix.Build) bool {
-	return slices.ContainsFunc(q.versionsOf(r.Name), func(v version.Python) bool {
-		return q.cache.admits(r.Spec, v) && q.unmetNeed(r.Name, v, b) == "" && slices.ContainsFunc(q.cache.needs[r.Name], func(n matrix.Need) bool {
-			return n.Of == "torch" && q.cache.admits(n.Versions, v) && q.cache.admits(n.Range, b.Release.Torch)
+func (q *attempt) loadsToo(r pep508.Requirement, b *matrix.Build) bool {
+	return slices.ContainsFunc(q.p.versionsOf(r.Name), func(v version.Python) bool {
+		return q.p.cache.admits(r.Spec, v) && q.unmetNeed(r.Name, v, b) == "" && slices.ContainsFunc(q.p.cache.needs[r.Name], func(n matrix.Need) bool {
+			return n.Of == "torch" && q.p.cache.admits(n.Versions, v) && q.p.cache.admits(n.Range, b.Release.Torch)
 		})
 	})
 }

@@ -14,24 +14,24 @@ import (
 // for this torch, build and Python, and load beside it. torchaudio compares CUDA
 // major.minor at import and torchvision the major, and neither says so in its
 // metadata.
-func companionsRule(q *question, b *matrix.Build) *Reason {
+func companionsRule(q *attempt, b *matrix.Build) *Reason {
 	if isConda(b) {
 		return nil // the channel's own packages; its solver knows them
 	}
 	for _, name := range companions {
-		reqs, asked := q.req.asked[name]
+		reqs, asked := q.p.req.asked[name]
 		if !asked {
 			continue
 		}
-		v, ok := q.companion(b, name)
+		v, ok := q.p.companion(b, name)
 		switch {
 		case !ok:
 			return q.no(b.Source, "no %s loads beside it", name)
-		case !q.admits(reqs, v):
+		case !q.p.admits(reqs, v):
 			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", name, v, texts(reqs))
 		}
 	}
-	for i, e := range q.req.packages {
+	for i, e := range q.p.req.packages {
 		if why := q.refused(i, e, b); why != nil {
 			return why
 		}
@@ -39,18 +39,18 @@ func companionsRule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func companionsWord(q *question, b *matrix.Build) string {
+func companionsWord(q *attempt, b *matrix.Build) string {
 	var parts []string
 	for _, name := range companions {
-		if _, asked := q.req.asked[name]; asked {
-			if v, ok := q.companion(b, name); ok && channelOf(b) != "" {
+		if _, asked := q.p.req.asked[name]; asked {
+			if v, ok := q.p.companion(b, name); ok && channelOf(b) != "" {
 				parts = append(parts, name+" of the same index")
 			} else if ok {
 				parts = append(parts, name+" "+v.String())
 			}
 		}
 	}
-	for _, e := range q.extensions(b) {
+	for _, e := range q.packages().extensions(b) {
 		if e.row != nil {
 			parts = append(parts, e.name+" "+e.row.Version.String())
 		}
@@ -68,7 +68,7 @@ func companionsWord(q *question, b *matrix.Build) string {
 // companion returns the version of a companion that loads beside a build. The
 // last torchaudio (2.11.0) serves later releases of torch too, but only where its
 // own release had a build of that label.
-func (s *solver) companion(b *matrix.Build, name string) (version.Python, bool) {
+func (s *problem) companion(b *matrix.Build, name string) (version.Python, bool) {
 	v, ok := b.Companion(name)
 	if !ok || name != "torchaudio" || v.Compare(b.Release.Torch) == 0 {
 		return v, ok
@@ -106,17 +106,17 @@ func (e extension) version() string {
 }
 
 // extensions returns the wheel chosen for every further package of the request.
-func (q *question) extensions(b *matrix.Build) []extension {
+func (q packages) extensions(b *matrix.Build) []extension {
 	var out []extension
-	for _, r := range q.req.packages {
+	for _, r := range q.a.p.req.packages {
 		e := extension{name: r.Name, req: r}
 		switch {
-		case isConda(b) || q.isFramework(r.Name):
+		case isConda(b) || q.a.p.frameworks().isFramework(r.Name):
 		case r.Name == triton && !b.Triton.IsZero():
 			e.pin = b.Triton.String()
-		case q.releasedWith(r, b) != "":
-			e.pin = q.releasedWith(r, b)
-		case !q.passedThrough(r):
+		case q.a.releasedWith(r, b) != "":
+			e.pin = q.a.releasedWith(r, b)
+		case !q.a.p.passedThrough(r):
 			e.row = q.wheelFor(r, b)
 		}
 		out = append(out, e)
@@ -126,8 +126,8 @@ func (q *question) extensions(b *matrix.Build) []extension {
 
 // wheelFor returns the newest wheel of a package that loads beside a build and
 // has code for the GPUs; nil where none does.
-func (q *question) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extension {
-	for _, e := range q.wheelsBeside(r.Name, b.Release.Torch) {
+func (q packages) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extension {
+	for _, e := range q.a.p.wheelsBeside(r.Name, b.Release.Torch) {
 		if q.wheelRefusal(r, e, b) == "" {
 			return e
 		}
@@ -137,7 +137,7 @@ func (q *question) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Exten
 
 // wheelsBeside are those of a package's wheels whose metadata admits a torch, and the
 // source distributions that the user's word may turn into a file: few of many.
-func (s *solver) wheelsBeside(name string, torch version.Python) []*matrix.Extension {
+func (s *problem) wheelsBeside(name string, torch version.Python) []*matrix.Extension {
 	byWord := slices.Contains(s.req.AllowURL, name)
 	key := besideKey{name, torch.String(), byWord}
 	if rows, ok := s.cache.beside[key]; ok {
@@ -155,12 +155,12 @@ func (s *solver) wheelsBeside(name string, torch version.Python) []*matrix.Exten
 
 // wheels returns what the matrix knows of a package on this system, the newest
 // first; sdists are last of their version.
-func (s *solver) wheels(name string) []*matrix.Extension {
+func (s *problem) wheels(name string) []*matrix.Extension {
 	if rows, ok := s.cache.rows[name]; ok {
 		return rows
 	}
 	var rows []*matrix.Extension
-	for _, e := range s.rowsOf(name) {
+	for _, e := range s.advice().rowsOf(name) {
 		if (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || sameArch(e.Arch, s.h.Platform.Arch)) {
 			rows = append(rows, e)
 		}
@@ -181,62 +181,62 @@ func sameArch(a, b string) bool {
 
 // known reports whether the matrix knows a package on any system; others are
 // passed through to the installer.
-func (s *solver) known(name string) bool {
+func (s *problem) known(name string) bool {
 	ok, asked := s.cache.known[name]
 	if !asked {
-		ok = len(s.rowsOf(name)) > 0
+		ok = len(s.advice().rowsOf(name)) > 0
 		s.cache.known[name] = ok
 	}
 	return ok
 }
 
 // packageRefusal says why no wheel of a requested package goes with a build.
-func (q *question) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
-	if why := q.pinRefusal(r, b); why != nil {
+func (q packages) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+	if why := q.a.pinRefusal(r, b); why != nil {
 		return why
 	}
-	if why := q.needRefusal(r, b); why != nil {
+	if why := q.a.needRefusal(r, b); why != nil {
 		return why
 	}
-	if q.isFramework(r.Name) {
-		if q.accel != cuda {
+	if q.a.p.frameworks().isFramework(r.Name) {
+		if q.a.accel != cuda {
 			return nil
 		}
-		_, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
+		_, why := q.a.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
 		return why
 	}
-	if pin := q.releasedWith(r, b); pin != "" {
+	if pin := q.a.releasedWith(r, b); pin != "" {
 		v, err := version.ParsePython(pin)
 		if err != nil {
 			return nil
 		}
-		if !q.cache.admits(r.Spec, v) {
-			return q.no(b.Release.Source, "goes with %s %s, and you asked for %s", r.Name, pin, text.Cut(r.Text, 80))
+		if !q.a.p.cache.admits(r.Spec, v) {
+			return q.a.no(b.Release.Source, "goes with %s %s, and you asked for %s", r.Name, pin, text.Cut(r.Text, 80))
 		}
 		if why := q.noFile(&matrix.Extension{Package: r.Name, Version: v}); why != "" {
-			return q.no(b.Release.Source, "goes with %s %s, which %s", r.Name, pin, why)
+			return q.a.no(b.Release.Source, "goes with %s %s, which %s", r.Name, pin, why)
 		}
 		return nil
 	}
-	if q.passedThrough(r) {
+	if q.a.p.passedThrough(r) {
 		if why := q.passedRefusal(r); why != nil {
 			return why
 		}
 		return q.distRefusal(r, b)
 	}
-	rows := q.wheels(r.Name)
+	rows := q.a.p.wheels(r.Name)
 	if len(rows) == 0 {
-		return q.no("", "%s has no wheel for %s %s", r.Name, q.h.Platform.OS, q.h.Platform.Arch)
+		return q.a.no("", "%s has no wheel for %s %s", r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 	}
 	return q.wheelsRefusal(r, rows, b)
 }
 
 // wheelsRefusal says why none of a package's wheels goes with a build: what speaks
 // against the newest that was asked for.
-func (q *question) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension, b *matrix.Build) *Reason {
-	if !q.explain {
-		for _, e := range q.usable(r) {
-			if (e.Sdist || q.cache.admits(e.Torch, b.Release.Torch)) && q.wheelRefusal(r, e, b) == "" {
+func (q packages) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension, b *matrix.Build) *Reason {
+	if !q.a.explain {
+		for _, e := range q.a.usable(r) {
+			if (e.Sdist || q.a.p.cache.admits(e.Torch, b.Release.Torch)) && q.wheelRefusal(r, e, b) == "" {
 				return nil
 			}
 		}
@@ -244,12 +244,12 @@ func (q *question) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension,
 	}
 	var newest *matrix.Extension // that the request admits, of those for this torch where there are any
 	why := ""
-	for _, e := range q.wheelsBeside(r.Name, b.Release.Torch) {
+	for _, e := range q.a.p.wheelsBeside(r.Name, b.Release.Torch) {
 		w := q.wheelRefusal(r, e, b)
 		if w == "" {
 			return nil
 		}
-		if newest == nil && q.cache.admits(r.Spec, e.Version) {
+		if newest == nil && q.a.p.cache.admits(r.Spec, e.Version) {
 			newest, why = e, w
 		}
 	}
@@ -259,15 +259,15 @@ func (q *question) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension,
 		newest, why = rows[i], q.wheelRefusal(r, rows[i], b)
 	}
 	if newest == nil {
-		newest = rows[slices.IndexFunc(rows, func(e *matrix.Extension) bool { return q.cache.admits(r.Spec, e.Version) })]
+		newest = rows[slices.IndexFunc(rows, func(e *matrix.Extension) bool { return q.a.p.cache.admits(r.Spec, e.Version) })]
 		why = q.wheelRefusal(r, newest, b)
 	}
-	return q.no(newest.Source, "%s %s %s", r.Name, newest.Version, why)
+	return q.a.no(newest.Source, "%s %s %s", r.Name, newest.Version, why)
 }
 
 // passedThrough reports whether a package is the installer's business alone: one
 // that the matrix does not know, or not in any version that the request admits.
-func (s *solver) passedThrough(r pep508.Requirement) bool {
+func (s *problem) passedThrough(r pep508.Requirement) bool {
 	if r.URL != "" || !s.known(r.Name) {
 		return true
 	}
@@ -277,16 +277,16 @@ func (s *solver) passedThrough(r pep508.Requirement) bool {
 
 // passedRefusal says why a package that is the installer's business cannot be installed,
 // as far as its files and where it is published are known.
-func (q *question) passedRefusal(r pep508.Requirement) *Reason {
-	if e := q.onlySource(r); e != nil {
-		return q.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
+func (q packages) passedRefusal(r pep508.Requirement) *Reason {
+	if e := q.a.p.onlySource(r); e != nil {
+		return q.a.no(e.Source, "%s is known as source distributions only: what %s asks for has to be built", r.Name, text.Cut(r.Text, 80))
 	}
-	if known := q.versionsOf(r.Name); r.URL == "" && slices.ContainsFunc(known, func(v version.Python) bool { return q.cache.admits(r.Spec, v) }) {
+	if known := q.a.p.versionsOf(r.Name); r.URL == "" && slices.ContainsFunc(known, func(v version.Python) bool { return q.a.p.cache.admits(r.Spec, v) }) {
 		if why := q.noFileIn(r.Name, r.Spec); why != "" {
-			return q.no("", "%s", strings.TrimPrefix(why, "and "))
+			return q.a.no("", "%s", strings.TrimPrefix(why, "and "))
 		}
 	}
-	if rows := q.m.ElsewhereOf(r.Name, q.h.Platform.OS, q.h.Platform.Arch); len(rows) > 0 && !q.known(r.Name) && r.URL == "" && q.accel == cuda {
+	if rows := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" && q.a.accel == cuda {
 		where := "it has to be built from its source"
 		if rows[0].Note != "" && rows[0].Kind == "build" {
 			where += " (" + rows[0].Note + ")"
@@ -294,7 +294,7 @@ func (q *question) passedRefusal(r pep508.Requirement) *Reason {
 		if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
 			where = "it is published elsewhere"
 		}
-		return q.no(rows[0].Source, "%s is no wheel on the default index: %s", r.Name, where)
+		return q.a.no(rows[0].Source, "%s is no wheel on the default index: %s", r.Name, where)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (q *question) passedRefusal(r pep508.Requirement) *Reason {
 // onlySource is a row of a package whose releases are all source distributions, as far
 // as the matrix knows them: those that it does not know are no wheels either. nil: it
 // has wheels, or names one file.
-func (s *solver) onlySource(r pep508.Requirement) *matrix.Extension {
+func (s *problem) onlySource(r pep508.Requirement) *matrix.Extension {
 	rows := s.wheels(r.Name)
 	if r.URL != "" || len(rows) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist }) {
 		return nil
@@ -312,11 +312,11 @@ func (s *solver) onlySource(r pep508.Requirement) *matrix.Extension {
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
 // where it does.
-func (q *question) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
+func (q packages) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	if w := q.mismatch(r, e, b); w != "" {
 		return w
 	}
-	if q.accel == cuda {
+	if q.a.accel == cuda {
 		if w := q.missingFor(e, q.codeOf(e)); w != "" {
 			return w
 		}
@@ -325,9 +325,9 @@ func (q *question) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *ma
 }
 
 // mismatch is wheelRefusal without a look at GPU code.
-func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
+func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	switch {
-	case !q.cache.admits(r.Spec, e.Version):
+	case !q.a.p.cache.admits(r.Spec, e.Version):
 		return "is not what was asked for"
 	case e.Yanked:
 		return "was withdrawn"
@@ -335,21 +335,21 @@ func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix
 		return "" // its file says the rest: torch, CUDA, Python, GPU code
 	case e.Sdist:
 		return "is only a source distribution: it has to be built"
-	case e.Python != "" && !q.cache.fits(q.py, e.Python):
-		return "has no wheel for Python " + q.py.String() + " (" + e.Python + ")"
+	case e.Python != "" && !q.a.p.cache.fits(q.a.py, e.Python):
+		return "has no wheel for Python " + q.a.py.String() + " (" + e.Python + ")"
 	case q.noFile(e) != "":
 		return q.noFile(e)
-	case !q.cache.admits(e.Torch, b.Release.Torch):
+	case !q.a.p.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
 	case q.limitOfRead(e, b) != "":
 		return q.limitOfRead(e, b)
-	case q.unmetNeed(e.Package, e.Version, b) != "":
-		return q.unmetNeed(e.Package, e.Version, b)
+	case q.a.unmetNeed(e.Package, e.Version, b) != "":
+		return q.a.unmetNeed(e.Package, e.Version, b)
 	case q.noneToInstall(e) != "":
 		return q.noneToInstall(e)
-	case q.accel != cuda && q.codeOf(e).cuda != "" && (e.Fails == "import" || e.Fails == ""):
+	case q.a.accel != cuda && q.codeOf(e).cuda != "" && (e.Fails == "import" || e.Fails == ""):
 		return "is built for CUDA " + q.codeOf(e).cuda
-	case q.accel != cuda:
+	case q.a.accel != cuda:
 		return ""
 	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):
 		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
@@ -363,15 +363,15 @@ func (q *question) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix
 // needsRefusal: a package without GPU code of its own is no better than the one
 // that holds it. The newest release of that one which goes with the build
 // decides, since the pins between the two were not read.
-func (q *question) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
+func (q packages) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 	for _, name := range e.Needs {
 		why := "it has no wheel here"
-		for _, n := range q.wheels(name) {
+		for _, n := range q.a.p.wheels(name) {
 			if why = q.mismatch(pep508.Requirement{}, n, b); why != "" {
 				why = "it " + why
 				continue
 			}
-			if q.accel == cuda {
+			if q.a.accel == cuda {
 				why = q.missingFor(n, q.codeOf(n))
 			}
 			if why != "" {

@@ -22,7 +22,7 @@ const pytorchHost = "https://download.pytorch.org/"
 
 // pinRefusal says why a package that torch's wheel pins, or that lies where
 // torch's own libraries lie, does not go with a build; nil where it does.
-func (q *question) pinRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+func (q *attempt) pinRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	if r.Name == triton {
 		return q.tritonRefusal(r, b)
 	}
@@ -40,25 +40,25 @@ func (q *question) pinRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	return nil
 }
 
-func (q *question) tritonRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+func (q *attempt) tritonRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	switch {
 	case b.OS == "windows":
 		return q.no("", "triton has no wheel for Windows; triton-windows is its build for it")
 	case b.OS != "linux":
 		return q.no("", "triton has no wheel for %s", b.OS)
-	case !b.Triton.IsZero() && !q.cache.admits(r.Spec, b.Triton):
+	case !b.Triton.IsZero() && !q.p.cache.admits(r.Spec, b.Triton):
 		return q.no(b.Source, "pins triton %s, and you asked for %s", b.Triton, text.Cut(r.Text, 80))
 	}
 	return nil
 }
 
-func (q *question) libraryRefusal(r pep508.Requirement, b *matrix.Build, lib, cu string) *Reason {
+func (q *attempt) libraryRefusal(r pep508.Requirement, b *matrix.Build, lib, cu string) *Reason {
 	if cu != major(b.CUDA.String()) {
 		return q.no(b.Source, "is built with CUDA %s, and %s is of CUDA %s", b.CUDA, r.Name, cu)
 	}
-	for _, l := range q.m.Stack(b) {
+	for _, l := range q.p.m.Stack(b) {
 		v, err := version.ParsePython(l.Version)
-		if l.Package == lib && err == nil && !q.cache.admits(r.Spec, v) {
+		if l.Package == lib && err == nil && !q.p.cache.admits(r.Spec, v) {
 			return q.no(b.Source, "brings %s %s, and you asked for %s", libraryName(lib), l.Version, text.Cut(r.Text, 80))
 		}
 	}
@@ -86,10 +86,10 @@ func nvidiaLibrary(name string) (lib, cu string) {
 // extraCUDA is the CUDA whose libraries an extra brings: jax[cuda12],
 // numba-cuda[cu13], tensorflow[and-cuda]; "" where none does, as jax[cuda12-local],
 // which takes the system's.
-func (q *question) extraCUDA(r pep508.Requirement) string {
+func (q *attempt) extraCUDA(r pep508.Requirement) string {
 	for _, x := range r.Extras {
 		if x == "and-cuda" {
-			for _, e := range q.wheels(r.Name) {
+			for _, e := range q.p.wheels(r.Name) {
 				if e.CUDA != "" {
 					return major(e.CUDA)
 				}

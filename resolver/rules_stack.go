@@ -14,12 +14,12 @@ import (
 // cuFFT, cuRAND, cuSOLVER and cuSPARSE of the build must have code for every GPU
 // in use, and NCCL where there are several. A library that nobody scanned refuses
 // nothing.
-func stackRule(q *question, b *matrix.Build) *Reason {
+func stackRule(q *attempt, b *matrix.Build) *Reason {
 	if q.accel != cuda {
 		return nil
 	}
 	for _, g := range q.gpus {
-		lacks := q.stackGap(b, g.SM)
+		lacks := q.p.stackGap(b, g.SM)
 		if l := lacks.core; l != nil {
 			return q.no(l.Library.Source, "its %s %s has no code for %s", libraryName(l.Package), l.Version, gpuName(g))
 		}
@@ -30,12 +30,12 @@ func stackRule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func stackWord(q *question, b *matrix.Build) string {
+func stackWord(q *attempt, b *matrix.Build) string {
 	if q.accel != cuda {
 		return "brings no CUDA libraries"
 	}
 	var proven, unread []string
-	for _, l := range q.m.Stack(b) {
+	for _, l := range q.p.m.Stack(b) {
 		switch {
 		case l.Library == nil && l.Core:
 			unread = append(unread, libraryName(l.Package))
@@ -56,10 +56,10 @@ func stackWord(q *question, b *matrix.Build) string {
 // stackWarnings are what the libraries of a build cannot do well here: code that
 // the driver has to compile first, and libraries that nobody read. A library that a
 // fault already names is not named again.
-func (q *question) stackWarnings(b *matrix.Build, faults []string) []string {
+func (q *attempt) stackWarnings(b *matrix.Build, faults []string) []string {
 	var out, ptxLibs []string
 	read := 0
-	for _, l := range q.m.Stack(b) {
+	for _, l := range q.p.m.Stack(b) {
 		if !l.Core {
 			continue
 		}
@@ -70,7 +70,7 @@ func (q *question) stackWarnings(b *matrix.Build, faults []string) []string {
 		for _, g := range q.gpus {
 			name := libraryName(l.Package) + " "
 			named := slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, name) })
-			if native, ptx := q.m.LibraryCovers(l.Library, g.SM); !native && ptx && !named {
+			if native, ptx := q.p.m.LibraryCovers(l.Library, g.SM); !native && ptx && !named {
 				ptxLibs = append(ptxLibs, name+l.Version)
 				break
 			}
@@ -106,9 +106,9 @@ func libraryName(pkg string) string {
 
 // defectsRule: a known fault that breaks what was asked refuses the build; one
 // that breaks a part is a warning.
-func defectsRule(q *question, b *matrix.Build) *Reason {
-	for i := range q.m.Defects {
-		d := &q.m.Defects[i]
+func defectsRule(q *attempt, b *matrix.Build) *Reason {
+	for i := range q.p.m.Defects {
+		d := &q.p.m.Defects[i]
 		if q.fatal(d) && q.hits(d, b) {
 			return q.no(d.Source, "%s; what helps: %s", d.Effect, d.Remedy)
 		}
@@ -116,42 +116,42 @@ func defectsRule(q *question, b *matrix.Build) *Reason {
 	return nil
 }
 
-func defectsWord(q *question, b *matrix.Build) string {
+func defectsWord(q *attempt, b *matrix.Build) string {
 	return "no known fault breaks what was asked"
 }
 
 // fatal reports whether a defect breaks the whole, or a part that was asked for.
-func (q *question) fatal(d *matrix.Defect) bool {
+func (q *attempt) fatal(d *matrix.Defect) bool {
 	switch d.Breaks {
 	case "all", "import", "install":
 		return d.Package == "torch" || q.requires(d.Package)
 	case "compile":
-		return q.req.JIT
+		return q.p.req.JIT
 	}
 	return false
 }
 
 // requires reports whether the request itself names a package.
-func (q *question) requires(name string) bool {
-	if _, ok := q.req.asked[name]; ok {
+func (q *attempt) requires(name string) bool {
+	if _, ok := q.p.req.asked[name]; ok {
 		return true
 	}
-	return slices.ContainsFunc(q.req.packages, func(r pep508.Requirement) bool { return r.Name == name })
+	return slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool { return r.Name == name })
 }
 
 // hits reports whether a defect is one of this build, on these GPUs, with this
 // Python.
-func (q *question) hits(d *matrix.Defect, b *matrix.Build) bool {
+func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
 	if d.When != "" || d.Breaks == "hash" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda {
 		return false
 	}
 	if d.Package == "torch" {
-		if !q.cache.admits(d.Versions, b.Release.Torch) {
+		if !q.p.cache.admits(d.Versions, b.Release.Torch) {
 			return false
 		}
 	} else {
-		v, ok := q.companion(b, d.Package)
-		if !ok || !q.cache.admits(d.Versions, v) || !q.cache.admits(d.Torch, b.Release.Torch) {
+		v, ok := q.p.companion(b, d.Package)
+		if !ok || !q.p.cache.admits(d.Versions, v) || !q.p.cache.admits(d.Torch, b.Release.Torch) {
 			return false
 		}
 	}
@@ -171,10 +171,10 @@ func (q *question) hits(d *matrix.Defect, b *matrix.Build) bool {
 }
 
 // defectWarnings are the faults of a build that break only a part.
-func (q *question) defectWarnings(b *matrix.Build) []string {
+func (q *attempt) defectWarnings(b *matrix.Build) []string {
 	var out []string
-	for i := range q.m.Defects {
-		d := &q.m.Defects[i]
+	for i := range q.p.m.Defects {
+		d := &q.p.m.Defects[i]
 		if !q.fatal(d) && (d.Package == "torch" || q.requires(d.Package)) && q.hits(d, b) {
 			w := d.Effect
 			if d.Remedy != "" {

@@ -49,7 +49,7 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := s.besideConda(s.decide())
+	o := s.chooser().besideConda(s.chooser().decide())
 	b := &Brief{Decision: o.Decision, Choice: o.Choice, Then: o.Then, Driver: o.Driver, Warnings: o.Warnings}
 	switch c := o.settled(); {
 	case c != nil && o.q != nil:
@@ -67,8 +67,8 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 	return b, nil
 }
 
-// read is newSolver with what the session knows of the system.
-func (x *Session) read(h machine.Machine, r Request) (*solver, error) {
+// read is newProblem with what the session knows of the system.
+func (x *Session) read(h machine.Machine, r Request) (*problem, error) {
 	s, err := readInput(x.m, h, r)
 	if err != nil {
 		return nil, err
@@ -85,25 +85,25 @@ func (x *Session) read(h machine.Machine, r Request) (*solver, error) {
 
 // options lists every torch and build that passes for the machine, GPUs and driver
 // of the question, with the first Python that it passes with.
-func (q *question) options() []Option {
-	pythons := q.pythons()
+func (q *attempt) options() []Option {
+	pythons := q.p.pythons()
 	if i := slices.Index(pythons, q.py); i > 0 { // the answer's own first
 		pythons = slices.Insert(slices.Delete(slices.Clone(pythons), i, i+1), 0, q.py)
 	}
-	asks := make([]*question, len(pythons))
+	asks := make([]*attempt, len(pythons))
 	for i, p := range pythons {
-		asks[i] = q.ask(q.accel, q.gpus, q.drv, p)
+		asks[i] = q.p.ask(q.accel, q.gpus, q.drv, p)
 	}
 	type passing struct {
 		b *matrix.Build
 		p py
 	}
 	var found []passing
-	q.builds(func(b *matrix.Build) {
+	q.p.builds(func(b *matrix.Build) {
 		if isConda(b) || accelOf(b.Label) != q.accel && !q.servesCPU(b) {
 			return
 		}
-		low, high := q.cache.pythons(b)
+		low, high := q.p.cache.pythons(b)
 		for i, p := range pythons {
 			if p.within(low, high, b.FreeThreaded) && asks[i].passes(b) {
 				found = append(found, passing{b, p})
@@ -135,7 +135,7 @@ func (x *Session) Updated(h machine.Machine, r Request) (after machine.Machine, 
 		return h, 0, false
 	}
 	gpus := s.vendor(machine.NVIDIA)
-	b, _, _, ok := s.recommend(gpus, h.Driver.Version)
+	b, _, _, ok := s.chooser().recommend(gpus, h.Driver.Version)
 	if !ok || len(gpus) == 0 {
 		return h, 0, false
 	}

@@ -18,7 +18,7 @@ type group struct {
 // split answers where every GPU can be served, but not by one environment or
 // one driver: one environment per group. It returns nil where a GPU cannot be
 // served at all, or where one environment would do.
-func (s *solver) split(gpus []machine.GPU) *outcome {
+func (s chooser) split(gpus []machine.GPU) *outcome {
 	if len(sms(gpus)) < 2 {
 		return nil
 	}
@@ -54,12 +54,12 @@ func (s *solver) split(gpus []machine.GPU) *outcome {
 		}
 		g.env.GPUs, g.env.CUDAVisible = visible(g.gpus)
 		if conflict {
-			g.env.Driver.KernelModule = s.moduleFor(g.gpus)
-			g.env.Note = fmt.Sprintf("needs the %s kernel module; only one can be loaded at a time", s.moduleFor(g.gpus))
+			g.env.Driver.KernelModule = s.p.moduleFor(g.gpus)
+			g.env.Note = fmt.Sprintf("needs the %s kernel module; only one can be loaded at a time", s.p.moduleFor(g.gpus))
 		} else if apart {
 			branch := g.env.Driver.Branch
 			if branch == "" { // the installed one stays
-				branch = fmt.Sprint(s.installed().version.Major())
+				branch = fmt.Sprint(s.p.installed().version.Major())
 			}
 			g.env.Note = fmt.Sprintf("needs driver branch %s; only one driver is loaded at a time", branch)
 		}
@@ -69,11 +69,11 @@ func (s *solver) split(gpus []machine.GPU) *outcome {
 	return o
 }
 
-func (s *solver) splitText(gpus []machine.GPU) string {
+func (s chooser) splitText(gpus []machine.GPU) string {
 	if s.moduleConflict(gpus) {
-		closed, open := slices.DeleteFunc(slices.Clone(gpus), s.openOnly), slices.DeleteFunc(slices.Clone(gpus), s.closedOnly)
-		closed = slices.DeleteFunc(closed, func(g machine.GPU) bool { return !s.closedOnly(g) })
-		open = slices.DeleteFunc(open, func(g machine.GPU) bool { return !s.openOnly(g) })
+		closed, open := slices.DeleteFunc(slices.Clone(gpus), s.p.openOnly), slices.DeleteFunc(slices.Clone(gpus), s.p.closedOnly)
+		closed = slices.DeleteFunc(closed, func(g machine.GPU) bool { return !s.p.closedOnly(g) })
+		open = slices.DeleteFunc(open, func(g machine.GPU) bool { return !s.p.openOnly(g) })
 		return fmt.Sprintf(
 			"%s needs the proprietary kernel module and %s the open one: one of them is loaded at a time, so each environment works after a change of the module and a restart",
 			gpuNames(closed),
@@ -88,17 +88,17 @@ func (s *solver) splitText(gpus []machine.GPU) string {
 
 // noCommonDriver reports whether no branch of the driver drives all of some GPUs, as a
 // K80 (470 at most) beside a GeForce RTX 4090.
-func (s *solver) noCommonDriver(gpus []machine.GPU) bool {
-	return !slices.ContainsFunc(s.m.Branches, func(b matrix.Branch) bool { return s.drivesAll(gpus, s.onBranch(b, gpus)) })
+func (s chooser) noCommonDriver(gpus []machine.GPU) bool {
+	return !slices.ContainsFunc(s.p.m.Branches, func(b matrix.Branch) bool { return s.drivesAll(gpus, s.p.onBranch(b, gpus)) })
 }
 
 // undriven names the GPUs of this machine that the installed driver drives and a branch no
 // longer would, though they are not in use: a display may be on one. "" none.
-func (s *solver) undriven(b matrix.Branch) string {
+func (s chooser) undriven(b matrix.Branch) string {
 	var old []machine.GPU
 	last := 0
-	for _, g := range s.vendor(machine.NVIDIA) {
-		if a, ok := s.m.Arch(g.SM); ok && drives(s.onBranch(b, []machine.GPU{g}), a) == tooNew {
+	for _, g := range s.p.vendor(machine.NVIDIA) {
+		if a, ok := s.p.m.Arch(g.SM); ok && drives(s.p.onBranch(b, []machine.GPU{g}), a) == tooNew {
 			old, last = append(old, g), a.LastBranch
 		}
 	}
@@ -110,8 +110,8 @@ func (s *solver) undriven(b matrix.Branch) string {
 
 // alone answers for one group: with the installed driver where it drives them,
 // else with the branch to recommend.
-func (s *solver) alone(gpus []machine.GPU) *Environment {
-	d := s.installed()
+func (s chooser) alone(gpus []machine.GPU) *Environment {
+	d := s.p.installed()
 	if d.compared && !d.version.IsZero() && s.drivesAll(gpus, d) {
 		if q, b := s.try(cuda, gpus, d); b != nil {
 			return &Environment{Choice: q.choice(b), Driver: DriverChoice{Action: keep, Minimum: q.need(b), KernelModule: d.module}}
@@ -126,7 +126,7 @@ func (s *solver) alone(gpus []machine.GPU) *Environment {
 }
 
 // changeTo names what has to happen to the installed driver for some GPUs.
-func (s *solver) changeTo(gpus []machine.GPU, d driver) string {
+func (s chooser) changeTo(gpus []machine.GPU, d driver) string {
 	switch {
 	case d.version.IsZero():
 		return install

@@ -11,11 +11,11 @@ import (
 
 // amd answers for AMD GPUs: the ROCm builds on Linux, AMD's own wheels on Windows
 // and WSL. It returns nil where none serves any of them.
-func (s *solver) amd(gpus []machine.GPU) *outcome {
-	if s.h.Platform.OS == "macos" {
-		return s.metalOnMac(gpus)
+func (s vendors) amd(gpus []machine.GPU) *outcome {
+	if s.p.h.Platform.OS == "macos" {
+		return s.p.chooser().metalOnMac(gpus)
 	}
-	if s.windowsDriver() {
+	if s.p.windowsDriver() {
 		for _, g := range discreteFirst(gpus) {
 			if v := s.amdIndex(g); v != nil {
 				return s.vendorAnswer(v)
@@ -68,13 +68,13 @@ func discreteFirst(gpus []machine.GPU) []machine.GPU {
 // leftToOthers names the cards of other vendors that a chosen build does not use
 // although builds of their own serve them: one environment holds one vendor's
 // torch. Integrated GPUs beside a card are left out without a word.
-func (s *solver) leftToOthers(q *question) []string {
+func (s vendors) leftToOthers(q *attempt) []string {
 	var out []string
 	for _, o := range []struct {
 		accel, vendor string
 		serves        func(machine.GPU) bool
 	}{{rocm, machine.AMD, s.rocmServes}, {xpu, machine.Intel, s.xpuServes}} {
-		left := slices.DeleteFunc(s.vendor(o.vendor), func(g machine.GPU) bool { return g.Integrated || !o.serves(g) })
+		left := slices.DeleteFunc(s.p.vendor(o.vendor), func(g machine.GPU) bool { return g.Integrated || !o.serves(g) })
 		if q.accel == cpu || q.accel == o.accel || len(left) == 0 {
 			continue
 		}
@@ -84,10 +84,10 @@ func (s *solver) leftToOthers(q *question) []string {
 }
 
 // answerFor answers for GPUs that need no NVIDIA driver.
-func (s *solver) answerFor(accel string, gpus []machine.GPU) *outcome {
-	q, b := s.try(accel, gpus, driver{})
+func (s vendors) answerFor(accel string, gpus []machine.GPU) *outcome {
+	q, b := s.p.chooser().try(accel, gpus, driver{})
 	if b == nil {
-		return s.refuseAll(q)
+		return s.p.chooser().refuseAll(q)
 	}
 	o := &outcome{q: q, build: b}
 	o.Decision, o.Choice, o.Driver = Install, q.choice(b), DriverChoice{Action: noDriver}
@@ -96,16 +96,16 @@ func (s *solver) answerFor(accel string, gpus []machine.GPU) *outcome {
 
 // rocmServes reports whether any ROCm wheel for this system has working code for
 // a GPU; conda's channels have none, which a request for conda finds out.
-func (s *solver) rocmServes(g machine.GPU) bool {
-	q := s.ask(rocm, []machine.GPU{g}, driver{}, py{})
-	return slices.ContainsFunc(s.cache.wheels, func(b *matrix.Build) bool { return gpuCodeRule(q, b) == nil })
+func (s vendors) rocmServes(g machine.GPU) bool {
+	q := s.p.ask(rocm, []machine.GPU{g}, driver{}, py{})
+	return slices.ContainsFunc(s.p.cache.wheels, func(b *matrix.Build) bool { return gpuCodeRule(q, b) == nil })
 }
 
 // rocmTarget returns what is known of a GPU's target in a ROCm build.
-func (s *solver) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
+func (s vendors) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
 	gfx := s.gfxOf(g)
-	for _, t := range s.m.ROCm {
-		if t.Label == b.Label && t.GFX == gfx && s.cache.admits(t.Torch, s.releaseOf(b).Torch) {
+	for _, t := range s.p.m.ROCm {
+		if t.Label == b.Label && t.GFX == gfx && s.p.cache.admits(t.Torch, s.p.releaseOf(b).Torch) {
 			return t, true
 		}
 	}
@@ -114,7 +114,7 @@ func (s *solver) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, 
 
 // gfxOf returns an AMD GPU's target; where the facts do not name it, the device
 // table's.
-func (s *solver) gfxOf(g machine.GPU) string {
+func (s vendors) gfxOf(g machine.GPU) string {
 	if g.GFX != "" {
 		// rocminfo may add features: gfx90a:sramecc+:xnack-
 		gfx, _, _ := strings.Cut(strings.ToLower(g.GFX), ":")
@@ -126,18 +126,18 @@ func (s *solver) gfxOf(g machine.GPU) string {
 
 // amdIndex returns AMD's own index for a GPU on this platform, the released one
 // before a nightly.
-func (s *solver) amdIndex(g machine.GPU) *matrix.VendorIndex {
-	if s.h.Platform.Arch != "x86_64" {
+func (s vendors) amdIndex(g machine.GPU) *matrix.VendorIndex {
+	if s.p.h.Platform.Arch != "x86_64" {
 		return nil // all of them are for x86_64 (facts/vendor_indexes.csv)
 	}
-	platform := s.h.Platform.OS
-	if s.env() == machine.WSL2 {
+	platform := s.p.h.Platform.OS
+	if s.p.env() == machine.WSL2 {
 		platform = machine.WSL2
 	}
 	gfx := s.gfxOf(g)
 	var nightly *matrix.VendorIndex
-	for i := range s.m.VendorIndexes {
-		v := &s.m.VendorIndexes[i]
+	for i := range s.p.m.VendorIndexes {
+		v := &s.p.m.VendorIndexes[i]
 		if v.Vendor != machine.AMD || !slices.Contains(strings.Fields(v.Platform), platform) || !slices.Contains(v.GPUs, gfx) {
 			continue
 		}
@@ -153,13 +153,13 @@ func (s *solver) amdIndex(g machine.GPU) *matrix.VendorIndex {
 
 // jetsonIndex returns the index for a Jetson whose GPU no wheel of PyTorch's own
 // serves (Orin: cubins for 8.0 and 8.6 do not run on 8.7).
-func (s *solver) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
-	if s.h.Platform.OS != "linux" || s.h.Platform.Arch != "aarch64" || len(gpus) == 0 {
+func (s vendors) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
+	if s.p.h.Platform.OS != "linux" || s.p.h.Platform.Arch != "aarch64" || len(gpus) == 0 {
 		return nil
 	}
-	pack := s.jetpack()
-	for i := range s.m.VendorIndexes {
-		v := &s.m.VendorIndexes[i]
+	pack := s.p.chooser().jetpack()
+	for i := range s.p.m.VendorIndexes {
+		v := &s.p.m.VendorIndexes[i]
 		if v.Vendor == machine.NVIDIA && slices.Contains(strings.Fields(v.Platform), pack) && slices.Contains(v.GPUs, gpus[0].SM.String()) {
 			return v
 		}
@@ -169,9 +169,9 @@ func (s *solver) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
 
 // vendorAnswer is use_vendor_index: what is in the index was not read, so no
 // version is promised.
-func (s *solver) vendorAnswer(v *matrix.VendorIndex) *outcome {
+func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	o := &outcome{}
-	o.Decision, o.Driver = UseVendorIndex, s.kept()
+	o.Decision, o.Driver = UseVendorIndex, s.p.chooser().kept()
 	c := &Choice{
 		Build:    vendorBuild(v),
 		Channel:  "pip",
@@ -183,17 +183,17 @@ func (s *solver) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	if cu, ok := matrix.LabelCUDA(c.Build); ok {
 		c.CUDA = cu.String()
 	}
-	for _, p := range s.pythons() {
+	for _, p := range s.p.pythons() {
 		if c.Python == "" || slices.Contains(v.Pythons, p.String()) && !slices.Contains(v.Pythons, c.Python) {
 			c.Python = p.String()
 		}
 	}
 	for _, name := range companions[:2] {
-		if _, asked := s.req.asked[name]; asked {
+		if _, asked := s.p.req.asked[name]; asked {
 			c.Packages[name] = ""
 		}
 	}
-	for _, r := range s.req.packages {
+	for _, r := range s.p.req.packages {
 		c.Packages[r.Name] = ""
 	}
 	o.Choice = c
@@ -208,10 +208,10 @@ func (s *solver) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	if len(v.Pythons) > 0 && !slices.Contains(v.Pythons, c.Python) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; here is %s", strings.Join(v.Pythons, ", "), c.Python))
 	}
-	if len(s.req.torch) > 0 && s.req.torchText() != "torch" {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("whether it holds what %s asks for is not known", s.req.torchText()))
+	if len(s.p.req.torch) > 0 && s.p.req.torchText() != "torch" {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("whether it holds what %s asks for is not known", s.p.req.torchText()))
 	}
-	if v.Vendor == machine.AMD && s.env() == machine.WSL2 {
+	if v.Vendor == machine.AMD && s.p.env() == machine.WSL2 {
 		o.Warnings = append(o.Warnings, "WSL also needs the matching Adrenalin driver on the Windows side")
 	}
 	return o
@@ -241,7 +241,7 @@ func vendorBuild(v *matrix.VendorIndex) string {
 }
 
 // intel answers for Intel GPUs: the XPU builds, on those that they support.
-func (s *solver) intel(gpus []machine.GPU) *outcome {
+func (s vendors) intel(gpus []machine.GPU) *outcome {
 	var able []machine.GPU
 	for _, g := range gpus {
 		if s.xpuServes(g) {
@@ -257,38 +257,38 @@ func (s *solver) intel(gpus []machine.GPU) *outcome {
 // xpuServes reports whether PyTorch's XPU builds serve an Intel GPU on this
 // system: Arc and Data Center GPU Max and the newer Arc-class integrated ones,
 // not Iris and UHD.
-func (s *solver) xpuServes(g machine.GPU) bool {
+func (s vendors) xpuServes(g machine.GPU) bool {
 	d, ok := s.device(g)
-	where := s.h.Platform.OS
-	if s.env() == machine.WSL2 {
+	where := s.p.h.Platform.OS
+	if s.p.env() == machine.WSL2 {
 		where = machine.WSL2
 	}
 	return ok && d.XPU && slices.Contains(d.XPUWhere, where)
 }
 
 // device looks a GPU up in the device table, by its PCI id or else by its name.
-func (s *solver) device(g machine.GPU) (matrix.Device, bool) {
+func (s vendors) device(g machine.GPU) (matrix.Device, bool) {
 	key := g.PCIID + "\x00" + g.Name
-	if d, ok := s.cache.models[key]; ok {
+	if d, ok := s.p.cache.models[key]; ok {
 		return d, d.Vendor != ""
 	}
-	if s.cache.table == nil {
+	if s.p.cache.table == nil {
 		t, err := matrix.Devices()
 		if err != nil {
 			return matrix.Device{}, false
 		}
-		s.cache.table = t
+		s.p.cache.table = t
 	}
-	d, ok := s.cache.table.LookupPCI(g.PCIID, g.Subsystem)
+	d, ok := s.p.cache.table.LookupPCI(g.PCIID, g.Subsystem)
 	if !ok || d.Vendor != g.Vendor {
 		d, ok = matrix.Device{}, false
-		for _, m := range s.cache.table.LookupName(g.Name) {
+		for _, m := range s.p.cache.table.LookupName(g.Name) {
 			if m.Vendor == g.Vendor {
 				d, ok = m, true
 				break
 			}
 		}
 	}
-	s.cache.models[key] = d
+	s.p.cache.models[key] = d
 	return d, ok
 }

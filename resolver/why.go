@@ -56,14 +56,14 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 	if requirement.Name != "torch" {
 		open.Requirements = append(append([]pep508.Requirement(nil), open.Requirements...), requirement)
 	}
-	s, err := newSolver(m, h, open)
+	s, err := newProblem(m, h, open)
 	if err != nil {
 		return nil, err
 	}
-	q := s.whyQuestion()
+	q := s.advice().whyQuestion()
 	best := q.best()
 	c := &Case{Resolution: answer, Python: q.py.String()}
-	q.builds(func(b *matrix.Build) {
+	q.p.builds(func(b *matrix.Build) {
 		if requirement.Name == "torch" && (!requirement.Spec.Admits(b.Release.Torch) || requirement.Label != "" && requirement.Label != b.Label) {
 			return
 		}
@@ -72,42 +72,42 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 	return c, nil
 }
 
-// whyQuestion is the question that decide asks first on this machine.
-func (s *solver) whyQuestion() *question {
-	switch gpus := s.vendor(machine.NVIDIA); {
-	case s.req.accel() == cpu:
+// whyQuestion is the attempt that decide asks first on this machine.
+func (s advice) whyQuestion() *attempt {
+	switch gpus := s.p.vendor(machine.NVIDIA); {
+	case s.p.req.accel() == cpu:
 	case len(gpus) > 0:
-		able, _ := s.able(gpus)
+		able, _ := s.p.chooser().able(gpus)
 		if len(able) > 0 {
-			q, _ := s.try(cuda, able, s.installed())
+			q, _ := s.p.chooser().try(cuda, able, s.p.installed())
 			return q
 		}
-		q, _ := s.try(cuda, gpus, s.installed())
+		q, _ := s.p.chooser().try(cuda, gpus, s.p.installed())
 		return q
-	case len(s.vendor(machine.AMD)) > 0:
-		q, _ := s.try(rocm, s.vendor(machine.AMD), driver{})
+	case len(s.p.vendor(machine.AMD)) > 0:
+		q, _ := s.p.chooser().try(rocm, s.p.vendor(machine.AMD), driver{})
 		return q
-	case len(s.vendor(machine.Intel)) > 0:
-		q, _ := s.try(xpu, s.vendor(machine.Intel), driver{})
+	case len(s.p.vendor(machine.Intel)) > 0:
+		q, _ := s.p.chooser().try(xpu, s.p.vendor(machine.Intel), driver{})
 		return q
-	case len(s.vendor(machine.Apple)) > 0:
-		q, _ := s.try(mps, s.vendor(machine.Apple), driver{})
+	case len(s.p.vendor(machine.Apple)) > 0:
+		q, _ := s.p.chooser().try(mps, s.p.vendor(machine.Apple), driver{})
 		return q
 	}
-	q, _ := s.try(cpu, nil, driver{})
+	q, _ := s.p.chooser().try(cpu, nil, driver{})
 	return q
 }
 
-func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement) Verdict {
+func (q *attempt) verdict(b, best *matrix.Build, requirement pep508.Requirement) Verdict {
 	e := *q
 	e.explain = true
-	if requirement.Label != "" || q.req.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
-		e.solver = q.named(requirement)
+	if requirement.Label != "" || q.p.req.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
+		e.p = q.named(requirement)
 	}
 	v := Verdict{Torch: b.Release.Torch.String(), Build: b.Label, Status: "refused"}
 	refused := 0
 	for i := range rules {
-		if q.unused(i) {
+		if q.p.advice().unused(i) {
 			continue
 		}
 		w := Word{Rule: rules[i].name}
@@ -138,10 +138,9 @@ func (q *question) verdict(b, best *matrix.Build, requirement pep508.Requirement
 	return v
 }
 
-// named is the solver in which a requirement's label counts as naming the build.
-func (q *question) named(r pep508.Requirement) *solver {
-	t := *q.solver
-	t.answered = nil
+// named is the problem in which a requirement's label counts as naming the build.
+func (q *attempt) named(r pep508.Requirement) *problem {
+	t := q.p.unanswered()
 	t.req.label, t.req.named = r.Label, "`"+text.Cut(r.Text, 80)+"`"
-	return &t
+	return t
 }

@@ -11,8 +11,9 @@ import (
 	"envfix/matrix"
 )
 
-// A solver is a machine and a request, read once.
-type solver struct {
+// A problem is a machine and a request, read once: nothing of it changes after that but
+// its memo.
+type problem struct {
 	m   *matrix.Matrix
 	h   machine.Machine
 	req request
@@ -20,22 +21,24 @@ type solver struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	picks map[pickKey]picked // the releases of packages that go with builds
-
-	refusedBefore    map[refusedKey]bool
-	usableBefore     map[usableKey][]*matrix.Extension
-	frameworksBefore map[servedKey]served
-
 	needsTorch bool // something of the request requires torch
 
 	libc  string // what else of the system decides about files
-	cache *cache
-
-	answered *outcome // what decide said; nil until it is asked for
+	cache *cache // what holds for every request on the machine
+	memo  *memo  // what was found for this one
 }
 
-// newSolver reads a machine and a request. Its error reports a malformed request.
-func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) {
+// A memo holds what was found for one problem; nothing of it changes an answer.
+type memo struct {
+	picks      map[pickKey]picked // the releases of packages that go with builds
+	refused    map[refusedKey]bool
+	usable     map[usableKey][]*matrix.Extension
+	frameworks map[servedKey]served
+	answered   *outcome // what decide said; nil until it is asked for
+}
+
+// newProblem reads a machine and a request. Its error reports a malformed request.
+func newProblem(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error) {
 	s, err := readInput(m, h, r)
 	if err != nil {
 		return nil, err
@@ -43,12 +46,12 @@ func newSolver(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 	s.cache = newCache(m, h.Platform)
 	s.brought()
 	s.unasked()
-	return s, s.checkNames()
+	return s, s.naming().checkNames()
 }
 
 // unasked makes torchvision, which nobody named, optional where no build for this
 // system has one.
-func (s *solver) unasked() {
+func (s *problem) unasked() {
 	_, asked := s.req.asked["torchvision"]
 	if len(s.req.Requirements) > 0 || !asked ||
 		slices.ContainsFunc(s.cache.wheels, func(b *matrix.Build) bool { _, ok := b.Companion("torchvision"); return ok }) {
@@ -58,13 +61,13 @@ func (s *solver) unasked() {
 	s.req.optional = append(s.req.optional, "torchvision")
 }
 
-func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) {
+func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error) {
 	req, err := readRequest(r, markersOf(h, r))
 	if err != nil {
 		return nil, err
 	}
-	s := &solver{m: m, h: h, req: req, libc: libcOf(h.Platform)}
-	s.refusedBefore, s.usableBefore, s.frameworksBefore = map[refusedKey]bool{}, map[usableKey][]*matrix.Extension{}, map[servedKey]served{}
+	s := &problem{m: m, h: h, req: req, libc: libcOf(h.Platform)}
+	s.memo = &memo{refused: map[refusedKey]bool{}, usable: map[usableKey][]*matrix.Extension{}, frameworks: map[servedKey]served{}}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))
@@ -83,8 +86,16 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*solver, error) 
 	return s, nil
 }
 
-// with returns the solver of the same machine with another request.
-func (s *solver) with(change func(*Request)) *solver {
+// unanswered is a copy of the problem to change, which knows what was found for it.
+func (s *problem) unanswered() *problem {
+	t, found := *s, *s.memo
+	found.answered = nil
+	t.memo = &found
+	return &t
+}
+
+// with returns the problem of the same machine with another request.
+func (s *problem) with(change func(*Request)) *problem {
 	r := s.req.Request
 	r.Requirements = slices.Clone(r.Requirements)
 	change(&r)
@@ -95,11 +106,11 @@ func (s *solver) with(change func(*Request)) *solver {
 	t.cache = s.cache
 	t.brought()
 	t.unasked()
-	t.remember(s)
+	t.advice().remember(s)
 	return t
 }
 
-func (s *solver) vendor(v string) []machine.GPU {
+func (s *problem) vendor(v string) []machine.GPU {
 	var out []machine.GPU
 	for _, g := range s.gpus {
 		if g.Vendor == v {
@@ -109,7 +120,7 @@ func (s *solver) vendor(v string) []machine.GPU {
 	return out
 }
 
-func (s *solver) env() string {
+func (s *problem) env() string {
 	if s.h.Platform.Environment == "" {
 		return machine.Bare
 	}
@@ -118,18 +129,18 @@ func (s *solver) env() string {
 
 // windowsDriver reports whether the NVIDIA driver is Windows' own, so that the
 // Windows column of every table counts (WSL too).
-func (s *solver) windowsDriver() bool {
+func (s *problem) windowsDriver() bool {
 	return s.h.Platform.OS == "windows" || s.env() == machine.WSL2
 }
 
 // inContainer reports whether drivers are somebody else's to change.
-func (s *solver) inContainer() bool {
+func (s *problem) inContainer() bool {
 	return s.env() == machine.Container || s.env() == machine.ContainerBuild
 }
 
 // described reports whether the GPUs were named by flags: then the machine at
 // hand is not the target even where it is an image build or a login node.
-func (s *solver) described() bool {
+func (s *problem) described() bool {
 	return len(s.gpus) > 0 && !slices.ContainsFunc(s.gpus, func(g machine.GPU) bool { return g.Evidence != machine.FromFlag })
 }
 
@@ -145,11 +156,11 @@ type driver struct {
 }
 
 // installed returns the machine's driver.
-func (s *solver) installed() driver {
+func (s *problem) installed() driver {
 	d := driver{windows: s.windowsDriver(), compared: true}
 	if s.tegra() {
 		d.compared = false
-		d.cuda = s.jetpackCUDA()
+		d.cuda = s.chooser().jetpackCUDA()
 		return d
 	}
 	if s.h.Driver == nil {
@@ -166,7 +177,7 @@ func (s *solver) installed() driver {
 
 // tegra reports whether the driver is JetPack's, whose numbers (540.4.0, 580.00)
 // follow JetPack: on a Jetson, and in a container on one.
-func (s *solver) tegra() bool {
+func (s *problem) tegra() bool {
 	p := s.h.Platform
 	if s.env() == machine.Jetson || p.L4T != "" {
 		return true
@@ -179,7 +190,7 @@ func (s *solver) tegra() bool {
 
 // onBranch returns the driver that a branch would bring, with the flavour of the
 // kernel module that serves the GPUs.
-func (s *solver) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
+func (s *problem) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
 	d := driver{windows: s.windowsDriver(), compared: true, branch: b, cuda: b.CUDA, version: b.Latest}
 	if d.windows {
 		d.version = b.LatestWindows

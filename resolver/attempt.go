@@ -9,25 +9,25 @@ import (
 	"envfix/matrix"
 )
 
-// A question is one attempt: the GPUs in use, one driver, one Python. Rules
+// An attempt is what is asked at once: the GPUs in use, one driver, one Python. Rules
 // answer it for one build at a time.
-type question struct {
-	*solver
+type attempt struct {
+	p       *problem
 	accel   string        // what the build has to be for
-	gpus    []machine.GPU // in use; shadows the solver's
+	gpus    []machine.GPU // in use, of those that the request admits
 	drv     driver
 	py      py
 	explain bool // refusals carry their sentences; false is faster
 	newest  bool // the newest releases of the packages are asked for, by what they require
 }
 
-// ask returns a question about some GPUs of one vendor.
-func (s *solver) ask(accel string, gpus []machine.GPU, d driver, p py) *question {
-	return &question{solver: s, accel: accel, gpus: gpus, drv: d, py: p}
+// ask returns an attempt about some GPUs of one vendor.
+func (s *problem) ask(accel string, gpus []machine.GPU, d driver, p py) *attempt {
+	return &attempt{p: s, accel: accel, gpus: gpus, drv: d, py: p}
 }
 
 // builds calls f for every build for this system, newest torch first.
-func (s *solver) builds(f func(*matrix.Build)) {
+func (s *problem) builds(f func(*matrix.Build)) {
 	list := s.cache.wheels
 	if s.req.conda() {
 		list = s.condaBuilds()
@@ -41,7 +41,7 @@ func (s *solver) builds(f func(*matrix.Build)) {
 }
 
 // passes reports whether every rule lets a build through.
-func (q *question) passes(b *matrix.Build) bool {
+func (q *attempt) passes(b *matrix.Build) bool {
 	for i := range rules {
 		if rules[i].refuses(q, b) != nil {
 			return false
@@ -51,7 +51,7 @@ func (q *question) passes(b *matrix.Build) bool {
 }
 
 // refusals returns every rule's word against a build, in the order of the rules.
-func (q *question) refusals(b *matrix.Build) []Reason {
+func (q *attempt) refusals(b *matrix.Build) []Reason {
 	e := *q
 	e.explain = true
 	var out []Reason
@@ -68,7 +68,7 @@ func (q *question) refusals(b *matrix.Build) []Reason {
 var silent = &Reason{}
 
 // no is a refusal: what is, and what was needed.
-func (q *question) no(source, format string, args ...any) *Reason {
+func (q *attempt) no(source, format string, args ...any) *Reason {
 	if !q.explain {
 		return silent
 	}
@@ -77,9 +77,9 @@ func (q *question) no(source, format string, args ...any) *Reason {
 
 // best returns the build that is preferred among those that pass; nil where none
 // does.
-func (q *question) best() *matrix.Build {
+func (q *attempt) best() *matrix.Build {
 	var best *matrix.Build
-	q.builds(func(b *matrix.Build) {
+	q.p.builds(func(b *matrix.Build) {
 		if best != nil {
 			if c, _ := q.compare(best, b); c >= 0 {
 				return // an outranked build need not be tried
@@ -93,7 +93,7 @@ func (q *question) best() *matrix.Build {
 }
 
 // choice says what a build means for an installer.
-func (q *question) choice(b *matrix.Build) *Choice {
+func (q *attempt) choice(b *matrix.Build) *Choice {
 	if isConda(b) {
 		return q.condaChoice(b)
 	}
@@ -111,16 +111,16 @@ func (q *question) choice(b *matrix.Build) *Choice {
 	}
 	c.Packages["torch"] = c.Torch + label
 	for _, name := range companions {
-		if _, asked := q.req.asked[name]; !asked && !slices.Contains(q.req.optional, name) {
+		if _, asked := q.p.req.asked[name]; !asked && !slices.Contains(q.p.req.optional, name) {
 			continue
 		}
-		if v, ok := q.companion(b, name); ok {
+		if v, ok := q.p.companion(b, name); ok {
 			c.Packages[name] = v.String() + label
 		}
 	}
-	for _, e := range q.extensions(b) {
+	for _, e := range q.packages().extensions(b) {
 		c.Packages[e.name] = e.version()
-		if why := q.whyOlder(e, b); why != "" {
+		if why := q.remarks().whyOlder(e, b); why != "" {
 			if c.Older == nil {
 				c.Older = map[string]string{}
 			}
@@ -129,7 +129,7 @@ func (q *question) choice(b *matrix.Build) *Choice {
 		if e.row == nil || !e.row.Sdist {
 			continue
 		}
-		if url := q.byWord(e.req, e.row.Version, b); url != "" {
+		if url := q.packages().byWord(e.req, e.row.Version, b); url != "" {
 			if c.URLs == nil {
 				c.URLs = map[string]string{}
 			}
@@ -137,11 +137,11 @@ func (q *question) choice(b *matrix.Build) *Choice {
 		}
 	}
 	c.Holds = q.holds(b)
-	if q.req.Channel != "" {
+	if q.p.req.Channel != "" {
 		q.channelChoice(c)
 	}
-	for _, r := range q.req.packages {
-		if q.accel != cuda || !q.isFramework(r.Name) {
+	for _, r := range q.p.req.packages {
+		if q.accel != cuda || !q.p.frameworks().isFramework(r.Name) {
 			continue
 		}
 		if f, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN); why == nil {
@@ -156,8 +156,8 @@ func (q *question) choice(b *matrix.Build) *Choice {
 
 // fromDefault reports whether a build is taken from the default Python index:
 // wherever that carries it, unless the request or the team's policy admits only others.
-func (q *question) fromDefault(b *matrix.Build) bool {
-	only, p := q.req.OnlyIndex, q.req.Policy
+func (q *attempt) fromDefault(b *matrix.Build) bool {
+	only, p := q.p.req.OnlyIndex, q.p.req.Policy
 	admitted := p == nil || len(p.Indexes) == 0 || slices.Contains(p.Indexes, "default")
 	return b.Default && (only == "default" || only == "" && admitted)
 }
@@ -165,7 +165,7 @@ func (q *question) fromDefault(b *matrix.Build) bool {
 // natively reports whether the driver supports a build's CUDA without leaning on
 // minor-version compatibility: CUDA major.minor not above what the driver's
 // branch reports; patches do not count.
-func (q *question) natively(b *matrix.Build) bool {
+func (q *attempt) natively(b *matrix.Build) bool {
 	if b.CUDA.IsZero() {
 		return true
 	}
