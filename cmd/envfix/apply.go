@@ -163,9 +163,9 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 
 // show prints the plan where the answer in JSON leaves room for it.
 func (f applyFlags) show(p *plan.Plan) error {
-	w := os.Stdout
+	w := stdout()
 	if f.json {
-		w = os.Stderr
+		w = stderr()
 	}
 	look := style(w)
 	look.Verbose = f.verbose
@@ -179,7 +179,7 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 	if yes || len(p.Steps) == 0 {
 		return nil
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
+	if !isTerminal(os.Stdin) || !isTerminal(stderr()) {
 		return &fail.Error{Code: fail.Usage, Text: "there is no terminal to ask on",
 			Hints: []string{"`envfix " + command + " --yes` does not ask"}}
 	}
@@ -205,19 +205,19 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 // ask puts a question on the terminal and returns the answer in small letters; the end
 // of the input is an empty one.
 func ask(ctx context.Context, question string) (string, error) {
-	fmt.Fprint(os.Stderr, question)
+	fmt.Fprint(stderr(), question)
 	answer := make(chan string, 1)
 	go func() {
 		b := make([]byte, 64)
 		n, _ := os.Stdin.Read(b)
 		if n == 0 { // the end of the input ends no line
-			fmt.Fprintln(os.Stderr)
+			fmt.Fprintln(stderr())
 		}
 		answer <- strings.ToLower(strings.TrimSpace(string(b[:n])))
 	}()
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(os.Stderr)
+		fmt.Fprintln(stderr())
 		return "", ctx.Err()
 	case a := <-answer:
 		return a, nil

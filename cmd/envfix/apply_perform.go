@@ -26,20 +26,20 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		return stateOf(err, begun(p, r))
 	}
 	if f.json {
-		return applyJSON(os.Stdout, p, r)
+		return applyJSON(stdout(), p, r)
 	}
 	dir := f.dir(p)
 	switch {
 	case r.Nothing:
-		fmt.Fprintf(os.Stderr, "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
+		fmt.Fprintf(stderr(), "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
 	case r.Before != "" || r.Generation != "":
-		fmt.Fprint(os.Stderr, ready(dir, r.Before != ""))
+		fmt.Fprint(stderr(), ready(dir, r.Before != ""))
 	case p.Partial && f.resume:
-		fmt.Fprintf(os.Stderr, "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
+		fmt.Fprintf(stderr(), "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
 	case p.Partial:
-		fmt.Fprintf(os.Stderr, "envfix: done; now the rest, which depends on it\n\n")
+		fmt.Fprintf(stderr(), "envfix: done; now the rest, which depends on it\n\n")
 	default:
-		fmt.Fprintf(os.Stderr, "envfix: done\n")
+		fmt.Fprintf(stderr(), "envfix: done\n")
 	}
 	return nil
 }
@@ -87,10 +87,10 @@ func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (appl
 		return apply.Result{}, fromApply(err)
 	}
 	defer e.Close()
-	o := apply.Options{Out: os.Stderr, Verbose: f.verbose, Tools: toolsDir(), Resume: f.resume,
+	o := apply.Options{Out: stderr(), Verbose: f.verbose, Tools: toolsDir(), Resume: f.resume,
 		Retries: orNever(f.retries), Stall: orNever(f.stall)}
-	if isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb" {
-		o.Columns = func() int { return columns(os.Stderr) }
+	if isTerminal(stderr()) && os.Getenv("TERM") != "dumb" {
+		o.Columns = func() int { return columns(stderr()) }
 	}
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Root }) {
 		o.Root = rooter(ctx)

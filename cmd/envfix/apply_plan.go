@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func unfinished(env string) (*plan.Plan, error) {
 	defer e.Close()
 	p, err := e.Unfinished()
 	if err == nil && p == nil {
-		fmt.Fprintln(os.Stderr, "envfix: nothing was left unfinished")
+		fmt.Fprintln(stderr(), "envfix: nothing was left unfinished")
 	}
 	return p, fromApply(err)
 }
@@ -91,9 +90,9 @@ func abandon(env string) error {
 		return fromApply(err)
 	}
 	if did {
-		fmt.Fprintln(os.Stderr, "envfix: the unfinished plan is given up; what it had changed in the system stays")
+		fmt.Fprintln(stderr(), "envfix: the unfinished plan is given up; what it had changed in the system stays")
 	} else {
-		fmt.Fprintln(os.Stderr, "envfix: there was nothing to give up")
+		fmt.Fprintln(stderr(), "envfix: there was nothing to give up")
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ import (
 // mend shows the findings and the plan that mends them, carries it out as apply
 // does, and examines again. What envfix cannot do it names, with the command.
 func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Case) error {
-	show := io.Writer(os.Stdout)
+	show := io.Writer(stdout())
 	if f.json {
-		show = os.Stderr
+		show = stderr()
 	}
 	p, refused := f.withSteps(ctx, &r, patient)
 	look := f.look(show)

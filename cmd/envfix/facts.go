@@ -66,14 +66,14 @@ func factsAction(c *cli.Context) error {
 		if c.Bool("at") {
 			line = append([]byte(`{"at":"`+time.Now().UTC().Format("2006-01-02T15:04:05Z")+`",`), line[1:]...)
 		}
-		_, err := os.Stdout.Write(append(fleet.Named(line, c.String("host")), '\n'))
+		_, err := stdout().Write(append(fleet.Named(line, c.String("host")), '\n'))
 		return err
 	}
 	if c.Bool("json") {
-		_, err := os.Stdout.Write(m.Encode())
+		_, err := stdout().Write(m.Encode())
 		return err
 	}
-	_, err := fmt.Print(ui.Facts(m, c.Bool("verbose"), style(os.Stdout)))
+	_, err := fmt.Fprint(stdout(), ui.Facts(m, c.Bool("verbose"), style(stdout())))
 	return err
 }
 

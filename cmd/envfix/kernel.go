@@ -126,12 +126,12 @@ func (f applyFlags) register(ctx context.Context, dir string) error {
 	_, spec, _ := strings.Cut(strings.TrimSpace(said.String()), " in ") // "Installed kernelspec NAME in DIR"
 	k := kernel{argv[0], strings.TrimSpace(spec)}
 	if !k.ours() {
-		fmt.Fprintf(os.Stderr, "envfix: ipykernel said: %s\n", ui.Clip(said.String(), 200))
+		fmt.Fprintf(stderr(), "envfix: ipykernel said: %s\n", ui.Clip(said.String(), 200))
 		return nil
 	}
 	all := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.Spec == k.Spec })
 	noteKernels(append(all, k))
-	fmt.Fprintf(os.Stderr, "envfix: Jupyter has the kernel %s (%s)\n", f.made.kernel, ui.Clean(k.Spec))
+	fmt.Fprintf(stderr(), "envfix: Jupyter has the kernel %s (%s)\n", f.made.kernel, ui.Clean(k.Spec))
 	return nil
 }
 
@@ -163,10 +163,10 @@ func dropKernels(dir string) {
 		}
 		if k.ours() {
 			if err := os.RemoveAll(k.Spec); err != nil {
-				fmt.Fprintf(os.Stderr, "envfix: warning: the kernel in %s would not start, and is left: %s\n", ui.Clean(k.Spec), reason(err))
+				fmt.Fprintf(stderr(), "envfix: warning: the kernel in %s would not start, and is left: %s\n", ui.Clean(k.Spec), reason(err))
 				return false
 			}
-			fmt.Fprintf(os.Stderr, "envfix: Jupyter's kernel %s is taken away again: this environment has no ipykernel\n", ui.Clean(filepath.Base(k.Spec)))
+			fmt.Fprintf(stderr(), "envfix: Jupyter's kernel %s is taken away again: this environment has no ipykernel\n", ui.Clean(filepath.Base(k.Spec)))
 		}
 		return true
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"envfix/installers"
@@ -70,7 +69,7 @@ func lockDir() string {
 func governing() string {
 	home, stranger := team.Home(".")
 	if stranger != "" {
-		fmt.Fprintf(os.Stderr, "envfix: warning: %s belongs to another user and is not followed\n", ui.Clean(stranger))
+		fmt.Fprintf(stderr(), "envfix: warning: %s belongs to another user and is not followed\n", ui.Clean(stranger))
 	}
 	return home
 }

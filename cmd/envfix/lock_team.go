@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +24,7 @@ func teamIn(dir string) (*team.Team, error) {
 		return nil, err
 	}
 	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile, Pythons: sync.OnceValue(pythonsHere),
-		Tell: func(line string) { fmt.Fprintln(os.Stderr, ui.Clean(line)) }}, nil
+		Tell: func(line string) { fmt.Fprintln(stderr(), ui.Clean(line)) }}, nil
 }
 
 // pythonsHere are the Pythons of this machine for a machine that is described: the

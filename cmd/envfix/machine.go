@@ -111,7 +111,7 @@ func wholeDriver(h *machine.Machine) error {
 		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"write a version as nvidia-smi prints it, such as `--driver 580.95.05`"}}
 	}
 	if whole.Compare(h.Driver.Version) != 0 {
-		fmt.Fprintf(os.Stderr, "envfix: driver %s is a branch: its newest release %s is meant\n", h.Driver.Version, whole)
+		fmt.Fprintf(stderr(), "envfix: driver %s is a branch: its newest release %s is meant\n", h.Driver.Version, whole)
 	}
 	h.Driver.Version = whole
 	return nil

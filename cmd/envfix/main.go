@@ -65,9 +65,9 @@ func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 		return &fail.Error{Code: fail.Failed, Text: "standard output is closed, and nothing could be shown",
 			Hints: []string{"`>/dev/null` drops what a command prints"}}
 	case in.version:
-		return showVersion(os.Stdout)
+		return showVersion(stdout())
 	case in.help || c != nil && c.Action == nil:
-		return showHelp(os.Stdout, in.path)
+		return showHelp(stdout(), in.path)
 	case c == nil || slices.Contains(onlyRead, c.Name):
 		// Nothing to bring to an end: Ctrl-C may simply end it, also where it waits
 		// for standard input.
@@ -80,6 +80,8 @@ func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 		Name:                      "envfix",
 		Commands:                  cmds,
 		Action:                    homeAction,
+		Writer:                    stdout(),
+		ErrWriter:                 stderr(),
 		HideHelp:                  true,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true, // a GPU's name and a URL may hold a comma
@@ -156,12 +158,12 @@ func report(err error, asJSON bool) int {
 	case f.Text == "":
 	case asJSON:
 		// Who redirects it into a file sees nothing of it: the terminal is told as well.
-		if noOutput() || writeErrorJSON(os.Stdout, f) != nil || isTerminal(os.Stderr) && !isTerminal(os.Stdout) {
-			fmt.Fprint(os.Stderr, ui.Error(f.Text, f.Details, f.Hints))
+		if noOutput() || writeErrorJSON(stdout(), f) != nil || isTerminal(stderr()) && !isTerminal(stdout()) {
+			fmt.Fprint(stderr(), ui.Error(f.Text, f.Details, f.Hints))
 		}
 	default:
-		fmt.Print(f.Script) // a closed stdout leaves nobody to tell
-		fmt.Fprint(os.Stderr, style(os.Stderr).Error(f.Text, f.Details, f.Hints))
+		fmt.Fprint(stdout(), f.Script) // a closed stdout leaves nobody to tell
+		fmt.Fprint(stderr(), style(stderr()).Error(f.Text, f.Details, f.Hints))
 	}
 	return f.Code
 }

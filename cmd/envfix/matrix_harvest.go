@@ -91,7 +91,7 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 		return err
 	}
 	for _, n := range notes {
-		fmt.Fprintf(os.Stderr, "envfix: warning: %s\n", ui.Clean(n))
+		fmt.Fprintf(stderr(), "envfix: warning: %s\n", ui.Clean(n))
 	}
 	if out != "" {
 		return writeNew(out, text)
@@ -117,7 +117,7 @@ func matrixHarvestTable(ctx context.Context, file, address string, harvest harve
 		return err
 	}
 	for _, n := range missing {
-		fmt.Fprintf(os.Stderr, "envfix: warning: the index has no %s\n", ui.Clean(n))
+		fmt.Fprintf(stderr(), "envfix: warning: the index has no %s\n", ui.Clean(n))
 	}
 	_, err = fmt.Fprintf(w, "wrote %s with %d rows\n", ui.Clean(file), rows)
 	return err

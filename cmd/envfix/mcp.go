@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -43,7 +44,7 @@ EXIT STATUS
 			if c.Bool("show-paths") {
 				o.Hide = nil
 			}
-			err := mcpserver.New(o).Run(c.Context, mcpserver.Stdio(os.Stdin, os.Stdout))
+			err := mcpserver.New(o).Run(c.Context, mcpserver.Stdio(os.Stdin, toClient{stdout()}))
 			if errors.Is(err, mcp.ErrConnectionClosed) {
 				return nil
 			}
@@ -51,6 +52,11 @@ EXIT STATUS
 		},
 	}
 }
+
+// toClient is the way to the client; it closes as the program ends.
+type toClient struct{ io.Writer }
+
+func (toClient) Close() error { return nil }
 
 // runSelf runs a command of this program in a process of its own: it prints to its
 // standard output, and here that speaks the protocol.

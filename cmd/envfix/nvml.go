@@ -17,7 +17,7 @@ func nvmlCommand() *cli.Command {
 	return &cli.Command{
 		Name:   nvmlchild.ReportCommand,
 		Hidden: true,
-		Action: func(c *cli.Context) error { return nvmlchild.ServeNVML(os.Stdout, c.Args().Slice()) },
+		Action: func(c *cli.Context) error { return nvmlchild.ServeNVML(stdout(), c.Args().Slice()) },
 	}
 }
 
@@ -33,7 +33,7 @@ func nvmlSampleCommand() *cli.Command {
 				return &fail.Error{Code: fail.Usage, Text: "an interval is needed, such as 200ms"}
 			}
 			observe.Shrink()
-			return nvmlchild.ServeSamples(os.Stdin, os.Stdout, every, c.Args().Tail())
+			return nvmlchild.ServeSamples(os.Stdin, stdout(), every, c.Args().Tail())
 		},
 	}
 }

@@ -160,11 +160,10 @@ func refusal(p *plan.Plan) error {
 // style is that of the terminal w: its width, and colour unless NO_COLOR is set
 // (no-color.org).
 func style(w io.Writer) ui.Style {
-	f, ok := w.(*os.File)
-	if !ok || !isTerminal(f) {
+	if !isTerminal(w) {
 		return ui.Style{}
 	}
-	return ui.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: columns(f)}
+	return ui.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: columns(w)}
 }
 
 // writePlan writes the plan for its user alone: it may name hosts.

@@ -49,8 +49,8 @@ func madePlans() []string {
 // warnForeign says that a plan is somebody else's text, shows what it writes, and
 // wants more than --yes.
 func (f applyFlags) warnForeign(p *plan.Plan) error {
-	fmt.Fprint(os.Stderr, "envfix: warning: this plan was not made here; what it installs runs as you\n")
-	if err := writeContents(os.Stderr, p); err != nil {
+	fmt.Fprint(stderr(), "envfix: warning: this plan was not made here; what it installs runs as you\n")
+	if err := writeContents(stderr(), p); err != nil {
 		return err
 	}
 	if f.yes && !f.elsewhere {

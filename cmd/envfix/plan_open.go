@@ -41,7 +41,7 @@ func (f planFlags) openPage(ctx context.Context, w io.Writer, p *plan.Plan) erro
 	}
 	why := openIn(ctx, browserHere(), target)
 	if why != "" {
-		fmt.Fprintf(os.Stderr, "envfix: %s: open the address above in a browser\n", why)
+		fmt.Fprintf(stderr(), "envfix: %s: open the address above in a browser\n", why)
 	}
 	return nil
 }

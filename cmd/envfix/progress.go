@@ -35,7 +35,7 @@ func newProgress(what string) *progress { return progressOf(what, nil) }
 
 // progressOf is newProgress of something that receives bytes.
 func progressOf(what string, bytes func() int64) *progress {
-	p := &progress{bytes: bytes, w: os.Stderr, terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb", every: 10 * time.Second, what: what}
+	p := &progress{bytes: bytes, w: stderr(), terminal: isTerminal(stderr()) && os.Getenv("TERM") != "dumb", every: 10 * time.Second, what: what}
 	if p.terminal {
 		p.every = time.Second
 	}
@@ -94,11 +94,7 @@ func (p *progress) draw(now time.Time) {
 		fmt.Fprintln(p.w, "  "+line)
 		return
 	}
-	most := ui.Width
-	if f, ok := p.w.(*os.File); ok {
-		most = columns(f)
-	}
-	fmt.Fprint(p.w, "\r\x1b[K"+ui.Clip(line, most-2))
+	fmt.Fprint(p.w, "\r\x1b[K"+ui.Clip(line, columns(p.w)-2))
 	p.shown = true
 }
 

@@ -54,7 +54,7 @@ func (f wishFlags) request(described bool) (resolver.Request, error) {
 func policyHere() (*resolver.Policy, error) {
 	p, stranger, err := team.Policy(".")
 	if stranger != "" {
-		fmt.Fprintf(os.Stderr, "envfix: warning: %s belongs to another user, and its [policy] is not followed\n", ui.Clean(stranger))
+		fmt.Fprintf(stderr(), "envfix: warning: %s belongs to another user, and its [policy] is not followed\n", ui.Clean(stranger))
 	}
 	return p, err
 }
@@ -123,7 +123,7 @@ func matrixFor() (*matrix.Matrix, error) {
 	}
 	newer, err := installedMatrix(m)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "envfix: warning: the updated matrix is not used: %s\n", ui.Clean(err.Error()))
+		fmt.Fprintf(stderr(), "envfix: warning: the updated matrix is not used: %s\n", ui.Clean(err.Error()))
 	}
 	if newer != nil {
 		m = newer

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
@@ -50,9 +49,9 @@ func rollbackAction(c *cli.Context) error {
 		what = "what was there before envfix"
 	}
 	defer dropKernels(env)
-	fmt.Fprintf(os.Stderr, "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
+	fmt.Fprintf(stderr(), "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
 	if before != "" && before != g.ID {
-		fmt.Fprintf(os.Stderr, "envfix: `envfix rollback %s` goes forward again\n", ui.Clean(before))
+		fmt.Fprintf(stderr(), "envfix: `envfix rollback %s` goes forward again\n", ui.Clean(before))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func rootAction(c *cli.Context) error {
 	if err := d.Decode(&s); err != nil || len(b) > maxStep || d.More() {
 		return &fail.Error{Code: fail.Usage, Text: "standard input holds no step"}
 	}
-	return fromApply(apply.Wrap(apply.Direct(c.Context, s, os.Stdout, nil)))
+	return fromApply(apply.Wrap(apply.Direct(c.Context, s, stdout(), nil)))
 }
 
 // unheard has nobody's going away end root's half: the terminal's, or that of the envfix
@@ -119,7 +119,7 @@ func viaSudo(sudo string) apply.Rooter {
 		}
 		if own && !said {
 			said = true
-			fmt.Fprintf(os.Stderr, "envfix: note: root's steps are given to %s, which you can change, and so can what runs as you; "+
+			fmt.Fprintf(stderr(), "envfix: note: root's steps are given to %s, which you can change, and so can what runs as you; "+
 				"`sudo install -D -m 755 %s /usr/local/bin/envfix` makes a copy that only root can\n", ui.Clean(self), ui.Clean(self))
 		}
 		b, err := json.Marshal(s)
@@ -138,7 +138,7 @@ func asInvoker() (bool, error) {
 	if owner == nil {
 		return false, nil
 	}
-	fmt.Fprintf(os.Stderr, "envfix: going on as %s; steps for root go through sudo\n", ui.Clean(owner.Name))
+	fmt.Fprintf(stderr(), "envfix: going on as %s; steps for root go through sudo\n", ui.Clean(owner.Name))
 	err := system.Become(owner, os.Args)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {

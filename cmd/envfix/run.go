@@ -160,7 +160,7 @@ func self() string {
 func runJob(f runFlags) error {
 	besideJob()
 	if w := placeHere().bypassed(f.argv[0]); w != "" {
-		fmt.Fprint(os.Stderr, ui.Hang("envfix: ", w))
+		fmt.Fprint(stderr(), ui.Hang("envfix: ", w))
 	}
 	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(),
 		NoProbe: f.noProbe, Try: f.try, Deep: f.deep})
@@ -190,7 +190,7 @@ func runJob(f runFlags) error {
 // not change how the job ended.
 func conclude(f runFlags, t *verdict.Trace) error {
 	r := verdict.Judge(t)
-	text := ui.VerdictAt(r, f.price, style(os.Stderr))
+	text := ui.VerdictAt(r, f.price, style(stderr()))
 	var failed error
 	for _, g := range f.gates {
 		if bad, why := g.Fails(r); bad {
@@ -198,7 +198,7 @@ func conclude(f runFlags, t *verdict.Trace) error {
 			failed = &fail.Error{Code: fail.Failed}
 		}
 	}
-	fmt.Fprint(os.Stderr, text)
+	fmt.Fprint(stderr(), text)
 	make := map[string]func() ([]byte, error){
 		"report": func() ([]byte, error) { return jsonBytes(r) },
 		"save":   func() ([]byte, error) { return observe.Encode(t) },
@@ -213,7 +213,7 @@ func conclude(f runFlags, t *verdict.Trace) error {
 			err = replaceFile(file.path, data, 0o644) // a link of somebody else's in its place is not followed
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "envfix: warning: --%s: %s\n", file.flag, ui.Clean(err.Error()))
+			fmt.Fprintf(stderr(), "envfix: warning: --%s: %s\n", file.flag, ui.Clean(err.Error()))
 			failed = &fail.Error{Code: fail.Failed}
 		}
 	}
@@ -233,7 +233,7 @@ func replay(f runFlags) error {
 		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix run --save FILE -- …` writes a recording"}}
 	}
 	if f.json {
-		if err := writeJSON(os.Stdout, verdict.Judge(t)); err != nil {
+		if err := writeJSON(stdout(), verdict.Judge(t)); err != nil {
 			return err
 		}
 	}
@@ -252,9 +252,9 @@ func compareRuns(f runFlags) error {
 	}
 	c := verdict.Compare(runs[0], runs[1])
 	if f.json {
-		return writeJSON(os.Stdout, c)
+		return writeJSON(stdout(), c)
 	}
-	_, err := fmt.Print(ui.Comparison(c, f.price))
+	_, err := fmt.Fprint(stdout(), ui.Comparison(c, f.price))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strings"
@@ -74,7 +75,7 @@ func watchAction(c *cli.Context) error {
 		return &fail.Error{Code: fail.Failed, Text: err.Error(), Hints: []string{"`envfix watch` lists the processes that use a GPU"}}
 	}
 	defer w.Stop()
-	if isTerminal(os.Stdout) && !f.json && !f.once && os.Getenv("TERM") != "dumb" {
+	if isTerminal(stdout()) && !f.json && !f.once && os.Getenv("TERM") != "dumb" {
 		err = watchScreen(c.Context, w)
 	} else {
 		watchLines(c.Context, w, f)
@@ -83,7 +84,7 @@ func watchAction(c *cli.Context) error {
 		if t.NoGPU() {
 			t.Doctor = diagnose(t, nil)
 		}
-		fmt.Fprint(os.Stderr, ui.Verdict(verdict.Judge(t), style(os.Stderr)))
+		fmt.Fprint(stderr(), ui.Verdict(verdict.Judge(t), style(stderr())))
 	}
 	return err
 }
@@ -91,7 +92,7 @@ func watchAction(c *cli.Context) error {
 // watchLines prints a line a second until there is nothing left to watch, or
 // nobody reads on.
 func watchLines(ctx context.Context, w *observe.Watch, f watchFlags) {
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(stdout())
 	for {
 		v, ok := w.Next(ctx)
 		if !ok {
@@ -174,9 +175,9 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 			views <- v
 		}
 	}()
-	os.Stdout.WriteString("\x1b[?25l") // hide the cursor
-	defer os.Stdout.WriteString("\x1b[?25h")
-	d := drawer{style: style(os.Stdout)}
+	io.WriteString(stdout(), "\x1b[?25l") // hide the cursor
+	defer io.WriteString(stdout(), "\x1b[?25h")
+	d := drawer{style: style(stdout())}
 	d.draw(ui.WatchScreen{Time: time.Now().Format("15:04:05"), Keys: reads, Notes: []string{"looking for a second …"}})
 	for {
 		select {
@@ -229,7 +230,7 @@ type drawer struct {
 
 func (d *drawer) draw(s ui.WatchScreen) {
 	width, height := ui.Width, 24
-	if w, h, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 20 {
+	if w, h, err := term.GetSize(int(fileOf(stdout()).Fd())); err == nil && w > 20 {
 		width, height = w, h
 	}
 	lines := ui.Watch(s, width-1, d.style)
@@ -244,6 +245,6 @@ func (d *drawer) draw(s ui.WatchScreen) {
 	for _, l := range lines {
 		b.WriteString(l + "\r\n")
 	}
-	os.Stdout.WriteString(b.String())
+	io.WriteString(stdout(), b.String())
 	d.lines, d.last = len(lines), s
 }

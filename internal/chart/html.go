@@ -1,7 +1,9 @@
 package chart
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"html"
 	"strings"
 
@@ -110,12 +112,17 @@ func class(state string, chosen bool) string {
 
 func esc(s string) string { return html.EscapeString(text.Printable(s)) }
 
-// Page is the map as one page that needs nothing else.
+// Page is the map as one page that needs nothing else, and runs its own script alone.
 func (m *Map) Page(title, foot string) string {
+	script := "\n" + strings.ReplaceAll(JS, "export ", "") +
+		`walkMap(document.querySelector("table.map"), document.getElementById("map-say"));` + "\n"
+	sum := sha256.Sum256([]byte(script))
 	return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-` +
+		base64.StdEncoding.EncodeToString(sum[:]) + `'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>` + esc(title) + `</title>
@@ -129,10 +136,7 @@ func (m *Map) Page(title, foot string) string {
 <p class="map-say" id="map-say" role="status">Point at a cell, or reach the table with Tab and walk with the arrow keys: its reason and source stand here.</p>
 <p class="soft">` + esc(foot) + `</p>
 </main>
-<script type="module">
-` + strings.ReplaceAll(JS, "export ", "") + `
-walkMap(document.querySelector("table.map"), document.getElementById("map-say"));
-</script>
+<script type="module">` + script + `</script>
 </body>
 </html>
 `

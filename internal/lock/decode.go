@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -45,6 +46,9 @@ func Decode(b []byte) (*Lock, error) {
 	}
 	var l Lock
 	if err := decodeStrict(b, &l); err != nil {
+		return nil, fmt.Errorf("%s: %w", File, err)
+	}
+	if err := oneLine(reflect.ValueOf(l)); err != nil {
 		return nil, fmt.Errorf("%s: %w", File, err)
 	}
 	if err := l.validate(); err != nil {
@@ -91,8 +95,9 @@ func (l *Lock) validate() error {
 			return fmt.Errorf("profile %s: pylock file %q, want %s", p.Name, text.Clip(p.Pylock.File, 120), PylockName(p.Name))
 		case !hexSHA256().MatchString(p.Pylock.SHA256):
 			return fmt.Errorf("profile %s: its pylock has no sha256", p.Name)
-		case p.Torch == "" || p.Python == "" || p.Match.OS == "" || p.Match.Arch == "" || p.Match.GPU == "":
-			return fmt.Errorf("profile %s: torch, python, match.os, match.arch and match.gpu must be set", p.Name)
+		}
+		if err := p.grammar(); err != nil {
+			return err
 		}
 		seen[p.Name] = true
 	}

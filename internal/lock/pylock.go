@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -100,6 +101,9 @@ var (
 // faults are returned together.
 func (p *Packages) Validate() error {
 	var faults []error
+	if err := oneLine(reflect.ValueOf(*p)); err != nil {
+		faults = append(faults, err)
+	}
 	if p.LockVersion != "1.0" {
 		faults = append(faults, fmt.Errorf("lock-version %q: this envfix reads 1.0", text.Clip(p.LockVersion, 120)))
 	}

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/text"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -31,6 +34,7 @@ func New(o Options) *mcp.Server {
 			Instructions: "Ask doctor or explain when torch does not use the GPU, plan before anything is installed. Nothing here changes the machine: show the person the command that plan names.",
 		},
 	)
+	s.AddReceivingMiddleware(cleaned)
 	add(
 		s,
 		o,
@@ -56,6 +60,25 @@ func New(o Options) *mcp.Server {
 	add(s, o, "explain", "What an error message of torch, CUDA or an installer means, and what to do.", explain)
 	add(s, o, "matrix", "What is known of a torch release: its builds, CUDA versions, driver floors and the GPUs each has code for.", show)
 	return s
+}
+
+// cleaned writes out what could act on a terminal, in answers and in errors: the library's
+// own quote what was asked as it came.
+func cleaned(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		if r, ok := result.(*mcp.CallToolResult); ok {
+			for _, c := range r.Content {
+				if t, ok := c.(*mcp.TextContent); ok {
+					t.Text = text.EscapeLines(t.Text)
+				}
+			}
+		}
+		if wire := (*jsonrpc.Error)(nil); errors.As(err, &wire) {
+			err = &jsonrpc.Error{Code: wire.Code, Message: text.Escape(wire.Message), Data: wire.Data}
+		}
+		return result, err
+	}
 }
 
 // A Machine describes one that is not here; each field replaces what was found.
@@ -197,18 +220,18 @@ func add[In any](s *mcp.Server, o Options, name, about string, command func(In) 
 		if err != nil {
 			return nil, nil, err
 		}
-		text, err := o.Run(ctx, c.stdin, c.args...)
+		said, err := o.Run(ctx, c.stdin, c.args...)
 		if err != nil {
 			return nil, nil, err
 		}
 		if o.Hide != nil {
-			text, c.after = o.Hide(text), o.Hide(c.after)
+			said, c.after = o.Hide(said), o.Hide(c.after)
 		}
-		text = oneScreen(text, "envfix "+strings.Join(quoted(c.args), " "))
+		said = oneScreen(said, "envfix "+strings.Join(quoted(c.args), " "))
 		if c.after != "" {
-			text += "\n" + c.after + "\n"
+			said += "\n" + c.after + "\n"
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, nil, nil
 	})
 }
 
