@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
 	"internal/apply":             {"internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
-	"internal/index":             {"matrix", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/index":             {"internal/reach", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/update":            {"matrix", "internal/version", "internal/proc"}, // signed data: fetched by cmd through internal/index
 	"internal/nvmlchild":         {},
 	"internal/nvmlchild/carried": {},
@@ -135,7 +135,7 @@ var walls = map[string][]string{
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"mvdan.cc/sh/v3":                            {"internal/plan"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
-	"golang.org/x/net":                          {"internal/index"},
+	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe", "internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},

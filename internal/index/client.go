@@ -19,10 +19,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/reach"
 	"envfix/internal/text"
 )
 
@@ -40,9 +42,12 @@ const MaxConnections = 4
 
 // A Client reads one simple index. Its zero value is not usable; see [New].
 type Client struct {
-	base  *url.URL
-	http  *http.Client
-	stall time.Duration
+	base      *url.URL
+	transport http.RoundTripper
+	stall     time.Duration
+
+	mu      sync.Mutex
+	allowed reach.Allowed // the index, and where its pages say that files lie
 
 	bytes, requests atomic.Int64
 }
@@ -64,7 +69,7 @@ func New(address string, o Options) (*Client, error) {
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	u.RawQuery, u.Fragment = "", ""
 	if o.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
+		t := reach.Transport()
 		t.MaxConnsPerHost, t.MaxIdleConnsPerHost = MaxConnections, MaxConnections
 		t.DisableCompression = true // lengths are checked against what was asked for
 		o.Transport = t
@@ -72,7 +77,19 @@ func New(address string, o Options) (*Client, error) {
 	if o.Stall == 0 {
 		o.Stall = 30 * time.Second
 	}
-	return &Client{base: u, stall: o.Stall, http: &http.Client{Transport: o.Transport, CheckRedirect: sameHost}}, nil
+	return &Client{base: u, stall: o.Stall, transport: o.Transport, allowed: reach.Bind(u.String())}, nil
+}
+
+// client asks the index and where it said that files lie.
+func (c *Client) client(files ...File) *http.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range files {
+		c.allowed = c.allowed.Files(f.URL)
+	}
+	h := c.allowed.Client(c.transport)
+	h.CheckRedirect = sameHost
+	return h
 }
 
 // Address returns the index's address without its password.
@@ -99,6 +116,7 @@ func (c *Client) Project(ctx context.Context, name string) (*Project, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
 	}
+	c.client(p.Files...)
 	return p, nil
 }
 
@@ -167,7 +185,7 @@ func (c *Client) once(ctx context.Context, address string, q request) ([]byte, r
 	c.requests.Add(1)
 	watch := time.AfterFunc(c.stall, func() { cancel(fmt.Errorf("the server was silent for %s", c.stall)) })
 	defer watch.Stop()
-	resp, err := c.http.Do(req)
+	resp, err := c.client().Do(req)
 	if err != nil {
 		return nil, response{}, reason(ctx, err)
 	}

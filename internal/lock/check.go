@@ -10,11 +10,10 @@ import (
 )
 
 // Bind checks a profile's pylock file against the lock: its digest first, then
-// that both speak of the same torch, Python, size and hosts. allowed says which
-// indexes packages may come from beside the default one, and on which hosts files
-// may lie beside those of their indexes (a mirror's); it is the matrix's and the
-// user's word, never the lock's own.
-func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*Packages, error) {
+// that both speak of the same torch, Python, size and hosts. index says which
+// indexes packages may come from beside the default one, and file at which addresses
+// their files may lie; it is the matrix's and the user's word, never the lock's own.
+func (p *Profile) Bind(pylock []byte, index, file func(address string) bool) (*Packages, error) {
 	if got := Sum(Text(pylock)); got != p.Pylock.SHA256 {
 		return nil, fmt.Errorf("%s: its sha256 is %s, the lock says %s", p.Pylock.File, got, p.Pylock.SHA256)
 	}
@@ -29,7 +28,7 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 		if q.Index == "" {
 			continue
 		}
-		if !allowed(q.Index) {
+		if !index(q.Index) {
 			return nil, fmt.Errorf(
 				"%s: %s comes from %s, which is neither an index of the matrix nor a mirror that you named",
 				p.Pylock.File,
@@ -38,7 +37,7 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 			)
 		}
 		for _, w := range q.Files() {
-			if w.URL != "" && !sameSite(w.Host(), Wheel{URL: q.Index}.Host()) && !allowed(w.Host()) {
+			if w.URL != "" && !file(w.URL) {
 				return nil, fmt.Errorf(
 					"%s: a file of %s lies on %s, which is neither its index's host nor that of a mirror that you named",
 					p.Pylock.File,
@@ -49,13 +48,6 @@ func (p *Profile) Bind(pylock []byte, allowed func(indexOrHost string) bool) (*P
 		}
 	}
 	return k, nil
-}
-
-// sameSite reports whether a file's host belongs to its index's: the same, or a
-// host beside it, as download-r2.pytorch.org is beside download.pytorch.org.
-func sameSite(file, index string) bool {
-	_, domain, ok := strings.Cut(index, ".")
-	return file == index || ok && strings.Contains(domain, ".") && strings.HasSuffix(file, "."+domain)
 }
 
 func (p *Profile) agrees(k *Packages) error {

@@ -89,7 +89,7 @@ func TestEveryChangeIsRefused(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		_, err = p.Bind([]byte(pylock), allow)
+		_, err = p.Bind([]byte(pylock), allow, allow)
 		return err == nil
 	}
 	if !accepts(string(b), string(k)) {
@@ -169,7 +169,8 @@ func TestForgedDigests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = got.Profiles[0].Bind(kb, func(index string) bool { return index == "https://download.pytorch.org/whl/cu126" })
+		_, err = got.Profiles[0].Bind(kb, func(index string) bool { return index == "https://download.pytorch.org/whl/cu126" },
+			func(file string) bool { return strings.HasPrefix(file, "https://download.pytorch.org/") })
 		return err
 	}
 	tests := map[string]func(*Lock, *Packages){
@@ -342,7 +343,7 @@ func TestLineEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Profiles[0].Pylock.SHA256 = Sum(b)
-	if _, err := l.Profiles[0].Bind([]byte(strings.ReplaceAll(string(b), "\n", "\r\n")), func(string) bool { return true }); err != nil && strings.Contains(err.Error(), "sha256") {
+	if _, err := l.Profiles[0].Bind([]byte(strings.ReplaceAll(string(b), "\n", "\r\n")), func(string) bool { return true }, func(string) bool { return true }); err != nil && strings.Contains(err.Error(), "sha256") {
 		t.Error(err)
 	}
 }

@@ -67,7 +67,7 @@ func New(o Options) *mcp.Server {
 func cleaned(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
-		if r, ok := result.(*mcp.CallToolResult); ok {
+		if r, ok := result.(*mcp.CallToolResult); ok && r != nil {
 			for _, c := range r.Content {
 				if t, ok := c.(*mcp.TextContent); ok {
 					t.Text = text.EscapeLines(t.Text)

@@ -30,7 +30,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 	if err != nil {
 		return 0, err
 	}
-	u, err := t.uv(ctx, Wish{Mirrors: mirrors}, l.Input)
+	u, err := t.uv(ctx, Wish{Mirrors: mirrors}, t.own())
 	if err != nil {
 		return 0, err
 	}
@@ -38,9 +38,11 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 	if len(profiles) == 0 {
 		return 0, usage("no profile of that name", "profiles are "+strings.Join(l.Names(), ", "))
 	}
+	allowed := t.allowed(mirrors)
+	facts := newFileFacts(&matrix.Matrix{}, u, allowed)
 	var all []lock.Package
 	for _, p := range profiles {
-		k, err := t.Packages(&p)
+		k, err := t.bound(&p, allowed)
 		if err != nil {
 			return 0, err
 		}
@@ -48,9 +50,11 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 			return 0, usage(fmt.Sprintf("profile %s builds %s from source, which needs its build tools and a network", p.Name, built[0].Name),
 				"put a wheel of it beside the lock and ask for `NAME @ file:///…`, or leave the profile out with `--profile`")
 		}
+		if err := facts.vouched(ctx, u, p, k.Packages); err != nil {
+			return 0, err
+		}
 		all = append(all, k.Packages...)
 	}
-	facts := newFileFacts(&matrix.Matrix{}, u)
 	tools, err := t.tools(ctx, u, profiles, facts)
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
@@ -86,6 +90,39 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 		}
 	}
 	return len(sums), t.finishBundle(dir, l, sums)
+}
+
+// vouched refuses files that lie where neither the data nor the user nor the installer's
+// default index says. A package of that index is installed by its name, so what a lock
+// says of its address is nobody's word yet: the installer is asked where it finds it.
+func (f *fileFacts) vouched(ctx context.Context, u uvTool, p lock.Profile, packages []lock.Package) error {
+	platform, err := lock.UVPlatform(p.Match)
+	if err != nil {
+		return failed(fail.Integrity, err)
+	}
+	u.alone = true
+	for _, k := range packages {
+		for _, w := range k.Files() {
+			switch {
+			case w.URL == "" || f.allowed.File(f.mirror(w.URL)):
+				continue
+			case k.Archive != nil: // asked for by this very address
+				f.said([]lock.Package{k})
+				continue
+			}
+			job := lock.Job{Requirements: []string{k.Name + "==" + k.Version}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform}
+			if answer, _, err := u.compile(ctx, job, filepath.Join(os.DevNull, "none")); err == nil {
+				if found, err := lock.ParseUV(answer, nil); err == nil {
+					f.said(found)
+				}
+			}
+			if !f.allowed.File(f.mirror(w.URL)) {
+				return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("a file of %s lies on %s, which the installer's default index does not name", k.Name, clean(w.Host())),
+					Hints: []string{"`--mirror default=URL` names the index that the lock was made from"}}
+			}
+		}
+	}
+	return nil
 }
 
 // A Receipt says how far a bundle is: in which file, and how much of all bytes is there.

@@ -37,6 +37,7 @@ func (t *Team) tools(ctx context.Context, u uvTool, profiles []lock.Profile, fac
 			return nil, err
 		}
 		u.mirrors.canonical(packages)
+		facts.said(packages)
 		if err := facts.complete(ctx, packages); err != nil {
 			return nil, err
 		}

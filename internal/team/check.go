@@ -30,8 +30,9 @@ func (t *Team) Check(ctx context.Context, ask Wish, old *lock.Lock) (*Verdict, e
 	if err := t.readable(old); err != nil {
 		v.Stale = append(v.Stale, err.Error())
 	}
+	allowed := t.allowed(ask.Mirrors)
 	for i := range old.Profiles {
-		if _, err := t.bound(old, &old.Profiles[i], ask.Mirrors); err != nil {
+		if _, err := t.bound(&old.Profiles[i], allowed); err != nil {
 			v.Stale = append(v.Stale, "profile "+old.Profiles[i].Name+": "+err.Error())
 		}
 	}

@@ -19,7 +19,7 @@ const atATime = 3
 // compileAll resolves the packages of every draft with uv, and fills in digests,
 // sizes and hosts. It returns the pylock bytes by profile name, and what uv warns of.
 func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files map[string][]byte, notes []string, err error) {
-	facts := newFileFacts(t.Matrix, u)
+	facts := newFileFacts(t.Matrix, u, t.allowed(u.mirrors))
 	texts, said := make([][]byte, len(drafts)), make([][]string, len(drafts))
 	on := t.underWay(len(drafts))
 	err = inParallel(len(drafts), atATime, func(i int) (err error) {
@@ -93,6 +93,7 @@ func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts
 		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: clean(err.Error()), Err: err}
 	}
 	u.mirrors.canonical(packages)
+	facts.said(packages)
 	if err := facts.complete(ctx, packages); err != nil {
 		return nil, nil, err
 	}

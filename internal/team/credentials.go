@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"envfix/internal/lock"
+	"envfix/internal/reach"
 	"envfix/internal/system"
 )
 
@@ -34,16 +35,17 @@ func uvVariable(name string) string {
 // names, in the netrc file, in a keyring. They are kept in memory alone.
 type credentials struct {
 	indexes []lock.Tied
-	index   string // the default index with what its address holds
+	index   string        // the default index with what its address holds
+	named   reach.Allowed // by the data and the user: what netrc's default entry is for
 	netrc   []netrcEntry
 }
 
-func newCredentials(indexes []lock.Tied, index string) *credentials {
+func newCredentials(indexes []lock.Tied, index string, named reach.Allowed) *credentials {
 	path := os.Getenv("NETRC")
 	if home, err := os.UserHomeDir(); path == "" && err == nil {
 		path = filepath.Join(home, ".netrc")
 	}
-	c := &credentials{indexes: indexes, index: index}
+	c := &credentials{indexes: indexes, index: index, named: named}
 	if b, err := system.ReadFile(path, 1<<20); err == nil {
 		c.netrc = readNetrc(string(b))
 	}
@@ -79,7 +81,7 @@ func (c *credentials) find(ctx context.Context, u *url.URL) (user, password stri
 		return at.User.Username(), password, true
 	}
 	for _, e := range c.netrc {
-		if e.machine == u.Hostname() || e.machine == "" {
+		if e.machine == u.Hostname() || e.machine == "" && c.named.File(u.String()) {
 			return e.login, e.password, true
 		}
 	}

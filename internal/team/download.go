@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"envfix/internal/lock"
+	"envfix/internal/reach"
 	"envfix/internal/version"
 	"envfix/matrix"
 
@@ -25,13 +26,14 @@ const maxWheel = 8 << 30
 
 // fileFacts completes what an index did not say of its files, each file once.
 type fileFacts struct {
-	client *http.Client
-	mirror func(url string) string // where a URL is really fetched
-	login  *credentials
-	came   func(n int64)   // is told of bytes that are saved; nil: nobody listens
-	wrong  []matrix.Defect // files whose index is known to give a wrong hash
-	mu     sync.Mutex
-	known  map[string]*fileFact // by URL
+	allowed   reach.Allowed // where files may be fetched from
+	transport *http.Transport
+	mirror    func(url string) string // where a URL is really fetched
+	login     *credentials
+	came      func(n int64)   // is told of bytes that are saved; nil: nobody listens
+	wrong     []matrix.Defect // files whose index is known to give a wrong hash
+	mu        sync.Mutex
+	known     map[string]*fileFact // by URL
 }
 
 type fileFact struct {
@@ -41,19 +43,32 @@ type fileFact struct {
 	err    error
 }
 
-// newFileFacts reads from where the mirrors say, with the credentials that uv uses, and reads whole the files that the
-// matrix knows wrong hashes of.
-func newFileFacts(m *matrix.Matrix, u uvTool) *fileFacts {
+// newFileFacts reads from where is allowed and the mirrors say, with the credentials that uv uses, and reads whole the
+// files that the matrix knows wrong hashes of.
+func newFileFacts(m *matrix.Matrix, u uvTool, allowed reach.Allowed) *fileFacts {
 	wrong := slices.DeleteFunc(slices.Clone(m.Defects), func(d matrix.Defect) bool { return d.Breaks != "hash" })
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t := reach.Transport()
 	t.MaxConnsPerHost = 8
 	t.ResponseHeaderTimeout = 30 * time.Second
 	return &fileFacts{
-		client: &http.Client{Transport: t},
-		mirror: u.mirrors.there,
-		login:  newCredentials(u.tied, u.index),
-		wrong:  wrong,
-		known:  map[string]*fileFact{},
+		allowed:   allowed,
+		transport: t,
+		mirror:    u.mirrors.there,
+		login:     newCredentials(u.tied, u.index, allowed),
+		wrong:     wrong,
+		known:     map[string]*fileFact{},
+	}
+}
+
+// said allows what the installer answered: the files of its default index lie where that
+// index says, and no login of the user's goes there but one for that very host.
+func (f *fileFacts) said(packages []lock.Package) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range packages {
+		for _, w := range k.Files() {
+			f.allowed = f.allowed.Files(f.mirror(w.URL))
+		}
 	}
 }
 
@@ -168,7 +183,10 @@ func (f *fileFacts) do(ctx context.Context, method, url string) (*http.Response,
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	f.login.login(ctx, req)
-	resp, err := f.client.Do(req)
+	f.mu.Lock()
+	allowed := f.allowed
+	f.mu.Unlock()
+	resp, err := allowed.Client(f.transport).Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,8 @@ func (t *Team) Packages(p *lock.Profile) (*lock.Packages, error) {
 	if err != nil {
 		return nil, failed(fail.Usage, err)
 	}
-	k, err := p.Bind(b, func(string) bool { return true })
+	any := func(string) bool { return true }
+	k, err := p.Bind(b, any, any)
 	if err != nil {
 		return nil, failed(fail.Integrity, err)
 	}

@@ -3,11 +3,13 @@ package team
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/reach"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -44,14 +46,14 @@ func (t *Team) Follow(h machine.Machine, f Following) (*Chosen, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := t.bound(l, p, f.Mirrors)
+	k, err := t.bound(p, t.allowed(f.Mirrors))
 	if err != nil {
 		return nil, err
 	}
 	if k, err = k.Choose(f.Groups); err != nil {
 		return nil, failed(fail.Usage, err)
 	}
-	return &Chosen{p, k, why, l.Input.DefaultIndex, len(p.Match.Check(h)) > 0}, nil
+	return &Chosen{p, k, why, t.own().DefaultIndex, len(p.Match.Check(h)) > 0}, nil
 }
 
 // readable refuses a lock that a newer envfix wrote.
@@ -110,30 +112,13 @@ func driverHint(faults []lock.Mismatch, p *lock.Profile, flags string) []string 
 }
 
 // bound reads the profile's pylock and holds it to the lock. Beside the default
-// index, packages may come from the matrix's indexes and from the mirrors.
-func (t *Team) bound(l *lock.Lock, p *lock.Profile, mirrors Mirrors) (*lock.Packages, error) {
+// index, packages may come from where is allowed.
+func (t *Team) bound(p *lock.Profile, allowed reach.Allowed) (*lock.Packages, error) {
 	b, err := ReadFile(t.path(p.Pylock.File))
 	if err != nil {
 		return nil, &fail.Error{Code: fail.Integrity, Text: clean(err.Error()), Err: err, Hints: []string{"commit the pylock files beside " + lock.File}}
 	}
-	known := map[string]bool{}
-	for _, r := range t.Matrix.Releases {
-		for _, build := range r.Builds {
-			known[build.Index] = true
-			for _, c := range resolver.Channels {
-				known[resolver.ChannelIndex(build.Index, c)] = true
-			}
-		}
-	}
-	for _, pair := range mirrors.all() {
-		known[pair[0]], known[lock.Wheel{URL: pair[1]}.Host()] = true, true
-	}
-	if w, err := t.wishes(l); err == nil { // the user's own file, not the lock
-		for _, i := range w.Indexes {
-			known[i.URL], known[lock.Wheel{URL: i.URL}.Host()] = true, true
-		}
-	}
-	k, err := p.Bind(b, func(indexOrHost string) bool { return known[indexOrHost] })
+	k, err := p.Bind(b, allowed.Index, allowed.File)
 	if err != nil {
 		return nil, &fail.Error{
 			Code:  fail.Integrity,
@@ -143,4 +128,39 @@ func (t *Team) bound(l *lock.Lock, p *lock.Profile, mirrors Mirrors) (*lock.Pack
 		}
 	}
 	return k, nil
+}
+
+// allowed is what files may be fetched from: the indexes of the matrix, the mirrors, and
+// the indexes of the team's own files. What a lock names beside them is not.
+func (t *Team) allowed(mirrors Mirrors) reach.Allowed {
+	var known []string
+	for _, r := range t.Matrix.Releases {
+		for _, build := range r.Builds {
+			known = append(known, build.Index)
+			for _, c := range resolver.Channels {
+				known = append(known, resolver.ChannelIndex(build.Index, c))
+			}
+		}
+	}
+	for _, pair := range mirrors.all() {
+		known = append(known, pair[0], pair[1])
+	}
+	for _, i := range t.own().Indexes {
+		known = append(known, i.URL)
+	}
+	slices.Sort(known)
+	return reach.Bind(slices.Compact(known)...)
+}
+
+// own is what the team's own files say of indexes; the lock is none of them.
+func (t *Team) own() lock.Input {
+	w, err := t.wishes(nil)
+	if err != nil {
+		return lock.Input{}
+	}
+	in, err := t.input(w)
+	if err != nil {
+		return lock.Input{Indexes: w.Indexes}
+	}
+	return lock.Input{Indexes: in.Indexes, DefaultIndex: in.DefaultIndex}
 }

@@ -18,7 +18,7 @@ var verdictHTML string
 type chart struct {
 	Title, Unit string
 	Top         string
-	Line, Area  template.HTMLAttr
+	Line, Area  string
 }
 
 // VerdictPage is one page of HTML with the verdict and the timeline. It loads
@@ -57,7 +57,7 @@ type stepBar struct {
 
 type stepPart struct {
 	Name, Words string
-	X, Width    template.HTMLAttr
+	X, Width    string
 	Class       int
 }
 
@@ -74,7 +74,7 @@ func stepBars(r verdict.Report) (out []stepBar) {
 		for i, part := range p.Parts {
 			w := 1000 * part.Seconds / total
 			bar.Parts = append(bar.Parts, stepPart{Name: partName(part), Words: fmt.Sprintf("%.0f %%, %s ms", w/10, three(part.Seconds*1e3)),
-				X: template.HTMLAttr(fmt.Sprintf(`x="%.1f"`, x)), Width: template.HTMLAttr(fmt.Sprintf(`width="%.1f"`, w)), Class: i % 6})
+				X: fmt.Sprintf("%.1f", x), Width: fmt.Sprintf("%.1f", w), Class: i % 6})
 			x += w
 		}
 		out = append(out, bar)
@@ -159,5 +159,5 @@ func line(t *verdict.Trace, title, unit string, top float64, of func(verdict.Fra
 		fmt.Fprintf(&area, "L%.1f 100Z", lastX)
 	}
 	return chart{Title: title, Unit: unit, Top: fmt.Sprintf("%.3g", top),
-		Line: template.HTMLAttr(`d="` + path.String() + `"`), Area: template.HTMLAttr(`d="` + area.String() + `"`)}
+		Line: path.String(), Area: area.String()}
 }

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+func TestGates(t *testing.T) { analysistest.Run(t, analysistest.TestData(), gates, "a") }
