@@ -133,7 +133,6 @@ var walls = map[string][]string{
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
-	"mvdan.cc/sh/v3":                            {"internal/plan"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe", "internal/fleet"},

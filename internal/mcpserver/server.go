@@ -195,13 +195,12 @@ func show(in MatrixInput) (call, error) {
 	return c, checked(in.Torch, in.OS)
 }
 
-// quoted are words as a shell takes them.
+// quoted are words as a shell takes them; what no shell can be given is left out.
 func quoted(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = w
-		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,/:=+@") != "" || w == "" {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	var out []string
+	for _, w := range words {
+		if q, err := text.POSIX(w); err == nil {
+			out = append(out, q.String())
 		}
 	}
 	return out

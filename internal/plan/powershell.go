@@ -7,8 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -21,10 +21,10 @@ func PowerShell(p *Plan) (string, error) {
 		return "", errors.New("a PowerShell script is for a plan for Windows; this one is for " + p.Basis.Facts.Platform.OS)
 	}
 	s := psScript{script{p: p}}
-	s.line("# envfix plan " + comment(p.ID))
-	s.line("# " + comment(summary(p)))
+	s.line("# envfix plan " + text.Printable(p.ID))
+	s.line("# " + text.Printable(summary(p)))
 	for _, w := range p.Warnings {
-		s.line("# warning: " + comment(w))
+		s.line("# warning: " + text.Printable(w))
 	}
 	s.line("# powershell -ExecutionPolicy Bypass -File THIS")
 	s.line("param([int]$From = 1) # the step to begin with, after one that is done by hand")
@@ -152,12 +152,12 @@ func (s *psScript) tool(r Run) {
 }
 
 func (s *psScript) step(i int, step Step) error {
-	title, err := psQuote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), comment(step.Title)))
+	title, err := psQuote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title)))
 	if err != nil {
 		return err
 	}
 	s.line("")
-	s.line("# " + comment(step.Why))
+	s.line("# " + text.Printable(step.Why))
 	s.line(fmt.Sprintf("if ($From -le %d) {", i+1))
 	s.line("  Write-Output " + title)
 	switch {
@@ -234,7 +234,7 @@ func (s *psScript) write(w Write) error {
 }
 
 func (s *psScript) manual(i int, step Step) error {
-	text, err := psQuote(comment(step.Manual.Text))
+	text, err := psQuote(text.Printable(step.Manual.Text))
 	if err != nil {
 		return err
 	}
@@ -302,23 +302,8 @@ func psWord(s string) (string, error) {
 	return "(" + strings.Join(parts, " + ") + ")", nil
 }
 
-// psQuotes are the characters that end a string in single quotes: PowerShell takes the
-// typographic ones for the plain one.
-const psQuotes = "'\u2018\u2019\u201a\u201b"
-
 // psQuote returns s as one string in single quotes, in which nothing is expanded.
 func psQuote(s string) (string, error) {
-	var b strings.Builder
-	b.WriteByte('\'')
-	for _, r := range s {
-		switch {
-		case strings.ContainsRune(psQuotes, r):
-			b.WriteRune(r)
-		case r == unicode.ReplacementChar, unicode.IsControl(r) && r != '\n' && r != '\t':
-			return "", fmt.Errorf("%q cannot be written for PowerShell", s)
-		}
-		b.WriteRune(r)
-	}
-	b.WriteByte('\'')
-	return b.String(), nil
+	q, err := text.PowerShell(s)
+	return q.String(), err
 }

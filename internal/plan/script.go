@@ -5,11 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
+	"envfix/internal/text"
 	"envfix/resolver"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // Words returns r as POSIX shell words, its variables first, each quoted;
@@ -62,34 +60,8 @@ func quote(s string) (string, error) {
 // Quote returns s as one POSIX shell word. Its error says that s has characters
 // that would reach the terminal of whoever reads the word.
 func Quote(s string) (string, error) {
-	if plain(s) {
-		return s, nil
-	}
-	q, err := literal(s)
-	if err != nil {
-		return "", fmt.Errorf("%q cannot be written for a POSIX shell: %w", s, err)
-	}
-	return q, nil
-}
-
-// literal quotes s. Line breaks and tabs may stand between single quotes as they
-// are, which syntax.Quote does not do; other control characters it refuses, and so
-// do we: they would reach the terminal of whoever reads the script.
-func literal(s string) (string, error) {
-	visible := strings.NewReplacer("\n", "", "\t", "").Replace(s)
-	q, err := syntax.Quote(visible, syntax.LangPOSIX)
-	// Bare braces, which syntax.Quote leaves alone, end a group in zsh, and people
-	// paste commands there.
-	if err != nil || visible == s && q != s {
-		return q, err
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'", nil
-}
-
-// plain reports whether every shell reads s as itself. syntax.Quote would quote
-// "torch==2.9.1" too, which people need not see.
-func plain(s string) bool {
-	return s != "" && s[0] != '=' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-") == ""
+	q, err := text.POSIX(s)
+	return q.String(), err
 }
 
 // nextPlaceholder finds the first "{gen}", "{tools}" … of s; without one it
@@ -111,10 +83,10 @@ func nextPlaceholder(s string) (at int, name string) {
 func Script(p *Plan) (string, error) {
 	s := script{p: p}
 	s.line("#!/bin/sh")
-	s.line("# envfix plan " + comment(p.ID))
-	s.line("# " + comment(summary(p)))
+	s.line("# envfix plan " + text.Printable(p.ID))
+	s.line("# " + text.Printable(summary(p)))
 	for _, w := range p.Warnings {
-		s.line("# warning: " + comment(w))
+		s.line("# warning: " + text.Printable(w))
 	}
 	s.line("set -eu")
 	if err := s.variables(); err != nil {
@@ -159,16 +131,6 @@ type script struct {
 
 func (s *script) line(l string) { s.b.WriteString(l + "\n") }
 
-// comment keeps outside text on its line.
-func comment(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
 func (s *script) variables() error {
 	dir, err := quote(s.p.Target.Dir)
 	if err != nil {
@@ -205,7 +167,7 @@ func (s *script) buildsAside() bool {
 // step writes one step. Where a person has to do one in between, every step can
 // be skipped, so that the script goes on behind it.
 func (s *script) step(i int, step Step) error {
-	title, err := quote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), comment(step.Title)))
+	title, err := quote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title)))
 	if err != nil {
 		return err
 	}
@@ -214,7 +176,7 @@ func (s *script) step(i int, step Step) error {
 		return nil
 	}
 	s.line("")
-	s.line("# " + comment(step.Why))
+	s.line("# " + text.Printable(step.Why))
 	if byHand {
 		s.line(fmt.Sprintf(`if [ "$from" -le %d ]; then`, i+1))
 	}
@@ -274,7 +236,7 @@ func (s *script) action(i int, step Step) error {
 // manual writes what a person has to do, and ends the script there.
 func (s *script) manual(i int, step Step) error {
 	if step.ID != "reboot" { // whose title says it all
-		text, err := quote(comment(step.Manual.Text))
+		text, err := quote(text.Printable(step.Manual.Text))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // root writes a command for root. A script that an administrator runs looks at
@@ -83,7 +85,7 @@ func (s *script) rehearsal(step Step, run string) error {
 	}
 	allowed := make([]string, len(step.Rehearsal.MayRemove))
 	for i, glob := range step.Rehearsal.MayRemove {
-		if !plain(strings.ReplaceAll(glob, "*", "")) {
+		if !text.IsWord(strings.ReplaceAll(glob, "*", "")) {
 			return fmt.Errorf("%q is not a package's name", glob)
 		}
 		allowed[i] = glob

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/managers"
+	"envfix/internal/text"
 )
 
 // ofTheMachine are variables that a script takes from where it runs. The plan
@@ -95,7 +96,7 @@ func bringsPython(step Step) bool {
 func defaultMirror(pairs []string) string {
 	mirror := ""
 	for _, pair := range pairs {
-		if to, ok := strings.CutPrefix(pair, "default="); ok && plain(to) {
+		if to, ok := strings.CutPrefix(pair, "default="); ok && text.IsWord(to) {
 			mirror = to
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"envfix/internal/plan"
+	"envfix/internal/text"
 )
 
 // Shells are the languages that [Assignments] writes.
@@ -54,8 +54,10 @@ func Assignments(shell string, all []Assignment) (string, error) {
 func assignment(shell string, a Assignment) (string, error) {
 	switch shell {
 	case "fish":
-		v := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(a.Value) + "'"
+		v, err := text.Fish(a.Value)
 		switch {
+		case err != nil:
+			return "", err
 		case a.Kind == Unset:
 			return "set -e " + a.Name, nil
 		case a.Kind == Prepend:
@@ -66,7 +68,10 @@ func assignment(shell string, a Assignment) (string, error) {
 		}
 		return fmt.Sprintf("set -gx %s %s", a.Name, v), nil
 	case "powershell":
-		v := "'" + strings.ReplaceAll(a.Value, "'", "''") + "'"
+		v, err := text.PowerShell(a.Value)
+		if err != nil {
+			return "", err
+		}
 		switch a.Kind {
 		case Unset:
 			return "Remove-Item -ErrorAction SilentlyContinue Env:" + a.Name, nil
@@ -75,7 +80,7 @@ func assignment(shell string, a Assignment) (string, error) {
 		}
 		return fmt.Sprintf("$env:%s = %s", a.Name, v), nil
 	}
-	v, err := plan.Quote(a.Value)
+	v, err := text.POSIX(a.Value)
 	if err != nil {
 		return "", err
 	}
