@@ -49,7 +49,7 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(c.App.Writer, text)
+			_, err = io.WriteString(c.App.Writer, text.String())
 			return err
 		},
 	}

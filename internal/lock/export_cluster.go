@@ -4,41 +4,45 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // ExportKubernetes returns a Job for a Linux profile: nodes by the labels of NVIDIA's
 // GPU feature discovery, an init container that proves the image on the node's GPU, and
 // the driver's floor for the container runtime. The image is the one that the form
 // dockerfile builds.
-func (p *Profile) ExportKubernetes() (string, error) {
+func (p *Profile) ExportKubernetes() (text.Quoted, error) {
 	if p.Match.OS != "linux" {
-		return "", p.notLinux()
+		return text.Quoted{}, p.notLinux()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# From %s, profile %s. The image: `envfix lock export --format dockerfile --profile %s`.\n", File, p.Name, p.Name)
-	b.WriteString("# Written for the labels of NVIDIA's GPU feature discovery; it was run on no cluster.\n")
-	fmt.Fprintf(&b, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: %s\nspec:\n  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n",
-		strconv.Quote("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
-	b.WriteString("      affinity:\n        nodeAffinity:\n          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n")
+	var d text.Doc
+	name := text.Word(p.Name)
+	d.Add("# From "+File+", profile %s. The image: `envfix lock export --format dockerfile --profile %s`.\n", name, name)
+	d.Add("# Written for the labels of NVIDIA's GPU feature discovery; it was run on no cluster.\n")
+	d.Add("apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: %s\nspec:\n  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n",
+		text.JSON("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
+	d.Add("      affinity:\n        nodeAffinity:\n          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n")
 	for _, term := range p.kubeTerms() {
-		b.WriteString("              - matchExpressions:\n")
+		d.Add("              - matchExpressions:\n")
 		for _, e := range term {
-			fmt.Fprintf(&b, "                  - {key: %s, operator: %s, values: [%q]}\n", e[0], e[1], e[2])
+			d.Add("                  - {key: %s, operator: %s, values: [%s]}\n", text.Word(e[0]), text.Word(e[1]), text.JSON(e[2]))
 		}
 	}
-	container := func(list, name, code string) {
-		fmt.Fprintf(&b, "      %s:\n        - name: %s\n          image: %q\n          command: [python, -I, -c, %q]\n", list, name, "torch-"+p.Name+":locked", code)
+	container := func(list, name string, code text.Quoted) {
+		d.Add("      %s:\n        - name: %s\n          image: %s\n          command: [python, -I, -c, %s]\n", text.Word(list), text.Word(name),
+			text.JSON("torch-"+p.Name+":locked"), text.JSON(code.String()))
 		if p.Match.GPU != "nvidia" {
 			return
 		}
 		if major := p.driverMajor(); major > 0 {
-			fmt.Fprintf(&b, "          env:\n            - {name: NVIDIA_REQUIRE_CUDA, value: \"driver>=%d\"}\n", major)
+			d.Add("          env:\n            - {name: NVIDIA_REQUIRE_CUDA, value: \"driver>=%s\"}\n", text.Int(major))
 		}
-		b.WriteString("          resources:\n            limits:\n              nvidia.com/gpu: 1\n")
+		d.Add("          resources:\n            limits:\n              nvidia.com/gpu: 1\n")
 	}
 	container("initContainers", "verify", p.proof())
-	container("containers", "job", "import torch; print(torch.__version__)")
-	return b.String(), nil
+	container("containers", "job", text.Const("import torch; print(torch.__version__)"))
+	return d.Quoted(), nil
 }
 
 // kubeTerms are what a node must have: one of the terms, all of its expressions. A
@@ -68,8 +72,8 @@ func (p *Profile) kubeTerms() [][][3]string {
 
 // driverMajor is the branch of the driver's floor, 0 where there is none.
 func (p *Profile) driverMajor() int {
-	text, _, _ := strings.Cut(strings.TrimPrefix(p.Match.Driver, ">="), ".")
-	n, err := strconv.Atoi(text)
+	major, _, _ := strings.Cut(strings.TrimPrefix(p.Match.Driver, ">="), ".")
+	n, err := strconv.Atoi(major)
 	if err != nil {
 		return 0
 	}
@@ -78,12 +82,11 @@ func (p *Profile) driverMajor() int {
 
 // proof is Python that ends with an error where torch is not the profile's, or does
 // not compute on the GPU that the profile is for.
-func (p *Profile) proof() string {
-	s := p.assertion()
+func (p *Profile) proof() text.Quoted {
 	if p.Match.GPU == "nvidia" || p.Match.GPU == "amd" {
-		s += "; x = torch.ones(8, 8, device='cuda'); assert (x @ x).sum().item() == 512"
+		return text.Form("%s; x = torch.ones(8, 8, device='cuda'); assert (x @ x).sum().item() == 512", p.assertion())
 	}
-	return s
+	return p.assertion()
 }
 
 func (p *Profile) notLinux() error {
@@ -92,36 +95,36 @@ func (p *Profile) notLinux() error {
 
 // ExportSky returns a task of SkyPilot: accelerators, the locked packages in setup, and
 // the proof before the job.
-func (p *Profile) ExportSky(requirements string) (string, error) {
+func (p *Profile) ExportSky(requirements string) (text.Quoted, error) {
 	if p.Match.OS != "linux" {
-		return "", p.notLinux()
+		return text.Quoted{}, p.notLinux()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# From %s, profile %s. Beside it, in the working directory: %s\n# It was run on no cloud.\n", File, p.Name, requirements)
-	fmt.Fprintf(&b, "name: %s\nworkdir: .\n", strconv.Quote("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
+	var d text.Doc
+	d.Add("# From "+File+", profile %s. Beside it, in the working directory: %s\n# It was run on no cloud.\n", text.Word(p.Name), text.Word(requirements))
+	d.Add("name: %s\nworkdir: .\n", text.JSON("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
 	if p.Match.GPU == "nvidia" {
 		var names []string
 		for _, sm := range p.Match.SMs {
 			names = append(names, cloudGPUs[sm]...)
 		}
 		if len(names) == 0 {
-			return "", fmt.Errorf("no cloud's name is known for a GPU of compute capability %s", strings.Join(p.Match.SMs, ", "))
+			return text.Quoted{}, fmt.Errorf("no cloud's name is known for a GPU of compute capability %s", strings.Join(p.Match.SMs, ", "))
 		}
-		b.WriteString("resources:\n  accelerators: {")
+		d.Add("resources:\n  accelerators: {")
 		for i, n := range names {
 			if i > 0 {
-				b.WriteString(", ")
+				d.Add(", ")
 			}
-			fmt.Fprintf(&b, "%q: 1", n)
+			d.Add("%s: 1", text.JSON(n))
 		}
-		b.WriteString("}\n")
+		d.Add("}\n")
 	}
-	b.WriteString("setup: |\n")
-	for _, line := range p.shellSetup(requirements, "~/torch-env") {
-		b.WriteString("  " + line + "\n")
+	d.Add("setup: |\n")
+	for _, line := range p.shellSetup(requirements) {
+		d.Add("  %s\n", line)
 	}
-	b.WriteString("run: |\n  . ~/torch-env/bin/activate\n  python -c 'import torch; print(torch.__version__)'\n")
-	return b.String(), nil
+	d.Add("run: |\n  . ~/torch-env/bin/activate\n  python -c 'import torch; print(torch.__version__)'\n")
+	return d.Quoted(), nil
 }
 
 // cloudGPUs are the names under which clouds offer GPUs, as SkyPilot's catalogue and
@@ -132,109 +135,110 @@ var cloudGPUs = map[string][]string{
 }
 
 // shellSetup are the lines of a shell that make the environment and prove it.
-func (p *Profile) shellSetup(requirements, env string) []string {
-	return []string{
-		"set -e",
-		"python3 -m venv ~/uv-env",
-		"~/uv-env/bin/python -m pip install -q uv==" + dockerUV,
-		fmt.Sprintf("~/uv-env/bin/uv venv --quiet --allow-existing --python %s %s", p.Python, env),
-		fmt.Sprintf("~/uv-env/bin/uv pip install --python %s/bin/python --no-deps --require-hashes --only-binary :all: -r %s", env, requirements),
-		fmt.Sprintf("%s/bin/python -I -c \"%s\"", env, p.proof()),
+func (p *Profile) shellSetup(requirements string) []text.Quoted {
+	return []text.Quoted{
+		text.Const("set -e"),
+		text.Const("python3 -m venv ~/uv-env"),
+		text.Const("~/uv-env/bin/python -m pip install -q uv==" + dockerUV),
+		text.Form("~/uv-env/bin/uv venv --quiet --allow-existing --python %s ~/torch-env", text.Word(p.Python)),
+		text.Form("~/uv-env/bin/uv pip install --python ~/torch-env/bin/python --no-deps --require-hashes --only-binary :all: -r %s", text.Word(requirements)),
+		text.Form("~/torch-env/bin/python -I -c \"%s\"", p.proof()),
 	}
 }
 
 // ExportDstack returns a task of dstack, which asks for GPUs by compute capability.
-func (p *Profile) ExportDstack(requirements string) (string, error) {
+func (p *Profile) ExportDstack(requirements string) (text.Quoted, error) {
 	if p.Match.OS != "linux" {
-		return "", p.notLinux()
+		return text.Quoted{}, p.notLinux()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# From %s, profile %s. Beside it: %s\n# It was run on no cloud.\ntype: task\nname: %s\n", File, p.Name, requirements,
-		strconv.Quote("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
-	fmt.Fprintf(&b, "files:\n  - %s\ncommands:\n", requirements)
-	for _, line := range append(p.shellSetup(requirements, "~/torch-env"), "~/torch-env/bin/python -c 'import torch; print(torch.__version__)'") {
-		fmt.Fprintf(&b, "  - %s\n", strconv.Quote(line))
+	var d text.Doc
+	d.Add("# From "+File+", profile %s. Beside it: %s\n# It was run on no cloud.\ntype: task\nname: %s\n", text.Word(p.Name), text.Word(requirements),
+		text.JSON("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
+	d.Add("files:\n  - %s\ncommands:\n", text.Word(requirements))
+	for _, line := range append(p.shellSetup(requirements), text.Const("~/torch-env/bin/python -c 'import torch; print(torch.__version__)'")) {
+		d.Add("  - %s\n", text.JSON(line.String()))
 	}
 	if p.Match.GPU == "nvidia" {
 		least := p.Match.SMs[0] // dstack asks for a capability of at least this
-		var names []string
+		var names []text.Quoted
 		for _, sm := range p.Match.SMs {
-			names = append(names, cloudGPUs[sm]...)
+			for _, name := range cloudGPUs[sm] {
+				names = append(names, text.Word(name))
+			}
 			if floorOf(sm).Less(floorOf(least)) {
 				least = sm
 			}
 		}
-		fmt.Fprintf(&b, "resources:\n  gpu:\n    vendor: nvidia\n    compute_capability: %s\n    count: 1\n", strconv.Quote(least))
+		d.Add("resources:\n  gpu:\n    vendor: nvidia\n    compute_capability: %s\n    count: 1\n", text.JSON(least))
 		if len(names) > 0 {
-			fmt.Fprintf(&b, "    name: [%s]\n", strings.Join(names, ", "))
+			d.Add("    name: [%s]\n", text.Join(names, ", "))
 		}
 	}
-	return b.String(), nil
+	return d.Quoted(), nil
 }
 
 // ExportRay returns a runtime environment for `ray job submit --runtime-env`: uv
-// installs the locked packages on each node. The Python is the cluster's own. text is
+// installs the locked packages on each node. The Python is the cluster's own. list is
 // the requirements file with its hashes, of which Ray takes the lines and no path.
-func (p *Profile) ExportRay(text string) (string, error) {
+func (p *Profile) ExportRay(list string) (text.Quoted, error) {
 	if p.Match.OS != "linux" {
-		return "", p.notLinux()
+		return text.Quoted{}, p.notLinux()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# From %s, profile %s.\n# For a cluster whose Python is %s. It was run on no cluster.\nuv:\n  packages:\n", File, p.Name, p.Python)
-	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", "")) {
+	var d text.Doc
+	d.Add("# From "+File+", profile %s.\n# For a cluster whose Python is %s. It was run on no cluster.\nuv:\n  packages:\n", text.Word(p.Name), text.Word(p.Python))
+	for line := range strings.Lines(strings.ReplaceAll(list, "\\\n", "")) {
 		if line = strings.Join(strings.Fields(line), " "); line != "" && !strings.HasPrefix(line, "#") {
-			fmt.Fprintf(&b, "    - %s\n", strconv.Quote(line))
+			d.Add("    - %s\n", text.JSON(line))
 		}
 	}
-	fmt.Fprintf(&b, "  uv_version: %q\n  uv_check: false\n"+
-		"  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n", "=="+dockerUV)
-	return b.String(), nil
+	d.Add("  uv_version: \"==" + dockerUV + "\"\n  uv_check: false\n" +
+		"  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n")
+	return d.Quoted(), nil
 }
 
 // ExportCloudInit returns user data that makes the environment at the first start.
-// text is the requirements file with its hashes.
-func (p *Profile) ExportCloudInit(text string) (string, error) {
+// list is the requirements file with its hashes.
+func (p *Profile) ExportCloudInit(list string) (text.Quoted, error) {
 	if p.Match.OS != "linux" {
-		return "", p.notLinux()
+		return text.Quoted{}, p.notLinux()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "#cloud-config\n# From %s, profile %s: %s. It was started on no machine.\n", File, p.Name, p.Match.Text())
-	b.WriteString("packages: [python3-venv]\nwrite_files:\n  - path: /opt/envfix/requirements.txt\n    permissions: \"0644\"\n    content: |\n")
-	for line := range strings.Lines(text) {
-		b.WriteString("      " + strings.TrimRight(line, "\n") + "\n")
-	}
+	var d text.Doc
+	d.Add("#cloud-config\n# From "+File+", profile %s: %s. It was started on no machine.\n", text.Comment(p.Name), text.Comment(p.Match.Text()))
+	d.Add("packages: [python3-venv]\nwrite_files:\n  - path: /opt/envfix/requirements.txt\n    permissions: \"0644\"\n    content: |\n")
+	d.Add("%s", text.Lines(list, 6))
 	env := "/opt/envs/" + p.Name
-	b.WriteString("runcmd:\n")
+	d.Add("runcmd:\n")
 	for _, argv := range [][]string{
 		{"python3", "-m", "venv", "/opt/envfix/uv"},
 		{"/opt/envfix/uv/bin/python", "-m", "pip", "install", "-q", "uv==" + dockerUV},
 		{"/opt/envfix/uv/bin/uv", "venv", "--quiet", "--python", p.Python, env},
 		{"/opt/envfix/uv/bin/uv", "pip", "install", "--python", env + "/bin/python", "--no-deps", "--require-hashes", "--only-binary", ":all:",
 			"-r", "/opt/envfix/requirements.txt"},
-		{env + "/bin/python", "-I", "-c", p.proof()},
+		{env + "/bin/python", "-I", "-c", p.proof().String()},
 	} {
-		var words []string
+		var words []text.Quoted
 		for _, a := range argv {
-			words = append(words, strconv.Quote(a))
+			words = append(words, text.JSON(a))
 		}
-		b.WriteString("  - [" + strings.Join(words, ", ") + "]\n")
+		d.Add("  - [%s]\n", text.Join(words, ", "))
 	}
-	return b.String(), nil
+	return d.Quoted(), nil
 }
 
 // ExportDevcontainer returns a devcontainer.json that builds the image of the form
 // dockerfile, named Dockerfile beside it, and proves it when it was made.
-func (p *Profile) ExportDevcontainer() (string, error) {
+func (p *Profile) ExportDevcontainer() (text.Quoted, error) {
 	if p.Match.OS != "linux" {
-		return "", p.notLinux()
+		return text.Quoted{}, p.notLinux()
 	}
-	gpu := ""
+	var d text.Doc
+	d.Add("{\n  \"name\": %s,\n  \"build\": { \"dockerfile\": \"Dockerfile\" },\n", text.JSON("torch-"+p.Name))
 	if p.Match.GPU == "nvidia" {
-		gpu = "  \"hostRequirements\": { \"gpu\": true },\n  \"runArgs\": [\"--gpus\", \"all\"],\n"
+		d.Add("  \"hostRequirements\": { \"gpu\": true },\n  \"runArgs\": [\"--gpus\", \"all\"],\n")
 		if n := p.driverMajor(); n > 0 {
-			gpu += fmt.Sprintf("  \"containerEnv\": { \"NVIDIA_REQUIRE_CUDA\": \"driver>=%d\" },\n", n)
+			d.Add("  \"containerEnv\": { \"NVIDIA_REQUIRE_CUDA\": \"driver>=%s\" },\n", text.Int(n))
 		}
 	}
-	return fmt.Sprintf("{\n  \"name\": %q,\n  \"build\": { \"dockerfile\": \"Dockerfile\" },\n%s  \"postCreateCommand\": [\"python\", \"-I\", \"-c\", %q]\n}\n",
-		"torch-"+p.Name, gpu, p.proof()), nil
+	d.Add("  \"postCreateCommand\": [\"python\", \"-I\", \"-c\", %s]\n}\n", text.JSON(p.proof().String()))
+	return d.Quoted(), nil
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 // Formats are the forms that a lock is exported in.
@@ -18,10 +18,11 @@ var Formats = []string{"requirements", "conda", "uv", "dockerfile", "kubernetes"
 
 // Export returns the named profile in another tool's form; "" is the only one. The
 // form uv is for all profiles together: the whole pyproject.toml.
-func (t *Team) Export(format, name string, groups ...string) (string, error) {
+func (t *Team) Export(format, name string, groups ...string) (text.Quoted, error) {
+	var none text.Quoted
 	l, err := t.Present()
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	if format == "uv" {
 		return t.exportUV(l, groups)
@@ -30,47 +31,47 @@ func (t *Team) Export(format, name string, groups ...string) (string, error) {
 		name = l.Profiles[0].Name
 	}
 	if name == "" {
-		return "", usage("the lock has several profiles", "name one with `--profile`: "+strings.Join(l.Names(), ", "))
+		return none, usage("the lock has several profiles", "name one with `--profile`: "+strings.Join(l.Names(), ", "))
 	}
 	p, err := l.Profile(name)
 	if err != nil {
-		return "", failed(fail.Usage, err)
+		return none, failed(fail.Usage, err)
 	}
 	k, err := t.chosen(p, groups)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	requirements := "requirements." + p.Name + ".txt"
 	switch format {
 	case "conda":
-		return p.ExportConda(requirements) + k.Rest(), nil
+		return text.Form("%s%s", p.ExportConda(requirements), text.Lines(k.Rest(), 0)), nil
 	case "dockerfile":
-		text, err := p.ExportDockerfile(requirements, k)
+		file, err := p.ExportDockerfile(requirements, k)
 		if err != nil {
-			return "", failed(fail.Usage, err)
+			return none, failed(fail.Usage, err)
 		}
-		return text, nil
+		return file, nil
 	}
 	home, err := absolute(t.Dir)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	list := k.Requirements(home, func(url string) string { return url }) + k.Rest()
 	if format == "requirements" {
-		return list, nil
+		return text.Lines(list, 0), nil
 	}
-	text, err := exportCluster(format, p, k, requirements, list)
+	file, err := exportCluster(format, p, k, requirements, list)
 	if err != nil {
-		return "", failed(fail.Usage, err)
+		return none, failed(fail.Usage, err)
 	}
-	return text, nil
+	return file, nil
 }
 
 // exportCluster writes a profile for what starts machines and jobs: list is the
 // requirements file, by the name of requirements where it lies beside.
-func exportCluster(format string, p *lock.Profile, k *lock.Packages, requirements, list string) (string, error) {
+func exportCluster(format string, p *lock.Profile, k *lock.Packages, requirements, list string) (text.Quoted, error) {
 	if rest := k.Rest(); rest != "" {
-		return "", fmt.Errorf("profile %s has packages without a wheel, which this form cannot build", p.Name)
+		return text.Quoted{}, fmt.Errorf("profile %s has packages without a wheel, which this form cannot build", p.Name)
 	}
 	switch format {
 	case "kubernetes":
@@ -101,40 +102,41 @@ func (t *Team) chosen(p *lock.Profile, groups []string) (*lock.Packages, error) 
 
 // exportUV returns the project's pyproject.toml, or a new one, with what makes `uv
 // sync` install the locked packages. What else stands there stays.
-func (t *Team) exportUV(l *lock.Lock, groups []string) (string, error) {
+func (t *Team) exportUV(l *lock.Lock, groups []string) (text.Quoted, error) {
+	var none text.Quoted
 	u, err := l.UVProject(func(p *lock.Profile) (*lock.Packages, error) { return t.chosen(p, groups) })
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	e := &pyproject.Edit{Name: "pyproject.toml"}
 	e.Text, err = ReadFile(t.path("pyproject.toml"))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		e.Text = fmt.Appendf(nil, "[project]\nname = \"team\"\nversion = \"0\"\nrequires-python = %q\ndependencies = []\n", u.Python)
+		e.Text = fmt.Appendf(nil, "[project]\nname = \"team\"\nversion = \"0\"\nrequires-python = %s\ndependencies = []\n", quoted(u.Python))
 	case err != nil:
-		return "", failed(fail.Usage, err)
+		return none, failed(fail.Usage, err)
 	default:
 		e.Table = []string{"project"}
 		if err := e.Set("requires-python", u.Python); err != nil {
-			return "", failed(fail.Usage, err)
+			return none, failed(fail.Usage, err)
 		}
 	}
 	if err := editUV(e, u); err != nil {
-		return "", failed(fail.Usage, err)
+		return none, failed(fail.Usage, err)
 	}
 	head := "# From " + lock.File + ": as pyproject.toml, `uv sync` installs " + strings.Join(u.Defaults, ", ") +
 		"; another: `uv sync --no-default-groups --group NAME`\n"
-	text := string(e.Text)
-	if strings.HasPrefix(text, "# From "+lock.File) {
-		_, text, _ = strings.Cut(text, "\n")
+	file := string(e.Text)
+	if strings.HasPrefix(file, "# From "+lock.File) {
+		_, file, _ = strings.Cut(file, "\n")
 	}
-	return head + text, nil
+	return text.Lines(head+file, 0), nil
 }
 
 func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	e.Table = []string{"dependency-groups"}
 	for _, name := range sortedNames(u.Groups) {
-		if err := e.SetRaw(name, list(u.Groups[name], strconv.Quote, "\n    ")); err != nil {
+		if err := e.SetRaw(name, list(u.Groups[name], quoted, "\n    ")); err != nil {
 			return err
 		}
 	}
@@ -145,13 +147,13 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 			defaults = append(defaults, d)
 		}
 	}
-	if err := e.SetRaw("default-groups", list(defaults, strconv.Quote, "")); err != nil {
+	if err := e.SetRaw("default-groups", list(defaults, quoted, "")); err != nil {
 		return err
 	}
-	if err := e.SetRaw("environments", list(u.Environments, strconv.Quote, "\n    ")); err != nil {
+	if err := e.SetRaw("environments", list(u.Environments, quoted, "\n    ")); err != nil {
 		return err
 	}
-	group := func(name string) string { return "{ group = " + strconv.Quote(name) + " }" }
+	group := func(name string) string { return "{ group = " + quoted(name) + " }" }
 	conflict := func(groups []string) string { return list(groups, group, "") }
 	if len(u.Conflicts) > 0 {
 		if err := e.SetRaw("conflicts", list(u.Conflicts, conflict, "\n    ")); err != nil {
@@ -160,7 +162,7 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	}
 	e.Table = []string{"tool", "uv", "sources"}
 	source := func(s lock.UVSource) string {
-		return fmt.Sprintf("{ index = %q, group = %q }", s.Index, s.Group)
+		return "{ index = " + quoted(s.Index) + ", group = " + quoted(s.Group) + " }"
 	}
 	for _, name := range sortedNames(u.Sources) {
 		if err := e.SetRaw(name, list(u.Sources[name], source, "\n    ")); err != nil {
@@ -174,6 +176,9 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	}
 	return nil
 }
+
+// quoted is a string of TOML.
+func quoted(s string) string { return text.JSON(s).String() }
 
 // list writes a list of TOML, each element behind sep.
 func list[T any](of []T, write func(T) string, sep string) string {

@@ -51,7 +51,7 @@ var markup = []string{"HTML", "HTMLAttr", "CSS", "JS", "JSStr", "URL", "Srcset"}
 
 func run(pass *analysis.Pass) (any, error) {
 	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
-	in.WithStack([]ast.Node{(*ast.Ident)(nil), (*ast.CallExpr)(nil), (*ast.CompositeLit)(nil)}, func(n ast.Node, push bool, stack []ast.Node) bool {
+	in.WithStack([]ast.Node{(*ast.Ident)(nil), (*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.FuncDecl)(nil)}, func(n ast.Node, push bool, stack []ast.Node) bool {
 		if !push || strings.HasSuffix(pass.Fset.Position(n.Pos()).Filename, "_test.go") {
 			return false
 		}
@@ -59,6 +59,10 @@ func run(pass *analysis.Pass) (any, error) {
 		case *ast.Ident:
 			if d := leads(pass.TypesInfo.Uses[n]); d != nil && !d.admits(pass, stack) && !handed(pass, stack) {
 				pass.Reportf(n.Pos(), "%s.%s leads past the gate: %s", d.of, n.Name, d.say)
+			}
+		case *ast.FuncDecl:
+			if f := pass.TypesInfo.Defs[n.Name].(*types.Func); strings.HasPrefix(n.Name.Name, "Export") && returnsString(f) {
+				pass.Reportf(n.Pos(), "%s gives a form of another program out as a plain string: return text.Quoted", n.Name.Name)
 			}
 		case *ast.CompositeLit:
 			if t := pass.TypesInfo.TypeOf(n); t.String() == "net/http.Client" && pass.Pkg.Path() != "envfix/internal/reach" {
@@ -114,6 +118,15 @@ func handed(pass *analysis.Pass, stack []ast.Node) bool {
 			s, ok := e.(*ast.SelectorExpr)
 			return !ok || strings.TrimPrefix(pass.TypesInfo.TypeOf(s.X).String(), "*") != "os/exec.Cmd"
 		})
+	}
+	return false
+}
+
+func returnsString(f *types.Func) bool {
+	for v := range f.Signature().Results().Variables() {
+		if types.Identical(v.Type(), types.Typ[types.String]) {
+			return true
+		}
 	}
 	return false
 }
