@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
@@ -40,6 +39,6 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 			Hints: []string{"`--html` takes a file in a directory that is there"},
 		}
 	}
-	fmt.Fprintf(os.Stderr, "wrote %s\n", ui.Clean(name))
+	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(name))
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ func historyPage(file string, h apply.History) error {
 	if err := replaceFile(file, page, 0o644); err != nil {
 		return &fail.Error{Code: fail.Usage, Text: ui.Clean(file) + ": " + reason(err), Err: err, Hints: []string{"`--html` takes a file in a directory that is there"}}
 	}
-	fmt.Fprintf(os.Stderr, "wrote %s\n", ui.Clean(file))
+	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(file))
 	return nil
 }
 
