@@ -53,15 +53,20 @@ func worth(f *evidence.Finding) evidence.Proof {
 	return f.Proof
 }
 
+// named reports whether the data says of a that it is the reason of b.
+func named(a, b *evidence.Finding) bool {
+	return slices.Contains(a.Over, b.Check) || slices.Contains(a.Over, know.Everything)
+}
+
 // brings reports whether a brings b about: mend a, and b goes away. What a finding
 // says of a check itself goes before what the graph says of its cause.
 func brings(a, b *evidence.Finding, graph know.Graph) bool {
 	switch {
 	case a.Check == b.Check:
 		return false
-	case slices.Contains(a.Over, b.Check):
+	case named(a, b):
 		return true
-	case slices.Contains(b.Over, a.Check):
+	case named(b, a):
 		return false
 	case a.Cause == b.Cause:
 		return a.Proof > b.Proof || a.Proof == b.Proof && a.Order() < b.Order()

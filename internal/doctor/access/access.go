@@ -45,8 +45,7 @@ func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
 			evidence.NoDevice...)...); bad != "" && (trouble || e.Torch.SeesNone() || !e.Pasted) {
 			out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).
 				Say(bad).
-				Do(unhide(name, said)...).
-				Explaining("ACC002")
+				Do(unhide(name, said)...)
 		}
 	}
 	return out
@@ -66,8 +65,7 @@ func unhide(name string, said evidence.Quote) []string {
 func schedulerGaveNone(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) bool {
 	out.Find("ACC011", evidence.Proven, said, e.Torch.AvailableAt).
 		Say("Slurm gave the job no GPU, since it asked for none: that is what CUDA_VISIBLE_DEVICES=NoDevFiles says").
-		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`").
-		Explaining("ACC001", "ACC002", "PY001", "GPU001", "DRV013")
+		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
 	return true
 }
 
@@ -87,8 +85,7 @@ func moreProcesses(e *evidence.Evidence) (out evidence.Findings) {
 	if n > visible {
 		out.Find("ACC001", evidence.Likely, e.From.Env["CUDA_VISIBLE_DEVICES"], asked, ordinal).
 			Says("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible).
-			Do("as many processes as the variable names GPUs").
-			Explaining("ACC002")
+			Do("as many processes as the variable names GPUs")
 	}
 	return out
 }
@@ -150,8 +147,7 @@ func spawnedWorker(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("ACC012", evidence.Likely, h.At, e.From.OS).
 		Say("a DataLoader worker ended: here each one imports the program anew, which must be written for that").
 		Do("put what starts the training under `if __name__ == \"__main__\":`; in a notebook the dataset's class belongs in a file of its own",
-			"`num_workers=0` shows the error that the worker had").
-		Explaining("MG002", "MG001")
+			"`num_workers=0` shows the error that the worker had")
 	return out
 }
 
@@ -166,8 +162,7 @@ func innerInterface(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("MG009", evidence.Likely, at, s).
 		Say("NCCL talks over the bridge of containers on this machine, which leads to no other one").
 		Do("on every node: `export NCCL_SOCKET_IFNAME=^docker,br-,virbr,veth,lo`, or the interface by its name, as `ip -brief addr` lists it",
-			"where gloo is used too, GLOO_SOCKET_IFNAME with that name").
-		Explaining("MG010", "MG012")
+			"where gloo is used too, GLOO_SOCKET_IFNAME with that name")
 	return out
 }
 
@@ -204,8 +199,7 @@ func noPeers(e *evidence.Evidence) (out evidence.Findings) {
 		for _, series := range e.Limit("geforce-without-peers").Values {
 			if strings.Contains(g.Name, series) {
 				out.Find("MG006", evidence.Likely, s, e.From.GPU).
-					Says("GeForce %s GPUs cannot reach each other's memory", series).
-					Explaining("MG005", "MG012")
+					Says("GeForce %s GPUs cannot reach each other's memory", series)
 				return
 			}
 		}

@@ -45,8 +45,7 @@ func loginNode(e *evidence.Evidence) (out evidence.Findings) {
 	at := []evidence.Quote{s, e.Place.Cluster}
 	out.Find("ACC011", evidence.Strong+2, at...).
 		Say("this is a node of a cluster without an NVIDIA driver, such as its login node: the GPUs are in other nodes").
-		Do("ask the scheduler for one: `srun --gres=gpu:1 --pty nvidia-smi` shows it", "in a job's script: `#SBATCH --gres=gpu:1`").
-		Explaining("DRV002", "DRV001", "GPU001", "PY001")
+		Do("ask the scheduler for one: `srun --gres=gpu:1 --pty nvidia-smi` shows it", "in a job's script: `#SBATCH --gres=gpu:1`")
 	return out
 }
 
@@ -86,8 +85,7 @@ func plainJob(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("ACC011", evidence.Likely, j.Plain, s).
 		Say("the job of Slurm asked for no GPU, so it sees none").
-		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`").
-		Explaining("DRV013", "DRV001", "DRV002", "ACC001", "GPU001", "PY001")
+		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
 	return out
 }
 

@@ -36,7 +36,7 @@ func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
 		weight = evidence.Likely
 	}
 	if s, pair := e.Has("tv-nms"); pair && !nvidia && !e.WantsGPU() {
-		out.Find("PY007", evidence.Likely, s, t.VersionAt).Explaining("PY001") // the CPU build is what was asked for
+		out.Find("PY007", evidence.Likely, s, t.VersionAt) // the CPU build is what was asked for
 	}
 	text := "this torch was built without CUDA"
 	if t.Version != "" {
@@ -74,7 +74,7 @@ func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
 func condaWords(e *evidence.Evidence) (out evidence.Findings) {
 	if said := e.Did.CondaInstall; !said.IsZero() && e.Clue("says-cpu-build") && e.Did.PipTorch.IsZero() &&
 		e.Torch.Label == "" {
-		out.Find("PY025", evidence.Strong+2, said).Explaining("PY001")
+		out.Find("PY025", evidence.Strong+2, said)
 	}
 	return out
 }

@@ -21,8 +21,7 @@ func dataTypes(e *evidence.Evidence) (out evidence.Findings) {
 			!strings.Contains(m[0], "torch.") {
 			out.Find("CODE012", evidence.Likely, h.At).
 				Says("one tensor is %s and the other %s: the data types differ, and the fault is in the program",
-					m[1], m[2]).
-				Explaining("CODE001", "CODE002")
+					m[1], m[2])
 			return
 		}
 		if m := tensorTypes().FindStringSubmatch(h.At.Text); m != nil {
@@ -31,8 +30,7 @@ func dataTypes(e *evidence.Evidence) (out evidence.Findings) {
 			}
 			out.Find("CODE012", evidence.Likely, h.At).
 				Says("one tensor is %s and the other %s, on the same device: the data types differ, and the fault is in the program",
-					m[2], m[4]).
-				Explaining("CODE001", "CODE002")
+					m[2], m[4])
 			return
 		}
 	}
@@ -52,8 +50,7 @@ func computeType(e *evidence.Evidence) (out evidence.Findings) {
 		}
 	}
 	f := out.Find("ARC015", evidence.Strong+2, h.At, e.From.GPU).
-		Says("this device does not compute in %s: that GPU is too old for it, or no GPU is used at all", failed).
-		Explaining("ARC008", "CODE006")
+		Says("this device does not compute in %s: that GPU is too old for it, or no GPU is used at all", failed)
 	if failed == "int8" {
 		f.Do("`compute_type=\"float32\"`")
 	}
@@ -77,7 +74,7 @@ func askedCPU(e *evidence.Evidence) (out evidence.Findings) {
 func unusedGPU(e *evidence.Evidence) (out evidence.Findings) {
 	for _, h := range e.Clues {
 		if h.Clue.ID == "zero-util-available" && !e.Torch.SeesNone() && nothingAtAll().MatchString(h.At[0].Text) {
-			out.Find("PERF001", evidence.Strong+2, h.At...).Explaining("PERF002")
+			out.Find("PERF001", evidence.Strong+2, h.At...)
 			return
 		}
 	}
@@ -102,7 +99,7 @@ func optional(e *evidence.Evidence) (out evidence.Findings) {
 // neither model nor data on it.
 func nothingMoved(e *evidence.Evidence) (out evidence.Findings) {
 	if said := e.Did.CallsModel; !said.IsZero() && e.Did.Moves.IsZero() && e.Torch.SeesGPU() && !e.Says.Idle.IsZero() {
-		out.Find("PERF001", evidence.Likely, said, e.Says.Idle).Explaining("PERF002").
+		out.Find("PERF001", evidence.Likely, said, e.Says.Idle).
 			Says("torch sees the GPU, and the code that is shown puts neither the model nor its data on it").
 			Do("`model.to(\"cuda\")` before the loop, `x, y = x.to(\"cuda\"), y.to(\"cuda\")` in it").
 			Of("code_device_placement")

@@ -68,7 +68,6 @@ func asksForNone(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	f.As(evidence.Warning)
 	if unseen {
 		f.As(evidence.Error)
-		f.Over = []string{"DRV001", "DRV002", "CTR001", "ACC001"}
 	}
 	return out
 }
@@ -115,8 +114,7 @@ func nothingToGive(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("HW001", evidence.Likely, s, e.From.GPU).
 			Says("`--gpus` gives out NVIDIA's GPUs, and this machine shows the %s alone", evidence.NameOf(e.Machine.GPUs[0])).
 			Do("leave `--gpus` away, and tell the program to use the CPU (often `--device cpu`)",
-				"AMD: `--device=/dev/kfd --device=/dev/dri` and a ROCm image; Intel: `--device=/dev/dri` and an XPU one").
-			Explaining("CTR002", "CTR001")
+				"AMD: `--device=/dev/kfd --device=/dev/dri` and a ROCm image; Intel: `--device=/dev/dri` and an XPU one")
 	}
 	return out
 }
@@ -136,8 +134,7 @@ func podRuntime(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("CTR022", evidence.Likely, w.At, s).
 			Say("the pod is given a GPU, and no driver: it runs with a container runtime that passes none on").
 			Do("`runtimeClassName: nvidia` in the pod's spec, beside containers", "where there is no such class: `kubectl get runtimeclass` lists them; "+
-				"NVIDIA's GPU operator makes it, or `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default` on the node").
-			Explaining("DRV005", "DRV002", "CTR001", "ACC001", "TK012")
+				"NVIDIA's GPU operator makes it, or `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default` on the node")
 		return
 	}
 	return out

@@ -40,7 +40,7 @@ func staleCDI(e *evidence.Evidence) (out evidence.Findings) {
 func lostGPU(e *evidence.Evidence) (out evidence.Findings) {
 	if s, ok := e.Has("nvml-unknown"); ok && e.Machine.Platform.Environment == machine.Container {
 		out.Deny("CTR001") // it had its GPU
-		out.Find("CTR006", evidence.Likely, s, e.Place.Container).Explaining("CTR001", "DRV015", "ACC001", "DRV001")
+		out.Find("CTR006", evidence.Likely, s, e.Place.Container)
 	}
 	return out
 }
@@ -53,7 +53,7 @@ func nestedContainer(e *evidence.Evidence) (out evidence.Findings) {
 		e.From.Mismatch != (evidence.Quote{}) {
 		return
 	}
-	out.Find("CTR026", evidence.Strong+2, c).Explaining("CTR001", "CTR002", "CTR005", "CTR023")
+	out.Find("CTR026", evidence.Strong+2, c)
 	return out
 }
 
@@ -114,7 +114,6 @@ func unmappedLibrary(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("DRV021", evidence.Likely, s, e.Place.Container, e.From.OS).
 		Says("the driver of Windows is newer than what passes it on to containers: CUDA in them misses a library of it (libnvdxgdmal.so.1)").
 		Do("update Docker Desktop to 4.31 or newer; a Docker within WSL: NVIDIA's container toolkit to 1.15 or newer",
-			"or a driver of Windows before 555").
-		Explaining("CTR014")
+			"or a driver of Windows before 555")
 	return out
 }

@@ -150,7 +150,7 @@ func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...e
 // driverHalves: the library and the kernel module are of different versions.
 func driverHalves(e *evidence.Evidence) (out evidence.Findings) {
 	if s := e.From.Mismatch; !s.IsZero() { // in a line of a container's runtime, too
-		out.Find("DRV004", evidence.Proven, s).Explaining("CTR005")
+		out.Find("DRV004", evidence.Proven, s)
 	}
 	d := e.Machine.Driver
 	if d == nil || d.LoadedVersion.IsZero() {
@@ -236,7 +236,7 @@ func nothingThere(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("CTR001", evidence.Likely-8, s, e.Place.Container)
 		}
 	case e.Hit("smi-not-found") != nil && allAbsent(e):
-		out.Find("DRV025", evidence.Strong, said, e.Hit("smi-not-found").At).Explaining("DRV001", "DRV002", "GPU001", "PY001")
+		out.Find("DRV025", evidence.Strong, said, e.Hit("smi-not-found").At)
 	case allAbsent(e):
 		out.Find("DRV001", evidence.Strong, said).Says("no NVIDIA driver answers on this machine")
 	}
@@ -288,8 +288,7 @@ func otherKernel(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("KMD003", evidence.Proven, k.BuiltAt, k.RunningAt).
 		Says("NVIDIA's kernel module was built for kernel %s, and %s runs", k.Built[len(k.Built)-1], k.Running).
 		Do("`sudo apt install linux-headers-"+k.Running+" && sudo dkms autoinstall && sudo modprobe nvidia`",
-			"where that does not build: start the older kernel from the boot menu, and take a newer driver").
-		Explaining("DRV001", "DRV002", "DRV013", "GPU001")
+			"where that does not build: start the older kernel from the boot menu, and take a newer driver")
 	return out
 }
 

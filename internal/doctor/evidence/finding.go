@@ -96,6 +96,9 @@ func (f *Finding) complete(c *know.Check) {
 	if !f.graded {
 		f.As(c.Severity)
 	}
+	if f.Proof >= Likely || slices.Contains(c.Over, know.Everything) {
+		f.Over = slices.Concat(f.Over, c.Over)
+	}
 }
 
 // Findings is what a rule answers: what it found, and what of others it takes back.

@@ -27,8 +27,7 @@ func shadowed(e *evidence.Evidence) (out evidence.Findings) {
 	case strings.HasSuffix(first.Path, "/torch.py"), first.Place == machine.InWorkingDir && i > 0:
 		out.Find("PY013", evidence.Proven, said, second).
 			Says("%s stands in %s and hides the torch package", first.Path, first.Place).
-			Do(renameFix(e, first)...).
-			Explaining("PY011", "PY002")
+			Do(renameFix(e, first)...)
 	case i <= 0:
 	case first.Place == machine.InPythonPath:
 		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, siteOf(first.Path)), said, second)...).
@@ -57,8 +56,7 @@ func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("PY011", evidence.Proven, evidence.Fact("%s", o.Info), evidence.Fact("%s", d.Info)).
 				Says("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version).
 				Do(fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)).
-				Mends(e.Repair().Rebuild(d.Info)).
-				Explaining("LD003", "PY010", "PY007", "PY001")
+				Mends(e.Repair().Rebuild(d.Info))
 		}
 		byPlace[place] = d
 		if d.Module == "" {
@@ -71,8 +69,7 @@ func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
 				Says("torch's files are %s, and its metadata says %s: one was replaced without the other",
 					d.Module, d.Version).
 				Do("`pip uninstall -y torch`, until it says that there is none; then install it again", "{torch}").
-				Mends(e.Repair().Rebuild(d.Info)).
-				Explaining("PY010", "LD003", "PY001", "PY007")
+				Mends(e.Repair().Rebuild(d.Info))
 		}
 	}
 	return out
@@ -112,10 +109,9 @@ func foreignFiles(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("IDX003", evidence.Proven, evidence.Fact("%s: %s", f.Path, f.Is)).
 			Says("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want).
 			Do(
-				"`pip install --force-reinstall --no-deps "+e.Repair().TorchAgain()+"` on this machine; packages cannot be copied from another",
+				"`pip install --force-reinstall --no-deps " + e.Repair().TorchAgain() + "` on this machine; packages cannot be copied from another",
 			).
-			Mends(e.Repair().Rebuild(f.Path)).
-			Explaining("PY011", "PY010")
+			Mends(e.Repair().Rebuild(f.Path))
 	}
 	return out
 }

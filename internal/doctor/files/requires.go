@@ -223,7 +223,7 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 			}
 			out.Find("PY007", evidence.Proven, said...).Say(text).Do(fix...).Mends(e.Repair().Rebuild(u.of.Info))
 		case u.Name == "torch" || companion && u.have.Name != "" || u.Name == "torchvision" || u.Name == "torchaudio" || u.Name == "triton":
-			out.Find("PY042", evidence.Proven, said...).Say(text).Explaining("PY018", "PY019").
+			out.Find("PY042", evidence.Proven, said...).Say(text).
 				Do(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.Repair().TorchAgain(), u.of.Name),
 					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
 		case ofTorch[u.of.Name] && ofTorch[u.Name]:

@@ -53,8 +53,7 @@ func refused(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		out.Find("KMD008", evidence.Likely, s, e.From.GPU).
 			Says("driver %s drives a %s and refuses this one: it is powered down, in another mode (vGPU, confidential computing), or its firmware is too old",
-				d.Version, evidence.NameOf(g)).
-			Explaining("HW014", "KMD007")
+				d.Version, evidence.NameOf(g))
 		return
 	}
 	return out

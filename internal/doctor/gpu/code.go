@@ -62,7 +62,7 @@ func arch(e *evidence.Evidence) (out evidence.Findings) {
 		weight = evidence.Trifle
 	}
 	if state == gpuTooNew {
-		out.Find("ARC002", weight, said...).With(f).Explaining("PERF010") // the driver compiles each kernel from PTX, for minutes
+		out.Find("ARC002", weight, said...).With(f) // the driver compiles each kernel from PTX, for minutes
 	} else {
 		out.Find("ARC005", weight, said...).With(f)
 	}
@@ -95,7 +95,7 @@ func beyondRange(e *evidence.Evidence) (out evidence.Findings) {
 				Says("torch warns of the %s, and nothing is wrong: code for compute capability %s runs on %s",
 					evidence.NameOf(g), most, g.SM).
 				Do("nothing to do; torch 2.11 and newer no longer warn")
-			f.As(evidence.Note).Explaining("ARC001", "ARC002", "ARC003")
+			f.As(evidence.Note)
 			return
 		}
 	}

@@ -41,8 +41,7 @@ func undivided(e *evidence.Evidence) (out evidence.Findings) {
 		Do(
 			"to use the whole GPU again: `sudo nvidia-smi -mig 0`, while nothing runs on it",
 			"to divide it: `sudo nvidia-smi mig -lgip` lists the sizes; `sudo nvidia-smi mig -cgi 0 -C` makes one instance of the whole",
-		).
-		Explaining("ACC001", "GPU001")
+		)
 	return out
 }
 
@@ -55,7 +54,6 @@ func otherInstance(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("ACC006", evidence.Proven, e.From.Env["CUDA_VISIBLE_DEVICES"], e.From.Instances).
 		Says("CUDA_VISIBLE_DEVICES names a MIG instance that is not there (%s)", v).
-		Do("`export CUDA_VISIBLE_DEVICES="+e.Instances[0]+"`: as `nvidia-smi -L` names it").
-		Explaining("ACC001", "GPU001")
+		Do("`export CUDA_VISIBLE_DEVICES=" + e.Instances[0] + "`: as `nvidia-smi -L` names it")
 	return out
 }

@@ -24,8 +24,12 @@ type Check struct {
 	Fix      []string
 	Places   map[string][]string // the way out on windows, macos, wsl and in a container, where it is another
 	Guard    string              // what it must not be mistaken for
+	Over     []string            // checks that it is the reason of, whatever their cause, where it is more than a symptom
 	Source   string
 }
+
+// Everything stands in Over for all that was found.
+const Everything = "*"
 
 // A Message is one message that a program prints.
 type Message struct {
@@ -161,8 +165,8 @@ func (k *Knowledge) cause(word string) bool {
 
 func (k *Knowledge) addCheck(r record) error {
 	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
-		Fix: r.keys["fix"], Guard: r.one("guard"), Source: r.one("source")}
-	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "guard", "source",
+		Fix: r.keys["fix"], Over: r.keys["explains"], Guard: r.one("guard"), Source: r.one("source")}
+	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "explains", "guard", "source",
 		"fix-windows", "fix-macos", "fix-wsl", "fix-container"); err != nil {
 		return err
 	}

@@ -45,8 +45,7 @@ func otherExtension(e *evidence.Evidence, out *evidence.Findings, l machine.Link
 	f := out.Find("PY019", evidence.Proven, evidence.Fact("%s: undefined symbol %s%s", l.By, l.Symbol, word(" (", plainSymbol(l.Symbol), ")"))).
 		Says("%s was compiled for another torch: it asks for %s, which torch %s does not have", l.Dist, cmp.Or(plainSymbol(l.Symbol), l.Symbol), e.Torch.Named()).
 		Do(fmt.Sprintf("`pip install --force-reinstall --no-deps --no-binary %s --no-build-isolation %s` compiles it for the torch that is here; or its wheel for torch %s", l.Dist, l.Dist, e.Torch.Version),
-			"`envfix plan "+l.Dist+"` names a pair that fits").
-		Explaining("PY018")
+			"`envfix plan "+l.Dist+"` names a pair that fits")
 	if !l.Module {
 		f.As(evidence.Warning)
 	}
@@ -59,8 +58,7 @@ func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkF
 	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Dir: path.Dir(l.Path), Origins: l.Origins}
 	out.Find("LD001", evidence.Proven+5, append(said, e.From.Env[l.Via])...).
 		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which torch asks it for", l.Library, l.Path, l.Via, l.Symbol).
-		Do(unshadow(as)...).Mends(loadedMend(e, as)).
-		Explaining("LD002", "LD006", "LD010", "LD014")
+		Do(unshadow(as)...).Mends(loadedMend(e, as))
 }
 
 // olderSymbols: a library of the system, or of conda, is older than what was built with it.

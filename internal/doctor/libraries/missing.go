@@ -140,7 +140,7 @@ func otherMajor(e *evidence.Evidence, out *evidence.Findings, at evidence.Quote,
 		return false // another program, such as onnxruntime, has its own reasons
 	}
 	out.Deny("PY010")
-	out.Find("PY019", evidence.Proven, at, e.Jobs.Module, t.VersionAt).Explaining("PY010", "LD011", "LD009").
+	out.Find("PY019", evidence.Proven, at, e.Jobs.Module, t.VersionAt).
 		Says("%s is of CUDA %s, and torch %s brings CUDA %d: %s was built for another torch",
 			name, major, t.Named(), t.CUDA.Major(), whose).
 		Do("install the wheel of "+whose+" for this torch, or compile it here: `pip install --no-build-isolation --force-reinstall --no-deps "+whose+"`",

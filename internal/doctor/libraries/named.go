@@ -30,8 +30,7 @@ func nvJitLink(e *evidence.Evidence) (out evidence.Findings) {
 		Do(
 			fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with",
 				cmp.Or(e.Torch.Version, "VERSION")),
-		).
-		Explaining("LD001", "LD009")
+		)
 	return out
 }
 
@@ -56,8 +55,7 @@ func loadedCuDNN(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("LD003", evidence.Likely, s, p.At).
 				Says("the cuDNN that is loaded, %s, is that of the package %s; the program was built for another",
 					loaded, p.Name).
-				Do("an environment for each of the two frameworks, or releases of both for one cuDNN").
-				Explaining("LD002", "LD010")
+				Do("an environment for each of the two frameworks, or releases of both for one cuDNN")
 			return
 		}
 	}
@@ -79,8 +77,7 @@ func olderNVRTC(e *evidence.Evidence) (out evidence.Findings) {
 		if v := evidence.Dotted(m[1]); v.Less(e.Torch.CUDA) {
 			out.Find("LD001", evidence.Likely, e.From.Env["LD_LIBRARY_PATH"], s).
 				Says("LD_LIBRARY_PATH puts CUDA %s before the NVRTC that torch brings, of CUDA %s", v, e.Torch.CUDA).
-				Do("`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it").
-				Explaining("TK010", "ARC001", "LD006")
+				Do("`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it")
 			return
 		}
 	}

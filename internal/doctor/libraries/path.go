@@ -55,7 +55,7 @@ func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
 	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + evidence.Listed(shadowing)
 	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
 	if inTrouble {
-		out.Find("LD001", evidence.Likely+5, said, trouble).Say(text).Do(fix...).Explaining("PY011")
+		out.Find("LD001", evidence.Likely+5, said, trouble).Say(text).Do(fix...)
 	} else if !e.Pasted {
 		// Whether it does harm is in the files: those of the wheel win or lose there.
 		out.Find("LD006", evidence.Trifle, said).Say(text).Do(fix...).As(evidence.Note)
@@ -199,8 +199,7 @@ func twice(e *evidence.Evidence, out *evidence.Findings, b *matrix.Build, pairs 
 	out.Find("LD003", weight, append(at[:min(4, len(at))], trouble)...).
 		Say(text).
 		Do("`pip uninstall -y " + strings.Join(away, " ") + "`, then " + fix).
-		Mends(e.Repair().Rebuild(path + "/")).
-		Explaining("PY011")
+		Mends(e.Repair().Rebuild(path + "/"))
 }
 
 func pinOf(b *matrix.Build, library string) string {
@@ -238,8 +237,7 @@ func symbolOwner(e *evidence.Evidence) (out evidence.Findings) {
 	if cublasLt().MatchString(s.Text) {
 		out.Find("LD001", evidence.Message+3, s).
 			Says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
-			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA").
-			Explaining("LD009")
+			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA")
 	}
 	return out
 }
@@ -285,8 +283,7 @@ func olderLibraries(e *evidence.Evidence) (out evidence.Findings) {
 		if first := evidence.Dotted(a.FirstCUDA); cuda.Less(first) { // torch's own kernels may run all the same: code for 8.6 serves 8.9
 			out.Find("ARC001", evidence.Likely, said, where, e.From.GPU).
 				Says("the libraries of CUDA %s are older than the %s, which needs %s", cuda, evidence.NameOf(g), first).
-				Do("{torch}").
-				Explaining("LD009", "CODE009", "CODE010", "LD002", "CODE008")
+				Do("{torch}")
 			return
 		}
 	}

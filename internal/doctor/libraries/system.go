@@ -28,8 +28,7 @@ func packaged(e *evidence.Evidence, out *evidence.Findings, library string, at e
 		out.Find("LD018", evidence.Proven, at).
 			Says("%s is Python's own library, and the Python %s that is meant is not there or lies elsewhere", library, m[1]).
 			Do("conda: `export LD_LIBRARY_PATH=$CONDA_PREFIX/lib` in its environment; else a Python of its own: `uv venv --python "+m[1]+"`",
-				fmt.Sprintf("the system's: `apt install libpython%s` on Debian and Ubuntu%s", m[1], byFile(at.Text))).
-			Explaining("PY010", "LD011")
+				fmt.Sprintf("the system's: `apt install libpython%s` on Debian and Ubuntu%s", m[1], byFile(at.Text)))
 		return true
 	}
 	if ours().MatchString(library) {
@@ -54,14 +53,12 @@ func packaged(e *evidence.Evidence, out *evidence.Findings, library string, at e
 		out.DenyAt(at, "PY010", "LD011", "PY023")
 		out.Find("LD018", evidence.Proven, at).
 			Says("%s belongs to the system, and %s needs it; it has nothing to do with NVIDIA or torch", library, f[3]).
-			Do(ways...).
-			Explaining("PY010", "LD011", "PY023")
+			Do(ways...)
 		return true
 	}
 	out.DenyAt(at, "PY010", "LD011")
 	out.Find("LD018", evidence.Likely, at).Says("%s belongs to the system or to another program; it is neither NVIDIA's nor torch's",
-		library).
-		Explaining("PY010", "LD011")
+		library)
 	return true
 }
 

@@ -35,8 +35,7 @@ func whoseMemory(e *evidence.Evidence) (out evidence.Findings) {
 					"one of another container or user, or one that ended, holds them",
 					gib(a.Total-a.Free), gib(a.Total)).
 				Do("on the host: `sudo fuser -v /dev/nvidia*` shows who; end that process",
-					"none there: restart the container that had it, or `sudo nvidia-smi --gpu-reset -i 0` while nothing runs").
-				Explaining("ACC009")
+					"none there: restart the container that had it, or `sudo nvidia-smi --gpu-reset -i 0` while nothing runs")
 		case a.Ours > a.Total/2:
 			out.Find("ACC009", evidence.Likely, a.At).
 				Says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total)).
@@ -89,7 +88,7 @@ func fullTable(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		if none := e.From.NoProcesses; !none.IsZero() {
 			f.Text += ", and it lists no process: one that ended or stopped still holds it"
-			out.Find("ACC010", evidence.Likely, u.At, none, s).With(f).Explaining("ACC009")
+			out.Find("ACC010", evidence.Likely, u.At, none, s).With(f)
 			return
 		}
 		out.Find("ACC010", evidence.Strong, u.At, s).With(f)
@@ -133,8 +132,7 @@ func exclusiveRoom(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.DenyPlain(e.Check("ACC009"))
 	out.Find("ACC004", evidence.Likely+5, mode, s).
-		Say("the GPU is in exclusive mode, which lets one process in: the memory is not full, the place is taken").
-		Explaining("ACC009")
+		Say("the GPU is in exclusive mode, which lets one process in: the memory is not full, the place is taken")
 	return out
 }
 
@@ -201,8 +199,7 @@ func sliced(e *evidence.Evidence) (out evidence.Findings) {
 			Do("`nvidia-smi -L` lists the instances, `nvidia-smi mig -lgip` the sizes that there are",
 				"ask for a larger one: of the scheduler, or `CUDA_VISIBLE_DEVICES` with the name of another instance",
 				"or a smaller batch or model, which fits "+gib(a.Total)).
-			As(evidence.Error).
-			Explaining("ACC009", "ACC010", "ACC006")
+			As(evidence.Error)
 	}
 	return out
 }

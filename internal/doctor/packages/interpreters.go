@@ -59,15 +59,14 @@ func twoInterpreters(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	out.Find("PY021", evidence.Likely, a.At, b.At).
-		Says("two Pythons are in play: %s and %s", a.Path, b.Path).
-		Explaining("PY002", "PY001")
+		Says("two Pythons are in play: %s and %s", a.Path, b.Path)
 	return out
 }
 
 // twoTold: somebody says himself that the list and Python differ.
 func twoTold(e *evidence.Evidence) (out evidence.Findings) {
 	if s := e.Says.TwoVersions; !s.IsZero() {
-		out.Find("PY011", evidence.Likely, s).Explaining("PY001", "PY016", "PY006")
+		out.Find("PY011", evidence.Likely, s)
 	}
 	return out
 }
@@ -76,7 +75,7 @@ func twoTold(e *evidence.Evidence) (out evidence.Findings) {
 func hereAndNotThere(e *evidence.Evidence) (out evidence.Findings) {
 	s, missing := e.Has("no-module-torch")
 	if missing && e.Torch.Rank == evidence.ByTorch && e.Did.IsolatedBuild.IsZero() {
-		out.Find("PY021", evidence.Likely, s, e.Torch.VersionAt).Explaining("PY002")
+		out.Find("PY021", evidence.Likely, s, e.Torch.VersionAt)
 	}
 	return out
 }
@@ -85,7 +84,7 @@ func hereAndNotThere(e *evidence.Evidence) (out evidence.Findings) {
 func isolated(e *evidence.Evidence) (out evidence.Findings) {
 	s, missing := e.Has("no-module-torch")
 	if b := e.Did.IsolatedBuild; missing && !b.IsZero() {
-		out.Find("TK019", evidence.Hint, s, b).Explaining("PY002", "PY021")
+		out.Find("TK019", evidence.Hint, s, b)
 	}
 	return out
 }
@@ -104,8 +103,7 @@ func listedElsewhere(e *evidence.Evidence) (out evidence.Findings) {
 	if from, listed := path.Dir(clean(imported)), clean(e.TorchLocation); from != listed &&
 		strings.HasSuffix(from, "-packages") {
 		out.Find("PY011", evidence.Likely+5, e.Torch.VersionAt, e.From.TorchLocation).
-			Says("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation).
-			Explaining("PY001", "PY016")
+			Says("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation)
 	}
 	return out
 }

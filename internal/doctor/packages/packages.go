@@ -75,8 +75,7 @@ func copies(e *evidence.Evidence) (out evidence.Findings) {
 	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" &&
 		evidence.Public(conda.Version) != t.Version {
 		out.Find("PY004", evidence.Proven, t.VersionAt, conda.At).
-			Says("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version).
-			Explaining("PY001", "PY016", "PY025")
+			Says("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version)
 	}
 	if n := e.Conda().Package("pytorch-nightly"); n != nil && conda != nil {
 		out.Find("PY005", evidence.Likely, conda.At, n.At).
@@ -108,7 +107,7 @@ func numpy(e *evidence.Evidence) (out evidence.Findings) {
 func rocmCompanion(e *evidence.Evidence) (out evidence.Findings) {
 	s, ok := e.Has("torch-hip-lib")
 	if ok && e.GPU().Of(machine.AMD) && !e.GPU().Of(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
-		out.Find("ROC002", evidence.Likely, s, e.From.GPU).Explaining("PY007")
+		out.Find("ROC002", evidence.Likely, s, e.From.GPU)
 		return
 	}
 	if ok && !e.GPU().Of(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.Installed("torchaudio") != nil ||
@@ -154,15 +153,13 @@ func onnx(e *evidence.Evidence) (out evidence.Findings) {
 	if cpu != nil {
 		out.Find("LD012", evidence.Likely, gpu.At, cpu.At, said).
 			Say("onnxruntime lies over onnxruntime-gpu: both write the same files, and the one for the CPU is loaded").
-			Do("`pip uninstall -y onnxruntime onnxruntime-gpu`, then `pip install onnxruntime-gpu`: one of the two alone").
-			Explaining("GPU001", "PY001", "DRV005")
+			Do("`pip uninstall -y onnxruntime onnxruntime-gpu`, then `pip install onnxruntime-gpu`: one of the two alone")
 		return
 	}
 	out.Find("LD012", evidence.Strong, gpu.At, said).
 		Says("onnxruntime-gpu %s computes with the CUDA and cuDNN that it was built for, and takes the CPU without a word where they are not here", gpu.Version).
 		Do("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: built for CUDA 12, and brings it along (driver 525 or newer)",
-			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"").
-		Explaining("GPU001", "PY001")
+			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"")
 	return out
 }
 

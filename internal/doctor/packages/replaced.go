@@ -23,8 +23,7 @@ func replaced(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	v, label := version.SplitLocal(r.From)
 	f := out.Find("PY006", evidence.Proven, r.At).
-		Says("torch %s was replaced by %s", r.From, by).
-		Explaining("PY001", "PY007", "PY018", "PY019", "GPU001")
+		Says("torch %s was replaced by %s", r.From, by)
 	if e.Matrix == nil || !strings.HasPrefix(label, "cu") {
 		return
 	}

@@ -27,7 +27,6 @@ func noRuntimeGPU(e *evidence.Evidence) (out evidence.Findings) {
 			"Colab: Runtime, Change runtime type, Hardware accelerator: a GPU",
 			"Kaggle: Settings, Accelerator: a GPU",
 			"else there is none free for this account now",
-		).
-		Explaining("DRV001", "DRV002", "ACC001", "PY001", "CODE006")
+		)
 	return out
 }

@@ -25,8 +25,7 @@ func macCUDA(e *evidence.Evidence) (out evidence.Findings) {
 	mps := slices.ContainsFunc(e.Hits, func(h evidence.Hit) bool { return strings.HasPrefix(h.Message.ID, "mps-") })
 	if ok && !mps && e.Wanted().Unfound() == nil {
 		out.Deny("HW001", "PY001") // no card of NVIDIA's belongs there, and no build has CUDA
-		out.Find("MPS005", evidence.Proven, s, e.From.OS).
-			Explaining("PY001", "PY016", "PY025", "HW001", "DRV001", "DRV002", "ACC001", "CODE006", "GPU001")
+		out.Find("MPS005", evidence.Proven, s, e.From.OS)
 	}
 	return out
 }

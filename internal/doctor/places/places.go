@@ -187,7 +187,6 @@ func oldWindows(e *evidence.Evidence, out *evidence.Findings, said evidence.Quot
 		Says("this Windows is build %d, and WSL gives its Linux a GPU from build %d (Windows 10 21H2) on, or with Windows 11", build, least).
 		Do("Windows Update, until `winver` says 21H2 or newer",
 			"then `wsl --update`; where `wsl -l -v` says version 1: `wsl --set-version Ubuntu 2`, with the name that it lists",
-			"the NVIDIA driver is Windows' own: none is installed within WSL").
-		Explaining("DRV001", "DRV002", "DRV003", "CTR012", "CTR013", "CTR017")
+			"the NVIDIA driver is Windows' own: none is installed within WSL")
 	return true
 }

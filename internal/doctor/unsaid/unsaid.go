@@ -47,7 +47,7 @@ func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 	if only, _ := e.Has("deserialize-cuda"); only == said && e.GPU().First(machine.NVIDIA) == nil && e.Machine.Driver == nil {
 		return // its own advice is for a machine without a GPU, and for one with it
 	}
-	cause, over := "", []string{}
+	cause := ""
 	best := evidence.Proof(0)
 	for _, f := range found {
 		if f.Severity > evidence.Note && f.Proof >= evidence.Hint || f.Severity == evidence.Note && f.Cause != "none" {
@@ -56,7 +56,6 @@ func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		if f.Severity > evidence.Note && f.Proof > best && f.Cause != "none" {
 			best, cause = f.Proof, f.Cause
 		}
-		over = append(over, f.Check)
 	}
 	all := hypotheses(e)
 	if onlyAMD(e) { // what was found of ROCm follows from a build that is not for it
@@ -74,8 +73,7 @@ func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 	}
 	f := out.Find("GPU001", evidence.Hint, said).
 		Of(cause).
-		Do(append(ways, "`envfix doctor` on that machine looks at all of this at once")...).
-		Explaining(over...)
+		Do(append(ways, "`envfix doctor` on that machine looks at all of this at once")...)
 	if told := known(e); told != "" {
 		f.Says("torch sees no GPU, and nothing here says why; known is %s", told)
 	}

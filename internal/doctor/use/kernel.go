@@ -16,7 +16,7 @@ var xid79 = lazy.Regexp(`(?i)\bXid (?:error )?79\b`)
 // bareXid: people name the number alone.
 func bareXid(e *evidence.Evidence) (out evidence.Findings) {
 	if h := e.Hit("xid-hardware"); h != nil && xid79().MatchString(h.At.Text) {
-		out.Find("HW002", evidence.Likely, h.At).Explaining("KMD012")
+		out.Find("HW002", evidence.Likely, h.At)
 	}
 	return out
 }

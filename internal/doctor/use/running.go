@@ -32,8 +32,7 @@ func replacedUnder(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("PY034", evidence.Proven, evidence.Fact("mapped and gone: %s", gone[0])).
 		Says("%d libraries that process %d runs with were replaced or removed while it ran, %s first",
-			len(gone), r.PID, path.Base(gone[0])).
-		Explaining("PY010", "PY011", "LD003")
+			len(gone), r.PID, path.Base(gone[0]))
 	return out
 }
 

@@ -23,8 +23,7 @@ func endsEarly(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit, v 
 		out.Deny("PY012")
 		out.Find("IDX003", evidence.Likely, h.At).
 			Says("the list ends with torch %s, the last with wheels for Intel Macs", mac).
-			Do(intelMacFix(e, last)...).
-			Explaining("PY012")
+			Do(intelMacFix(e, last)...)
 		return true
 	}
 	return false
@@ -51,8 +50,7 @@ func otherIndex(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit, v
 	if s := e.Did.Index; has && !s.IsZero() {
 		out.Find("IDX003", evidence.Likely, h.At, s).
 			Says("torch %s is there, and PyTorch's index has no +%s build of it for this system", v, label).
-			Do("`pip install torch==" + v + "`").
-			Explaining("PY012")
+			Do("`pip install torch==" + v + "`")
 		return
 	}
 	if unnamed {
@@ -62,8 +60,7 @@ func otherIndex(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit, v
 		Say(text).
 		Do(
 			"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`",
-		).
-		Explaining("PY012")
+		)
 }
 
 // foreign reports whether what was not found is no package that PyTorch's own index

@@ -12,7 +12,7 @@ import (
 // raspberry: the CUDA indexes have nothing for it, and it has no use for them.
 func raspberry(e *evidence.Evidence) (out evidence.Findings) {
 	if s := e.Place.Raspberry; !s.IsZero() && !e.GPU().Of("nvidia") && e.Wanted().Unfound() != nil {
-		out.Find("IDX003", evidence.Proven, s, e.Wanted().Unfound().At).Explaining("PY012", "IDX001").
+		out.Find("IDX003", evidence.Proven, s, e.Wanted().Unfound().At).
 			Says("a Raspberry Pi has no GPU of NVIDIA's, and the CUDA indexes of PyTorch have no wheel for it").
 			Do("`pip install torch torchvision`, from the default index: the build for its CPU, on a 64-bit system")
 	}
@@ -30,8 +30,7 @@ func toolkitChannel(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("IDX001", evidence.Likely, s, asked).
 		Says("none of the channels that were named has this cudatoolkit; conda-forge has it").
 		Do("the same command with `-c conda-forge` in place of `-c nvidia`",
-			"or the build of today, which needs no cudatoolkit: {torch}").
-		Explaining("PY026", "PY033", "PY025")
+			"or the build of today, which needs no cudatoolkit: {torch}")
 	return out
 }
 
@@ -47,9 +46,8 @@ func notFound(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	if label, said := badIndex(e); label != "" {
 		out.Find("IDX002", evidence.Proven, said, h.At).
-			Say("there is no index for "+label+" builds of torch").
-			Do(indexFix(e, label)...).
-			Explaining("PY012", "IDX003")
+			Say("there is no index for " + label + " builds of torch").
+			Do(indexFix(e, label)...)
 		return
 	}
 	v, label, want := e.Wanted().Torch()
@@ -80,8 +78,7 @@ func notFound(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		out.Find("IDX001", evidence.Likely, h.At, s).
 			Says("PyTorch's index has PyTorch's packages alone, and it was made the only one").
-			Do(append(fix, "or `--extra-index-url` in its place, where the default index's newest torch will do as well")...).
-			Explaining("PY012", "IDX002", "IDX003")
+			Do(append(fix, "or `--extra-index-url` in its place, where the default index's newest torch will do as well")...)
 		return
 	}
 	if !noPlatformWheel(e, &out, h, v, label) && !noPythonWheel(e, &out, h, v, label, want) {
@@ -98,10 +95,9 @@ func noPlatformWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.H
 	case p.OS == "macos" && p.Arch == "x86_64" && (v == "" || evidence.PythonVersion(v).Compare(last) > 0):
 		out.Find("IDX003", evidence.Likely, h.At, e.From.Arch).
 			Says("torch %s is the last with wheels for Intel Macs", last).
-			Do(intelMacFix(e, last.String())...).
-			Explaining("PY012", "IDX001", "PY024")
+			Do(intelMacFix(e, last.String())...)
 	case e.Wanted().Wheelless():
-		out.Find("IDX003", evidence.Likely, h.At, e.From.OS).Explaining("PY012", "IDX001")
+		out.Find("IDX003", evidence.Likely, h.At, e.From.OS)
 	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
 		out.Find("PY012", evidence.Likely, h.At, e.From.Arch).
 			Says("torch has no wheels for a 32-bit Python").
@@ -110,8 +106,7 @@ func noPlatformWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.H
 		out.Find("IDX003", evidence.Likely, h.At, e.From.OS).
 			Say("PyTorch's index has the builds for ROCm for Linux alone").
 			Do("on Windows: WSL 2 with AMD's driver for it, or the wheels of AMD's own for Windows, for the GPUs that it lists",
-				"`envfix plan --build "+label+" --os linux` names what Linux has").
-			Explaining("PY012", "ROC002")
+				"`envfix plan --build "+label+" --os linux` names what Linux has")
 	case p.OS == "macos" && strings.HasPrefix(label, "cu"), p.OS == "linux" && p.Arch == "aarch64" &&
 		strings.HasPrefix(label, "cu") && !aarch64Has(e, v, label):
 		f := out.Find("IDX003", evidence.Likely, h.At).Say("there is no " + label + " build of torch for this platform")
@@ -131,8 +126,7 @@ func noPythonWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit
 	case python != "" && e.Python().Out(v, python):
 		out.Find("PY012", evidence.Likely+3, h.At, e.From.Python).
 			Says("torch %s has no wheel for Python %s", orNewest(v), python).
-			Do(e.Python().Fix(v)...).
-			Explaining("IDX001", "IDX003")
+			Do(e.Python().Fix(v)...)
 	case want && label != "" && !labelExists(e, v, label):
 		out.Find("IDX002", evidence.Likely, h.At).Says("torch %s has no %s build", v, label).Do(indexFix(e, label)...)
 	default:
