@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -19,7 +20,12 @@ import (
 func homeAction(c *cli.Context) error {
 	at := placeHere()
 	f := planFlags{machine: machineFlags{env: at.dir}, target: placeFlags{place: at, env: at.forPlan().dir}}
-	q, w, err := f.question(c.Context)
+	return f.home(c.Context, c.App.Writer)
+}
+
+func (f planFlags) home(ctx context.Context, out io.Writer) error {
+	at := f.target.place
+	q, w, err := f.question(ctx)
 	if err != nil {
 		return err
 	}
@@ -32,7 +38,7 @@ func homeAction(c *cli.Context) error {
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
-	_, err = io.WriteString(c.App.Writer, ui.Home(d, style(c.App.Writer)))
+	_, err = io.WriteString(out, ui.Home(d, style(out)))
 	return err
 }
 
