@@ -54,7 +54,8 @@ EXIT STATUS
 			&cli.StringFlag{Name: "replay", Usage: "judge what --save wrote to `FILE`, or NVML samples as CSV; runs nothing"},
 			&cli.StringFlag{Name: "html", Usage: "write one page with the timeline to `FILE`"},
 			&cli.StringSliceFlag{Name: "fail-if", Usage: "exit with 1 if `CONDITION` holds, such as idle>30%"},
-			&cli.StringFlag{Name: "try", Usage: "give the DataLoader other `ARGUMENTS` for some steps, and compare"},
+			&cli.StringFlag{Name: "try", Usage: "compare the DataLoader with a copy that has other `ARGUMENTS`"},
+			&cli.BoolFlag{Name: "die-with-me", Usage: "a SIGKILL of envfix ends the command too (Linux); else it runs on"},
 			&cli.BoolFlag{Name: "deep", Usage: "add one short torch.profiler run; it may write to the job's stderr"},
 			&cli.StringFlag{Name: "compare", Usage: "say what changed from the report in `BEFORE` to the one that follows; runs nothing"},
 			&cli.Float64Flag{Name: "price", Usage: "an hour of one GPU costs `N`: say what idling costs, as an estimate"},
@@ -70,6 +71,7 @@ type runFlags struct {
 	noProbe bool
 	try     string // the DataLoader's arguments, without blanks
 	deep    bool
+	dieToo  bool
 	replay  string
 	json    bool
 	compare string  // a report of before; argv holds that of after
@@ -82,7 +84,7 @@ type runFlags struct {
 type outputFile struct{ flag, path string }
 
 func runFlagsOf(c *cli.Context) (f runFlags, err error) {
-	f = runFlags{argv: c.Args().Slice(), noProbe: c.Bool("no-probe"), try: strings.ReplaceAll(c.String("try"), " ", ""), deep: c.Bool("deep"),
+	f = runFlags{argv: c.Args().Slice(), noProbe: c.Bool("no-probe"), try: strings.ReplaceAll(c.String("try"), " ", ""), deep: c.Bool("deep"), dieToo: c.Bool("die-with-me"),
 		replay: c.String("replay"), json: c.Bool("json"), compare: c.String("compare"), price: c.Float64("price")}
 	for _, flag := range []string{"report", "save", "html"} {
 		f.files = append(f.files, outputFile{flag, c.String(flag)})
@@ -163,7 +165,7 @@ func runJob(f runFlags) error {
 		fmt.Fprint(stderr(), ui.Hang("envfix: ", w))
 	}
 	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(),
-		NoProbe: f.noProbe, Try: f.try, Deep: f.deep})
+		NoProbe: f.noProbe, Try: f.try, Deep: f.deep, DieToo: f.dieToo})
 	name := ui.Clean(f.argv[0])
 	switch {
 	case errors.Is(err, observe.ErrNotFound):

@@ -5,3 +5,6 @@ package observe
 import "syscall"
 
 func defaultAction(syscall.Signal) {}
+
+// dieToo: this system cannot tie one process to another.
+func dieToo() *syscall.SysProcAttr { return nil }

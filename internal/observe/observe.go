@@ -19,4 +19,5 @@ type Options struct {
 	NoProbe bool
 	Try     string // changed arguments of the DataLoader, as the user wrote them
 	Deep    bool
+	DieToo  bool // a SIGKILL of envfix, which nothing can catch, ends the command as well
 }

@@ -58,7 +58,11 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	defer g.stop()
 	j := newJob() // before the start: the job may be signalled at once
 	defer j.release()
-	pid, err := start(path, o.Command, env)
+	attr := &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Env: env}
+	if o.DieToo {
+		attr.Sys = dieToo()
+	}
+	pid, err := start(path, o.Command, attr)
 	if err != nil {
 		return nil, Ended{}, err
 	}
@@ -139,8 +143,7 @@ func runnable(path string) error {
 
 // start runs a program with this process's files. A script without a first
 // line that names its interpreter is given to sh, as shells and execvp do.
-func start(path string, argv, env []string) (int, error) {
-	attr := &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Env: env}
+func start(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	pid, err := syscall.ForkExec(path, argv, attr)
 	if errors.Is(err, syscall.ENOEXEC) {
 		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", path}, argv[1:]...), attr)

@@ -54,6 +54,7 @@ type ProcessView struct {
 type Watch struct {
 	gpus    *gpuLane
 	rec     *Recorder // of the job with --pid
+	spy     *spy      // of one that envfix did not start
 	w       *watcher  // of the whole machine without
 	prior   map[int]counters
 	begun   time.Time
@@ -79,8 +80,12 @@ func StartWatch(o Options, pid int) (*Watch, error) {
 	}
 	w.gpus = startGPUs(o)
 	if pid > 0 {
-		w.rec = newRecorder(pid, false, o.laneOf(pid), w.gpus, proc.Self.Of(pid).Env())
+		l := o.laneOf(pid)
+		w.rec = newRecorder(pid, false, l, w.gpus, proc.Self.Of(pid).Env())
 		w.w = w.rec.w
+		if l == nil && strings.HasPrefix(proc.Self.Of(pid).Name(), "python") {
+			w.spy = newSpy(pid)
+		}
 		for i := range w.gpus.gpus {
 			w.gpus.gpus[i].Before = nil // the job was there before we were
 		}
@@ -99,7 +104,9 @@ func (w *Watch) Trace() *verdict.Trace {
 	if w.rec == nil {
 		return nil
 	}
-	return w.rec.Trace()
+	t := w.rec.Trace()
+	t.Notes = append(t.Notes, w.spy.notes()...)
+	return t
 }
 
 // Next watches for about a second and returns what it was like. ok is false
@@ -131,6 +138,7 @@ func (w *Watch) Next(ctx context.Context) (v View, ok bool) {
 			} else if p := w.w.procs[w.w.root]; p == nil || p.gone {
 				return v, false
 			}
+			w.spy.look()
 			return w.view(now, frame), true
 		}
 	}

@@ -40,6 +40,7 @@ var verdictNames = [][2]string{
 	{verdict.DDPSkew, "one rank comes late, the others wait"},
 	{verdict.OtherProcess, "another process uses the GPU"},
 	{verdict.OOM, "the GPU's memory is full"},
+	{verdict.Died, "a signal ended the job"},
 	{verdict.HostOOM, "main memory ran out"},
 	{verdict.Thermal, "the GPU is too hot and slows down"},
 	{verdict.PowerCap, "the GPU runs against its power limit"},

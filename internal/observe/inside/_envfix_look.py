@@ -48,6 +48,8 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
                 kind = ""
             if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
                 kind = "data"
+        if code in P.S["loop"] and kind in (*OVER, "evaluation", "data"):  # whatever it is called: the steps are taken in it
+            kind = ""
         got = L["known"][code] = own, kind, module
     return got
 
@@ -65,6 +67,8 @@ def spelled(f, code, at):
         where = next((p for i, p in enumerate(code.co_positions()) if i == at // 2), None)
         if where and where[2] is not None and where[0] == f.f_lineno:
             text = text.encode()[where[2]:where[3] if where[1] == where[0] else None].decode(errors="replace")
+            if "(" not in text:  # the end of a with block
+                return ".?"
     calls = re.findall(r"([A-Za-z_.][\w.]*|(?<=[)\]])\.\w+)\s*\(", text)
     if not calls:
         return ".?"
@@ -119,17 +123,17 @@ def spot(f, worker):  # (part, file, line, function, call); None: a worker that 
     if any(k[1] == "compile" for k in known):
         part, cut = "compile", max(i for i, k in enumerate(known) if k[1] == "compile")
     elif over and not (worker or P.C[P.PHASE]):
-        cut = over[-1]
-        part = known[cut][1]
+        part, cut = known[over[-1]][1], over[-1]
     elif evaluates(stack, known, part):
         part, cut = "evaluation", max([i for i, k in enumerate(known) if k[1] in ("forward", "evaluation")], default=None)
-        cut = cut if cut is None or not known[cut][0] else None
     elif P.C[P.PHASE]:
         part = "sampler" if any(k[1] == "sampler" for k in known) else "load"
-    top = next((i for i, k in enumerate(known) if k[0] and (cut is None or i > cut or i == cut)), None)
+    if cut is not None and known[cut][0]:  # a function of the job's own that says what it does: the line in it
+        cut = None
+    top = next((i for i, k in enumerate(known) if k[0] and (cut is None or i > cut)), None)
     own = stack[top] if top is not None else None
     inside = stack[:top][::-1] if own else stack[::-1]
-    call = native(own) if top == 0 else whole(stack[cut]) if cut is not None and not known[cut][0] else called(inside)
+    call = native(own) if top == 0 else whole(stack[cut]) if cut is not None else called(inside)
     if part in ("", "forward") and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call))), "")
         if kind in OVER:
@@ -169,12 +173,13 @@ def evaluates(stack, known, part):  # the validation loader's batches, a module 
 def on_gc(phase, info):
     try:
         if phase == "start":
-            L["gc_at"] = P.now()
+            L["gc_at"] = P.cpu()  # of the processor: in a crowd the collector waits for one like everybody
             return
-        dt, f = P.now() - L.get("gc_at", P.now()), sys._getframe(1)
+        dt, f = P.cpu() - L.get("gc_at", P.cpu()), sys._getframe(1)
         if f and dt > 1000000:
             k = f.f_code.co_filename, f.f_lineno
             L["gc_lines"][k] = L["gc_lines"].get(k, 0) + dt // 1000
+            L["gc_times"] += 1
         L["gc"] += dt // 1000
     except Exception:
         pass
@@ -191,7 +196,8 @@ def start(worker=False):
 
 def begin():  # what was seen before the loop was warm counts for nothing
     t = P.now()
-    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc=0, gc_lines={}, gc_done=0, reset=False)
+    L["known"].clear()
+    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc=0, gc_times=0, gc_lines={}, gc_done=0, reset=False)
 
 def again():
     try:
@@ -270,6 +276,6 @@ def tell():
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event("where", compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
-            reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=L["gc_done"],
+            reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=L["gc_done"], gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": L["sums"][k][0]} for k in dict.fromkeys(busy)])

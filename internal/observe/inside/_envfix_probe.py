@@ -14,7 +14,7 @@ LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspat
 DIR, WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 64
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
-     "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None, "others": {}, "via": ()}
+     "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None, "others": {}, "via": (), "loop": set()}
 torch = extra = load = None
 
 def event(what, **kw):  # one line, one write; at most MOST_EVENTS a process
@@ -118,7 +118,7 @@ def step(unit):
     if C[UNIT] != unit:
         for w in (STEPS, LAST, LAST_LOAD, WARM, WARM_AT, WARM_LOAD, *range(STEP_HIST, STEP_HIST + 64)):
             C[w] = 0
-        C[UNIT] = unit
+        C[UNIT], S["loop"] = unit, set()
     S["thread"] = get_ident()
     if unit >= BACKWARD:
         S["eval"] = False
@@ -131,7 +131,10 @@ def step(unit):
     n = C[STEPS] = C[STEPS] + 1
     if n <= WARM_STEPS:
         C[WARM], C[WARM_AT], C[WARM_LOAD] = n, t, C[LOAD]
-        S["warm"] = n == WARM_STEPS
+        S["warm"], f = n == WARM_STEPS, sys._getframe(1)
+        while f:
+            S["loop"].add(f.f_code)
+            f = f.f_back
     if unit == OPTIMIZER:
         if n == BURST_AT and not compiled():
             S["watch"] = load("_envfix_burst").burst()

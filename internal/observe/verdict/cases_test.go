@@ -26,11 +26,18 @@ var elsewhere = []ruleCase{
 	{"collects garbage", func(t *Trace) {
 		onCPU(t)
 		looked(t, "python", 0.5)
-		lead(t).Where.GC, lead(t).Where.GCAt = 4e5, "t.py:7"
+		lead(t).Where.GC, lead(t).Where.GCTimes, lead(t).Where.GCAt = 4e5, 90, "t.py:7"
 	}, "gc_bound no_gpu", []string{"40 % of the time", "(t.py:7)", "gc.freeze()"}},
+	{"collects garbage once", func(t *Trace) { onCPU(t); looked(t, "forward", 0.5); lead(t).Where.GC, lead(t).Where.GCTimes = 4e5, 2 }, "no_gpu", nil},
 	{"a GPU that is busy while the loop saves", func(t *Trace) { looked(t, "saving", 0.6) }, "healthy", nil},
 	{"reads values back for most of the time", func(t *Trace) { load(t, 0, 40); looked(t, "sync", 0.6, Spot{At: "t.py:5", Call: ".item"}) }, "sync_bound", []string{"t.py:5"}},
 	{"fetches its input itself", func(t *Trace) { onCPU(t); looked(t, "data", 0.6, Spot{At: "t.py:5", Call: "queue.Queue.get"}) }, "loader_bound no_gpu", []string{"queue.Queue.get (t.py:5)"}},
+	{"a segfault before torch is loaded", func(t *Trace) {
+		onCPU(t)
+		t.Signal, t.Exit, t.Processes[0].Probe, t.Processes[0].Torch = "SEGV", 139, nil, ""
+	}, "died no_gpu", []string{"ended by SIGSEGV before PyTorch was loaded", "PYTHONFAULTHANDLER=1"}},
+	{"ended by hand", func(t *Trace) { onCPU(t); t.Signal, t.Exit = "TERM", 143 }, "no_gpu", nil},
+	{"another library", func(t *Trace) { onCPU(t); t.Processes[0].Probe, t.Processes[0].Torch = nil, "" }, "no_gpu", []string{"the probe knows no other library", "0.6 of 16 processors"}},
 	{"too few looks", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 20 }, "no_gpu", nil},
 	{"a stream that no worker divides", func(t *Trace) {
 		starve(t, 0.8)

@@ -275,13 +275,49 @@ func notTraining(f *facts) *Finding {
 	case c != nil:
 		x.Text = fmt.Sprintf("the job ended with %s before its first step", c.Type)
 	case !torch:
-		x.Text = "no process of this job loaded PyTorch, and the GPU was not used"
+		x.Text = "the GPU was not used" + f.outside()
 	case f.t.Seconds >= 60 && core.ok && core.v > 0.5:
 		x.Confidence = medium
 		x.Text = fmt.Sprintf("no training step in %s: still preparing, on the CPU (%.1f cores)", seconds(f.t.Seconds), core.v)
 		x.Fix = []string{"do the preparation once and keep its result on disk"}
 	default:
 		x.Text = fmt.Sprintf("no training step in %s, and the GPU was not used", seconds(f.t.Seconds))
+	}
+	return x
+}
+
+// outside is what the machine shows of a job that the probe knows nothing of.
+func (f *facts) outside() string {
+	p := f.lead
+	if f.t.Imported || p.Probe != nil || p.Torch != "" || p.Wall <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; no process of this job loaded PyTorch, and the probe knows no other library. From outside: %.1f of %.3g processors, %s of memory",
+		p.CPU/p.Wall, f.t.Host.Allowed(), mib(f.t.Host.MemoryPeak))
+	if blocked := ratio(float64(p.Blocked), p.Samples); blocked.v > blockedMuch {
+		text += fmt.Sprintf(", %s of the time waiting for storage", pct(blocked.v))
+	}
+	return text
+}
+
+// died: a signal that nobody sends by hand ended the job.
+func died(f *facts) *Finding {
+	what := map[string]string{"SEGV": "a library touched memory that is not its own", "ABRT": "a library gave up", "BUS": "mapped memory could not be had",
+		"ILL": "code for another processor", "FPE": "a division by zero in a library", "KILL": "by the kernel for want of memory, or by somebody"}[f.t.Signal]
+	if what == "" || f.crash() != nil {
+		return nil
+	}
+	x := &Finding{Verdict: Died, Confidence: medium, Evidence: f.evidence(), Fix: []string{"PYTHONFAULTHANDLER=1 prints the line that ran"}}
+	x.Evidence["signal"] = f.t.Signal
+	when := "before PyTorch was loaded"
+	if n := f.probe().Page.Steps; n > 0 {
+		when = fmt.Sprintf("after step %d", n)
+	} else if f.lead.Probe != nil {
+		when = "before its first step"
+	}
+	x.Text = fmt.Sprintf("the job was ended by SIG%s %s: %s", f.t.Signal, when, what)
+	if f.t.Signal == "KILL" {
+		x.Fix = []string{"`dmesg` names what the kernel killed for want of memory"}
 	}
 	return x
 }

@@ -38,7 +38,7 @@ func (f *facts) crashSays(parts ...string) bool {
 
 // hostOOM: the kernel or the C library had no more memory for the job.
 func hostOOM(f *facts) *Finding {
-	h, killed := f.t.Host, f.t.Signal == "KILL" || f.crashSays("killed by signal: Killed")
+	h, killed := f.t.Host, f.t.Signal == "KILL" || f.crashSays("killed by signal: Killed") || f.t.Exit != 0 && f.lead.Probe == nil
 	e := f.evidence()
 	if h.MemoryLimit > 0 {
 		e["memory_limit_mib"], e["memory_peak_mib"] = h.MemoryLimit, h.MemoryPeak
@@ -59,7 +59,7 @@ func hostOOM(f *facts) *Finding {
 		}
 	case killed && h.MemoryLimit > 0 && share(h.MemoryPeak, h.MemoryLimit) > memFull:
 		x.Confidence = medium
-		x.Text = fmt.Sprintf("a process of this job was killed at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
+		x.Text = fmt.Sprintf("a process of this job ended at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
 	case f.crashSays("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"),
 		f.crash() != nil && f.crash().Type == "MemoryError":
 		x.Text = "the machine's memory (not the GPU's) ran out: " + firstLine(f.crash().Text)

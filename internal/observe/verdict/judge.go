@@ -50,6 +50,7 @@ const (
 	MetricBound       = "metric_bound"
 	GCBound           = "gc_bound"
 	Recompiles        = "recompiles"
+	Died              = "died"
 )
 
 // A Finding is one cause with its numbers.
@@ -91,7 +92,7 @@ type rule struct {
 // competes for the step's time the largest share wins.
 func rules() []rule {
 	list := []rule{
-		{"R23", 0, hostOOM}, {"R24", 0, shmTooSmall}, {"R10", 0, oom}, {"R22", 0, stalledLoader},
+		{"R23", 0, hostOOM}, {"R24", 0, shmTooSmall}, {"R10", 0, oom}, {"R22", 0, stalledLoader}, {"R31", 0, died},
 		{"R01", 1, cpuBuild}, {"R03", 1, cudaUnusable}, {"R02", 1, modelOnCPU}, {"R21", 1, wrongGPU}, {"R09", 1, otherProcess},
 		{"R03b", 1, cudaSaidNo}, {"R18", 1, oneGPUOfN}, {"R14", 1, memoryButIdle}, {"R04", 1, notTraining},
 		{"R11", 2, workersOverQuota}, {"R25", 2, workerRespawn},
@@ -168,11 +169,11 @@ func noGPU(f *facts) Finding {
 	if f.t.Host.Visible != nil && hidden(f.t.Host.Visible) {
 		text += "; CUDA_VISIBLE_DEVICES hides whatever there may be"
 	}
-	x := Finding{Verdict: NoGPU, Confidence: high, Text: text, Evidence: f.evidence(),
+	x := Finding{Verdict: NoGPU, Confidence: high, Text: text + f.outside(), Evidence: f.evidence(),
 		Fix: []string{"`envfix doctor` looks for a GPU that the driver does not show"}}
 	if d := f.t.Doctor; d != nil {
 		x.Evidence["doctor"] = d.Check
-		x.Text, x.Fix = d.Text, append(slices.Clone(d.Fix), "`"+cmp.Or(d.Command, "envfix doctor")+"` says what else it found")
+		x.Text, x.Fix = d.Text+f.outside(), append(slices.Clone(d.Fix), "`"+cmp.Or(d.Command, "envfix doctor")+"` says what else it found")
 	}
 	return x
 }

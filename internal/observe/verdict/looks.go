@@ -23,7 +23,7 @@ var works = []work{
 		[]string{"log every tenth time only", "log numbers rather than histograms and pictures, and let a thread write them"}},
 	{"metrics", MetricBound, 0.15, 0.9, "computes metrics",
 		[]string{"compute metrics a tenth as often, or once an epoch over sums that each step adds to", "use tensors on the device: torchmetrics, or torch itself"}},
-	{"evaluation", EvalBound, 0.4, 0.5, "evaluates",
+	{"evaluation", EvalBound, 0.3, 0.5, "evaluates",
 		[]string{"evaluate half as often, or on half of the data", "with torch.inference_mode(), and the largest batch that fits"}},
 	{"compile", Recompiles, 0.2, 1, "compiles again",
 		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
@@ -34,6 +34,7 @@ var works = []work{
 const (
 	looksEnough = 40   // looks at the loop before a part of it is named
 	gcMuch      = 0.10 // of the loop's time
+	gcOften     = 10   // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
 	ownMuch     = 0.30 // measured: 0 to 0.1 in loops that only train
 )
 
@@ -120,17 +121,20 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 // gcBound: Python's collector takes the time.
 func gcBound(f *facts) *Finding {
 	w := f.looks()
-	if w == nil || !f.waits() || w.gc() < gcMuch {
+	if w == nil || !f.waits() || f.gc(w) < gcMuch || w.GCTimes < gcOften {
 		return nil
 	}
-	x := f.spends(GCBound, w.gc(), 0.9, []string{w.GCAt})
-	x.Text = fmt.Sprintf("%s%s of the time is Python's garbage collector%s", f.idleWords(), pct(w.gc()), at(w.GCAt, ""))
+	x := f.spends(GCBound, f.gc(w), 0.9, []string{w.GCAt})
+	x.Text = fmt.Sprintf("%s%s of the time is Python's garbage collector%s", f.idleWords(), pct(f.gc(w)), at(w.GCAt, ""))
 	x.Fix = []string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
 		"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}
 	return x
 }
 
-func (w *Where) gc() float64 { return min(1, float64(w.GC)/float64(max(w.Seen, 1))) }
+// gc is the collector's share of the time in which the loop could run.
+func (f *facts) gc(w *Where) float64 {
+	return min(1, float64(w.GC)/float64(max(w.Seen, 1))/max(0.1, 1-f.queued([]*Process{f.lead})))
+}
 
 // ownWork: Python of the job's own, or of a library that is no tensor's, takes the
 // time on the loop's thread.
@@ -154,7 +158,7 @@ func ownWork(f *facts) *Finding {
 // pythonShare is the share of work that is no tensor's, without the collector's.
 func (f *facts) pythonShare() float64 {
 	if w := f.looks(); w != nil {
-		return max(0, w.part("python")-w.gc())
+		return max(0, w.part("python")-f.gc(w))
 	}
 	return 0
 }

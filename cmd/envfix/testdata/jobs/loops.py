@@ -45,7 +45,7 @@ def train(after=lambda n, model, loss, out, y: None, steps=STEPS, model=None, lo
     model = model or Net()
     opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
     n = 0
-    for x, y in loader or DataLoader(Rows(16 * steps), batch_size=16):
+    for x, y in DataLoader(Rows(16 * steps), batch_size=16) if loader is None else loader:
         out = model(x)
         loss = F.cross_entropy(out, y)
         opt.zero_grad()
@@ -398,7 +398,7 @@ def sampler_sorts():
             seen = list(range(16 * STEPS))
             for i in range(16 * STEPS):
                 if SICK:
-                    sorted(seen, key=lambda k: -k)  # sampler-sorts
+                    sorted(seen * 8, key=lambda k: -k)  # sampler-sorts
                 yield i
 
         def __len__(self):
