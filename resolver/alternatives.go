@@ -22,49 +22,67 @@ func (s advice) alternatives(o *outcome) []string {
 		return s.p.frameworks().frameworkWaysOut()
 	}
 	var out []string
-	gpus := s.p.vendor(machine.NVIDIA)
-	if o.Decision == NoSolution && s.p.tegra() && len(gpus) > 0 && s.p.req.Described {
-		out = append(out, s.p.chooser().jetpacks()...)
+	for _, ways := range []func(*outcome) []string{s.describedJetson, s.otherPublishers, s.forwardCompat, s.otherSystems,
+		s.defaultIndexForCPU, s.amdWays, s.repackagedAudio, s.p.chooser().condaBeside} {
+		out = append(out, ways(o)...)
 	}
-	stuck := o.Decision == NoSolution || o.Decision == InstallCPU && len(s.p.gpus) > 0 && !s.p.req.CPU
-	if stuck {
+	return unique(out)
+}
+
+// stuck reports whether the GPUs are not used, and nobody asked for that.
+func (s advice) stuck(o *outcome) bool {
+	return o.Decision == NoSolution || o.Decision == InstallCPU && len(s.p.gpus) > 0 && !s.p.req.CPU
+}
+
+func (s advice) describedJetson(o *outcome) []string {
+	if o.Decision != NoSolution || !s.p.tegra() || len(s.p.vendor(machine.NVIDIA)) == 0 || !s.p.req.Described {
+		return nil
+	}
+	return s.p.chooser().jetpacks()
+}
+
+// otherPublishers are conda-forge, a package's own places, and a build from source.
+func (s advice) otherPublishers(o *outcome) []string {
+	if !s.stuck(o) {
+		return nil
+	}
+	gpus := s.p.vendor(machine.NVIDIA)
+	var out []string
+	if len(s.p.req.packages) == 0 { // what the channel has of them is not known
 		for _, b := range s.condaServes(gpus) {
-			if len(s.p.req.packages) > 0 {
-				break // what the channel has of them is not known
-			}
 			out = append(out, condaText(b, gpus))
 		}
-		out = append(out, s.publishedElsewhere(o)...)
-		out = append(out, s.sourceBuilds(gpus)...)
 	}
-	if o.Decision == NoSolution || o.Decision == UpgradeDriver {
-		if s.p.req.conflict == "" {
-			out = append(out, s.forwardCompat(o, gpus)...)
-		}
-	}
-	if o.Decision == NoSolution {
-		out = append(out, s.otherSystems()...)
-	}
-	if o.Decision == InstallCPU && s.p.req.label == "" && s.p.req.OnlyIndex == "" && o.Choice.Index != nil && len(s.p.gpus) == 0 {
-		out = append(out, s.defaultIndexForCPU()...)
-	}
+	return slices.Concat(out, s.publishedElsewhere(o), s.sourceBuilds(gpus))
+}
+
+func (s advice) amdWays(o *outcome) []string {
+	var out []string
 	for _, g := range s.p.vendor(machine.AMD) {
-		if v := s.p.vendors().amdIndex(g); v != nil && o.Decision != UseVendorIndex && stuck {
+		v := s.p.vendors().amdIndex(g)
+		switch {
+		case !s.stuck(o):
+		case v != nil:
 			out = append(out, fmt.Sprintf("AMD's index %s (%s)", v.URL, v.Kind))
-		} else if v == nil && stuck && s.rocmNames(g) {
+		case s.rocmNames(g):
 			out = append(out, "the ROCm builds on Linux, which have code for "+gpuName(g))
 		}
 	}
-	if len(s.p.vendor(machine.NVIDIA)) > 0 && o.q != nil {
-		if w, ok := s.p.req.asked["torchaudio"]; ok && len(w) >= 0 && o.Decision == Install {
-			out = append(out, "torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)")
-		}
+	return out
+}
+
+func (s advice) repackagedAudio(o *outcome) []string {
+	if _, asked := s.p.req.asked["torchaudio"]; !asked || o.Decision != Install || o.q == nil || len(s.p.vendor(machine.NVIDIA)) == 0 {
+		return nil
 	}
-	return unique(append(out, s.p.chooser().condaBeside(o)...))
+	return []string{"torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)"}
 }
 
 // defaultIndexForCPU is the way out where PyTorch's own index cannot be reached.
-func (s advice) defaultIndexForCPU() []string {
+func (s advice) defaultIndexForCPU(o *outcome) []string {
+	if o.Decision != InstallCPU || s.p.req.label != "" || s.p.req.OnlyIndex != "" || o.Choice.Index == nil || len(s.p.gpus) > 0 {
+		return nil
+	}
 	t := s.p.with(func(r *Request) { r.OnlyIndex = "default" })
 	if t == nil {
 		return nil
@@ -124,38 +142,16 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	var out []string
 	list := archList(gpus)
 	for _, r := range s.p.req.packages {
-		rows := s.p.wheels(r.Name)
-		if len(rows) == 0 || list == "" || s.p.frameworks().isFramework(r.Name) {
-			continue
+		if name := s.builtFrom(r); name != "" && list != "" {
+			out = append(
+				out,
+				fmt.Sprintf(
+					"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
+					name,
+					list,
+				),
+			)
 		}
-		own := func(e matrix.Elsewhere) bool { return e.Build != "" }
-		if slices.ContainsFunc(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), own) {
-			continue // publishedElsewhere has its own way
-		}
-		sdist := func(e *matrix.Extension) bool { return e.Sdist }
-		if len(rows[0].Needs) == 0 && !slices.ContainsFunc(rows, sdist) {
-			continue // nobody publishes its source
-		}
-		if slices.ContainsFunc(rows, sdist) && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return sdist(e) && s.mayBeBuilt(r, e) }) {
-			continue
-		}
-		name := r.Name
-		if needs := rows[0].Needs; len(needs) > 0 { // the code to build is in there, if any is
-			if !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.mayBeBuilt(r, e) }) {
-				continue // its own pin of torch is in the way
-			}
-			if name = needs[0]; !slices.ContainsFunc(s.p.wheels(name), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
-				continue
-			}
-		}
-		out = append(
-			out,
-			fmt.Sprintf(
-				"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
-				name,
-				list,
-			),
-		)
 	}
 	if len(s.p.req.packages) == 0 && len(gpus) > 0 && s.p.req.conflict == "" {
 		if able, _ := s.p.chooser().able(gpus); len(able) == 0 && list != "" {
@@ -163,6 +159,31 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 		}
 	}
 	return out
+}
+
+// builtFrom is the package whose source a requirement could be built from; "" none that
+// its own page does not tell better.
+func (s advice) builtFrom(r pep508.Requirement) string {
+	rows := s.p.wheels(r.Name)
+	own := func(e matrix.Elsewhere) bool { return e.Build != "" }
+	if len(rows) == 0 || s.p.frameworks().isFramework(r.Name) || slices.ContainsFunc(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), own) {
+		return "" // publishedElsewhere has its own way
+	}
+	sdist := func(e *matrix.Extension) bool { return e.Sdist }
+	needs := rows[0].Needs
+	if published := slices.ContainsFunc(rows, sdist); !published && len(needs) == 0 ||
+		published && !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return sdist(e) && s.mayBeBuilt(r, e) }) {
+		return ""
+	}
+	if len(needs) == 0 {
+		return r.Name
+	}
+	// The code to build is in what it needs, if any is; its own pin of torch may be in the way.
+	if !slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.mayBeBuilt(r, e) }) ||
+		!slices.ContainsFunc(s.p.wheels(needs[0]), func(e *matrix.Extension) bool { return len(e.Native) > 0 }) {
+		return ""
+	}
+	return needs[0]
 }
 
 // mayBeBuilt reports whether a source is of a release that was asked for and does not pin
@@ -186,29 +207,18 @@ func archList(gpus []machine.GPU) string {
 // forwardCompat names the cuda-compat package that would run a newer CUDA on
 // this driver's branch: for data-centre and workstation GPUs only, and never by
 // default.
-func (s advice) forwardCompat(o *outcome, gpus []machine.GPU) []string {
+func (s advice) forwardCompat(o *outcome) []string {
+	gpus := s.p.vendor(machine.NVIDIA)
 	d := s.p.installed()
-	if d.version.IsZero() || d.windows || !s.p.chooser().drivesAll(gpus, d) || d.version.Less(s.p.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
+	if o.Decision != NoSolution && o.Decision != UpgradeDriver || s.p.req.conflict != "" || d.version.IsZero() || d.windows || !s.p.chooser().drivesAll(gpus, d) || d.version.Less(s.p.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
 		s.p.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
 		return nil
 	}
-	for _, g := range gpus {
-		name := strings.ToLower(g.Name)
-		if strings.Contains(name, "geforce") || strings.Contains(name, "titan") {
-			return nil
-		}
-	}
 	want, err := version.ParseDotted(o.Then.CUDA)
-	if err != nil {
+	if err != nil || slices.ContainsFunc(gpus, consumer) {
 		return nil
 	}
-	var best *matrix.ForwardCompat // the package of that CUDA, else the next newer one of its major
-	for i := range s.p.m.ForwardCompat {
-		f := &s.p.m.ForwardCompat[i]
-		if f.CUDA.Major() == want.Major() && !f.CUDA.Less(want) && slices.Contains(f.Base, d.branch.Number) && (best == nil || f.CUDA.Less(best.CUDA)) {
-			best = f
-		}
-	}
+	best := s.compatPackage(want, d.branch.Number)
 	if best == nil {
 		return nil
 	}
@@ -217,8 +227,28 @@ func (s advice) forwardCompat(o *outcome, gpus []machine.GPU) []string {
 	}
 }
 
+// compatPackage is the package of a CUDA, else of the next newer one of its major, that
+// runs on a driver branch; nil there is none.
+func (s advice) compatPackage(want version.Dotted, branch int) (best *matrix.ForwardCompat) {
+	for i := range s.p.m.ForwardCompat {
+		f := &s.p.m.ForwardCompat[i]
+		if f.CUDA.Major() == want.Major() && !f.CUDA.Less(want) && slices.Contains(f.Base, branch) && (best == nil || f.CUDA.Less(best.CUDA)) {
+			best = f
+		}
+	}
+	return best
+}
+
+func consumer(g machine.GPU) bool {
+	name := strings.ToLower(g.Name)
+	return strings.Contains(name, "geforce") || strings.Contains(name, "titan")
+}
+
 // otherSystems are the ways out where the system itself is the obstacle.
-func (s advice) otherSystems() []string {
+func (s advice) otherSystems(o *outcome) []string {
+	if o.Decision != NoSolution {
+		return nil
+	}
 	p := s.p.h.Platform
 	var out []string
 	switch {

@@ -119,39 +119,45 @@ func (q *attempt) choice(b *matrix.Build) *Choice {
 		}
 	}
 	for _, e := range q.packages().extensions(b) {
-		c.Packages[e.name] = e.version()
-		if why := q.remarks().whyOlder(e, b); why != "" {
-			if c.Older == nil {
-				c.Older = map[string]string{}
-			}
-			c.Older[e.name] = why
-		}
-		if e.row == nil || !e.row.Sdist {
-			continue
-		}
-		if url := q.packages().byWord(e.req, e.row.Version, b); url != "" {
-			if c.URLs == nil {
-				c.URLs = map[string]string{}
-			}
-			c.URLs[e.name] = url
-		}
+		q.place(c, e, b)
 	}
 	c.Holds = q.holds(b)
 	if q.p.req.Channel != "" {
 		q.channelChoice(c)
 	}
-	for _, r := range q.p.req.packages {
-		if q.accel != cuda || !q.p.frameworks().isFramework(r.Name) {
-			continue
-		}
-		if f, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN); why == nil {
-			if c.Ask == nil {
-				c.Ask = map[string]string{}
+	if q.accel == cuda {
+		for _, r := range q.p.req.packages {
+			if !q.p.frameworks().isFramework(r.Name) {
+				continue
 			}
-			c.Ask[r.Name] = ask(r, f)
+			if f, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN); why == nil {
+				put(&c.Ask, r.Name, ask(r, f))
+			}
 		}
 	}
 	return c
+}
+
+// place adds a package to a choice: its version, why that is not its newest, and the
+// file that is taken by its address.
+func (q *attempt) place(c *Choice, e extension, b *matrix.Build) {
+	c.Packages[e.name] = e.version()
+	if why := q.remarks().whyOlder(e, b); why != "" {
+		put(&c.Older, e.name, why)
+	}
+	if e.row != nil && e.row.Sdist {
+		if url := q.packages().byWord(e.req, e.row.Version, b); url != "" {
+			put(&c.URLs, e.name, url)
+		}
+	}
+}
+
+// put sets a value of a map that may not be there yet.
+func put(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	(*m)[key] = value
 }
 
 // fromDefault reports whether a build is taken from the default Python index:

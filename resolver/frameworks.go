@@ -70,7 +70,7 @@ func (q fits) whyFramework(r pep508.Requirement, cu string, cudnn version.Dotted
 	var nearest *Reason // of the newest release that was asked for
 	asked := false
 	for _, f := range q.a.p.frameworks().frameworkRows(r.Name) {
-		why := q.frameworkFault(r, f, cu, cudnn)
+		why := q.frameworkFault(framework{f, r, cu, cudnn})
 		if why == "" {
 			return f, nil
 		}
@@ -85,7 +85,7 @@ func (q fits) whyFramework(r pep508.Requirement, cu string, cudnn version.Dotted
 }
 
 // olderDriver says that a framework's CUDA needs a newer driver; "" it does not.
-func (q fits) olderDriver(f matrix.Framework) string {
+func (q fits) olderDriver(f framework) string {
 	need := f.Driver
 	if q.a.drv.windows {
 		need = f.DriverWin
@@ -96,52 +96,108 @@ func (q fits) olderDriver(f matrix.Framework) string {
 	return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.a.drv))
 }
 
-func (q fits) frameworkFault(r pep508.Requirement, f matrix.Framework, cu string, cudnn version.Dotted) string {
+// A framework is a row of a framework, for one requirement and beside what an environment
+// has: cu is its CUDA major, "" any; cudnn the one that torch brings, zero none.
+type framework struct {
+	matrix.Framework
+	asked pep508.Requirement
+	cu    string
+	cudnn version.Dotted
+}
+
+// frameworkRules say each why a framework does not go with an attempt, "" it does. What
+// is the same of a build of torch is asked of its rule.
+var frameworkRules = []func(fits, framework) string{
+	fits.underPolicy, fits.asked, fits.needed, fits.onPython, fits.onPlatform, fits.besideOthers, fits.olderDriver, fits.onGPUs, fits.withCode,
+}
+
+func (q fits) frameworkFault(c framework) string {
+	for _, rule := range frameworkRules {
+		if why := rule(q, c); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (q fits) underPolicy(c framework) string {
 	p := q.a.p.req.Policy
 	switch {
-	case p != nil && len(p.CUDA) > 0 && !slices.ContainsFunc(p.CUDA, func(c string) bool { return major(c) == major(f.CUDA) }):
+	case p == nil:
+	case len(p.CUDA) > 0 && !slices.ContainsFunc(p.CUDA, func(v string) bool { return major(v) == major(c.CUDA) }):
 		return "the team's policy admits CUDA " + text.Cut(strings.Join(p.CUDA, ", "), 80)
-	case p != nil && len(p.Indexes) > 0 && !slices.Contains(p.Indexes, "default"):
+	case len(p.Indexes) > 0 && !slices.Contains(p.Indexes, "default"):
 		return "the team's policy does not admit the default index"
 	case q.a.drv.compared && q.a.drv.version.Less(p.leastDriver()):
 		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.a.drv))
-	case !q.a.p.cache.overlap(f.Versions, r.Spec):
-		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
-	case q.a.p.frameworks().frameworkNeed(r, f) != "":
-		return q.a.p.frameworks().frameworkNeed(r, f)
-	case len(r.Extras) > 0 && !slices.ContainsFunc(r.Extras, func(x string) bool { return strings.Contains(f.Ask, "["+x+"]") }):
-		return "it is not the extra that you asked for"
-	case q.a.py.major != 0 && !f.Python.IsZero() && !q.a.p.cache.fits(q.a.py, f.Python.String()):
-		return fmt.Sprintf("it is for Python %s", f.Python)
-	case q.a.py.major != 0 && q.a.packages().noFileIn(filesOf(f), f.Versions, r.Spec) != "":
-		return q.a.packages().noFileIn(filesOf(f), f.Versions, r.Spec)
-	case !f.Glibc.IsZero() && q.a.p.h.Platform.Libc != nil && q.a.p.h.Platform.Libc.Kind == "glibc" && q.a.p.h.Platform.Libc.Version.Less(f.Glibc):
-		return fmt.Sprintf("its CUDA libraries need glibc %s; this system has %s", f.Glibc, q.a.p.h.Platform.Libc.Version)
-	case cu != "" && major(f.CUDA) != cu:
-		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(f.CUDA), cu)
-	case f.Exact && !cudnn.IsZero():
-		return fmt.Sprintf("%s pins each library of CUDA %s to one version, and torch to others: an installer refuses them together", f.Versions, f.CUDA)
-	case !cudnn.IsZero() && !f.CuDNN.IsZero() && !admitsDotted(f.CuDNN, cudnn):
-		return fmt.Sprintf("it needs cuDNN%s, and torch brings %s", f.CuDNN, cudnn)
-	case q.olderDriver(f) != "":
-		return q.olderDriver(f)
 	}
-	for _, g := range q.a.gpus {
-		if !f.MinSM.IsZero() && g.SM.Less(f.MinSM) {
-			return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
-		}
-		if a, _ := q.a.p.m.Arch(g.SM); olderMajor(f.CUDA, a.FirstCUDA) {
-			return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", f.CUDA, gpuName(g), a.FirstCUDA)
-		}
-	}
-	return q.frameworkCode(r, f)
+	return ""
 }
 
-// frameworkCode says which GPU the newest release of a framework that was read, of those
+func (q fits) asked(c framework) string {
+	if !q.a.p.cache.overlap(c.Versions, c.asked.Spec) {
+		return fmt.Sprintf("it is of %s, and you asked for %s", c.Versions, text.Cut(c.asked.Text, 80))
+	}
+	return ""
+}
+
+func (q fits) needed(c framework) string {
+	if why := q.a.p.frameworks().frameworkNeed(c.asked, c.Framework); why != "" {
+		return why
+	}
+	if len(c.asked.Extras) > 0 && !slices.ContainsFunc(c.asked.Extras, func(x string) bool { return strings.Contains(c.Ask, "["+x+"]") }) {
+		return "it is not the extra that you asked for"
+	}
+	return ""
+}
+
+func (q fits) onPython(c framework) string {
+	switch {
+	case q.a.py.major == 0:
+		return ""
+	case !c.Python.IsZero() && !q.a.p.cache.fits(q.a.py, c.Python.String()):
+		return fmt.Sprintf("it is for Python %s", c.Python)
+	}
+	return q.a.packages().noFileIn(filesOf(c.Framework), c.Versions, c.asked.Spec)
+}
+
+func (q fits) onPlatform(c framework) string {
+	libc := q.a.p.h.Platform.Libc
+	if !c.Glibc.IsZero() && libc != nil && libc.Kind == "glibc" && libc.Version.Less(c.Glibc) {
+		return fmt.Sprintf("its CUDA libraries need glibc %s; this system has %s", c.Glibc, libc.Version)
+	}
+	return ""
+}
+
+func (q fits) besideOthers(c framework) string {
+	switch {
+	case c.cu != "" && major(c.CUDA) != c.cu:
+		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(c.CUDA), c.cu)
+	case c.Exact && !c.cudnn.IsZero():
+		return fmt.Sprintf("%s pins each library of CUDA %s to one version, and torch to others: an installer refuses them together", c.Versions, c.CUDA)
+	case !c.cudnn.IsZero() && !c.CuDNN.IsZero() && !admitsDotted(c.CuDNN, c.cudnn):
+		return fmt.Sprintf("it needs cuDNN%s, and torch brings %s", c.CuDNN, c.cudnn)
+	}
+	return ""
+}
+
+func (q fits) onGPUs(c framework) string {
+	for _, g := range q.a.gpus {
+		if !c.MinSM.IsZero() && g.SM.Less(c.MinSM) {
+			return fmt.Sprintf("it needs GPU %s or newer; here is %s", c.MinSM, gpuName(g))
+		}
+		if a, _ := q.a.p.m.Arch(g.SM); olderMajor(c.CUDA, a.FirstCUDA) {
+			return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", c.CUDA, gpuName(g), a.FirstCUDA)
+		}
+	}
+	return ""
+}
+
+// withCode says which GPU the newest release of a framework that was read, of those
 // asked for, has no code for; "" none, or none was read.
-func (q fits) frameworkCode(r pep508.Requirement, f matrix.Framework) string {
+func (q fits) withCode(f framework) string {
 	for _, e := range q.a.p.wheels(f.Package) {
-		if len(e.Native) > 0 && q.a.p.cache.admits(f.Versions, e.Version) && q.a.p.cache.admits(r.Spec, e.Version) {
+		if len(e.Native) > 0 && q.a.p.cache.admits(f.Versions, e.Version) && q.a.p.cache.admits(f.asked.Spec, e.Version) {
 			if why := q.a.packages().missingFor(e, q.a.packages().codeOf(e)); why != "" {
 				return fmt.Sprintf("%s %s %s", f.Package, e.Version, why)
 			}

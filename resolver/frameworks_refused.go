@@ -45,11 +45,11 @@ func (q fits) frameworkHeldBack(c *Choice) string {
 			if c.Ask[r.Name] == "" || !q.a.p.cache.overlap(f.Versions, r.Spec) || strings.HasPrefix(c.Ask[r.Name], f.Ask) && !newerCUDA {
 				break // the newest row is the one
 			}
-			if why := q.olderDriver(f); newerCUDA && why != "" {
+			if why := q.olderDriver(framework{Framework: f}); newerCUDA && why != "" {
 				held = fmt.Sprintf("%s%s: %s", f.Ask, f.Versions, why)
 				break
 			}
-			if why := q.frameworkFault(r, f, "", version.Dotted{}); why != "" && held == "" {
+			if why := q.frameworkFault(framework{Framework: f, asked: r}); why != "" && held == "" {
 				held = fmt.Sprintf("%s%s: %s", f.Ask, f.Versions, why)
 			}
 		}
@@ -62,44 +62,20 @@ func (q fits) frameworkHeldBack(c *Choice) string {
 
 // frameworkWaysOut are another Python, and no version, where frameworks were refused.
 func (s frameworks) frameworkWaysOut() []string {
-	var out []string
-	now := s.p.pythons()
-	var best py
-	for _, p := range s.p.knownPythons() {
-		t := s.p.with(func(r *Request) { r.Python = p.String() })
-		if len(now) == 0 || p == now[0] || t == nil || t.chooser().decide().settled() == nil {
-			continue
-		}
-		if best.major == 0 || distance(p, now[0]) < distance(best, now[0]) {
-			best = p
-		}
-	}
-	if best.major != 0 {
-		out = append(out, fmt.Sprintf("`--python %s`, for which there are wheels", best))
-	}
+	out := s.otherPython()
 	for _, r := range s.p.req.packages {
 		if !s.isFramework(r.Name) {
 			continue
 		}
-		if u := s.withoutExtras(r.Name); s.cudaExtra() && u != nil {
-			if c := u.chooser().decide().settled(); c != nil && c.Ask[r.Name] != "" {
+		if s.cudaExtra() {
+			if c := settled(s.withoutExtras(r.Name)); c != nil && c.Ask[r.Name] != "" {
 				out = append(out, fmt.Sprintf("%s instead of the extra that was asked for", c.Ask[r.Name]))
 			}
 		}
 		if r.Spec.IsZero() {
 			continue
 		}
-		t := s.p.with(func(w *Request) {
-			for i := range w.Requirements {
-				if w.Requirements[i].Name == r.Name {
-					w.Requirements[i].Spec, w.Requirements[i].Text = version.Specifier{}, r.Name
-				}
-			}
-		})
-		if t == nil {
-			continue
-		}
-		if c := t.chooser().decide().settled(); c != nil {
+		if c := settled(s.changed(r.Name, func(q *pep508.Requirement) { q.Spec, q.Text = version.Specifier{}, r.Name })); c != nil {
 			out = append(out, fmt.Sprintf("%s in another version than %s: %s", r.Name, text.Cut(r.Spec.String(), 80), cmp.Or(c.Ask[r.Name], r.Name)))
 		}
 	}
@@ -109,13 +85,45 @@ func (s frameworks) frameworkWaysOut() []string {
 	return out
 }
 
-// withoutExtras is the problem without a package's extras.
-func (s frameworks) withoutExtras(name string) *problem {
+// otherPython is the Python nearest to the one at hand that there are wheels for.
+func (s frameworks) otherPython() []string {
+	now := s.p.pythons()
+	var best py
+	for _, p := range s.p.knownPythons() {
+		if len(now) == 0 || p == now[0] || best.major != 0 && distance(p, now[0]) >= distance(best, now[0]) {
+			continue
+		}
+		if settled(s.p.with(func(r *Request) { r.Python = p.String() })) != nil {
+			best = p
+		}
+	}
+	if best.major == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("`--python %s`, for which there are wheels", best)}
+}
+
+// settled is what a changed problem installs; nil where it cannot be, or installs
+// nothing.
+func settled(t *problem) *Choice {
+	if t == nil {
+		return nil
+	}
+	return t.chooser().decide().settled()
+}
+
+// changed is the problem with other requirements on a package.
+func (s frameworks) changed(name string, change func(*pep508.Requirement)) *problem {
 	return s.p.with(func(w *Request) {
 		for i := range w.Requirements {
 			if w.Requirements[i].Name == name {
-				w.Requirements[i].Extras, w.Requirements[i].Text = nil, name+w.Requirements[i].Spec.String()
+				change(&w.Requirements[i])
 			}
 		}
 	})
+}
+
+// withoutExtras is the problem without a package's extras.
+func (s frameworks) withoutExtras(name string) *problem {
+	return s.changed(name, func(q *pep508.Requirement) { q.Extras, q.Text = nil, name+q.Spec.String() })
 }

@@ -177,35 +177,43 @@ func (q remarks) extensionRemarks(e extension, b *matrix.Build) []string {
 		if f, why := q.a.frameworkRefusal(e.req, major(b.CUDA.String()), b.CuDNN); q.a.accel == cuda && why == nil && f.Warning != "" {
 			return []string{f.Package + ": " + f.Warning}
 		}
-		return nil
-	case e.row != nil && e.row.Sdist && q.a.packages().byWord(e.req, e.row.Version, b) != "":
+	case e.row == nil:
+		return q.withoutRow(e, b)
+	case e.row.Sdist && q.a.packages().byWord(e.req, e.row.Version, b) != "":
 		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code",
 			e.name, e.row.Version, q.a.packages().byWord(e.req, e.row.Version, b))}
-	case e.row == nil && isConda(b) && q.a.p.known(e.name):
-		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
-	case e.row == nil && e.pin != "":
-		return nil // the package's own table of torch releases names it
-	case e.row == nil && !isConda(b) && e.req.URL == "" && q.a.p.known(e.name) && !q.a.loadsToo(e.req, b):
-		out := []string{
-			fmt.Sprintf(
-				"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked",
-				e.name,
-				text.Cut(e.req.Text, 80),
-				torchName(b),
-			),
-		}
-		if rows := q.a.p.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
-			out = append(out, e.name+": "+rows[0].Note)
-		}
-		return out
-	case e.row == nil:
-		return nil
-	case q.a.accel != cuda:
-		if e.row.CUDA != "" {
-			return []string{fmt.Sprintf("%s %s is built for CUDA: without an NVIDIA GPU only a part of it works", e.name, e.row.Version)}
-		}
-		return nil
+	case q.a.accel == cuda:
+		return q.codeRemarks(e)
+	case e.row.CUDA != "":
+		return []string{fmt.Sprintf("%s %s is built for CUDA: without an NVIDIA GPU only a part of it works", e.name, e.row.Version)}
 	}
+	return nil
+}
+
+// withoutRow is what there is to know of a package of which no release is chosen.
+func (q remarks) withoutRow(e extension, b *matrix.Build) []string {
+	switch {
+	case isConda(b) && q.a.p.known(e.name):
+		return []string{fmt.Sprintf("whether %s on %s serves this GPU is not known", e.name, b.Index)}
+	case e.pin != "", isConda(b), e.req.URL != "", !q.a.p.known(e.name), q.a.loadsToo(e.req, b):
+		return nil // its own table of torch releases names it, or nothing is known of it
+	}
+	out := []string{
+		fmt.Sprintf(
+			"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked",
+			e.name,
+			text.Cut(e.req.Text, 80),
+			torchName(b),
+		),
+	}
+	if rows := q.a.p.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
+		out = append(out, e.name+": "+rows[0].Note)
+	}
+	return out
+}
+
+// codeRemarks is what there is to know of the GPU code of a package's release.
+func (q remarks) codeRemarks(e extension) []string {
 	c := q.a.packages().codeOf(e.row)
 	if c.cuda != "" && (len(c.rows) == 0 || c.rows[0] != e.row) {
 		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}

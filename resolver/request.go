@@ -65,25 +65,7 @@ func readRequest(r Request, env pep508.Environment) (request, error) {
 		}
 		reqs = append(reqs, q)
 	}
-	if len(r.Requirements) == 0 {
-		w.asked["torchvision"] = nil
-		w.optional = []string{"torchaudio"}
-	}
-	for _, q := range reqs {
-		switch {
-		case q.Name == "torch":
-			w.torch = append(w.torch, q)
-		case slices.Contains(companions, q.Name):
-			w.asked[q.Name] = append(w.asked[q.Name], q)
-		default:
-			w.packages = append(w.packages, q)
-		}
-	}
-	for _, name := range r.Companions {
-		if _, asked := w.asked[name]; !asked && slices.Contains(companions, name) && !slices.Contains(w.optional, name) {
-			w.optional = append(w.optional, name)
-		}
-	}
+	w.sort(reqs)
 	if r.CUDA != "" {
 		v, err := version.ParseDotted(r.CUDA)
 		if err != nil || strings.Count(r.CUDA, ".") > 1 {
@@ -108,6 +90,29 @@ func readRequest(r Request, env pep508.Environment) (request, error) {
 		w.conflict = fmt.Sprintf("`%s` names one file, and which GPUs and drivers a build from elsewhere runs on is not known", text.Cut(q.Text, 80))
 	}
 	return w, nil
+}
+
+// sort puts every requirement where it belongs by what it speaks of.
+func (w *request) sort(reqs []pep508.Requirement) {
+	if len(w.Requirements) == 0 {
+		w.asked["torchvision"] = nil
+		w.optional = []string{"torchaudio"}
+	}
+	for _, q := range reqs {
+		switch {
+		case q.Name == "torch":
+			w.torch = append(w.torch, q)
+		case slices.Contains(companions, q.Name):
+			w.asked[q.Name] = append(w.asked[q.Name], q)
+		default:
+			w.packages = append(w.packages, q)
+		}
+	}
+	for _, name := range w.Companions {
+		if _, asked := w.asked[name]; !asked && slices.Contains(companions, name) && !slices.Contains(w.optional, name) {
+			w.optional = append(w.optional, name)
+		}
+	}
 }
 
 // readLabels finds the one build that is named, or the contradiction: every

@@ -164,34 +164,47 @@ func gpuCodeRule(q *attempt, b *matrix.Build) *Reason {
 		}
 		return q.no("", "%s", otherKind(q, b))
 	}
-	switch q.accel {
-	case cuda:
-		for _, g := range q.gpus {
-			if native, ptx := q.p.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
-				if !q.explain {
-					return silent
-				}
-				if isConda(b) && len(b.Native)+len(b.PTX) == 0 {
-					return q.no(b.Source, "what it has code for is not known: its list was not collected")
-				}
-				return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
-			}
-			if ptx, old := q.oldPTX(b, g.SM); old && q.p.req.label != b.Label {
-				return q.no(b.Source, "nothing made for %s, only PTX of %s, which knows no half precision; it is taken only with `--build %s`", gpuName(g), ptx, b.Label)
-			}
-		}
-	case mps:
+	if q.accel == mps {
 		return q.mpsRefusal(b)
-	case rocm:
-		for _, g := range q.gpus {
-			t, ok := q.p.vendors().rocmTarget(b, g)
-			if !ok {
-				return q.no(b.Source, "no code for %s", gpuName(g))
-			}
-			if t.Broken != "" {
-				return q.no(t.Source, "%s: %s", gpuName(g), t.Broken)
-			}
+	}
+	for _, g := range q.gpus {
+		var no *Reason
+		switch q.accel {
+		case cuda:
+			no = q.cudaCode(b, g)
+		case rocm:
+			no = q.rocmCode(b, g)
 		}
+		if no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+func (q *attempt) cudaCode(b *matrix.Build, g machine.GPU) *Reason {
+	if native, ptx := q.p.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
+		if !q.explain {
+			return silent
+		}
+		if isConda(b) && len(b.Native)+len(b.PTX) == 0 {
+			return q.no(b.Source, "what it has code for is not known: its list was not collected")
+		}
+		return q.no(b.Source, "no code for %s; it has code for %s", gpuName(g), codeSpan(b))
+	}
+	if ptx, old := q.oldPTX(b, g.SM); old && q.p.req.label != b.Label {
+		return q.no(b.Source, "nothing made for %s, only PTX of %s, which knows no half precision; it is taken only with `--build %s`", gpuName(g), ptx, b.Label)
+	}
+	return nil
+}
+
+func (q *attempt) rocmCode(b *matrix.Build, g machine.GPU) *Reason {
+	t, ok := q.p.vendors().rocmTarget(b, g)
+	if !ok {
+		return q.no(b.Source, "no code for %s", gpuName(g))
+	}
+	if t.Broken != "" {
+		return q.no(t.Source, "%s: %s", gpuName(g), t.Broken)
 	}
 	return nil
 }
