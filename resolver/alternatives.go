@@ -22,7 +22,7 @@ func (s advice) alternatives(o *outcome) []string {
 		return s.p.frameworks().frameworkWaysOut()
 	}
 	var out []string
-	for _, ways := range []func(*outcome) []string{s.describedJetson, s.otherPublishers, s.forwardCompat, s.otherSystems,
+	for _, ways := range []func(*outcome) []string{s.describedJetson, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
 		s.defaultIndexForCPU, s.amdWays, s.repackagedAudio, s.p.chooser().condaBeside} {
 		out = append(out, ways(o)...)
 	}
@@ -39,6 +39,22 @@ func (s advice) describedJetson(o *outcome) []string {
 		return nil
 	}
 	return s.p.chooser().jetpacks()
+}
+
+// forTheTarget is the way out where a package is for CUDA alone and no GPU is here: an
+// image build, a login node and a lock are for another machine.
+func (s advice) forTheTarget(o *outcome) []string {
+	if o.Decision != NoSolution || len(s.p.gpus) > 0 || s.p.h.Platform.OS == "macos" || o.q == nil {
+		return nil
+	}
+	for _, r := range s.p.req.packages {
+		rows := s.p.wheels(r.Name)
+		i := slices.IndexFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.p.cache.admits(r.Spec, e.Version) })
+		if i >= 0 && o.q.packages().forCUDA(rows[i]) && (rows[i].Fails == "import" || rows[i].Fails == "") {
+			return []string{fmt.Sprintf("%s has wheels for NVIDIA GPUs alone: name the machine that will run it with `--gpu NAME --driver VERSION`", r.Name)}
+		}
+	}
+	return nil
 }
 
 // otherPublishers are conda-forge, a package's own places, and a build from source.

@@ -32,7 +32,7 @@ func (q packages) whatCode(e *matrix.Extension) code {
 		return c // pure Python, or read and without GPU code
 	}
 	if c.cuda == "" {
-		c.cuda = q.cudaOfNeighbours(e)
+		c.cuda, c.linked = q.cudaOfNeighbours(e)
 	}
 	older, newer := q.neighbours(e, func(o *matrix.Extension) bool {
 		return c.cuda != "" && len(o.Native)+len(o.PTX) > 0 && major(o.CUDA) == major(c.cuda) && len(o.TorchLabels) == 0
@@ -62,23 +62,24 @@ func (q packages) neighbours(e *matrix.Extension, ok func(*matrix.Extension) boo
 
 // cudaOfNeighbours is the CUDA that a wheel of which only the metadata was read is
 // built for: that of the same release on another architecture, else that of the
-// releases next to it where they agree.
-func (q packages) cudaOfNeighbours(e *matrix.Extension) string {
+// releases next to it where they agree. Where both are for some CUDA and do not agree, it
+// is for one of them.
+func (q packages) cudaOfNeighbours(e *matrix.Extension) (cuda string, linked bool) {
 	for _, o := range q.a.p.advice().rowsOf(e.Package) {
 		if o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
-			return o.CUDA
+			return o.CUDA, o.CUDA != ""
 		}
 	}
 	older, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel || o.CUDA != "" })
 	switch {
 	case newer == nil && older == nil:
-		return ""
+		return "", false
 	case newer == nil:
-		return older.CUDA
+		return older.CUDA, older.CUDA != ""
 	case older == nil || major(older.CUDA) == major(newer.CUDA):
-		return newer.CUDA
+		return newer.CUDA, newer.CUDA != ""
 	}
-	return ""
+	return "", older.CUDA != "" && newer.CUDA != ""
 }
 
 func major(v string) string {
@@ -156,6 +157,7 @@ func speaksFor(read, e *matrix.Extension, sm machine.SM) bool {
 // code is what is known of the GPU code in a wheel: read from it, or else from
 // the releases of the same package next to it.
 type code struct {
-	cuda string
-	rows []*matrix.Extension // that were read: the wheel itself, or its neighbours; empty: none
+	cuda   string
+	linked bool                // it is for a CUDA, though nobody knows which
+	rows   []*matrix.Extension // that were read: the wheel itself, or its neighbours; empty: none
 }

@@ -177,9 +177,14 @@ func (q *attempt) releasedWith(r pep508.Requirement, b *matrix.Build) string {
 // build, though another one came out with it.
 func (q *attempt) loadsToo(r pep508.Requirement, b *matrix.Build) bool {
 	return slices.ContainsFunc(q.p.versionsOf(r.Name), func(v version.Python) bool {
-		return q.p.cache.admits(r.Spec, v) && q.unmetNeed(r.Name, v, b) == "" && slices.ContainsFunc(q.p.cache.needs[r.Name], func(n matrix.Need) bool {
-			return n.Of == "torch" && q.p.cache.admits(n.Versions, v) && q.p.cache.admits(n.Range, b.Release.Torch)
-		})
+		return q.p.cache.admits(r.Spec, v) && q.loads(r.Name, v, b)
+	})
+}
+
+// loads reports whether a version of a package is known to load beside a build.
+func (q *attempt) loads(name string, v version.Python, b *matrix.Build) bool {
+	return q.unmetNeed(name, v, b) == "" && slices.ContainsFunc(q.p.cache.needs[name], func(n matrix.Need) bool {
+		return n.Of == "torch" && q.p.cache.admits(n.Versions, v) && q.p.cache.admits(n.Range, b.Release.Torch)
 	})
 }
 

@@ -228,7 +228,31 @@ func (q packages) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason 
 	if len(rows) == 0 {
 		return q.a.no("", "%s has no wheel for %s %s", r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 	}
-	return q.wheelsRefusal(r, rows, b)
+	if why := q.wheelsRefusal(r, rows, b); why != nil && !q.unread(r, rows, b) {
+		return why
+	}
+	return nil
+}
+
+// unread reports whether releases of a package that no row tells of load beside a build,
+// by what is known that they need, where those of the rows are for another torch: a row
+// that is missing is no wheel that is missing.
+func (q packages) unread(r pep508.Requirement, rows []*matrix.Extension, b *matrix.Build) bool {
+	if len(q.a.p.cache.needs[r.Name]) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool {
+		return q.a.p.cache.admits(e.Torch, b.Release.Torch) && q.a.unmetNeed(e.Package, e.Version, b) == ""
+	}) {
+		return false
+	}
+	return slices.ContainsFunc(q.a.p.versionsOf(r.Name), func(v version.Python) bool {
+		return q.a.p.cache.admits(r.Spec, v) && q.a.loads(r.Name, v, b) && q.noFile(&matrix.Extension{Package: r.Name, Version: v}) == "" &&
+			!slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 })
+	})
+}
+
+// forCUDA reports whether a wheel is for a CUDA, whichever.
+func (q packages) forCUDA(e *matrix.Extension) bool {
+	c := q.codeOf(e)
+	return c.cuda != "" || c.linked
 }
 
 // wheelsRefusal says why none of a package's wheels goes with a build: what speaks
@@ -347,8 +371,8 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 		return q.a.unmetNeed(e.Package, e.Version, b)
 	case q.noneToInstall(e) != "":
 		return q.noneToInstall(e)
-	case q.a.accel != cuda && q.codeOf(e).cuda != "" && (e.Fails == "import" || e.Fails == ""):
-		return "is built for CUDA " + q.codeOf(e).cuda
+	case q.a.accel != cuda && q.forCUDA(e) && (e.Fails == "import" || e.Fails == ""):
+		return strings.TrimSpace("is built for CUDA " + q.codeOf(e).cuda)
 	case q.a.accel != cuda:
 		return ""
 	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):
