@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
+	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 )
@@ -54,13 +55,42 @@ func (e *exam) withoutPip() string {
 	return ""
 }
 
-// ways renders what a finding says to do for the person who is to do it. It is
-// the only place where that happens: a remedy is written once, as for a shell of Linux,
-// with {torch} for the command that installs the torch that fits.
-func (e *exam) ways(check string, fix, said []string) []string {
+// A remedy is what to do about a check, as it stands in the data or a rule says it: as for
+// a shell of Linux, and by place where it is another.
+type remedy struct {
+	check  string
+	fix    []string
+	places map[string][]string
+}
+
+// usual is what a check says itself.
+func usual(c *know.Check) remedy { return remedy{c.ID, c.Fix, c.Places} }
+
+// ways renders a remedy for the person who is to do it. It is the only place where that
+// happens. Where nothing that a rule says can be done there, what the check says for that
+// place can.
+func (e *exam) ways(r remedy, said []string) []string {
 	p := e.person()
+	out := e.rendered(e.ofPlace(r, p), p, said)
+	if c := usual(e.Check(r.check)); len(out) == 0 && r.places == nil && len(c.places[e.place(c, p)]) > 0 {
+		out = e.rendered(e.ofPlace(c, p), p, said)
+	}
+	switch {
+	case len(out) > 0:
+		out[0] = strings.TrimPrefix(out[0], "or ") // what it was the other way of is not for this person
+	case len(r.fix) == 0:
+	case e.barred():
+		return []string{"the team's policy admits nothing of what would help: `" + e.PlanCommand() + "` says what stands against each build"}
+	default:
+		return []string{"`envfix doctor` on that machine names what is there"}
+	}
+	return out
+}
+
+// rendered are ways out as the person reads them, without those that are not for them.
+func (e *exam) rendered(ways []string, p person, said []string) []string {
 	var out []string
-	for _, way := range e.variant(check, fix, p) {
+	for _, way := range ways {
 		if strings.HasPrefix(way, "by hand: ") && e.knownSM() {
 			continue // it is the rule of thumb for a GPU that nobody named
 		}
@@ -70,36 +100,26 @@ func (e *exam) ways(check string, fix, said []string) []string {
 			}
 		}
 	}
-	if len(out) > 0 {
-		out[0] = strings.TrimPrefix(out[0], "or ") // what it was the other way of is not for this person
-	}
-	if len(out) == 0 && len(fix) > 0 && e.barred() {
-		out = []string{"the team's policy admits nothing of what would help: `" + e.PlanCommand() + "` says what stands against each build"}
-	}
-	if len(out) == 0 && len(fix) > 0 {
-		out = []string{"`envfix doctor` on that machine names what is there"}
-	}
 	return out
 }
 
-// variant is what a check says for this system, where its data says it, else what the
-// finding says.
-func (e *exam) variant(check string, fix []string, p person) []string {
-	c := e.Knowledge.Checks[check]
-	if !slices.Equal(fix, c.Fix) {
-		return fix // a rule or a message says it more exactly
-	}
-	place := p.os
+// place is where the person is, as the data names it.
+func (e *exam) place(r remedy, p person) string {
 	switch {
 	case p.wsl:
-		place = "wsl"
-	case e.Machine.Platform.Environment == machine.Container && len(c.Places["container"]) > 0:
-		place = "container"
+		return "wsl"
+	case e.Machine.Platform.Environment == machine.Container && len(r.places["container"]) > 0:
+		return "container"
 	}
-	if ways := c.Places[place]; len(ways) > 0 && p.said {
+	return p.os
+}
+
+// ofPlace is what the remedy says for the place of the person, where it says another.
+func (e *exam) ofPlace(r remedy, p person) []string {
+	if ways := r.places[e.place(r, p)]; len(ways) > 0 && p.said {
 		return ways
 	}
-	return fix
+	return r.fix
 }
 
 // filled puts what is known of this machine into a way out. One that the resolver

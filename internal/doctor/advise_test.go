@@ -65,7 +65,7 @@ func TestAdviceForEverybody(t *testing.T) {
 	for name, c := range people(t) {
 		for _, id := range k.Order {
 			e := newExam(k, c)
-			fix := e.ways(id, k.Checks[id].Fix, nil)
+			fix := e.ways(usual(k.Checks[id]), nil)
 			if len(fix) == 0 {
 				t.Errorf("%s, %s: nothing to do", name, id)
 			}

@@ -73,7 +73,7 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 	report := Report{Format: Format, OK: !c.Pasted || len(found) > 0 || e.Torch.SeesGPU() || atWork,
 		Findings: []Finding{}, Notes: c.Notes, Process: c.Running}
 	for _, f := range rank(found.Merge(), k.Causes) {
-		f.Fix = e.ways(f.Check, f.Fix, f.Quotes())
+		f.Fix = e.ways(remedy{f.Check, f.Fix, f.Places}, f.Quotes())
 		if repeats(report.Findings, f) {
 			continue
 		}

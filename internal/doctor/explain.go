@@ -61,7 +61,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			captures = map[string]string{}
 		}
 		m := Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
-			Severity: check.Severity, Text: cmp.Or(h.Message.Text, check.Text), Fix: e.ways(check.ID, h.Message.Fix, []string{h.At.Text}),
+			Severity: check.Severity, Text: cmp.Or(h.Message.Text, check.Text), Fix: e.ways(remedy{check.ID, h.Message.Fix, h.Message.Places}, []string{h.At.Text}),
 			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source}
 		answer.Matches = append(answer.Matches, m.judged(report.Findings, h.At))
 	}
@@ -107,5 +107,5 @@ func quoteOf(f Finding) string {
 // Advice renders what a check says to do for somebody of whom nothing is known.
 func Advice(k *know.Knowledge, check string) []string {
 	e := newExam(k, &read.Case{Pasted: true})
-	return e.ways(check, k.Checks[check].Fix, nil)
+	return e.ways(usual(k.Checks[check]), nil)
 }

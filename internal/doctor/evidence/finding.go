@@ -22,6 +22,8 @@ type Finding struct {
 	Mend  Mend     // what `doctor --fix` does about it
 	Over  []string // checks that it is the reason of, whatever their cause
 
+	Places map[string][]string // what to do on windows, macos, wsl and in a container, where it is another
+
 	Severity   know.Severity
 	Confidence Confidence
 
@@ -46,8 +48,14 @@ func (f *Finding) Says(format string, args ...any) *Finding {
 // Do says what to do, the best first; nothing leaves what the check says.
 func (f *Finding) Do(ways ...string) *Finding {
 	if len(ways) > 0 {
-		f.Fix = ways
+		f.Fix, f.Places = ways, nil
 	}
+	return f
+}
+
+// In is what to do by place, where it is another than what [Finding.Do] says.
+func (f *Finding) In(places map[string][]string) *Finding {
+	f.Places = places
 	return f
 }
 
@@ -91,7 +99,7 @@ func (f *Finding) complete(c *know.Check) {
 		f.Text = c.Text
 	}
 	if len(f.Fix) == 0 {
-		f.Fix = c.Fix
+		f.Fix, f.Places = c.Fix, c.Places
 	}
 	if !f.graded {
 		f.As(c.Severity)

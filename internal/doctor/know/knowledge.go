@@ -39,8 +39,9 @@ type Message struct {
 	Cause   string
 	Text    string // what is wrong; "" as the first check says it
 	Fix     []string
-	Over    []string // checks that it is the reason of
-	Symptom bool     // it names what happened, not why
+	Places  map[string][]string // the way out by place, where it is another, as of a Check
+	Over    []string            // checks that it is the reason of
+	Symptom bool                // it names what happened, not why
 	Pattern string
 	Example string
 	Counter string // alike, and must not match
@@ -65,6 +66,7 @@ type Clue struct {
 	Cause   string
 	Text    string   // "": that of the check
 	Fix     []string // nil: that of the check
+	Places  map[string][]string
 	Weak    bool     // only where nothing else says why
 	Over    []string // checks that it is the reason of
 	All     []string
@@ -165,18 +167,9 @@ func (k *Knowledge) cause(word string) bool {
 
 func (k *Knowledge) addCheck(r record) error {
 	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
-		Fix: r.keys["fix"], Over: r.keys["explains"], Guard: r.one("guard"), Source: r.one("source")}
-	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "explains", "guard", "source",
-		"fix-windows", "fix-macos", "fix-wsl", "fix-container"); err != nil {
+		Fix: r.keys["fix"], Places: r.places(), Over: r.keys["explains"], Guard: r.one("guard"), Source: r.one("source")}
+	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "explains", "guard", "source"); err != nil {
 		return err
-	}
-	for _, place := range []string{"windows", "macos", "wsl", "container"} {
-		if ways := r.keys["fix-"+place]; len(ways) > 0 {
-			if c.Places == nil {
-				c.Places = map[string][]string{}
-			}
-			c.Places[place] = ways
-		}
 	}
 	if !c.Severity.parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
 		return fmt.Errorf("%q is not a check, or there twice", c.ID)
@@ -187,7 +180,7 @@ func (k *Knowledge) addCheck(r record) error {
 }
 
 func (k *Knowledge) addMessage(r record) error {
-	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"],
+	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"], Places: r.places(),
 		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: strings.Join(r.keys["pattern"], "|"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
 	if err := known(r, "id", "program", "checks", "cause", "text", "fix", "explains", "symptom", "pattern", "example",
 		"counter", "source"); err != nil {
@@ -196,7 +189,7 @@ func (k *Knowledge) addMessage(r record) error {
 	if m.ID == "" || m.Pattern == "" || slices.ContainsFunc(k.Messages, func(o *Message) bool { return o.ID == m.ID }) {
 		return fmt.Errorf("%q is not a message, or there twice", m.ID)
 	}
-	if err := k.inherit(m.Checks, &m.Cause, &m.Fix); err != nil {
+	if err := k.inherit(m.Checks, &m.Cause, &m.Fix, &m.Places); err != nil {
 		return err
 	}
 	k.Messages = append(k.Messages, m)
@@ -213,8 +206,8 @@ func (k *Knowledge) addClue(r record) error {
 	if c.ID == "" || len(c.All) == 0 {
 		return fmt.Errorf("%q is not a clue", c.ID)
 	}
-	c.Fix = r.keys["fix"]
-	if err := k.inherit(c.Checks, &c.Cause, &c.Fix); err != nil {
+	c.Fix, c.Places = r.keys["fix"], r.places()
+	if err := k.inherit(c.Checks, &c.Cause, &c.Fix, &c.Places); err != nil {
 		return err
 	}
 	k.Clues = append(k.Clues, c)
@@ -223,7 +216,7 @@ func (k *Knowledge) addClue(r record) error {
 
 // inherit takes the cause and the way out of the first check where an entry does
 // not give them itself.
-func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string) error {
+func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string, places *map[string][]string) error {
 	if len(checks) == 0 {
 		return fmt.Errorf("no checks")
 	}
@@ -240,6 +233,9 @@ func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string) error
 	}
 	if len(*fix) == 0 {
 		*fix = k.Checks[checks[0]].Fix
+		if *places == nil {
+			*places = k.Checks[checks[0]].Places
+		}
 	}
 	return nil
 }
@@ -247,7 +243,8 @@ func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string) error
 // known refuses keys of a record that nothing reads.
 func known(r record, keys ...string) error {
 	for k := range r.keys {
-		if !slices.Contains(keys, k) {
+		place, of := strings.CutPrefix(k, "fix-")
+		if (!of || !slices.Contains(places, place) || !slices.Contains(keys, "fix")) && !slices.Contains(keys, k) {
 			return fmt.Errorf("unknown key %s", k)
 		}
 	}

@@ -22,6 +22,23 @@ func (r record) one(key string) string {
 	return ""
 }
 
+// places are where a way out may be another than on Linux.
+var places = []string{"windows", "macos", "wsl", "container"}
+
+// places are the ways out by place: fix-windows and its like. nil: none says another.
+func (r record) places() map[string][]string {
+	var out map[string][]string
+	for _, place := range places {
+		if ways := r.keys["fix-"+place]; len(ways) > 0 {
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[place] = ways
+		}
+	}
+	return out
+}
+
 // parseRecords reads one of our files: "format: 1" and one list of flat mappings,
 // whose values are scalars or lists of them. A list in a list is a pattern of
 // several alternatives and comes out as one value, joined by "|".

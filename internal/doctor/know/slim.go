@@ -14,7 +14,7 @@ func (k *Knowledge) Slim() []byte {
 		f.Checks = append(f.Checks, &c)
 	}
 	for _, m := range k.Messages {
-		f.Messages = append(f.Messages, &Message{ID: m.ID, Program: m.Program, Checks: m.Checks, Cause: m.Cause, Text: m.Text, Fix: m.Fix,
+		f.Messages = append(f.Messages, &Message{ID: m.ID, Program: m.Program, Checks: m.Checks, Cause: m.Cause, Text: m.Text, Fix: m.Fix, Places: m.Places,
 			Over: m.Over, Symptom: m.Symptom, Pattern: m.Pattern})
 	}
 	for _, c := range k.Clues {

@@ -28,7 +28,7 @@ func messages(e *evidence.Evidence) (out evidence.Findings) {
 		case m.Cause == "none":
 			p = evidence.Weak
 		}
-		f := out.Find(m.Checks[0], p, h.At).Of(m.Cause).Say(m.Text).Do(m.Fix...).Explaining(m.Over...)
+		f := out.Find(m.Checks[0], p, h.At).Of(m.Cause).Say(m.Text).Do(m.Fix...).In(m.Places).Explaining(m.Over...)
 		if m.Program == "kernel" {
 			meaning(e, h, f)
 		}
@@ -46,7 +46,7 @@ func clues(e *evidence.Evidence) (out evidence.Findings) {
 		if c.Checks[0] == "PY001" && e.CPUByChoice() {
 			continue
 		}
-		out.Find(c.Checks[0], p, h.At...).Of(c.Cause).Say(c.Text).Do(c.Fix...).Explaining(c.Over...)
+		out.Find(c.Checks[0], p, h.At...).Of(c.Cause).Say(c.Text).Do(c.Fix...).In(c.Places).Explaining(c.Over...)
 	}
 	return out
 }
