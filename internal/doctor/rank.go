@@ -8,9 +8,6 @@ import (
 	"envfix/internal/doctor/know"
 )
 
-// margin: a finding is the reason of another only where its own proof is not far weaker.
-const margin = 20
-
 // rank orders findings and says of each what it explains. Of two findings the first
 // is, in this order: the one that nothing explains, the one with the better proof, the one
 // that explains more, the worse one, the one that stands first in the text.
@@ -45,10 +42,10 @@ func rank(found evidence.Found, graph know.Graph) []*ranked {
 	return in
 }
 
-// worth is a finding's proof; a cause outside of the vocabulary counts a margin less.
+// worth is a finding's proof; a cause outside of the vocabulary counts a kind less.
 func worth(f *evidence.Finding) evidence.Proof {
 	if f.Cause == "none" {
-		return f.Proof - margin
+		return f.Proof.Less()
 	}
 	return f.Proof
 }
@@ -76,5 +73,5 @@ func brings(a, b *evidence.Finding, graph know.Graph) bool {
 		return false
 	}
 	mutual := graph.Brings(b.Cause, a.Cause)
-	return a.Proof >= evidence.Weak && a.Proof+margin >= b.Proof && !(mutual && a.Proof <= b.Proof)
+	return a.Proof >= evidence.Weak && !a.Proof.FarBelow(b.Proof) && !(mutual && a.Proof <= b.Proof)
 }

@@ -123,7 +123,7 @@ func permission(e *evidence.Evidence) (out evidence.Findings) {
 	if e.GPU().Of(machine.AMD) || e.Torch.HIP != "" {
 		check = "ROC003"
 	}
-	out.Find(check, evidence.Message+2, s).Of("device_permissions")
+	out.Find(check, evidence.Likely.Loose(), s).Of("device_permissions")
 	return out
 }
 

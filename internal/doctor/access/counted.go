@@ -43,7 +43,7 @@ func loginNode(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	at := []evidence.Quote{s, e.Place.Cluster}
-	out.Find("ACC011", evidence.Strong+2, at...).
+	out.Find("ACC011", evidence.Strong.Exact(), at...).
 		Say("this is a node of a cluster without an NVIDIA driver, such as its login node: the GPUs are in other nodes").
 		Do("ask the scheduler for one: `srun --gres=gpu:1 --pty nvidia-smi` shows it", "in a job's script: `#SBATCH --gres=gpu:1`")
 	return out

@@ -74,7 +74,7 @@ func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
 func condaWords(e *evidence.Evidence) (out evidence.Findings) {
 	if said := e.Did.CondaInstall; !said.IsZero() && e.Clue("says-cpu-build") && e.Did.PipTorch.IsZero() &&
 		e.Torch.Label == "" {
-		out.Find("PY025", evidence.Strong+2, said)
+		out.Find("PY025", evidence.Strong.Exact(), said)
 	}
 	return out
 }
@@ -142,7 +142,7 @@ func vendorBuild(e *evidence.Evidence) (out evidence.Findings) {
 			e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
 			check = "PY017"
 		}
-		f := out.Find(check, evidence.Likely-5, gpu, cudaTrouble).
+		f := out.Find(check, evidence.Likely.Loose(), gpu, cudaTrouble).
 			Says("the GPU is AMD's: CUDA cannot use it").
 			Do("the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported")
 		if e.Machine.Platform.OS == "windows" {
@@ -152,7 +152,7 @@ func vendorBuild(e *evidence.Evidence) (out evidence.Findings) {
 					"or the CPU: `--skip-torch-cuda-test --no-half` in WebUI, `--cpu` in ComfyUI")
 		}
 	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
-		out.Find("ROC002", evidence.Likely-5, e.Did.Index, gpu, cudaTrouble).
+		out.Find("ROC002", evidence.Likely.Loose(), e.Did.Index, gpu, cudaTrouble).
 			Says("the ROCm build was asked for, and it sees no GPU")
 	case intel && !nvidia && !amd && !e.Pasted && !t.CUDA.IsZero() && e.Fit.Here().Build == "xpu":
 		out.Find("PY017", evidence.Proven, t.VersionAt, t.CUDAAt, gpu).

@@ -49,7 +49,7 @@ func computeType(e *evidence.Evidence) (out evidence.Findings) {
 			failed = t
 		}
 	}
-	f := out.Find("ARC015", evidence.Strong+2, h.At, e.From.GPU).
+	f := out.Find("ARC015", evidence.Strong.Exact(), h.At, e.From.GPU).
 		Says("this device does not compute in %s: that GPU is too old for it, or no GPU is used at all", failed)
 	if failed == "int8" {
 		f.Do("`compute_type=\"float32\"`")
@@ -74,7 +74,7 @@ func askedCPU(e *evidence.Evidence) (out evidence.Findings) {
 func unusedGPU(e *evidence.Evidence) (out evidence.Findings) {
 	for _, h := range e.Clues {
 		if h.Clue.ID == "zero-util-available" && !e.Torch.SeesNone() && nothingAtAll().MatchString(h.At[0].Text) {
-			out.Find("PERF001", evidence.Strong+2, h.At...)
+			out.Find("PERF001", evidence.Strong.Exact(), h.At...)
 			return
 		}
 	}

@@ -53,7 +53,7 @@ func nestedContainer(e *evidence.Evidence) (out evidence.Findings) {
 		e.From.Mismatch != (evidence.Quote{}) {
 		return
 	}
-	out.Find("CTR026", evidence.Strong+2, c)
+	out.Find("CTR026", evidence.Strong.Exact(), c)
 	return out
 }
 

@@ -221,7 +221,7 @@ func nothingThere(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	switch {
 	case p.Environment == machine.WSL2 && e.Machine.Driver == nil && !e.GPU().Of(machine.AMD):
-		out.Find("CTR014", evidence.Likely-5, said, e.Place.WSL).
+		out.Find("CTR014", evidence.Likely.Loose(), said, e.Place.WSL).
 			Says("under WSL the driver of Windows is missing, too old, or not passed on").
 			Do(
 				"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`",
@@ -233,7 +233,7 @@ func nothingThere(e *evidence.Evidence) (out evidence.Findings) {
 			"nvml-unknown", "triton-libcuda", "cuda-no-device", "ollama-no-gpu", "dev-nodes-missing",
 		)
 		if plain {
-			out.Find("CTR001", evidence.Likely-8, s, e.Place.Container)
+			out.Find("CTR001", evidence.Likely.Loose(), s, e.Place.Container)
 		}
 	case e.Hit("smi-not-found") != nil && allAbsent(e):
 		out.Find("DRV025", evidence.Strong, said, e.Hit("smi-not-found").At)

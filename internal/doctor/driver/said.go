@@ -20,7 +20,7 @@ func saidFloor(e *evidence.Evidence) (out evidence.Findings) {
 		e.Says.Unseen.IsZero() && !e.Says.Trouble && !e.Says.Asks {
 		return
 	}
-	out.Find("DRV005", evidence.Strong+3, e.From.Driver, e.Says.CUDA, e.Torch.AvailableAt).
+	out.Find("DRV005", evidence.Strong.Exact(), e.From.Driver, e.Says.CUDA, e.Torch.AvailableAt).
 		Says("driver %s is too old for CUDA %s, which needs %s or newer", d.Version, cuda, floor)
 	return out
 }

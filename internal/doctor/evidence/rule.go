@@ -26,19 +26,35 @@ func (c Confidence) String() string { return []string{"low", "medium", "high"}[c
 // MarshalText writes low, medium or high.
 func (c Confidence) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// A Proof is how much a finding is worth believing.
+// A Proof is how much a finding is worth believing: what kind of proof it has, and within
+// the kind how specific it is. The greater is the better one.
 type Proof int
 
-// The proofs, the weakest first.
+// The kinds of proof, the weakest first.
 const (
-	Trifle  Proof = 15 // worth knowing
-	Weak    Proof = 25 // a symptom's usual reason, a vague word
-	Hint    Proof = 40 // several weak ones, or one fact that usually means it
-	Strong  Proof = 55 // a message that names its cause, or clear words
-	Message Proof = 60
-	Likely  Proof = 70 // a message and a fact together
-	Proven  Proof = 85 // facts that leave no other
+	Trifle Proof = 3*iota + 1 // worth knowing
+	Weak                      // a symptom's usual reason, a vague word
+	Hint                      // several weak ones, or one fact that usually means it
+	Strong                    // clear words, or a message that names its cause
+	Likely                    // a message and a fact together
+	Proven                    // facts that leave no other
 )
+
+// Message is the proof of a message that names its cause, which is more exact than words.
+const Message = Strong + 1
+
+// Exact is the same kind, of a finding that says more than others of it; Loose of one that
+// says less.
+func (p Proof) Exact() Proof { return p.kind()*3 + 2 }
+func (p Proof) Loose() Proof { return p.kind() * 3 }
+
+func (p Proof) kind() Proof { return p / 3 }
+
+// Less is the same proof of the next weaker kind.
+func (p Proof) Less() Proof { return p - 3 }
+
+// FarBelow reports whether the kind is more than one weaker than another's.
+func (p Proof) FarBelow(o Proof) bool { return p.kind()+1 < o.kind() }
 
 func (p Proof) confidence() Confidence {
 	switch {

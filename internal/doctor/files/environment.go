@@ -86,7 +86,7 @@ func leftovers(e *evidence.Evidence) (out evidence.Findings) {
 		said = append(said, evidence.Fact("%s", l))
 		fix = append(fix, "remove the directory "+l)
 	}
-	out.Find("PY014", evidence.Trifle+5, said...).
+	out.Find("PY014", evidence.Trifle.Exact(), said...).
 		Say("an upgrade broke off and left " + path.Base(e.Files.Leftovers[0])).
 		Do(fix...).
 		Mends(e.Repair().Rebuild(e.Files.Leftovers[0]))

@@ -273,7 +273,7 @@ func noKernel(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("TK011", evidence.Likely, said).
 				Says("torch has code for compute capability %s; the extension was built without", g.SM)
 		case g.SM.Less(oldest): // no build is too old for it: what it lacks was dropped
-			out.Find("ARC005", evidence.Strong+8, said, e.From.GPU)
+			out.Find("ARC005", evidence.Strong.Exact(), said, e.From.GPU)
 		}
 	}
 	return out

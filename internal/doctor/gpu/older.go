@@ -32,7 +32,7 @@ func openForOld(e *evidence.Evidence) (out evidence.Findings) {
 	said, old := e.Says.OpenModule, e.GPU().AllBefore(e.LimitSM("turing", 0))
 	_, silent := e.Has(evidence.NoDevice...)
 	if old != nil && !said.IsZero() && (silent || !e.Says.Unseen.IsZero() || e.Torch.SeesNone() || e.Says.Trouble) {
-		out.Find("HW013", evidence.Strong+3, said, e.From.GPU).
+		out.Find("HW013", evidence.Strong.Exact(), said, e.From.GPU).
 			Says("the open kernel module does not drive the %s: it begins with Turing", evidence.NameOf(*old))
 	}
 	return out

@@ -56,7 +56,7 @@ func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkF
 	said := append([]evidence.Quote{evidence.Fact("%s: undefined symbol %s", path.Base(l.By), l.Symbol), evidence.Fact("%s is %s", l.Library, l.Path)},
 		evidence.FromOrigins(l.Origins, l.Entry)...)
 	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Dir: path.Dir(l.Path), Origins: l.Origins}
-	out.Find("LD001", evidence.Proven+5, append(said, e.From.Env[l.Via])...).
+	out.Find("LD001", evidence.Proven.Exact(), append(said, e.From.Env[l.Via])...).
 		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which torch asks it for", l.Library, l.Path, l.Via, l.Symbol).
 		Do(unshadow(as)...).Mends(loadedMend(e, as))
 }

@@ -131,7 +131,7 @@ func harmless(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote)
 				continue
 			}
 			from := append([]evidence.Quote{evidence.Fact("torch takes %s", own)}, evidence.FromOrigins(d.Origins, d.Path)...)
-			out.Find("LD006", evidence.Trifle+3, append(from, said)...).
+			out.Find("LD006", evidence.Trifle.Exact(), append(from, said)...).
 				Says("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path).
 				Do("`unset LD_LIBRARY_PATH` where no other program needs it").
 				As(evidence.Note)

@@ -25,7 +25,7 @@ func nvJitLink(e *evidence.Evidence) (out evidence.Findings) {
 	if has.IsZero() || !has.Less(asked) {
 		return
 	}
-	out.Find("LD003", evidence.Likely+10, p.At, h.At).
+	out.Find("LD003", evidence.Likely.Exact(), p.At, h.At).
 		Says("%s is %s, and the library that asks for its symbol is of CUDA %s", p.Name, p.Version, asked).
 		Do(
 			fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with",

@@ -55,7 +55,7 @@ func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
 	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + evidence.Listed(shadowing)
 	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
 	if inTrouble {
-		out.Find("LD001", evidence.Likely+5, said, trouble).Say(text).Do(fix...)
+		out.Find("LD001", evidence.Likely.Exact(), said, trouble).Say(text).Do(fix...)
 	} else if !e.Pasted {
 		// Whether it does harm is in the files: those of the wheel win or lose there.
 		out.Find("LD006", evidence.Trifle, said).Say(text).Do(fix...).As(evidence.Note)
@@ -148,7 +148,7 @@ func pipLibraries(e *evidence.Evidence) (out evidence.Findings) {
 			continue
 		}
 		if pin := pinOf(b, library); pin != "" && pin != p.Version {
-			w := evidence.Weak + 3
+			w := evidence.Weak.Exact()
 			if inTrouble {
 				w = evidence.Likely
 			}
@@ -235,7 +235,7 @@ func symbolOwner(e *evidence.Evidence) (out evidence.Findings) {
 		}
 	}
 	if cublasLt().MatchString(s.Text) {
-		out.Find("LD001", evidence.Message+3, s).
+		out.Find("LD001", evidence.Likely.Loose(), s).
 			Says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
 			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA")
 	}
@@ -251,7 +251,7 @@ func defects(e *evidence.Evidence) (out evidence.Findings) {
 		"cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol",
 		"cublas-symbol", "image-invalid",
 	); bad && strings.Contains(e.Torch.Version, ".dev") {
-		out.Find("REL001", evidence.Likely+3, e.Torch.VersionAt, s).
+		out.Find("REL001", evidence.Likely.Exact(), e.Torch.VersionAt, s).
 			Say("torch "+e.Torch.Named()+" is a nightly, and its libraries do not fit together").
 			Do("the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH")
 	}

@@ -26,11 +26,11 @@ func whoseMemory(e *evidence.Evidence) (out evidence.Findings) {
 		switch {
 		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
 			out.DenyPlain(e.Check("ACC009"))
-			out.Find("ACC010", evidence.Likely+5, a.At).
+			out.Find("ACC010", evidence.Likely.Exact(), a.At).
 				Says("%s of the GPU's %s are in use by other processes", gib(others), gib(a.Total)).
 				Do(endHolders(e, a)...)
 		case a.Ours < 0 && !e.From.NoProcesses.IsZero() && a.Free < a.Total/5 && inUse(e):
-			out.Find("ACC010", evidence.Likely+5, a.At, e.From.NoProcesses).
+			out.Find("ACC010", evidence.Likely.Exact(), a.At, e.From.NoProcesses).
 				Says("%s of the GPU's %s are in use, and nvidia-smi lists no process: "+
 					"one of another container or user, or one that ended, holds them",
 					gib(a.Total-a.Free), gib(a.Total)).
@@ -123,7 +123,7 @@ func emptiest(e *evidence.Evidence) int {
 func exclusiveRoom(e *evidence.Evidence) (out evidence.Findings) {
 	mode, exclusive := e.Has("exclusive-mode")
 	if n := emptiest(e); exclusive && n > 0 && e.Hit("cuda-busy") != nil {
-		out.Find("ACC004", evidence.Likely+5, mode).
+		out.Find("ACC004", evidence.Likely.Exact(), mode).
 			Do(fmt.Sprintf("`export CUDA_VISIBLE_DEVICES=%d` uses GPU %d, which nobody has", n, n), e.Knowledge.Checks["ACC004"].Fix[0])
 	}
 	s, ok := outOfMemory(e)
@@ -131,7 +131,7 @@ func exclusiveRoom(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	out.DenyPlain(e.Check("ACC009"))
-	out.Find("ACC004", evidence.Likely+5, mode, s).
+	out.Find("ACC004", evidence.Likely.Exact(), mode, s).
 		Say("the GPU is in exclusive mode, which lets one process in: the memory is not full, the place is taken")
 	return out
 }
@@ -193,7 +193,7 @@ func sliced(e *evidence.Evidence) (out evidence.Findings) {
 			continue
 		}
 		out.DenyPlain(e.Check("ACC009"))
-		out.Find("ACC007", evidence.Likely+8, a.At).
+		out.Find("ACC007", evidence.Likely.Exact(), a.At).
 			Says("the job sees %s of a GPU that has %s: it runs on a MIG instance, or another share of it, and has no more than that",
 				gib(a.Total), gib(whole)).
 			Do("`nvidia-smi -L` lists the instances, `nvidia-smi mig -lgip` the sizes that there are",

@@ -22,7 +22,7 @@ func messages(e *evidence.Evidence) (out evidence.Findings) {
 		p := evidence.Message
 		switch {
 		case m.Symptom:
-			p = evidence.Weak + 5
+			p = evidence.Weak.Exact()
 		case e.Check(m.Checks[0]).Severity == evidence.Note:
 			p = evidence.Trifle
 		case m.Cause == "none":
@@ -41,7 +41,7 @@ func clues(e *evidence.Evidence) (out evidence.Findings) {
 		c := h.Clue
 		p := evidence.Strong
 		if c.Weak {
-			p = evidence.Weak + 3
+			p = evidence.Weak.Exact()
 		}
 		if c.Checks[0] == "PY001" && e.CPUByChoice() {
 			continue

@@ -102,7 +102,7 @@ func listedElsewhere(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	if from, listed := path.Dir(clean(imported)), clean(e.TorchLocation); from != listed &&
 		strings.HasSuffix(from, "-packages") {
-		out.Find("PY011", evidence.Likely+5, e.Torch.VersionAt, e.From.TorchLocation).
+		out.Find("PY011", evidence.Likely.Exact(), e.Torch.VersionAt, e.From.TorchLocation).
 			Says("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation)
 	}
 	return out

@@ -26,7 +26,7 @@ func companions(e *evidence.Evidence) (out evidence.Findings) {
 			continue
 		}
 		have, label := version.SplitLocal(p.Version)
-		w := evidence.Weak - 2 // beside any other sign it is not what the matter is about
+		w := evidence.Weak.Loose() // beside any other sign it is not what the matter is about
 		if _, said := e.Has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
 			w = evidence.Likely
 		}
@@ -48,7 +48,7 @@ func companions(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA &&
 			!strings.HasPrefix(label, "git") {
-			out.Find("PY007", w+5, p.At, e.Torch.VersionAt).
+			out.Find("PY007", w.Exact(), p.At, e.Torch.VersionAt).
 				Says("%s is built for %s and torch for %s", name, label, e.Torch.Label).
 				Mends(e.Repair().Rebuild(p.Path + "/"))
 		}
@@ -83,7 +83,7 @@ func copies(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	if t.Rank == evidence.ByTorch && pip != nil && conda == nil && t.Version != "" &&
 		evidence.Public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {
-		out.Find("PY011", evidence.Likely-5, t.VersionAt, pip.At).
+		out.Find("PY011", evidence.Likely.Loose(), t.VersionAt, pip.At).
 			Says("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)
 	}
 	return out

@@ -21,7 +21,7 @@ func jetson(e *evidence.Evidence) (out evidence.Findings) {
 	},
 		evidence.NoDevice...)...)
 	if trouble || e.Torch.SeesNone() || e.Torch.NoCUDA {
-		out.Find("ARC014", evidence.Likely+5, e.Place.Jetson, e.Place.L4TAt, said, e.Torch.AvailableAt).Do(jetsonWays(e)...)
+		out.Find("ARC014", evidence.Likely.Exact(), e.Place.Jetson, e.Place.L4TAt, said, e.Torch.AvailableAt).Do(jetsonWays(e)...)
 	}
 	return out
 }

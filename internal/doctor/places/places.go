@@ -18,7 +18,7 @@ func compat(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	if e.From.Module.IsZero() || e.Clue("compat-path") {
-		out.Find("CTR011", evidence.Likely-5, s, e.Place.Container)
+		out.Find("CTR011", evidence.Likely.Loose(), s, e.Place.Container)
 	}
 	return out
 }
@@ -183,7 +183,7 @@ func oldWindows(e *evidence.Evidence, out *evidence.Findings, said evidence.Quot
 	if build == 0 || build >= least {
 		return false
 	}
-	out.Find("CTR014", evidence.Likely+5, e.Place.WindowsBuildAt, said, e.Place.WSL).
+	out.Find("CTR014", evidence.Likely.Exact(), e.Place.WindowsBuildAt, said, e.Place.WSL).
 		Says("this Windows is build %d, and WSL gives its Linux a GPU from build %d (Windows 10 21H2) on, or with Windows 11", build, least).
 		Do("Windows Update, until `winver` says 21H2 or newer",
 			"then `wsl --update`; where `wsl -l -v` says version 1: `wsl --set-version Ubuntu 2`, with the name that it lists",

@@ -61,7 +61,7 @@ func xid(e *evidence.Evidence, out *evidence.Findings, k machine.KernelError) {
 	if x.Severity != nil {
 		severity = *x.Severity
 	}
-	weight := map[evidence.Severity]evidence.Proof{evidence.Note: evidence.Trifle, evidence.Warning: evidence.Hint, evidence.Error: evidence.Likely + 5}[severity]
+	weight := map[evidence.Severity]evidence.Proof{evidence.Note: evidence.Trifle, evidence.Warning: evidence.Hint, evidence.Error: evidence.Likely.Exact()}[severity]
 	if works && k.AgeSeconds != nil && *k.AgeSeconds > longAgo && severity == evidence.Error {
 		severity, weight = evidence.Warning, evidence.Hint
 	}

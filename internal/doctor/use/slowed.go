@@ -67,7 +67,7 @@ func persistence(e *evidence.Evidence) (out evidence.Findings) {
 			len(u.Processes) > 0 {
 			continue
 		}
-		out.Find("DRV016", evidence.Trifle-5, evidence.Fact("GPU %d: persistence mode off", g.Index)).
+		out.Find("DRV016", evidence.Trifle.Loose(), evidence.Fact("GPU %d: persistence mode off", g.Index)).
 			Says("persistence mode is off and no display is on: the first CUDA call of a program waits until the GPU wakes")
 		return
 	}

@@ -76,7 +76,7 @@ func full(e *evidence.Evidence) (out evidence.Findings) {
 		if !g.Visible || !isFull(g) {
 			continue
 		}
-		check, weight := "ACC010", evidence.Likely+5
+		check, weight := "ACC010", evidence.Likely.Exact()
 		if n := len(g.Use.Processes); n > 0 &&
 			!slices.ContainsFunc(g.Use.Processes, func(p machine.Process) bool { return p.Kind != "graphics" }) {
 			check = "PERF016"
@@ -231,7 +231,7 @@ func computeMode(e *evidence.Evidence) (out evidence.Findings) {
 				who = processWords(g.Use.Processes[i])
 			}
 			fix := append(makeRoom(e, g), reset)
-			f := out.Find("ACC004", evidence.Likely+5, said).
+			f := out.Find("ACC004", evidence.Likely.Exact(), said).
 				Says("%s admits one process at a time (%s), and has it: %s", evidence.GPUName(g), mode, who).
 				Do(fix...)
 			if !stops(e, g, func(o machine.GPU) bool { return taken(e, o) }) {
@@ -304,7 +304,7 @@ func unreachable(e *evidence.Evidence) (out evidence.Findings) {
 // memoryErrors: what ECC counted since the driver was loaded, and what waits for a
 // reset. What lies further back was mended, or it would be counted again.
 func memoryErrors(e *evidence.Evidence) (out evidence.Findings) {
-	weight := evidence.Likely + 5
+	weight := evidence.Likely.Exact()
 	if e.Pasted {
 		weight = evidence.Strong // of when, nobody knows
 	}
@@ -329,7 +329,7 @@ func memoryErrors(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		switch r := u.Remapped; {
 		case r != nil && r.Failed:
-			out.Find("HW004", evidence.Likely+5, evidence.Fact("GPU %s: remapping failed", index)).
+			out.Find("HW004", evidence.Likely.Exact(), evidence.Fact("GPU %s: remapping failed", index)).
 				Say(evidence.GPUName(g) + " could not exchange a bad row of its memory: it has to be replaced").
 				Do("the vendor (RMA)")
 		case r != nil && r.Pending, u.Retiring != nil && *u.Retiring:

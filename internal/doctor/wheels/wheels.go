@@ -62,7 +62,7 @@ func notFound(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	p := e.Machine.Platform
 	if linuxOnly().MatchString(h.At.Text) && (p.OS == "windows" || p.OS == "macos") {
-		out.Find("IDX003", evidence.Likely+5, h.At, e.From.OS).
+		out.Find("IDX003", evidence.Likely.Exact(), h.At, e.From.OS).
 			Says("this package has wheels for Linux alone").
 			Do("leave it out: torch runs without it, or use WSL2")
 		return
@@ -124,7 +124,7 @@ func noPythonWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit
 	python := e.Python().Active()
 	switch {
 	case python != "" && e.Python().Out(v, python):
-		out.Find("PY012", evidence.Likely+3, h.At, e.From.Python).
+		out.Find("PY012", evidence.Likely.Exact(), h.At, e.From.Python).
 			Says("torch %s has no wheel for Python %s", orNewest(v), python).
 			Do(e.Python().Fix(v)...)
 	case want && label != "" && !labelExists(e, v, label):
@@ -275,7 +275,7 @@ func windowsDefault(e *evidence.Evidence) (out evidence.Findings) {
 		w, s = evidence.Likely, p.At
 	}
 	if !s.IsZero() && evidence.IndexLabel().FindString(s.Text) == "" {
-		w = evidence.Strong + 3
+		w = evidence.Strong.Exact()
 	}
 	out.Find("PY001", w, s, e.Torch.AvailableAt, said).
 		Says("on Windows `pip install torch` brings the CPU build").
