@@ -26,7 +26,7 @@ func historyPage(file string, h apply.History) error {
 }
 
 func pastOf(h apply.History) ui.Past {
-	p := ui.Past{Env: h.Env, Logs: h.Logs}
+	p := ui.Past{Env: h.Env, Logs: h.Logs, Day: today()}
 	gens := map[string]apply.Generation{}
 	for _, g := range h.Generations {
 		gens[g.ID] = g

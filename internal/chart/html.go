@@ -10,9 +10,11 @@ import (
 	"envfix/internal/text"
 )
 
-// The look and the keys of the map. The page has them as files; a map of its own
+// The colours of all pages, and the look and the keys of the map. The page has them as files; a map of its own
 // (`envfix matrix map --html`) carries them.
 var (
+	//go:embed palette.css
+	Palette string
 	//go:embed map.css
 	CSS string
 	//go:embed map.js
@@ -127,7 +129,7 @@ func (m *Map) Page(title, foot string) string {
 <meta name="color-scheme" content="light dark">
 <title>` + esc(title) + `</title>
 <style>
-` + alone + CSS + `</style>
+` + Palette + alone + CSS + `</style>
 </head>
 <body>
 <main>
@@ -147,10 +149,7 @@ const Legend = `<p class="legend"><span><i class="code"></i>code for it</span> <
 <span><i class="driver"></i>needs another driver</span> <span><i class="none"></i>does not run</span></p>
 `
 
-// alone are the colours of a map that stands alone; the page has its own.
-const alone = `:root { color-scheme: light dark; --paper: light-dark(#fcfcfa, #14171a); --ink: light-dark(#1d2327, #e4e8ea); --soft: light-dark(#5a646b, #9aa5ac);
-  --rule: light-dark(#dfe2e0, #2c3338); --run: light-dark(#1f6f5c, #4fb89b); --wait: light-dark(#a65d00, #e0a650); --mark: light-dark(#e9f3ef, #1d2f2a);
-  --faint: light-dark(#dbe9e4, #20342e); --fainter: light-dark(#b9d6cc, #2c4d43) }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+// alone is the look of a map that stands alone; the page has its own.
+const alone = `body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem } h1 { font-size: 1.35rem; font-weight: 600 } .soft { color: var(--soft); font-size: .875rem }
 `

@@ -1,9 +1,7 @@
 package ui
 
 import (
-	"bytes"
 	_ "embed"
-	"html/template"
 	"strings"
 
 	"envfix/internal/doctor"
@@ -19,20 +17,27 @@ var doctorHTML string
 // anywhere and holds no script; text from outside is escaped and cleaned.
 // Day is the day it was made; share takes out of a text what not everybody is to read.
 func DoctorPage(r doctor.Report, p *plan.Plan, m *machine.Machine, day string, share func(string) string) ([]byte, error) {
-	page := template.Must(template.New("doctor").Funcs(template.FuncMap{"cleaned": Clean, "marked": marked}).Parse(doctorHTML))
 	data := struct {
-		Report           doctor.Report
-		Day, Plan, Facts string
+		Report                 doctor.Report
+		Name, Day, Plan, Facts string
 	}{Report: r, Day: day}
 	if p != nil {
 		data.Plan = share(CleanLines(Plan(p, Style{})))
 	}
 	if m != nil {
+		data.Name = machineName(*m)
 		data.Facts = share(CleanLines(Facts(*m, true, Style{})))
 	}
-	var b bytes.Buffer
-	err := page.Execute(&b, data)
-	return b.Bytes(), err
+	return reportPage(doctorHTML, nil, data)
+}
+
+// machineName is a machine in a line: its first GPU and its system.
+func machineName(m machine.Machine) string {
+	name := strings.TrimSpace(m.Platform.OS + " " + m.Platform.Distro + " " + m.Platform.DistroVersion)
+	if len(m.GPUs) > 0 {
+		return m.GPUs[0].Name + ", " + name
+	}
+	return name
 }
 
 // A piece is a part of a line: a command where it stood in backticks.

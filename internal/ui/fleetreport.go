@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -88,17 +87,11 @@ func sameWhy(hosts []fleet.HostReport) []sameReason {
 // FleetPage is a report as one page of HTML. It loads nothing from anywhere and holds
 // no script.
 func FleetPage(r *fleet.Report) ([]byte, error) {
-	page, err := template.New("fleet").Funcs(template.FuncMap{"cleaned": Clean, "folded": Hosts,
-		"count": Count}).Parse(fleetHTML)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = page.Execute(&b, struct {
+	data := struct {
 		*fleet.Report
 		Counted  string
 		Statuses []fleet.Status
 		Same     []sameReason
-	}{r, countText(r.Count), fleet.Statuses, sameWhy(r.Hosts)})
-	return b.Bytes(), err
+	}{r, countText(r.Count), fleet.Statuses, sameWhy(r.Hosts)}
+	return reportPage(fleetHTML, template.FuncMap{"folded": Hosts, "count": Count}, data)
 }

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -15,6 +14,7 @@ var historyHTML string
 // A Past is what was done to an environment, for its page.
 type Past struct {
 	Env, Logs, Back string     // Back is an environment to go back to; "" none
+	Day             string     // on which the page was made
 	Rows            []PastRow  // the oldest first
 	Envs            []PastEnvs // that are here, the oldest first
 }
@@ -52,7 +52,6 @@ const (
 // HistoryPage is one page of HTML with the picture of an environment's past. It loads
 // nothing from anywhere and holds no script; text from outside is escaped and cleaned.
 func HistoryPage(p Past) ([]byte, error) {
-	page := template.Must(template.New("history").Funcs(template.FuncMap{"cleaned": Clean}).Parse(historyHTML))
 	d := newPicture(p)
 	data := struct {
 		Past
@@ -60,9 +59,7 @@ func HistoryPage(p Past) ([]byte, error) {
 		Width  int
 		Indent template.CSS
 	}{p, d.rows, len(d.lanes) * laneWidth, template.CSS(fmt.Sprintf("%dpx", len(d.lanes)*laneWidth+14))}
-	var b bytes.Buffer
-	err := page.Execute(&b, data)
-	return b.Bytes(), err
+	return reportPage(historyHTML, nil, data)
 }
 
 // A picture is drawn from the oldest row up: each environment has a lane while it is

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -14,8 +13,8 @@ import (
 //go:embed verdict.html
 var verdictHTML string
 
-// A chart is one line of the timeline, as an SVG path in a box of 1000 × 100.
-type chart struct {
+// A timeline is one line of the timeline, as an SVG path in a box of 1000 × 100.
+type timeline struct {
 	Title, Unit string
 	Top         string
 	Line, Area  string
@@ -24,29 +23,18 @@ type chart struct {
 // VerdictPage is one page of HTML with the verdict and the timeline. It loads
 // nothing from anywhere and holds no script.
 func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
-	page := template.Must(
-		template.New(
-			"verdict",
-		).Funcs(
-			template.FuncMap{"lines": strings.Split, "cleaned": Clean, "marked": marked, "three": three, "words": verdictTitle, "unit": gainUnit,
-				"percent": func(share *float64) string { return fmt.Sprintf("%.0f %%", 100**share) }},
-		).Parse(
-			verdictHTML,
-		),
-	)
 	data := struct {
 		Report  verdict.Report
 		Causes  []verdict.Finding
 		Command string
-		Charts  []chart
+		Charts  []timeline
 		Seconds string
 		Steps   []stepBar
 		Idle    string
 	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t),
 		fmt.Sprintf("%.0f", t.Seconds), stepBars(r), idleCost(r, 0)}
-	var b bytes.Buffer
-	err := page.Execute(&b, data)
-	return b.Bytes(), err
+	return reportPage(verdictHTML, template.FuncMap{"lines": strings.Split, "three": three, "words": verdictTitle, "unit": gainUnit,
+		"percent": func(share *float64) string { return fmt.Sprintf("%.0f %%", 100**share) }}, data)
 }
 
 // A stepBar is a process's step in its parts, each with its place in a box of 1000.
@@ -90,7 +78,7 @@ func gainUnit(key string) string {
 	return Clean(key)
 }
 
-func charts(t *verdict.Trace) (out []chart) {
+func charts(t *verdict.Trace) (out []timeline) {
 	for i, g := range t.GPUs {
 		name := fmt.Sprintf("GPU %d", g.Index)
 		out = append(out, line(t, name+" utilisation", "%", 100, func(f verdict.Frame) (float64, bool) {
@@ -131,7 +119,7 @@ func charts(t *verdict.Trace) (out []chart) {
 }
 
 // line draws a measurement over time. Where it is unknown the line is broken.
-func line(t *verdict.Trace, title, unit string, top float64, of func(verdict.Frame) (float64, bool)) chart {
+func line(t *verdict.Trace, title, unit string, top float64, of func(verdict.Frame) (float64, bool)) timeline {
 	var path, area strings.Builder
 	end := max(t.Seconds, 0.001)
 	open, lastX := false, 0.0
@@ -158,6 +146,6 @@ func line(t *verdict.Trace, title, unit string, top float64, of func(verdict.Fra
 	if open {
 		fmt.Fprintf(&area, "L%.1f 100Z", lastX)
 	}
-	return chart{Title: title, Unit: unit, Top: fmt.Sprintf("%.3g", top),
+	return timeline{Title: title, Unit: unit, Top: fmt.Sprintf("%.3g", top),
 		Line: path.String(), Area: area.String()}
 }
