@@ -233,7 +233,7 @@ func (b *builder) asked(rest []string, placed map[string]bool) []string {
 		}
 	}
 	for _, q := range b.r.Requirements { // several may speak of one package
-		w := written(q)
+		w := q.Line()
 		if asked := b.choice.Ask[q.Name]; asked != "" {
 			w = asked
 		}
@@ -258,23 +258,6 @@ func extras(r resolver.Request, name string) string {
 		}
 	}
 	return ""
-}
-
-// written is a requirement as an installer reads it, made from its parsed parts.
-func written(q pep508.Requirement) string {
-	s := q.Name
-	if len(q.Extras) > 0 {
-		s += "[" + strings.Join(q.Extras, ",") + "]"
-	}
-	if q.URL != "" {
-		s += " @ " + q.URL
-	} else if s += q.Spec.String(); q.Label != "" {
-		s += "+" + q.Label
-	}
-	if q.Marker != "" {
-		s += " ; " + q.Marker
-	}
-	return s
 }
 
 // gen is the environment that the steps work on: the one that is built aside, or

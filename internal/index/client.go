@@ -12,6 +12,8 @@ package index
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -342,4 +344,17 @@ func reason(ctx context.Context, err error) error {
 func (c *Client) File(ctx context.Context, name string, limit int64) ([]byte, error) {
 	b, _, err := c.get(ctx, c.base.JoinPath(name).String(), request{limit: limit})
 	return b, err
+}
+
+// Archive reads a file of a project's page whole, of at most limit bytes, and holds it to
+// the page's digest.
+func (c *Client) Archive(ctx context.Context, f File, limit int64) ([]byte, error) {
+	b, _, err := c.get(ctx, f.URL, request{limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(b); f.SHA256 != "" && hex.EncodeToString(sum[:]) != f.SHA256 {
+		return nil, fmt.Errorf("%s: its sha256 is not the one that the index names", f.Name)
+	}
+	return b, nil
 }

@@ -62,7 +62,7 @@ func distJobs(page *Project, since string, known func(string) bool) []*distJob {
 		n, wheel := ParseName(f.Name)
 		text := n.Version
 		if !wheel {
-			text, _ = sdistVersion(f.Name)
+			text, _ = SourceVersion(f.Name)
 		}
 		v, err := version.ParsePython(text)
 		if err != nil || f.Yanked || f.Uploaded != "" && f.Uploaded < since || v.IsPreRelease() || known(v.String()) {

@@ -20,18 +20,22 @@ func (c *Client) FilesOf(ctx context.Context, name, since string) ([]matrix.File
 	if err != nil {
 		return nil, err
 	}
+	page.Files = slices.DeleteFunc(page.Files, func(f File) bool { return f.Yanked || f.Uploaded != "" && f.Uploaded < since })
+	return page.Rows(), nil
+}
+
+// Rows says which files a page has of each version: a row for each platform and floor.
+// Pre-releases and systems that torch is not for are left out.
+func (page *Project) Rows() []matrix.Files {
 	t := &fileTable{rows: map[string]*fileRow{}}
 	for _, f := range page.Files {
-		if f.Yanked || f.Uploaded != "" && f.Uploaded < since {
-			continue
-		}
 		if n, ok := ParseName(f.Name); ok {
 			t.wheel(page.Name, n, f.RequiresPython)
-		} else if v, ok := sdistVersion(f.Name); ok {
+		} else if v, ok := SourceVersion(f.Name); ok {
 			t.add(page.Name, v, matrix.Files{Sdist: true}, f.RequiresPython, "")
 		}
 	}
-	return t.grouped(), nil
+	return t.grouped()
 }
 
 // A fileTable collects the tags of each version, platform and floor.
@@ -133,8 +137,8 @@ func newerFirst(a, b string) int {
 // compareTags orders cp39 before cp310.
 func compareTags(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// sdistVersion returns the version in the name of a source distribution.
-func sdistVersion(file string) (string, bool) {
+// SourceVersion returns the version in the name of a source distribution.
+func SourceVersion(file string) (string, bool) {
 	for _, end := range []string{".tar.gz", ".zip"} {
 		stem, ok := strings.CutSuffix(file, end)
 		if !ok {

@@ -180,3 +180,20 @@ func isAlnum(c byte) bool {
 }
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 0xfffd }
+
+// Line is the requirement as an installer reads it, made from its parsed parts.
+func (q Requirement) Line() string {
+	s := q.Name
+	if len(q.Extras) > 0 {
+		s += "[" + strings.Join(q.Extras, ",") + "]"
+	}
+	if q.URL != "" {
+		s += " @ " + q.URL
+	} else if s += q.Spec.String(); q.Label != "" {
+		s += "+" + q.Label
+	}
+	if q.Marker != "" {
+		s += " ; " + q.Marker
+	}
+	return s
+}

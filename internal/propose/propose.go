@@ -1,0 +1,422 @@
+// Package propose has uv resolve what a project asks for before a plan of it is printed:
+// uv proposes, the matrix disposes. The matrix says which torch, which build and which
+// companions a machine can run; the index says for which Pythons the pinned versions have
+// files; uv says whether the rest goes with them. What cannot be is named.
+//
+// Nothing of the project is run or followed, and nothing is built: uv sees requirements
+// that were read, no configuration and no environment of anybody's, and the metadata of
+// what has only source was read out of its archive.
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"envfix/internal/index"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// A Loop is what a question is answered with.
+type Loop struct {
+	UV       string // the program
+	Index    string // in place of the installer's default index; "" that one
+	Platform string // uv's name of the system
+	System   machine.Platform
+	Limits   []pep508.Requirement // constraints of the project
+	Override []pep508.Requirement
+	Build    []string // NAME==VERSION that may be built at apply: they are asked for as they are
+
+	Resolve   func(resolver.Request) (*resolver.Resolution, error) // the matrix
+	Framework func(name string) bool                               // a framework beside torch, of which the matrix chooses the build
+
+	shelf *shelf
+	calls int
+	until time.Time
+	limit string // the address of the index that was learned
+}
+
+// The bounds of one answer.
+const (
+	mostCalls = 14
+	mostTime  = 60 * time.Second
+)
+
+// An Answer is what was found, and what of the project it is not about. It can be kept:
+// the same question has the same one as long as the index does not change.
+type Answer struct {
+	Python   string            `json:"python"`             // "": the matrix chooses
+	Torch    string            `json:"torch,omitempty"`    // a limit on torch beside the project's: "==2.8.0"
+	Plain    []string          `json:"plain,omitempty"`    // packages that are installed as they are asked for: the matrix is not asked
+	Aside    []string          `json:"aside,omitempty"`    // packages that are not installed
+	Build    []Source          `json:"build,omitempty"`    // what has to be built
+	Versions map[string]string `json:"versions,omitempty"` // what uv found; empty: nothing that goes together
+	Said     []string          `json:"said"`
+}
+
+// Judged is what the matrix is asked.
+func (a *Answer) Judged(r resolver.Request) resolver.Request {
+	r = a.Installed(r)
+	r.Requirements = slices.DeleteFunc(r.Requirements, func(q pep508.Requirement) bool { return slices.Contains(a.Plain, q.Name) })
+	if a.Python != "" {
+		r.Python = a.Python
+	}
+	if a.Torch != "" {
+		if q, err := pep508.Parse("torch"+a.Torch, "what goes with the other packages"); err == nil {
+			r.Requirements = append(r.Requirements, q)
+		}
+	}
+	return r
+}
+
+// Installed is what is asked for without what is set aside.
+func (a *Answer) Installed(r resolver.Request) resolver.Request {
+	r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return slices.Contains(a.Aside, q.Name) })
+	return r
+}
+
+func (a *Answer) say(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(a.Said, s) {
+		a.Said = append(a.Said, s)
+	}
+}
+
+// Propose answers for a request. The error is of ctx, or of a uv that could not be asked;
+// then nothing is known but the data.
+func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error) {
+	l.until = time.Now().Add(mostTime)
+	ctx, end := context.WithDeadline(ctx, l.until)
+	defer end()
+	l.shelf = &shelf{platform: l.System, pages: map[string]*index.Project{}}
+	if url := l.defaultIndex(ctx); url != "" {
+		if c, err := index.New(url, index.Options{Stall: 8 * time.Second}); err == nil {
+			l.shelf.client = c
+		}
+	}
+	var names []string
+	for _, q := range r.Requirements {
+		if !family(q.Name) && q.URL == "" {
+			names = append(names, q.Name)
+		}
+	}
+	l.shelf.look(ctx, names)
+	base := &Answer{}
+	l.leave(ctx, base, r)
+	var first *Answer
+	var why error
+	for _, python := range l.pythons(ctx, base, r) {
+		a := base.clone()
+		a.Python = python
+		err := l.at(ctx, a, r)
+		if err == nil {
+			l.tell(ctx, a, r)
+			return a, nil
+		}
+		var no *refusal
+		if !errors.As(err, &no) {
+			return nil, err
+		}
+		if first == nil {
+			first, why = a, no
+		}
+		if l.calls >= mostCalls || python == r.Python {
+			break
+		}
+	}
+	if first == nil {
+		return base, nil // the matrix refuses with every Python: it says why
+	}
+	var no *refusal
+	if errors.As(why, &no) {
+		first.say("uv found no set that can be installed together: %s", no.sentence())
+	}
+	l.tell(ctx, first, r)
+	return first, nil
+}
+
+func (a *Answer) clone() *Answer {
+	b := *a
+	b.Plain, b.Aside, b.Build, b.Said = slices.Clone(a.Plain), slices.Clone(a.Aside), slices.Clone(a.Build), slices.Clone(a.Said)
+	return &b
+}
+
+// leave keeps from the matrix what it would refuse although it can be had: packages that
+// exist as source alone, and frameworks that the project asks for plainly, where their
+// builds for the GPU are what does not go.
+func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
+	if res, err := l.Resolve(a.Judged(r)); err != nil || runs(res) {
+		return
+	}
+	for _, q := range r.Requirements {
+		switch {
+		case family(q.Name) || q.URL != "":
+		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), l.Framework(q.Name) && len(q.Extras) == 0:
+			a.Plain = append(a.Plain, q.Name)
+		}
+	}
+	if res, err := l.Resolve(a.Judged(r)); err != nil || !runs(res) {
+		a.Plain = nil // it is not them
+	}
+}
+
+// runs reports whether a resolution can be carried out as the machine is.
+func runs(res *resolver.Resolution) bool {
+	return res != nil && res.Choice != nil && (res.Decision == resolver.Install || res.Decision == resolver.InstallCPU || res.Decision == resolver.Partial)
+}
+
+func family(name string) bool { return name == "torch" || slices.Contains(resolver.Companions(), name) }
+
+// preferred are the Pythons that are tried, in order, where pins do not tell them apart:
+// those that most packages have wheels for first.
+var preferred = []string{"3.12", "3.11", "3.10", "3.13", "3.9", "3.8", "3.7", "3.14"}
+
+// pythons are the Pythons that the project and the matrix admit, those first for which the
+// fewest of the requirements have no wheel.
+func (l *Loop) pythons(ctx context.Context, a *Answer, r resolver.Request) []string {
+	if r.Python != "" {
+		return []string{r.Python}
+	}
+	lacking := map[string]int{}
+	var out []string
+	for _, python := range preferred {
+		if !pythonAdmits(r.ProjectPython, python) {
+			continue
+		}
+		b := a.clone()
+		b.Python = python
+		if res, err := l.Resolve(b.Judged(r)); err != nil || !runs(res) {
+			continue
+		}
+		out = append(out, python)
+		for _, q := range r.Requirements {
+			if family(q.Name) || q.URL != "" || !l.admits(q.Marker, python) {
+				continue
+			}
+			switch l.shelf.fit(ctx, q.Name, q.Spec, python) {
+			case matrix.FitNone:
+				lacking[python] += 2
+			case matrix.FitSource:
+				lacking[python]++
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y string) int { return lacking[x] - lacking[y] })
+	return out
+}
+
+func (l *Loop) admits(marker, python string) bool {
+	return pep508.EnvironmentOf(l.System.OS, l.System.Arch, python).Admits(marker)
+}
+
+// at asks for one Python, and takes out of the way what can be: what is on no index, what
+// has only source, a torch that the rest does not go with.
+func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request) error {
+	loosened := false
+	for {
+		res, err := l.Resolve(a.Judged(r))
+		if err != nil || !runs(res) {
+			return &refusal{"the matrix admits no torch for Python " + a.Python}
+		}
+		versions, err := l.compile(ctx, l.job(a, r, res.Choice, ""))
+		if err == nil {
+			a.Versions = versions
+			return nil
+		}
+		var no *refusal
+		if !errors.As(err, &no) || l.calls >= mostCalls {
+			return err
+		}
+		switch moved, err := l.clear(ctx, a, r, no); {
+		case err != nil:
+			return err
+		case moved:
+		case !loosened && res.Choice.Torch != "":
+			loosened = true
+			if !l.otherTorch(ctx, a, r, res.Choice) {
+				return no
+			}
+		default:
+			return no
+		}
+	}
+}
+
+// clear deals with what uv names: it reports whether another call may go further.
+func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *refusal) (bool, error) {
+	moved := false
+	for _, name := range no.missing() {
+		if !slices.Contains(a.Aside, name) && asksFor(r, name) {
+			a.Aside = append(a.Aside, name)
+			a.say("set aside: %s is not on the index", name)
+			moved = true
+		}
+	}
+	for _, name := range no.unusable() {
+		if slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == name }) || family(name) {
+			continue
+		}
+		spec := specOf(r, name)
+		if v := no.version(name); v != "" {
+			spec, _ = version.ParseSpecifier("==" + v)
+		}
+		if l.shelf.fit(ctx, name, spec, a.Python) != matrix.FitSource || !l.shelf.sourceOnly(ctx, name, spec) {
+			continue // there is a wheel of it for another Python, or in another version
+		}
+		f, v, ok := l.shelf.archive(ctx, name, spec)
+		if !ok {
+			continue
+		}
+		s, err := source(ctx, l.shelf.client, f, name, v.String())
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if err != nil {
+			s.Kind = "unread"
+		}
+		a.Build = append(a.Build, s)
+		if asksFor(r, name) && !slices.Contains(a.Plain, name) {
+			a.Plain = append(a.Plain, name)
+		}
+		moved = true
+	}
+	return moved, nil
+}
+
+func asksFor(r resolver.Request, name string) bool {
+	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
+}
+
+// specOf is what a request asks of a package; anything where it does not name it.
+func specOf(r resolver.Request, name string) version.Specifier {
+	for _, q := range r.Requirements {
+		if q.Name == machine.NormalName(name) {
+			return q.Spec
+		}
+	}
+	return version.Specifier{}
+}
+
+// otherTorch has uv choose among the releases of torch that the matrix admits, and limits
+// the answer to that one.
+func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c *resolver.Choice) bool {
+	newest, oldest := c.Torch, c.Torch
+	b := a.clone()
+	for range 40 {
+		b.Torch = "<" + oldest
+		res, err := l.Resolve(b.Judged(r))
+		if err != nil || !runs(res) || res.Choice.Torch == "" {
+			break
+		}
+		oldest = res.Choice.Torch
+	}
+	if oldest == newest {
+		return false
+	}
+	found, err := l.compile(ctx, l.job(a, r, c, "torch>="+oldest+",<="+newest))
+	if err != nil || found["torch"] == "" {
+		return false
+	}
+	public, _ := version.SplitLocal(found["torch"])
+	b.Torch = "==" + public
+	if res, err := l.Resolve(b.Judged(r)); err != nil || !runs(res) {
+		return false
+	}
+	a.Torch = b.Torch
+	a.say("torch %s, not %s: the other packages ask for it", public, newest)
+	return true
+}
+
+// job is what uv is asked for a choice of the matrix. The default index's metadata stands
+// for a torch of the same version with another label. loose, where it is not "", is in
+// place of torch's and its companions' versions.
+func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose string) job {
+	j := job{python: strings.TrimSuffix(a.Python, "t"), sources: a.Build}
+	chosen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
+		public, _ := version.SplitLocal(c.Packages[name])
+		switch {
+		case name == "torch" && loose != "":
+			j.lines = append(j.lines, loose)
+		case public == "" && !family(name), loose != "" && !family(name):
+			continue
+		case public == "" || loose != "":
+			j.lines = append(j.lines, name)
+		default:
+			j.lines = append(j.lines, name+"=="+public)
+		}
+		chosen[name] = true
+	}
+	for _, q := range a.Installed(r).Requirements {
+		switch {
+		case q.URL != "" && !strings.HasSuffix(strings.Split(q.URL, "#")[0], ".whl"):
+			a.say("not checked: %s, which comes from an address", text.Cut(q.Text, 80))
+		case chosen[q.Name] && len(q.Extras) == 0 || family(q.Name):
+		case c.Ask[q.Name] != "":
+			j.lines = append(j.lines, c.Ask[q.Name])
+		default:
+			q.Label = ""
+			j.lines = append(j.lines, q.Line())
+		}
+	}
+	j.lines = append(j.lines, c.Holds...)
+	for _, q := range l.Limits {
+		if !family(q.Name) {
+			j.limits = append(j.limits, q.Line())
+		}
+	}
+	for _, q := range l.Override {
+		j.overrides = append(j.overrides, q.Line())
+	}
+	return j
+}
+
+// tell says what was decided where it differs from what is usual.
+func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
+	for _, newer := range preferred {
+		if newer == a.Python || r.Python != "" {
+			break
+		}
+		if !pythonAdmits(r.ProjectPython, newer) {
+			continue
+		}
+		for _, q := range r.Requirements {
+			if fit := l.shelf.fit(ctx, q.Name, q.Spec, newer); (fit == matrix.FitNone || fit == matrix.FitSource) &&
+				l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitWheel && !family(q.Name) && l.admits(q.Marker, newer) {
+				a.say("Python %s, not %s: %s has no wheel for %s", a.Python, newer, text.Cut(q.Name+q.Spec.String(), 80), newer)
+				break
+			}
+		}
+		break
+	}
+	for _, s := range a.Build {
+		switch {
+		case s.Read != "":
+			a.say("%s %s is only a source distribution (%s): its requirements were read from the %s in its archive, nothing of it was run; it is built at apply",
+				s.Name, s.Version, s.needs(), s.Read)
+		default:
+			a.say("%s %s is only a source distribution (%s), and what it requires is not known; it is built at apply", s.Name, s.Version, s.needs())
+		}
+	}
+}
+
+// needs is what building a source takes.
+func (s Source) needs() string {
+	switch s.Kind {
+	case "CUDA":
+		return "CUDA sources: building needs nvcc of torch's own CUDA and a C++ compiler"
+	case "compiler":
+		return "building needs a compiler"
+	case "pure":
+		return "pure Python"
+	}
+	return "its archive could not be read"
+}

@@ -1,0 +1,162 @@
+package propose
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"envfix/internal/index"
+	"envfix/internal/pep508"
+	"envfix/internal/pyproject"
+)
+
+// A Source is a package that has no wheel: its archive has to be built where it is
+// installed. What it requires is read out of the archive; nothing of it is run.
+type Source struct {
+	Name, Version string
+	SHA256        string   // of the archive; "" the index gives none
+	Requires      []string // PEP 508
+	Read          string   // where Requires stands in the archive; "" nowhere, so they are not known
+	Kind          string   // pure, compiler, CUDA: what building it needs
+}
+
+// metadata is what uv is told of it in place of building it.
+func (s Source) metadata() []string {
+	var requires []string
+	for _, r := range s.Requires {
+		requires = append(requires, strconv.Quote(r))
+	}
+	return []string{"[[dependency-metadata]]", "name = " + strconv.Quote(s.Name), "version = " + strconv.Quote(s.Version),
+		"requires-dist = [" + strings.Join(requires, ", ") + "]"}
+}
+
+// Limits of an archive: the largest source distributions of packages for torch have 20 MB.
+const (
+	maxArchive = 40 << 20
+	maxContent = 400 << 20
+	maxMember  = 1 << 20
+)
+
+// source reads the archive of one version.
+func source(ctx context.Context, c *index.Client, f index.File, name, version string) (Source, error) {
+	s := Source{Name: name, Version: version, SHA256: f.SHA256}
+	b, err := c.Archive(ctx, f, maxArchive)
+	if err != nil {
+		return s, err
+	}
+	if !strings.HasSuffix(f.Name, ".tar.gz") {
+		return s, errors.New("its archive is no .tar.gz")
+	}
+	return s, s.read(b)
+}
+
+// read goes through the archive once: metadata near the top, and which languages its
+// sources are in.
+func (s *Source) read(b []byte) error {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	s.Kind = "pure"
+	members := map[string][]byte{}
+	t := tar.NewReader(io.LimitReader(z, maxContent))
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("its archive cannot be read: %w", err)
+		}
+		switch path.Ext(h.Name) {
+		case ".cu", ".cuh":
+			s.Kind = "CUDA"
+		case ".c", ".cpp", ".cc", ".cxx", ".pyx", ".rs", ".f", ".f90":
+			if s.Kind == "pure" {
+				s.Kind = "compiler"
+			}
+		}
+		base := path.Base(h.Name)
+		wanted := slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.py", "setup.cfg", "pyproject.toml", "requirements.txt"}, base)
+		if _, inner, _ := strings.Cut(h.Name, "/"); wanted && strings.Count(inner, "/") <= 2 && h.Size <= maxMember {
+			if members[inner], err = io.ReadAll(t); err != nil {
+				return fmt.Errorf("its archive cannot be read: %w", err)
+			}
+		}
+	}
+	s.requires(members)
+	return nil
+}
+
+// requires takes what the archive says of requirements: PKG-INFO of metadata 2.2 or with
+// requirements, egg-info (what the maintainer's machine computed), else what setup.py,
+// setup.cfg or pyproject.toml spell out.
+func (s *Source) requires(members map[string][]byte) {
+	if m, err := index.ParseMetadata(members["PKG-INFO"]); err == nil && len(m.Requires) > 0 {
+		s.Read = "PKG-INFO"
+		for _, q := range m.Requires {
+			s.Requires = append(s.Requires, q.Text)
+		}
+		return
+	}
+	for name, b := range members {
+		if strings.HasSuffix(name, ".egg-info/requires.txt") {
+			s.Requires, s.Read = eggRequires(string(b)), "egg-info"
+			return
+		}
+	}
+	open := func(name string) ([]byte, error) {
+		if b, ok := members[name]; ok {
+			return b, nil
+		}
+		return nil, errors.New("not in the archive")
+	}
+	for _, name := range []string{"pyproject.toml", "setup.cfg", "setup.py"} {
+		b, ok := members[name]
+		if !ok {
+			continue
+		}
+		if p, err := pyproject.Read(b, name, open); err == nil && len(p.Requirements) > 0 {
+			s.Read = name
+			for _, q := range p.Requirements {
+				s.Requires = append(s.Requires, q.Text)
+			}
+			return
+		}
+	}
+	if _, ok := members["PKG-INFO"]; ok {
+		s.Read = "PKG-INFO" // it requires nothing
+	}
+}
+
+// eggRequires reads the requires.txt of setuptools: requirements, and sections of an
+// extra, a marker, or both. Extras are left out.
+func eggRequires(s string) []string {
+	var out []string
+	marker, extra := "", ""
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		if inner, ok := strings.CutPrefix(line, "["); ok {
+			extra, marker, _ = strings.Cut(strings.TrimSuffix(inner, "]"), ":")
+			continue
+		}
+		if line == "" || extra != "" {
+			continue
+		}
+		if marker != "" {
+			line += " ; " + marker
+		}
+		if _, err := pep508.Parse(line, ""); err == nil {
+			out = append(out, line)
+		}
+	}
+	return out
+}

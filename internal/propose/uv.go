@@ -1,0 +1,169 @@
+package propose
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"envfix/internal/lazy"
+	"envfix/internal/team"
+	"envfix/internal/text"
+)
+
+// A job is one question to uv.
+type job struct {
+	lines, limits, overrides []string
+	python                   string
+	sources                  []Source // whose metadata was read; nothing of them is built
+	index                    bool     // the address of the default index is what is asked for
+}
+
+// A refusal is what uv says where it finds no solution.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+// compile has uv resolve a job for the platform, in a directory of its own and without
+// anybody's configuration, and returns the versions. Nothing is built. Its error is a
+// *refusal where no solution is.
+func (l *Loop) compile(ctx context.Context, j job) (map[string]string, error) {
+	l.calls++
+	ctx, end := context.WithTimeout(ctx, callTime)
+	defer end()
+	out, err := l.run(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, version, ok := strings.Cut(strings.TrimSpace(line), "==")
+		version, _, _ = strings.Cut(version, " ")
+		if ok && !strings.HasPrefix(name, "#") {
+			found[name] = version
+		}
+	}
+	return found, nil
+}
+
+// callTime bounds one call of uv.
+const callTime = 40 * time.Second
+
+func (l *Loop) run(ctx context.Context, j job) (string, error) {
+	dir, err := os.MkdirTemp("", "envfix-resolve-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	argv := []string{"pip", "compile", "in.txt", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python-version", j.python, "--python-platform", l.Platform}
+	env := team.UVEnvironment(os.Environ(), l.Index)
+	files := map[string][]string{"in.txt": j.lines, "limits.txt": j.limits, "overrides.txt": j.overrides}
+	if len(j.limits) > 0 {
+		argv = append(argv, "--constraint", "limits.txt")
+	}
+	if len(j.overrides) > 0 {
+		argv = append(argv, "--override", "overrides.txt")
+	}
+	if j.index {
+		argv = append(argv, "--no-deps", "--emit-index-url")
+	}
+	if len(j.sources) > 0 { // in place of a configuration file that uv would find
+		argv = append([]string{"--config-file", "uv.toml"}, argv...)
+		env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "UV_NO_CONFIG=") })
+	}
+	for _, s := range j.sources {
+		argv = append(argv, "--no-binary", s.Name)
+		files["uv.toml"] = append(files["uv.toml"], s.metadata()...)
+		files["limits.txt"] = append(files["limits.txt"], s.Name+"=="+s.Version) // of other versions nothing is known
+		if !slices.Contains(argv, "--constraint") {
+			argv = append(argv, "--constraint", "limits.txt")
+		}
+	}
+	for name, lines := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			return "", err
+		}
+	}
+	cmd := exec.CommandContext(ctx, l.UV, argv...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	switch err := cmd.Run(); {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && strings.Contains(errs.String(), "No solution found"):
+		return "", &refusal{text.Printable(strings.Join(strings.Fields(errs.String()), " "))}
+	case err != nil:
+		return "", fmt.Errorf("uv: %s", text.Cut(text.Printable(strings.Join(strings.Fields(errs.String()), " ")), 300))
+	}
+	return out.String(), nil
+}
+
+// defaultIndex is the address of the index that uv takes packages from.
+func (l *Loop) defaultIndex(ctx context.Context) string {
+	if l.Index != "" {
+		return l.Index
+	}
+	out, err := l.run(ctx, job{lines: []string{"pip"}, python: "3.12", index: true})
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(out) {
+		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "--index-url "); ok {
+			return url
+		}
+	}
+	return ""
+}
+
+// What uv says in its refusals (uv 0.13).
+var (
+	wheelsRequired = lazy.Regexp("Wheels are required for `([^`]+)`")
+	notThere       = lazy.Regexp(`(?:Because |and )([A-Za-z0-9._-]+) was not found in the package registry`)
+	noUsable       = lazy.Regexp(`([A-Za-z0-9._-]+)==(\S+) has no usable wheels`)
+)
+
+// unusable are the packages that uv names as those without a wheel here.
+func (r *refusal) unusable() []string {
+	var out []string
+	for _, m := range wheelsRequired().FindAllStringSubmatch(r.text, -1) {
+		if !slices.Contains(out, m[1]) {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+// missing are the packages that uv found on no index.
+func (r *refusal) missing() []string {
+	var out []string
+	for _, m := range notThere().FindAllStringSubmatch(r.text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// version is the version of a package that uv found no wheel of; "" it names none.
+func (r *refusal) version(name string) string {
+	for _, m := range noUsable().FindAllStringSubmatch(r.text, -1) {
+		if m[1] == name {
+			return strings.TrimRight(m[2], ",.")
+		}
+	}
+	return ""
+}
+
+// sentence is why uv found no solution, in its own words.
+func (r *refusal) sentence() string {
+	_, cause, ok := strings.Cut(r.text, "Because ")
+	if !ok {
+		return text.Cut(r.text, 240)
+	}
+	cause, _, _ = strings.Cut(cause, " hint: ")
+	return text.Cut("because "+cause, 300)
+}
