@@ -142,7 +142,17 @@ func (b *builder) aside() string {
 func (b *builder) install(exe string, s plan.Step, index *string, reqs []string) {
 	c := call{index: index, replaces: s.ID == "torch" && b.t.InPlace,
 		pre: index != nil && (b.r.Channel != "" || strings.Contains(b.vendorKind(), "nightly"))}
-	s.Run = &plan.Run{Argv: append(b.tool.install(b, exe, c), reqs...), Env: b.src.online(b.tool)}
+	argv := b.tool.install(b, exe, c)
+	if s.ID == "packages" {
+		for _, pinned := range b.t.Build {
+			name, _, _ := strings.Cut(pinned, "==")
+			argv = append(argv, "--no-binary", name)
+			if !slices.ContainsFunc(reqs, func(q string) bool { return q == pinned }) {
+				reqs = append(reqs, pinned) // that version was consented to, and no later one
+			}
+		}
+	}
+	s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.online(b.tool)}
 	b.add(s)
 }
 

@@ -47,6 +47,7 @@ EXIT STATUS
   1    a step failed; the old environment is in use
   2    usage, or no terminal to ask on and no --yes
   3    no compatible combination
+  4    a package must be built, and --allow-build does not name it
   5    the plan is stale
   6    more privilege is needed
   7    the rest comes after a reboot
@@ -58,6 +59,7 @@ EXIT STATUS
 		Flags: append(append([]cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 			&cli.BoolFlag{Name: "made-elsewhere", Usage: "agree to a plan file that this machine did not make"},
+			&cli.StringSliceFlag{Name: "allow-build", Usage: "build `NAME==VERSION`, which has no wheel: its code runs here, as you"},
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
 			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
 			kernelFlag(),
@@ -78,6 +80,7 @@ type applyFlags struct {
 	yes           bool
 	elsewhere     bool // a plan that was not made here is agreed to
 	resume        bool
+	builds        []string // NAME==VERSION that may be built: their code runs
 	json, verbose bool
 	retries       int
 	stall         time.Duration
@@ -89,6 +92,7 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 		yes:       c.Bool("yes"),
 		elsewhere: c.Bool("made-elsewhere"),
 		resume:    c.Bool("resume"),
+		builds:    c.StringSlice("allow-build"),
 		json:      c.Bool("json"),
 		verbose:   c.Bool("verbose"),
 		retries:   c.Int("retries"),
@@ -151,6 +155,9 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	whole := func() error { g := f; g.verbose = true; return g.show(p) }
 	if f.verbose {
 		whole = nil
+	}
+	if err := f.consentToBuild(p); err != nil {
+		return err
 	}
 	if err := consent(ctx, "apply", f.yes, p, whole); err != nil {
 		return err

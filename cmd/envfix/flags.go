@@ -59,6 +59,7 @@ func describeFlags() []cli.Flag {
 // share them.
 func requestFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{filesFlag()}, declared(describe.RequestFlags()), []cli.Flag{envFlag(),
+		&cli.BoolFlag{Name: "quick", Usage: "answer for a project from the data alone: uv does not resolve its packages first"},
 		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve all packages first; apply does so where more than torch is asked for"},
 	}, declared(targetTable()))
 }
@@ -154,13 +155,14 @@ type placeFlags struct {
 	place       place
 	env         string // the directory of what a plan is for
 	manager     string
+	quick       bool // a project's packages are not resolved first
 	check       bool // have uv resolve the packages before anything is said to fit
 }
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
 	return placeFlags{Target: given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir, manager: c.String("manager"),
-		check: c.Bool("check-packages")}
+		quick: c.Bool("quick"), check: c.Bool("check-packages")}
 }
 
 // planFlags are all that a plan is made from.

@@ -86,12 +86,12 @@ func TestFlagsAlike(t *testing.T) {
 	}
 	for _, tt := range []struct{ has, lacks, but string }{
 		// how a plan is carried out
-		{"apply", "plan", "--yes --made-elsewhere --resume --abandon --retries --stall"},
+		{"apply", "plan", "--yes --made-elsewhere --resume --abandon --retries --stall --allow-build"},
 		// how it is shown
 		{"plan", "apply", "--sh --ps1 --out --exit-code --open"},
 		// what is asked of a machine or an environment, and not of a lock; one that chooses
 		// how it is installed, and a file that is not of an index
-		{"plan", "lock", "--sh --ps1 --out --exit-code --open --verbose --kernel --no-lock --bundle --manager --in-place --check-packages --change-driver --jit --allow-url --gpus --drop --fresh --from-index"},
+		{"plan", "lock", "--sh --ps1 --out --exit-code --open --verbose --kernel --no-lock --bundle --manager --in-place --quick --check-packages --change-driver --jit --allow-url --gpus --drop --fresh --from-index"},
 	} {
 		has, except := flags(tt.lacks), strings.Fields(tt.but)
 		for _, f := range flags(tt.has) {

@@ -65,11 +65,12 @@ var layers = map[string][]string{
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},
 	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
+	"internal/propose":           {"*", "internal/index", "internal/team"},   // uv resolves a project
 	"internal/team":              {"*", "internal/reach", "internal/system"}, // a team's files, uv and its index
 	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":                {"*"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/maintain", "internal/ui"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/ui"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what
@@ -135,7 +136,7 @@ var walls = map[string][]string{
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
-	"golang.org/x/sync":                         {"internal/index", "internal/maintain", "internal/team", "internal/probe", "internal/fleet"},
+	"golang.org/x/sync":                         {"internal/index", "internal/propose", "internal/maintain", "internal/team", "internal/probe", "internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }

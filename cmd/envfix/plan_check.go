@@ -21,7 +21,7 @@ import (
 func (f planFlags) checkPackages(ctx context.Context, m *matrix.Matrix, p *plan.Plan, r resolver.Request) error {
 	i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.ID == "packages" })
 	unasked := f.machine.mode == carriesOut && i >= 0 && p.Target.Manager == managers.Usual && !p.Target.Offline
-	if !f.target.check && !unasked {
+	if !f.target.check && !unasked || len(p.Target.Build) > 0 { // what is built was resolved with the rest
 		return nil
 	}
 	c := &p.Choice

@@ -50,6 +50,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	q.Apart = f.machine.facts == "" && (f.machine.elsewhere() || !isEnvDir(q.Target.Dir))
 	w.Tools = func(h machine.Machine) machine.Machine { return f.withOwnTools(ctx, h) }
 	w.Lock = f.lockedPlan
+	w.Propose = func(q planning.Question) *planning.Proposal { return f.proposed(ctx, q, described) }
 	w.Cautions = func(c *resolver.Choice) []string { return f.cautions(q, c) }
 	w.Packages = func(p *plan.Plan, r resolver.Request) error { return f.checkPackages(ctx, q.Matrix, p, r) }
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine

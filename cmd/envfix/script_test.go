@@ -60,6 +60,7 @@ func TestScript(t *testing.T) {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("ENVFIX_QUICK", "1") // no index but those that a script serves
 			e.Setenv("ENVFIX_TODAY", "2026-11-21")
 			e.Setenv("ENVFIX_NVML", "off")
 			e.Setenv("ENVFIX_PROBE_LIMIT", "60s") // a busy machine is no driver that hangs

@@ -67,6 +67,7 @@ var (
 	fetchFile = lazy.Regexp(`^\{tools\}/[0-9A-F]{8}\.pub$`)
 	fetchFrom = lazy.Regexp(`^https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[0-9A-Fa-f]{8}\.pub$`)
 	listFile  = lazy.Regexp(`^\{gen\}/envfix-(requirements\.txt|carried\.txt|carried/requirements\.txt)$`)
+	oneName   = lazy.Regexp(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 	nothing   = lazy.Regexp(`^:all:$|^allow$`)
 )
 
@@ -74,7 +75,7 @@ var (
 // be; alone are those without one.
 var (
 	valued = map[string]func() *regexp.Regexp{
-		"--retries": number, "--timeout": number, "--only-binary": nothing, "--prerelease": nothing, "--cache-dir": directory, "--index-url": address,
+		"--retries": number, "--timeout": number, "--only-binary": nothing, "--no-binary": oneName, "--prerelease": nothing, "--cache-dir": directory, "--index-url": address,
 		"--default-index": address, "--find-links": shown, "-r": listFile, "--python": shown, "--reinstall-package": shown, "--editable": shown,
 		"--prefix": lazy.Regexp(`^\{gen\}$`), "--channel": lazy.Regexp(`^[a-z][a-z0-9-]*$`),
 	}

@@ -95,6 +95,10 @@ type Target struct {
 	// that they are from the index in use; "all" of them.
 	FromIndex []string `json:"from_index,omitempty"`
 
+	// Build are packages, NAME==VERSION, that have no wheel and are built where they are
+	// installed: their code runs then.
+	Build []string `json:"build,omitempty"`
+
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
 	Listed string `json:"listed,omitempty"`

@@ -37,12 +37,23 @@ type Ports struct {
 	Tools func(machine.Machine) machine.Machine
 	// Lock is the plan of the lock that governs; nil where none does.
 	Lock func(Question) (*plan.Plan, error)
+	// Propose resolves all that is asked for, within what the resolver admits; nil:
+	// nobody was asked.
+	Propose func(Question) *Proposal
 	// Cautions are what the plan warns of beside what the resolver does.
 	Cautions func(*resolver.Choice) []string
 	// Drivers are the versions of packages that the system's manager has.
 	Drivers func(manager string, names []string) *machine.DriverPackages
 	// Packages resolves all that a plan installs, and may say more in it.
 	Packages func(*plan.Plan, resolver.Request) error
+}
+
+// A Proposal is what was found out of a request by resolving all of it.
+type Proposal struct {
+	Judged    resolver.Request // what the resolver is asked: with a Python, without what it has no say on
+	Installed resolver.Request // what is installed: without what is set aside
+	Build     []string         // NAME==VERSION of what has no wheel and is built
+	Said      []string
 }
 
 // Choose asks the resolver alone: for who judges or compares and installs nothing. Its
@@ -97,7 +108,7 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 		}
 	}
 	q.Machine, q.Request = q.seen(), q.request()
-	res, err := q.Choose()
+	res, err := q.propose(w)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +132,25 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 	}
 	p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Envfix, facts, q.assumed(p, facts)
 	return p, nil
+}
+
+// propose chooses what is proposed, and leaves q as the steps need it.
+func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
+	var p *Proposal
+	if w.Propose != nil {
+		p = w.Propose(*q)
+	}
+	if p == nil {
+		return q.Choose()
+	}
+	q.Request = p.Judged
+	res, err := q.Choose()
+	q.Request = p.Installed
+	q.Target.Build = p.Build
+	if err == nil {
+		res.Warnings = append(res.Warnings, p.Said...)
+	}
+	return res, err
 }
 
 // Steps is the draft that carries out what was chosen.

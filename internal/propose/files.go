@@ -84,7 +84,7 @@ func (s *shelf) fit(ctx context.Context, name string, spec version.Specifier, py
 }
 
 // sourceOnly reports whether every version of a package that spec admits has source
-// distributions alone: no wheel for any system.
+// distributions alone: no wheel for this system and any Python.
 func (s *shelf) sourceOnly(ctx context.Context, name string, spec version.Specifier) bool {
 	page := s.page(ctx, name)
 	if page == nil {
@@ -93,10 +93,10 @@ func (s *shelf) sourceOnly(ctx context.Context, name string, spec version.Specif
 	some := false
 	for _, f := range page.Files {
 		if v, wheel, ok := fileVersion(f.Name); ok && spec.Admits(v) {
-			if wheel {
+			if wheel && s.loads(f, "") {
 				return false
 			}
-			some = true
+			some = some || !wheel
 		}
 	}
 	return some

@@ -24,25 +24,25 @@ import (
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A Loop is what a question is answered with.
 type Loop struct {
-	UV       string // the program
-	Index    string // in place of the installer's default index; "" that one
-	Platform string // uv's name of the system
-	System   machine.Platform
-	Limits   []pep508.Requirement // constraints of the project
-	Override []pep508.Requirement
-	Build    []string // NAME==VERSION that may be built at apply: they are asked for as they are
-
+	UV        string // the program
+	Index     string // in place of the installer's default index; "" that one
+	Platform  string // uv's name of the system
+	System    machine.Platform
+	Limits    []pep508.Requirement // constraints of the project
+	Override  []pep508.Requirement
+	Found     []string                                             // Pythons that are here, the first that are tried
 	Resolve   func(resolver.Request) (*resolver.Resolution, error) // the matrix
 	Framework func(name string) bool                               // a framework beside torch, of which the matrix chooses the build
 
 	shelf *shelf
 	calls int
 	until time.Time
-	limit string // the address of the index that was learned
 }
 
 // The bounds of one answer.
@@ -113,10 +113,12 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	l.leave(ctx, base, r)
 	var first *Answer
 	var why error
-	for _, python := range l.pythons(ctx, base, r) {
+	pythons := l.pythons(ctx, base, r)
+	strict := pythons[:min(len(pythons), 3)] // what has a wheel for another Python is not built, as long as that one may do
+	for i, python := range append(slices.Clone(strict), pythons...) {
 		a := base.clone()
 		a.Python = python
-		err := l.at(ctx, a, r)
+		err := l.at(ctx, a, r, i >= len(strict))
 		if err == nil {
 			l.tell(ctx, a, r)
 			return a, nil
@@ -128,7 +130,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 		if first == nil {
 			first, why = a, no
 		}
-		if l.calls >= mostCalls || python == r.Python {
+		if l.calls >= mostCalls {
 			break
 		}
 	}
@@ -187,8 +189,8 @@ func (l *Loop) pythons(ctx context.Context, a *Answer, r resolver.Request) []str
 	}
 	lacking := map[string]int{}
 	var out []string
-	for _, python := range preferred {
-		if !pythonAdmits(r.ProjectPython, python) {
+	for _, python := range append(slices.Clone(l.Found), preferred...) {
+		if !pythonAdmits(r.ProjectPython, python) || slices.Contains(out, python) {
 			continue
 		}
 		b := a.clone()
@@ -219,8 +221,17 @@ func (l *Loop) admits(marker, python string) bool {
 
 // at asks for one Python, and takes out of the way what can be: what is on no index, what
 // has only source, a torch that the rest does not go with.
-func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request) error {
+func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds bool) error {
 	loosened := false
+	var names []string
+	for _, q := range r.Requirements {
+		if strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python) {
+			names = append(names, q.Name)
+		}
+	}
+	if l.build(ctx, a, r, names, nil, builds); ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for {
 		res, err := l.Resolve(a.Judged(r))
 		if err != nil || !runs(res) {
@@ -235,11 +246,11 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request) error {
 		if !errors.As(err, &no) || l.calls >= mostCalls {
 			return err
 		}
-		switch moved, err := l.clear(ctx, a, r, no); {
+		switch moved, err := l.clear(ctx, a, r, no, builds); {
 		case err != nil:
 			return err
 		case moved:
-		case !loosened && res.Choice.Torch != "":
+		case !loosened && res.Choice.Torch != "" && strings.Contains(no.text, "torch"):
 			loosened = true
 			if !l.otherTorch(ctx, a, r, res.Choice) {
 				return no
@@ -251,7 +262,7 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request) error {
 }
 
 // clear deals with what uv names: it reports whether another call may go further.
-func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *refusal) (bool, error) {
+func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *refusal, builds bool) (bool, error) {
 	moved := false
 	for _, name := range no.missing() {
 		if !slices.Contains(a.Aside, name) && asksFor(r, name) {
@@ -260,35 +271,51 @@ func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *ref
 			moved = true
 		}
 	}
-	for _, name := range no.unusable() {
+	return l.build(ctx, a, r, no.unusable(), no, builds) || moved, ctx.Err()
+}
+
+// build adds the packages among names that have to be built: those that have no wheel for
+// this system, or with anyway none for this Python. no is what uv said of them; nil: it
+// was not asked.
+func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names []string, no *refusal, anyway bool) bool {
+	found := make([]*Source, len(names))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, name := range names {
 		if slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == name }) || family(name) {
 			continue
 		}
 		spec := specOf(r, name)
-		if v := no.version(name); v != "" {
-			spec, _ = version.ParseSpecifier("==" + v)
+		if no != nil && no.version(name) != "" {
+			spec, _ = version.ParseSpecifier("==" + no.version(name))
 		}
-		if l.shelf.fit(ctx, name, spec, a.Python) != matrix.FitSource || !l.shelf.sourceOnly(ctx, name, spec) {
-			continue // there is a wheel of it for another Python, or in another version
+		if l.shelf.fit(ctx, name, spec, a.Python) != matrix.FitSource || !anyway && !l.shelf.sourceOnly(ctx, name, spec) {
+			continue // there is a wheel of it for another Python, or nothing is known
 		}
-		f, v, ok := l.shelf.archive(ctx, name, spec)
-		if !ok {
+		g.Go(func() error {
+			if f, v, ok := l.shelf.archive(ctx, name, spec); ok {
+				s, err := source(ctx, l.shelf.client, f, name, v.String())
+				if err != nil {
+					s.Kind = "unread"
+				}
+				found[i] = &s
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // what could not be read is said to be so
+	moved := false
+	for _, s := range found {
+		if s == nil {
 			continue
 		}
-		s, err := source(ctx, l.shelf.client, f, name, v.String())
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		if err != nil {
-			s.Kind = "unread"
-		}
-		a.Build = append(a.Build, s)
-		if asksFor(r, name) && !slices.Contains(a.Plain, name) {
-			a.Plain = append(a.Plain, name)
-		}
 		moved = true
+		a.Build = append(a.Build, *s)
+		if asksFor(r, s.Name) && !slices.Contains(a.Plain, s.Name) {
+			a.Plain = append(a.Plain, s.Name)
+		}
 	}
-	return moved, nil
+	return moved
 }
 
 func asksFor(r resolver.Request, name string) bool {

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/plan"
+	"envfix/internal/ui"
+)
+
+// consentToBuild refuses a plan that builds what nobody agreed to: to build a package runs
+// its code, and the isolation of builds is no sandbox. A later release asks again, since
+// its version is part of the consent.
+func (f applyFlags) consentToBuild(p *plan.Plan) error {
+	missing := slices.DeleteFunc(slices.Clone(p.Target.Build), func(pinned string) bool { return slices.Contains(f.builds, pinned) })
+	if len(missing) == 0 || len(p.Steps) == 0 {
+		return nil
+	}
+	command := "envfix apply"
+	if f.made.wish.project != "" {
+		command += " " + f.made.wish.project
+	}
+	for _, file := range f.made.wish.files {
+		if f.made.wish.project == "" {
+			command += " -r " + file
+		}
+	}
+	for _, pinned := range p.Target.Build {
+		command += " --allow-build " + pinned
+	}
+	return &fail.Error{Code: fail.Pending, Text: "to install this, packages without a wheel must be built: " + ui.Clean(strings.Join(missing, ", ")),
+		Details: []string{"building runs a package's own code as you; that it is built apart is no sandbox", "nothing was changed"},
+		Hints:   []string{"`" + ui.Clean(command) + "` agrees to these versions"}}
+}

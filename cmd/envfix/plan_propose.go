@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"envfix/internal/lock"
+	"envfix/internal/managers"
+	"envfix/internal/planning"
+	"envfix/internal/propose"
+	"envfix/internal/team"
+	"envfix/internal/ui"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// fromData begins what is said where nobody resolved the packages.
+const fromData = "from the data alone: that all of it can be installed together was not checked"
+
+// proposed has uv resolve what a project asks for, before a plan of it is printed. nil: it
+// was not asked, or could not say; then a note in said tells why.
+func (f planFlags) proposed(ctx context.Context, q planning.Question, described bool) *planning.Proposal {
+	if f.wish.project == "" && len(f.wish.files) == 0 {
+		return nil
+	}
+	alone := func(why string) *planning.Proposal {
+		return &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: []string{fromData + " (" + why + ")"}}
+	}
+	m, _ := managers.Find(q.Target.Manager)
+	uv, err := exec.LookPath("uv")
+	own := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	switch {
+	case m.Channels != nil:
+		return alone(m.Program + "'s own solver was not asked")
+	case f.target.quick || os.Getenv("ENVFIX_QUICK") != "":
+		return alone("--quick")
+	case q.Target.Offline || os.Getenv("UV_OFFLINE") != "":
+		return alone("--offline")
+	case err != nil && isFile(own):
+		uv = own
+	case err != nil:
+		return alone("uv is not here; `python3 -m pip install uv` brings it")
+	}
+	l, err := f.loop(q, uv, described)
+	if err != nil {
+		return alone(ui.Clean(err.Error()))
+	}
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "envfix", "resolved")
+	}
+	driver := ""
+	if q.Machine.Driver != nil {
+		driver = q.Machine.Driver.Version.String()
+	}
+	key := propose.Key(buildVersion, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override)
+	a := propose.Kept(dir, key)
+	if a == nil {
+		if isTerminal(os.Stderr) {
+			os.Stderr.WriteString("envfix: uv resolves what the project asks for\n")
+		}
+		if a, err = l.Propose(ctx, q.Request); err != nil {
+			if errors.Is(err, context.Canceled) {
+				return alone("interrupted")
+			}
+			return alone(ui.Clip(ui.Clean(err.Error()), 200))
+		}
+		propose.Keep(dir, key, a)
+	}
+	p := &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said}
+	for _, s := range a.Build {
+		p.Build = append(p.Build, s.Name+"=="+s.Version)
+	}
+	return p
+}
+
+// loop is what uv and the matrix are asked with for a project.
+func (f planFlags) loop(q planning.Question, uv string, described bool) (*propose.Loop, error) {
+	platform := q.Machine.Platform
+	match := lock.Match{OS: platform.OS, Arch: platform.Arch}
+	if c := platform.Libc; c != nil {
+		match.Libc = c.Kind + ">=" + c.Version.String()
+	}
+	l := &propose.Loop{UV: uv, System: platform, Index: team.ParseMirrors(q.Target.Mirrors).Default}
+	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"} {
+		if l.Index == "" {
+			l.Index = os.Getenv(name)
+		}
+	}
+	for _, path := range f.wish.files {
+		if p, err := projectFile(path); err == nil { // an error was reported when the request was read
+			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)
+		}
+	}
+	if !described {
+		for _, p := range q.Machine.Pythons {
+			if v := version.Minor(p.Version); !slices.Contains(l.Found, v) {
+				l.Found = append(l.Found, v)
+			}
+		}
+	}
+	l.Resolve = func(r resolver.Request) (*resolver.Resolution, error) {
+		q.Request = r
+		return q.Choose()
+	}
+	l.Framework = func(name string) bool { return len(q.Matrix.FrameworksOf(name, platform.OS, platform.Arch)) > 0 }
+	var err error
+	l.Platform, err = lock.UVPlatform(match)
+	return l, err
+}

@@ -1,0 +1,48 @@
+package propose
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// Key names a question: the same parts have the same answer for a day.
+func Key(parts ...any) string {
+	h := sha256.New()
+	for _, p := range parts {
+		b, err := json.Marshal(p)
+		if err != nil {
+			return "" // such a question is not kept
+		}
+		h.Write(append(b, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Kept is the answer that was kept for a question; nil there is none.
+func Kept(dir, key string) *Answer {
+	b, err := os.ReadFile(filepath.Join(dir, key+".json"))
+	var a Answer
+	if dir == "" || key == "" || err != nil || json.Unmarshal(b, &a) != nil {
+		return nil
+	}
+	return &a
+}
+
+// Keep keeps an answer. Where it cannot, the question is asked again.
+func Keep(dir, key string, a *Answer) {
+	b, err := json.Marshal(a)
+	if dir == "" || key == "" || err != nil || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, ".answer-")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(b)
+	if f.Close() != nil || err != nil || os.Rename(f.Name(), filepath.Join(dir, key+".json")) != nil {
+		_ = os.Remove(f.Name())
+	}
+}

@@ -1,0 +1,207 @@
+package propose
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/testindex"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// An index of files by their names, on loopback.
+type files map[string][]byte
+
+func (f files) wheel(name, v, tags string, requires ...string) {
+	b := testindex.Wheel{Name: name, Version: v, Requires: requires}.Bytes()
+	f[fmt.Sprintf("%s-%s-%s.whl", name, v, tags)] = b
+}
+
+// sdist adds an archive whose setup.py would leave a file where it is run.
+func (f files) sdist(name, v, ran string, members map[string]string) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	t := tar.NewWriter(z)
+	members["setup.py"] = fmt.Sprintf("open(%q, 'w')\nfrom setuptools import setup\nsetup()\n", ran)
+	for _, inner := range slices.Sorted(maps.Keys(members)) {
+		body := members[inner]
+		_ = t.WriteHeader(&tar.Header{Name: name + "-" + v + "/" + inner, Mode: 0o644, Size: int64(len(body))})
+		_, _ = t.Write([]byte(body))
+	}
+	_, _ = t.Close(), z.Close()
+	f[fmt.Sprintf("%s-%s.tar.gz", name, v)] = b.Bytes()
+}
+
+func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if b, ok := f[filepath.Base(r.URL.Path)]; ok {
+		_, _ = w.Write(b)
+		return
+	}
+	name := machine.NormalName(filepath.Base(r.URL.Path))
+	var page strings.Builder
+	for file := range f {
+		if stem, _, _ := strings.Cut(file, "-"); machine.NormalName(stem) == name {
+			fmt.Fprintf(&page, "<a href=\"/files/%s\">%s</a>\n", file, file)
+		}
+	}
+	if page.Len() == 0 {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html")
+	_, _ = w.Write([]byte("<!DOCTYPE html><html><body>" + page.String() + "</body></html>"))
+}
+
+// asks is a loop on a machine without a GPU, and an index with every torch.
+func asks(t *testing.T, f files) *Loop {
+	t.Helper()
+	m, err := matrix.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, release := range m.Releases {
+		f.wheel("torch", release.Torch.String(), "py3-none-any")
+	}
+	f.wheel("numpy", "1.26.4", "py3-none-any")
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	t.Setenv("UV_CACHE_DIR", t.TempDir())
+	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Environment: machine.Bare,
+		Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")}}}
+	return &Loop{UV: testindex.UV(t), Index: s.URL + "/simple", Platform: "x86_64-manylinux_2_35", System: h.Platform,
+		Resolve:   func(r resolver.Request) (*resolver.Resolution, error) { return resolver.Resolve(m, h, r) },
+		Framework: func(string) bool { return false }}
+}
+
+func request(t *testing.T, lines ...string) resolver.Request {
+	t.Helper()
+	r := resolver.Request{CPU: true, Described: true, Today: "2026-11-21"}
+	for _, l := range lines {
+		q, err := pep508.Parse(l, "requirements.txt:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Requirements = append(r.Requirements, q)
+	}
+	return r
+}
+
+func propose(t *testing.T, l *Loop, r resolver.Request) *Answer {
+	t.Helper()
+	a, err := l.Propose(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A pin that has wheels for some Pythons alone decides the Python, and that is said.
+func TestPinsOrderThePythons(t *testing.T) {
+	f := files{}
+	f.wheel("oldpin", "1.0", "cp310-cp310-manylinux_2_17_x86_64")
+	f.wheel("oldpin", "2.0", "cp312-cp312-manylinux_2_17_x86_64")
+	a := propose(t, asks(t, f), request(t, "torch", "oldpin==1.0"))
+	if a.Python != "3.10" || a.Versions["oldpin"] != "1.0" {
+		t.Errorf("%+v", a)
+	}
+	if said := strings.Join(a.Said, " "); !strings.Contains(said, "Python 3.10, not 3.12: oldpin==1.0 has no wheel for 3.12") {
+		t.Error(said)
+	}
+}
+
+// requires-python of the project bounds the choice.
+func TestProjectsPython(t *testing.T) {
+	f := files{}
+	f.wheel("lib", "1.0", "py3-none-any")
+	r := request(t, "torch", "lib")
+	r.ProjectPython = ">=3.11,<3.12"
+	if a := propose(t, asks(t, f), r); a.Python != "3.11" || len(a.Versions) == 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// What has only source is described to uv by what its archive says; nothing of it runs.
+func TestSourceIsReadAndNotRun(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	f := files{}
+	f.sdist("onlysource", "1.4.2", ran, map[string]string{"PKG-INFO": "Metadata-Version: 1.0\nName: onlysource\nVersion: 1.4.2\n",
+		"onlysource.egg-info/requires.txt": "needed>=1\n\n[extra]\nnever\n", "onlysource/kernel.cu": ""})
+	f.wheel("needed", "1.5", "py3-none-any")
+	a := propose(t, asks(t, f), request(t, "torch", "onlysource"))
+	if len(a.Build) != 1 || a.Build[0].Name != "onlysource" || a.Build[0].Read != "egg-info" || a.Build[0].Kind != "CUDA" {
+		t.Fatalf("%+v", a)
+	}
+	if a.Versions["needed"] != "1.5" || a.Versions["onlysource"] != "1.4.2" {
+		t.Error(a.Versions)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("its setup.py was run")
+	}
+}
+
+// A package that goes with an older torch alone gets that one, as the matrix admits it.
+func TestAnotherTorch(t *testing.T) {
+	f := files{}
+	f.wheel("needsold", "1.0", "py3-none-any", "torch<2.8")
+	a := propose(t, asks(t, f), request(t, "torch", "needsold"))
+	if !strings.HasPrefix(a.Torch, "==2.7") || a.Versions["needsold"] == "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// What is on no index is set aside by name.
+func TestNotOnTheIndex(t *testing.T) {
+	a := propose(t, asks(t, files{}), request(t, "torch", "local-thing"))
+	if !slices.Equal(a.Aside, []string{"local-thing"}) || len(a.Versions) == 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Two demands that contradict each other are told in uv's words, and the answer claims
+// nothing.
+func TestContradiction(t *testing.T) {
+	f := files{}
+	f.wheel("a", "1.0", "py3-none-any", "b<2")
+	f.wheel("b", "2.0", "py3-none-any")
+	f.wheel("b", "1.0", "py3-none-any")
+	a := propose(t, asks(t, f), request(t, "torch", "a==1.0", "b==2.0"))
+	if len(a.Versions) > 0 || !strings.Contains(strings.Join(a.Said, " "), "depend on b<2") {
+		t.Errorf("%+v", a)
+	}
+}
+
+// An interruption ends it and is told apart from an answer.
+func TestInterrupted(t *testing.T) {
+	l := asks(t, files{})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if a, err := l.Propose(ctx, request(t, "torch", "x")); err == nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	key := Key("a", 1)
+	if Kept(dir, key) != nil || key == Key("a", 2) {
+		t.Fatal("an answer that nobody kept")
+	}
+	Keep(dir, key, &Answer{Python: "3.11"})
+	if a := Kept(dir, key); a == nil || a.Python != "3.11" {
+		t.Error(a)
+	}
+}
