@@ -1,9 +1,10 @@
 """What the loop does, and a worker of its loader: a thread looks at its stack now and then, ever more seldom, and adds up
 the time by part of the loop, by the job's own line and by what that calls. It needs no right and no signal, is gone while
-the process forks, and is no thread of `threading`. It gets the GIL late, so gc.callbacks tell the collector's time."""
+the process forks, and is no thread of `threading`. It gets the GIL late, where Python lets it go: at a call of torch's. So
+gc.callbacks tell the collector's time, and what made a look late is Python before that call."""
 import _thread, builtins, gc, linecache, opcode, os, re, sys
 import _envfix_probe as P
-SHORTEST, LONGEST, SPREAD, TOP = 0.008, 5.0, 250, 10  # seconds between looks: a SPREADth of the time since the loop began
+SHORTEST, LONGEST, SPREAD, TOP, LATE = 0.008, 5.0, 250, 10, 1500000  # seconds between looks: a SPREADth of the time since the loop began
 HERE, TORCH = os.path.dirname(os.path.abspath(__file__)) + os.sep, ("torch.", "torch_")
 CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PRECALL")) and "INTRINSIC" not in name}
 OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
@@ -228,20 +229,27 @@ def end():
 
 os.register_at_fork(before=stop, after_in_parent=again, after_in_child=child)  # a process with a second thread may not fork in peace
 
+def queued(fd):  # how long this thread was ready and another program had its processor
+    return int(os.pread(fd, 64, 0).split()[1]) if fd is not None else 0
+
 def run(told, done):
+    fd = None
     try:
-        n = 0
+        n, path = 0, "/proc/self/task/%d/schedstat" % _thread.get_native_id()
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else None
         while True:
             n += 1
             wait = min(LONGEST, max(SHORTEST, (P.now() - L["begun"]) / 1e9 / SPREAD)) * (0.5 + n * 0.618 % 1)  # uneven: no rhythm hides from it
+            t, crowd = P.now(), queued(fd)
             if told.acquire(True, wait):
                 break
-            look()
+            look(P.now() - t - wait * 1e9 - queued(fd) + crowd > LATE)
     except Exception:
         pass
+    fd is not None and os.close(fd)
     done.release()
 
-def look():
+def look(late):
     if P.S["warm"]:
         P.S["warm"] = False
         begin()
@@ -253,6 +261,8 @@ def look():
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(f, L["worker"])
+    if late and s and s[2] and s[0] in ("between", "copy", "sync", "forward", "backward"):
+        s = (s[0], s[1], -s[2], *s[3:])  # somewhere before this line
     if s:
         got = into.setdefault(s, [0, 0])
         got[0], got[1] = got[0] + dt, got[1] + 1
@@ -268,7 +278,13 @@ def look():
         tell()
 
 def tell():
-    parts, top = {}, sorted(L["sums"].items(), key=lambda p: -p[1][0])
+    sums, parts = {}, {}
+    for k, v in sorted(L["sums"].items(), key=lambda p: -p[0][2]):  # what came before a line is the Python that was seen most in its file
+        if k[2] < 0:
+            k = max((o for o in sums if o[0] == "python" and o[1] == k[1]), key=lambda o: sums[o][0], default=(*k[:2], -k[2], *k[3:]))
+        got = sums.setdefault(k, [0, 0])
+        got[0], got[1] = got[0] + v[0], got[1] + v[1]
+    top = sorted(sums.items(), key=lambda p: -p[1][0])
     for k, v in top:
         parts[k[0]] = parts.get(k[0], 0) + v[0]
     seen, line = sum(v[1] for _, v in top), max(L["gc_lines"].items(), key=lambda p: p[1], default=(("", 0), 0))[0]
@@ -278,4 +294,4 @@ def tell():
     P.event("where", compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
             reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=L["gc_done"], gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
-            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": L["sums"][k][0]} for k in dict.fromkeys(busy)])
+            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)])

@@ -207,7 +207,8 @@ var onGPU = []ruleCase{
 		p := lead(t)
 		p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch = 0, 0, 0, nil, nil
 		t.Processes[0].LoopCPU = 25
-	}, "loader_bound", []string{"waited 72 % of the time", "for neither the CPU nor the GPU"}},
+		looked(t, "data", 0.7, Spot{At: "t.py:9", Call: "queue.Queue.get"})
+	}, "loader_bound", []string{"70 % of the time the loop fetches its input: queue.Queue.get (t.py:9)"}},
 	{"a loop with an input of its own that computes", func(t *Trace) {
 		p := lead(t)
 		p.Page.Batches, p.Page.Load, p.Page.Epochs, p.Loaders, p.Batch = 0, 0, 0, nil, nil

@@ -174,10 +174,6 @@ var elsewhere = []ruleCase{
 		lead(t).Page.StepP50 = 0.008
 		t.Processes[0].LoopCPU, t.Processes[0].Delay = 30, 55
 	}, "tiny_batch no_gpu", nil},
-	{"its own input, a fast machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 0, 90) }, "loader_bound no_gpu", []string{"waited 67 % of the time"}},
-	{"its own input, a busy machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 60, 150) }, "loader_bound no_gpu", []string{"waited 40 % of the time"}},
-	{"computes on a busy machine", func(t *Trace) { onCPU(t); ownInput(t, 30, 60, 95) }, "no_gpu", nil},
-	{"hardly ran on a crowded machine", func(t *Trace) { onCPU(t); ownInput(t, 3, 140, 150) }, "no_gpu", nil},
 	{"ulimit -v", func(t *Trace) {
 		onCPU(t)
 		t.Host.AddressLimit = 4096

@@ -21,7 +21,6 @@ const (
 	skewHigh      = 0.20
 	skewLeast     = 0.002 // seconds: on a busy machine a rank was seen 1 ms late, for no reason of the job's
 	otherBusy     = 0.50  // of a core: a loop that computes wants 0.9 and more, also one that spins for its GPU
-	otherWaits    = 0.20  // of the whole time: what is less on a crowded machine says nothing of the job
 	throttledHigh = 0.10  // of the quota's periods (signals.csv, cpu_quota)
 	workerBusy    = 0.70  // SageMaker: workers use 70 to 200 % of the cores
 	unusedMiB     = 400   // a GPU with less than this and no load was not used; a CUDA context alone takes more

@@ -76,16 +76,6 @@ func onCPU(t *Trace) {
 	p.Burst = &Burst{Steps: 5, Copies: 10, OnCPU: true}
 }
 
-// ownInput is a job without a DataLoader: of wall seconds it computes cpu, and is ready
-// and waits for a processor for delay.
-func ownInput(t *Trace, cpu, delay, wall float64) {
-	p := &t.Processes[0]
-	p.LoopCPU, p.Delay, p.LoopWall = cpu, delay, wall
-	b := p.Probe
-	b.Loaders, b.Batch, b.Tensors = nil, nil, 0
-	b.Page = Page{Steps: 103, Warm: 100, WarmAt: 10, LastAt: 10 + wall, Step: wall, StepP50: wall / 100}
-}
-
 func addWorkers(t *Trace, n int, cpu, delay float64) {
 	for i := range n {
 		t.Processes = append(t.Processes, Process{PID: 200 + i, Parent: 100, Name: "pt_data_worker", Worker: true, CPU: cpu, Wall: 100, Delay: delay})

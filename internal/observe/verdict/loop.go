@@ -22,9 +22,6 @@ const costsNothing = 0.001
 func loaderBound(f *facts) *Finding {
 	l := f.load()
 	if !l.ok {
-		if x := otherInput(f); x != nil && f.looks() == nil {
-			return x
-		}
 		return loaderFromOutside(f)
 	}
 	if l.v < f.loadLimit() || !f.waits() {
@@ -54,34 +51,6 @@ func loaderBound(f *facts) *Finding {
 	return x
 }
 
-// otherInput: a loop without torch's loader that waits for most of its time, and
-// neither computes nor lets the GPU compute: for threads, files or servers of its
-// own. Ranks wait for each other too, so those are left out. Time in which it was
-// ready and other programs had the processors is neither.
-func otherInput(f *facts) *Finding {
-	p, core := f.probe().Page, f.core()
-	if p.Warm < 10 || p.Batches > 0 || f.world() > 1 || f.lead.LoopWall < 1 || !f.waits() || !core.ok {
-		return nil
-	}
-	wait := 1 - core.v
-	if ran := f.lead.LoopCPU / f.lead.LoopWall; wait < otherWaits || wait < (1-otherBusy)*(wait+ran) {
-		return nil
-	}
-	e := f.evidence()
-	e["main_core"] = round(core.v)
-	x := &Finding{Verdict: LoaderBound, Confidence: medium, Evidence: e, weight: wait,
-		Text: fmt.Sprintf("%sthe loop waited %s of the time, for neither the CPU nor the GPU: for its own input, most likely%s",
-			f.idleWords(), pct(wait), f.spotWords(e)),
-		Fix: []string{
-			fmt.Sprintf("read ahead while the model trains: DataLoader(…, num_workers=%d, persistent_workers=True), or more threads and a longer queue",
-				f.wanted(false)),
-			"put the data on a local disk, or read it in larger pieces",
-		}}
-	rate := float64(p.Warm) / p.Step
-	x.Gain = Gain{"steps_per_s": {round(rate), round(rate / max(core.v, 0.01))}}
-	return x
-}
-
 func (f *facts) idleWords() string {
 	if !f.idle.ok || len(f.used) == 0 {
 		return ""
@@ -92,7 +61,7 @@ func (f *facts) idleWords() string {
 // loaderFromOutside: without the probe, a GPU that alternates between working
 // hard and not at all is most often fed too slowly.
 func loaderFromOutside(f *facts) *Finding {
-	if len(f.used) == 0 || f.probe().Page.Steps > 0 && len(f.probe().Loaders) > 0 {
+	if len(f.used) == 0 || f.looks() != nil || f.probe().Page.Steps > 0 && len(f.probe().Loaders) > 0 {
 		return nil
 	}
 	if core := f.core(); f.probe().Page.Warm > 0 && core.ok && core.v >= otherBusy {
