@@ -17,11 +17,13 @@ def on_step(n):
     if DEEP and n >= DEEP_AT:
         deep(n)
     if not T["done"] and n >= TRY_AT and T["loader"] is not None:
-        T["done"] = True
+        T["done"], t = True, P.now()
         try:
             P.event("try", args=TRY, **asked(T["loader"]))
         except Exception as e:
             P.event("try", args=TRY, error=repr(e)[:300])
+        t = P.now() - t  # which is no time of the job's
+        P.C[P.LAST], P.C[P.WARM_AT] = P.C[P.LAST] + t, P.C[P.WARM_AT] + t
 
 def unfinished():
     if not T["done"]:

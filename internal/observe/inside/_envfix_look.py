@@ -103,7 +103,9 @@ def whole(f):
     kind = getattr(own, "format", None) if module.startswith("PIL.") else None
     return ".".join(module.split(".")[:2]) + "." + qual + (" (%s)" % kind if isinstance(kind, str) else "")
 
-def spot(f, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, or Python that imports
+def spot(f, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, Python that imports, or the probe
+    if f.f_code.co_filename.startswith(HERE):
+        return None
     stack = []
     while f:
         if f.f_code.co_filename.startswith("<frozen importlib"):
