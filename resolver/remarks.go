@@ -8,6 +8,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/text"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -172,6 +173,30 @@ func (q remarks) whyOlder(e extension, b *matrix.Build) string {
 }
 
 func (q remarks) extensionRemarks(e extension, b *matrix.Build) []string {
+	return append(q.farBehind(e, b), q.ownRemarks(e, b)...)
+}
+
+// farBehind says aloud that a package falls back by more than three minor releases, or to
+// another major one, from the newest that was asked for.
+func (q remarks) farBehind(e extension, b *matrix.Build) []string {
+	why := q.whyOlder(e, b)
+	if why == "" {
+		return nil
+	}
+	between := map[string]bool{}
+	for _, w := range q.a.p.wheels(e.name) {
+		if !w.Yanked && !w.Sdist && w.Version.Compare(e.row.Version) > 0 && q.a.p.cache.admits(e.req.Spec, w.Version) {
+			between[version.Minor(w.Version.String())] = true
+		}
+	}
+	delete(between, version.Minor(e.row.Version.String()))
+	if len(between) <= 3 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %s is %d minor releases behind the newest: %s", e.name, e.row.Version, len(between), why)}
+}
+
+func (q remarks) ownRemarks(e extension, b *matrix.Build) []string {
 	switch {
 	case q.a.p.frameworks().isFramework(e.name) && !isConda(b):
 		if f, why := q.a.frameworkRefusal(e.req, major(b.CUDA.String()), b.CuDNN); q.a.accel == cuda && why == nil && f.Warning != "" {

@@ -48,3 +48,13 @@ func TestReleaseWithoutRow(t *testing.T) {
 		t.Errorf("held %q", res.Choice.Holds)
 	}
 }
+
+// A fall back by many releases is said aloud.
+func TestFarBehind(t *testing.T) {
+	for want, loud := range map[string]bool{"torchao": true, "torchao==0.9.0": false} {
+		res := withoutGPU(t, "3.12", "torch==2.5.1", want)
+		if got := strings.Contains(strings.Join(res.Warnings, "\n"), "minor releases behind the newest"); res.Choice != nil && got != loud {
+			t.Errorf("%s: %v %q", want, res.Choice.Packages, res.Warnings)
+		}
+	}
+}
