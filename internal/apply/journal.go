@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"envfix/internal/system"
@@ -66,6 +67,9 @@ func checksum(line []byte) uint32 { return crc32.Checksum(line, crc32.MakeTable(
 // that was cut off, or is damaged, is what a crash leaves and is dropped; any
 // other damage is an error, because then nobody knows what happened.
 func openJournal(root *os.Root) (*journal, error) {
+	if info, err := root.Lstat(journalName); err == nil && !info.Mode().IsRegular() {
+		return nil, damaged(filepath.Join(root.Name(), journalName), 1, "it is no file")
+	}
 	f, err := root.OpenFile(journalName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

@@ -175,6 +175,11 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	for k, v := range c.Env {
 		env[k] = r.fill(v)
 	}
+	end, err := r.handOver(env)
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	defer end()
 	c.Env, c.Log, c.Stall = env, log, r.stall()
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	c.Dir = r.place(c.Dir)

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"envfix/data"
 	"envfix/internal/fail"
+	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -53,22 +53,44 @@ func revision(ctx context.Context, name string) (fs.FS, error) {
 	if _, statErr := os.Stat(name); statErr == nil || strings.HasPrefix(name, "-") {
 		return nil, err
 	}
-	tree := strings.TrimSpace(output(ctx, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", name+":data"))
-	if tree == "" {
+	tree, err := gitOutput(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+":data")
+	if err != nil || len(tree) == 0 {
 		return nil, &fail.Error{
 			Code: fail.Usage,
 			Text: fmt.Sprintf("%q is neither a directory of data nor a revision of git that has one", text.Clip(name, 60)),
 		}
 	}
-	b, err := exec.CommandContext(ctx, "git", "archive", "--format=zip", tree).Output()
+	list, err := gitOutput(ctx, "ls-tree", "-r", "-z", "--name-only", strings.TrimSpace(string(tree)))
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Failed, Text: "git archive: " + text.Printable(err.Error())}
+		return nil, &fail.Error{Code: fail.Failed, Text: "git ls-tree: " + text.Printable(err.Error())}
 	}
-	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for file := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
+		content, err := gitOutput(ctx, "cat-file", "blob", strings.TrimSpace(string(tree))+":"+file) // as it is: git archive runs filters
+		if err != nil {
+			return nil, &fail.Error{Code: fail.Failed, Text: "git cat-file: " + text.Printable(err.Error())}
+		}
+		w, err := z.Create(file)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(content); err != nil {
+			return nil, err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+}
+
+func gitOutput(ctx context.Context, args ...string) ([]byte, error) {
+	cmd, err := system.Git(ctx, ".", args...)
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Failed, Text: "git archive: " + text.Printable(err.Error())}
+		return nil, err
 	}
-	return z, nil
+	return cmd.Output()
 }
 
 // load reads data of any version, with what it does not know left out.

@@ -18,8 +18,9 @@ type Requirement struct {
 	Spec   version.Specifier `json:"spec,omitzero"`   // without local labels
 	Label  string            `json:"label,omitempty"` // of "==2.9.1+cu126"
 	Marker string            `json:"marker,omitempty"`
-	URL    string            `json:"url,omitempty"`  // of "name @ URL"
-	Text   string            `json:"text,omitempty"` // as it was written
+	URL    string            `json:"url,omitempty"`  // of "name @ URL", without a login
+	Text   string            `json:"text,omitempty"` // as it was written, without a login
+	Login  *Login            `json:"-"`              // that the URL held; nil none
 	From   string            `json:"from,omitempty"` // file:line, "" for the command line
 }
 
@@ -71,6 +72,9 @@ func Parse(written, from string) (Requirement, error) {
 		if r.URL == "" || strings.ContainsAny(r.URL, " \t") {
 			return r, fmt.Errorf("%q: after @ belongs one URL", text.Cut(written, 80))
 		}
+		address := r.URL
+		r.URL, r.Login = cutLogin(address)
+		r.Text = strings.Replace(written, address, r.URL, 1)
 		return r, nil
 	}
 	if inner, ok := strings.CutPrefix(rest, "("); ok && strings.HasSuffix(inner, ")") {

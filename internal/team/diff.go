@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/system"
 )
 
 // Diff says in words what two locks differ in. Each is a file, a folder with one, or a
@@ -68,7 +68,10 @@ func sideOf(ctx context.Context, name string) (side, error) {
 
 // gitShow returns a file of this folder as it was at a revision.
 func gitShow(ctx context.Context, revision, file string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", "show", "--no-textconv", revision+":./"+file)
+	cmd, err := system.Git(ctx, ".", "cat-file", "blob", revision+":./"+file) // no filter, no textconv, no pager
+	if err != nil {
+		return nil, err
+	}
 	var said tail
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/system"
 )
 
 // Lines that a repository with a lock needs: Git for Windows makes CRLF of LF by
@@ -22,7 +23,11 @@ const (
 // commands for its folder. Where there is no Git or no repository it says nothing.
 func (t *Team) gitNotes(ctx context.Context) []string {
 	git := func(args ...string) (string, error) {
-		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", t.Dir}, args...)...).Output()
+		cmd, err := system.Git(ctx, t.Dir, args...)
+		if err != nil {
+			return "", err
+		}
+		out, err := cmd.Output()
 		return string(out), err
 	}
 	if _, err := git("rev-parse", "--is-inside-work-tree"); err != nil {

@@ -23,7 +23,10 @@ var (
 	// An option whose value is the next word: `--token X`.
 	option         = lazy.Regexp(`(?i)((?:^|\s)--?[a-z0-9_-]*` + secretWords + `\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`)
 	secretVariable = lazy.Regexp(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)
-	secretName     = lazy.Regexp(`(?i)` + secretWords + `$`)
+	secretName     = lazy.Regexp(`(?i)(` + secretWords + `|[a-z0-9][_-]key)$`)
+	// The user of an address, and the token in the path of a conda channel.
+	loginInAddress = lazy.Regexp(`(?i)(https?:)//[^/\s"'<>]*@`)
+	channelToken   = lazy.Regexp(`(?i)(https?://[^\s"'<>]*/t/)[^/\s"'<>*]+`)
 )
 
 const redacted = "***"
@@ -53,6 +56,16 @@ func scrub(s string) string {
 	return s
 }
 
+// withoutLogin takes out of addresses what gate 1 lets nobody see, whatever they stand in:
+// a user with a password or a token, and a conda channel's token.
+func withoutLogin(s string) string {
+	if !strings.Contains(s, "://") || !strings.Contains(s, "@") && !strings.Contains(s, "/t/") {
+		return s
+	}
+	s = loginInAddress().ReplaceAllString(s, "$1//"+redacted+"@")
+	return channelToken().ReplaceAllString(s, "${1}"+redacted)
+}
+
 // harmless reports whether a line can hold nothing that Redact removes: most cannot, and
 // to know it takes less than one of the expressions.
 func harmless(s string) bool {
@@ -75,11 +88,19 @@ func RedactArgv(argv []string, secrets ...string) []string {
 		out[i] = Redact(a, secrets...)
 		if name, value, joined := strings.Cut(a, "="); isOption(name) && joined && value != "" {
 			out[i] = name + "=" + redacted
+		} else if isAttached(a) {
+			out[i] = "-p" + redacted
 		} else if i > 0 && isOption(argv[i-1]) && !strings.Contains(argv[i-1], "=") {
 			out[i] = redacted
 		}
 	}
 	return out
+}
+
+// isAttached reports whether a word is -pPASSWORD, as of mysql; -pretrained is a word.
+func isAttached(word string) bool {
+	value, ok := strings.CutPrefix(word, "-p")
+	return ok && len(value) >= 6 && !strings.ContainsAny(value, "=/.") && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz_-") != ""
 }
 
 // isOption reports whether a word is an option that a credential follows.

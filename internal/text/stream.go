@@ -14,7 +14,7 @@ import (
 // A Stream is the way out to standard output or standard error, where each is opened. What
 // could act on a terminal and slipped through to here is written out: escape sequences,
 // control characters, C1 and the marks that turn the direction of text, as \uXXXX, which
-// within JSON still means the same.
+// within JSON still means the same. A login in an address does not leave.
 type Stream struct {
 	to   io.Writer
 	live bool
@@ -38,8 +38,11 @@ var (
 // Write writes all of b or says why not.
 func (s *Stream) Write(b []byte) (int, error) {
 	out := b
-	if len(s.held) > 0 || bytes.ContainsFunc(b, acts) {
-		out = s.neutral(append(s.held, b...))
+	if bytes.Contains(b, []byte("://")) {
+		out = []byte(withoutLogin(string(b)))
+	}
+	if len(s.held) > 0 || bytes.ContainsFunc(out, acts) {
+		out = s.neutral(append(s.held, out...))
 	}
 	if _, err := s.to.Write(out); err != nil {
 		return 0, err

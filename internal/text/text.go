@@ -20,6 +20,7 @@ var escapes = lazy.Regexp("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b
 // control characters (line ends too), what is no UTF-8, and the marks that turn
 // the direction of text. A blank stands where something stood between words.
 func Printable(s string) string {
+	s = withoutLogin(s)
 	if isPlain(s) {
 		return s
 	}
@@ -47,6 +48,7 @@ func Cut(s string, n int) string {
 // Escape returns s in one line with everything that [Printable] would drop
 // written out, as in Go's strings: nothing is lost, and nothing acts.
 func Escape(s string) string {
+	s = withoutLogin(s)
 	if isPlain(s) {
 		return s
 	}
