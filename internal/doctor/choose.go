@@ -92,16 +92,7 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 		h.Driver = &machine.Driver{Version: d}
 	}
 	if len(h.GPUs) == 0 && !e.GPU().OnlyForeign() {
-		for i, sm := range []machine.SM{e.LimitSM("usual-machine", 1), e.LimitSM("usual-machine", 2)} {
-			if i > 0 && !e.glibcBelow().IsZero() {
-				assumed.old = true
-				continue // builds for the newest GPU want a newer C library
-			}
-			if a, ok := e.Matrix.Arch(sm); ok && h.Driver != nil && h.Driver.Version.Less(e.Driver().First(a)) {
-				continue // a driver that works does not drive it
-			}
-			h.GPUs = append(h.GPUs, machine.GPU{Index: i, Vendor: machine.NVIDIA, SM: sm, Visible: true})
-		}
+		h.GPUs, assumed.old = e.usualGPUs(h.Driver)
 		assumed.gpu = true
 	}
 	nvidia := slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA })
@@ -122,6 +113,22 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 		h.Platform.Environment = machine.Bare
 	}
 	return h, assumed
+}
+
+// usualGPUs are the GPUs that are taken for granted where none is told: an older and a
+// newer one, as far as the driver drives them; old: without the newer, whose builds want a
+// newer C library.
+func (e *exam) usualGPUs(d *machine.Driver) (gpus []machine.GPU, old bool) {
+	for i, sm := range []machine.SM{e.LimitSM("usual-machine", 1), e.LimitSM("usual-machine", 2)} {
+		if i > 0 && !e.glibcBelow().IsZero() {
+			return gpus, true
+		}
+		if a, ok := e.Matrix.Arch(sm); ok && d != nil && d.Version.Less(e.Driver().First(a)) {
+			continue // a driver that works does not drive it
+		}
+		gpus = append(gpus, machine.GPU{Index: i, Vendor: machine.NVIDIA, SM: sm, Visible: true})
+	}
+	return gpus, false
 }
 
 // glibcBelow is a C library that does not have what a message misses of it: 2.17, which the

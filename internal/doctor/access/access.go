@@ -13,42 +13,63 @@ import (
 // visibleDevices: the variable hides the GPUs. An index that does not exist hides
 // itself and everything after it.
 func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
-	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
-		v, set := e.Machine.Env[name]
-		if !set {
-			continue
-		}
-		said := e.From.Env[name]
-		bad := ""
-		n := len(e.Machine.GPUs)
-		one := strings.Contains(strings.ToLower(said.Text), "single") || e.Clue("cvd-set-in-script")
-		for i, entry := range strings.Split(v, ",") {
-			entry = strings.TrimSpace(entry)
-			k := evidence.Atoi(entry)
-			switch {
-			case entry == "NoDevFiles" && i == 0 && schedulerGaveNone(e, &out, said):
-			case i == 0 && (entry == "" || entry == "-1" || strings.EqualFold(entry, "none")):
-				bad = fmt.Sprintf("%s=%q hides every GPU", name, v)
-			case strings.HasPrefix(entry, "GPU-") && i == 0 && e.Pasted && e.Torch.SeesNone() && len(e.Hits) == 0:
-				bad = fmt.Sprintf("%s names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so",
-					name)
-			case strings.HasPrefix(entry, "GPU-"), strings.HasPrefix(entry, "MIG"), entry == "all" && name != "CUDA_VISIBLE_DEVICES":
-			case entry == "all" && i == 0:
-				bad = name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
-			case k < 0 && len(entry) < 12 && i == 0:
-				bad = fmt.Sprintf("%s=%q names no GPU", name, v)
-			case e.Listed && n > 0 && k >= n, i == 0 && e.Says.GPUs > 0 && k >= e.Says.GPUs, one && k >= 1 && i == 0:
-				bad = fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, v)
+	_, trouble := e.Has(append([]string{"cuda-ordinal", "torch-unknown-error"}, evidence.NoDevice...)...)
+	if !trouble && !e.Torch.SeesNone() && e.Pasted {
+		return
+	}
+	for _, name := range hiding {
+		said, bad := e.From.Env[name], ""
+		for i, entry := range strings.Split(e.Machine.Env[name], ",") {
+			if how := hides(e, name, strings.TrimSpace(entry), i == 0); how != "" {
+				bad = how
 			}
 		}
-		if _, trouble := e.Has(append([]string{"cuda-ordinal", "torch-unknown-error"},
-			evidence.NoDevice...)...); bad != "" && (trouble || e.Torch.SeesNone() || !e.Pasted) {
+		if _, set := e.Machine.Env[name]; set && bad != "" {
 			out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).
 				Say(bad).
 				Do(unhide(name, said)...)
 		}
 	}
 	return out
+}
+
+// hiding are the variables that hide GPUs.
+var hiding = []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}
+
+// hides says how an entry of a variable hides GPUs; "" it does not.
+func hides(e *evidence.Evidence, name, entry string, first bool) string {
+	switch {
+	case entry == "NoDevFiles":
+		return "" // the scheduler's: see noDevFiles
+	case entry == "all" && name != hiding[0], strings.HasPrefix(entry, "MIG"):
+		return ""
+	case strings.HasPrefix(entry, "GPU-"):
+		if first && e.Pasted && e.Torch.SeesNone() && len(e.Hits) == 0 {
+			return name + " names a GPU by its UUID: one that is not there hides every GPU, and torch 1.13 counts none so"
+		}
+		return ""
+	case !first:
+	case entry == "" || entry == "-1" || strings.EqualFold(entry, "none"):
+		return fmt.Sprintf("%s=%q hides every GPU", name, e.Machine.Env[name])
+	case entry == "all":
+		return name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
+	case evidence.Atoi(entry) < 0 && len(entry) < 12:
+		return fmt.Sprintf("%s=%q names no GPU", name, e.Machine.Env[name])
+	}
+	if beyond(e, name, evidence.Atoi(entry), first) {
+		return fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, e.Machine.Env[name])
+	}
+	return ""
+}
+
+// beyond reports whether there is no GPU of an index.
+func beyond(e *evidence.Evidence, name string, index int, first bool) bool {
+	n := len(e.Machine.GPUs)
+	if e.Listed && n > 0 && index >= n || first && e.Says.GPUs > 0 && index >= e.Says.GPUs {
+		return true
+	}
+	one := strings.Contains(strings.ToLower(e.From.Env[name].Text), "single") || e.Clue("cvd-set-in-script")
+	return one && index >= 1 && first
 }
 
 // unhide is how a variable lets GPUs through again: where a script sets it, a shell that
@@ -60,13 +81,17 @@ func unhide(name string, said evidence.Quote) []string {
 	return []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}
 }
 
-// schedulerGaveNone: Slurm writes this word where a job asked for no GPU: to take the
+// noDevFiles: Slurm writes this word where a job asked for no GPU: to take the
 // variable away gives none. Source: slurm.schedmd.com, gres.html.
-func schedulerGaveNone(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) bool {
-	out.Find("ACC011", evidence.Proven, said, e.Torch.AvailableAt).
-		Say("Slurm gave the job no GPU, since it asked for none: that is what CUDA_VISIBLE_DEVICES=NoDevFiles says").
-		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
-	return true
+func noDevFiles(e *evidence.Evidence) (out evidence.Findings) {
+	for _, name := range hiding {
+		if first, _, _ := strings.Cut(e.Machine.Env[name], ","); strings.TrimSpace(first) == "NoDevFiles" {
+			out.Find("ACC011", evidence.Proven, e.From.Env[name], e.Torch.AvailableAt).
+				Say("Slurm gave the job no GPU, since it asked for none: that is what CUDA_VISIBLE_DEVICES=NoDevFiles says").
+				Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
+		}
+	}
+	return out
 }
 
 var processesAsked = lazy.Regexp(`(?i)` + evidence.ProcessCount)

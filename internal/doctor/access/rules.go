@@ -6,6 +6,7 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC001"}, Needs: "CUDA_VISIBLE_DEVICES and the list of GPUs", Find: visibleDevices},
+	{Checks: []string{"ACC011"}, Needs: "the word that Slurm writes into it", Find: noDevFiles},
 	{Checks: []string{"ACC008", "ROC003"}, Needs: "a permission refused", Find: permission},
 	{Checks: []string{"MG001"}, Needs: "shared memory and NCCL", Find: sharedMemory},
 	{Checks: []string{"MG006"}, Needs: "peer access, and GPUs that have none", Find: noPeers},

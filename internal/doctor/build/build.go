@@ -14,37 +14,22 @@ import (
 // installed it and where. conda's builds carry no label; the wheels that Windows
 // gets by default call themselves +cpu.
 func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
+	if !missesCUDA(e) {
+		return
+	}
 	t := e.Torch
-	if !t.NoCUDA || t.HIP != "" || e.Machine.Platform.OS == "macos" || xpu(e) {
-		return
-	}
-	if e.CPUByChoice() {
-		return
-	}
-	if !e.Pasted && !e.GPU().Of(machine.NVIDIA) {
-		return // a machine without such a GPU is well served by it
-	}
+	nvidia := signsOfNVIDIA(e)
 	weight := evidence.Proven
-	nvidia := e.GPU().Of(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
-	switch _, elsewhere := e.Has(
-		"numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify",
-		"omp-duplicate", "omp-duplicate-dll", "extension-abi", "extension-libtorch",
-	); {
-	case elsewhere && !e.WantsGPU():
-		weight = evidence.Weak // it fails before any GPU is asked for
+	switch {
+	case failsBefore(e):
+		weight = evidence.Weak
 	case !nvidia:
 		weight = evidence.Likely
 	}
 	if s, pair := e.Has("tv-nms"); pair && !nvidia && !e.WantsGPU() {
 		out.Find("PY007", evidence.Likely, s, t.VersionAt) // the CPU build is what was asked for
 	}
-	text := "this torch was built without CUDA"
-	if t.Version != "" {
-		text = fmt.Sprintf("torch %s was built without CUDA", t.Named())
-	}
-	if g := e.GPU().First(machine.NVIDIA); g != nil {
-		text += fmt.Sprintf("; it cannot use the %s", g.Name)
-	}
+	text := withoutCUDA(e)
 	f := evidence.Finding{Text: text, Fix: []string{"{torch}"}}
 	said := []evidence.Quote{t.VersionAt, t.CUDAAt, t.AvailableAt}
 	switch conda := e.Conda().Package("pytorch"); {
@@ -53,8 +38,7 @@ func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
 			Say(text + "; Jetson needs NVIDIA's own wheel")
 	case e.Conda().Made():
 		out.Find("PY025", weight, append(said, evidence.Fact("conda's record: %s", e.Files.Conda[0]))...).Say(text).Do("{conda}")
-	case conda != nil || t.Label == "" && !e.Place.Conda.IsZero() && (e.Installed("torch") == nil ||
-		t.Rank == evidence.ByTorch && e.Machine.Platform.OS == "windows"):
+	case conda != nil || ofConda(e):
 		f.Fix = nil
 		if conda != nil {
 			said = append(said, conda.At)
@@ -68,6 +52,45 @@ func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("PY001", weight, said...).With(f)
 	}
 	return out
+}
+
+// signsOfNVIDIA reports whether anything tells of a GPU of NVIDIA's.
+func signsOfNVIDIA(e *evidence.Evidence) bool {
+	return e.GPU().Of(machine.NVIDIA) || e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || len(e.Machine.Toolkits) > 0
+}
+
+// withoutCUDA says what was built without CUDA.
+func withoutCUDA(e *evidence.Evidence) string {
+	text := "this torch was built without CUDA"
+	if e.Torch.Version != "" {
+		text = fmt.Sprintf("torch %s was built without CUDA", e.Torch.Named())
+	}
+	if g := e.GPU().First(machine.NVIDIA); g != nil {
+		text += fmt.Sprintf("; it cannot use the %s", g.Name)
+	}
+	return text
+}
+
+// ofConda reports whether conda is there and its build is what is told: those carry no label.
+func ofConda(e *evidence.Evidence) bool {
+	return e.Torch.Label == "" && !e.Place.Conda.IsZero() &&
+		(e.Installed("torch") == nil || e.Torch.Rank == evidence.ByTorch && e.Machine.Platform.OS == "windows")
+}
+
+// missesCUDA reports whether torch was built without CUDA where it should have it: a machine
+// without such a GPU is well served by that build.
+func missesCUDA(e *evidence.Evidence) bool {
+	return e.Torch.NoCUDA && e.Torch.HIP == "" && e.Machine.Platform.OS != "macos" && !xpu(e) && !e.CPUByChoice() &&
+		(e.Pasted || e.GPU().Of(machine.NVIDIA))
+}
+
+// failsBefore reports whether the program fails before any GPU is asked for.
+func failsBefore(e *evidence.Evidence) bool {
+	_, elsewhere := e.Has(
+		"numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify",
+		"omp-duplicate", "omp-duplicate-dll", "extension-abi", "extension-libtorch",
+	)
+	return elsewhere && !e.WantsGPU()
 }
 
 // condaWords: somebody says that a CPU build came, and conda is what installed it.
@@ -106,67 +129,106 @@ func xpu(e *evidence.Evidence) bool {
 	return said
 }
 
-// vendorBuild: the build is for another vendor's GPU, or there is no GPU that any
-// build for CUDA could use.
-func vendorBuild(e *evidence.Evidence) (out evidence.Findings) {
-	t := e.Torch
-	nvidia, amd, intel := e.GPU().Of(machine.NVIDIA), e.GPU().Of(machine.AMD), e.GPU().Of(machine.Intel)
-	gpu := e.From.GPU
-	cudaTrouble, trouble := e.Has(
+// noCUDA is what says that no GPU is seen: of whichever vendor, CUDA is what was asked for.
+func noCUDA(e *evidence.Evidence) (evidence.Quote, bool) {
+	said, ok := e.Has(
 		"torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build",
 		"cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda",
 	)
-	if !trouble && e.Machine.Platform.OS == "windows" {
-		cudaTrouble, trouble = e.Unseen()
+	if !ok && e.Machine.Platform.OS == "windows" {
+		return e.Unseen()
 	}
-	if g := e.GPU().First(machine.Intel); g != nil && !nvidia && xpu(e) && (strings.Contains(g.Name, "UHD") ||
-		strings.Contains(g.Name, "HD Graphics")) {
-		out.Find("XPU003", evidence.Proven, gpu).Say("XPU builds do not serve the " + g.Name)
-	}
+	return said, ok
+}
+
+// rocmOnNVIDIA: the build for ROCm, and the GPU is NVIDIA's.
+func rocmOnNVIDIA(e *evidence.Evidence) (out evidence.Findings) {
+	t := e.Torch
 	switch {
-	case nvidia && t.HIP != "" && !amd:
-		out.Find("PY017", evidence.Proven, t.VersionAt, gpu).
+	case !e.GPU().Of(machine.NVIDIA) || e.GPU().Of(machine.AMD):
+	case t.HIP != "":
+		out.Find("PY017", evidence.Proven, t.VersionAt, e.From.GPU).
 			Says("torch %s is the ROCm build, and the GPU is NVIDIA's", t.Named()).
 			Do("{torch}")
-	case nvidia && !amd && t.HIP == "" && t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.Wanted().Label(), "rocm"):
-		out.Find("PY017", evidence.Likely, e.Did.Index, gpu).
+	case t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.Wanted().Label(), "rocm"):
+		out.Find("PY017", evidence.Likely, e.Did.Index, e.From.GPU).
 			Says("the ROCm build was asked for, and the GPU is NVIDIA's").
 			Do("{torch}")
-	case amd && !nvidia && !t.CUDA.IsZero() && !onlyIntegrated(e, machine.AMD):
+	}
+	return out
+}
+
+// cudaOnAMD: a build for CUDA, or a program that asks for it, and the GPU is AMD's.
+func cudaOnAMD(e *evidence.Evidence) (out evidence.Findings) {
+	if !e.GPU().Of(machine.AMD) || e.GPU().Of(machine.NVIDIA) {
+		return
+	}
+	t, gpu := e.Torch, e.From.GPU
+	said, trouble := noCUDA(e)
+	asked := strings.Contains(e.Did.Index.Text, "whl/rocm")
+	switch {
+	case !t.CUDA.IsZero() && !onlyIntegrated(e, machine.AMD):
 		out.Find("PY017", evidence.Proven, t.VersionAt, t.CUDAAt, gpu).
 			Says("torch %s is a CUDA build, and the GPU is AMD's", t.Named())
-	case amd && !nvidia && trouble && e.Machine.Driver == nil && e.Place.WSL.IsZero() && t.HIP == "" &&
-		e.From.GFX.IsZero() && !strings.Contains(e.Did.Index.Text, "whl/rocm"):
-		check := "HW001"
-		if e.Machine.Platform.OS == "linux" &&
-			e.Place.Colab.IsZero() { // where ROCm builds are: it is the build that does not fit
-			check = "PY017"
-		}
-		f := out.Find(check, evidence.Likely.Loose(), gpu, cudaTrouble).
-			Says("the GPU is AMD's: CUDA cannot use it").
-			Do("the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported")
-		if e.Machine.Platform.OS == "windows" {
-			f.Says("the GPU is AMD's: CUDA cannot use it, and PyTorch's own index has no ROCm build for Windows").
-				Do("DirectML: `pip install torch-directml`, in WebUI and ComfyUI the option `--use-directml` or `--directml`",
-					"or AMD's own wheels for Windows, where the GPU is of the RX 7000 series or newer: repo.radeon.com",
-					"or the CPU: `--skip-torch-cuda-test --no-half` in WebUI, `--cpu` in ComfyUI")
-		}
-	case amd && !nvidia && trouble && t.HIP == "" && t.Label == "" && strings.Contains(e.Did.Index.Text, "whl/rocm"):
-		out.Find("ROC002", evidence.Likely.Loose(), e.Did.Index, gpu, cudaTrouble).
+	case !trouble || t.HIP != "":
+	case e.Machine.Driver == nil && e.Place.WSL.IsZero() && e.From.GFX.IsZero() && !asked:
+		needsROCm(e, &out, said)
+	case t.Label == "" && asked:
+		out.Find("ROC002", evidence.Likely.Loose(), e.Did.Index, gpu, said).
 			Says("the ROCm build was asked for, and it sees no GPU")
-	case intel && !nvidia && !amd && !e.Pasted && !t.CUDA.IsZero() && e.Fit.Here().Build == "xpu":
-		out.Find("PY017", evidence.Proven, t.VersionAt, t.CUDAAt, gpu).
+	}
+	return out
+}
+
+// needsROCm: where ROCm builds are, it is the build that does not fit; elsewhere the GPU.
+func needsROCm(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) {
+	check := "HW001"
+	if e.Machine.Platform.OS == "linux" && e.Place.Colab.IsZero() {
+		check = "PY017"
+	}
+	f := out.Find(check, evidence.Likely.Loose(), e.From.GPU, said).
+		Says("the GPU is AMD's: CUDA cannot use it").
+		Do("the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported")
+	if e.Machine.Platform.OS == "windows" {
+		f.Says("the GPU is AMD's: CUDA cannot use it, and PyTorch's own index has no ROCm build for Windows").
+			Do("DirectML: `pip install torch-directml`, in WebUI and ComfyUI the option `--use-directml` or `--directml`",
+				"or AMD's own wheels for Windows, where the GPU is of the RX 7000 series or newer: repo.radeon.com",
+				"or the CPU: `--skip-torch-cuda-test --no-half` in WebUI, `--cpu` in ComfyUI")
+	}
+}
+
+// cudaOnIntel: a build for CUDA, or a program that asks for it, and the GPU is Intel's; or
+// the build for Intel's GPUs on one that it does not serve.
+func cudaOnIntel(e *evidence.Evidence) (out evidence.Findings) {
+	g, t := e.GPU().First(machine.Intel), e.Torch
+	if g == nil || e.GPU().Of(machine.NVIDIA) {
+		return
+	}
+	if xpu(e) && (strings.Contains(g.Name, "UHD") || strings.Contains(g.Name, "HD Graphics")) {
+		out.Find("XPU003", evidence.Proven, e.From.GPU).Say("XPU builds do not serve the " + g.Name)
+	}
+	said, trouble := noCUDA(e)
+	switch {
+	case e.GPU().Of(machine.AMD):
+	case !e.Pasted && !t.CUDA.IsZero() && e.Fit.Here().Build == "xpu":
+		out.Find("PY017", evidence.Proven, t.VersionAt, t.CUDAAt, e.From.GPU).
 			Says("torch %s is a CUDA build, and the GPU is Intel's", t.Named())
-	case intel && !nvidia && !amd && !xpu(e) && (trouble || e.Torch.SeesNone()):
-		out.Find("HW001", evidence.Likely, gpu, cudaTrouble).Says("there is only an Intel GPU: CUDA cannot use it").
+	case !xpu(e) && (trouble || t.SeesNone()):
+		out.Find("HW001", evidence.Likely, e.From.GPU, said).Says("there is only an Intel GPU: CUDA cannot use it").
 			Do("Arc, and Core Ultra: the XPU build, `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`, and the device `xpu`",
 				"an older one (UHD, Iris): the CPU, or another machine")
-	case e.GPU().Of(machine.Apple) && !nvidia && trouble && e.Machine.Platform.Arch != "x86_64":
-		out.Find("HW001", evidence.Likely, gpu, cudaTrouble).
+	}
+	return out
+}
+
+// cudaOnApple: a program asks for CUDA, and the GPU is Apple's.
+func cudaOnApple(e *evidence.Evidence) (out evidence.Findings) {
+	if said, trouble := noCUDA(e); trouble && e.GPU().Of(machine.Apple) && !e.GPU().Of(machine.NVIDIA) &&
+		e.Machine.Platform.Arch != "x86_64" {
+		out.Find("HW001", evidence.Likely, e.From.GPU, said).
 			Says("Apple's GPU does not run CUDA; PyTorch uses it as the device mps").
 			Do("use `device = \"mps\"` in place of `\"cuda\"`")
 	}
-	rocmTarget(e, &out)
 	return out
 }
 
@@ -182,7 +244,7 @@ func onlyIntegrated(e *evidence.Evidence, vendor string) bool {
 }
 
 // rocmTarget: the ROCm build has no kernels for the GPU's target.
-func rocmTarget(e *evidence.Evidence, out *evidence.Findings) {
+func rocmTarget(e *evidence.Evidence) (out evidence.Findings) {
 	g := e.GPU().First(machine.AMD)
 	label := e.Torch.Label
 	if e.Torch.HIP != "" && !strings.HasPrefix(label, "rocm") {
@@ -211,6 +273,7 @@ func rocmTarget(e *evidence.Evidence, out *evidence.Findings) {
 			f.Do(append(slices.Clone(e.Check("ROC001").Fix[1:]), "no build of PyTorch's own has kernels for it; AMD's own wheels may, for some")...)
 		}
 	}
+	return out
 }
 
 // xformersCPU: xformers says which torch it found; a +cpu there is the reason.

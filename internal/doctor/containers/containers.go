@@ -22,17 +22,7 @@ func asksForNone(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	if !e.Pasted || len(e.Containers.Workloads) == 0 || !unseen && !found.Quiet() {
 		return
 	}
-	var bad *evidence.Workload
-	for _, w := range e.Containers.Workloads {
-		switch {
-		case w.Asks != "" || w.Wants:
-			return // one of them has what the others lack: which of them fails, nothing says
-		case gpuWords().MatchString(w.About) && (bad == nil || !gpuWords().MatchString(bad.About)):
-			bad = w
-		case unseen && bad == nil && (usualWords().MatchString(w.About) || len(e.Containers.Workloads) == 1):
-			bad = w
-		}
-	}
+	bad := withoutGPU(e.Containers.Workloads, unseen)
 	if bad == nil {
 		return
 	}
@@ -70,6 +60,22 @@ func asksForNone(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 		f.As(evidence.Error)
 	}
 	return out
+}
+
+// withoutGPU is the workload that wants a GPU most likely, where none of them asks for one;
+// nil: there is none, or one asks, and which of them fails, nothing says.
+func withoutGPU(all []*evidence.Workload, unseen bool) (bad *evidence.Workload) {
+	for _, w := range all {
+		switch {
+		case w.Asks != "" || w.Wants:
+			return nil
+		case gpuWords().MatchString(w.About) && (bad == nil || !gpuWords().MatchString(bad.About)):
+			bad = w
+		case unseen && bad == nil && (usualWords().MatchString(w.About) || len(all) == 1):
+			bad = w
+		}
+	}
+	return bad
 }
 
 // noCapability: compose wants the capability named (docs.docker.com, compose

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 )
 
 // driverFloor: the build's CUDA needs a newer driver. The driver's version
@@ -56,34 +57,37 @@ func driverFloor(e *evidence.Evidence) (out evidence.Findings) {
 // defaultFloor: nobody says which build of torch it is. On Linux pip takes that
 // of the default index where no other index is named, and its CUDA is known.
 func defaultFloor(e *evidence.Evidence, out *evidence.Findings) {
-	t, d, p := e.Torch, e.Machine.Driver, e.Machine.Platform
-	if cuda := evidence.Dotted(oldDefault(t.Version)); e.Pasted && e.Torch.SeesNone() && !t.NoCUDA && t.HIP == "" &&
-		t.Label == "" && d != nil && !d.Version.IsZero() && !cuda.IsZero() {
-		if floor := e.Driver().Floor(cuda); d.Version.Less(floor) {
-			tooOld(e, out, fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
-				d.Version, t.Version, cuda, floor),
-				e.From.Driver, t.VersionAt)
+	t, d := e.Torch, e.Machine.Driver
+	if !e.Pasted || !t.SeesNone() || t.NoCUDA || t.HIP != "" || t.Label != "" || d == nil || d.Version.IsZero() {
+		return
+	}
+	cuda := defaultCUDA(e)
+	if floor := e.Driver().Floor(cuda); d.Version.Less(floor) {
+		tooOld(e, out, fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
+			d.Version, t.Version, cuda.MajorMinor(), floor),
+			e.From.Driver, t.VersionAt)
+	}
+}
+
+// defaultCUDA is the CUDA of the build that one gets without asking; zero: not known, or
+// somebody may have asked.
+func defaultCUDA(e *evidence.Evidence) version.Dotted {
+	p, index := e.Machine.Platform, e.Did.Index.Text
+	if cuda := evidence.Dotted(oldDefault(e.Torch.Version)); !cuda.IsZero() {
+		return cuda
+	}
+	if e.Matrix == nil || p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() ||
+		strings.Contains(index, "whl/") && !strings.Contains(index, "torch_stable") {
+		return version.Dotted{}
+	}
+	if release, ok := e.Matrix.Release(e.Torch.Version); ok {
+		for _, b := range release.Builds {
+			if b.Default && b.OS == p.OS && b.Arch == p.Arch {
+				return b.CUDA
+			}
 		}
-		return
 	}
-	if !e.Pasted || !e.Torch.SeesNone() || t.NoCUDA || t.HIP != "" || t.Label != "" || t.Version == "" || d == nil ||
-		d.Version.IsZero() || e.Matrix == nil ||
-		p.OS != "linux" || p.Arch != "x86_64" || !e.Place.Conda.IsZero() || strings.Contains(e.Did.Index.Text, "whl/") && !strings.Contains(e.Did.Index.Text, "torch_stable") {
-		return
-	}
-	release, ok := e.Matrix.Release(t.Version)
-	if !ok {
-		return
-	}
-	for _, b := range release.Builds {
-		floor := e.Driver().Floor(b.CUDA)
-		if b.Default && b.OS == p.OS && b.Arch == p.Arch && d.Version.Less(floor) {
-			tooOld(e, out, fmt.Sprintf("driver %s is too old for the default build of torch %s: its CUDA %s needs %s",
-				d.Version, t.Version, b.CUDA.MajorMinor(), floor),
-				e.From.Driver, t.VersionAt)
-			return
-		}
-	}
+	return version.Dotted{}
 }
 
 // oldDefault is the CUDA of the build that one got without asking, of releases

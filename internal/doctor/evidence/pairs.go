@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,26 +28,7 @@ func (e Pair) Fix() []string {
 	if !ok {
 		return e.numbered()
 	}
-	os, arch := e.Machine.Platform.OS, e.Machine.Platform.Arch
-	if os == "" {
-		os = "linux"
-	}
-	switch {
-	case arch == "" && os == "macos":
-		arch = "arm64"
-	case arch == "":
-		arch = "x86_64"
-	}
-	label := e.Torch.Label
-	if e.Torch.NoCUDA && label == "" {
-		label = "cpu"
-	}
-	var b *matrix.Build
-	for _, c := range r.Builds {
-		if c.OS == os && c.Arch == arch && (c.Label == label || label == "" && c.Default) {
-			b = c
-		}
-	}
+	b, label := e.build(r)
 	if b == nil {
 		return nil
 	}
@@ -65,6 +47,27 @@ func (e Pair) Fix() []string {
 		command += " --index-url " + b.Index
 	}
 	return []string{command + "`: the pair of torch " + e.Torch.Named()}
+}
+
+// build is the build of a release that is in place, as far as the platform and label tell,
+// and its label.
+func (e Pair) build(r *matrix.Release) (b *matrix.Build, label string) {
+	os, arch := cmp.Or(e.Machine.Platform.OS, "linux"), e.Machine.Platform.Arch
+	if arch == "" {
+		arch = "x86_64"
+		if os == "macos" {
+			arch = "arm64"
+		}
+	}
+	if label = e.Torch.Label; e.Torch.NoCUDA && label == "" {
+		label = "cpu"
+	}
+	for _, c := range r.Builds {
+		if c.OS == os && c.Arch == arch && (c.Label == label || label == "" && c.Default) {
+			b = c
+		}
+	}
+	return b, label
 }
 
 // numbered is the pair of a torch before the data begins: torch 1.N.P goes with

@@ -27,26 +27,17 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	}
 	f := out.Anew(found[i])
 	name, major := "lib"+m[1]+".so."+m[2], m[2]
-	built := "CUDA " + major
-	switch m[1] {
-	case "cudnn":
-		built = "cuDNN " + major
-	case "nccl":
-		built = "NCCL " + major
-	case "cusparseLt":
-		built = ""
-		brings := "`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it " +
-			"(cu13 for a torch of CUDA 13)"
-		f.Fix = append([]string{brings}, f.Fix...)
-	case "cufft", "curand", "cusolver": // their numbers are not CUDA's: cuFFT 11 is of CUDA 12
-		built = ""
+	built := builtFor(m[1], major)
+	if m[1] == "cusparseLt" {
+		f.Do(append([]string{"`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it " +
+			"(cu13 for a torch of CUDA 13)"}, f.Fix...)...)
 	}
 	text := name + " was not found"
 	if built != "" {
 		text += ": what asks for it was built for " + built + ", and no other version does"
 	}
 	f.Say(text)
-	if m[1] != "cudnn" && m[1] != "nccl" && built != "" && otherMajor(e, &out, h.At, name, major) {
+	if strings.HasPrefix(built, "CUDA") && otherMajor(e, &out, h.At, name, major) {
 		return
 	}
 	if whose := asker(e, h.At); whose != "" && e.Torch.CUDA.IsZero() && slices.Contains([]string{"cudart", "cublas", "cublasLt"}, m[1]) {
@@ -68,6 +59,19 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 		f.Fix = append([]string{fmt.Sprintf("`pip install \"nvidia-cudnn-cu12==%s.*\"` brings it, for a program of CUDA 12", major)}, f.Fix...)
 	}
 	return out
+}
+
+// builtFor is what a library's own number tells of what asks for it; "" nothing.
+func builtFor(library, major string) string {
+	switch library {
+	case "cudnn":
+		return "cuDNN " + major
+	case "nccl":
+		return "NCCL " + major
+	case "cusparseLt", "cufft", "curand", "cusolver": // their numbers are not CUDA's: cuFFT 11 is of CUDA 12
+		return ""
+	}
+	return "CUDA " + major
 }
 
 // ofPackages are the wheels that bring a library of CUDA 12, as their names on the default

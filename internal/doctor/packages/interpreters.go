@@ -16,15 +16,7 @@ func notebooks(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	computes := !e.Torch.NoCUDA && (e.GPU().Of(machine.NVIDIA) || e.GPU().Of(machine.AMD))
-	var bad, good *machine.Kernel
-	for i := range e.Around.Kernels {
-		switch k := &e.Around.Kernels[i]; {
-		case (k.CUDA || !computes && k.Torch != "") && good == nil:
-			good = k
-		case !k.CUDA && (computes || k.Torch == "") && (bad == nil || k.Own && !bad.Own):
-			bad = k
-		}
-	}
+	bad, good := kernels(e, computes)
 	if bad == nil {
 		return
 	}
@@ -46,6 +38,20 @@ func notebooks(e *evidence.Evidence) (out evidence.Findings) {
 		f.As(evidence.Note)
 	}
 	return out
+}
+
+// kernels are the first kernel of Jupyter's that does not do, the user's own before others,
+// and the first that does; nil: there is none.
+func kernels(e *evidence.Evidence, computes bool) (bad, good *machine.Kernel) {
+	for i := range e.Around.Kernels {
+		switch k := &e.Around.Kernels[i]; {
+		case (k.CUDA || !computes && k.Torch != "") && good == nil:
+			good = k
+		case !k.CUDA && (computes || k.Torch == "") && (bad == nil || k.Own && !bad.Own):
+			bad = k
+		}
+	}
+	return bad, good
 }
 
 // twoInterpreters: what works in one Python says nothing of another. python and

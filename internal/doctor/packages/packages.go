@@ -8,52 +8,52 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
-	"envfix/matrix"
 )
 
 // companions: torchvision and torchaudio of another release, or of another CUDA.
 func companions(e *evidence.Evidence) (out evidence.Findings) {
-	if e.Torch.Version == "" {
-		return
-	}
-	var release *matrix.Release
-	if e.Matrix != nil {
-		release, _ = e.Matrix.Release(e.Torch.Version)
+	proof := evidence.Weak.Loose() // beside any other sign it is not what the matter is about
+	if _, said := e.Has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
+		proof = evidence.Likely
 	}
 	for _, name := range []string{"torchvision", "torchaudio"} {
-		p := e.Installed(name)
-		if p == nil || p.Channel != "" && p.Channel != "pypi" {
-			continue
-		}
-		have, label := version.SplitLocal(p.Version)
-		w := evidence.Weak.Loose() // beside any other sign it is not what the matter is about
-		if _, said := e.Has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
-			w = evidence.Likely
-		}
-		if nightly(e.Torch.Version) != nightly(have) && !strings.Contains(have, "a0") &&
-			!strings.Contains(e.Torch.Version, "a0") {
-			out.Find("PY032", w, p.At, e.Torch.VersionAt).
-				Says("torch %s and %s %s are of different channels", e.Torch.Version, name, have)
-			continue
-		}
-		if release != nil && e.Torch.Rank >= evidence.ByLabel {
-			if want, ok := release.Companions[name]; ok && !want.IsZero() && want.String() != have &&
-				!evidence.SameMinor(want.String(), have) {
-				out.Find("PY007", w, p.At, e.Torch.VersionAt).
-					Says("%s %s does not go with torch %s; %s %s does", name, have, e.Torch.Version, name, want).
-					Do("{pair}", fmt.Sprintf("`pip install %s==%s` from the index of torch", name, want)).
-					Mends(e.Repair().Rebuild(p.Path + "/"))
-				continue
-			}
-		}
-		if label != "" && e.Torch.Label != "" && label != e.Torch.Label && !e.Torch.NoCUDA &&
-			!strings.HasPrefix(label, "git") {
-			out.Find("PY007", w.Exact(), p.At, e.Torch.VersionAt).
-				Says("%s is built for %s and torch for %s", name, label, e.Torch.Label).
-				Mends(e.Repair().Rebuild(p.Path + "/"))
+		if p := e.Installed(name); e.Torch.Version != "" && p != nil && (p.Channel == "" || p.Channel == "pypi") {
+			companion(e, &out, p, proof)
 		}
 	}
 	return out
+}
+
+// companion: one of them.
+func companion(e *evidence.Evidence, out *evidence.Findings, p *evidence.Package, proof evidence.Proof) {
+	t, mend := e.Torch, e.Repair().Rebuild(p.Path+"/")
+	have, label := version.SplitLocal(p.Version)
+	want := companionOf(e, p.Name)
+	switch {
+	case nightly(t.Version) != nightly(have) && !strings.Contains(have+t.Version, "a0"):
+		out.Find("PY032", proof, p.At, t.VersionAt).
+			Says("torch %s and %s %s are of different channels", t.Version, p.Name, have)
+	case want != "" && want != have && !evidence.SameMinor(want, have):
+		out.Find("PY007", proof, p.At, t.VersionAt).
+			Says("%s %s does not go with torch %s; %s %s does", p.Name, have, t.Version, p.Name, want).
+			Do("{pair}", fmt.Sprintf("`pip install %s==%s` from the index of torch", p.Name, want)).
+			Mends(mend)
+	case label != "" && t.Label != "" && label != t.Label && !t.NoCUDA && !strings.HasPrefix(label, "git"):
+		out.Find("PY007", proof.Exact(), p.At, t.VersionAt).
+			Says("%s is built for %s and torch for %s", p.Name, label, t.Label).
+			Mends(mend)
+	}
+}
+
+// companionOf is the version of a companion that is of torch's release; "" not known.
+func companionOf(e *evidence.Evidence, name string) string {
+	if e.Matrix == nil || e.Torch.Rank < evidence.ByLabel {
+		return ""
+	}
+	if release, ok := e.Matrix.Release(e.Torch.Version); ok && !release.Companions[name].IsZero() {
+		return release.Companions[name].String()
+	}
+	return ""
 }
 
 // userSite is where `pip install --user` puts packages, before those of an

@@ -204,20 +204,13 @@ func (d *containers) begin(indent int, said Evidence) {
 // fact takes in one key of a container.
 func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 	w := d.now
-	none := value == "" || value == "0" || value == "null" || value == "none"
+	if d.asks(key, value) {
+		d.variable = ""
+		return
+	}
 	switch {
-	case key == "image", key == "build", key == "command", key == "entrypoint", key == "args", key == "container_name", key == "dockerfile":
+	case slices.Contains([]string{"image", "build", "command", "entrypoint", "args", "container_name", "dockerfile"}, key):
 		w.About += " " + value
-	case key == "runtime" && strings.Contains(value, "nvidia"), key == "gpus" && !none:
-		w.Asks = key + ": " + value
-	case key == "gpus" && value == "":
-		w.Asks = "gpus"
-	case strings.Contains(key, ".com/") && (strings.Contains(key, "/gpu") || strings.Contains(key, "/mig-")):
-		if d.under("requests") {
-			w.Only = key
-		} else if !none {
-			w.Asks = key + ": " + value
-		}
 	case key == "driver" && d.under("devices") && (value == "nvidia" || value == "cdi"):
 		w.Wants = true
 		w.GPUCap = w.GPUCap || value == "cdi"
@@ -233,6 +226,26 @@ func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 		r.set(key, value, said)
 	}
 	d.variable = ""
+}
+
+// asks takes in a key by which a container asks for GPUs, and reports whether it is one.
+func (d *containers) asks(key, value string) bool {
+	w, none := d.now, slices.Contains([]string{"", "0", "null", "none"}, value)
+	switch {
+	case key == "runtime" && strings.Contains(value, "nvidia"), key == "gpus" && !none:
+		w.Asks = key + ": " + value
+	case key == "gpus" && value == "":
+		w.Asks = "gpus"
+	case strings.Contains(key, ".com/") && (strings.Contains(key, "/gpu") || strings.Contains(key, "/mig-")):
+		if d.under("requests") {
+			w.Only = key
+		} else if !none {
+			w.Asks = key + ": " + value
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // passed reports whether a variable of a container's environment decides which GPUs it sees.

@@ -32,30 +32,10 @@ func (h hypothesis) String() string {
 // question: torch sees no GPU, and what was found beside that are symptoms. The answer
 // are hypotheses from what is known, each with its test.
 func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
-	said, unseen := e.Has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, evidence.NoDevice...)...)
-	switch {
-	case unseen:
-	case e.Torch.SeesNone():
-		said, unseen = e.Torch.AvailableAt, true
-	default: // mere words, but in so many
-		said, unseen = e.Says.NotSeen, !e.Says.NotSeen.IsZero()
-	}
-	if !unseen || e.Torch.HIP != "" || e.Torch.Label == "xpu" || e.Torch.SeesGPU() || !e.Pasted ||
-		e.Machine.Platform.OS == "macos" || e.CPUByChoice() || !e.Did.AskedCPU.IsZero() {
+	said, asked := unanswered(e)
+	cause, open := strongest(found)
+	if !asked || !open {
 		return
-	}
-	if only, _ := e.Has("deserialize-cuda"); only == said && e.GPU().First(machine.NVIDIA) == nil && e.Machine.Driver == nil {
-		return // its own advice is for a machine without a GPU, and for one with it
-	}
-	cause := ""
-	best := evidence.Proof(0)
-	for _, f := range found {
-		if f.Severity > evidence.Note && f.Proof >= evidence.Hint || f.Severity == evidence.Note && f.Cause != "none" {
-			return
-		}
-		if f.Severity > evidence.Note && f.Proof > best && f.Cause != "none" {
-			best, cause = f.Proof, f.Cause
-		}
 	}
 	all := hypotheses(e)
 	if onlyAMD(e) { // what was found of ROCm follows from a build that is not for it
@@ -81,6 +61,45 @@ func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		f.Say("the program sees no GPU, and nothing here says why")
 	}
 	return out
+}
+
+// unanswered is where somebody says that torch sees no GPU, and reports whether that is
+// what has to be answered.
+func unanswered(e *evidence.Evidence) (evidence.Quote, bool) {
+	said, unseen := e.Has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, evidence.NoDevice...)...)
+	switch {
+	case unseen:
+	case e.Torch.SeesNone():
+		said = e.Torch.AvailableAt
+	default: // mere words, but in so many
+		said = e.Says.NotSeen
+		if said.IsZero() {
+			return said, false
+		}
+	}
+	if e.Torch.HIP != "" || e.Torch.Label == "xpu" || e.Torch.SeesGPU() || !e.Pasted ||
+		e.Machine.Platform.OS == "macos" || e.CPUByChoice() || !e.Did.AskedCPU.IsZero() {
+		return said, false
+	}
+	// Its own advice is for a machine without a GPU, and for one with it.
+	only, _ := e.Has("deserialize-cuda")
+	return said, only != said || e.GPU().First(machine.NVIDIA) != nil || e.Machine.Driver != nil
+}
+
+// strongest is the cause of the best proved symptom that was found; open: nothing that was
+// found is an answer itself.
+func strongest(found evidence.Found) (cause string, open bool) {
+	best := evidence.Proof(0)
+	for _, f := range found {
+		symptom := f.Severity > evidence.Note
+		switch {
+		case symptom && f.Proof >= evidence.Hint, !symptom && f.Cause != "none":
+			return "", false
+		case symptom && f.Proof > best && f.Cause != "none":
+			best, cause = f.Proof, f.Cause
+		}
+	}
+	return cause, true
 }
 
 // known is what a paste says of GPU, driver and torch, in one line.
