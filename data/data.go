@@ -15,4 +15,6 @@ var (
 	Devices string
 	//go:embed doctor.bin
 	Doctor string
+	//go:embed catalogue.bin
+	Catalogue string
 )

@@ -159,6 +159,7 @@ var notOurs = map[string]bool{
 	"messages.yaml": true,
 	"checks.yaml":   true,
 	"clues.yaml":    true,
+	"classes.yaml":  true,
 	"xids.yaml":     true,
 	"limits.yaml":   true,
 	"causes.yaml":   true,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor"
@@ -81,11 +82,11 @@ func explainChecks(k *know.Knowledge, ids []string) (doctor.Explanation, bool) {
 // explainText is the answer for people: what each message means, the line itself
 // where there were several, and what to do.
 func explainText(a doctor.Explanation, look ui.Style) string {
-	if len(a.Matches) == 0 {
-		return nothingKnown
+	if len(a.Matches)+len(a.Known) == 0 {
+		return unknownText(a.Unknown) + nothingKnown
 	}
 	var b strings.Builder
-	for i, m := range a.Matches {
+	for i, m := range slices.Concat(a.Matches, a.Known) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
@@ -100,9 +101,32 @@ func explainText(a doctor.Explanation, look ui.Style) string {
 		for _, f := range m.Fix {
 			b.WriteString(look.Hang("  - ", ui.Clean(f)))
 		}
-		b.WriteString(look.Hang("  ", fmt.Sprintf("cause %s, check %s", m.Cause, strings.Join(m.Checks, " "))))
+		if len(m.Checks) > 0 {
+			b.WriteString(look.Hang("  ", fmt.Sprintf("cause %s, check %s", m.Cause, strings.Join(m.Checks, " "))))
+		} else if m.Source != "" {
+			b.WriteString(look.Hang("  ", "printed by "+ui.Clean(m.Source)))
+		}
 	}
 	return b.String()
+}
+
+// unknownText is what was read of a text in which no message is known.
+func unknownText(u *doctor.Stranger) string {
+	if u == nil {
+		return ""
+	}
+	text := ""
+	if u.Kind != "" {
+		text = ui.Clean(u.Kind)
+		if u.Place != "" {
+			text += " in " + ui.Clean(u.Place)
+		}
+		text = "read: " + text + "\n"
+	}
+	for _, s := range u.Similar {
+		text += "similar, not the same: " + ui.Clean(s) + "\n"
+	}
+	return text
 }
 
 const nothingKnown = `no message in this text is known

@@ -33,8 +33,9 @@ func run(dir string) error {
 			}
 			return matrix.Compile(m)
 		},
-		"devices.bin": func() ([]byte, error) { return matrix.CompileDevices(os.DirFS(dir)) },
-		"doctor.bin":  func() ([]byte, error) { return know.Compile(os.DirFS(dir), read.Expressions()) },
+		"devices.bin":   func() ([]byte, error) { return matrix.CompileDevices(os.DirFS(dir)) },
+		"catalogue.bin": func() ([]byte, error) { return know.CompileCatalogue(os.DirFS(dir)) },
+		"doctor.bin":    func() ([]byte, error) { return know.Compile(os.DirFS(dir), read.Expressions()) },
 	} {
 		blob, err := compile()
 		if err != nil {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -27,15 +28,18 @@ type Match struct {
 
 // Explanation is the answer of explain.
 type Explanation struct {
-	Format  int     `json:"format"`
-	Matches []Match `json:"matches"`
+	Format  int       `json:"format"`
+	Matches []Match   `json:"matches"`
+	Known   []Match   `json:"known,omitempty"` // what programs print that is not of GPUs or the installation, or asks for nothing: who prints it, and what it means there
+	Unknown *Stranger `json:"unknown,omitempty"`
 }
 
 // Explain returns the messages that a text holds, each once: those that name a
 // cause before those that are only its symptoms, then in the order of the text.
 func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	r := read.NewReader(k)
-	if err := r.Read("", in); err != nil {
+	var heard strings.Builder
+	if err := r.Read("", io.TeeReader(in, &limited{&heard})); err != nil {
 		return Explanation{}, err
 	}
 	e := newExam(k, r.Case())
@@ -65,6 +69,13 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source}
 		answer.Matches = append(answer.Matches, m.judged(report.Findings, h.At))
 	}
+	for _, p := range e.printed(answer.Matches) {
+		if m := told(p); p.Ours() {
+			answer.Matches = append(answer.Matches, m)
+		} else {
+			answer.Known = append(answer.Known, m)
+		}
+	}
 	if len(answer.Matches) == 0 {
 		// No message is known: what the facts of the text say, as `doctor --from` says it.
 		// A vague word (MPS, XPU, ROCm) is what a message speaks of, not its reason.
@@ -75,6 +86,9 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			answer.Matches = append(answer.Matches, Match{Checks: []string{f.Check}, Program: "torch", Cause: f.Cause, Severity: f.Severity,
 				Text: f.Text, Fix: f.Fix, Line: max(f.order, 1), Quote: quoteOf(f), Captures: map[string]string{}, Source: k.Checks[f.Check].Source})
 		}
+	}
+	if len(answer.Matches)+len(answer.Known) == 0 {
+		answer.Unknown = unknown(k, heard.String())
 	}
 	return answer, nil
 }
@@ -92,6 +106,62 @@ func (m Match) judged(findings []Finding, at read.Evidence) Match {
 	f := findings[first]
 	others := slices.DeleteFunc(slices.Clone(m.Checks), func(c string) bool { return c == f.Check })
 	m.Checks, m.Cause, m.Severity, m.Text, m.Fix = append([]string{f.Check}, others...), f.Cause, f.Severity, f.Text, f.Fix
+	return m
+}
+
+// maxTold is how many lines that no message is known of are told of one text.
+const maxTold = 3
+
+// printed are the lines that the catalogue or the form of a sentence knows, where no
+// message says more: of warnings only where nothing else is known.
+func (e *exam) printed(matches []Match) (out []read.Printed) {
+	for _, loud := range []bool{true, false} {
+		for _, p := range e.Printed {
+			if p.Warning() == loud || len(out) == maxTold || !loud && len(matches)+len(out) > 0 ||
+				slices.ContainsFunc(matches, func(m Match) bool { return m.Line == p.At.Line }) ||
+				slices.ContainsFunc(out, func(o read.Printed) bool { return o.At.Line == p.At.Line }) {
+				continue
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// told is what is said of a line that a program prints: who prints it and where, what
+// kind of message it is, and what that kind asks to look at.
+func told(p read.Printed) Match {
+	m := Match{Checks: []string{}, Program: cmp.Or(p.Row.Program, "a program"), Cause: "none", Severity: know.Error, Fix: []string{},
+		Line: p.At.Line, Quote: p.At.Text, Captures: map[string]string{}}
+	if p.Warning() {
+		m.Severity = know.Warning
+	} else if p.Class != nil && p.Class.Question {
+		m.Severity, m.Program = know.Note, "a question"
+	}
+	if p.Row.Program != "" {
+		m.Source = p.Row.Program + " " + p.Row.Version + ": " + p.Row.Place
+	}
+	c := p.Class
+	if c == nil {
+		m.Text = fmt.Sprintf("%s prints this, in %s; what it means there, only the line itself says", m.Program, p.Row.Place)
+		return m
+	}
+	words := []string{"{program}", m.Program}
+	for name, value := range p.Slots {
+		words = append(words, "{"+name+"}", value)
+		m.Captures[name] = value
+	}
+	fill := strings.NewReplacer(words...)
+	m.Message, m.Text = c.ID, fill.Replace(c.Text)
+	if p.Warning() && !c.Warns {
+		return m
+	}
+	m.Cause = c.Cause
+	for _, f := range c.Fix {
+		if f = fill.Replace(f); !strings.Contains(f, "{") {
+			m.Fix = append(m.Fix, f)
+		}
+	}
 	return m
 }
 

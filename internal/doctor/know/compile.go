@@ -18,6 +18,7 @@ type form struct {
 	Causes   Graph
 	Xids     map[int]*Xid
 	Limits   map[string]*Limit
+	Classes  []*Class
 	Index    Index
 }
 
@@ -28,7 +29,7 @@ func Compile(fsys fs.FS, facts []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits,
+	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes,
 		Index: newIndex(newScanner(k, facts).expressions())}
 	for _, id := range k.Order {
 		f.Checks = append(f.Checks, k.Checks[id])
@@ -42,6 +43,19 @@ func Compile(fsys fs.FS, facts []string) ([]byte, error) {
 		sum.Write(text)
 	}
 	return compiled.Encode(f, [32]byte(sum.Sum(nil))), nil
+}
+
+// CompileCatalogue returns the compiled form of data/catalogue.txt.
+func CompileCatalogue(fsys fs.FS) ([]byte, error) {
+	text, err := fs.ReadFile(fsys, "catalogue.txt")
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCatalogue(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("catalogue.txt: %w", err)
+	}
+	return compiled.Encode(c, sha256.Sum256(text)), nil
 }
 
 // embedded is what Embedded made. It is no sync.OnceValue: that would be made at
@@ -59,6 +73,9 @@ func Embedded() *Knowledge {
 		if err != nil {
 			panic(fmt.Errorf("data/doctor.bin: %w", err))
 		}
+		if err := compiled.Decode(data.Catalogue, &k.Printed); err != nil {
+			panic(fmt.Errorf("data/catalogue.bin: %w", err))
+		}
 		embedded.k = k
 	})
 	return embedded.k
@@ -72,7 +89,7 @@ func Decode(blob string) (*Knowledge, error) {
 		return nil, err
 	}
 	k := &Knowledge{Checks: make(map[string]*Check, len(f.Checks)), Messages: f.Messages, Clues: f.Clues,
-		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, index: f.Index}
+		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, index: f.Index}
 	for _, c := range f.Checks {
 		k.Checks[c.ID] = c
 		k.Order = append(k.Order, c.ID)

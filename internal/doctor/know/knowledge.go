@@ -110,6 +110,8 @@ type Knowledge struct {
 	Causes   Graph
 	Xids     map[int]*Xid // by their number
 	Limits   map[string]*Limit
+	Classes  []*Class
+	Printed  Catalogue // what programs print; empty in the form without it
 
 	index   Index // of the compiled knowledge
 	made    sync.Once
@@ -117,14 +119,14 @@ type Knowledge struct {
 }
 
 // files are the files of data/ that hold the knowledge.
-var files = []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml"}
+var files = []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml", "classes.yaml"}
 
 // Load reads the files, as people write them. Its error names the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
 	k := &Knowledge{Checks: map[string]*Check{}, Causes: Graph{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
 	add := map[string]func(record) error{
 		"causes.yaml": k.addCause, "checks.yaml": k.addCheck, "messages.yaml": k.addMessage,
-		"clues.yaml": k.addClue, "xids.yaml": k.addXid, "limits.yaml": k.addLimit}
+		"clues.yaml": k.addClue, "xids.yaml": k.addXid, "limits.yaml": k.addLimit, "classes.yaml": k.addClass}
 	for _, name := range files {
 		text, err := fs.ReadFile(fsys, name)
 		if err != nil {

@@ -19,12 +19,13 @@ type Scanner struct {
 }
 
 // A Test is one expression: an alternative of a message or of a part of a clue, or that of
-// a reader of facts; the two others are -1. Each alternative is one of its own, because a
+// a reader of facts, or a form of a class that says enough alone; the others are -1. Each alternative is one of its own, because a
 // line that holds a word of one needs no look at dozens of others.
 type Test struct {
 	Message int
 	Clue    int // index × MaxParts + part
 	Reader  int
+	Class   int
 
 	pattern string
 	once    sync.Once
@@ -59,13 +60,13 @@ func (k *Knowledge) Scanner(facts []string) *Scanner {
 
 func newScanner(k *Knowledge, facts []string) *Scanner {
 	s := &Scanner{}
-	add := func(message, clue, reader int, pattern string) {
-		s.Tests = append(s.Tests, Test{Message: message, Clue: clue, Reader: reader, pattern: pattern})
+	add := func(message, clue, reader, class int, pattern string) {
+		s.Tests = append(s.Tests, Test{Message: message, Clue: clue, Reader: reader, Class: class, pattern: pattern})
 	}
 	s.Tests = make([]Test, 0, max(k.index.Tests, len(k.Messages)+len(facts)))
 	for i, m := range k.Messages {
 		for _, p := range alternatives(m.Pattern) {
-			add(i, -1, -1, p)
+			add(i, -1, -1, -1, p)
 		}
 	}
 	for i, c := range k.Clues {
@@ -73,13 +74,20 @@ func newScanner(k *Knowledge, facts []string) *Scanner {
 		for j := range len(c.All) + len(c.None) {
 			s.parts = append(s.parts, len(s.Tests))
 			for _, p := range alternatives(c.part(j)) {
-				add(-1, i*MaxParts+j, -1, p)
+				add(-1, i*MaxParts+j, -1, -1, p)
 			}
 		}
 	}
 	s.parts = append(s.parts, len(s.Tests))
 	for i, expr := range facts {
-		add(-1, -1, i, expr)
+		add(-1, -1, i, -1, expr)
+	}
+	for i, c := range k.Classes {
+		for _, f := range c.Forms {
+			if c.Alone {
+				add(-1, -1, -1, i, f)
+			}
+		}
 	}
 	if s.index = &k.index; s.index.Tests != len(s.Tests) { // not the compiled knowledge, or other readers
 		x := newIndex(s.expressions())

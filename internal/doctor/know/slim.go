@@ -7,7 +7,7 @@ import "envfix/internal/compiled"
 // makes then (30 ms). Findings are the same; what `explain` says of a source is not
 // in it.
 func (k *Knowledge) Slim() []byte {
-	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits}
+	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes}
 	for _, id := range k.Order {
 		c := *k.Checks[id]
 		c.Guard, c.Source = "", ""

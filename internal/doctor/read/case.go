@@ -30,6 +30,7 @@ type Case struct {
 	Environment
 
 	Hits       []Hit
+	Printed    []Printed
 	Clues      []ClueHit
 	Says       Words
 	Jobs       Jobs

@@ -34,6 +34,23 @@ type Hit struct {
 	Count    int // lines that held it, counted up to a cap
 }
 
+// A Printed is a line that a program prints when something is wrong, known by the
+// catalogue or by the form of its sentence alone.
+type Printed struct {
+	Row   know.Row    // zero: known by its form
+	Class *know.Class // nil: nobody says what it means
+	Slots map[string]string
+	At    Evidence
+}
+
+// Warning reports whether the program goes on after it.
+func (p Printed) Warning() bool { return p.Row.Program != "" && !p.Row.Loud && !p.Row.Code }
+
+// Ours reports whether it may be of the GPU, the driver or what is installed.
+func (p Printed) Ours() bool {
+	return p.Class != nil && (p.Row.Code || p.Class.Question || p.Class.Warns || p.Class.Cause != "none" && !p.Warning())
+}
+
 // A ClueHit is one clue of which every part was found.
 type ClueHit struct {
 	Clue *know.Clue

@@ -2,6 +2,9 @@ package read
 
 import (
 	"fmt"
+	"slices"
+
+	"envfix/internal/doctor/know"
 )
 
 // A trial is one expression on one line, made when it is first asked for.
@@ -40,7 +43,7 @@ func (r *Reader) match(t *trial, l string) []string {
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
 func (r *Reader) try(l string, said Evidence, joined bool) {
-	matched := false
+	matched, form := false, -1
 	r.whole = l
 	due, again := r.trials(l)
 	for i := range due {
@@ -61,13 +64,40 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 			if !again && r.read <= wordy {
 				r.keep(n, l, said)
 			}
-		case !joined && !(r.answered[t.Reader] && t.Reader >= once):
+		case t.Class >= 0:
+			if form < 0 && !joined && r.match(&due[i], l) != nil {
+				form = n
+			}
+		case t.Reader >= 0 && !joined && !(r.answered[t.Reader] && t.Reader >= once):
 			if m := r.match(&due[i], l); m != nil {
 				r.c.Read++
 				r.answered[t.Reader] = true
 				readers[t.Reader].read(r, m, said)
 			}
 		}
+	}
+	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) {
+		r.printed(l, form, said)
+	}
+}
+
+// printed keeps a line that no message is known of and that a program prints when
+// something is wrong, as the catalogue says, or the form of the sentence.
+func (r *Reader) printed(l string, form int, said Evidence) {
+	p := Printed{At: said}
+	row, found := r.k.Printed.Find(l)
+	switch {
+	case found:
+		p.Row = row
+		p.Class, p.Slots = r.k.ClassOf(row, l)
+	case form >= 0:
+		t := &r.pass.Tests[form]
+		p.Class, p.Slots = r.k.Classes[t.Class], know.Slots(t.Re(), l)
+	default:
+		return
+	}
+	if !slices.ContainsFunc(r.c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
+		r.c.Printed = append(r.c.Printed, p)
 	}
 }
 

@@ -1,0 +1,131 @@
+package know
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"envfix/internal/lazy"
+)
+
+// A Class is one kind of message: what it means, whoever prints it, and what to look at
+// next. "{program}", "{place}" and the names of a form's groups stand in its text for what
+// the line says.
+type Class struct {
+	ID       string
+	Cause    string
+	Text     string
+	Fix      []string
+	Names    []string // of enumerations, without the library's prefix; a "*" at the end stands for the rest
+	Forms    []string // expressions of a sentence that is known to be a program's message
+	Alone    bool     // its forms say enough where nobody knows who prints the line
+	Kinds    []string // of exception, where no form of any class fits
+	Soft     bool     // of warnings alone
+	Question bool     // what somebody asks, in words of their own
+	Warns    bool     // its way out is told where it is a warning alone
+	Where    string   // an expression of the program and the file; "" any
+
+	once  sync.Once
+	forms []*regexp.Regexp
+	where *regexp.Regexp
+}
+
+// compile makes its expressions, when a message is first held against them.
+func (c *Class) compile() {
+	c.once.Do(func() {
+		for _, f := range c.Forms {
+			c.forms = append(c.forms, regexp.MustCompile(expression(f)))
+		}
+		c.where = regexp.MustCompile(expression(c.Where))
+	})
+}
+
+func (k *Knowledge) addClass(r record) error {
+	if err := known(r, "id", "cause", "text", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "soft"); err != nil {
+		return err
+	}
+	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
+		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
+		Question: r.one("question") == "true", Soft: r.one("soft") == "true"}
+	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
+		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
+	}
+	for _, f := range append(c.Forms, c.Where) {
+		if _, err := regexp.Compile(expression(f)); err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+	}
+	k.Classes = append(k.Classes, c)
+	return nil
+}
+
+// prefix is what the libraries write before a name of their enumerations.
+var prefix = lazy.Regexp(`(?i)^(cudaError|CUDA_ERROR_|NVML_?ERROR_|NVRTC_ERROR_|nvjitlink_error_|cu(blas|dnn|solver|sparse|rand)_STATUS_|cufft_|nccl)`)
+
+// ClassOf returns the kind of a message, and what its slots are: nil where none fits.
+func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
+	if row.Code {
+		c, _ := k.classOfCode(row.Text)
+		return c, nil
+	}
+	from := row.Program + " " + row.Place
+	for _, c := range k.Classes {
+		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) {
+			continue
+		}
+		if c.Where != "" && len(c.Forms)+len(c.Kinds) == 0 {
+			return c, nil
+		}
+		for _, f := range c.forms {
+			if slots := Slots(f, line); slots != nil {
+				return c, slots
+			}
+		}
+	}
+	for _, c := range k.Classes {
+		if slices.Contains(c.Kinds, row.Kind) && !(c.Soft && row.Loud) && c.where.MatchString(from) {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// classOfCode is the class that lists a name, and by which entry; the exact name before a
+// beginning.
+func (k *Knowledge) classOfCode(name string) (*Class, string) {
+	whole := strings.ToLower(strings.ReplaceAll(prefix().ReplaceAllString(name, ""), "_", ""))
+	library := strings.ToLower(prefix().FindString(name))
+	for _, exact := range []bool{true, false} {
+		for _, c := range k.Classes {
+			for _, n := range c.Names {
+				of, word := "", n
+				if at := strings.IndexByte(n, ':'); at >= 0 {
+					of, word = n[:at], n[at+1:]
+				}
+				head, open := strings.CutSuffix(word, "*")
+				if strings.HasPrefix(library, of) && (word == whole && exact || open && !exact && strings.HasPrefix(whole, head)) {
+					return c, c.ID + " " + n
+				}
+			}
+		}
+	}
+	return nil, ""
+}
+
+// Slots matches a form; nil where it does not hold, else its named groups.
+func Slots(form *regexp.Regexp, line string) map[string]string {
+	m := form.FindStringSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	slots := map[string]string{}
+	for i, name := range form.SubexpNames() {
+		if name != "" && m[i] != "" {
+			slots[name] = m[i]
+		}
+	}
+	return slots
+}
