@@ -85,7 +85,7 @@ func (s *spy) notes() []string {
 		return nil
 	case s.program == "":
 		return []string{"the job was not started by `envfix run`, and py-spy, which could look at its stacks, is not installed: pip install py-spy"}
-	case s.problem != "":
+	case s.looks == 0 && s.problem != "": // a job that has ended cannot be looked at either
 		return []string{s.problem}
 	}
 	places := make([]string, 0, len(s.seen))
