@@ -14,7 +14,7 @@ import (
 // A message may have another way out for Windows, which nobody else reads.
 func TestMessageOfPlaces(t *testing.T) {
 	fsys := fstest.MapFS{}
-	for _, name := range []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml"} {
+	for _, name := range []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml", "classes.yaml"} {
 		b, err := data.FS.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
