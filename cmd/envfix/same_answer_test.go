@@ -111,18 +111,19 @@ func (d *drawnCase) writeLock(t *testing.T) bool {
 	}
 	version := c.Packages["torch"]
 	file := fmt.Sprintf("torch-%s-cp3-cp3-any.whl", version)
-	packages := lock.Packages{LockVersion: "1.0", CreatedBy: "envfix", Packages: []lock.Package{{Name: "torch", Version: version,
-		Wheels: []lock.Wheel{{Name: file, URL: "https://mirror.example/" + strings.ReplaceAll(file, "+", "%2B"), Size: 1, Hashes: lock.Hashes{SHA256: strings.Repeat("a", 64)}}}}}}
-	b, err := packages.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	match := lock.Match{OS: d.machine.Platform.OS, Arch: d.machine.Platform.Arch, GPU: lock.GPUKind(d.machine)}
 	for _, g := range d.machine.GPUs {
 		match.SMs = append(match.SMs, g.SM.String())
 	}
+	packages := lock.Packages{LockVersion: "1.0", CreatedBy: "envfix", RequiresPython: "==" + d.python + ".*",
+		Environments: []string{lock.Markers(match, d.python)}, Packages: []lock.Package{{Name: "torch", Version: version,
+			Wheels: []lock.Wheel{{Name: file, URL: "https://mirror.example/" + strings.ReplaceAll(file, "+", "%2B"), Size: 1, Hashes: lock.Hashes{SHA256: strings.Repeat("a", 64)}}}}}}
+	b, err := packages.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := lock.Profile{Name: "drawn", Torch: version, Build: c.Build, CUDA: c.CUDA, Python: d.python, Match: match, Driver: lock.Driver{Policy: "none"},
-		Pylock: lock.Pylock{File: lock.PylockName("drawn"), SHA256: lock.Sum(b)}, Hosts: []string{"mirror.example"}, Verify: []string{"torch imports"}}
+		Pylock: lock.Pylock{File: lock.PylockName("drawn"), SHA256: lock.Sum(b)}, Size: lock.Size{Download: 1}, Hosts: []string{"mirror.example"}, Verify: []string{"torch imports"}}
 	l := lock.Lock{Schema: lock.Schema, RequiresEnvfix: ">=0.0.1", Matrix: lock.Matrix{Version: d.matrix.Version, SHA256: d.matrix.SHA256},
 		Input: lock.Input{Requirements: []string{"torch"}, Targets: []lock.Target{{Name: "drawn", Facts: "os=" + match.OS}}}, Profiles: []lock.Profile{p}}
 	text, err := l.Encode()
@@ -303,20 +304,23 @@ func TestSameAnswer(t *testing.T) {
 	}
 	defer session.Close()
 	rnd := rand.New(rand.NewPCG(28, 3))
-	said := map[told]bool{}
+	said, followed := map[told]bool{}, 0
 	for i := range 300 {
 		d = drawCase(t, rnd)
 		d.matrix, d.session = m, session
 		ok := t.Run(fmt.Sprint(i), func(t *testing.T) {
 			d.write(t)
 			d.check(t)
-			said[d.planned(t, "--facts", "facts.json")] = true
+			answer := d.planned(t, "--facts", "facts.json")
+			if said[answer] = true; d.locked && answer.torch != "" {
+				followed++
+			}
 		})
 		if !ok {
 			t.Logf("%d: %v, Python %s, policy %q, project %q, locked %t, torch %s+%s", i, d.words, d.python, d.policy, d.project, d.locked, d.torch, d.installed)
 		}
 	}
-	if len(said) < 20 {
-		t.Errorf("300 cases have %d answers", len(said))
+	if len(said) < 20 || followed < 10 {
+		t.Errorf("300 cases have %d answers, %d of a lock", len(said), followed)
 	}
 }
