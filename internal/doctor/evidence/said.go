@@ -14,8 +14,11 @@ import (
 
 // SaidDriver is the driver of which a message says only what CUDA it supports: "too old
 // (found version 11040)" is CUDA 11.4, the newest release of that branch. Zero: no
-// message says it.
+// message says it, or there is no matrix to ask (explain's).
 func (e *Evidence) SaidDriver() version.Dotted {
+	if e.Matrix == nil {
+		return version.Dotted{}
+	}
 	for _, h := range e.Hits {
 		n, err := strconv.Atoi(h.Captures["found"])
 		if err != nil || n < 9000 || n > 99990 {
