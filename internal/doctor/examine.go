@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor/build"
 	"envfix/internal/doctor/code"
 	"envfix/internal/doctor/containers"
+	"envfix/internal/doctor/devices"
 	"envfix/internal/doctor/driver"
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/files"
@@ -18,6 +19,7 @@ import (
 	"envfix/internal/doctor/packages"
 	"envfix/internal/doctor/places"
 	"envfix/internal/doctor/read"
+	"envfix/internal/doctor/settings"
 	"envfix/internal/doctor/unsaid"
 	"envfix/internal/doctor/use"
 	"envfix/internal/doctor/wheels"
@@ -40,7 +42,9 @@ var rooms = slices.Concat(
 	files.Rules,
 	containers.Rules,
 	code.Rules,
+	settings.Rules,
 	unsaid.Rules,
+	devices.Rules,
 )
 
 // An exam is one examination, where a choice is made or a remedy written.

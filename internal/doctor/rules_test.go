@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/doctor/devices"
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/files"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/messages"
+	"envfix/internal/doctor/settings"
 	"envfix/internal/doctor/unsaid"
 	"envfix/internal/doctor/use"
 )
@@ -38,9 +40,9 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, r := range rooms {
-		if slices.ContainsFunc(slices.Concat(use.Rules, files.Rules, messages.Rules, unsaid.Rules[:2]),
+		if slices.ContainsFunc(slices.Concat(use.Rules, files.Rules, settings.Rules, devices.Rules, messages.Rules, unsaid.Rules[:2]),
 			func(m evidence.Rule) bool { return m.Needs == r.Needs }) || slices.Contains(ofMachines, r.Needs) {
-			continue // TestMachines, TestUse, TestEnvironments, TestImported, TestRunning, TestAround, TestUnread, TestEmptyContainer
+			continue // TestMachines, TestUse, TestEnvironments, TestImported, TestRunning, TestAround, TestLive, TestUnread, TestEmptyContainer
 		}
 		for _, id := range r.Checks {
 			if know.Embedded().Checks[id] == nil {

@@ -9,6 +9,8 @@ type Around struct {
 	SharedMem *SharedMem
 	Engines   bool     // docker, podman or another engine is here
 	Kernels   []Kernel // of Jupyter's, that this user sees
+	Nodes     []DeviceNode
+	Networks  []string // the network interfaces; nil: not read
 }
 
 // A Kernel is one of Jupyter's: the Python that a notebook runs in, as its kernel.json says.
@@ -38,3 +40,17 @@ type CDISpec struct {
 type SharedMem struct {
 	Size, Free int64 // bytes
 }
+
+// A DeviceNode is a file of /dev through which programs reach a GPU, where it is not as it
+// should be.
+type DeviceNode struct {
+	Path string
+	Is   string // see the Node constants
+}
+
+// The values of DeviceNode.Is.
+const (
+	NodeMissing = "missing"
+	NodeClosed  = "closed"  // this user may not open it
+	NodeForeign = "foreign" // made for another driver: its major number is not the driver's
+)

@@ -14,6 +14,32 @@ type EnvFiles struct {
 	Links     []LinkFault // what the dynamic loader would refuse
 	Conda     []string    // conda's records here that say which build of torch it has: "pytorch 2.5.1 py3.11_cpu_0"
 	Notes     []string    // what could not be read
+
+	Variables []Variable    // that one value decides, as this shell and Python's start set them
+	Options   []BadOption   // of torch's allocator
+	Shadows   []ImportPlace // files that hide modules which torch imports
+	Python    string        // what is wrong with its interpreter: see the Python constants; "" nothing
+	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
+	Bare      string        // the version of a torch whose package is there and whose dist-info is not; "" no such
+}
+
+// The values of EnvFiles.Python.
+const (
+	PythonGone  = "gone"  // bin/python leads nowhere
+	PythonOther = "other" // it is of another version than the packages are for
+)
+
+// A Variable is one that is set, and where.
+type Variable struct {
+	Name, Value string
+	AtStart     bool // by a file that Python runs when it starts, whatever the shell says
+	Origins     []Origin
+}
+
+// A BadOption is an option in a variable that torch refuses.
+type BadOption struct {
+	Variable, Option string
+	Near             string // the option that was meant; "" not known
 }
 
 // DistFiles is one distribution, its metadata compared with the disk.

@@ -25,6 +25,7 @@ const (
 	OriginSystemd      = "systemd"       // the unit that this process is part of
 	OriginContainer    = "container"     // what the container was started with
 	OriginLoader       = "ld.so.conf"
+	OriginPython       = "python" // a file that Python runs when it starts
 )
 
 // Place is "file:line", or the file alone.

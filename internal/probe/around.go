@@ -28,6 +28,7 @@ func Around(o Options) *machine.Around {
 		return &machine.Around{Kernels: kernels}
 	}
 	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem()}
+	a.Nodes, a.Networks = h.nodes(), h.names("/sys/class/net")
 	for _, tool := range []string{"docker", "podman", "nvidia-ctk"} {
 		a.Engines = a.Engines || h.firstOnPath(tool) != ""
 	}

@@ -11,6 +11,7 @@ import (
 // An assignment is one line of a file that gives a list variable entries.
 type assignment struct {
 	variable string
+	value    string
 	dirs     []string // cleaned, in their order; those with an unknown part are left out
 	text     string   // the line without its comment
 	line     int      // from 1
@@ -73,7 +74,7 @@ func assignments(text, language string, known func(string) string) []assignment 
 		line = uncommented(line, language)
 		for _, p := range pairs(line, language, value) {
 			vars[p[0]] = p[1]
-			a := assignment{variable: p[0], text: line, line: first + 1}
+			a := assignment{variable: p[0], value: p[1], text: line, line: first + 1}
 			for dir := range strings.SplitSeq(p[1], ":") {
 				if path.IsAbs(dir) && !strings.Contains(dir, unknown) {
 					a.dirs = append(a.dirs, path.Clean(dir))

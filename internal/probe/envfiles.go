@@ -41,6 +41,21 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	f.Imports = h.imports(o, e, venv)
+	f.Variables, f.Shadows = h.variables(e.Sites), h.shadows(o.Dir, e)
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
+			f.Notes = append(f.Notes, name+" is not there")
+		}
+	}
+	if cfg := h.pyvenv(e.Dir); cfg != nil {
+		f.Base = cfg.home
+		switch program := h.envPython(e.Dir); {
+		case !h.exists(program) && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
+			f.Python = machine.PythonGone
+		case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+version.Minor(e.Python.Version)) }) && h.os == "linux":
+			f.Python = machine.PythonOther
+		}
+	}
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
 		if site := siteOf(i.Path); i.Place != machine.InWorkingDir && !slices.Contains(sites, site) {
@@ -65,6 +80,10 @@ func EnvFiles(o Options) *machine.EnvFiles {
 			torch := path.Dir(i.Path)
 			f.Foreign = h.foreignFiles(torch, e.Python)
 			h.links(f, torch, e)
+			f.Options = h.allocOptions(torch)
+			if i := slices.IndexFunc(e.Dists, func(d Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
+				f.Bare = e.Dists[i].Version
+			}
 			break
 		}
 	}

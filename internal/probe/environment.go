@@ -206,6 +206,14 @@ func (h *host) dists(sites []string) []Dist {
 			out = append(out, d)
 		}
 	}
+	for _, site := range sites { // torch's package without its dist-info: pip does not know it, Python does
+		if d := (Dist{Info: site + "/"}); !seen["torch"] && h.exists(site+"/torch/version.py") {
+			if h.torchVersion(&d); d.Version != "" {
+				d.Name, d.Path, d.Info = "torch", site, ""
+				out, seen["torch"] = append(out, d), true
+			}
+		}
+	}
 	slices.SortFunc(out, func(a, b Dist) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

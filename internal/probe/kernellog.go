@@ -106,6 +106,9 @@ var (
 	// "NVRM: Xid (PCI:0000:3b:00): 79, …", before driver 418 without "PCI:"; of an
 	// NVSwitch "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, …".
 	xidLine = lazy.Regexp(`\b(S?)Xid \((?:PCI:)?([0-9A-Fa-f:.]{5,20})\): (\d{1,6})[, ]*(.*)`)
+	// "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x40:2393)", "NVRM: The NVIDIA GPU
+	// 0000:01:00.0 (PCI ID: …) installed in this system is not supported by …".
+	nvrmLine = lazy.Regexp(`NVRM:(?: GPU)?(?: at)? ?(?:(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[.0-9]*:? )?(.*(?:RmInitAdapter failed|rm_init_adapter failed|not supported|fallen off the bus|failed to copy vbios|GPU.*firmware|probe of the device.*failed|Failed to enable|This PCI I/O region).*)`)
 	// What stands before a line: "4,2213,5318921374,-;" in /dev/kmsg, where the third
 	// number is of microseconds; "[ 5318.921374]" elsewhere.
 	kmsgHead = lazy.Regexp(`^\d+,\d+,(\d+),[^;]*;`)
@@ -117,6 +120,13 @@ var (
 func gpuErrors(log string, uptime float64) []machine.KernelError {
 	var out []machine.KernelError
 	for line := range strings.Lines(log) {
+		if m := nvrmLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !strings.Contains(line, "Xid (") {
+			if e := errorOf(&out, machine.KernelError{PCIAddress: strings.ToLower(m[1])}); e != nil {
+				e.Count++
+				e.Text = text.Printable(fmt.Sprintf("%.300s", m[2]))
+			}
+			continue
+		}
 		if !strings.Contains(line, "Xid (") {
 			continue
 		}

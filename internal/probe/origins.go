@@ -78,7 +78,9 @@ func (o *origins) of(variable, entry string) []machine.Origin {
 			return out
 		}
 	}
-	if at := o.h.ownState(variable, entry); at.Kind != "" {
+	if at := o.h.ownState(variable, func(list string, _ bool) bool {
+		return slices.ContainsFunc(strings.Split(list, ":"), func(d string) bool { return d != "" && path.Clean(d) == path.Clean(entry) })
+	}); at.Kind != "" {
 		return []machine.Origin{at}
 	}
 	return nil
@@ -192,23 +194,22 @@ func (h *host) condaFiles() []setter {
 	return out
 }
 
-// ownState finds an entry where it is kept as a value: `conda env config vars`, and
+// ownState finds what a variable holds where it is kept as a value: `conda env config vars`, and
 // the environment that a container was started with.
-func (h *host) ownState(variable, entry string) machine.Origin {
-	holds := func(list string) bool {
-		return slices.ContainsFunc(strings.Split(list, ":"), func(d string) bool { return d != "" && path.Clean(d) == path.Clean(entry) })
-	}
+func (h *host) ownState(variable string, holds func(value string, set bool) bool) machine.Origin {
 	if prefix := h.env["CONDA_PREFIX"]; h.abs(prefix) {
 		var state struct {
 			Vars map[string]string `json:"env_vars"`
 		}
-		if json.Unmarshal(h.bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil && holds(state.Vars[variable]) {
-			return machine.Origin{Kind: machine.OriginConda, Name: text.Printable(path.Base(prefix)), File: text.Printable(prefix + "/conda-meta/state")}
+		if json.Unmarshal(h.bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil {
+			if v, set := state.Vars[variable]; holds(v, set) {
+				return machine.Origin{Kind: machine.OriginConda, Name: text.Printable(path.Base(prefix)), File: text.Printable(prefix + "/conda-meta/state")}
+			}
 		}
 	}
 	if h.container() {
 		for pair := range strings.SplitSeq(string(h.bytes("/proc/1/environ", 1<<20)), "\x00") {
-			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list) {
+			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list, true) {
 				return machine.Origin{Kind: machine.OriginContainer, File: "/proc/1/environ"}
 			}
 		}

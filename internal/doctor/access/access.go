@@ -25,9 +25,8 @@ func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
 			}
 		}
 		if _, set := e.Machine.Env[name]; set && bad != "" {
-			out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).
-				Say(bad).
-				Do(unhide(name, said)...)
+			f := out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).Say(bad)
+			e.Repair().Unset(f, name, unhide(name, said)...)
 		}
 	}
 	return out
@@ -41,6 +40,8 @@ func hides(e *evidence.Evidence, name, entry string, first bool) string {
 	switch {
 	case entry == "NoDevFiles":
 		return "" // the scheduler's: see noDevFiles
+	case noSuchUUID(e, entry):
+		return fmt.Sprintf("%s names %s, and no GPU here has that UUID: it and those after it are hidden", name, entry)
 	case entry == "all" && name != hiding[0], strings.HasPrefix(entry, "MIG"):
 		return ""
 	case strings.HasPrefix(entry, "GPU-"):
@@ -62,9 +63,25 @@ func hides(e *evidence.Evidence, name, entry string, first bool) string {
 	return ""
 }
 
+// noSuchUUID reports whether an entry names a GPU, or a MIG instance, that the driver
+// surely does not list. CUDA takes the beginning of a UUID for the whole.
+func noSuchUUID(e *evidence.Evidence, entry string) bool {
+	if e.Pasted || !strings.HasPrefix(entry, "GPU-") && !strings.HasPrefix(entry, "MIG-") {
+		return false
+	}
+	gpus := e.GPU().Visible()
+	if strings.HasPrefix(entry, "GPU-") && slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.MIG != "" }) {
+		return false // of a GPU that is divided the instances alone are listed
+	}
+	return len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.UUID == "" || strings.HasPrefix(g.UUID, entry) })
+}
+
 // beyond reports whether there is no GPU of an index.
 func beyond(e *evidence.Evidence, name string, index int, first bool) bool {
 	n := len(e.Machine.GPUs)
+	if !e.Pasted && name == hiding[0] {
+		n = len(e.GPU().Visible())
+	}
 	if e.Listed && n > 0 && index >= n || first && e.Says.GPUs > 0 && index >= e.Says.GPUs {
 		return true
 	}

@@ -39,6 +39,7 @@ func New(k *know.Knowledge, c *read.Case) *Evidence {
 	e := &Evidence{Case: c, Knowledge: k}
 	e.GPU().identify()
 	e.Imports().believe()
+	e.atStart()
 	return e
 }
 

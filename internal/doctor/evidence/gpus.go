@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 
 	"envfix/internal/machine"
 )
@@ -58,6 +59,12 @@ func (e GPU) First(vendor string) *machine.GPU {
 		}
 	}
 	return nil
+}
+
+// Visible are NVIDIA's GPUs that programs can use.
+func (e GPU) Visible() []machine.GPU {
+	return slices.DeleteFunc(slices.Clone(e.Machine.GPUs),
+		func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
 }
 
 // AllBefore is the first of NVIDIA's GPUs where each is surely older than a compute

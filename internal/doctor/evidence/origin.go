@@ -61,6 +61,8 @@ func RemoveFrom(o machine.Origin, variable, dir string) string {
 	case machine.OriginContainer:
 		return fmt.Sprintf("take %s out of the image's ENV %s, or start the container with `-e %s=`", dir, variable,
 			variable)
+	case machine.OriginPython:
+		return fmt.Sprintf("take %s out of %s: every Python of this environment runs that file when it starts", dir, o.Place())
 	case machine.OriginLoader:
 		return fmt.Sprintf("take %s out of %s, then `sudo ldconfig`", dir, o.Place())
 	}

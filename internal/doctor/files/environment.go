@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -55,7 +56,7 @@ func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
 		if o, twice := byPlace[place]; twice {
 			out.Find("PY011", evidence.Proven, evidence.Fact("%s", o.Info), evidence.Fact("%s", d.Info)).
 				Says("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version).
-				Do(fmt.Sprintf("`pip uninstall -y %s` until nothing is left, then install it again", d.Name)).
+				Do(untilGone(e, d)...).
 				Mends(e.Repair().Rebuild(d.Info))
 		}
 		byPlace[place] = d
@@ -68,11 +69,28 @@ func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("PY011", evidence.Proven, evidence.Fact("torch/version.py: %s", d.Module), evidence.Fact("%s", d.Info)).
 				Says("torch's files are %s, and its metadata says %s: one was replaced without the other",
 					d.Module, d.Version).
-				Do("`pip uninstall -y torch`, until it says that there is none; then install it again", "{torch}").
+				Do(untilGone(e, d)...).
 				Mends(e.Repair().Rebuild(d.Info))
 		}
 	}
 	return out
+}
+
+// untilGone is how what is there twice is taken away, and comes again in the version whose
+// files are there.
+func untilGone(e *evidence.Evidence, d machine.DistFiles) []string {
+	specs := []string{d.Name + "==" + d.Version}
+	if d.Name == "torch" {
+		specs[0] = "torch==" + cmp.Or(d.Module, d.Version)
+		for _, name := range []string{"torchvision", "torchaudio"} {
+			if p := e.Installed(name); p != nil {
+				public, _ := version.SplitLocal(p.Version)
+				specs = append(specs, name+"=="+public)
+			}
+		}
+	}
+	return []string{fmt.Sprintf("`pip uninstall -y %s` until it says that there is none, then `pip install %s%s`",
+		d.Name, strings.Join(specs, " "), evidence.IndexOf(specs))}
 }
 
 // leftovers: what pip could not remove.

@@ -28,7 +28,7 @@ func defaultGPU(e *evidence.Evidence) int {
 	v, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]
 	first, _, _ := strings.Cut(v, ",")
 	first = strings.TrimSpace(first)
-	gpus := visibleNVIDIA(e)
+	gpus := e.GPU().Visible()
 	for i, g := range gpus {
 		switch {
 		case set && first != "" && g.UUID != "" && strings.HasPrefix(g.UUID, first):
@@ -41,14 +41,9 @@ func defaultGPU(e *evidence.Evidence) int {
 	return -1
 }
 
-func visibleNVIDIA(e *evidence.Evidence) []machine.GPU {
-	return slices.DeleteFunc(slices.Clone(e.Machine.GPUs),
-		func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
-}
-
 // mixed reports whether CUDA's order of the GPUs may be another than the driver's.
 func mixed(e *evidence.Evidence) bool {
-	gpus := visibleNVIDIA(e)
+	gpus := e.GPU().Visible()
 	return e.Machine.Env["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID" &&
 		slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Name != gpus[0].Name })
 }
@@ -59,7 +54,7 @@ func stops(e *evidence.Evidence, g machine.GPU, blocked func(machine.GPU) bool) 
 	if def := defaultGPU(e); def >= 0 {
 		return def == g.Index
 	}
-	return !slices.ContainsFunc(visibleNVIDIA(e), func(o machine.GPU) bool { return !blocked(o) })
+	return !slices.ContainsFunc(e.GPU().Visible(), func(o machine.GPU) bool { return !blocked(o) })
 }
 
 // isFull: nine tenths of the memory are in use. A CUDA context alone takes a few
@@ -155,7 +150,7 @@ func makeRoom(e *evidence.Evidence, g machine.GPU) []string {
 	if mixed(e) {
 		order = "CUDA_DEVICE_ORDER=PCI_BUS_ID "
 	}
-	for n, o := range visibleNVIDIA(e) {
+	for n, o := range e.GPU().Visible() {
 		if o.Index != g.Index && o.Use != nil && o.Use.MemoryUsed != nil && o.MemoryBytes > 0 &&
 			*o.Use.MemoryUsed < o.MemoryBytes/2 && o.Use.ComputeMode != "prohibited" {
 			fix = append(fix,
@@ -276,7 +271,7 @@ func noInstances(e *evidence.Evidence) (out evidence.Findings) {
 				"`sudo nvidia-smi mig -i "+index+" -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i "+index+" -cgi 0 -C` makes one instance of all of it",
 				"or `sudo nvidia-smi -i "+index+" -mig 0` ends the mode",
 			)
-		if len(visibleNVIDIA(e)) > 0 {
+		if len(e.GPU().Visible()) > 0 {
 			f.As(evidence.Warning)
 		}
 	}

@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+)
+
+// A liveCase is one thing that is wrong with a machine which is well otherwise.
+type liveCase struct {
+	name  string
+	ail   func(c *read.Case)
+	first string // the check of the first finding; "" none above a note
+	says  []string
+	note  bool // it is no error
+}
+
+func uuidGPU(c *read.Case) {
+	c.Machine.GPUs[0].UUID = "GPU-11111111-2222-3333-4444-555555555555"
+}
+
+func variable(name, value string, from ...machine.Origin) func(*read.Case) {
+	return func(c *read.Case) {
+		uuidGPU(c)
+		c.Machine.Env[name] = value
+		c.Files.Variables = append(c.Files.Variables, machine.Variable{Name: name, Value: value, Origins: from})
+	}
+}
+
+func dist(c *read.Case, name, version string, requires ...string) {
+	c.Files.Dists = append(c.Files.Dists, machine.DistFiles{Name: name, Version: version, Installer: "pip", Info: site + "/" + name + "-" + version + ".dist-info", Requires: requires})
+	c.Packages = append(c.Packages, read.Package{Name: name, Version: version})
+}
+
+var bashrc = machine.Origin{Kind: machine.OriginProfile, File: "~/.bashrc", Line: 7}
+
+var liveCases = []liveCase{
+	{"a UUID of another machine", variable("CUDA_VISIBLE_DEVICES", "GPU-deadbeef-0000", bashrc), "ACC001", []string{"GPU-deadbeef-0000", "~/.bashrc:7"}, false},
+	{"a MIG instance that is not there", variable("CUDA_VISIBLE_DEVICES", "MIG-xyz"), "ACC001", []string{"MIG-xyz"}, false},
+	{"the beginning of a UUID serves", variable("CUDA_VISIBLE_DEVICES", "GPU-11111111"), "", nil, false},
+	{"set by conda's activation", variable("CUDA_VISIBLE_DEVICES", "", machine.Origin{Kind: machine.OriginConda, Name: "ml", File: "/c/envs/ml/etc/conda/activate.d/gpu.sh", Line: 2}), "ACC001", []string{"activate.d/gpu.sh:2"}, false},
+	{"set by Python's start", func(c *read.Case) {
+		c.Files.Variables = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "-1", AtStart: true, Origins: []machine.Origin{{Kind: machine.OriginPython, File: site + "/usercustomize.py", Line: 3}}}}
+	}, "ACC001", []string{"usercustomize.py:3", "every Python"}, false},
+	{"an option of another torch", func(c *read.Case) {
+		variable("PYTORCH_ALLOC_CONF", "max_split_size:128")(c)
+		c.Files.Options = []machine.BadOption{{Variable: "PYTORCH_ALLOC_CONF", Option: "max_split_size"}}
+	}, "ACC023", []string{"max_split_size"}, false},
+	{"PYTHONHOME in a profile", variable("PYTHONHOME", "/usr", bashrc), "PY044", []string{"PYTHONHOME", "~/.bashrc:7", "unset PYTHONHOME"}, false},
+	{"CUDA_HOME of a toolkit that was removed", func(c *read.Case) {
+		variable("CUDA_HOME", "/usr/local/cuda-11.8")(c)
+		c.Files.Notes = []string{"CUDA_HOME is not there"}
+	}, "LD005", []string{"/usr/local/cuda-11.8"}, true},
+	{"a malformed list of architectures", variable("TORCH_CUDA_ARCH_LIST", "sm_90"), "TK022", []string{"sm_90"}, true},
+	{"a list of generations", variable("TORCH_CUDA_ARCH_LIST", "Ampere;8.9+PTX 9.0a"), "", nil, false},
+	{"an interface of another machine", func(c *read.Case) {
+		variable("NCCL_SOCKET_IFNAME", "ib0,ens5")(c)
+		c.Around = &machine.Around{Networks: []string{"lo", "eth0"}}
+	}, "MG009", []string{"ib0", "eth0"}, true},
+	{"an interface by its beginning", func(c *read.Case) {
+		variable("NCCL_SOCKET_IFNAME", "eth")(c)
+		c.Around = &machine.Around{Networks: []string{"lo", "eth0"}}
+	}, "", nil, false},
+	{"the Python was removed", func(c *read.Case) {
+		c.Files.Python, c.Files.Base = machine.PythonGone, "/opt/homebrew/opt/python@3.12/bin"
+	}, "PY044", []string{"python@3.12", "gone"}, false},
+	{"torch without its dist-info", func(c *read.Case) { c.Files.Bare = "2.9.1+cu128" }, "PY014", []string{"2.9.1", "dist-info"}, true},
+	{"a module of the project", func(c *read.Case) {
+		c.Files.Shadows = []machine.ImportPlace{{Path: "/home/u/proj/queue.py", Place: machine.InWorkingDir}}
+	}, "PY013", []string{"queue.py", "mv "}, false},
+	{"a package for another torch", func(c *read.Case) { dist(c, "fastpkg", "1.0", "torch==2.8.0") }, "PY042", []string{"fastpkg 1.0 wants torch==2.8.0", "2.9.1"}, false},
+	{"a package for another torch on Windows alone", func(c *read.Case) { dist(c, "fastpkg", "1.0", "torch==2.8.0; sys_platform == 'win32'") }, "", nil, false},
+	{"a package of conda's for another torch", func(c *read.Case) {
+		dist(c, "fastpkg", "1.0", "torch==2.8.0")
+		c.Files.Dists[len(c.Files.Dists)-1].Installer = "conda"
+	}, "", nil, false},
+	{"packages that torch has nothing to do with", func(c *read.Case) {
+		dist(c, "flask", "3.0", "werkzeug>=3")
+		dist(c, "werkzeug", "2.0")
+	}, "", nil, false},
+	{"a triton that is not torch's", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "triton==3.5.0; platform_system == \"Linux\"")
+		dist(c, "triton", "2.2.0")
+	}, "PY009", []string{"triton is 2.2.0", "triton==3.5.0"}, false},
+	{"what torch imports is missing", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "sympy>=1.13", "jinja2")
+		dist(c, "jinja2", "3.1", "MarkupSafe>=2.0")
+	}, "PY043", []string{"sympy"}, false},
+	{"files of NumPy are missing", func(c *read.Case) {
+		dist(c, "numpy", "2.1.0")
+		d := &c.Files.Dists[len(c.Files.Dists)-1]
+		d.Files, d.Absent, d.Missing = 900, 40, []string{site + "/numpy/linalg/_umath_linalg.so"}
+	}, "PY010", []string{"numpy 2.1.0 is not whole", "numpy==2.1.0"}, false},
+	{"two broken packages", func(c *read.Case) {
+		for _, i := range []int{2, 3} {
+			c.Files.Dists[i].Files, c.Files.Dists[i].Absent = 10, 1
+		}
+	}, "PY010", []string{"nvidia-cudnn-cu12==9.10.2.21 nvidia-nccl-cu12==2.27.5"}, false},
+	{"a preloaded NCCL that lacks a symbol", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libtorch_cuda.so", Library: "libnccl.so.2", Path: "/opt/nccl/libnccl.so.2", Via: "LD_PRELOAD", Entry: "/opt/nccl/libnccl.so.2", Symbol: "ncclCommWindowRegister", Origins: []machine.Origin{bashrc}}}
+	}, "LD001", []string{"/opt/nccl/libnccl.so.2", "LD_PRELOAD", "ncclCommWindowRegister", "~/.bashrc:7"}, false},
+	{"an extension of another torch", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/x.so", Dist: "mamba-ssm", Module: true, Symbol: "_ZN3c104cuda9SetDeviceEi"}}
+	}, "PY019", []string{"mamba-ssm", "c10::cuda::SetDevice"}, false},
+	{"no libstdc++", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libc10.so", Library: "libstdc++.so.6"}}
+	}, "LD018", []string{"libstdc++"}, false},
+	{"conda's older libstdc++", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libc10.so", Library: "libstdc++.so.6", Path: "/c/lib/libstdc++.so.6", Via: "RPATH", Version: "GLIBCXX_3.4.32"}}
+	}, "LD008", []string{"GLIBCXX_3.4.32", "/c/lib/libstdc++.so.6"}, false},
+	{"no libcuda in a container for utilities", func(c *read.Case) {
+		c.Machine.Platform.Environment = machine.Container
+		c.Files.Links = []machine.LinkFault{{By: "libcudart.so.12", Library: "libcuda.so.1", Opened: true}}
+	}, "DRV002", []string{"NVIDIA_DRIVER_CAPABILITIES"}, false},
+	{"device files that are missing", func(c *read.Case) {
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia-uvm", Is: machine.NodeMissing}}}
+	}, "DRV015", []string{"/dev/nvidia-uvm", "nvidia-modprobe"}, false},
+	{"device files that are closed", func(c *read.Case) {
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia0", Is: machine.NodeClosed}}}
+	}, "ACC008", []string{"/dev/nvidia0", "usermod"}, false},
+	{"a device file of another driver", func(c *read.Case) {
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia-uvm", Is: machine.NodeForeign}}}
+	}, "DRV015", []string{"sudo rm /dev/nvidia-uvm"}, false},
+	{"a GPU that did not start", func(c *read.Case) {
+		g := &c.Machine.GPUs[0]
+		g.Visible, g.PCIAddress = false, "0000:01:00.0"
+		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{{PCIAddress: "0000:01:00", Count: 3, Text: "RmInitAdapter failed! (0x62:0x40:2393)"}}}
+	}, "DRV013", []string{"RmInitAdapter failed!"}, false},
+	{"one of two GPUs that did not start", func(c *read.Case) {
+		second := c.Machine.GPUs[0]
+		second.Visible, second.Index = false, 1
+		c.Machine.GPUs = append(c.Machine.GPUs, second)
+	}, "", nil, false},
+	{"AMD without /dev/kfd", func(c *read.Case) {
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/kfd", Is: machine.NodeMissing}}}
+	}, "DRV015", []string{"/dev/kfd", "amdgpu"}, false},
+}
+
+// Each ailment is found first, with what says it and what to do; what is none is not.
+func TestLive(t *testing.T) {
+	for _, l := range liveCases {
+		c := patientWith(t, healthyFiles())
+		c.Machine.Driver.Evidence = machine.FromNVML
+		l.ail(c)
+		r := Examine(know.Embedded(), c)
+		var worst []Finding
+		for _, f := range r.Findings {
+			if f.Severity > know.Note {
+				worst = append(worst, f)
+			}
+		}
+		switch {
+		case l.first == "" && len(worst) == 0:
+			continue
+		case l.first == "" || len(worst) == 0 || worst[0].Check != l.first:
+			t.Errorf("%s: %v; want %q first", l.name, checksOf(r), l.first)
+			continue
+		case r.OK != l.note:
+			t.Errorf("%s: OK is %v", l.name, r.OK)
+		}
+		f := worst[0]
+		text := strings.Join(slices.Concat([]string{f.Text}, f.Evidence, f.Fix), "\n")
+		for _, s := range l.says {
+			if !strings.Contains(text, s) {
+				t.Errorf("%s: %q is not said:\n%s", l.name, s, text)
+			}
+		}
+	}
+}

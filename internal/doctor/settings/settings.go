@@ -1,0 +1,171 @@
+// Package settings is the room of the variables that one value decides, and of the Python
+// that reads them; where a file sets one, the file is named.
+package settings
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+)
+
+// allocOptions: torch raises at the first use of CUDA where it does not know an option.
+func allocOptions(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return out
+	}
+	for _, o := range e.Files.Options {
+		f := out.Find("ACC023", evidence.Proven, e.From.Env[o.Variable]).
+			Says("%s names %q, which torch %s does not know: it fails at the first use of CUDA", o.Variable, o.Option, e.Torch.Named())
+		var ways []string
+		if o.Near != "" {
+			right := strings.Replace(e.Machine.Env[o.Variable], o.Option, o.Near, 1)
+			ways = append(ways, fmt.Sprintf("`export %s=%s`: %s is meant", o.Variable, right, o.Near))
+		}
+		e.Repair().Unset(f, o.Variable, ways...)
+	}
+	return out
+}
+
+// pythonHome: with it Python takes its library from there, and no environment counts.
+func pythonHome(e *evidence.Evidence) (out evidence.Findings) {
+	v := e.Machine.Env["PYTHONHOME"]
+	if e.Pasted || v == "" || e.Files == nil || path.Clean(v) == path.Clean(e.Files.Dir) {
+		return out
+	}
+	f := out.Find("PY044", evidence.Proven, e.From.Env["PYTHONHOME"]).
+		Says("PYTHONHOME is %s: Python takes its library from there and leaves the packages of %s out, or does not start", v, e.Files.Dir).
+		Explaining("PY002")
+	e.Repair().Unset(f, "PYTHONHOME", "`unset PYTHONHOME`")
+	return out
+}
+
+// cudaHome: what compiles looks there, and only there.
+func cudaHome(e *evidence.Evidence) (out evidence.Findings) {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		v := e.Machine.Env[name]
+		if e.Pasted || v == "" || e.Files == nil || e.Files.Dir == "" {
+			continue
+		}
+		if !slices.ContainsFunc(e.Machine.Toolkits, func(k machine.Toolkit) bool {
+			return strings.HasPrefix(path.Clean(k.Path)+"/", path.Clean(v)+"/") || strings.HasPrefix(path.Clean(v)+"/", path.Clean(k.Path)+"/")
+		}) &&
+			slices.Contains(e.Files.Notes, name+" is not there") {
+			f := out.Find("LD005", evidence.Weak, e.From.Env[name]).
+				Says("%s is %s, which is not there: torch computes without it, and what compiles for the GPU fails", name, v).As(evidence.Warning)
+			var ways []string
+			if len(e.Machine.Toolkits) > 0 {
+				ways = append(ways, "`export "+name+"="+e.Machine.Toolkits[0].Path+"`, the toolkit that is here")
+			}
+			e.Repair().Unset(f, name, ways...)
+		}
+	}
+	return out
+}
+
+// archItem is one of TORCH_CUDA_ARCH_LIST (torch/utils/cpp_extension.py).
+var archItem = lazy.Regexp(`(?i)^(?:\d{1,2}\.\d[af]?(?:\+PTX)?|Kepler(?:\+Tesla)?|Maxwell(?:\+Tegra)?|Pascal|Volta(?:\+Tegra)?|Turing|Ampere(?:\+Tegra)?|Ada|Hopper|Blackwell(?:\+Tegra)?)$`)
+
+// archList: what compiles an extension ends with an error where it cannot read the list.
+func archList(e *evidence.Evidence) (out evidence.Findings) {
+	v := e.Machine.Env["TORCH_CUDA_ARCH_LIST"]
+	if e.Pasted || v == "" {
+		return out
+	}
+	for _, item := range strings.FieldsFunc(v, func(r rune) bool { return r == ';' || r == ' ' }) {
+		if archItem().MatchString(item) {
+			continue
+		}
+		f := out.Find("TK022", evidence.Hint, e.From.Env["TORCH_CUDA_ARCH_LIST"]).
+			Says("TORCH_CUDA_ARCH_LIST=%q: %q is no compute capability: what compiles for the GPU stops there", v, item)
+		right := "8.6"
+		if g := e.GPU().First(machine.NVIDIA); g != nil && !g.SM.IsZero() {
+			right = g.SM.String()
+		}
+		e.Repair().Unset(f, "TORCH_CUDA_ARCH_LIST", "`export TORCH_CUDA_ARCH_LIST=\""+right+"\"`: numbers with a dot, with ; between them")
+		return out
+	}
+	return out
+}
+
+// noInterface: NCCL starts no connection where none of the interfaces is here.
+func noInterface(e *evidence.Evidence) (out evidence.Findings) {
+	v := e.Machine.Env["NCCL_SOCKET_IFNAME"]
+	if e.Around == nil || len(e.Around.Networks) == 0 || v == "" || v[0] == '^' {
+		return out
+	}
+	exact := strings.HasPrefix(v, "=")
+	for name := range strings.SplitSeq(strings.TrimPrefix(v, "="), ",") {
+		if slices.ContainsFunc(e.Around.Networks, func(n string) bool { return n == name || !exact && name != "" && strings.HasPrefix(n, name) }) {
+			return out
+		}
+	}
+	f := out.Find("MG009", evidence.Likely, e.From.Env["NCCL_SOCKET_IFNAME"], evidence.Fact("interfaces here: %s", strings.Join(e.Around.Networks, " "))).
+		Says("NCCL_SOCKET_IFNAME=%s names no network interface of this machine: NCCL finds none and stops", v).As(evidence.Warning)
+	e.Repair().Unset(f, "NCCL_SOCKET_IFNAME", "`ip -brief addr` lists the interfaces: name the one that leads to the other machines")
+	return out
+}
+
+// hiddenModules: a file of the project's is imported in place of what torch wants.
+func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return out
+	}
+	for _, p := range e.Files.Shadows {
+		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
+		out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
+			Says("%s stands in %s and hides Python's or torch's own module %s: `import torch` fails, or does what it should not", p.Path, p.Place, name).
+			Do(renameFix(e, p)...).
+			Explaining("PY011")
+		return out
+	}
+	return out
+}
+
+// pythonGone: nothing in the environment runs.
+func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Pasted || e.Files == nil || e.Files.Python == "" {
+		return out
+	}
+	minor := ""
+	for _, s := range e.Files.Sites {
+		if _, v, ok := strings.Cut(s, "/lib/python"); ok {
+			minor, _, _ = strings.Cut(v, "/")
+		}
+	}
+	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s/bin/python leads to %s", e.Files.Dir, e.Files.Base)).
+		Says("the Python of %s is gone: it was %s, which was removed or upgraded; nothing in the environment runs", e.Files.Dir, e.Files.Base)
+	ways := []string{"`uv venv --clear --python " + minor + " " + e.Files.Dir + "` makes it anew, then install its packages again", "or install that Python again where it was: `" + path.Join(e.Files.Base, "python"+minor) + "`"}
+	if e.Files.Python == machine.PythonOther {
+		f.Says("the Python of %s is another one now: its packages are for Python %s, and %s is not that", e.Files.Dir, minor, e.Files.Base)
+	}
+	f.Do(append([]string{"`envfix apply` builds it anew, with the torch that fits"}, ways...)...).Explaining("PY002", "PY027", "PY010", "PY011")
+	return out
+}
+
+// bareTorch: Python imports it, and no installer knows it.
+func bareTorch(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || e.Files.Bare == "" {
+		return out
+	}
+	out.Find("PY014", evidence.Hint).
+		Says("torch %s is in %s and works, and its dist-info is gone: pip and uv do not know it, and would install another over it", e.Files.Bare, e.Files.Dir).
+		Do("`pip install --force-reinstall --no-deps {torch-here}` brings it").
+		Mends(e.Repair().Rebuild(slices.Concat(e.Files.Sites, []string{""})[0] + "/torch")).
+		As(evidence.Warning)
+	return out
+}
+
+// renameFix says how to move a user's own file out of the way. envfix never does it.
+func renameFix(e *evidence.Evidence, p machine.ImportPlace) []string {
+	old := strings.TrimSuffix(p.Path, "/__init__.py")
+	first := "rename " + old
+	if mv := e.Repair().Command("mv", old, path.Join(path.Dir(old), "my_"+path.Base(old))); mv != "" {
+		first = "`" + mv + "`, and remove __pycache__ beside it"
+	}
+	return []string{first, "or start Python from another directory"}
+}

@@ -1,0 +1,85 @@
+package probe
+
+import (
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"envfix/internal/machine"
+)
+
+// nodes are the device files that programs need to reach the GPUs which the kernel's
+// drivers serve, where one is not as it should be.
+func (h *host) nodes() []machine.DeviceNode {
+	if h.root != "" && !h.isDir("/dev") || h.exists("/dev/dxg") {
+		return nil
+	}
+	var want []string
+	const gpus = "/proc/driver/nvidia/gpus"
+	if list := h.names(gpus); len(list) > 0 && !h.container() {
+		want = append(want, "/dev/nvidiactl")
+		if !h.exists("/usr/bin/nvidia-modprobe") { // which makes it for the first program that uses CUDA
+			want = append(want, "/dev/nvidia-uvm")
+		}
+		for _, address := range list {
+			for line := range strings.Lines(h.text(gpus + "/" + address + "/information")) {
+				if minor, ok := strings.CutPrefix(line, "Device Minor:"); ok {
+					want = append(want, "/dev/nvidia"+strings.TrimSpace(minor))
+				}
+			}
+		}
+	}
+	if h.exists("/sys/module/amdgpu") && len(h.names("/sys/class/kfd/kfd/topology/nodes")) > 1 {
+		want = append(want, "/dev/kfd")
+	}
+	majors := h.majors()
+	var out []machine.DeviceNode
+	for _, node := range want {
+		if is := h.nodeState(node, majors); is != "" {
+			out = append(out, machine.DeviceNode{Path: node, Is: is})
+		}
+	}
+	return out
+}
+
+// nodeState tells what is wrong with one; "" nothing.
+func (h *host) nodeState(node string, majors map[string]uint64) string {
+	i, err := os.Stat(h.real(node))
+	if err != nil {
+		return machine.NodeMissing
+	}
+	driver := "nvidia"
+	switch node {
+	case "/dev/nvidia-uvm", "/dev/kfd":
+		driver = strings.TrimPrefix(node, "/dev/")
+	}
+	if have, ok := majorOf(i); ok && majors[driver] != 0 && have != majors[driver] {
+		return machine.NodeForeign
+	}
+	if i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.real(node)) {
+		return machine.NodeClosed // asked without opening it, which would start the GPU
+	}
+	return ""
+}
+
+// majors are the numbers that the kernel gave its drivers of character devices.
+func (h *host) majors() map[string]uint64 {
+	out := map[string]uint64{}
+	for line := range strings.Lines(h.text("/proc/devices")) {
+		f := strings.Fields(line)
+		if len(f) != 2 || f[0] == "Block" {
+			continue
+		}
+		if n, err := strconv.ParseUint(f[0], 10, 32); err == nil {
+			name := f[1]
+			if name == "nvidia-frontend" {
+				name = "nvidia"
+			}
+			if out[name] == 0 {
+				out[name] = n
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+package probe
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+// tracked are the variables whose setting is looked for: those that one value decides.
+var tracked = lazy.Regexp(`^(?:CUDA_(?:VISIBLE_DEVICES|HOME|PATH|DEVICE_ORDER|LAUNCH_BLOCKING|MODULE_LOADING)|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|` +
+	`HSA_OVERRIDE_GFX_VERSION|PYTORCH_\w*ALLOC_CONF|PYTHONHOME|TORCH_CUDA_ARCH_LIST|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|NCCL_\w+)$`)
+
+// variables reads what is set of them, and where: in this shell, or by a file that every
+// Python of the environment runs when it starts.
+func (h *host) variables(sites []string) []machine.Variable {
+	var out []machine.Variable
+	from := &origins{h: h}
+	for name, value := range h.env {
+		if tracked().MatchString(name) && !envSecret().MatchString(name) && len(value) < 4096 {
+			out = append(out, machine.Variable{Name: name, Value: Redact(value), Origins: from.ofValue(name, value)})
+		}
+	}
+	slices.SortFunc(out, func(a, b machine.Variable) int { return strings.Compare(a.Name, b.Name) })
+	return append(out, h.atStart(sites)...)
+}
+
+// A line of Python that sets a variable whatever happens: it is not indented.
+var environLine = lazy.Regexp(`(?m)(?:^|^import [\w, ]+; *)os\.(?:environ\[ *["'](\w+)["'] *\] *= *|putenv\( *["'](\w+)["'] *, *|environ\.setdefault\( *["'](\w+)["'] *, *)["']([^"'\n]*)["']`)
+
+// atStart reads what sitecustomize, usercustomize and the .pth files set (the module site
+// of Python's library).
+func (h *host) atStart(sites []string) []machine.Variable {
+	var files []string
+	for _, dir := range append(strings.FieldsFunc(h.env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
+		for _, name := range h.names(dir) {
+			if name == "sitecustomize.py" || name == "usercustomize.py" || strings.HasSuffix(name, ".pth") && slices.Contains(sites, dir) {
+				files = append(files, dir+"/"+name)
+			}
+		}
+	}
+	var out []machine.Variable
+	for _, file := range files {
+		code := h.bytes(file, 256<<10)
+		for _, m := range environLine().FindAllSubmatchIndex(code, 20) {
+			group := func(i int) string {
+				if m[2*i] < 0 {
+					return ""
+				}
+				return text.Printable(string(code[m[2*i]:m[2*i+1]]))
+			}
+			name := group(1) + group(2) + group(3)
+			if _, set := h.env[name]; !tracked().MatchString(name) || set && group(3) != "" {
+				continue
+			}
+			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:m[0]], []byte("\n"))}
+			out = append(out, machine.Variable{Name: name, Value: Redact(group(4)), AtStart: true, Origins: []machine.Origin{at}})
+		}
+	}
+	return out
+}
+
+// ofValue returns where a variable gets a value, the most particular place first.
+func (o *origins) ofValue(variable, value string) []machine.Origin {
+	var out []machine.Origin
+	for _, l := range o.read(variable) {
+		at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.line}
+		if l.value == value && len(out) < 8 && !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	if at := o.h.ownState(variable, func(v string, set bool) bool { return set && v == value }); len(out) == 0 && at.Kind != "" {
+		out = append(out, at)
+	}
+	return out
+}
+
+// allocOptions are those that a variable names and the torch at a path does not know: the
+// names of its options are texts in its libraries.
+func (h *host) allocOptions(torch string) []machine.BadOption {
+	var out []machine.BadOption
+	var libraries []byte
+	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {
+		value := h.env[name]
+		if value == "" {
+			continue
+		}
+		if libraries == nil {
+			libraries = append(h.bytes(torch+"/lib/libc10_cuda.so", maxFile), h.bytes(torch+"/lib/libc10.so", maxFile)...)
+		}
+		known := func(option string) bool { return bytes.Contains(libraries, []byte("\x00"+option+"\x00")) }
+		if !known("max_split_size_mb") {
+			return nil // another torch, whose options are not to be seen so
+		}
+		depth := 0
+		for _, part := range strings.FieldsFunc(value, func(r rune) bool { // commas within brackets are of a list
+			depth += boolInt(r == '[') - boolInt(r == ']')
+			return r == ',' && depth == 0
+		}) {
+			option, setting, pair := strings.Cut(strings.TrimSpace(part), ":")
+			switch {
+			case !pair || setting == "":
+				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(part)})
+			case !known(option):
+				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(option), Near: nearOption(option, known)})
+			}
+		}
+	}
+	return out
+}
+
+// nearOption is the option of which one letter more or less was written; "" none.
+func nearOption(option string, known func(string) bool) string {
+	for i := range len(option) + 1 {
+		for c := 'a'; c <= 'z'; c++ {
+			if more := option[:i] + string(c) + option[i:]; known(more) {
+				return more
+			}
+		}
+		if i < len(option) {
+			if less := option[:i] + option[i+1:]; known(less) && len(less) > 4 {
+				return less
+			}
+		}
+	}
+	return ""
+}
+
+// shadows are files of the project, or of PYTHONPATH, that Python would import in place of
+// a module of its library, or of a package, that torch imports.
+func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
+	wanted := map[string]bool{}
+	for _, d := range e.Dists {
+		wanted[strings.ReplaceAll(d.Name, "-", "_")] = false
+	}
+	for name := range needs(e.Dists, "torch") {
+		wanted[strings.ReplaceAll(name, "-", "_")] = true
+	}
+	wanted["numpy"], wanted["torch"] = true, false // torch itself is told apart
+	for _, name := range stdlibOfTorch {
+		wanted[name] = true
+	}
+	var out []machine.ImportPlace
+	look := func(dir, place string) {
+		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
+			return
+		}
+		for _, name := range h.unsorted(dir) {
+			stem, module := strings.CutSuffix(name, ".py")
+			if !wanted[stem] {
+				continue
+			}
+			file := path.Join(dir, name)
+			if !module {
+				file += "/__init__.py"
+			}
+			if h.exists(file) && len(out) < maxNamed {
+				out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
+			}
+		}
+	}
+	look(dir, machine.InWorkingDir)
+	for d := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
+		look(d, machine.InPythonPath)
+	}
+	return out
+}
+
+// stdlibOfTorch are the modules of Python's library, neither built in nor frozen, that
+// importing torch 2.2.2 and 2.15.0 loads beyond what Python loads to start (sys.modules of
+// Python 3.11).
+var stdlibOfTorch = strings.Fields(`argparse ast asyncio base64 bdb bisect bz2 calendar cmd code codeop collections concurrent
+	contextlib contextvars copy copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob graphlib
+	gzip hashlib heapq hmac http importlib inspect ipaddress json keyword linecache locale logging lzma multiprocessing numbers opcode
+	operator pathlib pdb pickle pickletools pkgutil platform pprint queue quopri random re reprlib secrets selectors shutil signal
+	socket ssl string struct subprocess sysconfig tarfile tempfile textwrap threading timeit token tokenize traceback types typing
+	unittest urllib uuid warnings weakref zipfile`)
