@@ -167,6 +167,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		nullVariant(patient)
 	}
 	report := doctor.Examine(k, patient)
+	f.active(ctx, k, &report, patient)
 	if !patient.Pasted && f.plan.machine.facts == "" {
 		report.Notes = append(report.Notes, lockDrift(patient.Machine, f.plan.machine.env)...)
 	}

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/planning"
+	"envfix/internal/probe"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -34,7 +35,7 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults(q), Proved: provedOf(at.dir)}
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults(q, at.dir), Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
@@ -60,9 +61,11 @@ func provedOf(env string) string {
 }
 
 // faults are what doctor finds, the root cause first.
-func faults(q planning.Question) []string {
+func faults(q planning.Question, env string) []string {
 	patient := read.FromMachine(q.Machine)
 	patient.Matrix, patient.Standing = q.Matrix, q.Request
+	o := probeOptions(env)
+	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	var out []string
 	for _, f := range doctor.Examine(know.Embedded(), patient).Findings {
 		if f.Severity != know.Note {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"envfix/internal/apply"
+	"envfix/internal/doctor"
+	"envfix/internal/doctor/know"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -50,8 +52,23 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 		if len(a.Wrong) == 0 && proved.GPUs > 0 {
 			a.Wrong = append(a.Wrong, refused(m, h, proved)...)
 		}
-	case !slices.ContainsFunc(dists, func(d machine.DistFiles) bool { return d.Name == "torch" }):
+	case !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" }):
 		a.Wrong = append(a.Wrong, "there is no torch in it: `envfix apply` installs it")
+	}
+	code := fail.Verify
+	if proved == nil && len(a.Wrong) == 0 { // what envfix did not make is examined as doctor does
+		r, err := judged(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if r.Verdict == doctor.Unknown {
+			code = fail.Unknown
+		}
+		for _, x := range r.Findings {
+			if x.Severity == know.Error || len(a.Wrong) == 0 && !r.OK {
+				a.Wrong = append(a.Wrong, x.Text)
+			}
+		}
 	}
 	a.OK, a.Wrong = len(a.Wrong) == 0, append([]string{}, a.Wrong...)
 	var err error
@@ -61,14 +78,26 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	case line != "":
 		_, err = fmt.Fprintf(w, "envfix: %s: %s\n", ui.Clean(f.place.dir), line)
 	case proved == nil:
-		_, err = fmt.Fprintf(w, "envfix: %s: its files are whole; what it proved was not recorded\n", ui.Clean(f.place.dir))
+		_, err = fmt.Fprintf(w, "envfix: %s: nothing is wrong with it, as far as its files, the driver and the GPUs tell; what it proved was not recorded\n", ui.Clean(f.place.dir))
 	default:
 		_, err = fmt.Fprintf(w, "envfix: %s: ok, torch %s, %d GPUs\n", ui.Clean(f.place.dir), ui.Clean(proved.Torch), proved.GPUs)
 	}
 	if err == nil && !a.OK {
-		err = &fail.Error{Code: fail.Verify}
+		err = &fail.Error{Code: code}
 	}
 	return err
+}
+
+// judged is what doctor says of an environment on this machine.
+func judged(ctx context.Context, dir string) (doctor.Report, error) {
+	var f doctorFlags
+	f.plan.machine.env = dir
+	k := know.Embedded()
+	patient, err := f.patient(ctx, k)
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	return doctor.Examine(k, patient), nil
 }
 
 // refused says why the build of an environment no longer runs on this machine; nil

@@ -18,6 +18,7 @@ type EnvFiles struct {
 	Variables []Variable    // that one value decides, as this shell and Python's start set them
 	Options   []BadOption   // of torch's allocator
 	Shadows   []ImportPlace // files that hide modules which torch imports
+	Clashes   [][2]string   // distributions that write the same files
 	Python    string        // what is wrong with its interpreter: see the Python constants; "" nothing
 	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
 	Bare      string        // the version of a torch whose package is there and whose dist-info is not; "" no such

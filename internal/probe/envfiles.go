@@ -41,7 +41,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	f.Imports = h.imports(o, e, venv)
-	f.Variables, f.Shadows = h.variables(e.Sites), h.shadows(o.Dir, e)
+	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), h.clashes(e.Dists)
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
 			f.Notes = append(f.Notes, name+" is not there")
@@ -215,6 +215,35 @@ func (h *host) record(d *machine.DistFiles, info string) {
 	}
 	slices.SortStableFunc(d.Missing, func(a, b string) int { return boolRank(isLibrary(b)) - boolRank(isLibrary(a)) })
 	d.Missing = d.Missing[:min(len(d.Missing), maxNamed)]
+}
+
+// variants end the names of packages that are one for several kinds of machines.
+var variants = lazy.Regexp(`^(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11x|rocm[\d.]*|directml|openvino|nightly|headless)$`)
+
+// clashes are pairs of installed distributions that are the same one for another machine,
+// and whose files lie over each other.
+func (h *host) clashes(dists []Dist) [][2]string {
+	first := map[string]Dist{}
+	var out [][2]string
+	for _, d := range dists { // sorted: the plain name comes first
+		stem := d.Name
+		if m := variants().FindStringSubmatch(d.Name); m != nil && !strings.HasPrefix(d.Name, "nvidia-") {
+			stem = m[1]
+		}
+		other, twice := first[stem]
+		if !twice {
+			first[stem] = d
+			continue
+		}
+		mine := map[string]bool{}
+		for _, f := range machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)) {
+			mine[f.Path] = strings.HasSuffix(f.Path, "/__init__.py")
+		}
+		if slices.ContainsFunc(machine.ReadRecord(h.bytes(other.Info+"/RECORD", maxFile)), func(f machine.RecordFile) bool { return mine[f.Path] }) {
+			out = append(out, [2]string{other.Name, d.Name})
+		}
+	}
+	return out
 }
 
 func boolRank(b bool) int {

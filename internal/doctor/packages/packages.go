@@ -141,6 +141,16 @@ func toolkit(e *evidence.Evidence) (out evidence.Findings) {
 // falls back to the CPU without a word where CUDA is another than its own.
 // Source: onnxruntime.ai, CUDA execution provider, requirements; install.
 func onnx(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files != nil {
+		for _, c := range e.Files.Clashes {
+			f := out.Find("LD012", evidence.Strong, evidence.Fact("%s", c[0]), evidence.Fact("%s", c[1])).
+				Says("%s lies over %s: both write the same files, and the one installed last wins", c[0], c[1]).
+				Do(fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install %s`: one of the two alone", c[0], c[1], c[1]))
+			if e.Torch.NoCUDA || strings.HasSuffix(c[1], "-headless") || strings.HasSuffix(c[1], "-cpu") {
+				f.As(evidence.Note)
+			}
+		}
+	}
 	gpu, cpu := e.Installed("onnxruntime-gpu"), e.Installed("onnxruntime")
 	_, told := e.Has("onnx-cpu", "onnx-provider")
 	said := e.Says.NotSeen
