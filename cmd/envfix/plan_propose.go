@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,8 +61,8 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	key := propose.Key(buildVersion, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override)
 	a := propose.Kept(dir, key)
 	if a == nil {
-		if isTerminal(os.Stderr) {
-			os.Stderr.WriteString("envfix: uv resolves what the project asks for\n")
+		if isTerminal(stderr()) {
+			io.WriteString(stderr(), "envfix: uv resolves what the project asks for\n")
 		}
 		if a, err = l.Propose(ctx, q.Request); err != nil {
 			if errors.Is(err, context.Canceled) {
