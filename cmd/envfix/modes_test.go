@@ -49,7 +49,7 @@ func TestPlanFlagsComeBack(t *testing.T) {
 	aside := []string{
 		"json", "sh", "ps1", "out", "exit-code", "open", "verbose", // how the plan is shown
 		"facts", "requirements", "env", // read into the machine, the requirements and the place, which come back as such
-		"profile", "group", "no-lock", "bundle", "kernel", "check-packages", // of a lock, of Jupyter, of the check
+		"profile", "group", "no-lock", "bundle", "kernel", "check-packages", "quick", // of a lock, of Jupyter, of how sure the answer is
 	}
 	p := &plan.Plan{}
 	p.Basis.Facts.Platform.OS, p.Target.Dir = "linux", defaultEnv

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/planning"
 	"envfix/internal/propose"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/internal/version"
@@ -32,7 +32,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: []string{fromData + " (" + why + ")"}}
 	}
 	m, _ := managers.Find(q.Target.Manager)
-	uv, err := exec.LookPath("uv")
+	uv, err := system.OnPath("uv")
 	own := filepath.Join(toolsDir(), "uv", "bin", "uv")
 	switch {
 	case m.Channels != nil:

@@ -55,11 +55,18 @@ func (f *planFlags) project(named bool) error {
 	if followed == "" {
 		return nothingToFollow(dir)
 	}
-	if f.wish.Manager != "pixi" {
+	if !demandsItself(f.wish.Manager) {
 		f.wish.files = append(f.wish.files, filepath.Join(dir, followed))
 	}
 	f.wish.said = append(f.wish.said, whatWasRead(dir, followed)...)
 	return nil
+}
+
+// demandsItself: a project of this manager says in its own file what conda's channels
+// are to bring.
+func demandsItself(manager string) bool {
+	m, _ := managers.Find(manager)
+	return m.File != "" && m.Channels != nil
 }
 
 // firstWish is the file of a project that is followed: the first that names torch, else

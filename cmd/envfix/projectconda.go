@@ -23,7 +23,7 @@ func isEnvironment(path string) bool {
 // environment takes from the followed environment.yml what is no package: conda as the
 // installer, its Python, its CUDA. What flags say goes before.
 func (f *planFlags) environment() error {
-	if f.wish.Manager == "pixi" && f.wish.project != "" {
+	if demandsItself(f.wish.Manager) && f.wish.project != "" {
 		return f.pixiDemands()
 	}
 	i := slices.IndexFunc(f.wish.files, isEnvironment)

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"envfix/internal/fail"
+	"envfix/internal/system"
 )
 
 // findUV looks for uv on PATH and in envfix's own tool environment, and brings it there
 // where it is missing, as `envfix apply` does.
 func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
-	if path, err := exec.LookPath("uv"); err == nil {
+	if path, err := system.OnPath("uv"); err == nil {
 		return path, nil
 	}
 	dir := filepath.Join(t.Tools, "uv")
@@ -23,7 +24,7 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 	}
 	python := ""
 	for _, name := range []string{"python3", "python"} {
-		if path, err := exec.LookPath(name); err == nil && python == "" {
+		if path, err := system.OnPath(name); err == nil && python == "" {
 			python = path
 		}
 	}

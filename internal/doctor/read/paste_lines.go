@@ -43,7 +43,8 @@ func (r *Reader) match(t *trial, l string) []string {
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
 func (r *Reader) try(l string, said Evidence, joined bool) {
-	matched, form := false, -1
+	var form *know.Test // of the sentence
+	matched := false
 	r.whole = l
 	due, again := r.trials(l)
 	for i := range due {
@@ -65,8 +66,8 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 				r.keep(n, l, said)
 			}
 		case t.Class >= 0:
-			if form < 0 && !joined && r.match(&due[i], l) != nil {
-				form = n
+			if form == nil && !joined && r.match(&due[i], l) != nil {
+				form = t
 			}
 		case t.Reader >= 0 && !joined && !(r.answered[t.Reader] && t.Reader >= once):
 			if m := r.match(&due[i], l); m != nil {
@@ -77,27 +78,27 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		}
 	}
 	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) {
-		r.printed(l, form, said)
+		r.c.printed(r.k, form, l, said)
 	}
 }
 
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.
-func (r *Reader) printed(l string, form int, said Evidence) {
+// test is the form, nil where the line has none.
+func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Evidence) {
 	p := Printed{At: said}
-	row, found := r.k.Printed.Find(l)
+	row, found := k.Printed.Find(l)
 	switch {
 	case found:
 		p.Row = row
-		p.Class, p.Slots = r.k.ClassOf(row, l)
-	case form >= 0:
-		t := &r.pass.Tests[form]
-		p.Class, p.Slots = r.k.Classes[t.Class], know.Slots(t.Re(), l)
+		p.Class, p.Slots = k.ClassOf(row, l)
+	case test != nil:
+		p.Class, p.Slots = k.Classes[test.Class], know.Slots(test.Re(), l)
 	default:
 		return
 	}
-	if !slices.ContainsFunc(r.c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
-		r.c.Printed = append(r.c.Printed, p)
+	if !slices.ContainsFunc(c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
+		c.Printed = append(c.Printed, p)
 	}
 }
 
