@@ -18,7 +18,6 @@ import (
 	"envfix/internal/probe"
 	"envfix/internal/system"
 	"envfix/internal/ui"
-	"envfix/resolver"
 )
 
 // where is the target that the flags of a plan name, on the machine h.
@@ -92,21 +91,6 @@ func packageNames(flag string, names []string) (out []string, err error) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
-}
-
-// heldCompanions are torch's companions in the environment that is replaced: the
-// new one has them too where they exist.
-func heldCompanions(t plan.Target) []string {
-	if t.Held == nil || t.Fresh && !t.InPlace {
-		return nil
-	}
-	var out []string
-	for _, d := range t.Held.Dists {
-		if slices.Contains(resolver.Companions(), d.Name) && !slices.Contains(t.Drop, d.Name) {
-			out = append(out, d.Name)
-		}
-	}
-	return out
 }
 
 // syncWarning says that a project's own lock will undo the plan; "" there is
