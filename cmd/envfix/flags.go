@@ -142,7 +142,8 @@ type wishFlags struct {
 	files     []string
 	project   string   // the directory of the project that is followed; "" none
 	demands   string   // what the followed environment.yml demands of Python; "" nothing
-	said      []string // which files of the project were read, and which were not followed
+	read      string   // which files of the project were read, and which were not followed
+	said      []string // what else its reader is to know
 }
 
 func wishOf(c *cli.Context) wishFlags {

@@ -46,6 +46,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Target, err = f.where(q.Machine); err != nil {
 		return q, w, err
 	}
+	q.Read = f.wish.read
 	// what is installed in another environment, on another machine or in the system is not in the new one
 	q.Apart = f.machine.facts == "" && (f.machine.elsewhere() || !isEnvDir(q.Target.Dir))
 	w.Tools = func(h machine.Machine) machine.Machine { return f.withOwnTools(ctx, h) }

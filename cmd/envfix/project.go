@@ -58,7 +58,8 @@ func (f *planFlags) project(named bool) error {
 	if !demandsItself(f.wish.Manager) {
 		f.wish.files = append(f.wish.files, filepath.Join(dir, followed))
 	}
-	f.wish.said = append(f.wish.said, whatWasRead(dir, followed)...)
+	f.wish.read = whatWasRead(dir, followed)
+	f.wish.said = append(f.wish.said, inExtras(dir, followed)...)
 	return nil
 }
 
@@ -139,8 +140,8 @@ func globEscaped(dir string) string {
 
 // whatWasRead says which files of a project were read, and which lie there and were not
 // followed, with why.
-func whatWasRead(dir, followed string) (out []string) {
-	said := "read " + followed
+func whatWasRead(dir, followed string) string {
+	said := followed
 	var left []string
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
 		if name != followed && isFile(filepath.Join(dir, name)) {
@@ -165,10 +166,15 @@ func whatWasRead(dir, followed string) (out []string) {
 	if len(left) > 0 {
 		said += "; not followed: " + strings.Join(left, ", ") + " (`-r FILE` follows one instead)"
 	}
-	out = append(out, said)
+	return said
+}
+
+// inExtras says where torch stands in a project whose followed file does not ask for it:
+// in extras of that file, or in a line that installs.
+func inExtras(dir, followed string) []string {
 	p, err := projectFile(filepath.Join(dir, followed))
 	if err != nil || p.Asks("torch") {
-		return out
+		return nil
 	}
 	var extras []string
 	for _, c := range p.TorchIn {
@@ -178,13 +184,13 @@ func whatWasRead(dir, followed string) (out []string) {
 		if n > 6 {
 			extras = append(extras[:6], fmt.Sprintf("%d more", n-6))
 		}
-		return append(out, fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
-			filepath.Join(dir, followed), p.TorchIn[0].Group))
+		return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
+			filepath.Join(dir, followed), p.TorchIn[0].Group)}
 	}
 	if where, line := installLine(dir); line.Torch() != "" {
-		out = append(out, fmt.Sprintf("%s names no torch; %s:%d installs it: %s", followed, where, line.Line, line.Text))
+		return []string{fmt.Sprintf("%s names no torch; %s:%d installs it: %s", followed, where, line.Line, line.Text)}
 	}
-	return out
+	return nil
 }
 
 // installLine is the first line of the project's own documents that installs torch, else

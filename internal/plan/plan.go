@@ -28,6 +28,7 @@ type Plan struct {
 	Reasons         []resolver.Reason      `json:"reasons"`
 	Warnings        []string               `json:"warnings"`
 	HeldBack        string                 `json:"held_back,omitempty"`
+	Read            string                 `json:"read,omitempty"` // of a project: its files that were read, and those that were not followed
 	EnvFixes        []EnvFix               `json:"env_fixes"`
 	Target          Target                 `json:"target"`
 	Keep            *Keep                  `json:"carry,omitempty"`   // nil: no environment is replaced

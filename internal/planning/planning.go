@@ -29,6 +29,7 @@ type Question struct {
 	Target  plan.Target
 	Apart   bool   // what is installed on Machine is in another environment than Target's
 	Envfix  string // the version that a plan names as its maker
+	Read    string // what of a project was read; "" there is none
 }
 
 // Ports are what a plan needs of the world. One that is nil is not asked.
@@ -130,7 +131,7 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 			return nil, err
 		}
 	}
-	p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Envfix, facts, q.assumed(p, facts)
+	p.Read, p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Read, q.Envfix, facts, q.assumed(p, facts)
 	return p, nil
 }
 

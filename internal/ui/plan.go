@@ -190,6 +190,9 @@ func Answer(d resolver.Decision) string {
 
 func (v *view) choice(p *plan.Plan) {
 	v.line("")
+	if p.Read != "" {
+		v.row("read", p.Read)
+	}
 	if v.Verbose || p.Decision != resolver.Install {
 		v.row("answer", decisions[p.Decision])
 	}
