@@ -4,7 +4,6 @@ package evidence
 // have no rule: their entry in the data is one.
 type Rule struct {
 	Checks []string // that its findings carry
-	Needs  string   // in words, for tests and readers
 
 	Find  func(*Evidence) Findings        // from the facts; the order of rules decides nothing
 	After func(*Evidence, Found) Findings // from the facts and what all others found; nil: Find

@@ -6,10 +6,7 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{
-		Checks: []string{"GPU002", "CTR001", "CTR012", "CTR013", "CTR017", "ROC002", "ROC003", "DRV001", "DRV002", "ACC008"},
-		Needs:  "what could not be read of this machine", After: unread,
-	},
-	{Checks: []string{"GPU003", "GPU004"}, Needs: "a torch for CUDA, and no GPU where it is", After: noGPUHere},
-	{Checks: []string{"GPU001"}, Needs: "that torch sees no GPU, and nothing that says why", After: question},
+	{Checks: []string{"GPU002", "CTR001", "CTR012", "CTR013", "CTR017", "ROC002", "ROC003", "DRV001", "DRV002", "ACC008"}, After: unread},
+	{Checks: []string{"GPU003", "GPU004"}, After: noGPUHere},
+	{Checks: []string{"GPU001"}, After: question},
 }
