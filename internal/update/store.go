@@ -61,7 +61,6 @@ type Store struct{ Dir string }
 
 // state is state.json.
 type state struct {
-	Format   int    `json:"format"`
 	Release  string `json:"release"` // directory of the installed release; "" none
 	Highest  string `json:"highest"` // version
 	Manifest string `json:"manifest_sha256"`
@@ -71,13 +70,33 @@ type state struct {
 	// Compiled is the SHA256 of the release's compiled form, made when it was taken.
 	Compiled string `json:"compiled_sha256,omitempty"`
 
-	// Keys are the lists of keys that were seen, by their hash. They are kept apart
-	// from the releases: a key that was given up stays given up, whether or not there
-	// was news in the data, and whichever source is asked next.
-	Keys []string `json:"keys,omitempty"`
+	// Links are the lists of keys that were seen. They are kept apart from the releases: a
+	// key that was given up stays given up, whether or not there was news in the data, and
+	// whichever source is asked next.
+	Links []link `json:"links,omitempty"`
 }
 
-const stateName = "state.json"
+// lists returns the lists that count now: those that are pinned, or what they were replaced by.
+func (st state) lists(pinned []KeyList) []KeyList {
+	out := slices.Clone(pinned)
+	for i := range out {
+		out[i] = follow(out[i], st.Links)
+	}
+	return out
+}
+
+// sealed is the state as it is written: one file, so that it is never there by halves, and
+// with its own sum, so that a part of it that was lost is no state.
+type sealed struct {
+	Sum   string          `json:"sha256"`
+	State json.RawMessage `json:"state"`
+}
+
+// What a store holds, from its first day on: its state, and a file that says so.
+const (
+	stateName  = "state.json"
+	readmeName = "README"
+)
 
 // From returns where the last release came from, and the day on which that was
 // last asked; both "" where it never was.
@@ -104,8 +123,8 @@ func (s Store) Known(builtIn version.Dotted, pinned []KeyList, today string) (Kn
 	if v, err := version.ParseDotted(st.Highest); err == nil && v.Compare(builtIn) > 0 {
 		k.Highest, k.SHA256 = v, st.Manifest
 	}
-	k.Keys, err = s.lists(st, pinned)
-	return k, err
+	k.Keys = st.lists(pinned)
+	return k, nil
 }
 
 // Installed returns the release that is installed, verified again from its
@@ -123,17 +142,13 @@ func (s Store) Installed(pinned []KeyList) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	lists, err := s.lists(st, pinned)
-	if err != nil {
-		return nil, err
-	}
 	ctx := context.Background()
 	r := &Release{files: map[string][]byte{}}
 	text, signatures, err := r.signed(ctx, src, ManifestName, MaxManifest)
 	if err != nil {
 		return nil, err
 	}
-	if r.Signers, err = verifyAny(lists, text, signatures); err != nil {
+	if r.Signers, err = verifyAny(st.lists(pinned), text, signatures); err != nil {
 		return nil, err
 	}
 	if r.Manifest, err = ParseManifest(text); err != nil {
@@ -187,15 +202,16 @@ func (s Store) state() (state, error) {
 	if err := private(root); err != nil {
 		return st, err
 	}
-	b, err := readRoot(root, stateName, MaxManifest)
+	b, err := readRoot(root, stateName, maxTotal)
 	if errors.Is(err, ErrNotFound) {
 		return st, unused(root)
 	}
 	if err != nil {
 		return st, fmt.Errorf("%s: %w", stateName, err)
 	}
-	if err := json.Unmarshal(b, &st); err != nil || st.Format != 1 || (st.Release != "" && !releaseName(st.Release)) {
-		return state{}, fmt.Errorf("%s in %s is not readable; remove that directory and update again", stateName, s.Dir)
+	var on sealed
+	if json.Unmarshal(b, &on) != nil || hash(on.State) != on.Sum || json.Unmarshal(on.State, &st) != nil || st.Release != "" && !releaseName(st.Release) {
+		return state{}, damaged(s.Dir, stateName+" is not what it was")
 	}
 	return st, nil
 }
@@ -208,20 +224,15 @@ func unused(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.Name() == keysDir || releaseName(e.Name()) {
-			return damaged(root.Name(), stateName+" is gone")
-		}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != stateName+".new" }) {
+		return damaged(root.Name(), stateName+" is gone")
 	}
 	return fs.ErrNotExist
 }
 
 func damaged(dir, what string) error {
-	return fmt.Errorf(
-		"%s: %s; what was learnt there of keys and versions is lost, and nothing older is trusted in its place; remove that directory to begin anew with the built-in keys",
-		dir,
-		what,
-	)
+	return fmt.Errorf("%s: %s; what was learnt there of keys and versions is lost, and nothing older is trusted in its place; "+
+		"remove that directory to begin anew with the built-in keys", dir, what)
 }
 
 // releaseName demands a single path element as Install makes them.

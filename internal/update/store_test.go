@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"envfix/internal/version"
@@ -134,11 +136,13 @@ func TestThreat09RevokedKeyStaysRevoked(t *testing.T) {
 		})
 	}
 	for name, damage := range map[string]func(dir string) error{
-		"the list is gone": func(dir string) error { return os.RemoveAll(filepath.Join(dir, keysDir)) },
-		"the list is changed": func(dir string) error {
-			return each(dir, "keys/*.txt", func(p string) error { return os.WriteFile(p, []byte("number 2\n"), 0o600) })
-		},
-		"its signature is gone": func(dir string) error { return each(dir, "keys/*.minisig", os.Remove) },
+		"the list is gone":      func(dir string) error { return restate(dir, `,"links":.*]`, "") },
+		"the list is changed":   func(dir string) error { return restate(dir, `"text":"..`, `"text":"AA`) },
+		"its signature is gone": func(dir string) error { return restate(dir, `"signatures":\["[^"]*"`, `"signatures":[`) },
+		"its sum is gone":       func(dir string) error { return restate(dir, `"sha256":"[^"]*",`, "") },
+		"the highest version":   func(dir string) error { return restate(dir, `"highest":"2099`, `"highest":"1999`) },
+		"all of it":             func(dir string) error { return restate(dir, `.*`, `{"format":1}`) },
+		"nothing of it":         func(dir string) error { return restate(dir, `.*`, "") },
 		"the state is gone":     func(dir string) error { return os.Remove(filepath.Join(dir, stateName)) },
 		"the release and the state are gone": func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, stateName)), each(dir, "release-*", os.RemoveAll))
@@ -190,6 +194,20 @@ func TestThreat09TwoUpdatesAtOnce(t *testing.T) {
 	if r, err := store.Installed([]KeyList{keys}); err != nil || r.Manifest.Version.String() != "2099.2.1" {
 		t.Errorf("installed: %v, %v", r, err)
 	}
+}
+
+// restate changes a part of the state.
+func restate(dir, part, by string) error {
+	file := filepath.Join(dir, stateName)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	changed := regexp.MustCompile(part).ReplaceAllString(strings.TrimSpace(string(b)), by)
+	if changed == string(b) {
+		return errors.New("nothing matches " + part)
+	}
+	return os.WriteFile(file, []byte(changed), 0o600)
 }
 
 func each(dir, glob string, do func(path string) error) error {

@@ -1,6 +1,7 @@
 package update
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (s Store) Install(r *Release, from, today string) error {
 		return fmt.Errorf("release %s was taken meanwhile: %w", v, ErrRollback)
 	}
 	name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
-	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Keys: old.Keys}
+	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Links: old.Links}
 	files := maps.Clone(r.files)
 	if blob, err := matrix.Compile(r.Matrix); err == nil {
 		files[compiledName], st.Compiled = blob, hash(blob)
@@ -97,29 +98,29 @@ func (s Store) change(r *Release, change func(*os.Root, *state) error) error {
 	return s.save(root, st, r.links)
 }
 
-// begin returns the state, and writes an empty one into a new store: whatever is
-// written after it and cut off is then told from a store that lost its state.
+// begin returns the state. Into a new store it writes an empty one, and then what tells one
+// that lost its state from a new one.
 func (s Store) begin(root *os.Root) (state, error) {
 	st, err := s.state()
-	if errors.Is(err, fs.ErrNotExist) {
-		return st, s.save(root, st, nil)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return st, err
 	}
-	return st, err
+	return st, errors.Join(s.save(root, st, nil), writeFile(root, readmeName, []byte("What envfix took as newer data, and which keys it saw: state.json.\n"+
+		"Remove the whole directory to begin anew, never a part of it.\n")))
 }
 
-// save writes the lists of keys first, and then the state that names them.
+// save adds the lists of keys that came with a release.
 func (s Store) save(root *os.Root, st state, links []link) error {
-	names, err := writeLinks(root, links)
+	for _, l := range links {
+		if !slices.ContainsFunc(st.Links, func(old link) bool { return bytes.Equal(old.Text, l.Text) }) {
+			st.Links = append(st.Links, l)
+		}
+	}
+	of, err := json.Marshal(st)
 	if err != nil {
 		return err
 	}
-	for _, n := range names {
-		if !slices.Contains(st.Keys, n) {
-			st.Keys = append(st.Keys, n)
-		}
-	}
-	st.Format = 1
-	b, err := json.MarshalIndent(st, "", "  ")
+	b, err := json.Marshal(sealed{hash(of), of})
 	if err != nil {
 		return err
 	}

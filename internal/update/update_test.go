@@ -159,7 +159,7 @@ func TestAGoodReleaseIsTakenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(store.Dir)
-	if err != nil || len(entries) != 2 || !strings.HasPrefix(entries[0].Name(), "release-2099.2.1-") {
+	if err != nil || len(entries) != 3 || !strings.HasPrefix(entries[1].Name(), "release-2099.2.1-") {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
