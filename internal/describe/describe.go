@@ -228,5 +228,5 @@ func appleGPU(name string) machine.GPU {
 
 // BadValue is the error for the value of a flag, with how to write it.
 func BadValue(flag, value, hint string) *fail.Error {
-	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s %s` is not understood", flag, text.Clip(text.Redact(value), 60)), Hints: []string{hint}}
+	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s %s` is not understood", flag, text.Refused(value)), Hints: []string{hint}}
 }

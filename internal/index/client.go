@@ -66,7 +66,7 @@ type Options struct {
 func New(address string, o Options) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return nil, fmt.Errorf("%q is not the address of an index; it looks like https://HOST/simple", shown(text.Redact(address)))
+		return nil, fmt.Errorf("%q is not the address of an index; it looks like https://HOST/simple", text.Refused(address))
 	}
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	u.RawQuery, u.Fragment = "", ""

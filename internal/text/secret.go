@@ -66,6 +66,17 @@ func withoutLogin(s string) string {
 	return channelToken().ReplaceAllString(s, "${1}"+redacted)
 }
 
+// Refused is a value that was not understood, as an error repeats it: of an address without
+// its query and fragment, whose words are its server's own and may all be credentials.
+func Refused(value string) string {
+	if at := strings.Index(value, "://"); at >= 0 {
+		if end := strings.IndexAny(value[at:], "?#"); end >= 0 {
+			value = value[:at+end+1] + redacted
+		}
+	}
+	return Clip(Redact(value), 120)
+}
+
 // harmless reports whether a line can hold nothing that Redact removes: most cannot, and
 // to know it takes less than one of the expressions.
 func harmless(s string) bool {

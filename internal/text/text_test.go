@@ -127,6 +127,21 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// What a person typed and nobody understood is repeated without what may be a credential.
+func TestRefused(t *testing.T) {
+	for in, want := range map[string]string{
+		"default=http://h.example/simple#canary":       "default=http://h.example/simple#***",
+		"http://h.example/simple?sig=canary#canary":    "http://h.example/simple?***",
+		"https://canary@h.example/simple":              "https://***@h.example/simple",
+		"linux?":                                       "linux?",
+		"https://a.example=https://h.example/s#canary": "https://a.example=https://h.example/s#***",
+	} {
+		if got := Refused(in); got != want {
+			t.Errorf("Refused(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func FuzzText(f *testing.F) {
 	f.Add("\x1b[31m\u202e\xff")
 	f.Fuzz(func(t *testing.T, s string) {
