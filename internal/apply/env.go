@@ -53,9 +53,15 @@ func Open(dir string) (*Env, error) {
 	return &Env{Dir: dir, Name: name, root: root}, nil
 }
 
-// MakeParent creates the directory in which the environment dir is to be.
+// MakeParent creates the directory in which the environment dir is to be, unless its
+// programs could not be found there.
 func MakeParent(dir string) error {
-	return wrap(os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o755))
+	dir, err := filepath.Abs(dir)
+	if err == nil && strings.ContainsRune(dir, os.PathListSeparator) {
+		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s holds %q, which parts the directories on PATH: the environment's programs could not be found", dir, os.PathListSeparator),
+			Details: []string{"nothing was changed"}, Hints: []string{"rename the directory, or name another place: `--env DIR`"}}
+	}
+	return wrap(errors.Join(err, os.MkdirAll(filepath.Dir(dir), 0o755)))
 }
 
 // Close closes the environment's directory.
@@ -71,21 +77,28 @@ func (e *Env) prepare() error {
 		return &Error{Kind: Preflight, Text: err.Error(), Err: err,
 			Hints: []string{"choose a directory that only you can write: `--env DIR`"}}
 	}
-	for _, dir := range []string{stateDir, gensDir, plansDir, logsDir, tmpDir} {
+	for _, name := range []string{stateDir, gensDir, plansDir, logsDir, tmpDir, lockName, journalName} {
+		kind, what := fs.ModeDir, "directory"
+		if name == lockName || name == journalName {
+			kind, what = 0, "file"
+		}
+		if info, err := e.root.Lstat(name); err == nil && info.Mode().Type() != kind {
+			return e.notOurs(name, what)
+		}
+		if kind == 0 {
+			continue
+		}
 		mode := fs.FileMode(0o700)
-		if dir == stateDir || dir == gensDir {
+		if name == stateDir || name == gensDir {
 			mode = 0o755
 		}
-		if info, err := e.root.Lstat(dir); err == nil && info.Mode()&(fs.ModeDir|fs.ModeSymlink) == 0 {
-			return e.notOurs(dir, "a file, and a directory belongs there")
-		}
-		if err := e.root.MkdirAll(dir, mode); err != nil {
+		if err := e.root.MkdirAll(name, mode); err != nil {
 			return e.unwritable(err)
 		}
-		if err := e.owned(dir); err != nil {
-			return err
+		if err := system.Trusted(e.path(name)); err != nil { // what is in it is believed and run
+			return &Error{Kind: Integrity, Text: err.Error(), Err: err}
 		}
-		if err := e.root.Chmod(dir, mode); err != nil {
+		if err := e.root.Chmod(name, mode); err != nil {
 			return err
 		}
 	}
@@ -121,9 +134,6 @@ func (e *Env) begin() (j *journal, end func() error, err error) {
 	if err = e.prepare(); err != nil {
 		return nil, end, err
 	}
-	if info, lerr := e.root.Lstat(lockName); lerr == nil && !info.Mode().IsRegular() {
-		return nil, end, e.notOurs(lockName, "no file, and envfix's lock belongs there")
-	}
 	if lock, err = system.TryLock(e.root, lockName); err != nil {
 		return nil, end, err
 	}
@@ -131,26 +141,10 @@ func (e *Env) begin() (j *journal, end func() error, err error) {
 	return j, end, err
 }
 
-// notOurs says what lies where envfix keeps its state.
+// notOurs says what lies where envfix keeps its state: a link, a pipe, a file for a directory.
 func (e *Env) notOurs(name, what string) error {
-	return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is %s", e.path(name), what),
-		Hints: []string{fmt.Sprintf("move it away: envfix did not make it (`mv %s %s.old`)", e.path(name), e.path(name))}}
-}
-
-// owned refuses a state directory that is a link or another user's: what is in
-// it is believed and run.
-func (e *Env) owned(dir string) error {
-	info, err := e.root.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not a directory", e.path(dir))}
-	}
-	if err := system.Trusted(e.path(dir)); err != nil {
-		return &Error{Kind: Integrity, Text: err.Error(), Err: err}
-	}
-	return nil
+	return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not the %s that envfix keeps there", e.path(name), what),
+		Hints: []string{fmt.Sprintf("look at it, and move it away (`mv %s %s.old`); then run the command again", e.path(name), e.path(name))}}
 }
 
 // A Generation is one complete environment that can be switched to.

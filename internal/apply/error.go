@@ -58,6 +58,9 @@ func storage(err error) string {
 	return diskQuota(err)
 }
 
+// tooMany reports whether this process or this machine may open no more files.
+func tooMany(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+
 // Wrap turns any error into an *Error.
 func Wrap(err error) error { return wrap(err) }
 
@@ -73,6 +76,9 @@ func wrap(err error) error {
 	case errors.As(err, &busy):
 		return &Error{Kind: Busy, Text: "another envfix works on this environment: " + busy.Error(), Err: err,
 			Hints: []string{"wait until it is done, then run the command again"}}
+	case tooMany(err):
+		return &Error{Kind: Preflight, Text: "too many files are open: " + err.Error(), Err: err,
+			Hints: []string{"let this shell open more (`ulimit -n 1024`), then run the command again"}}
 	case storage(err) != "":
 		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s: %v", storage(err), err), Err: err,
 			Hints: []string{"make the place that it names writable, with space, or name another: `--env DIR`"}}

@@ -31,7 +31,7 @@ type Event struct {
 // History reads the journal; it changes nothing and needs no lock.
 func (e *Env) History() (History, error) {
 	h := History{Format: 1, Env: e.Dir, Current: e.Current(), Logs: e.path(logsDir), Events: []Event{}, Generations: []Generation{}}
-	entries, err := e.entries()
+	entries, _, _, err := readJournal(e.root)
 	if err != nil {
 		return h, err
 	}
@@ -39,25 +39,6 @@ func (e *Env) History() (History, error) {
 	gens, err := e.generations()
 	h.Generations = append(h.Generations, gens...)
 	return h, wrap(err)
-}
-
-// entries reads the journal without opening it for more; there may be none.
-func (e *Env) entries() ([]Entry, error) {
-	info, err := e.root.Lstat(journalName)
-	switch {
-	case gone(err):
-		return nil, nil
-	case err != nil:
-		return nil, wrap(err)
-	case !info.Mode().IsRegular() || info.Size() > maxJournal:
-		return nil, damaged(e.path(journalName), 1, "it is not a journal")
-	}
-	b, err := e.root.ReadFile(journalName)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	entries, _, err := parseJournal(e.path(journalName), b)
-	return entries, err
 }
 
 // events folds the journal's lines into what was done.
@@ -112,7 +93,7 @@ func events(entries []Entry, env string) []Event {
 // Unfinished returns the plan that was begun and neither ended nor given up; nil
 // where there is none.
 func (e *Env) Unfinished() (*plan.Plan, error) {
-	entries, err := e.entries()
+	entries, _, _, err := readJournal(e.root)
 	open := (&journal{entries: entries}).unfinished(e.Name)
 	if err != nil || open == nil {
 		return nil, err

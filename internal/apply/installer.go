@@ -115,7 +115,7 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 	case errors.As(err, &stalled):
 		e = &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, stalled), Details: stalled.Tail, Err: stalled, again: 1,
 			Hints: []string{"a server, a file system or a driver does not answer; `--stall 1h` waits longer", "its whole output is in " + log}}
-	case errors.As(err, &start):
+	case errors.As(err, &start) && !tooMany(err):
 		return &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, start), Err: start,
 			Hints: []string{
 				"it was here when the plan was made: `envfix plan` makes one with what is here now",

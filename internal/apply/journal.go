@@ -67,31 +67,41 @@ func checksum(line []byte) uint32 { return crc32.Checksum(line, crc32.MakeTable(
 // that was cut off, or is damaged, is what a crash leaves and is dropped; any
 // other damage is an error, because then nobody knows what happened.
 func openJournal(root *os.Root) (*journal, error) {
-	if info, err := root.Lstat(journalName); err == nil && !info.Mode().IsRegular() {
-		return nil, damaged(filepath.Join(root.Name(), journalName), 1, "it is no file")
+	entries, good, size, err := readJournal(root)
+	if err != nil {
+		return nil, err
 	}
 	f, err := root.OpenFile(journalName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if info, err := f.Stat(); err != nil || info.Size() > maxJournal || !info.Mode().IsRegular() {
-		return nil, errors.Join(damaged(f.Name(), 1, "it is not a journal"), err, f.Close())
-	}
-	if _, err := b.ReadFrom(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	entries, good, err := parseJournal(f.Name(), b.Bytes())
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
 	j := &journal{f: f, size: int64(good), entries: entries, boot: bootID()}
-	if good < b.Len() {
+	if good < size {
 		if err := f.Truncate(j.size); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
 	return j, nil
+}
+
+// readJournal reads the journal, if there is one: how much of it is good, and its size.
+func readJournal(root *os.Root) (entries []Entry, good, size int, err error) {
+	name := filepath.Join(root.Name(), journalName)
+	info, err := root.Lstat(journalName)
+	switch {
+	case gone(err):
+		return nil, 0, 0, nil
+	case err != nil:
+		return nil, 0, 0, wrap(err)
+	case !info.Mode().IsRegular() || info.Size() > maxJournal:
+		return nil, 0, 0, damaged(name, 1, "it is no journal")
+	}
+	b, err := root.ReadFile(journalName)
+	if err != nil {
+		return nil, 0, 0, wrap(err)
+	}
+	entries, good, err = parseJournal(name, b)
+	return entries, good, len(b), err
 }
 
 // parseJournal returns the entries and how many bytes of b they are.

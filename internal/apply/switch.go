@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"envfix/internal/system"
@@ -164,10 +162,6 @@ func (e *Env) inTheWay() error {
 // place refuses what no environment can take the place of, before gigabytes are
 // received for it.
 func (e *Env) place() error {
-	if strings.ContainsRune(e.Dir, os.PathListSeparator) {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s holds %q, which parts the directories on PATH: the environment's programs could not be found", e.Dir, os.PathListSeparator),
-			Details: []string{"nothing was changed"}, Hints: []string{"rename the directory, or name another place: `--env DIR`"}}
-	}
 	info, err := e.root.Lstat(e.Name)
 	if err != nil || info.IsDir() || info.Mode()&fs.ModeSymlink != 0 {
 		return nil // a directory that cannot be looked at is told where it is used
