@@ -97,13 +97,36 @@ func (s advice) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool)
 		try("drop `--jit`", s.p.with(func(r *Request) { r.JIT = false }), more)
 	}
 	for _, name := range s.askedNames() {
-		try("without "+name, s.p.with(func(r *Request) {
-			r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return q.Name == name })
-			if len(r.Requirements) == 0 {
-				r.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
-			}
-		}), more)
+		try("without "+name, s.p.without(name), more)
 	}
+	if o.settled() != nil {
+		return
+	}
+	if none := s.fitNothing(); len(none) > 1 {
+		try("without "+strings.Join(none, ", "), s.p.without(none...), more)
+	}
+}
+
+// fitNothing are the packages that have no answer here, each asked for alone.
+func (s advice) fitNothing() (none []string) {
+	names := s.askedNames()
+	for _, name := range names {
+		others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+		if s.p.without(others...).chooser().answer().settled() == nil {
+			none = append(none, name)
+		}
+	}
+	return none
+}
+
+// without is the problem without some of the packages that were asked for.
+func (p *problem) without(names ...string) *problem {
+	return p.with(func(r *Request) {
+		r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return slices.Contains(names, q.Name) })
+		if len(r.Requirements) == 0 {
+			r.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
+		}
+	})
 }
 
 // otherTorch asks for another torch: without its label, its version, its file.

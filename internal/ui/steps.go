@@ -9,6 +9,7 @@ import (
 
 	"envfix/installers"
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
 )
@@ -323,7 +324,7 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		text = "this is not the machine that will run it (" + placeText(h.Platform.Environment) + "): name the target"
 		hints = []string{"`envfix plan --gpu \"H100 80GB HBM3\" --driver 580.95.05`, or `--facts FILE` from the target's `envfix facts --json`"}
 	} else {
-		text = "no PyTorch build fits " + subject(p)
+		text = "no PyTorch build fits " + subject(p) + besideWhat(p)
 		if slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return r.Text == resolver.NoTorch }) {
 			text = "no wheel of what was asked for fits " + subject(p)
 		}
@@ -350,6 +351,21 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		hints = append(hints, a)
 	}
 	return text, details, hints
+}
+
+// besideWhat names the packages without which there is an answer: the build is there, and
+// what stands in its way is one of those that were asked for beside it.
+func besideWhat(p *plan.Plan) string {
+	asked := func(name string) bool {
+		return slices.ContainsFunc(p.Basis.Request.Requirements, func(r pep508.Requirement) bool { return r.Name == name })
+	}
+	for _, n := range p.Nearest {
+		names := strings.Split(strings.TrimPrefix(n.Change, "without "), ", ")
+		if slices.IndexFunc(names, func(name string) bool { return !asked(name) }) < 0 {
+			return " together with " + strings.Join(names, ", ")
+		}
+	}
+	return ""
 }
 
 func placeText(environment string) string {
