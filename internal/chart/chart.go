@@ -64,6 +64,8 @@ const (
 	PTX    State = "ptx"    // the driver compiles every kernel at its first use
 	Driver State = "driver" // it would run with another driver
 	None   State = "none"
+
+	Unknown State = "unknown" // nobody saw the wheel of a build that would have code for it
 )
 
 // A Cell is one minor version on one generation.
@@ -117,7 +119,7 @@ func (m *Map) Choose(gpus []machine.GPU, torch string) {
 	}
 }
 
-func runs(c Cell) bool { return c.State != None }
+func runs(c Cell) bool { return c.State != None && c.State != Unknown }
 
 func chosen(gpus []machine.GPU, g machine.GPU) bool {
 	return slices.ContainsFunc(gpus, func(o machine.GPU) bool {

@@ -146,7 +146,7 @@ func (m *Map) Page(title, foot string) string {
 
 // Legend says what the states mean.
 const Legend = `<p class="legend"><span><i class="code"></i>code for it</span> <span><i class="ptx"></i>PTX, compiled at first use</span>
-<span><i class="driver"></i>needs another driver</span> <span><i class="none"></i>does not run</span></p>
+<span><i class="driver"></i>needs another driver</span> <span><i class="none"></i>does not run</span> <span><i class="unknown"></i>not known</span></p>
 `
 
 // alone is the look of a map that stands alone; the page has its own.

@@ -21,15 +21,17 @@ func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
 			continue
 		}
 		kind = append(kind, b)
-		native, ptx := d.m.Covers(b, g.SM)
-		covered = covered || native || ptx || g.Vendor != machine.NVIDIA && g.Vendor != machine.AMD
+		covered = covered || d.codeFor(b, g)
 	}
 	c := Cell{Torch: rel.Torch.String(), State: None}
 	switch {
 	case len(kind) == 0:
 		c.Text = "no build for " + vendorNames[g.Vendor] + " on " + d.v.OS + " " + d.v.Arch
+	case slices.ContainsFunc(kind, func(b *matrix.Build) bool { return b.Status == matrix.NotSeen && d.codeFor(b, g) }) &&
+		!slices.ContainsFunc(kind, func(b *matrix.Build) bool { return b.Status == matrix.Offered && d.codeFor(b, g) }):
+		c.State, c.Text, c.Source, c.Proof = Unknown, "nobody has seen its wheel: not known whether it exists", source(kind[0]), kind[0].Proof
 	case g.Vendor == machine.AMD:
-		c.Text, c.Source, c.Proof = d.withoutTarget(kind, g.GFX)
+		c = d.withoutTarget(c, kind, g.GFX)
 	case !covered:
 		c.Text = "no build has code for " + g.SM.String() + "; they have it for " + strings.Join(codesOf(kind), " ")
 		c.Source, c.Proof = source(kind[0]), kind[0].Proof
@@ -39,19 +41,32 @@ func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
 	return c
 }
 
-// withoutTarget says why no ROCm build of a release runs on a target.
-func (d *drawing) withoutTarget(kind []*matrix.Build, gfx string) (why, from string, proof matrix.Proof) {
+// codeFor reports whether a build has code that a GPU of its vendor runs; of AMD's the
+// data has a table of its own.
+func (d *drawing) codeFor(b *matrix.Build, g machine.GPU) bool {
+	native, ptx := d.m.Covers(b, g.SM)
+	return native || ptx || g.Vendor != machine.NVIDIA && g.Vendor != machine.AMD
+}
+
+// withoutTarget is the cell of a release of which no ROCm build is known to run on a target.
+func (d *drawing) withoutTarget(c Cell, kind []*matrix.Build, gfx string) Cell {
+	c.Text, c.Source, c.Proof = "no ROCm build of it is made for "+gfx, source(kind[0]), kind[0].Proof
 	for _, b := range kind {
 		for _, t := range d.m.ROCm {
 			if t.GFX == gfx && t.Label == b.Label && t.Torch.Admits(b.Release.Torch) && t.Broken != "" {
-				return "build " + b.Label + ": " + t.Broken, t.Source, t.Proof
+				c.Text, c.Source, c.Proof = "build "+b.Label+": "+t.Broken, t.Source, t.Proof
+				return c
 			}
 		}
 		if b.Status != matrix.Offered {
-			return "build " + b.Label + " is " + string(b.Status) + ": taken only by its name", source(b), b.Proof
+			c.Text, c.Source, c.Proof = "build "+b.Label+" is "+string(b.Status)+": taken only by its name", source(b), b.Proof
+			if b.Status == matrix.NotSeen {
+				c.State = Unknown
+			}
+			return c
 		}
 	}
-	return "no ROCm build of it is made for " + gfx, source(kind[0]), kind[0].Proof
+	return c
 }
 
 // refused is what the resolver says against every build of a release.

@@ -2,12 +2,13 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // marks are the states in one or two characters: colour is never alone.
-var marks = map[State]string{Native: "■", PTX: "□", Driver: "▲", None: "·"}
+var marks = map[State]string{Native: "■", PTX: "□", Driver: "▲", None: "·", Unknown: "?"}
 
 // Text draws the map for a terminal of 80 columns: three for a release. bold marks
 // what is chosen, where the terminal can.
@@ -47,7 +48,13 @@ func (m *Map) Text(bold func(string) string) string {
 	if !m.Driver.IsZero() {
 		b.WriteString("▲ another driver  ")
 	}
-	b.WriteString("· does not run\n")
+	b.WriteString("· does not run")
+	if slices.ContainsFunc(m.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.State == Unknown })
+	}) {
+		b.WriteString("\n? nobody has seen its wheel: not known")
+	}
+	b.WriteString("\n")
 	return b.String()
 }
 

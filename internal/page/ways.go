@@ -50,7 +50,9 @@ func changed(m *matrix.Matrix, q question, change string) *Words {
 	case "--only-index":
 		w.OnlyIndex = rest
 	case "without":
-		w.Packages = without(w.Packages, rest)
+		for _, name := range strings.Split(rest, ", ") {
+			w.Packages = without(w.Packages, name)
+		}
 	case "leave":
 		if w.GPUs = leftOver(q, change); w.GPUs == "" {
 			return nil
