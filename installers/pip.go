@@ -14,7 +14,7 @@ func (p pip) steps(b *builder) error { b.venv(p); return nil }
 func (pip) bring(b *builder) (string, bool) {
 	py, ok := b.interpreter()
 	if !ok {
-		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and none here is " + b.choice.Python,
+		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and there is no " + b.choice.Python,
 			Manual: &plan.Manual{Text: fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)}})
 		return "", false
 	}

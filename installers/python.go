@@ -45,7 +45,7 @@ func builtFor(m *matrix.Matrix, python string) bool {
 // will be; there is no other start on a machine without uv. The rest is planned
 // when it is there.
 func (b *builder) systemPython() (string, bool) {
-	why := "there is neither a Python nor uv here"
+	why := "there is neither a Python nor uv"
 	for _, pm := range []struct {
 		name     string
 		packages []string
@@ -72,7 +72,7 @@ func (b *builder) systemPython() (string, bool) {
 func (b *builder) bringVenv(p machine.Python) {
 	if p.Source == fromDistribution {
 		d, _ := b.m.Distribution(b.h.Platform.Distro, b.h.Platform.DistroVersion)
-		b.fromArchive(d.Manager, "there is neither a Python nor uv here", d.Packages...)
+		b.fromArchive(d.Manager, "there is neither a Python nor uv", d.Packages...)
 		return
 	}
 	if _, apt := tool(b.h, "apt-get"); p.NoEnsurepip && apt && p.Source == "system" {

@@ -33,7 +33,7 @@ func (u uv) bring(b *builder) (string, bool) {
 		plan.Step{
 			ID:    "tools",
 			Title: "make a place for uv",
-			Why:   "uv is not here; installing is about four times faster with it (`--manager pip` declines)",
+			Why:   "there is no uv; installing is about four times faster with it (`--manager pip` declines)",
 			Run:   &plan.Run{Argv: []string{python.Path, "-m", "venv", dir}, Env: map[string]string{}},
 		},
 	)
@@ -51,7 +51,7 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 	py := here.Path
 	if !found {
 		py = b.choice.Python
-		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: "no interpreter here is " + py + "; uv keeps its own beside the system's",
+		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: "there is no interpreter of " + py + "; uv keeps its own beside the system's",
 			Run: &plan.Run{Argv: u.command(b, exe, "python", "install", py), Env: b.src.online(u)}, Bytes: 0})
 	}
 	return &plan.Run{Argv: u.command(b, exe, "venv", "--no-project", "--python", py, gen), Env: b.src.environment(u)}

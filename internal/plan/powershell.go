@@ -265,6 +265,45 @@ func (s *psScript) verify(v Verify) error {
 	return nil
 }
 
+// PowerShellWords returns r as the words of one line of PowerShell, its variables first;
+// placeholders become "$gen", "$tools" … as in [Run.Words]. Its error names an argument
+// that PowerShell 5.1 cannot give a program.
+func (r Run) PowerShellWords() ([]string, error) {
+	var words []string
+	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
+		v, err := psQuote(r.Env[k])
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, "$env:"+k+"="+v+";")
+	}
+	for i, a := range r.Argv {
+		if psPlain(a) {
+			words = append(words, a)
+			continue
+		}
+		q, err := psArgument(a)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			q = "& " + q
+		}
+		words = append(words, q)
+	}
+	return words, nil
+}
+
+// psPlain reports whether PowerShell gives a program a word as it stands. It cuts what
+// looks like a parameter of its own at a point or a colon ("-m.x").
+func psPlain(s string) bool {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/=+-"
+	if !strings.HasPrefix(s, "-") {
+		return s != "" && strings.Trim(s, safe+".:") == ""
+	}
+	return strings.Trim(s, safe) == ""
+}
+
 // psArgument is psWord for an argument of a program. PowerShell 5.1 loses those that
 // are empty, and double quotes.
 func psArgument(s string) (string, error) {

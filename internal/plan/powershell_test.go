@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,5 +65,18 @@ func TestPowerShellRefuses(t *testing.T) {
 		if text, err := PowerShell(p); err == nil {
 			t.Errorf("%s is written:\n%s", name, text)
 		}
+	}
+}
+
+// What is shown of a step for Windows is a line that PowerShell takes.
+func TestPowerShellWords(t *testing.T) {
+	r := Run{Argv: []string{`C:\Program Files\uv.exe`, "pip", "install", "torch==2.9.1", "-m.x", "it's"}, Env: map[string]string{"UV_NO_CONFIG": "1"}}
+	words, err := r.PowerShellWords()
+	want := []string{"$env:UV_NO_CONFIG='1';", `& 'C:\Program Files\uv.exe'`, "pip", "install", "torch==2.9.1", "'-m.x'", "'it''s'"}
+	if err != nil || !slices.Equal(words, want) {
+		t.Errorf("%q %v, want %q", words, err, want)
+	}
+	if _, err := (Run{Argv: []string{"python", "-c", `print("x")`}}).PowerShellWords(); err == nil {
+		t.Error("a double quote is lost by PowerShell 5.1 and was not refused")
 	}
 }

@@ -19,7 +19,7 @@ const leftColumn = 9
 // chosen, the reason, and what changes. A verbose Style shows it whole: every reason
 // and every step with its exact command.
 func Plan(p *plan.Plan, s Style) string {
-	v := &view{Style: s}
+	v := &view{Style: s, windows: p.Basis.Facts.Platform.OS == "windows"}
 	v.machine(p.Basis.Facts, p.Basis.Request.Described)
 	if len(p.Basis.Assumed) > 0 {
 		v.row("assumed", strings.Join(p.Basis.Assumed, ", "))

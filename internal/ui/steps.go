@@ -185,7 +185,13 @@ func (v *view) step(n int, s plan.Step, built string, sudo bool) {
 func (v *view) command(r plan.Run, sudo bool) {
 	r.Env = maps.Clone(r.Env)
 	maps.DeleteFunc(r.Env, func(k, _ string) bool { return slices.Contains(installers.Network, k) })
-	words, err := r.Words()
+	words, err, goesOn := []string(nil), error(nil), " \\"
+	if v.windows {
+		words, err = r.PowerShellWords()
+		goesOn = " `"
+	} else {
+		words, err = r.Words()
+	}
 	if err != nil {
 		// Not for a shell; it is run without one.
 		words = words[:0]
@@ -201,7 +207,7 @@ func (v *view) command(r plan.Run, sudo bool) {
 	for _, w := range words {
 		w = CleanLines(w)
 		if line != "" && columns(indent)+columns(line)+1+columns(w) > v.width()-3 {
-			v.line(indent + v.Dim(line+" \\"))
+			v.line(indent + v.Dim(line+goesOn))
 			line = "  " + w
 			continue
 		}

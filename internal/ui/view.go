@@ -15,7 +15,8 @@ func trimZero(f float64) string {
 // view collects the lines of one text.
 type view struct {
 	Style
-	b strings.Builder
+	b       strings.Builder
+	windows bool // commands are for PowerShell
 }
 
 func (v *view) line(s string) { v.b.WriteString(s + "\n") }
