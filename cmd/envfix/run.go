@@ -51,7 +51,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "no-probe", Usage: "watch from outside only; PYTHONPATH stays as it is"},
 			&cli.StringFlag{Name: "report", Usage: "write the verdict as JSON to `FILE`"},
 			&cli.StringFlag{Name: "save", Usage: "write what was seen to `FILE`, 1 MB at most"},
-			&cli.StringFlag{Name: "replay", Usage: "judge what --save wrote to `FILE`, or NVML samples as CSV; runs nothing"},
+			&cli.StringFlag{Name: "replay", Usage: "judge what --save wrote to `FILE`; runs nothing"},
 			&cli.StringFlag{Name: "html", Usage: "write one page with the timeline to `FILE`"},
 			&cli.StringSliceFlag{Name: "fail-if", Usage: "exit with 1 if `CONDITION` holds, such as idle>30%"},
 			&cli.StringFlag{Name: "try", Usage: "compare the DataLoader with a copy that has other `ARGUMENTS`"},

@@ -1,7 +1,10 @@
 package observe
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -9,43 +12,12 @@ import (
 	"envfix/internal/text"
 )
 
-// An event is a line of a probe's file. Its kind says which of the types below it
-// is; each puts what it says into the Probe.
-type event interface{ apply(p *verdict.Probe) }
-
-// newEvent is an empty event of a kind; nil for one that is not known.
-func newEvent(kind string) event {
-	switch kind {
-	case "torch":
-		return &torchEvent{}
-	case "available":
-		return &availableEvent{}
-	case "loader":
-		return &loaderEvent{}
-	case "batch":
-		return &batchEvent{}
-	case "config":
-		return &configEvent{}
-	case "burst":
-		return &burstEvent{}
-	case "feeds":
-		return &feedsEvent{}
-	case "where":
-		return &whereEvent{}
-	case "parallel":
-		return &parallelEvent{}
-	case "crash":
-		return &crashEvent{}
-	case "end":
-		return &endEvent{}
-	case "try":
-		return &tryEvent{}
-	case "deep":
-		return &deepEvent{}
-	case "probe_error":
-		return &errorEvent{}
-	}
-	return nil
+// A note is a line of a probe's file: what it adds, in the names of verdict.Probe.
+type note struct {
+	*verdict.Probe
+	Loader *verdict.Loader `json:"loader"` // a DataLoader that was made
+	Feeds  int64           `json:"feeds"`  // a data set that a training step used: another loader is one for validation
+	Where  *verdict.Where  `json:"where"`  // a later one has counted on
 }
 
 const mostEvents = 80 // a probe writes 64 at most
@@ -63,26 +35,29 @@ func readEvents(path string) *verdict.Probe {
 	return parseEvents(data[:n])
 }
 
-func cleanPtr(s *string) *string {
-	if s == nil {
-		return nil
+func parseEvents(data []byte) *verdict.Probe {
+	p, n := &verdict.Probe{}, 0
+	for line := range bytes.Lines(data) {
+		of := note{Probe: p}
+		if n++; n > mostEvents || json.Unmarshal(line, &of) != nil {
+			continue
+		}
+		if of.Where != nil {
+			p.Where = of.Where
+		}
+		if l := of.Loader; l != nil {
+			l.Source, l.Setting = sourceLine(l.Where), settingLine(l.Own)
+			p.Loaders = append(p.Loaders, *l)
+		}
+		for i := range p.Loaders {
+			p.Loaders[i].Trains = p.Loaders[i].Trains || of.Feeds != 0 && p.Loaders[i].Data == of.Feeds
+		}
 	}
-	c := text.Clip(*s, 200)
-	return &c
-}
-
-func short(s *string) string {
-	if s == nil {
-		return ""
+	if p.Crash != nil {
+		p.Crash.Text = text.Redact(p.Crash.Text)
 	}
-	return text.Clip(*s, 30)
-}
-
-func number(n *int) int {
-	if n == nil || *n < 0 {
-		return 0
-	}
-	return *n
+	scrub(reflect.ValueOf(p), longest)
+	return p
 }
 
 // source reads the lines of a file that a place like train.py:12 names. Only a
@@ -109,7 +84,7 @@ func sourceLine(where string) string {
 	if n > len(lines) || n == 0 || len(lines[n-1]) > 300 {
 		return ""
 	}
-	return text.Clip(lines[n-1], 300)
+	return lines[n-1]
 }
 
 // settings are the calls by which the users of libraries set their loader.
@@ -126,7 +101,7 @@ func settingLine(own string) string {
 	for i, line := range lines {
 		for _, call := range settings {
 			if at := strings.Index(line, call); at >= 0 && !strings.Contains(line[:at], "#") {
-				return place(file + ":" + strconv.Itoa(i+1))
+				return file + ":" + strconv.Itoa(i+1)
 			}
 		}
 	}

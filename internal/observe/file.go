@@ -1,26 +1,25 @@
 package observe
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/text"
 )
 
-func cleanAll(list []string) []string {
-	out := make([]string, 0, len(list))
-	for i, s := range list {
-		if i == 64 {
-			return append(out, "…")
-		}
-		out = append(out, text.Clip(s, 300))
-	}
+// command is what is run, as it may be shown.
+func (o Options) command() []string {
+	out := text.RedactArgv(o.Command, text.Secrets(o.Env)...)
+	out = slices.Clone(out[:min(len(out), 64)])
+	scrub(reflect.ValueOf(out), longest)
 	return out
 }
 
@@ -48,17 +47,9 @@ func Encode(t *verdict.Trace) ([]byte, error) {
 	}
 }
 
-// Load reads a recording, or samples of GPUs as CSV (verdict.ReadCSV).
+// Load reads a recording.
 func Load(path string) (*verdict.Trace, error) {
-	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !strings.HasPrefix(path, "/dev/") {
-		return nil, fmt.Errorf("%s is a pipe, not a file", path) // whose writer may never come
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
+	data, err := read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +60,21 @@ func Load(path string) (*verdict.Trace, error) {
 	return t, nil
 }
 
-// LoadReport reads what --report wrote, or judges what --save wrote.
-func LoadReport(path string) (r verdict.Report, err error) {
+func read(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !strings.HasPrefix(path, "/dev/") {
+		return nil, fmt.Errorf("%s is a pipe, not a file", path) // whose writer may never come
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
+	return io.ReadAll(io.LimitReader(f, 64<<20))
+}
+
+// LoadReport reads what --report wrote, or judges what --save wrote.
+func LoadReport(path string) (r verdict.Report, err error) {
+	data, err := read(path)
 	if err != nil {
 		return r, err
 	}
@@ -100,13 +98,9 @@ func LoadReport(path string) (r verdict.Report, err error) {
 	return r, nil
 }
 
-// Decode reads what Encode wrote, or CSV. Text in it is outside text and is
-// cleaned; what a trace cannot hold is an error.
+// Decode reads what Encode wrote. Text in it is outside text and is cleaned; what a
+// trace cannot hold is an error.
 func Decode(data []byte) (*verdict.Trace, error) {
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 || data[0] != '{' {
-		return verdict.ReadCSV(data)
-	}
 	var t verdict.Trace
 	if err := json.Unmarshal(data, &t); err != nil {
 		return nil, fmt.Errorf("not a recording of `envfix run --save`: %w", err)
@@ -117,78 +111,47 @@ func Decode(data []byte) (*verdict.Trace, error) {
 	case t.Format < 1 || t.Seconds < 0 || len(t.Frames) > 100*mostFrames || len(t.GPUs) > 64:
 		return nil, errors.New("not a recording of `envfix run --save`")
 	}
-	scrub(&t)
+	scrub(reflect.ValueOf(&t), longest)
 	return &t, nil
 }
 
-// scrub cleans every text of a trace that came from a file.
-func scrub(t *verdict.Trace) {
-	t.Command, t.Signal, t.Notes = cleanAll(t.Command), text.Clip(t.Signal, 20), cleanAll(t.Notes)
-	for i := range t.GPUs {
-		g := &t.GPUs[i]
-		g.Name, g.UUID, g.Link = text.Clip(g.Name, 60), text.Clip(g.UUID, 60), text.Clip(g.Link, 20)
-		for j := range g.Tenants {
-			g.Tenants[j].User, g.Tenants[j].Name = text.Clip(g.Tenants[j].User, 32), text.Clip(g.Tenants[j].Name, 40)
+const longest = 300 // characters of a text, unless its field's tag `most` says another number
+
+// scrub cleans every text of a value that came from outside, and takes away what is
+// below zero, or beyond any job.
+func scrub(v reflect.Value, most int) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			scrub(v.Elem(), most)
 		}
-	}
-	for i := range t.Processes {
-		p := &t.Processes[i]
-		clip(40, &p.Name)
-		clip(160, &p.Command)
-		clip(32, &p.User)
-		clip(80, &p.Mount)
-		clip(10, &p.Torch)
-		clip(200, &p.Missed)
-		if p.Probe != nil {
-			scrubProbe(p.Probe)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n, err := strconv.Atoi(v.Type().Field(i).Tag.Get("most"))
+			if err != nil {
+				n = most
+			}
+			scrub(v.Field(i), n)
 		}
-	}
-}
-
-// clip makes texts safe to show, and no longer than n.
-func clip(n int, list ...*string) {
-	for _, s := range list {
-		*s = text.Clip(*s, n)
-	}
-}
-
-func scrubProbe(b *verdict.Probe) {
-	clip(60, &b.Version)
-	clip(30, &b.CUDA, &b.HIP, &b.Matmul)
-	clip(300, &b.Error)
-	b.Visible = cleanPtr(b.Visible)
-	for j := range b.Loaders {
-		l := &b.Loaders[j]
-		clip(200, &l.Own, &l.Setting, &l.Where)
-		clip(60, &l.Dataset)
-		clip(300, &l.Source)
-	}
-	if u := b.Burst; u != nil {
-		clip(200, &u.CopyAt, &u.SyncAt, &u.CopyOwn, &u.SyncOwn)
-	}
-	if b.Where != nil {
-		scrubWhere(b.Where)
-	}
-	b.Via = cleanAll(b.Via)
-	if b.Crash != nil {
-		clip(60, &b.Crash.Type)
-		clip(1500, &b.Crash.Text)
-	}
-	if b.Try != nil {
-		clip(200, &b.Try.Args)
-		clip(300, &b.Try.Error)
-	}
-	for j := range b.Deep {
-		clip(120, &b.Deep[j])
-	}
-}
-
-func scrubWhere(w *verdict.Where) {
-	clip(200, &w.GCAt, &w.CompileAt, &w.Reason)
-	for i := range w.Top {
-		s := &w.Top[i]
-		clip(200, &s.At)
-		clip(80, &s.Func, &s.Call)
-		clip(20, &s.Part)
+	case reflect.Slice:
+		for i := range v.Len() {
+			scrub(v.Index(i), most)
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			key, of := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			key.Set(it.Key())
+			of.Set(it.Value())
+			scrub(key, most)
+			scrub(of, most)
+			v.SetMapIndex(it.Key(), reflect.Value{})
+			v.SetMapIndex(key, of)
+		}
+	case reflect.String:
+		v.SetString(text.Clip(v.String(), most))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(min(max(0, v.Int()), 1<<60))
+	case reflect.Float64:
+		v.SetFloat(min(max(0, v.Float()), 1e15))
 	}
 }

@@ -78,31 +78,31 @@ broken
 // TestHostileEvents: what a job writes into its probe's file is outside text.
 func TestHostileEvents(t *testing.T) {
 	lines := []string{
-		`{"ev":"torch","version":"2.15\u001b[31m","cuda":"13.2","visible":"0\n1"}`,
-		`not json`, `[1,2]`, `{"ev":"torch","version":5}`,
-		`{"ev":"loader","workers":2,"where":"/etc/passwd:1","batch":-4}`,
-		`{"ev":"crash","type":"E\u202e","msg":"` + strings.Repeat("x", 5000) + `"}`,
-		`{"ev":"config","params":{"cpu/torch.float32":-5,"cuda:0/torch.float32":7},"env":{"RANK":"3","WORLD_SIZE":"x"}}`,
+		`{"version":"2.15\u001b[31m","cuda":"13.2","cuda_visible_devices":"0\n1"}`,
+		`not json`, `[1,2]`, `{"version":5}`,
+		`{"loader":{"workers":2,"where":"/etc/passwd:1","batch_size":-4}}`,
+		`{"crash":{"type":"E\u202e","text":"` + strings.Repeat("x", 5000) + `"}}`,
+		`{"params":{"cpu/torch.float32":-5,"cuda:0/torch.float32":7,"x\u001b[0m":1},"rank":3,"via":["` + strings.Repeat("y", 900) + `"]}`,
 	}
 	p := parseEvents([]byte(strings.Join(lines, "\n")))
 	if diff := cmp.Diff([]string{"2.15", "0 1", "E"}, []string{p.Version, *p.Visible, p.Crash.Type}); diff != "" {
 		t.Error(diff)
 	}
-	if n := len([]rune(p.Crash.Text)); n != 1500 {
-		t.Errorf("the crash's text has %d characters", n)
+	if diff := cmp.Diff([]int{1500, longest}, []int{len([]rune(p.Crash.Text)), len([]rune(p.Via[0]))}); diff != "" {
+		t.Error(diff)
 	}
-	if *p.Rank != 3 || p.World != 0 || len(p.Params) != 1 || p.Loaders[0].Batch != 0 {
-		t.Errorf("%+v", p)
+	if diff := cmp.Diff(map[string]int64{"cpu/torch.float32": 0, "cuda:0/torch.float32": 7, "x": 1}, p.Params); diff != "" || *p.Rank != 3 || p.Loaders[0].Batch != 0 {
+		t.Errorf("%s %+v", diff, p)
 	}
-	many := parseEvents(bytes.Repeat([]byte(`{"ev":"loader"}`+"\n"), 5000))
+	many := parseEvents(bytes.Repeat([]byte(`{"loader":{}}`+"\n"), 5000))
 	if len(many.Loaders) > mostEvents {
 		t.Errorf("%d loaders", len(many.Loaders))
 	}
 }
 
 func FuzzEvents(f *testing.F) {
-	f.Add([]byte(`{"ev":"burst","steps":5,"copy":3}` + "\n" + `{"ev":"python","share":0.4}`))
-	f.Add([]byte(`{"ev":"deep","top":["a"]}`))
+	f.Add([]byte(`{"burst":{"steps":5,"copies":3}}` + "\n" + `{"where":{"seen":4,"count":50,"parts":{"python":3}}}`))
+	f.Add([]byte(`{"deep":["a"],"params":{"\u0000":1},"page":{"warm_steps":1,"step_s":1e308}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tr := &verdict.Trace{Format: 1, Seconds: 10, Processes: []verdict.Process{{PID: 1, Probe: parseEvents(b)}}}
 		if _, err := json.Marshal(verdict.Judge(tr)); err != nil {

@@ -44,7 +44,8 @@ func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorde
 	r.host.ShmTotal, r.host.ShmLow = shm()
 	for _, pair := range env {
 		if v, ok := strings.CutPrefix(pair, "CUDA_VISIBLE_DEVICES="); ok {
-			r.host.Visible = cleanPtr(&v)
+			v = text.Clip(v, longest)
+			r.host.Visible = &v
 		}
 		if pair == "CUDA_DEVICE_ORDER=PCI_BUS_ID" {
 			r.host.PCIOrder = true

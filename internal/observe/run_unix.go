@@ -72,7 +72,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	r.notes = notes
 	ended := r.follows(j)
 	t := r.Trace()
-	t.Command, t.Exit = cleanAll(text.RedactArgv(o.Command, text.Secrets(o.Env)...)), ended.Code
+	t.Command, t.Exit = o.command(), ended.Code
 	if ended.Signal != 0 {
 		t.Signal = strings.TrimPrefix(unix.SignalName(ended.Signal), "SIG")
 	}

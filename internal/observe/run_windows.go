@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
-	"envfix/internal/text"
 )
 
 // ErrNotFound and ErrNotExecutable are why a command cannot start.
@@ -43,7 +42,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 		return nil, Ended{}, ErrNotExecutable
 	}
 	e := Ended{Code: cmd.ProcessState.ExitCode()}
-	t := &verdict.Trace{Format: verdict.Format, Command: cleanAll(text.RedactArgv(o.Command, text.Secrets(o.Env)...)),
+	t := &verdict.Trace{Format: verdict.Format, Command: o.command(),
 		Seconds: time.Since(begun).Seconds(), Exit: e.Code,
 		GPUs: []verdict.GPU{}, Frames: []verdict.Frame{}, Processes: []verdict.Process{}, Notes: []string{"jobs cannot be watched on Windows yet"}}
 	t.Host.OtherGPU = "unknown"

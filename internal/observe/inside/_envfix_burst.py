@@ -43,7 +43,9 @@ def watch():
     P.undo(P.S["mark"])
     best = {w: max((n, k[1:]) for k, n in P.S["lines"].items() if k[0] == w)[1] for w in {k[0] for k in P.S["lines"]}}
     copy_at, sync_at = (best.get(a) or best.get(b) or ("", "") for a, b in ((P.COPY, P.CPU_COPY), (P.SYNC, P.CPU_SYNC)))
-    P.event("burst", steps=P.C[P.BURST], copy=P.C[P.COPY], sync=P.C[P.SYNC], cpu_copy=P.C[P.CPU_COPY], cpu_sync=P.C[P.CPU_SYNC],
-            batches=P.C[P.BATCHES] - P.S["begun_batches"], backward=P.S["backs"], autocast=P.C[P.AMP],
-            own=sum(P.S["own"].values()), own_least=min(P.S["own"].values(), default=0), copy_at=copy_at[0], copy_own=copy_at[1], sync_at=sync_at[0],
-            sync_own=sync_at[1])
+    batches, backs, own = P.C[P.BATCHES] - P.S["begun_batches"], P.S["backs"], [v / 1e9 for v in P.S["own"].values()]
+    cpu = not (P.torch.cuda.is_initialized() or P.C[P.COPY] or P.C[P.SYNC])  # what they would be with a GPU
+    P.event(burst={"steps": P.C[P.BURST], "copies": P.C[P.CPU_COPY if cpu else P.COPY], "syncs": P.C[P.CPU_SYNC if cpu else P.SYNC], "on_cpu": cpu,
+                   # each pass takes a batch, and may have more than one loss; a loop without a DataLoader is known by its losses
+                   "passes": min(batches, backs) or max(batches, backs), "autocast": P.C[P.AMP], "own_s": sum(own), "own_least_s": min(own, default=0),
+                   "copy_at": copy_at[0], "copy_own": copy_at[1], "sync_at": sync_at[0], "sync_own": sync_at[1]})

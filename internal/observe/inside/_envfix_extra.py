@@ -19,15 +19,15 @@ def on_step(n):
     if not T["done"] and n >= TRY_AT and T["loader"] is not None:
         T["done"], t = True, P.now()
         try:
-            P.event("try", args=TRY, **asked(T["loader"]))
+            P.event(**{"try": {"args": TRY, **asked(T["loader"])}})
         except Exception as e:
-            P.event("try", args=TRY, error=repr(e)[:300])
+            P.event(**{"try": {"args": TRY, "error": repr(e)[:300]}})
         t = P.now() - t  # which is no time of the job's
         P.C[P.LAST], P.C[P.WARM_AT] = P.C[P.LAST] + t, P.C[P.WARM_AT] + t
 
 def unfinished():
     if not T["done"]:
-        P.event("try", args=TRY, error="the job ended before its DataLoader could be compared: it takes %d steps" % TRY_AT)
+        P.event(**{"try": {"args": TRY, "error": "the job ended before its DataLoader could be compared: it takes %d steps" % TRY_AT}})
 
 atexit.register(unfinished)
 
@@ -71,7 +71,7 @@ def compared(loader):
     before, first = measured(loader, {}, None)
     after, then = measured(loader, changes, len(first))
     n = min(len(first), len(then))
-    told = {"steps": before[0], "before_s": before[1], "after_s": after[1], "samples_before": before[2], "samples_after": after[2]}
+    told = {"steps": before[0], "before_s": before[1], "after_s": after[1], "load_before_s": before[1], "load_after_s": after[1], "samples_before": before[2], "samples_after": after[2]}
     if isinstance(loader.dataset, torch.utils.data.IterableDataset):  # workers may take turns otherwise: what comes twice tells
         twice = lambda seen: sum(c - 1 for c in collections.Counter(seen).values())
         return {**told, "compared": n, "repeated": max(0, twice(then[:n]) - twice(first[:n]))}
@@ -151,4 +151,4 @@ def deep(n):
         kernels = any(device(e) > 0 for e in every)
         own = device if kernels else lambda e: e.self_cpu_time_total
         top = sorted(every, key=own, reverse=True)[:8]
-        P.event("deep", kernels=kernels, top=["%8.2f ms %5d × %s" % (own(e) / 1e3 / DEEP_STEPS, max(1, e.count // DEEP_STEPS), e.key[:80]) for e in top if own(e) > 0])
+        P.event(deep_kernels=kernels, deep=["%8.2f ms %5d × %s" % (own(e) / 1e3 / DEEP_STEPS, max(1, e.count // DEEP_STEPS), e.key[:80]) for e in top if own(e) > 0])

@@ -293,7 +293,7 @@ def tell():
     busy = [k for k, _ in top[:TOP]] + [next(k for k, _ in top if k[0] == p) for p in parts]
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
-    P.event("where", compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
+    P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
             reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=L["gc_done"], gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
-            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)])
+            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

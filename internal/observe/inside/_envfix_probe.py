@@ -17,9 +17,9 @@ S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark
      "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None, "others": {}, "via": (), "loop": set()}
 torch = extra = load = None
 
-def event(what, **kw):  # one line, one write; at most MOST_EVENTS a process
+def event(**kw):  # one line, one write; at most MOST_EVENTS a process. The names are those of verdict.Probe; None adds nothing
     S["events"] += 1
-    text = json.dumps({"t": now(), "pid": os.getpid(), "ev": what, **kw}, default=str)
+    text = json.dumps(kw, default=str)
     if S["events"] <= MOST_EVENTS and len(text) < 8000:
         with open("%s/p%d.jsonl" % (DIR, os.getpid()), "ab", 0) as f:
             f.write(text.encode() + b"\n")
@@ -44,7 +44,7 @@ def fail():
         C[ERR] += 1
         undo(0)
         S["backward"] and S["backward"]()
-        event("probe_error", err=repr(sys.exc_info()[1])[:300])
+        event(error=repr(sys.exc_info()[1])[:300])
 
 def undo(mark):
     while len(S["undo"]) > mark:
@@ -124,7 +124,7 @@ def step(unit):
         S["eval"] = False
         if S["data"] not in S["trains"]:
             S["trains"].add(S["data"])
-            event("feeds", data=S["data"])
+            event(feeds=S["data"])
     if C[LAST]:
         C[STEP_HIST + (t - C[LAST]).bit_length()] += 1
     C[LAST], C[LAST_LOAD] = t, C[LOAD]
@@ -163,7 +163,7 @@ def divided(loader):  # (does a stream, or what starts its workers, ask which wo
     return asks, files
 
 def compiled():  # has torch.compile captured a frame?
-    return bool(getattr(sys.modules.get("torch._dynamo.utils"), "counters", {}).get("frames"))
+    return bool(getattr(sys.modules.get("torch._dynamo.utils"), "counters", {}).get("frames")) or None
 
 def precision():  # of matrix products; the old question is an error once the new setting was used
     new = hasattr(torch._C, "_get_fp32_precision_getter") and [  # of 2.9 and later; older ones raise for a name they do not know
@@ -181,9 +181,9 @@ def config(opt):
         "-packages" + os.sep in f.f_code.co_filename and name not in via and via.append(name)
         f = f.f_back
     S["via"], dist = set(via) - {"torch"}, d.is_available() and d.is_initialized()
-    event("config", params=params, matrices=sum(p.numel() for p in every if p.dim() == 2), cuda_init=torch.cuda.is_initialized(),
-          matmul=precision(), compiled=compiled(), env={k: os.environ[k] for k in ("RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER") if k in os.environ},
-          via=via[:12], rank=d.get_rank() if dist else None, world=d.get_world_size() if dist else None)
+    rank, world = (d.get_rank(), d.get_world_size()) if dist else (int(v) if v.isdigit() else None for v in map(os.environ.get, ("RANK", "WORLD_SIZE"), "--"))
+    event(params=params, matrices=sum(p.numel() for p in every if p.dim() == 2), cuda_init=torch.cuda.is_initialized() or None, matmul=precision(),
+          compiled=compiled(), cuda_visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"), via=via[:12] or None, rank=rank, world=world)
 
 def place(t):  # of a tensor's numbers: views share it
     try:
@@ -194,8 +194,8 @@ def place(t):  # of a tensor's numbers: views share it
 def install(t, loader):
     global torch, extra, load, LIBRARY
     torch, load, LIBRARY = t, loader, LIBRARY + (os.path.dirname(t.__file__) + os.sep,)
-    event("torch", version=t.__version__, cuda=t.version.cuda, hip=getattr(t.version, "hip", None), xpu=getattr(t.version, "xpu", None),
-          visible=os.environ.get("CUDA_VISIBLE_DEVICES"), prefix=sys.prefix)  # first, so that a folder that cannot be written ends it here
+    event(version=t.__version__, cuda=t.version.cuda, hip=getattr(t.version, "hip", None), xpu=bool(getattr(t.version, "xpu", None)),
+          cuda_visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"), prefix=sys.prefix)  # first, so that a folder that cannot be written ends it here
     import torch.utils.data.dataloader as D
     import torch.optim.optimizer as O
     S["undo"].append((getattr(O, "register_optimizer_step_post_hook", None) or load("_envfix_old").register)(on_step).remove)
@@ -206,8 +206,9 @@ def install(t, loader):
         if S["loaders"] <= 8:
             stream = isinstance(s.dataset, getattr(t.utils.data, "IterableDataset", ()))
             asks, files = divided(s) if stream else (False, None)
-            event("loader", workers=s.num_workers, pin=bool(s.pin_memory), batch=s.batch_size, persistent=s.persistent_workers, data=id(s.dataset),
-                  prefetch=s.prefetch_factor, dataset=type(s.dataset).__name__, stream=stream, divided=asks, files=files, where=line(3), own=line(3, True))
+            event(loader={"workers": s.num_workers, "pin_memory": bool(s.pin_memory), "batch_size": s.batch_size, "persistent": s.persistent_workers,
+                          "data": id(s.dataset), "prefetch": s.prefetch_factor, "dataset": type(s.dataset).__name__, "stream": stream, "divided": asks,
+                          "files": files, "where": line(3), "own": line(3, True)})
     after(D.DataLoader, "__init__", made)
     onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
     def __next__(self):  # on the class: the iterator's type is unchanged
@@ -252,7 +253,7 @@ def install(t, loader):
                 S["host"] = {place(t) for t in tensors(b)}
             if C[BATCHES] == 1:
                 ts = tensors(b)
-                event("batch", n=len(ts), shape=list(ts[0].shape) if ts else None, dtype=str(ts[0].dtype) if ts else None)
+                event(batch_tensors=len(ts), batch={"shape": list(ts[0].shape), "dtype": str(ts[0].dtype)} if ts and ts[0].dim() else None)
             C[UNIT] > BATCH or step(BATCH)
     patch(D._BaseDataLoaderIter, "__next__", __next__)
     def _get_iterator(self):
@@ -276,26 +277,30 @@ def install(t, loader):
     mark = len(S["undo"])
     after(t.Tensor, "backward", lambda s, r, a, k: C[UNIT] <= BACKWARD and step(BACKWARD))
     S["backward"] = S["undo"].pop(mark)  # until an optimizer steps
+    wraps = []
+    def wrapped(s, r, a, k):
+        wraps.append((type(s).__name__, len(getattr(s, "device_ids", None) or ())))
+        len(wraps) < 5 and event(parallel=[n for n, _ in wraps], parallel_devices=max(n for _, n in wraps))
     for cls in (t.nn.parallel.DistributedDataParallel, t.nn.DataParallel):
-        after(cls, "__init__", lambda s, r, a, k: event("parallel", kind=type(s).__name__, devices=len(getattr(s, "device_ids", None) or ())))
+        after(cls, "__init__", wrapped)
     available = t.cuda.is_available
     def is_available():  # once: the answer to the job's own question
         r = available()
         with contextlib.suppress(Exception):
             if t.cuda.is_available is is_available:
                 t.cuda.is_available = available
-                event("available", answer=bool(r))
+                event(said_no=not r)
         return r
     t.cuda.is_available, hook = is_available, sys.excepthook
     def excepthook(et, ev, tb):
         with contextlib.suppress(Exception):
             text = str(ev)  # an out-of-memory text begins with its numbers, a worker's error ends with them
-            event("crash", type=et.__name__, msg=text if len(text) < 1500 else text[:700] + " ... " + text[-700:])
+            event(crash={"type": et.__name__, "text": text if len(text) < 1500 else text[:700] + " ... " + text[-700:]})
         hook(et, ev, tb)
     def end():
         with contextlib.suppress(Exception):
             S["look"] and S["look"]()
-            event("end", loaders=S["loaders"], cuda_init=t.cuda.is_initialized(), compiled=compiled())
+            event(loaders_made=S["loaders"], cuda_init=t.cuda.is_initialized() or None, compiled=compiled())
     sys.excepthook = excepthook
     os.register_at_fork(after_in_child=after_fork)
     atexit.register(end)

@@ -104,9 +104,6 @@ func modelOnCPU(f *facts) *Finding {
 		x.Confidence = medium
 		e["cpu_s"] = round(f.lead.CPU)
 		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))
-	case f.t.Imported && len(f.used) == 0:
-		x.Confidence = low
-		x.Text = "no GPU was ever touched: no load, no memory"
 	default:
 		return nil
 	}
@@ -242,17 +239,14 @@ func memoryButIdle(f *facts) *Finding {
 		if g.Attributed {
 			mine = s.Ours
 		}
-		if idle := s.idle(); g.Memory == 0 || !idle.ok || idle.v <= 0.9 || share(mine, g.Memory) <= memHeld || !f.t.Imported && f.t.Seconds-last < 60 {
+		if idle := s.idle(); g.Memory == 0 || !idle.ok || idle.v <= 0.9 || share(mine, g.Memory) <= memHeld || f.t.Seconds-last < 60 {
 			continue
 		}
 		e := f.evidence()
 		e["gpu"], e["held_mib"] = g.Index, mine
 		x := &Finding{Verdict: MemoryButIdle, Confidence: medium, Evidence: e,
-			Text: fmt.Sprintf("%s lie in GPU %d's memory and nothing runs on it", mib(mine), g.Index),
+			Text: fmt.Sprintf("%s lie in GPU %d's memory and nothing runs on it: no step for %s", mib(mine), g.Index, seconds(f.t.Seconds-last)),
 			Fix:  []string{"`envfix watch --pid PID` says what the process waits for"}}
-		if !f.t.Imported {
-			x.Text += fmt.Sprintf(": no step for %s", seconds(f.t.Seconds-last))
-		}
 		return x
 	}
 	return nil
@@ -261,7 +255,7 @@ func memoryButIdle(f *facts) *Finding {
 // notTraining: nothing of the job looks like a training loop yet.
 func notTraining(f *facts) *Finding {
 	p := f.probe()
-	if f.noGPU || f.t.Imported || p.Page.Steps > 0 || p.Page.Batches > 0 || len(f.used) > 0 || f.idle.ok && f.idle.v < idleNever {
+	if f.noGPU || p.Page.Steps > 0 || p.Page.Batches > 0 || len(f.used) > 0 || f.idle.ok && f.idle.v < idleNever {
 		return nil
 	}
 	e := f.evidence()
@@ -289,7 +283,7 @@ func notTraining(f *facts) *Finding {
 // outside is what the machine shows of a job that the probe knows nothing of.
 func (f *facts) outside() string {
 	p := f.lead
-	if f.t.Imported || p.Probe != nil || p.Torch != "" || p.Wall <= 0 {
+	if p.Probe != nil || p.Torch != "" || p.Wall <= 0 {
 		return ""
 	}
 	text := fmt.Sprintf("; no process of this job loaded PyTorch, and the probe knows no other library. From outside: %.1f of %.3g processors, %s of memory",

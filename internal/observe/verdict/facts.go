@@ -180,9 +180,6 @@ func (f *facts) foreign(i int) bool {
 		return false
 	}
 	before := share(*g.Before, g.Memory)
-	if f.t.Imported { // the samples may have begun in the middle of the job: only a full GPU is told from its own
-		return before > memFull && share(s.Used, g.Memory)-before < 0.05
-	}
 	return before > memHeld && s.Used-*g.Before < *g.Before/2
 }
 

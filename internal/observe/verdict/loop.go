@@ -234,7 +234,7 @@ func pythonBound(f *facts) *Finding {
 	if l.ok && l.v >= 0.10 || syncs >= syncsMany {
 		return nil
 	}
-	if f.t.Imported || f.lead.Probe == nil {
+	if f.lead.Probe == nil {
 		return steady(f)
 	}
 	n := f.batchSize()

@@ -31,7 +31,7 @@ type Probe struct {
 	CUDA     string           `json:"cuda,omitempty"`    // that torch was built with; "" none
 	HIP      string           `json:"hip,omitempty"`
 	XPU      bool             `json:"xpu,omitempty"`
-	Prefix   string           `json:"prefix,omitempty"` // sys.prefix: the environment of its Python
+	Prefix   string           `json:"prefix,omitempty" most:"1024"` // sys.prefix: the environment of its Python
 	CUDAInit bool             `json:"cuda_init,omitempty"`
 	SaidNo   bool             `json:"said_no,omitempty"` // torch.cuda.is_available() told the job False
 	Visible  *string          `json:"cuda_visible_devices,omitempty"`
@@ -201,7 +201,7 @@ type Spot struct {
 // A Crash is an exception that ended the job.
 type Crash struct {
 	Type string `json:"type"`
-	Text string `json:"text"`
+	Text string `json:"text" most:"1500"`
 }
 
 // A Try compares the loader alone with a copy of it that has other arguments, over

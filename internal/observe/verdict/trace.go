@@ -18,7 +18,6 @@ type Trace struct {
 	Exit      int       `json:"exit"`             // as a shell reports it; 0 while the job runs
 	Signal    string    `json:"signal,omitempty"` // that killed the job
 	Running   bool      `json:"running,omitempty"`
-	Imported  bool      `json:"imported,omitempty"` // GPU samples alone, from a CSV file: nothing is known of the job
 	Host      Host      `json:"host"`
 	GPUs      []GPU     `json:"gpus"`
 	Frames    []Frame   `json:"frames"`
