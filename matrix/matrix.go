@@ -97,9 +97,12 @@ type Release struct {
 // A Build is one binary variant of a release on one platform.
 type Build struct {
 	Release *Release `compiled:"-"`
-	Label   string   // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
-	OS      string   // linux, windows, macos
-	Arch    string   // as machine.Platform.Arch
+
+	Framework *Framework `compiled:"-"` // whose build it is; nil: torch's
+
+	Label string // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
+	OS    string // linux, windows, macos
+	Arch  string // as machine.Platform.Arch
 
 	CUDA   version.Dotted // toolkit, such as 12.6.3; zero: not a CUDA build
 	CuDNN  version.Dotted

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,24 +16,30 @@ import (
 // Packages with GPU code that need no torch and are published outside the default index
 // alone, such as llama-cpp-python: asked for by themselves, torch has no say in them.
 
-// NoTorch is the reason of an answer that is not about torch.
-const NoTorch = "torch was not asked for, and is not installed"
-
-// torchless reports whether such packages were asked for and nothing that torch is needed for.
-func (s frameworks) torchless() bool {
-	if len(s.p.req.torch) > 0 || len(s.p.req.asked) > 0 || s.p.req.Build != "" || s.p.req.conda() || s.p.req.label != "" && s.p.req.label != cpu {
-		return false
+// readLead finds what was asked for that needs no torch: a framework, which then stands
+// where torch does, or packages that have to be built.
+func (s *problem) readLead() {
+	s.lead, s.built = "", false
+	if s.needsTorch || len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
+		return
 	}
-	found := false
-	for _, r := range s.p.req.packages {
+	lead, built, others := "", false, false
+	for _, r := range s.req.packages {
 		switch {
-		case s.needsNoTorch(r.Name) && r.URL == "":
-			found = true
-		case s.isFramework(r.Name) || s.p.known(r.Name) || s.p.m.HasDists(r.Name) || len(s.p.cache.needs[r.Name]) > 0:
-			return false
+		case s.isFramework(r.Name):
+			lead = cmp.Or(lead, r.Name)
+		case s.frameworks().needsNoTorch(r.Name) && r.URL == "":
+			built = true
+		case slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
+			return
+		case s.known(r.Name) || s.m.HasDists(r.Name) || len(s.cache.needs[r.Name]) > 0:
+			others = true
 		}
 	}
-	return found
+	s.lead, s.built = lead, built && lead == "" && !others
+	if strings.HasSuffix(lead, "-cpu") {
+		s.req.label, s.req.named = cpu, "`"+lead+"`"
+	}
 }
 
 func (s frameworks) needsNoTorch(name string) bool {

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -15,14 +16,11 @@ import (
 // alternatives are ways that this plan does not take itself: another channel, a
 // vendor's index, a source build, a compatibility package, a container.
 func (s advice) alternatives(o *outcome) []string {
-	switch {
-	case s.p.frameworks().torchless():
+	if s.p.built {
 		return unique(s.p.frameworks().waysAlone())
-	case o.Decision == NoSolution && s.p.frameworks().frameworksAlone() && s.p.req.conflict == "":
-		return s.p.frameworks().frameworkWaysOut()
 	}
 	var out []string
-	for _, ways := range []func(*outcome) []string{s.describedJetson, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
+	for _, ways := range []func(*outcome) []string{s.frameworkWays, s.describedJetson, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
 		s.defaultIndexForCPU, s.amdWays, s.repackagedAudio, s.p.chooser().condaBeside} {
 		out = append(out, ways(o)...)
 	}
@@ -41,6 +39,8 @@ func (s advice) describedJetson(o *outcome) []string {
 	return s.p.chooser().jetpacks()
 }
 
+const cudaAlone = "%s has wheels for NVIDIA GPUs alone: name the machine that will run it with `--gpu NAME --driver VERSION`"
+
 // forTheTarget is the way out where a package is for CUDA alone and no GPU is here: an
 // image build, a login node and a lock are for another machine.
 func (s advice) forTheTarget(o *outcome) []string {
@@ -48,10 +48,16 @@ func (s advice) forTheTarget(o *outcome) []string {
 		return nil
 	}
 	for _, r := range s.p.req.packages {
+		if list := s.p.framework(r.Name); len(list) > 0 && list[0].Label != cpu && (list[len(list)-1].Label != cpu || len(r.Extras) > 0) {
+			return []string{fmt.Sprintf(cudaAlone, text.Cut(r.Text, 80))}
+		}
+		if s.p.isFramework(r.Name) {
+			continue
+		}
 		rows := s.p.wheels(r.Name)
 		i := slices.IndexFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.p.cache.admits(r.Spec, e.Version) })
 		if i >= 0 && o.q.packages().forCUDA(rows[i]) && (rows[i].Fails == "import" || rows[i].Fails == "") {
-			return []string{fmt.Sprintf("%s has wheels for NVIDIA GPUs alone: name the machine that will run it with `--gpu NAME --driver VERSION`", r.Name)}
+			return []string{fmt.Sprintf(cudaAlone, r.Name)}
 		}
 	}
 	return nil
@@ -75,6 +81,9 @@ func (s advice) otherPublishers(o *outcome) []string {
 func (s advice) amdWays(o *outcome) []string {
 	var out []string
 	for _, g := range s.p.vendor(machine.AMD) {
+		if s.p.lead != "" {
+			break
+		}
 		v := s.p.vendors().amdIndex(g)
 		switch {
 		case !s.stuck(o):
@@ -182,7 +191,7 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 func (s advice) builtFrom(r pep508.Requirement) string {
 	rows := s.p.wheels(r.Name)
 	own := func(e matrix.Elsewhere) bool { return e.Build != "" }
-	if len(rows) == 0 || s.p.frameworks().isFramework(r.Name) || slices.ContainsFunc(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), own) {
+	if len(rows) == 0 || s.p.isFramework(r.Name) || slices.ContainsFunc(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), own) {
 		return "" // publishedElsewhere has its own way
 	}
 	sdist := func(e *matrix.Extension) bool { return e.Sdist }
@@ -318,17 +327,14 @@ func (s advice) lastResort() []string {
 			}
 		}
 	}
-	if s.p.frameworks().frameworksAlone() {
-		if other, none := s.p.frameworks().plainPython(s.p.knownPythons()); none == "" {
-			return []string{fmt.Sprintf("`--python %s`, for which there are wheels", other)}
-		}
-		return []string{"a system or a container for which there are wheels"}
-	}
 	t := s.p.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })
 	if t != nil {
 		if _, b := t.chooser().try(cpu, nil, driver{}); b != nil {
 			return []string{"`--cpu`: " + torchName(b) + ", which uses no GPU"}
 		}
+	}
+	if s.p.lead != "" {
+		return []string{"a system or a container for which there are wheels"}
 	}
 	return []string{"source build of torch on this system"}
 }

@@ -29,6 +29,9 @@ func (s *problem) ask(accel string, gpus []machine.GPU, d driver, p py) *attempt
 // builds calls f for every build for this system, newest torch first.
 func (s *problem) builds(f func(*matrix.Build)) {
 	list := s.cache.wheels
+	if s.lead != "" {
+		list = s.framework(s.lead)
+	}
 	if s.req.conda() {
 		list = s.condaBuilds()
 	}
@@ -94,8 +97,11 @@ func (q *attempt) best() *matrix.Build {
 
 // choice says what a build means for an installer.
 func (q *attempt) choice(b *matrix.Build) *Choice {
-	if isConda(b) {
+	switch {
+	case isConda(b):
 		return q.condaChoice(b)
+	case b.Framework != nil:
+		return q.fits().frameworkChoice(b)
 	}
 	c := &Choice{
 		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), CuDNN: b.CuDNN.String(),
@@ -125,16 +131,7 @@ func (q *attempt) choice(b *matrix.Build) *Choice {
 	if q.p.req.Channel != "" {
 		q.channelChoice(c)
 	}
-	if q.accel == cuda {
-		for _, r := range q.p.req.packages {
-			if !q.p.frameworks().isFramework(r.Name) {
-				continue
-			}
-			if f, why := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN); why == nil {
-				put(&c.Ask, r.Name, ask(r, f))
-			}
-		}
-	}
+	q.fits().askFrameworks(c, b)
 	return c
 }
 
@@ -193,6 +190,9 @@ func arches(b *matrix.Build) []string {
 
 // torchName is a build in a sentence: "torch 2.14.1+cu126".
 func torchName(b *matrix.Build) string {
+	if b.Framework != nil {
+		return cmp.Or(b.Framework.Ask, b.Framework.Package) + b.Framework.Versions.String()
+	}
 	if c := channelOf(b); c != "" {
 		return fmt.Sprintf("the %s build %s of torch", c, b.Label)
 	}

@@ -51,7 +51,7 @@ func (s *problem) broughtByHand(of, name string) {
 func (s *problem) alsoAsked(r pep508.Requirement) {
 	name := plainName(r.Name)
 	framework := slices.ContainsFunc(s.m.Frameworks, func(f matrix.Framework) bool { return f.Package == r.Name })
-	if rows := s.frameworks().frameworkRows(r.Name); len(rows) == 0 || s.cache.overlap(rows[0].Versions, r.Spec) {
+	if rows := s.framework(r.Name); len(rows) == 0 || s.cache.overlap(rows[0].Framework.Versions, r.Spec) {
 		r.Spec = version.Specifier{} // the newest may be taken
 	}
 	i := slices.IndexFunc(s.req.packages, func(q pep508.Requirement) bool { return plainName(q.Name) == name })

@@ -30,8 +30,7 @@ type cache struct {
 	whole      map[string]bool                // whether all that some specifiers admit is of others
 	noneSeen   bool                           // nobody has seen any wheel for this system: Windows on ARM
 	needs      map[string][]matrix.Need       // by package, for this system
-	within     map[string][]matrix.Need       // of every version that some specifiers admit
-	frameworks map[string][]matrix.Framework  // by plain name, of every system
+	frameworks map[string][]*matrix.Build     // by plain name, of every system
 	files      map[fileKey]string             // why a wheel has no file here
 	known      map[string]bool                // packages of the extension table
 	dists      *distCache
@@ -74,17 +73,19 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
-		needs: map[string][]matrix.Need{}, frameworks: map[string][]matrix.Framework{}, files: map[fileKey]string{},
+		needs: map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
-		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, within: map[string][]matrix.Need{}, dists: newDistCache(), channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
+		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, dists: newDistCache(), channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {
 			c.needs[n.Package] = append(c.needs[n.Package], n)
 		}
 	}
-	for _, f := range m.Frameworks {
-		c.frameworks[plainName(f.Package)] = append(c.frameworks[plainName(f.Package)], f)
+	for _, list := range c.frameworks {
+		for i, b := range list {
+			c.rank[b.Release] = i
+		}
 	}
 	for i, r := range m.Releases {
 		c.rank[r] = i

@@ -33,10 +33,7 @@ func (s chooser) decide() *outcome {
 		o := s.refuse("request", s.p.req.conflict)
 		return o
 	}
-	if s.p.frameworks().frameworksAlone() && s.p.req.accel() != rocm && (s.p.described() || s.elsewhere() == nil) {
-		return s.p.frameworks().frameworks()
-	}
-	if s.p.frameworks().torchless() {
+	if s.p.built {
 		return s.p.frameworks().withoutTorch()
 	}
 	if why := s.p.naming().nonexistent(); why != "" {
@@ -54,11 +51,11 @@ func (s chooser) decide() *outcome {
 		by            func([]machine.GPU) *outcome
 	}{{cuda, machine.NVIDIA, s.nvidia}, {rocm, machine.AMD, s.p.vendors().amd}, {xpu, machine.Intel, s.p.vendors().intel}, {mps, machine.Apple, s.apple}} {
 		gpus := s.p.vendor(serve.vendor)
-		if len(gpus) == 0 || wants != "" && wants != serve.accel && s.hasVendor(wants) {
+		if len(gpus) == 0 || s.p.lead != "" && serve.accel != cuda || wants != "" && wants != serve.accel && s.hasVendor(wants) {
 			continue
 		}
 		if o := serve.by(gpus); o != nil {
-			return o
+			return s.orOnCPU(o)
 		}
 	}
 	return s.withoutGPU(wants)
@@ -110,6 +107,8 @@ func (s chooser) withoutGPU(wants string) *outcome {
 // candidates those are: another system's wheels may have it.
 func (s chooser) noCode() string {
 	switch {
+	case s.p.lead != "":
+		return fmt.Sprintf("%s has no code that is known", plainName(s.p.lead))
 	case s.p.req.conda():
 		return "no conda build has code"
 	case s.p.env() == machine.WSL2:
@@ -213,10 +212,10 @@ func (s chooser) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 // unserved answers where no wheel has code for any NVIDIA GPU: a vendor's own
 // index, or another channel as the way out; else nil.
 func (s chooser) unserved(gpus []machine.GPU) *outcome {
-	if v := s.p.vendors().jetsonIndex(gpus); v != nil {
+	if v := s.p.vendors().jetsonIndex(gpus); v != nil && s.p.lead == "" {
 		return s.p.vendors().vendorAnswer(v)
 	}
-	if s.p.tegra() || len(s.p.advice().condaServes(gpus)) > 0 {
+	if s.p.lead != "" || s.p.tegra() || len(s.p.advice().condaServes(gpus)) > 0 {
 		q, _ := s.try(cuda, gpus, s.p.installed())
 		return s.refuseAll(q)
 	}

@@ -14,7 +14,7 @@ import (
 // no system at all, what there is, and which of it is nearest; "" it exists.
 func (s naming) nonexistent() string {
 	all := s.p.m.Releases
-	if len(all) == 0 || s.p.req.conda() {
+	if len(all) == 0 || s.p.req.conda() || s.p.lead != "" {
 		return ""
 	}
 	if s.p.req.Channel != "" {

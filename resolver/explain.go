@@ -34,6 +34,9 @@ func (s advice) finish(o *outcome) *Resolution {
 	case o.q != nil && o.Decision == NoSolution:
 		o.Reasons = append(o.Reasons, o.q.why()...)
 	}
+	if s.p.lead != "" && o.Decision == NoSolution {
+		o.Reasons = append(o.Reasons, Reason{Rule: "request", Text: NoTorch})
+	}
 	o.Warnings = append(o.Warnings, s.p.chooser().notAsAsked(o.Fallback)...)
 	s.p.underPolicy(o)
 	o.Warnings = append(o.Warnings, s.installedWarnings(o)...)
@@ -118,6 +121,9 @@ func (q *attempt) why() []Reason {
 			text = fmt.Sprintf("what the %s channel has for %s is not known: no %s build of the newest release, torch %s, was seen for %s %s",
 				q.p.req.Channel, q.accel, q.accel, q.p.m.Releases[0].Torch, q.p.h.Platform.OS, q.p.h.Platform.Arch)
 		}
+		if q.p.lead != "" {
+			text = q.fits().noneOf(q.p.lead)
+		}
 		out = []Reason{{Rule: "platform", Text: text}}
 	}
 	return out
@@ -131,10 +137,10 @@ func (q *attempt) refusedByAll(builds []*matrix.Build) (Reason, bool) {
 	}
 	e := *q
 	e.explain = true
-	for _, r := range q.p.req.packages {
-		first := e.packages().packageRefusal(r, builds[0])
+	for i, r := range q.p.req.packages {
+		first := e.refused(i, r, builds[0])
 		if first != nil && !slices.ContainsFunc(builds[1:], func(b *matrix.Build) bool {
-			why := e.packages().packageRefusal(r, b)
+			why := e.refused(i, r, b)
 			return why == nil || why.Text != first.Text
 		}) {
 			first.Rule = "companions"

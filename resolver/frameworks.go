@@ -13,8 +13,12 @@ import (
 	"envfix/matrix"
 )
 
-// Frameworks other than torch: tensorflow, jax, onnxruntime, cupy. Their plain names
-// bring CPU code, or none for the CUDA at hand, so a GPU decides how they are asked for.
+// Frameworks other than torch: tensorflow, jax, onnxruntime, cupy. Each row of one is a
+// build, which passes the rules that torch's pass: alone it stands where torch does, and
+// beside torch, or beside another framework, it goes with the CUDA of that one.
+
+// NoTorch is the reason of an answer that is not about torch.
+const NoTorch = "torch was not asked for, and is not installed"
 
 // plainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
 // onnxruntime-gpu onnxruntime.
@@ -26,178 +30,103 @@ func plainName(name string) string {
 	return strings.TrimSuffix(name, "-gpu")
 }
 
-// frameworkRows are what is known of a framework on this system, in the order of the
-// data; none: it is no framework, or computes on the CPU alone here.
-func (s frameworks) frameworkRows(name string) []matrix.Framework {
-	var out []matrix.Framework
-	plain := plainName(name)
-	for _, f := range s.p.cache.frameworks[plain] {
-		if (name == plain || name == f.Package) && (f.OS == "" || f.OS == s.p.h.Platform.OS) && (f.Arch == "" || f.Arch == s.p.h.Platform.Arch) {
-			out = append(out, f)
+// frameworkBuilds are the builds of all frameworks on every system by their plain names,
+// in the order of the data, and last what each has for a CPU: all but those for GPUs alone.
+func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
+	out := map[string][]*matrix.Build{}
+	build := func(f *matrix.Framework, label string) {
+		b := &matrix.Build{Release: &matrix.Release{Source: f.Source}, Framework: f, Label: label, OS: f.OS, Arch: f.Arch, Glibc: f.Glibc,
+			Default: true, Status: matrix.Offered, Proof: f.Proof, Source: f.Source}
+		b.CUDA, _ = version.ParseDotted(major(f.CUDA)) // of its major, as far as its libraries decide
+		out[plainName(f.Package)] = append(out[plainName(f.Package)], b)
+	}
+	for i := range m.Frameworks {
+		build(&m.Frameworks[i], "cuda"+major(m.Frameworks[i].CUDA))
+	}
+	for plain, rows := range out {
+		if !slices.ContainsFunc(rows, func(b *matrix.Build) bool { return b.Framework.Plain == "none" }) {
+			build(&matrix.Framework{Package: plain, Source: rows[0].Source}, cpu)
 		}
 	}
 	return out
 }
 
-func (s frameworks) isFramework(name string) bool {
-	return len(s.p.cache.frameworks[plainName(name)]) > 0
-}
+// isFramework reports whether a package is a framework on any system.
+func (s *problem) isFramework(name string) bool { return len(s.cache.frameworks[plainName(name)]) > 0 }
 
-// frameworksAlone reports whether frameworks were asked for and nothing that torch is
-// needed for.
-func (s frameworks) frameworksAlone() bool {
-	if len(s.p.req.torch) > 0 || len(s.p.req.asked) > 0 || s.p.req.Build != "" || s.p.req.conda() || s.p.req.label != "" && s.p.req.label != cpu {
-		return false
-	}
-	if s.p.needsTorch {
-		return false
-	}
-	found := false
-	for _, r := range s.p.req.packages {
-		switch {
-		case s.isFramework(r.Name):
-			found = true
-		case slices.ContainsFunc(s.p.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
-			return false
+// framework are a framework's builds for this system that a name stands for.
+func (s *problem) framework(name string) []*matrix.Build {
+	var out []*matrix.Build
+	plain, p := plainName(name), s.h.Platform
+	for _, b := range s.cache.frameworks[plain] {
+		if b.Label == cpu || (name == plain || name == b.Framework.Package) && (b.OS == "" || b.OS == p.OS) && (b.Arch == "" || b.Arch == p.Arch) {
+			out = append(out, b)
 		}
 	}
-	return found
+	return out
 }
 
-// whyFramework says why no release of a framework goes with a question; nil where
-// one does. cu is the CUDA major that everything in the environment has; "" any.
-func (q fits) whyFramework(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
-	var nearest *Reason // of the newest release that was asked for
-	asked := false
-	for _, f := range q.a.p.frameworks().frameworkRows(r.Name) {
-		why := q.frameworkFault(framework{f, r, cu, cudnn})
-		if why == "" {
-			return f, nil
-		}
-		if fits := q.a.p.cache.overlap(f.Versions, r.Spec); nearest == nil || fits && !asked {
-			nearest, asked = q.a.no(f.Source, "%s: %s", f.Ask, why), fits
+// asks is the requirement that a framework's build answers.
+func (s *problem) asks(b *matrix.Build) pep508.Requirement {
+	plain := plainName(b.Framework.Package)
+	for _, r := range s.req.packages {
+		if plainName(r.Name) == plain {
+			return r
 		}
 	}
-	if nearest == nil {
-		nearest = q.a.no("", "%s has no GPU build for %s %s", plainName(r.Name), q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
+	return pep508.Requirement{Name: plain, Text: plain}
+}
+
+// notAsked says why a framework's build is not what was asked for; "" it is.
+func (q fits) notAsked(b *matrix.Build) string {
+	r, f := q.a.p.asks(b), b.Framework
+	if !q.a.p.cache.overlap(f.Versions, r.Spec) {
+		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
 	}
-	return matrix.Framework{}, nearest
-}
-
-// olderDriver says that a framework's CUDA needs a newer driver; "" it does not.
-func (q fits) olderDriver(f framework) string {
-	need := f.Driver
-	if q.a.drv.windows {
-		need = f.DriverWin
+	has := func(x string) bool {
+		return strings.Contains(f.Ask, "["+x+"]") || b.Label == cpu && !strings.Contains(x, "cuda")
 	}
-	if !q.a.drv.compared || !q.a.drv.version.Less(need) {
-		return ""
-	}
-	return fmt.Sprintf("it needs driver %s or newer; here is %s", need, driverText(q.a.drv))
-}
-
-// A framework is a row of a framework, for one requirement and beside what an environment
-// has: cu is its CUDA major, "" any; cudnn the one that torch brings, zero none.
-type framework struct {
-	matrix.Framework
-	asked pep508.Requirement
-	cu    string
-	cudnn version.Dotted
-}
-
-// frameworkRules say each why a framework does not go with an attempt, "" it does. What
-// is the same of a build of torch is asked of its rule.
-var frameworkRules = []func(fits, framework) string{
-	fits.underPolicy, fits.asked, fits.needed, fits.onPython, fits.onPlatform, fits.besideOthers, fits.olderDriver, fits.onGPUs, fits.withCode,
-}
-
-func (q fits) frameworkFault(c framework) string {
-	for _, rule := range frameworkRules {
-		if why := rule(q, c); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-func (q fits) underPolicy(c framework) string {
-	p := q.a.p.req.Policy
 	switch {
-	case p == nil:
-	case len(p.CUDA) > 0 && !slices.ContainsFunc(p.CUDA, func(v string) bool { return major(v) == major(c.CUDA) }):
-		return "the team's policy admits CUDA " + text.Cut(strings.Join(p.CUDA, ", "), 80)
-	case len(p.Indexes) > 0 && !slices.Contains(p.Indexes, "default"):
-		return "the team's policy does not admit the default index"
-	case q.a.drv.compared && q.a.drv.version.Less(p.leastDriver()):
-		return fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.a.drv))
+	case len(r.Extras) == 0 || slices.ContainsFunc(r.Extras, has):
+		return ""
+	case b.Label == cpu:
+		return fmt.Sprintf("the libraries that `%s` brings are for NVIDIA GPUs", text.Cut(r.Text, 80))
 	}
-	return ""
+	return "it is not the extra that you asked for"
 }
 
-func (q fits) asked(c framework) string {
-	if !q.a.p.cache.overlap(c.Versions, c.asked.Spec) {
-		return fmt.Sprintf("it is of %s, and you asked for %s", c.Versions, text.Cut(c.asked.Text, 80))
+// noWheelOf says why a framework has no wheel for the Python at hand; "" it has one.
+func (q fits) noWheelOf(b *matrix.Build) string {
+	f, r := b.Framework, q.a.p.asks(b)
+	files := cmp.Or(f.Files, f.Package)
+	if b.Label == cpu { // the package of that name alone
+		files = r.Name
+		if row := q.a.p.cache.frameworks[f.Package][0].Framework; row.Package == r.Name || row.Package == f.Package {
+			files = cmp.Or(row.Files, row.Package)
+		}
 	}
-	return ""
-}
-
-func (q fits) needed(c framework) string {
-	if why := q.a.p.frameworks().frameworkNeed(c.asked, c.Framework); why != "" {
-		return why
-	}
-	if len(c.asked.Extras) > 0 && !slices.ContainsFunc(c.asked.Extras, func(x string) bool { return strings.Contains(c.Ask, "["+x+"]") }) {
-		return "it is not the extra that you asked for"
-	}
-	return ""
-}
-
-func (q fits) onPython(c framework) string {
 	switch {
 	case q.a.py.major == 0:
 		return ""
-	case !c.Python.IsZero() && !q.a.p.cache.fits(q.a.py, c.Python.String()):
-		return fmt.Sprintf("it is for Python %s", c.Python)
+	case !f.Python.IsZero() && !q.a.p.cache.fits(q.a.py, f.Python.String()):
+		return fmt.Sprintf("it is for Python %s", f.Python)
 	}
-	return q.a.packages().noFileIn(filesOf(c.Framework), c.Versions, c.asked.Spec)
+	return strings.TrimPrefix(q.a.packages().noFileIn(files, f.Versions, r.Spec), "and ")
 }
 
-func (q fits) onPlatform(c framework) string {
-	libc := q.a.p.h.Platform.Libc
-	if !c.Glibc.IsZero() && libc != nil && libc.Kind == "glibc" && libc.Version.Less(c.Glibc) {
-		return fmt.Sprintf("its CUDA libraries need glibc %s; this system has %s", c.Glibc, libc.Version)
+// codeOfFramework says why a framework's build has no code for a GPU, by its row and by
+// the newest of its releases that was read; "" it has.
+func (q fits) codeOfFramework(b *matrix.Build, g machine.GPU) string {
+	f := b.Framework
+	if g.SM.Less(f.MinSM) {
+		return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
 	}
-	return ""
-}
-
-func (q fits) besideOthers(c framework) string {
-	switch {
-	case c.cu != "" && major(c.CUDA) != c.cu:
-		return fmt.Sprintf("it computes with CUDA %s, and the others with CUDA %s: one environment holds the libraries of one", major(c.CUDA), c.cu)
-	case c.Exact && !c.cudnn.IsZero():
-		return fmt.Sprintf("%s pins each library of CUDA %s to one version, and torch to others: an installer refuses them together", c.Versions, c.CUDA)
-	case !c.cudnn.IsZero() && !c.CuDNN.IsZero() && !admitsDotted(c.CuDNN, c.cudnn):
-		return fmt.Sprintf("it needs cuDNN%s, and torch brings %s", c.CuDNN, c.cudnn)
+	a, _ := q.a.p.m.Arch(g.SM)
+	if first, err := version.ParseDotted(a.FirstCUDA); err == nil && b.CUDA.Major() < first.Major() {
+		return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", f.CUDA, gpuName(g), a.FirstCUDA)
 	}
-	return ""
-}
-
-func (q fits) onGPUs(c framework) string {
-	for _, g := range q.a.gpus {
-		if !c.MinSM.IsZero() && g.SM.Less(c.MinSM) {
-			return fmt.Sprintf("it needs GPU %s or newer; here is %s", c.MinSM, gpuName(g))
-		}
-		if a, _ := q.a.p.m.Arch(g.SM); olderMajor(c.CUDA, a.FirstCUDA) {
-			return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", c.CUDA, gpuName(g), a.FirstCUDA)
-		}
-	}
-	return ""
-}
-
-// withCode says which GPU the newest release of a framework that was read, of those
-// asked for, has no code for; "" none, or none was read.
-func (q fits) withCode(f framework) string {
 	for _, e := range q.a.p.wheels(f.Package) {
-		if len(e.Native) > 0 && q.a.p.cache.admits(f.Versions, e.Version) && q.a.p.cache.admits(f.asked.Spec, e.Version) {
+		if len(e.Native) > 0 && q.a.p.cache.admits(f.Versions, e.Version) && q.a.p.cache.admits(q.a.p.asks(b).Spec, e.Version) {
 			if why := q.a.packages().missingFor(e, q.a.packages().codeOf(e)); why != "" {
 				return fmt.Sprintf("%s %s %s", f.Package, e.Version, why)
 			}
@@ -207,9 +136,82 @@ func (q fits) withCode(f framework) string {
 	return ""
 }
 
-// filesOf is the package whose files decide where a framework can be installed.
-func filesOf(f matrix.Framework) string {
-	return cmp.Or(f.Files, f.Package)
+// ofAnyBase are the rules that a framework passes whatever it stands beside; those on its
+// CUDA and on the request look at the build that it stands beside.
+var ofAnyBase = []func(*attempt, *matrix.Build) *Reason{policyRule, pythonRule, platformRule, driverFloorRule, gpuCodeRule}
+
+// goesWith says why a framework's build does not go with another build.
+func (q fits) goesWith(f, b *matrix.Build) *Reason {
+	row, r := f.Framework, q.a.p.asks(f)
+	if n, other := q.a.p.frameworks().brokenNeed(row.Package, r.Spec, row.Versions); n != nil {
+		return q.a.no(n.Source, "it %s", needText(n, other))
+	}
+	if f == b {
+		return nil
+	}
+	if why := q.notAsked(f); why != "" {
+		return q.a.no(row.Source, "%s", why)
+	}
+	for _, rule := range ofAnyBase {
+		if why := rule(q.a, f); why != nil {
+			return why
+		}
+	}
+	switch {
+	case q.a.accel != cuda:
+	case f.CUDA.Major() != b.CUDA.Major():
+		return q.a.no(row.Source, "it computes with CUDA %d, and the others with CUDA %d: one environment holds the libraries of one", f.CUDA.Major(), b.CUDA.Major())
+	case row.Exact && !b.CuDNN.IsZero():
+		return q.a.no(row.Source, "%s pins each library of CUDA %s to one version, and torch to others: an installer refuses them together", row.Versions, row.CUDA)
+	case !b.CuDNN.IsZero() && !row.CuDNN.IsZero() && !admitsDotted(row.CuDNN, b.CuDNN):
+		return q.a.no(row.Source, "it needs cuDNN%s, and torch brings %s", row.CuDNN, b.CuDNN)
+	}
+	return nil
+}
+
+// frameworkFor is the newest build of a framework that goes with a build, which may be
+// itself; else why the newest that was asked for does not.
+func (q fits) frameworkFor(r pep508.Requirement, b *matrix.Build) (*matrix.Build, *Reason) {
+	list := slices.DeleteFunc(q.a.p.framework(r.Name), func(f *matrix.Build) bool { return (f.Label == cpu) == (q.a.accel == cuda) })
+	if slices.Contains(list, b) {
+		list = []*matrix.Build{b}
+	}
+	var nearest *Reason
+	asked := false
+	for _, f := range list {
+		why := q.goesWith(f, b)
+		if why == nil {
+			return f, nil
+		}
+		if !q.a.explain {
+			continue
+		}
+		if fits := q.a.p.cache.overlap(f.Framework.Versions, r.Spec); nearest == nil || fits && !asked {
+			nearest, asked = &Reason{Text: cmp.Or(f.Framework.Ask, r.Name) + ": " + why.Text, Source: why.Source}, fits
+		}
+	}
+	if nearest == nil {
+		nearest = q.a.no("", "%s", q.noneOf(r.Name))
+	}
+	return nil, nearest
+}
+
+// noneOf says that a framework has no build of the kind that is sought.
+func (q fits) noneOf(name string) string {
+	kind := "GPU"
+	if q.a.accel != cuda {
+		kind = "CPU"
+	}
+	return fmt.Sprintf("%s has no %s build for %s %s", name, kind, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
+}
+
+// besideFramework says why a package does not go with a framework's build, where torch
+// has no say.
+func (q fits) besideFramework(r pep508.Requirement, b *matrix.Build) *Reason {
+	if why := q.a.packages().noFileIn(r.Name, r.Spec); why != "" && r.URL == "" {
+		return q.a.no(b.Source, "%s", strings.TrimPrefix(why, "and "))
+	}
+	return nil
 }
 
 func admitsDotted(s version.Specifier, v version.Dotted) bool {
@@ -217,10 +219,10 @@ func admitsDotted(s version.Specifier, v version.Dotted) bool {
 	return err != nil || s.Admits(p)
 }
 
-// ask is how a framework is asked for so that it computes on a GPU: its extra or its
-// other name, with the versions of its row and of the request.
-func ask(r pep508.Requirement, f matrix.Framework) string {
-	spec := f.Versions.String()
+// ask is how a framework is asked for so that it computes where its build does: its extra
+// or its other name, with the versions of its row and of the request.
+func ask(r pep508.Requirement, b *matrix.Build) string {
+	spec := b.Framework.Versions.String()
 	if own := r.Spec.String(); strings.HasPrefix(own, "==") && !strings.Contains(own, ",") {
 		spec = own // one release or series of the row's
 	} else if own != "" && spec != "" {
@@ -228,215 +230,53 @@ func ask(r pep508.Requirement, f matrix.Framework) string {
 	} else if spec == "" {
 		spec = own
 	}
-	return f.Ask + spec
+	return b.Framework.Ask + spec
 }
 
-// frameworks answers for frameworks without torch.
-func (s frameworks) frameworks() *outcome {
-	gpus := s.p.vendor(machine.NVIDIA)
-	if name, why := s.frameworksNeed(); why != "" {
-		return s.refuseFramework("companions", name+" "+why)
+// frameworkChoice says what the builds of frameworks mean for an installer.
+func (q fits) frameworkChoice(b *matrix.Build) *Choice {
+	c := &Choice{Build: b.Label, CUDA: b.CUDA.String(), Python: q.a.py.String(), Channel: "pip", Packages: map[string]string{},
+		Proof: string(b.Proof), Source: b.Source}
+	for _, r := range q.a.p.req.packages {
+		c.Packages[r.Name] = ""
 	}
-	switch {
-	case s.p.req.accel() == cpu:
-		return s.plainFrameworks(fmt.Sprintf("the CPU, as asked for with %s", s.p.req.named))
-	case s.forCPU():
-		return s.plainFrameworks("the CPU, as the name of what was asked for says")
-	case len(s.p.gpus) == 0:
-		if name := s.withoutCPU(); name != "" {
-			return s.plainFrameworks(fmt.Sprintf("no GPU was found, and %s has no code for a CPU: it is installed, and computes nothing here", name))
-		}
-		return s.plainFrameworks("no GPU was found: this plan computes on the CPU only")
-	case len(gpus) == 0 && s.withoutCPU() != "":
-		return s.refuseFramework("request", fmt.Sprintf("%s has code for NVIDIA GPUs alone; here is %s", s.withoutCPU(), gpuNames(s.p.gpus)))
-	case len(gpus) == 0:
-		return s.plainFrameworks(fmt.Sprintf("which of these frameworks serves %s is not known: this plan computes on the CPU only", gpuNames(s.p.gpus)))
-	}
-	d := s.p.installed()
-	if d.version.IsZero() && d.compared {
-		d.version = version.Dotted{}
-	}
-	action, why := s.p.chooser().driverFault(gpus, d)
-	if c, q := s.frameworkChoice(gpus, d); c != nil && (action == "" || !d.compared) {
-		o := &outcome{q: q}
-		o.Decision, o.Choice, o.Driver = Install, c, DriverChoice{Action: keep, Minimum: s.frameworkFloor(c), KernelModule: d.module}
-		o.HeldBack = q.fits().frameworkHeldBack(c)
-		o.Reasons, o.Warnings = s.frameworkReasons(c, q), s.frameworkWarnings(c, q)
-		return o
-	}
-	if c, q := s.frameworkChoice(gpus, ideal()); c != nil {
-		return s.frameworkDriver(c, q, gpus, action, why)
-	}
-	name, refusal := s.frameworkRefusals(gpus, ideal())
-	if s.cudaExtra() {
-		return s.refuseFramework("gpu-code", refusal)
-	}
-	if s.withoutCPU() != "" {
-		return s.refuseFramework("gpu-code", refusal+", and it has no code for a CPU"+s.sibling(name, gpus))
-	}
-	return s.plainFrameworks(refusal + ": this plan computes on the CPU only" + s.inWSL(name))
+	q.askFrameworks(c, b)
+	c.Holds = q.frameworkHolds(b)
+	return c
 }
 
-// withoutCPU is the first package of the request that has no code for a CPU; "" none.
-func (s frameworks) withoutCPU() string {
-	for _, r := range s.p.req.packages {
-		if slices.ContainsFunc(s.p.cache.frameworks[plainName(r.Name)], func(f matrix.Framework) bool { return f.Plain == "none" }) {
-			return r.Name
+// askFrameworks adds to a choice how its frameworks are asked for.
+func (q fits) askFrameworks(c *Choice, b *matrix.Build) {
+	if q.a.accel != cuda {
+		return
+	}
+	for _, r := range q.a.p.req.packages {
+		if f, why := q.frameworkRefusal(r, b); why == nil && f != nil {
+			put(&c.Ask, r.Name, ask(r, f))
 		}
 	}
-	return ""
 }
 
-// sibling names the package for another CUDA that serves where this one does not; ""
-// there is none.
-func (s frameworks) sibling(name string, gpus []machine.GPU) string {
-	for _, p := range s.p.pythons()[:min(1, len(s.p.pythons()))] {
-		q := s.p.ask(cuda, gpus, s.p.installed(), p)
-		if f, refusal := q.frameworkRefusal(pep508.Requirement{Name: plainName(name)}, "", version.Dotted{}); refusal == nil && f.Package != name {
-			return fmt.Sprintf("; %s serves it", f.Package)
-		}
-	}
-	return ""
-}
-
-// inWSL says where a framework computes on the GPU of a Windows machine that it does not
-// serve on Windows itself; "" where that helps nothing.
-func (s frameworks) inWSL(name string) string {
-	if s.p.h.Platform.OS != "windows" || !slices.ContainsFunc(s.p.cache.frameworks[plainName(name)], func(f matrix.Framework) bool {
-		return f.OS == "linux" && f.Arch == s.p.h.Platform.Arch
-	}) {
-		return ""
-	}
-	return fmt.Sprintf("; in WSL 2, %s computes on it (`--os wsl2`)", plainName(name))
-}
-
-// frameworkChoice is one CUDA for all that was asked for, the newest that serves.
-func (s frameworks) frameworkChoice(gpus []machine.GPU, d driver) (*Choice, *attempt) {
-	for _, p := range s.p.pythons() {
-		q := s.p.ask(cuda, gpus, d, p)
-		for _, cu := range s.frameworkCUDAs() {
-			c := &Choice{Build: "cuda" + cu, CUDA: cu, Python: p.String(), Channel: "pip", Packages: map[string]string{}, Ask: map[string]string{}}
-			whole := true
-			for _, r := range s.p.req.packages {
-				c.Packages[r.Name] = ""
-				if !s.isFramework(r.Name) {
-					continue
-				}
-				f, refusal := q.frameworkRefusal(r, cu, version.Dotted{})
-				if whole = refusal == nil; !whole {
-					break
-				}
-				c.Ask[r.Name], c.Proof, c.Source = ask(r, f), string(f.Proof), f.Source
-			}
-			if whole {
-				c.Holds = s.frameworkHolds(func(r pep508.Requirement) version.Specifier {
-					f, _ := q.frameworkRefusal(r, cu, version.Dotted{})
-					return f.Versions
-				})
-				return c, q
-			}
-		}
-	}
-	return nil, nil
-}
-
-// frameworkCUDAs are the CUDA majors of all rows, in their order.
-func (s frameworks) frameworkCUDAs() []string {
+// frameworkWord names what the frameworks of a build are installed as.
+func (q fits) frameworkWord(b *matrix.Build) string {
 	var out []string
-	for _, r := range s.p.req.packages {
-		for _, f := range s.frameworkRows(r.Name) {
-			if cu := major(f.CUDA); cu != "" && !slices.Contains(out, cu) && (s.p.req.cudaV.IsZero() || fmt.Sprint(s.p.req.cudaV.Major()) == cu) {
-				out = append(out, cu)
-			}
+	for _, r := range q.a.p.req.packages {
+		if f, why := q.frameworkRefusal(r, b); why == nil && f != nil && f.Label != cpu {
+			out = append(out, fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), ask(r, f), gpuNames(q.a.gpus)))
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return strings.Compare(b, a) })
-	return out
+	if len(out) == 0 {
+		return "it is installed as it was asked for"
+	}
+	return strings.Join(out, "; ")
 }
 
-// frameworkRefusals names the first framework that nothing serves, and why.
-func (s frameworks) frameworkRefusals(gpus []machine.GPU, d driver) (name, why string) {
-	for _, p := range s.p.pythons()[:min(1, len(s.p.pythons()))] {
-		q := s.p.ask(cuda, gpus, d, p)
-		q.explain = true
-		for _, r := range s.p.req.packages {
-			if !s.isFramework(r.Name) {
-				continue
-			}
-			if _, refusal := q.frameworkRefusal(r, "", version.Dotted{}); refusal != nil {
-				return r.Name, refusal.Text
-			}
-		}
-	}
-	return "", "no one CUDA serves all that was asked for"
-}
-
-// frameworkFloor is the oldest driver that what was chosen runs on.
-func (s frameworks) frameworkFloor(c *Choice) version.Dotted {
-	need := s.p.req.Policy.leastDriver()
-	for _, f := range s.p.m.Frameworks {
-		for _, asked := range c.Ask {
-			if strings.HasPrefix(asked, f.Ask) && major(f.CUDA) == c.CUDA {
-				floor := f.Driver
-				if s.p.windowsDriver() {
-					floor = f.DriverWin
-				}
-				need = later(need, floor)
-			}
-		}
-	}
-	return need
-}
-
-// frameworkDriver answers where only the driver is missing, broken or too old.
-func (s frameworks) frameworkDriver(c *Choice, q *attempt, gpus []machine.GPU, action, why string) *outcome {
-	o := &outcome{q: q}
-	o.Decision, o.Then = FixDriver, c
-	o.Driver = DriverChoice{Action: action, Minimum: s.frameworkFloor(c), KernelModule: s.p.moduleFor(gpus)}
-	o.Reasons = append([]Reason{{Rule: "driver", Text: why}}, s.frameworkReasons(c, q)...)
-	o.Warnings = s.frameworkWarnings(c, q)
-	if action == "" {
-		o.Decision, o.Driver.Action = UpgradeDriver, upgrade
-		o.Reasons[0] = Reason{
-			Rule: "driver-floor",
-			Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(s.p.installed())),
-		}
-		if older, _ := s.frameworkChoice(gpus, s.p.installed()); older != nil {
-			o.Fallback = older
-		}
-	}
-	for _, b := range s.p.chooser().branches() {
-		if d := s.p.onBranch(b, gpus); s.p.chooser().drivesAll(gpus, d) && !d.version.Less(o.Driver.Minimum) {
-			o.Driver.Branch = fmt.Sprint(b.Number)
-			break
-		}
-	}
-	return o
-}
-
-func (s frameworks) frameworkReasons(c *Choice, q *attempt) []Reason {
-	var out []Reason
-	for _, r := range s.p.req.packages {
-		if a := c.Ask[r.Name]; a != "" {
-			out = append(
-				out,
-				Reason{
-					Rule:   "companions",
-					Text:   fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), a, gpuNames(q.gpus)),
-					Source: c.Source,
-				},
-			)
-		}
-	}
-	return append(out, Reason{Rule: "request", Text: NoTorch})
-}
-
-// frameworkWarnings are what the rows of a choice warn of.
-func (s frameworks) frameworkWarnings(c *Choice, q *attempt) []string {
+// frameworkWarnings are what the rows of the frameworks beside a build warn of.
+func (q fits) frameworkWarnings(b *matrix.Build) []string {
 	var out []string
-	for _, r := range s.p.req.packages {
-		if f, refusal := q.frameworkRefusal(r, c.CUDA, version.Dotted{}); refusal == nil && f.Warning != "" {
-			out = append(out, f.Package+": "+f.Warning)
+	for _, r := range q.a.p.req.packages {
+		if f, why := q.frameworkRefusal(r, b); q.a.accel == cuda && why == nil && f != nil && f.Framework.Warning != "" {
+			out = append(out, f.Framework.Package+": "+f.Framework.Warning)
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -55,9 +54,12 @@ func (q *attempt) pinnedBeside(b *matrix.Build) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool {
-		return (!r.Spec.IsZero() || q.p.frameworks().isFramework(r.Name)) && q.packages().packageRefusal(r, b) != nil
-	})
+	for i, r := range q.p.req.packages {
+		if (!r.Spec.IsZero() || q.p.isFramework(r.Name)) && q.refused(i, r, b) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // sameKind reports whether a build computes on what another one computes on.
@@ -71,6 +73,9 @@ func sameKind(b, like *matrix.Build) bool {
 // lastForSystem says that PyTorch made no newer release for this system; "" it did.
 func (q *attempt) lastForSystem(b *matrix.Build) string {
 	newest := b.Release.Torch
+	if b.Framework != nil {
+		return ""
+	}
 	for _, r := range q.p.m.Releases {
 		if slices.ContainsFunc(r.Builds, func(o *matrix.Build) bool { return o.OS == b.OS && o.Arch == b.Arch && r.Torch.Compare(newest) > 0 }) {
 			return ""

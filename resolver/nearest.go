@@ -15,7 +15,7 @@ import (
 // nearest lists the smallest single changes that would allow more, best first.
 // Each is proven by resolving again with that change.
 func (s advice) nearest(o *outcome) []Nearest {
-	if o.Decision == NeedTarget || o.Decision == UseVendorIndex || s.p.frameworks().torchless() || s.p.frameworks().frameworksAlone() {
+	if o.Decision == NeedTarget || o.Decision == UseVendorIndex || s.p.built {
 		return nil
 	}
 	var out, last []Nearest // last are those that hardly serve
@@ -26,7 +26,7 @@ func (s advice) nearest(o *outcome) []Nearest {
 		made := t.chooser().answer()
 		c := made.reached(o)
 		switch {
-		case c == nil || c.Torch == "" || !better(c):
+		case c == nil || c.Torch == "" && s.p.lead == "" || !better(c):
 			return
 		case made.Decision == InstallCPU && len(s.p.gpus) > 0:
 			return // a CPU build is no way out for a GPU
@@ -45,7 +45,9 @@ func (s advice) nearest(o *outcome) []Nearest {
 		}
 	}
 	have := o.settled()
-	more := func(c *Choice) bool { return have == nil || o.Decision == UpgradeDriver || newer(c, have) }
+	more := func(c *Choice) bool {
+		return have == nil || o.Decision == UpgradeDriver || newer(c, have) || c.Torch == "" && c.CUDA != "" && have.CUDA == ""
+	}
 	s.nearestRequest(o, try, more)
 	s.nearestPython(o, try, more)
 	if len(s.p.vendor(machine.NVIDIA)) > 0 {
@@ -97,6 +99,9 @@ func (s advice) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool)
 		try("drop `--jit`", s.p.with(func(r *Request) { r.JIT = false }), more)
 	}
 	for _, name := range s.askedNames() {
+		if s.p.lead != "" && len(s.p.req.packages) == 1 {
+			break // nothing would be left of what was asked for
+		}
 		try("without "+name, s.p.without(name), more)
 	}
 	if o.settled() != nil {
@@ -210,7 +215,7 @@ func (s advice) otherSource(try tryFunc, more func(*Choice) bool) {
 // goes with the rest.
 func (s advice) nearestVersions(o *outcome, try tryFunc, more func(*Choice) bool) {
 	for _, r := range s.p.req.packages {
-		if r.Spec.IsZero() || r.URL != "" || !s.p.known(r.Name) || s.p.frameworks().isFramework(r.Name) {
+		if r.Spec.IsZero() || r.URL != "" || !s.p.known(r.Name) || s.p.isFramework(r.Name) {
 			continue
 		}
 		u := s.p.with(func(w *Request) {

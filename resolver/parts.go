@@ -9,7 +9,7 @@ type (
 	advice     struct{ p *problem } // what else could be done, and why not
 	naming     struct{ p *problem } // whether what is asked for exists
 	packages   struct{ a *attempt } // the packages that go with a build
-	fits       struct{ a *attempt } // the releases of frameworks that go with a build
+	fits       struct{ a *attempt } // the builds of frameworks that go with one
 	remarks    struct{ a *attempt } // what whoever takes a build has to know
 )
 

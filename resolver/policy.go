@@ -73,7 +73,8 @@ func (p *Policy) leastDriver() version.Dotted {
 }
 
 func (p *Policy) admitsCUDA(v version.Dotted) bool {
-	return len(p.CUDA) == 0 || slices.Contains(p.CUDA, v.MajorMinor()) || slices.Contains(p.CUDA, fmt.Sprint(v.Major()))
+	return len(p.CUDA) == 0 || slices.Contains(p.CUDA, v.MajorMinor()) || slices.Contains(p.CUDA, fmt.Sprint(v.Major())) ||
+		v.String() == fmt.Sprint(v.Major()) && slices.ContainsFunc(p.CUDA, func(c string) bool { return major(c) == v.String() })
 }
 
 func (p *Policy) admitsIndex(b *matrix.Build, fromDefault bool) bool {

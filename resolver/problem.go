@@ -21,7 +21,9 @@ type problem struct {
 	gpus     []machine.GPU // those that the request admits, in order
 	warnings []string      // found while reading
 
-	needsTorch bool // something of the request requires torch
+	needsTorch bool   // something of the request requires torch
+	lead       string // the framework that stands where torch does; "" torch
+	built      bool   // what was asked for needs no torch and has to be built
 
 	libc  string // what else of the system decides about files
 	cache *cache // what holds for every request on the machine
@@ -33,7 +35,7 @@ type memo struct {
 	picks      map[pickKey]picked // the releases of packages that go with builds
 	refused    map[refusedKey]bool
 	usable     map[usableKey][]*matrix.Extension
-	frameworks map[servedKey]served
+	frameworks map[servedKey]*matrix.Build
 	answered   *outcome // what decide said; nil until it is asked for
 }
 
@@ -44,9 +46,15 @@ func newProblem(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error
 		return nil, err
 	}
 	s.cache = newCache(m, h.Platform)
+	s.complete()
+	return s, s.naming().checkNames()
+}
+
+// complete adds what the request brings, once the problem has its cache.
+func (s *problem) complete() {
 	s.brought()
 	s.unasked()
-	return s, s.naming().checkNames()
+	s.readLead()
 }
 
 // unasked makes torchvision, which nobody named, optional where no build for this
@@ -67,7 +75,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error)
 		return nil, err
 	}
 	s := &problem{m: m, h: h, req: req, libc: libcOf(h.Platform)}
-	s.memo = &memo{refused: map[refusedKey]bool{}, usable: map[usableKey][]*matrix.Extension{}, frameworks: map[servedKey]served{}}
+	s.memo = &memo{refused: map[refusedKey]bool{}, usable: map[usableKey][]*matrix.Extension{}, frameworks: map[servedKey]*matrix.Build{}}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))
@@ -104,8 +112,7 @@ func (s *problem) with(change func(*Request)) *problem {
 		return nil
 	}
 	t.cache = s.cache
-	t.brought()
-	t.unasked()
+	t.complete()
 	t.advice().remember(s)
 	return t
 }

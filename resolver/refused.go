@@ -6,7 +6,6 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
-	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -81,43 +80,59 @@ func (s advice) rowsOf(name string) []*matrix.Extension {
 	return s.p.cache.byPackage[name]
 }
 
-// A servedKey is a framework beside one CUDA, cuDNN and driver.
+// A servedKey is a framework beside one CUDA, cuDNN and driver; own is the build that it
+// stands beside where that is a framework's.
 type servedKey struct {
-	name, spec, extras, cu, cudnn, driver string
-	windows, compared                     bool
-	py                                    py
-	gpus                                  uint64
+	name, spec, extras, accel, cu, cudnn, driver string
+	own                                          *matrix.Build
+	windows, compared                            bool
+	py                                           py
+	gpus                                         uint64
 }
 
-// served is what frameworkRefusal found: the row that serves, or none.
-type served struct {
-	row matrix.Framework
-	ok  bool
-}
-
-// frameworkRefusal is whyFramework, remembered where nobody reads its words.
-func (q *attempt) frameworkRefusal(r pep508.Requirement, cu string, cudnn version.Dotted) (matrix.Framework, *Reason) {
-	gpus, few := gpuSet(q.gpus)
-	if q.explain || !few {
-		return q.fits().whyFramework(r, cu, cudnn)
+// frameworkRefusal is frameworkFor, remembered where nobody reads its words. It finds
+// nothing and refuses nothing where a package is no framework, or is conda's to choose.
+func (q fits) frameworkRefusal(r pep508.Requirement, b *matrix.Build) (*matrix.Build, *Reason) {
+	if !q.a.p.isFramework(r.Name) || isConda(b) {
+		return nil, nil
 	}
-	key := servedKey{r.Name, r.Spec.String(), strings.Join(r.Extras, ","), cu, cudnn.String(), q.drv.version.String(), q.drv.windows, q.drv.compared, q.py, gpus}
-	found, known := q.p.memo.frameworks[key]
+	gpus, few := gpuSet(q.a.gpus)
+	if q.a.explain || !few {
+		return q.frameworkFor(r, b)
+	}
+	key := servedKey{r.Name, r.Spec.String(), strings.Join(r.Extras, ","), q.a.accel, b.CUDA.MajorMinor(), b.CuDNN.String(), q.a.drv.version.String(), nil,
+		q.a.drv.windows, q.a.drv.compared, q.a.py, gpus}
+	if b.Framework != nil {
+		key.own = b
+	}
+	found, known := q.a.p.memo.frameworks[key]
 	if !known {
-		f, why := q.fits().whyFramework(r, cu, cudnn)
-		found = served{f, why == nil}
-		q.p.memo.frameworks[key] = found
+		found, _ = q.frameworkFor(r, b)
+		q.a.p.memo.frameworks[key] = found
 	}
-	if !found.ok {
-		return found.row, silent
+	if found == nil {
+		return nil, silent
 	}
-	return found.row, nil
+	return found, nil
 }
 
-// refused is packageRefusal, remembered where nobody reads its words.
+// refused says why a package does not go with a build, whatever it is; it is remembered
+// where nobody reads its words.
 func (q *attempt) refused(at int, r pep508.Requirement, b *matrix.Build) *Reason {
+	if q.p.isFramework(r.Name) && r.URL == "" {
+		if b.Framework == nil {
+			if why := q.pinRefusal(r, b); why != nil {
+				return why
+			}
+		}
+		_, why := q.fits().frameworkRefusal(r, b)
+		return why
+	}
+	if b.Framework != nil {
+		return q.fits().besideFramework(r, b)
+	}
 	gpus, few := gpuSet(q.gpus)
-	if q.explain || q.newest || !few || q.p.frameworks().isFramework(r.Name) { // a framework's row asks for a driver
+	if q.explain || q.newest || !few {
 		return q.packages().packageRefusal(r, b)
 	}
 	key := refusedKey{at, b, q.py, q.accel, gpus}

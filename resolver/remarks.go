@@ -16,6 +16,10 @@ import (
 func (q remarks) remarks(b *matrix.Build) []string {
 	out := append(q.driverRemarks(b), q.machineRemarks(b)...)
 	out = append(out, q.proofRemarks(b)...)
+	if b.Framework != nil {
+		return append(out, q.a.fits().frameworkWarnings(b)...)
+	}
+	out = append(out, q.a.fits().frameworkWarnings(b)...)
 	out = append(out, q.a.packages().sourceWarnings(b)...)
 	for _, e := range q.a.packages().extensions(b) {
 		out = append(out, q.extensionRemarks(e, b)...)
@@ -42,7 +46,7 @@ func (q remarks) driverRemarks(b *matrix.Build) []string {
 		if g, ok := q.a.ptxOnly(b); ok {
 			out = append(out, q.ptxRemark(b, g))
 		}
-		if !isConda(b) {
+		if !isConda(b) && b.Framework == nil {
 			faults := q.a.defectWarnings(b)
 			out = append(append(out, q.a.stackWarnings(b, faults)...), faults...)
 		}
@@ -198,10 +202,7 @@ func (q remarks) farBehind(e extension, b *matrix.Build) []string {
 
 func (q remarks) ownRemarks(e extension, b *matrix.Build) []string {
 	switch {
-	case q.a.p.frameworks().isFramework(e.name) && !isConda(b):
-		if f, why := q.a.frameworkRefusal(e.req, major(b.CUDA.String()), b.CuDNN); q.a.accel == cuda && why == nil && f.Warning != "" {
-			return []string{f.Package + ": " + f.Warning}
-		}
+	case q.a.p.isFramework(e.name) && !isConda(b):
 	case e.row == nil:
 		return q.withoutRow(e, b)
 	case e.row.Sdist && q.a.packages().byWord(e.req, e.row.Version, b) != "":

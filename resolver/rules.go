@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,20 +38,28 @@ var rules = []rule{
 }
 
 func requestRule(q *attempt, b *matrix.Build) *Reason {
-	switch {
-	case !q.p.admitsTorch(b.Release.Torch):
+	if b.Framework != nil {
+		if why := q.fits().notAsked(b); why != "" {
+			return q.no(b.Source, "%s", why)
+		}
+	} else if !q.p.admitsTorch(b.Release.Torch) {
 		return q.no("", "you asked for %s", q.p.req.torchText())
+	}
+	switch {
 	case q.p.req.label != "" && q.p.req.label != b.Label && !(q.p.req.label == cpu && b.Label == mps): // Apple's wheel is the CPU wheel too
 		return q.no("", "you asked for the build %s with %s", q.p.req.label, q.p.req.named)
 	case q.p.req.cudaV.IsZero():
 	case b.CUDA.Major() != q.p.req.cudaV.Major(),
-		strings.Contains(q.p.req.CUDA, ".") && b.CUDA.MajorMinor() != q.p.req.cudaV.MajorMinor():
+		b.Framework == nil && strings.Contains(q.p.req.CUDA, ".") && b.CUDA.MajorMinor() != q.p.req.cudaV.MajorMinor():
 		return q.no("", "you asked for CUDA %s", q.p.req.CUDA)
 	}
 	return nil
 }
 
 func requestWord(q *attempt, b *matrix.Build) string {
+	if b.Framework != nil {
+		return NoTorch
+	}
 	if t := q.p.req.torchText(); t != "" {
 		return "is what " + t + " asks for"
 	}
@@ -98,6 +107,12 @@ func sourceWord(q *attempt, b *matrix.Build) string {
 }
 
 func pythonRule(q *attempt, b *matrix.Build) *Reason {
+	if b.Framework != nil {
+		if why := q.fits().noWheelOf(b); why != "" {
+			return q.no(b.Source, "%s", why)
+		}
+		return nil
+	}
 	low, high := q.p.cache.pythons(b)
 	if q.py.within(low, high, b.FreeThreaded) {
 		return nil
@@ -113,6 +128,9 @@ func pythonWord(q *attempt, b *matrix.Build) string {
 }
 
 func pythonSpan(b *matrix.Build) string {
+	if b.Framework != nil {
+		return cmp.Or(b.Framework.Python.String(), "as its files say")
+	}
 	s := b.PythonMin.String() + " to " + b.PythonMax.String()
 	if len(b.FreeThreaded) > 0 {
 		s += " and " + strings.Join(b.FreeThreaded, ", ")
@@ -135,7 +153,8 @@ func platformRule(q *attempt, b *matrix.Build) *Reason {
 	if b.OS != "linux" || libc == nil {
 		return nil
 	}
-	if libc.Kind == "musl" {
+	if libc.Kind == "musl" && b.Framework == nil { // their files say it
+
 		return q.no(b.Source, "PyTorch publishes no wheel for musl; this system has musl %s", libc.Version)
 	}
 	if !libc.Version.IsZero() && libc.Version.Less(b.Glibc) {
@@ -148,6 +167,9 @@ func platformWord(q *attempt, b *matrix.Build) string {
 	if !b.MacOSMin.IsZero() {
 		return fmt.Sprintf("made for macOS %s or newer on %s", b.MacOSMin, b.Arch)
 	}
+	if b.OS == "" {
+		return "made for this system"
+	}
 	if b.Glibc.IsZero() {
 		return "made for " + b.OS + " " + b.Arch
 	}
@@ -158,6 +180,9 @@ func platformWord(q *attempt, b *matrix.Build) string {
 // there or PTX that the driver can compile. PyTorch's own rule,
 // torch/cuda/__init__.py.
 func gpuCodeRule(q *attempt, b *matrix.Build) *Reason {
+	if b.Framework != nil && b.Label == cpu && q.accel != cuda {
+		return nil // also beside torch for another GPU
+	}
 	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) && !metalOnIntel(q.accel, b) {
 		if !q.explain {
 			return silent
@@ -183,6 +208,12 @@ func gpuCodeRule(q *attempt, b *matrix.Build) *Reason {
 }
 
 func (q *attempt) cudaCode(b *matrix.Build, g machine.GPU) *Reason {
+	if b.Framework != nil {
+		if why := q.fits().codeOfFramework(b, g); why != "" {
+			return q.no(b.Source, "%s", why)
+		}
+		return nil
+	}
 	if native, ptx := q.p.covers(b, g.SM); g.SM.IsZero() || !native && !ptx {
 		if !q.explain {
 			return silent
@@ -212,7 +243,7 @@ func (q *attempt) rocmCode(b *matrix.Build, g machine.GPU) *Reason {
 // servesCPU reports whether a CUDA build is taken for its CPU code: the default
 // index carries it and, where no other index may be asked, often no CPU build.
 func (q *attempt) servesCPU(b *matrix.Build) bool {
-	return q.accel == cpu && q.p.req.OnlyIndex == "default" && b.Default && accelOf(b.Label) == cuda
+	return q.accel == cpu && q.p.req.OnlyIndex == "default" && b.Default && b.Framework == nil && accelOf(b.Label) == cuda
 }
 
 func otherKind(q *attempt, b *matrix.Build) string {
@@ -230,7 +261,9 @@ func gpuCodeWord(q *attempt, b *matrix.Build) string {
 		return "no GPU is to be used"
 	}
 	if q.accel == cuda {
-		return fmt.Sprintf("has code for %s (%s)", gpuNames(q.gpus), strings.Join(arches(b), " "))
+		if list := strings.Join(arches(b), " "); list != "" {
+			return fmt.Sprintf("has code for %s (%s)", gpuNames(q.gpus), list)
+		}
 	}
 	return "has code for " + gpuNames(q.gpus)
 }

@@ -13,6 +13,12 @@ import (
 // floor is the oldest driver that runs builds of a label: the CUDA family's
 // minimum (minor-version compatibility), in the column of this platform.
 func (q *attempt) floor(b *matrix.Build) (version.Dotted, string) {
+	if f := b.Framework; f != nil {
+		if q.drv.windows {
+			return f.DriverWin, f.Source
+		}
+		return f.Driver, f.Source
+	}
 	f, ok := q.p.m.Floor(b.Label)
 	if !ok {
 		return version.Dotted{}, ""

@@ -37,13 +37,7 @@ func (q *attempt) holds(b *matrix.Build) []string {
 	for _, n := range q.p.needs("torch", b.Release.Torch) {
 		add(n.Of, n.Range)
 	}
-	out = append(out, q.p.frameworks().frameworkHolds(func(r pep508.Requirement) version.Specifier {
-		if q.accel != cuda {
-			return version.Specifier{}
-		}
-		f, _ := q.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
-		return f.Versions
-	})...)
+	out = append(out, q.fits().frameworkHolds(b)...)
 	for _, e := range q.packages().extensions(b) {
 		for _, name := range q.broughtBeside(e, b) {
 			if !slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
@@ -123,11 +117,6 @@ func (q *attempt) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	for _, n := range q.p.needs("torch", b.Release.Torch) {
 		if n.Of == r.Name && !q.p.cache.overlap(n.Range, r.Spec) {
 			return q.no(n.Source, "works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
-		}
-	}
-	if q.p.frameworks().isFramework(r.Name) {
-		if n, other := q.p.frameworks().brokenNeed(r.Name, r.Spec); n != nil {
-			return q.no(n.Source, "%s %s", text.Cut(r.Text, 80), needText(n, other))
 		}
 	}
 	if slices.ContainsFunc(q.p.wheels(r.Name), func(e *matrix.Extension) bool { return q.p.cache.admits(r.Spec, e.Version) }) {

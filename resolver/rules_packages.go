@@ -40,6 +40,9 @@ func companionsRule(q *attempt, b *matrix.Build) *Reason {
 }
 
 func companionsWord(q *attempt, b *matrix.Build) string {
+	if b.Framework != nil {
+		return q.fits().frameworkWord(b)
+	}
 	var parts []string
 	for _, name := range companions {
 		if _, asked := q.p.req.asked[name]; asked {
@@ -111,7 +114,7 @@ func (q packages) extensions(b *matrix.Build) []extension {
 	for _, r := range q.a.p.req.packages {
 		e := extension{name: r.Name, req: r}
 		switch {
-		case isConda(b) || q.a.p.frameworks().isFramework(r.Name):
+		case isConda(b) || q.a.p.isFramework(r.Name):
 		case r.Name == triton && !b.Triton.IsZero():
 			e.pin = b.Triton.String()
 		case q.a.releasedWith(r, b) != "":
@@ -196,13 +199,6 @@ func (q packages) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason 
 		return why
 	}
 	if why := q.a.needRefusal(r, b); why != nil {
-		return why
-	}
-	if q.a.p.frameworks().isFramework(r.Name) {
-		if q.a.accel != cuda {
-			return nil
-		}
-		_, why := q.a.frameworkRefusal(r, major(b.CUDA.String()), b.CuDNN)
 		return why
 	}
 	if pin := q.a.releasedWith(r, b); pin != "" {

@@ -142,7 +142,7 @@ func (q *attempt) requires(name string) bool {
 // hits reports whether a defect is one of this build, on these GPUs, with this
 // Python.
 func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
-	if d.When != "" || d.Breaks == "hash" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda {
+	if b.Framework != nil || d.When != "" || d.Breaks == "hash" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda {
 		return false
 	}
 	if d.Package == "torch" {

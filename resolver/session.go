@@ -78,8 +78,7 @@ func (x *Session) read(h machine.Machine, r Request) (*problem, error) {
 		s.cache = newCache(x.m, h.Platform)
 		x.caches[key] = s.cache
 	}
-	s.brought()
-	s.unasked()
+	s.complete()
 	return s, nil
 }
 

@@ -241,12 +241,7 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 	}
 	var rows [][2]string
 	for _, n := range nearest {
-		gives := "build " + n.Build
-		if n.Change != "torch "+n.Torch {
-			gives = "torch " + n.Torch + ", " + gives
-		}
-		gives += noteText(n)
-		rows = append(rows, [2]string{Clean(n.Change), Clean(gives)})
+		rows = append(rows, [2]string{Clean(n.Change), Clean(gives(n))})
 	}
 	v.b.WriteString(v.Columns(rows, 2))
 	for _, a := range alternatives {
@@ -255,12 +250,17 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 	return v.b.String()
 }
 
-// noteText is what a reader has to know of another answer, after its build.
-func noteText(n resolver.Nearest) string {
-	if n.Note == "" {
-		return ""
+// gives is what a change leads to: torch, where the change does not name it, the build, and
+// what a reader has to know of it.
+func gives(n resolver.Nearest) string {
+	s := "build " + n.Build
+	if n.Torch != "" && n.Change != "torch "+n.Torch {
+		s = "torch " + n.Torch + ", " + s
 	}
-	return " (" + Clean(n.Note) + ")"
+	if n.Note != "" {
+		s += " (" + Clean(n.Note) + ")"
+	}
+	return s
 }
 
 // Next names the command that follows a plan which was shown. args are what was asked
@@ -345,10 +345,10 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	details = append(details, p.Warnings...)
 	for _, n := range p.Nearest {
 		if n.Change == "torch "+n.Torch {
-			hints = append(hints, fmt.Sprintf("torch %s fits, build %s%s", n.Torch, n.Build, noteText(n)))
+			hints = append(hints, fmt.Sprintf("torch %s fits, %s", n.Torch, gives(n)))
 			continue
 		}
-		hints = append(hints, fmt.Sprintf("%s: then torch %s, build %s%s", n.Change, n.Torch, n.Build, noteText(n)))
+		hints = append(hints, n.Change+": then "+gives(n))
 	}
 	for _, a := range p.Alternatives {
 		if len(hints) > 0 {
