@@ -18,7 +18,6 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/machine"
 	"envfix/internal/maintain"
-	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/plan"
 	"envfix/internal/schema"
@@ -55,7 +54,7 @@ var answers = []struct {
 	{"run", "the verdict on a job: `envfix run --report FILE`, `--replay FILE --json`", verdict.Report{}},
 	{"verify", "the proof of `envfix verify --json`", verifyAnswer{}},
 	{"verify-static", "what `envfix verify --static --json` compared", staticAnswer{}},
-	{"watch", "a line of `envfix watch --json`", observe.View{}},
+	{"watch", "a line of `envfix watch --json`", verdict.View{}},
 	{"why", "the case of `envfix why --json`", caseAnswer{}},
 }
 

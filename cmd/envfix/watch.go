@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"strings"
 	"time"
 
@@ -102,52 +101,12 @@ func watchLines(ctx context.Context, w *observe.Watch, f watchFlags) {
 		if f.json {
 			err = json.NewEncoder(out).Encode(v)
 		} else {
-			_, err = fmt.Fprintln(out, ui.WatchLine(screen(v)))
+			_, err = fmt.Fprintln(out, ui.WatchLine(v))
 		}
 		if err = errors.Join(err, out.Flush()); err != nil || f.once {
 			return
 		}
 	}
-}
-
-// screen is a view in the shape that ui draws.
-func screen(v observe.View) ui.WatchScreen {
-	s := ui.WatchScreen{Verdict: v.Verdict, Text: v.Text, Notes: v.Notes}
-	if t, err := time.Parse(time.RFC3339, v.Time); err == nil {
-		s.Time = t.Format("15:04:05")
-	}
-	for _, g := range v.GPUs {
-		s.GPUs = append(s.GPUs, ui.WatchGPU{Index: g.Index, Name: g.Name, Util: g.Util, Used: g.MemoryUsed, Total: g.MemoryTotal,
-			Power: g.Power, Temperature: g.Temperature, Clock: g.Clock, Slowed: g.Slowed})
-	}
-	for _, p := range v.Processes {
-		s.Processes = append(
-			s.Processes,
-			ui.WatchProcess{
-				PID:      p.PID,
-				User:     p.User,
-				GPUs:     p.GPUs,
-				Memory:   p.Memory,
-				CPU:      p.CPU,
-				Waits:    p.Waits,
-				StepsPer: p.StepsPer,
-				Command:  brief(p.Command),
-			},
-		)
-	}
-	return s
-}
-
-// brief leaves the folders of a command's first two words out: on a narrow screen
-// they would hide the script behind its interpreter's path.
-func brief(command string) string {
-	words := strings.SplitN(command, " ", 3)
-	for i, w := range words[:min(len(words), 2)] {
-		if base := path.Base(w); strings.Contains(w, "/") && base != "." && base != "/" {
-			words[i] = base
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // watchScreen redraws the view in place until q, Ctrl-C or the process's end.
@@ -164,7 +123,7 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 			reads = false
 		}
 	}
-	views := make(chan observe.View)
+	views := make(chan verdict.View)
 	go func() {
 		defer close(views)
 		for {
@@ -177,8 +136,12 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 	}()
 	io.WriteString(stdout(), "\x1b[?25l") // hide the cursor
 	defer io.WriteString(stdout(), "\x1b[?25h")
-	d := drawer{style: style(stdout())}
-	d.draw(ui.WatchScreen{Time: time.Now().Format("15:04:05"), Keys: reads, Notes: []string{"looking for a second …"}})
+	d, paused := drawer{style: style(stdout())}, false
+	if reads {
+		d.head = "   q quits, p pauses"
+	}
+	d.last = verdict.View{Time: time.Now().Format(time.RFC3339), Notes: []string{"looking for a second …"}}
+	d.draw(d.head)
 	for {
 		select {
 		case k := <-keys:
@@ -186,24 +149,26 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 			case 'q', 'Q', 3, 4: // Ctrl-C and Ctrl-D are bytes in raw mode
 				return drain(stop, views)
 			case 'p', 'P', ' ':
-				d.last.Paused = !d.last.Paused
-				d.draw(d.last)
+				if paused = !paused; paused {
+					d.draw(d.head + "   PAUSED")
+				} else {
+					d.draw(d.head)
+				}
 			}
 		case v, ok := <-views:
 			if !ok {
 				return nil
 			}
-			if !d.last.Paused {
-				s := screen(v)
-				s.Keys = reads
-				d.draw(s)
+			if !paused {
+				d.last = v
+				d.draw(d.head)
 			}
 		}
 	}
 }
 
 // drain lets the goroutine that looks end.
-func drain(stop context.CancelFunc, views <-chan observe.View) error {
+func drain(stop context.CancelFunc, views <-chan verdict.View) error {
 	stop()
 	for range views {
 	}
@@ -225,15 +190,16 @@ func readKeys(keys chan<- byte) {
 type drawer struct {
 	style ui.Style
 	lines int
-	last  ui.WatchScreen
+	last  verdict.View
+	head  string // beside the time
 }
 
-func (d *drawer) draw(s ui.WatchScreen) {
+func (d *drawer) draw(head string) {
 	width, height := ui.Width, 24
 	if w, h, err := term.GetSize(int(fileOf(stdout()).Fd())); err == nil && w > 20 {
 		width, height = w, h
 	}
-	lines := ui.Watch(s, width-1, d.style)
+	lines := ui.Watch(d.last, head, width-1, d.style)
 	if len(lines) > height-1 && height > 4 { // a screen that scrolls cannot be redrawn
 		lines = lines[:height-1]
 	}
@@ -246,5 +212,5 @@ func (d *drawer) draw(s ui.WatchScreen) {
 		b.WriteString(l + "\r\n")
 	}
 	io.WriteString(stdout(), b.String())
-	d.lines, d.last = len(lines), s
+	d.lines = len(lines)
 }

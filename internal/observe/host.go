@@ -21,84 +21,56 @@ type cgroup struct {
 // groupsOf is the text that names a process's groups; "" where it has ended.
 func groupsOf(pid int) string { return proc.Self.Of(pid).Read("cgroup") }
 
-// readCgroup reads the limits of groups. They are nested, and the least on the
-// way up is what holds. The groups outlive the process that was in them, and so
-// tell how it ended.
+// readCgroup reads the limits of groups, of version 2 and of 1. They are nested, and
+// the least on the way up is what holds. The groups outlive the process that was in
+// them, and so tell how it ended.
 func readCgroup(groups string) (c cgroup) {
 	for line := range strings.Lines(groups) {
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(part) != 3 {
 			continue
 		}
-		switch {
-		case part[0] == "0":
-			c.unified("/sys/fs/cgroup", part[2])
-		case strings.Contains(","+part[1]+",", ",cpu,"):
-			c.legacyCPU("/sys/fs/cgroup/cpu", part[2])
-		case strings.Contains(","+part[1]+",", ",memory,"):
-			c.legacyMemory("/sys/fs/cgroup/memory", part[2])
+		for _, of := range []string{"", "cpu", "memory"} {
+			if part[0] == "0" && of == "" || part[0] != "0" && of != "" && strings.Contains(","+part[1]+",", ","+of+",") {
+				c.upward("/sys/fs/cgroup/"+of, part[2])
+			}
 		}
 	}
 	return c
 }
 
-// upward calls fn for a group's folder and every one above it, within root.
-func upward(root, group string, fn func(dir string)) {
+// upward reads a group's folder and every one above it, within root.
+func (c *cgroup) upward(root, group string) {
+	c.known = true
 	for g := filepath.Clean("/" + group); ; g = filepath.Dir(g) {
-		fn(filepath.Join(root, g))
+		c.folder(filepath.Join(root, g))
 		if g == "/" {
 			return
 		}
 	}
 }
 
-func (c *cgroup) unified(root, group string) {
-	upward(root, group, func(dir string) {
-		f := strings.Fields(small(dir, "cpu.max"))
-		if len(f) == 2 && f[0] != "max" {
-			a, b := number64(f[0]), number64(f[1])
-			if b > 0 {
-				c.limit(float64(a) / float64(b))
-			}
+// folder reads what a group has of these files; no limit is "max", -1, or beyond any
+// machine.
+func (c *cgroup) folder(dir string) {
+	for _, cpus := range []string{small(dir, "cpu.max"), small(dir, "cpu.cfs_quota_us") + " " + small(dir, "cpu.cfs_period_us")} {
+		if f := strings.Fields(cpus); len(f) == 2 && number64(f[0]) > 0 && number64(f[1]) > 0 {
+			c.limit(float64(number64(f[0])) / float64(number64(f[1])))
 		}
-		if n := fields(small(dir, "cpu.stat")); n["nr_periods"] > c.periods {
-			c.periods, c.refused = n["nr_periods"], n["nr_throttled"]
-		}
-		if s := strings.TrimSpace(small(dir, "memory.max")); s != "" && s != "max" {
-			c.limitMemory(int64(number64(s)))
-		}
-		if s := small(dir, "memory.events.local"); s != "" && !c.killsKnown {
-			c.kills, c.killsKnown = int(fields(s)["oom_kill"]), true
-		} else if s := small(dir, "memory.events"); s != "" && !c.killsKnown {
-			c.kills, c.killsKnown = int(fields(s)["oom_kill"]), true
-		}
-	})
-	c.known = true
-}
-
-func (c *cgroup) legacyCPU(root, group string) {
-	upward(root, group, func(dir string) {
-		q, err := strconv.ParseInt(strings.TrimSpace(small(dir, "cpu.cfs_quota_us")), 10, 64)
-		p := number64(strings.TrimSpace(small(dir, "cpu.cfs_period_us")))
-		if err == nil && q > 0 && p > 0 {
-			c.limit(float64(q) / float64(p))
-		}
-		if n := fields(small(dir, "cpu.stat")); n["nr_periods"] > c.periods {
-			c.periods, c.refused = n["nr_periods"], n["nr_throttled"]
-		}
-	})
-	c.known = true
-}
-
-func (c *cgroup) legacyMemory(root, group string) {
-	upward(root, group, func(dir string) {
-		if n := number64(strings.TrimSpace(small(dir, "memory.limit_in_bytes"))); n > 0 && n < 1<<60 {
+	}
+	if n := fields(small(dir, "cpu.stat")); n["nr_periods"] > c.periods {
+		c.periods, c.refused = n["nr_periods"], n["nr_throttled"]
+	}
+	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
+		if n := number64(strings.TrimSpace(small(dir, name))); n < 1<<60 {
 			c.limitMemory(int64(n))
 		}
-		if s := small(dir, "memory.oom_control"); s != "" && !c.killsKnown {
+	}
+	for _, name := range []string{"memory.events.local", "memory.events", "memory.oom_control"} {
+		if s := small(dir, name); s != "" && !c.killsKnown {
 			c.kills, c.killsKnown = int(fields(s)["oom_kill"]), true
 		}
-	})
+	}
 }
 
 func (c *cgroup) limit(cpus float64) {

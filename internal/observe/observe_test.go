@@ -36,7 +36,7 @@ func TestCgroup(t *testing.T) {
 	put("a/memory.max", "34359738368\n")
 	put("a/b/memory.events", "low 0\noom 1\noom_kill 2\n")
 	var c cgroup
-	c.unified(root, "/a/b")
+	c.upward(root, "/a/b")
 	want := cgroup{quota: 1.5, periods: 100, refused: 64, memory: 32768, kills: 2, known: true, killsKnown: true}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(cgroup{})); diff != "" {
 		t.Error(diff)
@@ -44,7 +44,7 @@ func TestCgroup(t *testing.T) {
 	put("v1/cpu.cfs_quota_us", "200000\n")
 	put("v1/cpu.cfs_period_us", "100000\n")
 	c = cgroup{}
-	c.legacyCPU(root, "/v1/../../../v1")
+	c.upward(root, "/v1/../../../v1")
 	if c.quota != 2 {
 		t.Errorf("quota of version 1: %v", c.quota)
 	}

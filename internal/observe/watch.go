@@ -13,43 +13,6 @@ import (
 	"envfix/internal/proc"
 )
 
-// A View is the machine's GPUs and who uses them, over the last second.
-type View struct {
-	Format    int           `json:"format"`
-	Time      string        `json:"time"` // RFC 3339
-	GPUs      []GPUView     `json:"gpus"`
-	Processes []ProcessView `json:"processes"`
-	Verdict   string        `json:"verdict,omitempty"` // of the job that is watched with --pid, so far
-	Text      string        `json:"text,omitempty"`
-	Notes     []string      `json:"notes,omitempty"`
-}
-
-// A GPUView is one GPU. A missing number is not measurable here.
-type GPUView struct {
-	Index       int      `json:"index"`
-	Name        string   `json:"name,omitempty"`
-	Util        *float64 `json:"util,omitempty"` // percent
-	MemoryUsed  int64    `json:"memory_used_mib"`
-	MemoryTotal int64    `json:"memory_total_mib"`
-	Power       *float64 `json:"power_w,omitempty"`
-	Temperature *int     `json:"temperature_c,omitempty"`
-	Clock       *float64 `json:"clock_share,omitempty"`
-	Slowed      string   `json:"slowed,omitempty"` // heat, power
-}
-
-// A ProcessView is one process that uses a GPU or PyTorch.
-type ProcessView struct {
-	PID      int      `json:"pid"`
-	User     string   `json:"user,omitempty"`
-	GPUs     []int    `json:"gpus"`
-	Memory   int64    `json:"gpu_memory_mib"`
-	CPU      float64  `json:"cpu"` // cores
-	RSS      int64    `json:"rss_mib"`
-	Waits    string   `json:"waits_for"`
-	StepsPer *float64 `json:"steps_per_s,omitempty"`
-	Command  string   `json:"command"`
-}
-
 // A Watch looks at the machine, or at one job of it, second by second.
 type Watch struct {
 	gpus    *gpuLane
@@ -111,7 +74,7 @@ func (w *Watch) Trace() *verdict.Trace {
 
 // Next watches for about a second and returns what it was like. ok is false
 // when the process that is watched has ended, or ctx is done.
-func (w *Watch) Next(ctx context.Context) (v View, ok bool) {
+func (w *Watch) Next(ctx context.Context) (v verdict.View, ok bool) {
 	var frame verdict.Frame
 	end := time.After(time.Second)
 	tick := time.NewTicker(Interval)
@@ -179,8 +142,8 @@ func (w *Watch) findProcesses() {
 	}
 }
 
-func (w *Watch) view(now time.Time, f verdict.Frame) View {
-	v := View{Format: 1, Time: now.Format(time.RFC3339), GPUs: []GPUView{}, Processes: []ProcessView{}}
+func (w *Watch) view(now time.Time, f verdict.Frame) verdict.View {
+	v := verdict.View{Format: 1, Time: now.Format(time.RFC3339), GPUs: []verdict.GPUView{}, Processes: []verdict.ProcessView{}}
 	on := map[int][]int{}
 	mem := map[int]int64{}
 	for i, g := range w.gpus.gpus {
@@ -210,14 +173,14 @@ func (w *Watch) view(now time.Time, f verdict.Frame) View {
 			v.Processes = append(v.Processes, x)
 		}
 	}
-	slices.SortFunc(v.Processes, func(a, b ProcessView) int {
+	slices.SortFunc(v.Processes, func(a, b verdict.ProcessView) int {
 		return cmp.Or(cmp.Compare(b.Memory, a.Memory), cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.PID, b.PID))
 	})
 	w.words(&v)
 	return v
 }
 
-func (w *Watch) words(v *View) {
+func (w *Watch) words(v *verdict.View) {
 	if w.gpus.note != "" {
 		v.Notes = append(v.Notes, "GPUs: "+w.gpus.note)
 	}
@@ -230,8 +193,8 @@ func (w *Watch) words(v *View) {
 	}
 }
 
-func gpuView(g verdict.GPU, f verdict.GPUFrame) GPUView {
-	out := GPUView{Index: g.Index, Name: g.Name, MemoryUsed: f.Used, MemoryTotal: g.Memory}
+func gpuView(g verdict.GPU, f verdict.GPUFrame) verdict.GPUView {
+	out := verdict.GPUView{Index: g.Index, Name: g.Name, MemoryUsed: f.Used, MemoryTotal: g.Memory}
 	if f.N > 0 {
 		u := f.Util / float64(f.N)
 		out.Util = &u
@@ -258,8 +221,8 @@ func gpuView(g verdict.GPU, f verdict.GPUFrame) GPUView {
 
 // process is what is shown of a process; show is false for one that neither
 // holds a GPU nor has PyTorch, unless it was asked for.
-func (w *Watch) process(p *watched, gpus []int, page string, now time.Time) (x ProcessView, show bool) {
-	x = ProcessView{PID: p.PID, User: p.User, GPUs: append([]int{}, gpus...), RSS: p.RSS, Command: p.Command}
+func (w *Watch) process(p *watched, gpus []int, page string, now time.Time) (x verdict.ProcessView, show bool) {
+	x = verdict.ProcessView{PID: p.PID, User: p.User, GPUs: append([]int{}, gpus...), RSS: p.RSS, Command: p.Command}
 	if x.Command == "" {
 		x.Command = "[" + p.Name + "]"
 	}

@@ -2,46 +2,12 @@ package ui
 
 import (
 	"fmt"
+	"path"
 	"strings"
+	"time"
 
 	"envfix/internal/observe/verdict"
 )
-
-// A WatchGPU is a GPU of the live view; a nil number is not measurable here.
-type WatchGPU struct {
-	Index       int
-	Name        string
-	Util        *float64
-	Used, Total int64 // MiB
-	Power       *float64
-	Temperature *int
-	Clock       *float64
-	Slowed      string
-}
-
-// A WatchProcess is a process of the live view.
-type WatchProcess struct {
-	PID      int
-	User     string
-	GPUs     []int
-	Memory   int64
-	CPU      float64
-	Waits    string
-	StepsPer *float64
-	Command  string
-}
-
-// A WatchScreen is what the live view shows.
-type WatchScreen struct {
-	Time      string // of day
-	GPUs      []WatchGPU
-	Processes []WatchProcess
-	Verdict   string // of the job watched
-	Text      string
-	Notes     []string
-	Paused    bool
-	Keys      bool // q and p are read
-}
 
 // bar draws a share of ten cells.
 func bar(percent float64) string {
@@ -51,11 +17,11 @@ func bar(percent float64) string {
 
 func gib(mib int64) string { return fmt.Sprintf("%.1f", float64(mib)/1024) }
 
-// Watch draws the live view, each line at most width columns.
-func Watch(w WatchScreen, width int, s Style) []string {
+// Watch draws the live view below its head, each line at most width columns.
+func Watch(w verdict.View, head string, width int, s Style) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, Clip(Clean(fmt.Sprintf(format, args...)), width)) }
-	add("%s", watchHead(w))
+	add("envfix watch  %s%s", timeOf(w), head)
 	out[0] = s.Bold(out[0])
 	if len(w.GPUs) == 0 {
 		add("no GPU to watch here; `envfix doctor` says why")
@@ -63,7 +29,7 @@ func Watch(w WatchScreen, width int, s Style) []string {
 		add("GPU  busy               memory GiB     power   temp  clock")
 	}
 	for _, g := range w.GPUs {
-		add("%-3d  %-17s  %-13s  %-6s  %-5s %-6s %s", g.Index, utilWords(g.Util), gib(g.Used)+"/"+gib(g.Total), number(g.Power, " W", 1),
+		add("%-3d  %-17s  %-13s  %-6s  %-5s %-6s %s", g.Index, utilWords(g.Util), gib(g.MemoryUsed)+"/"+gib(g.MemoryTotal), number(g.Power, " W", 1),
 			integer(g.Temperature, " °C"), number(g.Clock, " %", 100), slowWords(g.Slowed))
 		if g.Name != "" {
 			add("     %s", g.Name)
@@ -79,17 +45,8 @@ func Watch(w WatchScreen, width int, s Style) []string {
 			add("    … and %d more", len(w.Processes)-most)
 			break
 		}
-		add(
-			"%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s",
-			p.PID,
-			Clip(p.User, 8),
-			list(p.GPUs),
-			memory(p),
-			p.CPU,
-			number(p.StepsPer, "", 1),
-			Clip(p.Waits, 18),
-			p.Command,
-		)
+		add("%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s", p.PID, Clip(p.User, 8), list(p.GPUs), memory(p), p.CPU,
+			number(p.StepsPer, "", 1), Clip(p.Waits, 18), brief(p.Command))
 	}
 	if len(w.GPUs) == 0 && len(w.Processes) == 0 {
 		add("no process with PyTorch either; start one with `envfix run -- python train.py`")
@@ -111,15 +68,25 @@ func Watch(w WatchScreen, width int, s Style) []string {
 	return out
 }
 
-func watchHead(w WatchScreen) string {
-	head := "envfix watch  " + w.Time
-	if w.Keys {
-		head += "   q quits, p pauses"
+// timeOf is a view's time of day.
+func timeOf(w verdict.View) string {
+	t, err := time.Parse(time.RFC3339, w.Time)
+	if err != nil {
+		return ""
 	}
-	if w.Paused {
-		head += "   PAUSED"
+	return t.Format("15:04:05")
+}
+
+// brief leaves the folders of a command's first two words out: on a narrow screen
+// they would hide the script behind its interpreter's path.
+func brief(command string) string {
+	words := strings.SplitN(command, " ", 3)
+	for i, w := range words[:min(len(words), 2)] {
+		if base := path.Base(w); strings.Contains(w, "/") && base != "." && base != "/" {
+			words[i] = base
+		}
 	}
-	return head
+	return strings.Join(words, " ")
 }
 
 func utilWords(u *float64) string {
@@ -160,7 +127,7 @@ func list(gpus []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(gpus), "[]"), " ", ",")
 }
 
-func memory(p WatchProcess) string {
+func memory(p verdict.ProcessView) string {
 	if len(p.GPUs) == 0 {
 		return "-"
 	}
@@ -168,14 +135,14 @@ func memory(p WatchProcess) string {
 }
 
 // WatchLine is the live view in one line, for pipes and scripts.
-func WatchLine(w WatchScreen) string {
-	parts := []string{w.Time}
+func WatchLine(w verdict.View) string {
+	parts := []string{timeOf(w)}
 	for _, g := range w.GPUs {
 		u := "not measurable"
 		if g.Util != nil {
 			u = fmt.Sprintf("%.0f%%", *g.Util)
 		}
-		p := fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.Used), gib(g.Total))
+		p := fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.MemoryUsed), gib(g.MemoryTotal))
 		if g.Slowed != "" {
 			p += " slowed by " + g.Slowed
 		}

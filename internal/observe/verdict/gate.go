@@ -18,8 +18,17 @@ type Gate struct {
 	word  string
 }
 
-// gateNames are what a gate may ask for, and the unit of each.
-var gateNames = []string{"idle", "util", "loader", "memory", "steps_per_s", "step_ms", "copies", "syncs", "rss", "seconds", "verdict"}
+// gates are what a gate may ask for: its name, where it stands in the evidence, the
+// factor and the unit that it is told in.
+var gates = []struct {
+	name, key string
+	scale     float64
+	unit      string
+}{
+	{"idle", "idle_share", 100, " %"}, {"util", "gpu_util", 1, " %"}, {"loader", "loader_share", 100, " %"}, {"memory", "", 1, " %"},
+	{"steps_per_s", "steps_per_s", 1, ""}, {"step_ms", "step_ms", 1, " ms"}, {"copies", "copies_per_step", 1, " a step"},
+	{"syncs", "syncs_per_step", 1, " a step"}, {"rss", "", 1, " MiB"}, {"seconds", "", 1, " s"}, {"verdict", "", 0, ""},
+}
 
 // ParseGate reads NAME OP VALUE. Shares are given in percent. The error says
 // what is wrong and what there is.
@@ -31,8 +40,12 @@ func ParseGate(s string) (Gate, error) {
 			continue
 		}
 		g.name, g.op, value = strings.TrimSpace(name), strings.Replace(op, "==", "=", 1), strings.TrimSpace(value)
-		if !slices.Contains(gateNames, g.name) {
-			return g, fmt.Errorf("%q is nothing to compare; there are %s", text.Cut(g.name, 60), strings.Join(gateNames, ", "))
+		names := []string{}
+		for _, of := range gates {
+			names = append(names, of.name)
+		}
+		if !slices.Contains(names, g.name) {
+			return g, fmt.Errorf("%q is nothing to compare; there are %s", text.Cut(g.name, 60), strings.Join(names, ", "))
 		}
 		if g.name == "verdict" {
 			if g.op != "=" && g.op != "!=" || value == "" {
@@ -62,60 +75,31 @@ func (g Gate) Fails(r Report) (bool, string) {
 	if !v.ok {
 		return true, fmt.Sprintf("%s: not measurable here", g.Text)
 	}
-	hit := false
-	switch g.op {
-	case ">":
-		hit = v.v > g.value
-	case ">=":
-		hit = v.v >= g.value
-	case "<":
-		hit = v.v < g.value
-	case "<=":
-		hit = v.v <= g.value
-	case "=":
-		hit = v.v == g.value
-	case "!=":
-		hit = v.v != g.value
-	}
+	hit := map[string]bool{">": v.v > g.value, ">=": v.v >= g.value, "<": v.v < g.value, "<=": v.v <= g.value, "=": v.v == g.value, "!=": v.v != g.value}[g.op]
 	return hit, fmt.Sprintf("%s: it was %.3g%s", g.Text, v.v, unit)
 }
 
-func (g Gate) measure(r Report) (num, string) {
-	get := func(key string, scale float64) num {
-		v := measured(r, key)
-		return num{v.v * scale, v.ok}
+func (g Gate) measure(r Report) (v num, unit string) {
+	for _, of := range gates {
+		if of.name == g.name {
+			v, unit = measured(r, of.key), of.unit
+			v.v *= of.scale
+		}
 	}
 	switch g.name {
-	case "idle":
-		return get("idle_share", 100), " %"
-	case "util":
-		return get("gpu_util", 1), " %"
-	case "loader":
-		return get("loader_share", 100), " %"
-	case "steps_per_s":
-		return get("steps_per_s", 1), ""
-	case "step_ms":
-		return get("step_ms", 1), " ms"
-	case "copies":
-		return get("copies_per_step", 1), " a step"
-	case "syncs":
-		return get("syncs_per_step", 1), " a step"
 	case "seconds":
-		return known(r.Seconds), " s"
+		v = known(r.Seconds)
 	case "memory":
-		best := num{}
 		for _, x := range r.GPUs {
 			if x.Used && x.MemoryTotal > 0 {
-				best = known(max(best.v, 100*share(x.MemoryPeak, x.MemoryTotal)))
+				v = known(max(v.v, 100*share(x.MemoryPeak, x.MemoryTotal)))
 			}
 		}
-		return best, " %"
 	case "rss":
-		total := int64(0)
+		v = known(0)
 		for _, p := range r.Processes {
-			total += p.RSS
+			v.v += float64(p.RSS)
 		}
-		return known(float64(total)), " MiB"
 	}
-	return num{}, ""
+	return v, unit
 }

@@ -233,22 +233,12 @@ var wayOuts = []struct {
 }{
 	{[]string{"PIL.", "cv2", "imageio", "imread"},
 		"decode smaller images: store them at the size that is trained on, or Image.draft; torchvision.io.decode_jpeg(device=\"cuda\") decodes on the GPU"},
-	{[]string{"transformers.tokeniz", "tokenizers", "transformers.data", "DataCollator"},
-		"tokenize once, before the training: dataset.map(…, batched=True); the collator then only pads"},
 	{[]string{"numpy.lib", "zipfile", "gzip", "zlib", "lzma", "bz2", "zstandard"},
 		"store arrays unpacked: numpy.save, and numpy.load(…, mmap_mode=\"r\") reads what is needed"},
-	{[]string{"pandas", "csv.", "json.", "pyarrow.json", "pyarrow.csv", "yaml"},
-		"parse text once and store it as arrays or parquet"},
 	{[]string{"h5py", "netCDF4", "zarr", "tables."},
 		"a sample that is read at random unpacks its whole chunk: store it in chunks of one sample, or read the samples of a chunk together"},
-	{[]string{"urllib", "requests", "botocore", "boto3", "aiohttp", "httpx", "fsspec", "http.client", "ssl.", "socket."},
-		"fetch the data before the training, to a local disk"},
 	{[]string{"torchvision.transforms", "albumentations", "kornia"},
 		"augment whole batches on the GPU: torchvision.transforms.v2 takes batches of CUDA tensors"},
-	{[]string{"librosa", "soundfile", "torchaudio", "scipy.signal"},
-		"decode and resample the sound once, before the training, and store the result"},
-	{[]string{"pickle", "torch.serialization"},
-		"store plain arrays rather than pickled objects"},
 }
 
 // wayOut is the usual way out of the costliest place of these.
