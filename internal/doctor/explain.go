@@ -76,7 +76,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			answer.Known = append(answer.Known, m)
 		}
 	}
-	if len(answer.Matches) == 0 {
+	if len(answer.Matches)+len(answer.Known) == 0 {
 		// No message is known: what the facts of the text say, as `doctor --from` says it.
 		// A vague word (MPS, XPU, ROCm) is what a message speaks of, not its reason.
 		for _, f := range report.Findings {

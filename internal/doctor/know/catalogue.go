@@ -1,11 +1,16 @@
 package know
 
 import (
+	"bytes"
+	"compress/flate"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Catalogue knows lines that programs print when something is wrong, as
@@ -14,9 +19,14 @@ import (
 // of it that are the rarest are looked for at every byte of a line, and where they are
 // found, the whole piece.
 type Catalogue struct {
-	From []Origin
-	Seen string // a bit for each key, so that nearly every place of a line is passed over
-	Rows string // sorted, [rowSize] bytes each: key (4), its offset in the piece, the piece's length, its sum (2), its origin (2)
+	Places string   // deflated lines: program, version, file
+	Kinds  []string // of exception; "-" none
+	From   string   // what rows have in common, [fromSize] bytes each: the place (2), the kind with the sort of message (2)
+	Seen   string   // a bit for each key, so that nearly every place of a line is passed over
+	Rows   string   // sorted, [rowSize] bytes each: key (4), then its offset in the piece, the piece's length, its sum, its origin (5)
+
+	once   sync.Once
+	places []string
 }
 
 // An Origin is what rows have in common.
@@ -34,9 +44,17 @@ type Row struct {
 }
 
 const (
-	keySize = 8
-	seenLog = 18
-	rowSize = 10
+	keySize  = 8
+	seenLog  = 18
+	fromSize = 4
+
+	rowSize  = 9
+	sizeBits = 6
+	sumBits  = 13
+	fromBits = 15
+	maxPiece = 1<<sizeBits - 1
+
+	isCode, isLoud, sorts = 1, 2, 4 // the sort of a message; its kind is above
 
 	tellsAll    = 32  // bytes of a piece that few other messages hold
 	maxSentence = 120 // bytes of a line; a log writes more before and after the message
@@ -46,47 +64,82 @@ func keyOf(b string) uint32 {
 	return uint32(binary.LittleEndian.Uint64([]byte(b[:keySize])) * 0x9e3779b97f4a7c15 >> 32)
 }
 
-func sumOf(piece string) uint16 {
+func sumOf(piece string) uint64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(piece)) // never fails
-	return uint16(h.Sum32() >> 8)
+	return uint64(h.Sum32() >> (32 - sumBits))
+}
+
+// A numbering gives each text a number, in the order of their first use.
+type numbering struct {
+	at  map[string]int
+	all []string
+}
+
+func (n *numbering) of(text string) int {
+	if n.at == nil {
+		n.at = map[string]int{}
+	}
+	if _, known := n.at[text]; !known {
+		n.at[text] = len(n.all)
+		n.all = append(n.all, text)
+	}
+	return n.at[text]
 }
 
 // newCatalogue reads the generated file. Its error names a line that is no row.
-func newCatalogue(file string) (Catalogue, error) {
-	c, at := Catalogue{}, Origin{}
-	pieces, count, from := map[string]int{}, map[string]int{}, map[Origin]int{}
+func newCatalogue(file string) (*Catalogue, error) {
+	var places, kinds, origins numbering
+	program, place := "", ""
+	pieces, count := map[string]int{}, map[string]int{}
 	for n, line := range strings.Split(strings.TrimSuffix(file, "\n"), "\n") {
 		switch line[0] {
 		case '#':
 		case '@':
 			words := strings.SplitN(line[1:]+"  ", " ", 3)
-			at.Program, at.Version = words[0], words[1]
+			program = words[0] + "\t" + words[1] + "\t"
 		case '>':
-			at.Place = short(line[1:])
+			place = program + short(line[1:])
 		default:
 			parts := strings.SplitN(line, "\t", 3)
-			if len(parts) < 3 || len(parts[2]) < keySize || len(parts[2]) > 255 {
-				return c, fmt.Errorf("line %d is no row", n+1)
-			}
-			at.Code, at.Loud, at.Kind = parts[0] == "c", parts[0] == "e", parts[1]
-			if at.Code {
-				at.Kind = "-" // its number: the name says it
-			}
-			if _, known := from[at]; !known {
-				from[at] = len(c.From)
-				c.From = append(c.From, at)
+			if len(parts) < 3 || len(parts[2]) < keySize || len(parts[2]) > maxPiece {
+				return nil, fmt.Errorf("line %d is no row", n+1)
 			}
 			piece := folded(parts[2])
 			if _, twice := pieces[piece]; twice {
 				continue // the first program of the file counts
 			}
-			pieces[piece] = from[at]
+			kind, sort := parts[1], 0
+			switch parts[0] {
+			case "c":
+				kind, sort = "-", isCode // its number: the name says it
+			case "e":
+				sort = isLoud
+			}
+			from := binary.BigEndian.AppendUint16(nil, uint16(places.of(place)))
+			pieces[piece] = origins.of(string(binary.BigEndian.AppendUint16(from, uint16(kinds.of(kind)*sorts+sort))))
 			for i := range len(piece) - keySize + 1 {
 				count[piece[i:i+keySize]]++
 			}
 		}
 	}
+	if len(origins.all) > 1<<fromBits || len(places.all) > 1<<16 || len(kinds.all) > 1<<16/sorts {
+		return nil, fmt.Errorf("%d origins, %d places and %d kinds", len(origins.all), len(places.all), len(kinds.all))
+	}
+	var deflated bytes.Buffer
+	w, err := flate.NewWriter(&deflated, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write([]byte(strings.Join(places.all, "\n")))
+		err = errors.Join(err, w.Close())
+	}
+	c := &Catalogue{Places: deflated.String(), Kinds: kinds.all, From: strings.Join(origins.all, "")}
+	c.index(pieces, count)
+	return c, err
+}
+
+// index makes the rows of these pieces with the numbers of their origins; count is how often
+// each run of bytes is in them.
+func (c *Catalogue) index(pieces, count map[string]int) {
 	rows, seen := make([]string, 0, len(pieces)), make([]byte, 1<<seenLog/8)
 	for piece, origin := range pieces {
 		best := 0
@@ -97,15 +150,26 @@ func newCatalogue(file string) (Catalogue, error) {
 		}
 		key := keyOf(piece[best:])
 		seen[key>>(32-seenLog)/8] |= 1 << (key >> (32 - seenLog) % 8)
-		row := append(binary.BigEndian.AppendUint32(nil, key), byte(best), byte(len(piece)))
-		rows = append(rows, string(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(row, sumOf(piece)), uint16(origin))))
-	}
-	if len(c.From) > 1<<16 {
-		return c, fmt.Errorf("%d origins", len(c.From))
+		low := ((uint64(best)<<sizeBits|uint64(len(piece)))<<sumBits|sumOf(piece))<<fromBits | uint64(origin)
+		rows = append(rows, string(binary.BigEndian.AppendUint32(nil, key))+string(binary.BigEndian.AppendUint64(nil, low)[3:]))
 	}
 	slices.Sort(rows)
 	c.Seen, c.Rows = string(seen), strings.Join(rows, "")
-	return c, nil
+}
+
+// origin reads what the rows of a number have in common.
+func (c *Catalogue) origin(n int) Origin {
+	c.once.Do(func() {
+		text, _ := io.ReadAll(flate.NewReader(strings.NewReader(c.Places))) // this program's own making
+		c.places = strings.Split(string(text), "\n")
+	})
+	sort := c.sort(n)
+	at := strings.SplitN(c.places[int(c.From[n*fromSize])<<8|int(c.From[n*fromSize+1])], "\t", 3)
+	return Origin{at[0], at[1], at[2], sort&isCode != 0, sort&isLoud != 0, c.Kinds[sort/sorts]}
+}
+
+func (c *Catalogue) sort(n int) int {
+	return int(c.From[n*fromSize+2])<<8 | int(c.From[n*fromSize+3])
 }
 
 // short is the end of a path: a file and the directory it lies in.
@@ -131,25 +195,35 @@ func folded(line string) string {
 	return string(b)
 }
 
-// Find returns the row whose piece a line holds: of several the longest.
+// Find returns the row whose piece a line holds: of several the longest. A catalogue that
+// is not there knows none.
 func (c *Catalogue) Find(line string) (best Row, found bool) {
+	if c == nil {
+		return best, false
+	}
 	line = folded(line)
-	for i := 0; i+keySize <= len(line) && c.Seen != ""; i++ {
+	origin := 0
+	for i := 0; i+keySize <= len(line); i++ {
 		key := keyOf(line[i:])
 		if bit := key >> (32 - seenLog); c.Seen[bit/8]>>(bit%8)&1 == 0 {
 			continue
 		}
 		for at := c.search(key); at < len(c.Rows) && c.key(at) == key; at += rowSize {
-			start := i - int(c.Rows[at+4])
-			end := start + int(c.Rows[at+5])
-			if start < 0 || end > len(line) || end-start <= len(best.Text) || sumOf(line[start:end]) != c.number(at+6) {
+			low := uint64(c.Rows[at+4])<<32 | uint64(c.key(at+5))
+			start := i - int(low>>(sizeBits+sumBits+fromBits))
+			end := start + int(low>>(sumBits+fromBits)&maxPiece)
+			if start < 0 || end > len(line) || end-start <= len(best.Text) || sumOf(line[start:end]) != low>>fromBits&(1<<sumBits-1) {
 				continue
 			}
-			from := c.From[c.number(at+8)]
-			if !from.Code && enough(end-start, len(line)) || from.Code && !(start > 0 && isWord(line[start-1]) || end < len(line) && isWord(line[end])) {
-				best, found = Row{from, line[start:end]}, true
+			from := int(low & (1<<fromBits - 1))
+			code := c.sort(from)&isCode != 0
+			if !code && enough(end-start, len(line)) || code && !(start > 0 && isWord(line[start-1]) || end < len(line) && isWord(line[end])) {
+				best.Text, origin, found = line[start:end], from, true
 			}
 		}
+	}
+	if found {
+		best.Origin = c.origin(origin)
 	}
 	return best, found
 }
@@ -158,9 +232,7 @@ func (c *Catalogue) Find(line string) (best Row, found bool) {
 // part of many.
 func enough(n, line int) bool { return n >= tellsAll || 3*n >= min(line, maxSentence) }
 
-func (c *Catalogue) number(at int) uint16 { return uint16(c.Rows[at])<<8 | uint16(c.Rows[at+1]) }
-
-func (c *Catalogue) key(at int) uint32 { return uint32(c.number(at))<<16 | uint32(c.number(at+2)) }
+func (c *Catalogue) key(at int) uint32 { return binary.BigEndian.Uint32([]byte(c.Rows[at : at+4])) }
 
 // search returns where the first row of a key would be.
 func (c *Catalogue) search(key uint32) int {

@@ -22,7 +22,7 @@ type Class struct {
 	Names    []string // of enumerations, without the library's prefix; a "*" at the end stands for the rest
 	Forms    []string // expressions of a sentence that is known to be a program's message
 	Alone    bool     // its forms say enough where nobody knows who prints the line
-	Kinds    []string // of exception, where no form of any class fits
+	Kinds    []string // of exception, where no form of this or an earlier class fits
 	Soft     bool     // of warnings alone
 	Question bool     // what somebody asks, in words of their own
 	Warns    bool     // its way out is told where it is a warning alone
@@ -76,17 +76,12 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) {
 			continue
 		}
-		if c.Where != "" && len(c.Forms)+len(c.Kinds) == 0 {
-			return c, nil
-		}
 		for _, f := range c.forms {
 			if slots := Slots(f, line); slots != nil {
 				return c, slots
 			}
 		}
-	}
-	for _, c := range k.Classes {
-		if slices.Contains(c.Kinds, row.Kind) && !(c.Soft && row.Loud) && c.where.MatchString(from) {
+		if slices.Contains(c.Kinds, row.Kind) || c.Where != "" && len(c.Forms)+len(c.Kinds) == 0 {
 			return c, nil
 		}
 	}

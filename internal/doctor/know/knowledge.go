@@ -111,7 +111,7 @@ type Knowledge struct {
 	Xids     map[int]*Xid // by their number
 	Limits   map[string]*Limit
 	Classes  []*Class
-	Printed  Catalogue // what programs print; empty in the form without it
+	Printed  *Catalogue // what programs print; nil in the form without it
 
 	index   Index // of the compiled knowledge
 	made    sync.Once

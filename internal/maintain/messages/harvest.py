@@ -26,28 +26,33 @@ SOURCES = {
     'nvjitlink': ('pip:nvidia-nvjitlink-cu12', 'x86_64.*whl', 'names and numbers', r'enum:nvJitLink\.h:NVJITLINK_ERROR_\w+'),
     'nccl': ('pip:nvidia-nccl-cu12', 'x86_64.*whl', 'Apache-2.0', r'enum:nccl\.h:nccl(?:Unhandled|System|Internal|Invalid|Remote|Timeout)\w*'),
     'nccl-library': ('pip:nvidia-nccl-cu12', 'x86_64.*whl', 'Apache-2.0', LIB),
-    'torch': ('pip:torch', 'cp312.*macosx.*whl', 'BSD-3-Clause', PY + C + LIB),
-    'torchvision': ('pip:torchvision', 'cp312.*macosx.*whl', 'BSD-3-Clause', PY + LIB),
+    'torch': ('pip:torch', 'cp312-cp312-manylinux.*x86_64.*whl', 'BSD-3-Clause', PY + C + LIB),
+    'torchvision': ('pip:torchvision', 'manylinux.*x86_64.*whl', 'BSD-3-Clause', PY + LIB),
     'torchaudio': ('pip:torchaudio', 'cp312.*macosx.*whl', 'BSD-2-Clause', PY),
     'triton': ('pip:triton', 'cp312.*manylinux.*x86_64.*whl', 'MIT', PY),
     'transformers': ('pip:transformers', 'whl', 'Apache-2.0', PY),
     'accelerate': ('pip:accelerate', 'whl', 'Apache-2.0', PY),
     'diffusers': ('pip:diffusers', 'whl', 'Apache-2.0', PY),
     'peft': ('pip:peft', 'whl', 'Apache-2.0', PY),
-    'bitsandbytes': ('pip:bitsandbytes', 'macosx.*whl', 'MIT', PY),
+    'bitsandbytes': ('pip:bitsandbytes', 'manylinux.*x86_64.*whl', 'MIT', PY + LIB),
     'xformers': ('pip:xformers', 'tar.gz', 'BSD-3-Clause', PY + C),
     'flash-attn': ('pip:flash-attn', 'tar.gz', 'BSD-3-Clause', PY + C),
     'vllm': ('pip:vllm', 'tar.gz', 'Apache-2.0', PY + C),
     'sglang': ('pip:sglang', 'whl', 'Apache-2.0', PY),
     'deepspeed': ('pip:deepspeed', 'tar.gz', 'Apache-2.0', PY + C),
     'jax': ('pip:jax', 'whl', 'Apache-2.0', PY),
-    'tensorflow': ('pip:tensorflow', 'cp312.*macosx.*whl', 'Apache-2.0', PY),
+    'tensorflow': ('pip:tensorflow', 'cp312.*manylinux.*x86_64.*whl', 'Apache-2.0', PY + LIB),
     'keras': ('pip:keras', 'whl', 'Apache-2.0', PY),
     'onnxruntime': ('pip:onnxruntime-gpu', 'cp312.*x86_64.*whl', 'MIT', PY + LIB),
     'cupy': ('pip:cupy', 'tar.gz', 'MIT', PY + C),
     'numba': ('pip:numba', 'tar.gz', 'BSD-2-Clause', PY),
     'numba-cuda': ('pip:numba-cuda', 'tar.gz', 'BSD-2-Clause', PY),
-    'ctranslate2': ('pip:ctranslate2', 'cp312.*macosx.*whl', 'MIT', LIB),
+    'ctranslate2': ('pip:ctranslate2', 'cp312.*manylinux.*x86_64.*whl', 'MIT', PY + LIB),
+    'huggingface-hub': ('pip:huggingface_hub', 'whl', 'Apache-2.0', PY),
+    'safetensors': ('pip:safetensors', 'manylinux.*x86_64.*whl', 'Apache-2.0', PY),
+    'optimum': ('pip:optimum', 'whl', 'Apache-2.0', PY),
+    'trl': ('pip:trl', 'whl', 'Apache-2.0', PY),
+    'gptqmodel': ('pip:gptqmodel', 'tar.gz', 'Apache-2.0', PY + C),
     'lightning': ('pip:lightning', 'whl', 'Apache-2.0', PY),
     'pip': ('pip:pip', 'whl', 'MIT', PY),
     'uv': ('pip:uv', 'tar.gz', 'MIT OR Apache-2.0', C),
@@ -58,11 +63,8 @@ SOURCES = {
     'slurmd': ('deb:slurmd', '', 'GPL-2.0-or-later', LIB),
 }
 SKIP = re.compile(r'(^|/)(tests?|testing|_vendor|vendor|third_party|examples?|benchmarks?|docs?|conformance|auto_docstring)(/|_|\.)|/test_|_test\.')
-# what a compiler says to itself, or a program to those who write it
-INSIDE = re.compile(r'/(_inductor|_functorch|_export|testing|lite|fx|onnx|codegen|ao|kernels/ops|hardware_backend|multimodal_gen|tpu|mlir|estimator|'
-                    r'debug|pallas|mosaic\w*|_refs|_decomp|pipelining|reference|legacy|python/keras|nki|benchmark\w*)/')
-ASSERTED = re.compile(r'^(torch|sglang)/')
-FIELD = re.compile(r'cuda|gpu|device|driver|nccl|memory|install|version|compil|backend|quant|wheel|rocm|capability', re.I)
+# where a message begins to speak of an address: a hole, as each installation has its own
+ADDRESS = re.compile(r'\b(?:https?://)?(?:[\w-]+\.)+(?:org|com|io|dev|net|ai|co)\b\S*')
 LOUD = {'warning': 'w', 'warning_once': 'w', 'warning_advice': 'w', 'warn': 'w', 'warn_once': 'w', 'error': 'e', 'critical': 'e', 'exception': 'e', 'fatal': 'e'}
 MACRO = re.compile(r'\b(?:(TORCH_CHECK\w*|STD_TORCH_CHECK\w*|TORCH_INTERNAL_ASSERT\w*|AT_ASSERTM?|XFORMERS_CHECK|FLASHINFER_CHECK|ENFORCE\w*|ORT_ENFORCE|NCCLCHECK)|'
                    r'(AT_ERROR|C10_THROW_ERROR|ORT_THROW|TORCH_WARN\w*|runtime_error|invalid_argument|logic_error|out_of_range|Errorf|errors\.New|Wrapf?|'
@@ -150,7 +152,7 @@ def library(raw):
 def rows(level, kind, text):
     """The rows of one message: of each of its lines the longest literal piece, where it says enough to be known by."""
     for line in text.split('\n')[:4]:
-        line = re.sub(r'[^\x20-\x7e\0]+', HOLE, re.sub(r'\s+', ' ', line))
+        line = re.sub(r'[^\x20-\x7e\0]+', HOLE, ADDRESS.sub(HOLE, re.sub(r'\s+', ' ', line)))
         piece = max((p.strip() for p in line.split(HOLE)), key=len)
         if len(piece) >= 16 and len(re.findall(r"[A-Za-z][A-Za-z']+", piece)) >= 3: yield level, kind, piece[:PIECE].strip()
 
@@ -215,7 +217,7 @@ def messages(what, path):
         ext = os.path.splitext(name)[1]
         if ext == '.py' and PY in what: how, binary = python, False
         elif ext in ('.h', '.hpp', '.cuh', '.cu', '.cpp', '.cc', '.go', '.rs', '.c', '.pyx', '.pxi') and C in what.replace(PY, ''): how, binary = native, False
-        elif LIB in what and re.search(r'(libtorch_cpu|libtorch_python|libc10|libonnxruntime|onnxruntime_providers\w*|libslurm\w*|libnccl|libctranslate2|image)\b.*\.(so|dylib|dll)|/s?bin/s[\w-]+$', name): how, binary = library, True
+        elif LIB in what and re.search(r'(libtorch_(?:cpu|cuda|cuda_linalg|python)|libc10(?:_cuda)?|libbitsandbytes_cuda\d+|libtensorflow_framework|libonnxruntime|onnxruntime_providers\w*|libslurm\w*|libnccl|libctranslate2|image)\b.*\.(so|dylib|dll)|/s?bin/s[\w-]+$', name): how, binary = library, True
         elif what == SH and '/sbin/' in '/' + name: how, binary = shell, False
         else: continue
         raw = read()
@@ -227,7 +229,7 @@ def messages(what, path):
 def block(name, version, licence, date, found):
     lines, seen, at = [f'@{name} {version} {date} {licence}'], set(), None
     for place, level, kind, text in found if found[0][1] == 'c' else sorted(found, key=lambda r: r[0]):
-        if text in seen or INSIDE.search('/' + place) or kind == 'AssertionError' and ASSERTED.search(place) and not FIELD.search(text): continue
+        if text in seen: continue
         seen.add(text)
         if place != at: lines.append('>' + place); at = place
         lines.append(f'{level}\t{kind}\t{text}')
