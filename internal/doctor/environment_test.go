@@ -130,10 +130,12 @@ var broken = []struct {
 			f.Imports...)
 	}},
 	{"another processor", "IDX003", "no_wheel_for_platform", know.Error, func(f *machine.EnvFiles) {
-		f.Foreign = []machine.ForeignFile{{Path: site + "/torch/lib/libtorch.so", Is: "aarch64", Want: "x86_64"}}
+		f.Links = []machine.LinkFault{{By: site + "/torch/_C.so", Library: "libtorch.so", Path: site + "/torch/lib/libtorch.so", Module: true,
+			Why: "it is for another processor, aarch64"}}
 	}},
 	{"another Python", "PY027", "no_wheel_for_python", know.Error, func(f *machine.EnvFiles) {
-		f.Foreign = []machine.ForeignFile{{Path: site + "/torch/_C", Is: "cpython-311", Want: "cpython-312"}}
+		f.Links = []machine.LinkFault{{By: site + "/torch/__init__.py", Library: "torch._C", Path: site + "/torch/_C.cpython-311.so", Module: true,
+			Why: "it is for another Python, cpython-311, and this is cpython-312"}}
 	}},
 	{"a stub of libcuda", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded = append(f.Loaded,

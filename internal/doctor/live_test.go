@@ -57,6 +57,22 @@ var liveCases = []liveCase{
 	}, "LD005", []string{"/usr/local/cuda-11.8"}, true},
 	{"a malformed list of architectures", variable("TORCH_CUDA_ARCH_LIST", "sm_90"), "TK022", []string{"sm_90"}, true},
 	{"a list of generations", variable("TORCH_CUDA_ARCH_LIST", "Ampere;8.9+PTX 9.0a"), "", nil, false},
+	{"a limit on addresses", func(c *read.Case) {
+		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 11 << 30}
+	}, "ACC014", []string{"ulimit -v"}, false},
+	{"a limit that leaves room", func(c *read.Case) {
+		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 200 << 30}
+	}, "", nil, false},
+	{"a pip of another Python", func(c *read.Case) { c.Files.Pip = "/old/bin/python" }, "PY021", []string{"/old/bin/python", "-m pip"}, true},
+	{"pip's torch over conda's", func(c *read.Case) { c.Files.Conda = []string{"pytorch 2.5.1 py3.12_cuda12.4"} }, "PY005", []string{"2.5.1", "remove --force"}, true},
+	{"a library for another processor", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libtorch_cuda.so", Library: "libcublas.so.13", Path: site + "/nvidia/cu13/lib/libcublas.so.13",
+			Dist: "nvidia-cublas", Module: true, Why: "it is for another processor, aarch64"}}
+		dist(c, "nvidia-cublas", "13.4.1.3")
+	}, "IDX003", []string{"nvidia-cublas==13.4.1.3", "aarch64"}, false},
+	{"a library that is closed", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/_C.so", Library: "libtorch_python.so", Path: site + "/torch/lib/libtorch_python.so", Module: true, Why: "this user may not read it"}}
+	}, "PY010", []string{"chmod a+r"}, false},
 	{"an interface of another machine", func(c *read.Case) {
 		variable("NCCL_SOCKET_IFNAME", "ib0,ens5")(c)
 		c.Around = &machine.Around{Networks: []string{"lo", "eth0"}}

@@ -209,7 +209,7 @@ func (v *View) Bind(o *Object, opened []*Object, only func(symbol string) bool) 
 	}
 	defer own.Close()
 	var out []Fault
-	readers := newReaders()
+	readers := readers{}
 	defer readers.close()
 	for _, name := range o.undefined(own) {
 		if only != nil && !only(name) || v.Program == nil && strings.HasPrefix(strings.TrimLeft(name, "_"), "Py") {

@@ -1,6 +1,7 @@
 package loader_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,8 +25,7 @@ func tree(t *testing.T, files map[string]testelf.Dynamic) *loader.Files {
 		}
 	}
 	same := func(p string) string { return p }
-	return &loader.Files{Real: func(p string) string { return root + p }, Resolved: same, Default: []string{"/lib"},
-		Names: func(string) []string { return nil }}
+	return &loader.Files{Real: func(p string) string { return root + p }, Resolved: same, Default: []string{"/lib"}}
 }
 
 // torch is a torch whose CUDA library asks NCCL for a symbol, beside a Python.
@@ -119,5 +119,55 @@ func TestExtensions(t *testing.T) {
 		if missing := file == "/e/cu12.so"; missing != (len(v.Missing) == 1) {
 			t.Errorf("%s: missing %v", file, v.Missing)
 		}
+	}
+}
+
+// TestPassedOver: a file that has the name and cannot be loaded is said with what is wrong.
+func TestPassedOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, file string)
+		why   string
+	}{
+		"another processor": {func(t *testing.T, file string) { put(t, file, testelf.Library(testelf.AArch64, testelf.Dynamic{})) }, "it is for another processor, aarch64"},
+		"an empty file":     {func(t *testing.T, file string) { put(t, file, nil) }, "it is no library"},
+		"a link to nothing": {func(t *testing.T, file string) {
+			if err := errors.Join(os.Remove(file), os.Symlink("gone", file)); err != nil {
+				t.Fatal(err)
+			}
+		}, "it is a link to nothing"},
+		"no such file": {func(t *testing.T, file string) {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+	} {
+		f := tree(t, torch())
+		c.spoil(t, f.Real("/n/libnccl.so.2"))
+		v, _ := start(t, f)
+		if len(v.Missing) != 1 || v.Missing[0].Name != "libnccl.so.2" || v.Missing[0].Why != c.why || (v.Missing[0].Path == "") != (c.why == "") {
+			t.Errorf("%s: %+v", name, v.Missing)
+		}
+	}
+}
+
+func put(t *testing.T, file string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPlainly: what a variable puts before the system's library is not what there is without it.
+func TestPlainly(t *testing.T) {
+	files := torch()
+	files["/lib/libnccl.so.2"] = testelf.Dynamic{SOName: "libnccl.so.2", Defined: []string{"ncclSend"}}
+	d := files["/t/libtorch_cuda.so"]
+	d.RPath = ""
+	files["/t/libtorch_cuda.so"] = d
+	f := tree(t, files)
+	f.LibraryPath = []string{"/old"}
+	v, _ := start(t, f)
+	if taken, plain := v.Loaded("libnccl.so.2"), v.Plainly("libnccl.so.2", v.Loaded("libtorch_cuda.so")); taken.Path != "/old/libnccl.so.2" || plain.Path != "/lib/libnccl.so.2" {
+		t.Errorf("taken %s, plainly %s", taken.Path, plain.Path)
 	}
 }

@@ -58,13 +58,13 @@ func Arch(head []byte) (elf.Machine, bool) {
 // Read reads an ELF file of this machine's tree; nil where it is none. Of those that are
 // not of 64 bits and little-endian, for which no torch is built, it reads the processor.
 func (s *Files) Read(file string) *Object {
-	o := &Object{Path: s.Resolved(file), Dir: path.Dir(file), Name: path.Base(file)}
-	o.file = func() (*os.File, error) { return os.Open(s.Real(file)) }
-	f, err := o.file()
+	open := func() (*os.File, error) { return os.Open(s.Real(file)) }
+	f, err := open()
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+	o := &Object{Path: s.Resolved(file), Dir: path.Dir(file), Name: path.Base(file), file: open}
 	head := make([]byte, 64)
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return nil

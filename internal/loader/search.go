@@ -3,6 +3,10 @@ package loader
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -13,7 +17,6 @@ import (
 type Files struct {
 	Real     func(path string) string // where it lies for this process
 	Resolved func(path string) string // with all links followed
-	Names    func(dir string) []string
 
 	LibraryPath []string            // the entries of LD_LIBRARY_PATH as they stand there
 	Preload     []string            // of LD_PRELOAD
@@ -37,6 +40,9 @@ type Missing struct {
 	Name   string
 	By     *Object
 	Opened bool // it is opened by name while By works, and By loads without it
+
+	Path string // a file of that name that was passed over; "" none
+	Why  string // it was: what is wrong with it
 }
 
 // A View is what one process loads. What is loaded once serves everybody who asks by its
@@ -83,10 +89,10 @@ func (s *Files) Start(program string, opens func(*Object) []string) *View {
 }
 
 // Open follows a library that the program opens by its path, and what that needs, breadth
-// first. global: its symbols serve those that are opened later, too. nil: it is no library.
+// first. global: its symbols serve those that are opened later, too. nil: it is none that fits.
 func (v *View) Open(file string, global bool) *Object {
 	o := v.Read(file)
-	if o == nil {
+	if !v.fits(o) {
 		return nil
 	}
 	if i := slices.IndexFunc(v.All, func(l *Object) bool { return l.Path == o.Path }); i >= 0 {
@@ -140,7 +146,8 @@ func (v *View) load(name string, by *Object, opened bool) {
 	}
 	o := v.Find(name, by)
 	if o == nil {
-		v.Missing = append(v.Missing, Missing{name, by, opened})
+		at, why := v.passed(name, by)
+		v.Missing = append(v.Missing, Missing{name, by, opened, at, why})
 		return
 	}
 	if i := slices.IndexFunc(v.All, func(l *Object) bool { return l.Path == o.Path }); i >= 0 {
@@ -168,65 +175,118 @@ func (v *View) Tree(o *Object) []*Object {
 	return out
 }
 
-// Find returns the file that a name leads to for one that asks: by the RPATH of who asks
-// and of who loaded that, LD_LIBRARY_PATH, the RUNPATH of who asks, the cache, the default
-// directories. nil: there is none.
+// Find returns the file that a name leads to for one that asks; nil: there is none.
 func (v *View) Find(name string, by *Object) *Object {
-	if strings.Contains(name, "/") {
-		return v.found(strings.NewReplacer("${ORIGIN}", by.Dir, "$ORIGIN", by.Dir).Replace(name), "", "")
-	}
-	if l := v.byName[name]; l != nil {
+	if l := v.byName[name]; l != nil && !strings.Contains(name, "/") {
 		return l
 	}
-	if len(by.runpath) == 0 {
-		for o := by; o != nil; o = o.By {
-			if found := v.in(o.rpath, name, ByRPath); found != nil {
-				return found
-			}
-		}
-	}
-	for _, entry := range v.LibraryPath {
-		if found := v.in([]string{path.Clean(entry)}, name, ByLibraryPath); found != nil {
-			found.Entry = entry
-			return found
-		}
-	}
-	if found := v.in(by.runpath, name, ByRunPath); found != nil {
-		return found
-	}
-	for _, file := range v.Cache[name] {
-		if _, rest, level := strings.Cut(file, "/glibc-hwcaps/"); level && !slices.Contains(v.Levels, strings.SplitN(rest, "/", 2)[0]) {
-			continue
-		}
-		if found := v.found(file, ByCache, ""); found != nil {
-			return found
-		}
-	}
-	return v.in(v.Default, name, ByDefault)
-}
-
-func (v *View) in(dirs []string, name, via string) *Object {
-	for _, dir := range dirs {
-		for _, level := range v.Levels {
-			if found := v.found(dir+"/glibc-hwcaps/"+level+"/"+name, via, ""); found != nil {
-				return found
-			}
-		}
-		if found := v.found(dir+"/"+name, via, ""); found != nil {
-			return found
+	for p := range v.places(name, by) {
+		switch o := v.Read(p.file); {
+		case v.fits(o):
+			o.Via, o.Entry = p.via, p.entry
+			return o
+		case o == nil && v.Unfit(p.file) == notELF:
+			return nil // the loader ends there
 		}
 	}
 	return nil
 }
 
-// found reads a library; the loader passes over those of another processor.
-func (v *View) found(file, via, entry string) *Object {
-	o := v.Read(file)
-	if o == nil || v.like != nil && (o.Machine != v.like.Machine || o.class != v.like.class) {
-		return nil
+// A place is a file that the loader looks for.
+type place struct{ file, via, entry string }
+
+// places are those of a name, in their order: by the RPATH of who asks and of who loaded
+// that, LD_LIBRARY_PATH, the RUNPATH of who asks, the cache, the default directories.
+func (v *View) places(name string, by *Object) iter.Seq[place] {
+	return func(yield func(place) bool) {
+		if strings.Contains(name, "/") {
+			yield(place{file: strings.NewReplacer("${ORIGIN}", by.Dir, "$ORIGIN", by.Dir).Replace(name)})
+			return
+		}
+		in := func(dirs []string, via, entry string) bool {
+			for _, dir := range dirs {
+				for _, level := range v.Levels {
+					if !yield(place{dir + "/glibc-hwcaps/" + level + "/" + name, via, entry}) {
+						return false
+					}
+				}
+				if !yield(place{dir + "/" + name, via, entry}) {
+					return false
+				}
+			}
+			return true
+		}
+		for o := by; o != nil && len(by.runpath) == 0; o = o.By {
+			if !in(o.rpath, ByRPath, "") {
+				return
+			}
+		}
+		for _, entry := range v.LibraryPath {
+			if !in([]string{path.Clean(entry)}, ByLibraryPath, entry) {
+				return
+			}
+		}
+		if !in(by.runpath, ByRunPath, "") {
+			return
+		}
+		for _, file := range v.Cache[name] {
+			if _, rest, level := strings.Cut(file, "/glibc-hwcaps/"); level && !slices.Contains(v.Levels, strings.SplitN(rest, "/", 2)[0]) {
+				continue
+			}
+			if !yield(place{file, ByCache, ""}) {
+				return
+			}
+		}
+		in(v.Default, ByDefault, "")
 	}
-	o.Via, o.Entry = via, entry
-	return o
+}
+
+// fits reports whether a library is for the processor of the program; the loader passes
+// over those of another.
+func (v *View) fits(o *Object) bool {
+	return o != nil && (v.like == nil || o.Machine == v.like.Machine && o.class == v.like.class)
+}
+
+// passed finds a file under the name of a library that was not found, and why it is none.
+func (v *View) passed(name string, by *Object) (file, why string) {
+	for p := range v.places(name, by) {
+		if why = v.Unfit(p.file); why != "" {
+			return p.file, why
+		}
+	}
+	return "", ""
+}
+
+const notELF = "it is no library"
+
+// Unfit is what is wrong with a file as a library; "": nothing, or there is no such file.
+func (v *View) Unfit(file string) string {
+	at := v.Real(file)
+	if _, err := os.Lstat(at); err != nil {
+		return ""
+	}
+	f, err := os.Open(at)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "this user may not read it"
+	case err != nil:
+		return "it is a link to nothing"
+	}
+	defer f.Close()
+	switch o := v.Read(file); {
+	case o == nil:
+		return notELF
+	case !v.fits(o):
+		return "it is for another processor, " + strings.ToLower(strings.TrimPrefix(o.Machine.String(), "EM_"))
+	}
+	return ""
+}
+
+// Plainly is the library that a name leads to where neither LD_LIBRARY_PATH nor LD_PRELOAD
+// is set; nil: there is none.
+func (v *View) Plainly(name string, by *Object) *Object {
+	plain := &View{Files: &Files{Real: v.Real, Resolved: v.Resolved, Cache: v.Cache, Default: v.Default, Levels: v.Levels}, like: v.like}
+	return plain.Find(name, by)
 }
 
 // ReadCache reads ld.so.cache in the form that glibc has written since 2.2: a header of 48

@@ -15,14 +15,14 @@ const (
 	perTable = 4096
 )
 
-// Versions checks the sets of symbols that the loaded objects ask for (DT_VERNEED) against
+// Versions checks the sets of symbols that loaded objects ask for (DT_VERNEED) against
 // those that the loaded libraries define: GLIBC_2.38, GLIBCXX_3.4.32. A library that
 // defines none at all is no fault to the loader.
-func (v *View) Versions() []Fault {
+func (v *View) Versions(of []*Object) []Fault {
 	var out []Fault
-	readers := newReaders()
+	readers := readers{}
 	defer readers.close()
-	for _, o := range v.All {
+	for _, o := range of {
 		f := readers.of(o)
 		if f == nil {
 			continue
@@ -114,8 +114,6 @@ func (o *Object) versionsDefined(f *os.File) []string {
 
 // readers are the files that are open while symbols are looked for.
 type readers map[*Object]*os.File
-
-func newReaders() readers { return readers{} }
 
 // of is an object's file; nil where it is gone.
 func (r readers) of(o *Object) *os.File {

@@ -7,6 +7,7 @@ type Around struct {
 	Fabric    *Fabric   // nil: not looked for, as in a container, which sees no other's processes
 	CDI       []CDISpec // descriptions of NVIDIA's devices for containers
 	SharedMem *SharedMem
+	Addresses int64    // bytes that a process of this shell may map (RLIMIT_AS); 0: no limit, or not read
 	Engines   bool     // docker, podman or another engine is here
 	Kernels   []Kernel // of Jupyter's, that this user sees
 	Nodes     []DeviceNode

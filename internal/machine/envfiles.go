@@ -9,7 +9,6 @@ type EnvFiles struct {
 	Dists     []DistFiles   // torch, what must match it, and NVIDIA's packages; every copy of each
 	Leftovers []string      // directories that pip began to remove: "~orch"
 	Imports   []ImportPlace // where `import torch` finds something; it takes the first
-	Foreign   []ForeignFile // machine code that this interpreter cannot load
 	Loaded    []LoadedLibrary
 	Links     []LinkFault // what the dynamic loader would refuse
 	Conda     []string    // conda's records here that say which build of torch it has: "pytorch 2.5.1 py3.11_cpu_0"
@@ -21,6 +20,7 @@ type EnvFiles struct {
 	Clashes   [][2]string   // distributions that write the same files
 	Python    string        // what is wrong with its interpreter: see the Python constants; "" nothing
 	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
+	Pip       string        // the interpreter that its bin/pip starts, where that is another's; "" no such
 	Bare      string        // the version of a torch whose package is there and whose dist-info is not; "" no such
 }
 
@@ -74,13 +74,6 @@ type ImportPlace struct {
 	Origins []Origin // what put its directory on PYTHONPATH; nil: nothing found, or another place
 }
 
-// A ForeignFile is a library for another processor or another Python.
-type ForeignFile struct {
-	Path string
-	Is   string // x86_64, aarch64, cpython-311 …
-	Want string
-}
-
 // A LoadedLibrary is one library that importing torch loads, and the file that
 // the dynamic loader would take for it.
 type LoadedLibrary struct {
@@ -101,11 +94,12 @@ type LoadedLibrary struct {
 // not there, or has not what it needs.
 type LinkFault struct {
 	By      string // the file that asks
-	Dist    string // the distribution that brought By, where it is not torch itself
+	Dist    string // the distribution that brought By, where it is not torch itself, or with Why that brought Path
 	Module  bool   // By is a module that Python imports, and nothing that a program may do without
 	Opened  bool   // By opens Library while it works, and loads without it
 	Library string // that is missing, or lacks something; "" whose symbol it is cannot be told
-	Path    string // the file that is taken for Library; "" there is none
+	Path    string // the file that is taken for Library, or with Why the one that is not; "" there is none
+	Why     string // Path cannot be loaded; "" it can, or there is none
 	Via     string // as of [LoadedLibrary]
 	Entry   string // of the variable, as it stands there
 	Symbol  string // that no library has

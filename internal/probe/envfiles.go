@@ -56,6 +56,11 @@ func EnvFiles(o Options) *machine.EnvFiles {
 			f.Python = machine.PythonOther
 		}
 	}
+	if line, _, _ := strings.Cut(h.text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
+		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.resolvedDir(path.Dir(program)) != h.resolvedDir(e.Dir+"/bin") {
+			f.Pip = text.Printable(program)
+		}
+	}
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
 		if site := siteOf(i.Path); i.Place != machine.InWorkingDir && !slices.Contains(sites, site) {
@@ -78,7 +83,6 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, i := range f.Imports {
 		if i.Place == machine.InEnvironment {
 			torch := path.Dir(i.Path)
-			f.Foreign = h.foreignFiles(torch, e.Python)
 			h.links(f, torch, e)
 			f.Options = h.allocOptions(torch)
 			if i := slices.IndexFunc(e.Dists, func(d Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
@@ -294,46 +298,6 @@ func recordLine(line string) (file, size string, whole bool) {
 	file, rest, _ := strings.Cut(line, ",")
 	_, size, whole = strings.Cut(rest, ",")
 	return file, size, whole
-}
-
-// foreignFiles looks at torch's own libraries: are they for this processor, and is
-// _C for this Python?
-func (h *host) foreignFiles(torch string, python machine.Python) []machine.ForeignFile {
-	_, want := machine.NormalPlatform(h.os, h.arch())
-	if python.Arch != "" {
-		want = python.Arch
-	}
-	var out []machine.ForeignFile
-	libraries := h.names(torch + "/lib")
-	for i := range libraries {
-		libraries[i] = "lib/" + libraries[i]
-	}
-	tag := "cpython-" + strings.ReplaceAll(version.Minor(python.Version), ".", "")
-	var others []string
-	fits := false
-	for _, name := range h.names(torch) {
-		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
-			continue
-		}
-		libraries = append(libraries, name)
-		if is := strings.SplitN(strings.TrimPrefix(name, "_C."), "-x86", 2)[0]; strings.HasPrefix(is, "cpython-") {
-			is, _, _ = strings.Cut(is, "-aarch64")
-			fits = fits || strings.TrimSuffix(strings.TrimSuffix(is, ".so"), "t") == tag
-			others = append(others, is)
-		}
-	}
-	if len(others) > 0 && !fits && python.Version != "" {
-		out = append(out, machine.ForeignFile{Path: text.Printable(torch + "/_C"), Is: text.Printable(others[0]), Want: tag})
-	}
-	for _, name := range libraries {
-		if !strings.HasSuffix(name, ".so") || want == "" {
-			continue
-		}
-		if is := elfArch(h.bytes(torch+"/"+name, 64)); is != "" && is != want && len(out) < maxNamed {
-			out = append(out, machine.ForeignFile{Path: text.Printable(torch + "/" + name), Is: is, Want: want})
-		}
-	}
-	return out
 }
 
 // within reports whether a file lies below one of some directories.

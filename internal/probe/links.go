@@ -9,6 +9,7 @@ import (
 	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // loaderFiles is this machine as the dynamic loader sees it.
@@ -17,7 +18,7 @@ func (h *host) loaderFiles() *loader.Files {
 		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
 	}
 	return &loader.Files{
-		Real: h.real, Resolved: h.resolved, Names: h.names,
+		Real: h.real, Resolved: h.resolved,
 		LibraryPath: slices.DeleteFunc(split(h.env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
 		Preload:     split(h.env["LD_PRELOAD"], ": "),
 	}
@@ -76,13 +77,9 @@ func (h *host) opened(o *loader.Object) []string {
 func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
 	v := h.linkView(e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
-	var c *loader.Object
-	for _, name := range h.names(torch) {
-		if strings.HasPrefix(name, "_C.") && strings.HasSuffix(name, ".so") {
-			c = v.Open(torch+"/"+name, false)
-		}
-	}
 	own := h.wheelLibraries(e.Sites)
+	torchs := &linker{View: v, own: own}
+	c := torchs.module(h, torch, e.Python)
 	for _, o := range v.All {
 		if o.Via == "" || !wheelLibrary().MatchString(o.Name) {
 			continue
@@ -97,20 +94,12 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
 		f.Loaded = append(f.Loaded, found)
 	}
 	h.loadedFrom(f.Loaded)
-	if v.Loaded("libc.so.6") == nil || c == nil {
-		return // no library of the system is here: a tree that holds none, or another C library
+	if c != nil && v.Loaded("libc.so.6") != nil { // else a tree that holds no library of a system's, or another C library
+		torchs.missing(h, e)
+		torchs.versions("", v.All)
+		torchs.foreign(f.Loaded, global, c)
+		torchs.extensions(h, e)
 	}
-	torchs := &linker{View: v, own: own}
-	for _, m := range v.Missing {
-		if own[m.Name] == "" { // torch/__init__.py looks for those of its packages itself
-			torchs.add(machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true})
-		}
-	}
-	for _, x := range v.Versions() {
-		torchs.add(machine.LinkFault{By: x.By.Path, Library: x.Library.Name, Path: x.Library.Path, Via: x.Library.Via, Version: x.Version, Module: true})
-	}
-	torchs.foreign(f.Loaded, global, c)
-	torchs.extensions(h, e)
 	f.Links = torchs.faults
 	from := &origins{h: h}
 	for i := range f.Links {
@@ -136,31 +125,105 @@ func (l *linker) add(f machine.LinkFault) {
 	}
 }
 
-// foreign binds torch's libraries where one is taken from elsewhere: what its own has and
-// no library that is loaded, is missing.
-func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Object) {
-	for _, x := range loaded {
-		own := l.Read(x.Wheel)
-		if x.Wheel == "" || own == nil {
+// module opens torch's own module _C; nil: none that is there can be loaded.
+func (l *linker) module(h *host, torch string, python machine.Python) *loader.Object {
+	tag := "cpython-" + strings.ReplaceAll(version.Minor(python.Version), ".", "")
+	var bad []machine.LinkFault
+	for _, name := range h.names(torch) {
+		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
 			continue
 		}
-		taken := l.Loaded(x.Name)
+		file := torch + "/" + name
+		why := l.Unfit(file)
+		if m := moduleTag().FindStringSubmatch(name); m != nil && m[1] != tag && python.Version != "" {
+			why = "it is for another Python, " + m[1] + ", and this is " + tag
+		}
+		if why == "" {
+			return l.Open(file, false)
+		}
+		bad = append(bad, machine.LinkFault{By: torch + "/__init__.py", Library: "torch._C", Path: file, Why: why, Dist: "torch", Module: true})
+	}
+	if len(bad) > 0 {
+		l.add(bad[0])
+	}
+	return nil
+}
+
+var moduleTag = lazy.Regexp(`^_C\.(cpython-\d+)`)
+
+// missing are the libraries that the loader does not find. torch/__init__.py opens those of
+// its packages itself, by their paths.
+func (l *linker) missing(h *host, e Env) {
+	for i := 0; i < len(l.Missing); i++ { // what is opened misses others
+		m := l.Missing[i]
+		own := l.own[m.Name]
+		if own != "" && l.Open(own, true) != nil {
+			continue
+		}
+		f := machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true, Path: m.Path, Why: m.Why}
+		if own != "" {
+			f.Path, f.Why = own, l.Unfit(own)
+		}
+		if f.Why != "" {
+			f.Dist = h.ownerOf(f.Path, e)
+		}
+		l.add(f)
+	}
+}
+
+// ownerOf is the distribution that brought a file; "" none did.
+func (h *host) ownerOf(file string, e Env) string {
+	for _, d := range e.Dists {
+		if name, ok := strings.CutPrefix(file, d.Path+"/"); ok && slices.ContainsFunc(machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)),
+			func(r machine.RecordFile) bool { return r.Path == name }) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// versions are the sets of symbols that a library which is taken does not have.
+func (l *linker) versions(dist string, of []*loader.Object) {
+	for _, x := range l.Versions(of) {
+		l.add(machine.LinkFault{By: x.By.Path, Dist: dist, Library: x.Library.Name, Path: x.Library.Path, Via: x.Library.Via, Entry: x.Library.Entry, Version: x.Version, Module: true})
+	}
+}
+
+// foreign binds torch's libraries where a variable, or who else asks first, puts another
+// library in the place of the environment's own or the system's: what that one has and no
+// library that is loaded, is missing.
+func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Object) {
+	for _, x := range l.All {
+		var own *loader.Object
+		if i := slices.IndexFunc(loaded, func(m machine.LoadedLibrary) bool { return m.Name == x.Name && m.Wheel != "" }); i >= 0 {
+			own = l.Read(loaded[i].Wheel)
+		} else if x.Entry != "" {
+			own = l.Plainly(x.Name, x.By)
+		}
+		if own == nil {
+			continue
+		}
 		for _, o := range l.All {
-			if !slices.Contains(o.Needed, x.Name) || taken == nil {
-				continue
-			}
-			for _, root := range opened {
-				if root == nil || !slices.Contains(l.Tree(root), o) {
-					continue
-				}
-				for _, b := range l.Bind(o, l.Tree(root), own.Defines) {
-					l.add(machine.LinkFault{By: o.Path, Library: x.Name, Path: taken.Path, Via: x.Via, Entry: x.Entry, Symbol: b.Symbol, Module: true})
-					break
-				}
+			if slices.Contains(o.Needed, x.Name) && l.lacks(x, o, own, opened) {
 				break
 			}
 		}
 	}
+}
+
+// lacks binds one that needs a library in whose place another is taken.
+func (l *linker) lacks(taken, by, own *loader.Object, opened []*loader.Object) bool {
+	for _, root := range opened {
+		if root == nil || !slices.Contains(l.Tree(root), by) {
+			continue
+		}
+		for _, b := range l.Bind(by, l.Tree(root), own.Defines) {
+			l.add(machine.LinkFault{By: by.Path, Library: taken.Name, Path: taken.Path, Via: taken.Via, Entry: taken.Entry, Symbol: b.Symbol, Module: true})
+			return true
+		}
+		return false
+	}
+	return false
 }
 
 // torchSymbol matches what only torch's libraries can have: names in its namespaces.
@@ -193,7 +256,7 @@ func (l *linker) extension(d Dist, file string) {
 		return
 	}
 	dist := d.Name
-	before := len(l.Missing)
+	before, loaded := len(l.Missing), len(l.All)
 	if o = l.Open(file, false); o == nil {
 		return
 	}
@@ -204,6 +267,7 @@ func (l *linker) extension(d Dist, file string) {
 			return
 		}
 	}
+	l.versions(dist, l.All[loaded:])
 	for _, b := range l.Bind(o, l.All, torchSymbol().MatchString) {
 		l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Symbol: b.Symbol})
 		return

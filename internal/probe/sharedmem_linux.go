@@ -15,3 +15,12 @@ func (h *host) sharedMem() *machine.SharedMem {
 	}
 	return &machine.SharedMem{Size: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize)}
 }
+
+// addresses is the limit on what a process may map; 0: there is none.
+func (h *host) addresses() int64 {
+	var l unix.Rlimit
+	if h.root != "" || unix.Getrlimit(unix.RLIMIT_AS, &l) != nil || l.Cur >= 1<<62 {
+		return 0
+	}
+	return int64(l.Cur)
+}

@@ -47,23 +47,25 @@ func notLoaded(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
-// noTorch: nothing is wrong yet; nothing is there either.
+// noTorch: nothing works where nothing is, as `envfix` alone says too; of a description it
+// is a note, whose environment is not here to be looked at.
 func noTorch(e *evidence.Evidence) (out evidence.Findings) {
-	if !e.Pasted && e.Torch.Version == "" && len(e.Machine.GPUs) > 0 &&
+	if !e.Pasted && e.Torch.Version == "" && (len(e.Machine.GPUs) > 0 || e.Around != nil) &&
 		e.Machine.Platform.Environment != machine.ContainerBuild {
-		f := out.Find("PY002", evidence.Trifle).
+		f := out.Find("PY002", evidence.Weak).
 			Says("no torch in this environment").
 			Do("`envfix apply` installs the one that fits",
-				"where another environment has it: `envfix doctor --all` lists them all; activate that one, or name it with `--env`").
-			As(evidence.Note)
+				"where another environment has it: `envfix doctor --all` lists them all; activate that one, or name it with `--env`")
 		switch d := e.Fit.Here().Decision; d {
 		case "", "install", "install_cpu":
 		case "no_solution":
 			f.Says("no torch in this environment, and PyTorch has no build for this machine").
-				Do("`envfix plan` says why, and what would help").
-				As(evidence.Warning)
+				Do("`envfix plan` says why, and what would help")
 		default:
 			f.Do("`envfix plan` shows what comes first on this machine")
+		}
+		if e.Around == nil {
+			f.As(evidence.Note)
 		}
 	}
 	return out

@@ -110,26 +110,3 @@ func leftovers(e *evidence.Evidence) (out evidence.Findings) {
 		Mends(e.Repair().Rebuild(e.Files.Leftovers[0]))
 	return out
 }
-
-// foreignFiles: torch's libraries are for another processor or Python.
-func foreignFiles(e *evidence.Evidence) (out evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
-	for _, f := range e.Files.Foreign {
-		if strings.HasPrefix(f.Want, "cpython-") {
-			out.Find("PY027", evidence.Proven, evidence.Fact("%s", f.Path)).
-				Says("torch is built for %s, and the interpreter is %s", f.Is, f.Want).
-				Mends(e.Repair().Rebuild(f.Path)).
-				As(evidence.Error)
-			continue
-		}
-		out.Find("IDX003", evidence.Proven, evidence.Fact("%s: %s", f.Path, f.Is)).
-			Says("torch's libraries are for %s, and this Python is for %s", f.Is, f.Want).
-			Do(
-				"`pip install --force-reinstall --no-deps " + e.Repair().TorchAgain() + "` on this machine; packages cannot be copied from another",
-			).
-			Mends(e.Repair().Rebuild(f.Path))
-	}
-	return out
-}

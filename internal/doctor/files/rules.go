@@ -9,7 +9,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY011"}, Find: halfInstalled},
 	{Checks: []string{"PY014"}, Find: leftovers},
 	{Checks: []string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY042", "PY043"}, Find: installed},
-	{Checks: []string{"IDX003", "PY027"}, Find: foreignFiles},
 	{Checks: []string{"PY011"}, Find: notImported},
 	{Checks: []string{"PY011"}, Find: anotherTorch},
 	{Checks: []string{"PY011"}, Find: anotherBuild},

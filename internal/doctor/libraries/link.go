@@ -25,6 +25,8 @@ func unlinked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		}
 		seen[key] = true
 		switch {
+		case l.Why != "" && !l.Opened:
+			unfit(e, &out, l)
 		case l.Symbol != "" && l.Dist != "":
 			otherExtension(e, &out, l)
 		case l.Symbol != "":
@@ -38,6 +40,29 @@ func unlinked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		}
 	}
 	return out
+}
+
+// unfit: the library is there, and the loader cannot take it.
+func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
+	check := "PY010"
+	switch {
+	case strings.Contains(l.Why, "another Python"):
+		check = "PY027"
+	case strings.Contains(l.Why, "another processor"):
+		check = "IDX003"
+	}
+	f := out.Find(check, evidence.Proven, evidence.Fact("%s needs %s", l.By, l.Library), evidence.Fact("%s: %s", l.Path, l.Why)).
+		Says("%s cannot be loaded, %s: `import torch` fails", l.Path, l.Why).
+		Mends(e.Repair().Rebuild(l.Path)).As(evidence.Error)
+	switch i := slices.IndexFunc(e.Files.Dists, func(d machine.DistFiles) bool { return d.Name == l.Dist && l.Dist != "" }); {
+	case strings.Contains(l.Why, "may not read"):
+		f.Do("`sudo chmod a+r "+l.Path+"`, and its directories `a+rx`", "or an environment of your own: `envfix apply --env DIR`")
+	case i >= 0:
+		spec := l.Dist + "==" + e.Files.Dists[i].Version
+		f.Do("`pip install --force-reinstall --no-deps " + spec + evidence.IndexOf([]string{spec}) + "`")
+	default:
+		f.Do("remove it, or bring the package again that it belongs to")
+	}
 }
 
 // otherExtension: machine code that asks torch for what this torch does not have.
@@ -64,8 +89,11 @@ func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkF
 // olderSymbols: a library of the system, or of conda, is older than what was built with it.
 func olderSymbols(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	f := out.Find("LD008", evidence.Proven, evidence.Fact("%s asks %s for %s", l.By, l.Library, l.Version), evidence.Fact("%s is %s (%s)", l.Library, l.Path, l.Via)).
-		Says("%s is older than %s needs: %s is not in %s", l.Library, path.Base(l.By), l.Version, l.Path)
+		Says("%s is older than %s needs: %s is not in %s", l.Library, cmp.Or(l.Dist, path.Base(l.By)), l.Version, l.Path)
 	switch {
+	case strings.HasPrefix(l.Version, "GLIBC_") && l.Dist != "":
+		f.Do("`pip install --force-reinstall --no-deps --no-binary "+l.Dist+" --no-build-isolation "+l.Dist+"` compiles it for the system that is here",
+			"or a newer system or container image: glibc is not updated by itself")
 	case strings.HasPrefix(l.Version, "GLIBC_"):
 		f.Do("a newer system or container image: glibc is not updated by itself", "or the build of torch that was made for this glibc: `envfix plan`")
 	case l.Entry != "":

@@ -72,6 +72,12 @@ func copies(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("PY005", evidence.Likely, conda.At, pip.At).
 			Says("torch is there twice: %s by conda and %s by pip", conda.Version, pip.Version)
 	}
+	if e.Files != nil && len(e.Files.Conda) > 0 && !e.Conda().Made() && !strings.HasPrefix(e.Files.Conda[0], "cpuonly ") && t.Version != "" {
+		out.Find("PY005", evidence.Likely, evidence.Fact("conda's record: %s", e.Files.Conda[0]), t.VersionAt).
+			Says("conda has %s, and pip put torch %s over it: both write the same files, and conda's next change breaks them", e.Files.Conda[0], t.Named()).
+			Do("`" + e.Conda().Here("remove --force") + " pytorch`, then `pip install --force-reinstall --no-deps " + e.Repair().TorchAgain() + "`: pip's alone").
+			As(evidence.Warning)
+	}
 	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" &&
 		evidence.Public(conda.Version) != t.Version {
 		out.Find("PY004", evidence.Proven, t.VersionAt, conda.At).

@@ -12,4 +12,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY013"}, Find: hiddenModules},
 	{Checks: []string{"PY044"}, Find: pythonGone},
 	{Checks: []string{"PY014"}, Find: bareTorch},
+	{Checks: []string{"PY021"}, Find: pipElsewhere},
+	{Checks: []string{"ACC014"}, Find: addressLimit},
 }

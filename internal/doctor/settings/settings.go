@@ -147,6 +147,39 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
+// pipElsewhere: what installs into the environment does so elsewhere. A virtual environment
+// names its own path in its programs.
+func pipElsewhere(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || e.Files.Pip == "" {
+		return out
+	}
+	f := out.Find("PY021", evidence.Likely.Exact(), evidence.Fact("%s/bin/pip starts %s", e.Files.Dir, e.Files.Pip)).
+		Says("`pip` of %s starts another Python, %s: it installs there, or does not start", e.Files.Dir, e.Files.Pip).
+		Do("`"+e.Files.Dir+"/bin/python -m pip install …` is this one's", "an environment that was moved or copied is made anew: `envfix apply`")
+	if e.Torch.Version != "" {
+		f.As(evidence.Warning)
+	}
+	return out
+}
+
+// addressLimit: CUDA reserves addresses for the memory of all GPUs when it starts.
+// Source: docs.nvidia.com, CUDA C++ programming guide, unified virtual address space.
+func addressLimit(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Around == nil || e.Around.Addresses == 0 {
+		return out
+	}
+	var memory int64
+	for _, g := range e.GPU().Visible() {
+		memory += g.MemoryBytes
+	}
+	if have := e.Around.Addresses; have < memory {
+		out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", have>>20, memory>>20)).
+			Says("this shell limits the address space of a process to %d GiB, and CUDA reserves more than the GPUs have (%d GiB): it cannot start", have>>30, memory>>30).
+			Do("`ulimit -v unlimited`, and take the limit out where it is set (/etc/security/limits.conf, the job's script)").As(evidence.Error)
+	}
+	return out
+}
+
 // bareTorch: Python imports it, and no installer knows it.
 func bareTorch(e *evidence.Evidence) (out evidence.Findings) {
 	if e.Files == nil || e.Files.Bare == "" {
