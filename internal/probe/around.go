@@ -27,7 +27,7 @@ func Around(o Options) *machine.Around {
 	if h.os != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}
-	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem(), Addresses: h.addresses()}
+	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem(), Addresses: addresses(h.root)}
 	a.Nodes, a.Networks = h.nodes(), h.names("/sys/class/net")
 	for _, tool := range []string{"docker", "podman", "nvidia-ctk"} {
 		a.Engines = a.Engines || h.firstOnPath(tool) != ""

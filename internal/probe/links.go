@@ -165,14 +165,14 @@ func (l *linker) missing(h *host, e Env) {
 			f.Path, f.Why = own, l.Unfit(own)
 		}
 		if f.Why != "" {
-			f.Dist = h.ownerOf(f.Path, e)
+			f.Dist = l.owner(h, f.Path, e)
 		}
 		l.add(f)
 	}
 }
 
-// ownerOf is the distribution that brought a file; "" none did.
-func (h *host) ownerOf(file string, e Env) string {
+// owner is the distribution that brought a file; "" none did.
+func (l *linker) owner(h *host, file string, e Env) string {
 	for _, d := range e.Dists {
 		if name, ok := strings.CutPrefix(file, d.Path+"/"); ok && slices.ContainsFunc(machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)),
 			func(r machine.RecordFile) bool { return r.Path == name }) {

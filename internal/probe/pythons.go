@@ -49,6 +49,7 @@ func (h *host) pythons(o Options) pythonSet {
 		if len(s.pythons) == 1 {
 			s.pythons[0].Active = true
 		}
+		add(h.resolved(h.envPython(active))) // the one that it was made from may lie on no PATH
 	}
 	if o.Python != "" {
 		add(o.Python)

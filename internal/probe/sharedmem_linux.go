@@ -17,9 +17,9 @@ func (h *host) sharedMem() *machine.SharedMem {
 }
 
 // addresses is the limit on what a process may map; 0: there is none.
-func (h *host) addresses() int64 {
+func addresses(root string) int64 {
 	var l unix.Rlimit
-	if h.root != "" || unix.Getrlimit(unix.RLIMIT_AS, &l) != nil || l.Cur >= 1<<62 {
+	if root != "" || unix.Getrlimit(unix.RLIMIT_AS, &l) != nil || l.Cur >= 1<<62 {
 		return 0
 	}
 	return int64(l.Cur)
