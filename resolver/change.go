@@ -78,7 +78,7 @@ func (s chooser) pinBranch(gpus []machine.GPU, d driver) *outcome {
 	o.Reasons = []Reason{
 		{Rule: "driver-gpu", Text: fmt.Sprintf("driver %s does not drive %s any more; branch %d is the last that does", d.version, gpuNames(old), last)},
 	}
-	o.Fallback = s.fallback(gpus, d)
+	s.fallback(o, gpus, d)
 	s.remarkEOL(o, b)
 	return o
 }
@@ -93,7 +93,7 @@ func (s chooser) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	o := &outcome{q: q, build: build}
 	o.Decision, o.Then = UpgradeDriver, q.choice(build)
 	o.Driver = DriverChoice{Action: upgrade, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
-	o.Fallback = s.fallback(gpus, d)
+	s.fallback(o, gpus, d)
 	if p := s.p.req.Policy; p != nil && d.version.Less(p.leastDriver()) {
 		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s",
 			p.Driver, driverText(d)), Source: teamsPolicy}}
@@ -120,18 +120,20 @@ func (s chooser) ended(b matrix.Branch) bool {
 	return b.EOL != "" && b.EOL <= today
 }
 
-// fallback is the best without a driver change, on the GPUs that the driver
+// fallback adds the best without a driver change, on the GPUs that the driver
 // drives: with what was asked of CUDA and builds dropped, then also what was
-// asked of versions.
-func (s chooser) fallback(gpus []machine.GPU, d driver) *Choice {
-	var driven []machine.GPU
+// asked of versions. The other GPUs are named.
+func (s chooser) fallback(o *outcome, gpus []machine.GPU, d driver) {
+	var driven, idle []machine.GPU
 	for _, g := range gpus {
 		if a, ok := s.p.m.Arch(g.SM); ok && drives(d, a) == fine {
 			driven = append(driven, g)
+		} else {
+			idle = append(idle, g)
 		}
 	}
 	if len(driven) == 0 {
-		return nil
+		return
 	}
 	for _, relax := range []func(*Request){
 		func(*Request) {},
@@ -140,11 +142,14 @@ func (s chooser) fallback(gpus []machine.GPU, d driver) *Choice {
 	} {
 		if t := s.p.with(relax); t != nil && t.req.conflict == "" {
 			if q, b := t.chooser().try(cuda, driven, d); b != nil {
-				return q.choice(b)
+				o.Fallback = q.choice(b)
+				break
 			}
 		}
 	}
-	return nil
+	if o.Fallback != nil && len(idle) > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("driver %s does not drive %s: until it is changed, nothing is computed there", d.version, gpuNames(idle)))
+	}
 }
 
 func unlabelled(reqs []pep508.Requirement) []pep508.Requirement {
