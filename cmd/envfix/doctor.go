@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
+	"envfix/internal/planning"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -314,9 +315,12 @@ func (f doctorFlags) judged(patient *read.Case) (err error) {
 	if patient.Matrix, err = matrixFor(); err != nil {
 		return err
 	}
-	if patient.Standing, err = f.plan.wish.request(patient.Pasted || f.plan.machine.described()); err != nil {
+	described := patient.Pasted || f.plan.machine.described()
+	if patient.Standing, err = f.plan.wish.request(described); err != nil {
 		return err
 	}
+	patient.Standing = planning.Wished(f.plan.remembered(described), patient.Standing)
+	patient.WithoutGPU = !described && madeWithoutGPU(f.plan.target.env)
 	patient.Devices, err = matrix.Devices()
 	return err
 }

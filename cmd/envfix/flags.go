@@ -83,6 +83,7 @@ func carryTable() []describe.Flag[plan.Target] {
 	return []describe.Flag[plan.Target]{
 		{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several", Field: func(t *plan.Target) any { return &t.Drop }},
 		{Name: "fresh", Usage: "carry no package over", Field: func(t *plan.Target) any { return &t.Fresh }},
+		{Name: "fresh-wish", Usage: "forget what was asked for when the environment was made", Field: func(t *plan.Target) any { return &t.FreshWish }},
 		{Name: "from-index", Usage: "the package `NAME` that is carried over is from the index in use; \"all\" of them",
 			Field: func(t *plan.Target) any { return &t.FromIndex }},
 	}

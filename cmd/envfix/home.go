@@ -60,10 +60,21 @@ func provedOf(env string) string {
 	return fmt.Sprintf("%s computed with torch %s when it was made", ui.Count(p.GPUs, "GPU"), ui.Clean(p.Torch))
 }
 
+// madeWithoutGPU reports whether an environment was made for no GPU, and proved itself.
+func madeWithoutGPU(env string) bool {
+	dir, _, err := environment(env)
+	if err != nil {
+		return false
+	}
+	p := apply.ProvedOf(dir)
+	return p != nil && p.Torch != "" && p.GPUs+p.For == 0
+}
+
 // faults are what doctor finds, the root cause first.
 func faults(q planning.Question, env string) []string {
 	patient := read.FromMachine(q.Machine)
-	patient.Matrix, patient.Standing = q.Matrix, q.Request
+	patient.Matrix, patient.Standing = q.Matrix, planning.Wished(q.Wish, q.Request)
+	patient.WithoutGPU = madeWithoutGPU(env)
 	o := probeOptions(env)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	var out []string

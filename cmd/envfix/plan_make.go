@@ -47,6 +47,10 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 		return q, w, err
 	}
 	q.Read = f.wish.read
+	if len(f.wish.files) == 0 {
+		q.Said = f.wish.arguments
+	}
+	q.Wish = f.remembered(described)
 	// what is installed in another environment, on another machine or in the system is not in the new one
 	q.Apart = f.machine.facts == "" && (f.machine.elsewhere() || !isEnvDir(q.Target.Dir))
 	w.Tools = func(h machine.Machine) machine.Machine { return f.withOwnTools(ctx, h) }
@@ -60,6 +64,19 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 		}
 	}
 	return q, w, nil
+}
+
+// remembered is what was asked for when the environment was made: nil for another
+// machine, where a project or files say what is wanted, or it is to be forgotten.
+func (f planFlags) remembered(described bool) *plan.Wish {
+	if described || f.machine.elsewhere() || f.wish.project != "" || len(f.wish.files) > 0 || f.target.FreshWish {
+		return nil
+	}
+	dir, _, err := environment(f.target.env)
+	if err != nil {
+		return nil
+	}
+	return apply.WishOf(dir)
 }
 
 // cautions are what the plan warns of beside what the resolver does: what the project

@@ -188,7 +188,7 @@ func (r *run) begin() error {
 	}
 	installs := r.plan.Installs()
 	r.gen = Generation{ID: id(), Env: r.env.Name, Order: order, Plan: r.plan.ID,
-		Torch: installs.Torch, Python: installs.Python, Packages: installs.Packages}
+		Torch: installs.Torch, Python: installs.Python, Packages: installs.Packages, Wish: r.plan.Wish}
 	r.result.Before = r.env.Current()
 	b, err := plan.Encode(r.plan)
 	if err != nil {

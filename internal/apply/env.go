@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/plan"
 	"envfix/internal/system"
 )
 
@@ -162,6 +163,7 @@ type Generation struct {
 	Adopted  bool              `json:"adopted,omitempty"` // was there before envfix
 	Link     string            `json:"link,omitempty"`    // adopted: the link pointed there
 	Proved   *Proved           `json:"proved,omitempty"`  // nil: it was not asked to prove itself
+	Wish     *plan.Wish        `json:"wish,omitempty"`    // what was asked for that no file says
 }
 
 func genPath(id string) string    { return gensDir + "/" + id }

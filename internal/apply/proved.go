@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/plan"
 )
 
 // Proved is what an environment showed of itself when it was made, kept beside it.
@@ -16,10 +17,7 @@ type Proved struct {
 	Torch string `json:"torch"`           // with its label
 	Build string `json:"build,omitempty"` // cu126, cpu, mps …
 	GPUs  int    `json:"gpus"`            // that computed
-}
-
-func proved(p Proof, build string) *Proved {
-	return &Proved{Torch: p.Torch, Build: build, GPUs: p.Computed()}
+	For   int    `json:"for,omitempty"`   // the GPUs that it was made for, here or as they were described
 }
 
 // Computed is how many GPUs of a proof gave the right product.
@@ -36,18 +34,24 @@ func (p Proof) Computed() int {
 // ProvedOf reads what the environment in dir, no link, showed when it was made; nil
 // where that was not recorded: an environment that envfix did not make, or made in
 // place.
-func ProvedOf(dir string) *Proved {
+func ProvedOf(dir string) *Proved { return recordOf(dir).Proved }
+
+// WishOf is what was asked for when the environment in dir, no link, was made, and no
+// file says; nil: nothing.
+func WishOf(dir string) *plan.Wish { return recordOf(dir).Wish }
+
+// recordOf is what was written down of an environment when it was made.
+func recordOf(dir string) (g Generation) {
 	f, err := os.Open(dir + ".json")
 	if err != nil {
-		return nil
+		return g
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	var g Generation
 	if err != nil || json.Unmarshal(b, &g) != nil {
-		return nil
+		return Generation{}
 	}
-	return g.Proved
+	return g
 }
 
 // Static compares a machine and the files of an environment with what it proved,

@@ -44,7 +44,7 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		e.Hints = append(e.Hints, "its whole output is in "+r.env.path(r.logName(i)))
 		return e
 	}
-	r.gen.Proved = proved(proof, r.plan.Installs().Build)
+	r.gen.Proved = &Proved{Torch: proof.Torch, Build: r.plan.Installs().Build, GPUs: proof.Computed(), For: len(r.plan.Basis.Facts.GPUs)}
 	shown, not := proof.Words()
 	r.say("proven: %s", strings.Join(shown, "; "))
 	for _, n := range not {

@@ -28,6 +28,7 @@ type Plan struct {
 	Reasons         []resolver.Reason      `json:"reasons"`
 	Warnings        []string               `json:"warnings"`
 	HeldBack        string                 `json:"held_back,omitempty"`
+	Wish            *Wish                  `json:"wish,omitempty"` // what only the command line says, or said when the environment was made
 	Read            string                 `json:"read,omitempty"` // of a project: its files that were read, and those that were not followed
 	EnvFixes        []EnvFix               `json:"env_fixes"`
 	Target          Target                 `json:"target"`
@@ -89,8 +90,9 @@ type Target struct {
 
 	// Fresh and Drop say which packages of the environment that is replaced are not
 	// carried over: none at all, or none of these names.
-	Fresh bool     `json:"fresh,omitempty"`
-	Drop  []string `json:"drop,omitempty"`
+	Fresh     bool     `json:"fresh,omitempty"`
+	FreshWish bool     `json:"fresh_wish,omitempty"` // what was asked for when the environment was made does not count
+	Drop      []string `json:"drop,omitempty"`
 
 	// FromIndex are packages of the environment that is replaced of which the user says
 	// that they are from the index in use; "all" of them.

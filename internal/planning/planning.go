@@ -30,6 +30,9 @@ type Question struct {
 	Apart   bool   // what is installed on Machine is in another environment than Target's
 	Envfix  string // the version that a plan names as its maker
 	Read    string // what of a project was read; "" there is none
+
+	Said []string   // the requirements that no file says
+	Wish *plan.Wish // what was asked for when the target's environment was made; nil: nothing that counts
 }
 
 // Ports are what a plan needs of the world. One that is nil is not asked.
@@ -131,6 +134,7 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 			return nil, err
 		}
 	}
+	p.Wish = remember(q.Request, q.Said, q.Wish)
 	p.Read, p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Read, q.Envfix, facts, q.assumed(p, facts)
 	return p, nil
 }
@@ -175,7 +179,7 @@ func (q Question) seen() machine.Machine {
 // request is the request with torch's companions that are in the environment that is
 // replaced: the new one has them too where they exist.
 func (q Question) request() resolver.Request {
-	r, t := q.Request, q.Target
+	r, t := Wished(q.Wish, q.Request), q.Target
 	if t.Held == nil || t.Fresh && !t.InPlace {
 		return r
 	}

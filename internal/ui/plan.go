@@ -190,6 +190,9 @@ func Answer(d resolver.Decision) string {
 
 func (v *view) choice(p *plan.Plan) {
 	v.line("")
+	if p.Wish != nil && p.Wish.Remembered {
+		v.row("wish", strings.Join(p.Wish.Words(), " ")+", as when "+p.Target.Dir+" was made (`--fresh-wish` forgets it)")
+	}
 	if p.Read != "" {
 		v.row("read", p.Read)
 	}

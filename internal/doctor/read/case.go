@@ -59,6 +59,7 @@ type Environment struct {
 	Interpreters  []Interpreter     // values of sys.executable
 	TorchLocation string            // where `pip show torch` says that it lies
 	DriverPackage version.Dotted    // the driver package that is installed
+	WithoutGPU    bool              // it was made for no GPU, and proved
 	Labels        []string          // of builds that are named: cu128
 	Replaced      Replacement       // torch gave way to another; zero: not said
 	Offered       []string          // versions of torch that an installer found on its index

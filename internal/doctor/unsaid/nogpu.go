@@ -18,6 +18,9 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 	case where == machine.HPCLogin && len(e.Machine.GPUs) == 0:
 		onLoginNode(e, &out)
 	case !cuda:
+	case e.WithoutGPU && len(e.Machine.GPUs) == 0:
+		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+			Says("no GPU is to be seen here, as when this environment was made: torch %s computes on the CPU", e.Torch.Named())
 	case where == machine.Container && len(e.Machine.GPUs) == 0:
 		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt)
 	case where == machine.ContainerBuild:

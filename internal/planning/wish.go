@@ -1,0 +1,41 @@
+package planning
+
+import (
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/resolver"
+)
+
+// Wished is a request with what was wished for where it is silent. w may be nil.
+func Wished(w *plan.Wish, r resolver.Request) resolver.Request {
+	if w == nil {
+		return r
+	}
+	if len(r.Requirements) == 0 {
+		for _, text := range w.Packages {
+			if q, err := pep508.Parse(text, ""); err == nil {
+				r.Requirements = append(r.Requirements, q)
+			}
+		}
+	}
+	if r.Build+r.OnlyIndex+r.CUDA+r.Channel == "" && !r.CPU {
+		r.Build, r.OnlyIndex = w.Build, w.OnlyIndex
+	}
+	return r
+}
+
+// remember is what to remember of a request; nil where that is nothing. packages are the
+// requirements that no file says, before those that were remembered.
+func remember(r resolver.Request, packages []string, before *plan.Wish) *plan.Wish {
+	w := &plan.Wish{Packages: packages, Build: r.Build, OnlyIndex: r.OnlyIndex}
+	if before != nil {
+		w.Remembered = len(packages) == 0 && w.Build == before.Build && w.OnlyIndex == before.OnlyIndex
+		if len(packages) == 0 {
+			w.Packages = before.Packages
+		}
+	}
+	if len(w.Packages) == 0 && w.Build+w.OnlyIndex == "" {
+		return nil
+	}
+	return w
+}
