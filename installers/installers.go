@@ -15,20 +15,11 @@ import (
 	"envfix/resolver"
 )
 
-// Plan returns the sealed plan that carries res out on machine h into t. The
-// plan has no steps where nothing can be done, or where h conforms already. Its
-// error reports a target that cannot be planned for.
+// Plan returns the plan that carries res out on machine h into t, without an id: what
+// saves or compares it seals it, which is a third of the work. The plan has no steps where
+// nothing can be done, or where h conforms already. Its error reports a target that cannot
+// be planned for.
 func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution, t plan.Target) (*plan.Plan, error) {
-	p, err := Unsealed(m, h, r, res, t)
-	if err != nil {
-		return nil, err
-	}
-	return p, plan.Seal(p)
-}
-
-// Unsealed is Plan without an id: for what shows a plan and neither saves nor compares
-// it. To compute the id is a third of the work.
-func Unsealed(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution, t plan.Target) (*plan.Plan, error) {
 	p := describe(m, h, r, res)
 	choice := installed(r, res)
 	if choice != nil {

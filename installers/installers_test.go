@@ -45,6 +45,9 @@ func must(t *testing.T, h machine.Machine, r resolver.Request, res *resolver.Res
 		target.Dir = ".venv"
 	}
 	p, err := Plan(&matrix.Matrix{}, h, r, res, target)
+	if err == nil {
+		err = plan.Seal(p)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

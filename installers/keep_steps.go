@@ -104,42 +104,57 @@ var (
 // why that cannot be.
 func again(o *machine.DirectURL) (requirement, why string) {
 	u, err := url.Parse(o.URL)
-	switch {
-	case o.Gone:
+	if o.Gone {
 		return "", "came from " + localWords(o.URL) + ", which is no longer there"
-	case err != nil || !plainURL().MatchString(o.URL) || !plainPath().MatchString(o.Subdirectory) || strings.Contains(o.Subdirectory, ".."):
-		return "", "came from an address that cannot be used again"
-	case u.User != nil && u.Scheme != "ssh":
-		return "", "its address holds a password, which a plan must not"
-	case u.Scheme == "ssh" || strings.HasSuffix(u.Scheme, "+ssh"):
-		return "", "came by ssh, and installers are given none of your keys"
-	case u.Scheme != "file" && u.Scheme != "https" && u.Scheme != "http":
-		return "", "came by " + u.Scheme
 	}
-	fragment := ""
+	if err != nil || !plainURL().MatchString(o.URL) || !plainPath().MatchString(o.Subdirectory) || strings.Contains(o.Subdirectory, "..") {
+		return "", "came from an address that cannot be used again"
+	}
+	if why := unreachable(u); why != "" {
+		return "", why
+	}
+	fragment, local := "", u.Scheme == "file"
 	if o.Subdirectory != "" {
 		fragment = "#subdirectory=" + o.Subdirectory
 	}
-	switch {
-	case o.Kind == machine.FromEditable && u.Scheme == "file":
-		return "-e " + o.URL + fragment, ""
-	case o.Kind == machine.FromDir && u.Scheme == "file":
-		return o.URL + fragment, ""
-	case o.Kind == machine.FromVCS && o.VCS == "git" && gitCommit().MatchString(o.Commit):
-		return "git+" + o.URL + "@" + o.Commit + fragment, ""
-	case o.Kind == machine.FromVCS:
-		return "", "came from a repository at no commit that is known"
-	case o.Kind == machine.FromArchive && sha256Hex().MatchString(o.Hash):
-		if o.Subdirectory != "" {
-			return o.URL + "#" + o.Hash + "&subdirectory=" + o.Subdirectory, ""
+	switch o.Kind {
+	case machine.FromEditable, machine.FromDir:
+		if requirement = o.URL + fragment; o.Kind == machine.FromEditable {
+			requirement = "-e " + requirement
 		}
-		return o.URL + "#" + o.Hash, ""
-	case o.Kind == machine.FromArchive && u.Scheme == "file":
-		return o.URL + fragment, ""
-	case o.Kind == machine.FromArchive && u.Scheme == "https" && strings.HasSuffix(u.Path, ".whl"): // uv writes no hash down; the files are compared
-		return o.URL, ""
+		if local {
+			return requirement, ""
+		}
+	case machine.FromVCS:
+		if o.VCS == "git" && gitCommit().MatchString(o.Commit) {
+			return "git+" + o.URL + "@" + o.Commit + fragment, ""
+		}
+		return "", "came from a repository at no commit that is known"
+	case machine.FromArchive:
+		if sha256Hex().MatchString(o.Hash) {
+			return o.URL + "#" + o.Hash + strings.Replace(fragment, "#", "&", 1), ""
+		}
+		if local {
+			return o.URL + fragment, ""
+		}
+		if u.Scheme == "https" && strings.HasSuffix(u.Path, ".whl") { // uv writes no hash down; the files are compared
+			return o.URL, ""
+		}
 	}
 	return "", "came from an address, and no hash of the file is known"
+}
+
+// unreachable says why nothing is fetched from an address again; "" it can be.
+func unreachable(u *url.URL) string {
+	switch {
+	case u.User != nil && u.Scheme != "ssh":
+		return "its address holds a password, which a plan must not"
+	case u.Scheme == "ssh" || strings.HasSuffix(u.Scheme, "+ssh"):
+		return "came by ssh, and installers are given none of your keys"
+	case u.Scheme != "file" && u.Scheme != "https" && u.Scheme != "http":
+		return "came by " + u.Scheme
+	}
+	return ""
 }
 
 // localWords is the path of a file URL, or the address.

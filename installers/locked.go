@@ -34,24 +34,7 @@ type LockedProfile struct {
 // hash, wheels only, without a resolution. It chooses nothing; the driver's steps come
 // first where there are any.
 func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedProfile, t plan.Target) (*plan.Plan, error) {
-	res := &resolver.Resolution{Decision: resolver.Install, Choice: l.choice(), Driver: resolver.DriverChoice{Action: "keep"}}
-	if l.Profile.Build == "cpu" {
-		res.Decision = resolver.InstallCPU
-	}
-	res.Reasons = []resolver.Reason{
-		{Rule: "lock", Text: fmt.Sprintf("profile %s of %s: %s", l.Profile.Name, lock.File, l.Profile.Match.Text()), Source: lock.File},
-	}
-	if l.Why != "" {
-		res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: l.Why, Source: lock.File})
-	}
-	if d := l.Driver; d != nil {
-		res.Decision, res.Driver, res.Choice, res.Then = d.Decision, d.Driver, nil, res.Choice
-		for _, r := range d.Reasons {
-			if strings.HasPrefix(r.Rule, "driver") { // the lock has decided on all else
-				res.Reasons = append(res.Reasons, r)
-			}
-		}
-	}
+	res := l.resolution()
 	drift := l.Packages.Drift(present(h, t))
 	if t.Held != nil && (drift.Differs() || l.Exact && drift.More()) {
 		res.Warnings = append(res.Warnings, drifted(t.Dir, drift))
@@ -85,6 +68,29 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	}
 	p.Steps, p.Warnings = b.steps, append(p.Warnings, b.warnings...)
 	return p, plan.Seal(p)
+}
+
+// resolution is what the lock decided, and of the driver what the machine needs first.
+func (l LockedProfile) resolution() *resolver.Resolution {
+	res := &resolver.Resolution{Decision: resolver.Install, Choice: l.choice(), Driver: resolver.DriverChoice{Action: "keep"}}
+	if l.Profile.Build == "cpu" {
+		res.Decision = resolver.InstallCPU
+	}
+	res.Reasons = []resolver.Reason{
+		{Rule: "lock", Text: fmt.Sprintf("profile %s of %s: %s", l.Profile.Name, lock.File, l.Profile.Match.Text()), Source: lock.File},
+	}
+	if l.Why != "" {
+		res.Reasons = append(res.Reasons, resolver.Reason{Rule: "lock", Text: l.Why, Source: lock.File})
+	}
+	if d := l.Driver; d != nil {
+		res.Decision, res.Driver, res.Choice, res.Then = d.Decision, d.Driver, nil, res.Choice
+		for _, r := range d.Reasons {
+			if strings.HasPrefix(r.Rule, "driver") { // the lock has decided on all else
+				res.Reasons = append(res.Reasons, r)
+			}
+		}
+	}
+	return res
 }
 
 func (l LockedProfile) choice() *resolver.Choice {

@@ -25,7 +25,7 @@ func TestEveryManagerInstalls(t *testing.T) {
 }
 
 func TestUnknownManager(t *testing.T) {
-	_, err := Unsealed(&matrix.Matrix{}, v100(), resolver.Request{}, install(choice()), plan.Target{Manager: "hatch"})
+	_, err := Plan(&matrix.Matrix{}, v100(), resolver.Request{}, install(choice()), plan.Target{Manager: "hatch"})
 	if err == nil || !strings.Contains(err.Error(), "hatch") || !strings.Contains(err.Error(), strings.Join(managers.Names(), ", ")) {
 		t.Errorf("a manager that is none: %v", err)
 	}

@@ -1,7 +1,6 @@
 package installers
 
 import (
-	"fmt"
 	"slices"
 
 	"envfix/internal/machine"
@@ -90,6 +89,3 @@ func variantCode(b *matrix.Build, sm machine.SM) bool {
 	virtual := func(c matrix.Code) bool { return c.Suffix == "" && c.SM == machine.SM{Major: sm.Major} }
 	return slices.ContainsFunc(b.Native, real) || slices.ContainsFunc(b.PTX, virtual)
 }
-
-// String is the two values as they are shown.
-func (f VariantForce) String() string { return fmt.Sprintf("CUDA %s, capability %s", f.CUDA, f.SM) }

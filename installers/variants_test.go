@@ -59,8 +59,8 @@ func TestVariantRule(t *testing.T) {
 		}
 	}
 	volta := machine.SM{Major: 7}
-	for label, want := range map[string]string{"cu126": "CUDA 12.6, capability 7.0", "cu128": "CUDA 12.8, capability 7.5", "cu132": "CUDA 13.2, capability 7.5"} {
-		if f, ok := Variant(builds[label], []machine.SM{volta}); !ok || f.String() != want {
+	for label, want := range map[string]string{"cu126": "12.6 7.0", "cu128": "12.8 7.5", "cu132": "13.2 7.5"} {
+		if f, ok := Variant(builds[label], []machine.SM{volta}); !ok || f.CUDA+" "+f.SM.String() != want {
 			t.Errorf("%s: %v %v, want %s", label, f, ok, want)
 		}
 	}

@@ -16,12 +16,12 @@ import (
 // when it is imported. One that its metadata does say (FailsInstall) is kept where the
 // files of what is needed decide: not every Python and system has one.
 type Need struct {
-	Package  string            // torch, torchcodec, transformers …
+	Package  string            `data:"-"` // torch, torchcodec, transformers …
 	Versions version.Specifier // of the package; zero: any
 	Of       string            // torch, numpy …
 	Range    version.Specifier // of what it needs
 	OS, Arch string            // "" any
-	Fails    string            // where the lack shows: import, call, log, silent, install; "" not known
+	Fails    string            `one:"- import call log silent install"` // where the lack shows: import, call, log, silent, install; "" not known
 	Effect   string            // what happens without it, as a sentence's end
 	Proof    Proof
 	Source   string
@@ -30,24 +30,12 @@ type Need struct {
 // FailsInstall is the Fails of a need that an installer cannot meet everywhere.
 const FailsInstall = "install"
 
-// NeedsOf returns what one version of a package needs on a platform without
-// declaring it.
-func (m *Matrix) NeedsOf(pkg string, v version.Python, os, arch string) []Need {
-	var out []Need
-	for _, n := range m.Needs {
-		if n.Package == pkg && n.Versions.Admits(v) && (n.OS == "" || n.OS == os) && (n.Arch == "" || n.Arch == arch) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
 // Brings are packages whose metadata requires another one: a framework, which computes on
 // the CPU where nobody asks for it with its CUDA, or one that needs a torch without
 // declaring it.
 type Brings struct {
 	Packages []string
-	Package  string   // what they bring
+	Package  string   `data:"brings"` // what they bring
 	Or       []string // frameworks that do in its place: they declare none, and compute with one of them
 	Proof    Proof
 	Source   string
@@ -77,7 +65,7 @@ func (m *Matrix) InsteadOf(name, brought string) []string {
 // A Backend is the floor of a way to compute that stands above the wheel's own
 // tag: MPS needs a newer macOS than the wheel that carries it.
 type Backend struct {
-	Label    string            // mps
+	Label    string            `data:"backend"` // mps
 	Torch    version.Specifier // the releases that the floor is of
 	OS, Arch string
 	MinOS    version.Dotted // oldest release of the system
@@ -102,13 +90,13 @@ func (m *Matrix) Backend(label string, torch version.Python, os, arch string) (B
 // on one platform.
 type Files struct {
 	Package  string
-	Versions string // as the index writes them, parted by spaces: there are thousands, and a plan looks at few
+	Versions string `data:"-"` // as the index writes them, parted by spaces: there are thousands, and a plan looks at few
 	OS, Arch string // "" any
 	Tags     string // parted by spaces: cp312, cp313t, cp39-abi3 (any CPython from 3.9 on), py3
 	Glibc    version.Dotted
 	Musl     version.Dotted // musl's instead; zero: not for musl
 	MacOS    version.Dotted
-	Requires version.Specifier // Requires-Python
+	Requires version.Specifier `data:"python"` // Requires-Python
 	Sdist    bool              // a source distribution, for any platform
 	Proof    Proof
 	Source   string
@@ -203,13 +191,13 @@ type Framework struct {
 	CUDA      string // "12.5" or "12": its major must be that of everything beside it
 	CuDNN     version.Specifier
 	Driver    version.Dotted // oldest driver on Linux
-	DriverWin version.Dotted // on Windows, WSL
+	DriverWin version.Dotted `data:"driver_windows"` // on Windows, WSL
 	MinSM     machine.SM
 	Python    version.Specifier
 	Files     string         // the package whose files decide, where they are another's: jaxlib of jax
 	Plain     string         // what the package alone brings: "cpu", "none" no code for a CPU, or "" the same
 	Warning   string         // what whoever installs it has to know; "" nothing
-	Glibc     version.Dotted // what the wheels of its CUDA libraries ask for
+	Glibc     version.Dotted `data:"-"` // what the wheels of its CUDA libraries ask for
 	Exact     bool           // its extra pins each CUDA library to one version, of which no torch pins the same
 	Note      string
 	Proof     Proof
@@ -233,16 +221,16 @@ func (m *Matrix) FrameworksOf(pkg, os, arch string) []Framework {
 type Elsewhere struct {
 	Package  string
 	Versions version.Specifier
-	Kind     string // index, files (a release's files, by name), find-links
+	Kind     string `one:"index files find-links build"` // index, files (a release's files, by name), find-links
 	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
 	OS, Arch string
-	Torch    []string // minors that wheels are built for: "2.8"; empty: any
-	CUDA     []string // as the URL writes it: cu126, 12; empty: any
-	Pythons  []string // "3.10"; empty: any
+	Torch    []string `data:"torch,quoted"`   // minors that wheels are built for: "2.8"; empty: any
+	CUDA     []string `data:"cuda,quoted"`    // as the URL writes it: cu126, 12; empty: any
+	Pythons  []string `data:"pythons,quoted"` // "3.10"; empty: any
 	ABI      string   // TRUE, FALSE or both, where the name says which C++ ABI; "" it does not
 	SHA256   string   // of the one file that the URL names; "" nobody published one
 	Build    string   // how to build it where there is none: variables and command
-	Archs    []string // capabilities that its build serves
+	Archs    []string `data:"archs,quoted"` // capabilities that its build serves
 	Cost     string   // minutes and memory of a build
 	Alone    bool     // it needs no torch: the driver and the GPUs decide
 	Note     string

@@ -30,8 +30,10 @@ func TestNeeds(t *testing.T) {
 		{"requests", "2.32.0", "linux", ""},
 	} {
 		got := ""
-		for _, n := range m.NeedsOf(c.pkg, version.MustPython(c.version), c.os, "x86_64") {
-			got += n.Of + n.Range.String()
+		for _, n := range m.Needs {
+			if n.Package == c.pkg && n.Versions.Admits(version.MustPython(c.version)) && (n.OS == "" || n.OS == c.os) && n.Arch == "" {
+				got += n.Of + n.Range.String()
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s %s on %s: %q, want %q", c.pkg, c.version, c.os, got, c.want)

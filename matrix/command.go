@@ -11,21 +11,13 @@ import (
 
 // A CommandEra is how PyTorch wrote its install commands for a span of releases.
 type CommandEra struct {
-	Tool   string // pip, conda
+	Tool   string `one:"pip conda"` // pip, conda
 	OS     []string
 	Torch  version.Specifier
 	Builds []string // kinds (cu, cpu, rocm, xpu, mps) or labels
 	Args   string   // after "pip install", with {torch} and so on
 	Proof  Proof
 	Source string
-}
-
-func readCommands(r *rowReader, rows rowsFunc, m *Matrix) {
-	rows("commands", func(o object) {
-		m.Commands = append(m.Commands, CommandEra{
-			Tool: o.one("tool", "pip", "conda"), OS: o.words("os"), Torch: o.specifier("torch"),
-			Builds: o.words("builds"), Args: o.text("args"), Proof: r.proof(o), Source: r.place(o)})
-	})
 }
 
 // InstallCommand returns the command that PyTorch publishes for a release: torch

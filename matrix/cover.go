@@ -22,11 +22,6 @@ func (m *Matrix) ExtensionCovers(e *Extension, sm machine.SM) (native, ptx bool)
 	return m.codeCovers(e.Native, e.PTX, sm)
 }
 
-// CondaCovers is Covers for a conda build.
-func (m *Matrix) CondaCovers(c *CondaBuild, sm machine.SM) (native, ptx bool) {
-	return m.codeCovers(c.Native, c.PTX, sm)
-}
-
 func (m *Matrix) codeCovers(cubins, ptxs []Code, sm machine.SM) (native, ptx bool) {
 	for _, c := range cubins {
 		native = native || m.cubinRuns(c, sm)

@@ -57,7 +57,7 @@ type Matrix struct {
 type Distribution struct {
 	IDs      []string // of os-release
 	Versions []string // VERSION_ID; 9 admits 9.4
-	Manager  string   // apt-get, dnf or zypper
+	Manager  string   `one:"apt-get dnf zypper"` // apt-get, dnf or zypper
 	Python   string   // 3.12
 	Program  string   // the interpreter's path
 	Packages []string
@@ -165,7 +165,7 @@ type CubinRule struct {
 // A Floor is the oldest driver that runs builds of a CUDA family (minor-version
 // compatibility), from driver_minimums.csv.
 type Floor struct {
-	Label   string // cu126
+	Label   string `data:"build"` // cu126
 	CUDA    version.Dotted
 	Linux   version.Dotted
 	Windows version.Dotted // also for WSL
@@ -175,15 +175,15 @@ type Floor struct {
 
 // A Branch is one driver branch.
 type Branch struct {
-	Number        int            // 580
+	Number        int            `data:"branch"` // 580
 	Kind          string         // LTS, PB, NFB, legacy, unknown
-	Latest        version.Dotted // Linux
-	LatestWindows version.Dotted
+	Latest        version.Dotted `data:"linux"` // Linux
+	LatestWindows version.Dotted `data:"windows"`
 	First         string         // date of the first Linux release
 	EOL           string         // date, "" unknown
 	ActiveEnd     string         // date, true or false: end of active support
 	CUDA          version.Dotted // what it reports: the newest CUDA it supports natively
-	OldestArch    string         // Maxwell: the oldest GPU generation it drives
+	OldestArch    string         `data:"oldest"` // Maxwell: the oldest GPU generation it drives
 	Modules       []string       // kernel module flavours it ships: open, proprietary
 	Proof         Proof
 	Source, Note  string
@@ -191,9 +191,10 @@ type Branch struct {
 
 // A Toolkit is one CUDA toolkit release.
 type Toolkit struct {
-	Version                      version.Dotted
-	LinuxTable, LinuxFamily      version.Dotted // the release notes' minimum; the family's
-	WindowsTable, WindowsFamily  version.Dotted
+	Version                      version.Dotted `data:"cuda"`
+	LinuxTable                   version.Dotted `data:"linux"` // the release notes' minimum
+	WindowsTable                 version.Dotted `data:"windows"`
+	LinuxFamily, WindowsFamily   version.Dotted
 	LinuxBundled, WindowsBundled version.Dotted
 	Name                         string // 12.8 Update 1
 	Proof                        Proof
@@ -204,7 +205,7 @@ type Toolkit struct {
 type Arch struct {
 	SM           machine.SM
 	Name         string         // Volta, Blackwell …
-	FirstDriver  version.Dotted // oldest Linux driver that knows it; zero: older than 450
+	FirstDriver  version.Dotted `data:"first"` // oldest Linux driver that knows it; zero: older than 450
 	FirstWindows version.Dotted
 	LastBranch   int      // last branch that drives it; 0: still driven
 	Modules      []string // flavours that can drive it: open, proprietary
@@ -216,10 +217,10 @@ type Arch struct {
 
 // A Library is one library of the CUDA stack in one version on one platform.
 type Library struct {
-	Package string // cudnn, cublas, cufft, curand, cusolver, cusparse, cusparselt, nccl, nvshmem
-	Version version.Dotted
-	Major   int    // CUDA major that it was built for
-	Arch    string // x86_64, aarch64
+	Package string         // cudnn, cublas, cufft, curand, cusolver, cusparse, cusparselt, nccl, nvshmem
+	Version version.Dotted `data:"-"`
+	Major   int            `data:"cuda"` // CUDA major that it was built for
+	Arch    string         // x86_64, aarch64
 	Native  []Code
 	PTX     []Code
 	Proof   Proof
@@ -240,19 +241,19 @@ type Ptxas struct {
 // An Extension is one wheel of a package that carries GPU code or pins torch.
 type Extension struct {
 	Package      string
-	Version      version.Python
+	Version      version.Python    `data:"-"`
 	OS, Arch     string            // "" any
 	Sdist        bool              // a source distribution
-	Python       string            // specifier; "" any
+	Python       string            `data:"-"` // specifier; "" any
 	Yanked       bool              // withdrawn: never to be chosen
 	FreeThreaded bool              // wheels for free-threaded Pythons exist too
 	Torch        version.Specifier // what it needs, declared or proven
-	TorchLabels  []string          // builds of torch that it loads beside; empty: any of its CUDA's major
+	TorchLabels  []string          `data:"builds"` // builds of torch that it loads beside; empty: any of its CUDA's major
 	CUDA         string            // built for: "12.8" or "12", its major must be torch's; "" no CUDA
 	Native, PTX  []Code            // of its core library; both empty: not read, or none of its own
 	MinSM        machine.SM        // needs at least this GPU; zero: any
 	Needs        []string          // other packages of this table that it cannot do without
-	Fails        string            // where a wrong torch or CUDA shows: import, call, log, silent; "" not known
+	Fails        string            `one:"- import call log silent"` // where a wrong torch or CUDA shows: import, call, log, silent; "" not known
 	Proof        Proof
 	Source, Note string
 }
@@ -261,15 +262,15 @@ type Extension struct {
 type Defect struct {
 	Package  string
 	Versions version.Specifier
-	Labels   []string     // of builds; empty: any
+	Labels   []string     `data:"builds"` // of builds; empty: any
 	OS, Arch string       // "" any
-	SMs      []machine.SM // empty: any GPU
+	SMs      []machine.SM `data:"gpus"` // empty: any GPU
 	Below    machine.SM   // GPUs below this; zero: not used
-	Pythons  []string
-	Breaks   string // what it breaks: all, import, install, fft, linalg, compile, nccl, conv, sparse, some (reports disagree), hash (the index gives a wrong one: a lock reads the bytes)
+	Pythons  []string     `data:"pythons,quoted"`
+	Breaks   string       `one:"all import install some fft linalg compile nccl conv sparse hash"` // what it breaks: all, import, install, fft, linalg, compile, nccl, conv, sparse, some (reports disagree), hash (the index gives a wrong one: a lock reads the bytes)
 
 	Torch    version.Specifier // beside these releases of torch, where Package is another
-	MinCuDNN version.Dotted    // builds whose cuDNN is at least this; zero: any
+	MinCuDNN version.Dotted    `data:"min_cudnn"` // builds whose cuDNN is at least this; zero: any
 	When     string            // a further condition in words; "" none
 
 	Effect string
@@ -280,12 +281,12 @@ type Defect struct {
 
 // A CondaBuild is one CUDA or CPU build of pytorch on a conda channel.
 type CondaBuild struct {
-	Channel              string // conda-forge, pytorch
-	Torch                version.Python
+	Channel              string         // conda-forge, pytorch
+	Torch                version.Python `data:"-"`
 	OS, Arch             string
 	CUDA                 version.Dotted // zero: CPU
 	Native, PTX          []Code
-	PythonMin, PythonMax version.Python
+	PythonMin, PythonMax version.Python `data:"-"`
 	Glibc                version.Dotted
 	Note                 string
 	Proof                Proof
@@ -310,7 +311,7 @@ type VendorIndex struct {
 	GPUs     []string // compute capabilities or gfx targets it serves; empty: as its text says
 	Kind     string   // index, index (nightly), direct wheel URLs
 	URL      string
-	Pythons  []string
+	Pythons  []string `data:"pythons,quoted"`
 	Status   string
 	Names    string // the GPUs in words
 	Proof    Proof
@@ -331,10 +332,10 @@ type ForwardCompat struct {
 
 // A ROCmTarget is one gfx target of one ROCm build.
 type ROCmTarget struct {
-	Label  string // rocm7.2
+	Label  string `data:"build"` // rocm7.2
 	Torch  version.Specifier
-	GFX    string
-	Names  string
+	GFX    string `data:"-"`
+	Names  string `data:"-"`
 	Broken string // why its code is there and does not work; "" it works as far as is known
 	Doubt  string // what nobody confirmed; "" nothing
 	Proof  Proof
@@ -344,7 +345,7 @@ type ROCmTarget struct {
 // A CuDNN is one row of cuDNN's own support matrix.
 type CuDNN struct {
 	Versions       string // 9.10.2 or 8.1.0-8.1.1
-	CUDAMajors     []int
+	CUDAMajors     []int  `data:"cuda_major"`
 	CUDA           string // versions as documented
 	Linux, Windows string // oldest drivers as documented
 	GPUs           string // as documented
@@ -355,7 +356,7 @@ type CuDNN struct {
 // An Image says which cuDNN NVIDIA's CUDA container images carried.
 type Image struct {
 	CUDA   string
-	CuDNN  []string
+	CuDNN  []string `data:"cudnn,quoted"`
 	Proof  Proof
 	Source string
 }
@@ -364,7 +365,7 @@ type Image struct {
 // toolkit pin them.
 type Components struct {
 	CUDA   version.Dotted
-	Pins   map[string]string // cublas, cufft, curand, cusolver, cusparse
+	Pins   map[string]string `data:"-"` // cublas, cufft, curand, cusolver, cusparse
 	Proof  Proof
 	Source string
 }
@@ -372,8 +373,8 @@ type Components struct {
 // A Bracket is an end of a GPU's support: a build that has code for it, and a
 // neighbour that has none.
 type Bracket struct {
-	SM       machine.SM
-	Has, Not string // "2.9.1 cu126 linux-x86_64"
+	SM       machine.SM `data:"gpu"`
+	Has, Not string     // "2.9.1 cu126 linux-x86_64"
 	Proof    Proof
 	Source   string
 }

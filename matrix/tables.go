@@ -1,10 +1,15 @@
 package matrix
 
 import (
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // readTables reads a data file that is not a release's: any of the tables below
@@ -29,9 +34,7 @@ func readTables(s *source, data []byte, m *Matrix) {
 		})
 	}
 	readDrivers(r, rows, m)
-	readStack(r, rows, m)
 	readPackages(r, rows, m)
-	readCommands(r, rows, m)
 	readBeside(r, rows, m)
 	t.done()
 	r.done(o)
@@ -40,134 +43,76 @@ func readTables(s *source, data []byte, m *Matrix) {
 
 type rowsFunc func(key string, f func(object))
 
+// table reads the rows of a table into the fields of T; each makes what one row stands for.
+func table[T any](r *rowReader, rows rowsFunc, key string, to *[]T, each ...func(object, T, func(T))) {
+	rows(key, func(o object) {
+		var row T
+		r.fill(o, reflect.ValueOf(&row).Elem())
+		add := func(x T) { *to = append(*to, x) }
+		for _, f := range each {
+			f(o, row, add)
+		}
+		if len(each) == 0 {
+			add(row)
+		}
+	})
+}
+
 func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
-	rows("floors", func(o object) {
-		m.Floors = append(m.Floors, Floor{
-			Label: o.text("build"), CUDA: o.dotted("cuda"),
-			Linux: o.dotted("linux"), Windows: o.dotted("windows"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("toolkits", func(o object) {
-		m.Toolkits = append(m.Toolkits, Toolkit{
-			Version: o.dotted("cuda"), Name: o.text("name"),
-			LinuxTable: o.dotted("linux"), LinuxFamily: o.dotted("linux_family"), LinuxBundled: o.dotted("linux_bundled"),
-			WindowsTable: o.dotted("windows"), WindowsFamily: o.dotted("windows_family"), WindowsBundled: o.dotted("windows_bundled"),
-			Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("components", func(o object) {
-		c := Components{CUDA: o.dotted("cuda"), Pins: map[string]string{}, Proof: r.proof(o), Source: r.place(o)}
-		for _, k := range []string{"cublas", "cufft", "curand", "cusolver", "cusparse"} {
+	table(r, rows, "floors", &m.Floors)
+	table(r, rows, "toolkits", &m.Toolkits)
+	table(r, rows, "forward_compat", &m.ForwardCompat)
+	table(r, rows, "branches", &m.Branches)
+	table(r, rows, "arches", &m.Arches)
+	table(r, rows, "cubin_rules", &m.CubinRules)
+	table(r, rows, "brackets", &m.Brackets)
+	table(r, rows, "ptxas", &m.Ptxas)
+	table(r, rows, "cudnn", &m.CuDNN)
+	table(r, rows, "images", &m.Images)
+	table(r, rows, "components", &m.Components, func(o object, c Components, add func(Components)) {
+		c.Pins = map[string]string{}
+		for _, k := range coreLibraries[1:] {
 			if v := o.dotted(k); !v.IsZero() {
 				c.Pins[k] = v.String()
 			}
 		}
-		m.Components = append(m.Components, c)
+		add(c)
 	})
-	rows("forward_compat", func(o object) {
-		m.ForwardCompat = append(m.ForwardCompat, ForwardCompat{
-			CUDA: o.dotted("cuda"), Package: o.text("package"), From: o.number("from"),
-			Base: o.numbers("base"), Brands: o.words("brands"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("branches", func(o object) {
-		m.Branches = append(m.Branches, Branch{
-			Number: o.number("branch"), Kind: o.text("kind"),
-			Latest: o.dotted("linux"), LatestWindows: o.dotted("windows"),
-			First: o.text("first"), ActiveEnd: o.text("active_end"), EOL: o.text("eol"), CUDA: o.dotted("cuda"),
-			OldestArch: o.text("oldest"), Modules: o.words("modules"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("arches", func(o object) {
-		m.Arches = append(m.Arches, Arch{
-			SM: o.sm("sm"), Name: o.text("name"), FirstDriver: o.dotted("first"), FirstWindows: o.dotted("first_windows"),
-			LastBranch: o.number("last_branch"), Modules: o.words("modules"),
-			FirstCUDA: o.text("first_cuda"), LastCUDA: o.text("last_cuda"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
-	})
-}
-
-func readStack(r *rowReader, rows rowsFunc, m *Matrix) {
-	rows("cubin_rules", func(o object) {
-		m.CubinRules = append(m.CubinRules, CubinRule{
-			Cubin: o.sm("cubin"), Device: o.sm("device"), Runs: o.yes("runs"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("brackets", func(o object) {
-		m.Brackets = append(m.Brackets, Bracket{SM: o.sm("gpu"), Has: o.text("has"), Not: o.text("not"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("libraries", func(o object) {
-		l := Library{
-			Package: o.text("package"), Major: o.number("cuda"), Arch: o.one("arch", "x86_64", "aarch64"),
-			Native: o.codes("cubins"), PTX: o.codes("ptx"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
+	table(r, rows, "libraries", &m.Libraries, func(o object, l Library, add func(Library)) {
 		for _, l.Version = range o.dotteds("versions") {
-			m.Libraries = append(m.Libraries, l)
+			add(l)
 		}
-	})
-	rows("ptxas", func(o object) {
-		m.Ptxas = append(m.Ptxas, Ptxas{
-			Triton: o.python("triton"), Arch: o.one("arch", "x86_64", "aarch64"), Version: o.text("version"),
-			Served: o.sms("served"), NotServed: o.sms("not_served"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("cudnn", func(o object) {
-		m.CuDNN = append(m.CuDNN, CuDNN{
-			Versions: o.text("versions"), CUDAMajors: o.numbers("cuda_major"), CUDA: o.text("cuda"),
-			Linux: o.text("linux"), Windows: o.text("windows"), GPUs: o.text("gpus"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("images", func(o object) {
-		m.Images = append(m.Images, Image{CUDA: o.text("cuda"), CuDNN: o.versions("cudnn"), Proof: r.proof(o), Source: r.place(o)})
 	})
 	names := map[string]string{}
 	rows("gfx_names", func(o object) { names[o.text("gfx")] = o.text("names") })
-	rows("rocm", func(o object) {
-		t := ROCmTarget{
-			Label:  o.text("build"),
-			Torch:  o.specifier("torch"),
-			Broken: o.text("broken"),
-			Doubt:  o.text("doubt"),
-			Proof:  r.proof(o),
-			Source: r.place(o),
-		}
+	table(r, rows, "rocm", &m.ROCm, func(o object, t ROCmTarget, add func(ROCmTarget)) {
 		for _, t.GFX = range o.words("gfx") {
 			t.Names = names[t.GFX]
-			m.ROCm = append(m.ROCm, t)
+			add(t)
 		}
 	})
 }
 
 func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
-	rows("extensions", func(o object) { readExtensions(r, o, m) })
-	rows("defects", func(o object) {
-		m.Defects = append(m.Defects, Defect{
-			Package: o.text("package"), Versions: o.specifier("versions"), Labels: o.words("builds"),
-			OS: o.text(
-				"os",
-			), Arch: o.text("arch"), Torch: o.specifier("torch"), MinCuDNN: o.dotted("min_cudnn"), When: o.text("when"), SMs: o.sms("gpus"), Below: o.sm("below"), Pythons: o.versions("pythons"),
-			Breaks: o.one("breaks", "all", "import", "install", "some", "fft", "linalg", "compile", "nccl", "conv", "sparse", "hash"),
-			Effect: o.text("effect"), Remedy: o.text("remedy"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("conda", func(o object) {
-		c := CondaBuild{
-			Channel: o.text("channel"), OS: o.one("os", "linux", "windows", "macos"),
-			Arch: o.one("arch", "x86_64", "aarch64", "arm64"), CUDA: o.dotted("cuda"),
-			Native: o.codes("cubins"), PTX: o.codes("ptx"), Glibc: o.dotted("glibc"), Note: o.text("notes")}
+	table(r, rows, "defects", &m.Defects)
+	table(r, rows, "sizes", &m.Sizes)
+	table(r, rows, "distributions", &m.Distributions)
+	table(r, rows, "vendor_indexes", &m.VendorIndexes)
+	table(r, rows, "commands", &m.Commands)
+	table(r, rows, "conda", &m.Conda, func(o object, c CondaBuild, add func(CondaBuild)) {
 		c.PythonMin, c.PythonMax = o.pythonRange()
-		c.Proof, c.Source = r.proof(o), r.place(o)
 		for _, c.Torch = range o.pythons("torch") {
-			m.Conda = append(m.Conda, c)
+			add(c)
 		}
 	})
-	rows("sizes", func(o object) {
-		m.Sizes = append(m.Sizes, Size{
-			Torch: o.python(
-				"torch",
-			), Build: o.text("build"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
-			DownloadMB: o.number("download_mb"), DiskMB: o.number("disk_mb"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("distributions", func(o object) {
-		m.Distributions = append(m.Distributions, Distribution{
-			IDs: o.words("ids"), Versions: o.words("versions"), Manager: o.one("manager", "apt-get", "dnf", "zypper"), Python: o.text("python"),
-			Program: o.text("program"), Packages: o.words("packages"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("vendor_indexes", func(o object) {
-		m.VendorIndexes = append(m.VendorIndexes, VendorIndex{
-			Vendor: o.text("vendor"), Platform: o.text("platform"), GPUs: o.words("gpus"), Kind: o.text("kind"),
-			URL: o.text("url"), Pythons: o.versions("pythons"), Status: o.text("status"),
-			Names: o.text("names"), Proof: r.proof(o), Source: r.place(o)})
+	table(r, rows, "extensions", &m.Extensions, func(o object, e Extension, add func(Extension)) {
+		e.Python = o.specifier("python").String()
+		platforms := platformsOf(o)
+		for _, e.Version = range o.pythons("versions") {
+			for e.OS, e.Arch = range platforms {
+				add(e)
+			}
+		}
 	})
 }
 
@@ -192,23 +137,78 @@ func (o object) numbers(key string) []int {
 	return out
 }
 
-// readExtensions reads a row that stands for several versions and platforms, and
-// makes one Extension of each.
-func readExtensions(r *rowReader, o object, m *Matrix) {
-	e := Extension{
-		Package: o.text(
-			"package",
-		), Sdist: o.yes("sdist"), Python: o.specifier("python").String(), FreeThreaded: o.yes("free_threaded"), Yanked: o.yes("yanked"),
-		Torch: o.specifier("torch"), TorchLabels: o.words("builds"), CUDA: o.text("cuda"), Native: o.codes("cubins"), PTX: o.codes("ptx"),
-		MinSM: o.sm("min_sm"), Needs: o.words("needs"), Fails: o.text("fails"), Proof: r.proof(o), Note: o.text("notes"), Source: r.place(o)}
-	platforms := o.words("on")
-	if len(platforms) == 0 {
-		platforms = []string{""}
-	}
-	for _, e.Version = range o.pythons("versions") {
-		for _, p := range platforms {
-			e.OS, e.Arch, _ = strings.Cut(p, "-")
-			m.Extensions = append(m.Extensions, e)
+// fill reads a row into the fields of a struct, each under its name in small letters
+// (MinSM is min_sm) or the one in its tag; a field of the tag "-" is read by other hands.
+func (r *rowReader) fill(o object, row reflect.Value) {
+	for i := range row.NumField() {
+		f := row.Type().Field(i)
+		key, how, _ := strings.Cut(f.Tag.Get("data"), ",")
+		switch {
+		case key == "-":
+			continue
+		case key != "":
+		case keys[f.Name] != "":
+			key = keys[f.Name]
+		default:
+			key = strings.ToLower(wordEnd().ReplaceAllString(f.Name, "${1}_${2}"))
 		}
+		r.field(o, row.Field(i).Addr().Interface(), f, key, how == "quoted")
 	}
+}
+
+// keys are those of fields that every table calls otherwise.
+var keys = map[string]string{"Note": "notes", "Native": "cubins", "MacOS": "macos", "CuDNN": "cudnn"}
+
+var wordEnd = lazy.Regexp(`([a-z])([A-Z])`)
+
+// platformWords are what a system and its processor may be called.
+var platformWords = map[string][]string{"OS": {"linux", "windows", "macos"}, "Arch": {"x86_64", "aarch64", "arm64"}}
+
+// field reads one field by its type.
+func (r *rowReader) field(o object, into any, f reflect.StructField, key string, quoted bool) {
+	switch v := into.(type) {
+	case *Proof:
+		*v = r.proof(o)
+	case *string:
+		*v = r.word(o, f, key)
+	case *[]string:
+		if quoted {
+			*v = o.versions(key)
+		} else {
+			*v = o.words(key)
+		}
+	case *int:
+		*v = o.number(key)
+	case *[]int:
+		*v = o.numbers(key)
+	case *bool:
+		*v = o.yes(key)
+	case *version.Dotted:
+		*v = o.dotted(key)
+	case *version.Python:
+		*v = o.python(key)
+	case *version.Specifier:
+		*v = o.specifier(key)
+	case *machine.SM:
+		*v = o.sm(key)
+	case *[]machine.SM:
+		*v = o.sms(key)
+	case *[]Code:
+		*v = o.codes(key)
+	}
+}
+
+// word reads a text: any, or one of those that are admitted.
+func (r *rowReader) word(o object, f reflect.StructField, key string) string {
+	of := strings.Fields(f.Tag.Get("one"))
+	if words := platformWords[f.Name]; words != nil {
+		of = append(words, "-")
+	}
+	switch {
+	case f.Name == "Source":
+		return r.place(o)
+	case len(of) == 0 || slices.Contains(of, "-") && !o.has(key):
+		return o.text(key)
+	}
+	return o.one(key, slices.DeleteFunc(of, func(w string) bool { return w == "-" })...)
 }

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"slices"
 	"strings"
 
 	"envfix/internal/text"
@@ -10,48 +9,37 @@ import (
 
 // readBeside reads the tables of packages beside torch.
 func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
-	rows("needs", func(o object) {
-		n := Need{Versions: o.specifier("versions"), Of: o.text("of"), Range: o.specifier("range"), OS: o.text("os"), Arch: o.text("arch"),
-			Fails: o.text("fails"), Effect: o.text("effect"), Proof: r.proof(o), Source: r.place(o)}
+	table(r, rows, "brings", &m.Brings)
+	table(r, rows, "backends", &m.Backends)
+	table(r, rows, "known", &m.Known)
+	rows("dists", func(o object) { readDists(r, o, m) })
+	table(r, rows, "needs", &m.Needs, func(o object, n Need, add func(Need)) {
 		for _, n.Package = range o.words("package") {
-			m.Needs = append(m.Needs, n)
+			add(n)
 		}
 	})
-	rows("brings", func(o object) {
-		m.Brings = append(m.Brings, Brings{Packages: o.words("packages"), Package: o.text("brings"), Or: o.words("or"), Proof: r.proof(o), Source: r.place(o)})
+	table(r, rows, "files", &m.Files, func(o object, f Files, add func(Files)) {
+		var versions []string
+		for _, v := range o.pythons("versions") {
+			versions = append(versions, v.String())
+		}
+		f.Versions = strings.Join(versions, " ")
+		f.OS, f.Arch, _ = strings.Cut(o.text("on"), "-")
+		add(f)
 	})
-	rows("backends", func(o object) {
-		m.Backends = append(m.Backends, Backend{
-			Label: o.text("backend"), Torch: o.specifier("torch"), OS: o.one("os", "linux", "windows", "macos"), Arch: o.one("arch", "x86_64", "aarch64", "arm64"),
-			MinOS: o.dotted("min_os"), GPUs: o.text("gpus"), Warning: o.text("warning"), Proof: r.proof(o), Source: r.place(o)})
-	})
-	rows("files", func(o object) { readFiles(r, o, m) })
-	rows("dists", func(o object) { readDists(r, o, m) })
-	rows("frameworks", func(o object) {
-		f := Framework{
-			Package: o.text("package"), Versions: o.specifier("versions"), Ask: o.text("ask"), CUDA: o.text("cuda"), CuDNN: o.specifier("cudnn"),
-			Driver: o.dotted("driver"), DriverWin: o.dotted("driver_windows"), MinSM: o.sm("min_sm"), Python: o.specifier("python"),
-			Plain: o.text("plain"), Warning: o.text("warning"),
-			Files: o.text("files"), Exact: o.yes("exact"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
+	table(r, rows, "frameworks", &m.Frameworks, func(o object, f Framework, add func(Framework)) {
 		arm := o.dotted("glibc_aarch64")
 		for f.OS, f.Arch = range platformsOf(o) {
 			if f.Glibc = (version.Dotted{}); f.Arch == "aarch64" {
 				f.Glibc = arm
 			}
-			m.Frameworks = append(m.Frameworks, f)
+			add(f)
 		}
 	})
-	rows("elsewhere", func(o object) {
-		e := Elsewhere{
-			Package: o.text("package"), Versions: o.specifier("versions"), Kind: o.one("kind", "index", "files", "find-links", "build"), URL: o.text("url"),
-			Torch: o.versions("torch"), CUDA: o.versions("cuda"), Pythons: o.versions("pythons"), ABI: o.text("abi"), SHA256: o.text("sha256"), Build: o.text("build"),
-			Archs: o.versions("archs"), Cost: o.text("cost"), Alone: o.yes("alone"), Note: o.text("notes"), Proof: r.proof(o), Source: r.place(o)}
+	table(r, rows, "elsewhere", &m.Elsewhere, func(o object, e Elsewhere, add func(Elsewhere)) {
 		for e.OS, e.Arch = range platformsOf(o) {
-			m.Elsewhere = append(m.Elsewhere, e)
+			add(e)
 		}
-	})
-	rows("known", func(o object) {
-		m.Known = append(m.Known, Known{Names: o.words("names"), Meant: o.text("meant"), Why: o.text("why"), Proof: r.proof(o), Source: r.place(o)})
 	})
 }
 
@@ -72,59 +60,32 @@ func platformsOf(o object) func(func(os, arch string) bool) {
 	}
 }
 
-func readFiles(r *rowReader, o object, m *Matrix) {
-	f := Files{Package: o.text("package"), Tags: o.text("tags"), Glibc: o.dotted("glibc"), Musl: o.dotted("musl"),
-		MacOS: o.dotted("macos"), Requires: o.specifier("python"), Sdist: o.yes("sdist"), Proof: r.proof(o), Source: r.place(o)}
-	var versions []string
-	for _, v := range o.pythons("versions") {
-		versions = append(versions, v.String())
-	}
-	f.Versions = strings.Join(versions, " ")
-	f.OS, f.Arch, _ = strings.Cut(o.text("on"), "-")
-	m.Files = append(m.Files, f)
-}
-
 // beside checks the rows of packages beside torch.
 func (c *checker) beside() {
-	for _, n := range c.m.Needs {
-		if n.Package == "" || n.Of == "" || n.Range.IsZero() || n.Effect == "" {
-			c.fault(n.Source, "a need names a package, what it needs (of, range) and what happens without it (effect)")
-		}
-		if !slices.Contains([]string{"", "import", "call", "log", "silent", FailsInstall}, n.Fails) {
-			c.fault(n.Source, "fails: %q is none of import, call, log, silent, install", text.Cut(n.Fails, 60))
-		}
-	}
-	for _, b := range c.m.Brings {
-		if b.Package == "" || len(b.Packages) == 0 {
-			c.fault(b.Source, "packages that bring another one are named, and it (packages, brings)")
-		}
-	}
-	for _, b := range c.m.Backends {
-		if b.Label == "" || b.MinOS.IsZero() {
-			c.fault(b.Source, "a backend has a name and the oldest release of the system (min_os)")
-		}
-	}
+	must(c, c.m.Needs, "a need names a package, what it needs (of, range) and what happens without it (effect)", func(n Need) bool {
+		return n.Package != "" && n.Of != "" && !n.Range.IsZero() && n.Effect != ""
+	})
+	must(c, c.m.Brings, "packages that bring another one are named, and it (packages, brings)", func(b Brings) bool { return b.Package != "" && len(b.Packages) > 0 })
+	must(c, c.m.Backends, "a backend has a name, a system and its oldest release (min_os)", func(b Backend) bool {
+		return b.Label != "" && b.OS != "" && b.Arch != "" && !b.MinOS.IsZero()
+	})
+	must(c, c.m.Frameworks, "a framework has a package, versions, and how it is asked for (ask)", func(f Framework) bool {
+		return f.Package != "" && f.Ask != "" && !f.Versions.IsZero()
+	})
+	must(c, c.m.Elsewhere, "a package that is published elsewhere has a name and an https URL", func(e Elsewhere) bool {
+		return e.Package != "" && (e.Kind == "build" || strings.HasPrefix(e.URL, "https://"))
+	})
+	must(c, c.m.Elsewhere, "sha256: it is of one file, 64 lower-case hexadecimal digits, and the URL names that file", func(e Elsewhere) bool {
+		return e.SHA256 == "" || sha256Form().MatchString(e.SHA256) && !strings.Contains(e.URL, "{")
+	})
+	must(c, c.m.Elsewhere, "proof: nobody read these wheels", func(e Elsewhere) bool { return e.Proof != ByWheel })
 	c.dists()
+	for _, f := range c.m.Frameworks {
+		c.frameworkFloors(f)
+	}
 	seen := map[string]string{}
 	for _, f := range c.m.Files {
 		c.files(f, seen)
-	}
-	for _, f := range c.m.Frameworks {
-		if f.Package == "" || f.Ask == "" || f.Versions.IsZero() {
-			c.fault(f.Source, "a framework has a package, versions, and how it is asked for (ask)")
-		}
-		c.frameworkFloors(f)
-	}
-	for _, e := range c.m.Elsewhere {
-		if e.Package == "" || e.Kind != "build" && !strings.HasPrefix(e.URL, "https://") {
-			c.fault(e.Source, "a package that is published elsewhere has a name and an https URL")
-		}
-		if e.SHA256 != "" && (!sha256Form().MatchString(e.SHA256) || strings.Contains(e.URL, "{")) {
-			c.fault(e.Source, "sha256: it is of one file, 64 lower-case hexadecimal digits, and the URL names that file")
-		}
-		if e.Proof == ByWheel {
-			c.fault(e.Source, "proof: nobody read these wheels")
-		}
 	}
 	for _, k := range c.m.Known {
 		for _, name := range k.Names {

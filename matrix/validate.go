@@ -52,6 +52,7 @@ func (m *Matrix) validate() []Fault {
 	c.head()
 	c.releases()
 	c.drivers()
+	c.twice()
 	c.rows()
 	c.beside()
 	c.brackets()
@@ -293,11 +294,6 @@ func (c *checker) edge(older, newer *Build, named map[string]bool) {
 
 // drivers checks floors, branches, toolkits and architectures.
 func (c *checker) drivers() {
-	twice(c, c.m.Floors, "floor", func(f Floor) (string, string) { return f.Label, f.Source })
-	twice(c, c.m.Branches, "branch", func(b Branch) (string, string) { return strconv.Itoa(b.Number), b.Source })
-	twice(c, c.m.Toolkits, "toolkit", func(t Toolkit) (string, string) { return t.Version.String(), t.Source })
-	twice(c, c.m.Arches, "capability", func(a Arch) (string, string) { return a.SM.String(), a.Source })
-	twice(c, c.m.ForwardCompat, "package", func(f ForwardCompat) (string, string) { return f.Package, f.Source })
 	for _, b := range c.m.Branches {
 		c.branch(b)
 	}
@@ -336,17 +332,5 @@ func (c *checker) modules(place string, flavours []string) {
 		if f != "open" && f != "proprietary" {
 			c.fault(place, "modules: %q is neither open nor proprietary", text.Cut(f, 60))
 		}
-	}
-}
-
-// twice reports rows of the same key.
-func twice[T any](c *checker, rows []T, what string, key func(T) (key, place string)) {
-	seen := map[string]string{}
-	for _, r := range rows {
-		k, place := key(r)
-		if at, ok := seen[k]; ok {
-			c.fault(place, "%s %s is there twice; the other is at %s", what, text.Cut(k, 60), at)
-		}
-		seen[k] = place
 	}
 }

@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,95 +12,67 @@ import (
 	"envfix/internal/version"
 )
 
-// rows checks the tables beside torch's builds and the drivers.
-func (c *checker) rows() {
-	twice(c, c.m.Libraries, "library", func(l Library) (string, string) {
-		return fmt.Sprintf("%s %s cu%d %s", l.Package, l.Version, l.Major, l.Arch), l.Source
-	})
-	twice(c, c.m.Ptxas, "triton", func(p Ptxas) (string, string) { return p.Triton.String() + " " + p.Arch, p.Source })
-	twice(c, c.m.Components, "toolkit", func(k Components) (string, string) { return k.CUDA.String(), k.Source })
-	twice(c, c.m.Extensions, "wheel", func(e Extension) (string, string) {
-		return fmt.Sprintf("%s %s %s %s %v %s %v", e.Package, e.Version, e.OS, e.Arch, e.Sdist, e.CUDA, e.TorchLabels), e.Source
-	})
-	twice(c, c.m.Conda, "build", func(b CondaBuild) (string, string) {
-		return fmt.Sprintf("%s %s %s %s %s %s", b.Channel, b.Torch, b.OS, b.Arch, b.CUDA, b.Note), b.Source
-	})
-	twice(c, c.m.ROCm, "target", func(t ROCmTarget) (string, string) {
-		return fmt.Sprintf("%s %s %s", t.Label, t.Torch, t.GFX), t.Source
-	})
-	for _, l := range c.m.Libraries {
-		c.library(l)
-	}
-	for _, e := range c.m.Extensions {
-		c.extension(e)
-	}
-	for _, d := range c.m.Defects {
-		c.defect(d)
-	}
-	for _, d := range c.m.Distributions {
-		c.distribution(d)
-	}
-	for _, b := range c.m.Conda {
-		c.codesKnown(b.Source, b.Native)
-	}
-	for _, t := range c.m.ROCm {
-		if !c.labelKnown(t.Label) {
-			c.fault(t.Source, "no release has a build %s", text.Cut(t.Label, 60))
+// must reports the rows of a table that are not as they have to be.
+func must[T any](c *checker, rows []T, text string, ok func(T) bool) {
+	for _, r := range rows {
+		if !ok(r) {
+			c.fault(sourceOf(reflect.ValueOf(r)), "%s", text)
 		}
 	}
-	for _, z := range c.m.Sizes {
+}
+
+func sourceOf(row reflect.Value) string { return row.FieldByName("Source").String() }
+
+// twice reports rows that nothing tells apart from another one.
+func (c *checker) twice() {
+	for table := range rowKeys {
+		list := reflect.ValueOf(*c.m).FieldByName(table)
+		seen := map[string]string{}
+		for i, r := range tableRows(table, list) {
+			place := sourceOf(list.Index(i))
+			if at, ok := seen[r.key]; ok {
+				c.fault(place, "%s is there twice; the other is at %s", text.Cut(r.key, 120), at)
+			}
+			seen[r.key] = place
+		}
+	}
+}
+
+// rows checks the tables beside torch's builds and the drivers.
+func (c *checker) rows() {
+	must(c, c.m.Libraries, "a library has a package, a version and a CUDA major", func(l Library) bool { return l.Package != "" && !l.Version.IsZero() && l.Major != 0 })
+	must(c, c.m.Extensions, "an extension has a package and versions", func(e Extension) bool { return e.Package != "" && !e.Version.IsZero() })
+	must(c, c.m.Defects, "a defect names a package, an effect and a remedy", func(d Defect) bool { return d.Package != "" && d.Effect != "" && d.Remedy != "" })
+	must(c, c.m.Distributions, "a distribution has ids, versions, packages and a program in /usr/bin", func(d Distribution) bool {
+		return len(d.IDs) > 0 && len(d.Versions) > 0 && len(d.Packages) > 0 && strings.HasPrefix(d.Program, "/usr/bin/")
+	})
+	must(c, c.m.Distributions, "python: it is no version", func(d Distribution) bool { _, err := version.ParsePython(d.Python); return err == nil })
+	must(c, c.m.Conda, "a build of conda has a system and a processor", func(b CondaBuild) bool { return b.OS != "" && b.Arch != "" })
+	must(c, c.m.ROCm, "no release has such a build", func(t ROCmTarget) bool { return c.labelKnown(t.Label) })
+	must(c, c.m.VendorIndexes, "url: it is no https URL", func(v VendorIndex) bool { return urlForm().MatchString(v.URL) })
+	must(c, c.m.Commands, "a command names {torch} and the releases it is of", func(e CommandEra) bool {
+		return strings.Contains(e.Args, "{torch}") && !e.Torch.IsZero()
+	})
+	must(c, c.m.Sizes, "it is the size of no build, or missing", func(z Size) bool {
 		r, ok := c.m.Release(z.Torch.String())
 		if ok {
 			_, ok = r.Build(z.Build, z.OS, z.Arch)
 		}
-		if !ok || z.DownloadMB == 0 {
-			c.fault(z.Source, "torch %s %s on %s-%s is no build, or its size is missing", z.Torch, text.Cut(z.Build, 60), z.OS, z.Arch)
-		}
+		return ok && z.DownloadMB > 0
+	})
+	for _, l := range c.m.Libraries {
+		c.codes(l.Source, "cubins", l.Native)
+		c.codes(l.Source, "ptx", l.PTX)
 	}
-	for _, v := range c.m.VendorIndexes {
-		if !urlForm().MatchString(v.URL) {
-			c.fault(v.Source, "url: %q is not an https URL", text.Cut(v.URL, 60))
-		}
+	for _, e := range c.m.Extensions {
+		c.codesKnown(e.Source, e.Native)
 	}
-	for _, e := range c.m.Commands {
-		if !strings.Contains(e.Args, "{torch}") || e.Torch.IsZero() {
-			c.fault(e.Source, "a command names {torch} and the releases it is of")
-		}
+	for _, b := range c.m.Conda {
+		c.codesKnown(b.Source, b.Native)
 	}
-}
-
-func (c *checker) distribution(d Distribution) {
-	if len(d.IDs) == 0 || len(d.Versions) == 0 || len(d.Packages) == 0 || !strings.HasPrefix(d.Program, "/usr/bin/") {
-		c.fault(d.Source, "a distribution has ids, versions, packages and a program in /usr/bin")
+	for _, d := range c.m.Defects {
+		c.defect(d)
 	}
-	if _, err := version.ParsePython(d.Python); err != nil {
-		c.fault(d.Source, "python: %v", err)
-	}
-}
-
-func (c *checker) library(l Library) {
-	if l.Package == "" || l.Version.IsZero() || l.Major == 0 {
-		c.fault(l.Source, "a library has a package, a version and a CUDA major")
-	}
-	c.codes(l.Source, "cubins", l.Native)
-	c.codes(l.Source, "ptx", l.PTX)
-}
-
-func (c *checker) extension(e Extension) {
-	if e.Package == "" || e.Version.IsZero() {
-		c.fault(e.Source, "an extension has a package and versions")
-	}
-	if e.OS != "" && !slices.Contains([]string{"linux", "windows", "macos"}, e.OS) ||
-		e.OS != "" && !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, e.Arch) {
-		c.fault(e.Source, "on: %q is not a platform such as linux-x86_64", text.Cut(e.OS+"-"+e.Arch, 60))
-	}
-	if !slices.Contains([]string{"", "import", "call", "log", "silent"}, e.Fails) {
-		c.fault(e.Source, "fails: %q is none of import, call, log, silent", text.Cut(e.Fails, 60))
-	}
-	if _, err := version.ParseSpecifier(e.Python); err != nil {
-		c.fault(e.Source, "python: %v", err)
-	}
-	c.codesKnown(e.Source, e.Native)
 }
 
 func (c *checker) codesKnown(place string, list []Code) {
@@ -111,9 +84,6 @@ func (c *checker) codesKnown(place string, list []Code) {
 }
 
 func (c *checker) defect(d Defect) {
-	if d.Package == "" || d.Effect == "" || d.Remedy == "" {
-		c.fault(d.Source, "a defect names a package, an effect and a remedy")
-	}
 	for _, l := range d.Labels {
 		if !c.labelKnown(l) {
 			c.fault(d.Source, "builds: no release has a build %s", text.Cut(l, 60))

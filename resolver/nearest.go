@@ -24,16 +24,9 @@ func (s advice) nearest(o *outcome) []Nearest {
 			return
 		}
 		made := t.chooser().answer()
-		c := made.reached(o)
-		switch {
-		case c == nil || c.Torch == "" && s.p.lead == "" || !better(c):
+		c := s.wayOut(o, made, better)
+		if c == nil {
 			return
-		case made.Decision == InstallCPU && len(s.p.gpus) > 0:
-			return // a CPU build is no way out for a GPU
-		case o.Decision == UpgradeDriver && made.Choice == nil:
-			return // what is sought is a way without the driver
-		case otherDriver(o, made):
-			return // a second change
 		}
 		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python, Note: made.note()}
 		list := &out
@@ -56,6 +49,20 @@ func (s advice) nearest(o *outcome) []Nearest {
 	}
 	s.nearestBuild(o, try)
 	return append(out, last...)
+}
+
+// wayOut is what a changed question leads to, where that is a way out of an answer; nil
+// where it is none.
+func (s advice) wayOut(o, made *outcome, better func(*Choice) bool) *Choice {
+	c := made.reached(o)
+	switch {
+	case c == nil || c.Torch == "" && s.p.lead == "" || !better(c),
+		made.Decision == InstallCPU && len(s.p.gpus) > 0,  // no way out for a GPU
+		o.Decision == UpgradeDriver && made.Choice == nil, // what is sought is a way without the driver
+		otherDriver(o, made): // a second change
+		return nil
+	}
+	return c
 }
 
 // otherDriver reports whether a changed question needs a driver installed where
@@ -289,9 +296,8 @@ func (s advice) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) 
 		if o.Decision == Install && t.ask(o.q.accel, o.q.gpus, o.q.drv, p).best() == nil || t.advice().hopelessWith(p) {
 			continue
 		}
-		made := t.chooser().answer()
-		c := made.reached(o)
-		if c == nil || !more(c) || otherDriver(o, made) || made.Decision == InstallCPU && len(s.p.gpus) > 0 || o.Decision == UpgradeDriver && made.Choice == nil {
+		c := s.wayOut(o, t.chooser().answer(), more)
+		if c == nil {
 			continue
 		}
 		if bestChoice == nil || newer(c, bestChoice) || !newer(bestChoice, c) && distance(p, now[0]) < distance(bestPy, now[0]) {

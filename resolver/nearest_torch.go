@@ -46,7 +46,20 @@ func (s advice) closestTorch(o *outcome, open *problem, c *Choice, try tryFunc) 
 	if o.Decision != NoSolution || made.q == nil || made.build == nil || s.p.req.Channel != "" || s.p.req.conflict != "" {
 		return
 	}
-	var closest, proven *matrix.Build
+	closest, proven := s.closestBuilds(made)
+	for _, b := range []*matrix.Build{closest, proven} {
+		if b == nil || b == proven && !made.q.unproven(made.build) && b != closest {
+			continue
+		}
+		if v := b.Release.Torch.String(); v != c.Torch && s.releasesFromAsked(b) > 0 {
+			try("torch "+v, s.p.with(func(r *Request) { r.Requirements = torchInstead(r.Requirements, v) }), func(*Choice) bool { return true })
+		}
+	}
+}
+
+// closestBuilds are the build whose torch is closest to what was asked for, of those that
+// go with an answer, and the newest that is proven.
+func (s advice) closestBuilds(made *outcome) (closest, proven *matrix.Build) {
 	made.q.p.builds(func(b *matrix.Build) { // newest first
 		if !sameKind(b, made.build) || made.q.unproven(b) || b.Status != matrix.Offered {
 			return
@@ -62,14 +75,7 @@ func (s advice) closestTorch(o *outcome, open *problem, c *Choice, try tryFunc) 
 			closest = b
 		}
 	})
-	for _, b := range []*matrix.Build{closest, proven} {
-		if b == nil || b == proven && !made.q.unproven(made.build) && b != closest {
-			continue
-		}
-		if v := b.Release.Torch.String(); v != c.Torch && s.releasesFromAsked(b) > 0 {
-			try("torch "+v, s.p.with(func(r *Request) { r.Requirements = torchInstead(r.Requirements, v) }), func(*Choice) bool { return true })
-		}
-	}
+	return closest, proven
 }
 
 // releasesFromAsked counts the releases between a build's torch and the nearest one that

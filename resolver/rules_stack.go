@@ -142,18 +142,8 @@ func (q *attempt) requires(name string) bool {
 // hits reports whether a defect is one of this build, on these GPUs, with this
 // Python.
 func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
-	if b.Framework != nil || d.When != "" || d.Breaks == "hash" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda {
+	if b.Framework != nil || d.When != "" || d.Breaks == "hash" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda || !q.concerns(d, b) {
 		return false
-	}
-	if d.Package == "torch" {
-		if !q.p.cache.admits(d.Versions, b.Release.Torch) {
-			return false
-		}
-	} else {
-		v, ok := q.p.companion(b, d.Package)
-		if !ok || !q.p.cache.admits(d.Versions, v) || !q.p.cache.admits(d.Torch, b.Release.Torch) {
-			return false
-		}
 	}
 	switch {
 	case len(d.Labels) > 0 && !slices.Contains(d.Labels, b.Label),
@@ -168,6 +158,15 @@ func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
 	return slices.ContainsFunc(q.gpus, func(g machine.GPU) bool {
 		return slices.Contains(d.SMs, g.SM) || !d.Below.IsZero() && g.SM.Less(d.Below)
 	})
+}
+
+// concerns reports whether a defect is of a build's torch, or of what goes with it.
+func (q *attempt) concerns(d *matrix.Defect, b *matrix.Build) bool {
+	if d.Package == "torch" {
+		return q.p.cache.admits(d.Versions, b.Release.Torch)
+	}
+	v, ok := q.p.companion(b, d.Package)
+	return ok && q.p.cache.admits(d.Versions, v) && q.p.cache.admits(d.Torch, b.Release.Torch)
 }
 
 // defectWarnings are the faults of a build that break only a part.

@@ -63,6 +63,9 @@ func TestPlansHold(t *testing.T) {
 					t.Fatalf("%s: %v", file, err)
 				}
 				p, err := installers.Plan(m, h, r, res, plan.Target{Dir: ".venv", Manager: manager, Offline: i == 1})
+				if err == nil {
+					err = plan.Seal(p)
+				}
 				name := strings.Join([]string{filepath.Base(file), manager, text}, " / ")
 				if err != nil {
 					t.Errorf("%s: %v", name, err)

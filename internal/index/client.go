@@ -237,6 +237,11 @@ func (q request) check(resp *http.Response, r *response) (int64, error) {
 	case q.length == 0 || code != http.StatusPartialContent:
 		return 0, fmt.Errorf("the server answers HTTP %d", code)
 	}
+	return q.checkRange(resp, r)
+}
+
+// checkRange holds the range that a server sends against the one that was asked for.
+func (q request) checkRange(resp *http.Response, r *response) (int64, error) {
 	first, last, total, err := contentRange(resp.Header.Get("Content-Range"))
 	if err != nil {
 		return 0, err

@@ -149,30 +149,26 @@ func sortPairs(m *matrix.Matrix, q Query, page *Project) ([]*pair, []Proof) {
 	for _, p := range pairs {
 		p.files = latestBuilds(p.files)
 	}
+	if labelled { // of PyTorch's own index, which is no default one
+		return pairs, nil
+	}
+	return pairs, notThere(m, q, releases, func(torch, os, arch string) bool { return byKey[key{torch, os, arch, ""}] != nil })
+}
+
+// notThere are the rows of the default index that no wheel stands for.
+func notThere(m *matrix.Matrix, q Query, asked map[string]*matrix.Release, there func(torch, os, arch string) bool) []Proof {
 	var missing []Proof
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {
-			if labelled || releases[r.Torch.String()] == nil || !b.Default || b.OS != q.OS || (q.Arch != "" && b.Arch != q.Arch) ||
-				byKey[key{r.Torch.String(), b.OS, b.Arch, ""}] != nil {
+			torch := r.Torch.String()
+			if asked[torch] == nil || !b.Default || b.OS != q.OS || q.Arch != "" && b.Arch != q.Arch || there(torch, b.OS, b.Arch) {
 				continue
 			}
-			missing = append(
-				missing,
-				Proof{
-					Torch:   r.Torch.String(),
-					Build:   b.Label,
-					OS:      b.OS,
-					Arch:    b.Arch,
-					By:      "page",
-					Source:  b.Source,
-					Verdict: Unread,
-					Error:   "the index has no such wheel",
-					sort:    r.Torch,
-				},
-			)
+			missing = append(missing, Proof{Torch: torch, Build: b.Label, OS: b.OS, Arch: b.Arch, By: "page", Source: b.Source,
+				Verdict: Unread, Error: "the index has no such wheel", sort: r.Torch})
 		}
 	}
-	return pairs, missing
+	return missing
 }
 
 // latestBuilds sorts wheels by Python and keeps of each the one that installers

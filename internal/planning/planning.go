@@ -160,7 +160,7 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 
 // Steps is the draft that carries out what was chosen.
 func (q Question) Steps(res *resolver.Resolution) (*plan.Plan, error) {
-	p, err := installers.Unsealed(q.Matrix, q.seen(), q.request(), res, q.Target)
+	p, err := installers.Plan(q.Matrix, q.seen(), q.request(), res, q.Target)
 	if err != nil {
 		return nil, usage(err)
 	}
