@@ -59,7 +59,7 @@ func (s advice) wayOut(o, made *outcome, better func(*Choice) bool) *Choice {
 	case c == nil || c.Torch == "" && s.p.lead == "" || !better(c),
 		made.Decision == InstallCPU && len(s.p.gpus) > 0,  // no way out for a GPU
 		o.Decision == UpgradeDriver && made.Choice == nil, // what is sought is a way without the driver
-		otherDriver(o, made): // a second change
+		otherDriver(o, made):                              // a second change
 		return nil
 	}
 	return c

@@ -200,7 +200,7 @@ var choosers = map[string][]string{
 	"resolver.Resolve":    {"internal/planning"},
 	"resolver.Why":        {"internal/planning", "internal/chart"},
 	"resolver.NewSession": {"internal/planning", "internal/chart", "internal/fleet", "internal/team"}, // of many machines
-	"installers.Plan": {"internal/planning"},
+	"installers.Plan":     {"internal/planning"},
 	"installers.Locked":   {"internal/planning"},
 }
 
