@@ -27,7 +27,6 @@ var crowded = map[string]int{
 	"methods of internal/probe.host":            174,
 	"methods of internal/apply.run":             67,
 	"methods of internal/doctor/read.Reader":    63,
-	"methods of internal/observe/verdict.facts": 64,
 	"methods of internal/team.Team":             61,
 }
 

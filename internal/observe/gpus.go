@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"envfix/internal/machine"
@@ -132,7 +134,19 @@ func (g *gpuLane) finish() []verdict.GPU {
 				out[i].Tenants = append(out[i].Tenants, t)
 			}
 		}
-		sortTenants(out[i].Tenants)
+		slices.SortFunc(out[i].Tenants, func(a, b verdict.Tenant) int {
+			return cmp.Or(cmp.Compare(b.Memory, a.Memory), cmp.Compare(a.PID, b.PID))
+		})
 	}
 	return out
+}
+
+func tenantOf(pid int) verdict.Tenant {
+	p := proc.Self.Of(pid)
+	t := verdict.Tenant{PID: pid}
+	if uid, ok := proc.Owner(string(p)); ok {
+		t.User = userName(uid)
+	}
+	t.Name = text.Clip(p.Name(), 40)
+	return t
 }

@@ -16,11 +16,11 @@ import (
 // TestCompiledSite: the compiled sitecustomize.py is of the source beside it, and
 // the Python here takes it instead of compiling.
 func TestCompiledSite(t *testing.T) {
-	want, err := compiledSite.ReadFile("inside/compiled/source")
+	want, err := inside.ReadFile("inside/compiled/source")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%x\n", sha256.Sum256(siteSource)); got != string(want) {
+	if got := fmt.Sprintf("%x\n", sha256.Sum256(sources()["sitecustomize.py"])); got != string(want) {
 		t.Fatal("inside/sitecustomize.py has changed: run `go generate ./internal/observe` with every Python that inside/compiled has")
 	}
 	l, err := newLane(Options{State: t.TempDir()})
@@ -35,7 +35,7 @@ func TestCompiledSite(t *testing.T) {
 		t.Fatalf("%v\n%s", err, stderr.Bytes())
 	}
 	tag := strings.TrimSpace(stdout.String())
-	if _, err := compiledSite.ReadFile("inside/compiled/" + tag); err != nil {
+	if _, err := inside.ReadFile("inside/compiled/" + tag); err != nil {
 		t.Skipf("%s compiles it itself", tag)
 	}
 	if name := "__pycache__/sitecustomize." + tag + ".pyc"; !strings.Contains(stderr.String(), "code object from '"+l.code+"/"+name+"'") {
@@ -69,11 +69,11 @@ func TestSitecustomize(t *testing.T) {
 
 // TestProbeIsSmall holds the probe to what people can read before they trust it.
 func TestProbeIsSmall(t *testing.T) {
-	if n := bytes.Count(probeSource, []byte("\n")); n > 310 {
+	if n := bytes.Count(sources()["_envfix_probe.py"], []byte("\n")); n > 310 {
 		t.Errorf("the probe has %d lines", n)
 	}
 	for _, bad := range []string{"\nimport torch", "threading"} {
-		if bytes.Contains(probeSource, []byte(bad)) {
+		if bytes.Contains(sources()["_envfix_probe.py"], []byte(bad)) {
 			t.Errorf("the probe contains %q", bad)
 		}
 	}

@@ -2,35 +2,18 @@ package observe
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
 )
 
 //go:generate sh -c "for v in 8 9 10 11 12 13 14; do command -v python3.${DOLLAR}v >/dev/null && python3.${DOLLAR}v inside/compile.py; done; true"
 
-//go:embed inside/sitecustomize.py
-var siteSource []byte
-
-// compiledSite is sitecustomize.py as each Python would compile it, by the tag in
-// the name of Python's own cache file; "source" is the SHA-256 of what it was
+// inside is the probe, and sitecustomize.py as each Python would compile it, by the
+// tag in the name of Python's own cache file; "source" is the SHA-256 of what it was
 // compiled from.
 //
-//go:embed inside/compiled
-var compiledSite embed.FS
-
-//go:embed inside/_envfix_probe.py
-var probeSource []byte
-
-//go:embed inside/_envfix_burst.py
-var burstSource []byte
-
-//go:embed inside/_envfix_look.py
-var lookSource []byte
-
-//go:embed inside/_envfix_old.py
-var oldSource []byte
-
-//go:embed inside/_envfix_extra.py
-var extraSource []byte
+//go:embed inside/_envfix_*.py inside/sitecustomize.py inside/compiled
+var inside embed.FS
 
 // environment is env with the probe in it.
 func (l *lane) environment(env []string, o Options) []string {
@@ -61,22 +44,17 @@ func (l *lane) environment(env []string, o Options) []string {
 
 // sources are the files of the folder that PYTHONPATH gets, by name.
 func sources() map[string][]byte {
-	out := map[string][]byte{"sitecustomize.py": siteSource, "_envfix_probe.py": probeSource, "_envfix_burst.py": burstSource, "_envfix_look.py": lookSource,
-		"_envfix_extra.py": extraSource, "_envfix_old.py": oldSource}
-	list, err := compiledSite.ReadDir("inside/compiled")
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	for _, e := range list {
-		if e.Name() == "source" {
-			continue
+	out := map[string][]byte{}
+	fs.WalkDir(inside, "inside", func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, "inside/")
+		if tag, compiled := strings.CutPrefix(name, "compiled/"); compiled {
+			name = "__pycache__/sitecustomize." + tag + ".pyc" // where Python looks for it
 		}
-		data, err := compiledSite.ReadFile("inside/compiled/" + e.Name())
-		if err != nil {
-			panic(err)
+		if !d.IsDir() && d.Name() != "source" {
+			out[name], err = inside.ReadFile(path)
 		}
-		out["__pycache__/sitecustomize."+e.Name()+".pyc"] = data // where Python looks for it
-	}
+		return err
+	})
 	return out
 }
 

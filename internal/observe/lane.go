@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,11 +105,7 @@ func private(dir string) error {
 // another: each is replaced in one step, for a job may be reading it.
 func writeProbe(home string) (string, error) {
 	files := sources()
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(files))
 	sum := sha256.New()
 	for _, name := range names {
 		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(files[name]))

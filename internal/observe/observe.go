@@ -5,7 +5,11 @@
 // does. It never stops or changes a job: where it cannot look, it says so.
 package observe
 
-import "time"
+import (
+	"errors"
+	"syscall"
+	"time"
+)
 
 // Interval is the time between two looks at the job.
 const Interval = 200 * time.Millisecond
@@ -20,4 +24,17 @@ type Options struct {
 	Try     string // changed arguments of the DataLoader, as the user wrote them
 	Deep    bool
 	DieToo  bool // a SIGKILL of envfix, which nothing can catch, ends the command as well
+}
+
+// ErrNotFound and ErrNotExecutable are why a command cannot start, as a shell
+// tells them apart (127 and 126).
+var (
+	ErrNotFound      = errors.New("command not found")
+	ErrNotExecutable = errors.New("permission denied")
+)
+
+// An Ended says how a job ended.
+type Ended struct {
+	Code   int
+	Signal syscall.Signal // that killed it; 0 none
 }

@@ -111,17 +111,11 @@ func TestProbeCounts(t *testing.T) {
 	if p == nil {
 		t.Fatal("no events")
 	}
-	if p.Burst.Own <= 0 || p.Burst.Own > 10 {
-		t.Errorf("a step's own time: %v", p.Burst.Own)
-	}
 	if !filepath.IsAbs(p.Prefix) {
 		t.Errorf("prefix %q", p.Prefix)
 	}
 	p.Prefix = ""
-	if p.Burst.OwnLeast <= 0 || p.Burst.OwnLeast > p.Burst.Own/5 {
-		t.Errorf("the shortest of its own times: %v of %v", p.Burst.OwnLeast, p.Burst.Own)
-	}
-	p.Burst.OwnLeast, p.Burst.Own, p.Where, p.Loaders[0].Data = 0, 0, nil, 0 // measured
+	p.Where, p.Loaders[0].Data = nil, 0 // measured
 	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matrices: 100, Matmul: "highest",
 		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10", Own: "<stdin>:10", Trains: true}}, Made: 1, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
 		Burst: &verdict.Burst{Steps: 5, Passes: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", CopyOwn: "<stdin>:16", SyncAt: "<stdin>:16", SyncOwn: "<stdin>:16"}}

@@ -18,19 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotFound and ErrNotExecutable are why a command cannot start, as a shell
-// tells them apart (127 and 126).
-var (
-	ErrNotFound      = errors.New("command not found")
-	ErrNotExecutable = errors.New("permission denied")
-)
-
-// An Ended says how a job ended.
-type Ended struct {
-	Code   int
-	Signal syscall.Signal // that killed it; 0 none
-}
-
 // Run starts a command with this process's own terminal, files and process
 // group, watches it, and returns what was seen when it ends. The command gets
 // what signals it would get without envfix. The error is ErrNotFound or

@@ -11,18 +11,6 @@ import (
 	"envfix/internal/observe/verdict"
 )
 
-// ErrNotFound and ErrNotExecutable are why a command cannot start.
-var (
-	ErrNotFound      = errors.New("command not found")
-	ErrNotExecutable = errors.New("permission denied")
-)
-
-// An Ended says how a job ended.
-type Ended struct {
-	Code   int
-	Signal syscall.Signal
-}
-
 // Run starts a command and waits for it. On Windows neither lane exists yet:
 // the trace holds the command's end and a note.
 func Run(o Options) (*verdict.Trace, Ended, error) {

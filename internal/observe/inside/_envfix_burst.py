@@ -1,6 +1,5 @@
-"""A closer watch for a few steps: what is moved to the device and read back, from where, and how long a rank is on its
-own. Then all of it is taken out again. Loaded by the probe at the fifth step, and never once torch.compile is at work:
-dynamo traces Python methods."""
+"""A closer watch for a few steps: what is moved to the device and read back, and from where. Then all of it is taken out
+again. Loaded by the probe at the fifth step, and never once torch.compile is at work: dynamo traces Python methods."""
 import os, sys
 import _envfix_probe as P
 
@@ -23,17 +22,8 @@ def burst():
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         P.after(P.torch.Tensor, name, copied if name in ("to", "cuda") else read)
     P.after(P.torch.autocast, "__enter__", lambda s, r, a, k: getattr(s, "_enabled", True) and seen(P.AMP))
-    backward = P.torch.Tensor.backward
-    P.S.update(begun_batches=P.C[P.BATCHES], backs=0, own={})
-    def began(s, *a, **k):  # what a rank does alone ends here: in the backward pass it waits for the others
-        P.S["own"].setdefault(P.C[P.STEPS], P.now() - P.C[P.LAST])
-        P.S["backs"] += 1  # a step that accumulates gradients has several
-        try:
-            return backward(s, *a, **k)
-        except BaseException as e:
-            e.__traceback__ = e.__traceback__.tb_next
-            raise
-    P.patch(P.torch.Tensor, "backward", began)
+    P.S.update(begun_batches=P.C[P.BATCHES], backs=0)
+    P.after(P.torch.Tensor, "backward", lambda s, r, a, k: P.S.update(backs=P.S["backs"] + 1))  # a step that accumulates gradients has several
     return watch
 
 def watch():
@@ -43,9 +33,9 @@ def watch():
     P.undo(P.S["mark"])
     best = {w: max((n, k[1:]) for k, n in P.S["lines"].items() if k[0] == w)[1] for w in {k[0] for k in P.S["lines"]}}
     copy_at, sync_at = (best.get(a) or best.get(b) or ("", "") for a, b in ((P.COPY, P.CPU_COPY), (P.SYNC, P.CPU_SYNC)))
-    batches, backs, own = P.C[P.BATCHES] - P.S["begun_batches"], P.S["backs"], [v / 1e9 for v in P.S["own"].values()]
+    batches, backs = P.C[P.BATCHES] - P.S["begun_batches"], P.S["backs"]
     cpu = not (P.torch.cuda.is_initialized() or P.C[P.COPY] or P.C[P.SYNC])  # what they would be with a GPU
     P.event(burst={"steps": P.C[P.BURST], "copies": P.C[P.CPU_COPY if cpu else P.COPY], "syncs": P.C[P.CPU_SYNC if cpu else P.SYNC], "on_cpu": cpu,
-                   # each pass takes a batch, and may have more than one loss; a loop without a DataLoader is known by its losses
-                   "passes": min(batches, backs) or max(batches, backs), "autocast": P.C[P.AMP], "own_s": sum(own), "own_least_s": min(own, default=0),
+                   # each pass takes a batch, and may have more than one loss, unless optimizers take turns; a loop without a DataLoader is known by its losses
+                   "passes": not P.S["turns"] and min(batches, backs) or max(batches, backs), "autocast": P.C[P.AMP],
                    "copy_at": copy_at[0], "copy_own": copy_at[1], "sync_at": sync_at[0], "sync_own": sync_at[1]})

@@ -27,6 +27,7 @@ WORDS = [(k, set(words.split())) for k, words in (
     ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
 GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
+READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
 L = {"on": False, "known": {}, "names": {}}
 
 def name(code):
@@ -96,23 +97,29 @@ def called(frames):  # what of a library runs, from outside inwards: the first t
 
 def whole(f):
     module, qual, own = f.f_globals.get("__name__") or "", name(f.f_code), None
-    if f.f_code.co_varnames[:1] == ("self",) and (L["fetching"] or module.startswith("PIL.")):  # a model's frames hold much, and reading them keeps it
+    if READABLE and f.f_code.co_varnames[:1] == ("self",) and (L["fetching"] or module.startswith("PIL.")):  # a model's frames hold much, and reading them keeps it
         own = type(f.f_locals.get("self"))
         if f.f_code.co_name in ("__call__", "forward", "apply"):
             qual = "%s.%s" % (own.__name__, f.f_code.co_name)  # each step of a chain has the same method
     kind = getattr(own, "format", None) if module.startswith("PIL.") else None
     return ".".join(module.split(".")[:2]) + "." + qual + (" (%s)" % kind if isinstance(kind, str) else "")
 
-def spot(f, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, Python that imports, or the probe
-    if f.f_code.co_filename.startswith(HERE):
+def frames():  # of the loop's thread, innermost first
+    on = gc.isenabled()
+    gc.disable()  # Python 3.11 makes an object for each frame, and where that starts a collection, what it calls lets the frame end meanwhile
+    try:
+        f, out = sys._current_frames().get(P.S["thread"]), []
+        while f:
+            out.append(f)
+            f = f.f_back
+        return out
+    finally:
+        on and gc.enable()
+
+def spot(stack, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, Python that imports, or the probe
+    if stack[0].f_code.co_filename.startswith(HERE) or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
         return None
-    stack = []
-    while f:
-        if f.f_code.co_filename.startswith("<frozen importlib"):
-            return None
-        if not f.f_code.co_filename.startswith(HERE):
-            stack.append(f)
-        f = f.f_back
+    stack = [g for g in stack if not g.f_code.co_filename.startswith(HERE)]
     known = [facts(g) for g in stack]
     fetch = next((i for i, k in enumerate(known) if k[1] == "item"), None)
     if worker and not fetch:
@@ -127,7 +134,7 @@ def spot(f, worker):  # (part, file, line, function, call); None: a worker that 
         part, cut = "compile", max(i for i, k in enumerate(known) if k[1] == "compile")
     elif over and not (worker or P.C[P.PHASE]):
         part, cut = known[over[-1]][1], over[-1]
-    elif evaluates(stack, known, part):
+    elif evaluates(known, part):
         part, cut = "evaluation", max([i for i, k in enumerate(known) if k[1] in ("forward", "evaluation")], default=None)
     elif P.C[P.PHASE]:
         part = "sampler" if any(k[1] == "sampler" for k in known) else "load"
@@ -166,12 +173,10 @@ def loaded(stack, known):  # below the loader's fetch, innermost first
     call = native(g) if top == 0 else called(inside)
     return (part,) + ((g.f_code.co_filename, g.f_lineno, name(g.f_code)) if g else ("", 0, "")) + (call,)
 
-def evaluates(stack, known, part):  # the validation loader's batches, a module that is not training, or a function that says so
+def evaluates(known, part):  # the validation loader's batches, what follows model.eval(), or a function that says so and calls no model
     if P.C[P.UNIT] < P.BACKWARD or part in ("backward", "optimizer"):
         return False
-    outer = next((g for g, k in zip(reversed(stack), reversed(known)) if k[1] == "forward"), None)
-    trains = getattr(outer.f_locals.get("self"), "training", None) if outer else None
-    return P.S["eval"] or trains is False or trains is None and any(k[1] == "evaluation" for k in known)
+    return P.S["eval"] or P.S["evals"] or not part and any(k[1] == "evaluation" for k in known)
 
 def on_gc(phase, info):
     try:
@@ -255,14 +260,13 @@ def look(late):
     if P.S["warm"]:
         P.S["warm"] = False
         begin()
-    t, frames = P.now(), sys._current_frames()
-    f = frames.get(P.S["thread"])
+    t, stack = P.now(), frames()
     dt, L["last"] = (t - L["last"]) // 1000, t
-    if not f or dt < 0:
+    if not stack or dt < 0:
         return
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
-    s = spot(f, L["worker"])
+    s = spot(stack, L["worker"])
     if late and s and s[2] and s[0] in ("between", "copy", "sync", "forward", "backward"):
         s = (s[0], s[1], -s[2], *s[3:])  # somewhere before this line
     if s:

@@ -2,7 +2,7 @@
 JSON lines. No start of CUDA, no hook on nn.Module.__call__, no thread but the one of _envfix_look. Every hook body is
 guarded: the first error of its own takes all hooks out (word ERR counts it). An error of the job's passes as it came:
 the wrappers take themselves out of its traceback."""
-import atexit, contextlib, json, mmap, os, sys, time
+import atexit, contextlib, json, linecache, mmap, os, sys, time
 from _thread import get_ident
 now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
@@ -14,7 +14,8 @@ LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspat
 DIR, WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 64
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
-     "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None, "others": {}, "via": (), "loop": set()}
+     "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
+     "others": {}, "via": (), "loop": set(), "wraps": [], "turns": False, "evals": False}
 torch = extra = load = None
 
 def event(**kw):  # one line, one write; at most MOST_EVENTS a process. The names are those of verdict.Probe; None adds nothing
@@ -85,6 +86,11 @@ def line(depth, own=False):  # file:line of the nearest caller that is not torch
         f = f.f_back
     return named(f.f_code.co_filename, f.f_lineno) if f else ""
 
+def settings(where, own):  # the line that made a loader, and that of the job's which sets a library's
+    (path, _, n), file = where.rpartition(":"), own.rpartition(":")[0]
+    at = next((i for i, l in enumerate(linecache.getlines(file), 1) if any(c in l.partition("#")[0] for c in ("TrainingArguments(", "SFTConfig("))), 0)
+    return {"source": linecache.getline(path, int(n or 0)).rstrip("\n")[:300], "setting": at and "%s:%d" % (file, at) or ""}
+
 def named(path, n):  # file:line; a cell of a notebook by its number, for its file's name says nothing
     cell = None
     with contextlib.suppress(Exception):
@@ -99,7 +105,8 @@ def on_step(opt, args, kwargs):  # optimizers that take turns, as a GAN's, make 
         k = id(opt)
         S["lead"] = S["lead"] or k
         if k != S["lead"]:
-            n = S["others"][k] = S["others"].get(k, 0) + 1
+            n, S["turns"] = S["others"].get(k, 0) + 1, True
+            S["others"][k] = n
             if n <= 8:
                 return
             S["lead"] = k  # the one before steps no more, or more seldom
@@ -121,7 +128,7 @@ def step(unit):
         C[UNIT], S["loop"] = unit, set()
     S["thread"] = get_ident()
     if unit >= BACKWARD:
-        S["eval"] = False
+        S["eval"] = S["evals"] = False
         if S["data"] not in S["trains"]:
             S["trains"].add(S["data"])
             event(feeds=S["data"])
@@ -208,7 +215,7 @@ def install(t, loader):
             asks, files = divided(s) if stream else (False, None)
             event(loader={"workers": s.num_workers, "pin_memory": bool(s.pin_memory), "batch_size": s.batch_size, "persistent": s.persistent_workers,
                           "data": id(s.dataset), "prefetch": s.prefetch_factor, "dataset": type(s.dataset).__name__, "stream": stream, "divided": asks,
-                          "files": files, "where": line(3), "own": line(3, True)})
+                          "files": files, "where": line(3), "own": line(3, True), **settings(line(3), line(3, True))})
     after(D.DataLoader, "__init__", made)
     onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
     def __next__(self):  # on the class: the iterator's type is unchanged
@@ -252,8 +259,7 @@ def install(t, loader):
             if S["burst"]:
                 S["host"] = {place(t) for t in tensors(b)}
             if C[BATCHES] == 1:
-                ts = tensors(b)
-                event(batch_tensors=len(ts), batch={"shape": list(ts[0].shape), "dtype": str(ts[0].dtype)} if ts and ts[0].dim() else None)
+                event(batch_tensors=len(ts := tensors(b)), batch={"shape": list(ts[0].shape), "dtype": str(ts[0].dtype)} if ts and ts[0].dim() else None)
             C[UNIT] > BATCH or step(BATCH)
     patch(D._BaseDataLoaderIter, "__next__", __next__)
     def _get_iterator(self):
@@ -274,15 +280,12 @@ def install(t, loader):
             S["look"] = S["look"] or t.utils.data.get_worker_info() and load("_envfix_look").start(True)
         return fetcher(*a, **k)
     patch(D._DatasetKind, "create_fetcher", staticmethod(create_fetcher))
-    mark = len(S["undo"])
     after(t.Tensor, "backward", lambda s, r, a, k: C[UNIT] <= BACKWARD and step(BACKWARD))
-    S["backward"] = S["undo"].pop(mark)  # until an optimizer steps
-    wraps = []
-    def wrapped(s, r, a, k):
-        wraps.append((type(s).__name__, len(getattr(s, "device_ids", None) or ())))
-        len(wraps) < 5 and event(parallel=[n for n, _ in wraps], parallel_devices=max(n for _, n in wraps))
+    S["backward"] = S["undo"].pop()  # until an optimizer steps
     for cls in (t.nn.parallel.DistributedDataParallel, t.nn.DataParallel):
-        after(cls, "__init__", wrapped)
+        after(cls, "__init__", lambda s, r, a, k: S["wraps"].append(type(s).__name__) or event(
+            parallel=S["wraps"][:4], parallel_devices=len(getattr(s, "device_ids", None) or ()) or None))
+    after(t.nn.Module, "eval", lambda s, r, a, k: S.update(evals=True))
     available = t.cuda.is_available
     def is_available():  # once: the answer to the job's own question
         r = available()

@@ -182,7 +182,7 @@ var onGPU = []ruleCase{
 		})
 	}, "ddp_skew", []string{"rank 1 waits 17.8 ms a step"}},
 	{"one slow step of one rank", func(t *Trace) {
-		ranks(t, func(r int, p *Process) { p.Probe.Burst.Own, p.Probe.Burst.OwnLeast = 0.05+float64(r)*0.1, 0.01 })
+		ranks(t, func(r int, p *Process) { p.Probe.Where = beside("python", 0.01+float64(r)*0.05) })
 	}, "healthy", nil},
 	{"two trainings side by side", func(t *Trace) {
 		p := t.Processes[0]
@@ -194,14 +194,13 @@ var onGPU = []ruleCase{
 	{"skew of the work itself", func(t *Trace) {
 		for r := range 3 {
 			p := t.Processes[0]
-			b, burst := *p.Probe, *p.Probe.Burst
-			burst.Own = map[int]float64{0: 0.05, 1: 0.155, 2: 0.045}[r]
-			b.Rank, b.World, b.Burst = ptr(r), 3, &burst
+			b := *p.Probe
+			b.Rank, b.World, b.Where = ptr(r), 3, beside("python", map[int]float64{0: 0.25, 1: 0.775, 2: 0.225}[r])
 			p.PID, p.Probe = 100+r, &b
 			t.Processes = append(t.Processes, p)
 		}
 		t.Processes = t.Processes[1:]
-	}, "ddp_skew", []string{"rank 1 takes 31 ms a step until its backward pass, the median rank 10 ms"}},
+	}, "ddp_skew", []string{"rank 1 takes 31 ms a step for python: time.sleep (t.py:9); the median rank 10 ms"}},
 	{"a loop with an input of its own that waits", func(t *Trace) {
 		load(t, 0, 30)
 		p := lead(t)

@@ -83,6 +83,13 @@ func addWorkers(t *Trace, n int, cpu, delay float64) {
 	lead(t).Loaders[0].Workers = n
 }
 
+// beside are 400 looks, a share of them at one part and the others at the backward
+// pass, in which ranks wait.
+func beside(part string, share float64) *Where {
+	n := int(share * 1e6)
+	return &Where{Seen: 1e6, Looks: 1e6, Count: 400, Parts: map[string]int{part: n, "backward": 1e6 - n}, Top: []Spot{{At: "t.py:9", Call: "time.sleep", Part: part, N: n}}}
+}
+
 // looked gives the job 400 looks at its loop, a share of them at one part.
 func looked(t *Trace, part string, share float64, top ...Spot) {
 	n := int(share * 1e6)

@@ -17,13 +17,13 @@ type work struct {
 }
 
 var works = []work{
-	{"saving", CheckpointBound, 0.15, 0.9, "saves checkpoints",
+	{"saving", CheckpointBound, 0.15, 0.9, "saves",
 		[]string{"save a tenth as often", "save in the background: torch.distributed.checkpoint.async_save, or a copy on the CPU that a thread writes"}},
 	{"logging", LoggingBound, 0.15, 0.9, "logs",
 		[]string{"log every tenth time only", "log numbers rather than histograms and pictures, and let a thread write them"}},
 	{"metrics", MetricBound, 0.15, 0.9, "computes metrics",
 		[]string{"compute metrics a tenth as often, or once an epoch over sums that each step adds to", "use tensors on the device: torchmetrics, or torch itself"}},
-	{"evaluation", EvalBound, 0.3, 0.5, "evaluates",
+	{"evaluation", EvalBound, 0.2, 0.5, "evaluates",
 		[]string{"evaluate half as often, or on half of the data", "with torch.inference_mode(), and the largest batch that fits"}},
 	{"compile", Recompiles, 0.2, 1, "compiles again",
 		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
@@ -33,9 +33,9 @@ var works = []work{
 
 const (
 	looksEnough = 40   // looks at the loop before a part of it is named
-	gcMuch      = 0.10 // of the loop's time
+	gcMuch      = 0.15 // of the loop's time
 	gcOften     = 10   // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
-	ownMuch     = 0.30 // measured: 0 to 0.1 in loops that only train
+	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
 )
 
 // looks are those at the loop of the leading process; nil where there were too few.

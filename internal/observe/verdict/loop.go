@@ -100,6 +100,9 @@ func at(place, own string) string {
 	return " (" + own + ", by " + place + ")"
 }
 
+// counted is what a count may weigh beside shares of time that were measured.
+const counted = 0.2
+
 // copiesEachStep: tensors travel to the device that could stay there.
 func copiesEachStep(f *facts) *Finding {
 	b, ok := f.burst()
@@ -113,7 +116,7 @@ func copiesEachStep(f *facts) *Finding {
 	}
 	e := f.evidence()
 	e["batch_tensors"] = need
-	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: e, weight: min(1, (n-need)/20),
+	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: e, weight: counted * min(1, (n-need)/20),
 		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
 		Fix:  []string{"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch"}}
 	if b.OnCPU {
@@ -133,7 +136,7 @@ func syncBound(f *facts) *Finding {
 		return nil
 	}
 	e := f.evidence()
-	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: e, weight: min(1, n/20),
+	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: e, weight: counted * min(1, n/20),
 		Text: fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn)),
 		Fix:  []string{"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()"}}
 	if b.OnCPU {

@@ -137,18 +137,16 @@ func (t Tensor) Bytes() int64 {
 
 // A Burst is what a few steps under closer watch showed, in sums over Steps.
 type Burst struct {
-	Steps    int     `json:"steps"`
-	Passes   int     `json:"passes,omitempty"`   // forward and backward; more than Steps where gradients are accumulated
-	Copies   int     `json:"copies"`             // moves of CPU tensors to a device
-	CopyAt   string  `json:"copy_at,omitempty"`  // file:line of most of them
-	CopyOwn  string  `json:"copy_own,omitempty"` // of the job's own code that led there
-	Syncs    int     `json:"syncs"`              // reads of a value that wait for the device
-	SyncAt   string  `json:"sync_at,omitempty"`
-	SyncOwn  string  `json:"sync_own,omitempty"`
-	OnCPU    bool    `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
-	Autocast int     `json:"autocast"`
-	Own      float64 `json:"own_s,omitempty"`       // seconds from a step's end to the next backward pass, in which ranks wait for each other
-	OwnLeast float64 `json:"own_least_s,omitempty"` // the shortest of these, of one step
+	Steps    int    `json:"steps"`
+	Passes   int    `json:"passes,omitempty"`   // forward and backward; more than Steps where gradients are accumulated
+	Copies   int    `json:"copies"`             // moves of CPU tensors to a device
+	CopyAt   string `json:"copy_at,omitempty"`  // file:line of most of them
+	CopyOwn  string `json:"copy_own,omitempty"` // of the job's own code that led there
+	Syncs    int    `json:"syncs"`              // reads of a value that wait for the device
+	SyncAt   string `json:"sync_at,omitempty"`
+	SyncOwn  string `json:"sync_own,omitempty"`
+	OnCPU    bool   `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
+	Autocast int    `json:"autocast"`
 }
 
 // perStep is how often a model is run forward and backward before the optimizer

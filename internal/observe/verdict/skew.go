@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ddpSkew: all ranks step together, so one that comes late holds up all the
-// others. Step times are equal then; what differs is the wait for data, and the
-// time up to the backward pass, where the ranks meet.
+// ddpSkew: all ranks step together, so one that comes late holds up all the others,
+// which wait for it in their backward pass. Step times are equal then; what differs is
+// the wait for data and, by the looks at each loop, what else a rank does longer.
 func ddpSkew(f *facts) *Finding {
 	if len(f.ranks) < 2 {
 		return nil
@@ -19,71 +19,56 @@ func ddpSkew(f *facts) *Finding {
 		}
 		step = max(step, r.Probe.Page.perStep(r.Probe.Page.Step))
 	}
-	if x := f.skewedLoad(step); x != nil {
-		return x
-	}
-	return f.skewedWork(step)
-}
-
-// skewedLoad: one rank waits longer for its data.
-func (f *facts) skewedLoad(step float64) *Finding {
 	worst, most, median := f.latest(func(r *Process) float64 { return r.Probe.Page.perStep(r.Probe.Page.Load) })
 	_, _, often := f.latest(func(r *Process) float64 { return r.Probe.Page.LoadP90 })
-	p := worst.Probe.Page
-	if !f.skewed(worst, most-median, step) || p.LoadP90 > 0 && p.LoadP90 <= often { // a few long waits are no skew
+	what := "data"
+	if p90 := worst.Probe.Page.LoadP90; p90 > 0 && p90 <= often || !f.skewed(worst, most-median, step) { // a few long waits are no skew
+		what, most, median = "", 0, 0
+		for _, part := range []string{"copy", "saving", "logging", "metrics", "evaluation", "compile", "sync", "python", "forward"} {
+			w, m, mid := f.latest(func(r *Process) float64 { return r.Probe.seconds(part) })
+			if m-mid > 1.1*(most-median) && f.skewed(w, m-mid, step) { // buffers of a model are shared in its forward pass, where the others wait too
+				what, worst, most, median = part, w, m, mid
+			}
+		}
+	}
+	if what == "" {
 		return nil
 	}
-	x := f.skew(worst, step, most-median)
-	x.Evidence["wait_ms"], x.Evidence["median_wait_ms"] = round(most*1e3), round(median*1e3)
-	x.Text = fmt.Sprintf("%s waits %s a step for data, %s %s: all ranks wait for it", worst.rank(), seconds(most), f.others(), seconds(median))
-	x.Fix = []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"}
+	e := f.evidence()
+	e["rank"], e["ranks"], e["rank_ms"], e["median_ms"] = worst.rank(), len(f.ranks), round(most*1e3), round(median*1e3)
+	x := &Finding{Verdict: DDPSkew, Confidence: medium, Evidence: e, Gain: Gain{"steps_per_s": {round(1 / step), round(1 / (step - min(most-median, 0.95*step)))}}}
+	others := "the median rank"
+	if len(f.ranks) == 2 {
+		others = "the other"
+	}
+	if what == "data" {
+		x.Text = fmt.Sprintf("%s waits %s a step for data, %s %s: all ranks wait for it", worst.rank(), seconds(most), others, seconds(median))
+		x.Fix = []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"}
+		return x
+	}
+	where, _ := worst.Probe.Where.at(what)
+	x.Text = fmt.Sprintf("%s takes %s a step for %s%s; %s %s: all ranks wait for it", worst.rank(), seconds(most), what, where, others, seconds(median))
+	x.Fix = []string{"give every rank the same amount of work: batch size, sequence lengths, evaluation and logging",
+		"look whether something else runs on that rank's CPU or GPU: `envfix watch`"}
 	return x
 }
 
-// skewedWork: one rank takes longer to come to its backward pass, in each of the
-// steps that were looked at.
-func (f *facts) skewedWork(step float64) *Finding {
-	worst, most, median := f.latest(func(r *Process) float64 { return r.Probe.Burst.leastOwn() })
-	if median == 0 || !f.skewed(worst, most-median, step) {
-		return nil
+// seconds is what a part of the loop takes of a step, by the looks at it.
+func (b *Probe) seconds(part string) float64 {
+	if b.Where == nil || b.Where.Count < looksEnough {
+		return 0
 	}
-	x := f.skew(worst, step, min(most-median, 0.95*step)) // a few steps, beside all of them
-	x.Evidence["own_ms"], x.Evidence["median_own_ms"] = round(most*1e3), round(median*1e3)
-	x.Text = fmt.Sprintf(
-		"%s takes %s a step until its backward pass, %s %s: all ranks wait for it",
-		worst.rank(),
-		seconds(most),
-		f.others(),
-		seconds(median),
-	)
-	x.Fix = []string{
-		"give every rank the same amount of work: batch size, sequence lengths, evaluation and logging",
-		"look whether something else runs on that rank's CPU or GPU: `envfix watch`",
-	}
-	return x
+	return b.Where.part(part) * b.Page.perStep(b.Page.Step)
 }
 
 // skewed reports whether what a rank takes longer than the others costs something:
 // a share of the step, and more than the time that it was ready and other programs
 // had its processor.
 func (f *facts) skewed(worst *Process, excess, step float64) bool {
-	_, _, delay := f.latest((*Process).delayPerStep)
-	excess -= max(0, worst.delayPerStep()-delay)
+	of := func(r *Process) float64 { return r.Probe.Page.perStep(r.Delay) }
+	_, _, delay := f.latest(of)
+	excess -= max(0, of(worst)-delay)
 	return excess >= skewLeast && excess >= skewHigh*step
-}
-
-func (p *Process) delayPerStep() float64 { return p.Probe.Page.perStep(p.Delay) }
-
-// leastOwn is what a rank does alone in each step, at least: of an old recording
-// on average.
-func (b *Burst) leastOwn() float64 {
-	switch {
-	case b == nil || b.Steps == 0:
-		return 0
-	case b.OwnLeast > 0:
-		return b.OwnLeast
-	}
-	return b.Own / float64(b.Steps)
 }
 
 // perStep spreads a sum over the measured steps.
@@ -103,23 +88,9 @@ func (f *facts) latest(of func(*Process) float64) (worst *Process, most, median 
 	return worst, most, all[(len(all)-1)/2]
 }
 
-func (f *facts) others() string {
-	if len(f.ranks) == 2 {
-		return "the other"
-	}
-	return "the median rank"
-}
-
 func (p *Process) rank() string {
 	if p.Probe.Rank != nil {
 		return fmt.Sprintf("rank %d", *p.Probe.Rank)
 	}
 	return fmt.Sprintf("PID %d", p.PID)
-}
-
-func (f *facts) skew(worst *Process, step, excess float64) *Finding {
-	e := f.evidence()
-	e["rank"], e["ranks"] = worst.rank(), len(f.ranks)
-	return &Finding{Verdict: DDPSkew, Confidence: medium, Evidence: e,
-		Gain: Gain{"steps_per_s": {round(1 / step), round(1 / (step - excess))}}}
 }

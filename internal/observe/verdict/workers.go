@@ -14,17 +14,9 @@ func workersOverQuota(f *facts) *Finding {
 	if n == 0 || cpus == 0 || !f.waits() {
 		return nil
 	}
-	wall, delay := 0.0, 0.0
-	for _, p := range append([]*Process{f.lead}, f.workers...) {
-		if p.Wall > 0 {
-			wall, delay = wall+p.Wall, delay+p.Delay
-		}
-	}
-	wanted := f.workerCPU() + f.core().v
-	if wall > 0 {
-		wanted += delay / wall * float64(n+1)
-	}
-	cores, starved := f.workerCPU()+f.core().v, wall > 0 && delay/wall > 0.2
+	delay := f.queued(append([]*Process{f.lead}, f.workers...))
+	cores, starved := f.workerCPU()+f.core().v, delay > 0.2
+	wanted := cores + delay*float64(n+1)
 	excess := float64(n+1) > 2*cpus
 	throttled := f.t.Host.Throttled > throttledHigh && float64(n+1) > cpus
 	crowded := cores > workerBusy*cpus && (starved || cores > 0.9*cpus)
@@ -47,8 +39,8 @@ func workersOverQuota(f *facts) *Finding {
 		text += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
 	}
 	if starved {
-		e["waiting_for_cpu_share"] = round(delay / wall)
-		text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay/wall))
+		e["waiting_for_cpu_share"] = round(delay)
+		text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay))
 	}
 	fix := f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))})
 	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: text,
