@@ -20,6 +20,7 @@ type invocation struct {
 	argv    []string       // for the CLI library: program, path, flags, "--", positionals
 	help    bool
 	version bool
+	verbose bool // beside --version
 	json    bool // an error must be JSON too
 }
 
@@ -126,6 +127,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		f, ok := p.flags[name]
 		cluster := ok && isBool(f) && attached && !strings.HasPrefix(a, "--")
 		if (name == "-v" || name == "--verbose") && !ok {
+			p.in.verbose = true
 			continue // understood everywhere; not every command has more to say
 		}
 		if !ok || cluster {

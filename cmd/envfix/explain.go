@@ -49,6 +49,7 @@ func explainAction(c *cli.Context) error {
 			Hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"},
 		}
 	}
+	_ = confine(c.Context) // without it the answers are the same
 	k := know.Embedded()
 	answer, known := explainChecks(k, c.Args().Slice())
 	var err error

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/probe"
 
 	"github.com/urfave/cli/v2"
 )
@@ -118,6 +119,7 @@ type machineFlags struct {
 	words describe.Machine // facts to put in place of those found
 	env   string           // the environment that this machine is read for
 	use   bool             // see who uses its GPUs, too
+	begun *probe.Look      // of this machine; nil: not yet
 }
 
 // elsewhere reports whether the machine is another one, at least its system.
@@ -178,6 +180,9 @@ type planFlags struct {
 
 func planOf(c *cli.Context, as mode) (planFlags, error) {
 	m, err := machineOf(c, as)
+	if err == nil && as != carriesOut && firstSet(c, "out", "open", "html", "import", "pid", "all") == "" { // it will write, or see as more
+		m.looks(c.Context)
+	}
 	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err

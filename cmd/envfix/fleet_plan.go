@@ -61,6 +61,9 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
+			if !c.Bool("lock") {
+				_ = confine(c.Context) // without it the answers are the same
+			}
 			return fleetPlan(c.Context, fleetFlags{
 				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
 				lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),

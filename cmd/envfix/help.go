@@ -28,7 +28,7 @@ func programHelp(cmds []*cli.Command, look ui.Style) string {
 	for _, g := range commandGroups {
 		b.WriteString("\n" + g.title + "\n" + commandRows(among(cmds, g.names), look))
 	}
-	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data\n"))
+	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data; -v: what the kernel keeps\n"))
 	b.WriteString(look.Fit(`
 EXAMPLES
   envfix                          what this machine is, and what to do next

@@ -15,6 +15,12 @@ import (
 // checkLock says whether the lock that governs this directory is current, and with
 // --installed in what the environment differs from it.
 func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
+	here := machineFlags{env: f.env}
+	if f.installed {
+		here.looks(ctx)
+	} else {
+		_ = confine(ctx) // without it the answers are the same
+	}
 	t, err := teamIn(lockDir())
 	if err != nil {
 		return err
@@ -24,7 +30,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if f.installed {
-		return f.checkInstalled(ctx, out)
+		return f.checkInstalled(ctx, t, here, out)
 	}
 	v, err := t.Check(ctx, f.wish, old)
 	if err != nil {
@@ -51,12 +57,12 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 
 // checkInstalled compares the environment with the profile that this machine matches,
 // or with the one that is named.
-func (f lockCall) checkInstalled(ctx context.Context, out io.Writer) error {
-	t, err := teamIn(lockDir())
+func (f lockCall) checkInstalled(ctx context.Context, t *team.Team, here machineFlags, out io.Writer) error {
+	h, err := here.base(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := t.Follow(thisMachine(ctx, f.env, false), team.Following{Profile: f.wish.Profile, Mirrors: f.wish.Mirrors, Groups: f.wish.Groups, AnyMachine: true})
+	p, err := t.Follow(h, team.Following{Profile: f.wish.Profile, Mirrors: f.wish.Mirrors, Groups: f.wish.Groups, AnyMachine: true})
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,9 @@ func wholeDriver(h *machine.Machine) error {
 // base is the machine before any flag overrides a fact of it.
 func (f machineFlags) base(ctx context.Context) (machine.Machine, error) {
 	if f.facts == "" {
-		return thisMachine(ctx, f.env, f.use), nil
+		o := probeOptions(f.env)
+		o.Use, o.Begun = f.use, f.begun
+		return probe.Gather(ctx, o), nil
 	}
 	in, name := os.Stdin, "standard input"
 	if f.facts != "-" {

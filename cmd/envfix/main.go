@@ -23,7 +23,7 @@ import (
 func main() {
 	limitBack()
 	ctx, stop := interruptible()
-	code := run(ctx, os.Args)
+	code := run(aloneIn(ctx), os.Args)
 	stop()
 	os.Exit(code)
 }
@@ -65,7 +65,7 @@ func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 		return &fail.Error{Code: fail.Failed, Text: "standard output is closed, and nothing could be shown",
 			Hints: []string{"`>/dev/null` drops what a command prints"}}
 	case in.version:
-		return showVersion(stdout())
+		return showVersion(ctx, stdout(), in.verbose)
 	case in.help || c != nil && c.Action == nil:
 		return showHelp(stdout(), in.path)
 	case c == nil || slices.Contains(onlyRead, c.Name):

@@ -176,7 +176,7 @@ func validated() {
 		printed <- b.Bytes()
 	}()
 	ctx, stop := interruptible()
-	code := run(ctx, os.Args)
+	code := run(aloneIn(ctx), os.Args)
 	stop()
 	w.Close()
 	if err := ofSchema(names, <-printed); err != nil {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -14,8 +16,9 @@ var buildVersion = "0.1.0"
 // buildCommit is the commit that a release was built from; "" in other builds.
 var buildCommit string
 
-// showVersion names the program's version, a release's commit, and the data.
-func showVersion(w io.Writer) error {
+// showVersion names the program's version, a release's commit, and the data; with -v also
+// whether the kernel keeps commands that read from anything else.
+func showVersion(ctx context.Context, w io.Writer, verbose bool) error {
 	data, err := dataVersion()
 	if err != nil {
 		return err
@@ -25,6 +28,14 @@ func showVersion(w io.Writer) error {
 		commit = fmt.Sprintf("commit %.12s, ", buildCommit)
 	}
 	_, err = fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, commit, data)
+	if err != nil || !verbose {
+		return err
+	}
+	held := "the kernel keeps explain, doctor, plan, why, `lock --check` and `fleet plan` from writing and from starting what a project brings (Landlock)"
+	if err := confine(ctx); err != nil {
+		held = "nothing but envfix itself keeps commands that read from writing: " + err.Error()
+	}
+	_, err = fmt.Fprintln(w, text.Printable(held))
 	return err
 }
 

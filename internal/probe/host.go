@@ -27,10 +27,11 @@ type host struct {
 	found   map[string][]string // programs of PATH by name; made by the first question
 	dirs    map[string]string   // directories with their links followed
 	listed  map[string][]string // what is in directories, in no order; made by once
+	started func()              // a program was
 }
 
 func newHost(o Options) *host {
-	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, cgroups: o.Cgroups, env: map[string]string{}}
+	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, cgroups: o.Cgroups, env: map[string]string{}, started: func() {}}
 	if h.os == "" {
 		h.os, _ = machine.NormalPlatform(goos, goarch)
 	}

@@ -62,7 +62,7 @@ func journal(ctx context.Context, limit time.Duration) string {
 			continue
 		}
 		a := runLimited(ctx, limit, []string{program, "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic", "-n", "6000"},
-			[]string{"LC_ALL=C", "PATH=/usr/bin:/bin"})
+			[]string{"LC_ALL=C", "PATH=/usr/bin:/bin"}, func() {})
 		if a.err != nil || a.late {
 			return ""
 		}

@@ -46,9 +46,9 @@ type answer struct {
 	late           bool // it was killed, or left behind, after the limit
 }
 
-// runLimited starts a program and returns soon after the limit whatever happens.
+// runLimited starts a program, says so and returns soon after the limit whatever happens.
 // A process that hangs in the kernel cannot be killed; it is left behind.
-func runLimited(ctx context.Context, limit time.Duration, argv, env []string) answer {
+func runLimited(ctx context.Context, limit time.Duration, argv, env []string, started func()) answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -60,7 +60,13 @@ func runLimited(ctx context.Context, limit time.Duration, argv, env []string) an
 	var stdout, stderr capture
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	done := make(chan error, 1)
-	go func() { done <- cmd.Run() }()
+	go func() {
+		err := cmd.Start()
+		if started(); err == nil {
+			err = cmd.Wait()
+		}
+		done <- err
+	}()
 	select {
 	case err := <-done:
 		return answer{stdout.String(), stderr.String(), err, ctx.Err() == context.DeadlineExceeded}
@@ -85,7 +91,7 @@ func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *n
 	if o.Use {
 		argv = append(argv, nvmlchild.UseWord)
 	}
-	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(o.Env))
+	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(o.Env), h.started)
 	// The stub library of a CUDA toolkit prints a warning before our lines. The
 	// second line says what the first does and more.
 	whole := 0

@@ -15,6 +15,7 @@ package probe
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,8 @@ type Options struct {
 	Python  string // the interpreter that counts where there is no environment; "" the first on PATH
 	Cgroups string // the text of the control groups that count; "" this process's own
 
+	Begun *Look // what was begun before; nil: all is looked at now
+
 	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
 	NVML   string                      // ENVFIX_NVML: the library's path, or off
 	SMI    string                      // nvidia-smi; "" the place where drivers put it
@@ -59,17 +62,50 @@ func (o Options) limit() time.Duration {
 	return o.Limit
 }
 
+// A Look is a machine whose GPUs are being looked at.
+type Look struct {
+	of, on   *host // the second for the GPUs
+	platform machine.Platform
+	gpus     []machine.GPU
+	driver   *machine.Driver
+	started  chan struct{} // closed when the program was started that loads NVIDIA's library, or none is
+	wait     sync.WaitGroup
+}
+
+// Begin begins with what needs other rights than reading files does: it returns when the
+// program was started that loads NVIDIA's library, or none is needed; with Use when the
+// processes that use a GPU were seen.
+func Begin(ctx context.Context, o Options) *Look {
+	l := begin(ctx, o)
+	if <-l.started; o.Use {
+		l.wait.Wait()
+	}
+	return l
+}
+
+func begin(ctx context.Context, o Options) *Look {
+	l := &Look{of: newHost(o), started: make(chan struct{})}
+	l.platform = l.of.platform()
+	l.on = l.of.apart()
+	l.on.started = sync.OnceFunc(func() { close(l.started) })
+	l.wait.Go(func() {
+		l.gpus, l.driver = l.on.gpus(ctx, o, l.platform)
+		l.on.started()
+	})
+	return l
+}
+
 // Gather reads everything. It returns within the limit and a little more,
 // whatever hangs.
 func Gather(ctx context.Context, o Options) machine.Machine {
-	h := newHost(o)
-	m := machine.Machine{Format: machine.Format}
-	m.Platform = h.platform()
-
-	// GPUs wait for another process; everything else is read meanwhile.
-	var wait sync.WaitGroup
-	gpus := h.apart()
-	wait.Go(func() { m.GPUs, m.Driver = gpus.gpus(ctx, o, m.Platform) })
+	l := o.Begun
+	if l == nil {
+		l = begin(ctx, o) // GPUs wait for another process; everything else is read meanwhile
+	}
+	own := *l.of
+	h := &own
+	h.notes = slices.Clone(h.notes)
+	m := machine.Machine{Format: machine.Format, Platform: l.platform}
 	m.Privilege = h.privilege()
 	m.Toolkits = h.toolkits()
 	m.Tools = h.tools()
@@ -80,9 +116,9 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	}
 	env := h.pythons(o)
 	m.Pythons, m.Installed = env.pythons, env.installed
-	wait.Wait()
-
-	m.Notes = append(h.notes, gpus.notes...)
+	l.wait.Wait()
+	m.GPUs, m.Driver = slices.Clone(l.gpus), l.driver
+	m.Notes = append(h.notes, l.on.notes...)
 	if m.Platform.Environment == machine.Bare && h.loginNode(m) {
 		m.Platform.Environment = machine.HPCLogin
 	}

@@ -52,7 +52,7 @@ var smiFields = []string{"driver_version", "index", "name", "uuid", "pci.bus_id"
 func (h *host) askSMI(ctx context.Context, o Options) *smiReport {
 	for _, fields := range [][]string{smiFields, smiFields[:len(smiFields)-1]} {
 		argv := []string{h.smi(o), "--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
-		a := runLimited(ctx, o.limit(), argv, childEnv(o.Env))
+		a := runLimited(ctx, o.limit(), argv, childEnv(o.Env), h.started)
 		if a.late {
 			h.note("nvidia-smi did not answer within %s: the driver hangs", o.limit())
 			return nil
