@@ -85,6 +85,7 @@ func (s chooser) elsewhere() *outcome {
 
 // withoutGPU answers where no GPU can be served.
 func (s chooser) withoutGPU(wants string) *outcome {
+	host, way := s.p.h.Lent()
 	switch {
 	case wants != "" && len(s.p.gpus) == 0:
 		return s.needTarget("there is no GPU here, and a build for one was asked for",
@@ -95,6 +96,8 @@ func (s chooser) withoutGPU(wants string) *outcome {
 		return s.refuse("gpu-code", fmt.Sprintf("no %s build has code for %s, as far as the newest release tells", s.p.req.Channel, gpuNames(s.p.gpus)))
 	case len(s.p.gpus) > 0:
 		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.p.gpus)))
+	case host != "":
+		return s.onCPU("this " + host + " has no GPU, and this plan computes on the CPU only; " + way)
 	case s.p.inContainer():
 		return s.onCPU(
 			"no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)",

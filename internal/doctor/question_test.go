@@ -35,6 +35,10 @@ func TestEmptyContainer(t *testing.T) {
 	if r := Examine(know.Embedded(), read.FromMachine(h)); r.Verdict != Unknown || len(r.Findings) == 0 || r.Findings[0].Check != "GPU003" {
 		t.Errorf("%v, %s", checksOf(r), r.Verdict)
 	}
+	h.Env = map[string]string{"KAGGLE_KERNEL_RUN_TYPE": "Interactive"}
+	if r := Examine(know.Embedded(), read.FromMachine(h)); len(r.Findings) == 0 || !strings.Contains(strings.Join(r.Findings[0].Fix, " "), "Accelerator") {
+		t.Errorf("a notebook of Kaggle: %+v", r.Findings)
+	}
 	h.Installed[0].Version, h.Installed[0].CUDA = "2.9.1+cpu", new("")
 	if r := Examine(know.Embedded(), read.FromMachine(h)); r.Verdict != Healthy {
 		t.Errorf("a CPU build: %v", checksOf(r))

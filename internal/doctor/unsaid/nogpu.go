@@ -13,6 +13,7 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 		found.Any(func(f *evidence.Finding) bool { return f.Severity == evidence.Error }) {
 		return
 	}
+	host, way := e.Machine.Lent()
 	cuda, where := !e.Torch.CUDA.IsZero() && !e.Torch.NoCUDA, e.Machine.Platform.Environment
 	switch {
 	case where == machine.HPCLogin && len(e.Machine.GPUs) == 0:
@@ -21,6 +22,9 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 	case e.WithoutGPU && len(e.Machine.GPUs) == 0:
 		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
 			Says("no GPU is to be seen here, as when this environment was made: torch %s computes on the CPU", e.Torch.Named())
+	case host != "" && len(e.Machine.GPUs) == 0:
+		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt).
+			Says("this %s has no GPU, and the torch in it is built for CUDA", host).Do(way)
 	case where == machine.Container && len(e.Machine.GPUs) == 0:
 		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt)
 	case where == machine.ContainerBuild:
