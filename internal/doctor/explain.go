@@ -42,7 +42,9 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	if err := r.Read("", io.TeeReader(in, &limited{&heard})); err != nil {
 		return Explanation{}, err
 	}
-	e := newExam(k, r.Case())
+	c := r.Case()
+	c.Clues = nil // people's words are for doctor, which has more to hold them against
+	e := newExam(k, c)
 	hits := e.Hits
 	slices.SortStableFunc(hits, func(a, b read.Hit) int {
 		if a.Message.Symptom != b.Message.Symptom {
@@ -53,7 +55,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		}
 		return a.At.Line - b.At.Line
 	})
-	report := Examine(k, r.Case())
+	report := Examine(k, c)
 	answer := Explanation{Format: Format, Matches: []Match{}}
 	for _, h := range hits {
 		if slices.ContainsFunc(answer.Matches, func(m Match) bool { return m.Message == h.Message.ID }) {

@@ -33,8 +33,7 @@ func (e Wanted) Unfound() *read.Hit {
 // Wheelless reports whether the system is one for which nobody builds torch.
 func (e Wanted) Wheelless() bool {
 	p := e.Machine.Platform
-	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.Clue("platform-without-wheels") ||
-		e.Clue("processor-without-wheels")
+	return p.Distro == "alpine" || p.Libc != nil && p.Libc.Kind == "musl" || e.Clue("platform-without-wheels")
 }
 
 // Torch is the torch that was asked for; want is false where none is named.

@@ -281,13 +281,7 @@ func noKernel(e *evidence.Evidence) (out evidence.Findings) {
 
 // mentionsExtension reports whether compiled extensions are part of the story.
 func mentionsExtension(e *evidence.Evidence) bool {
-	for _, n := range []string{
-		"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm",
-		"torch-sparse",
-	} {
-		if e.Installed(n) != nil {
-			return true
-		}
-	}
-	return e.Clue("extension-built-for-other")
+	return slices.ContainsFunc([]string{
+		"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm", "torch-sparse",
+	}, func(name string) bool { return e.Installed(name) != nil })
 }

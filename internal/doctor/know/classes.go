@@ -25,6 +25,7 @@ type Class struct {
 	Kinds    []string // of exception, where no form of this or an earlier class fits
 	Soft     bool     // of warnings alone
 	Question bool     // what somebody asks, in words of their own
+	Foreign  bool     // of a program that torch has no part in
 	Warns    bool     // its way out is told where it is a warning alone
 	Where    string   // an expression of the program and the file; "" any
 
@@ -44,12 +45,12 @@ func (c *Class) compile() {
 }
 
 func (k *Knowledge) addClass(r record) error {
-	if err := known(r, "id", "cause", "text", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "soft"); err != nil {
+	if err := known(r, "id", "cause", "text", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "foreign", "soft"); err != nil {
 		return err
 	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
-		Question: r.one("question") == "true", Soft: r.one("soft") == "true"}
+		Question: r.one("question") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true"}
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
 	}

@@ -28,6 +28,12 @@ type Check struct {
 	Source   string
 }
 
+// OfTorch reports whether the check is of torch's own build, code or speed, which says nothing
+// of a program that torch has no part in.
+func (c *Check) OfTorch() bool {
+	return slices.Contains([]string{"python env", "performance", "code-level"}, c.Group)
+}
+
 // Everything stands in Over for all that was found.
 const Everything = "*"
 

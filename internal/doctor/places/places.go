@@ -87,9 +87,8 @@ func apple(e *evidence.Evidence) (out evidence.Findings) {
 	if p.OS != "macos" {
 		return
 	}
-	silicon := e.GPU().Of(machine.Apple) || e.Clue("apple-rosetta")
 	py := e.From.PythonArch
-	if silicon && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
+	if e.GPU().Of(machine.Apple) && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
 		out.Find("MPS002", evidence.Proven, py, e.From.Arch, e.From.GPU)
 	}
 	return out

@@ -23,10 +23,12 @@ func (r *Reader) keep(test int, l string, said Evidence) {
 // clues turns the parts found into the clues that are complete.
 func (r *Reader) clues() {
 	if r.elsewhere() {
+		r.c.Printed = slices.DeleteFunc(r.c.Printed, func(p Printed) bool { return p.Class != nil && p.Class.Question })
 		return
 	}
+	foreign := slices.ContainsFunc(r.c.Printed, func(p Printed) bool { return p.Class != nil && p.Class.Foreign })
 	for i, c := range r.k.Clues {
-		if slices.ContainsFunc(indexes(len(c.All)), func(j int) bool { return !r.worded(i*know.MaxParts + j) }) {
+		if foreign && r.k.Checks[c.Checks[0]].OfTorch() || slices.ContainsFunc(indexes(len(c.All)), func(j int) bool { return !r.worded(i*know.MaxParts + j) }) {
 			continue
 		}
 		var said []Evidence

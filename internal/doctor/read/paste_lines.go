@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/lazy"
 )
 
 // A trial is one expression on one line, made when it is first asked for.
@@ -77,10 +78,13 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 			}
 		}
 	}
-	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) {
+	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !quiet().MatchString(l) {
 		r.c.printed(r.k, form, l, said)
 	}
 }
+
+// quiet is a line of a log below a warning: what stands there is no fault.
+var quiet = lazy.Regexp(`^(?:\[?[\d:.,/ TZ-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b`)
 
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.
