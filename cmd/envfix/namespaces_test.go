@@ -23,11 +23,11 @@ const most = 60
 // crowded are the types that have more, and how many: none may grow, and one that
 // shrinks gets its new number, or leaves the list.
 var crowded = map[string]int{
-	"methods of internal/probe.finder":          179,
-	"methods of internal/probe.host":            174,
-	"methods of internal/apply.run":             67,
-	"methods of internal/doctor/read.Reader":    63,
-	"methods of internal/team.Team":             61,
+	"methods of internal/probe.finder":       179,
+	"methods of internal/probe.host":         174,
+	"methods of internal/apply.run":          67,
+	"methods of internal/doctor/read.Reader": 63,
+	"methods of internal/team.Team":          61,
 }
 
 // TestNamespaces: no type is a namespace.

@@ -237,7 +237,7 @@ func stalledLoader(f *facts) *Finding {
 		pg := p.Probe.Page
 		wait, now := pg.LoadMax, false
 		limit := max(5, 20*pg.LoadP50, 5*f.cycle(p))
-		crowd := f.queued(f.workers) // of the time others had the processors
+		crowd := f.queued(f.workers)                // of the time others had the processors
 		if len(f.workers) == 0 && pg.LoadSeen > 0 { // the loop itself queues for them in its loading only as far as that computes
 			crowd = f.queued([]*Process{p}) * min(1, pg.LoadCPU/pg.LoadSeen*(1+f.perCPU()))
 		}
