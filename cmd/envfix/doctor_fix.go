@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
+	"envfix/internal/version"
 )
 
 // mend shows the findings and the plan that mends them, carries it out as apply
@@ -42,6 +44,9 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if f.verbose {
 		whole = nil
 	}
+	if err := f.moves(p, patient); err != nil {
+		return err
+	}
 	if err := consent(ctx, "doctor --fix", f.apply.yes, p, whole); err != nil {
 		return err
 	}
@@ -55,6 +60,23 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	}
 	text = "\nafter the mending: " + doctorText(after, patient, f.look(show)) + useIt(p)
 	return f.leave(show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
+}
+
+// moves stops `--yes` before torch moves to another minor version: what is here may need
+// the one that it has. The command that is named consents.
+func (f doctorFlags) moves(p *plan.Plan, patient *read.Case) error {
+	have, _ := installedTorch(patient)
+	c := p.Installs()
+	if !f.apply.yes || have == "" || c.Torch == "" || version.Minor(have) == version.Minor(c.Torch) {
+		return nil
+	}
+	command := "envfix apply torch==" + c.Torch + " --build " + c.Build + " --yes"
+	if f.plan.target.env != ".venv" {
+		command += " --env " + ui.Clean(f.plan.target.env)
+	}
+	return &fail.Error{Code: fail.Pending, Text: fmt.Sprintf("no build of torch %s fits this machine: to mend it, torch has to become %s", have, c.Torch),
+		Details: []string{"nothing was changed: what is installed beside torch may need the version that is here"},
+		Hints:   []string{"`" + command + "` consents to that", "`envfix doctor --fix` asks"}}
 }
 
 // A mending is how a `doctor --fix` ended.

@@ -27,19 +27,19 @@ import (
 // withSteps gives the first finding that a plan mends the plan's steps, and
 // returns the plan; nil where no plan helps. Its error says why none could be made.
 func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
-	first, anew, inFiles, mend := mendable(r)
-	if first < 0 {
+	c := cureOf(r, patient)
+	if c.first < 0 {
 		return nil, nil
 	}
-	if dir := f.examinedElsewhere(patient); dir != "" && !anew {
+	if dir := f.examinedElsewhere(patient); dir != "" && !c.anew {
 		return nil, &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("what is broken is %s, and the plan would be for %s",
 			ui.Clean(dir), ui.Clean(f.plan.target.env)),
 			Hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
 	}
-	p, err := f.mendingPlan(ctx, patient, mend, anew)
-	if err == nil && refusal(p) == nil && len(p.Steps) == 0 && inFiles {
-		mend.Rebuild = true
-		p, err = f.mendingPlan(ctx, patient, mend, false)
+	p, err := f.mendingPlan(ctx, patient, c)
+	if err == nil && refusal(p) == nil && len(p.Steps) == 0 && c.inFiles {
+		c.repair.Rebuild, c.anew = true, false
+		p, err = f.mendingPlan(ctx, patient, c)
 	}
 	if err != nil {
 		return nil, err
@@ -70,30 +70,61 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 		}
 		return nil, nil
 	}
-	r.Findings[first].Steps = p.Steps
+	r.Findings[c.first].Steps = p.Steps
 	return p, nil
 }
 
-// mendable gathers what a plan mends of the findings: the first of them (-1 none),
-// whether one is mended by another choice than what is there, and by its files.
-func mendable(r *doctor.Report) (first int, anew, inFiles bool, mend *plan.Repair) {
+// A cure is what a plan is to do about what was found.
+type cure struct {
+	first   int // of the findings that it mends; -1 none
+	repair  *plan.Repair
+	wants   []string // what the remedies that were printed install beside the torch that is here
+	anew    bool     // torch itself is not the right one
+	inFiles bool     // what is wrong with it is in its files
+}
+
+// cureOf gathers what a plan mends of the findings, by the smallest change that does.
+func cureOf(r *doctor.Report, patient *read.Case) cure {
 	k := know.Embedded()
-	first, mend = -1, &plan.Repair{}
+	c := cure{first: -1, repair: &plan.Repair{}}
+	torch, _ := installedTorch(patient)
 	for i, x := range r.Findings {
 		w := doctor.WayOf(k, x, r.Findings)
-		if w == doctor.NoWay {
+		wants := beside(x, torch)
+		if w == doctor.NoWay && (wants == nil || x.Severity < know.Error) {
 			continue
 		}
-		if first < 0 {
-			first = i
+		if c.first < 0 {
+			c.first = i
 		}
-		anew = anew || w == doctor.Otherwise
-		inFiles = inFiles || w == doctor.Otherwise && k.Causes[x.Cause].Mended == know.Files
-		mend.Rebuild = mend.Rebuild || x.Mend.Rebuild
-		mend.Fetch = append(mend.Fetch, x.Mend.Fetch...)
-		mend.Fixes = append(mend.Fixes, x.Mend.Fixes...)
+		if w != doctor.AsItIs {
+			c.anew = c.anew || wants == nil
+			c.inFiles = c.inFiles || wants == nil && k.Causes[x.Cause].Mended == know.Files
+			c.repair.Rebuild = c.repair.Rebuild || wants != nil
+		}
+		c.wants = append(c.wants, wants...)
+		c.repair.Rebuild = c.repair.Rebuild || x.Mend.Rebuild
+		c.repair.Fetch = append(c.repair.Fetch, x.Mend.Fetch...)
+		c.repair.Fixes = append(c.repair.Fixes, x.Mend.Fixes...)
 	}
-	return first, anew, inFiles, mend
+	return c
+}
+
+// beside are the requirements of a finding's remedy without the torch that is here and
+// stays; nil where it installs another torch or this one anew, or nothing.
+func beside(x doctor.Finding, torch string) []string {
+	var out []string
+	for _, s := range x.Installs() {
+		q, err := pep508.Parse(s, "")
+		v, _ := version.SplitLocal(strings.TrimPrefix(q.Spec.String(), "=="))
+		switch {
+		case err != nil || torch == "" || q.Name == "torch" && (v != torch || strings.Contains(x.Fix[0], "--reinstall") || strings.Contains(x.Fix[0], "--force-reinstall")):
+			return nil
+		case q.Name != "torch":
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // examinedElsewhere is the directory of the environment that was examined, where it is
@@ -117,27 +148,33 @@ func (f doctorFlags) examinedElsewhere(patient *read.Case) string {
 	return dir
 }
 
-// mendingPlan makes the plan that mends: with the same torch where its files are
-// broken, chosen anew where it is the wrong one.
-func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, mend *plan.Repair, anew bool) (*plan.Plan, error) {
+// mendingPlan makes the plan that mends: with the torch that is here, where a build of it
+// serves; chosen anew where none does, or where files of the project decide.
+func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c cure) (*plan.Plan, error) {
 	if e, err := apply.Open(f.plan.target.env); err == nil {
-		mend.Replaces = e.Current()
+		c.repair.Replaces = e.Current()
 		e.Close()
 	}
 	torch, build := installedTorch(patient)
-	if anew || torch == "" || len(f.plan.wish.files) > 0 || governing() != "" {
-		return f.plan.mending(ctx, mend, nil)
+	if torch == "" || len(f.plan.wish.files) > 0 || governing() != "" {
+		return f.plan.mending(ctx, c.repair, nil)
 	}
-	p, err := f.plan.mending(ctx, mend, same(patient, torch, build))
-	if err == nil && p.Decision == resolver.NeedTarget {
-		if q, err := f.withoutItsGPU(ctx, mend, patient); q != nil || err != nil {
+	if c.anew {
+		build = ""
+	}
+	p, err := f.plan.mending(ctx, c.repair, same(patient, torch, build, c.wants))
+	if err == nil && p.Decision == resolver.NeedTarget && !c.anew {
+		if q, err := f.withoutItsGPU(ctx, c.repair, patient); q != nil || err != nil {
 			return q, err
 		}
 	}
+	fits := func(q *plan.Plan, err error) bool { return err == nil && refusal(q) == nil && q.Build != "cpu" }
+	if c.anew && !fits(p, err) {
+		return f.plan.mending(ctx, c.repair, nil)
+	}
 	if err == nil && refusal(p) != nil {
 		// That build is refused here: another one of the same torch may not be.
-		if q, err := f.plan.mending(ctx, mend, same(patient, torch, "")); err == nil && refusal(q) == nil &&
-			q.Build != "cpu" {
+		if q, err := f.plan.mending(ctx, c.repair, same(patient, torch, "", c.wants)); fits(q, err) {
 			return q, nil
 		}
 	}
@@ -171,7 +208,7 @@ func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patie
 		}
 		g := f.plan
 		g.machine.words.GPUs, g.machine.words.Driver = []string{code.SM.String()}, driver.String()
-		p, err := g.mending(ctx, mend, same(patient, torch, label))
+		p, err := g.mending(ctx, mend, same(patient, torch, label, nil))
 		if err == nil && refusal(p) == nil && (best == nil || len(p.Warnings) < len(best.Warnings)) {
 			best = p
 		}
@@ -184,9 +221,9 @@ func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patie
 	return best, plan.Seal(best)
 }
 
-// same asks for the packages of the environment: its torch in that version and
-// build, and those of torch's companions that are there.
-func same(patient *read.Case, torch, build string) func(*resolver.Request) {
+// same asks for the packages of the environment: its torch in that version and build, and
+// those of torch's companions that are there; and for what is wanted beside it.
+func same(patient *read.Case, torch, build string, wants []string) func(*resolver.Request) {
 	return func(r *resolver.Request) {
 		words := []string{"torch==" + torch}
 		for _, name := range []string{"torchvision", "torchaudio"} {
@@ -194,7 +231,7 @@ func same(patient *read.Case, torch, build string) func(*resolver.Request) {
 				words = append(words, name)
 			}
 		}
-		for _, w := range words {
+		for _, w := range append(words, wants...) {
 			if q, err := pep508.Parse(w, "the environment"); err == nil {
 				r.Requirements = append(r.Requirements, q)
 			}

@@ -2,8 +2,10 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/lazy"
 )
 
 // A Way is how a plan mends a finding.
@@ -33,4 +35,31 @@ func WayOf(k *know.Knowledge, f Finding, all []Finding) Way {
 		return AsItIs
 	}
 	return Otherwise
+}
+
+var pipInstall = lazy.Regexp("^`(?:uv )?pip install ([^`]+)`")
+
+// Installs are the requirements that the first remedy of a finding installs; nil: it does
+// something else, or installs what no index has.
+func (f Finding) Installs() []string {
+	if len(f.Fix) == 0 {
+		return nil
+	}
+	m := pipInstall().FindStringSubmatch(f.Fix[0])
+	if m == nil {
+		return nil
+	}
+	var out []string
+	words := strings.Fields(m[1])
+	for i := 0; i < len(words); i++ {
+		switch word := strings.Trim(words[i], `"'`); {
+		case slices.Contains([]string{"--python", "--index-url", "--no-binary"}, word):
+			i++
+		case slices.Contains([]string{"-r", "-e", "-c", "--no-build-isolation"}, word), strings.ContainsAny(word, "/{"):
+			return nil
+		case !strings.HasPrefix(word, "-"):
+			out = append(out, word)
+		}
+	}
+	return out
 }
