@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"envfix/internal/apply"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
@@ -25,6 +27,13 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	}
 	if more != nil {
 		more(&q.Request)
+	}
+	visible := slices.ContainsFunc(q.Machine.GPUs, func(g machine.GPU) bool { return g.Visible })
+	if silent := silentDriver(q.Machine); silent != "" && !visible && !q.Request.CPU && q.Request.Build != "cpu" {
+		return nil, &fail.Error{Code: fail.NoSolution, Text: silent,
+			Details: []string{"what fits this machine cannot be told while the driver does not answer; a build for the CPU would be no answer"},
+			Hints: []string{"`envfix doctor` says what to do about the driver",
+				"`envfix plan --gpu NAME --driver VERSION` plans for the GPU as you name it; `--cpu` for none"}}
 	}
 	q.Target.Repair = mend
 	return q.Make(w)
@@ -83,6 +92,9 @@ func (f planFlags) remembered(described bool) *plan.Wish {
 // asks for and the plan does not follow, and data that is old.
 func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 	out := f.wish.warnings(c)
+	if silent := silentDriver(q.Machine); silent != "" {
+		out = append(out, silent+": what the driver says was asked of nvidia-smi and the system's files")
+	}
 	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
 		out = append(out, w)
 	}
@@ -119,4 +131,14 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 	}
 	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
 	return h
+}
+
+// silentDriver is the note of a driver whose library hangs or crashes; "" it answers.
+func silentDriver(h machine.Machine) string {
+	for _, n := range h.Notes {
+		if said, ok := strings.CutPrefix(n, "nvml: NVIDIA's library "); ok {
+			return "NVIDIA's library " + said
+		}
+	}
+	return ""
 }
