@@ -210,7 +210,7 @@ func TestHarmlessLibraryPath(t *testing.T) {
 	c.Machine.Env["LD_LIBRARY_PATH"] = "/opt/cudnn/lib"
 	c.Machine.LibraryDirs = []machine.LibraryDir{{Path: "/opt/cudnn/lib", Files: []string{"libcudnn.so.9"}}}
 	got := Examine(know.Embedded(), c)
-	if len(got.Findings) == 0 || got.Findings[0].Check != "LD006" || got.Findings[0].Severity != know.Note || !got.OK {
+	if len(got.Findings) != 0 || !got.OK {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 
 	"envfix/internal/doctor/know"
@@ -93,13 +94,17 @@ func TestMendsElsewhere(t *testing.T) {
 
 // LD_PRELOAD puts its libraries into every process.
 func TestPreloaded(t *testing.T) {
-	for value, want := range map[string]string{
-		"/usr/local/cuda/lib64/stubs/libcuda.so.1":         "DRV008 remove /usr/local/cuda/lib64/stubs/libcuda.so.1",
-		"/usr/lib/libjemalloc.so.2 /opt/nccl/libnccl.so.2": "LD014 remove /opt/nccl/libnccl.so.2",
-		"/usr/lib/libjemalloc.so.2:/usr/lib/libcudareader": "",
+	for want, l := range map[string]machine.LoadedLibrary{
+		"DRV008 remove /usr/local/cuda/lib64/stubs/libcuda.so.1": {Name: "libcuda.so.1", Path: "/usr/local/cuda/lib64/stubs/libcuda.so", Size: 70000},
+		"LD001 remove /opt/nccl/libnccl.so.2":                    {Name: "libnccl.so.2", Path: "/opt/nccl/libnccl.so.2", Wheel: site + "/nvidia/nccl/lib/libnccl.so.2"},
+		"":                                                       {Name: "libnvjemalloc.so.2", Path: "/usr/lib/libnvjemalloc.so.2"},
 	} {
-		p := patientWith(t, healthyFiles())
-		p.Machine.Env["LD_PRELOAD"] = value
+		l.Via, l.By = "LD_PRELOAD", "python"
+		_, l.Entry, _ = strings.Cut(want, "remove ")
+		files := healthyFiles()
+		files.Loaded = append(files.Loaded, l)
+		p := patientWith(t, files)
+		p.Machine.Env["LD_PRELOAD"] = l.Entry
 		got := ""
 		for _, f := range Examine(know.Embedded(), p).Findings {
 			if f.Severity > know.Note && len(f.Mend.Fixes) == 1 {
@@ -107,7 +112,7 @@ func TestPreloaded(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%q: got %q, want %q", value, got, want)
+			t.Errorf("%q: got %q, want %q", l.Entry, got, want)
 		}
 	}
 }

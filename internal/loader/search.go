@@ -55,9 +55,10 @@ type View struct {
 	Missing []Missing
 	Ignored []string // entries of LD_PRELOAD that are not there: the loader says so and goes on
 
-	byName map[string]*Object
-	opens  func(*Object) []string
-	like   *Object // of whose processor all must be
+	byName  map[string]*Object
+	leveled map[string]bool // directories that have libraries for some processors alone
+	opens   func(*Object) []string
+	like    *Object // of whose processor all must be
 }
 
 // maxObjects is the most libraries that are followed; torch has about eighty.
@@ -66,7 +67,7 @@ const maxObjects = 400
 // Start is the view of a program before it opens anything. opens names the libraries that
 // one opens by name while it works.
 func (s *Files) Start(program string, opens func(*Object) []string) *View {
-	v := &View{Files: s, byName: map[string]*Object{}, opens: opens}
+	v := &View{Files: s, byName: map[string]*Object{}, leveled: map[string]bool{}, opens: opens}
 	first := &Object{}
 	if v.Program = s.Read(program); v.Program != nil {
 		first, v.like = v.Program, v.Program
@@ -205,7 +206,7 @@ func (v *View) places(name string, by *Object) iter.Seq[place] {
 		}
 		in := func(dirs []string, via, entry string) bool {
 			for _, dir := range dirs {
-				for _, level := range v.Levels {
+				for _, level := range v.levels(dir) {
 					if !yield(place{dir + "/glibc-hwcaps/" + level + "/" + name, via, entry}) {
 						return false
 					}
@@ -239,6 +240,20 @@ func (v *View) places(name string, by *Object) iter.Seq[place] {
 		}
 		in(v.Default, ByDefault, "")
 	}
+}
+
+// levels are those that a directory has libraries for: few have any.
+func (v *View) levels(dir string) []string {
+	some, known := v.leveled[dir]
+	if !known {
+		_, err := os.Stat(v.Real(dir + "/glibc-hwcaps"))
+		some = err == nil
+		v.leveled[dir] = some
+	}
+	if !some {
+		return nil
+	}
+	return v.Levels
 }
 
 // fits reports whether a library is for the processor of the program; the loader passes
@@ -285,7 +300,7 @@ func (v *View) Unfit(file string) string {
 // Plainly is the library that a name leads to where neither LD_LIBRARY_PATH nor LD_PRELOAD
 // is set; nil: there is none.
 func (v *View) Plainly(name string, by *Object) *Object {
-	plain := &View{Files: &Files{Real: v.Real, Resolved: v.Resolved, Cache: v.Cache, Default: v.Default, Levels: v.Levels}, like: v.like}
+	plain := &View{Files: &Files{Real: v.Real, Resolved: v.Resolved, Cache: v.Cache, Default: v.Default, Levels: v.Levels}, leveled: v.leveled, like: v.like}
 	return plain.Find(name, by)
 }
 

@@ -8,7 +8,6 @@ type Around struct {
 	CDI       []CDISpec // descriptions of NVIDIA's devices for containers
 	SharedMem *SharedMem
 	Addresses int64    // bytes that a process of this shell may map (RLIMIT_AS); 0: no limit, or not read
-	Engines   bool     // docker, podman or another engine is here
 	Kernels   []Kernel // of Jupyter's, that this user sees
 	Nodes     []DeviceNode
 	Networks  []string // the network interfaces; nil: not read

@@ -29,9 +29,6 @@ func Around(o Options) *machine.Around {
 	}
 	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem(), Addresses: addresses(h.root)}
 	a.Nodes, a.Networks = h.nodes(), h.names("/sys/class/net")
-	for _, tool := range []string{"docker", "podman", "nvidia-ctk"} {
-		a.Engines = a.Engines || h.firstOnPath(tool) != ""
-	}
 	if !h.container() {
 		if a.Switches > 0 {
 			a.Fabric = h.fabric()

@@ -1,11 +1,9 @@
 package probe
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -24,13 +22,11 @@ const maxNamed = 8
 func EnvFiles(o Options) *machine.EnvFiles {
 	h := newHost(o)
 	var e Env
-	active := h.activeEnv(o)
-	switch found := h.pythons(o).pythons; {
-	case active != "":
+	if active := h.activeEnv(o); active != "" {
 		e = h.readEnv(active)
-	case len(found) > 0:
+	} else if found := h.pythons(o).pythons; len(found) > 0 {
 		e = h.readInterpreter(found[0])
-	default:
+	} else {
 		return nil
 	}
 	venv := h.pyvenv(e.Dir) != nil
@@ -197,27 +193,21 @@ func (h *host) record(d *machine.DistFiles, info string) {
 	site, own := path.Dir(info), path.Base(info)+"/RECORD"
 	var itself bool
 	dirs := map[string]map[string]bool{} // the names in each directory
-	for raw := range bytes.Lines(data) {
-		file, size, whole := recordLine(strings.TrimRight(string(raw), "\r\n"))
+	for _, f := range machine.ReadRecord(data) {
 		switch {
-		case file == "":
-			continue
-		case !whole:
-			d.Record = "cut off"
-			continue
-		case file == own:
+		case f.Path == own:
 			itself = true
 			continue
-		case strings.HasPrefix(file, "../"), path.IsAbs(file), strings.HasSuffix(file, ".pyc"):
+		case f.Path == "", strings.HasPrefix(f.Path, "../"), path.IsAbs(f.Path), strings.HasSuffix(f.Path, ".pyc"):
 			continue // programs are rewritten; byte code comes and goes
 		}
 		d.Files++
-		h.compare(d, dirs, site+"/"+path.Clean(file), size, byPip)
+		h.compare(d, dirs, site+"/"+path.Clean(f.Path), f.Size, byPip)
 	}
-	if !itself && d.Record == "" && byPip { // it lists itself, by its specification
+	if !itself && byPip { // it lists itself, by its specification
 		d.Record = "cut off"
 	}
-	slices.SortStableFunc(d.Missing, func(a, b string) int { return boolRank(isLibrary(b)) - boolRank(isLibrary(a)) })
+	slices.SortStableFunc(d.Missing, func(a, b string) int { return boolInt(isLibrary(b)) - boolInt(isLibrary(a)) })
 	d.Missing = d.Missing[:min(len(d.Missing), maxNamed)]
 }
 
@@ -250,54 +240,32 @@ func (h *host) clashes(dists []Dist) [][2]string {
 	return out
 }
 
-func boolRank(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // isLibrary reports whether a file is machine code.
 func isLibrary(file string) bool {
 	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
 }
 
-func (h *host) compare(d *machine.DistFiles, dirs map[string]map[string]bool, file, size string, byPip bool) {
-	names, read := dirs[path.Dir(file)]
+func (h *host) compare(d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
+	dir, name := path.Split(file)
+	names, read := dirs[dir]
 	if !read { // one directory costs less than a question for each of its files
 		names = map[string]bool{}
-		for _, name := range h.unsorted(path.Dir(file)) {
+		for _, name := range h.unsorted(dir) {
 			names[name] = true
 		}
-		dirs[path.Dir(file)] = names
+		dirs[dir] = names
 	}
 	switch {
-	case !names[path.Base(file)]:
+	case !names[name]:
 		d.Absent++
 		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
 			d.Missing = append(d.Missing, text.Printable(file))
 		}
-	case byPip && size != "" && isLibrary(file) && len(d.Resized) < maxNamed:
-		if i, err := os.Stat(h.real(file)); err == nil && size != strconv.FormatInt(i.Size(), 10) {
+	case byPip && size > 0 && isLibrary(file) && len(d.Resized) < maxNamed:
+		if i, err := os.Stat(h.real(file)); err == nil && size != i.Size() {
 			d.Resized = append(d.Resized, text.Printable(file))
 		}
 	}
-}
-
-// recordLine splits "file,hash,size". A name with a comma is quoted, which the
-// wheels of torch and NVIDIA do not need. whole is false where the line ends early.
-func recordLine(line string) (file, size string, whole bool) {
-	if strings.HasPrefix(line, `"`) {
-		end := strings.LastIndex(line, `",`)
-		if end < 1 {
-			return line, "", false
-		}
-		_, size, whole = strings.Cut(line[end+2:], ",")
-		return strings.ReplaceAll(line[1:end], `""`, `"`), size, whole
-	}
-	file, rest, _ := strings.Cut(line, ",")
-	_, size, whole = strings.Cut(rest, ",")
-	return file, size, whole
 }
 
 // within reports whether a file lies below one of some directories.

@@ -44,6 +44,22 @@ func shadowed(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
+// hiddenModules: a file of the project's is imported in place of what torch wants.
+func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return out
+	}
+	for _, p := range e.Files.Shadows {
+		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
+		out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
+			Says("%s stands in %s and hides Python's or torch's own module %s: `import torch` fails, or does what it should not", p.Path, p.Place, name).
+			Do(renameFix(e, p)...).
+			Explaining("PY011")
+		return out
+	}
+	return out
+}
+
 // halfInstalled: several entries of one package, or an entry that does not fit
 // the files.
 func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {

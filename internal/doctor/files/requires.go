@@ -153,20 +153,25 @@ func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) []unmet {
 	var look func(d machine.DistFiles, extras []string, depth int)
 	look = func(d machine.DistFiles, extras []string, depth int) {
 		for _, line := range d.Requires {
+			if _, marker, _ := strings.Cut(line, ";"); len(extras) == 0 && strings.Contains(marker, "extra") {
+				continue // nobody asked for that
+			}
 			r, err := pep508.Parse(line, "")
-			if err != nil || r.URL != "" || done[d.Name+" "+line] || !counts(e, r.Marker, extras) {
+			if err != nil || r.URL != "" || done[d.Name+" "+line] {
 				continue
 			}
-			done[d.Name+" "+line] = true
 			have, there := first[r.Name]
 			if other := e.Installed(r.Name); !there && other != nil {
 				have, there = machine.DistFiles{Name: r.Name, Version: other.Version}, true
 			}
-			switch {
-			case !there, !admits(r.Spec, evidence.Public(cmp.Or(have.Module, have.Version))):
-				out = append(out, unmet{d, line, r, have})
-			case len(r.Extras) > 0 && depth < 4:
+			met := there && admits(r.Spec, evidence.Public(cmp.Or(have.Module, have.Version)))
+			switch { // a marker is read last: it costs the most, and most are met
+			case met && (len(r.Extras) == 0 || depth >= 4), !counts(e, r.Marker, extras):
+			case met:
 				look(have, r.Extras, depth+1)
+			default:
+				done[d.Name+" "+line] = true
+				out = append(out, unmet{d, line, r, have})
 			}
 		}
 	}

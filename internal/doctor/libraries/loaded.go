@@ -46,12 +46,10 @@ func loaded(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	said := e.From.Env["LD_LIBRARY_PATH"]
-	harm := false
 	for _, l := range e.Files.Loaded {
 		if l.Wheel == "" || l.Path == "" || strings.HasPrefix(l.Name, "libcuda.so") {
 			continue
 		}
-		harm = true
 		check := "LD001"
 		switch {
 		case strings.HasPrefix(l.Name, "libcudnn_"):
@@ -71,9 +69,6 @@ func loaded(e *evidence.Evidence) (out evidence.Findings) {
 		if check != "LD010" && evidence.Newer(l.Version, brought) {
 			f.As(evidence.Warning).Proof = evidence.Hint // NVIDIA keeps newer ones compatible within a major version
 		}
-	}
-	if !harm {
-		harmless(e, &out, said)
 	}
 	return out
 }
@@ -117,29 +112,6 @@ func versionIn(l machine.LoadedLibrary) string {
 	return ""
 }
 
-// harmless names the libraries on LD_LIBRARY_PATH that torch brings too and does
-// not take from there. Other programs may.
-func harmless(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) {
-	mine := map[string]string{}
-	for _, l := range e.Files.Loaded {
-		mine[l.Name] = l.Path
-	}
-	for _, d := range e.Machine.LibraryDirs {
-		for _, name := range d.Files {
-			own := mine[name]
-			if own == "" || strings.HasPrefix(name, "libcuda.so") || path.Dir(own) == strings.TrimRight(d.Path, "/") {
-				continue
-			}
-			from := append([]evidence.Quote{evidence.Fact("torch takes %s", own)}, evidence.FromOrigins(d.Origins, d.Path)...)
-			out.Find("LD006", evidence.Trifle.Exact(), append(from, said)...).
-				Says("LD_LIBRARY_PATH holds another %s in %s; torch takes its own all the same", name, d.Path).
-				Do("`unset LD_LIBRARY_PATH` where no other program needs it").
-				As(evidence.Note)
-			return
-		}
-	}
-}
-
 // driverStub: libcuda is the driver's, and no other. Stubs are for linking: a
 // hundredth of the driver's library in size. The one of WSL is small by design,
 // and is not found through LD_LIBRARY_PATH.
@@ -149,7 +121,7 @@ func driverStub(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	const smallest = 2 << 20 // bytes; the driver's is 15 MB and more
 	for _, l := range e.Files.Loaded {
-		if l.Name != "libcuda.so.1" || l.Via != "LD_LIBRARY_PATH" || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
+		if l.Name != "libcuda.so.1" || !strings.HasPrefix(l.Via, "LD_") || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
 			continue
 		}
 		said := evidence.Fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
@@ -157,15 +129,15 @@ func driverStub(e *evidence.Evidence) (out evidence.Findings) {
 		driver := e.Machine.Driver
 		switch {
 		case l.Size < smallest:
-			out.Find("DRV008", evidence.Proven, said, e.From.Env["LD_LIBRARY_PATH"]).
-				Say("LD_LIBRARY_PATH puts a stub of libcuda before the driver's: " + l.Path).
+			out.Find("DRV008", evidence.Proven, said, e.From.Env[l.Via]).
+				Say(l.Via + " puts a stub of libcuda before the driver's: " + l.Path).
 				Do(fix...).
 				Mends(loadedMend(e, l))
 		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") &&
 			l.Version != driver.Version.String():
 			out.Find("DRV008", evidence.Likely, said, e.From.Driver).
-				Says("LD_LIBRARY_PATH puts the libcuda of driver %s before that of driver %s: %s",
-					l.Version, driver.Version, l.Path).
+				Says("%s puts the libcuda of driver %s before that of driver %s: %s",
+					l.Via, l.Version, driver.Version, l.Path).
 				Do(fix...).
 				Mends(loadedMend(e, l))
 		}

@@ -2,7 +2,6 @@ package libraries
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -17,10 +16,11 @@ var libraryTrouble = []string{
 	"cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn",
 }
 
-// loaderPath: what LD_LIBRARY_PATH puts before the wheel's own libraries.
+// loaderPath: what LD_LIBRARY_PATH of a paste or of facts puts before the wheel's own
+// libraries; where the files are here, the walk of the loader tells.
 func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
-	value, set := e.Machine.Env["LD_LIBRARY_PATH"]
-	if !set || value == "" {
+	value := e.Machine.Env["LD_LIBRARY_PATH"]
+	if value == "" || e.Files != nil {
 		return
 	}
 	said := e.From.Env["LD_LIBRARY_PATH"]
@@ -32,13 +32,11 @@ func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
 		switch {
 		case strings.HasSuffix(low, "/stubs"):
 			out.Find("DRV008", evidence.Proven, said).
-				Say("LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry).
-				Mends(e.Repair().Without("LD_LIBRARY_PATH", entry, "its libcuda is a stub for linking"))
+				Say("LD_LIBRARY_PATH holds the stub libraries of a toolkit: " + entry)
 		case strings.Contains(low, "/compat"):
 			if failing {
 				out.Find("CTR011", evidence.Likely, said).
-					Say("LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry).
-					Mends(e.Repair().Without("LD_LIBRARY_PATH", entry, "its libcuda comes before the driver's"))
+					Say("LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry)
 			}
 		case strings.Contains(low, "site-packages"):
 		case strings.Contains(low, "libtorch"),
@@ -49,54 +47,13 @@ func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
 			shadowing = append(shadowing, entry)
 		}
 	}
-	if len(shadowing) == 0 {
-		return
-	}
-	text := "LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + evidence.Listed(shadowing)
-	fix := []string{"`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it"}
-	if inTrouble {
-		out.Find("LD001", evidence.Likely.Exact(), said, trouble).Say(text).Do(fix...)
-	} else if !e.Pasted {
-		// Whether it does harm is in the files: those of the wheel win or lose there.
-		out.Find("LD006", evidence.Trifle, said).Say(text).Do(fix...).As(evidence.Note)
+	if len(shadowing) > 0 && inTrouble {
+		out.Find("LD001", evidence.Likely.Exact(), said, trouble).
+			Say("LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + evidence.Listed(shadowing)).
+			Do("`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it")
 	}
 	return out
 }
-
-// preloaded: LD_PRELOAD puts a library of CUDA into every process, before torch's
-// own and before the driver's.
-func preloaded(e *evidence.Evidence) (out evidence.Findings) {
-	if e.Pasted {
-		return // what people paste of it, messages.yaml reads
-	}
-	said := e.From.Env["LD_PRELOAD"]
-	for _, entry := range strings.FieldsFunc(e.Machine.Env["LD_PRELOAD"], func(r rune) bool {
-		return r == ':' ||
-			r == ' '
-	}) { // ld.so(8)
-		base := strings.ToLower(entry[strings.LastIndex(entry, "/")+1:])
-		fix := []string{"`unset LD_PRELOAD`, and remove the entry from the profile that sets it"}
-		switch {
-		case strings.HasPrefix(base, "libcuda.so") && strings.Contains(entry, "/stubs/"):
-			out.Find("DRV008", evidence.Proven, said).
-				Say("LD_PRELOAD puts a stub of libcuda before the driver's: " + entry).
-				Do(fix...).
-				Mends(e.Repair().Without("LD_PRELOAD", entry, "its libcuda is a stub for linking"))
-		case e.Files != nil && slices.ContainsFunc(e.Files.Loaded, func(l machine.LoadedLibrary) bool { return l.Via == "LD_PRELOAD" && l.Entry == entry }):
-			// what it takes the place of is known
-		case preloadable().MatchString(base):
-			out.Find("LD014", evidence.Strong, said).
-				Say("LD_PRELOAD puts another library before torch's own: " + entry).
-				Do(fix...).
-				Mends(e.Repair().Without("LD_PRELOAD", entry, "it replaces torch's own library in every process"))
-		}
-	}
-	return out
-}
-
-// preloadable are the libraries that torch brings itself, or the driver.
-var preloadable = lazy.Regexp(`^lib(cuda|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvrtc|nvjitlink|` +
-	`torch|c10)[\w]*\.so`)
 
 // resolved: a library is taken from where torch did not put it.
 func resolved(e *evidence.Evidence) (out evidence.Findings) {

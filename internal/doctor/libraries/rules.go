@@ -7,7 +7,6 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"LD018"}, Find: systemLibrary},
 	{Checks: []string{"DRV008", "CTR011", "LD001", "LD006"}, Find: loaderPath},
-	{Checks: []string{"DRV008", "LD014"}, Find: preloaded},
 	{Checks: []string{"DRV008", "CTR011", "LD001", "LD002"}, Find: resolved},
 	{Checks: []string{"LD003", "LD009"}, Find: pipLibraries},
 	{Checks: []string{"LD003"}, Find: symbolOwner},
@@ -22,7 +21,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"LD003"}, Find: loadedCuDNN},
 	{Checks: []string{"LD001"}, Find: olderNVRTC},
 	{Checks: []string{"ROC001"}, Find: listedGFX},
-	{Checks: []string{"LD001", "LD002", "LD010", "LD006"}, Find: loaded},
+	{Checks: []string{"LD001", "LD002", "LD010"}, Find: loaded},
 	{Checks: []string{"DRV008"}, Find: driverStub},
 	{Checks: []string{"DRV002", "IDX003", "LD001", "LD008", "LD018", "PY010", "PY019", "PY027"}, After: unlinked},
 }

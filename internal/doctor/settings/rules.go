@@ -9,7 +9,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"LD005"}, Find: cudaHome},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},
-	{Checks: []string{"PY013"}, Find: hiddenModules},
 	{Checks: []string{"PY044"}, Find: pythonGone},
 	{Checks: []string{"PY014"}, Find: bareTorch},
 	{Checks: []string{"PY021"}, Find: pipElsewhere},

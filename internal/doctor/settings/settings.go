@@ -110,22 +110,6 @@ func noInterface(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
-// hiddenModules: a file of the project's is imported in place of what torch wants.
-func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
-	if e.Files == nil {
-		return out
-	}
-	for _, p := range e.Files.Shadows {
-		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
-		out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
-			Says("%s stands in %s and hides Python's or torch's own module %s: `import torch` fails, or does what it should not", p.Path, p.Place, name).
-			Do(renameFix(e, p)...).
-			Explaining("PY011")
-		return out
-	}
-	return out
-}
-
 // pythonGone: nothing in the environment runs.
 func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 	if e.Pasted || e.Files == nil || e.Files.Python == "" {
@@ -191,14 +175,4 @@ func bareTorch(e *evidence.Evidence) (out evidence.Findings) {
 		Mends(e.Repair().Rebuild(slices.Concat(e.Files.Sites, []string{""})[0] + "/torch")).
 		As(evidence.Warning)
 	return out
-}
-
-// renameFix says how to move a user's own file out of the way. envfix never does it.
-func renameFix(e *evidence.Evidence, p machine.ImportPlace) []string {
-	old := strings.TrimSuffix(p.Path, "/__init__.py")
-	first := "rename " + old
-	if mv := e.Repair().Command("mv", old, path.Join(path.Dir(old), "my_"+path.Base(old))); mv != "" {
-		first = "`" + mv + "`, and remove __pycache__ beside it"
-	}
-	return []string{first, "or start Python from another directory"}
 }
