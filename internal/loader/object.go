@@ -26,6 +26,7 @@ type Object struct {
 	Via     string // how it was found; see [View.Find]
 	Entry   string // of LD_LIBRARY_PATH or LD_PRELOAD, as it stands there
 	By      *Object
+	Interp  string // the loader that a program names; "" none
 
 	class          elf.Class
 	rpath, runpath []string // $ORIGIN replaced
@@ -104,6 +105,10 @@ func (o *Object) segments(f *os.File, head []byte) {
 			o.loads = append(o.loads, part)
 		case elf.PT_DYNAMIC:
 			dynamic = part
+		case elf.PT_INTERP:
+			name := make([]byte, min(part.size, maxName))
+			n, _ := f.ReadAt(name, int64(part.offset))
+			o.Interp = strings.TrimRight(string(name[:n]), "\x00")
 		}
 	}
 	data := make([]byte, min(dynamic.size, maxDynamic))

@@ -38,7 +38,9 @@ type Dist struct {
 	Installer string  // pip, uv, conda; "" unknown
 
 	Needs  []string // every line of Requires-Dist
+	Python string   // what Requires-Python says
 	Listed string   // the version that the metadata says
+	Whole  bool     // the metadata has a name and a version
 	Module string   // torch: the version that torch/version.py says; "" unknown
 }
 
@@ -265,7 +267,7 @@ func (h *host) dist(info string) Dist {
 	d.Name = machine.NormalName(text.Printable(name))
 	d.Version, _, _ = strings.Cut(text.Printable(rest), "-py")
 	d.Path = path.Dir(info)
-	d.metadata(h.metadata(info))
+	d.Whole = d.metadata(h.metadata(info))
 	d.Listed = d.Version
 	if d.Name == "torch" {
 		h.torchVersion(&d)
@@ -298,15 +300,16 @@ func (h *host) metadata(info string) []byte {
 	return nil
 }
 
-var headerFields = []string{"name", "version", "requires-dist"} // what [Dist.metadata] takes
+var headerFields = []string{"name", "version", "requires-dist", "requires-python"} // what [Dist.metadata] takes
 
 // metadata takes name, version and requirements from the header, which ends at
-// the first empty line.
-func (d *Dist) metadata(header []byte) {
+// the first empty line, and reports whether it has the first two.
+func (d *Dist) metadata(header []byte) bool {
+	named, versioned := false, false
 	for line := range bytes.Lines(header) {
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) == 0 {
-			return
+			break
 		}
 		field, rest, ok := bytes.Cut(line, []byte(": "))
 		if !ok || len(rest) > 500 || !slices.ContainsFunc(headerFields, func(f string) bool { return bytes.EqualFold([]byte(f), field) }) {
@@ -316,12 +319,14 @@ func (d *Dist) metadata(header []byte) {
 		switch strings.ToLower(string(field)) {
 		case "name":
 			if value != "" {
-				d.Name = machine.NormalName(value)
+				d.Name, named = machine.NormalName(value), true
 			}
 		case "version":
 			if value != "" {
-				d.Version = value
+				d.Version, versioned = value, true
 			}
+		case "requires-python":
+			d.Python = value
 		case "requires-dist":
 			if len(d.Needs) < 400 {
 				d.Needs = append(d.Needs, value)
@@ -331,6 +336,7 @@ func (d *Dist) metadata(header []byte) {
 			}
 		}
 	}
+	return named && versioned
 }
 
 var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)

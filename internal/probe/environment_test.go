@@ -61,6 +61,10 @@ func TestEnvironment(t *testing.T) {
 		if d := &got.Dists[i]; d.Name == "torch" && (d.Listed != "2.9.1" || d.Module != d.Version || len(d.Needs) != 2) {
 			t.Errorf("torch's metadata says %s, its module %s, and it needs %q", d.Listed, d.Module, d.Needs)
 		}
+		if got.Dists[i].Whole != (got.Dists[i].Name != "no-metadata") {
+			t.Errorf("%s: whole %v", got.Dists[i].Name, got.Dists[i].Whole)
+		}
+		got.Dists[i].Whole = false
 		got.Dists[i].Listed, got.Dists[i].Module, got.Dists[i].Needs = "", "", nil
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -83,29 +83,17 @@ func (h *host) heldDist(info string) machine.HeldDist {
 	if strings.HasSuffix(info, ".egg-link") {
 		return h.eggLink(info)
 	}
-	var d machine.HeldDist
-	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
-	name, version, _ := strings.Cut(text.Printable(stem), "-")
-	version, _, _ = strings.Cut(version, "-py")
-	d.Name = machine.NormalName(name)
-	if !heldMetadata(&d, string(h.metadata(info))) {
+	dist := h.dist(info)
+	d := held(&dist)
+	if !dist.Whole {
 		d.Broken = "its metadata has no name or no version"
-	}
-	if d.Version == "" {
-		d.Version = version
 	}
 	for _, m := range wheelTag().FindAllStringSubmatch(h.text(info+"/WHEEL"), 20) {
 		d.Tags = append(d.Tags, text.Printable(m[1]))
 	}
 	d.Indexed = h.cachedByUV(d.Name, d.Version)
 	d.Origin = h.cameFrom(h.bytes(info+"/direct_url.json", 64<<10))
-	switch {
-	case d.Name == "torch":
-		t := Dist{Info: info}
-		t.Version = d.Version
-		h.torchVersion(&t)
-		d.Version = t.Version
-	case !torchSet().MatchString(d.Name):
+	if !torchSet().MatchString(d.Name) {
 		h.recorded(&d, info)
 	}
 	return d
@@ -113,34 +101,15 @@ func (h *host) heldDist(info string) machine.HeldDist {
 
 var wheelTag = lazy.Regexp(`(?m)^Tag: ([A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,120})\s*$`)
 
-// heldMetadata takes what installing again needs from a METADATA header, and
-// reports whether it names the distribution and its version.
-func heldMetadata(d *machine.HeldDist, metadata string) bool {
-	named, versioned := false, false
-	for line := range strings.Lines(metadata) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" {
-			break
-		}
-		field, value, ok := strings.Cut(line, ": ")
-		value = text.Printable(strings.TrimSpace(value))
-		if !ok || value == "" || len(value) > 600 {
-			continue
-		}
-		switch strings.ToLower(field) {
-		case "name":
-			d.Name, named = machine.NormalName(value), true
-		case "version":
-			d.Version, versioned = value, true
-		case "requires-python":
-			d.RequiresPython = value
-		case "requires-dist":
-			if _, marker, _ := strings.Cut(value, ";"); !strings.Contains(marker, "extra") && len(d.Requires) < maxRequires {
-				d.Requires = append(d.Requires, value)
-			}
+// held is what installing a distribution again needs of its metadata.
+func held(d *Dist) machine.HeldDist {
+	out := machine.HeldDist{Name: d.Name, Version: d.Version, RequiresPython: d.Python}
+	for _, line := range d.Needs {
+		if _, marker, _ := strings.Cut(line, ";"); !strings.Contains(marker, "extra") && len(out.Requires) < maxRequires {
+			out.Requires = append(out.Requires, line)
 		}
 	}
-	return named && versioned
+	return out
 }
 
 // directURL is direct_url.json (PEP 610).
@@ -199,16 +168,18 @@ func localPath(text string) string {
 
 // eggLink reads what `setup.py develop` left: the path of a source tree.
 func (h *host) eggLink(file string) machine.HeldDist {
-	d := machine.HeldDist{Name: machine.NormalName(text.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))}
+	var of Dist
+	of.Name = machine.NormalName(text.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))
 	dir, _, _ := strings.Cut(h.text(file), "\n")
 	if dir = path.Clean(strings.TrimSpace(dir)); !path.IsAbs(dir) {
 		return machine.HeldDist{}
 	}
 	for _, name := range h.names(dir) {
-		if stem, ok := strings.CutSuffix(name, ".egg-info"); ok && machine.NormalName(stem) == d.Name {
-			heldMetadata(&d, string(h.metadata(dir+"/"+name)))
+		if stem, ok := strings.CutSuffix(name, ".egg-info"); ok && machine.NormalName(stem) == of.Name {
+			of.metadata(h.metadata(dir + "/" + name))
 		}
 	}
+	d := held(&of)
 	d.Origin = &machine.DirectURL{
 		Kind:  machine.FromEditable,
 		URL:   (&url.URL{Scheme: "file", Path: dir}).String(),

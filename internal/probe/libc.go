@@ -2,8 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"debug/elf"
-	"os"
 	"path"
 	"strings"
 
@@ -96,34 +94,11 @@ func (h *host) musl(loader string) *machine.Libc {
 
 // interpreter returns the ELF interpreter of the first program that names one.
 func (h *host) interpreter(programs ...string) string {
+	files := h.loaderFiles()
 	for _, p := range programs {
-		f, err := os.Open(h.real(p))
-		if err != nil {
-			continue
+		if o := files.Read(p); o != nil && o.Interp != "" {
+			return o.Interp
 		}
-		interp := readInterpreter(f)
-		f.Close()
-		if interp != "" {
-			return interp
-		}
-	}
-	return ""
-}
-
-func readInterpreter(f *os.File) string {
-	e, err := elf.NewFile(f)
-	if err != nil {
-		return ""
-	}
-	for _, p := range e.Progs {
-		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
-			continue
-		}
-		b := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(b, 0); err != nil {
-			return ""
-		}
-		return strings.TrimRight(string(b), "\x00")
 	}
 	return ""
 }
