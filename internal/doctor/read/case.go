@@ -120,6 +120,7 @@ type Commands struct {
 	EmbeddedPython  Evidence // the Python that ComfyUI and others bring along
 	AskedCPU        Evidence // the CPU was asked for
 	Redistributable Evidence // Visual C++'s runtime was installed
+	InVain          []string // remedies, as doctor prints them, that were carried out and did not help
 }
 
 // Containers is how containers are started and built, as text describes it.

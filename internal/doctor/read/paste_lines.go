@@ -3,6 +3,7 @@ package read
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
@@ -41,9 +42,16 @@ func (r *Reader) match(t *trial, l string) []string {
 	return t.match
 }
 
+// inVain leads a remedy that somebody carried out, as they say in a line of its own.
+const inVain = "did not help: "
+
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
 func (r *Reader) try(l string, said Evidence, joined bool) {
+	if _, way, done := strings.Cut(l, inVain); done {
+		r.c.Did.InVain = append(r.c.Did.InVain, way)
+		return // it speaks of what was tried, not of what is there
+	}
 	var form *know.Test // of the sentence
 	matched := false
 	r.whole = l

@@ -1,0 +1,51 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/know"
+)
+
+// tried holds the findings against the remedies that were carried out in vain: what was
+// done is not advised again, and speaks against its cause, which goes behind what else is
+// possible. Where nothing else is, the answer says that this was not it: never that all is
+// well.
+func tried(findings []Finding, inVain []string) []Finding {
+	if len(inVain) == 0 {
+		return findings
+	}
+	done := func(way string) bool {
+		return slices.ContainsFunc(inVain, func(v string) bool { return plain(v) == plain(way) })
+	}
+	var open, refuted []Finding
+	for _, f := range findings {
+		ways := slices.DeleteFunc(slices.Clone(f.Fix), done)
+		switch {
+		case len(ways) == len(f.Fix) && f.Severity > know.Note:
+			open = append(open, f)
+			continue
+		case len(ways) == len(f.Fix):
+		case len(ways) > 0:
+			f.Text, f.Fix = "less likely, as what was done for it did not help: "+f.Text, ways
+		default:
+			f.Text, f.Fix = exhausted+f.Text, []string{"the whole output of the program that fails, from its start: `envfix doctor --from FILE`"}
+		}
+		f.Confidence = min(f.Confidence, Low)
+		refuted = append(refuted, f)
+	}
+	return append(open, refuted...)
+}
+
+// exhausted leads a finding of which every remedy was carried out.
+const exhausted = "this was not it, or not all of it: "
+
+// plain is a remedy without the marks and blanks in which its print and a paste of it differ.
+func plain(way string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("`=>-", r) {
+			return ' '
+		}
+		return r
+	}, way)), " ")
+}
