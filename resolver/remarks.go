@@ -24,7 +24,22 @@ func (q remarks) remarks(b *matrix.Build) []string {
 	for _, e := range q.a.packages().extensions(b) {
 		out = append(out, q.extensionRemarks(e, b)...)
 	}
-	return out
+	return append(out, q.strangers(b)...)
+}
+
+// strangers names the packages of the request that nothing here tells of: a row that is
+// missing is no wheel that is there.
+func (q remarks) strangers(b *matrix.Build) []string {
+	var names []string
+	for _, r := range q.a.p.req.packages {
+		if real, _ := q.a.p.m.KnownName(r.Name); !real && r.URL == "" && !isConda(b) && len(q.a.p.versionsOf(r.Name)) == 0 {
+			names = append(names, text.Cut(r.Name, 60))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("nobody here knows %s: it may not exist for this machine (`--check-packages` has uv look)", strings.Join(names, ", "))}
 }
 
 // driverRemarks: how the build runs on NVIDIA's driver here, and its known faults.

@@ -2,10 +2,13 @@ package resolver
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -34,6 +37,7 @@ type Verdict struct {
 // requirement matches, and the answer that the machine gets.
 type Case struct {
 	Verdicts   []Verdict
+	Releases   []PackageRelease // of a package other than torch, the newest first
 	Resolution *Resolution
 	Python     string
 }
@@ -60,9 +64,17 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 	if err != nil {
 		return nil, err
 	}
+	c := &Case{Resolution: answer}
+	if requirement.Name != "torch" && requirement.URL == "" {
+		asked, err := newProblem(m, h, all)
+		if err != nil {
+			return nil, err
+		}
+		c.Releases = asked.advice().releases(requirement)
+	}
 	q := s.advice().whyQuestion()
 	best := q.best()
-	c := &Case{Resolution: answer, Python: q.py.String()}
+	c.Python = q.py.String()
 	q.p.builds(func(b *matrix.Build) {
 		if requirement.Name == "torch" && (!requirement.Spec.Admits(b.Release.Torch) || requirement.Label != "" && requirement.Label != b.Label) {
 			return
@@ -70,6 +82,82 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 		c.Verdicts = append(c.Verdicts, q.verdict(b, best, requirement))
 	})
 	return c, nil
+}
+
+// A PackageRelease is what one release of a package means for the machine.
+type PackageRelease struct {
+	Version string `json:"version"`
+	Status  string `json:"status"` // runs, refused, unknown
+	Torch   string `json:"torch"`  // that it runs beside; "" none
+	Build   string `json:"build"`
+	Text    string `json:"text"`
+}
+
+// mostReleases is how many releases of a package are judged: older ones say little more.
+const mostReleases = 100
+
+// releases judges the releases of a package that a requirement admits, each as if it alone
+// had been asked for.
+func (s advice) releases(r pep508.Requirement) []PackageRelease {
+	read := map[string]bool{} // what a row tells of
+	all := slices.Clone(s.p.versionsOf(r.Name))
+	for _, e := range s.p.wheels(r.Name) {
+		all, read[e.Version.String()] = append(all, e.Version), true
+	}
+	all = slices.DeleteFunc(all, func(v version.Python) bool { return v.IsPreRelease() || !s.p.cache.admits(r.Spec, v) })
+	slices.SortFunc(all, func(a, b version.Python) int { return b.Compare(a) })
+	all = slices.CompactFunc(all, func(a, b version.Python) bool { return a.Compare(b) == 0 })
+	var out []PackageRelease
+	for _, v := range all[:min(len(all), mostReleases)] {
+		t := s.p.with(func(w *Request) {
+			for i := range w.Requirements {
+				if q := &w.Requirements[i]; q.Name == r.Name {
+					q.Spec, q.Text = exactly(v), r.Name+"=="+v.String()
+				}
+			}
+		})
+		if t == nil {
+			continue
+		}
+		p := t.release(t.chooser().answer(), r.Name, v)
+		p.Text = strings.ReplaceAll(strings.TrimPrefix(p.Text, r.Name+" "+v.String()+" "), r.Name+"=="+v.String(), "this")
+		if p.Version = v.String(); p.Status == "runs" && !read[p.Version] && !s.p.isFramework(r.Name) && !t.loadsAsKnown(r.Name, v) {
+			p.Status, p.Text = "unknown", "there is a file for it; what it needs was not read"
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// release says what an answer means for the one release that it was asked about.
+func (s *problem) release(o *outcome, name string, v version.Python) PackageRelease {
+	switch c := o.Choice; {
+	case c != nil && o.Decision == InstallCPU && len(s.gpus) > 0:
+		return PackageRelease{Status: "refused", Text: "it would compute on the CPU only"}
+	case c != nil && c.Torch == "":
+		return PackageRelease{Status: "runs", Build: c.Build, Text: "as it is here"}
+	case c != nil:
+		return PackageRelease{Status: "runs", Torch: c.Torch, Build: c.Build, Text: "beside torch " + c.Torch + "+" + c.Build}
+	case len(o.Reasons) > 0:
+		return PackageRelease{Status: "refused", Text: o.Reasons[0].Text}
+	case o.q != nil:
+		text, fewest := o.q.why()[0].Text, 0
+		for _, c := range o.q.candidates() { // of those with a torch that it admits the nearest miss
+			admits := func(e *matrix.Extension) bool {
+				return e.Version.Compare(v) == 0 && s.cache.admits(e.Torch, c.b.Release.Torch)
+			}
+			if (fewest == 0 || len(c.rs) < fewest) && slices.ContainsFunc(s.wheels(name), admits) {
+				text, fewest = torchName(c.b)+": "+strings.TrimPrefix(weightiest(c.rs).Text, name+" "+v.String()+" "), len(c.rs)
+			}
+		}
+		return PackageRelease{Status: "refused", Text: text}
+	}
+	return PackageRelease{Status: "unknown", Text: "it has no answer of its own here"}
+}
+
+// loadsAsKnown reports whether it is known which torch a release of a package needs.
+func (s *problem) loadsAsKnown(name string, v version.Python) bool {
+	return s.m.HasDists(name) || slices.ContainsFunc(s.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && s.cache.admits(n.Versions, v) })
 }
 
 // whyQuestion is the attempt that decide asks first on this machine.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,8 +22,9 @@ func whyCommand() *cli.Command {
 		Usage:     "say why a build is, or is not, right for this machine",
 		ArgsUsage: "[REQUIREMENT]",
 		Description: `Judges every build that the requirement matches: which rule refuses it, with the
-numbers, or which build is preferred to it and on what ground. Then the smallest
-changes that would allow more. -v prints every rule's word on every build. Where an
+numbers, or which build is preferred to it and on what ground; of another package,
+which of its releases run here. Then the smallest changes that would allow more.
+-v prints every rule's word on every build. Where an
 envfix.lock governs, its build is named; without REQUIREMENT it is what is judged.
 
 EXAMPLES
@@ -92,20 +94,21 @@ func whyAction(c *cli.Context) error {
 
 // A caseAnswer is the JSON of `envfix why`.
 type caseAnswer struct {
-	Format       int                `json:"format"`
-	Requirement  string             `json:"requirement"`
-	Decision     resolver.Decision  `json:"decision"`
-	Choice       *resolver.Choice   `json:"choice"`
-	Then         *resolver.Choice   `json:"then"`
-	Verdicts     []resolver.Verdict `json:"verdicts"`
-	Nearest      []resolver.Nearest `json:"nearest"`
-	Alternatives []string           `json:"alternatives"`
-	Locked       *lockedCase        `json:"locked"` // what envfix.lock says of it; null without one
+	Format       int                       `json:"format"`
+	Requirement  string                    `json:"requirement"`
+	Decision     resolver.Decision         `json:"decision"`
+	Choice       *resolver.Choice          `json:"choice"`
+	Then         *resolver.Choice          `json:"then"`
+	Verdicts     []resolver.Verdict        `json:"verdicts"`
+	Releases     []resolver.PackageRelease `json:"releases"` // of a package other than torch, the newest first
+	Nearest      []resolver.Nearest        `json:"nearest"`
+	Alternatives []string                  `json:"alternatives"`
+	Locked       *lockedCase               `json:"locked"` // what envfix.lock says of it; null without one
 }
 
 func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case, locked *lockedCase) error {
 	return writeJSON(w, caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
-		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.Nearest{}, a.Resolution.Nearest...),
+		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.PackageRelease{}, a.Releases...), append([]resolver.Nearest{}, a.Resolution.Nearest...),
 		append([]string{}, a.Resolution.Alternatives...), locked})
 }
 
@@ -123,7 +126,10 @@ func whyText(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all 
 		chosen := verdicts[i]
 		verdicts = slices.Insert(slices.Delete(verdicts, i, i+1), 0, chosen)
 	}
-	var rows [][2]string
+	rows := releaseRows(asked.Name, a.Releases, all)
+	if len(rows) > 0 && !all {
+		verdicts = nil // which torch is right for which release, they say themselves
+	}
 	for i, v := range verdicts {
 		name := "torch " + v.Torch + "+" + v.Build
 		if all {
@@ -139,6 +145,26 @@ func whyText(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all 
 	b.WriteString(ui.Columns(rows, 2))
 	b.WriteString("\n" + whyAnswer(a.Resolution, more))
 	return b.String()
+}
+
+// releaseRows are the releases of a package and what each means here; those of
+// which the same is said stand together.
+func releaseRows(name string, list []resolver.PackageRelease, all bool) [][2]string {
+	const most = 12
+	var rows [][2]string
+	newest := ""
+	for _, r := range list {
+		text := r.Status + ": " + ui.Clean(r.Text)
+		if n := len(rows); n > 0 && rows[n-1][1] == text && !all {
+			rows[n-1][0] = ui.Clean(name + " " + newest + " to " + r.Version)
+			continue
+		}
+		if newest = r.Version; len(rows) == most && !all {
+			return append(rows, [2]string{"and older ones", "`-v` shows them"})
+		}
+		rows = append(rows, [2]string{ui.Clean(name + " " + r.Version), text})
+	}
+	return rows
 }
 
 // whyMachine names what the rules look at, in one line.
@@ -182,7 +208,11 @@ func whyAnswer(r *resolver.Resolution, more [][2]string) string {
 	rows := [][2]string{{"answer", ui.Answer(r.Decision)}}
 	add := func(left string, c *resolver.Choice) {
 		if c != nil {
-			rows = append(rows, [2]string{left, ui.Clean("torch " + c.Torch + ", build " + c.Build)})
+			name := "torch " + c.Torch
+			if c.Torch == "" {
+				name = strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", ")
+			}
+			rows = append(rows, [2]string{left, ui.Clean(name + ", build " + c.Build)})
 		}
 	}
 	add("choice", r.Choice)
