@@ -119,9 +119,9 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 		if t == nil {
 			continue
 		}
-		p := t.release(t.chooser().answer(), r.Name, v)
+		p := t.advice().release(t.chooser().answer(), r.Name, v)
 		p.Text = strings.ReplaceAll(strings.TrimPrefix(p.Text, r.Name+" "+v.String()+" "), r.Name+"=="+v.String(), "this")
-		if p.Version = v.String(); p.Status == "runs" && !read[p.Version] && !s.p.isFramework(r.Name) && !t.loadsAsKnown(r.Name, v) {
+		if p.Version = v.String(); p.Status == "runs" && !read[p.Version] && !s.p.isFramework(r.Name) && !t.advice().loadsAsKnown(r.Name, v) {
 			p.Status, p.Text = "unknown", "there is a file for it; what it needs was not read"
 		}
 		out = append(out, p)
@@ -130,9 +130,9 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 }
 
 // release says what an answer means for the one release that it was asked about.
-func (s *problem) release(o *outcome, name string, v version.Python) PackageRelease {
+func (s advice) release(o *outcome, name string, v version.Python) PackageRelease {
 	switch c := o.Choice; {
-	case c != nil && o.Decision == InstallCPU && len(s.gpus) > 0:
+	case c != nil && o.Decision == InstallCPU && len(s.p.gpus) > 0:
 		return PackageRelease{Status: "refused", Text: "it would compute on the CPU only"}
 	case c != nil && c.Torch == "":
 		return PackageRelease{Status: "runs", Build: c.Build, Text: "as it is here"}
@@ -144,9 +144,9 @@ func (s *problem) release(o *outcome, name string, v version.Python) PackageRele
 		text, fewest := o.q.why()[0].Text, 0
 		for _, c := range o.q.candidates() { // of those with a torch that it admits the nearest miss
 			admits := func(e *matrix.Extension) bool {
-				return e.Version.Compare(v) == 0 && s.cache.admits(e.Torch, c.b.Release.Torch)
+				return e.Version.Compare(v) == 0 && s.p.cache.admits(e.Torch, c.b.Release.Torch)
 			}
-			if (fewest == 0 || len(c.rs) < fewest) && slices.ContainsFunc(s.wheels(name), admits) {
+			if (fewest == 0 || len(c.rs) < fewest) && slices.ContainsFunc(s.p.wheels(name), admits) {
 				text, fewest = torchName(c.b)+": "+strings.TrimPrefix(weightiest(c.rs).Text, name+" "+v.String()+" "), len(c.rs)
 			}
 		}
@@ -156,8 +156,8 @@ func (s *problem) release(o *outcome, name string, v version.Python) PackageRele
 }
 
 // loadsAsKnown reports whether it is known which torch a release of a package needs.
-func (s *problem) loadsAsKnown(name string, v version.Python) bool {
-	return s.m.HasDists(name) || slices.ContainsFunc(s.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && s.cache.admits(n.Versions, v) })
+func (s advice) loadsAsKnown(name string, v version.Python) bool {
+	return s.p.m.HasDists(name) || slices.ContainsFunc(s.p.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && s.p.cache.admits(n.Versions, v) })
 }
 
 // whyQuestion is the attempt that decide asks first on this machine.
