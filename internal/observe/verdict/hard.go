@@ -2,11 +2,9 @@ package verdict
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
-	"envfix/internal/lazy"
+	"envfix/internal/machine"
 )
 
 // crash returns the exception that ended the job: the leading process's, else
@@ -119,59 +117,6 @@ func shmTooSmall(f *facts) *Finding {
 	return x
 }
 
-// The texts of PyTorch's allocator (c10/cuda/CUDACachingAllocator.cpp): of 2.1
-// and later, then of earlier releases.
-var (
-	oomAsked    = lazy.Regexp(`Tried to allocate ([\d.]+) (\w+)`)
-	oomFree     = lazy.Regexp(`of which ([\d.]+) (\w+) is free|; ([\d.]+) (\w+) free`)
-	oomTotal    = lazy.Regexp(`total capacity of ([\d.]+) (\w+)|; ([\d.]+) (\w+) total capacity`)
-	oomAlloc    = lazy.Regexp(`memory ([\d.]+) (\w+) is allocated by PyTorch|; ([\d.]+) (\w+) already allocated`)
-	oomReserved = lazy.Regexp(`([\d.]+) (\w+) is reserved by PyTorch but unallocated`)
-	oomOldRes   = lazy.Regexp(`([\d.]+) (\w+) reserved in total`)
-	oomTheirs   = lazy.Regexp(`Process (\d+) has ([\d.]+) (\w+) memory in use`)
-)
-
-// An outOfMemory is the allocator's text in numbers, GiB; NaN-free: 0 unknown.
-type outOfMemory struct{ asked, free, total, alloc, reserved, theirs float64 }
-
-func parseOOM(text string) outOfMemory {
-	o := outOfMemory{asked: gib(oomAsked, text), free: gib(oomFree, text), total: gib(oomTotal, text),
-		alloc: gib(oomAlloc, text), reserved: gib(oomReserved, text)}
-	if old := gib(oomOldRes, text); o.reserved == 0 && old > o.alloc {
-		o.reserved = old - o.alloc
-	}
-	for _, m := range oomTheirs().FindAllStringSubmatch(text, -1) {
-		o.theirs += toGiB(m[2], m[3])
-	}
-	return o
-}
-
-func gib(re func() *regexp.Regexp, text string) float64 {
-	m := re().FindStringSubmatch(text)
-	for i := 1; i+1 < len(m); i += 2 {
-		if m[i] != "" {
-			return toGiB(m[i], m[i+1])
-		}
-	}
-	return 0
-}
-
-func toGiB(n, unit string) float64 {
-	v, err := strconv.ParseFloat(n, 64)
-	if err != nil {
-		return 0
-	}
-	switch unit {
-	case "KiB":
-		return v / (1 << 20)
-	case "MiB":
-		return v / 1024
-	case "bytes":
-		return v / (1 << 30)
-	}
-	return v
-}
-
 // oom: the GPU's memory ran out; whose it was decides what helps.
 func oom(f *facts) *Finding {
 	c := f.crash()
@@ -186,37 +131,37 @@ func oom(f *facts) *Finding {
 		return &Finding{Verdict: OOM, Confidence: medium, Evidence: e, Fix: roomier(),
 			Text: fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", f.probe().OOMs)}
 	}
-	o := parseOOM(c.Text)
-	for k, v := range map[string]float64{"asked_gib": o.asked, "free_gib": o.free, "total_gib": o.total, "allocated_gib": o.alloc, "reserved_gib": o.reserved, "other_gib": o.theirs} {
+	o := machine.ParseOutOfMemory(c.Text)
+	for k, v := range map[string]int64{"asked_gib": o.Tried, "free_gib": o.Free, "total_gib": o.Total, "allocated_gib": o.Allocated, "reserved_gib": o.Unallocated, "other_gib": o.Others} {
 		if v > 0 {
-			e[k] = round(v)
+			e[k] = round(float64(v) / (1 << 30))
 		}
 	}
 	x := &Finding{Verdict: OOM, Confidence: high, Evidence: e, Fix: roomier(), Text: "the GPU's memory ran out"}
-	if o.asked > 0 {
-		x.Text = fmt.Sprintf("the GPU's memory ran out: %s asked, %s free of %s", size(o.asked), size(o.free), size(o.total))
+	if o.Tried > 0 {
+		x.Text = fmt.Sprintf("the GPU's memory ran out: %s asked, %s free of %s", size(o.Tried), size(o.Free), size(o.Total))
 	}
 	switch {
-	case o.reserved >= o.asked && o.asked > 0 && o.alloc <= memFull*o.total:
-		x.Text += fmt.Sprintf("; %s are reserved but unallocated: fragmentation", size(o.reserved))
+	case o.Tried > 0 && o.Unallocated >= o.Tried && float64(o.Allocated) <= memFull*float64(o.Total):
+		x.Text += fmt.Sprintf("; %s are reserved but unallocated: fragmentation", size(o.Unallocated))
 		x.Fix = append([]string{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}, x.Fix...)
-		if o.theirs > o.asked-o.free {
-			x.Text += fmt.Sprintf("; another process holds %s", size(o.theirs))
+		if o.Others > o.Tried-o.Free {
+			x.Text += fmt.Sprintf("; another process holds %s", size(o.Others))
 		}
-	case o.theirs > o.asked-o.free && o.theirs > 0:
-		x.Text += fmt.Sprintf("; another process holds %s of it", size(o.theirs))
+	case o.Others > 0 && o.Others > o.Tried-o.Free:
+		x.Text += fmt.Sprintf("; another process holds %s of it", size(o.Others))
 		x.Fix = append([]string{"take a GPU that is free: CUDA_VISIBLE_DEVICES=N (`envfix watch --once` lists them)"}, x.Fix...)
-	case o.total > 0 && o.alloc/o.total > memFull:
-		x.Text += fmt.Sprintf("; the job itself fills it (%s allocated)", size(o.alloc))
+	case o.Total > 0 && share(o.Allocated, o.Total) > memFull:
+		x.Text += fmt.Sprintf("; the job itself fills it (%s allocated)", size(o.Allocated))
 	}
 	return x
 }
 
-func size(gib float64) string {
-	if gib < 1 {
-		return fmt.Sprintf("%.0f MiB", gib*1024)
+func size(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%d MiB", max(0, bytes)>>20)
 	}
-	return fmt.Sprintf("%.3g GiB", gib)
+	return fmt.Sprintf("%.3g GiB", float64(bytes)/(1<<30))
 }
 
 func roomier() []string {
