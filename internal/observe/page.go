@@ -25,10 +25,7 @@ const (
 	wCopy
 	wSync
 	wBurst
-	wAlloc
-	wReserved
 	wErr
-	wPeak
 	wLoadCPU
 	wLoadSeen
 	wEpochs
@@ -89,11 +86,10 @@ func (c clock) at(ns uint64) float64 {
 // probe's nanoseconds.
 func (p *rawPage) page(c clock, now uint64) verdict.Page {
 	out := verdict.Page{
-		Unit: unitOf(p[wUnit]), Steps: p[wSteps], Batches: p[wBatches], Epochs: p[wEpochs],
+		Unit: map[uint64]string{1: verdict.EachBatch, 2: verdict.EachBackward}[p[wUnit]], Steps: p[wSteps], Batches: p[wBatches], Epochs: p[wEpochs],
 		Edge: ns(p[wEdge]), LoadCPU: ns(p[wLoadCPU]), LoadSeen: ns(p[wLoadSeen]), LoadMax: ns(p[wLoadMax]),
 		LoadP50: quantile(p[loadHist:stepHist], 0.5), LoadP90: quantile(p[loadHist:stepHist], 0.9),
-		StepP50:   quantile(p[stepHist:2*stepHist-loadHist], 0.5),
-		PeakBytes: int64(p[wPeak]), Alloc: int64(p[wAlloc]), Reserved: int64(p[wReserved]),
+		StepP50: quantile(p[stepHist:2*stepHist-loadHist], 0.5),
 	}
 	if p[wSteps] > p[wWarm] && p[wLast] > p[wWarmAt] && p[wLastLoad] >= p[wWarmLoad] {
 		out.Warm = p[wSteps] - p[wWarm]
@@ -110,17 +106,6 @@ func (p *rawPage) page(c clock, now uint64) verdict.Page {
 		out.Waiting, out.FirstWait = ns(now-p[wSince]), ph == inFirst
 	}
 	return out
-}
-
-// unitOf is what counts as a step; "" the optimizer's.
-func unitOf(n uint64) string {
-	switch n {
-	case 1:
-		return verdict.EachBatch
-	case 2:
-		return verdict.EachBackward
-	}
-	return ""
 }
 
 func ns(v uint64) float64 { return float64(v) / 1e9 }

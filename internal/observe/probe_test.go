@@ -117,7 +117,7 @@ func TestProbeCounts(t *testing.T) {
 	p.Prefix = ""
 	p.Where, p.Loaders[0].Data = nil, 0 // measured
 	want := &verdict.Probe{Version: "9.9.9+fake", CUDA: "13.2", SaidNo: true, Params: map[string]int64{"cpu/torch.float32": 100}, Matrices: 100, Matmul: "highest",
-		Loaders: []verdict.Loader{{Batch: 8, Dataset: "DS", Where: "<stdin>:10", Own: "<stdin>:10", Trains: true}}, Made: 1, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
+		Loaders: []verdict.Loader{{Batch: 8, Where: "<stdin>:10", Own: "<stdin>:10", Trains: true}}, Made: 1, Batch: &verdict.Tensor{Shape: []int{3, 4}, Type: "torch.float32"}, Tensors: 8,
 		Burst: &verdict.Burst{Steps: 5, Passes: 5, Copies: 5, Syncs: 10, Autocast: 5, OnCPU: true, CopyAt: "<stdin>:16", CopyOwn: "<stdin>:16", SyncAt: "<stdin>:16", SyncOwn: "<stdin>:16"}}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
@@ -316,5 +316,20 @@ print("parent", P.C[P.STEPS])
 `)
 	if !strings.Contains(r.stdout, "child 2 True\n") || !strings.Contains(r.stdout, "parent 26\n") || r.code != 0 {
 		t.Errorf("code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// TestProbeEvaluates: a model evaluates from eval() to train(), whose hook is gone then.
+func TestProbeEvaluates(t *testing.T) {
+	r := runProbed(t, `
+import torch, _envfix_probe as P
+m, plain = torch.nn.Module(), torch.nn.Module.train
+m.eval(); m.eval()
+print(P.S["evals"], torch.nn.Module.train is plain)
+m.train()
+print(P.S["evals"], torch.nn.Module.train is plain)
+`)
+	if r.stdout != "True False\nFalse True\n" || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }

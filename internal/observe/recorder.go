@@ -176,7 +176,7 @@ func (r *Recorder) limits(t *verdict.Trace) (notes []string) {
 			why := "the driver does not support it"
 			if g.MIG {
 				why = "MIG is on"
-			} else if r.wsl() {
+			} else if _, err := os.Stat("/dev/dxg"); err == nil {
 				why = "WSL"
 			}
 			notes = append(notes, "GPU "+strconv.Itoa(g.Index)+": utilisation is not measurable here ("+why+")")
@@ -189,11 +189,6 @@ func (r *Recorder) limits(t *verdict.Trace) (notes []string) {
 		notes = append(notes, "processes: this system has no /proc")
 	}
 	return append(notes, r.unreached(t)...)
-}
-
-func (r *Recorder) wsl() bool {
-	_, err := os.Stat("/dev/dxg")
-	return err == nil
 }
 
 // unreached names the Pythons with torch that the probe is not in.

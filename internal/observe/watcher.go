@@ -222,18 +222,12 @@ func (w *watcher) finish() []verdict.Process {
 		if !ok {
 			continue
 		}
-		if w.procs[pid] == nil { // so short that no look fell into its life
-			w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}
-			w.order = append(w.order, pid)
-		}
+		w.ensure(pid)
 		w.procs[pid].page, w.procs[pid].paged = raw, true
 	}
 	events := w.lane.files("jsonl")
 	for pid := range events {
-		if w.procs[pid] == nil {
-			w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}
-			w.order = append(w.order, pid)
-		}
+		w.ensure(pid)
 	}
 	out := make([]verdict.Process, 0, len(w.order))
 	for _, pid := range w.order {
@@ -254,6 +248,14 @@ func (w *watcher) finish() []verdict.Process {
 	}
 	markWorkers(out)
 	return out
+}
+
+// ensure has a process that was so short that no look fell into its life.
+func (w *watcher) ensure(pid int) {
+	if w.procs[pid] == nil {
+		w.procs[pid] = &watched{Process: verdict.Process{PID: pid, Name: "python"}, gone: true}
+		w.order = append(w.order, pid)
+	}
 }
 
 // markWorkers finds the DataLoaders' workers: torch names them, and where it

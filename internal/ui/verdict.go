@@ -72,10 +72,8 @@ func finding(b *strings.Builder, add func(indent, text string), f verdict.Findin
 			b.WriteString("envfix:     " + Clean(strings.TrimRight(line, "\n")) + "\n")
 		}
 	}
-	for _, k := range []string{"steps_per_s"} {
-		if g, ok := f.Gain[k]; ok {
-			add("  ", fmt.Sprintf("gain: %s → %s steps a second at best", three(g[0]), three(g[1])))
-		}
+	if g, ok := f.Gain["steps_per_s"]; ok {
+		add("  ", fmt.Sprintf("gain: %s → %s steps a second at best", three(g[0]), three(g[1])))
 	}
 }
 
@@ -137,9 +135,6 @@ func partName(part verdict.Part) string {
 func tried(t verdict.Try) string {
 	if t.Error != "" {
 		return fmt.Sprintf("tried %s: %s", t.Args, t.Error)
-	}
-	if t.Compared == 0 { // recorded by an older envfix
-		return fmt.Sprintf("tried %s: %s ms a step before, %s ms with it", t.Args, three(t.Before*1e3), three(t.After*1e3))
 	}
 	what := fmt.Sprintf("tried %s on a copy of the loader alone: %s samples a second before, %s with it; ", t.Args, three(t.RateB), three(t.RateA))
 	switch {

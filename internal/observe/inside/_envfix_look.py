@@ -173,10 +173,10 @@ def loaded(stack, known):  # below the loader's fetch, innermost first
     call = native(g) if top == 0 else called(inside)
     return (part,) + ((g.f_code.co_filename, g.f_lineno, name(g.f_code)) if g else ("", 0, "")) + (call,)
 
-def evaluates(known, part):  # the validation loader's batches, what follows model.eval(), or a function that says so and calls no model
+def evaluates(known, part):  # the validation loader's batches, a model after eval(), or a function that says so and calls no model
     if P.C[P.UNIT] < P.BACKWARD or part in ("backward", "optimizer"):
         return False
-    return P.S["eval"] or P.S["evals"] or not part and any(k[1] == "evaluation" for k in known)
+    return P.S["eval"] or P.S["evals"] and part == "forward" or not part and any(k[1] == "evaluation" for k in known)
 
 def on_gc(phase, info):
     try:
@@ -192,6 +192,14 @@ def on_gc(phase, info):
     except Exception:
         pass
 
+def on_eval(s, r, a, k):  # until the next train(), whose hook is gone once it is called: it calls itself for every module
+    module = P.torch.nn.Module
+    P.S["evals"], train = True, module.train
+    def trains(self, mode=True):
+        module.train, P.S["evals"] = train, not mode
+        return train(self, mode)
+    module.train = trains
+
 def start(worker=False):
     """Begins to look at the thread that P.S["thread"] names; returns what ends it and tells the last."""
     P.S["thread"] = _thread.get_ident()
@@ -199,6 +207,7 @@ def start(worker=False):
     begin()
     if not worker:
         gc.callbacks.append(on_gc)
+        P.after(P.torch.nn.Module, "eval", on_eval)
     again()
     return end
 

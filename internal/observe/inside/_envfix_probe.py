@@ -6,8 +6,8 @@ import atexit, contextlib, json, linecache, mmap, os, sys, time
 from _thread import get_ident
 now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
-(MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ALLOC, RESV, ERR, PEAK, LOAD_CPU,
- LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC, UNIT) = range(30)
+(MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ERR, LOAD_CPU,
+ LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC, UNIT) = range(27)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 BATCH, BACKWARD, OPTIMIZER = 1, 2, 3  # what counts as a step: the optimizer's, without one each backward pass, without that each batch
 LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
@@ -149,9 +149,7 @@ def step(unit):
             S["watch"]()
     extra and extra.on_step(n)
     if t > S["next_mem"] and torch.cuda.is_initialized():  # once a second, and only when the job itself has started CUDA
-        S["next_mem"], m = t + 1_000_000_000, torch.cuda.memory_stats()
-        C[ALLOC], C[RESV], C[PEAK], C[OOMS] = (m.get(k, 0) for k in (
-            "allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "num_ooms"))
+        S["next_mem"], C[OOMS] = t + 1_000_000_000, torch.cuda.memory_stats().get("num_ooms", 0)
     return n
 
 def divided(loader):  # (does a stream, or what starts its workers, ask which worker it is in?, how many files it has)
@@ -214,7 +212,7 @@ def install(t, loader):
             stream = isinstance(s.dataset, getattr(t.utils.data, "IterableDataset", ()))
             asks, files = divided(s) if stream else (False, None)
             event(loader={"workers": s.num_workers, "pin_memory": bool(s.pin_memory), "batch_size": s.batch_size, "persistent": s.persistent_workers,
-                          "data": id(s.dataset), "prefetch": s.prefetch_factor, "dataset": type(s.dataset).__name__, "stream": stream, "divided": asks,
+                          "data": id(s.dataset), "prefetch": s.prefetch_factor, "stream": stream, "divided": asks,
                           "files": files, "where": line(3), "own": line(3, True), **settings(line(3), line(3, True))})
     after(D.DataLoader, "__init__", made)
     onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
@@ -285,7 +283,6 @@ def install(t, loader):
     for cls in (t.nn.parallel.DistributedDataParallel, t.nn.DataParallel):
         after(cls, "__init__", lambda s, r, a, k: S["wraps"].append(type(s).__name__) or event(
             parallel=S["wraps"][:4], parallel_devices=len(getattr(s, "device_ids", None) or ()) or None))
-    after(t.nn.Module, "eval", lambda s, r, a, k: S.update(evals=True))
     available = t.cuda.is_available
     def is_available():  # once: the answer to the job's own question
         r = available()

@@ -55,6 +55,11 @@ func (w *Where) part(names ...string) float64 {
 	return float64(n) / float64(max(w.Seen, 1))
 }
 
+// surely is a share less the error of so few looks.
+func (w *Where) surely(share float64) float64 {
+	return share - math.Sqrt(share*(1-share)/float64(w.Count))
+}
+
 // within says how sure a share is: the error of so few looks.
 func (w *Where) within(share float64) string {
 	return fmt.Sprintf("by %d looks, ± %.0f %%", w.Count, math.Ceil(196*math.Sqrt(share*(1-share)/float64(w.Count))))
@@ -86,7 +91,7 @@ func (s Spot) what() string {
 // judge finds a work in the loop.
 func (k work) judge(f *facts) *Finding {
 	w := f.looks()
-	if w == nil || !f.waits() || w.part(k.part) < k.least {
+	if w == nil || !f.waits() || w.surely(w.part(k.part)) < k.least {
 		return nil
 	}
 	share := w.part(k.part)
@@ -144,7 +149,7 @@ func ownWork(f *facts) *Finding {
 		return nil
 	}
 	share := f.pythonShare()
-	if share < ownMuch {
+	if w.surely(share) < ownMuch {
 		return nil
 	}
 	where, places := w.at("python")

@@ -87,9 +87,6 @@ type Page struct {
 	First     float64 `json:"first_s,omitempty"`     // seconds from the first batch to the third step
 	Waiting   float64 `json:"waiting_s,omitempty"`   // seconds in the loader when last seen, if it was there
 	FirstWait bool    `json:"first_wait,omitempty"`  // that wait is an epoch's first
-	PeakBytes int64   `json:"peak_bytes,omitempty"`
-	Alloc     int64   `json:"alloc_bytes,omitempty"`
-	Reserved  int64   `json:"reserved_bytes,omitempty"`
 }
 
 // A Loader is a DataLoader's configuration and the line that made it.
@@ -99,7 +96,6 @@ type Loader struct {
 	Batch      int    `json:"batch_size,omitempty"`
 	Persistent bool   `json:"persistent,omitempty"`
 	Prefetch   int    `json:"prefetch,omitempty"`
-	Dataset    string `json:"dataset,omitempty"`
 	Data       int64  `json:"data,omitempty"`    // tells its data set from another's
 	Trains     bool   `json:"trains,omitempty"`  // training steps used its data
 	Stream     bool   `json:"stream,omitempty"`  // an IterableDataset
@@ -111,11 +107,10 @@ type Loader struct {
 	Setting    string `json:"setting,omitempty"` // file:line of the call that sets a library's loader
 }
 
-// A Tensor is a shape with its type and place.
+// A Tensor is a shape with its type.
 type Tensor struct {
-	Shape  []int  `json:"shape"`
-	Type   string `json:"dtype,omitempty"`
-	Device string `json:"device,omitempty"`
+	Shape []int  `json:"shape"`
+	Type  string `json:"dtype,omitempty"`
 }
 
 // Bytes is the tensor's size.

@@ -2,8 +2,11 @@ from . import parallel  # noqa: F401
 
 
 class Module:
-    def eval(self):
+    def train(self, mode=True):
         return self
+
+    def eval(self):
+        return self.train(False)
 
 
 class DataParallel:
