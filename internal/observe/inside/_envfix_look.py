@@ -55,6 +55,9 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
         got = L["known"][code] = own, kind, module
     return got
 
+def line(f):  # there is code that belongs to none, such as the end of a loop in Python 3.11
+    return f.f_lineno or f.f_code.co_firstlineno
+
 def native(f):  # what a frame on top calls of C, as its source has it: gc.collect, .item; ".?" a tensor's, most likely; "" Python
     code, at = f.f_code, f.f_lasti
     got = L["names"].get((code, at))
@@ -64,7 +67,7 @@ def native(f):  # what a frame on top calls of C, as its source has it: gc.colle
     return got
 
 def spelled(f, code, at):
-    text = linecache.getline(code.co_filename, f.f_lineno)
+    text = linecache.getline(code.co_filename, line(f))
     if hasattr(code, "co_positions"):
         where = next((p for i, p in enumerate(code.co_positions()) if i == at // 2), None)
         if where and where[2] is not None and where[0] == f.f_lineno:
@@ -159,7 +162,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
             part = "python"
     if not part and any(k[1] == "data" for k in known):
         part = "data"
-    return (part or "between",) + ((own.f_code.co_filename, own.f_lineno, name(own.f_code)) if own else ("", 0, "")) + (call,)
+    return (part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
 
 def loaded(stack, known):  # below the loader's fetch, innermost first
     first = stack[-1].f_code if stack else None
@@ -171,7 +174,7 @@ def loaded(stack, known):  # below the loader's fetch, innermost first
         inside = [g for g in inside if (g.f_globals.get("__name__") or "").partition(".")[0] != own or g.f_code.co_name in ("forward", "__call__")] or inside[-1:]
     g = stack[top] if top is not None else None
     call = native(g) if top == 0 else called(inside)
-    return (part,) + ((g.f_code.co_filename, g.f_lineno, name(g.f_code)) if g else ("", 0, "")) + (call,)
+    return (part,) + ((g.f_code.co_filename, line(g), name(g.f_code)) if g else ("", 0, "")) + (call,)
 
 def evaluates(known, part):  # the validation loader's batches, a model after eval(), or a function that says so and calls no model
     if P.C[P.UNIT] < P.BACKWARD or part in ("backward", "optimizer"):
