@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/resolver"
@@ -130,6 +133,9 @@ func Decode(b []byte) (*Plan, error) {
 			return nil, err
 		}
 	}
+	if err := p.named(); err != nil {
+		return nil, err
+	}
 	id, err := digest(&p)
 	if err != nil {
 		return nil, err
@@ -149,6 +155,36 @@ func jsonError(err error) error {
 		return fmt.Errorf("it is not JSON: %w at byte %d", err, syntax.Offset)
 	}
 	return err
+}
+
+var (
+	pythonName = lazy.Regexp(`^(\d{1,2}(\.\d{1,3}){0,2}t?)?$`)
+	identifier = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+)
+
+// named refuses names that a script, or Python, would take for more than a name: they
+// stand there without quotes.
+func (p *Plan) named() error {
+	if !pythonName().MatchString(p.Python) {
+		return fmt.Errorf("%q is no version of Python", p.Python)
+	}
+	for _, s := range p.Steps {
+		names := []string{}
+		for _, r := range []*Run{s.Run, s.Undo} {
+			if r != nil {
+				names = slices.AppendSeq(names, maps.Keys(r.Env))
+			}
+		}
+		if s.Verify != nil {
+			names = append(names, s.Verify.Imports...)
+		}
+		for _, name := range names {
+			if !identifier().MatchString(name) {
+				return fmt.Errorf("step %q: %q is no name of a variable or a module", s.ID, name)
+			}
+		}
+	}
+	return nil
 }
 
 // check reports a step that has not exactly one kind.

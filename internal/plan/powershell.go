@@ -28,7 +28,7 @@ func PowerShell(p *Plan) (string, error) {
 	}
 	s.line("# powershell -ExecutionPolicy Bypass -File THIS")
 	s.line("param([int]$From = 1) # the step to begin with, after one that is done by hand")
-	if err := s.begin(); err != nil {
+	if err := errors.Join(p.named(), s.begin()); err != nil {
 		return "", err
 	}
 	for i, step := range p.Steps {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,7 +90,7 @@ func Script(p *Plan) (string, error) {
 		s.line("# warning: " + text.Printable(w))
 	}
 	s.line("set -eu")
-	if err := s.variables(); err != nil {
+	if err := errors.Join(p.named(), s.variables()); err != nil {
 		return "", err
 	}
 	for i, step := range p.Steps {
