@@ -22,31 +22,65 @@ func ServeNVML(w io.Writer, libraries []string) error {
 	if use {
 		libraries = libraries[1:]
 	}
-	if len(libraries) == 0 {
-		libraries = []string{""}
+	lib, path, ret := load(libraries)
+	r := Report{Return: int(ret), Library: path}
+	if r.Return == NoLibrary {
+		return writeLine(w, r) // nothing may be called now: no symbol is there
 	}
-	r := Report{Return: NoLibrary}
-	for _, path := range libraries {
+	q := query{library: lib, report: &r}
+	q.all()
+	if use && r.Return == Success {
+		if err := writeLine(w, r); err != nil {
+			return err
+		}
+		q.uses()
+	}
+	return writeLine(w, r)
+}
+
+// A library is NVIDIA's, once it was loaded, with what is known of its symbols.
+type library struct {
+	nvml.Interface
+	symbols map[string]bool
+}
+
+// load loads the first of some libraries that is one; none means the loader's choice.
+func load(paths []string) (lib library, path string, ret nvml.Return) {
+	if len(paths) == 0 {
+		paths = []string{""}
+	}
+	for _, path = range paths {
 		var options []nvml.LibraryOption
 		if path != "" {
 			options = append(options, nvml.WithLibraryPath(path))
 		}
-		lib := nvml.New(options...)
-		r = Report{Return: int(lib.Init()), Library: path}
-		if r.Return == NoLibrary {
-			continue // nothing may be called now: no symbol is there
+		lib = library{nvml.New(options...), map[string]bool{}}
+		if ret = lib.Init(); ret != nvml.ERROR_LIBRARY_NOT_FOUND {
+			break
 		}
-		q := query{lib: lib, report: &r}
-		q.all()
-		if use && r.Return == Success {
-			if err := writeLine(w, r); err != nil {
-				return err
-			}
-			q.uses()
-		}
-		break
 	}
-	return writeLine(w, r)
+	return lib, path, ret
+}
+
+// has reports whether the library has one of some symbols. Every call is guarded so: a
+// library of an older driver lacks symbols, and calling a missing one ends the process.
+func (l library) has(symbols ...string) bool {
+	for _, s := range symbols {
+		there, asked := l.symbols[s]
+		if !asked {
+			there = l.Extensions().LookupSymbol(s) == nil
+			l.symbols[s] = there
+		}
+		if there {
+			return true
+		}
+	}
+	return false
+}
+
+// lists reports whether the library counts GPUs and gives them out.
+func (l library) lists() bool {
+	return l.has("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount") && l.has("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex")
 }
 
 func writeLine(w io.Writer, r Report) error {
@@ -58,10 +92,9 @@ func writeLine(w io.Writer, r Report) error {
 	return err
 }
 
-// A query asks one loaded library. Every call is guarded: a library of an older
-// driver lacks symbols, and calling a missing one ends the process.
+// A query asks one loaded library.
 type query struct {
-	lib     nvml.Interface
+	library
 	report  *Report
 	handles []gpuHandles // of the report's GPUs
 }
@@ -72,15 +105,6 @@ type gpuHandles struct {
 	slices []nvml.Device
 }
 
-func (q query) has(symbols ...string) bool {
-	for _, s := range symbols {
-		if q.lib.Extensions().LookupSymbol(s) == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // check keeps a failed call as a problem and reports whether it succeeded.
 func (q query) check(call string, ret nvml.Return) bool {
 	if ret == nvml.SUCCESS {
@@ -88,7 +112,7 @@ func (q query) check(call string, ret nvml.Return) bool {
 	}
 	words := fmt.Sprintf("%s: error %d", call, int(ret))
 	if q.has("nvmlErrorString") {
-		words += ": " + q.lib.ErrorString(ret)
+		words += ": " + q.ErrorString(ret)
 	}
 	q.report.Problems = append(q.report.Problems, words)
 	return false
@@ -97,29 +121,29 @@ func (q query) check(call string, ret nvml.Return) bool {
 func (q *query) all() {
 	r := q.report
 	if r.Return != Success && q.has("nvmlErrorString") {
-		r.Error = q.lib.ErrorString(nvml.Return(r.Return))
+		r.Error = q.ErrorString(nvml.Return(r.Return))
 	}
 	// The one question that is answered without a kernel module.
 	if q.has("nvmlSystemGetNVMLVersion") {
-		r.NVML, _ = q.lib.SystemGetNVMLVersion()
+		r.NVML, _ = q.SystemGetNVMLVersion()
 	}
 	if r.Return != Success {
 		return
 	}
 	if q.has("nvmlSystemGetDriverVersion") {
 		var ret nvml.Return
-		r.Driver, ret = q.lib.SystemGetDriverVersion()
+		r.Driver, ret = q.SystemGetDriverVersion()
 		q.check("driver version", ret)
 	}
-	if !q.has("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount") || !q.has("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex") {
+	if !q.lists() {
 		return
 	}
-	n, ret := q.lib.DeviceGetCount()
+	n, ret := q.DeviceGetCount()
 	if !q.check("number of GPUs", ret) {
 		return
 	}
 	for i := range min(n, 256) {
-		d, ret := q.lib.DeviceGetHandleByIndex(i)
+		d, ret := q.DeviceGetHandleByIndex(i)
 		if !q.check(fmt.Sprintf("GPU %d", i), ret) { // lost, or no permission
 			if ret == nvml.ERROR_GPU_IS_LOST || ret == nvml.ERROR_RESET_REQUIRED || ret == nvml.ERROR_UNKNOWN {
 				r.Lost = append(r.Lost, int(ret))
@@ -169,21 +193,21 @@ func (q *query) gpu(d nvml.Device) GPU {
 }
 
 // device asks what whole GPUs and slices both answer.
-func (q query) device(d nvml.Device) GPU {
+func (l library) device(d nvml.Device) GPU {
 	var g GPU
-	if q.has("nvmlDeviceGetName") {
+	if l.has("nvmlDeviceGetName") {
 		g.Name, _ = d.GetName()
 	}
-	if q.has("nvmlDeviceGetCudaComputeCapability") {
+	if l.has("nvmlDeviceGetCudaComputeCapability") {
 		major, minor, ret := d.GetCudaComputeCapability()
 		if ret == nvml.SUCCESS {
 			g.Major, g.Minor = major, minor
 		}
 	}
-	if q.has("nvmlDeviceGetUUID") {
+	if l.has("nvmlDeviceGetUUID") {
 		g.UUID, _ = d.GetUUID()
 	}
-	if q.has("nvmlDeviceGetMemoryInfo") { // not supported where memory is shared, as on GB10
+	if l.has("nvmlDeviceGetMemoryInfo") { // not supported where memory is shared, as on GB10
 		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {
 			g.Memory = m.Total
 		}

@@ -16,26 +16,12 @@ import (
 // interval until stdin ends. Like ServeNVML it runs in a process of its own.
 func ServeSamples(stdin io.Reader, w io.Writer, every time.Duration, libraries []string) error {
 	out := json.NewEncoder(w)
-	if len(libraries) == 0 {
-		libraries = []string{""}
-	}
-	var s *sampler
-	ret := nvml.ERROR_LIBRARY_NOT_FOUND
-	for _, path := range libraries {
-		var options []nvml.LibraryOption
-		if path != "" {
-			options = append(options, nvml.WithLibraryPath(path))
-		}
-		lib := nvml.New(options...)
-		if ret = lib.Init(); ret != nvml.ERROR_LIBRARY_NOT_FOUND {
-			s = newSampler(lib)
-			break
-		}
-	}
+	lib, _, ret := load(libraries)
 	if ret != nvml.SUCCESS {
 		r := Report{Return: int(ret)}
 		return out.Encode(SampleLine{Error: r.Words()})
 	}
+	s := newSampler(lib)
 	if err := out.Encode(SampleLine{GPUs: s.gpus}); err != nil {
 		return err
 	}
@@ -58,18 +44,16 @@ func ServeSamples(stdin io.Reader, w io.Writer, every time.Duration, libraries [
 	}
 }
 
-// A sampler reads the same devices again and again. Which symbols the library
-// has is looked up once.
+// A sampler reads the same devices again and again.
 type sampler struct {
-	lib     nvml.Interface
+	library
 	devices []nvml.Device
 	gpus    []SampledGPU
-	state   []state
-	sym     map[string]bool
+	state   []sampled
 }
 
-// A state is what one reading needs of the one before.
-type state struct {
+// sampled is what one reading needs of the one before.
+type sampled struct {
 	seen  uint64 // timestamp of the newest utilisation sample
 	rx    uint64 // bytes so far
 	rxAt  time.Time
@@ -79,24 +63,9 @@ type state struct {
 	last  Reading
 }
 
-// symbols are the calls newer than the oldest driver; calling one that is
-// missing ends the process.
-var symbols = []string{
-	"nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetCudaComputeCapability", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo_v2",
-	"nvmlDeviceGetMaxClockInfo", "nvmlDeviceGetClockInfo", "nvmlDeviceGetNumGpuCores", "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxPcieLinkGeneration",
-	"nvmlDeviceGetMaxPcieLinkWidth", "nvmlDeviceGetCurrPcieLinkGeneration", "nvmlDeviceGetCurrPcieLinkWidth", "nvmlDeviceGetMigMode", "nvmlDeviceGetSamples",
-	"nvmlDeviceGetUtilizationRates", "nvmlDeviceGetTemperature", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",
-	"nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
-	"nvmlDeviceGetComputeRunningProcesses", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMetricsGet",
-	"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex",
-}
-
-func newSampler(lib nvml.Interface) *sampler {
-	s := &sampler{lib: lib, sym: map[string]bool{}}
-	for _, name := range symbols {
-		s.sym[name] = lib.Extensions().LookupSymbol(name) == nil
-	}
-	if !s.sym["nvmlDeviceGetCount_v2"] && !s.sym["nvmlDeviceGetCount"] || !s.sym["nvmlDeviceGetHandleByIndex_v2"] && !s.sym["nvmlDeviceGetHandleByIndex"] {
+func newSampler(lib library) *sampler {
+	s := &sampler{library: lib}
+	if !s.lists() {
 		return s
 	}
 	n, _ := lib.DeviceGetCount()
@@ -111,33 +80,25 @@ func newSampler(lib nvml.Interface) *sampler {
 }
 
 func (s *sampler) describe(i int, d nvml.Device) SampledGPU {
-	g := SampledGPU{Index: i}
-	if s.sym["nvmlDeviceGetName"] {
-		g.Name, _ = d.GetName()
-	}
-	if s.sym["nvmlDeviceGetUUID"] {
-		g.UUID, _ = d.GetUUID()
-	}
-	if s.sym["nvmlDeviceGetCudaComputeCapability"] {
-		g.Major, g.Minor, _ = d.GetCudaComputeCapability()
-	}
+	is := s.device(d)
+	g := SampledGPU{Index: i, Name: is.Name, UUID: is.UUID, Major: is.Major, Minor: is.Minor}
 	_, g.Memory = s.memory(d)
-	if s.sym["nvmlDeviceGetMaxClockInfo"] {
+	if s.has("nvmlDeviceGetMaxClockInfo") {
 		c, _ := d.GetMaxClockInfo(nvml.CLOCK_SM)
 		g.Clock = int(c)
 	}
-	if s.sym["nvmlDeviceGetNumGpuCores"] {
+	if s.has("nvmlDeviceGetNumGpuCores") {
 		g.Cores, _ = d.GetNumGpuCores()
 	}
-	if s.sym["nvmlDeviceGetEnforcedPowerLimit"] {
+	if s.has("nvmlDeviceGetEnforcedPowerLimit") {
 		w, _ := d.GetEnforcedPowerLimit()
 		g.PowerLimit = float64(w) / 1000
 	}
-	if s.sym["nvmlDeviceGetMaxPcieLinkGeneration"] && s.sym["nvmlDeviceGetMaxPcieLinkWidth"] {
+	if s.has("nvmlDeviceGetMaxPcieLinkGeneration") && s.has("nvmlDeviceGetMaxPcieLinkWidth") {
 		g.MaxGen, _ = d.GetMaxPcieLinkGeneration()
 		g.MaxWidth, _ = d.GetMaxPcieLinkWidth()
 	}
-	if s.sym["nvmlDeviceGetMigMode"] {
+	if s.has("nvmlDeviceGetMigMode") {
 		mode, _, ret := d.GetMigMode()
 		g.MIG = ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
 	}
@@ -145,15 +106,15 @@ func (s *sampler) describe(i int, d nvml.Device) SampledGPU {
 	return g
 }
 
-func (s *sampler) start(d nvml.Device) (st state) {
-	if !s.sym["nvmlGpmQueryDeviceSupport"] || !s.sym["nvmlGpmSampleAlloc"] || !s.sym["nvmlGpmSampleGet"] || !s.sym["nvmlGpmMetricsGet"] {
+func (s *sampler) start(d nvml.Device) (st sampled) {
+	if !s.has("nvmlGpmQueryDeviceSupport") || !s.has("nvmlGpmSampleAlloc") || !s.has("nvmlGpmSampleGet") || !s.has("nvmlGpmMetricsGet") {
 		return st
 	}
 	if sup, ret := d.GpmQueryDeviceSupport(); ret != nvml.SUCCESS || sup.IsSupportedDevice == 0 {
 		return st
 	}
-	a, ret := s.lib.GpmSampleAlloc()
-	b, ret2 := s.lib.GpmSampleAlloc()
+	a, ret := s.GpmSampleAlloc()
+	b, ret2 := s.GpmSampleAlloc()
 	if ret == nvml.SUCCESS && ret2 == nvml.SUCCESS {
 		st.gpm, st.gpmOK = [2]nvml.GpmSample{a, b}, d.GpmSampleGet(a) == nvml.SUCCESS
 	}
@@ -161,12 +122,12 @@ func (s *sampler) start(d nvml.Device) (st state) {
 }
 
 func (s *sampler) memory(d nvml.Device) (used, total int64) {
-	if s.sym["nvmlDeviceGetMemoryInfo_v2"] { // the first version counts what the driver reserves as used
+	if s.has("nvmlDeviceGetMemoryInfo_v2") { // the first version counts what the driver reserves as used
 		if m, ret := d.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 			return int64(m.Used >> 20), int64(m.Total >> 20)
 		}
 	}
-	if s.sym["nvmlDeviceGetMemoryInfo"] {
+	if s.has("nvmlDeviceGetMemoryInfo") {
 		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {
 			return int64(m.Used >> 20), int64(m.Total >> 20)
 		}
@@ -175,7 +136,7 @@ func (s *sampler) memory(d nvml.Device) (used, total int64) {
 }
 
 func (s *sampler) processes(d nvml.Device) (list [][2]int64, ok bool) {
-	if !s.sym["nvmlDeviceGetComputeRunningProcesses_v3"] && !s.sym["nvmlDeviceGetComputeRunningProcesses_v2"] && !s.sym["nvmlDeviceGetComputeRunningProcesses"] {
+	if !s.has(computing...) {
 		return nil, false
 	}
 	procs, ret := d.GetComputeRunningProcesses()
@@ -198,8 +159,8 @@ const perSecond = 5
 
 // read takes the n-th reading of every device.
 func (s *sampler) read(n int) []Reading {
-	if s.sym["nvmlDeviceGetCount_v2"] || s.sym["nvmlDeviceGetCount"] {
-		s.lib.DeviceGetCount()
+	if s.lists() {
+		s.DeviceGetCount()
 	}
 	out := make([]Reading, len(s.devices))
 	for i, d := range s.devices {
@@ -208,24 +169,22 @@ func (s *sampler) read(n int) []Reading {
 		r.Utils, ret = s.utils(i, d)
 		r.Used, _ = s.memory(d)
 		r.Lost = ret == nvml.ERROR_GPU_IS_LOST
-		if s.sym["nvmlDeviceGetClockInfo"] {
+		if s.has("nvmlDeviceGetClockInfo") {
 			c, _ := d.GetClockInfo(nvml.CLOCK_SM)
 			r.Clock = int(c)
 		}
-		if s.sym["nvmlDeviceGetPowerUsage"] {
+		if s.has("nvmlDeviceGetPowerUsage") {
 			w, _ := d.GetPowerUsage()
 			r.Power = float64(w) / 1000
 		}
-		if s.sym["nvmlDeviceGetCurrentClocksEventReasons"] {
-			r.Reasons, _ = d.GetCurrentClocksEventReasons()
-		} else if s.sym["nvmlDeviceGetCurrentClocksThrottleReasons"] {
-			r.Reasons, _ = d.GetCurrentClocksThrottleReasons()
+		if s.has("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons") {
+			r.Reasons, _ = s.reasons(d)()
 		}
-		if s.sym["nvmlDeviceGetTemperature"] {
+		if s.has("nvmlDeviceGetTemperature") {
 			t, _ := d.GetTemperature(nvml.TEMPERATURE_GPU)
 			r.Temp = int(t)
 		}
-		if s.sym["nvmlDeviceGetCurrPcieLinkGeneration"] && s.sym["nvmlDeviceGetCurrPcieLinkWidth"] {
+		if s.has("nvmlDeviceGetCurrPcieLinkGeneration") && s.has("nvmlDeviceGetCurrPcieLinkWidth") {
 			r.Gen, _ = d.GetCurrPcieLinkGeneration()
 			r.Width, _ = d.GetCurrPcieLinkWidth()
 		}
@@ -242,7 +201,7 @@ func (s *sampler) read(n int) []Reading {
 // utils are the driver's own samples since the last reading; without those the
 // latest mean, which repeats within its period of 1/6 to 1 s.
 func (s *sampler) utils(i int, d nvml.Device) ([]float64, nvml.Return) {
-	if s.sym["nvmlDeviceGetSamples"] {
+	if s.has("nvmlDeviceGetSamples") {
 		_, list, ret := d.GetSamples(nvml.GPU_UTILIZATION_SAMPLES, s.state[i].seen)
 		var out []float64
 		first := s.state[i].seen == 0
@@ -259,7 +218,7 @@ func (s *sampler) utils(i int, d nvml.Device) ([]float64, nvml.Return) {
 			return out, nvml.SUCCESS
 		}
 	}
-	if !s.sym["nvmlDeviceGetUtilizationRates"] {
+	if !s.has("nvmlDeviceGetUtilizationRates") {
 		return nil, nvml.SUCCESS
 	}
 	u, ret := d.GetUtilizationRates()
@@ -273,7 +232,7 @@ func (s *sampler) utils(i int, d nvml.Device) ([]float64, nvml.Return) {
 // that measures PCIe traffic for 20 ms is never made.
 func (s *sampler) slow(i int, d nvml.Device, r *Reading) {
 	st := &s.state[i]
-	if s.sym["nvmlDeviceGetFieldValues"] {
+	if s.has("nvmlDeviceGetFieldValues") {
 		v := []nvml.FieldValue{{FieldId: nvml.FI_DEV_PCIE_COUNT_RX_BYTES}}
 		if d.GetFieldValues(v) == nvml.SUCCESS && nvml.Return(v[0].NvmlReturn) == nvml.SUCCESS {
 			total, now := binary.NativeEndian.Uint64(v[0].Value[:]), time.Now()
@@ -292,7 +251,7 @@ func (s *sampler) slow(i int, d nvml.Device, r *Reading) {
 	}
 	q := nvml.GpmMetricsGetType{NumMetrics: 2, Sample1: old, Sample2: fresh}
 	q.Metrics[0].MetricId, q.Metrics[1].MetricId = uint32(nvml.GPM_METRIC_SM_UTIL), uint32(nvml.GPM_METRIC_ANY_TENSOR_UTIL)
-	if s.lib.GpmMetricsGet(&q) == nvml.SUCCESS {
+	if s.GpmMetricsGet(&q) == nvml.SUCCESS {
 		r.SMBusy, r.Tensor = q.Metrics[0].Value, q.Metrics[1].Value
 	}
 	st.turn = 1 - st.turn

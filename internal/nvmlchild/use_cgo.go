@@ -35,7 +35,7 @@ func (q *query) peers() {
 			if i == k {
 				continue
 			}
-			status, ret := q.lib.DeviceGetP2PStatus(a.whole, b.whole, nvml.P2P_CAPS_INDEX_READ)
+			status, ret := q.DeviceGetP2PStatus(a.whole, b.whole, nvml.P2P_CAPS_INDEX_READ)
 			if ret == nvml.SUCCESS && status != nvml.P2P_STATUS_OK {
 				u := q.report.GPUs[i].Use
 				u.NoPeers = append(u.NoPeers, NoPeer{k, int(status)})
@@ -53,18 +53,16 @@ func (q *query) use(d nvml.Device) *Use {
 	return u
 }
 
-// ask makes a call where the library has one of its symbols, and keeps why it
-// said nothing.
-func (q *query) ask(u *Use, fact string, call func() nvml.Return, symbols ...string) bool {
+// learn makes a call where the library has one of its symbols, and keeps what it said, or
+// why it said nothing.
+func learn[T any](q *query, u *Use, fact string, keep func(T), call func() (T, nvml.Return), symbols ...string) {
 	if !q.has(symbols...) {
 		u.Failed[fact] = Absent
-		return false
-	}
-	if ret := call(); ret != nvml.SUCCESS {
+	} else if v, ret := call(); ret != nvml.SUCCESS {
 		u.Failed[fact] = int(ret)
-		return false
+	} else {
+		keep(v)
 	}
-	return true
 }
 
 // load reads memory and processes, which slices answer too.
@@ -75,20 +73,12 @@ func (q *query) load(d nvml.Device, u *Use) {
 		}
 	}
 	if u.Used == nil {
-		q.ask(u, "memory_used_bytes", func() nvml.Return {
-			m, ret := d.GetMemoryInfo()
-			if ret == nvml.SUCCESS {
-				u.Used = &m.Used
-			}
-			return ret
-		}, "nvmlDeviceGetMemoryInfo")
+		learn(q, u, "memory_used_bytes", func(m nvml.Memory) { u.Used = &m.Used }, d.GetMemoryInfo, "nvmlDeviceGetMemoryInfo")
 	}
-	var list []nvml.ProcessInfo
-	if q.ask(u, "processes", func() (ret nvml.Return) { list, ret = d.GetComputeRunningProcesses(); return ret },
-		"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses") {
+	learn(q, u, "processes", func(list []nvml.ProcessInfo) {
 		u.Listed = true
 		u.add("compute", list)
-	}
+	}, d.GetComputeRunningProcesses, computing...)
 	// A GPU without a display has no such list; the other one counts.
 	if q.has("nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2", "nvmlDeviceGetGraphicsRunningProcesses") {
 		if list, ret := d.GetGraphicsRunningProcesses(); ret == nvml.SUCCESS {
@@ -96,6 +86,9 @@ func (q *query) load(d nvml.Device, u *Use) {
 		}
 	}
 }
+
+// computing are the names of the call that lists the processes that compute.
+var computing = []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses"}
 
 func (u *Use) add(kind string, list []nvml.ProcessInfo) {
 	for _, p := range list {
@@ -112,90 +105,56 @@ func (u *Use) add(kind string, list []nvml.ProcessInfo) {
 
 // setup reads what an administrator set.
 func (q *query) setup(d nvml.Device, u *Use) {
-	q.ask(u, "compute_mode", func() nvml.Return {
-		mode, ret := d.GetComputeMode()
-		if ret == nvml.SUCCESS {
-			u.Mode = new(int(mode))
-		}
-		return ret
-	}, "nvmlDeviceGetComputeMode")
-	state := func(fact, symbol string, to **bool, call func() (nvml.EnableState, nvml.Return)) {
-		q.ask(u, fact, func() nvml.Return {
-			on, ret := call()
-			if ret == nvml.SUCCESS {
-				*to = new(on == nvml.FEATURE_ENABLED)
-			}
-			return ret
-		}, symbol)
-	}
-	state("persistence_mode", "nvmlDeviceGetPersistenceMode", &u.Persistence, d.GetPersistenceMode)
-	state("display_active", "nvmlDeviceGetDisplayActive", &u.Display, d.GetDisplayActive)
-	state("retired_pages_pending", "nvmlDeviceGetRetiredPagesPendingStatus", &u.Retiring, d.GetRetiredPagesPendingStatus)
+	learn(q, u, "compute_mode", func(mode nvml.ComputeMode) { u.Mode = new(int(mode)) }, d.GetComputeMode, "nvmlDeviceGetComputeMode")
+	learn(q, u, "persistence_mode", state(&u.Persistence), d.GetPersistenceMode, "nvmlDeviceGetPersistenceMode")
+	learn(q, u, "display_active", state(&u.Display), d.GetDisplayActive, "nvmlDeviceGetDisplayActive")
+	learn(q, u, "retired_pages_pending", state(&u.Retiring), d.GetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus")
 }
+
+func state(to **bool) func(nvml.EnableState) {
+	return func(on nvml.EnableState) { *to = new(on == nvml.FEATURE_ENABLED) }
+}
+
+func number(to **int) func(uint32) { return func(n uint32) { *to = new(int(n)) } }
 
 // health reads the counters of memory errors. Where ECC is off there are none.
 func (q *query) health(d nvml.Device, u *Use) {
-	q.ask(u, "ecc", func() nvml.Return {
-		on, _, ret := d.GetEccMode()
-		if ret == nvml.SUCCESS {
-			u.ECC = new(on == nvml.FEATURE_ENABLED)
-		}
-		return ret
-	}, "nvmlDeviceGetEccMode")
+	mode := func() (nvml.EnableState, nvml.Return) { on, _, ret := d.GetEccMode(); return on, ret }
+	learn(q, u, "ecc", state(&u.ECC), mode, "nvmlDeviceGetEccMode")
 	if u.ECC != nil && *u.ECC {
-		count := func(kind nvml.EccCounterType, to **uint64, fact string) {
-			q.ask(u, fact, func() nvml.Return {
-				n, ret := d.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, kind)
-				if ret == nvml.SUCCESS {
-					*to = &n
-				}
-				return ret
-			}, "nvmlDeviceGetTotalEccErrors")
+		errors := func(kind nvml.EccCounterType) func() (uint64, nvml.Return) {
+			return func() (uint64, nvml.Return) { return d.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, kind) }
 		}
-		count(nvml.VOLATILE_ECC, &u.Volatile, "ecc.volatile_uncorrected")
-		count(nvml.AGGREGATE_ECC, &u.Aggregate, "ecc.aggregate_uncorrected")
+		learn(q, u, "ecc.volatile_uncorrected", func(n uint64) { u.Volatile = &n }, errors(nvml.VOLATILE_ECC), "nvmlDeviceGetTotalEccErrors")
+		learn(q, u, "ecc.aggregate_uncorrected", func(n uint64) { u.Aggregate = &n }, errors(nvml.AGGREGATE_ECC), "nvmlDeviceGetTotalEccErrors")
 	}
-	q.ask(u, "remapped_rows", func() nvml.Return {
-		corr, unc, pending, failed, ret := d.GetRemappedRows()
-		if ret == nvml.SUCCESS {
-			u.Remapped = &Remapped{corr, unc, pending, failed}
-		}
-		return ret
-	}, "nvmlDeviceGetRemappedRows")
+	rows := func() (r Remapped, ret nvml.Return) {
+		r.Correctable, r.Uncorrectable, r.Pending, r.Failed, ret = d.GetRemappedRows()
+		return r, ret
+	}
+	learn(q, u, "remapped_rows", func(r Remapped) { u.Remapped = &r }, rows, "nvmlDeviceGetRemappedRows")
 }
 
 // pace reads how fast the GPU runs, and what holds it back.
 func (q *query) pace(d nvml.Device, u *Use) {
-	reasons := d.GetCurrentClocksEventReasons
-	if !q.has("nvmlDeviceGetCurrentClocksEventReasons") { // its name until driver 535
-		reasons = d.GetCurrentClocksThrottleReasons
+	learn(q, u, "throttle_reasons", func(bits uint64) { u.Reasons = &bits }, q.reasons(d), "nvmlDeviceGetCurrentClocksEventReasons",
+		"nvmlDeviceGetCurrentClocksThrottleReasons")
+	learn(q, u, "utilization_percent", func(r nvml.Utilization) { u.Busy = new(int(r.Gpu)) }, d.GetUtilizationRates, "nvmlDeviceGetUtilizationRates")
+	temperature := func() (uint32, nvml.Return) { return d.GetTemperature(nvml.TEMPERATURE_GPU) }
+	clock := func() (uint32, nvml.Return) { return d.GetClockInfo(nvml.CLOCK_SM) }
+	most := func() (uint32, nvml.Return) { return d.GetMaxClockInfo(nvml.CLOCK_SM) }
+	learn(q, u, "temperature_celsius", number(&u.Temperature), temperature, "nvmlDeviceGetTemperature")
+	learn(q, u, "sm_clock_mhz", number(&u.Clock), clock, "nvmlDeviceGetClockInfo")
+	learn(q, u, "max_sm_clock_mhz", number(&u.MaxClock), most, "nvmlDeviceGetMaxClockInfo")
+	learn(q, u, "power_limit_watts", number(&u.Limit), d.GetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit")
+	learn(q, u, "default_power_limit_watts", number(&u.Normal), d.GetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit")
+}
+
+// reasons is the call that tells what holds the clock back; its name until driver 535 was
+// another.
+func (l library) reasons(d nvml.Device) func() (uint64, nvml.Return) {
+	if l.has("nvmlDeviceGetCurrentClocksEventReasons") {
+		return d.GetCurrentClocksEventReasons
 	}
-	q.ask(u, "throttle_reasons", func() nvml.Return {
-		bits, ret := reasons()
-		if ret == nvml.SUCCESS {
-			u.Reasons = &bits
-		}
-		return ret
-	}, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
-	q.ask(u, "utilization_percent", func() nvml.Return {
-		r, ret := d.GetUtilizationRates()
-		if ret == nvml.SUCCESS {
-			u.Busy = new(int(r.Gpu))
-		}
-		return ret
-	}, "nvmlDeviceGetUtilizationRates")
-	number := func(fact, symbol string, to **int, call func() (uint32, nvml.Return)) {
-		q.ask(u, fact, func() nvml.Return {
-			n, ret := call()
-			if ret == nvml.SUCCESS {
-				*to = new(int(n))
-			}
-			return ret
-		}, symbol)
-	}
-	number("temperature_celsius", "nvmlDeviceGetTemperature", &u.Temperature, func() (uint32, nvml.Return) { return d.GetTemperature(nvml.TEMPERATURE_GPU) })
-	number("sm_clock_mhz", "nvmlDeviceGetClockInfo", &u.Clock, func() (uint32, nvml.Return) { return d.GetClockInfo(nvml.CLOCK_SM) })
-	number("max_sm_clock_mhz", "nvmlDeviceGetMaxClockInfo", &u.MaxClock, func() (uint32, nvml.Return) { return d.GetMaxClockInfo(nvml.CLOCK_SM) })
-	number("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", &u.Limit, d.GetEnforcedPowerLimit)
-	number("default_power_limit_watts", "nvmlDeviceGetPowerManagementDefaultLimit", &u.Normal, d.GetPowerManagementDefaultLimit)
+	return d.GetCurrentClocksThrottleReasons
 }
