@@ -144,17 +144,9 @@ func (s Store) Installed(pinned []KeyList) (*Release, error) {
 	}
 	ctx := context.Background()
 	r := &Release{files: map[string][]byte{}}
-	text, signatures, err := r.signed(ctx, src, ManifestName, MaxManifest)
-	if err != nil {
+	if err := r.vouched(ctx, src, st.lists(pinned)); err != nil {
 		return nil, err
 	}
-	if r.Signers, err = verifyAny(st.lists(pinned), text, signatures); err != nil {
-		return nil, err
-	}
-	if r.Manifest, err = ParseManifest(text); err != nil {
-		return nil, err
-	}
-	r.SHA256 = hash(text)
 	if err := r.fetch(ctx, src); err != nil {
 		return nil, err
 	}

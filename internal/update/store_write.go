@@ -19,37 +19,18 @@ import (
 // Install writes a verified release and makes it the one in use, by one rename.
 // The one before is removed.
 func (s Store) Install(r *Release, from, today string) error {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(s.Dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := private(root); err != nil {
-		return err
-	}
-	old, err := s.begin(root)
-	if err != nil {
-		return err
-	}
-	if v, err := version.ParseDotted(old.Highest); err == nil && v.Compare(r.Manifest.Version) > 0 {
-		return fmt.Errorf("release %s was taken meanwhile: %w", v, ErrRollback)
-	}
-	name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
-	st := state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Links: old.Links}
-	files := maps.Clone(r.files)
-	if blob, err := matrix.Compile(r.Matrix); err == nil {
-		files[compiledName], st.Compiled = blob, hash(blob)
-	}
-	if err := writeRelease(root, name, files); err != nil {
-		return err
-	}
-	if err := s.save(root, st, r.links); err != nil {
-		return err
-	}
-	return removeOthers(root, name)
+	return s.change(r, func(root *os.Root, st *state) error {
+		if v, err := version.ParseDotted(st.Highest); err == nil && v.Compare(r.Manifest.Version) > 0 {
+			return fmt.Errorf("release %s was taken meanwhile: %w", v, ErrRollback)
+		}
+		name := "release-" + r.Manifest.Version.String() + "-" + r.SHA256[:12]
+		*st = state{Release: name, Highest: r.Manifest.Version.String(), Manifest: r.SHA256, From: from, Checked: today, Links: st.Links}
+		files := maps.Clone(r.files)
+		if blob, err := matrix.Compile(r.Matrix); err == nil {
+			files[compiledName], st.Compiled = blob, hash(blob)
+		}
+		return writeRelease(root, name, files)
+	})
 }
 
 // Checked notes that a source was asked and had nothing newer, and keeps the lists
@@ -95,7 +76,10 @@ func (s Store) change(r *Release, change func(*os.Root, *state) error) error {
 	if err := change(root, &st); err != nil {
 		return err
 	}
-	return s.save(root, st, r.links)
+	if err := s.save(root, st, r.links); err != nil {
+		return err
+	}
+	return removeOthers(root, st.Release)
 }
 
 // begin returns the state. Into a new store it writes an empty one, and then what tells one

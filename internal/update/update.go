@@ -78,27 +78,36 @@ func (r *Release) verify(ctx context.Context, src Source, k Known) error {
 	if err != nil {
 		return err
 	}
-	text, signatures, err := r.signed(ctx, src, ManifestName, MaxManifest)
-	if err != nil {
+	if err := r.vouched(ctx, src, lists); err != nil {
 		return err
 	}
-	if r.Signers, err = verifyAny(lists, text, signatures); err != nil {
-		return fmt.Errorf("%s: %w", ManifestName, err)
-	}
-	if r.Manifest, err = ParseManifest(text); err != nil {
+	if err := r.fresh(k); err != nil || !r.News {
 		return err
-	}
-	r.SHA256 = hash(text)
-	if err := r.fresh(k); err != nil {
-		return err
-	}
-	if !r.News {
-		return nil
 	}
 	if err := r.fetch(ctx, src); err != nil {
 		return err
 	}
 	return r.load()
+}
+
+// vouched reads the manifest, for which one of the lists must vouch.
+func (r *Release) vouched(ctx context.Context, src Source, lists []KeyList) error {
+	text, signatures, err := r.signed(ctx, src, ManifestName)
+	if err != nil {
+		return err
+	}
+	err = fmt.Errorf("no keys are trusted: %w", ErrSignature)
+	for _, l := range lists {
+		if r.Signers, err = l.Verify(text, signatures); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	r.SHA256 = hash(text)
+	r.Manifest, err = ParseManifest(text)
+	return err
 }
 
 // fresh refuses what has expired, comes from the future or is older than what is
@@ -138,7 +147,7 @@ func (r *Release) rotate(ctx context.Context, src Source, known []KeyList) ([]Ke
 	for i := range out {
 		for range maxRotations {
 			name := fmt.Sprintf("keys.%d.txt", out[i].Number+1)
-			text, signatures, err := r.signed(ctx, src, name, MaxManifest)
+			text, signatures, err := r.signed(ctx, src, name)
 			if errors.Is(err, ErrNotFound) {
 				break
 			}
@@ -169,8 +178,8 @@ func (r *Release) forget(name string) {
 }
 
 // signed reads a file and its signatures, and keeps them.
-func (r *Release) signed(ctx context.Context, src Source, name string, limit int64) (text []byte, signatures [][]byte, err error) {
-	if text, err = r.read(ctx, src, name, limit); err != nil {
+func (r *Release) signed(ctx context.Context, src Source, name string) (text []byte, signatures [][]byte, err error) {
+	if text, err = r.read(ctx, src, name, MaxManifest); err != nil {
 		return nil, nil, err
 	}
 	for _, n := range signatureNames(name) {
@@ -196,16 +205,6 @@ func (r *Release) read(ctx context.Context, src Source, name string, limit int64
 	}
 	r.files[name] = b
 	return b, nil
-}
-
-func verifyAny(lists []KeyList, text []byte, signatures [][]byte) (signers []string, err error) {
-	err = fmt.Errorf("no keys are trusted: %w", ErrSignature)
-	for _, l := range lists {
-		if signers, err = l.Verify(text, signatures); err == nil {
-			return signers, nil
-		}
-	}
-	return nil, err
 }
 
 // fetch reads the data files.
