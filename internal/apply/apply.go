@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,6 +76,8 @@ type run struct {
 // it was before, unless the plan works in place.
 func (e *Env) Apply(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	start := time.Now()
+	o.Retries = max(cmp.Or(o.Retries, netRetries), 0)
+	o.Stall = max(cmp.Or(o.Stall, 10*time.Minute), 0)
 	r := &run{Options: o, env: e, plan: p, screen: &screen{out: o.Out, columns: o.Columns}}
 	err := r.locked(ctx)
 	r.result.Own = time.Since(start) - r.foreign
@@ -161,7 +164,7 @@ func (r *run) carryOut(ctx context.Context) error {
 			return r.giveUp(at, errors.Join(err, r.flushed()))
 		}
 	}
-	if err := r.point("end", "before-intent"); err != nil {
+	if err := system.Point("end:before-intent"); err != nil {
 		return r.giveUp(len(r.plan.Steps)-1, err)
 	}
 	if err := r.record(Entry{State: End}); err != nil {
@@ -230,9 +233,6 @@ func (r *run) record(e Entry) error {
 	return r.journal.add(e)
 }
 
-// point passes a point of step where a fault can be injected.
-func (r *run) point(step, phase string) error { return system.Point(step + ":" + phase) }
-
 // giveUp ends a plan whose step i failed: what was built aside is removed, and
 // the environment that was there stays.
 func (r *run) giveUp(i int, cause error) error {
@@ -253,8 +253,9 @@ func (r *run) giveUp(i int, cause error) error {
 	if err != nil { // the next run cleans up
 		e.Details = append(e.Details, "cleaning up: "+err.Error())
 	}
+	touched := slices.ContainsFunc(r.plan.Steps[:i+1], func(s plan.Step) bool { return !s.Root && s.Verify == nil })
 	switch {
-	case r.inPlace() && r.touched(i):
+	case r.inPlace() && touched:
 		e.Hints = append(e.Hints, fmt.Sprintf("%s was being changed in place and may be incomplete: run the command again", r.env.Dir))
 	case e.Kind == Interrupted && r.inPlace(): // not touched yet
 	case e.Kind == Interrupted && r.env.Current() == r.gen.ID:
@@ -265,11 +266,6 @@ func (r *run) giveUp(i int, cause error) error {
 		e.Details = append(e.Details, r.env.Dir+" is as it was before")
 	}
 	return cause
-}
-
-// touched reports whether a step up to i may have changed the environment.
-func (r *run) touched(i int) bool {
-	return slices.ContainsFunc(r.plan.Steps[:i+1], func(s plan.Step) bool { return !s.Root && s.Verify == nil })
 }
 
 // inPlace reports whether the plan changes the environment itself.

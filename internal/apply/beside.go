@@ -40,7 +40,7 @@ func (r *run) bothAtOnce(ctx context.Context, i int) (failed int, err error) {
 	go func() {
 		run := r.filled(s).Run
 		err := r.program(ctx, i, system.Command{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Quiet: !r.Verbose, Second: true,
-			Started: func() error { return r.point(s.ID, "mid") }})
+			Started: func() error { return system.Point(s.ID + ":mid") }})
 		took.Time = time.Since(begin)
 		checked <- err
 	}()

@@ -30,12 +30,8 @@ func Check(p *plan.Plan) error {
 		case s.Switch != nil && i+1 < len(p.Steps) && usesGen(p.Steps[i+1:]):
 			return bad("a later step changes the environment after the switch")
 		}
-		if s.Run != nil {
-			for _, a := range s.Run.Argv {
-				if strings.ContainsRune(a, 0) {
-					return bad("an argument holds a NUL byte")
-				}
-			}
+		if s.Run != nil && strings.ContainsRune(strings.Join(s.Run.Argv, ""), 0) {
+			return bad("an argument holds a NUL byte")
 		}
 		seen[s.ID] = true
 		verified = verified || s.Verify != nil

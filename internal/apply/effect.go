@@ -95,14 +95,14 @@ func (r *run) driverIs(ctx context.Context, loaded bool) error {
 	if err != nil {
 		return err
 	}
-	want := *r.plan.Driver.Branch
-	if exact := r.plan.Driver.Version; exact != nil {
+	want, exact := *r.plan.Driver.Branch, r.plan.Driver.Version
+	if exact != nil {
 		want = *exact
 	}
 	switch d := h.Driver; {
 	case d == nil:
 		return notThere("driver %s was to be installed, and none is there", want)
-	case !r.planned(d.Version.String()):
+	case d.Version.String() != want && (exact != nil || !strings.HasPrefix(d.Version.String(), want+".")):
 		return notThere("driver %s was to be installed, and %s is there", want, d.Version)
 	case loaded && d.NotLoaded:
 		return notThere("driver %s is installed and its kernel module is not loaded", d.Version)
@@ -110,14 +110,4 @@ func (r *run) driverIs(ctx context.Context, loaded bool) error {
 		return notThere("the kernel runs driver %s, and the libraries are %s", d.LoadedVersion, d.Version)
 	}
 	return nil
-}
-
-// planned reports whether v is the version that the plan installs, or of its branch
-// where the plan names no version.
-func (r *run) planned(v string) bool {
-	if exact := r.plan.Driver.Version; exact != nil {
-		return v == *exact
-	}
-	branch, _, _ := strings.Cut(v, ".")
-	return branch == *r.plan.Driver.Branch
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // A Kind says what an error means to who called; each has its exit code.
@@ -42,6 +43,11 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 func (e *Error) Unwrap() error { return e.Err }
+
+// refused is what stands in the way before anything is begun, and the way out.
+func refused(hint, format string, args ...any) *Error {
+	return &Error{Kind: Preflight, Text: text.Printable(fmt.Sprintf(format, args...)), Hints: []string{hint}}
+}
 
 // storage says in words what the disk refused, "" for other errors.
 func storage(err error) string {

@@ -136,19 +136,18 @@ func networkFault(output string) *netFault {
 // has waited. tries is how often it was tried.
 func (r *run) again(ctx context.Context, err error, tries int) bool {
 	e, ours := err.(*Error)
-	if !ours || tries > min(e.again, r.retries()) {
+	if !ours || tries > min(e.again, r.Retries) {
 		return false
 	}
 	pause := backoff(tries)
-	r.say("%s; try %d of %d in %v", e.Text, tries+1, min(e.again, r.retries())+1, pause.Round(time.Second))
-	return r.wait(ctx, pause) == nil
-}
-
-func (r *run) retries() int {
-	if r.Retries == 0 {
-		return netRetries
+	r.say("%s; try %d of %d in %v", e.Text, tries+1, min(e.again, r.Retries)+1, pause.Round(time.Second))
+	if r.Wait != nil {
+		return r.Wait(ctx, pause) == nil
 	}
-	return max(r.Retries, 0)
+	over, stop := context.WithTimeout(ctx, pause)
+	defer stop()
+	<-over.Done()
+	return ctx.Err() == nil
 }
 
 // backoff is how long to wait after so many tries: 5, 15, 45 s and so on, each
@@ -160,20 +159,6 @@ func backoff(tries int) time.Duration {
 		most *= 3
 	}
 	return most - rand.N(most/2)
-}
-
-func (r *run) wait(ctx context.Context, d time.Duration) error {
-	if r.Wait != nil {
-		return r.Wait(ctx, d)
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 func lower(lines []string) string { return strings.ToLower(strings.Join(lines, "\n")) }

@@ -15,7 +15,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
-	"envfix/internal/text"
 )
 
 // A packager is what has to be well with a package manager before it is used.
@@ -155,16 +154,7 @@ func (m host) cutOff(ctx context.Context, p packager) error {
 	seen := map[string]string{}
 	for _, r := range pairs(out) {
 		if was, twice := seen[r.name]; twice && was != r.version && machine.DriverPackage(r.name) {
-			return &Error{
-				Kind: Preflight,
-				Text: fmt.Sprintf(
-					"%s is installed in two versions (%s, %s): a transaction was cut off",
-					text.Printable(r.name),
-					text.Printable(was),
-					text.Printable(r.version),
-				),
-				Hints: []string{p.mend + ", then run the command again"},
-			}
+			return refused(p.mend+", then run the command again", "%s is installed in two versions (%s, %s): a transaction was cut off", r.name, was, r.version)
 		}
 		seen[r.name] = r.version
 	}

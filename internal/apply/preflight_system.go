@@ -41,9 +41,9 @@ func (r *run) preflightSystem(ctx context.Context) error {
 	if !slices.ContainsFunc(left, isDriver) {
 		return nil
 	}
-	checks := []func() error{r.loadable, r.unused, func() error { return r.on.space(driverRoom) }}
+	checks := []func() error{r.loadable, r.on.unused, func() error { return r.on.space(driverRoom) }}
 	if slices.ContainsFunc(left, installsDriver) {
-		checks = append(checks, r.noRunFile, r.kernel, r.signable)
+		checks = append(checks, r.on.noRunFile, r.kernel, r.signable)
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -71,20 +71,17 @@ func (r *run) loadable() error {
 			return nil
 		}
 	}
-	return &Error{Kind: Preflight, Text: "nouveau drives the GPU: NVIDIA's module does not load beside it",
-		Hints: []string{
-			"write `blacklist nouveau` and `options nouveau modeset=0` into /etc/modprobe.d/envfix-nouveau.conf, rebuild the initramfs (`update-initramfs -u` or `dracut --force`), and reboot",
-		}}
+	return refused("write `blacklist nouveau` and `options nouveau modeset=0` into "+nouveauFile+
+		", rebuild the initramfs (`update-initramfs -u` or `dracut --force`), and reboot", "nouveau drives the GPU: NVIDIA's module does not load beside it")
 }
 
 // unused refuses while programs use the GPU: they fail when the driver changes.
-func (r *run) unused() error {
-	users := system.Openers(r.on.root, "/dev/nvidia")
+func (m host) unused() error {
+	users := system.Openers(m.root, "/dev/nvidia")
 	if len(users) == 0 {
 		return nil
 	}
-	e := &Error{Kind: Preflight, Text: fmt.Sprintf("%d processes use the GPU (%s): they would fail when the driver changes", len(users), r.on.named(users)),
-		Hints: []string{"end them, then run the command again"}}
+	e := refused("end them, then run the command again", "%d processes use the GPU (%s): they would fail when the driver changes", len(users), m.named(users))
 	if strings.Contains(e.Text, "nvidia-persiste") {
 		e.Hints = []string{
 			"`sudo systemctl stop nvidia-persistenced` ends NVIDIA's own; the new driver starts it again",
@@ -112,9 +109,9 @@ func (m host) named(pids []int) string {
 
 // noRunFile refuses to install packages over a driver of NVIDIA's .run file: its
 // files are nobody's, and a mixture of two drivers is what comes of it.
-func (r *run) noRunFile() error {
+func (m host) noRunFile() error {
 	const uninstaller = "/usr/bin/nvidia-uninstall"
-	if _, err := os.Stat(r.on.root + uninstaller); err != nil {
+	if _, err := os.Stat(m.root + uninstaller); err != nil {
 		return nil
 	}
 	return &Error{Kind: Preflight, Text: "the driver here was installed by NVIDIA's .run file: packages over it would leave two drivers in one system",
@@ -131,26 +128,14 @@ func (r *run) kernel() error {
 		return nil
 	}
 	if was := r.plan.Basis.Facts.Platform.Kernel; was != "" && was != running {
-		return &Error{
-			Kind: Stale,
-			Text: fmt.Sprintf(
-				"the plan was made under kernel %s, and %s runs: its headers are another package",
-				text.Printable(was),
-				text.Printable(running),
-			),
-			Hints: []string{"`envfix plan` makes a new one"},
-		}
+		e := refused("`envfix plan` makes a new one", "the plan was made under kernel %s, and %s runs: its headers are another package", was, running)
+		e.Kind = Stale
+		return e
 	}
 	dir := r.on.root + "/lib/modules/" + filepath.Base(running)
 	if _, err := os.Stat(dir); gone(err) {
-		return &Error{
-			Kind: Preflight,
-			Text: fmt.Sprintf(
-				"the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot",
-				text.Printable(running),
-			),
-			Hints: []string{"reboot into the new kernel, then `envfix plan` again"},
-		}
+		return refused("reboot into the new kernel, then `envfix plan` again",
+			"the modules of the kernel that runs (%s) are gone: it was replaced by an update since the last boot", running)
 	}
 	if _, err := os.Stat(r.on.headers(dir)); err == nil {
 		return nil
@@ -160,14 +145,8 @@ func (r *run) kernel() error {
 			return nil
 		}
 	}
-	return &Error{
-		Kind: Preflight,
-		Text: fmt.Sprintf(
-			"the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built",
-			text.Printable(running),
-		),
-		Hints: []string{"install linux-headers, kernel-devel or kernel-default-devel in the kernel's own version, then run the command again"},
-	}
+	return refused("install linux-headers, kernel-devel or kernel-default-devel in the kernel's own version, then run the command again",
+		"the headers of the kernel that runs (%s) are not installed, and the plan does not bring them: the driver's module could not be built", running)
 }
 
 // headers is where the link "build" of a kernel's modules leads.
@@ -219,16 +198,11 @@ func (r *run) signable() error {
 		made = key
 	}
 	if made != "" {
-		return &Error{
-			Kind: Preflight,
-			Text: fmt.Sprintf("Secure Boot is on, and the key that signs kernel modules here (%s) is not enrolled in the firmware", made),
-			Hints: []string{
-				fmt.Sprintf("`sudo mokutil --import %s`, then reboot and confirm it at the console; or turn Secure Boot off in the firmware", made),
-			},
-		}
+		return refused("`sudo mokutil --import "+made+"`, then reboot and confirm it at the console; or turn Secure Boot off in the firmware",
+			"Secure Boot is on, and the key that signs kernel modules here (%s) is not enrolled in the firmware", made)
 	}
-	return &Error{Kind: Preflight, Text: "Secure Boot is on, and there is no key here that could sign the kernel module",
-		Hints: []string{"make a key and enrol it (`mokutil --import`), or turn Secure Boot off in the firmware"}}
+	return refused("make a key and enrol it (`mokutil --import`), or turn Secure Boot off in the firmware",
+		"Secure Boot is on, and there is no key here that could sign the kernel module")
 }
 
 // secureBoot reads the EFI variable (four bytes of attributes, one of value), and
@@ -261,11 +235,8 @@ func (m host) space(rooms []room) error {
 			return err
 		}
 		if free < room.need {
-			return &Error{
-				Kind:  Preflight,
-				Text:  fmt.Sprintf("%s has %s free, and a driver needs about %s there", room.dir, size(int64(free)), size(int64(room.need))),
-				Hints: []string{"make space there (`sudo apt-get clean`, `sudo dnf clean packages` or old kernels), then run the command again"},
-			}
+			return refused("make space there (`sudo apt-get clean`, `sudo dnf clean packages` or old kernels), then run the command again",
+				"%s has %s free, and a driver needs about %s there", room.dir, size(int64(free)), size(int64(room.need)))
 		}
 	}
 	return nil
@@ -278,8 +249,7 @@ func heldBack(held []string, left []plan.Step) error {
 		if slices.ContainsFunc(left, func(s plan.Step) bool { return lifts(s, h) }) || !changed(h, left) {
 			continue
 		}
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is held at its version, and the plan changes it", text.Printable(h)),
-			Hints: []string{fmt.Sprintf("%s lets it change", unhold(packagersOf(left), h))}}
+		return refused(unhold(packagersOf(left), h)+" lets it change", "%s is held at its version, and the plan changes it", h)
 	}
 	return nil
 }

@@ -59,10 +59,11 @@ func recordOf(dir string) (g Generation) {
 // must be usable; below 0, as many as were proved.
 func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) []string {
 	var wrong []string
+	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if d := h.Driver; d != nil && !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0 {
-		wrong = append(wrong, fmt.Sprintf("the loaded kernel module is %s and the driver's libraries are %s: reboot", d.LoadedVersion, d.Version))
+		add("the loaded kernel module is %s and the driver's libraries are %s: reboot", d.LoadedVersion, d.Version)
 	} else if d != nil && d.NotLoaded {
-		wrong = append(wrong, fmt.Sprintf("the kernel module of driver %s is not loaded: `sudo modprobe nvidia`, or reboot", d.Version))
+		add("the kernel module of driver %s is not loaded: `sudo modprobe nvidia`, or reboot", d.Version)
 	}
 	if gpus < 0 && p != nil {
 		gpus = p.GPUs
@@ -74,31 +75,14 @@ func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) [
 		}
 	}
 	if usable < gpus {
-		wrong = append(wrong, fmt.Sprintf("%d of %d GPUs can be used: `envfix doctor` on this machine says why", usable, gpus))
+		add("%d of %d GPUs can be used: `envfix doctor` on this machine says why", usable, gpus)
 	}
 	for _, f := range files {
 		switch {
 		case f.Absent > 0:
-			wrong = append(
-				wrong,
-				fmt.Sprintf(
-					"%s %s lacks %d of its files (%s): `envfix apply` builds the environment anew",
-					f.Name,
-					f.Version,
-					f.Absent,
-					inSite(f.Missing[0]),
-				),
-			)
+			add("%s %s lacks %d of its files (%s): `envfix apply` builds the environment anew", f.Name, f.Version, f.Absent, inSite(f.Missing[0]))
 		case len(f.Resized) > 0:
-			wrong = append(
-				wrong,
-				fmt.Sprintf(
-					"%s of %s %s has another size than was installed: `envfix apply` builds the environment anew",
-					inSite(f.Resized[0]),
-					f.Name,
-					f.Version,
-				),
-			)
+			add("%s of %s %s has another size than was installed: `envfix apply` builds the environment anew", inSite(f.Resized[0]), f.Name, f.Version)
 		}
 	}
 	return wrong

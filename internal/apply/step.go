@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,25 +56,25 @@ func (r *run) intend(ctx context.Context, i int) error {
 	}
 	s := r.plan.Steps[i]
 	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
-	if err := r.point(s.ID, "before-intent"); err != nil {
+	if err := system.Point(s.ID + ":before-intent"); err != nil {
 		return err
 	}
 	if err := r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}); err != nil {
 		return err
 	}
-	return r.point(s.ID, "after-intent")
+	return system.Point(s.ID + ":after-intent")
 }
 
 // done writes down that step i has acted.
 func (r *run) done(ctx context.Context, i int) error {
 	s := r.plan.Steps[i]
-	if err := r.point(s.ID, "after-effect"); err != nil {
+	if err := system.Point(s.ID + ":after-effect"); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil && s.Switch == nil {
 		return err
 	}
-	if err := r.point(s.ID, "before-record"); err != nil {
+	if err := system.Point(s.ID + ":before-record"); err != nil {
 		return err
 	}
 	return r.record(Entry{State: Done, Step: s.ID})
@@ -91,7 +90,7 @@ func half(s plan.Step) string {
 // act does what the step is.
 func (r *run) act(ctx context.Context, i int) error {
 	s := r.plan.Steps[i]
-	mid := func() error { return r.point(s.ID, "mid") }
+	mid := func() error { return system.Point(s.ID + ":mid") }
 	switch { // these pass their middle themselves, while something runs
 	case s.Run != nil && !s.Root:
 		return r.exec(ctx, i, mid)
@@ -180,7 +179,7 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 		return errors.Join(err, log.Close())
 	}
 	defer end()
-	c.Env, c.Log, c.Stall = env, log, r.stall()
+	c.Env, c.Log, c.Stall = env, log, r.Stall
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	c.Dir = r.place(c.Dir)
 	command := strings.Join(text.RedactArgv(brief(c.Argv), text.Secrets(os.Environ())...), " ")
@@ -213,11 +212,6 @@ func brief(argv []string) []string {
 		}
 	}
 	return out
-}
-
-// stall is how long a program may make no progress; 0: for ever.
-func (r *run) stall() time.Duration {
-	return max(cmp.Or(r.Stall, 10*time.Minute), 0)
 }
 
 func (r *run) write(w *plan.Write) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -19,12 +18,10 @@ var quiet = []string{"--no-pager", "-c", "protocol.allow=never", "-c", "core.fsm
 func Git(ctx context.Context, dir string, args ...string) (*exec.Cmd, error) {
 	path, err := lookup("git")
 	if err != nil {
-		if path, err = exec.LookPath("git"); err != nil {
-			return nil, err
-		}
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return nil, err
-		}
+		path, err = OnPath("git")
+	}
+	if err != nil {
+		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, path, slices.Concat([]string{"-C", dir}, quiet, args)...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
