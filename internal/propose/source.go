@@ -10,12 +10,12 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/index"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 // A Source is a package that has no wheel: its archive has to be built where it is
@@ -32,9 +32,9 @@ type Source struct {
 func (s Source) metadata() []string {
 	var requires []string
 	for _, r := range s.Requires {
-		requires = append(requires, strconv.Quote(r))
+		requires = append(requires, text.JSON(r).String())
 	}
-	return []string{"[[dependency-metadata]]", "name = " + strconv.Quote(s.Name), "version = " + strconv.Quote(s.Version),
+	return []string{"[[dependency-metadata]]", "name = " + text.JSON(s.Name).String(), "version = " + text.JSON(s.Version).String(),
 		"requires-dist = [" + strings.Join(requires, ", ") + "]"}
 }
 

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"envfix/internal/text"
 )
 
 // An Edit changes one key of a TOML file and leaves every other byte as it was
@@ -23,11 +24,11 @@ type Edit struct {
 
 // Set gives key the string value; the table is made where there is none.
 func (e *Edit) Set(key, value string) error {
-	line := quoteKey(key) + " = " + strconv.Quote(value)
+	line := quoteKey(key) + " = " + text.JSON(value).String()
 	return e.change(line, func(t map[string]any) { t[key] = value }, func(d *doc) bool {
 		from, to, ok := d.value(e.Table, key)
 		if ok {
-			d.splice(from, to, strconv.Quote(value))
+			d.splice(from, to, text.JSON(value).String())
 		} else {
 			d.addLine(e.Table, line)
 		}
@@ -115,7 +116,7 @@ func (e *Edit) Remove(key string) error {
 // Add puts item at the end of the list of strings at key, which is made where there
 // is none.
 func (e *Edit) Add(key, item string) error {
-	line := fmt.Sprintf("%s = [%s]", quoteKey(key), strconv.Quote(item))
+	line := fmt.Sprintf("%s = [%s]", quoteKey(key), text.JSON(item).String())
 	return e.change(line, func(t map[string]any) { t[key] = append(slices.Clone(anyList(t[key])), any(item)) }, func(d *doc) bool {
 		from, to, ok := d.value(e.Table, key)
 		if !ok {
@@ -124,7 +125,7 @@ func (e *Edit) Add(key, item string) error {
 		}
 		items, ok := d.items(from, to)
 		if ok {
-			d.addItem(from, to, items, strconv.Quote(item))
+			d.addItem(from, to, items, text.JSON(item).String())
 		}
 		return ok
 	})
@@ -218,5 +219,5 @@ func quoteKey(k string) string {
 	if k != "" && strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
 		return k
 	}
-	return strconv.Quote(k)
+	return text.JSON(k).String()
 }
