@@ -325,7 +325,7 @@ func TestRootFetchesAgain(t *testing.T) {
 		b, tries := newBench(t), 0
 		p := b.plan("2.14.1+cu126")
 		r := &run{env: b.open(), plan: p, screen: &screen{out: &b.out}, gen: Generation{ID: "g"}, Options: Options{
-			Wait: func(context.Context, time.Duration) error { return nil },
+			Retries: netRetries, Wait: func(context.Context, time.Duration) error { return nil },
 			Root: func(context.Context, plan.Step, io.Writer, *system.Log) error {
 				if tries++; tries < 3 {
 					return &system.ExitError{Argv: tt.argv, Code: 100, Tail: []string{"E: Failed to fetch http://deb.example/x.deb  Connection timed out"}}

@@ -40,7 +40,7 @@ func ServeNVML(w io.Writer, libraries []string) error {
 
 // A library is NVIDIA's, once it was loaded, with what is known of its symbols.
 type library struct {
-	nvml.Interface
+	lib     nvml.Interface
 	symbols map[string]bool
 }
 
@@ -55,7 +55,7 @@ func load(paths []string) (lib library, path string, ret nvml.Return) {
 			options = append(options, nvml.WithLibraryPath(path))
 		}
 		lib = library{nvml.New(options...), map[string]bool{}}
-		if ret = lib.Init(); ret != nvml.ERROR_LIBRARY_NOT_FOUND {
+		if ret = lib.lib.Init(); ret != nvml.ERROR_LIBRARY_NOT_FOUND {
 			break
 		}
 	}
@@ -68,7 +68,7 @@ func (l library) has(symbols ...string) bool {
 	for _, s := range symbols {
 		there, asked := l.symbols[s]
 		if !asked {
-			there = l.Extensions().LookupSymbol(s) == nil
+			there = l.lib.Extensions().LookupSymbol(s) == nil
 			l.symbols[s] = there
 		}
 		if there {
@@ -112,7 +112,7 @@ func (q query) check(call string, ret nvml.Return) bool {
 	}
 	words := fmt.Sprintf("%s: error %d", call, int(ret))
 	if q.has("nvmlErrorString") {
-		words += ": " + q.ErrorString(ret)
+		words += ": " + q.lib.ErrorString(ret)
 	}
 	q.report.Problems = append(q.report.Problems, words)
 	return false
@@ -121,29 +121,29 @@ func (q query) check(call string, ret nvml.Return) bool {
 func (q *query) all() {
 	r := q.report
 	if r.Return != Success && q.has("nvmlErrorString") {
-		r.Error = q.ErrorString(nvml.Return(r.Return))
+		r.Error = q.lib.ErrorString(nvml.Return(r.Return))
 	}
 	// The one question that is answered without a kernel module.
 	if q.has("nvmlSystemGetNVMLVersion") {
-		r.NVML, _ = q.SystemGetNVMLVersion()
+		r.NVML, _ = q.lib.SystemGetNVMLVersion()
 	}
 	if r.Return != Success {
 		return
 	}
 	if q.has("nvmlSystemGetDriverVersion") {
 		var ret nvml.Return
-		r.Driver, ret = q.SystemGetDriverVersion()
+		r.Driver, ret = q.lib.SystemGetDriverVersion()
 		q.check("driver version", ret)
 	}
 	if !q.lists() {
 		return
 	}
-	n, ret := q.DeviceGetCount()
+	n, ret := q.lib.DeviceGetCount()
 	if !q.check("number of GPUs", ret) {
 		return
 	}
 	for i := range min(n, 256) {
-		d, ret := q.DeviceGetHandleByIndex(i)
+		d, ret := q.lib.DeviceGetHandleByIndex(i)
 		if !q.check(fmt.Sprintf("GPU %d", i), ret) { // lost, or no permission
 			if ret == nvml.ERROR_GPU_IS_LOST || ret == nvml.ERROR_RESET_REQUIRED || ret == nvml.ERROR_UNKNOWN {
 				r.Lost = append(r.Lost, int(ret))

@@ -68,9 +68,9 @@ func newSampler(lib library) *sampler {
 	if !s.lists() {
 		return s
 	}
-	n, _ := lib.DeviceGetCount()
+	n, _ := lib.lib.DeviceGetCount()
 	for i := range min(n, 64) {
-		d, ret := lib.DeviceGetHandleByIndex(i)
+		d, ret := lib.lib.DeviceGetHandleByIndex(i)
 		if ret != nvml.SUCCESS {
 			continue
 		}
@@ -113,8 +113,8 @@ func (s *sampler) start(d nvml.Device) (st sampled) {
 	if sup, ret := d.GpmQueryDeviceSupport(); ret != nvml.SUCCESS || sup.IsSupportedDevice == 0 {
 		return st
 	}
-	a, ret := s.GpmSampleAlloc()
-	b, ret2 := s.GpmSampleAlloc()
+	a, ret := s.lib.GpmSampleAlloc()
+	b, ret2 := s.lib.GpmSampleAlloc()
 	if ret == nvml.SUCCESS && ret2 == nvml.SUCCESS {
 		st.gpm, st.gpmOK = [2]nvml.GpmSample{a, b}, d.GpmSampleGet(a) == nvml.SUCCESS
 	}
@@ -160,7 +160,7 @@ const perSecond = 5
 // read takes the n-th reading of every device.
 func (s *sampler) read(n int) []Reading {
 	if s.lists() {
-		s.DeviceGetCount()
+		s.lib.DeviceGetCount()
 	}
 	out := make([]Reading, len(s.devices))
 	for i, d := range s.devices {
@@ -251,7 +251,7 @@ func (s *sampler) slow(i int, d nvml.Device, r *Reading) {
 	}
 	q := nvml.GpmMetricsGetType{NumMetrics: 2, Sample1: old, Sample2: fresh}
 	q.Metrics[0].MetricId, q.Metrics[1].MetricId = uint32(nvml.GPM_METRIC_SM_UTIL), uint32(nvml.GPM_METRIC_ANY_TENSOR_UTIL)
-	if s.GpmMetricsGet(&q) == nvml.SUCCESS {
+	if s.lib.GpmMetricsGet(&q) == nvml.SUCCESS {
 		r.SMBusy, r.Tensor = q.Metrics[0].Value, q.Metrics[1].Value
 	}
 	st.turn = 1 - st.turn

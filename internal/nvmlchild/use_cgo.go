@@ -35,7 +35,7 @@ func (q *query) peers() {
 			if i == k {
 				continue
 			}
-			status, ret := q.DeviceGetP2PStatus(a.whole, b.whole, nvml.P2P_CAPS_INDEX_READ)
+			status, ret := q.lib.DeviceGetP2PStatus(a.whole, b.whole, nvml.P2P_CAPS_INDEX_READ)
 			if ret == nvml.SUCCESS && status != nvml.P2P_STATUS_OK {
 				u := q.report.GPUs[i].Use
 				u.NoPeers = append(u.NoPeers, NoPeer{k, int(status)})
