@@ -8,7 +8,7 @@ PREFIX ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce e2e-resolve e2e-resolve-packages
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce e2e-resolve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,8 +74,6 @@ e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES
 	ENVFIX_RESOLVE=$(MACHINES) go test -count=1 -timeout 60m -v -run '^TestE2EResolve$$' ./cmd/envfix
 
 PACKAGES ?= all
-e2e-resolve-packages: ## the real uv resolves what is chosen for every package of data/dists.yaml (PACKAGES="vllm trl"; network; OFFLINE=CACHE: of uv's cache alone)
-	ENVFIX_RESOLVE_PACKAGES="$(PACKAGES)" ENVFIX_RESOLVE_OFFLINE=$(OFFLINE) go test -count=1 -timeout 60m -v -run '^TestE2EResolvePackages$$' ./cmd/envfix
 
 bench: build ## time what people wait for, beside python3 and uv
 	@go test -run '^$$' -bench '^BenchmarkProcesses$$' -benchtime 20x ./cmd/envfix

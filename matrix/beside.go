@@ -268,7 +268,7 @@ func (m *Matrix) KnownName(name string) (real bool, meant string) {
 			return k.Meant == "", k.Meant
 		}
 	}
-	real = m.HasDists(name) || slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
+	real = slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
 		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name || n.Of == name }) ||
 		slices.ContainsFunc(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) }) ||
 		slices.ContainsFunc(m.Frameworks, func(f Framework) bool { return f.Package == name }) ||

@@ -76,6 +76,11 @@ func (f *Files) loadsIn(python string) bool {
 	return false
 }
 
+// Loads reports whether a wheel loads on a system in a Python; "": in any.
+func (f *Files) Loads(python string, p machine.Platform) bool {
+	return f.onPlatform(p) && (python == "" || f.loadsIn(python))
+}
+
 // spellings are a release as it is written and as an index may write the same one: 0.5 and
 // 0.5.0 are equal (PEP 440, version specifiers).
 func spellings(v version.Python) (text, same string) {

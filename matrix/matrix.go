@@ -50,7 +50,6 @@ type Matrix struct {
 	Elsewhere  []Elsewhere // wheels that the default index does not have
 	Brings     []Brings    // packages that bring a framework, or a package with a need of torch
 	Known      []Known     // names of packages, and names that stand for them
-	Dists      []Dists     // what the releases of packages require, by the package's name
 }
 
 // A Distribution is what a Linux distribution installs as its Python.

@@ -12,7 +12,6 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 	table(r, rows, "brings", &m.Brings)
 	table(r, rows, "backends", &m.Backends)
 	table(r, rows, "known", &m.Known)
-	rows("dists", func(o object) { readDists(r, o, m) })
 	table(r, rows, "needs", &m.Needs, func(o object, n Need, add func(Need)) {
 		for _, n.Package = range o.words("package") {
 			add(n)
@@ -79,7 +78,6 @@ func (c *checker) beside() {
 		return e.SHA256 == "" || sha256Form().MatchString(e.SHA256) && !strings.Contains(e.URL, "{")
 	})
 	must(c, c.m.Elsewhere, "proof: nobody read these wheels", func(e Elsewhere) bool { return e.Proof != ByWheel })
-	c.dists()
 	for _, f := range c.m.Frameworks {
 		c.frameworkFloors(f)
 	}

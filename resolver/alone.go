@@ -32,7 +32,7 @@ func (s *problem) readLead() {
 			built = true
 		case slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
 			return
-		case s.known(r.Name) || s.m.HasDists(r.Name) || len(s.cache.needs[r.Name]) > 0:
+		case s.known(r.Name) || len(s.cache.needs[r.Name]) > 0:
 			others = true
 		}
 	}

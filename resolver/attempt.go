@@ -18,7 +18,6 @@ type attempt struct {
 	drv     driver
 	py      py
 	explain bool // refusals carry their sentences; false is faster
-	newest  bool // the newest releases of the packages are asked for, by what they require
 }
 
 // ask returns an attempt about some GPUs of one vendor.

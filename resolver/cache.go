@@ -33,12 +33,11 @@ type cache struct {
 	frameworks map[string][]*matrix.Build     // by plain name, of every system
 	files      map[fileKey]string             // why a wheel has no file here
 	known      map[string]bool                // packages of the extension table
-	dists      *distCache
-	admit      map[admitKey]bool        // specifiers asked about
-	fit        map[fitKey]bool          // Pythons asked about
-	every      []py                     // the Pythons that any build is made for
-	table      *matrix.DeviceTable      // read when a GPU is known by its name only
-	models     map[string]matrix.Device // what it said
+	admit      map[admitKey]bool              // specifiers asked about
+	fit        map[fitKey]bool                // Pythons asked about
+	every      []py                           // the Pythons that any build is made for
+	table      *matrix.DeviceTable            // read when a GPU is known by its name only
+	models     map[string]matrix.Device       // what it said
 }
 
 type admitKey struct{ spec, version string }
@@ -75,7 +74,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
 		needs: map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
-		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, dists: newDistCache(), channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
+		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {

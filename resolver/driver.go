@@ -135,19 +135,8 @@ func (s chooser) drivesAll(gpus []machine.GPU, d driver) bool {
 }
 
 // try asks with each Python in turn and returns the first that some build
-// passes with; a nil build where none does. The newest releases of packages may ask for
-// an older torch: that is tried first, since an installer would find an old release
-// beside the newest torch.
+// passes with; a nil build where none does.
 func (s chooser) try(accel string, gpus []machine.GPU, d driver) (*attempt, *matrix.Build) {
-	if s.p.ranked() {
-		for _, p := range s.p.pythons() {
-			q := s.p.ask(accel, gpus, d, p)
-			q.newest = true
-			if b := q.best(); b != nil {
-				return q, b
-			}
-		}
-	}
 	var first *attempt
 	for _, p := range s.p.pythons() {
 		q := s.p.ask(accel, gpus, d, p)

@@ -28,9 +28,6 @@ func (q *attempt) heldBack(chosen *matrix.Build) string {
 				against++
 			} // else: often for the same reason as another rule
 		}
-		if q.packages().heldByDists(b) {
-			against++
-		}
 		if len(rs) > 0 && against == 0 {
 			against = 2
 		}

@@ -32,7 +32,6 @@ type problem struct {
 
 // A memo holds what was found for one problem; nothing of it changes an answer.
 type memo struct {
-	picks      map[pickKey]picked // the releases of packages that go with builds
 	refused    map[refusedKey]bool
 	usable     map[usableKey][]*matrix.Extension
 	frameworks map[servedKey]*matrix.Build

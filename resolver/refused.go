@@ -132,7 +132,7 @@ func (q *attempt) refused(at int, r pep508.Requirement, b *matrix.Build) *Reason
 		return q.fits().besideFramework(r, b)
 	}
 	gpus, few := gpuSet(q.gpus)
-	if q.explain || q.newest || !few {
+	if q.explain || !few {
 		return q.packages().packageRefusal(r, b)
 	}
 	key := refusedKey{at, b, q.py, q.accel, gpus}

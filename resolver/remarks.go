@@ -20,7 +20,6 @@ func (q remarks) remarks(b *matrix.Build) []string {
 		return append(out, q.a.fits().frameworkWarnings(b)...)
 	}
 	out = append(out, q.a.fits().frameworkWarnings(b)...)
-	out = append(out, q.a.packages().sourceWarnings(b)...)
 	for _, e := range q.a.packages().extensions(b) {
 		out = append(out, q.extensionRemarks(e, b)...)
 	}

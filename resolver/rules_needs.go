@@ -39,7 +39,7 @@ func (q *attempt) holds(b *matrix.Build) []string {
 	}
 	out = append(out, q.fits().frameworkHolds(b)...)
 	for _, e := range q.packages().extensions(b) {
-		for _, name := range q.broughtBeside(e, b) {
+		for _, name := range q.p.m.BroughtBy(e.name) {
 			if !slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
 				add(name, below(q.unmet(name, b)))
 			}

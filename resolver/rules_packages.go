@@ -215,10 +215,7 @@ func (q packages) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason 
 		return nil
 	}
 	if q.a.p.passedThrough(r) {
-		if why := q.passedRefusal(r); why != nil {
-			return why
-		}
-		return q.distRefusal(r, b)
+		return q.passedRefusal(r)
 	}
 	rows := q.a.p.wheels(r.Name)
 	if len(rows) == 0 {

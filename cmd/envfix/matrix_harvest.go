@@ -34,22 +34,16 @@ With --pins: reads the metadata and libraries of those releases of packages besi
 torch that have no row yet, and adds to DIR/pins.yaml which torch and CUDA they ask
 for. What was read before is kept.
 
-With --dists: reads the metadata of the releases of packages that people install
-beside torch, TensorFlow and JAX, and adds to DIR/dists.yaml what they require: every
-release of the packages named, and what is new of those that the file has.
-
 EXAMPLES
   envfix matrix harvest torch==2.15.0 > draft.yaml
   envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml
   envfix matrix harvest --files data
-  envfix matrix harvest --pins data
-  envfix matrix harvest --dists data whisperx speechbrain`,
+  envfix matrix harvest --pins data`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},
 			&cli.StringFlag{Name: "files", Usage: "renew files.yaml in `DIR` instead"},
 			&cli.StringFlag{Name: "pins", Usage: "add to pins.yaml in `DIR` instead"},
-			&cli.StringFlag{Name: "dists", Usage: "add to dists.yaml in `DIR` instead"},
 		},
 		Action: func(c *cli.Context) error {
 			if dir := c.String("files"); dir != "" && c.NArg() == 0 {
@@ -57,9 +51,6 @@ EXAMPLES
 			}
 			if dir := c.String("pins"); dir != "" && c.NArg() == 0 {
 				return matrixHarvestTable(c.Context, filepath.Join(dir, matrix.PinsFile), c.String("index"), maintain.HarvestPins, c.App.Writer)
-			}
-			if dir := c.String("dists"); dir != "" {
-				return matrixHarvestTable(c.Context, filepath.Join(dir, matrix.DistsFile), c.String("index"), maintain.HarvestDists(c.Args().Slice()), c.App.Writer)
 			}
 			spec, label, err := torchArgument(c)
 			if err != nil {

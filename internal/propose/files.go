@@ -121,8 +121,7 @@ func (s *shelf) archive(ctx context.Context, name string, spec version.Specifier
 // loads reports whether a wheel is for this system and a Python.
 func (s *shelf) loads(f index.File, python string) bool {
 	rows := (&index.Project{Name: "x", Files: []index.File{{Name: f.Name}}}).Rows()
-	d := matrix.Dist{Files: rows}
-	return len(rows) > 0 && d.Fit(python, s.platform) == matrix.FitWheel
+	return slices.ContainsFunc(rows, func(row matrix.Files) bool { return row.Loads(python, s.platform) })
 }
 
 // fileVersion is the version of a file, and whether it is a wheel.

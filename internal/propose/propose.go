@@ -56,6 +56,7 @@ const (
 type Answer struct {
 	Python   string            `json:"python"`             // "": the matrix chooses
 	Torch    string            `json:"torch,omitempty"`    // a limit on torch beside the project's: "==2.8.0"
+	Brought  []string          `json:"brought,omitempty"`  // packages that others bring and whose build the matrix chooses
 	Plain    []string          `json:"plain,omitempty"`    // packages that are installed as they are asked for: the matrix is not asked
 	Aside    []string          `json:"aside,omitempty"`    // packages that are not installed
 	Build    []Source          `json:"build,omitempty"`    // what has to be built
@@ -74,6 +75,9 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 		if q, err := pep508.Parse("torch"+a.Torch, "what goes with the other packages"); err == nil {
 			r.Requirements = append(r.Requirements, q)
 		}
+	}
+	for _, name := range a.Brought {
+		r.Requirements = append(r.Requirements, pep508.Requirement{Name: name, Text: name, From: "what other packages require"})
 	}
 	return r
 }
@@ -148,6 +152,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 func (a *Answer) clone() *Answer {
 	b := *a
 	b.Plain, b.Aside, b.Build, b.Said = slices.Clone(a.Plain), slices.Clone(a.Aside), slices.Clone(a.Build), slices.Clone(a.Said)
+	b.Brought = slices.Clone(a.Brought)
 	return &b
 }
 
@@ -158,15 +163,19 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	if res, err := l.Resolve(a.Judged(r)); err != nil || runs(res) {
 		return
 	}
+	var source []string
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
-		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), l.Framework(q.Name) && len(q.Extras) == 0:
+		case l.shelf.sourceOnly(ctx, q.Name, q.Spec):
+			source = append(source, q.Name)
+		case len(q.Extras) == 0 && (l.Framework(q.Name) || l.Framework(q.Name+"-gpu")):
 			a.Plain = append(a.Plain, q.Name)
 		}
 	}
+	a.Plain = append(a.Plain, source...)
 	if res, err := l.Resolve(a.Judged(r)); err != nil || !runs(res) {
-		a.Plain = nil // it is not them
+		a.Plain = source // it is not the frameworks, and what is built is no reason either
 	}
 }
 
@@ -238,6 +247,9 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 			return &refusal{"the matrix admits no torch for Python " + a.Python}
 		}
 		versions, err := l.compile(ctx, l.job(a, r, res.Choice, ""))
+		if err == nil && l.brings(a, r, res.Choice, versions) {
+			continue // the matrix chooses their builds
+		}
 		if err == nil {
 			a.Versions = versions
 			return nil
@@ -259,6 +271,19 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 			return no
 		}
 	}
+}
+
+// brings adds to an answer what uv found that others require and whose build matters:
+// torch's family and frameworks of which the matrix chose none. It reports whether the
+// matrix has to be asked again.
+func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
+	before := len(a.Brought)
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		if _, chosen := c.Packages[name]; !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
+			a.Brought = append(a.Brought, name)
+		}
+	}
+	return len(a.Brought) > before && l.calls < mostCalls
 }
 
 // clear deals with what uv names: it reports whether another call may go further.
@@ -286,8 +311,10 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 			continue
 		}
 		spec := specOf(r, name)
-		if no != nil && no.version(name) != "" {
-			spec, _ = version.ParseSpecifier("==" + no.version(name))
+		if no != nil {
+			if said, ok := no.versions(name); ok {
+				spec = said
+			}
 		}
 		if l.shelf.fit(ctx, name, spec, a.Python) != matrix.FitSource || !anyway && !l.shelf.sourceOnly(ctx, name, spec) {
 			continue // there is a wheel of it for another Python, or nothing is known

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/team"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // A job is one question to uv.
@@ -125,7 +126,7 @@ func (l *Loop) defaultIndex(ctx context.Context) string {
 var (
 	wheelsRequired = lazy.Regexp("Wheels are required for `([^`]+)`")
 	notThere       = lazy.Regexp(`(?:Because |and )([A-Za-z0-9._-]+) was not found in the package registry`)
-	noUsable       = lazy.Regexp(`([A-Za-z0-9._-]+)==(\S+) has no usable wheels`)
+	noUsable       = lazy.Regexp(`([A-Za-z0-9._-]+?)((?:[=<>~]=?)\S+) has no usable wheels`)
 )
 
 // unusable are the packages that uv names as those without a wheel here.
@@ -148,14 +149,15 @@ func (r *refusal) missing() []string {
 	return out
 }
 
-// version is the version of a package that uv found no wheel of; "" it names none.
-func (r *refusal) version(name string) string {
+// versions are those of a package that uv found no wheel of; false: it names none.
+func (r *refusal) versions(name string) (version.Specifier, bool) {
 	for _, m := range noUsable().FindAllStringSubmatch(r.text, -1) {
 		if m[1] == name {
-			return strings.TrimRight(m[2], ",.")
+			spec, err := version.ParseSpecifier(strings.TrimRight(m[2], ",."))
+			return spec, err == nil
 		}
 	}
-	return ""
+	return version.Specifier{}, false
 }
 
 // sentence is why uv found no solution, in its own words.
