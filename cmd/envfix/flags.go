@@ -61,7 +61,7 @@ func describeFlags() []cli.Flag {
 func requestFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{filesFlag()}, declared(describe.RequestFlags()), []cli.Flag{envFlag(),
 		&cli.BoolFlag{Name: "quick", Usage: "answer for a project from the data alone: uv does not resolve its packages first"},
-		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve all packages first; apply does so where more than torch is asked for"},
+		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve the packages first where torch alone is asked for, too"},
 	}, declared(targetTable()))
 }
 
@@ -160,7 +160,7 @@ type placeFlags struct {
 	env         string // the directory of what a plan is for
 	manager     string
 	quick       bool // a project's packages are not resolved first
-	check       bool // have uv resolve the packages before anything is said to fit
+	check       bool // they are, where torch alone is asked for as well
 }
 
 func targetOf(c *cli.Context) placeFlags {

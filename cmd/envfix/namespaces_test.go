@@ -26,7 +26,6 @@ var crowded = map[string]int{
 	"methods of internal/probe.finder":       179,
 	"methods of internal/probe.host":         174,
 	"methods of internal/doctor/read.Reader": 63,
-	"methods of internal/team.Team":          61,
 }
 
 // TestNamespaces: no type is a namespace.

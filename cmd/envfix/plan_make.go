@@ -66,7 +66,6 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	w.Lock = f.lockedPlan
 	w.Propose = func(q planning.Question) *planning.Proposal { return f.proposed(ctx, q, described) }
 	w.Cautions = func(c *resolver.Choice) []string { return f.cautions(q, c) }
-	w.Packages = func(p *plan.Plan, r resolver.Request) error { return f.checkPackages(ctx, q.Matrix, p, r) }
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
 		w.Drivers = func(manager string, names []string) *machine.DriverPackages {
 			return apply.AskDriverPackages(ctx, manager, names)

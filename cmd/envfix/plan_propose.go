@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/internal/propose"
 	"envfix/internal/system"
@@ -25,7 +27,7 @@ const fromData = "from the data alone: that all of it can be installed together 
 // proposed has uv resolve what a project asks for, before a plan of it is printed. nil: it
 // was not asked, or could not say; then a note in said tells why.
 func (f planFlags) proposed(ctx context.Context, q planning.Question, described bool) *planning.Proposal {
-	if f.wish.project == "" && len(f.wish.files) == 0 {
+	if f.wish.project == "" && len(f.wish.files) == 0 && !f.target.check && !f.wish.furtherPackages(q.Request) {
 		return nil
 	}
 	alone := func(why string) *planning.Proposal {
@@ -72,11 +74,27 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		}
 		propose.Keep(dir, key, a)
 	}
+	if a.Refused != "" {
+		hints := append(slices.Clone(a.Ways), "`--quick` answers from the data alone")
+		return &planning.Proposal{Refused: &fail.Error{Code: fail.NoSolution, Text: "what was asked for cannot be installed together",
+			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
+	}
+	if len(a.Versions) == 0 {
+		a.Said = append(a.Said, fromData)
+	}
 	p := &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said}
 	for _, s := range a.Build {
 		p.Build = append(p.Build, s.Name+"=="+s.Version)
 	}
 	return p
+}
+
+// furtherPackages reports whether packages beyond torch's own family stand on the command
+// line: what they require decides with.
+func (w wishFlags) furtherPackages(r resolver.Request) bool {
+	return len(w.arguments) > 0 && slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool {
+		return q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) && q.URL == ""
+	})
 }
 
 // loop is what uv and the matrix are asked with for a project.

@@ -48,8 +48,6 @@ type Ports struct {
 	Cautions func(*resolver.Choice) []string
 	// Drivers are the versions of packages that the system's manager has.
 	Drivers func(manager string, names []string) *machine.DriverPackages
-	// Packages resolves all that a plan installs, and may say more in it.
-	Packages func(*plan.Plan, resolver.Request) error
 }
 
 // A Proposal is what was found out of a request by resolving all of it.
@@ -58,6 +56,7 @@ type Proposal struct {
 	Installed resolver.Request // what is installed: without what is set aside
 	Build     []string         // NAME==VERSION of what has no wheel and is built
 	Said      []string
+	Refused   error // why what is asked for cannot be installed together; nil: it can
 }
 
 // Choose asks the resolver alone: for who judges or compares and installs nothing. Its
@@ -129,11 +128,6 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.Packages != nil {
-		if err := w.Packages(p, q.Request); err != nil {
-			return nil, err
-		}
-	}
 	p.Wish = remember(q.Request, q.Said, q.Wish)
 	p.Read, p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Read, q.Envfix, facts, q.assumed(p, facts)
 	return p, nil
@@ -147,6 +141,9 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 	}
 	if p == nil {
 		return q.Choose()
+	}
+	if p.Refused != nil {
+		return nil, p.Refused
 	}
 	q.Request = p.Judged
 	res, err := q.Choose()

@@ -83,6 +83,21 @@ func (s *shelf) fit(ctx context.Context, name string, spec version.Specifier, py
 	return best
 }
 
+// newest is the newest release that spec admits and that has a wheel here for a Python.
+func (s *shelf) newest(ctx context.Context, name string, spec version.Specifier, python string) (newest version.Python, ok bool) {
+	page := s.page(ctx, name)
+	if page == nil {
+		return newest, false
+	}
+	for _, f := range page.Files {
+		v, wheel, is := fileVersion(f.Name)
+		if is && wheel && !f.Yanked && !v.IsPreRelease() && spec.Admits(v) && (!ok || v.Compare(newest) > 0) && pythonAdmits(f.RequiresPython, python) && s.loads(f, python) {
+			newest, ok = v, true
+		}
+	}
+	return newest, ok
+}
+
 // sourceOnly reports whether every version of a package that spec admits has source
 // distributions alone: no wheel for this system and any Python.
 func (s *shelf) sourceOnly(ctx context.Context, name string, spec version.Specifier) bool {

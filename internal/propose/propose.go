@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"envfix/internal/index"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
-	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -55,12 +53,14 @@ const (
 // the same question has the same one as long as the index does not change.
 type Answer struct {
 	Python   string            `json:"python"`             // "": the matrix chooses
-	Torch    string            `json:"torch,omitempty"`    // a limit on torch beside the project's: "==2.8.0"
+	Limits   []string          `json:"limits,omitempty"`   // beside the project's own: "torch==2.8.0"
 	Brought  []string          `json:"brought,omitempty"`  // packages that others bring and whose build the matrix chooses
 	Plain    []string          `json:"plain,omitempty"`    // packages that are installed as they are asked for: the matrix is not asked
 	Aside    []string          `json:"aside,omitempty"`    // packages that are not installed
 	Build    []Source          `json:"build,omitempty"`    // what has to be built
 	Versions map[string]string `json:"versions,omitempty"` // what uv found; empty: nothing that goes together
+	Refused  string            `json:"refused,omitempty"`  // why uv found no set; "" it did
+	Ways     []string          `json:"ways,omitempty"`     // what to change then, each tried
 	Said     []string          `json:"said"`
 }
 
@@ -71,8 +71,8 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 	if a.Python != "" {
 		r.Python = a.Python
 	}
-	if a.Torch != "" {
-		if q, err := pep508.Parse("torch"+a.Torch, "what goes with the other packages"); err == nil {
+	for _, limit := range a.Limits {
+		if q, err := pep508.Parse(limit, "what goes with the other packages"); err == nil {
 			r.Requirements = append(r.Requirements, q)
 		}
 	}
@@ -143,7 +143,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	}
 	var no *refusal
 	if errors.As(why, &no) {
-		first.say("uv found no set that can be installed together: %s", no.sentence())
+		first.Refused, first.Ways = no.sentence(), l.ways(ctx, first, r, no)
 	}
 	l.tell(ctx, first, r)
 	return first, nil
@@ -152,7 +152,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 func (a *Answer) clone() *Answer {
 	b := *a
 	b.Plain, b.Aside, b.Build, b.Said = slices.Clone(a.Plain), slices.Clone(a.Aside), slices.Clone(a.Build), slices.Clone(a.Said)
-	b.Brought = slices.Clone(a.Brought)
+	b.Brought, b.Limits = slices.Clone(a.Brought), slices.Clone(a.Limits)
 	return &b
 }
 
@@ -193,13 +193,14 @@ var preferred = []string{"3.12", "3.11", "3.10", "3.13", "3.9", "3.8", "3.7", "3
 // pythons are the Pythons that the project and the matrix admit, those first for which the
 // fewest of the requirements have no wheel.
 func (l *Loop) pythons(ctx context.Context, a *Answer, r resolver.Request) []string {
+	candidates := append(slices.Clone(l.Found), preferred...)
 	if r.Python != "" {
-		return []string{r.Python}
+		candidates = []string{r.Python}
 	}
 	lacking := map[string]int{}
 	var out []string
-	for _, python := range append(slices.Clone(l.Found), preferred...) {
-		if !pythonAdmits(r.ProjectPython, python) || slices.Contains(out, python) {
+	for _, python := range candidates {
+		if r.Python == "" && !pythonAdmits(r.ProjectPython, python) || slices.Contains(out, python) {
 			continue
 		}
 		b := a.clone()
@@ -232,6 +233,7 @@ func (l *Loop) admits(marker, python string) bool {
 // has only source, a torch that the rest does not go with.
 func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds bool) error {
 	loosened := false
+	var fallback *Answer
 	var names []string
 	for _, q := range r.Requirements {
 		if strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python) {
@@ -247,12 +249,22 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 			return &refusal{"the matrix admits no torch for Python " + a.Python}
 		}
 		versions, err := l.compile(ctx, l.job(a, r, res.Choice, ""))
-		if err == nil && l.brings(a, r, res.Choice, versions) {
-			continue // the matrix chooses their builds
-		}
-		if err == nil {
-			a.Versions = versions
+		switch {
+		case err != nil && fallback != nil:
+			*a = *fallback // the newest of what was asked for does not go, with any torch
 			return nil
+		case err == nil && l.brings(a, r, res.Choice, versions):
+			continue // the matrix chooses their builds
+		case err == nil:
+			a.Versions = versions
+			if loosened || !l.behind(ctx, a, r) {
+				return nil
+			}
+			loosened, fallback = true, a.clone()
+			if !l.otherTorch(ctx, a, r, res.Choice) {
+				return nil
+			}
+			continue
 		}
 		var no *refusal
 		if !errors.As(err, &no) || l.calls >= mostCalls {
@@ -261,7 +273,7 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 		switch moved, err := l.clear(ctx, a, r, no, builds); {
 		case err != nil:
 			return err
-		case moved:
+		case moved, l.older(a, r, res.Choice, no):
 		case !loosened && res.Choice.Torch != "" && strings.Contains(no.text, "torch"):
 			loosened = true
 			if !l.otherTorch(ctx, a, r, res.Choice) {
@@ -271,19 +283,6 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 			return no
 		}
 	}
-}
-
-// brings adds to an answer what uv found that others require and whose build matters:
-// torch's family and frameworks of which the matrix chose none. It reports whether the
-// matrix has to be asked again.
-func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
-	before := len(a.Brought)
-	for _, name := range slices.Sorted(maps.Keys(versions)) {
-		if _, chosen := c.Packages[name]; !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
-			a.Brought = append(a.Brought, name)
-		}
-	}
-	return len(a.Brought) > before && l.calls < mostCalls
 }
 
 // clear deals with what uv names: it reports whether another call may go further.
@@ -357,120 +356,4 @@ func specOf(r resolver.Request, name string) version.Specifier {
 		}
 	}
 	return version.Specifier{}
-}
-
-// otherTorch has uv choose among the releases of torch that the matrix admits, and limits
-// the answer to that one.
-func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c *resolver.Choice) bool {
-	newest, oldest := c.Torch, c.Torch
-	b := a.clone()
-	for range 40 {
-		b.Torch = "<" + oldest
-		res, err := l.Resolve(b.Judged(r))
-		if err != nil || !runs(res) || res.Choice.Torch == "" {
-			break
-		}
-		oldest = res.Choice.Torch
-	}
-	if oldest == newest {
-		return false
-	}
-	found, err := l.compile(ctx, l.job(a, r, c, "torch>="+oldest+",<="+newest))
-	if err != nil || found["torch"] == "" {
-		return false
-	}
-	public, _ := version.SplitLocal(found["torch"])
-	b.Torch = "==" + public
-	if res, err := l.Resolve(b.Judged(r)); err != nil || !runs(res) {
-		return false
-	}
-	a.Torch = b.Torch
-	a.say("torch %s, not %s: the other packages ask for it", public, newest)
-	return true
-}
-
-// job is what uv is asked for a choice of the matrix. The default index's metadata stands
-// for a torch of the same version with another label. loose, where it is not "", is in
-// place of torch's and its companions' versions.
-func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose string) job {
-	j := job{python: strings.TrimSuffix(a.Python, "t"), sources: a.Build}
-	chosen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
-		public, _ := version.SplitLocal(c.Packages[name])
-		switch {
-		case name == "torch" && loose != "":
-			j.lines = append(j.lines, loose)
-		case public == "" && !family(name), loose != "" && !family(name):
-			continue
-		case public == "" || loose != "":
-			j.lines = append(j.lines, name)
-		default:
-			j.lines = append(j.lines, name+"=="+public)
-		}
-		chosen[name] = true
-	}
-	for _, q := range a.Installed(r).Requirements {
-		switch {
-		case q.URL != "" && !strings.HasSuffix(strings.Split(q.URL, "#")[0], ".whl"):
-			a.say("not checked: %s, which comes from an address", text.Cut(q.Text, 80))
-		case chosen[q.Name] && len(q.Extras) == 0 || family(q.Name):
-		case c.Ask[q.Name] != "":
-			j.lines = append(j.lines, c.Ask[q.Name])
-		default:
-			q.Label = ""
-			j.lines = append(j.lines, q.Line())
-		}
-	}
-	j.lines = append(j.lines, c.Holds...)
-	for _, q := range l.Limits {
-		if !family(q.Name) {
-			j.limits = append(j.limits, q.Line())
-		}
-	}
-	for _, q := range l.Override {
-		j.overrides = append(j.overrides, q.Line())
-	}
-	return j
-}
-
-// tell says what was decided where it differs from what is usual.
-func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
-	for _, newer := range preferred {
-		if newer == a.Python || r.Python != "" {
-			break
-		}
-		if !pythonAdmits(r.ProjectPython, newer) {
-			continue
-		}
-		for _, q := range r.Requirements {
-			if fit := l.shelf.fit(ctx, q.Name, q.Spec, newer); (fit == matrix.FitNone || fit == matrix.FitSource) &&
-				l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitWheel && !family(q.Name) && l.admits(q.Marker, newer) {
-				a.say("Python %s, not %s: %s has no wheel for %s", a.Python, newer, text.Cut(q.Name+q.Spec.String(), 80), newer)
-				break
-			}
-		}
-		break
-	}
-	for _, s := range a.Build {
-		switch {
-		case s.Read != "":
-			a.say("%s %s is only a source distribution (%s): its requirements were read from the %s in its archive, nothing of it was run; it is built at apply",
-				s.Name, s.Version, s.needs(), s.Read)
-		default:
-			a.say("%s %s is only a source distribution (%s), and what it requires is not known; it is built at apply", s.Name, s.Version, s.needs())
-		}
-	}
-}
-
-// needs is what building a source takes.
-func (s Source) needs() string {
-	switch s.Kind {
-	case "CUDA":
-		return "CUDA sources: building needs nvcc of torch's own CUDA and a C++ compiler"
-	case "compiler":
-		return "building needs a compiler"
-	case "pure":
-		return "pure Python"
-	}
-	return "its archive could not be read"
 }

@@ -158,7 +158,7 @@ func TestAnotherTorch(t *testing.T) {
 	f := files{}
 	f.wheel("needsold", "1.0", "py3-none-any", "torch<2.8")
 	a := propose(t, asks(t, f), request(t, "torch", "needsold"))
-	if !strings.HasPrefix(a.Torch, "==2.7") || a.Versions["needsold"] == "" {
+	if !strings.HasPrefix(strings.Join(a.Limits, " "), "torch==2.7") || a.Versions["needsold"] == "" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -179,7 +179,7 @@ func TestContradiction(t *testing.T) {
 	f.wheel("b", "2.0", "py3-none-any")
 	f.wheel("b", "1.0", "py3-none-any")
 	a := propose(t, asks(t, f), request(t, "torch", "a==1.0", "b==2.0"))
-	if len(a.Versions) > 0 || !strings.Contains(strings.Join(a.Said, " "), "depend on b<2") {
+	if len(a.Versions) > 0 || !strings.Contains(a.Refused, "depend on b<2") || len(a.Ways) == 0 || a.Ways[0] != "b 1.0 goes with the rest; you asked for b==2.0 (requirements.txt:1)" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -203,5 +203,35 @@ func TestKeep(t *testing.T) {
 	Keep(dir, key, &Answer{Python: "3.11"})
 	if a := Kept(dir, key); a == nil || a.Python != "3.11" {
 		t.Error(a)
+	}
+}
+
+// The newest release of what was asked for decides the torch, not an old one that says
+// nothing of it.
+func TestNewestDecides(t *testing.T) {
+	f := files{}
+	f.wheel("tool", "3.8.6", "py3-none-any", "torch~=2.8.0")
+	f.wheel("tool", "1.0", "py3-none-any")
+	a := propose(t, asks(t, f), request(t, "torch", "tool"))
+	if !slices.Equal(a.Limits, []string{"torch==2.8.0"}) || a.Versions["tool"] != "3.8.6" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// What others bring is chosen by the matrix, in the build that goes with torch.
+func TestBrought(t *testing.T) {
+	f := files{}
+	f.wheel("tool", "1.0", "py3-none-any", "torchvision")
+	f.wheel("torchvision", "0.1", "py3-none-any")
+	m, err := matrix.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, release := range m.Releases {
+		f.wheel("torchvision", release.Companions["torchvision"].String(), "py3-none-any")
+	}
+	a := propose(t, asks(t, f), request(t, "torch", "tool"))
+	if newest := m.Releases[0].Companions["torchvision"].String(); !slices.Equal(a.Brought, []string{"torchvision"}) || a.Versions["torchvision"] == "0.1" || newest == "" {
+		t.Errorf("%+v", a)
 	}
 }

@@ -38,4 +38,5 @@ func Clean() {
 		}
 	}
 	os.Setenv("LANG", "C.UTF-8")
+	os.Setenv("ENVFIX_QUICK", "1") // uv is asked of an index that the test serves
 }

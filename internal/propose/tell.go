@@ -1,0 +1,100 @@
+package propose
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// job is what uv is asked for a choice of the matrix. The default index's metadata stands
+// for a torch of the same version with another label. loose, where it is not "", is in
+// place of torch's and its companions' versions.
+func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose string) job {
+	j := job{python: strings.TrimSuffix(a.Python, "t"), sources: a.Build}
+	chosen := map[string]bool{}
+	var last []string // uv settles what stands first, first
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
+		public, _ := version.SplitLocal(c.Packages[name])
+		switch {
+		case name == "torch" && loose != "":
+			last = append(last, loose)
+		case public == "" && !family(name), loose != "" && !family(name):
+			continue
+		case public == "" || loose != "":
+			last = append(last, name)
+		default:
+			j.lines = append(j.lines, name+"=="+public)
+		}
+		chosen[name] = true
+	}
+	for _, q := range a.Installed(r).Requirements {
+		switch {
+		case q.URL != "" && !strings.HasSuffix(strings.Split(q.URL, "#")[0], ".whl"):
+			a.say("not checked: %s, which comes from an address", text.Cut(q.Text, 80))
+		case chosen[q.Name] && len(q.Extras) == 0 || family(q.Name):
+		case c.Ask[q.Name] != "":
+			j.lines = append(j.lines, c.Ask[q.Name])
+		default:
+			q.Label = ""
+			j.lines = append(j.lines, q.Line())
+		}
+	}
+	j.lines = append(append(j.lines, last...), c.Holds...)
+	for _, q := range l.Limits {
+		if !family(q.Name) {
+			j.limits = append(j.limits, q.Line())
+		}
+	}
+	for _, q := range l.Override {
+		j.overrides = append(j.overrides, q.Line())
+	}
+	return j
+}
+
+// tell says what was decided where it differs from what is usual.
+func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
+	for _, newer := range preferred {
+		if newer == a.Python || r.Python != "" {
+			break
+		}
+		if !pythonAdmits(r.ProjectPython, newer) {
+			continue
+		}
+		for _, q := range r.Requirements {
+			if fit := l.shelf.fit(ctx, q.Name, q.Spec, newer); (fit == matrix.FitNone || fit == matrix.FitSource) &&
+				l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitWheel && !family(q.Name) && l.admits(q.Marker, newer) {
+				a.say("Python %s, not %s: %s has no wheel for %s", a.Python, newer, text.Cut(q.Name+q.Spec.String(), 80), newer)
+				break
+			}
+		}
+		break
+	}
+	for _, s := range a.Build {
+		switch {
+		case s.Read != "":
+			a.say("%s %s is only a source distribution (%s): its requirements were read from the %s in its archive, nothing of it was run; it is built at apply",
+				s.Name, s.Version, s.needs(), s.Read)
+		default:
+			a.say("%s %s is only a source distribution (%s), and what it requires is not known; it is built at apply", s.Name, s.Version, s.needs())
+		}
+	}
+}
+
+// needs is what building a source takes.
+func (s Source) needs() string {
+	switch s.Kind {
+	case "CUDA":
+		return "CUDA sources: building needs nvcc of torch's own CUDA and a C++ compiler"
+	case "compiler":
+		return "building needs a compiler"
+	case "pure":
+		return "pure Python"
+	}
+	return "its archive could not be read"
+}

@@ -1,0 +1,91 @@
+package propose
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// What uv's answer says of the matrix's choice: that another torch, another release of a
+// package with GPU code, or a build that nobody asked for belongs to it.
+
+// brings adds to an answer what uv found that others require and whose build matters:
+// torch's family and frameworks of which the matrix chose none. It reports whether the
+// matrix has to be asked again.
+func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
+	before := len(a.Brought)
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		if _, chosen := c.Packages[name]; !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
+			a.Brought = append(a.Brought, name)
+		}
+	}
+	return len(a.Brought) > before && l.calls < mostCalls
+}
+
+// behind reports whether uv took an older release of a package of the request than there
+// is a wheel of: an old one often goes with any torch because it says nothing of it.
+func (l *Loop) behind(ctx context.Context, a *Answer, r resolver.Request) bool {
+	return slices.ContainsFunc(a.Installed(r).Requirements, func(q pep508.Requirement) bool {
+		v, err := version.ParsePython(a.Versions[q.Name])
+		newest, ok := l.shelf.newest(ctx, q.Name, q.Spec, a.Python)
+		return err == nil && ok && !family(q.Name) && q.URL == "" && version.Minor(newest.String()) != version.Minor(v.String()) && newest.Compare(v) > 0
+	})
+}
+
+// otherTorch has uv choose among the releases of torch that the matrix admits, the newest
+// of the other packages first, and limits the answer to that one.
+func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c *resolver.Choice) bool {
+	newest, oldest := c.Torch, c.Torch
+	for range 40 {
+		b := a.clone()
+		b.Limits = append(b.Limits, "torch<"+oldest)
+		res, err := l.Resolve(b.Judged(r))
+		if err != nil || !runs(res) || res.Choice.Torch == "" {
+			break
+		}
+		oldest = res.Choice.Torch
+	}
+	if oldest == newest {
+		return false
+	}
+	found, err := l.compile(ctx, l.job(a, r, c, "torch>="+oldest+",<="+newest))
+	public, _ := version.SplitLocal(found["torch"])
+	if err != nil || public == "" || public == newest {
+		return false
+	}
+	b := a.clone()
+	b.Limits = append(b.Limits, "torch=="+public)
+	if res, err := l.Resolve(b.Judged(r)); err != nil || !runs(res) {
+		return false
+	}
+	a.Limits = b.Limits
+	a.say("torch %s, not %s: the other packages ask for it", public, newest)
+	return true
+}
+
+// older limits a package that the matrix chose, and that nobody asked for in a version, to
+// a release before the one of which uv speaks. It reports whether the matrix admits one.
+func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refusal) bool {
+	for _, q := range a.Installed(r).Requirements {
+		chosen := c.Packages[q.Name]
+		if family(q.Name) || !q.Spec.IsZero() || q.URL != "" || chosen == "" || !strings.Contains(no.text, q.Name+"=="+chosen) {
+			continue
+		}
+		if _, err := version.ParseSpecifier("<" + chosen); err != nil {
+			continue
+		}
+		b := a.clone()
+		b.Limits = append(b.Limits, q.Name+"<"+chosen)
+		if res, err := l.Resolve(b.Judged(r)); err == nil && runs(res) && res.Choice.Packages[q.Name] != chosen {
+			a.Limits = b.Limits
+			a.say("%s before %s, which does not go with the rest", q.Name, chosen)
+			return true
+		}
+	}
+	return false
+}

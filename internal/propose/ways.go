@@ -1,0 +1,107 @@
+package propose
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/resolver"
+)
+
+// A way out is tried before it is named, and each try costs a resolution.
+const (
+	maxWays  = 2
+	maxTries = 6
+)
+
+// ways are the smallest changes with which what was asked for can be installed: of what
+// uv names in its refusal another version, then a package left out, then another Python.
+func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refusal) []string {
+	var out []string
+	tries := 0
+	resolves := func(a *Answer, r resolver.Request) map[string]string {
+		if tries++; tries > maxTries || len(out) == maxWays || ctx.Err() != nil {
+			return nil
+		}
+		res, err := l.Resolve(a.Judged(r))
+		if err != nil || !runs(res) {
+			return nil
+		}
+		found, err := l.compile(ctx, l.job(a.clone(), r, res.Choice, ""))
+		if err != nil {
+			return nil
+		}
+		return found
+	}
+	var named []pep508.Requirement
+	for _, q := range r.Requirements {
+		if q.URL == "" && !slices.Contains(a.Aside, q.Name) && no.names(q.Name) {
+			named = append(named, q)
+		}
+	}
+	for _, q := range named {
+		if q.Spec.IsZero() {
+			continue
+		}
+		if found := resolves(a, replaced(r, q, pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name})); found[q.Name] != "" {
+			out = append(out, fmt.Sprintf("%s %s goes with the rest; you asked for %s", q.Name, found[q.Name], where(q)))
+		}
+	}
+	for _, q := range named {
+		if b := a.clone(); q.Name != "torch" {
+			if b.Aside = append(b.Aside, q.Name); resolves(b, r) != nil {
+				out = append(out, fmt.Sprintf("without %s the rest can be installed", where(q)))
+			}
+		}
+	}
+	if n := len(preferred); r.Python != "" && len(out) == 0 {
+		for _, python := range preferred[:min(n, 4)] {
+			b := a.clone()
+			if b.Python = python; python != r.Python && pythonAdmits(r.ProjectPython, python) && resolves(b, r) != nil {
+				return []string{"`--python " + python + "`: there all of it can be installed"}
+			}
+		}
+	}
+	return out
+}
+
+// replaced is a request with one requirement in place of another.
+func replaced(r resolver.Request, old, with pep508.Requirement) resolver.Request {
+	r.Requirements = slices.Clone(r.Requirements)
+	for i, q := range r.Requirements {
+		if q.Text == old.Text && q.From == old.From {
+			r.Requirements[i] = with
+		}
+	}
+	return r
+}
+
+// where is a requirement as it is written, and the line on which.
+func where(q pep508.Requirement) string {
+	if file, line, ok := strings.Cut(q.From, ":"); ok && file != "" && line != "" && strings.Trim(line, "0123456789") == "" {
+		return text.Cut(q.Text, 80) + " (" + text.Cut(q.From, 80) + ")"
+	}
+	return text.Cut(q.Text, 80)
+}
+
+// names reports whether a refusal speaks of a package.
+func (r *refusal) names(name string) bool {
+	for rest := r.text; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		before, after := rest[:i], rest[i+len(name):]
+		if (before == "" || !wordy(before[len(before)-1])) && (after == "" || !wordy(after[0])) {
+			return true
+		}
+		rest = after
+	}
+}
+
+func wordy(c byte) bool {
+	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
