@@ -129,6 +129,11 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 	return out
 }
 
+func exactly(v version.Python) version.Specifier {
+	s, _ := version.ParseSpecifier("==" + v.String())
+	return s
+}
+
 // release says what an answer means for the one release that it was asked about.
 func (s advice) release(o *outcome, name string, v version.Python) PackageRelease {
 	switch c := o.Choice; {
@@ -157,7 +162,7 @@ func (s advice) release(o *outcome, name string, v version.Python) PackageReleas
 
 // loadsAsKnown reports whether it is known which torch a release of a package needs.
 func (s advice) loadsAsKnown(name string, v version.Python) bool {
-	return s.p.m.HasDists(name) || slices.ContainsFunc(s.p.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && s.p.cache.admits(n.Versions, v) })
+	return slices.ContainsFunc(s.p.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && s.p.cache.admits(n.Versions, v) })
 }
 
 // whyQuestion is the attempt that decide asks first on this machine.
