@@ -104,10 +104,11 @@ dependencies:
       - --only-binary=:all:
       - -r requirements.v100.txt
 `
-	if d := cmp.Diff(want, p.ExportConda("requirements.v100.txt").String()); d != "" {
+	conda, err := p.Export("conda", "/home", &lock.Packages{})
+	if d := cmp.Diff(want, conda.String()); d != "" || err != nil {
 		t.Errorf("conda (-want +got):\n%s", d)
 	}
-	docker, err := p.ExportDockerfile("requirements.v100.txt", &lock.Packages{})
+	docker, err := p.Export("dockerfile", "/home", &lock.Packages{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +118,12 @@ dependencies:
 		}
 	}
 	p.Match = lock.Match{OS: "linux", GPU: "none", Arch: "aarch64"}
-	docker, err = p.ExportDockerfile("r.txt", &lock.Packages{})
+	docker, err = p.Export("dockerfile", "/home", &lock.Packages{})
 	if err != nil || strings.Contains(docker.String(), "NVIDIA") || !strings.Contains(docker.String(), "FROM --platform=linux/arm64 ${BASE}") {
 		t.Errorf("a CPU image for Arm (%v):\n%s", err, docker)
 	}
 	p.Match.OS = "windows"
-	if _, err := p.ExportDockerfile("r.txt", &lock.Packages{}); err == nil {
+	if _, err := p.Export("dockerfile", "/home", &lock.Packages{}); err == nil {
 		t.Error("a Dockerfile for Windows")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -111,16 +112,9 @@ func whatIf(m *matrix.Matrix, in *Inventory, r resolver.Request, o Options, now 
 			}
 		}
 	}
-	text := ""
+	said := ""
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		text += fmt.Sprintf("%s: %s; ", count(changes[name], "machine"), name)
+		said += fmt.Sprintf("%s: %s; ", text.Count(changes[name], "machine"), name)
 	}
-	return fmt.Sprintf("%sthen %s (`--change-driver`)", text, count(len(p.Groups), "group"))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%sthen %s (`--change-driver`)", said, text.Count(len(p.Groups), "group"))
 }

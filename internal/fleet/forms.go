@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -102,10 +103,10 @@ func (in *Inventory) readDocument(data []byte, from, host string) error {
 	case d.Sinfo != nil:
 		in.sinfo(d.Sinfo)
 	case d.Local.Envfix != nil:
-		in.addLine(Named(d.Local.Envfix, nameOf(host, d.Hostname, from)), func() string { return nameOf(host, d.Hostname, from) })
+		in.addLine(Named(d.Local.Envfix, cmp.Or(host, d.Hostname, from)), func() string { return cmp.Or(host, d.Hostname, from) })
 	case d.Hostname != "" || d.Gathered:
 		in.Problem(
-			nameOf(host, d.Hostname, from),
+			cmp.Or(host, d.Hostname, from),
 			"Ansible's facts of it hold none of envfix: put `envfix facts --class` into /etc/ansible/facts.d/envfix.fact",
 		)
 	case d.Format == nil && d.Error == "":
@@ -114,15 +115,6 @@ func (in *Inventory) readDocument(data []byte, from, host string) error {
 		in.addLine(Named(data, host), func() string { return from })
 	}
 	return nil
-}
-
-func nameOf(names ...string) string {
-	for _, n := range names {
-		if n != "" {
-			return n
-		}
-	}
-	return ""
 }
 
 // Named puts a host's name before facts that carry none; "" leaves them as they are.
@@ -221,7 +213,7 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 			return ""
 		}
 		line, _ := c.FieldPos(0)
-		in.described(nameOf(cell("host"), fmt.Sprintf("%s:%d", from, line)), words{gpus: gpuList(cell("gpu")), driver: cell("driver"),
+		in.described(cmp.Or(cell("host"), fmt.Sprintf("%s:%d", from, line)), words{gpus: gpuList(cell("gpu")), driver: cell("driver"),
 			os: system(cell("os")), arch: cell("arch"), libc: cell("libc"), python: cell("python")})
 	}
 }

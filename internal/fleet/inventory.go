@@ -7,6 +7,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (in *Inventory) addLine(line []byte, at func() string) {
 	if len(facts) <= maxRaw && head.Host == "" && head.At == "" {
 		in.byRaw[string(facts)] = c
 	}
-	in.addAt(c, host, nameOf(string(when), head.At))
+	in.addAt(c, host, cmp.Or(string(when), head.At))
 }
 
 // keep is a name as a string. A million strings of their own would take half as much

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -53,13 +54,13 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 		}
 		gpu := strings.ReplaceAll(name, "-", " ")
 		if major != "" { // the capability decides; the name may be one of a shared GPU (…-SHARED)
-			gpu = major + "." + nameOf(l["nvidia.com/gpu.compute.minor"], "0")
+			gpu = major + "." + cmp.Or(l["nvidia.com/gpu.compute.minor"], "0")
 		}
 		w.gpus = []string{gpu}
 		if n, _ := strconv.Atoi(l["nvidia.com/gpu.count"]); n > 1 {
 			w.gpus = append(w.gpus, gpu)
 		}
-		w.driver = nameOf(l["nvidia.com/cuda.driver-version.full"], joined(l, "nvidia.com/cuda.driver-version.", "major", "minor", "revision"),
+		w.driver = cmp.Or(l["nvidia.com/cuda.driver-version.full"], joined(l, "nvidia.com/cuda.driver-version.", "major", "minor", "revision"),
 			joined(l, "nvidia.com/cuda.driver.", "major", "minor", "rev"))
 		if w.driver == "" {
 			in.Problem(n.Metadata.Name, "its labels name "+gpu+" and no driver (nvidia.com/cuda.driver-version.full)")

@@ -141,7 +141,7 @@ func (r *Results) add(raw json.RawMessage, from, host string) error {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("not what envfix prints: %s", text.Printable(err.Error()))
 	}
-	host = nameOf(t.Host, host)
+	host = cmp.Or(t.Host, host)
 	if host == "" {
 		return errors.New("names no host: put a \"host\" into it, or call the file HOST.json")
 	}
@@ -208,7 +208,7 @@ func (x *result) failure(t told) {
 	if json.Unmarshal(t.Error, &e) != nil { // no object
 		_ = json.Unmarshal(t.Error, &e.Text) // what is neither is an error without words
 	}
-	x.failed = nameOf(e.Text, "it ended with an error")
+	x.failed = cmp.Or(e.Text, "it ended with an error")
 	if t.State == "waiting_for_reboot" {
 		x.reboot = true
 	}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -32,7 +33,7 @@ var (
 func (in *Inventory) slurm(nodes []json.RawMessage) {
 	for _, item := range nodes {
 		var n slurmNode
-		if err := json.Unmarshal(item, &n); err != nil || nameOf(n.Name, n.Hostname) == "" {
+		if err := json.Unmarshal(item, &n); err != nil || cmp.Or(n.Name, n.Hostname) == "" {
 			in.Problem(in.name("", func() string { return "" }), "is no node as Slurm lists them")
 			continue
 		}
@@ -108,7 +109,7 @@ func hostList(list string) []string {
 }
 
 func (in *Inventory) slurmNode(n slurmNode) {
-	host := nameOf(n.Name, n.Hostname)
+	host := cmp.Or(n.Name, n.Hostname)
 	w := words{os: "linux", arch: n.Arch}
 	features := append(textList(n.Features), textList(n.Active)...)
 	capability := ""
@@ -128,7 +129,7 @@ func (in *Inventory) slurmNode(n slurmNode) {
 		in.described(host, words{os: "linux", arch: w.arch})
 		return
 	}
-	gpu := nameOf(capability, strings.ReplaceAll(m[1], "_", " "))
+	gpu := cmp.Or(capability, strings.ReplaceAll(m[1], "_", " "))
 	switch {
 	case gpu == "":
 		in.Problem(host, "Slurm names a GPU without its type: `srun -w "+host+" envfix facts --class` tells it")

@@ -8,20 +8,16 @@ import (
 	"envfix/internal/text"
 )
 
-// ExportKubernetes returns a Job for a Linux profile: nodes by the labels of NVIDIA's
+// kubernetes is a Job for a Linux profile: nodes by the labels of NVIDIA's
 // GPU feature discovery, an init container that proves the image on the node's GPU, and
 // the driver's floor for the container runtime. The image is the one that the form
 // dockerfile builds.
-func (p *Profile) ExportKubernetes() (text.Quoted, error) {
-	if p.Match.OS != "linux" {
-		return text.Quoted{}, p.notLinux()
-	}
-	var d text.Doc
+func (p export) kubernetes(d *text.Doc) error {
 	name := text.Word(p.Name)
 	d.Add("# From "+File+", profile %s. The image: `envfix lock export --format dockerfile --profile %s`.\n", name, name)
 	d.Add("# Written for the labels of NVIDIA's GPU feature discovery; it was run on no cluster.\n")
 	d.Add("apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: %s\nspec:\n  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n",
-		text.JSON("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
+		p.job())
 	d.Add("      affinity:\n        nodeAffinity:\n          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n")
 	for _, term := range p.kubeTerms() {
 		d.Add("              - matchExpressions:\n")
@@ -42,7 +38,7 @@ func (p *Profile) ExportKubernetes() (text.Quoted, error) {
 	}
 	container("initContainers", "verify", p.proof())
 	container("containers", "job", text.Const("import torch; print(torch.__version__)"))
-	return d.Quoted(), nil
+	return nil
 }
 
 // kubeTerms are what a node must have: one of the terms, all of its expressions. A
@@ -70,6 +66,11 @@ func (p *Profile) kubeTerms() [][][3]string {
 	return out
 }
 
+// job is the profile's name as a cluster takes one.
+func (p *Profile) job() text.Quoted {
+	return text.JSON("torch-" + strings.ReplaceAll(p.Name, "_", "-"))
+}
+
 // driverMajor is the branch of the driver's floor, 0 where there is none.
 func (p *Profile) driverMajor() int {
 	major, _, _ := strings.Cut(strings.TrimPrefix(p.Match.Driver, ">="), ".")
@@ -89,26 +90,18 @@ func (p *Profile) proof() text.Quoted {
 	return p.assertion()
 }
 
-func (p *Profile) notLinux() error {
-	return fmt.Errorf("profile %s is for %s; this form is for Linux", p.Name, p.Match.OS)
-}
-
-// ExportSky returns a task of SkyPilot: accelerators, the locked packages in setup, and
+// sky is a task of SkyPilot: accelerators, the locked packages in setup, and
 // the proof before the job.
-func (p *Profile) ExportSky(requirements string) (text.Quoted, error) {
-	if p.Match.OS != "linux" {
-		return text.Quoted{}, p.notLinux()
-	}
-	var d text.Doc
-	d.Add("# From "+File+", profile %s. Beside it, in the working directory: %s\n# It was run on no cloud.\n", text.Word(p.Name), text.Word(requirements))
-	d.Add("name: %s\nworkdir: .\n", text.JSON("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
+func (p export) sky(d *text.Doc) error {
+	d.Add("# From "+File+", profile %s. Beside it, in the working directory: %s\n# It was run on no cloud.\n", text.Word(p.Name), text.Word(p.file))
+	d.Add("name: %s\nworkdir: .\n", p.job())
 	if p.Match.GPU == "nvidia" {
 		var names []string
 		for _, sm := range p.Match.SMs {
 			names = append(names, cloudGPUs[sm]...)
 		}
 		if len(names) == 0 {
-			return text.Quoted{}, fmt.Errorf("no cloud's name is known for a GPU of compute capability %s", strings.Join(p.Match.SMs, ", "))
+			return fmt.Errorf("no cloud's name is known for a GPU of compute capability %s", strings.Join(p.Match.SMs, ", "))
 		}
 		d.Add("resources:\n  accelerators: {")
 		for i, n := range names {
@@ -120,11 +113,11 @@ func (p *Profile) ExportSky(requirements string) (text.Quoted, error) {
 		d.Add("}\n")
 	}
 	d.Add("setup: |\n")
-	for _, line := range p.shellSetup(requirements) {
+	for _, line := range p.shellSetup() {
 		d.Add("  %s\n", line)
 	}
 	d.Add("run: |\n  . ~/torch-env/bin/activate\n  python -c 'import torch; print(torch.__version__)'\n")
-	return d.Quoted(), nil
+	return nil
 }
 
 // cloudGPUs are the names under which clouds offer GPUs, as SkyPilot's catalogue and
@@ -135,27 +128,23 @@ var cloudGPUs = map[string][]string{
 }
 
 // shellSetup are the lines of a shell that make the environment and prove it.
-func (p *Profile) shellSetup(requirements string) []text.Quoted {
+func (p export) shellSetup() []text.Quoted {
 	return []text.Quoted{
 		text.Const("set -e"),
 		text.Const("python3 -m venv ~/uv-env"),
 		text.Const("~/uv-env/bin/python -m pip install -q uv==" + dockerUV),
 		text.Form("~/uv-env/bin/uv venv --quiet --allow-existing --python %s ~/torch-env", text.Word(p.Python)),
-		text.Form("~/uv-env/bin/uv pip install --python ~/torch-env/bin/python --no-deps --require-hashes --only-binary :all: -r %s", text.Word(requirements)),
+		text.Form("~/uv-env/bin/uv pip install --python ~/torch-env/bin/python --no-deps --require-hashes --only-binary :all: -r %s", text.Word(p.file)),
 		text.Form("~/torch-env/bin/python -I -c \"%s\"", p.proof()),
 	}
 }
 
-// ExportDstack returns a task of dstack, which asks for GPUs by compute capability.
-func (p *Profile) ExportDstack(requirements string) (text.Quoted, error) {
-	if p.Match.OS != "linux" {
-		return text.Quoted{}, p.notLinux()
-	}
-	var d text.Doc
-	d.Add("# From "+File+", profile %s. Beside it: %s\n# It was run on no cloud.\ntype: task\nname: %s\n", text.Word(p.Name), text.Word(requirements),
-		text.JSON("torch-"+strings.ReplaceAll(p.Name, "_", "-")))
-	d.Add("files:\n  - %s\ncommands:\n", text.Word(requirements))
-	for _, line := range append(p.shellSetup(requirements), text.Const("~/torch-env/bin/python -c 'import torch; print(torch.__version__)'")) {
+// dstack is a task of dstack, which asks for GPUs by compute capability.
+func (p export) dstack(d *text.Doc) error {
+	d.Add("# From "+File+", profile %s. Beside it: %s\n# It was run on no cloud.\ntype: task\nname: %s\n", text.Word(p.Name), text.Word(p.file),
+		p.job())
+	d.Add("files:\n  - %s\ncommands:\n", text.Word(p.file))
+	for _, line := range append(p.shellSetup(), text.Const("~/torch-env/bin/python -c 'import torch; print(torch.__version__)'")) {
 		d.Add("  - %s\n", text.JSON(line.String()))
 	}
 	if p.Match.GPU == "nvidia" {
@@ -174,38 +163,30 @@ func (p *Profile) ExportDstack(requirements string) (text.Quoted, error) {
 			d.Add("    name: [%s]\n", text.Join(names, ", "))
 		}
 	}
-	return d.Quoted(), nil
+	return nil
 }
 
-// ExportRay returns a runtime environment for `ray job submit --runtime-env`: uv
+// ray is a runtime environment for `ray job submit --runtime-env`: uv
 // installs the locked packages on each node. The Python is the cluster's own. list is
 // the requirements file with its hashes, of which Ray takes the lines and no path.
-func (p *Profile) ExportRay(list string) (text.Quoted, error) {
-	if p.Match.OS != "linux" {
-		return text.Quoted{}, p.notLinux()
-	}
-	var d text.Doc
+func (p export) ray(d *text.Doc) error {
 	d.Add("# From "+File+", profile %s.\n# For a cluster whose Python is %s. It was run on no cluster.\nuv:\n  packages:\n", text.Word(p.Name), text.Word(p.Python))
-	for line := range strings.Lines(strings.ReplaceAll(list, "\\\n", "")) {
+	for line := range strings.Lines(strings.ReplaceAll(p.list, "\\\n", "")) {
 		if line = strings.Join(strings.Fields(line), " "); line != "" && !strings.HasPrefix(line, "#") {
 			d.Add("    - %s\n", text.JSON(line))
 		}
 	}
 	d.Add("  uv_version: \"==" + dockerUV + "\"\n  uv_check: false\n" +
 		"  uv_pip_install_options: [\"--no-deps\", \"--require-hashes\", \"--only-binary\", \":all:\"]\n")
-	return d.Quoted(), nil
+	return nil
 }
 
-// ExportCloudInit returns user data that makes the environment at the first start.
+// cloudInit is user data that makes the environment at the first start.
 // list is the requirements file with its hashes.
-func (p *Profile) ExportCloudInit(list string) (text.Quoted, error) {
-	if p.Match.OS != "linux" {
-		return text.Quoted{}, p.notLinux()
-	}
-	var d text.Doc
+func (p export) cloudInit(d *text.Doc) error {
 	d.Add("#cloud-config\n# From "+File+", profile %s: %s. It was started on no machine.\n", text.Comment(p.Name), text.Comment(p.Match.Text()))
 	d.Add("packages: [python3-venv]\nwrite_files:\n  - path: /opt/envfix/requirements.txt\n    permissions: \"0644\"\n    content: |\n")
-	d.Add("%s", text.Lines(list, 6))
+	d.Add("%s", text.Lines(p.list, 6))
 	env := "/opt/envs/" + p.Name
 	d.Add("runcmd:\n")
 	for _, argv := range [][]string{
@@ -222,16 +203,12 @@ func (p *Profile) ExportCloudInit(list string) (text.Quoted, error) {
 		}
 		d.Add("  - [%s]\n", text.Join(words, ", "))
 	}
-	return d.Quoted(), nil
+	return nil
 }
 
-// ExportDevcontainer returns a devcontainer.json that builds the image of the form
+// devcontainer is a devcontainer.json that builds the image of the form
 // dockerfile, named Dockerfile beside it, and proves it when it was made.
-func (p *Profile) ExportDevcontainer() (text.Quoted, error) {
-	if p.Match.OS != "linux" {
-		return text.Quoted{}, p.notLinux()
-	}
-	var d text.Doc
+func (p export) devcontainer(d *text.Doc) error {
 	d.Add("{\n  \"name\": %s,\n  \"build\": { \"dockerfile\": \"Dockerfile\" },\n", text.JSON("torch-"+p.Name))
 	if p.Match.GPU == "nvidia" {
 		d.Add("  \"hostRequirements\": { \"gpu\": true },\n  \"runArgs\": [\"--gpus\", \"all\"],\n")
@@ -240,5 +217,5 @@ func (p *Profile) ExportDevcontainer() (text.Quoted, error) {
 		}
 	}
 	d.Add("  \"postCreateCommand\": [\"python\", \"-I\", \"-c\", %s]\n}\n", text.JSON(p.proof().String()))
-	return d.Quoted(), nil
+	return nil
 }

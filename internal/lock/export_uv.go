@@ -2,6 +2,7 @@ package lock
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,7 @@ func (l *Lock) UVProject(packages func(p *Profile) (*Packages, error)) (*UVProje
 		u.pins(p, k, marker+" and python_version == '"+python+"'")
 	}
 	u.Python = pythonRange(pythons)
-	for _, marker := range sortedKeys(platforms) {
+	for _, marker := range slices.Sorted(maps.Keys(platforms)) {
 		groups := platforms[marker]
 		u.Environments = append(u.Environments, marker)
 		u.Defaults = append(u.Defaults, l.foremost(groups))
@@ -137,13 +138,4 @@ func pythonRange(minors []string) string {
 		return ">=" + minors[0]
 	}
 	return fmt.Sprintf(">=%s,<%d.%d", minors[0], major, minor+1)
-}
-
-func sortedKeys(m map[string][]string) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -3,6 +3,7 @@ package team
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 // Formats are the forms that a lock is exported in.
-var Formats = []string{"requirements", "conda", "uv", "dockerfile", "kubernetes", "ray", "sky", "dstack", "cloud-init", "devcontainer"}
+var Formats = slices.Insert(lock.Forms(), 2, "uv")
 
 // Export returns the named profile in another tool's form; "" is the only one. The
 // form uv is for all profiles together: the whole pyproject.toml.
@@ -41,51 +42,15 @@ func (t *Team) Export(format, name string, groups ...string) (text.Quoted, error
 	if err != nil {
 		return none, err
 	}
-	requirements := "requirements." + p.Name + ".txt"
-	switch format {
-	case "conda":
-		return text.Form("%s%s", p.ExportConda(requirements), text.Lines(k.Rest(), 0)), nil
-	case "dockerfile":
-		file, err := p.ExportDockerfile(requirements, k)
-		if err != nil {
-			return none, failed(fail.Usage, err)
-		}
-		return file, nil
-	}
 	home, err := absolute(t.Dir)
 	if err != nil {
 		return none, err
 	}
-	list := k.Requirements(home, func(url string) string { return url }) + k.Rest()
-	if format == "requirements" {
-		return text.Lines(list, 0), nil
-	}
-	file, err := exportCluster(format, p, k, requirements, list)
+	file, err := p.Export(format, home, k)
 	if err != nil {
 		return none, failed(fail.Usage, err)
 	}
 	return file, nil
-}
-
-// exportCluster writes a profile for what starts machines and jobs: list is the
-// requirements file, by the name of requirements where it lies beside.
-func exportCluster(format string, p *lock.Profile, k *lock.Packages, requirements, list string) (text.Quoted, error) {
-	if rest := k.Rest(); rest != "" {
-		return text.Quoted{}, fmt.Errorf("profile %s has packages without a wheel, which this form cannot build", p.Name)
-	}
-	switch format {
-	case "kubernetes":
-		return p.ExportKubernetes()
-	case "ray":
-		return p.ExportRay(list)
-	case "sky":
-		return p.ExportSky(requirements)
-	case "dstack":
-		return p.ExportDstack(requirements)
-	case "cloud-init":
-		return p.ExportCloudInit(list)
-	}
-	return p.ExportDevcontainer()
 }
 
 // chosen are a profile's packages with these groups and extras.
@@ -135,7 +100,7 @@ func (t *Team) exportUV(l *lock.Lock, groups []string) (text.Quoted, error) {
 
 func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	e.Table = []string{"dependency-groups"}
-	for _, name := range sortedNames(u.Groups) {
+	for _, name := range slices.Sorted(maps.Keys(u.Groups)) {
 		if err := e.SetRaw(name, list(u.Groups[name], quoted, "\n    ")); err != nil {
 			return err
 		}
@@ -164,7 +129,7 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	source := func(s lock.UVSource) string {
 		return "{ index = " + quoted(s.Index) + ", group = " + quoted(s.Group) + " }"
 	}
-	for _, name := range sortedNames(u.Sources) {
+	for _, name := range slices.Sorted(maps.Keys(u.Sources)) {
 		if err := e.SetRaw(name, list(u.Sources[name], source, "\n    ")); err != nil {
 			return err
 		}
@@ -197,13 +162,4 @@ func list[T any](of []T, write func(T) string, sep string) string {
 		b.WriteString("\n")
 	}
 	return b.String() + "]"
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	var names []string
-	for n := range m {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }

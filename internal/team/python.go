@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func wantPython(facts map[string]string, in lock.Input) (string, error) {
 		facts["python"] = in.Python
 	}
 	var all []string
-	for _, spec := range sortedNames(demands) {
+	for _, spec := range slices.Sorted(maps.Keys(demands)) {
 		if spec == "" {
 			continue
 		}

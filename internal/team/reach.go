@@ -47,14 +47,7 @@ func (m *making) reachable(ctx context.Context) error {
 // Chosen names the torch and build that each target of a wish would get, by the data
 // alone: no index is asked and nothing is written.
 func (t *Team) Chosen(ask Wish, old *lock.Lock) ([]string, error) {
-	w, err := t.wishes(old)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.apply(t, ask); err != nil {
-		return nil, err
-	}
-	in, err := t.input(w)
+	_, in, err := t.asked(&ask, old)
 	if err != nil {
 		return nil, err
 	}

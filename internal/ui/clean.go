@@ -13,3 +13,6 @@ func CleanLines(s string) string { return text.EscapeLines(s) }
 
 // Clip is Clean for text that may be long; it keeps at most n characters.
 func Clip(s string, n int) string { return text.Cut(text.Escape(s), n) }
+
+// Count is [text.Count].
+func Count(n int, noun string) string { return text.Count(n, noun) }

@@ -26,7 +26,7 @@ func EnvironmentTable(a doctor.Environments, verbose bool, home string) string {
 			works++
 		}
 	}
-	fmt.Fprintf(&b, "%s, %d with torch, %d of them on a GPU here\n", counted(len(a.Environments), "Python environment"), torch, works)
+	fmt.Fprintf(&b, "%s, %d with torch, %d of them on a GPU here\n", Count(len(a.Environments), "Python environment"), torch, works)
 	if !a.GPU {
 		b.WriteString("this machine has no GPU that can be used\n")
 	}
@@ -44,7 +44,7 @@ func EnvironmentTable(a doctor.Environments, verbose bool, home string) string {
 		b.WriteString(environmentRow(e, home))
 	}
 	if bare > 0 {
-		fmt.Fprintf(&b, "\n%s without torch; `-v` lists them\n", counted(bare, "environment"))
+		fmt.Fprintf(&b, "\n%s without torch; `-v` lists them\n", Count(bare, "environment"))
 	}
 	if n := len(a.Closed); n > 0 {
 		b.WriteString("\n" + Hang("", fmt.Sprintf("not looked into, closed to you: %s", Clip(strings.Join(a.Closed, " "), 300))))
@@ -53,13 +53,6 @@ func EnvironmentTable(a doctor.Environments, verbose bool, home string) string {
 		b.WriteString("\n`envfix doctor --env PATH` says what to do about one of them\n")
 	}
 	return b.String()
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func environmentRow(e doctor.Environment, home string) string {

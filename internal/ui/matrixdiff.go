@@ -45,17 +45,3 @@ func MatrixDiff(changes []matrix.Change, files []string, machines int, answers [
 	}
 	return b.String()
 }
-
-// Count writes a number with its noun in the right form.
-func Count(n int, noun string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
-		noun += "es"
-	case strings.HasSuffix(noun, "ry"):
-		noun = strings.TrimSuffix(noun, "y") + "ies"
-	default:
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}

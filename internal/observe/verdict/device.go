@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 func (f *facts) gpuName(i int) string {
@@ -123,7 +125,7 @@ func cudaSaidNo(f *facts) *Finding {
 	e := f.evidence()
 	e["is_available"] = false
 	return &Finding{Verdict: CUDAUnusable, Confidence: medium, Evidence: e,
-		Text: "torch.cuda.is_available() answered False, and NVML shows " + plural(len(f.t.GPUs), "GPU"),
+		Text: "torch.cuda.is_available() answered False, and NVML shows " + text.Count(len(f.t.GPUs), "GPU"),
 		Fix:  []string{"`envfix doctor` says what is wrong between PyTorch and the GPU"}}
 }
 

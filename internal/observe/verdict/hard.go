@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // crash returns the exception that ended the job: the leading process's, else
@@ -48,7 +49,7 @@ func hostOOM(f *facts) *Finding {
 	switch {
 	case h.OOMKills > 0:
 		e["oom_kills"] = h.OOMKills
-		x.Text = fmt.Sprintf("the kernel killed %s of this job for want of memory", plural(h.OOMKills, "process"))
+		x.Text = fmt.Sprintf("the kernel killed %s of this job for want of memory", text.Count(h.OOMKills, "process"))
 		if h.OOMKills > 1 {
 			x.Text = fmt.Sprintf("the kernel killed %d processes of this job for want of memory", h.OOMKills)
 		}
@@ -109,7 +110,7 @@ func shmTooSmall(f *facts) *Finding {
 	}
 	if need > 0 {
 		e["shm_need_mib"] = need
-		x.Text += fmt.Sprintf("; %s may need %s", plural(l.Workers, "worker"), mib(need))
+		x.Text += fmt.Sprintf("; %s may need %s", text.Count(l.Workers, "worker"), mib(need))
 	}
 	if !said {
 		x.Confidence = medium

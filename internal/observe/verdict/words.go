@@ -56,13 +56,6 @@ func count(n int64) string {
 	return fmt.Sprint(n)
 }
 
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
 // rewrite proposes a DataLoader call with other arguments: the user's own line
 // as a diff where the call ends on it, else the arguments alone.
 func rewrite(l Loader, args ...[2]string) []string {

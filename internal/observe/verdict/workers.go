@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"slices"
+
+	"envfix/internal/text"
 )
 
 // workersOverQuota: more loader workers than CPUs, and it hurts: they are
@@ -30,20 +32,20 @@ func workersOverQuota(f *facts) *Finding {
 	if f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus {
 		limit = "cgroup limit"
 	}
-	text := fmt.Sprintf("%s share %.3g CPUs (%s)", plural(n, "worker"), cpus, limit)
+	said := fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus, limit)
 	if cpus == 1 {
-		text = fmt.Sprintf("%s share 1 CPU (%s)", plural(n, "worker"), limit)
+		said = fmt.Sprintf("%s share 1 CPU (%s)", text.Count(n, "worker"), limit)
 	}
 	if f.t.Host.Throttled > 0 {
 		e["throttled_share"] = round(f.t.Host.Throttled)
-		text += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
+		said += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
 	}
 	if starved {
 		e["waiting_for_cpu_share"] = round(delay)
-		text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay))
+		said += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay))
 	}
 	fix := f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))})
-	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: text,
+	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: said,
 		Fix: append(fix, "or more CPUs for the container: docker run --cpus=N …")}
 }
 
@@ -60,7 +62,7 @@ func workerRespawn(f *facts) *Finding {
 	ld, s, e := f.probe().Loaders[i], min(p.Edge/run, 1), f.evidence()
 	e["edge_share"], e["epochs"], e["workers"] = round(s), p.Epochs, ld.Workers
 	x := &Finding{Verdict: WorkerRespawn, Confidence: high, Evidence: e,
-		Text: fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, plural(ld.Workers, "worker")),
+		Text: fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, text.Count(ld.Workers, "worker")),
 		Fix:  f.setLoader(ld, [2]string{"persistent_workers", "True"})}
 	if anew { // workers that stay belong to a loader that stays
 		e["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
