@@ -307,7 +307,7 @@ func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 		if f, ok := flagsOf(c)[name]; ok {
 			return !isBool(f)
 		}
-		if takesValueSomewhere(a, c.Subcommands) {
+		if c != nil && takesValueSomewhere(a, c.Subcommands) {
 			return true
 		}
 	}

@@ -90,6 +90,23 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// visible calls f for every command that people may type, with its words.
+func visible(cmds []*cli.Command, before string, f func(words string, c *cli.Command) error) error {
+	for _, c := range cmds {
+		if c.Hidden {
+			continue
+		}
+		words := strings.TrimSpace(before + " " + c.Name)
+		if err := f(words, c); err != nil {
+			return err
+		}
+		if err := visible(c.Subcommands, words, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Every flag of every command keeps its meaning wherever it stands.
 func TestFlagsMayStandAnywhere(t *testing.T) {
 	err := visible(commands(), "", func(words string, c *cli.Command) error {

@@ -157,13 +157,9 @@ func named(flags []cli.Flag, name string) bool {
 
 func flagRows(flags []cli.Flag, look ui.Style) string {
 	var rows [][2]string
-	for _, f := range flags {
-		d, ok := f.(cli.DocGenerationFlag)
-		if v, visible := f.(cli.VisibleFlag); !ok || visible && !v.IsVisible() {
-			continue
-		}
+	for _, d := range shownFlags(flags) {
 		var left []string
-		for _, n := range f.Names() {
+		for _, n := range d.Names() {
 			left = append(left, dashed(n))
 		}
 		value, usage := placeholder(d.GetUsage())

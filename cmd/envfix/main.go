@@ -129,6 +129,7 @@ func commands() []*cli.Command {
 		nvmlCommand(),
 		nvmlSampleCommand(),
 		completionCommand(),
+		completeCommand(),
 		schemaCommand(),
 		mcpCommand(),
 	}
