@@ -13,105 +13,40 @@ import (
 	"envfix/internal/lazy"
 )
 
-// The parts of SARIF 2.1.0 that a report of doctor needs (OASIS, sections 3.13 to
-// 3.52).
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool        sarifTool         `json:"tool"`
-		Invocations []sarifInvocation `json:"invocations"`
-		Results     []sarifResult     `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name    string      `json:"name"`
-		Version string      `json:"version"`
-		Rules   []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID      string        `json:"id"`
-		Short   sarifText     `json:"shortDescription"`
-		Help    *sarifText    `json:"help,omitempty"`
-		Default sarifSeverity `json:"defaultConfiguration"`
-	}
-	sarifSeverity struct {
-		Level string `json:"level"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifInvocation struct {
-		Successful bool          `json:"executionSuccessful"`
-		Notes      []sarifNotice `json:"toolExecutionNotifications,omitempty"`
-	}
-	sarifNotice struct {
-		Level   string    `json:"level"`
-		Message sarifText `json:"message"`
-	}
-	sarifResult struct {
-		Rule       string            `json:"ruleId"`
-		Index      int               `json:"ruleIndex"`
-		Level      string            `json:"level"`
-		Message    sarifText         `json:"message"`
-		Locations  []sarifLocation   `json:"locations"`
-		Prints     map[string]string `json:"partialFingerprints"`
-		Properties map[string]any    `json:"properties"`
-	}
-	sarifLocation struct {
-		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
-		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
-	}
-	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		Line int `json:"startLine"`
-	}
-	sarifLogical struct {
-		Name string `json:"name"`
-		Kind string `json:"kind"`
-	}
-)
+// An object is one of JSON. SARIF's are written as they stand in the specification (OASIS,
+// SARIF 2.1.0, sections 3.13 to 3.52), and read by nobody here.
+type object map[string]any
+
+func message(s string) object { return object{"text": s} }
 
 // Sarif is a report in the form that code scanning reads (SARIF 2.1.0). pasted are
 // the files that were read; none: the report is of this machine.
 func Sarif(r doctor.Report, k *know.Knowledge, version string, pasted []string) ([]byte, error) {
-	run := sarifRun{
-		Tool:        sarifTool{sarifDriver{Name: "envfix", Version: version, Rules: []sarifRule{}}},
-		Invocations: []sarifInvocation{{Successful: true}},
-		Results:     []sarifResult{},
-	}
+	checks, rules, results, notes := []string{}, []object{}, []object{}, []object{}
 	for _, n := range r.Notes {
-		run.Invocations[0].Notes = append(run.Invocations[0].Notes, sarifNotice{"note", sarifText{Clean(n)}})
+		notes = append(notes, object{"level": "note", "message": message(Clean(n))})
 	}
-	driver := &run.Tool.Driver
 	for _, f := range r.Findings {
-		i := slices.IndexFunc(driver.Rules, func(s sarifRule) bool { return s.ID == f.Check })
+		i := slices.Index(checks, f.Check)
 		if i < 0 {
-			i = len(driver.Rules)
-			driver.Rules = append(driver.Rules, sarifRuleOf(f, k))
+			i = len(rules)
+			checks, rules = append(checks, f.Check), append(rules, sarifRule(f, k))
 		}
 		text := Clean(f.Text)
 		for _, fix := range f.Fix {
 			text += "\nTo do: " + Clean(fix)
 		}
-		run.Results = append(run.Results, sarifResult{
-			Rule: f.Check, Index: i, Level: f.Severity.String(), Message: sarifText{text}, Locations: sarifLocations(f, pasted),
-			Prints:     map[string]string{"envfix/v1": f.Check + " " + Clean(f.Text)},
-			Properties: map[string]any{"cause": f.Cause, "confidence": f.Confidence.String(), "evidence": cleaned(f.Evidence)},
+		results = append(results, object{
+			"ruleId": f.Check, "ruleIndex": i, "level": f.Severity.String(), "message": message(text), "locations": sarifLocations(f, pasted),
+			"partialFingerprints": object{"envfix/v1": f.Check + " " + Clean(f.Text)},
+			"properties":          object{"cause": f.Cause, "confidence": f.Confidence.String(), "evidence": cleaned(f.Evidence)},
 		})
 	}
-	b, err := json.MarshalIndent(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, "", "  ")
+	b, err := json.MarshalIndent(object{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": []object{{
+		"tool":        object{"driver": object{"name": "envfix", "version": version, "rules": rules}},
+		"invocations": []object{{"executionSuccessful": true, "toolExecutionNotifications": notes}},
+		"results":     results,
+	}}}, "", "  ")
 	return append(b, '\n'), err
 }
 
@@ -123,14 +58,15 @@ func cleaned(lines []string) []string {
 	return out
 }
 
-// sarifRuleOf is the check of a finding, in the words of the first that names it.
-func sarifRuleOf(f doctor.Finding, k *know.Knowledge) sarifRule {
-	rule := sarifRule{ID: f.Check, Short: sarifText{Clean(f.Text)}, Default: sarifSeverity{f.Severity.String()}}
+// sarifRule is the check of a finding, in the words of the first that names it.
+func sarifRule(f doctor.Finding, k *know.Knowledge) object {
+	level := f.Severity.String()
 	if c := k.Checks[f.Check]; c != nil {
-		rule.Default.Level = c.Severity.String()
+		level = c.Severity.String()
 	}
+	rule := object{"id": f.Check, "shortDescription": message(Clean(f.Text)), "defaultConfiguration": object{"level": level}}
 	if len(f.Fix) > 0 { // the check's own advice has places that only a finding fills
-		rule.Help = &sarifText{strings.Join(cleaned(f.Fix), "\n")}
+		rule["help"] = message(strings.Join(cleaned(f.Fix), "\n"))
 	}
 	return rule
 }
@@ -139,11 +75,14 @@ func sarifRuleOf(f doctor.Finding, k *know.Knowledge) sarifRule {
 var evidenceLine = lazy.Regexp(`^(?:(.+), )?line (\d+): `)
 
 // sarifLocations are the lines of a paste that are evidence, or else the machine.
-func sarifLocations(f doctor.Finding, pasted []string) []sarifLocation {
-	var out []sarifLocation
+func sarifLocations(f doctor.Finding, pasted []string) []object {
+	if len(pasted) == 0 {
+		return []object{{"logicalLocations": []object{{"name": "this machine", "kind": "resource"}}}}
+	}
+	var out []object
 	for _, e := range f.Evidence {
 		m := evidenceLine().FindStringSubmatch(e)
-		if m == nil || len(pasted) == 0 {
+		if m == nil {
 			continue
 		}
 		file := pasted[0]
@@ -153,21 +92,21 @@ func sarifLocations(f doctor.Finding, pasted []string) []sarifLocation {
 			}
 		}
 		line, _ := strconv.Atoi(m[2])
-		out = append(out, sarifLocation{Physical: &sarifPhysical{sarifArtifact{sarifURI(file)}, &sarifRegion{max(1, line)}}})
-	}
-	if len(out) == 0 && len(pasted) > 0 {
-		return []sarifLocation{{Physical: &sarifPhysical{sarifArtifact{sarifURI(pasted[0])}, nil}}}
+		place := sarifFile(file)
+		place["region"] = object{"startLine": max(1, line)}
+		out = append(out, object{"physicalLocation": place})
 	}
 	if len(out) == 0 {
-		return []sarifLocation{{Logical: []sarifLogical{{"this machine", "resource"}}}}
+		return []object{{"physicalLocation": sarifFile(pasted[0])}}
 	}
 	return out
 }
 
-// sarifURI is a file as SARIF names it: relative to the root of what is scanned.
-func sarifURI(file string) string {
-	if file == "-" {
-		return "stdin"
+// sarifFile is a file as SARIF names it: relative to the root of what is scanned.
+func sarifFile(file string) object {
+	uri := "stdin"
+	if file != "-" {
+		uri = (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
 	}
-	return (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
+	return object{"artifactLocation": object{"uri": uri}}
 }
