@@ -187,8 +187,7 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 		return nil
 	}
 	if !isTerminal(os.Stdin) || !isTerminal(stderr()) {
-		return &fail.Error{Code: fail.Usage, Text: "there is no terminal to ask on",
-			Hints: []string{"`envfix " + command + " --yes` does not ask"}}
+		return fail.Wrong("there is no terminal to ask on", "`envfix "+command+" --yes` does not ask")
 	}
 	question := "apply? [y/N]"
 	if whole != nil {
@@ -206,7 +205,7 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 	case err != nil || a == "y" || a == "yes":
 		return err
 	}
-	return &fail.Error{Code: fail.Interrupted, Text: "not carried out; nothing was changed"}
+	return fail.New(fail.Interrupted, "not carried out; nothing was changed")
 }
 
 // ask puts a question on the terminal and returns the answer in small letters; the end

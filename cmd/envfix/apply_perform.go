@@ -188,9 +188,6 @@ func sameSystem(p *plan.Plan) error {
 	if len(p.Steps) == 0 || want.OS == system && want.Arch == arch {
 		return nil
 	}
-	return &fail.Error{
-		Code:  fail.Stale,
-		Text:  fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
-		Hints: []string{"`envfix plan --out FILE` writes it; run `envfix apply FILE` there"},
-	}
+	return fail.New(fail.Stale, fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
+		"`envfix plan --out FILE` writes it; run `envfix apply FILE` there")
 }

@@ -22,7 +22,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 	switch {
 	case f.resume:
 		if len(args) > 0 {
-			return nil, false, &fail.Error{Code: fail.Usage, Text: "`--resume` goes on with the plan that was begun; it takes no arguments"}
+			return nil, false, fail.Wrong("`--resume` goes on with the plan that was begun; it takes no arguments")
 		}
 		p, err := unfinished(f.env)
 		return p, true, err
@@ -30,12 +30,12 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 		p, err := f.made.make(ctx)
 		return p, false, err
 	case len(args) > 1:
-		return nil, false, &fail.Error{Code: fail.Usage, Text: "a plan file says all there is to do; it takes no further arguments",
-			Hints: []string{fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0]))}}
+		return nil, false, fail.Wrong("a plan file says all there is to do; it takes no further arguments",
+			fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0])))
 	}
 	if f.wished != "" {
-		return nil, false, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
-			Hints: []string{fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished)}}
+		return nil, false, fail.Wrong(fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
+			fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished))
 	}
 	p, err := readPlan(files[0])
 	if err == nil {

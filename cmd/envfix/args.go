@@ -139,7 +139,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		}
 		if !attached {
 			if i+1 == len(args) || args[i+1] == "--" {
-				return nil, nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("flag `%s` needs a value", name), Hints: []string{p.helpHint()}}
+				return nil, nil, fail.Wrong(fmt.Sprintf("flag `%s` needs a value", name), p.helpHint())
 			}
 			i++
 			value = args[i]
@@ -171,7 +171,7 @@ func (p splitter) unknownFlag(arg string) error {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown flag `%s`", ui.Clean(name))}
+	f := fail.Wrong(fmt.Sprintf("unknown flag `%s`", ui.Clean(name)))
 	f.Hints = append(f.Hints, meant(name, known)...)
 	f.Hints = append(f.Hints, p.helpHint())
 	return f
@@ -199,13 +199,10 @@ var sameThing = map[string]string{
 
 func unknownCommand(what, name string, known []string) error {
 	if same, ok := sameThing[strings.ToLower(name)]; ok && what == "command" {
-		return &fail.Error{
-			Code:  fail.Usage,
-			Text:  fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)),
-			Hints: []string{"`" + same + "` does that", "`envfix --help` lists the commands"},
-		}
+		return fail.Wrong(fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), "`"+same+"` does that",
+			"`envfix --help` lists the commands")
 	}
-	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name))}
+	f := fail.Wrong(fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)))
 	hints := meant(name, known)
 	if len(hints) == 0 && what == "command" {
 		hints = meantElsewhere(strings.ToLower(name))
@@ -254,8 +251,8 @@ func noArguments(c *cli.Context, most int) error {
 	if c.NArg() <= most {
 		return nil
 	}
-	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
-		Hints: []string{fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName)}}
+	return fail.Wrong(fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
+		fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName))
 }
 
 func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }

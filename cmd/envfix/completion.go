@@ -69,7 +69,7 @@ EXIT STATUS
 		Action: func(c *cli.Context) error {
 			script, ok := completionScripts[c.Args().First()]
 			if !ok || c.Args().Len() != 1 {
-				return &fail.Error{Code: fail.Usage, Text: "name one shell: bash, zsh or fish", Hints: []string{"`envfix completion bash`"}}
+				return fail.Wrong("name one shell: bash, zsh or fish", "`envfix completion bash`")
 			}
 			_, err := io.WriteString(c.App.Writer, script)
 			return err
@@ -92,10 +92,13 @@ func completeCommand() *cli.Command {
 
 // completions are the words that may stand in the place of the last one.
 func completions(cmds []*cli.Command, words []string) (rows [][2]string) {
-	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "=" }) // bash parts --flag=value
 	if len(words) == 0 {
 		return nil
 	}
+	if words = slices.Clone(words); words[len(words)-1] == "=" { // bash parts --flag=value
+		words[len(words)-1] = ""
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "=" })
 	before, typed := words[:len(words)-1], words[len(words)-1]
 	offer := func(word, about string) {
 		if strings.HasPrefix(word, typed) {

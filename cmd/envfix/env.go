@@ -68,10 +68,8 @@ func envAction(c *cli.Context) error {
 	}
 	for _, f := range describeFlags() {
 		if c.IsSet(f.Names()[0]) {
-			return &fail.Error{
-				Code: fail.Usage, Text: "`--" + f.Names()[0] + "` describes another machine; these lines are for this one",
-				Hints: []string{"`envfix env --variants` takes it"},
-			}
+			return fail.Wrong("`--"+f.Names()[0]+"` describes another machine; these lines are for this one",
+				"`envfix env --variants` takes it")
 		}
 	}
 	m, err := matrixFor()

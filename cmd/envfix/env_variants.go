@@ -48,10 +48,8 @@ func variantsAction(c *cli.Context, shell string) error {
 // nothing does.
 func variantOf(m *matrix.Matrix, h machine.Machine, res *resolver.Resolution) (installers.VariantForce, error) {
 	none := func(why string) (installers.VariantForce, error) {
-		return installers.VariantForce{}, &fail.Error{
-			Code: fail.NoSolution, Text: "no values of uv's variables choose it: " + why,
-			Hints: []string{"`envfix plan` prints the commands that need no variants"},
-		}
+		return installers.VariantForce{}, fail.New(fail.NoSolution, "no values of uv's variables choose it: "+why,
+			"`envfix plan` prints the commands that need no variants")
 	}
 	if res.Choice == nil {
 		return none("nothing is chosen for this machine as it is")

@@ -56,10 +56,10 @@ func factsAction(c *cli.Context) error {
 		m = m.Anonymize(ownWords()...)
 	}
 	if c.IsSet("host") && !c.Bool("class") {
-		return &fail.Error{Code: fail.Usage, Text: "`--host` is for `--class`", Hints: []string{"`envfix facts --class --host NAME`"}}
+		return fail.Wrong("`--host` is for `--class`", "`envfix facts --class --host NAME`")
 	}
 	if c.Bool("at") && !c.Bool("class") {
-		return &fail.Error{Code: fail.Usage, Text: "`--at` is for `--class`", Hints: []string{"`envfix facts --class --at`"}}
+		return fail.Wrong("`--at` is for `--class`", "`envfix facts --class --at`")
 	}
 	if c.Bool("class") {
 		line := m.ClassLine()

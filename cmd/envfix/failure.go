@@ -26,7 +26,7 @@ func asFailure(err error) *fail.Error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, context.Canceled):
-		return &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
+		return fail.New(fail.Interrupted, "interrupted")
 	}
-	return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
+	return fail.New(fail.Failed, ui.Clean(err.Error()))
 }

@@ -132,7 +132,7 @@ func machineOf(c *cli.Context, m mode) (machineFlags, error) {
 	f.words.Whole = c.IsSet("facts")
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {
-			return f, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("flag `--%s` needs a value", name)}
+			return f, fail.Wrong(fmt.Sprintf("flag `--%s` needs a value", name))
 		}
 	}
 	return f, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -50,7 +49,7 @@ func (f fleetFlags) asked() ([]pep508.Requirement, error) {
 // are dropped: a machine could follow one of them instead of its group.
 func (f fleetFlags) writeLock(ctx context.Context, m *matrix.Matrix, p *fleet.Plan) (*fleetLock, error) {
 	if len(p.Groups) == 0 {
-		return nil, &fail.Error{Code: fail.NoSolution, Text: "no group has an answer: there is nothing to lock"}
+		return nil, fail.New(fail.NoSolution, "no group has an answer: there is nothing to lock")
 	}
 	targets, err := team.FleetTargets(m, p)
 	if err != nil {
@@ -106,14 +105,13 @@ func (k *fleetLock) profiles() []lockedProfile {
 	return out
 }
 
-// write says what was locked.
-func (k *fleetLock) write(w io.Writer) error {
+// text says what was locked.
+func (k *fleetLock) text() string {
 	var b strings.Builder
 	b.WriteString("\n" + lockText(&k.Result))
 	fmt.Fprintf(&b, "who follows which profile of %s:\n", lock.File)
 	for _, p := range k.profiles() {
 		b.WriteString(ui.Hang(fmt.Sprintf("  %-12s %-6d", p.Name, len(p.Hosts)), ui.Hosts(p.Hosts)))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

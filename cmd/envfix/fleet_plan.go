@@ -131,8 +131,8 @@ func oldest(days int) (string, error) {
 func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	files, requirements := factFiles(f.arguments)
 	if len(files) == 0 {
-		return &fail.Error{Code: fail.Usage, Text: "which machines? no file or folder of facts is named",
-			Hints: []string{"`envfix facts --class` on each machine prints its line", "`envfix fleet plan --help` lists what is read"}}
+		return fail.Wrong("which machines? no file or folder of facts is named",
+			"`envfix facts --class` on each machine prints its line", "`envfix fleet plan --help` lists what is read")
 	}
 	if f.options.MaxGroups < 0 {
 		return badValue("max-groups", fmt.Sprint(f.options.MaxGroups), "write a number from 1 on")
@@ -165,26 +165,19 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	if err != nil {
 		return &fail.Error{Code: fail.Usage, Text: err.Error(), Err: err}
 	}
-	answer := fleetPlanAnswer{Format: 1, Plan: p}
+	told := fleetPlanAnswer{Format: 1, Plan: p}
 	var locked *fleetLock
 	if f.lock {
 		if locked, err = f.writeLock(ctx, m, p); err != nil {
 			return err
 		}
-		answer.Lock = locked.profiles()
+		told.Lock = locked.profiles()
 	}
-	if f.json {
-		err = writeJSON(w, answer)
-	} else {
-		_, err = io.WriteString(w, ui.Fleet(p, style(w)))
+	text := ui.Fleet(p, style(w))
+	if locked != nil {
+		text += locked.text()
 	}
-	if err == nil && locked != nil && !f.json {
-		err = locked.write(w)
-	}
-	if err == nil && len(p.Unserved) > 0 {
-		err = &fail.Error{Code: fail.NoSolution}
-	}
-	return err
+	return answer(w, f.json, told, text, codeIf(len(p.Unserved) > 0, fail.NoSolution))
 }
 
 // factFiles splits arguments into what is on disk, or looks like a path, and
@@ -225,8 +218,8 @@ func readFleet(files []string, stdin io.Reader, oldest string) (*fleet.Inventory
 	}
 	in.Close()
 	if in.Machines() == 0 {
-		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(strings.Join(files, ", ")) + ": no machine is in it",
-			Hints: []string{"`envfix facts --class` on a machine prints the line that is read here"}}
+		return nil, fail.Wrong(ui.Clean(strings.Join(files, ", "))+": no machine is in it",
+			"`envfix facts --class` on a machine prints the line that is read here")
 	}
 	return in, nil
 }

@@ -67,8 +67,8 @@ type reportFlags struct {
 
 func fleetReport(f reportFlags, w io.Writer) error {
 	if len(f.files) == 0 {
-		return &fail.Error{Code: fail.Usage, Text: "which results? no file or folder is named",
-			Hints: []string{"`envfix verify --static --json` on each machine prints what is read here"}}
+		return fail.Wrong("which results? no file or folder is named",
+			"`envfix verify --static --json` on each machine prints what is read here")
 	}
 	l, err := reportLock(f.lock)
 	if err != nil {
@@ -84,22 +84,11 @@ func fleetReport(f reportFlags, w io.Writer) error {
 	r := results.Report(l, f.oldest)
 	if f.html != "" {
 		page, err := ui.FleetPage(r)
-		if err == nil {
-			err = replaceFile(f.html, page, 0o644)
-		}
-		if err != nil {
+		if err := writePage(f.html, page, err); err != nil {
 			return err
 		}
 	}
-	if f.json {
-		err = writeJSON(w, fleetReportAnswer{1, r})
-	} else {
-		_, err = io.WriteString(w, ui.FleetReport(r, style(w)))
-	}
-	if err == nil && r.Count[fleet.Right] < r.Machines {
-		err = &fail.Error{Code: fail.Pending}
-	}
-	return err
+	return answer(w, f.json, fleetReportAnswer{1, r}, ui.FleetReport(r, style(w)), codeIf(r.Count[fleet.Right] < r.Machines, fail.Pending))
 }
 
 // reportLock is the lock that machines are compared with; nil: none.

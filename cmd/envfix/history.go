@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"envfix/internal/apply"
@@ -53,13 +52,10 @@ func historyAction(c *cli.Context) error {
 		if c.Bool("json") {
 			return &fail.Error{Code: fail.Usage, Text: "`--json` and `--html` are two answers: one of them", Hints: []string{"`envfix history --html " + ui.Clean(file) + "`"}}
 		}
-		return historyPage(file, h)
+		page, err := ui.HistoryPage(pastOf(h))
+		return writePage(file, page, err)
 	}
-	if c.Bool("json") {
-		return writeJSON(c.App.Writer, h)
-	}
-	_, err = io.WriteString(c.App.Writer, historyText(h, style(c.App.Writer)))
-	return err
+	return answer(c.App.Writer, c.Bool("json"), h, historyText(h, style(c.App.Writer)), fail.OK)
 }
 
 func historyText(h apply.History, look ui.Style) string {

@@ -8,22 +8,8 @@ import (
 	"time"
 
 	"envfix/internal/apply"
-	"envfix/internal/fail"
 	"envfix/internal/ui"
 )
-
-// historyPage writes the picture of an environment's past.
-func historyPage(file string, h apply.History) error {
-	page, err := ui.HistoryPage(pastOf(h))
-	if err != nil {
-		return err
-	}
-	if err := replaceFile(file, page, 0o644); err != nil {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(file) + ": " + reason(err), Err: err, Hints: []string{"`--html` takes a file in a directory that is there"}}
-	}
-	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(file))
-	return nil
-}
 
 func pastOf(h apply.History) ui.Past {
 	p := ui.Past{Env: h.Env, Logs: h.Logs, Day: today()}

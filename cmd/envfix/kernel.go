@@ -32,8 +32,8 @@ func badKernel(name string) error {
 	if name == "" || kernelName().MatchString(name) {
 		return nil
 	}
-	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--kernel %s`: a kernel's name is small letters, digits, `.`, `_` and `-`", ui.Clip(name, 60)),
-		Hints: []string{"`envfix apply --kernel torch`"}}
+	return fail.Wrong(fmt.Sprintf("`--kernel %s`: a kernel's name is small letters, digits, `.`, `_` and `-`", ui.Clip(name, 60)),
+		"`envfix apply --kernel torch`")
 }
 
 // withKernel is the wish with what a kernel needs, where nothing locks the packages.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/describe"
+	"envfix/internal/fail"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 
@@ -189,11 +190,7 @@ func (f lockCall) make(ctx context.Context, out io.Writer) error {
 		return f.wayOut(t, old, err)
 	}
 	r.Notes = append(broken, r.Notes...)
-	if f.json {
-		return writeJSON(out, lockJSON(r))
-	}
-	_, err = io.WriteString(out, lockText(r))
-	return err
+	return answer(out, f.json, lockJSON(r), lockText(r), fail.OK)
 }
 
 // mirrorFlags reads --mirror.

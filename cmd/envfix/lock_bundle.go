@@ -24,7 +24,7 @@ EXAMPLES
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return &fail.Error{Code: fail.Usage, Text: "`envfix lock bundle` needs one folder", Hints: []string{"`envfix lock bundle DIR`"}}
+				return fail.Wrong("`envfix lock bundle` needs one folder", "`envfix lock bundle DIR`")
 			}
 			mirrors, err := mirrorFlags(c.StringSlice("mirror"))
 			if err != nil {

@@ -36,21 +36,17 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
-		err = writeJSON(out, lockCheckAnswer{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)})
-		if err == nil && len(v.Stale) > 0 {
-			err = &fail.Error{Code: fail.Pending}
+	if f.json || len(v.Stale) == 0 {
+		text := ""
+		for _, n := range v.Notes {
+			text += "note: " + ui.Clean(n) + "\n"
 		}
-		return err
+		text += fmt.Sprintf("%s is current: %s, matrix %s\n", lock.File, ui.Count(len(old.Profiles), "profile"), old.Matrix.Version)
+		told := lockCheckAnswer{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)}
+		return answer(out, f.json, told, text, codeIf(len(v.Stale) > 0, fail.Pending))
 	}
 	for _, n := range v.Notes {
-		if _, err := fmt.Fprintf(out, "note: %s\n", ui.Clean(n)); err != nil {
-			return err
-		}
-	}
-	if len(v.Stale) == 0 {
-		_, err = fmt.Fprintf(out, "%s is current: %s, matrix %s\n", lock.File, ui.Count(len(old.Profiles), "profile"), old.Matrix.Version)
-		return err
+		fmt.Fprintf(out, "note: %s\n", ui.Clean(n))
 	}
 	return &fail.Error{Code: fail.Pending, Text: lock.File + " is stale", Details: v.Stale, Hints: []string{v.Cure}}
 }
@@ -71,16 +67,10 @@ func (f lockCall) checkInstalled(ctx context.Context, t *team.Team, here machine
 		have = versions(held)
 	}
 	lines := p.Packages.Drift(have).Lines()
-	if f.json {
-		err = writeJSON(out, lockHeldAnswer{1, p.Profile.Name, append([]string{}, lines...)})
-		if err == nil && len(lines) > 0 {
-			err = &fail.Error{Code: fail.Pending}
-		}
-		return err
-	}
-	if len(lines) == 0 {
-		_, err = fmt.Fprintf(out, "%s holds exactly profile %s of %s\n", ui.Clean(f.env), p.Profile.Name, lock.File)
-		return err
+	if f.json || len(lines) == 0 {
+		told := lockHeldAnswer{1, p.Profile.Name, append([]string{}, lines...)}
+		return answer(out, f.json, told, fmt.Sprintf("%s holds exactly profile %s of %s\n", ui.Clean(f.env), p.Profile.Name, lock.File),
+			codeIf(len(lines) > 0, fail.Pending))
 	}
 	return &fail.Error{Code: fail.Pending, Text: fmt.Sprintf("%s is not profile %s of %s", f.env, p.Profile.Name, lock.File), Details: lines,
 		Hints: []string{"`envfix lock sync` makes it exactly the lock again"}}

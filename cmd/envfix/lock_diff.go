@@ -31,7 +31,7 @@ EXAMPLES
 				old = c.Args().First()
 			case 0:
 			default:
-				return &fail.Error{Code: fail.Usage, Text: "`envfix lock diff` compares two locks", Hints: []string{"`envfix lock diff OLD NEW`"}}
+				return fail.Wrong("`envfix lock diff` compares two locks", "`envfix lock diff OLD NEW`")
 			}
 			lines, err := team.Diff(c.Context, old, now)
 			if err != nil {

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"envfix/internal/fail"
 	"slices"
+
+	"envfix/internal/fail"
 
 	"github.com/urfave/cli/v2"
 )
@@ -21,7 +22,7 @@ EXAMPLES
 		Action: func(c *cli.Context) error {
 			f, err := lockOf(c)
 			if err == nil && len(f.wish.Requirements)+len(f.wish.Files) == 0 {
-				err = &fail.Error{Code: fail.Usage, Text: "`envfix lock add` needs a package", Hints: []string{"`envfix lock add numpy`"}}
+				err = fail.Wrong("`envfix lock add` needs a package", "`envfix lock add numpy`")
 			}
 			if err != nil {
 				return err
@@ -42,7 +43,7 @@ func lockRemoveCommand() *cli.Command {
 				return err
 			}
 			if f.wish.Drop, f.wish.Requirements = f.wish.Requirements, nil; len(f.wish.Drop) == 0 {
-				return &fail.Error{Code: fail.Usage, Text: "`envfix lock remove` needs a package", Hints: []string{"`envfix lock show` lists them"}}
+				return fail.Wrong("`envfix lock remove` needs a package", "`envfix lock show` lists them")
 			}
 			return f.make(c.Context, c.App.Writer)
 		},
@@ -59,7 +60,7 @@ func lockTargetCommand() *cli.Command {
 					err = wish(&f, args)
 				}
 				if err == nil && len(f.wish.Targets)+len(f.wish.DropTargets) == 0 {
-					err = &fail.Error{Code: fail.Usage, Text: "`envfix lock target " + name + "` needs " + arguments}
+					err = fail.Wrong("`envfix lock target " + name + "` needs " + arguments)
 				}
 				if err != nil {
 					return err

@@ -85,22 +85,19 @@ func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 	follows := !f.lock.none && len(q.Request.Requirements) == 0 && home != ""
 	switch {
 	case len(f.lock.groups) > 0 && !follows:
-		return nil, &fail.Error{Code: fail.Usage, Text: "`--group` chooses a group of " + lock.File + ", and this follows none",
-			Hints: []string{"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group"}}
+		return nil, fail.Wrong("`--group` chooses a group of "+lock.File+", and this follows none",
+			"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group")
 	case f.lock.none || len(q.Request.Requirements) > 0:
 		return nil, nil
 	case home == "" && f.lock.profile != "":
-		return nil, &fail.Error{Code: fail.Usage, Text: "`--profile` names a profile of " + lock.File + ", and there is none here or above",
-			Hints: []string{"`envfix lock` makes one"}}
+		return nil, fail.Wrong("`--profile` names a profile of "+lock.File+", and there is none here or above",
+			"`envfix lock` makes one")
 	case home == "":
 		return nil, nil
 	}
 	if f.lock.wish != "" {
-		return nil, &fail.Error{
-			Code:  fail.Usage,
-			Text:  fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File),
-			Hints: []string{"`--no-lock` chooses anew"},
-		}
+		return nil, fail.Wrong(fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File),
+			"`--no-lock` chooses anew")
 	}
 	t := team.Team{Dir: home, Matrix: q.Matrix, Build: buildVersion, Project: projectFile}
 	mirrors := team.ParseMirrors(q.Target.Mirrors)

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/team"
 	"envfix/internal/ui"
@@ -35,15 +35,11 @@ func lockShowCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			switch {
-			case c.Bool("json"):
-				return writeJSON(c.App.Writer, lockShowAnswer{1, l, append([]team.Row{}, differ...), append([]string{}, same...)})
-			case c.Bool("matrix"):
-				_, err = io.WriteString(c.App.Writer, compareText(l, differ, same))
-				return err
+			text := profilesText(l) + packagesText(differ, same)
+			if c.Bool("matrix") {
+				text = compareText(l, differ, same)
 			}
-			_, err = io.WriteString(c.App.Writer, profilesText(l)+packagesText(differ, same))
-			return err
+			return answer(c.App.Writer, c.Bool("json"), lockShowAnswer{1, l, append([]team.Row{}, differ...), append([]string{}, same...)}, text, fail.OK)
 		},
 	}
 }

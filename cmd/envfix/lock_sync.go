@@ -22,11 +22,7 @@ EXAMPLES
 	apply := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		if ctx.NArg() > 0 {
-			return &fail.Error{
-				Code:  fail.Usage,
-				Text:  "`envfix lock sync` takes no package: the lock says which there are",
-				Hints: []string{"`envfix lock add PACKAGE`"},
-			}
+			return fail.Wrong("`envfix lock sync` takes no package: the lock says which there are", "`envfix lock add PACKAGE`")
 		}
 		t, err := teamIn(lockDir())
 		if err != nil {

@@ -74,7 +74,7 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 		}
 		name = strings.TrimSpace(name)
 		if slices.ContainsFunc(out, func(t lock.Target) bool { return t.Name == name }) {
-			return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("two targets are called %s", ui.Clean(name))}
+			return nil, fail.Wrong(fmt.Sprintf("two targets are called %s", ui.Clean(name)))
 		}
 		out = append(out, lock.Target{Name: name, Facts: strings.Trim(facts, `"`)})
 	}

@@ -108,7 +108,7 @@ func wholeDriver(h *machine.Machine) error {
 	}
 	whole, err := m.WholeDriver(h.Driver.Version, windows(*h))
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"write a version as nvidia-smi prints it, such as `--driver 580.95.05`"}}
+		return fail.Wrong(ui.Clean(err.Error()), "write a version as nvidia-smi prints it, such as `--driver 580.95.05`")
 	}
 	if whole.Compare(h.Driver.Version) != 0 {
 		fmt.Fprintf(stderr(), "envfix: driver %s is a branch: its newest release %s is meant\n", h.Driver.Version, whole)

@@ -62,8 +62,8 @@ func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 	c := in.command()
 	switch {
 	case noOutput() && (in.version || in.help || c == nil || !slices.Contains(worksUnseen, c.Name)):
-		return &fail.Error{Code: fail.Failed, Text: "standard output is closed, and nothing could be shown",
-			Hints: []string{"`>/dev/null` drops what a command prints"}}
+		return fail.New(fail.Failed, "standard output is closed, and nothing could be shown",
+			"`>/dev/null` drops what a command prints")
 	case in.version:
 		return showVersion(ctx, stdout(), in.verbose)
 	case in.help || c != nil && c.Action == nil:
@@ -148,7 +148,7 @@ func complete(cmds []*cli.Command) {
 }
 
 func usageError(_ *cli.Context, err error, _ bool) error {
-	return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix --help` lists the commands"}}
+	return fail.Wrong(ui.Clean(err.Error()), "`envfix --help` lists the commands")
 }
 
 // report prints an error and returns its exit code: as JSON on stdout where JSON

@@ -40,7 +40,7 @@ func matrixCommand() *cli.Command {
 // torch==2.9.1, torch>=2.8, torch==2.9.1+cu126 or a bare 2.9.1.
 func torchArgument(c *cli.Context) (spec version.Specifier, label string, err error) {
 	if c.NArg() > 1 {
-		return spec, "", &fail.Error{Code: fail.Usage, Text: "one requirement at most: " + ui.Clip(c.Args().Get(1), 60) + " is too much"}
+		return spec, "", fail.Wrong("one requirement at most: " + ui.Clip(c.Args().Get(1), 60) + " is too much")
 	}
 	text := strings.ReplaceAll(c.Args().First(), " ", "")
 	rest := strings.TrimPrefix(text, "torch")
@@ -50,11 +50,8 @@ func torchArgument(c *cli.Context) (spec version.Specifier, label string, err er
 	rest, label = version.SplitLocal(rest)
 	spec, err = version.ParseSpecifier(rest)
 	if err != nil || (label != "" && !describe.IsBuild(label)) {
-		return spec, "", &fail.Error{
-			Code:  fail.Usage,
-			Text:  fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)),
-			Hints: []string{"`envfix matrix " + c.Command.Name + " torch==2.9.1`"},
-		}
+		return spec, "", fail.Wrong(fmt.Sprintf("%q is no requirement of torch", ui.Clip(text, 60)),
+			"`envfix matrix "+c.Command.Name+" torch==2.9.1`")
 	}
 	return spec, label, nil
 }

@@ -66,7 +66,7 @@ func matrixCheckAction(c *cli.Context) error {
 		if _, err := fmt.Fprint(c.App.Writer, b.String()); err != nil {
 			return err
 		}
-		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("the data has %s", ui.Count(len(faults), "fault"))}
+		return fail.New(fail.Failed, fmt.Sprintf("the data has %s", ui.Count(len(faults), "fault")))
 	}
 	return &fail.Error{Code: fail.Failed}
 }

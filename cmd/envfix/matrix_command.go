@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"runtime"
 	"strings"
 
@@ -58,13 +57,9 @@ func matrixInstallAction(c *cli.Context) error {
 	build := cmp.Or(c.String("build"), label, defaultBuild(r, c.String("os")))
 	argv, err := matrix.InstallCommand(m, r.Torch.String(), build, c.String("os"), c.String("tool"))
 	if err != nil {
-		return &fail.Error{Code: fail.NoSolution, Text: err.Error()}
+		return fail.New(fail.NoSolution, err.Error())
 	}
-	if c.Bool("json") {
-		return writeJSON(c.App.Writer, matrixCommandAnswer{1, argv})
-	}
-	_, err = fmt.Fprintln(c.App.Writer, strings.Join(argv, " "))
-	return err
+	return answer(c.App.Writer, c.Bool("json"), matrixCommandAnswer{1, argv}, strings.Join(argv, " ")+"\n", fail.OK)
 }
 
 // newestRelease returns the newest release that a specifier admits.
@@ -74,7 +69,7 @@ func newestRelease(m *matrix.Matrix, spec version.Specifier) (*matrix.Release, e
 			return r, nil
 		}
 	}
-	return nil, &fail.Error{Code: fail.NoSolution, Text: unknownTorch(m, spec)}
+	return nil, fail.New(fail.NoSolution, unknownTorch(m, spec))
 }
 
 // defaultBuild is the build that the default index carries for a system.

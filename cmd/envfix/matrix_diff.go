@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"io"
 	"path/filepath"
 
 	"envfix/internal/fail"
@@ -36,7 +35,7 @@ EXAMPLES
 
 func matrixDiffAction(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return &fail.Error{Code: fail.Usage, Text: "what is to be compared with the data here?", Hints: []string{"`envfix matrix diff HEAD`"}}
+		return fail.Wrong("what is to be compared with the data here?", "`envfix matrix diff HEAD`")
 	}
 	if err := noArguments(c, 2); err != nil {
 		return err
@@ -46,11 +45,7 @@ func matrixDiffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSON(c.App.Writer, diffJSON(x))
-	}
-	_, err = io.WriteString(c.App.Writer, ui.MatrixDiff(x.Changes, x.Files, x.Machines, answerLines(x.Answers)))
-	return err
+	return answer(c.App.Writer, c.Bool("json"), diffJSON(x), ui.MatrixDiff(x.Changes, x.Files, x.Machines, answerLines(x.Answers)), fail.OK)
 }
 
 // answerLines are the machines that get another answer: name, old and new.

@@ -58,7 +58,7 @@ EXAMPLES
 			}
 			torch, err := version.ParsePython(strings.TrimLeft(spec.String(), "="))
 			if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
-				return &fail.Error{Code: fail.Usage, Text: "one release is harvested at a time", Hints: []string{"`envfix matrix harvest torch==2.15.0`"}}
+				return fail.Wrong("one release is harvested at a time", "`envfix matrix harvest torch==2.15.0`")
 			}
 			return matrixHarvest(c.Context, torch, c.String("index"), c.String("out"), c.App.Writer)
 		},
@@ -118,10 +118,10 @@ func matrixHarvestTable(ctx context.Context, file, address string, harvest harve
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(filepath.Clean(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(name) + " is there already", Hints: []string{"without `--out` the draft is printed"}}
+		return fail.Wrong(ui.Clean(name)+" is there already", "without `--out` the draft is printed")
 	}
 	if err != nil {
-		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
+		return fail.New(fail.Failed, ui.Clean(err.Error()))
 	}
 	_, err = f.Write(text)
 	return errors.Join(err, f.Close())

@@ -50,7 +50,7 @@ type mapFlags struct {
 
 func matrixMapAction(c *cli.Context) error {
 	if c.NArg() > 0 {
-		return &fail.Error{Code: fail.Usage, Text: "unexpected argument " + ui.Clip(c.Args().First(), 60), Hints: []string{"`envfix matrix map --gpu V100`"}}
+		return fail.Wrong("unexpected argument "+ui.Clip(c.Args().First(), 60), "`envfix matrix map --gpu V100`")
 	}
 	f := mapFlags{html: c.String("html"), words: given(c, describe.MachineFlags())}
 	return f.draw(c.App.Writer)
@@ -68,17 +68,13 @@ func (f mapFlags) draw(w io.Writer) error {
 	}
 	drawn := chart.Make(m, v)
 	if len(drawn.Rows) == 0 {
-		return &fail.Error{Code: fail.Usage, Text: "no build for a GPU is published for " + v.OS + " " + v.Arch,
-			Hints: []string{"`envfix matrix show` lists every release"}}
+		return fail.Wrong("no build for a GPU is published for "+v.OS+" "+v.Arch,
+			"`envfix matrix show` lists every release")
 	}
 	if f.html != "" {
 		title := "envfix: which GPU runs which torch, " + v.OS + " " + v.Arch
 		foot := "Data " + m.Version + " of " + m.Date + ". Made by envfix matrix map."
-		if err := replaceFile(f.html, []byte(drawn.Page(title, foot)), 0o644); err != nil {
-			return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.html) + ": " + reason(err), Err: err,
-				Hints: []string{"`--html` takes a file in a directory that is there"}}
-		}
-		return nil
+		return writePage(f.html, []byte(drawn.Page(title, foot)), nil)
 	}
 	look := style(w)
 	_, err = io.WriteString(w, drawn.Text(look.Bold))

@@ -47,8 +47,8 @@ EXIT STATUS
 				return err
 			}
 			if label != "" {
-				return &fail.Error{Code: fail.Usage, Text: "a label does not choose wheels here",
-					Hints: []string{"`--index https://download.pytorch.org/whl/" + label + "` does"}}
+				return fail.Wrong("a label does not choose wheels here",
+					"`--index https://download.pytorch.org/whl/"+label+"` does")
 			}
 			return matrixProve(c.Context, proveFlags{
 				index: c.String("index"), json: c.Bool("json"), verbose: c.Bool("verbose"),

@@ -52,11 +52,8 @@ func matrixShowAction(c *cli.Context) error {
 			return err
 		}
 		if gpu.SM.IsZero() {
-			return &fail.Error{
-				Code:  fail.Usage,
-				Text:  "only NVIDIA GPUs are told apart here: " + ui.Clean(gpu.Name) + " is none",
-				Hints: []string{"`envfix plan --gpu …` knows the builds for the others"},
-			}
+			return fail.Wrong("only NVIDIA GPUs are told apart here: "+ui.Clean(gpu.Name)+" is none",
+				"`envfix plan --gpu …` knows the builds for the others")
 		}
 	}
 	keep := func(b *matrix.Build) bool {
@@ -91,7 +88,7 @@ func nothingToShow(m *matrix.Matrix, spec version.Specifier, gpu machine.GPU) er
 	case !gpu.SM.IsZero():
 		text = fmt.Sprintf("no build asked for has code for %s (compute capability %s)", ui.Clean(gpu.Name), gpu.SM)
 	}
-	return &fail.Error{Code: fail.NoSolution, Text: text, Hints: []string{"`envfix matrix show` lists every release"}}
+	return fail.New(fail.NoSolution, text, "`envfix matrix show` lists every release")
 }
 
 func unknownTorch(m *matrix.Matrix, spec version.Specifier) string {

@@ -83,7 +83,7 @@ func matrixUpdate(ctx context.Context, f updateFlags, out io.Writer) error {
 	}
 	known, err := store.Known(builtIn, keys, today())
 	if err != nil {
-		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
+		return fail.New(fail.Failed, ui.Clean(err.Error()))
 	}
 	src, shown, err := releaseSource(from)
 	if err != nil {
@@ -129,7 +129,7 @@ func channel(asked string, store release.Store, built string) (string, error) {
 func (f updateFlags) keep(store release.Store, r *release.Release, from string) error {
 	if r.News && !f.check {
 		if err := store.Install(r, from, today()); err != nil {
-			return &fail.Error{Code: fail.Failed, Text: "the release is good, but it could not be kept: " + ui.Clean(err.Error())}
+			return fail.New(fail.Failed, "the release is good, but it could not be kept: "+ui.Clean(err.Error()))
 		}
 	} else {
 		keep := store.Keep
@@ -137,7 +137,7 @@ func (f updateFlags) keep(store release.Store, r *release.Release, from string) 
 			keep = func(r *release.Release) error { return store.Checked(r, from, today()) }
 		}
 		if err := keep(r); err != nil {
-			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error())}
+			return fail.New(fail.Failed, ui.Clean(err.Error()))
 		}
 	}
 	return nil
@@ -190,7 +190,7 @@ func releaseSource(from string) (release.Source, string, error) {
 	if strings.HasPrefix(from, "https://") || strings.HasPrefix(from, "http://") {
 		client, err := index.New(from, index.Options{})
 		if err != nil {
-			return nil, "", &fail.Error{Code: fail.Usage, Text: err.Error()}
+			return nil, "", fail.Wrong(err.Error())
 		}
 		return func(ctx context.Context, name string, limit int64) ([]byte, error) {
 			b, err := client.File(ctx, name, limit)
@@ -206,7 +206,7 @@ func releaseSource(from string) (release.Source, string, error) {
 	}
 	src, err := release.Dir(dir)
 	if err != nil {
-		return nil, "", &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error())}
+		return nil, "", fail.Wrong(ui.Clean(err.Error()))
 	}
 	return src, dir, nil
 }
@@ -234,11 +234,11 @@ func trustedKeys() ([]release.KeyList, error) {
 		return lists, nil
 	}
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error())}
+		return nil, fail.Wrong(ui.Clean(err.Error()))
 	}
 	own, err := release.ParseKeys(string(text))
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(file) + ": " + ui.Clean(err.Error())}
+		return nil, fail.Wrong(ui.Clean(file) + ": " + ui.Clean(err.Error()))
 	}
 	return append(lists, own), nil
 }

@@ -30,7 +30,7 @@ func nvmlSampleCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			every, err := time.ParseDuration(c.Args().First())
 			if err != nil || every < time.Millisecond {
-				return &fail.Error{Code: fail.Usage, Text: "an interval is needed, such as 200ms"}
+				return fail.Wrong("an interval is needed, such as 200ms")
 			}
 			observe.Shrink()
 			return nvmlchild.ServeSamples(os.Stdin, stdout(), every, c.Args().Tail())

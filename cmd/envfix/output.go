@@ -3,10 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"envfix/internal/fail"
+	"envfix/internal/ui"
 )
 
 func writeJSON(w io.Writer, v any) error {
@@ -14,6 +18,40 @@ func writeJSON(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// answer prints v as JSON, or the text for people; code is what the command then ends with.
+func answer(w io.Writer, asJSON bool, v any, text string, code int) error {
+	var err error
+	if asJSON {
+		err = writeJSON(w, v)
+	} else {
+		_, err = io.WriteString(w, text)
+	}
+	if err == nil && code != fail.OK {
+		return &fail.Error{Code: code}
+	}
+	return err
+}
+
+// codeIf is the code where something is so, else that of success.
+func codeIf(so bool, code int) int {
+	if so {
+		return code
+	}
+	return fail.OK
+}
+
+// writePage writes the page of --html and says so.
+func writePage(file string, page []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(file, page, 0o644); err != nil {
+		return fail.Wrong(ui.Clean(file)+": "+reason(err), "`--html` takes a file in a directory that is there")
+	}
+	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(file))
+	return nil
 }
 
 // replaceFile writes b beside path and renames it there, so that no reader ever

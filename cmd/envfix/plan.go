@@ -69,13 +69,13 @@ type planView struct {
 func planAction(c *cli.Context) error {
 	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), ps1: c.Bool("ps1"), verbose: c.Bool("verbose"), args: sameWish(os.Args)}
 	if c.Bool("open") && (view.json || view.sh || view.ps1) {
-		return &fail.Error{Code: fail.Usage, Text: "`--open` shows the plan in a browser, not with `--json`, `--sh` or `--ps1`", Hints: []string{"drop one of them"}}
+		return fail.Wrong("`--open` shows the plan in a browser, not with `--json`, `--sh` or `--ps1`", "drop one of them")
 	}
 	if view.json && view.sh {
-		return &fail.Error{Code: fail.Usage, Text: "`--json` and `--sh` exclude each other", Hints: []string{"drop one of them"}}
+		return fail.Wrong("`--json` and `--sh` exclude each other", "drop one of them")
 	}
 	if view.ps1 && (view.json || view.sh) {
-		return &fail.Error{Code: fail.Usage, Text: "`--ps1`, `--json` and `--sh` exclude each other", Hints: []string{"drop all but one of them"}}
+		return fail.Wrong("`--ps1`, `--json` and `--sh` exclude each other", "drop all but one of them")
 	}
 	f, err := planOf(c, shows)
 	if err != nil {

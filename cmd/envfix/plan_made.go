@@ -54,8 +54,8 @@ func (f applyFlags) warnForeign(p *plan.Plan) error {
 		return err
 	}
 	if f.yes && !f.elsewhere {
-		return &fail.Error{Code: fail.Usage, Text: "this plan was not made here, and `--yes` alone does not agree to it",
-			Hints: []string{"`envfix plan` makes a plan here", "`--made-elsewhere` with `--yes` agrees to this one, if you have read it"}}
+		return fail.Wrong("this plan was not made here, and `--yes` alone does not agree to it",
+			"`envfix plan` makes a plan here", "`--made-elsewhere` with `--yes` agrees to this one, if you have read it")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func rollbackAction(c *cli.Context) error {
 		return err
 	}
 	if c.NArg() > 1 {
-		return &fail.Error{Code: fail.Usage, Text: "`envfix rollback` takes one ID at most", Hints: []string{"`envfix history` lists them"}}
+		return fail.Wrong("`envfix rollback` takes one ID at most", "`envfix history` lists them")
 	}
 	env := placeOf(c).forPlan().dir
 	e, err := apply.Open(env)

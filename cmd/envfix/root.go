@@ -34,7 +34,7 @@ func rootCommand() *cli.Command {
 
 func rootAction(c *cli.Context) error {
 	if os.Geteuid() != 0 {
-		return &fail.Error{Code: fail.Privilege, Text: "`envfix __root` is for `envfix apply` to run through sudo"}
+		return fail.New(fail.Privilege, "`envfix __root` is for `envfix apply` to run through sudo")
 	}
 	unheard()
 	b, err := io.ReadAll(io.LimitReader(os.Stdin, maxStep+1))
@@ -45,7 +45,7 @@ func rootAction(c *cli.Context) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil || len(b) > maxStep || d.More() {
-		return &fail.Error{Code: fail.Usage, Text: "standard input holds no step"}
+		return fail.Wrong("standard input holds no step")
 	}
 	return fromApply(apply.Wrap(apply.Direct(c.Context, s, stdout(), nil)))
 }
@@ -114,8 +114,8 @@ func viaSudo(sudo string) apply.Rooter {
 		}
 		self, own, err := system.Helper(self, helpers, sameProgram(self))
 		if err != nil {
-			return &fail.Error{Code: fail.Privilege, Text: ui.Clean(err.Error()),
-				Hints: []string{"`sudo install -D -m 755 $(command -v envfix) /usr/local/bin/envfix` makes a copy that only root can change"}}
+			return fail.New(fail.Privilege, ui.Clean(err.Error()),
+				"`sudo install -D -m 755 $(command -v envfix) /usr/local/bin/envfix` makes a copy that only root can change")
 		}
 		if own && !said {
 			said = true

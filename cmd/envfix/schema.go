@@ -38,11 +38,7 @@ func showSchema(w io.Writer, names []string) error {
 	}
 	b, ok := schema.Get(strings.Join(names, "-"))
 	if !ok {
-		return &fail.Error{
-			Code:  fail.Usage,
-			Text:  fmt.Sprintf("there is no schema %q", ui.Clean(strings.Join(names, " "))),
-			Hints: []string{"`envfix schema` lists them"},
-		}
+		return fail.Wrong(fmt.Sprintf("there is no schema %q", ui.Clean(strings.Join(names, " "))), "`envfix schema` lists them")
 	}
 	_, err := w.Write(b)
 	return err

@@ -58,7 +58,7 @@ func watchFlagsOf(c *cli.Context) (watchFlags, error) {
 		return f, err
 	}
 	if c.IsSet("pid") && f.pid < 1 {
-		return f, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid)}
+		return f, fail.Wrong(fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid))
 	}
 	return f, nil
 }
@@ -71,7 +71,7 @@ func watchAction(c *cli.Context) error {
 	besideJob()
 	w, err := observe.StartWatch(observe.Options{Self: self(), State: stateDir(), Env: os.Environ()}, f.pid)
 	if err != nil {
-		return &fail.Error{Code: fail.Failed, Text: err.Error(), Hints: []string{"`envfix watch` lists the processes that use a GPU"}}
+		return fail.New(fail.Failed, err.Error(), "`envfix watch` lists the processes that use a GPU")
 	}
 	defer w.Stop()
 	if isTerminal(stdout()) && !f.json && !f.once && os.Getenv("TERM") != "dumb" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -68,28 +67,18 @@ func whyAction(c *cli.Context) error {
 		r.Requirements, r.Python = append(r.Requirements, torch), held.Profile.Python
 	}
 	if len(r.Requirements) != 1 {
-		return &fail.Error{
-			Code:  fail.Usage,
-			Text:  fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)),
-			Hints: []string{"`envfix why torch==2.15.0`"},
-		}
+		return fail.Wrong(fmt.Sprintf("why takes one requirement; here are %d", len(r.Requirements)),
+			"`envfix why torch==2.15.0`")
 	}
 	asked := r.Requirements[0]
 	r.Requirements = nil
-	answer, err := q.Why(asked)
+	told, err := q.Why(asked)
 	if err != nil {
 		return err
 	}
 	locked := caseOf(held, asked)
-	if c.Bool("json") {
-		err = whyJSON(c.App.Writer, asked, answer, locked)
-	} else {
-		_, err = io.WriteString(c.App.Writer, whyText(h, asked, answer, c.Bool("verbose"), lockRow(locked, not)))
-	}
-	if err == nil && len(answer.Verdicts) == 0 {
-		err = &fail.Error{Code: fail.NoSolution}
-	}
-	return err
+	return answer(c.App.Writer, c.Bool("json"), caseOfAnswer(asked, told, locked),
+		whyText(h, asked, told, c.Bool("verbose"), lockRow(locked, not)), codeIf(len(told.Verdicts) == 0, fail.NoSolution))
 }
 
 // A caseAnswer is the JSON of `envfix why`.
@@ -106,10 +95,10 @@ type caseAnswer struct {
 	Locked       *lockedCase               `json:"locked"` // what envfix.lock says of it; null without one
 }
 
-func whyJSON(w io.Writer, asked pep508.Requirement, a *resolver.Case, locked *lockedCase) error {
-	return writeJSON(w, caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
+func caseOfAnswer(asked pep508.Requirement, a *resolver.Case, locked *lockedCase) caseAnswer {
+	return caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
 		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.PackageRelease{}, a.Releases...), append([]resolver.Nearest{}, a.Resolution.Nearest...),
-		append([]string{}, a.Resolution.Alternatives...), locked})
+		append([]string{}, a.Resolution.Alternatives...), locked}
 }
 
 // whyText is the case for people: one line per build, or with all every rule's. more

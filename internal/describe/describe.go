@@ -118,7 +118,7 @@ func (d Machine) overrideLibc(h *machine.Machine) error {
 		return BadValue("libc", d.Libc, "write `--libc glibc-2.28` or `--libc musl-1.2`")
 	}
 	if h.Platform.OS != "linux" {
-		return &fail.Error{Code: fail.Usage, Text: "`--libc` is for Linux, not for " + h.Platform.OS, Hints: []string{"add `--os linux`, or drop `--libc`"}}
+		return fail.Wrong("`--libc` is for Linux, not for "+h.Platform.OS, "add `--os linux`, or drop `--libc`")
 	}
 	h.Platform.Libc = &l
 	return nil
@@ -228,5 +228,5 @@ func appleGPU(name string) machine.GPU {
 
 // BadValue is the error for the value of a flag, with how to write it.
 func BadValue(flag, value, hint string) *fail.Error {
-	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--%s %s` is not understood", flag, text.Refused(value)), Hints: []string{hint}}
+	return fail.Wrong(fmt.Sprintf("`--%s %s` is not understood", flag, text.Refused(value)), hint)
 }

@@ -84,11 +84,8 @@ func lookedUp(name string) (namedGPU, error) {
 		g.MIG = migProfile().FindString(lower)
 	}
 	if g.Vendor == machine.NVIDIA && g.SM.IsZero() {
-		return namedGPU{}, &fail.Error{
-			Code:  fail.Usage,
-			Text:  fmt.Sprintf("%s is known, but not its compute capability", d.Name),
-			Hints: []string{"name the capability: `--gpu 3.5`"},
-		}
+		return namedGPU{}, fail.Wrong(fmt.Sprintf("%s is known, but not its compute capability", d.Name),
+			"name the capability: `--gpu 3.5`")
 	}
 	return namedGPU{g, d.Line}, nil
 }
@@ -126,8 +123,8 @@ func (d Machine) Usual() []string {
 }
 
 func unknownGPU(name string, nearest []string) *fail.Error {
-	f := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("no GPU is known by the name %q", text.Clip(name, 60)),
-		Hints: []string{"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists"}}
+	f := fail.Wrong(fmt.Sprintf("no GPU is known by the name %q", text.Clip(name, 60)),
+		"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists")
 	if len(nearest) > 0 {
 		f.Details = []string{"nearest: " + strings.Join(nearest, ", ")}
 	}

@@ -37,3 +37,16 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 func (e *Error) Unwrap() error { return e.Err }
+
+// New is an error with what there is to do about it.
+func New(code int, text string, hints ...string) *Error {
+	return &Error{Code: code, Text: text, Hints: hints}
+}
+
+// Wrong is the error for what somebody asked for, with how to ask for it.
+func Wrong(text string, hints ...string) *Error { return New(Usage, text, hints...) }
+
+// Wrap is an error with the words of another one.
+func Wrap(code int, err error, hints ...string) *Error {
+	return &Error{Code: code, Text: err.Error(), Hints: hints, Err: err}
+}

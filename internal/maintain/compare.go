@@ -93,7 +93,7 @@ func otherAnswers(dir string, asked bool, today string, before, after *matrix.Ma
 		return nil, 0, nil // not in a checkout of envfix
 	}
 	if err != nil {
-		return nil, 0, &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+		return nil, 0, fail.Wrong(text.Printable(err.Error()))
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
@@ -102,7 +102,7 @@ func otherAnswers(dir string, asked bool, today string, before, after *matrix.Ma
 		}
 		facts, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, 0, &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+			return nil, 0, fail.Wrong(text.Printable(err.Error()))
 		}
 		h, err := machine.Decode(facts)
 		if err != nil {

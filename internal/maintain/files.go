@@ -49,11 +49,8 @@ func Packages(m *matrix.Matrix) []string {
 func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Progress) (rows int, missing []string, err error) {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
-		return 0, nil, &fail.Error{
-			Code:  fail.Usage,
-			Text:  text.Printable(dir) + " holds no matrix that is in order",
-			Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"},
-		}
+		return 0, nil, fail.Wrong(text.Printable(dir)+" holds no matrix that is in order",
+			"`envfix matrix check "+text.Printable(dir)+"`")
 	}
 	files, missing, err := filesOf(ctx, x.Client, Packages(m), m.Releases[len(m.Releases)-1].Date, progress)
 	if err != nil {
@@ -66,11 +63,11 @@ func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Pro
 func writeData(dir, name string, b []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+		return fail.Wrong(text.Printable(err.Error()))
 	}
 	defer root.Close()
 	if err := root.WriteFile(name, b, 0o644); err != nil {
-		return &fail.Error{Code: fail.Failed, Text: text.Printable(err.Error())}
+		return fail.New(fail.Failed, text.Printable(err.Error()))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func Harvest(
 ) (yaml []byte, notes []string, err error) {
 	draft, err := x.Harvest(ctx, m, torch, progress)
 	if errors.Is(err, index.ErrNotFound) {
-		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: "the index has no wheel of torch " + torch.String()}
+		return nil, nil, fail.New(fail.NoSolution, "the index has no wheel of torch "+torch.String())
 	}
 	if err != nil {
 		return nil, nil, unreadable(err)

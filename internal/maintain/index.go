@@ -67,8 +67,8 @@ func chooseIndex(ctx context.Context, flag string) (indexChoice, error) {
 	if m := uvDefault().FindStringSubmatch(output(ctx, "uv", "pip", "install", "--help")); m != nil {
 		return indexChoice{m[1], "uv's default"}, nil
 	}
-	return indexChoice{}, &fail.Error{Code: fail.Usage, Text: "no index is configured, and neither pip nor uv is here to name its default",
-		Hints: []string{"name one: `--index https://HOST/simple`"}}
+	return indexChoice{}, fail.Wrong("no index is configured, and neither pip nor uv is here to name its default",
+		"name one: `--index https://HOST/simple`")
 }
 
 // "The URL of the default package index (by default: <https://HOST/simple>)"
@@ -113,7 +113,7 @@ func Open(ctx context.Context, address string) (*Index, error) {
 	}
 	c, err := index.New(choice.address, index.Options{})
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Usage, Text: choice.from + ": " + err.Error()}
+		return nil, fail.Wrong(choice.from + ": " + err.Error())
 	}
 	return &Index{c, choice.from}, nil
 }

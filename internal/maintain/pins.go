@@ -21,11 +21,8 @@ import (
 func HarvestPins(ctx context.Context, x *Index, dir, today string, progress Progress) (rows int, missing []string, err error) {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
-		return 0, nil, &fail.Error{
-			Code:  fail.Usage,
-			Text:  text.Printable(dir) + " holds no matrix that is in order",
-			Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"},
-		}
+		return 0, nil, fail.Wrong(text.Printable(dir)+" holds no matrix that is in order",
+			"`envfix matrix check "+text.Printable(dir)+"`")
 	}
 	var all []matrix.Extension
 	for _, e := range m.Extensions {

@@ -31,7 +31,7 @@ type ProveQuery struct {
 func Prove(ctx context.Context, x *Index, m *matrix.Matrix, q ProveQuery) (*Report, error) {
 	wheels, faults := matrix.Wheels(data.FS)
 	if len(faults) > 0 {
-		return nil, &fail.Error{Code: fail.Failed, Text: faults[0].String()}
+		return nil, fail.New(fail.Failed, faults[0].String())
 	}
 	torch := q.Torch
 	if torch.IsZero() {
@@ -69,12 +69,12 @@ func Prove(ctx context.Context, x *Index, m *matrix.Matrix, q ProveQuery) (*Repo
 func recordWheels(name string, proofs []index.Proof) error {
 	dir, err := os.OpenRoot(name)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+		return fail.Wrong(text.Printable(err.Error()))
 	}
 	defer dir.Close()
 	sets, faults := matrix.Wheels(dir.FS())
 	if len(faults) > 0 && len(sets) > 0 {
-		return &fail.Error{Code: fail.Usage, Text: faults[0].String()}
+		return fail.Wrong(faults[0].String())
 	}
 	for _, p := range proofs {
 		if p.Set == nil {

@@ -24,11 +24,8 @@ import (
 func Dir(name string) (fsys fs.FS, dir string, err error) {
 	if name == "" {
 		if _, err := fs.Stat(data.FS, "matrix.yaml"); err != nil {
-			return nil, "", &fail.Error{
-				Code:  fail.Usage,
-				Text:  "this program carries its data compiled, without the files that people write",
-				Hints: []string{"name a folder that holds them: `envfix matrix check DIR`, such as data in a clone"},
-			}
+			return nil, "", fail.Wrong("this program carries its data compiled, without the files that people write",
+				"name a folder that holds them: `envfix matrix check DIR`, such as data in a clone")
 		}
 		return data.FS, "", nil
 	}
@@ -38,9 +35,9 @@ func Dir(name string) (fsys fs.FS, dir string, err error) {
 		}
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, "", &fail.Error{Code: fail.Usage, Text: text.Printable(name) + " is not there"}
+		return nil, "", fail.Wrong(text.Printable(name) + " is not there")
 	}
-	return nil, "", &fail.Error{Code: fail.Usage, Text: text.Printable(name) + " holds no matrix: it has no matrix.yaml"}
+	return nil, "", fail.Wrong(text.Printable(name) + " holds no matrix: it has no matrix.yaml")
 }
 
 // revision is the data of a directory, or of a revision of the git repository
@@ -55,21 +52,18 @@ func revision(ctx context.Context, name string) (fs.FS, error) {
 	}
 	tree, err := gitOutput(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+":data")
 	if err != nil || len(tree) == 0 {
-		return nil, &fail.Error{
-			Code: fail.Usage,
-			Text: fmt.Sprintf("%q is neither a directory of data nor a revision of git that has one", text.Clip(name, 60)),
-		}
+		return nil, fail.Wrong(fmt.Sprintf("%q is neither a directory of data nor a revision of git that has one", text.Clip(name, 60)))
 	}
 	list, err := gitOutput(ctx, "ls-tree", "-r", "-z", "--name-only", strings.TrimSpace(string(tree)))
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Failed, Text: "git ls-tree: " + text.Printable(err.Error())}
+		return nil, fail.New(fail.Failed, "git ls-tree: "+text.Printable(err.Error()))
 	}
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for file := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
 		content, err := gitOutput(ctx, "cat-file", "blob", strings.TrimSpace(string(tree))+":"+file) // as it is: git archive runs filters
 		if err != nil {
-			return nil, &fail.Error{Code: fail.Failed, Text: "git cat-file: " + text.Printable(err.Error())}
+			return nil, fail.New(fail.Failed, "git cat-file: "+text.Printable(err.Error()))
 		}
 		w, err := z.Create(file)
 		if err != nil {

@@ -63,11 +63,8 @@ func offeredBuilds(q ProveQuery, m *matrix.Matrix) []*matrix.Build {
 func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	m, err := matrix.Load(os.DirFS(dir))
 	if err != nil {
-		return &fail.Error{
-			Code:  fail.Usage,
-			Text:  text.Printable(dir) + " holds no matrix that is in order",
-			Hints: []string{"`envfix matrix check " + text.Printable(dir) + "`"},
-		}
+		return fail.Wrong(text.Printable(dir)+" holds no matrix that is in order",
+			"`envfix matrix check "+text.Printable(dir)+"`")
 	}
 	var rows []matrix.Library
 	for _, l := range m.Libraries {
@@ -88,7 +85,7 @@ func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: text.Printable(err.Error())}
+		return fail.Wrong(text.Printable(err.Error()))
 	}
 	defer root.Close()
 	return root.WriteFile(matrix.StackFile, matrix.EncodeLibraries(rows, today), 0o644)

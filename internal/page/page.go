@@ -108,7 +108,7 @@ func (q *question) readMachine(m *matrix.Matrix) error {
 	case h.Driver != nil:
 		whole, err := m.WholeDriver(h.Driver.Version, h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2)
 		if err != nil {
-			return &fail.Error{Code: fail.Usage, Text: err.Error(), Hints: []string{"write a version as nvidia-smi prints it, such as 580.95.05"}}
+			return fail.Wrong(err.Error(), "write a version as nvidia-smi prints it, such as 580.95.05")
 		}
 		h.Driver.Version = whole
 		q.words.Driver = whole.String()

@@ -36,7 +36,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 	}
 	profiles := slices.DeleteFunc(slices.Clone(l.Profiles), func(p lock.Profile) bool { return len(only) > 0 && !slices.Contains(only, p.Name) })
 	if len(profiles) == 0 {
-		return 0, usage("no profile of that name", "profiles are "+strings.Join(l.Names(), ", "))
+		return 0, fail.Wrong("no profile of that name", "profiles are "+strings.Join(l.Names(), ", "))
 	}
 	allowed := t.allowed(mirrors)
 	facts := newFileFacts(&matrix.Matrix{}, u, allowed)
@@ -47,7 +47,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 			return 0, err
 		}
 		if built := k.Sources(); len(built) > 0 {
-			return 0, usage(fmt.Sprintf("profile %s builds %s from source, which needs its build tools and a network", p.Name, built[0].Name),
+			return 0, fail.Wrong(fmt.Sprintf("profile %s builds %s from source, which needs its build tools and a network", p.Name, built[0].Name),
 				"put a wheel of it beside the lock and ask for `NAME @ file:///…`, or leave the profile out with `--profile`")
 		}
 		if err := facts.vouched(ctx, u, p, k.Packages); err != nil {
@@ -64,7 +64,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 		_ = os.Remove(filepath.Join(dir, toolsFile)) // it may be an earlier bundle's
 	}
 	if err := os.MkdirAll(filepath.Join(dir, BundleWheels), 0o755); err != nil {
-		return 0, failed(fail.Preflight, err)
+		return 0, fail.Wrap(fail.Preflight, err)
 	}
 	sums, files, r := map[string]string{}, []lock.Wheel(nil), Receipt{}
 	for _, k := range append(all, tools...) {
@@ -98,7 +98,7 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 func (f *fileFacts) vouched(ctx context.Context, u uvTool, p lock.Profile, packages []lock.Package) error {
 	platform, err := lock.UVPlatform(p.Match)
 	if err != nil {
-		return failed(fail.Integrity, err)
+		return fail.Wrap(fail.Integrity, err)
 	}
 	u.alone = true
 	for _, k := range packages {
@@ -117,8 +117,8 @@ func (f *fileFacts) vouched(ctx context.Context, u uvTool, p lock.Profile, packa
 				}
 			}
 			if !f.allowed.File(f.mirror(w.URL)) {
-				return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("a file of %s lies on %s, which the installer's default index does not name", k.Name, clean(w.Host())),
-					Hints: []string{"`--mirror default=URL` names the index that the lock was made from"}}
+				return fail.New(fail.Integrity, fmt.Sprintf("a file of %s lies on %s, which the installer's default index does not name", k.Name, clean(w.Host())),
+					"`--mirror default=URL` names the index that the lock was made from")
 			}
 		}
 	}
@@ -138,10 +138,10 @@ func (t *Team) fetch(ctx context.Context, facts *fileFacts, w lock.Wheel, path s
 	}
 	b, err := os.ReadFile(t.path(w.Path))
 	if err == nil && lock.Sum(b) != w.Hashes.SHA256 {
-		return &fail.Error{Code: fail.Integrity, Text: w.Path + " is not the file that the lock pins"}
+		return fail.New(fail.Integrity, w.Path+" is not the file that the lock pins")
 	}
 	if err != nil {
-		return failed(fail.Usage, err)
+		return fail.Wrap(fail.Usage, err)
 	}
 	return writeFile(path, b)
 }
@@ -204,7 +204,7 @@ func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
 		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %s", w.Name, clean(err.Error())), Err: err}
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != w.Hashes.SHA256 {
-		return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s: its sha256 is %s, the lock says %s", w.Name, got, w.Hashes.SHA256)}
+		return fail.New(fail.Integrity, fmt.Sprintf("%s: its sha256 is %s, the lock says %s", w.Name, got, w.Hashes.SHA256))
 	}
 	return os.Rename(part.Name(), path)
 }

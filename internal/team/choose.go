@@ -100,7 +100,7 @@ func withoutTorch(wish []pep508.Requirement) error {
 	}
 	asked := plan.Run{Argv: append([]string{"envfix", "lock", "torch"}, texts...)}
 	alone := plan.Run{Argv: append([]string{"envfix", "plan"}, texts...)}
-	f := &fail.Error{Code: fail.NoSolution, Text: "a lock pins torch and what goes with it, and what is asked for brings no torch"}
+	f := fail.New(fail.NoSolution, "a lock pins torch and what goes with it, and what is asked for brings no torch")
 	if words, err := asked.Words(); err == nil {
 		f.Hints = append(f.Hints, "`"+clean(strings.Join(words, " "))+"` locks both")
 	}
@@ -119,7 +119,7 @@ func lockable(t target, res *resolver.Resolution) (*resolver.Choice, error) {
 	case res.Decision == resolver.FixDriver && res.Then != nil:
 		return res.Then, nil // a target described without a driver: the floor becomes a condition
 	}
-	f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("target %s (%s): %s", t.Name, clean(t.Facts), strings.ReplaceAll(string(res.Decision), "_", " "))}
+	f := fail.New(fail.NoSolution, fmt.Sprintf("target %s (%s): %s", t.Name, clean(t.Facts), strings.ReplaceAll(string(res.Decision), "_", " ")))
 	for _, r := range res.Reasons {
 		f.Details = append(f.Details, clean(r.Text))
 	}
@@ -256,7 +256,7 @@ func distinct(drafts []draft) error {
 		for _, b := range drafts[i+1:] {
 			p, q := a.profile, b.profile
 			if reflect.DeepEqual(p.Match, q.Match) && p.Python == q.Python && p.Build == q.Build {
-				return usage(fmt.Sprintf("%s and %s describe the same machines", p.Name, q.Name),
+				return fail.Wrong(fmt.Sprintf("%s and %s describe the same machines", p.Name, q.Name),
 					"tell them apart by gpu, driver, os, arch, libc or python, or drop one")
 			}
 		}

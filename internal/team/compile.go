@@ -112,7 +112,7 @@ func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts
 	p := &d.profile
 	torch := doc.Find("torch")
 	if torch == nil {
-		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: "what is asked for brings no torch"}
+		return nil, nil, fail.New(fail.NoSolution, "what is asked for brings no torch")
 	}
 	p.Torch = torch.Version
 	p.Pylock.SHA256, p.Hosts, p.Size.Download = lock.Sum(b), doc.Hosts(), doc.Download()
@@ -163,11 +163,8 @@ func admitted(packages []lock.Package, hashes []string) error {
 	for _, k := range packages {
 		for _, w := range k.Files() {
 			if list := admit[k.Name]; len(list) > 0 && !slices.Contains(list, w.Hashes.SHA256) {
-				return &fail.Error{
-					Code:  fail.Integrity,
-					Text:  fmt.Sprintf("%s: its sha256 is %s, and the requirements admit only %s", w.Name, w.Hashes.SHA256, strings.Join(list, ", ")),
-					Hints: []string{"take the --hash of the file that the index has now, if you trust it, or take the hashes out: the lock has its own"},
-				}
+				return fail.New(fail.Integrity, fmt.Sprintf("%s: its sha256 is %s, and the requirements admit only %s", w.Name, w.Hashes.SHA256, strings.Join(list, ", ")),
+					"take the --hash of the file that the index has now, if you trust it, or take the hashes out: the lock has its own")
 			}
 		}
 	}

@@ -57,11 +57,11 @@ func sideOf(ctx context.Context, name string) (side, error) {
 	s.read = func(file string) ([]byte, error) { return gitShow(ctx, name, file) }
 	b, err := s.read(lock.File)
 	if err != nil {
-		return s, usage(clean(name)+" is neither a file or folder with a lock nor a revision of Git that has one: "+err.Error(),
+		return s, fail.Wrong(clean(name)+" is neither a file or folder with a lock nor a revision of Git that has one: "+err.Error(),
 			"`envfix lock diff HEAD~3` compares with three commits ago")
 	}
 	if s.lock, err = lock.Decode(b); err != nil {
-		return s, failed(fail.Integrity, err)
+		return s, fail.Wrap(fail.Integrity, err)
 	}
 	return s, nil
 }

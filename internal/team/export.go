@@ -32,11 +32,11 @@ func (t *Team) Export(format, name string, groups ...string) (text.Quoted, error
 		name = l.Profiles[0].Name
 	}
 	if name == "" {
-		return none, usage("the lock has several profiles", "name one with `--profile`: "+strings.Join(l.Names(), ", "))
+		return none, fail.Wrong("the lock has several profiles", "name one with `--profile`: "+strings.Join(l.Names(), ", "))
 	}
 	p, err := l.Profile(name)
 	if err != nil {
-		return none, failed(fail.Usage, err)
+		return none, fail.Wrap(fail.Usage, err)
 	}
 	k, err := t.chosen(p, groups)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *Team) Export(format, name string, groups ...string) (text.Quoted, error
 	}
 	file, err := p.Export(format, home, k)
 	if err != nil {
-		return none, failed(fail.Usage, err)
+		return none, fail.Wrap(fail.Usage, err)
 	}
 	return file, nil
 }
@@ -60,7 +60,7 @@ func (t *Team) chosen(p *lock.Profile, groups []string) (*lock.Packages, error) 
 		return nil, err
 	}
 	if k, err = k.Choose(groups); err != nil {
-		return nil, failed(fail.Usage, err)
+		return nil, fail.Wrap(fail.Usage, err)
 	}
 	return k, nil
 }
@@ -79,15 +79,15 @@ func (t *Team) exportUV(l *lock.Lock, groups []string) (text.Quoted, error) {
 	case errors.Is(err, os.ErrNotExist):
 		e.Text = fmt.Appendf(nil, "[project]\nname = \"team\"\nversion = \"0\"\nrequires-python = %s\ndependencies = []\n", quoted(u.Python))
 	case err != nil:
-		return none, failed(fail.Usage, err)
+		return none, fail.Wrap(fail.Usage, err)
 	default:
 		e.Table = []string{"project"}
 		if err := e.Set("requires-python", u.Python); err != nil {
-			return none, failed(fail.Usage, err)
+			return none, fail.Wrap(fail.Usage, err)
 		}
 	}
 	if err := editUV(e, u); err != nil {
-		return none, failed(fail.Usage, err)
+		return none, fail.Wrap(fail.Usage, err)
 	}
 	head := "# From " + lock.File + ": as pyproject.toml, `uv sync` installs " + strings.Join(u.Defaults, ", ") +
 		"; another: `uv sync --no-default-groups --group NAME`\n"

@@ -35,17 +35,17 @@ func read(path string) (*lock.Lock, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
-		return nil, failed(fail.Usage, err)
+		return nil, fail.Wrap(fail.Usage, err)
 	}
 	l, err := lock.Decode(b)
 	if err != nil {
-		return nil, failed(fail.Integrity, err)
+		return nil, fail.Wrap(fail.Integrity, err)
 	}
 	return l, nil
 }
 
 func noLock() *fail.Error {
-	return usage("there is no "+lock.File+" here", "`envfix lock --help` says how to make one")
+	return fail.Wrong("there is no "+lock.File+" here", "`envfix lock --help` says how to make one")
 }
 
 // At reads a lock from a file of any name or from a folder, and returns the folder
@@ -57,7 +57,7 @@ func At(path string) (*lock.Lock, string, error) {
 	}
 	l, err := read(path)
 	if errors.Is(err, os.ErrNotExist) {
-		err = failed(fail.Usage, err)
+		err = fail.Wrap(fail.Usage, err)
 	}
 	return l, filepath.Dir(path), err
 }
@@ -103,12 +103,12 @@ func ReadFile(path string) ([]byte, error) {
 func (t *Team) Packages(p *lock.Profile) (*lock.Packages, error) {
 	b, err := ReadFile(t.path(p.Pylock.File))
 	if err != nil {
-		return nil, failed(fail.Usage, err)
+		return nil, fail.Wrap(fail.Usage, err)
 	}
 	any := func(string) bool { return true }
 	k, err := p.Bind(b, any, any)
 	if err != nil {
-		return nil, failed(fail.Integrity, err)
+		return nil, fail.Wrap(fail.Integrity, err)
 	}
 	return k, nil
 }
@@ -160,7 +160,7 @@ func writeFile(path string, b []byte) error {
 		return nil
 	}
 	if err := replace(path, b); err != nil {
-		return failed(fail.Preflight, err)
+		return fail.Wrap(fail.Preflight, err)
 	}
 	return nil
 }

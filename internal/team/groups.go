@@ -32,10 +32,10 @@ func (t *Team) groups(w *wishes) ([]lock.Group, error) {
 	for _, name := range w.Groups {
 		p, err := t.project(w, file, name)
 		if err != nil {
-			return nil, failed(fail.Usage, err, "its groups and extras are "+strings.Join(base.Groups, ", "))
+			return nil, fail.Wrap(fail.Usage, err, "its groups and extras are "+strings.Join(base.Groups, ", "))
 		}
 		if len(p.Places) > len(base.Places) {
-			return nil, usage(fmt.Sprintf("group %s asks for a folder, an address or a repository", clean(name)),
+			return nil, fail.Wrong(fmt.Sprintf("group %s asks for a folder, an address or a repository", clean(name)),
 				"a group that is chosen at apply holds packages of an index; ask for this one under dependencies")
 		}
 		g := lock.Group{Name: machine.NormalName(name), Extra: slices.Contains(base.Extras, machine.NormalName(name))}

@@ -75,7 +75,7 @@ func (t *Team) input(w *wishes) (lock.Input, error) {
 		}
 	}
 	if len(in.Targets) == 0 {
-		return in, usage("a lock needs the kinds of machine that it is for",
+		return in, fail.Wrong("a lock needs the kinds of machine that it is for",
 			"`envfix lock --target v100=\"gpu=V100 driver=580 os=linux\" --target cpu=\"gpu=none\"`",
 			"or write them under [targets] in "+lock.TeamFile)
 	}
@@ -87,12 +87,12 @@ func checkIndex(i lock.Tied) error {
 	u, err := url.Parse(i.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return usage("index " + clean(i.Name) + ": its url is not an address such as https://HOST/simple")
+		return fail.Wrong("index " + clean(i.Name) + ": its url is not an address such as https://HOST/simple")
 	case u.User != nil:
-		return usage("index "+clean(i.Name)+": its url holds a user or a password, which would stand in the lock",
+		return fail.Wrong("index "+clean(i.Name)+": its url holds a user or a password, which would stand in the lock",
 			"put them into ~/.netrc, uv's keyring, or "+uvVariable(i.Name)+"_USERNAME and "+uvVariable(i.Name)+"_PASSWORD")
 	case len(i.Packages) == 0:
-		return usage("index "+clean(i.Name)+" names no packages: nothing would come from there", "write packages = [\"…\"] beside its url")
+		return fail.Wrong("index "+clean(i.Name)+" names no packages: nothing would come from there", "write packages = [\"…\"] beside its url")
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func parsed(texts []string) ([]pep508.Requirement, error) {
 func Requirement(text string) (pep508.Requirement, error) {
 	q, err := pep508.Parse(text, "")
 	if err != nil {
-		return q, failed(fail.Usage, err, "write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`")
+		return q, fail.Wrap(fail.Usage, err, "write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`")
 	}
 	return q, nil
 }

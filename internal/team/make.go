@@ -168,7 +168,7 @@ func (t *Team) knownNames(ask Wish, in lock.Input, old *lock.Lock) error {
 			known = known || k.Find(q.Name) != nil
 		}
 		if !known {
-			return usage("`--upgrade "+clean(text)+"`: neither what is asked for nor the lock has a package of that name", "`envfix lock show` lists both")
+			return fail.Wrong("`--upgrade "+clean(text)+"`: neither what is asked for nor the lock has a package of that name", "`envfix lock show` lists both")
 		}
 	}
 	return nil
@@ -181,10 +181,10 @@ func onlyProfile(name string, drafts []draft, old *lock.Lock, in lock.Input) ([]
 		return drafts, nil, nil
 	}
 	if old == nil {
-		return nil, nil, usage("`--profile` makes one profile of a lock anew, and there is no " + lock.File + " here")
+		return nil, nil, fail.Wrong("`--profile` makes one profile of a lock anew, and there is no " + lock.File + " here")
 	}
 	if _, err := old.Profile(name); err != nil {
-		return nil, nil, failed(fail.Usage, err)
+		return nil, nil, fail.Wrap(fail.Usage, err)
 	}
 	if changes := inputChanges(old.Input, in); len(changes) > 0 {
 		return nil, nil, &fail.Error{Code: fail.Usage, Text: "the other profiles would no longer fit what is asked for", Details: changes,

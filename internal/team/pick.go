@@ -51,7 +51,7 @@ func (t *Team) Follow(h machine.Machine, f Following) (*Chosen, error) {
 		return nil, err
 	}
 	if k, err = k.Choose(f.Groups); err != nil {
-		return nil, failed(fail.Usage, err)
+		return nil, fail.Wrap(fail.Usage, err)
 	}
 	return &Chosen{p, k, why, t.own().DefaultIndex, len(p.Match.Check(h)) > 0}, nil
 }
@@ -61,7 +61,7 @@ func (t *Team) readable(l *lock.Lock) error {
 	least, err := version.ParseDotted(strings.TrimPrefix(l.RequiresEnvfix, ">="))
 	have, herr := version.ParseDotted(Release(t.Build))
 	if err != nil || herr != nil || have.Less(least) {
-		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s needs envfix %s, and this is %s", lock.File, clean(l.RequiresEnvfix), Release(t.Build))}
+		return fail.Wrong(fmt.Sprintf("%s needs envfix %s, and this is %s", lock.File, clean(l.RequiresEnvfix), Release(t.Build)))
 	}
 	return nil
 }
@@ -72,13 +72,13 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if f.Profile != "" {
 		p, err := l.Profile(f.Profile)
 		if err != nil {
-			return nil, "", failed(fail.Usage, err)
+			return nil, "", fail.Wrap(fail.Usage, err)
 		}
 		faults := p.Match.Check(h)
 		if len(faults) == 0 || f.AnyMachine || f.OtherDriver && lock.DriverAlone(faults) {
 			return p, "", nil
 		}
-		bad := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("this machine is not what profile %s is for", p.Name)}
+		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
 		for _, m := range faults {
 			bad.Details = append(bad.Details, m.String())
 		}

@@ -38,7 +38,7 @@ func Policy(dir string) (p *resolver.Policy, stranger string, err error) {
 				continue
 			}
 			if err != nil {
-				return nil, "", failed(fail.Usage, err)
+				return nil, "", fail.Wrap(fail.Usage, err)
 			}
 			said, err := lock.PolicyIn(b, name)
 			switch {
@@ -47,7 +47,7 @@ func Policy(dir string) (p *resolver.Policy, stranger string, err error) {
 			case system.Foreign(path, dir):
 				return nil, path, nil
 			case err != nil:
-				return nil, "", failed(fail.Usage, err, "its keys are "+policyKeys)
+				return nil, "", fail.Wrap(fail.Usage, err, "its keys are "+policyKeys)
 			}
 			p, err := policyOf(said, name)
 			return p, "", err
@@ -67,7 +67,7 @@ func policyOf(said *lock.Policy, file string) (*resolver.Policy, error) {
 	}
 	p := resolver.Policy(*said)
 	bad := func(key, value, hint string) error {
-		return usage(fmt.Sprintf("%s: [policy]: %s: %q", file, key, clean(value)), hint)
+		return fail.Wrong(fmt.Sprintf("%s: [policy]: %s: %q", file, key, clean(value)), hint)
 	}
 	if p.Driver < 0 || p.Driver > 9999 {
 		return nil, bad("least-driver", fmt.Sprint(p.Driver), "write the number of a branch, such as least-driver = 570")
@@ -119,13 +119,12 @@ func forbidden(p *lock.Policy, files map[string][]byte) error {
 	for name, b := range files {
 		k, err := lock.DecodePylock(b)
 		if err != nil {
-			return failed(fail.Failed, err)
+			return fail.Wrap(fail.Failed, err)
 		}
 		for _, never := range p.Never {
 			if got := k.Find(machine.NormalName(never)); got != nil {
-				return &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("target %s: the team's policy never installs %s, and %s %s would be",
-					name, clean(never), got.Name, got.Version),
-					Hints: []string{"leave out what brings it, or take it out of [policy] never in " + strings.Join(policyFiles, " or ")}}
+				return fail.New(fail.NoSolution, fmt.Sprintf("target %s: the team's policy never installs %s, and %s %s would be", name, clean(never), got.Name, got.Version),
+					"leave out what brings it, or take it out of [policy] never in "+strings.Join(policyFiles, " or "))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/text"
@@ -33,7 +34,7 @@ var TargetKeys = []string{"arch", "build", "channel", "cuda", "driver", "gpu", "
 func (t *Team) target(name, text string, in lock.Input) (target, error) {
 	out := target{Target: lock.Target{Name: name}}
 	bad := func(format string, args ...any) (target, error) {
-		return out, usage(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
+		return out, fail.Wrong(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
 			`write a target as --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
 	}
 	if first, _, _ := strings.Cut(text, "="); slices.Contains(TargetKeys, name) && !slices.Contains(TargetKeys, strings.TrimSpace(first)) {

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"strings"
 
-	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pyproject"
@@ -46,15 +45,6 @@ func (t *Team) tell(line string) {
 	if t.Tell != nil {
 		t.Tell(line)
 	}
-}
-
-// failed wraps err as an error with that exit code.
-func failed(code int, err error, hints ...string) *fail.Error {
-	return &fail.Error{Code: code, Text: err.Error(), Err: err, Hints: hints}
-}
-
-func usage(text string, hints ...string) *fail.Error {
-	return &fail.Error{Code: fail.Usage, Text: text, Hints: hints}
 }
 
 // clean makes text from outside safe to print in one line.

@@ -72,7 +72,7 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return nil, nil, &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
+			return nil, nil, fail.New(fail.Interrupted, "interrupted")
 		}
 		return nil, nil, unresolved(errs.lines(), err)
 	}

@@ -83,7 +83,7 @@ func (t *Team) bringUV(ctx context.Context, python, index, dir string) error {
 		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
-				return &fail.Error{Code: fail.Interrupted, Text: "interrupted"}
+				return fail.New(fail.Interrupted, "interrupted")
 			}
 			return noUV("it cannot be brought", said.lines(), err)
 		}

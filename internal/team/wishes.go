@@ -60,16 +60,16 @@ func (t *Team) wishes(old *lock.Lock) (*wishes, error) {
 		w.text = b
 		w.Team, err = lock.DecodeTeam(b)
 		if err != nil {
-			return w, failed(fail.Usage, err, "its keys are "+strings.Join(lock.TeamKeys, ", "))
+			return w, fail.Wrap(fail.Usage, err, "its keys are "+strings.Join(lock.TeamKeys, ", "))
 		}
 		return w, nil
 	case !errors.Is(err, os.ErrNotExist):
-		return w, failed(fail.Usage, err)
+		return w, fail.Wrap(fail.Usage, err)
 	}
 	if b, err := ReadFile(t.path("pyproject.toml")); err == nil {
 		team, ok, err := lock.DecodeProject(b)
 		if err != nil {
-			return w, failed(fail.Usage, err, "its keys are "+strings.Join(lock.TeamKeys, ", "))
+			return w, fail.Wrap(fail.Usage, err, "its keys are "+strings.Join(lock.TeamKeys, ", "))
 		}
 		if ok {
 			return &wishes{Team: team, file: "pyproject.toml", text: b, table: []string{"tool", "envfix"}, project: slices.Contains(team.Files, "pyproject.toml")}, nil
@@ -112,7 +112,7 @@ func (w *wishes) apply(t *Team, ask Wish) error {
 			if errors.As(err, &f) {
 				return err
 			}
-			return failed(fail.Usage, err)
+			return fail.Wrap(fail.Usage, err)
 		}
 	}
 	w.text = e.Text
@@ -205,7 +205,7 @@ func (w *wishes) targets(e *pyproject.Edit, _ *Team, ask Wish) error {
 	}
 	for _, name := range ask.DropTargets {
 		if _, there := w.Targets[name]; !there {
-			return usage("there is no target "+clean(name), "targets are "+strings.Join(slices.Sorted(maps.Keys(w.Targets)), ", "))
+			return fail.Wrong("there is no target "+clean(name), "targets are "+strings.Join(slices.Sorted(maps.Keys(w.Targets)), ", "))
 		}
 		if err := e.Remove(name); err != nil {
 			return err
@@ -303,7 +303,7 @@ func (t *Team) at(path string) string {
 func absolute(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", failed(fail.Usage, err)
+		return "", fail.Wrap(fail.Usage, err)
 	}
 	return abs, nil
 }

@@ -29,7 +29,7 @@ func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {
 			return err
 		}
 		if text, err = t.besideLock(q, t.Dir); err != nil {
-			return failed(fail.Usage, err)
+			return fail.Wrap(fail.Usage, err)
 		}
 		key, have, err := w.list(e)
 		if err != nil {
@@ -91,7 +91,7 @@ func (w *wishes) notAsked(t *Team, name string, have []string) error {
 		}
 		for _, q := range p.Requirements {
 			if q.Name == name {
-				return usage(fmt.Sprintf("%s is asked for by %s, not by %s", name, f, w.file), "take it out there, then `envfix lock`")
+				return fail.Wrong(fmt.Sprintf("%s is asked for by %s, not by %s", name, f, w.file), "take it out there, then `envfix lock`")
 			}
 		}
 	}
@@ -99,5 +99,5 @@ func (w *wishes) notAsked(t *Team, name string, have []string) error {
 	if len(have) > 0 {
 		hint = "it asks for " + strings.Join(have, ", ")
 	}
-	return usage(w.file+" does not ask for "+clean(name), hint)
+	return fail.Wrong(w.file+" does not ask for "+clean(name), hint)
 }
