@@ -28,15 +28,15 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	if more != nil {
 		more(&q.Request)
 	}
-	visible := slices.ContainsFunc(q.Machine.GPUs, func(g machine.GPU) bool { return g.Visible })
-	if silent := silentDriver(q.Machine); silent != "" && !visible && !q.Request.CPU && q.Request.Build != "cpu" {
+	q.Target.Repair = mend
+	p, err := q.Make(w)
+	if silent := silentDriver(q.Machine); err == nil && silent != "" && p.Decision == resolver.InstallCPU && !q.Request.CPU && q.Request.Build != "cpu" {
 		return nil, &fail.Error{Code: fail.NoSolution, Text: silent,
 			Details: []string{"what fits this machine cannot be told while the driver does not answer; a build for the CPU would be no answer"},
 			Hints: []string{"`envfix doctor` says what to do about the driver",
 				"`envfix plan --gpu NAME --driver VERSION` plans for the GPU as you name it; `--cpu` for none"}}
 	}
-	q.Target.Repair = mend
-	return q.Make(w)
+	return p, err
 }
 
 // question gathers all that a plan stands on, and what it may ask of this machine.
@@ -135,7 +135,8 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 // silentDriver is the note of a driver whose library hangs or crashes; "" it answers.
 func silentDriver(h machine.Machine) string {
 	for _, n := range h.Notes {
-		if said, ok := strings.CutPrefix(n, "nvml: NVIDIA's library "); ok {
+		said, ok := strings.CutPrefix(n, "nvml: NVIDIA's library ")
+		if ok && (strings.HasPrefix(said, "did not answer ") || strings.HasPrefix(said, "ended its process")) {
 			return "NVIDIA's library " + said
 		}
 	}
