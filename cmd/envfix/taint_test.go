@@ -263,37 +263,16 @@ func trim(v reflect.Value) {
 	}
 }
 
-// exports writes every form of a profile without what reads a lock before it: each is a
-// method of its own, found by its name, as the gates find it.
+// exports writes every form of a profile without what reads a lock before it.
 func exports(t testing.TB, dir string, of lock.Profile, pins *lock.Packages) {
-	for _, receiver := range []reflect.Value{reflect.ValueOf(&of), reflect.ValueOf(pins)} {
-		for i := range receiver.NumMethod() {
-			method, name := receiver.Method(i), receiver.Type().Method(i).Name
-			if !strings.HasPrefix(name, "Export") {
-				continue
-			}
-			var in []reflect.Value
-			for j := range method.Type().NumIn() {
-				switch arg := method.Type().In(j); arg {
-				case reflect.TypeFor[string]():
-					in = append(in, reflect.ValueOf("requirements.v100.txt"))
-				case reflect.TypeFor[*lock.Packages]():
-					in = append(in, reflect.ValueOf(pins))
-				default:
-					in = append(in, reflect.Zero(arg))
-				}
-			}
-			if method.Type().IsVariadic() {
-				in = in[:len(in)-1]
-			}
-			out := method.Call(in)
-			if n := len(out); n > 1 && !out[n-1].IsNil() {
-				continue // refused
-			}
-			text := fmt.Sprint(out[0].Interface())
-			inForm(t, strings.ToLower(strings.TrimPrefix(name, "Export")), text)
-			must0(t, os.WriteFile(filepath.Join(dir, "out."+name), []byte(text), 0o600))
+	for _, form := range lock.Forms() {
+		out, err := of.Export(form, "requirements.v100.txt", pins)
+		if err != nil {
+			continue // refused
 		}
+		written := fmt.Sprint(out)
+		inForm(t, form, written)
+		must0(t, os.WriteFile(filepath.Join(dir, "out."+form), []byte(written), 0o600))
 	}
 }
 
