@@ -149,7 +149,7 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 	res, err := q.Choose()
 	q.Request = p.Installed
 	q.Target.Build = p.Build
-	if err == nil {
+	if err == nil && res.Decision != resolver.NoSolution { // a refusal says why by itself
 		res.Warnings = append(res.Warnings, p.Said...)
 	}
 	return res, err

@@ -168,6 +168,9 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 		switch {
 		case family(q.Name) || q.URL != "":
 		case l.shelf.sourceOnly(ctx, q.Name, q.Spec):
+			if q.From == "" && l.hasCUDA(ctx, q) {
+				return // asked for by its name: the matrix says where it has wheels, and how it is built
+			}
 			source = append(source, q.Name)
 		case len(q.Extras) == 0 && (l.Framework(q.Name) || l.Framework(q.Name+"-gpu")):
 			a.Plain = append(a.Plain, q.Name)
@@ -177,6 +180,16 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	if res, err := l.Resolve(a.Judged(r)); err != nil || !runs(res) {
 		a.Plain = source // it is not the frameworks, and what is built is no reason either
 	}
+}
+
+// hasCUDA reports whether the archive of a package holds CUDA's sources.
+func (l *Loop) hasCUDA(ctx context.Context, q pep508.Requirement) bool {
+	f, v, ok := l.shelf.archive(ctx, q.Name, q.Spec)
+	if !ok {
+		return false
+	}
+	s, err := source(ctx, l.shelf.client, f, q.Name, v.String())
+	return err == nil && s.Kind == "CUDA"
 }
 
 // runs reports whether a resolution can be carried out as the machine is.
