@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 )
 
@@ -33,7 +34,7 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 		return err
 	}
 	name := f.html
-	if err := replaceFile(name, page, 0o644); err != nil {
+	if err := system.Replace(name, page, 0o644); err != nil {
 		return &fail.Error{
 			Code: fail.Usage, Text: ui.Clean(name) + ": " + reason(err), Err: err,
 			Hints: []string{"`--html` takes a file in a directory that is there"},

@@ -92,10 +92,11 @@ func TestFleetTargets(t *testing.T) {
 	facts := filepath.Join(dir, "facts.jsonl")
 	writeText(t, facts, fleetLine("v", "Tesla V100-SXM2-16GB", "7.0", "580.95.05", "3.10")+fleetLine("b", "NVIDIA B200", "10.0", "580.95.05", "3.12")+
 		fleetLine("c", "", "", "", "3.12")+fleetLine("k", "NVIDIA L4", "8.9", "535.183.01", "3.12"))
-	in, err := readFleet([]string{facts}, nil, "")
-	if err != nil {
+	in := fleet.New()
+	if err := collect(in, []string{facts}, ""); err != nil {
 		t.Fatal(err)
 	}
+	in.Close()
 	for _, wish := range [][]string{nil, {"torch==2.9.1"}, {"torch<2.8"}} {
 		m, r := matrixOf(t), requestOf(t, wish...)
 		p := planOfFleet(t, m, in, r)

@@ -157,9 +157,14 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(mostMemory)
 	}
-	in, err := readFleet(files, os.Stdin, f.oldest)
-	if err != nil {
+	const hint = "`envfix facts --class` on a machine prints the line that is read here"
+	in := fleet.New()
+	in.Oldest = f.oldest
+	if err := collect(in, files, hint); err != nil {
 		return err
+	}
+	if in.Close(); in.Machines() == 0 {
+		return fail.Wrong(ui.Clean(strings.Join(files, ", "))+": no machine is in it", hint)
 	}
 	p, err := fleet.Make(m, in, r, f.options)
 	if err != nil {
@@ -194,43 +199,35 @@ func factFiles(arguments []string) (files, requirements []string) {
 	return files, requirements
 }
 
-// readFleet reads files, the files of folders, and standard input.
-func readFleet(files []string, stdin io.Reader, oldest string) (*fleet.Inventory, error) {
-	in := fleet.New()
-	in.Oldest = oldest
-	for _, name := range files {
-		var err error
-		if info, statErr := os.Stat(name); name == "-" {
-			err = in.Read(stdin, "standard input", "")
-		} else if statErr == nil && info.IsDir() {
-			err = readFolder(in, name)
-		} else {
-			err = readFacts(in, name, "")
-		}
-		if err != nil {
-			return nil, &fail.Error{
-				Code:  fail.Usage,
-				Text:  ui.Clean(name + ": " + reason(err)),
-				Err:   err,
-				Hints: []string{"`envfix facts --class` on a machine prints the line that is read here"},
-			}
-		}
-	}
-	in.Close()
-	if in.Machines() == 0 {
-		return nil, fail.Wrong(ui.Clean(strings.Join(files, ", "))+": no machine is in it",
-			"`envfix facts --class` on a machine prints the line that is read here")
-	}
-	return in, nil
+// A collection takes what was collected of machines: facts, or results.
+type collection interface {
+	Read(in io.Reader, from, host string) error
+	Problem(host, why string)
 }
 
-// readFolder reads every file of a folder; its name, without what stands behind the
-// last known ending, is the host where the facts name none.
-func readFolder(in *fleet.Inventory, dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
+// collect reads files, the files of folders, and standard input; hint says what makes them.
+func collect(to collection, files []string, hint string) error {
+	for _, name := range files {
+		var err error
+		switch info, failed := os.Stat(name); {
+		case name == "-":
+			err = to.Read(os.Stdin, "standard input", "")
+		case failed == nil && info.IsDir():
+			err = collectFolder(to, name)
+		default:
+			err = collectFile(to, name, "")
+		}
+		if err != nil {
+			return fail.Wrong(ui.Clean(name+": "+reason(err)), hint)
+		}
 	}
+	return nil
+}
+
+// collectFolder reads every file of a folder; its name, without what stands behind the
+// last known ending, is the host where what is in it names none.
+func collectFolder(to collection, dir string) error {
+	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
@@ -239,20 +236,20 @@ func readFolder(in *fleet.Inventory, dir string) error {
 		for _, ending := range []string{".json", ".fact", ".facts"} {
 			host = strings.TrimSuffix(host, ending)
 		}
-		if err := readFacts(in, filepath.Join(dir, e.Name()), host); err != nil {
-			in.Problem(host, reason(err)) // one bad file of many hosts
+		if err := collectFile(to, filepath.Join(dir, e.Name()), host); err != nil {
+			to.Problem(host, reason(err)) // one bad file of many hosts
 		}
 	}
-	return nil
+	return err
 }
 
-func readFacts(in *fleet.Inventory, path, host string) error {
+func collectFile(to collection, path, host string) error {
 	file, err := system.OpenInput(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return in.Read(file, path, host)
+	return to.Read(file, path, host)
 }
 
 // previousGroups reads the groups of an earlier lock or plan.

@@ -4,12 +4,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
 	"envfix/internal/lock"
-	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 
@@ -75,11 +73,8 @@ func fleetReport(f reportFlags, w io.Writer) error {
 		return err
 	}
 	results := fleet.NewResults()
-	for _, name := range f.files {
-		if err := readResults(results, name); err != nil {
-			return &fail.Error{Code: fail.Usage, Text: ui.Clean(name + ": " + reason(err)), Err: err,
-				Hints: []string{"`envfix verify --static --json` on a machine prints what is read here"}}
-		}
+	if err := collect(results, f.files, "`envfix verify --static --json` on a machine prints what is read here"); err != nil {
+		return err
 	}
 	r := results.Report(l, f.oldest)
 	if f.html != "" {
@@ -104,37 +99,6 @@ func reportLock(path string) (*lock.Lock, error) {
 	}
 	l, _, err := team.At(path)
 	return l, err
-}
-
-// readResults reads a file, the files of a folder, or standard input. One bad file of
-// a folder is one machine.
-func readResults(r *fleet.Results, name string) error {
-	if name == "-" {
-		return r.Read(os.Stdin, "standard input", "")
-	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		entries, err := os.ReadDir(name)
-		for _, e := range entries {
-			if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
-				continue
-			}
-			host := strings.TrimSuffix(e.Name(), ".json")
-			if err := readResult(r, filepath.Join(name, e.Name()), host); err != nil {
-				r.Problem(host, reason(err))
-			}
-		}
-		return err
-	}
-	return readResult(r, name, "")
-}
-
-func readResult(r *fleet.Results, path, host string) error {
-	file, err := system.OpenInput(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return r.Read(file, path, host)
 }
 
 // A fleetReportAnswer is the JSON of `envfix fleet report`.

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -172,7 +173,7 @@ func writePlan(path string, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(path, b, 0o600); err != nil {
+	if err := system.Replace(path, b, 0o600); err != nil {
 		text := err.Error()
 		var at *fs.PathError // of the file beside it that takes its place
 		if errors.As(err, &at) {

@@ -17,6 +17,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 )
 
@@ -126,7 +127,7 @@ func redirect(address string) (string, error) {
 	}
 	text := `<!doctype html><meta charset="utf-8"><title>envfix</title><meta http-equiv="refresh" content="0; url=` + html.EscapeString(address) + `">` +
 		`<a href="` + html.EscapeString(address) + `">the page</a>` + "\n"
-	if err := replaceFile(path, []byte(text), 0o600); err != nil {
+	if err := system.Replace(path, []byte(text), 0o600); err != nil {
 		return "", &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
 	}
 	return path, nil

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -212,7 +213,7 @@ func conclude(f runFlags, t *verdict.Trace) error {
 		}
 		data, err := make[file.flag]()
 		if err == nil {
-			err = replaceFile(file.path, data, 0o644) // a link of somebody else's in its place is not followed
+			err = system.Replace(file.path, data, 0o644) // a link of somebody else's in its place is not followed
 		}
 		if err != nil {
 			fmt.Fprintf(stderr(), "envfix: warning: --%s: %s\n", file.flag, ui.Clean(err.Error()))

@@ -209,7 +209,7 @@ func prove(ctx context.Context, argv []string, grace time.Duration) (apply.Proof
 			env[name] = v
 		}
 	}
-	out := lastBytes{most: mostAnswer}
+	out := system.Tail{Most: mostAnswer}
 	err := system.Run(ctx, system.Command{Argv: argv, Env: env, Raw: &out, Quiet: true, Grace: grace})
 	if ctx.Err() != nil {
 		return apply.Proof{}, ctx.Err()
@@ -223,7 +223,7 @@ func prove(ctx context.Context, argv []string, grace time.Duration) (apply.Proof
 	case err != nil:
 		return proof, &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
 	case bad != nil:
-		return proof, &fail.Error{Code: fail.Verify, Text: bad.Error(), Details: lastLines(out.String(), 12)}
+		return proof, &fail.Error{Code: fail.Verify, Text: bad.Error(), Details: out.Lines(12)}
 	}
 	return proof, nil
 }

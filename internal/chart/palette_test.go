@@ -2,18 +2,19 @@ package chart
 
 import (
 	"os"
-	"strings"
+	"regexp"
 	"testing"
 )
 
-// The web page is a file of its own; its colours are those of the map and the reports.
+// The web page, the map and the reports have their colours from palette.css alone.
 func TestOnePalette(t *testing.T) {
-	page, err := os.ReadFile("../page/web/page.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, own, _ := strings.Cut(Palette, ":root")
-	if !strings.Contains(string(page), ":root"+own) {
-		t.Error("the page's colours are not those of palette.css")
+	for _, file := range []string{"map.css", "../page/web/page.css", "../ui/report.css"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := regexp.MustCompile(`:root|#[0-9a-fA-F]{3,8}\b|light-dark\(`).FindAllString(string(text), -1); own != nil {
+			t.Errorf("%s has colours of its own: %q", file, own)
+		}
 	}
 }

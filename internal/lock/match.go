@@ -56,9 +56,9 @@ func (m Match) Check(h machine.Machine) []Mismatch {
 	kind := GPUKind(h)
 	want("gpu", m.GPU, kind, m.GPU == kind)
 	if m.GPU == kind {
-		sms, inside := checkSMs(m.SMs, h.GPUs)
+		sms, inside := checkCodes(m.SMs, h.GPUs, smOf)
 		want("compute-capabilities", strings.Join(m.SMs, " "), sms, inside)
-		gfx, known := checkGFX(m.GFX, h.GPUs)
+		gfx, known := checkCodes(m.GFX, h.GPUs, gfxOf)
 		want("gfx", strings.Join(m.GFX, " "), gfx, known)
 		driver, enough := checkDriver(m.Driver, h.Driver)
 		want("driver", m.Driver, driver, enough)
@@ -167,36 +167,25 @@ func checkLibc(need string, have *machine.Libc) (string, bool) {
 	return text, need == "" || err == nil && kind == have.Kind && !have.Version.Less(floor)
 }
 
-func checkSMs(need []string, gpus []machine.GPU) (string, bool) {
+// checkCodes says what GPUs of a vendor are made of, and whether the profile has all of it.
+func checkCodes(need []string, gpus []machine.GPU, of func(machine.GPU) (code string, counts bool)) (string, bool) {
 	var have []string
 	ok := true
 	for _, g := range gpus {
-		if g.Vendor != machine.NVIDIA {
-			continue
+		if code, counts := of(g); counts {
+			have = append(have, code)
+			ok = ok && slices.Contains(need, code)
 		}
-		sm := g.SM.String()
-		if sm == "" {
-			sm = "unknown"
-		}
-		have = append(have, sm)
-		ok = ok && slices.Contains(need, sm)
 	}
 	slices.Sort(have)
 	return strings.Join(slices.Compact(have), " "), len(need) == 0 || ok
 }
 
-func checkGFX(need []string, gpus []machine.GPU) (string, bool) {
-	var have []string
-	ok := true
-	for _, g := range gpus {
-		if g.Vendor == machine.AMD && !g.Integrated {
-			have = append(have, g.GFX)
-			ok = ok && slices.Contains(need, g.GFX)
-		}
-	}
-	slices.Sort(have)
-	return strings.Join(slices.Compact(have), " "), len(need) == 0 || ok
+func smOf(g machine.GPU) (string, bool) {
+	return cmp.Or(g.SM.String(), "unknown"), g.Vendor == machine.NVIDIA
 }
+
+func gfxOf(g machine.GPU) (string, bool) { return g.GFX, g.Vendor == machine.AMD && !g.Integrated }
 
 func checkDriver(need string, d *machine.Driver) (string, bool) {
 	if need == "" {

@@ -151,6 +151,17 @@ func (w Wheel) validate(k Package) error {
 		return fmt.Errorf("a wheel of %s", machine.NormalName(m[1]))
 	case !sameVersion(m[2], k.Version):
 		return fmt.Errorf("its version is not %s", text.Clip(k.Version, 120))
+	case w.Path != "" && lastElement(w.Path) != w.Name:
+		return errors.New("path and name disagree")
+	case w.URL != "" && lastElement(urlPath(w.URL)) != w.Name:
+		return errors.New("url and name disagree")
+	}
+	return w.validateFile()
+}
+
+// validateFile checks a file's digest, its size and its place.
+func (w Wheel) validateFile() error {
+	switch {
 	case !hexSHA256().MatchString(w.Hashes.SHA256):
 		return errors.New("it has no sha256")
 	case w.Size <= 0:
@@ -159,12 +170,8 @@ func (w Wheel) validate(k Package) error {
 		return errors.New("want exactly one of url and path")
 	case w.Path != "" && !insidePath(w.Path):
 		return fmt.Errorf("path %q leaves the folder", text.Clip(w.Path, 120))
-	case w.Path != "" && lastElement(w.Path) != w.Name:
-		return errors.New("path and name disagree")
 	case w.URL != "" && !plainURL(w.URL):
 		return fmt.Errorf("url %q: want https without credentials", text.Clip(w.URL, 120))
-	case w.URL != "" && lastElement(urlPath(w.URL)) != w.Name:
-		return errors.New("url and name disagree")
 	}
 	return nil
 }

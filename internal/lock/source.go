@@ -119,9 +119,9 @@ func (k Package) forms() int {
 func (k Package) validateSource() error {
 	switch {
 	case k.Sdist != nil:
-		return k.Sdist.validateFile(sdistName().MatchString(k.Sdist.Name), "a source distribution")
+		return k.Sdist.validateNamed(sdistName().MatchString(k.Sdist.Name), "a source distribution")
 	case k.Archive != nil:
-		return k.Archive.file().validateFile(insideOrNone(k.Archive.Subdirectory), "an archive")
+		return k.Archive.file().validateNamed(insideOrNone(k.Archive.Subdirectory), "an archive")
 	case k.VCS != nil:
 		return k.VCS.validate()
 	case k.Directory != nil:
@@ -156,21 +156,14 @@ func hasPassword(u *url.URL) bool {
 	return has
 }
 
-// validateFile checks a file that is no wheel: its digest, its size and its place.
-func (w Wheel) validateFile(named bool, what string) error {
-	switch {
-	case !named || w.Name == "":
-		return fmt.Errorf("%s: not the name of %s", text.Clip(w.Name, 120), what)
-	case !hexSHA256().MatchString(w.Hashes.SHA256):
-		return fmt.Errorf("%s: it has no sha256", text.Clip(w.Name, 120))
-	case w.Size <= 0:
-		return fmt.Errorf("%s: it has no size", text.Clip(w.Name, 120))
-	case (w.URL == "") == (w.Path == ""):
-		return fmt.Errorf("%s: want exactly one of url and path", text.Clip(w.Name, 120))
-	case w.Path != "" && !insidePath(w.Path):
-		return fmt.Errorf("path %q leaves the folder", text.Clip(w.Path, 120))
-	case w.URL != "" && !plainURL(w.URL):
-		return fmt.Errorf("url %q: want https without credentials", text.Clip(w.URL, 120))
+// validateNamed checks a file that is no wheel.
+func (w Wheel) validateNamed(named bool, what string) error {
+	err := w.validateFile()
+	if !named || w.Name == "" {
+		err = errors.New("not the name of " + what)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", text.Clip(w.Name, 120), err)
 	}
 	return nil
 }

@@ -72,11 +72,11 @@ func gitShow(ctx context.Context, revision, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said tail
+	said := system.Tail{Most: mostTail}
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, errors.New(strings.Join(said.lines(), " "))
+		return nil, errors.New(strings.Join(said.Lines(0), " "))
 	}
 	if len(out) > lock.MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes", len(out))

@@ -159,32 +159,11 @@ func writeFile(path string, b []byte) error {
 	if old, err := system.ReadFile(path, int64(2*len(b))); err == nil && bytes.Equal(lock.Text(old), b) {
 		return nil
 	}
-	if err := replace(path, b); err != nil {
+	sweep(path)
+	if err := system.Replace(path, b, 0o644); err != nil {
 		return fail.Wrap(fail.Preflight, err)
 	}
 	return nil
-}
-
-// replace writes b beside path and renames it there, so that no reader ever sees
-// half of it. The mode holds whatever the umask.
-func replace(path string, b []byte) error {
-	sweep(path)
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = system.Point("rename-" + filepath.Base(path))
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is the one to tell
-	}
-	return err
 }
 
 // sweep removes what a process that was killed left beside path: nothing else ever

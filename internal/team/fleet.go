@@ -58,13 +58,15 @@ func FleetTargets(m *matrix.Matrix, p *fleet.Plan) ([]FleetTarget, error) {
 
 // fleetParts are the members of a group by what a profile's conditions tell apart.
 func fleetParts(n int, g fleet.Group) ([]FleetTarget, error) {
-	parts := map[string]*FleetTarget{}
-	var keys []string
+	whole := FleetTarget{Group: n, Members: g.Members}
 	for _, member := range g.Members {
 		h, err := machine.Decode([]byte(member.Facts))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", member.Name, err)
 		}
+		whole.machines = append(whole.machines, h)
+	}
+	return whole.parts(func(_ fleet.Member, h machine.Machine) string {
 		key := []string{h.Platform.OS, h.Platform.Arch, lock.GPUKind(h), "", ""}
 		if h.Platform.Environment == machine.WSL2 {
 			key[3] = machine.WSL2
@@ -72,20 +74,25 @@ func fleetParts(n int, g fleet.Group) ([]FleetTarget, error) {
 		if h.Platform.Libc != nil {
 			key[4] = h.Platform.Libc.Kind
 		}
-		k := strings.Join(key, " ")
+		return strings.Join(key, " ")
+	}), nil
+}
+
+// parts are the members with the same key, in the order of the keys.
+func (t FleetTarget) parts(key func(fleet.Member, machine.Machine) string) (out []FleetTarget) {
+	parts := map[string]*FleetTarget{}
+	for i, member := range t.Members {
+		k := key(member, t.machines[i])
 		if parts[k] == nil {
-			parts[k] = &FleetTarget{Group: n}
-			keys = append(keys, k)
+			parts[k] = &FleetTarget{Group: t.Group}
 		}
 		parts[k].Members = append(parts[k].Members, member)
-		parts[k].machines = append(parts[k].machines, h)
+		parts[k].machines = append(parts[k].machines, t.machines[i])
 	}
-	slices.Sort(keys)
-	var out []FleetTarget
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(parts)) {
 		out = append(out, *parts[k])
 	}
-	return out, nil
+	return out
 }
 
 // describe writes the facts of a target whose machines are all its members.
@@ -194,21 +201,11 @@ func (t FleetTarget) resolves(x *resolver.Session, p fleet.Pair) bool {
 
 // split makes a target of the members with the same GPUs and the same Python.
 func (t FleetTarget) split(p fleet.Pair) []FleetTarget {
-	parts := map[string]*FleetTarget{}
-	var keys []string
-	for i, member := range t.Members {
-		key := strings.Join(gpuNames(t.machines[i], lock.GPUKind(t.machines[i])), ",") + " " + member.Python
-		if parts[key] == nil {
-			parts[key] = &FleetTarget{Group: t.Group}
-			keys = append(keys, key)
-		}
-		parts[key].Members = append(parts[key].Members, member)
-		parts[key].machines = append(parts[key].machines, t.machines[i])
-	}
-	slices.Sort(keys)
-	var out []FleetTarget
-	for _, k := range keys {
-		out = append(out, parts[k].describe(p, parts[k].Members[0].Python))
+	out := t.parts(func(m fleet.Member, h machine.Machine) string {
+		return strings.Join(gpuNames(h, lock.GPUKind(h)), ",") + " " + m.Python
+	})
+	for i := range out {
+		out[i] = out[i].describe(p, out[i].Members[0].Python)
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
-	"envfix/internal/text"
+	"envfix/internal/system"
 )
 
 // A uvTool resolves the packages of a lock.
@@ -68,15 +68,15 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 		cmd.Env = append(cmd.Env, "UV_HTTP_RETRIES=0", "UV_HTTP_TIMEOUT=10", "UV_HTTP_CONNECT_TIMEOUT=4")
 	}
 	cmd.WaitDelay = time.Second // what it started may keep the pipe
-	var errs tail
+	errs := system.Tail{Most: mostTail}
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, fail.New(fail.Interrupted, "interrupted")
 		}
-		return nil, nil, unresolved(errs.lines(), err)
+		return nil, nil, unresolved(errs.Lines(0), err)
 	}
-	for _, line := range errs.lines() {
+	for _, line := range errs.Lines(0) {
 		note, ok := strings.CutPrefix(line, "warning: ")
 		if ok && !strings.Contains(note, "will be used to build dependencies") { // nothing is built but by the user's word
 			notes = append(notes, note)
@@ -222,23 +222,5 @@ func (t *Team) uv(ctx context.Context, w Wish, in lock.Input) (uvTool, error) {
 	return u, err
 }
 
-// A tail keeps the last 64 KiB of what is written to it.
-type tail struct{ b []byte }
-
+// mostTail is how much of what a program says is kept, in bytes.
 const mostTail = 64 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.b = append(t.b, p[max(0, len(p)-mostTail):]...)
-	if len(t.b) > 2*mostTail {
-		t.b = append(t.b[:0], t.b[len(t.b)-mostTail:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) lines() []string {
-	lines := strings.Split(strings.TrimSpace(string(t.b[max(0, len(t.b)-mostTail):])), "\n")
-	for i, l := range lines {
-		lines[i] = text.Printable(l)
-	}
-	return lines
-}

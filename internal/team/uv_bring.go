@@ -79,13 +79,13 @@ func (t *Team) bringUV(ctx context.Context, python, index, dir string) error {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Env = append(UVEnvironment(os.Environ(), ""), "PIP_CONFIG_FILE="+os.DevNull)
 		cmd.WaitDelay = time.Second
-		var said tail
+		said := system.Tail{Most: mostTail}
 		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
 				return fail.New(fail.Interrupted, "interrupted")
 			}
-			return noUV("it cannot be brought", said.lines(), err)
+			return noUV("it cannot be brought", said.Lines(0), err)
 		}
 	}
 	if err := os.Rename(fresh, dir); err != nil && uvIn(dir) == "" {

@@ -105,7 +105,7 @@ func (w *wishes) apply(t *Team, ask Wish) error {
 			return err
 		}
 	}
-	for _, step := range []func(*pyproject.Edit, *Team, Wish) error{w.packages, w.drop, w.files, w.targets, w.rest} {
+	for _, step := range []func(*pyproject.Edit, *Team, Wish) error{w.packages, w.drop, w.lists, w.targets, w.rest} {
 		e.Table = w.table
 		if err := step(e, t, ask); err != nil {
 			var f *fail.Error
@@ -161,17 +161,30 @@ func (w *wishes) list(e *pyproject.Edit) (key string, have []string, err error) 
 	return "dependencies", have, err
 }
 
-func (w *wishes) files(e *pyproject.Edit, t *Team, ask Wish) error {
-	for _, f := range ask.Files {
-		f = t.relative(f)
-		if slices.Contains(w.Files, f) {
-			continue
+// lists adds what a call adds to the lists that no command takes from.
+func (w *wishes) lists(e *pyproject.Edit, t *Team, ask Wish) error {
+	same := func(s string) string { return s }
+	for _, l := range []struct {
+		key, said string
+		have      *[]string
+		add       []string
+		form      func(string) string
+	}{
+		{"files", "added %s", &w.Files, ask.Files, t.relative},
+		{"build", "%s may be built from source", &w.Build, ask.Build, same},
+		{"as-named", "%s is meant as it is written", &w.AsNamed, ask.AsNamed, machine.NormalName},
+		{"groups", "group %s can be chosen", &w.Groups, ask.Groups, same},
+	} {
+		for _, name := range l.add {
+			if name = l.form(name); slices.Contains(*l.have, name) {
+				continue
+			}
+			if err := e.Add(l.key, name); err != nil {
+				return err
+			}
+			*l.have = append(slices.Clone(*l.have), name)
+			w.note("%s: "+l.said, w.file, name)
 		}
-		if err := e.Add("files", f); err != nil {
-			return err
-		}
-		w.Files = append(slices.Clone(w.Files), f)
-		w.note("%s: added %s", w.file, f)
 	}
 	return nil
 }
@@ -223,36 +236,6 @@ func (w *wishes) rest(e *pyproject.Edit, _ *Team, ask Wish) error {
 		}
 		w.SameTorch = true
 		w.note("%s: one torch for every target", w.file)
-	}
-	for _, name := range ask.Build {
-		if slices.Contains(w.Build, name) {
-			continue
-		}
-		if err := e.Add("build", name); err != nil {
-			return err
-		}
-		w.Build = append(slices.Clone(w.Build), name)
-		w.note("%s: %s may be built from source", w.file, name)
-	}
-	for _, name := range ask.AsNamed {
-		if name = machine.NormalName(name); slices.Contains(w.AsNamed, name) {
-			continue
-		}
-		if err := e.Add("as-named", name); err != nil {
-			return err
-		}
-		w.AsNamed = append(slices.Clone(w.AsNamed), name)
-		w.note("%s: %s is meant as it is written", w.file, name)
-	}
-	for _, name := range ask.Groups {
-		if slices.Contains(w.Groups, name) {
-			continue
-		}
-		if err := e.Add("groups", name); err != nil {
-			return err
-		}
-		w.Groups = append(slices.Clone(w.Groups), name)
-		w.note("%s: group %s can be chosen", w.file, name)
 	}
 	if len(ask.Defaults) == 0 {
 		return nil

@@ -145,7 +145,7 @@ func bundle(files map[string][]byte) []byte {
 }
 
 func style(files map[string][]byte) []byte {
-	return slices.Concat(files["page.css"], []byte("\n"), files["map.css"])
+	return slices.Concat([]byte(chart.Palette), files["page.css"], []byte("\n"), files["map.css"])
 }
 
 // oneFile puts everything into the page. Its Content-Security-Policy admits exactly

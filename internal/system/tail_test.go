@@ -1,4 +1,4 @@
-package main
+package system
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 )
 
 // Whatever is written in whatever pieces, the end of it is kept, and little more.
-func TestLastBytes(t *testing.T) {
+func TestTail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 20).Draw(t, "most")
-		l, all := lastBytes{most: most}, ""
+		l, all := Tail{Most: most}, ""
 		for _, piece := range rapid.SliceOf(rapid.StringN(0, 50, 60)).Draw(t, "pieces") {
 			if n, err := l.Write([]byte(piece)); n != len(piece) || err != nil {
 				t.Fatal(n, err)
