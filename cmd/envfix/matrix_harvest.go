@@ -21,7 +21,7 @@ import (
 func matrixHarvestCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "harvest",
-		Usage:     "draft the data of a new torch release from its wheels, or renew what is known of files and pins",
+		Usage:     "draft the data of a new torch release from its wheels, or renew what is known of files",
 		ArgsUsage: "[torch==VERSION]",
 		Description: `Reads the wheels of one release as envfix matrix prove does, and writes a
 data/torch/X.Y.yaml for a person to review and complete. What the wheels leave
@@ -30,27 +30,18 @@ open stands in it as "# review:".
 With --files: reads the pages of every package that the data decides by, and
 writes DIR/files.yaml: platforms, Pythons, glibc and macOS of each release.
 
-With --pins: reads the metadata and libraries of those releases of packages beside
-torch that have no row yet, and adds to DIR/pins.yaml which torch and CUDA they ask
-for. What was read before is kept.
-
 EXAMPLES
   envfix matrix harvest torch==2.15.0 > draft.yaml
   envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml
-  envfix matrix harvest --files data
-  envfix matrix harvest --pins data`,
+  envfix matrix harvest --files data`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},
 			&cli.StringFlag{Name: "files", Usage: "renew files.yaml in `DIR` instead"},
-			&cli.StringFlag{Name: "pins", Usage: "add to pins.yaml in `DIR` instead"},
 		},
 		Action: func(c *cli.Context) error {
 			if dir := c.String("files"); dir != "" && c.NArg() == 0 {
-				return matrixHarvestTable(c.Context, filepath.Join(dir, matrix.FilesFile), c.String("index"), maintain.HarvestFiles, c.App.Writer)
-			}
-			if dir := c.String("pins"); dir != "" && c.NArg() == 0 {
-				return matrixHarvestTable(c.Context, filepath.Join(dir, matrix.PinsFile), c.String("index"), maintain.HarvestPins, c.App.Writer)
+				return matrixHarvestFiles(c.Context, dir, c.String("index"), c.App.Writer)
 			}
 			spec, label, err := torchArgument(c)
 			if err != nil {
@@ -91,18 +82,14 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 	return err
 }
 
-// A harvester renews one file of a directory's data from an index; it returns how many
-// rows it wrote, and the packages that the index does not have.
-type harvester func(ctx context.Context, x *maintain.Index, dir, today string, p maintain.Progress) (rows int, missing []string, err error)
-
-// matrixHarvestTable renews a file of the data that one command writes.
-func matrixHarvestTable(ctx context.Context, file, address string, harvest harvester, w io.Writer) error {
+// matrixHarvestFiles renews the files.yaml of a directory of data.
+func matrixHarvestFiles(ctx context.Context, dir, address string, w io.Writer) error {
 	x, err := maintain.Open(ctx, address)
 	if err != nil {
 		return err
 	}
 	bar := progressOf("reading the index: "+x.Name(), x.Received)
-	rows, missing, err := harvest(ctx, x, filepath.Dir(file), today(), bar.step)
+	rows, missing, err := maintain.HarvestFiles(ctx, x, dir, today(), bar.step)
 	bar.end()
 	if err != nil {
 		return err
@@ -110,7 +97,7 @@ func matrixHarvestTable(ctx context.Context, file, address string, harvest harve
 	for _, n := range missing {
 		fmt.Fprintf(stderr(), "envfix: warning: the index has no %s\n", ui.Clean(n))
 	}
-	_, err = fmt.Fprintf(w, "wrote %s with %d rows\n", ui.Clean(file), rows)
+	_, err = fmt.Fprintf(w, "wrote %s with %d rows\n", ui.Clean(filepath.Join(dir, matrix.FilesFile)), rows)
 	return err
 }
 
