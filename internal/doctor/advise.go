@@ -19,10 +19,14 @@ type person struct {
 	uv   bool
 	said bool   // the system was read, and not taken for granted
 	into string // the interpreter that uv pip has to be told of; "" none
+
+	managed bool // the Python that was examined is the system's, which pip refuses to change (PEP 668)
 }
 
 func (e *exam) person() person {
 	p := person{os: e.Machine.Platform.OS, wsl: e.Machine.Platform.Environment == machine.WSL2, pip: "pip"}
+	pythons := e.Machine.Pythons
+	p.managed = !e.Pasted && e.Files != nil && len(pythons) > 0 && pythons[0].ExternallyManaged && !slices.ContainsFunc(pythons, func(y machine.Python) bool { return y.Active })
 	p.said = !e.Pasted || !e.From.OS.IsZero() || p.wsl
 	switch {
 	case !e.Did.EmbeddedPython.IsZero():
@@ -156,6 +160,9 @@ func (e *exam) filled(way string) []string {
 // render translates one way out for the person; "" where nothing of it can be done
 // there.
 func (p person) render(way string) string {
+	if p.managed && strings.Contains(way, "pip install ") {
+		return "`envfix apply` makes an environment (.venv) with what fits: this Python is the system's, and pip does not install into it (PEP 668)"
+	}
 	way = p.installer(way)
 	switch {
 	case p.os == "windows":

@@ -101,6 +101,10 @@ var broken = []struct {
 	},
 	{
 		"no cuDNN", "PY010", "missing_runtime_lib", know.Error,
+		func(f *machine.EnvFiles) { f.Dists, f.Loaded = slices.Delete(f.Dists, 2, 3), nil },
+	},
+	{
+		"no dist-info of cuDNN, whose library is loaded", "PY010", "missing_runtime_lib", know.Warning,
 		func(f *machine.EnvFiles) { f.Dists = slices.Delete(f.Dists, 2, 3) },
 	},
 	{

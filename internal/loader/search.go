@@ -57,6 +57,7 @@ type View struct {
 
 	byName  map[string]*Object
 	leveled map[string]bool // directories that have libraries for some processors alone
+	closed  map[string]bool // directories from which nothing may be executed
 	opens   func(*Object) []string
 	like    *Object // of whose processor all must be
 }
@@ -67,7 +68,7 @@ const maxObjects = 400
 // Start is the view of a program before it opens anything. opens names the libraries that
 // one opens by name while it works.
 func (s *Files) Start(program string, opens func(*Object) []string) *View {
-	v := &View{Files: s, byName: map[string]*Object{}, leveled: map[string]bool{}, opens: opens}
+	v := &View{Files: s, byName: map[string]*Object{}, leveled: map[string]bool{}, closed: map[string]bool{}, opens: opens}
 	first := &Object{}
 	if v.Program = s.Read(program); v.Program != nil {
 		first, v.like = v.Program, v.Program
@@ -186,7 +187,7 @@ func (v *View) Find(name string, by *Object) *Object {
 		case v.fits(o):
 			o.Via, o.Entry = p.via, p.entry
 			return o
-		case o == nil && v.Unfit(p.file) == notELF:
+		case o == nil && v.Unfit(p.file) == notELF, o != nil && v.sameProcessor(o):
 			return nil // the loader ends there
 		}
 	}
@@ -256,10 +257,22 @@ func (v *View) levels(dir string) []string {
 	return v.Levels
 }
 
-// fits reports whether a library is for the processor of the program; the loader passes
-// over those of another.
-func (v *View) fits(o *Object) bool {
-	return o != nil && (v.like == nil || o.Machine == v.like.Machine && o.class == v.like.class)
+// fits reports whether a library is for the processor of the program, whose others the
+// loader passes over, and may be mapped.
+func (v *View) fits(o *Object) bool { return o != nil && v.sameProcessor(o) && !v.noExec(o) }
+
+func (v *View) sameProcessor(o *Object) bool {
+	return v.like == nil || o.Machine == v.like.Machine && o.class == v.like.class
+}
+
+func (v *View) noExec(o *Object) bool {
+	dir := path.Dir(o.Path)
+	is, known := v.closed[dir]
+	if !known {
+		is = noExec(v.Real(dir))
+		v.closed[dir] = is
+	}
+	return is
 }
 
 // passed finds a file under the name of a library that was not found, and why it is none.
@@ -272,7 +285,10 @@ func (v *View) passed(name string, by *Object) (file, why string) {
 	return "", ""
 }
 
-const notELF = "it is no library"
+const (
+	notELF = "it is no library"
+	NoExec = "its file system is mounted noexec"
+)
 
 // Unfit is what is wrong with a file as a library; "": nothing, or there is no such file.
 func (v *View) Unfit(file string) string {
@@ -291,6 +307,8 @@ func (v *View) Unfit(file string) string {
 	switch o := v.Read(file); {
 	case o == nil:
 		return notELF
+	case v.noExec(o):
+		return NoExec
 	case !v.fits(o):
 		return "it is for another processor, " + strings.ToLower(strings.TrimPrefix(o.Machine.String(), "EM_"))
 	}
@@ -300,7 +318,7 @@ func (v *View) Unfit(file string) string {
 // Plainly is the library that a name leads to where neither LD_LIBRARY_PATH nor LD_PRELOAD
 // is set; nil: there is none.
 func (v *View) Plainly(name string, by *Object) *Object {
-	plain := &View{Files: &Files{Real: v.Real, Resolved: v.Resolved, Cache: v.Cache, Default: v.Default, Levels: v.Levels}, leveled: v.leveled, like: v.like}
+	plain := &View{Files: &Files{Real: v.Real, Resolved: v.Resolved, Cache: v.Cache, Default: v.Default, Levels: v.Levels}, leveled: v.leveled, closed: v.closed, like: v.like}
 	return plain.Find(name, by)
 }
 

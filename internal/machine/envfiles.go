@@ -8,6 +8,7 @@ type EnvFiles struct {
 	Sites     []string      // its directories of packages
 	Dists     []DistFiles   // torch, what must match it, and NVIDIA's packages; every copy of each
 	Leftovers []string      // directories that pip began to remove: "~orch"
+	Gone      []ImportPlace // directories that a .pth file names and that are not there
 	Imports   []ImportPlace // where `import torch` finds something; it takes the first
 	Loaded    []LoadedLibrary
 	Links     []LinkFault // what the dynamic loader would refuse
@@ -62,6 +63,7 @@ type DistFiles struct {
 const (
 	InWorkingDir  = "the working directory"
 	InPythonPath  = "PYTHONPATH"
+	InStartFile   = "a file that Python runs when it starts"
 	InUserSite    = "the user's site-packages"
 	InEnvironment = "the environment"
 )

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"archive/zip"
 	"os"
 	"path"
 	"slices"
@@ -37,6 +38,9 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	f.Imports = h.imports(o, e, venv)
+	for _, x := range e.Gone {
+		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
+	}
 	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), h.clashes(e.Dists)
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
@@ -99,36 +103,67 @@ func siteOf(file string) string {
 }
 
 // imports lists what `import torch` could take, in the order of sys.path: the
-// working directory, PYTHONPATH, the user's site (not in a virtual environment,
-// which has its own packages before it: site.py), the environment.
+// working directory, PYTHONPATH, what is put first when Python starts, the user's site
+// (not in a virtual environment, which has its own packages before it: site.py), the
+// environment.
 func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 	var out []machine.ImportPlace
-	add := func(dir, place string) {
-		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, path.Clean(dir)) && place != machine.InUserSite {
-			return
+	add := func(dir, place string) bool {
+		dir = path.Clean(dir)
+		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
+			return false
 		}
-		for _, name := range []string{"torch/__init__.py", "torch.py"} { // a package wins; a directory without __init__.py loses to any
-			if file := path.Clean(dir) + "/" + name; h.exists(file) && !slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
-				out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
-				return
-			}
+		file := h.moduleIn(dir, "torch")
+		if file == "" || slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
+			return false
 		}
+		out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
+		return true
 	}
 	add(o.Dir, machine.InWorkingDir)
 	for dir := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
-		before := len(out)
-		add(dir, machine.InPythonPath)
-		if len(out) > before {
-			out[before].Origins = (&origins{h: h}).of("PYTHONPATH", dir)
+		if add(dir, machine.InPythonPath) {
+			out[len(out)-1].Origins = (&origins{h: h}).of("PYTHONPATH", dir)
+		}
+	}
+	for _, x := range e.First {
+		if add(x.dir, machine.InStartFile) {
+			out[len(out)-1].Origins = []machine.Origin{x.at}
 		}
 	}
 	if !venv && h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-		add(h.home+"/.local/lib/python"+e.minor()+"/site-packages", machine.InUserSite)
+		add(h.userSite(e.minor()), machine.InUserSite)
 	}
 	for _, site := range e.Sites {
 		add(site, machine.InEnvironment)
 	}
 	return out
+}
+
+// moduleIn is what Python imports under a name from a directory of its search path, or from
+// a zip archive there; "" nothing. A package wins; a directory without __init__.py loses to
+// any.
+func (h *host) moduleIn(dir, name string) string {
+	files := []string{name + "/__init__.py", name + ".py"}
+	if archive := strings.ToLower(path.Ext(dir)); archive == ".zip" || archive == ".egg" {
+		z, err := zip.OpenReader(h.real(dir))
+		if err != nil {
+			return ""
+		}
+		defer z.Close()
+		for _, f := range z.File {
+			if slices.Contains(files, f.Name) {
+				return dir + "/" + f.Name
+			}
+		}
+		return ""
+	}
+	for _, f := range files {
+		if h.exists(dir + "/" + f) {
+			return dir + "/" + f
+		}
+	}
+	return ""
 }
 
 // minor is the minor version of its Python, by its own directory where the

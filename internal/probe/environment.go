@@ -24,7 +24,9 @@ type Env struct {
 	Python machine.Python // Path "": there is no interpreter
 	Base   string         // directory of the interpreter that it was made from; "" none
 	System bool           // it also sees the packages of that interpreter
-	Sites  []string       // its directories of packages
+	Sites  []string       // its directories of packages, and those that their .pth files add
+	First  []pathEntry    // what a file that Python runs when it starts puts before them
+	Gone   []pathEntry    // what a .pth file names that is not there
 	Dists  []Dist         // sorted by name
 	Conda  []CondaRecord  // what conda installed, Python packages or not
 }
@@ -78,7 +80,7 @@ func (h *host) readEnv(dir string) Env {
 	if e.System && e.Base != "" {
 		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
-	e.Dists = h.dists(e.Sites)
+	h.searchPath(&e)
 	for _, name := range h.names(dir + "/conda-meta") {
 		if r, ok := parseCondaRecord(name); ok {
 			e.Conda = append(e.Conda, r)
@@ -104,11 +106,20 @@ func (h *host) readPrefix(p machine.Python) Env {
 	e := Env{Dir: prefix, Python: p}
 	minor := version.Minor(p.Version)
 	if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-		e.Sites = append(e.Sites, h.home+"/.local/lib/python"+minor+"/site-packages")
+		e.Sites = append(e.Sites, h.userSite(minor))
 	}
 	e.Sites = append(e.Sites, h.sitesOf(prefix, minor)...)
-	e.Dists = h.dists(e.Sites)
+	h.searchPath(&e)
 	return e
+}
+
+// userSite is where `pip install --user` puts packages (PEP 370).
+func (h *host) userSite(minor string) string {
+	base := h.env["PYTHONUSERBASE"]
+	if !h.abs(base) {
+		base = h.home + "/.local"
+	}
+	return base + "/lib/python" + minor + "/site-packages"
 }
 
 // packages is what facts keep of an environment.

@@ -78,9 +78,19 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
 	v := h.linkView(e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := h.wheelLibraries(e.Sites)
-	torchs := &linker{View: v, own: own}
+	torchs := &linker{View: v, own: own, torch: torch}
+	if v.Program != nil && strings.Contains(v.Program.Interp, "ld-musl") && global != nil {
+		f.Links = []machine.LinkFault{{By: torch, Module: true, Library: "libc.so.6", Path: text.Printable(v.Program.Path),
+			Why: "it is a Python for musl, and torch's libraries are for glibc"}}
+		return
+	}
 	c := torchs.module(h, torch, e.Python)
 	for _, o := range v.All {
+		if o.Via == loader.ByLibraryPath { // which may name what is taken without it
+			if plain := v.Plainly(o.Name, o.By); plain != nil && plain.Path == o.Path {
+				o.Via, o.Entry = plain.Via, ""
+			}
+		}
 		if o.Via == "" || !wheelLibrary().MatchString(o.Name) {
 			continue
 		}
@@ -88,7 +98,7 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
 			Name: text.Printable(o.Name), By: text.Printable(path.Base(o.By.Path)), Path: text.Printable(o.Path), Via: o.Via, Size: o.Size,
 			Version: versionOfFile(o.Path), Entry: text.Printable(o.Entry), Dir: text.Printable(o.Dir),
 		}
-		if file := own[o.Name]; file != "" && !h.within(o.Path, e.Sites) {
+		if file := own[o.Name]; file != "" && !h.within(o.Path, e.Sites) && h.resolved(file) != o.Path {
 			found.Wheel = text.Printable(file)
 		}
 		f.Loaded = append(f.Loaded, found)
@@ -113,6 +123,7 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
 type linker struct {
 	*loader.View
 	own    map[string]string // the libraries of the wheels, by name
+	torch  string            // its directory
 	faults []machine.LinkFault
 }
 
@@ -157,12 +168,14 @@ func (l *linker) missing(h *host, e Env) {
 	for i := 0; i < len(l.Missing); i++ { // what is opened misses others
 		m := l.Missing[i]
 		own := l.own[m.Name]
-		if own != "" && l.Open(own, true) != nil {
+		if own != "" && !strings.HasPrefix(own, l.torch+"/") && l.Open(own, true) != nil {
 			continue
 		}
 		f := machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true, Path: m.Path, Why: m.Why}
 		if own != "" {
-			f.Path, f.Why = own, l.Unfit(own)
+			if f.Path, f.Why = own, l.Unfit(own); f.Why == "" {
+				f.Why = path.Base(m.By.Path) + " does not look for it there: its search path (RPATH) was taken away"
+			}
 		}
 		if f.Why != "" {
 			f.Dist = l.owner(h, f.Path, e)

@@ -35,16 +35,8 @@ var environLine = lazy.Regexp(`(?m)(?:^|^import [\w, ]+; *)os\.(?:environ\[ *["'
 // atStart reads what sitecustomize, usercustomize and the .pth files set (the module site
 // of Python's library).
 func (h *host) atStart(sites []string) []machine.Variable {
-	var files []string
-	for _, dir := range append(strings.FieldsFunc(h.env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
-		for _, name := range h.names(dir) {
-			if name == "sitecustomize.py" || name == "usercustomize.py" || strings.HasSuffix(name, ".pth") && slices.Contains(sites, dir) {
-				files = append(files, dir+"/"+name)
-			}
-		}
-	}
 	var out []machine.Variable
-	for _, file := range files {
+	for _, file := range h.startFiles(sites) {
 		code := h.bytes(file, 256<<10)
 		for _, m := range environLine().FindAllSubmatchIndex(code, 20) {
 			group := func(i int) string {

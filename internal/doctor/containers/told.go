@@ -42,6 +42,13 @@ func lostGPU(e *evidence.Evidence) (out evidence.Findings) {
 		out.Deny("CTR001") // it had its GPU
 		out.Find("CTR006", evidence.Likely, s, e.Place.Container)
 	}
+	d := e.Machine.Driver // in a container that was given none there is no driver either
+	if e.Pasted || e.Machine.Platform.Environment != machine.Container || d == nil || d.Evidence != machine.FromNVML || len(e.GPU().Visible()) > 0 ||
+		e.Around == nil || len(e.Around.Nodes) > 0 {
+		return out
+	}
+	out.Find("CTR006", evidence.Strong, evidence.Fact("NVML of driver %s does not answer, and the device files are here", d.Version)).
+		Says("the container has the device files of the GPU and driver %s, and they do not answer: its device rules (cgroup) refuse them, or were written anew since it began", d.Version)
 	return out
 }
 

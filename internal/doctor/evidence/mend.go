@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/version"
@@ -82,20 +83,28 @@ func EntryOf(list, dir string) string {
 // on no other.
 func IndexOf(specs []string) string {
 	for _, s := range specs {
-		if _, label := version.SplitLocal(s); label != "" && strings.HasPrefix(s, "torch") {
+		if _, label := version.SplitLocal(s); ofIndex().MatchString(label) && strings.HasPrefix(s, "torch") {
 			return " --index-url https://download.pytorch.org/whl/" + label
 		}
 	}
 	return ""
 }
 
-// TorchAgain is the torch that is here, as an installer is asked for it.
+// ofIndex matches the labels that PyTorch publishes builds under; others are of who compiled.
+var ofIndex = lazy.Regexp(`^(?:cu\d+|cpu|xpu|rocm[\d.]+)$`)
+
+// TorchAgain is the torch that is here, as an installer is asked for it; of one that
+// somebody compiled, the release that it is nearest to.
 func (e Repair) TorchAgain() string {
 	if p := e.Conda().PipPackage("torch"); p != nil {
 		for _, d := range e.dists() {
 			if d.Name == p.Name {
 				p = &read.Package{Version: d.Version} // with the label that an index has it by
 			}
+		}
+		if public, label := version.SplitLocal(p.Version); label != "" && !ofIndex().MatchString(label) {
+			public, _, _ = strings.Cut(public, "a0")
+			return "torch==" + public
 		}
 		return "torch==" + p.Version + IndexOf([]string{"torch==" + p.Version})
 	}

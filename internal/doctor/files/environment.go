@@ -35,11 +35,55 @@ func shadowed(e *evidence.Evidence) (out evidence.Findings) {
 			Says("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)).
 			Do(evidence.OutOf("PYTHONPATH", siteOf(first.Path), first.Origins)...).
 			Mends(pythonPathMend(e, first))
+	case first.Place == machine.InStartFile:
+		dir := siteOf(first.Path)
+		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, dir), said, second)...).
+			Says("%s puts %s before the environment's packages: `import torch` takes the torch from there", first.Origins[0].Place(), dir).
+			Do(evidence.RemoveFrom(first.Origins[0], "", dir), "or `envfix apply` builds the environment anew, without that file")
 	case first.Place == machine.InUserSite:
 		out.Find("PY004", evidence.Proven, said, second).
 			Says("the user's site-packages bring another torch before the environment's: %s", path.Dir(first.Path)).
 			Do("`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`").
 			Mends(e.Repair().Set("PYTHONNOUSERSITE", "1", "the user's site-packages hold another torch"))
+	}
+	return out
+}
+
+// unimportable: torch is listed and no package of it is on Python's path, or a part of the
+// package is there and nothing lists it.
+func unimportable(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || e.Pasted {
+		return
+	}
+	here := slices.IndexFunc(e.Files.Imports, func(p machine.ImportPlace) bool { return p.Place == machine.InEnvironment })
+	if e.Torch.Version == "" && here >= 0 {
+		dir := path.Dir(e.Files.Imports[here].Path)
+		torch := "torch"
+		said := []evidence.Quote{evidence.Fact("%s: no version.py and no dist-info", dir)}
+		for _, l := range e.Files.Leftovers {
+			said = append(said, evidence.Fact("%s", l))
+			if v, ok := strings.CutPrefix(path.Base(l), "~orch-"); ok {
+				torch = "torch==" + strings.TrimSuffix(v, ".dist-info")
+			}
+		}
+		out.Find("PY011", evidence.Proven.Exact(), said...).
+			Says("%s is a part of torch: an installation or an upgrade broke off there", dir).
+			Do("`pip install --force-reinstall --no-deps "+torch+"` brings it whole", "`envfix apply` chooses the build that fits this machine").
+			Mends(e.Repair().Rebuild(dir)).Explaining("PY002", "PY014", "PY042")
+	}
+	for _, d := range e.Files.Dists {
+		if d.Name != "torch" || len(e.Files.Imports) > 0 || d.Files == 0 || d.Absent > 0 {
+			continue
+		}
+		said := []evidence.Quote{evidence.Fact("%s", d.Info)}
+		way := "compile it again where its sources are, or `envfix apply`"
+		for _, g := range e.Files.Gone {
+			said = append(said, evidence.Fact("%s names %s, which is not there", g.Origins[0].Place(), g.Path))
+			way = "bring " + g.Path + " back (a disk that is not mounted?), or `envfix apply` builds the environment with a torch of its own"
+		}
+		out.Find("PY010", evidence.Proven.Exact(), said...).
+			Says("torch %s is listed, and its package is in no directory of Python's path: `import torch` fails", d.Version).
+			Do(way)
 	}
 	return out
 }

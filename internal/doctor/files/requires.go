@@ -41,9 +41,10 @@ func installed(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	var others []unmet
 	var all []trouble
+	ofTorch := needsOf(first, "torch")
 	for _, u := range unmetOf(e, first) {
 		switch {
-		case u.pinned():
+		case u.pinned() && (ofTorch[u.of.Name] || u.of.Name == "torch"):
 			all = append(all, u.trouble(e))
 		case u.of.Installer == "conda" || strings.Contains(u.of.Info, "/dist-packages/"):
 			// their own managers see to them, by other names
@@ -51,8 +52,8 @@ func installed(e *evidence.Evidence) (out evidence.Findings) {
 			others = append(others, u)
 		}
 	}
-	again(e, &out, append(all, incomplete(e)...))
-	conflicts(e, &out, others, needsOf(first, "torch"))
+	again(e, &out, append(all, incomplete(e, ofTorch)...))
+	conflicts(e, &out, others, ofTorch)
 	return out
 }
 
@@ -99,9 +100,12 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 }
 
 // incomplete: files that RECORD lists are missing, or libraries have other sizes.
-func incomplete(e *evidence.Evidence) []trouble {
+func incomplete(e *evidence.Evidence, ofTorch map[string]bool) []trouble {
 	var out []trouble
 	for _, d := range e.Files.Dists {
+		if strings.HasPrefix(d.Name, "nvidia-") && ofTorch["torch"] && len(ofTorch) > 2 && !ofTorch[d.Name] {
+			continue // another torch's, which nothing asks for
+		}
 		t := trouble{check: "PY011", proof: evidence.Likely, again: d.Name + "==" + d.Version, file: d.Info}
 		if d.Installer == "conda" || d.Name == "torch" && e.Conda().Made() {
 			t.conda = e.Conda().Again(d)
@@ -192,6 +196,10 @@ func (u unmet) trouble(e *evidence.Evidence) trouble {
 	}
 	if u.have.Name == "" {
 		t.text = fmt.Sprintf("%s is missing; %s %s needs it", u.Name, u.of.Name, u.of.Version)
+		if file := loadedOf(e, u.Name); file != "" {
+			t.soft, t.proof, t.said = true, evidence.Hint, append(t.said, evidence.Fact("%s is taken", file))
+			t.text = fmt.Sprintf("%s has no dist-info, and its library is here: torch loads it, and pip and uv do not know of it", u.Name)
+		}
 		return t
 	}
 	t.check, t.file = "LD003", u.have.Info
@@ -205,6 +213,19 @@ func (u unmet) trouble(e *evidence.Evidence) trouble {
 		t.soft, t.proof = true, evidence.Likely
 	}
 	return t
+}
+
+// loadedOf is the file of the environment that the loader takes for the library of one of
+// NVIDIA's packages: nvidia-cufft-cu12 brings libcufft.so.11. "": none.
+func loadedOf(e *evidence.Evidence, name string) string {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(name, "nvidia-"), "-cu1")
+	stem = "lib" + strings.NewReplacer("cuda-runtime", "cudart", "cuda-", "").Replace(stem) + ".so"
+	for _, l := range e.Files.Loaded {
+		if l.Wheel == "" && strings.HasPrefix(strings.ToLower(l.Name), stem) && slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(l.Path, s+"/") }) {
+			return l.Path
+		}
+	}
+	return ""
 }
 
 // conflicts are the requirements that are not torch's own: of a package that wants another

@@ -7,6 +7,7 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"PY013", "PY004"}, Find: shadowed},
 	{Checks: []string{"PY013"}, Find: hiddenModules},
+	{Checks: []string{"PY010", "PY011"}, Find: unimportable},
 	{Checks: []string{"PY011"}, Find: halfInstalled},
 	{Checks: []string{"PY014"}, Find: leftovers},
 	{Checks: []string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY042", "PY043"}, Find: installed},

@@ -54,7 +54,14 @@ func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	f := out.Find(check, evidence.Proven, evidence.Fact("%s needs %s", l.By, l.Library), evidence.Fact("%s: %s", l.Path, l.Why)).
 		Says("%s cannot be loaded, %s: `import torch` fails", l.Path, l.Why).
 		Mends(e.Repair().Rebuild(l.Path)).As(evidence.Error)
+	if strings.Contains(l.Why, "noexec") || strings.Contains(l.Why, "musl") {
+		f.Mend = evidence.Mend{}
+	}
 	switch i := slices.IndexFunc(e.Files.Dists, func(d machine.DistFiles) bool { return d.Name == l.Dist && l.Dist != "" }); {
+	case strings.Contains(l.Why, "noexec"):
+		f.Do("an environment on a disk that programs may be started from: `envfix apply --env DIR`", "or `sudo mount -o remount,exec \"$(findmnt -no TARGET -T "+e.Files.Dir+")\"`, and the option out of /etc/fstab")
+	case strings.Contains(l.Why, "musl"):
+		f.Do("a system or container image with glibc (Debian, Ubuntu, Fedora, …): there are no wheels of torch for musl (Alpine)", "on such a system: `envfix apply`")
 	case strings.Contains(l.Why, "may not read"):
 		f.Do("`sudo chmod a+r "+l.Path+"`, and its directories `a+rx`", "or an environment of your own: `envfix apply --env DIR`")
 	case i >= 0:
