@@ -1,10 +1,10 @@
 package loader
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // noExec reports whether a file lies on a file system from which nothing may be executed,
-// and so no library mapped (mount(8), noexec).
+// and so no library mapped (mount(8), noexec; statfs(2), ST_NOEXEC).
 func noExec(file string) bool {
-	var s unix.Statfs_t
-	return unix.Statfs(file, &s) == nil && s.Flags&unix.ST_NOEXEC != 0
+	var s syscall.Statfs_t
+	return syscall.Statfs(file, &s) == nil && s.Flags&8 != 0
 }

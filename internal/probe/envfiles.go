@@ -113,7 +113,7 @@ func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
 			return false
 		}
-		file := h.moduleIn(dir, "torch")
+		file := moduleIn(h.real, dir, "torch")
 		if file == "" || slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
 			return false
 		}
@@ -132,7 +132,7 @@ func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 		}
 	}
 	if !venv && h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-		add(h.userSite(e.minor()), machine.InUserSite)
+		add(userSite(h.env, h.home, e.minor()), machine.InUserSite)
 	}
 	for _, site := range e.Sites {
 		add(site, machine.InEnvironment)
@@ -143,10 +143,10 @@ func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 // moduleIn is what Python imports under a name from a directory of its search path, or from
 // a zip archive there; "" nothing. A package wins; a directory without __init__.py loses to
 // any.
-func (h *host) moduleIn(dir, name string) string {
+func moduleIn(real func(string) string, dir, name string) string {
 	files := []string{name + "/__init__.py", name + ".py"}
 	if archive := strings.ToLower(path.Ext(dir)); archive == ".zip" || archive == ".egg" {
-		z, err := zip.OpenReader(h.real(dir))
+		z, err := zip.OpenReader(real(dir))
 		if err != nil {
 			return ""
 		}
@@ -159,7 +159,7 @@ func (h *host) moduleIn(dir, name string) string {
 		return ""
 	}
 	for _, f := range files {
-		if h.exists(dir + "/" + f) {
+		if _, err := os.Stat(real(dir + "/" + f)); err == nil {
 			return dir + "/" + f
 		}
 	}

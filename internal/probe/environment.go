@@ -106,7 +106,7 @@ func (h *host) readPrefix(p machine.Python) Env {
 	e := Env{Dir: prefix, Python: p}
 	minor := version.Minor(p.Version)
 	if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-		e.Sites = append(e.Sites, h.userSite(minor))
+		e.Sites = append(e.Sites, userSite(h.env, h.home, minor))
 	}
 	e.Sites = append(e.Sites, h.sitesOf(prefix, minor)...)
 	h.searchPath(&e)
@@ -114,10 +114,10 @@ func (h *host) readPrefix(p machine.Python) Env {
 }
 
 // userSite is where `pip install --user` puts packages (PEP 370).
-func (h *host) userSite(minor string) string {
-	base := h.env["PYTHONUSERBASE"]
-	if !h.abs(base) {
-		base = h.home + "/.local"
+func userSite(env map[string]string, home, minor string) string {
+	base := env["PYTHONUSERBASE"]
+	if !path.IsAbs(base) {
+		base = home + "/.local"
 	}
 	return base + "/lib/python" + minor + "/site-packages"
 }

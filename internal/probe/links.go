@@ -246,7 +246,8 @@ var torchSymbol = lazy.Regexp(`^_Z\w*?(3c10|2at|5torch|6caffe2)|^aoti_torch_`)
 func (l *linker) extensions(h *host, e Env) {
 	needed := needs(e.Dists, "torch")
 	for _, d := range e.Dists {
-		if torchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] || h.pure(d.Info) {
+		if torchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] ||
+			strings.Contains(string(h.bytes(d.Info+"/WHEEL", 4096)), "Root-Is-Purelib: true") { // no machine code
 			continue
 		}
 		for _, file := range machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)) {
@@ -255,11 +256,6 @@ func (l *linker) extensions(h *host, e Env) {
 			}
 		}
 	}
-}
-
-// pure reports whether a wheel has no machine code.
-func (h *host) pure(info string) bool {
-	return strings.Contains(string(h.bytes(info+"/WHEEL", 4096)), "Root-Is-Purelib: true")
 }
 
 func (l *linker) extension(d Dist, file string) {

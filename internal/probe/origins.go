@@ -39,17 +39,13 @@ func (o *origins) read(variable string) []setLine {
 		o.sets = map[string][]setLine{}
 		for _, s := range o.h.setters() {
 			text := string(o.h.bytes(o.h.atHome(s.file), 1<<20))
-			for _, a := range assignments(text, s.language, o.h.variable) {
+			for _, a := range assignments(text, s.language, func(name string) string { return o.h.env[name] }) {
 				o.sets[a.variable] = append(o.sets[a.variable], setLine{s, a})
 			}
 		}
 	}
 	return o.sets[variable]
 }
-
-// variable is what a name stands for in files that others wrote: what it stands
-// for here.
-func (h *host) variable(name string) string { return h.env[name] }
 
 // atHome replaces the "~" of a path.
 func (h *host) atHome(file string) string {
