@@ -11,10 +11,11 @@ import (
 // A Change is one difference between two matrices: a row that came or went, or a
 // field of a row.
 type Change struct {
-	Table    string // Builds, Floors …
-	Row      string // "torch 2.9.1 cu126 linux x86_64"
-	Field    string // "" the whole row
-	Old, New string
+	Table string `json:"table"`           // Builds, Floors …
+	Row   string `json:"row"`             // "torch 2.9.1 cu126 linux x86_64"
+	Field string `json:"field,omitempty"` // "" the whole row
+	Old   string `json:"old"`
+	New   string `json:"new"`
 }
 
 // String returns the change as one line.

@@ -17,9 +17,9 @@ import (
 
 // A Fault is one thing wrong with the data, at a place.
 type Fault struct {
-	File string // data/torch/2.9.yaml
-	Line int    // 0: the file as a whole
-	Text string
+	File string `json:"file"` // data/torch/2.9.yaml
+	Line int    `json:"line"` // 0: the file as a whole
+	Text string `json:"text"`
 }
 
 // String returns "file:line: text".

@@ -206,32 +206,22 @@ func (f doctorFlags) examine(ctx context.Context) error {
 // agreeing refuses flags of doctor that contradict each other.
 func agreeing(c *cli.Context) error {
 	if c.NArg() > 0 {
-		return &fail.Error{
-			Code: fail.Usage, Text: "unexpected argument " + ui.Clip(c.Args().First(), 60),
-			Hints: []string{"`envfix doctor --from FILE` reads a file"},
-		}
+		return fail.Wrong("unexpected argument "+ui.Clip(c.Args().First(), 60),
+			"`envfix doctor --from FILE` reads a file")
 	}
 	if err := otherSubject(c); err != nil {
 		return err
 	}
 	if c.Bool("fix") && (c.IsSet("from") || c.IsSet("facts") || c.IsSet("os") || c.IsSet("arch")) {
-		return &fail.Error{
-			Code: fail.Usage, Text: "`--fix` mends this machine; a paste or a description is of another",
-			Hints: []string{"`envfix doctor --from FILE` says what to do there"},
-		}
+		return fail.Wrong("`--fix` mends this machine; a paste or a description is of another",
+			"`envfix doctor --from FILE` says what to do there")
 	}
 	if c.Bool("edit-profile") && !c.Bool("fix") {
-		return &fail.Error{
-			Code: fail.Usage, Text: "`--edit-profile` says what `--fix` may edit",
-			Hints: []string{"`envfix doctor --fix --edit-profile`"},
-		}
+		return fail.Wrong("`--edit-profile` says what `--fix` may edit", "`envfix doctor --fix --edit-profile`")
 	}
 	if c.Bool("import") && (c.IsSet("from") || c.IsSet("facts")) {
-		return &fail.Error{
-			Code:  fail.Usage,
-			Text:  "`--import` starts this machine's Python; a paste or a file of facts is of another",
-			Hints: []string{"`envfix doctor --import` looks at this machine"},
-		}
+		return fail.Wrong("`--import` starts this machine's Python; a paste or a file of facts is of another",
+			"`envfix doctor --import` looks at this machine")
 	}
 	return nil
 }
@@ -254,10 +244,8 @@ func otherSubject(c *cli.Context) error {
 			}
 		}
 		if len(set) > 1 {
-			return &fail.Error{
-				Code: fail.Usage, Text: strings.Join(set, " and ") + " do not go together",
-				Hints: []string{"ask for one of them, then for the other"},
-			}
+			return fail.Wrong(strings.Join(set, " and ")+" do not go together",
+				"ask for one of them, then for the other")
 		}
 	}
 	return nil
@@ -272,10 +260,7 @@ func readPastes(k *know.Knowledge, names []string) (*read.Case, error) {
 			label = ""
 		}
 		if err := readPaste(r, name, label); err != nil {
-			return nil, &fail.Error{
-				Code: fail.Usage, Text: ui.Clean(name) + ": " + reason(err), Err: err,
-				Hints: []string{"`envfix doctor --from -` reads standard input"},
-			}
+			return nil, fail.Because(err, fail.Usage, ui.Clean(name)+": "+reason(err), "`envfix doctor --from -` reads standard input")
 		}
 	}
 	return r.Case(), nil
@@ -308,6 +293,16 @@ func (f doctorFlags) patient(ctx context.Context, k *know.Knowledge) (patient *r
 		return nil, err
 	}
 	return patient, f.judged(patient)
+}
+
+// report is what is found of the patient.
+func (f doctorFlags) report(ctx context.Context) (doctor.Report, *read.Case, error) {
+	k := know.Embedded()
+	patient, err := f.patient(ctx, k)
+	if err != nil {
+		return doctor.Report{}, nil, err
+	}
+	return doctor.Examine(k, patient), patient, nil
 }
 
 // judged adds to a case what it is judged by: the data, and what holds here.

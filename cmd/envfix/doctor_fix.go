@@ -116,22 +116,14 @@ func (f doctorFlags) leave(show io.Writer, text string, m mending) error {
 	case f.json:
 		return &fail.Error{Code: fail.Failed}
 	case errors.As(m.refused, &refused):
-		return &fail.Error{
-			Code: fail.Failed, Text: refused.Text, Details: refused.Details, Hints: refused.Hints,
-			Err: refused,
-		}
+		return &fail.Error{Code: fail.Failed, Text: refused.Text, Details: refused.Details, Hints: refused.Hints, Err: refused}
 	case m.refused != nil:
 		return m.refused
 	case m.done != nil:
-		return &fail.Error{
-			Code: fail.Failed, Text: "not everything is mended",
-			Hints: []string{"the lines after => and `by hand` say what is left to do"},
-		}
+		return fail.New(fail.Failed, "not everything is mended",
+			"the lines after => and `by hand` say what is left to do")
 	}
-	return &fail.Error{
-		Code: fail.Failed, Text: "envfix cannot mend this itself",
-		Hints: []string{"the lines after => and `by hand` say what to do"},
-	}
+	return fail.New(fail.Failed, "envfix cannot mend this itself", "the lines after => and `by hand` say what to do")
 }
 
 // handwork lists what is left to a person: everything that is wrong, or what a
@@ -183,10 +175,5 @@ func (f doctorFlags) examineAgain(ctx context.Context, p *plan.Plan) (doctor.Rep
 			}
 		}
 	}
-	k := know.Embedded()
-	patient, err := f.patient(ctx, k)
-	if err != nil {
-		return doctor.Report{}, nil, err
-	}
-	return doctor.Examine(k, patient), patient, nil
+	return f.report(ctx)
 }

@@ -32,10 +32,8 @@ const importGrace = 500 * time.Millisecond
 func importTorch(whole context.Context, k *know.Knowledge, p *read.Case) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
-		return &fail.Error{
-			Code: fail.Usage, Text: "`--import` starts the environment's Python, and there is no environment",
-			Hints: []string{"name it: `envfix doctor --import --env DIR`"},
-		}
+		return fail.Wrong("`--import` starts the environment's Python, and there is no environment",
+			"name it: `envfix doctor --import --env DIR`")
 	}
 	limit := cmp.Or(probeLimit(), importLimit)
 	ctx, cancel := context.WithTimeout(whole, limit)

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
-	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
-	"envfix/internal/system"
 	"envfix/internal/ui"
 )
 
@@ -30,16 +27,5 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 		facts = &m
 	}
 	page, err := ui.DoctorPage(sharedReport(r, share), p, facts, today(), share)
-	if err != nil {
-		return err
-	}
-	name := f.html
-	if err := system.Replace(name, page, 0o644); err != nil {
-		return &fail.Error{
-			Code: fail.Usage, Text: ui.Clean(name) + ": " + reason(err), Err: err,
-			Hints: []string{"`--html` takes a file in a directory that is there"},
-		}
-	}
-	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(name))
-	return nil
+	return writePage(f.html, page, err)
 }

@@ -110,10 +110,8 @@ func processText(r *machine.Running, look ui.Style) string {
 func isPID(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 1<<22 { // PID_MAX_LIMIT
-		return 0, &fail.Error{
-			Code: fail.Usage, Text: "`--pid " + ui.Clip(s, 30) + "` is no number of a process",
-			Hints: []string{"`pgrep -af python` lists them with their numbers"},
-		}
+		return 0, fail.Wrong("`--pid "+ui.Clip(s, 30)+"` is no number of a process",
+			"`pgrep -af python` lists them with their numbers")
 	}
 	return n, nil
 }

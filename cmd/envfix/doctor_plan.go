@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,9 +29,9 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 		return nil, nil
 	}
 	if dir := f.examinedElsewhere(patient); dir != "" && !c.anew {
-		return nil, &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("what is broken is %s, and the plan would be for %s",
+		return nil, fail.New(fail.Failed, fmt.Sprintf("what is broken is %s, and the plan would be for %s",
 			ui.Clean(dir), ui.Clean(f.plan.target.env)),
-			Hints: []string{fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir))}}
+			fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir)))
 	}
 	p, err := f.mendingPlan(ctx, patient, c)
 	if err == nil && refusal(p) == nil && len(p.Steps) == 0 && c.inFiles {
@@ -53,10 +50,8 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 		}
 	}
 	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver {
-		return nil, &fail.Error{
-			Code: fail.Failed, Text: "what is wrong is the driver, and without leave it is not touched",
-			Hints: []string{"`envfix doctor --fix --change-driver` plans it too"},
-		}
+		return nil, fail.New(fail.Failed, "what is wrong is the driver, and without leave it is not touched",
+			"`envfix doctor --fix --change-driver` plans it too")
 	}
 	if len(p.Steps) == 0 {
 		return nil, nil
@@ -135,10 +130,8 @@ func (f doctorFlags) examinedElsewhere(patient *read.Case) string {
 		return ""
 	}
 	dir := patient.Files.Dir
-	if _, err := os.Stat(filepath.Join(dir, "pyvenv.cfg")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(dir, "conda-meta")); errors.Is(err, fs.ErrNotExist) {
-			return "" // a system's Python: an environment of its own is what it needs
-		}
+	if !isEnvDir(dir) {
+		return "" // a system's Python: an environment of its own is what it needs
 	}
 	if project, _, ours := strings.Cut(dir, "/.envfix/gens/"); ours { // as `envfix env` activates it
 		if to, err := filepath.EvalSymlinks(filepath.Join(project, ".venv")); err == nil && to == dir {

@@ -43,10 +43,7 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 	for i, file := range files {
 		step, ok, err := profileStep(home, file, fixes[file])
 		if err != nil {
-			return &fail.Error{
-				Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err,
-				Hints: []string{"without `--edit-profile` the profile is left alone"},
-			}
+			return fail.Because(err, fail.Failed, ui.Clean(err.Error()), "without `--edit-profile` the profile is left alone")
 		}
 		if ok {
 			if i > 0 {

@@ -44,10 +44,7 @@ func explainAction(c *cli.Context) error {
 	if text := strings.Join(c.Args().Slice(), " "); text != "" && text != "-" {
 		in = strings.NewReader(text)
 	} else if isTerminal(os.Stdin) {
-		return &fail.Error{
-			Code: fail.Usage, Text: "no text to explain",
-			Hints: []string{"`envfix explain \"CUDA error: …\"`, or pipe a log into it"},
-		}
+		return fail.Wrong("no text to explain", "`envfix explain \"CUDA error: …\"`, or pipe a log into it")
 	}
 	_ = confine(c.Context) // without it the answers are the same
 	k := know.Embedded()

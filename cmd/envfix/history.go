@@ -50,7 +50,7 @@ func historyAction(c *cli.Context) error {
 	}
 	if file := c.String("html"); file != "" {
 		if c.Bool("json") {
-			return &fail.Error{Code: fail.Usage, Text: "`--json` and `--html` are two answers: one of them", Hints: []string{"`envfix history --html " + ui.Clean(file) + "`"}}
+			return fail.Wrong("`--json` and `--html` are two answers: one of them", "`envfix history --html "+ui.Clean(file)+"`")
 		}
 		page, err := ui.HistoryPage(pastOf(h))
 		return writePage(file, page, err)

@@ -126,20 +126,14 @@ func lockOf(c *cli.Context) (lockCall, error) {
 	if err != nil {
 		return f, err
 	}
-	for _, a := range c.Args().Slice() {
-		if err := notAFile(a); err != nil {
-			return f, err
-		}
-		q, err := describe.Requirement(a)
-		if err != nil {
-			return f, err
-		}
+	asked, err := requirementsOf(c.Args().Slice())
+	for _, q := range asked {
 		f.wish.Requirements = append(f.wish.Requirements, q.Text)
 	}
 	if f.wish.Upgrade {
 		f.wish.Only = c.Args().Slice()
 	}
-	return f, nil
+	return f, err
 }
 
 func lockOfFlags(c *cli.Context) (lockCall, error) {

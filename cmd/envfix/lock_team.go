@@ -11,7 +11,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
-	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/resolver"
@@ -60,7 +59,7 @@ func describeTarget(h machine.Machine, facts map[string]string) (machine.Machine
 func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 	var machines []machine.Machine
 	for _, path := range facts {
-		h, err := factsFile(path)
+		h, err := readFacts(path)
 		if err != nil {
 			return nil, err
 		}
@@ -79,17 +78,4 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 		out = append(out, lock.Target{Name: name, Facts: strings.Trim(facts, `"`)})
 	}
 	return out, nil
-}
-
-func factsFile(path string) (machine.Machine, error) {
-	f, err := system.OpenInput(path)
-	if err != nil {
-		return machine.Machine{}, badFacts(path, err)
-	}
-	defer f.Close()
-	h, err := machine.Read(f)
-	if err != nil {
-		return h, badFacts(path, err)
-	}
-	return h, nil
 }

@@ -124,25 +124,29 @@ func (f machineFlags) base(ctx context.Context) (machine.Machine, error) {
 		o.Use, o.Begun = f.use, f.begun
 		return probe.Gather(ctx, o), nil
 	}
-	in, name := os.Stdin, "standard input"
-	if f.facts != "-" {
-		file, err := system.OpenInput(f.facts)
-		if err != nil {
-			return machine.Machine{}, badFacts(f.facts, err)
-		}
-		defer file.Close()
-		in, name = file, f.facts
-	}
-	h, err := machine.Read(in)
+	h, err := readFacts(f.facts)
 	if err != nil {
-		return h, badFacts(name, err)
+		return h, err
 	}
 	return h, describe.Complete(&h)
 }
 
-func badFacts(name string, err error) error {
-	return &fail.Error{Code: fail.Usage, Err: err, Text: fmt.Sprintf("facts of %s: %s", ui.Clean(name), reason(err)),
-		Hints: []string{"`envfix facts --json > facts.json` on the machine writes such a file"}}
+// readFacts reads a file of facts; - is standard input.
+func readFacts(name string) (h machine.Machine, err error) {
+	in := os.Stdin
+	if name == "-" {
+		name = "standard input"
+	} else if in, err = system.OpenInput(name); err == nil {
+		defer in.Close()
+	}
+	if err == nil {
+		h, err = machine.Read(in)
+	}
+	if err != nil {
+		return h, fail.Because(err, fail.Usage, fmt.Sprintf("facts of %s: %s", ui.Clean(name), reason(err)),
+			"`envfix facts --json > facts.json` on the machine writes such a file")
+	}
+	return h, nil
 }
 
 // thisMachine reads the facts of this machine, or of the one below ENVFIX_ROOT,

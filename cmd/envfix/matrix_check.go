@@ -72,27 +72,18 @@ func matrixCheckAction(c *cli.Context) error {
 }
 
 func writeCheck(w io.Writer, m *matrix.Matrix, faults []matrix.Fault) error {
-	answer := matrixCheckAnswer{Faults: []faultJSON{}, Format: 1, OK: len(faults) == 0}
+	answer := matrixCheckAnswer{Faults: append([]matrix.Fault{}, faults...), Format: 1, OK: len(faults) == 0}
 	if m != nil {
 		answer.Version, answer.SHA256 = m.Version, m.SHA256
-	}
-	for _, f := range faults {
-		answer.Faults = append(answer.Faults, faultJSON{f.File, f.Line, f.Text})
 	}
 	return writeJSON(w, answer)
 }
 
 // A matrixCheckAnswer is the JSON of `envfix matrix check`.
 type matrixCheckAnswer struct {
-	Faults  []faultJSON `json:"faults"`
-	Format  int         `json:"format"`
-	OK      bool        `json:"ok"`
-	SHA256  string      `json:"sha256"`
-	Version string      `json:"version"`
-}
-
-type faultJSON struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
+	Faults  []matrix.Fault `json:"faults"`
+	Format  int            `json:"format"`
+	OK      bool           `json:"ok"`
+	SHA256  string         `json:"sha256"`
+	Version string         `json:"version"`
 }

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
 	"envfix/internal/ui"
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -45,7 +46,7 @@ func matrixDiffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c.App.Writer, c.Bool("json"), diffJSON(x), ui.MatrixDiff(x.Changes, x.Files, x.Machines, answerLines(x.Answers)), fail.OK)
+	return answer(c.App.Writer, c.Bool("json"), matrixDiffAnswer{append([]maintain.Answer{}, x.Answers...), append([]matrix.Change{}, x.Changes...), append([]string{}, x.Files...), 1, x.Machines}, ui.MatrixDiff(x.Changes, x.Files, x.Machines, answerLines(x.Answers)), fail.OK)
 }
 
 // answerLines are the machines that get another answer: name, old and new.
@@ -57,27 +58,11 @@ func answerLines(all []maintain.Answer) [][3]string {
 	return out
 }
 
-func diffJSON(x *maintain.Comparison) any {
-	list := []changeJSON{}
-	for _, c := range x.Changes {
-		list = append(list, changeJSON{c.Table, c.Row, c.Field, c.Old, c.New})
-	}
-	return matrixDiffAnswer{append([]maintain.Answer{}, x.Answers...), list, append([]string{}, x.Files...), 1, x.Machines}
-}
-
 // A matrixDiffAnswer is the JSON of `envfix matrix diff`.
 type matrixDiffAnswer struct {
 	Answers  []maintain.Answer `json:"answers"`
-	Changes  []changeJSON      `json:"changes"`
+	Changes  []matrix.Change   `json:"changes"`
 	Files    []string          `json:"files"`
 	Format   int               `json:"format"`
 	Machines int               `json:"machines"`
-}
-
-type changeJSON struct {
-	Table string `json:"table"`
-	Row   string `json:"row"`
-	Field string `json:"field,omitempty"`
-	Old   string `json:"old"`
-	New   string `json:"new"`
 }

@@ -67,8 +67,8 @@ func pageAddress() (*url.URL, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return nil, &fail.Error{Code: fail.Usage, Text: "the web page is not here: " + ui.Clean(file) + " is no file",
-			Hints: []string{"`make site` builds it as dist/envfix.html", "ENVFIX_PAGE names it: a file, or the https:// address where you serve dist/site"}}
+		return nil, fail.Wrong("the web page is not here: "+ui.Clean(file)+" is no file",
+			"`make site` builds it as dist/envfix.html", "ENVFIX_PAGE names it: a file, or the https:// address where you serve dist/site")
 	}
 	file = filepath.ToSlash(file)
 	if !strings.HasPrefix(file, "/") { // C:/…

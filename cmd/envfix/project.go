@@ -213,8 +213,8 @@ func installLine(dir string) (where string, line pyproject.Install) {
 // nothingToFollow is the error for a directory that says nothing that can be read: it
 // names what is there.
 func nothingToFollow(dir string) error {
-	e := &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
-		Hints: []string{"`envfix plan` without it plans for torch alone"}}
+	e := fail.Wrong(fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
+		"`envfix plan` without it plans for torch alone")
 	if where, line := installLine(dir); line.Line > 0 {
 		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", where, line.Line, line.Text))
 		e.Hints = append([]string{"`envfix plan " + quoted(line.Words) + "` plans for what that line names"}, e.Hints...)

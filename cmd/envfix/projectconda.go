@@ -56,8 +56,8 @@ func (f *planFlags) environment() error {
 		f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)
 	}
 	if strings.Count(f.wish.CUDA, ".") > 1 {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(f.wish.files[i]) + " names the CUDA " + ui.Clean(f.wish.CUDA),
-			Hints: []string{"write its major.minor there, or name it with `--cuda`"}}
+		return fail.Wrong(ui.Clean(f.wish.files[i])+" names the CUDA "+ui.Clean(f.wish.CUDA),
+			"write its major.minor there, or name it with `--cuda`")
 	}
 	return nil
 }

@@ -61,16 +61,9 @@ func policyHere() (*resolver.Policy, error) {
 
 // requirements reads the positionals and the files of -r.
 func (f wishFlags) requirements() ([]pep508.Requirement, error) {
-	var out []pep508.Requirement
-	for _, a := range f.arguments {
-		if err := notAFile(a); err != nil {
-			return nil, err
-		}
-		q, err := describe.Requirement(a)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, q)
+	out, err := requirementsOf(f.arguments)
+	if err != nil {
+		return nil, err
 	}
 	for _, file := range f.files {
 		more, err := requirementsFile(file)
@@ -80,6 +73,16 @@ func (f wishFlags) requirements() ([]pep508.Requirement, error) {
 		out = append(out, more...)
 	}
 	return out, nil
+}
+
+// requirementsOf are the requirements that arguments are, of which none is a file.
+func requirementsOf(arguments []string) ([]pep508.Requirement, error) {
+	for _, a := range arguments {
+		if err := notAFile(a); err != nil {
+			return nil, err
+		}
+	}
+	return describe.Requirements(arguments)
 }
 
 func badValue(flag, value, hint string) error { return describe.BadValue(flag, value, hint) }
@@ -94,8 +97,8 @@ func notAFile(arg string) error {
 	if info, err := os.Stat(arg); !known && (err != nil || !info.Mode().IsRegular() || !dotted) {
 		return nil
 	}
-	return &fail.Error{Code: fail.Usage, Text: ui.Clip(arg, 60) + " is the name of a file, not of a package",
-		Hints: []string{"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json"}}
+	return fail.Wrong(ui.Clip(arg, 60)+" is the name of a file, not of a package",
+		"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json")
 }
 
 // today is the date that a plan reasons with: releases of torch that came after it are

@@ -93,11 +93,8 @@ func runFlagsOf(c *cli.Context) (f runFlags, err error) {
 	for _, s := range c.StringSlice("fail-if") {
 		g, err := verdict.ParseGate(s)
 		if err != nil {
-			return f, &fail.Error{
-				Code:  fail.Usage,
-				Text:  "--fail-if: " + ui.Clean(err.Error()),
-				Hints: []string{"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions"},
-			}
+			return f, fail.Wrong("--fail-if: "+ui.Clean(err.Error()),
+				"`--fail-if \"idle>30%\"`; `envfix run --help` lists the conditions")
 		}
 		f.gates = append(f.gates, g)
 	}
@@ -111,17 +108,17 @@ func (f runFlags) check() error {
 	}
 	switch {
 	case f.price < 0 || f.price > 1e6 || f.price != f.price:
-		return &fail.Error{Code: fail.Usage, Text: "--price is what one GPU costs an hour, such as 2.50"}
+		return fail.Wrong("--price is what one GPU costs an hour, such as 2.50")
 	case f.compare != "" && len(f.argv) != 1:
-		return &fail.Error{Code: fail.Usage, Text: "--compare takes two reports", Hints: []string{"`envfix run --compare before.json after.json`"}}
+		return fail.Wrong("--compare takes two reports", "`envfix run --compare before.json after.json`")
 	case f.compare != "" && f.replay != "":
-		return &fail.Error{Code: fail.Usage, Text: "--compare and --replay are two questions: ask one"}
+		return fail.Wrong("--compare and --replay are two questions: ask one")
 	case f.replay != "" && len(f.argv) > 0:
-		return &fail.Error{Code: fail.Usage, Text: "--replay judges a recording and runs no command"}
+		return fail.Wrong("--replay judges a recording and runs no command")
 	case f.replay == "" && len(f.argv) == 0:
-		return &fail.Error{Code: fail.Usage, Text: "no command to run", Hints: []string{"`envfix run -- python train.py`"}}
+		return fail.Wrong("no command to run", "`envfix run -- python train.py`")
 	case f.noProbe && (f.try != "" || f.deep):
-		return &fail.Error{Code: fail.Usage, Text: "--try and --deep need the probe, which --no-probe turns off"}
+		return fail.Wrong("--try and --deep need the probe, which --no-probe turns off")
 	}
 	return nil
 }
@@ -170,11 +167,11 @@ func runJob(f runFlags) error {
 	name := ui.Clean(f.argv[0])
 	switch {
 	case errors.Is(err, observe.ErrNotFound):
-		return &fail.Error{Code: 127, Text: name + ": command not found"}
+		return fail.New(127, name+": command not found")
 	case errors.Is(err, observe.ErrNotExecutable):
-		return &fail.Error{Code: 126, Text: name + ": permission denied"}
+		return fail.New(126, name+": permission denied")
 	case err != nil:
-		return &fail.Error{Code: 126, Text: name + ": " + ui.Clean(err.Error())}
+		return fail.New(126, name+": "+ui.Clean(err.Error()))
 	}
 	if t.NoGPU() {
 		t.Doctor = diagnose(t, f.argv)
@@ -233,7 +230,7 @@ func jsonBytes(v any) ([]byte, error) {
 func replay(f runFlags) error {
 	t, err := observe.Load(f.replay)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix run --save FILE -- …` writes a recording"}}
+		return fail.Wrong(ui.Clean(err.Error()), "`envfix run --save FILE -- …` writes a recording")
 	}
 	if f.json {
 		if err := writeJSON(stdout(), verdict.Judge(t)); err != nil {
@@ -249,7 +246,7 @@ func compareRuns(f runFlags) error {
 	for i, file := range []string{f.compare, f.argv[0]} {
 		r, err := observe.LoadReport(file)
 		if err != nil {
-			return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Hints: []string{"`envfix run --report FILE -- …` writes a report"}}
+			return fail.Wrong(ui.Clean(err.Error()), "`envfix run --report FILE -- …` writes a report")
 		}
 		runs[i] = r
 	}
@@ -286,8 +283,8 @@ func checkTry(s string) error {
 		name, value, _ := strings.Cut(part, "=")
 		ok, known := tryable[name]
 		if !known || !ok(value) {
-			return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("--try: %q cannot be tried", ui.Clean(part)),
-				Hints: []string{"`--try \"num_workers=4,persistent_workers=True,pin_memory=True,prefetch_factor=4\"`"}}
+			return fail.Wrong(fmt.Sprintf("--try: %q cannot be tried", ui.Clean(part)),
+				"`--try \"num_workers=4,persistent_workers=True,pin_memory=True,prefetch_factor=4\"`")
 		}
 	}
 	return nil

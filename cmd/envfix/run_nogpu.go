@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
-	"envfix/internal/doctor"
-	"envfix/internal/doctor/know"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/plan"
 )
@@ -21,20 +19,14 @@ const diagnosisLimit = 10 * time.Second
 func diagnose(t *verdict.Trace, argv []string) *verdict.Diagnosis {
 	ctx, cancel := context.WithTimeout(context.Background(), diagnosisLimit)
 	defer cancel()
-	var f doctorFlags
-	f.plan.machine.env = jobEnv(t, argv)
-	k := know.Embedded()
-	patient, err := f.patient(ctx, k)
-	if err != nil {
-		return nil
-	}
-	report := doctor.Examine(k, patient)
-	if report.OK || len(report.Findings) == 0 {
+	env := jobEnv(t, argv)
+	report, err := judged(ctx, env)
+	if err != nil || report.OK || len(report.Findings) == 0 {
 		return nil
 	}
 	first := report.Findings[0]
 	d := &verdict.Diagnosis{Check: first.Check, Text: first.Text, Fix: first.Fix}
-	if env := f.plan.machine.env; env != "" {
+	if env != "" {
 		if quoted, err := plan.Quote(env); err == nil {
 			d.Command = "envfix doctor --env " + quoted
 		}
@@ -60,12 +52,8 @@ func jobEnv(t *verdict.Trace, argv []string) string {
 			dirs = append(dirs, filepath.Dir(filepath.Dir(program)))
 		}
 	}
-	for _, dir := range dirs {
-		for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
-			if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
-				return dir
-			}
-		}
+	if i := slices.IndexFunc(dirs, isEnvDir); i >= 0 {
+		return dirs[i]
 	}
 	return ""
 }

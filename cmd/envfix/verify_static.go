@@ -92,12 +92,8 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 func judged(ctx context.Context, dir string) (doctor.Report, error) {
 	var f doctorFlags
 	f.plan.machine.env = dir
-	k := know.Embedded()
-	patient, err := f.patient(ctx, k)
-	if err != nil {
-		return doctor.Report{}, err
-	}
-	return doctor.Examine(k, patient), nil
+	r, _, err := f.report(ctx)
+	return r, err
 }
 
 // refused says why the build of an environment no longer runs on this machine; nil

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -43,9 +44,9 @@ func lockedFor(m *matrix.Matrix, h machine.Machine) (p *team.Chosen, not error) 
 func lockedTorch(p *lock.Profile) (pep508.Requirement, error) {
 	public, _ := version.SplitLocal(p.Torch)
 	if p.Match.OS == "macos" {
-		return team.Requirement("torch==" + public)
+		return describe.Requirement("torch==" + public)
 	}
-	return team.Requirement("torch==" + public + "+" + p.Build)
+	return describe.Requirement("torch==" + public + "+" + p.Build)
 }
 
 // caseOf is what the profile says of a requirement; nil without one.

@@ -61,7 +61,7 @@ func (w Request) Parse() (resolver.Request, error) {
 	case w.Build != "" && !buildText().MatchString(w.Build):
 		return r, BadValue("build", w.Build, "builds are named like cu126, cpu, rocm7.2, xpu and mps")
 	case w.CPU && w.Build != "" && w.Build != "cpu":
-		return r, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("`--cpu` and `--build %s` exclude each other", w.Build), Hints: []string{"drop one of them"}}
+		return r, fail.Wrong(fmt.Sprintf("`--cpu` and `--build %s` exclude each other", w.Build), "drop one of them")
 	case w.Manager != "" && !slices.Contains(managers.Names(), w.Manager):
 		return r, BadValue("manager", w.Manager, "managers are "+strings.Join(managers.Names(), ", "))
 	case w.Channel != "" && !slices.Contains(resolver.Channels, w.Channel):
@@ -112,6 +112,19 @@ func Requirement(written string) (pep508.Requirement, error) {
 			Hints: []string{"write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`"}}
 	}
 	return q, nil
+}
+
+// Requirements reads PEP 508 requirements.
+func Requirements(texts []string) ([]pep508.Requirement, error) {
+	var out []pep508.Requirement
+	for _, text := range texts {
+		q, err := Requirement(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return out, nil
 }
 
 // IsIndexURL admits what may reach an installer's argv: an http or https URL

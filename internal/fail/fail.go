@@ -46,7 +46,12 @@ func New(code int, text string, hints ...string) *Error {
 // Wrong is the error for what somebody asked for, with how to ask for it.
 func Wrong(text string, hints ...string) *Error { return New(Usage, text, hints...) }
 
+// Because is an error of which another one is the reason.
+func Because(err error, code int, text string, hints ...string) *Error {
+	return &Error{Code: code, Text: text, Hints: hints, Err: err}
+}
+
 // Wrap is an error with the words of another one.
 func Wrap(code int, err error, hints ...string) *Error {
-	return &Error{Code: code, Text: err.Error(), Hints: hints, Err: err}
+	return Because(err, code, err.Error(), hints...)
 }

@@ -3,6 +3,7 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
+	"envfix/internal/version"
 	"slices"
 	"strings"
 )
@@ -52,14 +53,22 @@ func classGPU(g GPU) GPU {
 	return c
 }
 
+// Minor is the Python as a request names it: 3.12, or 3.14t of a free-threaded one.
+func (p Python) Minor() string {
+	minor := version.Minor(p.Version)
+	if p.FreeThreaded && !strings.HasSuffix(minor, "t") {
+		minor += "t"
+	}
+	return minor
+}
+
 func classPythons(all []Python) []Python {
 	var out []Python
 	for _, p := range all {
-		parts := strings.SplitN(p.Version, ".", 3)
-		if len(parts) < 2 {
+		if !strings.Contains(p.Version, ".") {
 			continue
 		}
-		c := Python{Version: parts[0] + "." + parts[1], Active: p.Active, FreeThreaded: p.FreeThreaded, Arch: p.Arch}
+		c := Python{Version: version.Minor(p.Version), Active: p.Active, FreeThreaded: p.FreeThreaded, Arch: p.Arch}
 		if !slices.Contains(out, c) {
 			out = append(out, c)
 		}

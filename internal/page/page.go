@@ -13,7 +13,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
-	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -76,7 +75,7 @@ func (q question) of(m *matrix.Matrix) planning.Question {
 // write the word that was not understood.
 func read(m *matrix.Matrix, w Words) (question, error) {
 	q := question{words: w, machine: Base()}
-	q.words.GPU = slices.DeleteFunc(slices.Clone(w.GPU), func(s string) bool { return strings.TrimSpace(s) == "" })
+	q.words.GPU, q.words.Packages = filled(w.GPU), filled(w.Packages)
 	q.words.Manager = cmp.Or(w.Manager, managers.Usual)
 	if err := q.readMachine(m); err != nil {
 		return q, err
@@ -86,11 +85,21 @@ func read(m *matrix.Matrix, w Words) (question, error) {
 		return q, err
 	}
 	r.Described, r.Today = true, w.Today
-	if r.Requirements, err = requirements(w.Packages); err != nil {
+	if r.Requirements, err = describe.Requirements(q.words.Packages); err != nil {
 		return q, err
 	}
 	q.request = r
 	return q, nil
+}
+
+// filled are the fields of a list that somebody wrote into.
+func filled(fields []string) (out []string) {
+	for _, s := range fields {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func (q *question) readMachine(m *matrix.Matrix) error {
@@ -123,21 +132,6 @@ func (q *question) readMachine(m *matrix.Matrix) error {
 	return nil
 }
 
-func requirements(packages []string) ([]pep508.Requirement, error) {
-	var out []pep508.Requirement
-	for _, p := range packages {
-		if strings.TrimSpace(p) == "" {
-			continue
-		}
-		r, err := describe.Requirement(strings.TrimSpace(p))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
 // Args are the arguments of `envfix plan` that ask the same, but for the machine
 // where only the wish is meant.
 func (w Words) Args(machine bool) []string {
@@ -149,12 +143,7 @@ func (w Words) Args(machine bool) []string {
 	if r.Manager == managers.Usual {
 		r.Manager = "" // where no other is asked for
 	}
-	for _, p := range w.Packages {
-		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, p)
-		}
-	}
-	return append(out, r.Args()...)
+	return slices.Concat(out, w.Packages, r.Args())
 }
 
 // A Fault is a word that was not understood.

@@ -86,12 +86,8 @@ func wordsOf(h machine.Machine) Words {
 		w.Driver = ""
 	}
 	for i, p := range h.Pythons {
-		minor := strings.SplitN(p.Version, ".", 3)
-		if (p.Active || i == 0) && len(minor) > 1 {
-			w.Python = minor[0] + "." + minor[1]
-			if p.FreeThreaded {
-				w.Python += "t"
-			}
+		if (p.Active || i == 0) && strings.Contains(p.Version, ".") {
+			w.Python = p.Minor()
 		}
 		if p.Active {
 			break

@@ -34,21 +34,13 @@ func changed(m *matrix.Matrix, q question, change string) *Words {
 	change, _, _ = strings.Cut(change, " (not advertised)")
 	change, _, _ = strings.Cut(change, " (nobody has seen the wheel)")
 	verb, rest, _ := strings.Cut(change, " ")
+	if field := w.field(verb); field != nil {
+		*field = rest
+		return &w
+	}
 	switch verb {
-	case "python":
-		w.Python = rest
 	case "torch":
 		w.Packages = pinned(w.Packages, rest)
-	case "driver":
-		w.Driver = rest
-	case "--cuda":
-		w.CUDA = rest
-	case "--build":
-		w.Build = rest
-	case "--manager":
-		w.Manager = rest
-	case "--only-index":
-		w.OnlyIndex = rest
 	case "without":
 		for _, name := range strings.Split(rest, ", ") {
 			w.Packages = without(w.Packages, name)
@@ -71,18 +63,20 @@ func changed(m *matrix.Matrix, q question, change string) *Words {
 	return &w
 }
 
+// field is the field of a word that a change names; nil: it names none.
+func (w *Words) field(name string) *string {
+	return map[string]*string{"python": &w.Python, "driver": &w.Driver, "--cuda": &w.CUDA, "--build": &w.Build, "--manager": &w.Manager,
+		"--only-index": &w.OnlyIndex}[name]
+}
+
 // dropped takes back one word of the request: "--cuda 12.6", "the label +cu126".
 func dropped(w *Words, what string) bool {
 	flag, _, _ := strings.Cut(what, " ")
+	if field := w.field(flag); field != nil {
+		*field = ""
+		return true
+	}
 	switch flag {
-	case "--cuda":
-		w.CUDA = ""
-	case "--build":
-		w.Build = ""
-	case "--manager":
-		w.Manager = ""
-	case "--only-index":
-		w.OnlyIndex = ""
 	case "--cpu":
 		w.CPU = false
 	case "--jit":

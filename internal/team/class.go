@@ -125,7 +125,7 @@ func older(a, h machine.Machine) machine.Machine {
 		h.Pythons = a.Pythons
 	case len(a.Pythons) > 0:
 		h.Pythons = slices.DeleteFunc(slices.Clone(h.Pythons), func(p machine.Python) bool {
-			return !slices.ContainsFunc(a.Pythons, func(q machine.Python) bool { return pythonText(p) == pythonText(q) })
+			return !slices.ContainsFunc(a.Pythons, func(q machine.Python) bool { return p.Minor() == q.Minor() })
 		})
 	}
 	return h

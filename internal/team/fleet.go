@@ -130,7 +130,7 @@ func (t FleetTarget) commonPython(x *resolver.Session, p fleet.Pair) string {
 		}
 		var have []string
 		for _, v := range h.Pythons {
-			if text := pythonText(v); !slices.Contains(have, text) {
+			if text := v.Minor(); !slices.Contains(have, text) {
 				have = append(have, text)
 			}
 		}
@@ -151,18 +151,6 @@ func (t FleetTarget) commonPython(x *resolver.Session, p fleet.Pair) string {
 		return ""
 	}
 	return same
-}
-
-func pythonText(p machine.Python) string {
-	parts := strings.SplitN(p.Version, ".", 3)
-	if len(parts) < 2 {
-		return p.Version
-	}
-	text := parts[0] + "." + parts[1]
-	if p.FreeThreaded && !strings.HasSuffix(text, "t") {
-		text += "t"
-	}
-	return text
 }
 
 // resolves reports whether one machine with all the GPUs of a target gets the pair.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
@@ -260,7 +261,7 @@ func wished(in lock.Input) (all, always []pep508.Requirement, err error) {
 	for _, s := range in.Sources {
 		texts = append(texts, s.Requirements...)
 	}
-	if always, err = parsed(texts); err != nil {
+	if always, err = describe.Requirements(texts); err != nil {
 		return nil, nil, err
 	}
 	var grouped []string
@@ -271,27 +272,6 @@ func wished(in lock.Input) (all, always []pep508.Requirement, err error) {
 			}
 		}
 	}
-	more, err := parsed(grouped)
+	more, err := describe.Requirements(grouped)
 	return slices.Concat(always, more), always, err
-}
-
-func parsed(texts []string) ([]pep508.Requirement, error) {
-	var out []pep508.Requirement
-	for _, text := range texts {
-		q, err := Requirement(text)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, q)
-	}
-	return out, nil
-}
-
-// Requirement reads one PEP 508 requirement.
-func Requirement(text string) (pep508.Requirement, error) {
-	q, err := pep508.Parse(text, "")
-	if err != nil {
-		return q, fail.Wrap(fail.Usage, err, "write a requirement such as `torch==2.9.*`, `torchvision` or `'vllm>=0.10'`")
-	}
-	return q, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
@@ -159,7 +160,7 @@ func (t *Team) knownNames(ask Wish, in lock.Input, old *lock.Lock) error {
 	}
 	locked := t.packagesOf(old)
 	for _, text := range ask.Only {
-		q, err := Requirement(text)
+		q, err := describe.Requirement(text)
 		if err != nil {
 			return err
 		}

@@ -120,12 +120,7 @@ func (t *Team) bound(p *lock.Profile, allowed reach.Allowed) (*lock.Packages, er
 	}
 	k, err := p.Bind(b, allowed.Index, allowed.File)
 	if err != nil {
-		return nil, &fail.Error{
-			Code:  fail.Integrity,
-			Text:  clean(err.Error()),
-			Err:   err,
-			Hints: []string{"`envfix lock diff` between two commits shows what was changed"},
-		}
+		return nil, fail.Because(err, fail.Integrity, clean(err.Error()), "`envfix lock diff` between two commits shows what was changed")
 	}
 	return k, nil
 }

@@ -148,7 +148,7 @@ func (t *Team) defaultedPythons(drafts []draft) []string {
 	here := map[string]bool{}
 	if t.Pythons != nil {
 		for _, p := range t.Pythons() {
-			here[pythonText(p)] = true
+			here[p.Minor()] = true
 		}
 	}
 	var out []string

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
@@ -24,7 +25,7 @@ func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {
 		return nil // then they are names
 	}
 	for _, text := range ask.Requirements {
-		q, err := Requirement(text)
+		q, err := describe.Requirement(text)
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {
 
 func (w *wishes) drop(e *pyproject.Edit, t *Team, ask Wish) error {
 	for _, text := range ask.Drop {
-		q, err := Requirement(text)
+		q, err := describe.Requirement(text)
 		if err != nil {
 			return err
 		}
