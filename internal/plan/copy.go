@@ -23,15 +23,10 @@ func (c Copy) Argv(python, dir, to string) []string {
 }
 
 // copy writes the program once, and runs it.
-func (s *script) copy(c Copy) error {
-	words := make([]string, 0, len(c.Packages)+1)
+func (s *script) copy(c Copy) {
+	var words []string
 	for _, a := range append([]string{copyProgram}, c.Packages...) {
-		q, err := quote(a)
-		if err != nil {
-			return err
-		}
-		words = append(words, q)
+		words = append(words, s.word(a))
 	}
 	s.line(`user "$gen"/bin/python -I -S -c ` + words[0] + ` "$target" "$gen"` + strings.TrimPrefix(CopiedDir, "{gen}") + " " + strings.Join(words[1:], " "))
-	return nil
 }

@@ -28,15 +28,16 @@ func PowerShell(p *Plan) (string, error) {
 	}
 	s.line("# powershell -ExecutionPolicy Bypass -File THIS")
 	s.line("param([int]$From = 1) # the step to begin with, after one that is done by hand")
-	if err := errors.Join(p.named(), s.begin()); err != nil {
+	s.begin()
+	if err := errors.Join(p.named(), s.fault); err != nil {
 		return "", err
 	}
 	for i, step := range p.Steps {
 		if bringsUV(step) { // done where uv is looked for
 			continue
 		}
-		if err := s.step(i, step); err != nil {
-			return "", fmt.Errorf("step %q: %w", step.ID, err)
+		if s.step(i, step); s.fault != nil {
+			return "", fmt.Errorf("step %q: %w", step.ID, s.fault)
 		}
 	}
 	switch {
@@ -85,23 +86,18 @@ function Invoke-Step {
 }
 `
 
-func (s *psScript) begin() error {
-	dir, err := psQuote(s.p.Target.Dir)
-	if err != nil {
-		return err
-	}
+func (s *psScript) begin() {
 	keep := make([]string, len(ofTheMachine))
 	for i, name := range ofTheMachine {
 		keep[i] = "'" + name + "'"
 	}
-	s.line("$target = " + dir)
+	s.line("$target = " + s.by(psQuote, s.p.Target.Dir))
 	s.line(strings.TrimSuffix(fmt.Sprintf(psBegin, strings.Join(keep, ", ")), "\n"))
 	for _, step := range s.p.Steps {
 		if step.Run != nil && !bringsUV(step) {
 			s.tool(*step.Run)
 		}
 	}
-	return nil
 }
 
 // psUV takes the uv that is there, else brings one with pip into a place of its own.
@@ -151,147 +147,98 @@ func (s *psScript) tool(r Run) {
 	}
 }
 
-func (s *psScript) step(i int, step Step) error {
-	title, err := psQuote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title)))
-	if err != nil {
-		return err
-	}
+func (s *psScript) step(i int, step Step) {
 	s.line("")
 	s.line("# " + text.Printable(step.Why))
 	s.line(fmt.Sprintf("if ($From -le %d) {", i+1))
-	s.line("  Write-Output " + title)
+	s.line("  Write-Output " + s.by(psQuote, fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title))))
 	switch {
 	case step.Root:
-		err = errors.New("what an administrator does is not written for PowerShell")
+		s.fails(errors.New("what an administrator does is not written for PowerShell"))
 	case step.Run != nil:
-		err = s.run(*step.Run)
+		s.run(*step.Run)
 	case step.Write != nil:
-		err = s.write(*step.Write)
+		s.write(*step.Write)
 	case step.Manual != nil:
-		err = s.manual(i, step)
+		s.manual(i, step)
 	case step.Verify != nil:
-		err = s.verify(*step.Verify)
+		s.verify(*step.Verify)
 	default:
-		err = errors.New("a step of its kind is not written for PowerShell")
+		s.fails(errors.New("a step of its kind is not written for PowerShell"))
 	}
 	s.line("}")
-	return err
 }
 
-func (s *psScript) run(r Run) error {
+func (s *psScript) run(r Run) {
 	there := s.elsewhere(r)
 	if len(there.Argv) == 0 {
-		return errors.New("no program")
-	}
-	program, err := psWord(there.Argv[0])
-	if err != nil {
-		return err
+		s.fails(errors.New("no program"))
+		return
 	}
 	var args, variables []string
 	for _, a := range there.Argv[1:] {
-		w, err := psArgument(a)
-		if err != nil {
-			return err
-		}
-		args = append(args, w)
+		args = append(args, s.by(psArgument, a))
 	}
 	for _, k := range slices.Sorted(maps.Keys(there.Env)) {
-		name, err := psQuote(k)
-		if err != nil {
-			return err
-		}
 		v := there.Env[k]
 		if v == "/dev/null" { // no file at all
 			v = "nul"
 		}
-		value, err := psWord(v)
-		if err != nil {
-			return err
-		}
-		variables = append(variables, name+" = "+value)
+		variables = append(variables, s.by(psQuote, k)+" = "+s.by(psWord, v))
 	}
-	line := fmt.Sprintf("Invoke-Step @{ %s } %s @(%s)", strings.Join(variables, "; "), program, strings.Join(args, ", "))
+	line := fmt.Sprintf("Invoke-Step @{ %s } %s @(%s)", strings.Join(variables, "; "), s.by(psWord, there.Argv[0]), strings.Join(args, ", "))
 	if len(r.Known) > 0 {
 		line = "try { " + line + " } catch { Write-Warning 'see whether these are the complaints of the old environment' }"
 	}
 	s.line("  " + strings.Replace(line, "@{  }", "@{}", 1))
-	return nil
 }
 
 // write writes a file without the mark of its encoding, which Set-Content of
 // PowerShell 5.1 puts before it.
-func (s *psScript) write(w Write) error {
-	name, err := psWord(w.Path)
-	if err != nil {
-		return err
-	}
-	content, err := psQuote(w.Content)
-	if err != nil {
-		return err
-	}
-	s.line("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(" + name + "), " + content + ")")
-	return nil
+func (s *psScript) write(w Write) {
+	s.line("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(" + s.by(psWord, w.Path) + "), " +
+		s.by(psQuote, w.Content) + ")")
 }
 
-func (s *psScript) manual(i int, step Step) error {
-	text, err := psQuote(text.Printable(step.Manual.Text))
-	if err != nil {
-		return err
-	}
-	s.line("  Write-Output " + text)
+func (s *psScript) manual(i int, step Step) {
+	s.line("  Write-Output " + s.by(psQuote, text.Printable(step.Manual.Text)))
 	if i+1 < len(s.p.Steps) {
 		s.line(fmt.Sprintf("  Write-Output 'then run this script again with -From %d'", i+2))
 	}
 	s.line(fmt.Sprintf("  exit %d", step.Manual.exit()))
-	return nil
 }
 
 // verify writes the short form of the proof. Its Python has no double quote in it:
 // PowerShell 5.1 takes those out of what it gives a program.
-func (s *psScript) verify(v Verify) error {
-	code, err := psArgument(strings.ReplaceAll(proofCode(v), `"`, "'"))
-	if err != nil {
-		return err
-	}
+func (s *psScript) verify(v Verify) {
 	variables := "@{}"
 	if v.CUDAVisible != "" {
-		visible, err := psQuote(v.CUDAVisible)
-		if err != nil {
-			return err
-		}
-		variables = "@{ 'CUDA_VISIBLE_DEVICES' = " + visible + " }"
+		variables = "@{ 'CUDA_VISIBLE_DEVICES' = " + s.by(psQuote, v.CUDAVisible) + " }"
 	}
-	s.line("  Invoke-Step " + variables + " ($gen + '/Scripts/python') @('-I', '-c', " + code + ")")
-	return nil
+	s.line("  Invoke-Step " + variables + " ($gen + '/Scripts/python') @('-I', '-c', " + s.by(psArgument, strings.ReplaceAll(proofCode(v), `"`, "'")) + ")")
 }
 
 // PowerShellWords returns r as the words of one line of PowerShell, its variables first;
 // placeholders become "$gen", "$tools" … as in [Run.Words]. Its error names an argument
 // that PowerShell 5.1 cannot give a program.
 func (r Run) PowerShellWords() ([]string, error) {
+	var quoted quoter
 	var words []string
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
-		v, err := psQuote(r.Env[k])
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, "$env:"+k+"="+v+";")
+		words = append(words, "$env:"+k+"="+quoted.by(psQuote, r.Env[k])+";")
 	}
 	for i, a := range r.Argv {
 		if psPlain(a) {
 			words = append(words, a)
 			continue
 		}
-		q, err := psArgument(a)
-		if err != nil {
-			return nil, err
-		}
+		q := quoted.by(psArgument, a)
 		if i == 0 {
 			q = "& " + q
 		}
 		words = append(words, q)
 	}
-	return words, nil
+	return words, quoted.fault
 }
 
 // psPlain reports whether PowerShell gives a program a word as it stands. It cuts what
@@ -316,15 +263,12 @@ func psArgument(s string) (string, error) {
 // psWord returns s as one PowerShell expression; "{gen}", "{tools}" … become the
 // script's variables.
 func psWord(s string) (string, error) {
+	var quoted quoter
 	var parts []string
 	for s != "" {
 		at, name := nextPlaceholder(s)
 		if piece := s[:at]; piece != "" {
-			q, err := psQuote(piece)
-			if err != nil {
-				return "", err
-			}
-			parts = append(parts, q)
+			parts = append(parts, quoted.by(psQuote, piece))
 		}
 		if name == "" {
 			break
@@ -336,9 +280,9 @@ func psWord(s string) (string, error) {
 	case 0:
 		return "''", nil
 	case 1:
-		return parts[0], nil
+		return parts[0], quoted.fault
 	}
-	return "(" + strings.Join(parts, " + ") + ")", nil
+	return "(" + strings.Join(parts, " + ") + ")", quoted.fault
 }
 
 // psQuote returns s as one string in single quotes, in which nothing is expanded.

@@ -16,38 +16,43 @@ import (
 // "{python}" and "{conda}". Its error names an argument
 // that no POSIX shell can be given.
 func (r Run) Words() ([]string, error) {
+	var q quoter
 	var words []string
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
-		v, err := quote(r.Env[k])
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, k+"="+v)
+		words = append(words, k+"="+q.word(r.Env[k]))
 	}
 	for _, a := range r.Argv {
-		q, err := quote(a)
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, q)
+		words = append(words, q.word(a))
 	}
-	return words, nil
+	return words, q.fault
 }
 
-// quote is the one function that writes outside text into a shell script.
-func quote(s string) (string, error) {
+// A quoter quotes outside text, and keeps the first fault: that no shell can be given
+// some of it.
+type quoter struct{ fault error }
+
+func (q *quoter) fails(err error) {
+	if q.fault == nil {
+		q.fault = err
+	}
+}
+
+func (q *quoter) by(quote func(string) (string, error), s string) string {
+	quoted, err := quote(s)
+	q.fails(err)
+	return quoted
+}
+
+// word is the one function that writes outside text into a shell script.
+func (q *quoter) word(s string) string {
 	if s == "" {
-		return "''", nil
+		return "''"
 	}
 	var b strings.Builder
 	for s != "" {
 		at, name := nextPlaceholder(s)
 		if piece := s[:at]; piece != "" {
-			q, err := Quote(piece)
-			if err != nil {
-				return "", err
-			}
-			b.WriteString(q)
+			b.WriteString(q.by(Quote, piece))
 		}
 		if name == "" {
 			break
@@ -55,7 +60,7 @@ func quote(s string) (string, error) {
 		b.WriteString(`"$` + name + `"`)
 		s = s[at+len(name)+2:]
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // Quote returns s as one POSIX shell word. Its error says that s has characters
@@ -90,12 +95,13 @@ func Script(p *Plan) (string, error) {
 		s.line("# warning: " + text.Printable(w))
 	}
 	s.line("set -eu")
-	if err := errors.Join(p.named(), s.variables()); err != nil {
+	s.variables()
+	if err := errors.Join(p.named(), s.fault); err != nil {
 		return "", err
 	}
 	for i, step := range p.Steps {
-		if err := s.step(i, step); err != nil {
-			return "", fmt.Errorf("step %q: %w", step.ID, err)
+		if s.step(i, step); s.fault != nil {
+			return "", fmt.Errorf("step %q: %w", step.ID, s.fault)
 		}
 	}
 	switch {
@@ -125,6 +131,7 @@ func summary(p *Plan) string {
 }
 
 type script struct {
+	quoter
 	p     *Plan
 	b     strings.Builder
 	found []string // programs that the script has looked for
@@ -132,11 +139,8 @@ type script struct {
 
 func (s *script) line(l string) { s.b.WriteString(l + "\n") }
 
-func (s *script) variables() error {
-	dir, err := quote(s.p.Target.Dir)
-	if err != nil {
-		return err
-	}
+func (s *script) variables() {
+	dir := s.word(s.p.Target.Dir)
 	if slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil }) {
 		s.line("from=${1:-1} # the step to begin with, after one that is done by hand")
 	}
@@ -156,7 +160,6 @@ func (s *script) variables() error {
 			s.tools(*step.Run)
 		}
 	}
-	return nil
 }
 
 // buildsAside reports whether the script needs a place for a new environment: one
@@ -167,14 +170,11 @@ func (s *script) buildsAside() bool {
 
 // step writes one step. Where a person has to do one in between, every step can
 // be skipped, so that the script goes on behind it.
-func (s *script) step(i int, step Step) error {
-	title, err := quote(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title)))
-	if err != nil {
-		return err
-	}
+func (s *script) step(i int, step Step) {
+	title := s.word(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title)))
 	byHand := slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil })
 	if bringsUV(step) || bringsPython(step) && s.makesVenv() { // done where uv and Python are looked for
-		return nil
+		return
 	}
 	s.line("")
 	s.line("# " + text.Printable(step.Why))
@@ -182,29 +182,20 @@ func (s *script) step(i int, step Step) error {
 		s.line(fmt.Sprintf(`if [ "$from" -le %d ]; then`, i+1))
 	}
 	s.line("echo " + title)
-	if err := s.action(i, step); err != nil {
-		return err
-	}
+	s.action(i, step)
 	if byHand {
 		s.line("fi")
 	}
-	return nil
 }
 
 // action writes what a step does.
-func (s *script) action(i int, step Step) error {
+func (s *script) action(i int, step Step) {
 	switch {
+	case step.Run != nil && step.Root:
+		s.root(step)
 	case step.Run != nil:
-		words, err := step.Run.Words()
-		if err != nil {
-			return err
-		}
-		if step.Root {
-			return s.root(step, words)
-		}
-		if words, err = s.withPython(s.elsewhere(*step.Run)).Words(); err != nil {
-			return err
-		}
+		words, err := s.withPython(s.elsewhere(*step.Run)).Words()
+		s.fails(err)
 		line := "user " + strings.Join(words, " ")
 		if len(step.Run.Known) > 0 {
 			line += " || echo 'see whether these are the complaints of the old environment'"
@@ -214,40 +205,34 @@ func (s *script) action(i int, step Step) error {
 			s.line(`rm -r "$gen"` + strings.TrimPrefix(CopiedDir, "{gen}"))
 		}
 	case step.Copy != nil:
-		return s.copy(*step.Copy)
+		s.copy(*step.Copy)
 	case step.Write != nil && step.Root:
-		return s.rootWrite(*step.Write)
+		s.rootWrite(*step.Write)
 	case step.Write != nil:
-		return s.write(*step.Write)
+		s.write(*step.Write)
 	case step.Block != nil:
-		return s.block(*step.Block)
+		s.block(*step.Block)
 	case step.Manual != nil:
-		return s.manual(i, step)
+		s.manual(i, step)
 	case step.Verify != nil:
-		return s.verify(*step.Verify)
+		s.verify(*step.Verify)
 	case step.Switch != nil:
 		s.line(`if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi`)
 		s.line(`ln -sfn "$gen" "$target.next"`)
 		// -T, which makes it one rename, is not in every mv (macOS).
 		s.line(`mv -T "$target.next" "$target" 2>/dev/null || { rm -f "$target"; mv "$target.next" "$target"; }`)
 	}
-	return nil
 }
 
 // manual writes what a person has to do, and ends the script there.
-func (s *script) manual(i int, step Step) error {
+func (s *script) manual(i int, step Step) {
 	if step.ID != "reboot" { // whose title says it all
-		text, err := quote(text.Printable(step.Manual.Text))
-		if err != nil {
-			return err
-		}
-		s.line("echo " + text)
+		s.line("echo " + s.word(text.Printable(step.Manual.Text)))
 	}
 	if i+1 < len(s.p.Steps) {
 		s.line(fmt.Sprintf("echo 'then run this script again with the argument %d'", i+2))
 	}
 	s.line(fmt.Sprintf("exit %d", step.Manual.exit()))
-	return nil
 }
 
 // exit is the status with which a script ends at m, as apply does: 7 for a reboot, 6
@@ -259,64 +244,37 @@ func (m *Manual) exit() int {
 	return 6
 }
 
-func (s *script) write(w Write) error {
-	path, err := quote(w.Path)
-	if err != nil {
-		return err
-	}
-	content, err := quote(w.Content)
-	if err != nil {
-		return err
-	}
-	s.line(fmt.Sprintf("printf %%s %s >%s", content, path))
+func (s *script) write(w Write) {
+	path := s.word(w.Path)
+	s.line(fmt.Sprintf("printf %%s %s >%s", s.word(w.Content), path))
 	s.line(fmt.Sprintf("chmod %o %s", w.Mode&0o777, path))
-	return nil
 }
 
-func (s *script) block(b Block) error {
-	path, err := quote(b.Path)
-	if err != nil {
-		return err
-	}
+func (s *script) block(b Block) {
+	path := s.word(b.Path)
 	if b.Backup != "" {
-		backup, err := quote(b.Backup)
-		if err != nil {
-			return err
-		}
+		backup := s.word(b.Backup)
 		s.line("[ -e " + backup + " ] || cp -p " + path + " " + backup)
 	}
 	words := []string{}
 	for _, l := range slices.Concat([]string{"# >>> envfix " + b.Name + " >>>"}, b.Lines, []string{"# <<< envfix " + b.Name + " <<<"}) {
-		q, err := quote(l)
-		if err != nil {
-			return err
-		}
-		words = append(words, q)
+		words = append(words, s.word(l))
 	}
 	s.line(`printf '%s\n' ` + strings.Join(words, " ") + " >>" + path)
-	return nil
 }
 
 // verify writes the short form of the proof: the imports and what torch says of
 // itself.
-func (s *script) verify(v Verify) error {
-	q, err := quote(proofCode(v))
-	if err != nil {
-		return err
-	}
+func (s *script) verify(v Verify) {
 	visible := ""
 	if v.CUDAVisible != "" {
-		if visible, err = quote(v.CUDAVisible); err != nil {
-			return err
-		}
-		visible = "CUDA_VISIBLE_DEVICES=" + visible + " "
+		visible = "CUDA_VISIBLE_DEVICES=" + s.word(v.CUDAVisible) + " "
 	}
 	python := `"$gen"/bin/python`
 	if s.p.Basis.Facts.Platform.OS == "windows" {
 		python = `"$gen"/Scripts/python`
 	}
-	s.line("user " + visible + python + " -I -c " + q)
-	return nil
+	s.line("user " + visible + python + " -I -c " + s.word(proofCode(v)))
 }
 
 // proofCode is the Python of the short proof.

@@ -12,17 +12,18 @@ import (
 // root writes a command for root. A script that an administrator runs looks at
 // what envfix would look at: the key before it is trusted, what a rehearsal would
 // remove, and what is installed afterwards.
-func (s *script) root(step Step, words []string) error {
+func (s *script) root(step Step) {
+	words, err := step.Run.Words()
+	s.fails(err)
 	run := "root " + strings.Join(words, " ")
 	if step.Rehearsal != nil {
-		return s.rehearsal(step, run)
+		s.rehearsal(step, run)
+		return
 	}
 	argv := step.Run.Argv
 	program := path.Base(argv[0])
 	if program == "rpm" && slices.Contains(argv, "--import") || program == "gpg" {
-		if err := s.fingerprint(argv[len(argv)-1]); err != nil {
-			return err
-		}
+		s.fingerprint(argv[len(argv)-1])
 	}
 	if program == "gpg" { // apt reads it as another user
 		run += " && root chmod 644 " + Keyring
@@ -32,39 +33,29 @@ func (s *script) root(step Step, words []string) error {
 	}
 	s.line(run)
 	if step.Effect == nil {
-		return nil
+		return
 	}
-	name, err := quote(step.Effect.Package)
-	if err != nil {
-		return err
-	}
-	want, err := quote(step.Effect.Version)
-	if err != nil {
-		return err
-	}
+	name, want := s.word(step.Effect.Package), s.word(step.Effect.Version)
 	query := "rpm -q --queryformat '%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}' " + name
 	if program == "apt-get" {
 		query = "dpkg-query -W -f '${Version}' " + name
 	}
 	s.line(fmt.Sprintf(`[ "$(%s)" = %s ] || { echo "%s is not installed in the planned version" >&2; exit 11; }`, query, want, name))
-	return nil
 }
 
 // fingerprint compares a signing key with the one it must be.
-func (s *script) fingerprint(file string) error {
+func (s *script) fingerprint(file string) {
 	want := SigningKeys[strings.TrimSuffix(path.Base(file), ".pub")]
-	q, err := quote(file)
-	if err != nil || want == "" {
-		return fmt.Errorf("%q is not one of NVIDIA's signing keys: %w", file, err)
+	if want == "" {
+		s.fails(fmt.Errorf("%q is not one of NVIDIA's signing keys", file))
 	}
 	s.line(
 		fmt.Sprintf(
 			`gpg --batch --with-colons --show-keys %s | grep -q '^fpr:::::::::%s:' || { echo 'this is not NVIDIA'\''s signing key' >&2; exit 10; }`,
-			q,
+			s.word(file),
 			want,
 		),
 	)
-	return nil
 }
 
 // What each package manager prints of removals, as filters that leave one name a
@@ -77,18 +68,17 @@ var removalFilters = map[string]string{
 
 // rehearsal runs a simulation and ends the script where it would remove what the
 // plan does not name.
-func (s *script) rehearsal(step Step, run string) error {
+func (s *script) rehearsal(step Step, run string) {
 	manager := path.Base(step.Run.Argv[0])
 	filter, known := removalFilters[manager]
 	if !known {
-		return fmt.Errorf("%s cannot be rehearsed in a script", manager)
+		s.fails(fmt.Errorf("%s cannot be rehearsed in a script", manager))
 	}
-	allowed := make([]string, len(step.Rehearsal.MayRemove))
-	for i, glob := range step.Rehearsal.MayRemove {
+	allowed := step.Rehearsal.MayRemove
+	for _, glob := range allowed {
 		if !text.IsWord(strings.ReplaceAll(glob, "*", "")) {
-			return fmt.Errorf("%q is not a package's name", glob)
+			s.fails(fmt.Errorf("%q is not a package's name", glob))
 		}
-		allowed[i] = glob
 	}
 	s.line("said=$(" + run + `) || case $said in *'Transaction Summary'*|*'Nothing to do'*) ;; *) printf '%s\n' "$said"; exit 9 ;; esac`)
 	s.line(`printf '%s\n' "$said" | ` + filter + ` | while read -r gone; do`)
@@ -97,25 +87,12 @@ func (s *script) rehearsal(step Step, run string) error {
 	}
 	s.line(`  echo "installing the driver would remove $gone, which the plan does not name" >&2; exit 9`)
 	s.line("done")
-	return nil
 }
 
 // rootWrite writes a file as root.
-func (s *script) rootWrite(w Write) error {
-	file, err := quote(w.Path)
-	if err != nil {
-		return err
-	}
-	dir, err := quote(path.Dir(w.Path))
-	if err != nil {
-		return err
-	}
-	content, err := quote(w.Content)
-	if err != nil {
-		return err
-	}
-	s.line("root mkdir -p " + dir)
-	s.line(fmt.Sprintf("printf %%s %s | root tee %s >/dev/null", content, file))
+func (s *script) rootWrite(w Write) {
+	file := s.word(w.Path)
+	s.line("root mkdir -p " + s.word(path.Dir(w.Path)))
+	s.line(fmt.Sprintf("printf %%s %s | root tee %s >/dev/null", s.word(w.Content), file))
 	s.line(fmt.Sprintf("root chmod %o %s", w.Mode&0o777, file))
-	return nil
 }
