@@ -260,12 +260,12 @@ type Known struct {
 }
 
 // KnownName reports whether a normalised name is that of a real package of the
-// list or of any table; meant is the package that people mean by a name that is
-// none.
-func (m *Matrix) KnownName(name string) (real bool, meant string) {
+// list or of any table; meant is the row of a name that is none, which says what
+// package people mean by it.
+func (m *Matrix) KnownName(name string) (real bool, meant Known) {
 	for _, k := range m.Known {
 		if slices.Contains(k.Names, name) {
-			return k.Meant == "", k.Meant
+			return k.Meant == "", k
 		}
 	}
 	real = slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
@@ -273,7 +273,7 @@ func (m *Matrix) KnownName(name string) (real bool, meant string) {
 		slices.ContainsFunc(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) }) ||
 		slices.ContainsFunc(m.Frameworks, func(f Framework) bool { return f.Package == name }) ||
 		slices.ContainsFunc(m.Elsewhere, func(e Elsewhere) bool { return e.Package == name })
-	return real, ""
+	return real, Known{}
 }
 
 // KnownNames are the real names of the list, for suggestions.

@@ -186,7 +186,7 @@ func TestKnownName(t *testing.T) {
 		{"tensor-flow", false, "tensorflow"}, {"jax", true, ""}, {"cupy-cuda13x", true, ""}, {"torch-scatter", true, ""}, {"torch-cluster", true, ""},
 		{"some-company-thing", false, ""},
 	} {
-		if real, meant := m.KnownName(c.name); real != c.real || meant != c.meant {
+		if real, meant := m.KnownName(c.name); real != c.real || meant.Meant != c.meant {
 			t.Errorf("%s: %v %q, want %v %q", c.name, real, meant, c.real, c.meant)
 		}
 	}

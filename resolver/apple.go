@@ -30,8 +30,7 @@ func (s chooser) metalOnMac(gpus []machine.GPU) *outcome {
 	if b == nil {
 		return nil
 	}
-	o := &outcome{q: q, build: b}
-	o.Decision, o.Choice, o.Driver = Install, q.choice(b), DriverChoice{Action: noDriver}
+	o := q.installs(Install, b)
 	w := fmt.Sprintf("%s of an Intel Mac is used through Metal (`torch.device(\"mps\")`), which PyTorch no longer looks after there", gpuNames(gpus))
 	if row, ok := s.backend(b); ok && row.Warning != "" {
 		w += ": " + row.Warning

@@ -32,12 +32,21 @@ type cache struct {
 	needs      map[string][]matrix.Need       // by package, for this system
 	frameworks map[string][]*matrix.Build     // by plain name, of every system
 	files      map[fileKey]string             // why a wheel has no file here
-	known      map[string]bool                // packages of the extension table
 	admit      map[admitKey]bool              // specifiers asked about
 	fit        map[fitKey]bool                // Pythons asked about
 	every      []py                           // the Pythons that any build is made for
 	table      *matrix.DeviceTable            // read when a GPU is known by its name only
 	models     map[string]matrix.Device       // what it said
+}
+
+// remembered is what a question about a key was answered with, asked once.
+func remembered[K comparable, V any](answers map[K]V, key K, ask func() V) V {
+	v, known := answers[key]
+	if !known {
+		v = ask()
+		answers[key] = v
+	}
+	return v
 }
 
 type admitKey struct{ spec, version string }
@@ -73,7 +82,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
 		needs: map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
-		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, known: map[string]bool{}, models: map[string]matrix.Device{},
+		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, models: map[string]matrix.Device{},
 		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
@@ -112,32 +121,25 @@ func (c *cache) newerTorch(a, b *matrix.Build) int {
 }
 
 func (c *cache) pythons(b *matrix.Build) (low, high py) {
-	if v, ok := c.py[b]; ok {
-		return v[0], v[1]
-	}
-	v := [2]py{pyOf(b.PythonMin), pyOf(b.PythonMax)}
-	c.py[b] = v
+	v := remembered(c.py, b, func() [2]py { return [2]py{pyOf(b.PythonMin), pyOf(b.PythonMax)} })
 	return v[0], v[1]
 }
 
 // covers is matrix.Covers, remembered.
 func (s *problem) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
-	key := codeKey{b, sm}
-	if v, ok := s.cache.code[key]; ok {
-		return v[0], v[1]
-	}
-	native, ptx = s.m.Covers(b, sm)
-	s.cache.code[key] = [2]bool{native, ptx}
-	return native, ptx
+	v := remembered(s.cache.code, codeKey{b, sm}, func() [2]bool {
+		native, ptx := s.m.Covers(b, sm)
+		return [2]bool{native, ptx}
+	})
+	return v[0], v[1]
 }
 
 // stackGap says which library of a build has no code for a GPU.
 func (s *problem) stackGap(b *matrix.Build, sm machine.SM) gap {
-	key := codeKey{b, sm}
-	if v, ok := s.cache.stack[key]; ok {
-		return v
-	}
-	var g gap
+	return remembered(s.cache.stack, codeKey{b, sm}, func() gap { return s.findGap(b, sm) })
+}
+
+func (s *problem) findGap(b *matrix.Build, sm machine.SM) (g gap) {
 	for _, l := range s.m.Stack(b) {
 		if l.Library == nil || !l.Core && l.Package != "nccl" {
 			continue
@@ -152,7 +154,6 @@ func (s *problem) stackGap(b *matrix.Build, sm machine.SM) gap {
 			g.several = &l
 		}
 	}
-	s.cache.stack[key] = g
 	return g
 }
 
@@ -161,13 +162,7 @@ func (c *cache) overlap(a, b version.Specifier) bool {
 	if a.IsZero() || b.IsZero() {
 		return true
 	}
-	key := admitKey{a.String(), b.String()}
-	meet, known := c.overlaps[key]
-	if !known {
-		meet = overlap(a, b)
-		c.overlaps[key] = meet
-	}
-	return meet
+	return remembered(c.overlaps, admitKey{a.String(), b.String()}, func() bool { return overlap(a, b) })
 }
 
 // outside is outside, remembered.
@@ -177,12 +172,7 @@ func (c *cache) outside(s version.Specifier, rows []matrix.Need) bool {
 	for _, n := range rows {
 		key.WriteString("\n" + n.Versions.String())
 	}
-	out, known := c.whole[key.String()]
-	if !known {
-		out = outside(s, rows)
-		c.whole[key.String()] = out
-	}
-	return out
+	return remembered(c.whole, key.String(), func() bool { return outside(s, rows) })
 }
 
 // admits is Specifier.Admits, remembered.
@@ -190,24 +180,12 @@ func (c *cache) admits(spec version.Specifier, v version.Python) bool {
 	if spec.IsZero() {
 		return !v.IsPreRelease()
 	}
-	key := admitKey{spec.String(), v.String()}
-	ok, known := c.admit[key]
-	if !known {
-		ok = spec.Admits(v)
-		c.admit[key] = ok
-	}
-	return ok
+	return remembered(c.admit, admitKey{spec.String(), v.String()}, func() bool { return spec.Admits(v) })
 }
 
 // fits is py.fits, remembered.
 func (c *cache) fits(p py, spec string) bool {
-	key := fitKey{p, spec}
-	ok, known := c.fit[key]
-	if !known {
-		ok = p.fits(spec)
-		c.fit[key] = ok
-	}
-	return ok
+	return remembered(c.fit, fitKey{p, spec}, func() bool { return p.fits(spec) })
 }
 
 // admitsTorch reports whether every requirement on torch admits a release.

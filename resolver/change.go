@@ -44,8 +44,7 @@ func (s chooser) fix(action, why string, gpus []machine.GPU, d driver) *outcome 
 		q, _ := s.try(cuda, gpus, d)
 		return s.refuseAll(q)
 	}
-	o.q, o.build, o.Then = q, build, q.choice(build)
-	o.Driver = DriverChoice{Action: action, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
+	o.q, o.build, o.Then, o.Driver = q, build, q.choice(build), q.onto(action, b, build)
 	s.remarkEOL(o, b)
 	return o
 }
@@ -67,14 +66,13 @@ func (s chooser) pinBranch(gpus []machine.GPU, d driver) *outcome {
 	if !ok {
 		return nil
 	}
-	d2 := s.p.onBranch(b, gpus)
-	q, build := s.try(cuda, gpus, d2)
+	q, build := s.try(cuda, gpus, s.p.onBranch(b, gpus))
 	if build == nil {
 		return nil
 	}
 	o := &outcome{q: q, build: build}
 	o.Decision, o.Then = PinDriverBranch, q.choice(build)
-	o.Driver = DriverChoice{Action: pin, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: d2.module}
+	o.Driver = q.onto(pin, b, build)
 	o.Reasons = []Reason{
 		{Rule: "driver-gpu", Text: fmt.Sprintf("driver %s does not drive %s any more; branch %d is the last that does", d.version, gpuNames(old), last)},
 	}
@@ -91,18 +89,20 @@ func (s chooser) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 		return nil
 	}
 	o := &outcome{q: q, build: build}
-	o.Decision, o.Then = UpgradeDriver, q.choice(build)
-	o.Driver = DriverChoice{Action: upgrade, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
+	o.Decision, o.Then, o.Driver = UpgradeDriver, q.choice(build), q.onto(upgrade, b, build)
 	s.fallback(o, gpus, d)
+	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(d))}}
 	if p := s.p.req.Policy; p != nil && d.version.Less(p.leastDriver()) {
 		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s",
 			p.Driver, driverText(d)), Source: teamsPolicy}}
-		s.remarkEOL(o, b)
-		return o
 	}
-	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what was asked needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(d))}}
 	s.remarkEOL(o, b)
 	return o
+}
+
+// onto is the change of the driver to a branch, for a build.
+func (q *attempt) onto(action string, b matrix.Branch, build *matrix.Build) DriverChoice {
+	return DriverChoice{Action: action, Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}
 }
 
 func (s chooser) remarkEOL(o *outcome, b matrix.Branch) {

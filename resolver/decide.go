@@ -30,8 +30,7 @@ func (s chooser) answer() *outcome {
 // decide returns the bare answer.
 func (s chooser) decide() *outcome {
 	if s.p.req.conflict != "" {
-		o := s.refuse("request", s.p.req.conflict)
-		return o
+		return s.refuse("request", s.p.req.conflict)
 	}
 	if s.p.built {
 		return s.p.frameworks().withoutTorch()
@@ -46,25 +45,26 @@ func (s chooser) decide() *outcome {
 	if o := s.elsewhere(); o != nil {
 		return o
 	}
-	for _, serve := range []struct {
-		accel, vendor string
-		by            func([]machine.GPU) *outcome
-	}{{cuda, machine.NVIDIA, s.nvidia}, {rocm, machine.AMD, s.p.vendors().amd}, {xpu, machine.Intel, s.p.vendors().intel}, {mps, machine.Apple, s.apple}} {
-		gpus := s.p.vendor(serve.vendor)
-		if len(gpus) == 0 || s.p.lead != "" && serve.accel != cuda || wants != "" && wants != serve.accel && s.hasVendor(wants) {
+	for i, serve := range []func([]machine.GPU) *outcome{s.nvidia, s.p.vendors().amd, s.p.vendors().intel, s.apple} {
+		k := vendorKinds[i]
+		gpus := s.p.vendor(k.vendor)
+		if len(gpus) == 0 || s.p.lead != "" && k.accel != cuda || wants != "" && wants != k.accel && s.hasVendor(wants) {
 			continue
 		}
-		if o := serve.by(gpus); o != nil {
+		if o := serve(gpus); o != nil {
 			return s.orOnCPU(o)
 		}
 	}
 	return s.withoutGPU(wants)
 }
 
+// vendorKinds are the vendors in the order in which their GPUs are taken, and what builds
+// for them are called.
+var vendorKinds = [...]struct{ accel, vendor string }{{cuda, machine.NVIDIA}, {rocm, machine.AMD}, {xpu, machine.Intel}, {mps, machine.Apple}}
+
 // hasVendor reports whether a GPU is there that builds of a kind are for.
 func (s chooser) hasVendor(accel string) bool {
-	v := map[string]string{cuda: machine.NVIDIA, rocm: machine.AMD, xpu: machine.Intel, mps: machine.Apple}[accel]
-	return len(s.p.vendor(v)) > 0
+	return slices.ContainsFunc(vendorKinds[:], func(k struct{ accel, vendor string }) bool { return k.accel == accel && len(s.p.vendor(k.vendor)) > 0 })
 }
 
 // elsewhere answers for a host that is not the one that will compute: an image
@@ -132,32 +132,31 @@ func (s chooser) onCPU(why string) *outcome {
 		o.Warnings = append(o.Warnings, why)
 		return o
 	}
-	o := &outcome{q: q, build: b}
-	o.Decision, o.Choice, o.Driver = InstallCPU, q.choice(b), DriverChoice{Action: noDriver}
+	o := q.installs(InstallCPU, b)
 	o.Warnings = []string{why}
 	return o
 }
 
+// installs is an answer whose build needs no NVIDIA driver.
+func (q *attempt) installs(d Decision, b *matrix.Build) *outcome {
+	return &outcome{Resolution: Resolution{Decision: d, Choice: q.choice(b), Driver: DriverChoice{Action: noDriver}}, q: q, build: b}
+}
+
 func (s chooser) needTarget(why, hint string) *outcome {
-	o := &outcome{}
-	o.Decision, o.Driver = NeedTarget, DriverChoice{Action: noDriver}
-	o.Reasons = []Reason{{Rule: "target", Text: why, Hint: hint}}
-	return o
+	return &outcome{Resolution: Resolution{Decision: NeedTarget, Driver: DriverChoice{Action: noDriver},
+		Reasons: []Reason{{Rule: "target", Text: why, Hint: hint}}}}
 }
 
 // refuse is a no_solution with one reason.
 func (s chooser) refuse(rule, why string) *outcome {
-	o := &outcome{}
-	o.Decision, o.Driver = NoSolution, s.kept()
+	o := s.refuseAll(nil)
 	o.Reasons = []Reason{{Rule: rule, Text: why}}
 	return o
 }
 
 // refuseAll is a no_solution whose reasons are the refusals of every candidate.
 func (s chooser) refuseAll(q *attempt) *outcome {
-	o := &outcome{q: q}
-	o.Decision, o.Driver = NoSolution, s.kept()
-	return o
+	return &outcome{Resolution: Resolution{Decision: NoSolution, Driver: s.kept()}, q: q}
 }
 
 func (s chooser) kept() DriverChoice {
@@ -292,8 +291,7 @@ func (s chooser) settle(gpus []machine.GPU, d driver) *outcome {
 	if b == nil {
 		return s.refuseAll(q)
 	}
-	o := &outcome{q: q, build: b}
-	o.Decision, o.Choice = Install, q.choice(b)
+	o := q.installs(Install, b)
 	o.Driver = DriverChoice{Action: keep, Minimum: q.need(b), KernelModule: d.module}
 	return o
 }

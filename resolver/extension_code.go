@@ -14,12 +14,7 @@ import (
 // nearest older and newer ones that were, for this system and the same CUDA,
 // speak for it: a GPU that neither serves, it does not serve.
 func (q packages) codeOf(e *matrix.Extension) code {
-	c, known := q.a.p.cache.read[e]
-	if !known {
-		c = q.whatCode(e)
-		q.a.p.cache.read[e] = c
-	}
-	return c
+	return remembered(q.a.p.cache.read, e, func() code { return q.whatCode(e) })
 }
 
 func (q packages) whatCode(e *matrix.Extension) code {

@@ -16,13 +16,9 @@ func (q packages) noFile(e *matrix.Extension) string {
 		return ""
 	}
 	p := q.a.p.h.Platform
-	key := fileKey{e.Package, e.Version.String(), q.a.p.libc, q.a.py}
-	why, known := q.a.p.cache.files[key]
-	if !known {
-		why = whyNoFile(q.a.p.m, e.Package, e.Version, q.a.py.String(), p)
-		q.a.p.cache.files[key] = why
-	}
-	return why
+	return remembered(q.a.p.cache.files, fileKey{e.Package, e.Version.String(), q.a.p.libc, q.a.py}, func() string {
+		return whyNoFile(q.a.p.m, e.Package, e.Version, q.a.py.String(), p)
+	})
 }
 
 // libcOf is what else of a machine decides about its files: a session sees many.
@@ -92,22 +88,12 @@ func (q packages) noFileIn(name string, limits ...version.Specifier) string {
 	for _, s := range limits {
 		key.version += s.String() + ";"
 	}
-	why, known := q.a.p.cache.files[key]
-	if !known {
-		why = q.whyNone(name, limits)
-		q.a.p.cache.files[key] = why
-	}
-	return why
+	return remembered(q.a.p.cache.files, key, func() string { return q.whyNone(name, limits) })
 }
 
 // versionsOf are the releases of a package of which the files are known.
 func (s *problem) versionsOf(name string) []version.Python {
-	known, asked := s.cache.versions[name]
-	if !asked {
-		known = s.m.VersionsOf(name)
-		s.cache.versions[name] = known
-	}
-	return known
+	return remembered(s.cache.versions, name, func() []version.Python { return s.m.VersionsOf(name) })
 }
 
 func (q packages) whyNone(name string, limits []version.Specifier) string {

@@ -21,21 +21,17 @@ func (s frameworks) allWithin(all version.Specifier, specs []version.Specifier) 
 	for _, spec := range specs {
 		texts = append(texts, spec.String())
 	}
-	key := strings.Join(texts, "\n")
-	within, known := s.p.cache.whole[key]
-	if known {
+	return remembered(s.p.cache.whole, strings.Join(texts, "\n"), func() (within bool) {
+		for _, v := range samples(texts...) {
+			if slices.ContainsFunc(specs, func(spec version.Specifier) bool { return !spec.Admits(v) }) {
+				continue
+			}
+			if within = all.Admits(v); !within {
+				break
+			}
+		}
 		return within
-	}
-	for _, v := range samples(texts...) {
-		if slices.ContainsFunc(specs, func(spec version.Specifier) bool { return !spec.Admits(v) }) {
-			continue
-		}
-		if within = all.Admits(v); !within {
-			break
-		}
-	}
-	s.p.cache.whole[key] = within
-	return within
+	})
 }
 
 // brokenNeed is a need of a package, in the versions that some specifiers admit, that

@@ -33,8 +33,8 @@ func (s naming) checkNames() error {
 		}
 		real, meant := s.p.m.KnownName(r.Name)
 		switch {
-		case meant != "":
-			return &NameError{Name: r.Name, Meant: meant, Why: s.whyNot(r.Name)}
+		case meant.Meant != "":
+			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why}
 		case real || len(r.Name) < 4:
 			continue
 		}
@@ -53,15 +53,6 @@ func (s naming) checkNames() error {
 		}
 	}
 	return nil
-}
-
-func (s naming) whyNot(name string) string {
-	for _, k := range s.p.m.Known {
-		if slices.Contains(k.Names, name) {
-			return k.Why
-		}
-	}
-	return ""
 }
 
 // famous are the packages that this program decides on, and what most people install

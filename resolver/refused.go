@@ -31,41 +31,31 @@ type usableKey struct {
 // beside every build: the request, the Python, the system, the GPUs.
 func (q *attempt) usable(r pep508.Requirement) []*matrix.Extension {
 	gpus, few := gpuSet(q.gpus)
-	key := usableKey{r.Name, r.Spec.String(), q.accel, q.py, gpus}
-	list, known := q.p.memo.usable[key]
-	if known && few {
+	serving := func() (list []*matrix.Extension) {
+		for _, e := range q.installable(r) {
+			if q.accel != cuda || q.packages().missingFor(e, q.packages().codeOf(e)) == "" {
+				list = append(list, e)
+			}
+		}
 		return list
 	}
-	list = nil
-	for _, e := range q.installable(r) {
-		if q.accel != cuda || q.packages().missingFor(e, q.packages().codeOf(e)) == "" {
-			list = append(list, e)
-		}
+	if !few {
+		return serving()
 	}
-	if few {
-		q.p.memo.usable[key] = list
-	}
-	return list
+	return remembered(q.p.memo.usable, usableKey{r.Name, r.Spec.String(), q.accel, q.py, gpus}, serving)
 }
 
 // installable are usable's wheels whatever the GPUs.
 func (q *attempt) installable(r pep508.Requirement) []*matrix.Extension {
-	key := usableKey{r.Name, r.Spec.String(), "", q.py, 0}
-	list, known := q.p.memo.usable[key]
-	if known {
-		return list
-	}
-	byWord := slices.Contains(q.p.req.AllowURL, r.Name)
-	for _, e := range q.p.wheels(r.Name) {
-		switch {
-		case !q.p.cache.admits(r.Spec, e.Version), e.Yanked, e.Sdist && !byWord:
-		case !e.Sdist && (e.Python != "" && !q.p.cache.fits(q.py, e.Python) || q.packages().noFile(e) != "" || q.packages().noneToInstall(e) != ""):
-		default:
-			list = append(list, e)
+	return remembered(q.p.memo.usable, usableKey{r.Name, r.Spec.String(), "", q.py, 0}, func() (list []*matrix.Extension) {
+		byWord := slices.Contains(q.p.req.AllowURL, r.Name)
+		for _, e := range q.p.wheels(r.Name) {
+			if q.packages().unfit(r, e) == "" && (e.Sdist && byWord || !e.Sdist && q.packages().noneToInstall(e) == "") {
+				list = append(list, e)
+			}
 		}
-	}
-	q.p.memo.usable[key] = list
-	return list
+		return list
+	})
 }
 
 // rowsOf are the rows of a package on every system, in the order of the data.
@@ -105,11 +95,7 @@ func (q fits) frameworkRefusal(r pep508.Requirement, b *matrix.Build) (*matrix.B
 	if b.Framework != nil {
 		key.own = b
 	}
-	found, known := q.a.p.memo.frameworks[key]
-	if !known {
-		found, _ = q.frameworkFor(r, b)
-		q.a.p.memo.frameworks[key] = found
-	}
+	found := remembered(q.a.p.memo.frameworks, key, func() *matrix.Build { found, _ := q.frameworkFor(r, b); return found })
 	if found == nil {
 		return nil, silent
 	}
@@ -135,13 +121,7 @@ func (q *attempt) refused(at int, r pep508.Requirement, b *matrix.Build) *Reason
 	if q.explain || !few {
 		return q.packages().packageRefusal(r, b)
 	}
-	key := refusedKey{at, b, q.py, q.accel, gpus}
-	no, known := q.p.memo.refused[key]
-	if !known {
-		no = q.packages().packageRefusal(r, b) != nil
-		q.p.memo.refused[key] = no
-	}
-	if no {
+	if remembered(q.p.memo.refused, refusedKey{at, b, q.py, q.accel, gpus}, func() bool { return q.packages().packageRefusal(r, b) != nil }) {
 		return silent
 	}
 	return nil

@@ -86,7 +86,7 @@ func driverGPURule(q *attempt, b *matrix.Build) *Reason {
 		if !ok {
 			continue
 		}
-		switch fit := q.drives(a); fit {
+		switch drives(q.drv, a) {
 		case tooOld:
 			return q.no(a.Source, "driver %s does not know %s; it needs %s or newer", q.drv.version, gpuName(g), firstDriver(a, q.drv.windows))
 		case tooNew:
@@ -117,8 +117,6 @@ const (
 	tooNew
 	wrongModule
 )
-
-func (q *attempt) drives(a matrix.Arch) fit { return drives(q.drv, a) }
 
 func drives(d driver, a matrix.Arch) fit {
 	switch {

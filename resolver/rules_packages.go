@@ -142,27 +142,23 @@ func (q packages) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extens
 // source distributions that the user's word may turn into a file: few of many.
 func (s *problem) wheelsBeside(name string, torch version.Python) []*matrix.Extension {
 	byWord := slices.Contains(s.req.AllowURL, name)
-	key := besideKey{name, torch.String(), byWord}
-	if rows, ok := s.cache.beside[key]; ok {
-		return rows
-	}
-	var rows []*matrix.Extension
-	for _, e := range s.wheels(name) {
-		if s.cache.admits(e.Torch, torch) || e.Sdist && byWord {
-			rows = append(rows, e)
+	return remembered(s.cache.beside, besideKey{name, torch.String(), byWord}, func() (rows []*matrix.Extension) {
+		for _, e := range s.wheels(name) {
+			if s.cache.admits(e.Torch, torch) || e.Sdist && byWord {
+				rows = append(rows, e)
+			}
 		}
-	}
-	s.cache.beside[key] = rows
-	return rows
+		return rows
+	})
 }
 
 // wheels returns what the matrix knows of a package on this system, the newest
 // first; sdists are last of their version.
 func (s *problem) wheels(name string) []*matrix.Extension {
-	if rows, ok := s.cache.rows[name]; ok {
-		return rows
-	}
-	var rows []*matrix.Extension
+	return remembered(s.cache.rows, name, func() []*matrix.Extension { return s.readWheels(name) })
+}
+
+func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
 	for _, e := range s.advice().rowsOf(name) {
 		if (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || sameArch(e.Arch, s.h.Platform.Arch)) {
 			rows = append(rows, e)
@@ -174,7 +170,6 @@ func (s *problem) wheels(name string) []*matrix.Extension {
 		}
 		return boolInt(a.Sdist) - boolInt(b.Sdist)
 	})
-	s.cache.rows[name] = rows
 	return rows
 }
 
@@ -185,12 +180,7 @@ func sameArch(a, b string) bool {
 // known reports whether the matrix knows a package on any system; others are
 // passed through to the installer.
 func (s *problem) known(name string) bool {
-	ok, asked := s.cache.known[name]
-	if !asked {
-		ok = len(s.advice().rowsOf(name)) > 0
-		s.cache.known[name] = ok
-	}
-	return ok
+	return len(s.advice().rowsOf(name)) > 0
 }
 
 // packageRefusal says why no wheel of a requested package goes with a build.
@@ -341,21 +331,32 @@ func (q packages) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *mat
 	return q.needsRefusal(e, b)
 }
 
-// mismatch is wheelRefusal without a look at GPU code.
-func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
+// unfit says why a wheel is none that was asked for and that this Python and system take,
+// whatever it stands beside; "" it is, or is no wheel.
+func (q packages) unfit(r pep508.Requirement, e *matrix.Extension) string {
 	switch {
 	case !q.a.p.cache.admits(r.Spec, e.Version):
 		return "is not what was asked for"
 	case e.Yanked:
 		return "was withdrawn"
+	case e.Sdist:
+		return ""
+	case e.Python != "" && !q.a.p.cache.fits(q.a.py, e.Python):
+		return "has no wheel for Python " + q.a.py.String() + " (" + e.Python + ")"
+	}
+	return q.noFile(e)
+}
+
+// mismatch is wheelRefusal without a look at GPU code.
+func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
+	if why := q.unfit(r, e); why != "" {
+		return why
+	}
+	switch {
 	case e.Sdist && q.byWord(r, e.Version, b) != "":
 		return "" // its file says the rest: torch, CUDA, Python, GPU code
 	case e.Sdist:
 		return "is only a source distribution: it has to be built"
-	case e.Python != "" && !q.a.p.cache.fits(q.a.py, e.Python):
-		return "has no wheel for Python " + q.a.py.String() + " (" + e.Python + ")"
-	case q.noFile(e) != "":
-		return q.noFile(e)
 	case !q.a.p.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
 	case q.limitOfRead(e, b) != "":

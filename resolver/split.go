@@ -71,9 +71,8 @@ func (s chooser) split(gpus []machine.GPU) *outcome {
 
 func (s chooser) splitText(gpus []machine.GPU) string {
 	if s.moduleConflict(gpus) {
-		closed, open := slices.DeleteFunc(slices.Clone(gpus), s.p.openOnly), slices.DeleteFunc(slices.Clone(gpus), s.p.closedOnly)
-		closed = slices.DeleteFunc(closed, func(g machine.GPU) bool { return !s.p.closedOnly(g) })
-		open = slices.DeleteFunc(open, func(g machine.GPU) bool { return !s.p.openOnly(g) })
+		closed := slices.DeleteFunc(slices.Clone(gpus), func(g machine.GPU) bool { return !s.p.closedOnly(g) })
+		open := slices.DeleteFunc(slices.Clone(gpus), func(g machine.GPU) bool { return !s.p.openOnly(g) })
 		return fmt.Sprintf(
 			"%s needs the proprietary kernel module and %s the open one: one of them is loaded at a time, so each environment works after a change of the module and a restart",
 			gpuNames(closed),
@@ -121,8 +120,7 @@ func (s chooser) alone(gpus []machine.GPU) *Environment {
 	if !ok {
 		return nil
 	}
-	return &Environment{Choice: q.choice(build), Driver: DriverChoice{
-		Action: s.changeTo(gpus, d), Minimum: q.need(build), Branch: fmt.Sprint(b.Number), KernelModule: q.drv.module}}
+	return &Environment{Choice: q.choice(build), Driver: q.onto(s.changeTo(gpus, d), b, build)}
 }
 
 // changeTo names what has to happen to the installed driver for some GPUs.

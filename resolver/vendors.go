@@ -89,9 +89,7 @@ func (s vendors) answerFor(accel string, gpus []machine.GPU) *outcome {
 	if b == nil {
 		return s.p.chooser().refuseAll(q)
 	}
-	o := &outcome{q: q, build: b}
-	o.Decision, o.Choice, o.Driver = Install, q.choice(b), DriverChoice{Action: noDriver}
-	return o
+	return q.installs(Install, b)
 }
 
 // rocmServes reports whether any ROCm wheel for this system has working code for

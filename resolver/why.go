@@ -167,27 +167,19 @@ func (s advice) loadsAsKnown(name string, v version.Python) bool {
 
 // whyQuestion is the attempt that decide asks first on this machine.
 func (s advice) whyQuestion() *attempt {
-	switch gpus := s.p.vendor(machine.NVIDIA); {
-	case s.p.req.accel() == cpu:
-	case len(gpus) > 0:
-		able, _ := s.p.chooser().able(gpus)
-		if len(able) > 0 {
-			q, _ := s.p.chooser().try(cuda, able, s.p.installed())
-			return q
+	accel, gpus, d := cpu, []machine.GPU(nil), driver{}
+	for _, k := range vendorKinds {
+		if list := s.p.vendor(k.vendor); accel == cpu && len(list) > 0 && s.p.req.accel() != cpu {
+			accel, gpus = k.accel, list
 		}
-		q, _ := s.p.chooser().try(cuda, gpus, s.p.installed())
-		return q
-	case len(s.p.vendor(machine.AMD)) > 0:
-		q, _ := s.p.chooser().try(rocm, s.p.vendor(machine.AMD), driver{})
-		return q
-	case len(s.p.vendor(machine.Intel)) > 0:
-		q, _ := s.p.chooser().try(xpu, s.p.vendor(machine.Intel), driver{})
-		return q
-	case len(s.p.vendor(machine.Apple)) > 0:
-		q, _ := s.p.chooser().try(mps, s.p.vendor(machine.Apple), driver{})
-		return q
 	}
-	q, _ := s.p.chooser().try(cpu, nil, driver{})
+	if accel == cuda {
+		d = s.p.installed()
+		if able, _ := s.p.chooser().able(gpus); len(able) > 0 {
+			gpus = able
+		}
+	}
+	q, _ := s.p.chooser().try(accel, gpus, d)
 	return q
 }
 

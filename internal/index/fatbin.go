@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -145,25 +144,4 @@ func (w *Wheel) Fatbins(ctx context.Context, name string) (Fatbins, error) {
 	s := newFatScan()
 	err := w.Stream(ctx, name, 8<<20, s.feed)
 	return s.found, err
-}
-
-// String lists the architectures, such as "7.5 8.0 9.0a ptx 12.0".
-func (f Fatbins) String() string {
-	native, ptx := slices.Sorted(maps.Keys(f.Native)), slices.Sorted(maps.Keys(f.PTX))
-	byNumber := func(a, b string) int {
-		if len(a) != len(b) && strings.IndexByte(a, '.') != strings.IndexByte(b, '.') {
-			return strings.IndexByte(a, '.') - strings.IndexByte(b, '.')
-		}
-		return strings.Compare(a, b)
-	}
-	slices.SortFunc(native, byNumber)
-	slices.SortFunc(ptx, byNumber)
-	out := strings.Join(native, " ")
-	if len(ptx) > 0 {
-		out = strings.TrimSpace(out + " ptx " + strings.Join(ptx, " "))
-	}
-	if out == "" {
-		return "no GPU code"
-	}
-	return out
 }

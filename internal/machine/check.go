@@ -106,20 +106,7 @@ func NormalPlatform(os, arch string) (string, string) {
 
 // NormalName normalises the name of a Python distribution (PEP 503).
 func NormalName(s string) string {
-	var b strings.Builder
-	dash := false
-	for _, r := range strings.ToLower(s) {
-		if r == '-' || r == '_' || r == '.' {
-			dash = b.Len() > 0
-			continue
-		}
-		if dash {
-			b.WriteByte('-')
-			dash = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r == '-' || r == '_' || r == '.' }), "-")
 }
 
 func vendorOf(g GPU) string {

@@ -102,27 +102,18 @@ func (m Machine) MarshalJSON() ([]byte, error) {
 
 // fill replaces nil lists by empty ones.
 func (m *Machine) fill() {
-	if m.GPUs == nil {
-		m.GPUs = []GPU{}
-	}
-	if m.Toolkits == nil {
-		m.Toolkits = []Toolkit{}
-	}
-	if m.Pythons == nil {
-		m.Pythons = []Python{}
-	}
-	if m.Installed == nil {
-		m.Installed = []Package{}
-	}
-	if m.Tools == nil {
-		m.Tools = []Tool{}
-	}
+	m.GPUs, m.Toolkits, m.Pythons, m.Installed = filled(m.GPUs), filled(m.Toolkits), filled(m.Pythons), filled(m.Installed)
+	m.Tools, m.Notes = filled(m.Tools), filled(m.Notes)
 	if m.Env == nil {
 		m.Env = map[string]string{}
 	}
-	if m.Notes == nil {
-		m.Notes = []string{}
+}
+
+func filled[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
+	return list
 }
 
 func checkText(data []byte) error {

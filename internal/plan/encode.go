@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
@@ -39,7 +38,7 @@ func Seal(p *Plan) error {
 		c.Changes, c.Stays, c.Leaves = orEmpty(c.Changes), orEmpty(c.Stays), orEmpty(c.Leaves)
 	}
 	p.Basis.Request.Requirements = orEmpty(p.Basis.Request.Requirements)
-	sealFacts(&p.Basis.Facts)
+	p.Basis.Facts = p.Basis.Facts.WithoutUse() // changes by the second and decides nothing
 	for i := range p.Steps {
 		for _, r := range []*Run{p.Steps[i].Run, p.Steps[i].Undo} {
 			if r != nil && r.Env == nil {
@@ -50,19 +49,6 @@ func Seal(p *Plan) error {
 	id, err := digest(p)
 	p.ID = id
 	return err
-}
-
-func sealFacts(h *machine.Machine) {
-	*h = h.WithoutUse() // changes by the second and decides nothing
-	h.GPUs = orEmpty(h.GPUs)
-	h.Toolkits = orEmpty(h.Toolkits)
-	h.Pythons = orEmpty(h.Pythons)
-	h.Installed = orEmpty(h.Installed)
-	h.Tools = orEmpty(h.Tools)
-	h.Notes = orEmpty(h.Notes)
-	if h.Env == nil {
-		h.Env = map[string]string{}
-	}
 }
 
 func orEmpty[T any](s []T) []T {
