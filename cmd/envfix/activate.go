@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -29,10 +29,7 @@ func activation(dir, shell string) string {
 	if runtime.GOOS == "windows" {
 		return ui.Clean(dir) + `\Scripts\activate`
 	}
-	quoted, err := plan.Quote(dir)
-	if err != nil {
-		return ""
-	}
+	quoted := text.Command(dir)
 	has := func(file string) bool {
 		_, err := os.Stat(filepath.Join(dir, file))
 		return err == nil

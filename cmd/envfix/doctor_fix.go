@@ -15,6 +15,7 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 )
@@ -149,19 +150,10 @@ func handwork(findings []doctor.Finding, p *plan.Plan) string {
 func useIt(p *plan.Plan) string {
 	for _, s := range p.Steps {
 		if s.ID == "activate" {
-			return "\nA shell that is open keeps its variables until `. " + activateScript(p) + "`\n"
+			return "\nA shell that is open keeps its variables until `. " + text.Command(p.Target.Dir+"/bin/activate") + "`\n"
 		}
 	}
 	return ""
-}
-
-// activateScript is what a shell reads to use the environment.
-func activateScript(p *plan.Plan) string {
-	words, err := plan.Run{Argv: []string{p.Target.Dir + "/bin/activate"}}.Words()
-	if err != nil {
-		return "its bin/activate"
-	}
-	return words[0]
 }
 
 // examineAgain looks at the machine as a shell sees it in which the environment of

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -59,7 +60,7 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 	if activated(p) {
 		for i := range r.Findings {
 			if x := &r.Findings[i]; len(x.Mend.Fixes) > 0 {
-				x.Fix = append([]string{"`. " + activateScript(p) + "` in this shell: the script sets it right already"},
+				x.Fix = append([]string{"`. " + text.Command(p.Target.Dir+"/bin/activate") + "` in this shell: the script sets it right already"},
 					x.Fix...)
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -82,12 +82,8 @@ func envAction(c *cli.Context) error {
 		return err
 	}
 	h := thisMachine(c.Context, at.dir, false)
-	text, err := ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h)))
-	if err != nil {
-		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
-	}
-	_, err = io.WriteString(c.App.Writer, text+"# "+at.line()+"\n") // a comment in all three
-	return err
+	return writeForm(c.App.Writer, text.Form("%s# %s\n", ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h))),
+		text.Comment(at.line()))) // a comment in all three
 }
 
 func defaultShell() string {

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -33,15 +32,11 @@ func variantsAction(c *cli.Context, shell string) error {
 	if err != nil {
 		return err
 	}
-	text, err := ui.Assignments(shell, []ui.Assignment{
+	set := ui.Assignments(shell, []ui.Assignment{
 		{Name: installers.VariantCUDA, Value: force.CUDA}, {Name: installers.VariantSM, Value: force.SM.String()},
 	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "# uv's preview of wheel variants then takes torch %s %s:\n#   uv pip install --preview-features wheel-variants torch==%s\n%s",
-		res.Choice.Torch, res.Choice.Build, res.Choice.Torch, text)
-	return err
+	return writeForm(c.App.Writer, text.Form("# uv's preview of wheel variants then takes torch %[1]s %[2]s:\n#   uv pip install --preview-features wheel-variants torch==%[1]s\n%[3]s",
+		text.Word(res.Choice.Torch), text.Word(res.Choice.Build), set))
 }
 
 // variantOf is what makes uv choose the build of a resolution; its error says why

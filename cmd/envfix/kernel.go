@@ -15,6 +15,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -87,17 +88,17 @@ func kernelText(p *plan.Plan, dir, name string) string {
 
 // kernelScript is the same as the last lines of a plan's script: the name holds nothing
 // that a shell reads otherwise (badKernel).
-func kernelScript(name string, powershell bool) string {
-	if name == "" {
-		return ""
+func kernelScript(name string, powershell bool) text.Quoted {
+	switch {
+	case name == "":
+		return text.Const("")
+	case powershell:
+		return text.Form("\n# beyond the environment: a kernel for Jupyter\nInvoke-Step @{} ($gen + '/Scripts/python') "+
+			"@('-I', '-m', 'ipykernel', 'install', '--user', '--name', '%s', '--display-name', '%[1]s')\n", text.Word(name))
 	}
-	if powershell {
-		return fmt.Sprintf("\n# beyond the environment: a kernel for Jupyter\nInvoke-Step @{} ($gen + '/Scripts/python') "+
-			"@('-I', '-m', 'ipykernel', 'install', '--user', '--name', '%s', '--display-name', '%[1]s')\n", name)
-	}
-	return fmt.Sprintf("\n# beyond the environment: a kernel for Jupyter, where it looks for one\n"+
+	return text.Form("\n# beyond the environment: a kernel for Jupyter, where it looks for one\n"+
 		`user ${JUPYTER_DATA_DIR:+"JUPYTER_DATA_DIR=$JUPYTER_DATA_DIR"} ${XDG_DATA_HOME:+"XDG_DATA_HOME=$XDG_DATA_HOME"} \`+"\n"+
-		`  "$target"/bin/python -I -m ipykernel install --user --name %s --display-name %[1]s`+"\n", name)
+		`  "$target"/bin/python -I -m ipykernel install --user --name %s --display-name %[1]s`+"\n", text.Word(name))
 }
 
 // A kernel is one that envfix registered: so that a rollback can take it away.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"strings"
 
@@ -45,12 +44,11 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			text, err := t.Export(format, c.String("profile"), c.StringSlice("group")...)
+			form, err := t.Export(format, c.String("profile"), c.StringSlice("group")...)
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(c.App.Writer, text.String())
-			return err
+			return writeForm(c.App.Writer, form)
 		},
 	}
 }

@@ -163,7 +163,7 @@ func report(err error, asJSON bool) int {
 			fmt.Fprint(stderr(), ui.Error(f.Text, f.Details, f.Hints))
 		}
 	default:
-		fmt.Fprint(stdout(), f.Script) // a closed stdout leaves nobody to tell
+		_, _ = f.Script.WriteTo(stdout()) // a closed stdout leaves nobody to tell
 		fmt.Fprint(stderr(), style(stderr()).Error(f.Text, f.Details, f.Hints))
 	}
 	return f.Code
@@ -184,7 +184,7 @@ func shortened(f *fail.Error) *fail.Error {
 }
 
 func writeErrorJSON(w io.Writer, f *fail.Error) error {
-	answer := errorAnswer{Format: 1, Error: errorJSON{f.Code, f.Text, f.Details, append([]string{}, f.Hints...), f.Script}}
+	answer := errorAnswer{Format: 1, Error: errorJSON{f.Code, f.Text, f.Details, append([]string{}, f.Hints...), f.Script.String()}}
 	answer.Host = f.Host
 	if f.State != "" {
 		answer.State, answer.Changed = f.State, &f.Changed

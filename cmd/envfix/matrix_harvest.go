@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -67,7 +68,7 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 		return err
 	}
 	bar := progressOf("reading the index: "+x.Name(), x.Received)
-	text, notes, err := maintain.Harvest(ctx, x, m, torch, today(), bar.step)
+	draft, notes, err := maintain.Harvest(ctx, x, m, torch, today(), bar.step)
 	bar.end()
 	if err != nil {
 		return err
@@ -76,10 +77,9 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 		fmt.Fprintf(stderr(), "envfix: warning: %s\n", ui.Clean(n))
 	}
 	if out != "" {
-		return writeNew(out, text)
+		return writeNew(out, draft)
 	}
-	_, err = w.Write(text)
-	return err
+	return writeForm(w, draft)
 }
 
 // matrixHarvestFiles renews the files.yaml of a directory of data.
@@ -102,7 +102,7 @@ func matrixHarvestFiles(ctx context.Context, dir, address string, w io.Writer) e
 }
 
 // writeNew writes a file that must not be there yet.
-func writeNew(name string, text []byte) error {
+func writeNew(name string, form text.Quoted) error {
 	f, err := os.OpenFile(filepath.Clean(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
 		return fail.Wrong(ui.Clean(name)+" is there already", "without `--out` the draft is printed")
@@ -110,6 +110,6 @@ func writeNew(name string, text []byte) error {
 	if err != nil {
 		return fail.New(fail.Failed, ui.Clean(err.Error()))
 	}
-	_, err = f.Write(text)
+	_, err = form.WriteTo(f)
 	return errors.Join(err, f.Close())
 }

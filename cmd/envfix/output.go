@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -15,6 +16,15 @@ func writeJSON(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// writeForm writes what is for another program to read, or says why it cannot be.
+func writeForm(w io.Writer, form text.Quoted, hints ...string) error {
+	if err := form.Err(); err != nil {
+		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err, Hints: hints}
+	}
+	_, err := form.WriteTo(w)
+	return err
 }
 
 // answer prints v as JSON, or the text for people; code is what the command then ends with.

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 )
 
 // What cannot be printed is an error of every command: `envfix lock export >file` on
@@ -47,7 +48,7 @@ func TestFullOutput(t *testing.T) {
 func TestScriptInJSON(t *testing.T) {
 	var out strings.Builder
 	var f *fail.Error
-	if !errors.As(fromApply(&apply.Error{Kind: apply.Privilege, Text: "no rights", Script: "#!/bin/sh\n"}), &f) {
+	if !errors.As(fromApply(&apply.Error{Kind: apply.Privilege, Text: "no rights", Script: text.Const("#!/bin/sh\n")}), &f) {
 		t.Fatal("not a failure")
 	}
 	writeErrorJSON(&out, f)

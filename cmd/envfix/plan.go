@@ -10,6 +10,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -136,12 +137,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if v.ps1 {
 			write = plan.PowerShell
 		}
-		text, err := write(p)
-		if err != nil {
-			return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--json` has no such limit"}}
-		}
-		_, err = io.WriteString(w, text+kernelScript(v.kernel, v.ps1))
-		return err
+		return writeForm(w, text.Form("%s%s", write(p), kernelScript(v.kernel, v.ps1)), "`--json` has no such limit")
 	}
 	look := style(w)
 	look.Verbose = v.verbose

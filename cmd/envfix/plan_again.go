@@ -92,9 +92,5 @@ func restOf(p *plan.Plan) string {
 	if p.Target.Dir != defaultEnv {
 		argv = append(argv, "--env", p.Target.Dir)
 	}
-	words, err := plan.Run{Argv: argv}.Words()
-	if err != nil { // a word that no shell takes
-		return "`envfix apply` with the same arguments"
-	}
-	return "`" + strings.Join(words, " ") + "`"
+	return "`" + text.Command(argv...) + "`"
 }

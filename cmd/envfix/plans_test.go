@@ -108,7 +108,8 @@ func holds(t *testing.T, name string, p *plan.Plan) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	text, err := plan.Script(p)
+	form := plan.Script(p)
+	text, err := form.String(), form.Err()
 	if err != nil {
 		t.Errorf("%s: no script: %v", name, err)
 	} else if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "plan.sh"); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
-	"envfix/internal/plan"
+	"envfix/internal/text"
 )
 
 // diagnosisLimit is how long a job that has ended may be kept for what doctor says.
@@ -27,9 +27,7 @@ func diagnose(t *verdict.Trace, argv []string) *verdict.Diagnosis {
 	first := report.Findings[0]
 	d := &verdict.Diagnosis{Check: first.Check, Text: first.Text, Fix: first.Fix}
 	if env != "" {
-		if quoted, err := plan.Quote(env); err == nil {
-			d.Command = "envfix doctor --env " + quoted
-		}
+		d.Command = text.Command("envfix", "doctor", "--env", env)
 	}
 	return d
 }

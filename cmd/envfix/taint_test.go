@@ -15,6 +15,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 
 	"github.com/pelletier/go-toml/v2"
 	"gopkg.in/yaml.v3"
@@ -178,9 +179,9 @@ func planTaintee(t testing.TB, target string) taintee {
 		b, err := plan.Encode(p)
 		must0(t, err)
 		must0(t, os.WriteFile(filepath.Join(dir, "plan.json"), b, 0o600))
-		for name, write := range map[string]func(*plan.Plan) (string, error){"out.sh": plan.Script, "out.ps1": plan.PowerShell} {
-			if text, err := write(p); err == nil {
-				must0(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		for name, write := range map[string]func(*plan.Plan) text.Quoted{"out.sh": plan.Script, "out.ps1": plan.PowerShell} {
+			if form := write(p); form.Err() == nil {
+				must0(t, os.WriteFile(filepath.Join(dir, name), []byte(form.String()), 0o600))
 			}
 		}
 	}, [][]string{{"apply", "plan.json"}, {"apply", "--json", "plan.json"}, {"fleet", "plan", "nodes.csv", "--previous", "plan.json"}}}

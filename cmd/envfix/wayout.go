@@ -12,9 +12,9 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
-	"envfix/internal/plan"
 	"envfix/internal/reach"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -60,13 +60,5 @@ func mirrorHint(index string) string {
 
 // again is this very call with more flags, to be pasted into a shell.
 func again(flags ...string) string {
-	words := []string{"envfix"}
-	for _, a := range slices.Concat(os.Args[1:], flags) {
-		q, err := plan.Quote(a)
-		if err != nil {
-			q = "…" // it has a byte that no shell takes
-		}
-		words = append(words, q)
-	}
-	return ui.Clean(strings.Join(words, " "))
+	return ui.Clean(text.Command(slices.Concat([]string{"envfix"}, os.Args[1:], flags)...))
 }

@@ -34,7 +34,7 @@ type Error struct {
 	Text    string
 	Details []string
 	Hints   []string
-	Script  string // what an administrator would run, with Privilege
+	Script  text.Quoted // what an administrator would run, with Privilege
 	Err     error
 	Index   string // the index that cannot be reached; "" it is something else
 

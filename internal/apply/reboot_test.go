@@ -162,7 +162,7 @@ func TestNoRights(t *testing.T) {
 	b.wantKind(err, Privilege)
 	var e *Error
 	errors.As(err, &e)
-	if !strings.Contains(e.Script, "root modprobe nvidia") || strings.Contains(e.Script, "cp -r") {
+	if !strings.Contains(e.Script.String(), "root modprobe nvidia") || strings.Contains(e.Script.String(), "cp -r") {
 		t.Errorf("script for an administrator:\n%s", e.Script)
 	}
 	if h, err := b.open().History(); err != nil || len(h.Events) > 0 {

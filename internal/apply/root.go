@@ -15,6 +15,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // A Rooter runs one step with root's rights: itself, or through sudo. It gets the
@@ -163,8 +164,8 @@ func (r *run) mayRoot() error {
 	if r.Root != nil {
 		return nil
 	}
-	script, err := RootScript(r.plan)
-	if err != nil {
+	script := RootScript(r.plan)
+	if err := script.Err(); err != nil {
 		return err
 	}
 	return &Error{Kind: Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here",
@@ -194,7 +195,7 @@ func (r *run) driverAllowed() error {
 
 // RootScript is the part of p for an administrator, as a POSIX script: all steps
 // up to the last that needs root, and the reboot after it.
-func RootScript(p *plan.Plan) (string, error) {
+func RootScript(p *plan.Plan) text.Quoted {
 	part := *p
 	last := 0
 	for i, s := range p.Steps {

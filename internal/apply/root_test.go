@@ -63,7 +63,7 @@ func TestDriverStepsMayRunAsRoot(t *testing.T) {
 			if !programs[tt.program] {
 				t.Errorf("programs for root: %v, want %s among them", programs, tt.program)
 			}
-			if script, err := RootScript(p); err != nil || !strings.Contains(script, tt.program) || strings.Contains(script, `"$gen"`) {
+			if script := RootScript(p); script.Err() != nil || !strings.Contains(script.String(), tt.program) || strings.Contains(script.String(), `"$gen"`) {
 				t.Errorf("the administrator's script: %v\n%s", err, script)
 			}
 		})

@@ -252,13 +252,9 @@ func (r *run) block(b *plan.Block) error {
 // resume is the command that goes on, from whatever directory: nobody is in this one
 // after a reboot.
 func (e *Env) resume() string {
-	dir, err := plan.Quote(filepath.Dir(e.Dir))
-	if err != nil {
-		return "envfix apply --resume"
-	}
-	command := "cd " + dir + " && envfix apply --resume"
-	if name, err := plan.Quote(e.Name); err == nil && e.Name != ".venv" {
-		command += " --env " + name
+	command := "cd " + text.Command(filepath.Dir(e.Dir)) + " && envfix apply --resume"
+	if e.Name != ".venv" {
+		command += " --env " + text.Command(e.Name)
 	}
 	return command
 }

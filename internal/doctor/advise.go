@@ -166,7 +166,7 @@ func (p person) render(way string) string {
 	way = p.installer(way)
 	switch {
 	case p.os == "windows":
-		way = powershell(way)
+		way = onWindows(way)
 		if unix().MatchString(way) {
 			return kept(way, unix())
 		}
@@ -242,8 +242,8 @@ var (
 	chained  = lazy.Regexp("(`[^`]*?) && ([^`]*`)")
 )
 
-// powershell writes commands of a shell of Linux as those of PowerShell.
-func powershell(way string) string {
+// onWindows writes commands of a shell of Linux as those of PowerShell.
+func onWindows(way string) string {
 	way = unsets().ReplaceAllString(way, "`Remove-Item Env:$1`")
 	way = exports().ReplaceAllString(way, "`$$env:$1 = \"$2\"`")
 	way = prefixed().ReplaceAllString(way, "`$$env:$1 = \"$2$3\"; $4`")

@@ -3,6 +3,8 @@
 // with what it was asked for it returns as one, and cmd/envfix prints it.
 package fail
 
+import "envfix/internal/text"
+
 // The exit codes. Other programs read them: they only grow.
 const (
 	OK          = 0
@@ -26,12 +28,12 @@ const (
 type Error struct {
 	Code    int
 	Text    string
-	Details []string // printed indented below the error
-	Hints   []string // each can be pasted; commands in backticks
-	Script  string   // what an administrator would run instead; "" nothing
-	State   string   // of an apply: how it ended, in a word; "" another command's
-	Changed bool     // of an apply: something is not as before, or may not be
-	Host    string   // the machine, where a collector of answers must know it; "" not said
+	Details []string    // printed indented below the error
+	Hints   []string    // each can be pasted; commands in backticks
+	Script  text.Quoted // what an administrator would run instead; "" nothing
+	State   string      // of an apply: how it ended, in a word; "" another command's
+	Changed bool        // of an apply: something is not as before, or may not be
+	Host    string      // the machine, where a collector of answers must know it; "" not said
 	Err     error
 }
 

@@ -1,132 +1,123 @@
 package index
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
-// YAML writes the draft as a data/torch/X.Y.yaml, ready for review. from says
+// YAML is the draft as a data/torch/X.Y.yaml, ready for review. from says
 // which index was read, day when.
-func (d *Draft) YAML(from, day string) []byte {
-	var b strings.Builder
+func (d *Draft) YAML(from, day string) text.Quoted {
+	var out text.Doc
 	r := d.Release
 	minor := r.Torch.String()
 	if p := strings.SplitN(minor, ".", 3); len(p) == 3 {
 		minor = p[0] + "." + p[1]
 	}
-	fmt.Fprintf(
-		&b,
-		"# PyTorch %s: what the wheels of one index say. A draft: builds on other indexes\n# are missing, and indexes are named as PyTorch names them.\n",
-		minor,
-	)
+	out.Add("# PyTorch %s: what the wheels of one index say. A draft: builds on other indexes\n# are missing, and indexes are named as PyTorch names them.\n",
+		text.Comment(minor))
 	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "# review: %s\n", n)
+		out.Add("# review: %s\n", text.Comment(n))
 	}
-	fmt.Fprintf(
-		&b,
-		"format: 1\ntorch: %q\nproof: metadata\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %q\n\nsets:\n  wheel: {proof: wheel, source: wheel}\n",
-		minor,
-		"wheel bytes of "+from+", read "+day,
-	)
-	rows := d.sets(&b)
-	fmt.Fprintf(&b, "\nreleases:\n- torch: %q\n  date: %q\n  source: wheel\n", r.Torch, r.Date)
-	var companions []string
+	out.Add("format: 1\ntorch: %s\nproof: metadata\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %s\n\nsets:\n"+
+		"  wheel: {proof: wheel, source: wheel}\n", text.JSON(minor), text.JSON("wheel bytes of "+from+", read "+day))
+	rows := d.sets(&out)
+	var companions []field
 	for _, name := range slices.Sorted(maps.Keys(r.Companions)) {
-		companions = append(companions, fmt.Sprintf("%s: %q", name, r.Companions[name]))
+		companions = append(companions, quoted(name, r.Companions[name].String()))
 	}
-	fmt.Fprintf(&b, "  companions: {%s}\n  builds:\n", strings.Join(companions, ", "))
+	out.Add("\nreleases:\n- torch: %s\n  date: %s\n  source: wheel\n  companions: %s\n  builds:\n",
+		text.JSON(r.Torch.String()), text.JSON(r.Date), flow(companions...))
 	for _, row := range rows {
-		b.WriteString("  - " + row + "\n")
+		out.Add("  - %s\n", row)
 	}
-	return []byte(b.String())
+	return out.Quoted()
 }
 
 // sets writes the named sets that the builds share, and returns the builds' rows.
-func (d *Draft) sets(out *strings.Builder) []string {
-	names := map[string]string{} // text of a set → its name
+func (d *Draft) sets(out *text.Doc) []text.Quoted {
+	names := map[text.Quoted]string{} // text of a set → its name
 	taken := map[string]int{}
-	set := func(hint, text string) string {
-		if n, ok := names[text]; ok {
+	set := func(hint string, of text.Quoted) string {
+		if n, ok := names[of]; ok {
 			return n
 		}
 		taken[hint]++
 		name := hint
 		if n := taken[hint]; n > 1 {
-			name = fmt.Sprintf("%s-%d", hint, n)
+			name += "-" + strconv.Itoa(n)
 		}
-		names[text] = name
-		fmt.Fprintf(out, "  %s: %s\n", name, text)
+		names[of] = name
+		out.Add("  %s: %s\n", text.Word(name), of)
 		return name
 	}
-	var rows []string
+	var rows []text.Quoted
 	for _, b := range d.Release.Builds {
 		platform := set(b.OS+"-"+b.Arch, flow(
-			field{"os", b.OS},
-			field{"arch", quoted(b.Arch)},
-			field{"python", quoted(b.PythonMin.String() + " - " + b.PythonMax.String())},
-			field{
-				"free_threaded",
-				quoted(strings.Join(b.FreeThreaded, " ")),
-			},
-			field{"glibc", quoted(b.Glibc.String())},
-			field{"macos", quoted(b.MacOSMin.String())},
+			field{"os", text.Word(b.OS)},
+			quoted("arch", b.Arch),
+			quoted("python", b.PythonMin.String()+" - "+b.PythonMax.String()),
+			quoted("free_threaded", strings.Join(b.FreeThreaded, " ")),
+			quoted("glibc", b.Glibc.String()),
+			quoted("macos", b.MacOSMin.String()),
 		))
 		stack := set(b.Label, flow(
-			field{
-				"build",
-				quoted(b.Label),
-			},
-			field{"index", quoted(strings.TrimPrefix(b.Index, "https://download.pytorch.org/whl/"))},
-			field{"cuda", quoted(b.CUDA.String())},
-			field{"cudnn", quoted(b.CuDNN.String())},
-			field{"nccl", quoted(b.NCCL.String())},
-			field{"triton", quoted(b.Triton.String())},
-			field{"cubins", quoted(dotCodes(b.Native))},
-			field{"ptx", quoted(dotCodes(b.PTX))},
+			quoted("build", b.Label),
+			quoted("index", strings.TrimPrefix(b.Index, "https://download.pytorch.org/whl/")),
+			quoted("cuda", b.CUDA.String()),
+			quoted("cudnn", b.CuDNN.String()),
+			quoted("nccl", b.NCCL.String()),
+			quoted("triton", b.Triton.String()),
+			quoted("cubins", dotCodes(b.Native)),
+			quoted("ptx", dotCodes(b.PTX)),
 			field{"pins", mapping(d.Pins[b])},
 		))
-		fields := []field{{"use", quoted(stack + " " + platform + " wheel")}}
+		fields := []field{quoted("use", stack+" "+platform+" wheel")}
 		if b.Default {
-			fields = append(fields, field{"default", "true"})
+			fields = append(fields, field{"default", text.Const("true")})
 		}
 		rows = append(rows, flow(append(fields, field{"companions", mapping(b.Companions)})...))
 	}
 	return rows
 }
 
-type field struct{ key, value string }
+type field struct {
+	key   string
+	value text.Quoted // of nothing: there is none
+}
 
 // flow writes {key: value, …} without what is empty.
-func flow(fields ...field) string {
-	var parts []string
+func flow(fields ...field) text.Quoted {
+	var parts []text.Quoted
 	for _, f := range fields {
-		if f.value != "" {
-			parts = append(parts, f.key+": "+f.value)
+		if f.value != (text.Quoted{}) {
+			parts = append(parts, text.Form("%s: %s", text.Word(f.key), f.value))
 		}
 	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return text.Form("{%s}", text.Join(parts, ", "))
 }
 
-func quoted(s string) string {
+func quoted(key, s string) field {
 	if s == "" {
-		return ""
+		return field{}
 	}
-	return fmt.Sprintf("%q", s)
+	return field{key, text.JSON(s)}
 }
 
-func mapping(m map[string]string) string {
-	var parts []string
+func mapping(m map[string]string) text.Quoted {
+	var fields []field
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%s: %q", k, m[k]))
+		fields = append(fields, field{k, text.JSON(m[k])})
 	}
-	if len(parts) == 0 {
-		return ""
+	if len(fields) == 0 {
+		return text.Quoted{}
 	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return flow(fields...)
 }
 
 func dotCodes(codes []matrix.Code) string {

@@ -84,7 +84,7 @@ func TestHarvestAsksAPerson(t *testing.T) {
 	if len(missing) > 0 {
 		t.Errorf("missing %q in %q", missing, d.Notes)
 	}
-	if text := string(d.YAML("a test", "2026-11-21")); !strings.Contains(text, "# review: cu132 linux x86_64: no wheel between Python 3.12 and 3.14\n") || !strings.Contains(text, `cuda: "13.2"`) {
+	if text := d.YAML("a test", "2026-11-21").String(); !strings.Contains(text, "# review: cu132 linux x86_64: no wheel between Python 3.12 and 3.14\n") || !strings.Contains(text, `cuda: "13.2"`) {
 		t.Error(text)
 	}
 }

@@ -135,11 +135,7 @@ func dockerSource(d *text.Doc, k Package) error {
 		path := text.Word(k.Directory.Path)
 		d.Add("COPY %s /src/%s\n"+install+"/src/%s\n", path, path, path)
 	case k.VCS != nil && strings.HasPrefix(k.VCS.URL, "https://"):
-		line, err := text.POSIX(k.SourceLine("."))
-		if err != nil {
-			return err
-		}
-		d.Add("# This needs git in the base image.\n"+install+"%s\n", line)
+		d.Add("# This needs git in the base image.\n"+install+"%s\n", text.POSIX(k.SourceLine(".")))
 	default:
 		return fmt.Errorf("%s is built from what an image cannot reach; give it a wheel or an https address", k.Name)
 	}

@@ -27,7 +27,7 @@ func (p export) kubernetes(d *text.Doc) error {
 	}
 	container := func(list, name string, code text.Quoted) {
 		d.Add("      %s:\n        - name: %s\n          image: %s\n          command: [python, -I, -c, %s]\n", text.Word(list), text.Word(name),
-			text.JSON("torch-"+p.Name+":locked"), text.JSON(code.String()))
+			text.JSON("torch-"+p.Name+":locked"), code.JSON())
 		if p.Match.GPU != "nvidia" {
 			return
 		}
@@ -145,7 +145,7 @@ func (p export) dstack(d *text.Doc) error {
 		p.job())
 	d.Add("files:\n  - %s\ncommands:\n", text.Word(p.file))
 	for _, line := range append(p.shellSetup(), text.Const("~/torch-env/bin/python -c 'import torch; print(torch.__version__)'")) {
-		d.Add("  - %s\n", text.JSON(line.String()))
+		d.Add("  - %s\n", line.JSON())
 	}
 	if p.Match.GPU == "nvidia" {
 		least := p.Match.SMs[0] // dstack asks for a capability of at least this
@@ -195,7 +195,6 @@ func (p export) cloudInit(d *text.Doc) error {
 		{"/opt/envfix/uv/bin/uv", "venv", "--quiet", "--python", p.Python, env},
 		{"/opt/envfix/uv/bin/uv", "pip", "install", "--python", env + "/bin/python", "--no-deps", "--require-hashes", "--only-binary", ":all:",
 			"-r", "/opt/envfix/requirements.txt"},
-		{env + "/bin/python", "-I", "-c", p.proof().String()},
 	} {
 		var words []text.Quoted
 		for _, a := range argv {
@@ -203,6 +202,7 @@ func (p export) cloudInit(d *text.Doc) error {
 		}
 		d.Add("  - [%s]\n", text.Join(words, ", "))
 	}
+	d.Add("  - [%s, \"-I\", \"-c\", %s]\n", text.JSON(env+"/bin/python"), p.proof().JSON())
 	return nil
 }
 
@@ -216,6 +216,6 @@ func (p export) devcontainer(d *text.Doc) error {
 			d.Add("  \"containerEnv\": { \"NVIDIA_REQUIRE_CUDA\": \"driver>=%s\" },\n", text.Int(n))
 		}
 	}
-	d.Add("  \"postCreateCommand\": [\"python\", \"-I\", \"-c\", %s]\n}\n", text.JSON(p.proof().String()))
+	d.Add("  \"postCreateCommand\": [\"python\", \"-I\", \"-c\", %s]\n}\n", p.proof().JSON())
 	return nil
 }

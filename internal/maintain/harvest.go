@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/index"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -19,13 +20,13 @@ func Harvest(
 	torch version.Python,
 	today string,
 	progress func(done, total int, what string),
-) (yaml []byte, notes []string, err error) {
+) (yaml text.Quoted, notes []string, err error) {
 	draft, err := x.Harvest(ctx, m, torch, progress)
 	if errors.Is(err, index.ErrNotFound) {
-		return nil, nil, fail.New(fail.NoSolution, "the index has no wheel of torch "+torch.String())
+		return yaml, nil, fail.New(fail.NoSolution, "the index has no wheel of torch "+torch.String())
 	}
 	if err != nil {
-		return nil, nil, unreadable(err)
+		return yaml, nil, unreadable(err)
 	}
 	from := "the default index"
 	if x.From == fromFlag {

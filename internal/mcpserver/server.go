@@ -165,7 +165,7 @@ func plan(in PlanInput) (call, error) {
 	c.describe(in.Machine)
 	c.flag("--manager", in.Manager)
 	c.args = append(c.args, in.Requirements...)
-	c.after = "To carry it out, a person types: envfix " + strings.Join(quoted(append([]string{"apply"}, c.args[1:]...)), " ")
+	c.after = "To carry it out, a person types: envfix " + text.Command(append([]string{"apply"}, c.args[1:]...)...)
 	return c, errors.Join(in.check(), checked(in.Manager), checked(in.Requirements...))
 }
 
@@ -195,17 +195,6 @@ func show(in MatrixInput) (call, error) {
 	return c, checked(in.Torch, in.OS)
 }
 
-// quoted are words as a shell takes them; what no shell can be given is left out.
-func quoted(words []string) []string {
-	var out []string
-	for _, w := range words {
-		if q, err := text.POSIX(w); err == nil {
-			out = append(out, q.String())
-		}
-	}
-	return out
-}
-
 // screen is how many lines an answer has at most.
 const screen = 60
 
@@ -226,7 +215,7 @@ func add[In any](s *mcp.Server, o Options, name, about string, command func(In) 
 		if o.Hide != nil {
 			said, c.after = o.Hide(said), o.Hide(c.after)
 		}
-		said = oneScreen(said, "envfix "+strings.Join(quoted(c.args), " "))
+		said = oneScreen(said, "envfix "+text.Command(c.args...))
 		if c.after != "" {
 			said += "\n" + c.after + "\n"
 		}

@@ -1,13 +1,13 @@
 package page
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -225,15 +225,7 @@ func machineLines(h machine.Machine) []string {
 
 // commandLine is a command as a shell takes it.
 func commandLine(program string, args []string) string {
-	words := []string{program}
-	for _, a := range args {
-		q, err := plan.Quote(a)
-		if err != nil {
-			q = fmt.Sprintf("%q", a) // not for a shell
-		}
-		words = append(words, q)
-	}
-	return strings.Join(words, " ")
+	return program + " " + text.Command(args...)
 }
 
 // commands plans the installation for a machine with the tool at hand, and writes

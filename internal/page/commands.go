@@ -7,6 +7,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -129,11 +130,7 @@ func line(argv []string, shell string) string {
 			words = append(words, a)
 			continue
 		}
-		w, err := plan.Quote(a)
-		if err != nil {
-			w = fmt.Sprintf("%q", a) // such an argument comes from no plan of ours
-		}
-		words = append(words, w)
+		words = append(words, text.Command(a))
 	}
 	return strings.Join(words, " ")
 }

@@ -2,7 +2,8 @@ package plan
 
 import (
 	_ "embed"
-	"strings"
+
+	"envfix/internal/text"
 )
 
 // copyProgram is what the new environment's Python runs to copy packages; see [Copy].
@@ -24,9 +25,5 @@ func (c Copy) Argv(python, dir, to string) []string {
 
 // copy writes the program once, and runs it.
 func (s *script) copy(c Copy) {
-	var words []string
-	for _, a := range append([]string{copyProgram}, c.Packages...) {
-		words = append(words, s.word(a))
-	}
-	s.line(`user "$gen"/bin/python -I -S -c ` + words[0] + ` "$target" "$gen"` + strings.TrimPrefix(CopiedDir, "{gen}") + " " + strings.Join(words[1:], " "))
+	s.Add("user \"$gen\"/bin/python -I -S -c %s \"$target\" %s %s\n", quote(copyProgram), quote(CopiedDir), text.Join(Run{Argv: c.Packages}.words(), " "))
 }

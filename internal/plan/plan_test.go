@@ -155,7 +155,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || again.ID != p.ID {
 			t.Fatalf("accepted, and its own encoding is not: %v", err)
 		}
-		if text, err := Script(p); err == nil {
+		if form := Script(p); form.Err() == nil {
+			text := form.String()
 			parseScript(t, text)
 		}
 	})
@@ -171,7 +172,8 @@ func parseScript(t testing.TB, text string) *syntax.File {
 }
 
 func TestScript(t *testing.T) {
-	text, err := Script(sample(t))
+	form := Script(sample(t))
+	text, err := form.String(), form.Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +200,8 @@ func TestScriptRunsThePlannedArguments(t *testing.T) {
 	p.Target.Dir = filepath.Join(dir, "it's .venv")
 	argv := []string{"/usr/bin/printf", `[%s]`, "a b", "it's", "$(touch pwned)", "`x`", "a\nb", "\\", "-n", "*", "~", "{gen}/bin", "é"}
 	p.Steps = []Step{{ID: "one", Title: "show $(touch pwned)", Why: "w", Run: &Run{Argv: argv, Env: map[string]string{"X": "$(touch pwned)"}}}}
-	text, err := Script(p)
+	form := Script(p)
+	text, err := form.String(), form.Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +236,8 @@ func TestScriptGoesOnBehindAStepByHand(t *testing.T) {
 		{ID: "venv", Title: "make it", Why: "w", Run: &Run{Argv: []string{"mkdir", "-p", "{gen}/bin"}}},
 		{ID: "switch", Title: "switch", Why: "w", Switch: &Switch{Dir: ".venv"}},
 	}
-	text, err := Script(p)
+	form := Script(p)
+	text, err := form.String(), form.Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +277,8 @@ func TestScriptWithoutSteps(t *testing.T) {
 	p := sample(t)
 	p.Decision, p.Torch, p.Steps = resolver.UpgradeDriver, "", nil
 	p.Then = &resolver.Choice{Torch: "2.15.0", Build: "cu132"}
-	text, err := Script(p)
+	form := Script(p)
+	text, err := form.String(), form.Err()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,39 +16,27 @@ import (
 // newer, that can be read, kept and run without envfix, on this machine or another. It
 // stops at the first command that fails and at a step for a person. Its error names
 // what cannot be written so.
-func PowerShell(p *Plan) (string, error) {
+func PowerShell(p *Plan) text.Quoted {
 	if p.Basis.Facts.Platform.OS != "windows" {
-		return "", errors.New("a PowerShell script is for a plan for Windows; this one is for " + p.Basis.Facts.Platform.OS)
+		return text.Fail(errors.New("a PowerShell script is for a plan for Windows; this one is for " + p.Basis.Facts.Platform.OS))
 	}
 	s := psScript{script{p: p}}
-	s.line("# envfix plan " + text.Printable(p.ID))
-	s.line("# " + text.Printable(summary(p)))
-	for _, w := range p.Warnings {
-		s.line("# warning: " + text.Printable(w))
-	}
-	s.line("# powershell -ExecutionPolicy Bypass -File THIS")
-	s.line("param([int]$From = 1) # the step to begin with, after one that is done by hand")
+	s.head()
+	s.Add("# powershell -ExecutionPolicy Bypass -File THIS\nparam([int]$From = 1) # the step to begin with, after one that is done by hand\n")
 	s.begin()
-	if err := errors.Join(p.named(), s.fault); err != nil {
-		return "", err
-	}
 	for i, step := range p.Steps {
-		if bringsUV(step) { // done where uv is looked for
-			continue
-		}
-		if s.step(i, step); s.fault != nil {
-			return "", fmt.Errorf("step %q: %w", step.ID, s.fault)
+		if !bringsUV(step) { // done where uv is looked for
+			s.step(i, step)
 		}
 	}
 	switch {
 	case len(p.Steps) > 0:
 	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
-		s.line("[Console]::Error.WriteLine('nothing was done: this needs another driver')")
-		s.line("exit 1")
+		s.Add("[Console]::Error.WriteLine('nothing was done: this needs another driver')\nexit 1\n")
 	default:
-		s.line("Write-Output 'nothing to do'")
+		s.Add("Write-Output 'nothing to do'\n")
 	}
-	return s.b.String(), nil
+	return s.Quoted()
 }
 
 type psScript struct{ script }
@@ -87,12 +75,12 @@ function Invoke-Step {
 `
 
 func (s *psScript) begin() {
-	keep := make([]string, len(ofTheMachine))
-	for i, name := range ofTheMachine {
-		keep[i] = "'" + name + "'"
+	var keep []text.Quoted
+	for _, name := range ofTheMachine {
+		keep = append(keep, text.PowerShell(name))
 	}
-	s.line("$target = " + s.by(psQuote, s.p.Target.Dir))
-	s.line(strings.TrimSuffix(fmt.Sprintf(psBegin, strings.Join(keep, ", ")), "\n"))
+	s.Add("$target = %s\n", text.PowerShell(s.p.Target.Dir))
+	s.Add(psBegin, text.Join(keep, ", "))
 	for _, step := range s.p.Steps {
 		if step.Run != nil && !bringsUV(step) {
 			s.tool(*step.Run)
@@ -108,9 +96,10 @@ if ($found.Count -gt 0) { $uv = $found[0].Source } else {
     $found = @(Get-Command -Name @('py', 'python') -CommandType Application -ErrorAction SilentlyContinue)
     if ($found.Count -eq 0) { throw 'install uv (docs.astral.sh/uv) or Python first' }
     Invoke-Step @{} $found[0].Source @('-m', 'venv', (Join-Path $tools 'uv'))
-    Invoke-Step @{ 'PIP_CONFIG_FILE' = 'nul' } (Join-Path $tools 'uv\Scripts\python.exe') @('-I', '-m', 'pip', 'install', '--isolated', '--disable-pip-version-check', '--no-input', '--only-binary', ':all:', 'uv')
+    Invoke-Step @{ 'PIP_CONFIG_FILE' = 'nul' } (Join-Path $tools 'uv\Scripts\python.exe') @('-I', '-m', 'pip', 'install', '--isolated', '--disable-pip-version-check', '--no-input', %s'--only-binary', ':all:', 'uv')
   }
-}`
+}
+`
 
 // psPython takes the Python of a version that the launcher or PATH has.
 const psPython = `$python = ''
@@ -121,7 +110,8 @@ foreach ($try in @(@('py', '-%[1]s'), @('python', '-E'), @('python3', '-E'))) {
     if ($LASTEXITCODE -eq 0 -and $said.Count -eq 2 -and $said[0] -eq '%[1]s') { $python = $said[1] }
   }
 }
-if (-not $python) { throw 'install Python %[1]s first' }`
+if (-not $python) { throw 'install Python %[1]s first' }
+`
 
 // tool writes, once, how the program is found that r runs.
 func (s *psScript) tool(r Run) {
@@ -132,29 +122,27 @@ func (s *psScript) tool(r Run) {
 	s.found = append(s.found, name)
 	switch name {
 	case "uv":
-		index := ""
-		if to := defaultMirror(s.p.Target.Mirrors); to != "" {
-			index = "'--index-url', '" + to + "', "
+		var index text.Doc
+		for _, w := range defaultMirror(s.p.Target.Mirrors) {
+			index.Add("%s, ", text.PowerShell(w))
 		}
-		s.line(strings.Replace(psUV, "'--only-binary'", index+"'--only-binary'", 1))
+		s.Add(psUV, index.Quoted())
 	case "python":
-		s.line(fmt.Sprintf(psPython, strings.TrimSuffix(s.p.Python, "t")))
+		s.Add(psPython, text.Word(strings.TrimSuffix(s.p.Python, "t")))
 	case "conda":
 		tool := strings.TrimSuffix(path.Base(strings.ReplaceAll(r.Argv[0], `\`, "/")), ".exe")
-		s.line("$found = @(Get-Command " + tool + " -ErrorAction SilentlyContinue)")
-		s.line("if ($found.Count -eq 0) { throw 'install " + tool + " first' }")
-		s.line("$conda = $found[0].Source")
+		s.Add(`$found = @(Get-Command %[1]s -ErrorAction SilentlyContinue)
+if ($found.Count -eq 0) { throw 'install %[1]s first' }
+$conda = $found[0].Source
+`, text.Word(tool))
 	}
 }
 
 func (s *psScript) step(i int, step Step) {
-	s.line("")
-	s.line("# " + text.Printable(step.Why))
-	s.line(fmt.Sprintf("if ($From -le %d) {", i+1))
-	s.line("  Write-Output " + s.by(psQuote, fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title))))
+	s.Add("\n# %s\nif ($From -le %s) {\n  Write-Output %s\n", text.Comment(step.Why), text.Int(i+1), text.PowerShell(s.title(i)))
 	switch {
 	case step.Root:
-		s.fails(errors.New("what an administrator does is not written for PowerShell"))
+		s.refuse(fmt.Errorf("step %q: what an administrator does is not written for PowerShell", step.ID))
 	case step.Run != nil:
 		s.run(*step.Run)
 	case step.Write != nil:
@@ -164,81 +152,77 @@ func (s *psScript) step(i int, step Step) {
 	case step.Verify != nil:
 		s.verify(*step.Verify)
 	default:
-		s.fails(errors.New("a step of its kind is not written for PowerShell"))
+		s.refuse(fmt.Errorf("step %q: a step of its kind is not written for PowerShell", step.ID))
 	}
-	s.line("}")
+	s.Add("}\n")
 }
 
 func (s *psScript) run(r Run) {
 	there := s.elsewhere(r)
-	if len(there.Argv) == 0 {
-		s.fails(errors.New("no program"))
-		return
-	}
-	var args, variables []string
+	var args, variables []text.Quoted
 	for _, a := range there.Argv[1:] {
-		args = append(args, s.by(psArgument, a))
+		args = append(args, psArgument(a))
 	}
 	for _, k := range slices.Sorted(maps.Keys(there.Env)) {
 		v := there.Env[k]
 		if v == "/dev/null" { // no file at all
 			v = "nul"
 		}
-		variables = append(variables, s.by(psQuote, k)+" = "+s.by(psWord, v))
+		variables = append(variables, text.Form(" %s = %s", text.PowerShell(k), psWord(v)))
 	}
-	line := fmt.Sprintf("Invoke-Step @{ %s } %s @(%s)", strings.Join(variables, "; "), s.by(psWord, there.Argv[0]), strings.Join(args, ", "))
+	if len(variables) > 0 {
+		variables[len(variables)-1] = text.Form("%s ", variables[len(variables)-1])
+	}
+	line := text.Form("Invoke-Step @{%s} %s @(%s)", text.Join(variables, ";"), psWord(there.Argv[0]), text.Join(args, ", "))
 	if len(r.Known) > 0 {
-		line = "try { " + line + " } catch { Write-Warning 'see whether these are the complaints of the old environment' }"
+		line = text.Form("try { %s } catch { Write-Warning 'see whether these are the complaints of the old environment' }", line)
 	}
-	s.line("  " + strings.Replace(line, "@{  }", "@{}", 1))
+	s.Add("  %s\n", line)
 }
 
 // write writes a file without the mark of its encoding, which Set-Content of
 // PowerShell 5.1 puts before it.
 func (s *psScript) write(w Write) {
-	s.line("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(" + s.by(psWord, w.Path) + "), " +
-		s.by(psQuote, w.Content) + ")")
+	s.Add("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(%s), %s)\n", psWord(w.Path), text.PowerShell(w.Content))
 }
 
 func (s *psScript) manual(i int, step Step) {
-	s.line("  Write-Output " + s.by(psQuote, text.Printable(step.Manual.Text)))
+	s.Add("  Write-Output %s\n", text.PowerShell(text.Printable(step.Manual.Text)))
 	if i+1 < len(s.p.Steps) {
-		s.line(fmt.Sprintf("  Write-Output 'then run this script again with -From %d'", i+2))
+		s.Add("  Write-Output 'then run this script again with -From %s'\n", text.Int(i+2))
 	}
-	s.line(fmt.Sprintf("  exit %d", step.Manual.exit()))
+	s.Add("  exit %s\n", text.Int(step.Manual.exit()))
 }
 
 // verify writes the short form of the proof. Its Python has no double quote in it:
 // PowerShell 5.1 takes those out of what it gives a program.
 func (s *psScript) verify(v Verify) {
-	variables := "@{}"
+	var visible text.Quoted
 	if v.CUDAVisible != "" {
-		variables = "@{ 'CUDA_VISIBLE_DEVICES' = " + s.by(psQuote, v.CUDAVisible) + " }"
+		visible = text.Form(" 'CUDA_VISIBLE_DEVICES' = %s ", text.PowerShell(v.CUDAVisible))
 	}
-	s.line("  Invoke-Step " + variables + " ($gen + '/Scripts/python') @('-I', '-c', " + s.by(psArgument, strings.ReplaceAll(proofCode(v), `"`, "'")) + ")")
+	s.Add("  Invoke-Step @{%s} ($gen + '/Scripts/python') @('-I', '-c', %s)\n", visible, psArgument(strings.ReplaceAll(proofCode(v), `"`, "'")))
 }
 
 // PowerShellWords returns r as the words of one line of PowerShell, its variables first;
 // placeholders become "$gen", "$tools" … as in [Run.Words]. Its error names an argument
 // that PowerShell 5.1 cannot give a program.
 func (r Run) PowerShellWords() ([]string, error) {
-	var quoted quoter
-	var words []string
+	var words []text.Quoted
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
-		words = append(words, "$env:"+k+"="+quoted.by(psQuote, r.Env[k])+";")
+		words = append(words, text.Form("$env:%s=%s;", text.Word(k), text.PowerShell(r.Env[k])))
 	}
 	for i, a := range r.Argv {
-		if psPlain(a) {
-			words = append(words, a)
-			continue
-		}
-		q := quoted.by(psArgument, a)
-		if i == 0 {
-			q = "& " + q
+		q := psArgument(a)
+		switch {
+		case psPlain(a):
+			q = text.Word(a)
+		case i == 0:
+			q = text.Form("& %s", q)
 		}
 		words = append(words, q)
 	}
-	return words, quoted.fault
+	return shown(words)
 }
 
 // psPlain reports whether PowerShell gives a program a word as it stands. It cuts what
@@ -253,40 +237,33 @@ func psPlain(s string) bool {
 
 // psArgument is psWord for an argument of a program. PowerShell 5.1 loses those that
 // are empty, and double quotes.
-func psArgument(s string) (string, error) {
+func psArgument(s string) text.Quoted {
 	if s == "" || strings.Contains(s, `"`) || strings.HasSuffix(s, `\`) {
-		return "", fmt.Errorf("%q cannot be given to a program by PowerShell 5.1", s)
+		return text.Fail(fmt.Errorf("%q cannot be given to a program by PowerShell 5.1", s))
 	}
 	return psWord(s)
 }
 
 // psWord returns s as one PowerShell expression; "{gen}", "{tools}" … become the
 // script's variables.
-func psWord(s string) (string, error) {
-	var quoted quoter
-	var parts []string
+func psWord(s string) text.Quoted {
+	var parts []text.Quoted
 	for s != "" {
 		at, name := nextPlaceholder(s)
-		if piece := s[:at]; piece != "" {
-			parts = append(parts, quoted.by(psQuote, piece))
+		if at > 0 {
+			parts = append(parts, text.PowerShell(s[:at]))
 		}
-		if name == "" {
-			break
+		if name != "" {
+			parts = append(parts, text.Form("$%s", text.Word(name)))
+			at += len(name) + 2
 		}
-		parts = append(parts, "$"+name)
-		s = s[at+len(name)+2:]
+		s = s[at:]
 	}
 	switch len(parts) {
 	case 0:
-		return "''", nil
+		return text.PowerShell("")
 	case 1:
-		return parts[0], quoted.fault
+		return parts[0]
 	}
-	return "(" + strings.Join(parts, " + ") + ")", quoted.fault
-}
-
-// psQuote returns s as one string in single quotes, in which nothing is expanded.
-func psQuote(s string) (string, error) {
-	q, err := text.PowerShell(s)
-	return q.String(), err
+	return text.Form("(%s)", text.Join(parts, " + "))
 }

@@ -26,7 +26,8 @@ func forWindows() *Plan {
 // Outside text is within single quotes, where PowerShell expands nothing; each
 // character that it takes for the end of one is doubled.
 func TestPowerShell(t *testing.T) {
-	text, err := PowerShell(forWindows())
+	form := PowerShell(forWindows())
+	text, err := form.String(), form.Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,8 @@ func TestPowerShellRefuses(t *testing.T) {
 	} {
 		p := forWindows()
 		spoil(p)
-		if text, err := PowerShell(p); err == nil {
+		if form := PowerShell(p); form.Err() == nil {
+			text := form.String()
 			t.Errorf("%s is written:\n%s", name, text)
 		}
 	}

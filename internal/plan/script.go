@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,59 +14,45 @@ import (
 // "{gen}" and "{tools}" become "$gen" and "$tools", and so do a script's "{uv}",
 // "{python}" and "{conda}". Its error names an argument
 // that no POSIX shell can be given.
-func (r Run) Words() ([]string, error) {
-	var q quoter
-	var words []string
+func (r Run) Words() ([]string, error) { return shown(r.words()) }
+
+func (r Run) words() (words []text.Quoted) {
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
-		words = append(words, k+"="+q.word(r.Env[k]))
+		words = append(words, text.Form("%s=%s", text.Word(k), quote(r.Env[k])))
 	}
 	for _, a := range r.Argv {
-		words = append(words, q.word(a))
+		words = append(words, quote(a))
 	}
-	return words, q.fault
+	return words
 }
 
-// A quoter quotes outside text, and keeps the first fault: that no shell can be given
-// some of it.
-type quoter struct{ fault error }
-
-func (q *quoter) fails(err error) {
-	if q.fault == nil {
-		q.fault = err
+// shown are words as a person reads them in an answer.
+func shown(words []text.Quoted) ([]string, error) {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = w.String()
 	}
+	return all, text.Join(words, " ").Err()
 }
 
-func (q *quoter) by(quote func(string) (string, error), s string) string {
-	quoted, err := quote(s)
-	q.fails(err)
-	return quoted
-}
-
-// word is the one function that writes outside text into a shell script.
-func (q *quoter) word(s string) string {
+// quote is the one function that writes outside text into a shell script.
+func quote(s string) text.Quoted {
 	if s == "" {
-		return "''"
+		return text.POSIX(s)
 	}
-	var b strings.Builder
+	var d text.Doc
 	for s != "" {
 		at, name := nextPlaceholder(s)
-		if piece := s[:at]; piece != "" {
-			b.WriteString(q.by(Quote, piece))
+		if at > 0 {
+			d.Add("%s", text.POSIX(s[:at]))
 		}
-		if name == "" {
-			break
+		if name != "" {
+			d.Add(`"$%s"`, text.Word(name))
+			at += len(name) + 2
 		}
-		b.WriteString(`"$` + name + `"`)
-		s = s[at+len(name)+2:]
+		s = s[at:]
 	}
-	return b.String()
-}
-
-// Quote returns s as one POSIX shell word. Its error says that s has characters
-// that would reach the terminal of whoever reads the word.
-func Quote(s string) (string, error) {
-	q, err := text.POSIX(s)
-	return q.String(), err
+	return d.Quoted()
 }
 
 // nextPlaceholder finds the first "{gen}", "{tools}" … of s; without one it
@@ -86,33 +71,34 @@ func nextPlaceholder(s string) (at int, name string) {
 // without envfix, on this machine or another: it finds uv, Python and conda there,
 // or brings uv, and takes proxies, certificates and caches from there. It stops at the first command that fails and at a step for a
 // person; `envfix apply` does more: it locks, journals, resumes and rolls back.
-func Script(p *Plan) (string, error) {
+func Script(p *Plan) text.Quoted {
 	s := script{p: p}
-	s.line("#!/bin/sh")
-	s.line("# envfix plan " + text.Printable(p.ID))
-	s.line("# " + text.Printable(summary(p)))
-	for _, w := range p.Warnings {
-		s.line("# warning: " + text.Printable(w))
-	}
-	s.line("set -eu")
+	s.Add("#!/bin/sh\n")
+	s.head()
+	s.Add("set -eu\n")
 	s.variables()
-	if err := errors.Join(p.named(), s.fault); err != nil {
-		return "", err
-	}
 	for i, step := range p.Steps {
-		if s.step(i, step); s.fault != nil {
-			return "", fmt.Errorf("step %q: %w", step.ID, s.fault)
-		}
+		s.step(i, step)
 	}
 	switch {
 	case len(p.Steps) > 0:
 	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
-		s.line("echo 'nothing was done: this needs another driver, which `envfix plan --change-driver --sh` plans' >&2")
-		s.line("exit 1")
+		s.Add("echo 'nothing was done: this needs another driver, which `envfix plan --change-driver --sh` plans' >&2\nexit 1\n")
 	default:
-		s.line("echo 'nothing to do'")
+		s.Add("echo 'nothing to do'\n")
 	}
-	return s.b.String(), nil
+	return s.Quoted()
+}
+
+// head says what the script is for.
+func (s *script) head() {
+	s.Add("# envfix plan %s\n# %s\n", text.Comment(s.p.ID), text.Comment(summary(s.p)))
+	for _, w := range s.p.Warnings {
+		s.Add("# warning: %s\n", text.Comment(w))
+	}
+	if err := s.p.named(); err != nil {
+		s.refuse(err)
+	}
 }
 
 // summary says in one line what the script is for.
@@ -131,29 +117,26 @@ func summary(p *Plan) string {
 }
 
 type script struct {
-	quoter
+	text.Doc
 	p     *Plan
-	b     strings.Builder
 	found []string // programs that the script has looked for
 }
 
-func (s *script) line(l string) { s.b.WriteString(l + "\n") }
+// refuse makes the script none, for what cannot be written into one.
+func (s *script) refuse(err error) { s.Add("%s", text.Fail(err)) }
 
 func (s *script) variables() {
-	dir := s.word(s.p.Target.Dir)
 	if slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil }) {
-		s.line("from=${1:-1} # the step to begin with, after one that is done by hand")
+		s.Add("from=${1:-1} # the step to begin with, after one that is done by hand\n")
 	}
-	s.line("target=" + dir)
+	s.Add("target=%s\n", quote(s.p.Target.Dir))
 	if s.p.Target.InPlace || !s.buildsAside() {
-		s.line(`gen=$target`)
+		s.Add("gen=$target\n")
 	} else {
-		s.line(`gen=$PWD/.envfix/gens/$(date +%Y%m%d%H%M%S)`)
-		s.line(`mkdir -p "$PWD/.envfix/gens"`)
+		s.Add("gen=$PWD/.envfix/gens/$(date +%%Y%%m%%d%%H%%M%%S)\nmkdir -p \"$PWD/.envfix/gens\"\n")
 	}
-	s.line(`tools=${XDG_STATE_HOME:-"$HOME/.local/state"}/envfix/tools`)
-	s.line(`mkdir -p "$tools"`)
-	s.line(`root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }`)
+	s.Add("tools=${XDG_STATE_HOME:-\"$HOME/.local/state\"}/envfix/tools\nmkdir -p \"$tools\"\n")
+	s.Add(`root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }` + "\n")
 	s.userFunction()
 	for _, step := range s.p.Steps {
 		if step.Run != nil && !step.Root && !bringsUV(step) {
@@ -171,21 +154,23 @@ func (s *script) buildsAside() bool {
 // step writes one step. Where a person has to do one in between, every step can
 // be skipped, so that the script goes on behind it.
 func (s *script) step(i int, step Step) {
-	title := s.word(fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(step.Title)))
 	byHand := slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil })
 	if bringsUV(step) || bringsPython(step) && s.makesVenv() { // done where uv and Python are looked for
 		return
 	}
-	s.line("")
-	s.line("# " + text.Printable(step.Why))
+	s.Add("\n# %s\n", text.Comment(step.Why))
 	if byHand {
-		s.line(fmt.Sprintf(`if [ "$from" -le %d ]; then`, i+1))
+		s.Add("if [ \"$from\" -le %s ]; then\n", text.Int(i+1))
 	}
-	s.line("echo " + title)
+	s.Add("echo %s\n", quote(s.title(i)))
 	s.action(i, step)
 	if byHand {
-		s.line("fi")
+		s.Add("fi\n")
 	}
+}
+
+func (s *script) title(i int) string {
+	return fmt.Sprintf("step %d of %d: %s", i+1, len(s.p.Steps), text.Printable(s.p.Steps[i].Title))
 }
 
 // action writes what a step does.
@@ -194,15 +179,13 @@ func (s *script) action(i int, step Step) {
 	case step.Run != nil && step.Root:
 		s.root(step)
 	case step.Run != nil:
-		words, err := s.withPython(s.elsewhere(*step.Run)).Words()
-		s.fails(err)
-		line := "user " + strings.Join(words, " ")
+		s.Add("user %s", text.Join(s.withPython(s.elsewhere(*step.Run)).words(), " "))
 		if len(step.Run.Known) > 0 {
-			line += " || echo 'see whether these are the complaints of the old environment'"
+			s.Add(" || echo 'see whether these are the complaints of the old environment'")
 		}
-		s.line(line)
+		s.Add("\n")
 		if step.ID == Copied {
-			s.line(`rm -r "$gen"` + strings.TrimPrefix(CopiedDir, "{gen}"))
+			s.Add("rm -r %s\n", quote(CopiedDir))
 		}
 	case step.Copy != nil:
 		s.copy(*step.Copy)
@@ -217,22 +200,22 @@ func (s *script) action(i int, step Step) {
 	case step.Verify != nil:
 		s.verify(*step.Verify)
 	case step.Switch != nil:
-		s.line(`if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi`)
-		s.line(`ln -sfn "$gen" "$target.next"`)
-		// -T, which makes it one rename, is not in every mv (macOS).
-		s.line(`mv -T "$target.next" "$target" 2>/dev/null || { rm -f "$target"; mv "$target.next" "$target"; }`)
+		s.Add(`if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; fi
+ln -sfn "$gen" "$target.next"
+`) // -T, which makes it one rename, is not in every mv (macOS).
+		s.Add(`mv -T "$target.next" "$target" 2>/dev/null || { rm -f "$target"; mv "$target.next" "$target"; }` + "\n")
 	}
 }
 
 // manual writes what a person has to do, and ends the script there.
 func (s *script) manual(i int, step Step) {
 	if step.ID != "reboot" { // whose title says it all
-		s.line("echo " + s.word(text.Printable(step.Manual.Text)))
+		s.Add("echo %s\n", quote(text.Printable(step.Manual.Text)))
 	}
 	if i+1 < len(s.p.Steps) {
-		s.line(fmt.Sprintf("echo 'then run this script again with the argument %d'", i+2))
+		s.Add("echo 'then run this script again with the argument %s'\n", text.Int(i+2))
 	}
-	s.line(fmt.Sprintf("exit %d", step.Manual.exit()))
+	s.Add("exit %s\n", text.Int(step.Manual.exit()))
 }
 
 // exit is the status with which a script ends at m, as apply does: 7 for a reboot, 6
@@ -245,36 +228,34 @@ func (m *Manual) exit() int {
 }
 
 func (s *script) write(w Write) {
-	path := s.word(w.Path)
-	s.line(fmt.Sprintf("printf %%s %s >%s", s.word(w.Content), path))
-	s.line(fmt.Sprintf("chmod %o %s", w.Mode&0o777, path))
+	file := quote(w.Path)
+	s.Add("printf %%s %s >%s\nchmod %s %s\n", quote(w.Content), file, text.Octal(w.Mode), file)
 }
 
 func (s *script) block(b Block) {
-	path := s.word(b.Path)
+	file := quote(b.Path)
 	if b.Backup != "" {
-		backup := s.word(b.Backup)
-		s.line("[ -e " + backup + " ] || cp -p " + path + " " + backup)
+		s.Add("[ -e %[1]s ] || cp -p %[2]s %[1]s\n", quote(b.Backup), file)
 	}
-	words := []string{}
+	s.Add(`printf '%%s\n'`)
 	for _, l := range slices.Concat([]string{"# >>> envfix " + b.Name + " >>>"}, b.Lines, []string{"# <<< envfix " + b.Name + " <<<"}) {
-		words = append(words, s.word(l))
+		s.Add(" %s", quote(l))
 	}
-	s.line(`printf '%s\n' ` + strings.Join(words, " ") + " >>" + path)
+	s.Add(" >>%s\n", file)
 }
 
 // verify writes the short form of the proof: the imports and what torch says of
 // itself.
 func (s *script) verify(v Verify) {
-	visible := ""
+	s.Add("user ")
 	if v.CUDAVisible != "" {
-		visible = "CUDA_VISIBLE_DEVICES=" + s.word(v.CUDAVisible) + " "
+		s.Add("CUDA_VISIBLE_DEVICES=%s ", quote(v.CUDAVisible))
 	}
-	python := `"$gen"/bin/python`
+	python := text.Const("bin/python")
 	if s.p.Basis.Facts.Platform.OS == "windows" {
-		python = `"$gen"/Scripts/python`
+		python = text.Const("Scripts/python")
 	}
-	s.line("user " + visible + python + " -I -c " + s.word(proofCode(v)))
+	s.Add("\"$gen\"/%s -I -c %s\n", python, quote(proofCode(v)))
 }
 
 // proofCode is the Python of the short proof.

@@ -50,7 +50,7 @@ func TestFindPython(t *testing.T) {
 				t.Fatal(err)
 			}
 			program("bin/env", "exec "+env+` "$@"`)
-			script := "set -eu\nuser() { env \"$@\"; }\nuv=" + dir + "/bin/uv\n" + strings.ReplaceAll(findPython, "3.X", "3.13") + "echo \"$python\"\n"
+			script := "set -eu\nuser() { env \"$@\"; }\nuv=" + dir + "/bin/uv\n" + strings.ReplaceAll(findPython, "%[1]s", "3.13") + "echo \"$python\"\n"
 			c := exec.Command("/bin/sh", "-c", script)
 			c.Env = []string{"PATH=" + dir + "/bin", "PYENV_ROOT=" + dir + "/pyenv", "HOME=" + dir}
 			out, _ := c.CombinedOutput()

@@ -21,20 +21,20 @@ var ofTheMachine = []string{
 // userFunction defines how a program is started for the user: the installers see
 // nothing of the user's configuration but what it takes to reach their index.
 func (s *script) userFunction() {
-	s.line("# a bundle of certificates counts for every installer, whichever variable names it")
-	s.line(`bundle=${SSL_CERT_FILE:-${REQUESTS_CA_BUNDLE:-${CURL_CA_BUNDLE:-${PIP_CERT:-}}}}`)
-	s.line(`[ -z "$bundle" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$bundle}" REQUESTS_CA_BUNDLE="${REQUESTS_CA_BUNDLE:-$bundle}"`)
-	s.line("user() {")
-	s.line(`  env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" \`)
+	s.Add(`# a bundle of certificates counts for every installer, whichever variable names it
+bundle=${SSL_CERT_FILE:-${REQUESTS_CA_BUNDLE:-${CURL_CA_BUNDLE:-${PIP_CERT:-}}}}
+[ -z "$bundle" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$bundle}" REQUESTS_CA_BUNDLE="${REQUESTS_CA_BUNDLE:-$bundle}"
+user() {
+  env -i HOME="$HOME" PATH="$PATH" LANG="${LANG-C.UTF-8}" TERM="${TERM-dumb}" \
+`)
 	for names := range slices.Chunk(ofTheMachine, 2) {
-		words := ""
+		s.Add("    ")
 		for _, name := range names {
-			words += "${" + name + `:+"` + name + "=$" + name + `"} `
+			s.Add(`${%[1]s:+"%[1]s=$%[1]s"} `, text.Word(name))
 		}
-		s.line("    " + words + `\`)
+		s.Add("\\\n")
 	}
-	s.line(`    "$@"`)
-	s.line("}")
+	s.Add("    \"$@\"\n}\n")
 }
 
 // elsewhere is r for whichever machine runs the script: programs are found there,
@@ -91,16 +91,15 @@ func bringsPython(step Step) bool {
 	return step.Run != nil && toolOf(*step.Run) == "uv" && strings.HasSuffix(strings.Join(step.Run.Argv[:len(step.Run.Argv)-1], " "), " python install")
 }
 
-// defaultMirror is what serves the default index by the pairs FROM=TO of a plan, the last
-// of them; empty where none does, or where its address is none that a script can hold.
-func defaultMirror(pairs []string) string {
-	mirror := ""
+// defaultMirror are the words that name what serves the default index by the pairs FROM=TO
+// of a plan, the last of them; none where none does.
+func defaultMirror(pairs []string) (words []string) {
 	for _, pair := range pairs {
-		if to, ok := strings.CutPrefix(pair, "default="); ok && text.IsWord(to) {
-			mirror = to
+		if to, ok := strings.CutPrefix(pair, "default="); ok {
+			words = []string{"--index-url", to}
 		}
 	}
-	return mirror
+	return words
 }
 
 // tools writes, once, how the program is found that r runs.
@@ -112,28 +111,23 @@ func (s *script) tools(r Run) {
 	s.found = append(s.found, name)
 	switch name {
 	case "uv":
-		index := ""
-		if to := defaultMirror(s.p.Target.Mirrors); to != "" {
-			index = "--index-url " + to + " "
+		var index text.Doc
+		for _, w := range defaultMirror(s.p.Target.Mirrors) {
+			index.Add("%s ", quote(w))
 		}
-		s.b.WriteString(strings.Replace(findUV, "--only-binary", index+"--only-binary", 1))
+		s.Add(findUV, index.Quoted())
 		if s.makesVenv() {
-			s.b.WriteString(strings.ReplaceAll(findPython, "3.X", s.p.Python))
+			s.Add(findPython, text.Word(s.p.Python))
 		}
 	case "conda":
-		tool := path.Base(r.Argv[0])
-		s.line("conda=$(command -v " + tool + ") || { echo 'install " + tool + " first' >&2; exit 1; }")
+		s.Add("conda=$(command -v %[1]s) || { echo 'install %[1]s first' >&2; exit 1; }\n", text.Word(path.Base(r.Argv[0])))
 	case "python":
-		s.line("python=")
-		s.line("for p in python" + s.p.Python + ` python3 python; do`)
-		s.line(
-			`  "$p" -c 'import sys, venv; sys.exit("%d.%d" % sys.version_info[:2] != "` + strings.TrimSuffix(
-				s.p.Python,
-				"t",
-			) + `")' 2>/dev/null && python=$p && break`,
-		)
-		s.line("done")
-		s.line(`[ -n "$python" ] || { echo 'install Python ` + s.p.Python + ` first' >&2; exit 1; }`)
+		s.Add(`python=
+for p in python%[1]s python3 python; do
+  "$p" -c 'import sys, venv; sys.exit("%%d.%%d" %% sys.version_info[:2] != "%[2]s")' 2>/dev/null && python=$p && break
+done
+[ -n "$python" ] || { echo 'install Python %[1]s first' >&2; exit 1; }
+`, text.Word(s.p.Python), text.Word(strings.TrimSuffix(s.p.Python, "t")))
 	}
 }
 
@@ -155,7 +149,7 @@ if [ ! -x "$uv" ]; then
     fi
   fi
   user python3 -m venv "$tools"/uv
-  user PIP_CONFIG_FILE=/dev/null "$tools"/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --only-binary :all: uv
+  user PIP_CONFIG_FILE=/dev/null "$tools"/uv/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input %s--only-binary :all: uv
 fi
 `
 
@@ -179,14 +173,14 @@ func (s *script) withPython(r Run) Run {
 
 // findPython takes the Python that is here, of PATH or of pyenv (whose shims answer only
 // for the version that is chosen), else what uv finds or brings.
-const findPython = `python=3.X
-for p in "$(command -v python3.X || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.X.*[0-9]/bin/python3.X; do
+const findPython = `python=%[1]s
+for p in "$(command -v python%[1]s || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/%[1]s.*[0-9]/bin/python%[1]s; do
   if [ -x "$p" ] && user "$p" -c '' 2>/dev/null; then python=$p; break; fi
 done
-if [ "$python" = 3.X ] && ! user UV_NO_CONFIG=1 "$uv" python find --no-project --system 3.X >/dev/null 2>&1 &&
-  ! user UV_NO_CONFIG=1 "$uv" python install 3.X; then
-  echo 'Python 3.X is not on this machine, and uv could not bring it from where it keeps them (its words are above).' >&2
-  echo 'Install Python 3.X, or name a mirror in UV_PYTHON_INSTALL_MIRROR, and run this again;' >&2
+if [ "$python" = %[1]s ] && ! user UV_NO_CONFIG=1 "$uv" python find --no-project --system %[1]s >/dev/null 2>&1 &&
+  ! user UV_NO_CONFIG=1 "$uv" python install %[1]s; then
+  echo 'Python %[1]s is not on this machine, and uv could not bring it from where it keeps them (its words are above).' >&2
+  echo 'Install Python %[1]s, or name a mirror in UV_PYTHON_INSTALL_MIRROR, and run this again;' >&2
   echo 'or plan for a Python that is here: envfix plan --python VERSION --sh' >&2
   exit 1
 fi

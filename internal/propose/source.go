@@ -29,13 +29,12 @@ type Source struct {
 }
 
 // metadata is what uv is told of it in place of building it.
-func (s Source) metadata() []string {
-	var requires []string
+func (s Source) metadata() string {
+	var requires []text.Quoted
 	for _, r := range s.Requires {
-		requires = append(requires, text.JSON(r).String())
+		requires = append(requires, text.JSON(r))
 	}
-	return []string{"[[dependency-metadata]]", "name = " + text.JSON(s.Name).String(), "version = " + text.JSON(s.Version).String(),
-		"requires-dist = [" + strings.Join(requires, ", ") + "]"}
+	return text.Form("[[dependency-metadata]]\nname = %s\nversion = %s\nrequires-dist = [%s]", text.JSON(s.Name), text.JSON(s.Version), text.Join(requires, ", ")).String()
 }
 
 // Limits of an archive: the largest source distributions of packages for torch have 20 MB.

@@ -79,7 +79,7 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	}
 	for _, s := range j.sources {
 		argv = append(argv, "--no-binary", s.Name)
-		files["uv.toml"] = append(files["uv.toml"], s.metadata()...)
+		files["uv.toml"] = append(files["uv.toml"], s.metadata())
 		files["limits.txt"] = append(files["limits.txt"], s.Name+"=="+s.Version) // of other versions nothing is known
 		if !slices.Contains(argv, "--constraint") {
 			argv = append(argv, "--constraint", "limits.txt")

@@ -50,8 +50,9 @@ func (e *Edit) SetTrue(key string) error {
 }
 
 // SetRaw gives key a value that is written as TOML: a list, an inline table.
-func (e *Edit) SetRaw(key, raw string) error {
+func (e *Edit) SetRaw(key string, value text.Quoted) error {
 	var v map[string]any
+	raw := value.String()
 	if err := toml.Unmarshal([]byte("V = "+raw), &v); err != nil {
 		return fmt.Errorf("%s: %q: %w", key, raw, err)
 	}
@@ -97,7 +98,7 @@ func (e *Edit) Index(name, url string) error {
 			return fmt.Errorf("%s has an index %s at %s", e.Name, name, i.URL)
 		}
 	}
-	e.Text = append(bytes.TrimRight(e.Text, "\n"), fmt.Appendf(nil, "\n\n[[tool.uv.index]]\nname = %q\nurl = %q\nexplicit = true\n", name, url)...)
+	e.Text = append(bytes.TrimRight(e.Text, "\n"), text.Form("\n\n[[tool.uv.index]]\nname = %s\nurl = %s\nexplicit = true\n", text.JSON(name), text.JSON(url)).String()...)
 	return nil
 }
 

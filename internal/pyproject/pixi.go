@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -58,7 +59,7 @@ func PatchPixi(content []byte, name string, c *resolver.Choice, p machine.Platfo
 			func() error { return in("dependencies").Set("cuda-version", c.CUDA+".*") })
 	}
 	if p.Libc != nil && p.Libc.Kind == "glibc" && p.Libc.Version.Less(pixiLibc()) {
-		libc := fmt.Sprintf("{ family = \"glibc\", version = %q }", p.Libc.Version)
+		libc := text.Form("{ family = \"glibc\", version = %s }", text.JSON(p.Libc.Version.String()))
 		steps = append(steps, func() error { return in("system-requirements").SetRaw("libc", libc) })
 	}
 	steps = append(steps, func() error { return in("dependencies").Set("python", strings.TrimSuffix(c.Python, "t")+".*") })

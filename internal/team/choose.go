@@ -11,8 +11,8 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
-	"envfix/internal/plan"
 	"envfix/internal/planning"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -98,15 +98,9 @@ func withoutTorch(wish []pep508.Requirement) error {
 	for _, q := range wish {
 		texts = append(texts, q.Text)
 	}
-	asked := plan.Run{Argv: append([]string{"envfix", "lock", "torch"}, texts...)}
-	alone := plan.Run{Argv: append([]string{"envfix", "plan"}, texts...)}
 	f := fail.New(fail.NoSolution, "a lock pins torch and what goes with it, and what is asked for brings no torch")
-	if words, err := asked.Words(); err == nil {
-		f.Hints = append(f.Hints, "`"+clean(strings.Join(words, " "))+"` locks both")
-	}
-	if words, err := alone.Words(); err == nil {
-		f.Hints = append(f.Hints, "`"+clean(strings.Join(words, " "))+"` chooses it without torch, and without a lock")
-	}
+	f.Hints = append(f.Hints, "`envfix lock torch "+clean(text.Command(texts...))+"` locks both",
+		"`envfix plan "+clean(text.Command(texts...))+"` chooses it without torch, and without a lock")
 	return f
 }
 

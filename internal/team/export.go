@@ -2,7 +2,6 @@ package team
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -77,14 +76,13 @@ func (t *Team) exportUV(l *lock.Lock, groups []string) (text.Quoted, error) {
 	e.Text, err = ReadFile(t.path("pyproject.toml"))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		e.Text = fmt.Appendf(nil, "[project]\nname = \"team\"\nversion = \"0\"\nrequires-python = %s\ndependencies = []\n", quoted(u.Python))
+		e.Text = []byte("[project]\nname = \"team\"\nversion = \"0\"\nrequires-python = \"\"\ndependencies = []\n")
 	case err != nil:
 		return none, fail.Wrap(fail.Usage, err)
-	default:
-		e.Table = []string{"project"}
-		if err := e.Set("requires-python", u.Python); err != nil {
-			return none, fail.Wrap(fail.Usage, err)
-		}
+	}
+	e.Table = []string{"project"}
+	if err := e.Set("requires-python", u.Python); err != nil {
+		return none, fail.Wrap(fail.Usage, err)
 	}
 	if err := editUV(e, u); err != nil {
 		return none, fail.Wrap(fail.Usage, err)
@@ -101,7 +99,7 @@ func (t *Team) exportUV(l *lock.Lock, groups []string) (text.Quoted, error) {
 func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	e.Table = []string{"dependency-groups"}
 	for _, name := range slices.Sorted(maps.Keys(u.Groups)) {
-		if err := e.SetRaw(name, list(u.Groups[name], quoted, "\n    ")); err != nil {
+		if err := e.SetRaw(name, list(u.Groups[name], text.JSON, true)); err != nil {
 			return err
 		}
 	}
@@ -112,25 +110,25 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 			defaults = append(defaults, d)
 		}
 	}
-	if err := e.SetRaw("default-groups", list(defaults, quoted, "")); err != nil {
+	if err := e.SetRaw("default-groups", list(defaults, text.JSON, false)); err != nil {
 		return err
 	}
-	if err := e.SetRaw("environments", list(u.Environments, quoted, "\n    ")); err != nil {
+	if err := e.SetRaw("environments", list(u.Environments, text.JSON, true)); err != nil {
 		return err
 	}
-	group := func(name string) string { return "{ group = " + quoted(name) + " }" }
-	conflict := func(groups []string) string { return list(groups, group, "") }
+	group := func(name string) text.Quoted { return text.Form("{ group = %s }", text.JSON(name)) }
+	conflict := func(groups []string) text.Quoted { return list(groups, group, false) }
 	if len(u.Conflicts) > 0 {
-		if err := e.SetRaw("conflicts", list(u.Conflicts, conflict, "\n    ")); err != nil {
+		if err := e.SetRaw("conflicts", list(u.Conflicts, conflict, true)); err != nil {
 			return err
 		}
 	}
 	e.Table = []string{"tool", "uv", "sources"}
-	source := func(s lock.UVSource) string {
-		return "{ index = " + quoted(s.Index) + ", group = " + quoted(s.Group) + " }"
+	source := func(s lock.UVSource) text.Quoted {
+		return text.Form("{ index = %s, group = %s }", text.JSON(s.Index), text.JSON(s.Group))
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Sources)) {
-		if err := e.SetRaw(name, list(u.Sources[name], source, "\n    ")); err != nil {
+		if err := e.SetRaw(name, list(u.Sources[name], source, true)); err != nil {
 			return err
 		}
 	}
@@ -142,24 +140,14 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	return nil
 }
 
-// quoted is a string of TOML.
-func quoted(s string) string { return text.JSON(s).String() }
-
-// list writes a list of TOML, each element behind sep.
-func list[T any](of []T, write func(T) string, sep string) string {
-	var b strings.Builder
-	b.WriteString("[")
-	for i, v := range of {
-		if sep == "" && i > 0 {
-			b.WriteString(" ")
-		}
-		b.WriteString(sep + write(v))
-		if sep != "" || i < len(of)-1 {
-			b.WriteString(",")
-		}
+// list writes a list of TOML; a long one has a line for each element.
+func list[T any](of []T, write func(T) text.Quoted, long bool) text.Quoted {
+	var all []text.Quoted
+	for _, v := range of {
+		all = append(all, write(v))
 	}
-	if sep != "" {
-		b.WriteString("\n")
+	if long && len(all) > 0 {
+		return text.Form("[\n    %s,\n]", text.Join(all, ",\n    "))
 	}
-	return b.String() + "]"
+	return text.Form("[%s]", text.Join(all, ", "))
 }

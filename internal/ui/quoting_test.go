@@ -45,7 +45,8 @@ func TestQuoting(t *testing.T) {
 		return "printf '%s\\0' " + strings.Join(words, " "), err
 	}
 	fish := func(s string) (string, error) {
-		line, err := Assignments("fish", []Assignment{{Name: "ENVFIX_X", Value: s}})
+		form := Assignments("fish", []Assignment{{Name: "ENVFIX_X", Value: s}})
+		line, err := form.String(), form.Err()
 		return line + "printf '%s\\0' $ENVFIX_X", err
 	}
 	list := func(s string) (string, error) { // two words, the second behind a word that ends plainly
@@ -53,7 +54,8 @@ func TestQuoting(t *testing.T) {
 		return "gen=\nfor w in " + strings.Join(words[min(2, len(words)):], " ") + "; do printf '%s\\0' \"$w\"; done", err
 	}
 	assigned := func(s string) (string, error) {
-		line, err := Assignments("sh", []Assignment{{Name: "ENVFIX_X", Value: s}})
+		form := Assignments("sh", []Assignment{{Name: "ENVFIX_X", Value: s}})
+		line, err := form.String(), form.Err()
 		return line + `printf '%s\0' "$ENVFIX_X"`, err
 	}
 	for name, way := range map[string]struct {

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"strings"
 
 	"envfix/internal/text"
@@ -37,58 +36,47 @@ const (
 	Prepend      // to a list such as PATH
 )
 
-// Assignments returns the lines that a shell evaluates. Its error names a value
-// that the shell cannot be given.
-func Assignments(shell string, all []Assignment) (string, error) {
-	var b strings.Builder
+// Assignments are the lines that a shell evaluates; its error names a value that the shell
+// cannot be given.
+func Assignments(shell string, all []Assignment) text.Quoted {
+	var d text.Doc
 	for _, a := range all {
-		line, err := assignment(shell, a)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(line + "\n")
+		d.Add("%s\n", assignment(shell, a))
 	}
-	return b.String(), nil
+	return d.Quoted()
 }
 
-func assignment(shell string, a Assignment) (string, error) {
+func assignment(shell string, a Assignment) text.Quoted {
+	name := text.Word(a.Name)
 	switch shell {
 	case "fish":
-		v, err := text.Fish(a.Value)
+		v := text.Fish(a.Value)
 		switch {
-		case err != nil:
-			return "", err
 		case a.Kind == Unset:
-			return "set -e " + a.Name, nil
+			return text.Form("set -e %s", name)
 		case a.Kind == Prepend:
-			return fmt.Sprintf("set -gx %s %s $%s", a.Name, v, a.Name), nil
+			return text.Form("set -gx %[1]s %[2]s $%[1]s", name, v)
 		case strings.HasSuffix(a.Name, "PATH"):
 			// fish keeps variables of that name as lists
-			return fmt.Sprintf("set -gx %s (string split : -- %s)", a.Name, v), nil
+			return text.Form("set -gx %s (string split : -- %s)", name, v)
 		}
-		return fmt.Sprintf("set -gx %s %s", a.Name, v), nil
+		return text.Form("set -gx %s %s", name, v)
 	case "powershell":
-		v, err := text.PowerShell(a.Value)
-		if err != nil {
-			return "", err
-		}
+		v := text.PowerShell(a.Value)
 		switch a.Kind {
 		case Unset:
-			return "Remove-Item -ErrorAction SilentlyContinue Env:" + a.Name, nil
+			return text.Form("Remove-Item -ErrorAction SilentlyContinue Env:%s", name)
 		case Prepend:
-			return fmt.Sprintf("$env:%s = %s + [IO.Path]::PathSeparator + $env:%s", a.Name, v, a.Name), nil
+			return text.Form("$env:%[1]s = %[2]s + [IO.Path]::PathSeparator + $env:%[1]s", name, v)
 		}
-		return fmt.Sprintf("$env:%s = %s", a.Name, v), nil
+		return text.Form("$env:%s = %s", name, v)
 	}
-	v, err := text.POSIX(a.Value)
-	if err != nil {
-		return "", err
-	}
+	v := text.POSIX(a.Value)
 	switch a.Kind {
 	case Unset:
-		return "unset " + a.Name, nil
+		return text.Form("unset %s", name)
 	case Prepend:
-		return fmt.Sprintf(`export %s=%s"${%s:+:$%s}"`, a.Name, v, a.Name, a.Name), nil
+		return text.Form(`export %[1]s=%[2]s"${%[1]s:+:$%[1]s}"`, name, v)
 	}
-	return fmt.Sprintf("export %s=%s", a.Name, v), nil
+	return text.Form("export %s=%s", name, v)
 }

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -192,11 +193,10 @@ func (v *view) command(r plan.Run, sudo bool) {
 	} else {
 		words, err = r.Words()
 	}
-	if err != nil {
-		// Not for a shell; it is run without one.
+	if err != nil { // not for a shell; it is run without one
 		words = words[:0]
 		for _, a := range r.Argv {
-			words = append(words, fmt.Sprintf("%q", a))
+			words = append(words, text.Command(a))
 		}
 	}
 	if sudo {
@@ -309,10 +309,9 @@ func Next(p *plan.Plan, args []string, s Style) string {
 // in the sentence where it fits into its line, else by itself.
 func (v *view) next(name string, args []string, before, after string) {
 	r := plan.Run{Argv: append([]string{"envfix", name}, args...)}
-	words, err := r.Words()
-	line := before + "`" + strings.Join(words, " ") + "`"
+	line := before + "`" + text.Command(r.Argv...) + "`"
 	switch {
-	case args == nil || err != nil:
+	case args == nil:
 		v.row("next", before+"`envfix "+name+"` with the same arguments"+after)
 	case columns(line) <= v.width()-leftColumn:
 		v.row("next", line+after)

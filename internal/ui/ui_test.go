@@ -230,7 +230,8 @@ $env:PYTHONPATH = '/a:/b'
 $env:VIRTUAL_ENV = '/c\d'
 `,
 	} {
-		got, err := Assignments(shell, all)
+		form := Assignments(shell, all)
+		got, err := form.String(), form.Err()
 		if err != nil {
 			t.Fatal(err)
 		}

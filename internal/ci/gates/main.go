@@ -9,6 +9,7 @@ package main
 import (
 	"go/ast"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ var gates = &analysis.Analyzer{
 type door struct {
 	gate string   // "package function", or "package"; several by ";"
 	of   string   // the library
-	to   []string // its functions, variables and types
+	to   []string // its functions, variables, types and TYPE.METHOD
 	say  string
 }
 
@@ -42,9 +43,16 @@ var doors = []door{
 	{"", "text/template", nil, "use html/template, or text.Doc"},
 	{"envfix/internal/reach", "net/http", []string{"DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"}, "ask by reach.Allowed"},
 	{"envfix/internal/reach", "net", []string{"Dial", "DialTimeout", "DialTCP", "DialUDP", "Dialer"}, "ask by reach.Allowed"},
+	// What was quoted for one place is not put together with other text. Of these, an editor
+	// of TOML reads again what it wrote, and the others speak to people or to JSON.
+	{"envfix/internal/pyproject;envfix/internal/plan shown;envfix/internal/propose metadata;envfix/cmd/envfix writeErrorJSON", "envfix/internal/text", []string{"Quoted.String"},
+		"keep it text.Quoted, and write it by WriteTo"},
 	// An index by the user's own word, and the team's policy.
 	{"envfix/internal/index New;envfix/internal/team allowed", "envfix/internal/reach", []string{"Bind"}, "take what these allow"},
 }
+
+// form are names of functions that write for another program.
+var form = regexp.MustCompile(`^[Ee]xport([A-Z]|$)|(?i)script$|^powershell$|assignments?$|yaml$|csv$`)
 
 // markup are the types of html/template that are not escaped.
 var markup = []string{"HTML", "HTMLAttr", "CSS", "JS", "JSStr", "URL", "Srcset"}
@@ -57,11 +65,11 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		switch n := n.(type) {
 		case *ast.Ident:
-			if d := leads(pass.TypesInfo.Uses[n]); d != nil && !d.admits(pass, stack) && !handed(pass, stack) {
-				pass.Reportf(n.Pos(), "%s.%s leads past the gate: %s", d.of, n.Name, d.say)
+			if d, name := leads(pass.TypesInfo.Uses[n]); d != nil && !d.admits(pass, stack) && !handed(pass, stack) {
+				pass.Reportf(n.Pos(), "%s.%s leads past the gate: %s", d.of, name, d.say)
 			}
 		case *ast.FuncDecl:
-			if f := pass.TypesInfo.Defs[n.Name].(*types.Func); strings.HasPrefix(n.Name.Name, "Export") && returnsString(f) {
+			if f := pass.TypesInfo.Defs[n.Name].(*types.Func); form.MatchString(n.Name.Name) && returnsString(f) {
 				pass.Reportf(n.Pos(), "%s gives a form of another program out as a plain string: return text.Quoted", n.Name.Name)
 			}
 		case *ast.CompositeLit:
@@ -78,18 +86,24 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// leads is the door that an object is.
-func leads(o types.Object) *door {
-	if o == nil || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() { // a method is reached by its type
-		return nil
+// leads is the door that an object is, and its name there.
+func leads(o types.Object) (d *door, name string) {
+	if o == nil || o.Pkg() == nil {
+		return nil, ""
+	}
+	name = o.Name()
+	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
+		name = strings.TrimPrefix(types.TypeString(f.Signature().Recv().Type(), func(*types.Package) string { return "" }), "*") + "." + name
+	} else if o.Parent() != o.Pkg().Scope() {
+		return nil, ""
 	}
 	i := slices.IndexFunc(doors, func(d door) bool {
-		return d.of == o.Pkg().Path() && (d.to == nil || slices.Contains(d.to, o.Name()))
+		return d.of == o.Pkg().Path() && (d.to == nil || slices.Contains(d.to, name))
 	})
 	if i < 0 {
-		return nil
+		return nil, ""
 	}
-	return &doors[i]
+	return &doors[i], name
 }
 
 // admits reports whether this is the gate itself.
@@ -124,7 +138,7 @@ func handed(pass *analysis.Pass, stack []ast.Node) bool {
 
 func returnsString(f *types.Func) bool {
 	for v := range f.Signature().Results().Variables() {
-		if types.Identical(v.Type(), types.Typ[types.String]) {
+		if types.Identical(v.Type(), types.Typ[types.String]) || types.Identical(v.Type(), types.NewSlice(types.Typ[types.Byte])) {
 			return true
 		}
 	}

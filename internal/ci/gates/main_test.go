@@ -6,4 +6,4 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-func TestGates(t *testing.T) { analysistest.Run(t, analysistest.TestData(), gates, "a") }
+func TestGates(t *testing.T) { analysistest.Run(t, analysistest.TestData(), gates, "envfix/a") }

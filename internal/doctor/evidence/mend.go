@@ -60,15 +60,6 @@ func (e Repair) Set(variable, value, why string) Mend {
 	return Mend{Fixes: []plan.EnvFix{{Variable: variable, Action: "set", Value: value, Why: why}}}
 }
 
-// Command is a command as a shell reads it; "" where one of its words cannot be said.
-func (e Repair) Command(argv ...string) string {
-	words, err := plan.Run{Argv: argv}.Words()
-	if err != nil {
-		return ""
-	}
-	return strings.Join(words, " ")
-}
-
 // EntryOf is the entry of a list of directories that names dir, as it stands there.
 func EntryOf(list, dir string) string {
 	for entry := range strings.SplitSeq(list, ":") {

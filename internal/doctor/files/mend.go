@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // pythonPathMend takes the entry of PYTHONPATH out that holds another torch.
@@ -28,9 +29,6 @@ func renameFix(e *evidence.Evidence, p machine.ImportPlace) []string {
 	if path.Base(old) == "__init__.py" {
 		old = path.Dir(old)
 	}
-	first := "rename " + old
-	if mv := e.Repair().Command("mv", old, path.Join(path.Dir(old), "my_"+path.Base(old))); mv != "" {
-		first = "`" + mv + "`, and remove __pycache__ beside it"
-	}
-	return []string{first, "or start Python from another directory"}
+	return []string{"`" + text.Command("mv", old, path.Join(path.Dir(old), "my_"+path.Base(old))) + "`, and remove __pycache__ beside it",
+		"or start Python from another directory"}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+
+	"envfix/internal/text"
 )
 
 func outside(s string) {
@@ -23,6 +25,10 @@ func outside(s string) {
 }
 
 func ExportYAML() (string, error) { return "", nil } // want `ExportYAML gives a form of another program out as a plain string`
+
+func Script() string { return "" } // want `Script gives a form of another program out as a plain string`
+
+func joined(q text.Quoted) string { return "rm " + q.String() } // want `text.Quoted.String leads past the gate`
 
 func inside(n int, c *exec.Cmd) {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
