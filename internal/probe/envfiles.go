@@ -83,7 +83,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, i := range f.Imports {
 		if i.Place == machine.InEnvironment {
 			torch := path.Dir(i.Path)
-			h.links(f, torch, e)
+			h.links(f, torch, e, &wait)
 			f.Options = h.allocOptions(torch)
 			if i := slices.IndexFunc(e.Dists, func(d Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
 				f.Bare = e.Dists[i].Version

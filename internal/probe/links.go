@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/lazy"
 	"envfix/internal/loader"
@@ -74,7 +75,7 @@ func (h *host) opened(o *loader.Object) []string {
 
 // links follows what importing torch loads, in its order: torch/__init__.py opens
 // libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
-func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
+func (h *host) links(f *machine.EnvFiles, torch string, e Env, read *sync.WaitGroup) {
 	v := h.linkView(e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := h.wheelLibraries(e.Sites)
@@ -109,6 +110,8 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env) {
 		torchs.versions("", v.All)
 		torchs.foreign(f.Loaded, global, c)
 		torchs.extensions(h, e)
+		read.Wait()
+		torchs.replaced(h, f.Dists, c)
 	}
 	f.Links = torchs.faults
 	from := &origins{h: h}
@@ -219,6 +222,27 @@ func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Objec
 		for _, o := range l.All {
 			if slices.Contains(o.Needed, x.Name) && l.lacks(x, o, own, opened) {
 				break
+			}
+		}
+	}
+}
+
+// replaced binds torch's libraries where the file of one that they are loaded with is not
+// the one that its package brought.
+func (l *linker) replaced(h *host, dists []machine.DistFiles, c *loader.Object) {
+	tree := l.Tree(c)
+	for _, d := range dists {
+		for _, file := range d.Resized {
+			at := h.resolved(file)
+			i := slices.IndexFunc(tree, func(o *loader.Object) bool { return o.Path == at })
+			for _, o := range tree {
+				if i < 0 || !strings.HasPrefix(o.Path, h.resolved(l.torch)+"/") {
+					continue
+				}
+				for _, b := range l.Bind(o, tree, nil) {
+					l.add(machine.LinkFault{By: o.Path, Library: tree[i].Name, Path: at, Why: "it is not the file that " + d.Name + " brought, and lacks " + b.Symbol, Symbol: b.Symbol, Dist: d.Name, Module: true})
+					break
+				}
 			}
 		}
 	}
