@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
@@ -104,4 +105,24 @@ func activateLine(f plan.EnvFix) string {
 	v, breaks := f.Variable, separators(f.Variable)
 	lines := strings.Repeat(`\n`, len(breaks))
 	return v + `=$(printf %s "${` + v + `-}" | tr '` + breaks + `' '` + lines + `' | { grep -Fxv -- '` + f.Value + `' || :; } | paste -sd: -)`
+}
+
+// profileLine is the line of a POSIX shell that undoes what a profile of the user's own
+// sets: an entry of a list, or a variable that has one value, where it is still that.
+func profileLine(f plan.EnvFix) string {
+	if line := activateLine(f); line != "" || f.Action != "remove" || !ownValue().MatchString(f.Variable) || strings.ContainsFunc(f.Value, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) }) {
+		return line
+	}
+	return `[ "${` + f.Variable + `-}" != '` + f.Value + `' ] || unset ` + f.Variable
+}
+
+// ownValue matches the variables that one value decides.
+var ownValue = lazy.Regexp("^(?:" + machine.OneValue + ")$")
+
+// Unset reports whether a plan's steps take a variable that has one value out of a profile.
+func Unset(steps []plan.Step, f plan.EnvFix) bool {
+	line := profileLine(f)
+	return line != "" && activateLine(f) == "" && slices.ContainsFunc(steps, func(s plan.Step) bool {
+		return s.Block != nil && s.Block.Name == ProfileBlock && slices.Contains(s.Block.Lines, line)
+	})
 }

@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +31,12 @@ func ProfileStep(p Profile) (s plan.Step, ok bool) {
 	lines := slices.Clone(p.Block)
 	var entries, names, from []string
 	for _, f := range p.Fixes {
-		line := activateLine(f)
+		line := profileLine(f)
 		if line == "" || slices.Contains(lines, line) {
 			continue
 		}
 		lines = append(lines, line)
-		entries = append(entries, f.Value)
+		entries = append(entries, cmp.Or(f.Value, `""`))
 		if !slices.Contains(names, f.Variable) {
 			names = append(names, f.Variable)
 		}

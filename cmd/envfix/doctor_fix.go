@@ -148,6 +148,11 @@ func handwork(findings []doctor.Finding, p *plan.Plan) string {
 
 // useIt says what a shell that is open must do, where variables were at fault.
 func useIt(p *plan.Plan) string {
+	for _, x := range p.EnvFixes {
+		if installers.Unset(p.Steps, x) {
+			return "\nA shell that is open keeps it until `unset " + x.Variable + "`\n"
+		}
+	}
 	for _, s := range p.Steps {
 		if s.ID == "activate" {
 			return "\nA shell that is open keeps its variables until `. " + text.Command(p.Target.Dir+"/bin/activate") + "`\n"
@@ -163,6 +168,11 @@ func (f doctorFlags) examineAgain(ctx context.Context, p *plan.Plan) (doctor.Rep
 		before := os.Getenv(x.Variable)
 		if after := installers.Activated(x.Variable, before, p.EnvFixes); after != before {
 			if err := os.Setenv(x.Variable, after); err != nil {
+				return doctor.Report{}, nil, err
+			}
+		}
+		if installers.Unset(p.Steps, x) {
+			if err := os.Unsetenv(x.Variable); err != nil {
 				return doctor.Report{}, nil, err
 			}
 		}

@@ -77,6 +77,12 @@ func originsOf(patient *read.Case, f plan.EnvFix) []machine.Origin {
 				return i.Origins
 			}
 		}
+	default:
+		for _, v := range patient.Files.Variables {
+			if v.Name == f.Variable && v.Value == f.Value && !v.AtStart {
+				return v.Origins
+			}
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
 )
@@ -224,8 +225,9 @@ var startup = []string{
 	".tcshrc",
 }
 
-// The lines of a block: they take an entry out of a variable.
-var blockLine = lazy.Regexp(`^(unset PYTHONHOME|export PYTHONNOUSERSITE='[^'\x00-\x1f]*'|` +
+// The lines of a block: they take an entry out of a variable, or the value out of one that
+// has but one.
+var blockLine = lazy.Regexp(`^(unset PYTHONHOME|\[ "\$\{(?:` + machine.OneValue + `)-\}" != '[^'\x00-\x1f]*' \] \|\| unset (?:` + machine.OneValue + `)|export PYTHONNOUSERSITE='[^'\x00-\x1f]*'|` +
 	`(LD_LIBRARY_PATH|PYTHONPATH|LD_PRELOAD)=\$\(printf %s "\$\{[A-Z_]+-\}" \| tr '[: ]{1,2}' '(\\n){1,2}' \| \{ grep -Fxv -- '[^'\x00-\x1f]*' \|\| :; \} \| paste -sd: -\))$`)
 
 func userBlock(b *plan.Block, home string) string {

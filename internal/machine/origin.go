@@ -58,3 +58,7 @@ func (o Origin) String() string {
 func ShellProfile(file string) bool {
 	return slices.Contains([]string{"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.profile", "~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin"}, file)
 }
+
+// OneValue matches the variables of CUDA's and torch's that one value decides (RE2).
+const OneValue = `CUDA_(?:VISIBLE_DEVICES|HOME|PATH|DEVICE_ORDER|LAUNCH_BLOCKING|MODULE_LOADING)|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|` +
+	`HSA_OVERRIDE_GFX_VERSION|PYTORCH_\w*ALLOC_CONF|PYTHONHOME|TORCH_CUDA_ARCH_LIST|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|NCCL_\w+`

@@ -11,9 +11,8 @@ import (
 	"envfix/internal/text"
 )
 
-// tracked are the variables whose setting is looked for: those that one value decides.
-var tracked = lazy.Regexp(`^(?:CUDA_(?:VISIBLE_DEVICES|HOME|PATH|DEVICE_ORDER|LAUNCH_BLOCKING|MODULE_LOADING)|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|` +
-	`HSA_OVERRIDE_GFX_VERSION|PYTORCH_\w*ALLOC_CONF|PYTHONHOME|TORCH_CUDA_ARCH_LIST|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|NCCL_\w+)$`)
+// tracked are the variables whose setting is looked for.
+var tracked = lazy.Regexp("^(?:" + machine.OneValue + ")$")
 
 // variables reads what is set of them, and where: in this shell, or by a file that every
 // Python of the environment runs when it starts.

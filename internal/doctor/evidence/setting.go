@@ -73,6 +73,9 @@ func (e Repair) Unset(f *Finding, name string, ways ...string) {
 		if at < 0 {
 			ways = append(ways, "`unset "+name+"` mends this shell")
 		}
+		if i := slices.IndexFunc(v.Origins, editable); i >= 0 {
+			ways = append(ways, "`envfix doctor --fix --edit-profile` shows the change of "+v.Origins[i].File+", asks, and keeps the file as it was")
+		}
 		fix := plan.EnvFix{Variable: name, Action: "remove", Value: v.Value, Why: "it is of no use here"}
 		if len(v.Origins) > 0 {
 			fix.From = v.Origins[0].Place()
