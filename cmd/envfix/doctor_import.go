@@ -17,12 +17,17 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/system"
 	"envfix/internal/version"
 )
 
-// importLimit is how long Python may take: torch imports in seconds from a cold
-// disk, and a driver that hangs never answers.
-const importLimit = 20 * time.Second
+// A Python that neither computes nor reads for importStill hangs, in a driver as a rule;
+// one that imports does, however long it takes on a busy machine or from a network's disk
+// (torch: 5 s of processor time, in 72 s). It hangs, too, that computes without end.
+const (
+	importStill = 20 * time.Second
+	importWork  = 2 * time.Minute
+)
 
 // importGrace is how long a Python that took too long has to end by itself.
 const importGrace = 500 * time.Millisecond
@@ -35,12 +40,10 @@ func importTorch(whole context.Context, k *know.Knowledge, p *read.Case) error {
 		return fail.Wrong("`--import` starts the environment's Python, and there is no environment",
 			"name it: `envfix doctor --import --env DIR`")
 	}
-	limit := cmp.Or(probeLimit(), importLimit)
-	ctx, cancel := context.WithTimeout(whole, limit)
-	defer cancel()
+	limit := cmp.Or(probeLimit(), importStill)
 	argv := apply.QuickArgv(filepath.Join(filepath.Dir(p.Machine.Pythons[i].Path), "python"), []string{"torch"})
 	// A crash says then in which line of which module it was.
-	proof, err := prove(ctx, slices.Insert(argv, 1, "-X", "faulthandler"), importGrace)
+	proof, err := prove(whole, system.Command{Argv: slices.Insert(argv, 1, "-X", "faulthandler"), Grace: importGrace, Stall: limit, Work: importWork})
 	if whole.Err() != nil {
 		return whole.Err()
 	}
@@ -53,10 +56,11 @@ func importTorch(whole context.Context, k *know.Knowledge, p *read.Case) error {
 	}
 	said := imported(proof, p.Files)
 	var f *fail.Error
+	var still *system.StallError
 	switch {
-	case ctx.Err() != nil:
+	case errors.As(err, &still):
 		said.Late = limit.String()
-		text += fmt.Sprintf("Python did not answer within %s\n", limit)
+		text += fmt.Sprintf("Python got nowhere for %s\n", limit)
 	case errors.As(err, &f):
 		text += strings.Join(append([]string{f.Text}, f.Details...), "\n")
 	case err != nil:

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
@@ -108,7 +107,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		argv = apply.QuickArgv
 	}
 	bar := newProgress("importing " + strings.Join(modules, ", ") + " and computing")
-	proof, err := prove(ctx, argv(filepath.Join(bin, "python"), modules), 0)
+	proof, err := prove(ctx, system.Command{Argv: argv(filepath.Join(bin, "python"), modules)})
 	bar.end()
 	if err != nil {
 		return err
@@ -202,7 +201,7 @@ const mostAnswer = 1 << 20
 
 // prove has the environment's Python say what it can do; argv is [apply.Argv]'s.
 // When ctx ends first, it is given grace to end by itself (0: 5 s).
-func prove(ctx context.Context, argv []string, grace time.Duration) (apply.Proof, error) {
+func prove(ctx context.Context, c system.Command) (apply.Proof, error) {
 	env := map[string]string{}
 	for _, name := range ofTheShell {
 		if v, ok := os.LookupEnv(name); ok {
@@ -210,7 +209,8 @@ func prove(ctx context.Context, argv []string, grace time.Duration) (apply.Proof
 		}
 	}
 	out := system.Tail{Most: mostAnswer}
-	err := system.Run(ctx, system.Command{Argv: argv, Env: env, Raw: &out, Quiet: true, Grace: grace})
+	c.Env, c.Raw, c.Quiet = env, &out, true
+	err := system.Run(ctx, c)
 	if ctx.Err() != nil {
 		return apply.Proof{}, ctx.Err()
 	}

@@ -40,6 +40,7 @@ type Command struct {
 	// prints nothing, writes nothing, and nothing grows below Grows. 0: never.
 	Stall time.Duration
 	Grows []string
+	Work  time.Duration // not 0: what it reads and computes is progress too, until it had so much processor time
 }
 
 // An Owner is the user who started us with sudo.

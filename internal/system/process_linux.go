@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"envfix/internal/proc"
 )
@@ -12,19 +13,26 @@ import (
 // installer goes on writing after the lock is gone.
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
-// written returns how many bytes the processes of a group have written so far.
-func written(group int) (sum int64) {
+// did is what the processes of a group have done so far: the bytes that they wrote, those
+// that they read, page by page of what they mapped too, and their processor time.
+func did(group int) (written, read int64, worked time.Duration) {
 	for _, pid := range proc.Self.PIDs() {
 		p := proc.Self.Of(pid)
-		if st, ok := p.Stat(); !ok || st.Group != group {
+		st, ok := p.Stat()
+		if !ok || st.Group != group {
 			continue
 		}
+		worked += time.Duration(st.CPU * float64(time.Second))
 		for line := range strings.Lines(p.Read("io")) {
-			if n, yes := strings.CutPrefix(line, "wchar: "); yes {
-				bytes, _ := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
-				sum += bytes
+			name, n, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			bytes, _ := strconv.ParseInt(n, 10, 64)
+			switch name {
+			case "wchar":
+				written += bytes
+			case "rchar", "read_bytes":
+				read += bytes
 			}
 		}
 	}
-	return sum
+	return written, read, worked
 }

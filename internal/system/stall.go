@@ -14,6 +14,9 @@ type activity struct {
 	written int64 // bytes that it and its children wrote, where the kernel says so
 	files   int64 // below the directories that grow
 	bytes   int64 // of those files
+
+	read   int64 // bytes, and
+	worked time.Duration
 }
 
 // noise is what a program writes without getting on: wake-ups between its threads.
@@ -21,8 +24,12 @@ const noise = 4 << 10
 
 // progress reports whether there was any since before.
 func (a activity) progress(before activity) bool {
-	return a.output > before.output || a.written >= before.written+noise || a.files != before.files || a.bytes != before.bytes
+	return a.output > before.output || a.written >= before.written+noise || a.files != before.files || a.bytes != before.bytes ||
+		a.read >= before.read+noise || a.worked >= before.worked+stir
 }
+
+// stir is the processor time of a program that gets on, however busy the machine is.
+const stir = 100 * time.Millisecond
 
 // A patience counts the looks at a program that got nowhere.
 type patience struct {
@@ -49,7 +56,10 @@ func (c Command) watch(ctx context.Context, pid int, out *lines, end context.Can
 	tick := time.NewTicker(max(c.Stall/looks, time.Millisecond))
 	defer tick.Stop()
 	look := func() activity {
-		a := activity{output: out.Seen(), written: written(pid)}
+		a := activity{output: out.Seen()}
+		if a.written, a.read, a.worked = did(pid); c.Work == 0 {
+			a.read, a.worked = 0, 0
+		}
 		for _, dir := range c.Grows {
 			files, bytes := sizes(dir)
 			a.files += files
@@ -64,7 +74,7 @@ func (c Command) watch(ctx context.Context, pid int, out *lines, end context.Can
 			return
 		case <-tick.C:
 		}
-		if p.over(look()) {
+		if now := look(); p.over(now) || now.worked > c.Work {
 			end(&StallError{Argv: c.Argv, After: c.Stall})
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,11 +53,14 @@ func TestProgress(t *testing.T) {
 		want bool
 	}{
 		"nothing":       {before, false},
-		"output":        {activity{11, 5000, files, bytes}, true},
-		"wake-ups":      {activity{10, 5000 + noise - 1, files, bytes}, false},
-		"a write":       {activity{10, 5000 + noise, files, bytes}, true},
-		"a link":        {activity{10, 5000, linked, bytes}, true},
-		"a file shrank": {activity{10, 5000, files, bytes - 1}, true},
+		"output":        {activity{output: 11, written: 5000, files: files, bytes: bytes}, true},
+		"wake-ups":      {activity{output: 10, written: 5000 + noise - 1, files: files, bytes: bytes}, false},
+		"a write":       {activity{output: 10, written: 5000 + noise, files: files, bytes: bytes}, true},
+		"a link":        {activity{output: 10, written: 5000, files: linked, bytes: bytes}, true},
+		"reading":       {activity{output: 10, written: 5000, files: files, bytes: bytes, read: noise}, true},
+		"computing":     {activity{output: 10, written: 5000, files: files, bytes: bytes, worked: stir}, true},
+		"waking up":     {activity{output: 10, written: 5000, files: files, bytes: bytes, worked: stir - 1}, false},
+		"a file shrank": {activity{output: 10, written: 5000, files: files, bytes: bytes - 1}, true},
 	} {
 		if got := tt.now.progress(before); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
@@ -92,7 +96,7 @@ func TestWritten(t *testing.T) {
 		}
 		n, _ := strconv.Atoi(strings.TrimSpace(string(self)))
 		pid <- n
-		if got := written(n); got < 100_000 {
+		if got, _, _ := did(n); got < 100_000 {
 			t.Errorf("%d bytes were written, want 100000 and more", got)
 		}
 		cancel()
@@ -104,5 +108,20 @@ func TestWritten(t *testing.T) {
 	}
 	if len(pid) != 1 {
 		t.Error("the program did not run")
+	}
+}
+
+// TestWork: a program that computes outlives the time in which it would have to print, until
+// it had as much processor time as it may have.
+func TestWork(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no other system says what a process did")
+	}
+	spin := []string{"sh", "-c", "while :; do :; done"}
+	var stalled *StallError
+	begin := time.Now()
+	err := Run(context.Background(), Command{Argv: spin, Stall: 400 * time.Millisecond, Work: 900 * time.Millisecond, Grace: 10 * time.Millisecond})
+	if !errors.As(err, &stalled) || time.Since(begin) < 900*time.Millisecond {
+		t.Errorf("%v after %s", err, time.Since(begin))
 	}
 }

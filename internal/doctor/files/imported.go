@@ -22,7 +22,7 @@ func notImported(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	switch {
 	case i.Late != "":
-		f.Text = "Python did not import torch within " + i.Late
+		f.Text = "Python hangs when it imports torch: it neither read nor computed anything for " + i.Late + ", or computed without end"
 		f.Fix = []string{
 			"`timeout 10 nvidia-smi`: where that hangs too, it is the driver: reboot",
 			"an environment on a network drive: move it to a local disk",
