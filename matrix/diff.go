@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -26,14 +27,7 @@ func (c Change) String() string {
 	case c.Field == "":
 		return c.Row + ": gone"
 	}
-	return fmt.Sprintf("%s: %s: %s → %s", c.Row, c.Field, orNone(c.Old), orNone(c.New))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
+	return fmt.Sprintf("%s: %s: %s → %s", c.Row, c.Field, cmp.Or(c.Old, "none"), cmp.Or(c.New, "none"))
 }
 
 // rowKeys names the fields that tell the rows of a table apart, and how such a
@@ -184,7 +178,7 @@ func valueText(v reflect.Value) string {
 	case reflect.Map:
 		var words []string
 		for _, k := range v.MapKeys() {
-			words = append(words, k.String()+" "+orNone(valueText(v.MapIndex(k))))
+			words = append(words, k.String()+" "+cmp.Or(valueText(v.MapIndex(k)), "none"))
 		}
 		sort.Strings(words)
 		return strings.Join(words, ", ")

@@ -257,7 +257,7 @@ func TestThreat14AptKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := system.Fingerprint(written); err != nil || got != keyPrint || written[0]&0x80 == 0 {
+	if got, _, err := system.PublicKey(written); err != nil || got != keyPrint || written[0]&0x80 == 0 {
 		t.Errorf("written: %s, %v", got, err)
 	}
 }

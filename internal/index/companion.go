@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (c *Client) companion(ctx context.Context, d *Draft, p *Project, torch vers
 		d.note("no %s of the index goes with torch %s", p.Name, torch)
 		return nil, nil
 	}
-	d.note("%s %s declares torch%s: see that it loads beside %s", p.Name, *admits, or(spec, " without a version"), torch)
+	d.note("%s %s declares torch%s: see that it loads beside %s", p.Name, *admits, cmp.Or(spec, " without a version"), torch)
 	return c.companionCUDA(ctx, companion{p.Name, *admits, map[string]string{}}, files[admits.String()])
 }
 

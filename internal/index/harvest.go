@@ -104,7 +104,7 @@ func (c *Client) harvestPair(ctx context.Context, m *matrix.Matrix, d *Draft, p 
 		}
 		for _, check := range CompareMetadata(b, other) {
 			if check.Verdict == Differ {
-				d.note("%s: %s is %s, not %s as in %s", f.Name, check.Field, or(check.Wheel, "none"), check.Row, p.files[0].Name)
+				d.note("%s: %s is %s, not %s as in %s", f.Name, check.Field, cmp.Or(check.Wheel, "none"), check.Row, p.files[0].Name)
 			}
 		}
 	}
@@ -276,11 +276,4 @@ func (d *Draft) common() {
 			d.Release.Companions["triton"] = b.Triton
 		}
 	}
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

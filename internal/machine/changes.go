@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -96,7 +97,7 @@ type differences []string
 
 func (d *differences) text(what, before, now string) {
 	if before != now {
-		*d = append(*d, fmt.Sprintf("%s %s → %s", what, orUnknown(before), orUnknown(now)))
+		*d = append(*d, fmt.Sprintf("%s %s → %s", what, text.Printable(cmp.Or(before, "unknown")), text.Printable(cmp.Or(now, "unknown"))))
 	}
 }
 
@@ -147,7 +148,7 @@ func (d *differences) gpu(a, b GPU) {
 	case a.Visible != b.Visible:
 		d.text(n, usable(a.Visible), usable(b.Visible))
 	case a.MIG != b.MIG:
-		d.text(n+": MIG", orNone(a.MIG), orNone(b.MIG))
+		d.text(n+": MIG", cmp.Or(a.MIG, "none"), cmp.Or(b.MIG, "none"))
 	case a.UUID != b.UUID && a.UUID != "" && b.UUID != "":
 		*d = append(*d, n+": another "+label(b)+" stands there")
 	case a.Index != b.Index:
@@ -203,18 +204,4 @@ func usable(visible bool) string {
 		return "usable"
 	}
 	return "not usable"
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return text.Printable(s)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return text.Printable(s)
 }

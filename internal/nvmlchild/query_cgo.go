@@ -78,6 +78,19 @@ func (l library) has(symbols ...string) bool {
 	return false
 }
 
+// ask makes a call where the library has its symbol; the zero value stands for no answer.
+func ask[T any](l library, symbol string, call func() (T, nvml.Return)) (answer T) {
+	if l.has(symbol) {
+		answer, _ = call()
+	}
+	return answer
+}
+
+// of is a call about one kind of what it tells.
+func of[K, T any](call func(K) (T, nvml.Return), kind K) func() (T, nvml.Return) {
+	return func() (T, nvml.Return) { return call(kind) }
+}
+
 // lists reports whether the library counts GPUs and gives them out.
 func (l library) lists() bool {
 	return l.has("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount") && l.has("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex")
@@ -124,9 +137,7 @@ func (q *query) all() {
 		r.Error = q.lib.ErrorString(nvml.Return(r.Return))
 	}
 	// The one question that is answered without a kernel module.
-	if q.has("nvmlSystemGetNVMLVersion") {
-		r.NVML, _ = q.lib.SystemGetNVMLVersion()
-	}
+	r.NVML = ask(q.library, "nvmlSystemGetNVMLVersion", q.lib.SystemGetNVMLVersion)
 	if r.Return != Success {
 		return
 	}
@@ -194,18 +205,12 @@ func (q *query) gpu(d nvml.Device) GPU {
 
 // device asks what whole GPUs and slices both answer.
 func (l library) device(d nvml.Device) GPU {
-	var g GPU
-	if l.has("nvmlDeviceGetName") {
-		g.Name, _ = d.GetName()
-	}
+	g := GPU{Name: ask(l, "nvmlDeviceGetName", d.GetName), UUID: ask(l, "nvmlDeviceGetUUID", d.GetUUID)}
 	if l.has("nvmlDeviceGetCudaComputeCapability") {
 		major, minor, ret := d.GetCudaComputeCapability()
 		if ret == nvml.SUCCESS {
 			g.Major, g.Minor = major, minor
 		}
-	}
-	if l.has("nvmlDeviceGetUUID") {
-		g.UUID, _ = d.GetUUID()
 	}
 	if l.has("nvmlDeviceGetMemoryInfo") { // not supported where memory is shared, as on GB10
 		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {

@@ -83,21 +83,11 @@ func (s *sampler) describe(i int, d nvml.Device) SampledGPU {
 	is := s.device(d)
 	g := SampledGPU{Index: i, Name: is.Name, UUID: is.UUID, Major: is.Major, Minor: is.Minor}
 	_, g.Memory = s.memory(d)
-	if s.has("nvmlDeviceGetMaxClockInfo") {
-		c, _ := d.GetMaxClockInfo(nvml.CLOCK_SM)
-		g.Clock = int(c)
-	}
-	if s.has("nvmlDeviceGetNumGpuCores") {
-		g.Cores, _ = d.GetNumGpuCores()
-	}
-	if s.has("nvmlDeviceGetEnforcedPowerLimit") {
-		w, _ := d.GetEnforcedPowerLimit()
-		g.PowerLimit = float64(w) / 1000
-	}
-	if s.has("nvmlDeviceGetMaxPcieLinkGeneration") && s.has("nvmlDeviceGetMaxPcieLinkWidth") {
-		g.MaxGen, _ = d.GetMaxPcieLinkGeneration()
-		g.MaxWidth, _ = d.GetMaxPcieLinkWidth()
-	}
+	g.Clock = int(ask(s.library, "nvmlDeviceGetMaxClockInfo", of(d.GetMaxClockInfo, nvml.CLOCK_SM)))
+	g.Cores = ask(s.library, "nvmlDeviceGetNumGpuCores", d.GetNumGpuCores)
+	g.PowerLimit = float64(ask(s.library, "nvmlDeviceGetEnforcedPowerLimit", d.GetEnforcedPowerLimit)) / 1000
+	g.MaxGen = ask(s.library, "nvmlDeviceGetMaxPcieLinkGeneration", d.GetMaxPcieLinkGeneration)
+	g.MaxWidth = ask(s.library, "nvmlDeviceGetMaxPcieLinkWidth", d.GetMaxPcieLinkWidth)
 	if s.has("nvmlDeviceGetMigMode") {
 		mode, _, ret := d.GetMigMode()
 		g.MIG = ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
@@ -127,12 +117,8 @@ func (s *sampler) memory(d nvml.Device) (used, total int64) {
 			return int64(m.Used >> 20), int64(m.Total >> 20)
 		}
 	}
-	if s.has("nvmlDeviceGetMemoryInfo") {
-		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {
-			return int64(m.Used >> 20), int64(m.Total >> 20)
-		}
-	}
-	return 0, 0
+	m := ask(s.library, "nvmlDeviceGetMemoryInfo", d.GetMemoryInfo)
+	return int64(m.Used >> 20), int64(m.Total >> 20)
 }
 
 func (s *sampler) processes(d nvml.Device) (list [][2]int64, ok bool) {
@@ -169,25 +155,14 @@ func (s *sampler) read(n int) []Reading {
 		r.Utils, ret = s.utils(i, d)
 		r.Used, _ = s.memory(d)
 		r.Lost = ret == nvml.ERROR_GPU_IS_LOST
-		if s.has("nvmlDeviceGetClockInfo") {
-			c, _ := d.GetClockInfo(nvml.CLOCK_SM)
-			r.Clock = int(c)
-		}
-		if s.has("nvmlDeviceGetPowerUsage") {
-			w, _ := d.GetPowerUsage()
-			r.Power = float64(w) / 1000
-		}
+		r.Clock = int(ask(s.library, "nvmlDeviceGetClockInfo", of(d.GetClockInfo, nvml.CLOCK_SM)))
+		r.Power = float64(ask(s.library, "nvmlDeviceGetPowerUsage", d.GetPowerUsage)) / 1000
 		if s.has("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons") {
 			r.Reasons, _ = s.reasons(d)()
 		}
-		if s.has("nvmlDeviceGetTemperature") {
-			t, _ := d.GetTemperature(nvml.TEMPERATURE_GPU)
-			r.Temp = int(t)
-		}
-		if s.has("nvmlDeviceGetCurrPcieLinkGeneration") && s.has("nvmlDeviceGetCurrPcieLinkWidth") {
-			r.Gen, _ = d.GetCurrPcieLinkGeneration()
-			r.Width, _ = d.GetCurrPcieLinkWidth()
-		}
+		r.Temp = int(ask(s.library, "nvmlDeviceGetTemperature", of(d.GetTemperature, nvml.TEMPERATURE_GPU)))
+		r.Gen = ask(s.library, "nvmlDeviceGetCurrPcieLinkGeneration", d.GetCurrPcieLinkGeneration)
+		r.Width = ask(s.library, "nvmlDeviceGetCurrPcieLinkWidth", d.GetCurrPcieLinkWidth)
 		if n%perSecond == 0 {
 			r.Procs, _ = s.processes(d)
 			s.slow(i, d, &r)

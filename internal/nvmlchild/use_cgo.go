@@ -140,12 +140,9 @@ func (q *query) pace(d nvml.Device, u *Use) {
 	learn(q, u, "throttle_reasons", func(bits uint64) { u.Reasons = &bits }, q.reasons(d), "nvmlDeviceGetCurrentClocksEventReasons",
 		"nvmlDeviceGetCurrentClocksThrottleReasons")
 	learn(q, u, "utilization_percent", func(r nvml.Utilization) { u.Busy = new(int(r.Gpu)) }, d.GetUtilizationRates, "nvmlDeviceGetUtilizationRates")
-	temperature := func() (uint32, nvml.Return) { return d.GetTemperature(nvml.TEMPERATURE_GPU) }
-	clock := func() (uint32, nvml.Return) { return d.GetClockInfo(nvml.CLOCK_SM) }
-	most := func() (uint32, nvml.Return) { return d.GetMaxClockInfo(nvml.CLOCK_SM) }
-	learn(q, u, "temperature_celsius", number(&u.Temperature), temperature, "nvmlDeviceGetTemperature")
-	learn(q, u, "sm_clock_mhz", number(&u.Clock), clock, "nvmlDeviceGetClockInfo")
-	learn(q, u, "max_sm_clock_mhz", number(&u.MaxClock), most, "nvmlDeviceGetMaxClockInfo")
+	learn(q, u, "temperature_celsius", number(&u.Temperature), of(d.GetTemperature, nvml.TEMPERATURE_GPU), "nvmlDeviceGetTemperature")
+	learn(q, u, "sm_clock_mhz", number(&u.Clock), of(d.GetClockInfo, nvml.CLOCK_SM), "nvmlDeviceGetClockInfo")
+	learn(q, u, "max_sm_clock_mhz", number(&u.MaxClock), of(d.GetMaxClockInfo, nvml.CLOCK_SM), "nvmlDeviceGetMaxClockInfo")
 	learn(q, u, "power_limit_watts", number(&u.Limit), d.GetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit")
 	learn(q, u, "default_power_limit_watts", number(&u.Normal), d.GetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit")
 }

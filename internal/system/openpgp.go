@@ -10,18 +10,6 @@ import (
 	"strings"
 )
 
-// Fingerprint returns the fingerprint, in upper-case hexadecimal, of the one
-// public key that a file holds, armoured or not. Its error says why the file
-// cannot be trusted as one key: it is none, it holds several, or it is damaged.
-//
-// The fingerprint of a version 4 key is the SHA-1 of its packet (RFC 4880, 12.2);
-// it names a key, and a second key for the name of a given one is not known to be
-// feasible for SHA-1.
-func Fingerprint(file []byte) (string, error) {
-	found, _, err := PublicKey(file)
-	return found, err
-}
-
 // The packets that a public key is taken from (RFC 4880, 4.3).
 const (
 	signaturePacket = 2
@@ -30,10 +18,15 @@ const (
 	subkeyPacket    = 14
 )
 
-// PublicKey returns the fingerprint of the one public key that a file holds, and of its
-// packets those that the fingerprint can speak for: the key itself, whose it is, and the
+// PublicKey returns the fingerprint, in upper-case hexadecimal, of the one public key that
+// a file holds, armoured or not, and of its packets those that the fingerprint can speak for: the key itself, whose it is, and the
 // signatures of that. A subkey is left out: it is another key, anybody can append one,
-// and rpm took such a one unsigned for years (CVE-2021-3521).
+// and rpm took such a one unsigned for years (CVE-2021-3521). Its error says why the file
+// cannot be trusted as one key: it is none, it holds several, or it is damaged.
+//
+// The fingerprint of a version 4 key is the SHA-1 of its packet (RFC 4880, 12.2);
+// it names a key, and a second key for the name of a given one is not known to be
+// feasible for SHA-1.
 func PublicKey(file []byte) (fingerprint string, packets []byte, err error) {
 	b, err := Dearmor(file)
 	if err != nil {
@@ -141,18 +134,19 @@ func packet(b []byte) (tag byte, body, rest []byte, err error) {
 func oldLength(r *bytes.Reader, kind byte) (int, error) {
 	switch kind {
 	case 0:
-		n, err := r.ReadByte()
-		return int(n), err
+		return number[uint8](r)
 	case 1:
-		var n uint16
-		err := binary.Read(r, binary.BigEndian, &n)
-		return int(n), err
+		return number[uint16](r)
 	case 2:
-		var n uint32
-		err := binary.Read(r, binary.BigEndian, &n)
-		return int(n), err
+		return number[uint32](r)
 	}
 	return 0, errors.New("a packet of unknown length")
+}
+
+func number[T uint8 | uint16 | uint32](r *bytes.Reader) (int, error) {
+	var n T
+	err := binary.Read(r, binary.BigEndian, &n)
+	return int(n), err
 }
 
 func newLength(r *bytes.Reader) (int, error) {
@@ -166,7 +160,5 @@ func newLength(r *bytes.Reader) (int, error) {
 	case n < 255:
 		return 0, errors.New("a packet in parts")
 	}
-	var m uint32
-	err = binary.Read(r, binary.BigEndian, &m)
-	return int(m), err
+	return number[uint32](r)
 }
