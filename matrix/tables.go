@@ -3,12 +3,10 @@ package matrix
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -79,7 +77,7 @@ func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
 		add(c)
 	})
 	table(r, rows, "libraries", &m.Libraries, func(o object, l Library, add func(Library)) {
-		for _, l.Version = range o.dotteds("versions") {
+		for _, l.Version = range values(o, "versions", version.ParseDotted) {
 			add(l)
 		}
 	})
@@ -101,14 +99,14 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 	table(r, rows, "commands", &m.Commands)
 	table(r, rows, "conda", &m.Conda, func(o object, c CondaBuild, add func(CondaBuild)) {
 		c.PythonMin, c.PythonMax = o.pythonRange()
-		for _, c.Torch = range o.pythons("torch") {
+		for _, c.Torch = range values(o, "torch", version.ParsePython) {
 			add(c)
 		}
 	})
 	table(r, rows, "extensions", &m.Extensions, func(o object, e Extension, add func(Extension)) {
 		e.Python = o.specifier("python").String()
 		platforms := platformsOf(o)
-		for _, e.Version = range o.pythons("versions") {
+		for _, e.Version = range values(o, "versions", version.ParsePython) {
 			for e.OS, e.Arch = range platforms {
 				add(e)
 			}
@@ -120,21 +118,6 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 func (r *rowReader) place(o object) string {
 	at, _ := r.source(o)
 	return at
-}
-
-// numbers is a text of numbers parted by spaces.
-func (o object) numbers(key string) []int {
-	t, line := o.scalar(key, true)
-	var out []int
-	for _, w := range strings.Fields(t) {
-		n, err := strconv.Atoi(w)
-		if err != nil || n < 0 {
-			o.s.fault(line, "%s: %q is not a number", key, text.Cut(w, 60))
-			continue
-		}
-		out = append(out, n)
-	}
-	return out
 }
 
 // fill reads a row into the fields of a struct, each under its name in small letters
@@ -180,7 +163,7 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 	case *int:
 		*v = o.number(key)
 	case *[]int:
-		*v = o.numbers(key)
+		*v = values(o, key, parseNumber)
 	case *bool:
 		*v = o.yes(key)
 	case *version.Dotted:
@@ -192,9 +175,9 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 	case *machine.SM:
 		*v = o.sm(key)
 	case *[]machine.SM:
-		*v = o.sms(key)
+		*v = values(o, key, parseSM)
 	case *[]Code:
-		*v = o.codes(key)
+		*v = values(o, key, parseCode)
 	}
 }
 

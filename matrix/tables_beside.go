@@ -19,7 +19,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 	})
 	table(r, rows, "files", &m.Files, func(o object, f Files, add func(Files)) {
 		var versions []string
-		for _, v := range o.pythons("versions") {
+		for _, v := range values(o, "versions", version.ParsePython) {
 			versions = append(versions, v.String())
 		}
 		f.Versions = strings.Join(versions, " ")

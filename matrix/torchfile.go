@@ -102,7 +102,7 @@ func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 		rel := &Release{Torch: ro.python("torch"), Date: ro.text("date"), Companions: map[string]version.Python{}}
 		rel.Source, rel.Citation = r.source(ro)
 		rel.Proof = r.proof(ro)
-		for k, v := range ro.companions("companions") {
+		for k, v := range byName(ro, "companions", version.ParsePython) {
 			rel.Companions[k], _ = version.ParsePython(v)
 		}
 		if v := rel.Torch.String(); !strings.HasPrefix(v+".", minor+".") {
@@ -134,8 +134,8 @@ func readBuild(r *rowReader, o object) *Build {
 		CuDNN:        o.dotted("cudnn"),
 		NCCL:         o.dotted("nccl"),
 		Triton:       o.python("triton"),
-		Native:       o.codes("cubins"),
-		PTX:          o.codes("ptx"),
+		Native:       values(o, "cubins", parseCode),
+		PTX:          values(o, "ptx", parseCode),
 		Index:        o.text("index"),
 		Default:      o.yes("default"),
 		FreeThreaded: o.versions("free_threaded"),
@@ -143,8 +143,8 @@ func readBuild(r *rowReader, o object) *Build {
 		MacOSMin:     o.dotted("macos"),
 		Proof:        o.proof(),
 		Notes:        o.text("notes"),
-		Companions:   o.companions("companions"),
-		Pins:         o.pins(),
+		Companions:   byName(o, "companions", version.ParsePython),
+		Pins:         byName(o, "pins", version.ParseDotted),
 	}
 	b.PythonMin, b.PythonMax = o.pythonRange()
 	b.Status = Offered
@@ -174,32 +174,15 @@ func (o object) pythonRange() (low, high version.Python) {
 	return low, high
 }
 
-// companions reads a mapping of names to versions; "" says that there is none.
-func (o object) companions(key string) map[string]string {
+// byName reads a mapping of names to versions; "" says that there is none.
+func byName[T fmt.Stringer](o object, key string, parse func(string) (T, error)) map[string]string {
 	if !o.has(key) {
 		return nil
 	}
 	m := o.mapping(key)
 	out := map[string]string{}
 	for _, k := range m.keys {
-		v, line := m.scalar(k, true)
-		if _, err := version.ParsePython(v); v != "" && err != nil {
-			o.s.fault(line, "%s: %v", k, err)
-		}
-		out[k] = v
-	}
-	return out
-}
-
-// pins reads the versions of further libraries.
-func (o object) pins() map[string]string {
-	if !o.has("pins") {
-		return nil
-	}
-	m := o.mapping("pins")
-	out := map[string]string{}
-	for _, k := range m.keys {
-		out[k] = m.dotted(k).String()
+		out[k] = value(m, k, true, parse).String()
 	}
 	return out
 }

@@ -191,18 +191,6 @@ func (o object) one(key string, of ...string) string {
 	return ""
 }
 
-func (o object) number(key string) int {
-	t, line := o.scalar(key, false)
-	if t == "" {
-		return 0
-	}
-	n, err := strconv.Atoi(t)
-	if err != nil || n < 0 || n > 1<<30 {
-		o.s.fault(line, "%s: %q is not a number", key, text.Cut(t, 60))
-	}
-	return n
-}
-
 func (o object) yes(key string) bool {
 	t, line := o.scalar(key, false)
 	if t != "" && t != "true" && t != "false" {
@@ -211,49 +199,55 @@ func (o object) yes(key string) bool {
 	return t == "true"
 }
 
-func (o object) dotted(key string) version.Dotted {
-	t, line := o.scalar(key, true)
+// value reads the text of a key, "" being none.
+func value[T any](o object, key string, quoted bool, parse func(string) (T, error)) (v T) {
+	t, line := o.scalar(key, quoted)
 	if t == "" {
-		return version.Dotted{}
+		return v
 	}
-	v, err := version.ParseDotted(t)
+	v, err := parse(t)
 	if err != nil {
 		o.s.fault(line, "%s: %v", key, err)
 	}
 	return v
 }
 
-func (o object) python(key string) version.Python {
+// values reads quoted words parted by spaces; what is none is left out.
+func values[T any](o object, key string, parse func(string) (T, error)) (out []T) {
 	t, line := o.scalar(key, true)
-	if t == "" {
-		return version.Python{}
+	for _, w := range strings.Fields(t) {
+		v, err := parse(w)
+		if err != nil {
+			o.s.fault(line, "%s: %v", key, err)
+			continue
+		}
+		out = append(out, v)
 	}
-	v, err := version.ParsePython(t)
-	if err != nil {
-		o.s.fault(line, "%s: %v", key, err)
-	}
-	return v
+	return out
 }
 
+func (o object) number(key string) int            { return value(o, key, false, parseNumber) }
+func (o object) dotted(key string) version.Dotted { return value(o, key, true, version.ParseDotted) }
+func (o object) python(key string) version.Python { return value(o, key, true, version.ParsePython) }
+func (o object) sm(key string) machine.SM         { return value(o, key, true, parseSM) }
 func (o object) specifier(key string) version.Specifier {
-	t, line := o.scalar(key, true)
-	v, err := version.ParseSpecifier(t)
-	if err != nil {
-		o.s.fault(line, "%s: %v", key, err)
-	}
-	return v
+	return value(o, key, true, version.ParseSpecifier)
 }
 
-func (o object) sm(key string) machine.SM {
-	t, line := o.scalar(key, true)
-	if t == "" {
-		return machine.SM{}
+func parseNumber(t string) (int, error) {
+	n, err := strconv.Atoi(t)
+	if err != nil || n < 0 || n > 1<<30 {
+		return 0, fmt.Errorf("%q is not a number", text.Cut(t, 60))
 	}
-	v, err := machine.ParseSM(t)
-	if err != nil || !strings.Contains(t, ".") {
-		o.s.fault(line, "%s: %q is not a compute capability such as 8.6", key, text.Cut(t, 60))
+	return n, nil
+}
+
+func parseSM(t string) (machine.SM, error) {
+	c, err := parseCode(t)
+	if err != nil || c.Suffix != "" {
+		return machine.SM{}, fmt.Errorf("%q is not a compute capability such as 8.6", text.Cut(t, 60))
 	}
-	return v
+	return c.SM, nil
 }
 
 // words is a text of words parted by spaces: "5.0 6.0 9.0a".
@@ -263,63 +257,6 @@ func (o object) words(key string) []string { return strings.Fields(o.text(key)) 
 func (o object) versions(key string) []string {
 	t, _ := o.scalar(key, true)
 	return strings.Fields(t)
-}
-
-// dotteds and pythons are quoted versions parted by spaces.
-func (o object) dotteds(key string) []version.Dotted {
-	t, line := o.scalar(key, true)
-	var out []version.Dotted
-	for _, w := range strings.Fields(t) {
-		v, err := version.ParseDotted(w)
-		if err != nil {
-			o.s.fault(line, "%s: %v", key, err)
-			continue
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-func (o object) pythons(key string) []version.Python {
-	t, line := o.scalar(key, true)
-	var out []version.Python
-	for _, w := range strings.Fields(t) {
-		v, err := version.ParsePython(w)
-		if err != nil {
-			o.s.fault(line, "%s: %v", key, err)
-			continue
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-func (o object) sms(key string) []machine.SM {
-	t, line := o.scalar(key, true)
-	var out []machine.SM
-	for _, w := range strings.Fields(t) {
-		c, err := parseCode(w)
-		if err != nil || c.Suffix != "" {
-			o.s.fault(line, "%s: %q is not a compute capability such as 8.6", key, text.Cut(w, 60))
-			continue
-		}
-		out = append(out, c.SM)
-	}
-	return out
-}
-
-func (o object) codes(key string) []Code {
-	t, line := o.scalar(key, true)
-	var out []Code
-	for _, w := range strings.Fields(t) {
-		c, err := parseCode(w)
-		if err != nil {
-			o.s.fault(line, "%s: %v", key, err)
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
 }
 
 // parseCode reads "9.0", "9.0a" or "10.0f".

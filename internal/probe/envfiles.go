@@ -202,7 +202,7 @@ func (h *host) distFiles(sites []string, known []Dist) []machine.DistFiles {
 			d = h.dist(info)
 		}
 		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
-		f.Installer = text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
+		f.Installer = h.installer(info)
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}

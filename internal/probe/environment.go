@@ -2,9 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -34,10 +31,8 @@ type Env struct {
 // A Dist is one installed distribution, as its dist-info says.
 type Dist struct {
 	machine.Package
-	HIP       *string // what torch/version.py says; nil where it says none
-	Info      string  // its dist-info directory
-	Record    string  // its RECORD file; "" there is none
-	Installer string  // pip, uv, conda; "" unknown
+	HIP  *string // what torch/version.py says; nil where it says none
+	Info string  // its dist-info directory
 
 	Needs  []string // every line of Requires-Dist
 	Python string   // what Requires-Python says
@@ -49,23 +44,6 @@ type Dist struct {
 // A CondaRecord is one package of a conda environment, as the name of its record
 // in conda-meta says.
 type CondaRecord struct{ Name, Version, Build string }
-
-// Environment reads the environment in a directory: a virtual environment or a
-// conda one. Its error is fs.ErrNotExist where there is none.
-func Environment(dir string) (Env, error) {
-	h := newHost(Options{})
-	if !h.isEnv(dir) {
-		return Env{}, fmt.Errorf("%s: no Python environment: %w", dir, fs.ErrNotExist)
-	}
-	e := h.readEnv(dir)
-	for i := range e.Dists {
-		h.provenance(&e.Dists[i])
-	}
-	if e.Python.Path == "" {
-		return e, errors.New(dir + ": its Python is gone")
-	}
-	return e, nil
-}
 
 // readEnv reads an environment's directory.
 func (h *host) readEnv(dir string) Env {
@@ -286,14 +264,9 @@ func (h *host) dist(info string) Dist {
 	return d
 }
 
-// provenance reads who installed a distribution, and which files.
-func (h *host) provenance(d *Dist) {
-	if h.exists(d.Info + "/RECORD") {
-		d.Record = d.Info + "/RECORD"
-	}
-	if by := h.bytes(d.Info+"/INSTALLER", 64); by != nil {
-		d.Installer = text.Printable(strings.TrimSpace(string(by)))
-	}
+// installer is who installed a distribution: pip, uv, conda; "" unknown.
+func (h *host) installer(info string) string {
+	return text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
 }
 
 // metadata returns the header of a distribution's metadata. Descriptions follow

@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,24 +34,25 @@ func TestEnvironment(t *testing.T) {
 	for name, text := range files {
 		write(t, filepath.Join(dir, name), []byte(text), 0o644)
 	}
-	if _, err := Environment(dir); err == nil {
-		t.Error("an environment without its Python was accepted")
+	h := newHost(Options{})
+	if got := h.readEnv(dir); got.Python.Path != "" {
+		t.Error("an environment without its Python has one")
 	}
 	write(t, filepath.Join(dir, "bin/python"), nil, 0o755)
-	got, err := Environment(dir)
-	if err != nil {
-		t.Fatal(err)
+	got := h.readEnv(dir)
+	if by := h.installer(site + "/torch-2.9.1.dist-info"); by != "uv" {
+		t.Errorf("installed by %q", by)
 	}
 	hip, info := "6.4.43482", site+"/torch-2.9.1.dist-info"
 	want := Env{
 		Dir: dir, Base: "/opt/python/bin", Sites: []string{site},
 		Python: machine.Python{Version: "3.12.4", Path: dir + "/bin/python", Source: "venv"},
 		Dists: []Dist{
-			{Package: machine.Package{Name: "no-metadata", Version: "1.0", Path: site}, Info: site + "/no_metadata-1.0.dist-info", Record: site + "/no_metadata-1.0.dist-info/RECORD"},
+			{Package: machine.Package{Name: "no-metadata", Version: "1.0", Path: site}, Info: site + "/no_metadata-1.0.dist-info"},
 			{Package: machine.Package{Name: "old", Version: "0.1", Path: site}, Info: site + "/old-0.1-py3.12.egg-info"},
 			{Package: machine.Package{Name: "pillow", Version: "11.0.0", Path: site}, Info: site + "/Pillow-11.0.0.dist-info"},
 			{Package: machine.Package{Name: "torch", Version: "2.9.1+rocm6.4", Requires: []string{"nvidia-cudnn-cu12==9.10.2.21"}, Path: site},
-				HIP: &hip, Info: info, Record: info + "/RECORD", Installer: "uv"},
+				HIP: &hip, Info: info},
 		},
 		Conda: []CondaRecord{{"pytorch", "2.3.0", "py3.11_cuda12.1_cudnn8.9.2_0"}},
 	}
@@ -70,8 +69,8 @@ func TestEnvironment(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Environment(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an empty directory: %v; want fs.ErrNotExist", err)
+	if h.isEnv(t.TempDir()) {
+		t.Error("an empty directory is an environment")
 	}
 }
 
@@ -142,9 +141,9 @@ func TestTorchVersion(t *testing.T) {
 		write(t, dir+"/bin/python", nil, 0o755)
 		write(t, site+"torch-2.4.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.4.1\n"), 0o644)
 		write(t, site+"torch/version.py", []byte(text), 0o644)
-		env, err := Environment(dir)
-		if err != nil || len(env.Dists) != 1 {
-			t.Fatal(env, err)
+		env := newHost(Options{}).readEnv(dir)
+		if len(env.Dists) != 1 {
+			t.Fatal(env)
 		}
 		got := "nil"
 		if c := env.Dists[0].CUDA; c != nil {

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -50,20 +49,9 @@ func Held(o Options) *machine.Held {
 // heldDists reads the distributions, a few at once; the first of a name wins, as
 // for Python's import, unless its metadata is broken.
 func (h *host) heldDists(infos []string) []machine.HeldDist {
-	read := make([]machine.HeldDist, len(infos))
-	var wait sync.WaitGroup
-	for worker := range 4 {
-		wait.Go(func() {
-			own := h.apart()
-			for i := worker; i < len(infos); i += 4 {
-				read[i] = own.heldDist(infos[i])
-			}
-		})
-	}
-	wait.Wait()
 	at := map[string]int{}
 	var out []machine.HeldDist
-	for _, d := range read {
+	for _, d := range each(infos, func(info string) machine.HeldDist { return h.apart().heldDist(info) }) {
 		i, seen := at[d.Name]
 		switch {
 		case d.Name == "":

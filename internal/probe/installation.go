@@ -26,9 +26,7 @@ func (h *host) installation(torch machine.Package) *machine.Installation {
 	if info == "" {
 		return nil
 	}
-	d := Dist{Package: torch, Info: info}
-	h.provenance(&d)
-	i := &machine.Installation{By: d.Installer, Asked: h.exists(info + "/REQUESTED")}
+	i := &machine.Installation{By: h.installer(info), Asked: h.exists(info + "/REQUESTED")}
 	var direct struct {
 		URL string `json:"url"`
 	}
