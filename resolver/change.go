@@ -161,9 +161,20 @@ func unlabelled(reqs []pep508.Requirement) []pep508.Requirement {
 }
 
 func unpinned(reqs []pep508.Requirement) []pep508.Requirement {
+	return unpinnedOf(reqs, func(string) bool { return true })
+}
+
+// unpinnedTorch drops the versions and labels of torch and its companions.
+func unpinnedTorch(reqs []pep508.Requirement) []pep508.Requirement {
+	return unpinnedOf(reqs, func(name string) bool { return name == "torch" || slices.Contains(companions, name) })
+}
+
+func unpinnedOf(reqs []pep508.Requirement, which func(name string) bool) []pep508.Requirement {
 	out := unlabelled(reqs)
 	for i := range out {
-		out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
+		if which(out[i].Name) {
+			out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
+		}
 	}
 	return out
 }

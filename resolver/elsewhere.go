@@ -134,12 +134,7 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 			out = append(out, s.p.frameworks().waysOf(r, s.p.vendor(machine.NVIDIA))...)
 			continue
 		}
-		t := s.p.with(func(x *Request) {
-			x.Requirements = slices.DeleteFunc(x.Requirements, func(y pep508.Requirement) bool { return y.Name == r.Name })
-			if len(x.Requirements) == 0 {
-				x.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
-			}
-		})
+		t := s.p.without(r.Name)
 		if t == nil {
 			continue
 		}

@@ -73,16 +73,11 @@ func (s chooser) inWSL() string {
 // nothing, or nothing else.
 func (s advice) settledWith(name string, change func(*pep508.Requirement)) *Choice {
 	same := true
-	t := s.p.with(func(w *Request) {
-		for i := range w.Requirements {
-			if r := &w.Requirements[i]; r.Name == name {
-				was := plainText(*r)
-				extras := len(r.Extras)
-				change(r)
-				r.Text = plainText(*r)
-				same = same && was == r.Text && extras == len(r.Extras)
-			}
-		}
+	t := s.p.asking(name, func(r *pep508.Requirement) {
+		was, extras := plainText(*r), len(r.Extras)
+		change(r)
+		r.Text = plainText(*r)
+		same = same && was == r.Text && extras == len(r.Extras)
 	})
 	if t == nil || same {
 		return nil

@@ -131,6 +131,17 @@ func (s advice) fitNothing() (none []string) {
 	return none
 }
 
+// asking is the problem that asks otherwise for a package.
+func (p *problem) asking(name string, change func(*pep508.Requirement)) *problem {
+	return p.with(func(r *Request) {
+		for i := range r.Requirements {
+			if q := &r.Requirements[i]; q.Name == name {
+				change(q)
+			}
+		}
+	})
+}
+
 // without is the problem without some of the packages that were asked for.
 func (p *problem) without(names ...string) *problem {
 	return p.with(func(r *Request) {
@@ -225,13 +236,7 @@ func (s advice) nearestVersions(o *outcome, try tryFunc, more func(*Choice) bool
 		if r.Spec.IsZero() || r.URL != "" || !s.p.known(r.Name) || s.p.isFramework(r.Name) {
 			continue
 		}
-		u := s.p.with(func(w *Request) {
-			for i := range w.Requirements {
-				if w.Requirements[i].Name == r.Name {
-					w.Requirements[i].Spec, w.Requirements[i].Text = version.Specifier{}, r.Name
-				}
-			}
-		})
+		u := s.p.asking(r.Name, func(q *pep508.Requirement) { q.Spec, q.Text = version.Specifier{}, r.Name })
 		if u == nil {
 			continue
 		}
@@ -262,17 +267,6 @@ func (s advice) askedNames() []string {
 	for _, r := range s.p.req.Requirements {
 		if r.Name != "torch" && !slices.Contains(out, r.Name) {
 			out = append(out, r.Name)
-		}
-	}
-	return out
-}
-
-// unpinnedTorch drops the versions and labels of torch and its companions.
-func unpinnedTorch(reqs []pep508.Requirement) []pep508.Requirement {
-	out := unlabelled(reqs)
-	for i := range out {
-		if out[i].Name == "torch" || slices.Contains(companions, out[i].Name) {
-			out[i].Spec, out[i].Text = version.Specifier{}, out[i].Name
 		}
 	}
 	return out

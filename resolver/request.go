@@ -147,20 +147,16 @@ func (w *request) readLabels() {
 // labelled lists the requirements on torch and its companions that carry a local
 // label.
 func (w *request) labelled() []pep508.Requirement {
-	var out []pep508.Requirement
-	for _, q := range w.torch {
-		if q.Label != "" {
-			out = append(out, q)
-		}
+	return slices.DeleteFunc(w.ofTorch(), func(q pep508.Requirement) bool { return q.Label == "" })
+}
+
+// ofTorch lists the requirements on torch and its companions.
+func (w *request) ofTorch() []pep508.Requirement {
+	all := slices.Clone(w.torch)
+	for _, name := range companions {
+		all = append(all, w.asked[name]...)
 	}
-	for _, c := range companions {
-		for _, q := range w.asked[c] {
-			if q.Label != "" {
-				out = append(out, q)
-			}
-		}
-	}
-	return out
+	return all
 }
 
 // accel returns what the request insists on, "" where it leaves that open.

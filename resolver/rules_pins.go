@@ -109,11 +109,7 @@ func (q *attempt) extraCUDA(r pep508.Requirement) string {
 // fileAsked is the first requirement on torch or a companion that names a file or
 // a URL instead of a version.
 func (w *request) fileAsked() (pep508.Requirement, bool) {
-	all := append([]pep508.Requirement{}, w.torch...)
-	for _, name := range companions {
-		all = append(all, w.asked[name]...)
-	}
-	for _, r := range all {
+	for _, r := range w.ofTorch() {
 		if r.URL != "" {
 			return r, true
 		}

@@ -60,10 +60,7 @@ func (q *attempt) stackWarnings(b *matrix.Build, faults []string) []string {
 	var out, ptxLibs []string
 	read := 0
 	for _, l := range q.p.m.Stack(b) {
-		if !l.Core {
-			continue
-		}
-		if l.Library == nil {
+		if !l.Core || l.Library == nil {
 			continue
 		}
 		read++

@@ -109,13 +109,7 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 	all = slices.CompactFunc(all, func(a, b version.Python) bool { return a.Compare(b) == 0 })
 	var out []PackageRelease
 	for _, v := range all[:min(len(all), mostReleases)] {
-		t := s.p.with(func(w *Request) {
-			for i := range w.Requirements {
-				if q := &w.Requirements[i]; q.Name == r.Name {
-					q.Spec, q.Text = exactly(v), r.Name+"=="+v.String()
-				}
-			}
-		})
+		t := s.p.asking(r.Name, func(q *pep508.Requirement) { q.Spec, q.Text = exactly(v), r.Name+"=="+v.String() })
 		if t == nil {
 			continue
 		}

@@ -70,7 +70,7 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 	if err != nil {
 		return nil, nil, err
 	}
-	pairs, proofs := sortPairs(m, q, page)
+	pairs, all := sortPairs(m, q, page)
 	var jobs []job
 	for _, p := range pairs {
 		for i, f := range p.files {
@@ -82,7 +82,7 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 	}
 	// The long readings first, so that none is left over at the end.
 	slices.SortStableFunc(jobs, func(a, b job) int { return boolOrder(b.bytes) - boolOrder(a.bytes) })
-	results, err := inParallel(ctx, len(jobs), func(i int) Proof { return c.prove(ctx, jobs[i]) }, progress)
+	results, err := proofs(ctx, len(jobs), func(ctx context.Context, i int) Proof { return c.prove(ctx, jobs[i]) }, progress)
 	if err != nil {
 		return nil, page.Notes, err
 	}
@@ -93,8 +93,8 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 			p.Verdict = worst(p.Checks)
 		}
 	}
-	proofs = append(proofs, results...)
-	slices.SortStableFunc(proofs, func(a, b Proof) int {
+	all = append(all, results...)
+	slices.SortStableFunc(all, func(a, b Proof) int {
 		return cmp.Or(
 			b.sort.Compare(a.sort),
 			cmp.Compare(b.OS, a.OS),
@@ -103,7 +103,7 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 			comparePython(a.Python, b.Python),
 		)
 	})
-	return proofs, page.Notes, nil
+	return all, page.Notes, nil
 }
 
 func boolOrder(b bool) int {

@@ -46,7 +46,7 @@ func (c *Client) ProveStack(ctx context.Context, m *matrix.Matrix, builds []*mat
 			}
 		}
 	}
-	return inParallel(ctx, len(jobs), func(i int) Proof { return c.proveLibrary(ctx, m, jobs[i], o.Cache) }, o.Progress)
+	return proofs(ctx, len(jobs), func(ctx context.Context, i int) Proof { return c.proveLibrary(ctx, m, jobs[i], o.Cache) }, o.Progress)
 }
 
 // A stackJob is one library of one build.

@@ -5,21 +5,15 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"sync/atomic"
 
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/text"
 	"envfix/matrix"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // A Progress is told what was done, of how much.
 type Progress func(done, total int, what string)
-
-// atOnce is how many pages of an index are asked for at a time.
-const atOnce = 8
 
 // companions are the packages that a release of torch names itself.
 var companions = []string{"torchvision", "torchaudio", "torchcodec", "torchtext", "triton"}
@@ -47,16 +41,24 @@ func Packages(m *matrix.Matrix) []string {
 // directory's data decides by, from the oldest torch of the data on, and writes
 // them as its files.yaml. missing names the packages that the index does not have.
 func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Progress) (rows int, missing []string, err error) {
-	m, err := matrix.Load(os.DirFS(dir))
+	m, err := loadDir(dir)
 	if err != nil {
-		return 0, nil, fail.Wrong(text.Printable(dir)+" holds no matrix that is in order",
-			"`envfix matrix check "+text.Printable(dir)+"`")
+		return 0, nil, err
 	}
 	files, missing, err := filesOf(ctx, x.Client, Packages(m), m.Releases[len(m.Releases)-1].Date, progress)
 	if err != nil {
 		return 0, nil, unreadable(err)
 	}
 	return len(files), missing, writeData(dir, matrix.FilesFile, matrix.EncodeFiles(files, today))
+}
+
+// loadDir loads the data of a folder that is written into.
+func loadDir(dir string) (*matrix.Matrix, error) {
+	m, err := matrix.Load(os.DirFS(dir))
+	if err != nil {
+		return nil, fail.Wrong(text.Printable(dir)+" holds no matrix that is in order", "`envfix matrix check "+text.Printable(dir)+"`")
+	}
+	return m, nil
 }
 
 // writeData writes a file of the data's folder.
@@ -74,30 +76,23 @@ func writeData(dir, name string, b []byte) error {
 
 func filesOf(ctx context.Context, client *index.Client, names []string, since string, progress Progress) (
 	rows []matrix.Files, missing []string, err error) {
-	found := make([][]matrix.Files, len(names))
-	lost := make([]bool, len(names))
-	var done atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i, name := range names {
-		group.Go(func() error {
-			list, err := client.FilesOf(ctx, name, since)
-			if errors.Is(err, index.ErrNotFound) {
-				lost[i], err = true, nil
-			}
-			found[i] = list
-			progress(int(done.Add(1)), len(names), name)
-			return err
-		})
+	type files struct {
+		name string
+		rows []matrix.Files
+		lost bool
 	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
-	for i, list := range found {
-		rows = append(rows, list...)
-		if lost[i] {
-			missing = append(missing, names[i])
+	all, err := index.Each(ctx, len(names), func(ctx context.Context, i int) (files, error) {
+		rows, err := client.FilesOf(ctx, names[i], since)
+		if errors.Is(err, index.ErrNotFound) {
+			return files{name: names[i], lost: true}, nil
+		}
+		return files{name: names[i], rows: rows}, err
+	}, func(done int, f files) { progress(done, len(names), f.name) })
+	for _, f := range all {
+		rows = append(rows, f.rows...)
+		if f.lost {
+			missing = append(missing, f.name)
 		}
 	}
-	return rows, missing, nil
+	return rows, missing, err
 }

@@ -10,7 +10,6 @@ import (
 	"envfix/data"
 	"envfix/internal/fail"
 	"envfix/internal/index"
-	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -66,13 +65,8 @@ func Prove(ctx context.Context, x *Index, m *matrix.Matrix, q ProveQuery) (*Repo
 
 // recordWheels puts the wheels that were read into the wheels.yaml of a data
 // directory, in place of the rows of the same releases and platforms.
-func recordWheels(name string, proofs []index.Proof) error {
-	dir, err := os.OpenRoot(name)
-	if err != nil {
-		return fail.Wrong(text.Printable(err.Error()))
-	}
-	defer dir.Close()
-	sets, faults := matrix.Wheels(dir.FS())
+func recordWheels(dir string, proofs []index.Proof) error {
+	sets, faults := matrix.Wheels(os.DirFS(dir))
 	if len(faults) > 0 && len(sets) > 0 {
 		return fail.Wrong(faults[0].String())
 	}
@@ -94,5 +88,5 @@ func recordWheels(name string, proofs []index.Proof) error {
 		vb, _ := version.ParsePython(b.Torch)
 		return cmp.Or(vb.Compare(va), cmp.Compare(a.OS, b.OS), cmp.Compare(b.Arch, a.Arch))
 	})
-	return dir.WriteFile(matrix.WheelsFile, matrix.EncodeWheels(sets), 0o644)
+	return writeData(dir, matrix.WheelsFile, matrix.EncodeWheels(sets))
 }

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/system"
-	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -61,10 +59,9 @@ func offeredBuilds(q ProveQuery, m *matrix.Matrix) []*matrix.Build {
 // recordLibraries adds rows for libraries that nobody had read to the stack.yaml
 // of a data directory.
 func recordLibraries(dir string, proofs []index.Proof, today string) error {
-	m, err := matrix.Load(os.DirFS(dir))
+	m, err := loadDir(dir)
 	if err != nil {
-		return fail.Wrong(text.Printable(dir)+" holds no matrix that is in order",
-			"`envfix matrix check "+text.Printable(dir)+"`")
+		return err
 	}
 	var rows []matrix.Library
 	for _, l := range m.Libraries {
@@ -83,12 +80,7 @@ func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fail.Wrong(text.Printable(err.Error()))
-	}
-	defer root.Close()
-	return root.WriteFile(matrix.StackFile, matrix.EncodeLibraries(rows, today), 0o644)
+	return writeData(dir, matrix.StackFile, matrix.EncodeLibraries(rows, today))
 }
 
 // A fatbinCache keeps counts in one small file per wheel, named by its sha256.
