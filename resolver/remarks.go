@@ -29,6 +29,9 @@ func (q remarks) remarks(b *matrix.Build) []string {
 // strangers names the packages of the request that nothing here tells of: a row that is
 // missing is no wheel that is there.
 func (q remarks) strangers(b *matrix.Build) []string {
+	if q.a.p.req.Resolved {
+		return nil
+	}
 	var names []string
 	for _, r := range q.a.p.req.packages {
 		if real, _ := q.a.p.m.KnownName(r.Name); !real && r.URL == "" && !isConda(b) && len(q.a.p.versionsOf(r.Name)) == 0 {

@@ -38,6 +38,7 @@ type Request struct {
 
 	AsNamed []string `json:"as_named,omitempty"` // names that are meant as they are written, however like a known one
 
+	Resolved  bool   `json:"-"`                   // uv found versions of all that is asked for
 	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file
 	Today     string `json:"today,omitempty"`     // 2026-11-21; the resolver has no clock
 }

@@ -27,6 +27,10 @@ func TestProposedPackages(t *testing.T) {
 	wantExit(t, call(x.URL, "needy", "--quick"), fail.OK)
 	wantExit(t, call(x.URL, "needy"), fail.NoSolution)
 	wantExit(t, call(x.URL, "fine"), fail.OK)
+	if code, said := lockSays(t, dir, "plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28", "--python", "3.12",
+		"--mirror", "default="+x.URL, "torch", "fine"); code != fail.OK || strings.Contains(said, "nobody here knows") {
+		t.Errorf("exit %d; what uv found is known: %s", code, said)
+	}
 	if _, said := lockSays(t, dir, "plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28", "--python", "3.12",
 		"--mirror", "default="+x.URL, "torch", "picky==1.0"); !strings.Contains(said, "picky 2.0 goes with the rest; you asked for picky==1.0") {
 		t.Errorf("no version that would work is named: %s", said)
