@@ -157,6 +157,8 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
             part = "sync"
         elif any(k[1] == "data" for k in known):
             part = "data"
+        elif top == 0 and (own.f_code, own.f_lineno) == P.S["next"]:
+            part = ""
         elif top == 0 and not (call.startswith(TORCH) or call[:1] == "." and (call == ".?" or hasattr(P.torch.Tensor, call[1:]))) or top and not any(
                 k[2].startswith(TORCH) or k[2].partition(".")[0] in P.S["via"] for k in known[:top]):
             part = "python"

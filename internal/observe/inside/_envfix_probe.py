@@ -15,7 +15,7 @@ DIR, WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PRO
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
      "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
-     "others": {}, "via": (), "loop": set(), "wraps": [], "turns": False, "evals": False}
+     "others": {}, "via": (), "loop": set(), "next": None, "wraps": [], "turns": False, "evals": False}
 torch = extra = load = None
 
 def event(**kw):  # one line, one write; at most MOST_EVENTS a process. The names are those of verdict.Probe; None adds nothing
@@ -244,6 +244,8 @@ def install(t, loader):
             return
         if b is None or it._num_yielded == 1:  # an epoch's first batch and its end: workers start and stop
             C[EDGE], C[FIRST] = C[EDGE] + dt, C[FIRST] or t0
+            f = sys._getframe(2)
+            S["next"] = f.f_code, f.f_lineno  # a look finds the thread there between two steps, whatever ran before
             C[EPOCHS] += b is not None  # that began: who counts the batches, as Lightning does, never asks for the one after the last
         else:
             C[LOAD] += dt
