@@ -17,19 +17,11 @@ func (f applyFlags) consentToBuild(p *plan.Plan) error {
 	if len(missing) == 0 || len(p.Steps) == 0 {
 		return nil
 	}
-	command := "envfix apply"
-	if f.made.wish.project != "" {
-		command += " " + f.made.wish.project
-	}
-	for _, file := range f.made.wish.files {
-		if f.made.wish.project == "" {
-			command += " -r " + file
-		}
-	}
-	for _, pinned := range p.Target.Build {
-		command += " --allow-build " + pinned
+	var agrees []string
+	for _, pinned := range missing {
+		agrees = append(agrees, "--allow-build", pinned)
 	}
 	return &fail.Error{Code: fail.Pending, Text: "to install this, packages without a wheel must be built: " + ui.Clean(strings.Join(missing, ", ")),
 		Details: []string{"building runs a package's own code as you; that it is built apart is no sandbox", "nothing was changed"},
-		Hints:   []string{"`" + ui.Clean(command) + "` agrees to these versions"}}
+		Hints:   []string{"`" + again(agrees...) + "` agrees to these versions"}}
 }
