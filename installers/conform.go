@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -44,6 +45,16 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 		}
 	}
 	return true
+}
+
+// holdsItself reports whether the environment holds the project that is installed in
+// place; also where there is none, or nobody looked into it.
+func holdsItself(t plan.Target) bool {
+	return t.Itself == "" || t.Held == nil || !t.Held.Files || slices.ContainsFunc(t.Held.Dists, func(d machine.HeldDist) bool { return isItself(d, t) })
+}
+
+func isItself(d machine.HeldDist, t plan.Target) bool {
+	return d.Origin != nil && d.Origin.Kind == machine.FromEditable && localWords(d.Origin.URL) == t.Itself
 }
 
 // meets reports whether an installed package has a version that is asked for.

@@ -108,6 +108,10 @@ func (b *builder) finish(exe string) {
 		check.Run.Known = b.kept.Known
 	}
 	b.add(check)
+	if b.t.Itself != "" {
+		b.add(plan.Step{ID: "project", Title: "install the project itself in place", Why: "without its requirements, which are there; its own build runs, as you",
+			Run: b.again(exe, false, "--editable", b.t.Itself)})
+	}
 	b.activate()
 	b.prove()
 }

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 )
 
@@ -60,6 +61,39 @@ func (f *planFlags) project(named bool) error {
 	}
 	f.wish.read = whatWasRead(dir, followed)
 	f.wish.said = append(f.wish.said, inExtras(dir, followed)...)
+	return f.itself(dir, followed)
+}
+
+// itself has the project installed where it says how it is built and all that it then
+// requires is in the file that is followed.
+func (f *planFlags) itself(dir, followed string) error {
+	m, _ := managers.Find(f.target.manager)
+	asked, err := projectFile(filepath.Join(dir, followed))
+	if m.Project() || f.target.NotItself || err != nil { // the error is reported where the request is read
+		return nil
+	}
+	var whole pyproject.Project
+	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
+		p, err := projectFile(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return !asked.Asks(q.Name) }) {
+			return nil
+		}
+		whole.Builds, whole.TorchBuild = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild
+	}
+	switch {
+	case !whole.Builds:
+	case whole.TorchBuild:
+		f.wish.said = append(f.wish.said, "the project itself is not installed: to build it takes torch; with the environment active "+
+			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
+	case f.machine.elsewhere():
+		f.target.Itself = dir
+	default:
+		f.target.Itself, err = filepath.Abs(dir)
+		return err
+	}
 	return nil
 }
 

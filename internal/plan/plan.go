@@ -102,6 +102,11 @@ type Target struct {
 	// installed: their code runs then.
 	Build []string `json:"build,omitempty"`
 
+	// Itself is the folder of the project that is installed in place, after what it
+	// requires; "" none.
+	Itself    string `json:"itself,omitempty"`
+	NotItself bool   `json:"not_itself,omitempty"`
+
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
 	Listed string `json:"listed,omitempty"`

@@ -193,3 +193,39 @@ func TestInstalls(t *testing.T) {
 		t.Errorf("%+v", got[0])
 	}
 }
+
+// A project is built where it says so, as uv judges it.
+func TestBuilds(t *testing.T) {
+	const system = "[build-system]\nrequires = ['hatchling']\n"
+	for text, want := range map[string]string{
+		system + "[project]\nname = 'x'\n":                                          "builds",
+		"[build-system]\nrequires = []\n[tool.poetry]\nname = 'x'\n":                "builds",
+		"[build-system]\nrequires = ['torch>=2']\n[project]\nname = 'x'\n":          "builds with torch",
+		"[project]\nname = 'x'\n":                                                   "",
+		system:                                                                      "",
+		system + "[project]\nname = 'x'\n[tool.uv]\npackage = false\n":              "",
+		system + "[tool.poetry]\nname = 'x'\npackage-mode = false\n":                "",
+		"from setuptools import setup\nsetup(name='x')":                             "builds",
+		"from torch.utils import cpp_extension\nimport setuptools\nsetup(name='x')": "builds with torch",
+		"print('no setup')":                                                         "",
+	} {
+		name := "pyproject.toml"
+		if strings.Contains(text, "(") {
+			name = "setup.py"
+		}
+		p, err := Read([]byte(text), name, folder(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if p.Builds {
+			got = "builds"
+		}
+		if p.Builds && p.TorchBuild {
+			got += " with torch"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

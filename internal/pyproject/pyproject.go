@@ -42,6 +42,8 @@ type Project struct {
 	Hashes     []Hash
 	Options    []string  // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
 	TorchIn    []Carrier // extras and groups that ask for torch
+	Builds     bool      // it says how the project itself is built: that can be installed
+	TorchBuild bool      // to build it takes torch
 	Silent     bool      // a pyproject.toml that says nothing of dependencies: setup.py or setup.cfg does
 	Unfollowed []string  // what is not followed, and changes no file that is locked as far as is known
 	Refused    []string  // what cannot be followed when a lock is made from it, each with what to do
@@ -92,9 +94,13 @@ type document struct {
 		Python       string              `toml:"requires-python"`
 		Dynamic      []string            `toml:"dynamic"`
 	} `toml:"project"`
+	Build *struct {
+		Requires []string `toml:"requires"`
+	} `toml:"build-system"`
 	Groups map[string][]any `toml:"dependency-groups"`
 	Tool   struct {
 		UV struct {
+			Package    *bool            `toml:"package"`
 			Sources    map[string]any   `toml:"sources"`
 			Index      []map[string]any `toml:"index"`
 			IndexURL   string           `toml:"index-url"`
@@ -132,7 +138,8 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		}
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	p := &Project{Python: strings.TrimSpace(d.Project.Python)}
+	p := &Project{Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
+	p.TorchBuild = p.Builds && namesTorch(d.Build.Requires) != ""
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
 	for _, n := range sortedKeys(d.Project.Optional) {
@@ -172,6 +179,13 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		uvOptions(raw.Tool.UV, p, name)
 	}
 	return p, r.err
+}
+
+// builds reports whether the project is one to install: uv takes one that names no build
+// system for none.
+func (d *document) builds() bool {
+	asked, poetry := d.Tool.UV.Package, d.Tool.Poetry.Package
+	return d.Build != nil && (d.Project.Name != "" || d.Tool.Poetry.Name != "") && (asked == nil || *asked) && (poetry == nil || *poetry)
 }
 
 // outside takes over what says the dependencies where [project] does not: a file that

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
@@ -13,6 +14,8 @@ import (
 
 // An Opener returns a file beside the one that is read, by its slashed path.
 type Opener func(path string) ([]byte, error)
+
+var importsTorch = lazy.Regexp(`(?m)^\s*(import|from) +torch\b`)
 
 // ReadSetup reads a setup.py by its text: install_requires, extras_require and
 // python_requires, in lists, in names that stand for them, and in the files that the
@@ -24,7 +27,7 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	}
 	prog := readProgram(string(text.UTF8(content)))
 	asked := prog.setupCall()
-	p := &Project{}
+	p := &Project{Builds: len(asked) > 0, TorchBuild: importsTorch().Match(content)}
 	r := reader{p: p, name: name}
 	f := finding{program: prog}
 	f.expression(asked["python_requires"], true)
@@ -297,7 +300,7 @@ func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a setup.cfg", name, maxFile>>20)
 	}
 	ini := readINI(string(text.UTF8(content)))
-	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"])}
+	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"]), Builds: ini["metadata"]["name"] != ""}
 	r := reader{p: p, name: name}
 	take := func(value, where string) error {
 		if file, ok := strings.CutPrefix(strings.TrimSpace(value), "file:"); ok {

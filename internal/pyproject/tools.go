@@ -45,6 +45,7 @@ func Read(content []byte, name string, open Opener, groups ...string) (*Project,
 // poetry is what Poetry's own tables hold.
 type poetry struct {
 	Name         string         `toml:"name"`
+	Package      *bool          `toml:"package-mode"`
 	Dependencies map[string]any `toml:"dependencies"`
 	Groups       map[string]struct {
 		Dependencies map[string]any `toml:"dependencies"`
