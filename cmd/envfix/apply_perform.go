@@ -15,6 +15,7 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
 )
@@ -29,6 +30,7 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		return applyJSON(stdout(), p, r)
 	}
 	dir := f.dir(p)
+	manager, _ := managers.Find(p.Target.Manager)
 	switch {
 	case r.Nothing:
 		fmt.Fprintf(stderr(), "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
@@ -38,6 +40,8 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		fmt.Fprintf(stderr(), "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
 	case p.Partial:
 		fmt.Fprintf(stderr(), "envfix: done; now the rest, which depends on it\n\n")
+	case manager.Sync != "":
+		fmt.Fprintf(stderr(), "envfix: the project asks for it now, and nothing is installed yet: `%s` does that\n", manager.Sync)
 	default:
 		fmt.Fprintf(stderr(), "envfix: done\n")
 	}
