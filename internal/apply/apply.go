@@ -109,24 +109,11 @@ func (r *run) locked(ctx context.Context) (err error) {
 		r.result = Result{Nothing: true, Generation: r.env.Current()}
 		return nil
 	}
-	if err := r.other(); err != nil {
-		return err
-	}
-	if err := r.mayRoot(); err != nil {
-		return err
-	}
+	checks := []func() error{r.other, r.mayRoot}
 	if open := r.journal.unfinished(r.env.Name); open == nil {
-		if err := r.stale(ctx); err != nil {
-			return err
-		}
-		if err := r.firstByHand(); err != nil {
-			return err
-		}
+		checks = append(checks, func() error { return r.stale(ctx) }, r.firstByHand)
 	}
-	if err := r.preflight(ctx); err != nil {
-		return err
-	}
-	return r.carryOut(ctx)
+	return inOrder(append(checks, func() error { return r.preflight(ctx) }, func() error { return r.carryOut(ctx) })...)
 }
 
 func (r *run) say(format string, args ...any) {
@@ -167,10 +154,7 @@ func (r *run) carryOut(ctx context.Context) error {
 	if err := system.Point("end:before-intent"); err != nil {
 		return r.giveUp(len(r.plan.Steps)-1, err)
 	}
-	if err := r.record(Entry{State: End}); err != nil {
-		return err
-	}
-	return r.collect()
+	return inOrder(func() error { return r.record(Entry{State: End}) }, r.collect)
 }
 
 // begin chooses the generation and writes the plan down, so that --resume has it.
@@ -197,14 +181,24 @@ func (r *run) begin() error {
 	if err != nil {
 		return err
 	}
-	if err := system.WriteIn(r.env.root, planPath(r.plan.ID), b, 0o600); err != nil {
-		return err
-	}
-	if err := system.Point("begin:before-record"); err != nil {
-		return err
-	}
-	return r.record(Entry{State: Begin, Note: r.summary()})
+	return inOrder(
+		func() error { return system.WriteIn(r.env.root, planPath(r.plan.ID), b, 0o600) },
+		point("begin:before-record"),
+		func() error { return r.record(Entry{State: Begin, Note: r.summary()}) })
 }
+
+// inOrder does one thing after the other, and none after one that fails.
+func inOrder(do ...func() error) error {
+	for _, f := range do {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// point is where a fault can be injected.
+func point(name string) func() error { return func() error { return system.Point(name) } }
 
 func planPath(id string) string {
 	return plansDir + "/" + filepath.Base(strings.TrimPrefix(id, "sha256:")) + ".json"

@@ -240,16 +240,11 @@ func (e *Env) Current() string {
 // forget removes a generation: first what makes it complete, then the rest, so
 // that a crash between leaves garbage and not half an environment.
 func (e *Env) forget(id string) error {
-	if err := e.drop(markerPath(id)); err != nil {
-		return err
-	}
-	if err := system.SyncDir(e.root, gensDir); err != nil {
-		return err
-	}
-	if err := system.Point("collect-mid"); err != nil {
-		return err
-	}
-	return system.RemoveTree(e.root, genPath(id))
+	return inOrder(
+		func() error { return e.drop(markerPath(id)) },
+		func() error { return system.SyncDir(e.root, gensDir) },
+		point("collect-mid"),
+		func() error { return system.RemoveTree(e.root, genPath(id)) })
 }
 
 // drop removes a name that may be there.

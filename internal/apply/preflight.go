@@ -14,13 +14,7 @@ import (
 // preflight refuses what cannot end well before anything is begun: too little
 // space for what the plan says it receives and keeps.
 func (r *run) preflight(ctx context.Context) error {
-	if err := r.env.place(); err != nil {
-		return err
-	}
-	if err := r.preflightSystem(ctx); err != nil {
-		return err
-	}
-	if err := programs(r.plan.Steps); err != nil {
+	if err := inOrder(r.env.place, func() error { return r.preflightSystem(ctx) }, func() error { return programs(r.plan.Steps) }); err != nil {
 		return err
 	}
 	asked := make(chan error, 1) // while the disk is asked

@@ -45,12 +45,7 @@ func (r *run) preflightSystem(ctx context.Context) error {
 	if slices.ContainsFunc(left, installsDriver) {
 		checks = append(checks, r.on.noRunFile, r.kernel, r.signable)
 	}
-	for _, check := range checks {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inOrder(checks...)
 }
 
 func isDriver(s plan.Step) bool { return strings.HasPrefix(s.ID, "driver") }

@@ -37,22 +37,13 @@ func (e *Env) Rollback(id string) (g Generation, err error) {
 }
 
 func (e *Env) goBack(j *journal, g Generation) error {
-	if err := system.Point("rollback:before-intent"); err != nil {
-		return err
-	}
-	if err := j.add(Entry{State: Intent, Env: e.Name, Gen: g.ID, Step: "rollback"}); err != nil {
-		return err
-	}
-	if err := system.Point("rollback:after-intent"); err != nil {
-		return err
-	}
-	if err := e.become(j, g); err != nil {
-		return err
-	}
-	if err := system.Point("rollback:after-effect"); err != nil {
-		return err
-	}
-	return j.add(Entry{State: Rolled, Env: e.Name, Gen: g.ID, Plan: g.Plan, Note: g.Torch})
+	return inOrder(
+		point("rollback:before-intent"),
+		func() error { return j.add(Entry{State: Intent, Env: e.Name, Gen: g.ID, Step: "rollback"}) },
+		point("rollback:after-intent"),
+		func() error { return e.become(j, g) },
+		point("rollback:after-effect"),
+		func() error { return j.add(Entry{State: Rolled, Env: e.Name, Gen: g.ID, Plan: g.Plan, Note: g.Torch}) })
 }
 
 // earlier finds the generation to go back to: the one that was in use before, and

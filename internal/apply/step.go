@@ -56,28 +56,21 @@ func (r *run) intend(ctx context.Context, i int) error {
 	}
 	s := r.plan.Steps[i]
 	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
-	if err := system.Point(s.ID + ":before-intent"); err != nil {
-		return err
-	}
-	if err := r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}); err != nil {
-		return err
-	}
-	return system.Point(s.ID + ":after-intent")
+	return inOrder(
+		point(s.ID+":before-intent"),
+		func() error { return r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}) },
+		point(s.ID+":after-intent"))
 }
 
 // done writes down that step i has acted.
 func (r *run) done(ctx context.Context, i int) error {
 	s := r.plan.Steps[i]
-	if err := system.Point(s.ID + ":after-effect"); err != nil {
-		return err
+	ended := ctx.Err
+	if s.Switch != nil {
+		ended = func() error { return nil }
 	}
-	if err := ctx.Err(); err != nil && s.Switch == nil {
-		return err
-	}
-	if err := system.Point(s.ID + ":before-record"); err != nil {
-		return err
-	}
-	return r.record(Entry{State: Done, Step: s.ID})
+	return inOrder(point(s.ID+":after-effect"), ended, point(s.ID+":before-record"),
+		func() error { return r.record(Entry{State: Done, Step: s.ID}) })
 }
 
 func half(s plan.Step) string {
@@ -283,19 +276,7 @@ func (r *run) firstByHand() error {
 
 // switchTo completes the generation and makes it the environment.
 func (r *run) switchTo(ctx context.Context, mid func() error) error {
-	if err := r.complete(); err != nil {
-		return err
-	}
-	if err := mid(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := r.env.become(r.journal, r.gen); err != nil {
-		return err
-	}
-	if err := system.Point("switched:before-record"); err != nil {
+	if err := inOrder(r.complete, mid, ctx.Err, func() error { return r.env.become(r.journal, r.gen) }, point("switched:before-record")); err != nil {
 		return err
 	}
 	r.result.Generation = r.gen.ID
@@ -334,11 +315,8 @@ func (r *run) complete() error {
 		return err
 	}
 	r.gen.Manifest, r.gen.Files, r.gen.Created = sum, files, time.Now().UTC().Format(time.RFC3339)
-	if err := system.SyncAll(r.env.root); err != nil {
-		return err
-	}
-	if err := system.Point("complete:before-marker"); err != nil {
-		return err
-	}
-	return r.env.mark(r.gen)
+	return inOrder(
+		func() error { return system.SyncAll(r.env.root) },
+		point("complete:before-marker"),
+		func() error { return r.env.mark(r.gen) })
 }

@@ -53,35 +53,26 @@ func (e *Env) adopt(j *journal, g Generation) error {
 	if _, err := e.root.Lstat(genPath(a.ID)); err == nil {
 		return fmt.Errorf("%s is in the way", e.path(genPath(a.ID)))
 	}
-	if err := e.mark(a); err != nil {
-		return err
-	}
-	if err := e.root.Symlink(genPath(g.ID), genPath(a.ID)); err != nil {
-		return err
-	}
-	err := system.Exchange(e.root, genPath(a.ID), e.Name)
+	err := inOrder(
+		func() error { return e.mark(a) },
+		func() error { return e.root.Symlink(genPath(g.ID), genPath(a.ID)) },
+		func() error { return system.Exchange(e.root, genPath(a.ID), e.Name) })
 	if !errors.Is(err, system.ErrNoExchange) {
 		return err
 	}
-	if err := e.root.Remove(genPath(a.ID)); err != nil {
-		return err
-	}
-	if err := e.makeLink(g.ID); err != nil {
-		return err
-	}
-	return e.twice(j, a.ID, [2]string{e.Name, genPath(a.ID)}, [2]string{nextLink, e.Name})
+	return inOrder(
+		func() error { return e.root.Remove(genPath(a.ID)) },
+		func() error { return e.makeLink(g.ID) },
+		func() error { return e.twice(j, a.ID, [2]string{e.Name, genPath(a.ID)}, [2]string{nextLink, e.Name}) })
 }
 
 // makeLink makes the link to a generation durable that will become the
 // environment.
 func (e *Env) makeLink(id string) error {
-	if err := e.drop(nextLink); err != nil {
-		return err
-	}
-	if err := e.root.Symlink(genPath(id), nextLink); err != nil {
-		return err
-	}
-	return errors.Join(system.SyncDir(e.root, stateDir), system.SyncDir(e.root, "."))
+	return inOrder(
+		func() error { return e.drop(nextLink) },
+		func() error { return e.root.Symlink(genPath(id), nextLink) },
+		func() error { return errors.Join(system.SyncDir(e.root, stateDir), system.SyncDir(e.root, ".")) })
 }
 
 // twice renames twice where two names cannot be exchanged at once: on NFS, and on
@@ -90,13 +81,10 @@ func (e *Env) makeLink(id string) error {
 // it can be. The journal tells the next run to end what it finds begun: to put the
 // directory of the generation id where the environment is to be.
 func (e *Env) twice(j *journal, id string, first, second [2]string) error {
-	if err := j.add(Entry{State: Intent, Env: e.Name, Gen: id, Step: twoRenames}); err != nil {
-		return err
-	}
-	if err := system.Point(twoRenames + ":before"); err != nil {
-		return err
-	}
-	if err := e.root.Rename(first[0], first[1]); err != nil {
+	if err := inOrder(
+		func() error { return j.add(Entry{State: Intent, Env: e.Name, Gen: id, Step: twoRenames}) },
+		point(twoRenames+":before"),
+		func() error { return e.root.Rename(first[0], first[1]) }); err != nil {
 		return err
 	}
 	err := system.Point(twoRenames + ":between")

@@ -12,8 +12,6 @@ package index
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -358,7 +356,7 @@ func (c *Client) Archive(ctx context.Context, f File, limit int64) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(b); f.SHA256 != "" && hex.EncodeToString(sum[:]) != f.SHA256 {
+	if f.SHA256 != "" && sha256Hex(b) != f.SHA256 {
 		return nil, fmt.Errorf("%s: its sha256 is not the one that the index names", f.Name)
 	}
 	return b, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -86,17 +85,9 @@ func (c *Client) needsTorch(ctx context.Context, f File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, ok := w.distInfo("METADATA")
-	if !ok {
-		return "", fmt.Errorf("%s: it holds no METADATA", f.Name)
-	}
-	b, err := w.Read(ctx, name, maxMetadata)
+	meta, err := w.metadata(ctx)
 	if err != nil {
 		return "", err
-	}
-	meta, err := ParseMetadata(b)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", f.Name, err)
 	}
 	for _, r := range meta.Requires {
 		if r.Name == "torch" {

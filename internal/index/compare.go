@@ -56,13 +56,7 @@ func same(checks []Check, field, row, wheel string) []Check {
 // CompareBytes compares a row with a wheel that [Client.Torch] read.
 func CompareBytes(b *matrix.Build, t *Torch) []Check {
 	checks := same(nil, "label", rowLabel(b, t.Label), t.Label)
-	cuda := Check{Field: "cuda", Row: b.CUDA.MajorMinor(), Wheel: t.CUDA, Verdict: Agree}
-	if cuda.Row != cuda.Wheel {
-		cuda.Verdict = Differ
-	}
-	if cuda.Row+cuda.Wheel != "" {
-		checks = append(checks, cuda)
-	}
+	checks = same(checks, "cuda", b.CUDA.MajorMinor(), t.CUDA)
 	if len(t.Gaps) > 0 && t.CUDA != "" && len(t.Native) == 0 {
 		checks = append(checks, Check{Field: "arch list", Row: codes("sm_", b.Native), Verdict: Unread, Note: strings.Join(t.Gaps, "; ")})
 	} else {

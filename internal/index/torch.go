@@ -121,6 +121,23 @@ func (c *Client) metadataFile(ctx context.Context, f File) (*Metadata, error) {
 	if f.MetadataSHA256 != "" && sha256Hex(b) != f.MetadataSHA256 {
 		return nil, fmt.Errorf("%s.metadata: its sha256 is not the one on the page", f.Name)
 	}
+	return metadataOf(f, b)
+}
+
+// metadata reads the METADATA of a wheel.
+func (w *Wheel) metadata(ctx context.Context) (*Metadata, error) {
+	name, ok := w.distInfo("METADATA")
+	if !ok {
+		return nil, fmt.Errorf("%s: it holds no METADATA", w.File.Name)
+	}
+	b, err := w.Read(ctx, name, maxMetadata)
+	if err != nil {
+		return nil, err
+	}
+	return metadataOf(w.File, b)
+}
+
+func metadataOf(f File, b []byte) (*Metadata, error) {
 	m, err := ParseMetadata(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -128,20 +145,13 @@ func (c *Client) metadataFile(ctx context.Context, f File) (*Metadata, error) {
 	return m, nil
 }
 
-func (t *Torch) readDistInfo(ctx context.Context, w *Wheel) error {
-	name, ok := w.distInfo("METADATA")
-	if !ok {
-		return fmt.Errorf("%s: it holds no METADATA", w.File.Name)
-	}
-	b, err := w.Read(ctx, name, maxMetadata)
-	if err != nil {
+func (t *Torch) readDistInfo(ctx context.Context, w *Wheel) (err error) {
+	if t.Meta, err = w.metadata(ctx); err != nil {
 		return err
 	}
-	if t.Meta, err = ParseMetadata(b); err != nil {
-		return fmt.Errorf("%s: %w", w.File.Name, err)
-	}
 	if name, ok := w.distInfo("WHEEL"); ok {
-		if b, err = w.Read(ctx, name, maxWheelFile); err != nil {
+		b, err := w.Read(ctx, name, maxWheelFile)
+		if err != nil {
 			return err
 		}
 		t.Tags = parseWheelFile(b)

@@ -1,8 +1,6 @@
 package maintain
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 
 	"envfix/data"
 	"envfix/internal/fail"
@@ -58,25 +57,15 @@ func revision(ctx context.Context, name string) (fs.FS, error) {
 	if err != nil {
 		return nil, fail.New(fail.Failed, "git ls-tree: "+text.Printable(err.Error()))
 	}
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
+	files := fstest.MapFS{}
 	for file := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
 		content, err := gitOutput(ctx, "cat-file", "blob", strings.TrimSpace(string(tree))+":"+file) // as it is: git archive runs filters
 		if err != nil {
 			return nil, fail.New(fail.Failed, "git cat-file: "+text.Printable(err.Error()))
 		}
-		w, err := z.Create(file)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(content); err != nil {
-			return nil, err
-		}
+		files[file] = &fstest.MapFile{Data: content}
 	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	return files, nil
 }
 
 func gitOutput(ctx context.Context, args ...string) ([]byte, error) {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,8 +68,7 @@ func hex4(s string) string {
 	if err != nil {
 		return ""
 	}
-	const digits = "0123456789abcdef"
-	return string([]byte{digits[n>>12&15], digits[n>>8&15], digits[n>>4&15], digits[n&15]})
+	return fmt.Sprintf("%04x", n)
 }
 
 // largeBar reads the kernel's list of a device's address ranges, "start end

@@ -45,16 +45,15 @@ func WriteIn(root *os.Root, name string, content []byte, mode fs.FileMode) error
 		return err
 	}
 	tmp := filepath.Join(filepath.Dir(name), ".envfix-tmp-"+random())
-	if err := writeSynced(root, tmp, content, mode); err != nil {
+	err := writeSynced(root, tmp, content, mode)
+	if err == nil {
+		err = Point("rename-" + filepath.Base(name))
+	}
+	if err == nil {
+		err = root.Rename(tmp, name)
+	}
+	if err != nil {
 		_ = root.Remove(tmp) // the first error is the one to tell
-		return err
-	}
-	if err := Point("rename-" + filepath.Base(name)); err != nil {
-		_ = root.Remove(tmp)
-		return err
-	}
-	if err := root.Rename(tmp, name); err != nil {
-		_ = root.Remove(tmp)
 		return err
 	}
 	return SyncDir(root, filepath.Dir(name))
