@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/near"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -157,36 +158,29 @@ func (p splitter) helpHint() string {
 	if len(p.in.path) == 0 {
 		return "`envfix --help` lists the commands"
 	}
-	var words []string
-	for _, c := range p.in.path {
-		words = append(words, c.Name)
-	}
+	words := text.Each(p.in.path, func(c *cli.Command) string { return c.Name })
 	return fmt.Sprintf("`envfix %s --help` lists its flags", strings.Join(words, " "))
 }
 
 func (p splitter) unknownFlag(arg string) error {
 	name, _, _ := strings.Cut(arg, "=")
-	var known []string
-	for k := range p.flags {
-		known = append(known, k)
-	}
-	slices.Sort(known)
 	f := fail.Wrong(fmt.Sprintf("unknown flag `%s`", ui.Clean(name)))
-	f.Hints = append(f.Hints, meant(name, known)...)
+	f.Hints = append(f.Hints, meant(name, slices.Sorted(maps.Keys(p.flags)))...)
 	f.Hints = append(f.Hints, p.helpHint())
 	return f
 }
 
 // meant is the hint at a word that was mistyped by a letter or two, or not typed to
-// its end; nothing where no word is so near.
+// its end: the nearest of those; nothing where no word is so near.
 func meant(word string, known []string) []string {
-	isNear := func(k string) bool { return near.Distance(word, k) <= 2 || strings.HasPrefix(k, word) }
-	for _, k := range ui.Nearest(word, known, len(known)) {
-		if isNear(k) {
-			return []string{fmt.Sprintf("did you mean `%s`?", k)}
-		}
+	apart := func(k string) int { return near.Distance(strings.ToLower(word), strings.ToLower(k)) }
+	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool {
+		return apart(k) > max(len(word), len(k))/2 || near.Distance(word, k) > 2 && !strings.HasPrefix(k, word)
+	})
+	if len(known) == 0 {
+		return nil
 	}
-	return nil
+	return []string{fmt.Sprintf("did you mean `%s`?", slices.MinFunc(known, func(a, b string) int { return apart(a) - apart(b) }))}
 }
 
 // sameThing are commands of other programs, and what does the same here.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,10 +57,7 @@ func envAction(c *cli.Context) error {
 	if err := noArguments(c, 0); err != nil {
 		return err
 	}
-	shell := c.String("shell")
-	if shell == "" {
-		shell = defaultShell()
-	}
+	shell := cmp.Or(c.String("shell"), defaultShell())
 	if !ui.IsShell(shell) {
 		return badValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -158,17 +160,10 @@ func named(flags []cli.Flag, name string) bool {
 func flagRows(flags []cli.Flag, look ui.Style) string {
 	var rows [][2]string
 	for _, d := range shownFlags(flags) {
-		var left []string
-		for _, n := range d.Names() {
-			left = append(left, dashed(n))
-		}
 		value, usage := placeholder(d.GetUsage())
-		text := strings.Join(left, ", ")
+		text := strings.Join(text.Each(d.Names(), dashed), ", ")
 		if d.TakesValue() {
-			if value == "" {
-				value = "VALUE"
-			}
-			text += " " + value
+			text += " " + cmp.Or(value, "VALUE")
 		}
 		if v := strings.Trim(d.GetValue(), `"`); d.TakesValue() && v != "" && v != "[]" && v != "0" {
 			usage += " (default " + v + ")"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"envfix/internal/apply"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -62,10 +63,7 @@ func heldWords(g apply.Generation) string {
 	if g.Adopted {
 		return "as it was before envfix"
 	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(g.Packages)) {
-		out = append(out, strings.TrimSpace(name+" "+g.Packages[name]))
-	}
+	out := text.Each(slices.Sorted(maps.Keys(g.Packages)), func(name string) string { return strings.TrimSpace(name + " " + g.Packages[name]) })
 	if g.Python != "" {
 		out = append(out, "Python "+g.Python)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -121,9 +122,5 @@ func codesOf(builds []*matrix.Build) []string {
 		}
 	}
 	slices.SortFunc(all, machine.SM.Compare)
-	var out []string
-	for _, sm := range all {
-		out = append(out, sm.String())
-	}
-	return out
+	return text.Each(all, machine.SM.String)
 }

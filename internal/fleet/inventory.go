@@ -11,10 +11,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/machine"
 	"envfix/internal/text"
@@ -96,10 +98,7 @@ func (in *Inventory) addLine(line []byte, at func() string) {
 		Error string `json:"error"`
 	}
 	_ = json.Unmarshal(facts, &head) // a line that is no JSON fails below, with its place
-	if host == "" {
-		host = head.Host
-	}
-	host = in.name(host, at)
+	host = in.name(cmp.Or(host, head.Host), at)
 	if head.Error != "" {
 		in.Problem(host, "could not be asked: "+head.Error)
 		return
@@ -166,17 +165,9 @@ func (in *Inventory) addAt(c *Class, host, when string) {
 // isTime reports whether s is of the form 2006-01-02T15:04:05Z, whose order as text is
 // that of time.
 func isTime(s string) bool {
-	const form = "0000-00-00T00:00:00Z"
-	if len(s) != len(form) {
-		return false
-	}
-	for i := range len(form) {
-		digit := s[i] >= '0' && s[i] <= '9'
-		if form[i] == '0' && !digit || form[i] != '0' && s[i] != form[i] {
-			return false
-		}
-	}
-	return true
+	const form = "2006-01-02T15:04:05Z"
+	_, err := time.Parse(form, s)
+	return err == nil && len(s) == len(form) // it takes parts of a second, too
 }
 
 // Add puts a machine into its class.
@@ -250,10 +241,10 @@ func (in *Inventory) twice() map[string]bool {
 	for _, c := range in.Classes {
 		n += len(c.Hosts)
 	}
-	sums := make([]uint64, 0, n)
+	sums, seed := make([]uint64, 0, n), maphash.MakeSeed()
 	for _, c := range in.Classes {
 		for _, h := range c.Hosts {
-			sums = append(sums, sumOf(h))
+			sums = append(sums, maphash.String(seed, h))
 		}
 	}
 	slices.Sort(sums)
@@ -269,7 +260,7 @@ func (in *Inventory) twice() map[string]bool {
 	}
 	for _, c := range in.Classes {
 		for _, h := range c.Hosts {
-			if likely[sumOf(h)] {
+			if likely[maphash.String(seed, h)] {
 				twice[h] = twice[h] || seen[h]
 				seen[h] = true
 			}
@@ -277,15 +268,6 @@ func (in *Inventory) twice() map[string]bool {
 	}
 	maps.DeleteFunc(twice, func(_ string, is bool) bool { return !is })
 	return twice
-}
-
-// sumOf is FNV-1a of a text.
-func sumOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
 }
 
 // Machines is how many machines were read, those with problems included.

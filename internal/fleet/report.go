@@ -318,10 +318,7 @@ func (x *result) follow(l *lock.Lock, h *HostReport, set func(Status, ...string)
 	h.Profile = p.Name
 	have, label := version.SplitLocal(x.torch)
 	want, wanted := version.SplitLocal(p.Torch)
-	if wanted == "" {
-		wanted = p.Build
-	}
-	if x.torch != "" && (have != want || label != "" && label != wanted) {
+	if x.torch != "" && (have != want || label != "" && label != cmp.Or(wanted, p.Build)) {
 		set(Drifted, fmt.Sprintf("torch %s, profile %s has %s", x.torch, p.Name, p.Torch))
 	}
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -100,9 +101,5 @@ func (f file) wheel() (Wheel, error) {
 		return Wheel{}, fmt.Errorf("url %q", text.Clip(f.URL, 120))
 	}
 	u.Fragment, u.RawQuery, u.User = "", "", nil
-	name := f.Name
-	if name == "" {
-		name = lastElement(u.Path + f.Path)
-	}
-	return Wheel{Name: name, URL: u.String(), Path: f.Path, Size: f.Size, Hashes: Hashes{strings.ToLower(f.Hashes["sha256"])}}, nil
+	return Wheel{Name: cmp.Or(f.Name, lastElement(u.Path+f.Path)), URL: u.String(), Path: f.Path, Size: f.Size, Hashes: Hashes{strings.ToLower(f.Hashes["sha256"])}}, nil
 }

@@ -106,11 +106,7 @@ func diffPackages(old, now *Packages) []string {
 }
 
 func indexText(in []Index) string {
-	var s []string
-	for _, i := range in {
-		s = append(s, i.Package+" from "+i.URL)
-	}
-	return strings.Join(s, ", ")
+	return strings.Join(text.Each(in, func(i Index) string { return i.Package + " from " + i.URL }), ", ")
 }
 
 func orNone(s string) string {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -51,11 +52,8 @@ func (d Drift) Differs() bool { return len(d.Missing)+len(d.Changed) > 0 }
 
 // Lines says it package by package.
 func (d Drift) Lines() []string {
-	var out []string
-	for _, m := range d.Missing {
-		out = append(out, m+" is missing")
-	}
-	return append(append(out, d.Changed...), d.Extras()...)
+	missing := text.Each(d.Missing, func(m string) string { return m + " is missing" })
+	return slices.Concat(missing, d.Changed, d.Extras())
 }
 
 // More reports whether more is installed than the lock and the chosen groups name.
@@ -63,12 +61,9 @@ func (d Drift) More() bool { return len(d.Extra)+len(d.Unchosen) > 0 }
 
 // Extras says which packages the lock or the chosen groups do not name.
 func (d Drift) Extras() []string {
-	var out []string
-	for _, e := range d.Extra {
-		out = append(out, e+" is installed, and the lock does not name it")
-	}
-	for _, e := range d.Unchosen {
-		out = append(out, e+" is installed, of a group that is not chosen: `--group NAME` chooses one")
-	}
-	return out
+	return append(
+		text.Each(d.Extra, func(e string) string { return e + " is installed, and the lock does not name it" }),
+		text.Each(d.Unchosen, func(e string) string {
+			return e + " is installed, of a group that is not chosen: `--group NAME` chooses one"
+		})...)
 }

@@ -37,12 +37,7 @@ func forms() []form {
 }
 
 // Forms are the names of the forms of one profile.
-func Forms() (names []string) {
-	for _, f := range forms() {
-		names = append(names, f.name)
-	}
-	return names
-}
+func Forms() []string { return text.Each(forms(), func(f form) string { return f.name }) }
 
 // Export returns the profile and the packages of it that were chosen in another tool's
 // form; home is the folder of the lock.

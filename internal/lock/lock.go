@@ -149,11 +149,7 @@ func (l *Lock) Profile(name string) (*Profile, error) {
 
 // Names returns the names of the profiles, in the order of the file.
 func (l *Lock) Names() []string {
-	var names []string
-	for _, p := range l.Profiles {
-		names = append(names, p.Name)
-	}
-	return names
+	return text.Each(l.Profiles, func(p Profile) string { return p.Name })
 }
 
 // PylockName returns the name of a profile's pylock file.

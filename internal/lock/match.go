@@ -43,10 +43,7 @@ func (m Match) Check(h machine.Machine) []Mismatch {
 	var out []Mismatch
 	want := func(condition, need, have string, ok bool) {
 		if need != "" && !ok {
-			if have == "" {
-				have = "none"
-			}
-			out = append(out, Mismatch{condition, need, have})
+			out = append(out, Mismatch{condition, need, cmp.Or(have, "none")})
 		}
 	}
 	want("os", m.OS, h.Platform.OS, m.OS == h.Platform.OS)
@@ -100,10 +97,7 @@ func (l *Lock) Pick(h machine.Machine, otherDriver bool) (best *Profile, why str
 		return fits[0], "", nil
 	}
 	slices.SortStableFunc(fits, func(a, b *Profile) int { return b.preferred(a, h) })
-	var names []string
-	for _, p := range fits {
-		names = append(names, p.Name)
-	}
+	names := text.Each(fits, func(p *Profile) string { return p.Name })
 	return fits[0], fmt.Sprintf(
 		"%s of %s, which all fit: the highest driver floor, then the fewest GPUs, the active Python, the newest; `--profile NAME` takes another",
 		fits[0].Name,

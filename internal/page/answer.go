@@ -1,6 +1,8 @@
 package page
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,17 +121,9 @@ func title(res *resolver.Resolution) string {
 	case c.Torch == "" && res.Decision == resolver.UseVendorIndex:
 		return "torch from the vendor"
 	case c.Torch == "":
-		return strings.Join(packageNames(c), ", ")
+		return strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", ")
 	}
 	return "torch " + c.Torch
-}
-
-func packageNames(c *resolver.Choice) (names []string) {
-	for name := range c.Packages {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // parts are the versions of a combination, in the order in which people ask.
@@ -143,12 +137,9 @@ func parts(c *resolver.Choice, res *resolver.Resolution) (out [][2]string) {
 	add("CUDA", c.CUDA)
 	add("cuDNN", c.CuDNN)
 	add("Python", c.Python)
-	for _, name := range packageNames(c) {
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
 		if v, _, _ := strings.Cut(c.Packages[name], "+"); name != "torch" {
-			if v == "" {
-				v = "the newest that fits"
-			}
-			add(name, v)
+			add(name, cmp.Or(v, "the newest that fits"))
 		}
 	}
 	switch {

@@ -70,11 +70,7 @@ func Paste(m *matrix.Matrix, k *know.Knowledge, pasted string) Read {
 }
 
 func printable(lines []string, n int) []string {
-	var out []string
-	for _, l := range lines[:min(n, len(lines))] {
-		out = append(out, text.Clip(l, 400))
-	}
-	return out
+	return text.Each(lines[:min(n, len(lines))], func(l string) string { return text.Clip(l, 400) })
 }
 
 // wordsOf are the words for a machine whose facts may be few: what is not known stays

@@ -16,6 +16,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -156,7 +157,7 @@ func (t *Team) finishBundle(dir string, l *lock.Lock, sums map[string]string) er
 	if err := writeFile(filepath.Join(dir, "SHA256SUMS"), []byte(b.String())); err != nil {
 		return err
 	}
-	for _, name := range append(pylockFiles(l), lock.File) {
+	for _, name := range append(text.Each(l.Profiles, func(p lock.Profile) string { return p.Pylock.File }), lock.File) {
 		text, err := ReadFile(t.path(name))
 		if err != nil {
 			return &fail.Error{Code: fail.Usage, Text: clean(err.Error()), Err: err}
@@ -166,14 +167,6 @@ func (t *Team) finishBundle(dir string, l *lock.Lock, sums map[string]string) er
 		}
 	}
 	return nil
-}
-
-func pylockFiles(l *lock.Lock) []string {
-	var out []string
-	for _, p := range l.Profiles {
-		out = append(out, p.Pylock.File)
-	}
-	return out
 }
 
 // save receives a wheel into path unless it is there already, and keeps it only

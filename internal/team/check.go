@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/text"
 )
 
 // A Verdict is what [Team.Check] found.
@@ -79,67 +80,56 @@ func (t *Team) newerData(v *Verdict, in lock.Input, old *lock.Lock) {
 
 // inputChanges names what was asked for then and is not asked for now.
 func inputChanges(old, now lock.Input) []string {
-	var out []string
 	was, is := inputLines(old), inputLines(now)
-	for _, l := range was {
-		if !slices.Contains(is, l) {
-			out = append(out, "input: no longer "+clean(l))
-		}
-	}
-	for _, l := range is {
-		if !slices.Contains(was, l) {
-			out = append(out, "input: now "+clean(l))
-		}
-	}
-	return out
+	gone := slices.DeleteFunc(slices.Clone(was), func(l string) bool { return slices.Contains(is, l) })
+	come := slices.DeleteFunc(is, func(l string) bool { return slices.Contains(was, l) })
+	return append(
+		text.Each(gone, func(l string) string { return "input: no longer " + clean(l) }),
+		text.Each(come, func(l string) string { return "input: now " + clean(l) })...)
 }
 
 // inputLines says what was asked for, a line each, in order.
-func inputLines(in lock.Input) []string {
-	var l []string
-	for _, r := range in.Requirements {
-		l = append(l, "requirement "+r)
-	}
-	for _, s := range in.Sources {
-		for what, list := range map[string][]string{
-			"requirement": s.Requirements, "constraint": s.Constraints, "override": s.Overrides,
-			"place": s.Places, "hash": s.Hashes, "option": s.Options,
-		} {
-			for _, r := range list {
-				l = append(l, s.Path+": "+what+" "+r)
+func inputLines(in lock.Input) (lines []string) {
+	add := func(what string, asked ...string) {
+		for _, a := range asked {
+			if a != "" {
+				lines = append(lines, what+" "+a)
 			}
 		}
-		if s.Python != "" {
-			l = append(l, s.Path+": requires-python "+s.Python)
-		}
 	}
-	for what, list := range map[string][]string{"constraint": in.Constraints, "build from source": in.Build, "meant as written": in.AsNamed} {
-		for _, r := range list {
-			l = append(l, what+" "+r)
-		}
+	for _, s := range in.Sources {
+		add(s.Path+": requirement", s.Requirements...)
+		add(s.Path+": constraint", s.Constraints...)
+		add(s.Path+": override", s.Overrides...)
+		add(s.Path+": place", s.Places...)
+		add(s.Path+": hash", s.Hashes...)
+		add(s.Path+": option", s.Options...)
+		add(s.Path+": requires-python", s.Python)
 	}
+	add("requirement", in.Requirements...)
+	add("constraint", in.Constraints...)
+	add("build from source", in.Build...)
+	add("meant as written", in.AsNamed...)
 	if p, err := policyOf(in.Policy, ""); err == nil && p != nil {
-		l = append(l, "policy: "+p.Text())
+		add("policy:", p.Text())
 	}
 	for _, i := range in.Indexes {
-		l = append(l, "index "+i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
+		add("index", i.Name+" "+i.URL+" for "+strings.Join(i.Packages, ", "))
 	}
-	for what, one := range map[string]string{"default index": in.DefaultIndex, "defaults": in.Defaults, "python": in.Python} {
-		if one != "" {
-			l = append(l, what+" "+one)
-		}
-	}
+	add("default index", in.DefaultIndex)
+	add("defaults", in.Defaults)
+	add("python", in.Python)
 	for _, g := range in.Groups {
-		l = append(l, "group "+g.Name+": "+strings.Join(g.Requirements, ", "))
+		add("group", g.Name+": "+strings.Join(g.Requirements, ", "))
 	}
 	for _, t := range in.Targets {
-		l = append(l, "target "+t.Name+": "+t.Facts)
+		add("target", t.Name+": "+t.Facts)
 	}
 	if in.SameTorch {
-		l = append(l, "same-torch")
+		lines = append(lines, "same-torch")
 	}
-	slices.Sort(l)
-	return l
+	slices.Sort(lines)
+	return lines
 }
 
 func profileChanges(old, now lock.Profile) []string {

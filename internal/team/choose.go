@@ -94,10 +94,7 @@ func chooseEach(m *matrix.Matrix, targets []target, wish []pep508.Requirement) (
 // withoutTorch refuses a lock of what brings no torch: a lock is made for a torch, with
 // whatever is asked for beside it.
 func withoutTorch(wish []pep508.Requirement) error {
-	var texts []string
-	for _, q := range wish {
-		texts = append(texts, q.Text)
-	}
+	texts := text.Each(wish, func(q pep508.Requirement) string { return q.Text })
 	f := fail.New(fail.NoSolution, "a lock pins torch and what goes with it, and what is asked for brings no torch")
 	f.Hints = append(f.Hints, "`envfix lock torch "+clean(text.Command(texts...))+"` locks both",
 		"`envfix plan "+clean(text.Command(texts...))+"` chooses it without torch, and without a lock")

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -27,10 +28,7 @@ func (t *Team) Compare(l *lock.Lock) (differ []Row, same []string, err error) {
 			if rows[q.Name] == nil {
 				rows[q.Name] = map[string][]string{}
 			}
-			v := q.Version
-			if v == "" {
-				v = "of this project"
-			}
+			v := cmp.Or(q.Version, "of this project")
 			rows[q.Name][v] = append(rows[q.Name][v], p.Name)
 		}
 	}

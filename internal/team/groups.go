@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 // groups reads the groups and extras that can be chosen where the lock is installed.
@@ -105,11 +106,7 @@ func (t *Team) mark(ctx context.Context, u uvTool, j lock.Job, all *lock.Package
 			return nil, err
 		}
 		some, err := lock.ParseUV(answer, nil)
-		var names []string
-		for _, k := range some {
-			names = append(names, k.Name)
-		}
-		return names, err
+		return text.Each(some, func(k lock.Package) string { return k.Name }), err
 	}
 	requirements := j.Requirements
 	base, err := needs(j.Always)

@@ -1,6 +1,8 @@
 package team
 
 import (
+	"cmp"
+	"os"
 	"strings"
 
 	"envfix/internal/lock"
@@ -26,6 +28,12 @@ func ParseMirrors(pairs []string) Mirrors {
 		}
 	}
 	return m
+}
+
+// DefaultIndex is in place of the installer's default index: by these, else by the
+// environment; "" that one.
+func (m Mirrors) DefaultIndex() string {
+	return cmp.Or(m.Default, os.Getenv("UV_DEFAULT_INDEX"), os.Getenv("UV_INDEX_URL"), os.Getenv("PIP_INDEX_URL"))
 }
 
 // there returns where a URL is really fetched.

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -103,9 +104,7 @@ func underPolicy(m Mirrors, p *lock.Policy) Mirrors {
 		return m
 	}
 	more := ParseMirrors(p.Mirrors)
-	if m.Default == "" {
-		m.Default = more.Default
-	}
+	m.Default = cmp.Or(m.Default, more.Default)
 	m.Pairs = append(slices.Clone(m.Pairs), more.Pairs...)
 	return m
 }

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -208,15 +209,7 @@ func certificates(environ []string) string {
 
 // uv is the uv that resolves, with what the wish and the environment say of indexes.
 func (t *Team) uv(ctx context.Context, w Wish, in lock.Input) (uvTool, error) {
-	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, index: w.Mirrors.Default, mirrors: w.Mirrors, tied: in.Indexes}
-	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"} {
-		if u.index == "" {
-			u.index = os.Getenv(name)
-		}
-	}
-	if u.index == "" {
-		u.index = in.DefaultIndex
-	}
+	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, mirrors: w.Mirrors, tied: in.Indexes, index: cmp.Or(w.Mirrors.DefaultIndex(), in.DefaultIndex)}
 	var err error
 	u.path, err = t.findUV(ctx, u)
 	return u, err

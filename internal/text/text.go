@@ -138,3 +138,11 @@ func Count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
+
+// Each is what is said of each of some things.
+func Each[T any](all []T, say func(T) string) (out []string) {
+	for _, x := range all {
+		out = append(out, say(x))
+	}
+	return out
+}

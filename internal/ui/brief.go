@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -195,10 +196,7 @@ func (v *view) briefPackages(k *plan.Keep) {
 		parts = append(parts, fmt.Sprintf("%d stay as they are", n))
 	}
 	if n := len(k.Changes); n > 0 {
-		var names []string
-		for _, c := range k.Changes[:min(n, shownChanges)] {
-			names = append(names, strings.TrimSpace(c.Name+" "+arrow(c)))
-		}
+		names := text.Each(k.Changes[:min(n, shownChanges)], func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) })
 		if n > shownChanges {
 			names = append(names, fmt.Sprintf("%d more", n-shownChanges))
 		}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,14 +63,7 @@ func environmentRow(e doctor.Environment, home string) string {
 		path = "~/" + rest
 	}
 	path = Clean(path)
-	python := e.Python
-	if python == "" {
-		python = "gone"
-	}
-	torch := e.Torch
-	if torch == "" {
-		torch = "-"
-	}
+	python, torch := cmp.Or(e.Python, "gone"), cmp.Or(e.Torch, "-")
 	if columns(path) > 38 {
 		b.WriteString(Clip(path, Width-1) + "\n")
 		path = ""

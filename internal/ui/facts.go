@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // Facts lays a machine out for people, in at most [Width] columns. Verbose lists
@@ -34,6 +35,16 @@ type factSheet struct {
 	verbose bool
 }
 
+// rows are facts with their names.
+type rows [][2]string
+
+// add adds a fact, where it is known.
+func (r *rows) add(name, fact string) {
+	if fact != "" {
+		*r = append(*r, [2]string{Clean(name), Clean(fact)})
+	}
+}
+
 func (f *factSheet) section(title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
@@ -45,34 +56,25 @@ func (f *factSheet) section(title string, rows [][2]string) {
 	f.b.WriteString(Columns(rows, 2))
 }
 
-func systemRows(m machine.Machine) [][2]string {
+func systemRows(m machine.Machine) (r rows) {
 	p := m.Platform
-	rows := [][2]string{{"system", Clean(joined(p.OS, p.Distro, p.DistroVersion, p.Arch))}}
+	r.add("system", joined(p.OS, p.Distro, p.DistroVersion, p.Arch))
 	if p.Libc != nil {
-		rows = append(rows, [2]string{"C library", Clean(p.Libc.String())})
+		r.add("C library", p.Libc.String())
 	}
-	if p.Kernel != "" {
-		rows = append(rows, [2]string{"kernel", Clean(p.Kernel)})
-	}
+	r.add("kernel", p.Kernel)
 	kind := map[string]string{
 		machine.WSL2: "WSL 2", machine.Container: "a container", machine.ContainerBuild: "a container that builds an image",
 		machine.Jetson: "a Jetson", machine.HPCLogin: "a cluster's login node",
 	}[p.Environment]
 	if kind != "" {
-		rows = append(rows, [2]string{"kind", joined(kind, p.L4T)})
+		r.add("kind", joined(kind, p.L4T))
 	}
 	if p.SecureBoot != nil && *p.SecureBoot {
-		rows = append(rows, [2]string{"Secure Boot", "on"})
+		r.add("Secure Boot", "on")
 	}
-	switch m.Privilege {
-	case "root":
-		rows = append(rows, [2]string{"privilege", "root"})
-	case "sudo":
-		rows = append(rows, [2]string{"privilege", "may use sudo"})
-	case "none":
-		rows = append(rows, [2]string{"privilege", "none: cannot install system packages"})
-	}
-	return rows
+	r.add("privilege", map[string]string{"root": "root", "sudo": "may use sudo", "none": "none: cannot install system packages"}[m.Privilege])
+	return r
 }
 
 func (f *factSheet) gpuRows(m machine.Machine) [][2]string {
@@ -128,32 +130,32 @@ func whyNot(g machine.GPU, d *machine.Driver) string {
 	return "the driver does not list it"
 }
 
-func (f *factSheet) driverRows(m machine.Machine) [][2]string {
+func (f *factSheet) driverRows(m machine.Machine) (r rows) {
 	d := m.Driver
 	if d == nil {
-		if !slices.ContainsFunc(m.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA }) {
-			return nil
+		if slices.ContainsFunc(m.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA }) {
+			r.add("none", "no NVIDIA driver is installed")
 		}
-		return [][2]string{{"none", "no NVIDIA driver is installed"}}
+		return r
 	}
 	version := d.Version.String()
 	if m.Platform.Environment == machine.WSL2 {
 		version += " (the Windows driver)"
 	}
-	rows := [][2]string{{"version", version}}
+	r = append(r, [2]string{"version", version})
 	switch {
 	case d.NotLoaded:
-		rows = append(rows, [2]string{"kernel module", "not loaded"})
+		r.add("kernel module", "not loaded")
 	case !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0:
-		rows = append(rows, [2]string{"kernel module", d.LoadedVersion.String() + ": not the version of the library; reboot"})
+		r.add("kernel module", d.LoadedVersion.String()+": not the version of the library; reboot")
 	}
 	if d.KernelModule != "" {
-		rows = append(rows, [2]string{"flavour", Clean(d.KernelModule) + " kernel module"})
+		r.add("flavour", d.KernelModule+" kernel module")
 	}
-	if f.verbose && d.Evidence != "" {
-		rows = append(rows, [2]string{"known", knownFrom(d.Evidence)})
+	if f.verbose {
+		r.add("known", knownFrom(d.Evidence))
 	}
-	return rows
+	return r
 }
 
 func toolkitRows(m machine.Machine) [][2]string {
@@ -225,22 +227,15 @@ func (f *factSheet) installedRows(m machine.Machine) [][2]string {
 	return rows
 }
 
-func (f *factSheet) toolRows(m machine.Machine) [][2]string {
+func (f *factSheet) toolRows(m machine.Machine) (r rows) {
 	if !f.verbose {
-		var names []string
-		for _, t := range m.Tools {
-			names = append(names, Clean(t.Name))
-		}
-		if len(names) == 0 {
-			return nil
-		}
-		return [][2]string{{"found", strings.Join(names, " ")}}
+		r.add("found", strings.Join(text.Each(m.Tools, func(t machine.Tool) string { return t.Name }), " "))
+		return r
 	}
-	var rows [][2]string
 	for _, t := range m.Tools {
-		rows = append(rows, [2]string{Clean(t.Name), Clean(joined(t.Path, t.Version))})
+		r = append(r, [2]string{Clean(t.Name), Clean(joined(t.Path, t.Version))})
 	}
-	return rows
+	return r
 }
 
 func (f *factSheet) envRows(m machine.Machine) [][2]string {
@@ -254,12 +249,11 @@ func (f *factSheet) envRows(m machine.Machine) [][2]string {
 	return rows
 }
 
-func noteRows(m machine.Machine) [][2]string {
-	var rows [][2]string
+func noteRows(m machine.Machine) (r rows) {
 	for _, n := range m.Notes {
-		rows = append(rows, [2]string{"-", Clean(n)})
+		r.add("-", n)
 	}
-	return rows
+	return r
 }
 
 func knownFrom(evidence string) string {

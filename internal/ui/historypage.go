@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -127,9 +128,7 @@ func (d *picture) add(r PastRow) {
 		row.Class = "collect"
 		lane = slices.Index(d.lanes, gen)
 	default:
-		if gen == "" {
-			gen = inPlace
-		}
+		gen = cmp.Or(gen, inPlace)
 		lane, d.use = d.begin(gen), gen
 	}
 	row.X = at(max(lane, 0))

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,12 +68,8 @@ func changes(all []plan.Change, add func(left, right string)) {
 		}
 	}
 	for _, why := range reasons {
-		list := come[why]
-		if why == "" {
-			why = "the installer chooses its version"
-		}
-		for _, k := range list {
-			add("changes", fmt.Sprintf("%s %s: %s", k.Name, k.From, why))
+		for _, k := range come[why] {
+			add("changes", fmt.Sprintf("%s %s: %s", k.Name, k.From, cmp.Or(why, "the installer chooses its version")))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -175,11 +176,7 @@ func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
 }
 
 func capabilities(codes []matrix.Code) string {
-	var words []string
-	for _, c := range codes {
-		words = append(words, c.SM.String()+c.Suffix)
-	}
-	return strings.Join(words, " ")
+	return strings.Join(text.Each(codes, func(c matrix.Code) string { return c.SM.String() + c.Suffix }), " ")
 }
 
 // table aligns rows in columns, two spaces apart.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -107,10 +109,7 @@ func platformText(p machine.Platform) string {
 }
 
 func driverText(d machine.Driver) string {
-	s := d.Version.String()
-	if s == "" {
-		s = "of unknown version"
-	}
+	s := cmp.Or(d.Version.String(), "of unknown version")
 	if d.KernelModule != "" {
 		s += ", " + d.KernelModule + " kernel module"
 	}
@@ -143,10 +142,7 @@ func groups(gpus []machine.GPU) []string {
 
 // GPU is one GPU in words.
 func GPU(g machine.GPU) string {
-	s := g.Name
-	if s == "" {
-		s = g.Vendor + " GPU " + g.PCIID
-	}
+	s := cmp.Or(g.Name, g.Vendor+" GPU "+g.PCIID)
 	switch {
 	case !g.SM.IsZero() && !strings.HasSuffix(s, "compute capability "+g.SM.String()):
 		s += ", compute capability " + g.SM.String()
@@ -220,11 +216,7 @@ func (v *view) choice(p *plan.Plan) {
 }
 
 func gpuList(gpus []int) string {
-	var parts []string
-	for _, g := range gpus {
-		parts = append(parts, strconv.Itoa(g))
-	}
-	return "GPU " + strings.Join(parts, ",")
+	return "GPU " + strings.Join(text.Each(gpus, strconv.Itoa), ",")
 }
 
 // combination prints one choice.
@@ -304,10 +296,7 @@ func (v *view) driver(d plan.Driver, environment string) {
 	case d.Branch != nil:
 		which = "branch " + *d.Branch
 	}
-	words := driverActions[d.Action]
-	if words == "" {
-		words = d.Action + " %s"
-	}
+	words := cmp.Or(driverActions[d.Action], d.Action+" %s")
 	parts := []string{strings.Replace(words, "%s", which, 1)}
 	if d.KernelModule != nil {
 		parts = append(parts, *d.KernelModule+" kernel module")

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
+	"envfix/internal/text"
 )
 
 // An object is one of JSON. SARIF's are written as they stand in the specification (OASIS,
@@ -51,11 +52,7 @@ func Sarif(r doctor.Report, k *know.Knowledge, version string, pasted []string) 
 }
 
 func cleaned(lines []string) []string {
-	out := []string{}
-	for _, l := range lines {
-		out = append(out, Clean(l))
-	}
-	return out
+	return append([]string{}, text.Each(lines, Clean)...)
 }
 
 // sarifRule is the check of a finding, in the words of the first that names it.

@@ -197,20 +197,6 @@ func TestColour(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"Tesla V100-SXM2-32GB", "Tesla T4", "GeForce RTX 5090", "GeForce RTX 4090"}
-	for word, want := range map[string][]string{
-		"RTX 5090":        {"GeForce RTX 5090"},
-		"tesla t44":       {"Tesla T4"},
-		"GeForce RTX 509": {"GeForce RTX 5090", "GeForce RTX 4090"},
-		"zzzzzzzzzzzzz":   nil,
-	} {
-		if diff := cmp.Diff(want, Nearest(word, known, 2)); diff != "" {
-			t.Errorf("%s: %s", word, diff)
-		}
-	}
-}
-
 func TestAssignments(t *testing.T) {
 	all := []Assignment{{Name: "PATH", Value: "/my env's/bin", Kind: Prepend}, {Name: "LD_LIBRARY_PATH", Kind: Unset}, {Name: "PYTHONPATH", Value: "/a:/b"}, {Name: "VIRTUAL_ENV", Value: `/c\d`}}
 	for shell, want := range map[string]string{

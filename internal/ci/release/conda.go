@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -64,10 +65,7 @@ func condaPackages(r *Release) error {
 		}
 		err = put(where, 0o755, program)
 		for _, d := range docs {
-			place := places[d.name]
-			if place == "" {
-				place = "share/man/man1/" + filepath.Base(d.name)
-			}
+			place := cmp.Or(places[d.name], "share/man/man1/"+filepath.Base(d.name))
 			if t.os != "windows" {
 				err = errors.Join(err, put(place, 0o644, d.text))
 			}

@@ -1,5 +1,7 @@
 package main
 
+import "envfix/internal/text"
+
 // lean are the packages that are compiled without inlining: an eighth of the program's
 // weight, in code that waits for the network, a disk or a person, or whose time is in
 // maps and strings: of 60 runs each on a busy machine plan and explain took as long as
@@ -47,10 +49,7 @@ var lean = []string{
 
 // leanFlags are lean as go build takes them.
 func leanFlags() []string {
-	var out []string
-	for _, p := range lean {
-		out = append(out, "-gcflags="+p+"=-l")
-	}
+	out := text.Each(lean, func(p string) string { return "-gcflags=" + p + "=-l" })
 	for _, p := range []string{"compiled", "version", "text", "lazy", "loader", "proc"} { // of the patterns that fit, the last counts
 		out = append(out, "-gcflags=envfix/internal/"+p+"=")
 	}

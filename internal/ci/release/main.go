@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"envfix/internal/owner"
+	"envfix/internal/text"
 
 	"aead.dev/minisign"
 )
@@ -112,11 +113,7 @@ func run(args []string) error {
 }
 
 func partNames() string {
-	var names []string
-	for _, p := range parts {
-		names = append(names, p.name)
-	}
-	return strings.Join(names, ",")
+	return strings.Join(text.Each(parts, func(p part) string { return p.name }), ",")
 }
 
 // write makes a file of the release.
