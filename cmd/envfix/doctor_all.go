@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"io"
+	"slices"
 	"sync"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
@@ -22,7 +23,7 @@ func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
 	o := probeOptions("")
 	whole := probe.Gather(ctx, o)
 	places, closed := probe.Places(o)
-	answer := doctor.Environments{Format: doctor.Format, Environments: make([]doctor.Environment, len(places)), Closed: closed}
+	told := doctor.Environments{Format: doctor.Format, Environments: make([]doctor.Environment, len(places)), Closed: append([]string{}, closed...)}
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, 4)
 	for i, p := range places {
@@ -33,39 +34,14 @@ func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
 			patient := read.FromMachine(seen.Machine)
 			patient.Files, patient.Matrix, patient.Devices, patient.Standing = seen.Files, by.Matrix, by.Devices, by.Standing
 			var report doctor.Report
-			if seen.Torch != nil || installs(seen.Machine, "torch") {
+			if seen.Torch != nil || seen.Machine.Has("torch") != nil {
 				report = doctor.Examine(k, patient)
 			}
-			answer.Environments[i] = doctor.EnvironmentOf(seen.Place, patient, seen.Torch, report)
+			told.Environments[i] = doctor.EnvironmentOf(seen.Place, patient, seen.Torch, report)
 		})
 	}
 	wait.Wait()
-	answer.GPU = hasVisibleGPU(whole)
-	if answer.Closed == nil {
-		answer.Closed = []string{}
-	}
-	if f.json {
-		return writeJSON(f.out, answer)
-	}
-	_, err := io.WriteString(f.out, ui.EnvironmentTable(answer, f.verbose, homeDir()))
-	return err
-}
-
-func installs(m machine.Machine, name string) bool {
-	for _, p := range m.Installed {
-		if p.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// hasVisibleGPU reports whether a GPU is there that the driver, or the system, serves.
-func hasVisibleGPU(m machine.Machine) bool {
-	for _, g := range m.GPUs {
-		if g.Visible && !g.Integrated || g.Vendor == machine.Apple {
-			return true
-		}
-	}
-	return false
+	// One that the driver, or the system, serves.
+	told.GPU = slices.ContainsFunc(whole.GPUs, func(g machine.GPU) bool { return g.Visible && !g.Integrated || g.Vendor == machine.Apple })
+	return answer(f.out, f.json, told, ui.EnvironmentTable(told, f.verbose, homeDir()), fail.OK)
 }

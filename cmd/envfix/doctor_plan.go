@@ -196,7 +196,7 @@ func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patie
 	}
 	var best *plan.Plan
 	for _, code := range build.Native {
-		driver := m.NewestDriver([]machine.SM{code.SM}, here.OS == "windows" || here.Environment == machine.WSL2)
+		driver := m.NewestDriver([]machine.SM{code.SM}, patient.Machine.WindowsDriver())
 		if driver.IsZero() {
 			continue
 		}

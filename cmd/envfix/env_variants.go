@@ -59,10 +59,7 @@ func variantOf(m *matrix.Matrix, h machine.Machine, res *resolver.Resolution) (i
 			sms = append(sms, g.SM)
 		}
 	}
-	for _, b := range release.Builds {
-		if b.Label != res.Choice.Build || b.OS != h.Platform.OS || b.Arch != h.Platform.Arch {
-			continue
-		}
+	if b, ok := release.Build(res.Choice.Build, h.Platform.OS, h.Platform.Arch); ok {
 		if f, ok := installers.Variant(b, sms); ok {
 			return f, nil
 		}

@@ -48,19 +48,15 @@ func explainAction(c *cli.Context) error {
 	}
 	_ = confine(c.Context) // without it the answers are the same
 	k := know.Embedded()
-	answer, known := explainChecks(k, c.Args().Slice())
+	told, known := explainChecks(k, c.Args().Slice())
 	var err error
 	if !known {
-		answer, err = doctor.Explain(k, in)
+		told, err = doctor.Explain(k, in)
 	}
 	if err != nil {
 		return &fail.Error{Code: fail.Usage, Text: "standard input: " + err.Error(), Err: err}
 	}
-	if c.Bool("json") {
-		return writeJSON(c.App.Writer, answer)
-	}
-	_, err = io.WriteString(c.App.Writer, explainText(answer, style(c.App.Writer)))
-	return err
+	return answer(c.App.Writer, c.Bool("json"), told, explainText(told, style(c.App.Writer)), fail.OK)
 }
 
 // explainChecks answers for ids of checks, where the arguments are nothing else.

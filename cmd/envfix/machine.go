@@ -51,7 +51,7 @@ func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() 
 // driver nothing would run on it, and that is not what somebody asks who names a GPU.
 func (f machineFlags) assumesDriver(h machine.Machine) bool {
 	return f.facts == "" && f.mode == shows && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
-		len(nvidias(h)) > 0 && h.Platform.Environment != machine.Jetson
+		len(h.NVIDIA()) > 0 && h.Platform.Environment != machine.Jetson
 }
 
 // assumeDriver gives h the newest driver that its GPUs have.
@@ -65,22 +65,6 @@ func assumeDriver(h *machine.Machine) error {
 		return nil
 	}
 	return describe.Machine{Driver: newest.String()}.Override(h)
-}
-
-// windows reports whether the driver of h is one for Windows, as WSL's is.
-func windows(h machine.Machine) bool {
-	return h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2
-}
-
-// nvidias are the compute capabilities of the NVIDIA GPUs of h.
-func nvidias(h machine.Machine) []machine.SM {
-	var out []machine.SM
-	for _, g := range h.GPUs {
-		if g.Vendor == machine.NVIDIA {
-			out = append(out, g.SM)
-		}
-	}
-	return out
 }
 
 // ofTheUser are the variables that are the user's wish wherever packages go: their
@@ -106,7 +90,7 @@ func wholeDriver(h *machine.Machine) error {
 	if err != nil {
 		return err
 	}
-	whole, err := m.WholeDriver(h.Driver.Version, windows(*h))
+	whole, err := m.WholeDriver(h.Driver.Version, h.WindowsDriver())
 	if err != nil {
 		return fail.Wrong(ui.Clean(err.Error()), "write a version as nvidia-smi prints it, such as `--driver 580.95.05`")
 	}

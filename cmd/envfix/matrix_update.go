@@ -96,13 +96,7 @@ func matrixUpdate(ctx context.Context, f updateFlags, out io.Writer) error {
 	if err := f.keep(store, r, shown); err != nil {
 		return err
 	}
-	if err := f.say(r, known, shown, out); err != nil {
-		return err
-	}
-	if r.News && f.check {
-		return &fail.Error{Code: fail.Pending}
-	}
-	return nil
+	return f.say(r, known, shown, out)
 }
 
 // channel is where newer data is looked for: what was asked for, where the last
@@ -152,10 +146,8 @@ func (f updateFlags) say(r *release.Release, known release.Known, from string, o
 	case r.News:
 		done = "updated"
 	}
-	if f.json {
-		return writeJSON(out, matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
-			Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from})
-	}
+	told := matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
+		Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from}
 	text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
 	if r.News {
 		text += fmt.Sprintf("; so far %s", known.Highest)
@@ -163,8 +155,7 @@ func (f updateFlags) say(r *release.Release, known release.Known, from string, o
 	if f.check {
 		text += "\nlooked at: " + ui.Clean(from)
 	}
-	_, err := fmt.Fprintln(out, text)
-	return err
+	return answer(out, f.json, told, text+"\n", codeIf(r.News && f.check, fail.Pending))
 }
 
 // updateFailure gives the refusal of a release its exit code and its way out.

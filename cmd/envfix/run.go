@@ -251,11 +251,7 @@ func compareRuns(f runFlags) error {
 		runs[i] = r
 	}
 	c := verdict.Compare(runs[0], runs[1])
-	if f.json {
-		return writeJSON(stdout(), c)
-	}
-	_, err := fmt.Fprint(stdout(), ui.Comparison(c, f.price))
-	return err
+	return answer(stdout(), f.json, c, ui.Comparison(c, f.price), fail.OK)
 }
 
 // tryable are the DataLoader's arguments that can change in the middle of an

@@ -131,12 +131,8 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		notes = append(notes, "the data has no row for this build: its CUDA, cuDNN and GPU code were not compared")
 	}
 	if f.json {
-		err = writeJSON(w, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs,
-			Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)})
-		if err == nil && len(wrong) > 0 {
-			err = &fail.Error{Code: fail.Verify}
-		}
-		return err
+		return answer(w, true, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs,
+			Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}, "", codeIf(len(wrong) > 0, fail.Verify))
 	}
 	if len(wrong) > 0 {
 		return &fail.Error{
@@ -237,23 +233,21 @@ func expected(m *matrix.Matrix, h machine.Machine, proof apply.Proof) (plan.Veri
 	if !ok {
 		return want, false
 	}
-	for _, b := range rel.Builds {
-		if b.OS != h.Platform.OS || b.Arch != h.Platform.Arch || b.Label != label {
-			continue
-		}
-		want.CUDA, want.CuDNN = b.CUDA.MajorMinor(), b.CuDNN.String()
-		for _, g := range h.GPUs {
-			cuda := g.Vendor == machine.NVIDIA && !b.CUDA.IsZero()
-			rocm := g.Vendor == machine.AMD && strings.HasPrefix(b.Label, "rocm")
-			if g.Visible && (cuda || rocm) {
-				want.GPUs++
-			}
-		}
-		want.GPUs = visibleOf(want.GPUs)
-		want.Arches = append(codeWords("sm_", b.Native), codeWords("compute_", b.PTX)...)
-		return want, true
+	b, ok := rel.Build(label, h.Platform.OS, h.Platform.Arch)
+	if !ok {
+		return want, false
 	}
-	return want, false
+	want.CUDA, want.CuDNN = b.CUDA.MajorMinor(), b.CuDNN.String()
+	for _, g := range h.GPUs {
+		cuda := g.Vendor == machine.NVIDIA && !b.CUDA.IsZero()
+		rocm := g.Vendor == machine.AMD && strings.HasPrefix(b.Label, "rocm")
+		if g.Visible && (cuda || rocm) {
+			want.GPUs++
+		}
+	}
+	want.GPUs = visibleOf(want.GPUs)
+	want.Arches = append(codeWords("sm_", b.Native), codeWords("compute_", b.PTX)...)
+	return want, true
 }
 
 // visibleOf is how many of n GPUs CUDA_VISIBLE_DEVICES lets a job see.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"envfix/internal/apply"
@@ -52,7 +51,7 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 		if len(a.Wrong) == 0 && proved.GPUs > 0 {
 			a.Wrong = append(a.Wrong, refused(m, h, proved)...)
 		}
-	case !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" }):
+	case h.Has("torch") == nil:
 		a.Wrong = append(a.Wrong, "there is no torch in it: `envfix apply` installs it")
 	}
 	code := fail.Verify
@@ -71,21 +70,14 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 		}
 	}
 	a.OK, a.Wrong = len(a.Wrong) == 0, append([]string{}, a.Wrong...)
-	var err error
-	switch line := ui.Clean(strings.Join(a.Wrong, "; ")); {
-	case f.json:
-		err = writeJSON(w, a)
-	case line != "":
-		_, err = fmt.Fprintf(w, "envfix: %s: %s\n", ui.Clean(f.place.dir), line)
+	text := "ok, torch " + a.Torch + fmt.Sprintf(", %d GPUs", a.GPUs)
+	switch {
+	case !a.OK:
+		text = strings.Join(a.Wrong, "; ")
 	case proved == nil:
-		_, err = fmt.Fprintf(w, "envfix: %s: nothing is wrong with it, as far as its files, the driver and the GPUs tell; what it proved was not recorded\n", ui.Clean(f.place.dir))
-	default:
-		_, err = fmt.Fprintf(w, "envfix: %s: ok, torch %s, %d GPUs\n", ui.Clean(f.place.dir), ui.Clean(proved.Torch), proved.GPUs)
+		text = "nothing is wrong with it, as far as its files, the driver and the GPUs tell; what it proved was not recorded"
 	}
-	if err == nil && !a.OK {
-		err = &fail.Error{Code: code}
-	}
-	return err
+	return answer(w, f.json, a, fmt.Sprintf("envfix: %s: %s\n", ui.Clean(f.place.dir), ui.Clean(text)), codeIf(!a.OK, code))
 }
 
 // judged is what doctor says of an environment on this machine.

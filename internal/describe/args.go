@@ -58,16 +58,10 @@ func wordFor(g machine.GPU) string {
 // NVIDIA GPU of the machine, on its system. ok is false where the machine takes none:
 // without such a GPU, or a Jetson.
 func NewestDriver(m *matrix.Matrix, h machine.Machine) (newest version.Dotted, ok bool) {
-	var sms []machine.SM
-	for _, g := range h.GPUs {
-		if g.Vendor == machine.NVIDIA {
-			sms = append(sms, g.SM)
-		}
-	}
+	sms := h.NVIDIA()
 	if len(sms) == 0 || h.Platform.Environment == machine.Jetson || h.Platform.OS == "macos" {
 		return version.Dotted{}, false
 	}
-	windows := h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2
-	newest = m.NewestDriver(sms, windows)
+	newest = m.NewestDriver(sms, h.WindowsDriver())
 	return newest, !newest.IsZero()
 }

@@ -16,8 +16,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
 )
@@ -152,7 +152,7 @@ func cutText(line []byte, key string) (text, rest []byte) {
 func (in *Inventory) addAt(c *Class, host, when string) {
 	switch {
 	case when == "" || in.Oldest == "":
-	case !isTime(when):
+	case !timeForm().MatchString(when):
 		in.Problem(host, fmt.Sprintf("the time of its facts, %q, is not of the form 2006-01-02T15:04:05Z", text.Clip(when, 40)))
 		return
 	case when < in.Oldest:
@@ -162,13 +162,8 @@ func (in *Inventory) addAt(c *Class, host, when string) {
 	c.Hosts = append(c.Hosts, host)
 }
 
-// isTime reports whether s is of the form 2006-01-02T15:04:05Z, whose order as text is
-// that of time.
-func isTime(s string) bool {
-	const form = "2006-01-02T15:04:05Z"
-	_, err := time.Parse(form, s)
-	return err == nil && len(s) == len(form) // it takes parts of a second, too
-}
+// timeForm is 2006-01-02T15:04:05Z, whose order as text is that of time.
+var timeForm = lazy.Regexp(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 
 // Add puts a machine into its class.
 func (in *Inventory) Add(host string, m machine.Machine) {

@@ -9,22 +9,26 @@ import (
 	"envfix/internal/text"
 )
 
+// changes are the differences between two of something, in words.
+type changes []string
+
+func (c *changes) add(what, a, b string) {
+	if a != b {
+		*c = append(*c, fmt.Sprintf("%s %s → %s", what, orNone(a), orNone(b)))
+	}
+}
+
 // Diff says in words what changed from one lock to another, for a reviewer: the
 // lock's own lines first, then per profile. pylocks returns a profile's packages,
 // nil where they cannot be read; then only the profile's own fields are compared.
 func Diff(old, now *Lock, pylocks func(l *Lock, profile string) *Packages) []string {
-	var out []string
-	change := func(what, a, b string) {
-		if a != b {
-			out = append(out, fmt.Sprintf("%s %s → %s", what, orNone(a), orNone(b)))
-		}
-	}
-	change("matrix", old.Matrix.Version, now.Matrix.Version)
+	var out changes
+	out.add("matrix", old.Matrix.Version, now.Matrix.Version)
 	if old.Matrix.Version == now.Matrix.Version && old.Matrix.SHA256 != now.Matrix.SHA256 {
 		out = append(out, "matrix "+old.Matrix.Version+": same version, other content")
 	}
-	change("requirements:", strings.Join(old.Input.Requirements, ", "), strings.Join(now.Input.Requirements, ", "))
-	change("least envfix", old.RequiresEnvfix, now.RequiresEnvfix)
+	out.add("requirements:", strings.Join(old.Input.Requirements, ", "), strings.Join(now.Input.Requirements, ", "))
+	out.add("least envfix", old.RequiresEnvfix, now.RequiresEnvfix)
 	for _, p := range old.Profiles {
 		if !slices.Contains(now.Names(), p.Name) {
 			out = append(out, "profile "+p.Name+" is gone")
@@ -50,31 +54,26 @@ func Diff(old, now *Lock, pylocks func(l *Lock, profile string) *Packages) []str
 }
 
 func (p *Profile) diff(q *Profile) []string {
-	var out []string
-	change := func(what, a, b string) {
-		if a != b {
-			out = append(out, fmt.Sprintf("%s %s → %s", what, orNone(a), orNone(b)))
-		}
-	}
-	change("torch", p.Torch, q.Torch)
-	change("build", p.Build, q.Build)
-	change("CUDA", p.CUDA, q.CUDA)
-	change("cuDNN", p.CuDNN, q.CuDNN)
-	change("Python", p.Python, q.Python)
-	change("arch list", strings.Join(p.Arches, " "), strings.Join(q.Arches, " "))
-	change("os", p.Match.OS, q.Match.OS)
-	change("arch", p.Match.Arch, q.Match.Arch)
-	change("libc", p.Match.Libc, q.Match.Libc)
-	change("gpu", p.Match.GPU, q.Match.GPU)
-	change("compute capabilities", strings.Join(p.Match.SMs, " "), strings.Join(q.Match.SMs, " "))
-	change("gfx", strings.Join(p.Match.GFX, " "), strings.Join(q.Match.GFX, " "))
-	change("driver", p.Match.Driver, q.Match.Driver)
-	change("environment", p.Match.Environment, q.Match.Environment)
-	change("driver policy", p.Driver.Policy, q.Driver.Policy)
-	change("driver branch", p.Driver.Branch, q.Driver.Branch)
-	change("hosts", strings.Join(p.Hosts, " "), strings.Join(q.Hosts, " "))
-	change("checks", strings.Join(p.Verify, " "), strings.Join(q.Verify, " "))
-	change("indexes", indexText(p.Indexes), indexText(q.Indexes))
+	var out changes
+	out.add("torch", p.Torch, q.Torch)
+	out.add("build", p.Build, q.Build)
+	out.add("CUDA", p.CUDA, q.CUDA)
+	out.add("cuDNN", p.CuDNN, q.CuDNN)
+	out.add("Python", p.Python, q.Python)
+	out.add("arch list", strings.Join(p.Arches, " "), strings.Join(q.Arches, " "))
+	out.add("os", p.Match.OS, q.Match.OS)
+	out.add("arch", p.Match.Arch, q.Match.Arch)
+	out.add("libc", p.Match.Libc, q.Match.Libc)
+	out.add("gpu", p.Match.GPU, q.Match.GPU)
+	out.add("compute capabilities", strings.Join(p.Match.SMs, " "), strings.Join(q.Match.SMs, " "))
+	out.add("gfx", strings.Join(p.Match.GFX, " "), strings.Join(q.Match.GFX, " "))
+	out.add("driver", p.Match.Driver, q.Match.Driver)
+	out.add("environment", p.Match.Environment, q.Match.Environment)
+	out.add("driver policy", p.Driver.Policy, q.Driver.Policy)
+	out.add("driver branch", p.Driver.Branch, q.Driver.Branch)
+	out.add("hosts", strings.Join(p.Hosts, " "), strings.Join(q.Hosts, " "))
+	out.add("checks", strings.Join(p.Verify, " "), strings.Join(q.Verify, " "))
+	out.add("indexes", indexText(p.Indexes), indexText(q.Indexes))
 	if p.Size.Download != q.Size.Download {
 		out = append(out, fmt.Sprintf("bytes to receive %d → %d", p.Size.Download, q.Size.Download))
 	}

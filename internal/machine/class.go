@@ -53,6 +53,29 @@ func classGPU(g GPU) GPU {
 	return c
 }
 
+// NVIDIA are the compute capabilities of its NVIDIA GPUs.
+func (m Machine) NVIDIA() (sms []SM) {
+	for _, g := range m.GPUs {
+		if g.Vendor == NVIDIA {
+			sms = append(sms, g.SM)
+		}
+	}
+	return sms
+}
+
+// WindowsDriver reports whether its driver is one for Windows, as WSL's is.
+func (m Machine) WindowsDriver() bool {
+	return m.Platform.OS == "windows" || m.Platform.Environment == WSL2
+}
+
+// Has returns the package of that name that is installed; nil: none is.
+func (m Machine) Has(name string) *Package {
+	if i := slices.IndexFunc(m.Installed, func(p Package) bool { return p.Name == name }); i >= 0 {
+		return &m.Installed[i]
+	}
+	return nil
+}
+
 // Minor is the Python as a request names it: 3.12, or 3.14t of a free-threaded one.
 func (p Python) Minor() string {
 	minor := version.Minor(p.Version)

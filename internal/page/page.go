@@ -115,7 +115,7 @@ func (q *question) readMachine(m *matrix.Matrix) error {
 			return err
 		}
 	case h.Driver != nil:
-		whole, err := m.WholeDriver(h.Driver.Version, h.Platform.OS == "windows" || h.Platform.Environment == machine.WSL2)
+		whole, err := m.WholeDriver(h.Driver.Version, h.WindowsDriver())
 		if err != nil {
 			return fail.Wrong(err.Error(), "write a version as nvidia-smi prints it, such as 580.95.05")
 		}

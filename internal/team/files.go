@@ -67,12 +67,7 @@ func At(path string) (*lock.Lock, string, error) {
 // directory. A lock of a stranger's, as anybody can leave one in /tmp, is not
 // followed and named by stranger.
 func Home(dir string) (home, stranger string) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", ""
-	}
-	own, _ := os.UserHomeDir() // "": there is none to end at
-	for at := dir; ; at = filepath.Dir(at) {
+	for _, at := range upward(dir) {
 		path := filepath.Join(at, lock.File)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			if system.Foreign(path, dir) {
@@ -80,8 +75,21 @@ func Home(dir string) (home, stranger string) {
 			}
 			return at, ""
 		}
+	}
+	return "", ""
+}
+
+// upward are a folder and those above it, up to the repository's root or the user's home.
+func upward(dir string) (out []string) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	own, _ := os.UserHomeDir() // "": there is none to end at
+	for at := dir; ; at = filepath.Dir(at) {
+		out = append(out, at)
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil || at == own || at == filepath.Dir(at) {
-			return "", ""
+			return out
 		}
 	}
 }

@@ -26,12 +26,7 @@ var policyFiles = []string{lock.TeamFile, "pyproject.toml"}
 // search ends where that of [Home] does. A file of a stranger's is not followed and
 // named. Its error names the file and what is wrong.
 func Policy(dir string) (p *resolver.Policy, stranger string, err error) {
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return nil, "", nil
-	}
-	own, _ := os.UserHomeDir() // "": there is none to end at
-	for at := dir; ; at = filepath.Dir(at) {
+	for _, at := range upward(dir) {
 		for _, name := range policyFiles {
 			path := filepath.Join(at, name)
 			b, err := ReadFile(path)
@@ -53,10 +48,8 @@ func Policy(dir string) (p *resolver.Policy, stranger string, err error) {
 			p, err := policyOf(said, name)
 			return p, "", err
 		}
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil || at == own || at == filepath.Dir(at) {
-			return nil, "", nil
-		}
 	}
+	return nil, "", nil
 }
 
 const policyKeys = "least-driver, cuda, indexes, mirrors, never"

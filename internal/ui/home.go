@@ -52,7 +52,7 @@ func (s Style) Looked(h machine.Machine) string {
 	v.machine(h, false)
 	v.row("torch", installedTorch(h))
 	v.line("")
-	has := slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return p.Name == "torch" })
+	has := h.Has("torch") != nil
 	switch login := h.Platform.Environment == machine.HPCLogin && len(h.GPUs) == 0; {
 	case login && !has:
 		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+h.InJob("envfix doctor")+" looks there, "+
@@ -69,10 +69,8 @@ func (s Style) Looked(h machine.Machine) string {
 }
 
 func installedTorch(h machine.Machine) string {
-	for _, p := range h.Installed {
-		if p.Name == "torch" {
-			return p.Version + " is installed"
-		}
+	if torch := h.Has("torch"); torch != nil {
+		return torch.Version + " is installed"
 	}
 	return "none is installed"
 }
@@ -91,7 +89,7 @@ func (d Dashboard) judge() (works, next string) {
 	case resolver.FixDriver:
 		return "no: " + theReason(p), install
 	}
-	has := slices.ContainsFunc(p.Basis.Facts.Installed, func(p machine.Package) bool { return p.Name == "torch" })
+	has := p.Basis.Facts.Has("torch") != nil
 	shadows := slices.IndexFunc(p.EnvFixes, func(f plan.EnvFix) bool { return f.Action == "remove" })
 	switch {
 	case !has && p.Torch == "":

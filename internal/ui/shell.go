@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/text"
@@ -10,14 +11,7 @@ import (
 var shells = []string{"sh", "fish", "powershell"}
 
 // IsShell reports whether [Assignments] knows a shell.
-func IsShell(name string) bool {
-	for _, s := range shells {
-		if s == name {
-			return true
-		}
-	}
-	return false
-}
+func IsShell(name string) bool { return slices.Contains(shells, name) }
 
 // An Assignment is one change of the environment of a shell.
 type Assignment struct {
