@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -33,11 +34,14 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 		return nil, false, fail.Wrong("a plan file says all there is to do; it takes no further arguments",
 			fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0])))
 	}
+	p, filled, err := readPlan(files[0])
+	if f.wished == "mirror" && filled {
+		f.wished = ""
+	}
 	if f.wished != "" {
 		return nil, false, fail.Wrong(fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
 			fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished))
 	}
-	p, err := readPlan(files[0])
 	if err == nil {
 		err = fromApply(apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID))))
 	}
@@ -45,24 +49,32 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 }
 
 // readPlan reads a saved plan, which is run as it stands: so it must be the
-// user's own and whole.
-func readPlan(path string) (*plan.Plan, error) {
-	bad := func(code int, err error) (*plan.Plan, error) {
-		return nil, &fail.Error{Code: code, Err: err, Text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
+// user's own and whole. One that was printed lacks the tokens of addresses, which are those
+// of this call; filled says that it did.
+func readPlan(path string) (p *plan.Plan, filled bool, err error) {
+	bad := func(code int, err error) (*plan.Plan, bool, error) {
+		return nil, filled, &fail.Error{Code: code, Err: err, Text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
 			Hints: []string{"`envfix plan --out FILE` writes a plan"}}
 	}
 	b, err := system.ReadOwn(path, plan.MaxBytes)
 	if err != nil {
 		return bad(fail.Usage, err)
 	}
-	p, err := plan.Decode(b)
+	whole, lacks := text.Restore(string(b), tokens()...)
+	filled = whole != string(b)
+	p, err = plan.Decode([]byte(whole))
+	if errors.Is(err, plan.ErrChanged) && lacks != "" {
+		return nil, filled, &fail.Error{Code: fail.Integrity, Err: err,
+			Text:  fmt.Sprintf("plan %s: it was printed, without what may be a token in the address %s", ui.Clean(path), ui.Clean(lacks)),
+			Hints: []string{"give the same `--mirror FROM=TO` again, beside the file", "`envfix plan --out FILE` keeps whole addresses, for you alone"}}
+	}
 	if errors.Is(err, plan.ErrChanged) {
 		return bad(fail.Integrity, err)
 	}
 	if err != nil {
 		return bad(fail.Usage, err)
 	}
-	return p, nil
+	return p, filled, nil
 }
 
 // unfinished returns the plan to resume, nil where there is none.

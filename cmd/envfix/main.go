@@ -46,6 +46,7 @@ func interruptible() (context.Context, context.CancelFunc) {
 // run is the program: it parses the arguments, runs one command and turns its
 // error into text (or JSON) and an exit code.
 func run(ctx context.Context, args []string) int {
+	defer func() { _, _ = stdout().Flush(), stderr().Flush() }() // a closed one leaves nobody to tell
 	cmds := commands()
 	in, err := parse(args, cmds)
 	if err == nil {

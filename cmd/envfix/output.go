@@ -54,7 +54,7 @@ func writePage(file string, page []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := system.Replace(file, page, 0o644); err != nil {
+	if err := system.Replace(file, []byte(text.Hide(string(page), tokens()...)), 0o644); err != nil {
 		return fail.Wrong(ui.Clean(file)+": "+reason(err), "`--html` takes a file in a directory that is there")
 	}
 	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(file))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -126,6 +127,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if _, err := w.Write(b); err != nil {
 			return err
 		}
+		warnHidden(string(b))
 		if refused != nil {
 			return &fail.Error{Code: fail.NoSolution}
 		}
@@ -137,12 +139,22 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if v.ps1 {
 			write = plan.PowerShell
 		}
+		if b, err := plan.Encode(p); err == nil {
+			warnHidden(string(b))
+		}
 		return writeForm(w, text.Form("%s%s", write(p), kernelScript(v.kernel, v.ps1)), "`--json` has no such limit")
 	}
 	look := style(w)
 	look.Verbose = v.verbose
 	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look))
 	return err
+}
+
+// warnHidden says that what is printed for a program lacks what another one would need.
+func warnHidden(whole string) {
+	if text.Hide(whole, tokens()...) != whole {
+		fmt.Fprintln(stderr(), "envfix: warning: *** stands for what may be a token in the path of an address; `--out FILE` keeps it")
+	}
 }
 
 // refusal returns the error for a plan without an answer, nil for any other.

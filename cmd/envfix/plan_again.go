@@ -17,7 +17,7 @@ func sameWish(args []string) []string {
 	if i := slices.Index(args, "plan"); i >= 0 {
 		args = slices.Delete(slices.Clone(args), i, i+1)
 	}
-	if !slices.Equal(text.RedactArgv(args, text.Secrets(os.Environ())...), args) {
+	if !slices.Equal(text.RedactArgv(args, append(text.Secrets(os.Environ()), tokens()...)...), args) {
 		return nil
 	}
 	shown := []string{"-v", "--verbose", "--exit-code", "--open"}

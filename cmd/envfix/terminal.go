@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
+	"sync"
 
 	"envfix/internal/text"
 
@@ -11,9 +13,18 @@ import (
 
 // stdout and stderr are the two ways out. Nothing is written to the files themselves but
 // by a child that they are given to: internal/ci/gates holds it.
-func stdout() *text.Stream { return text.NewStream(os.Stdout, isTerminal(os.Stdout)) }
+func stdout() *text.Stream { return out().On(os.Stdout, isTerminal(os.Stdout)) }
 
-func stderr() *text.Stream { return text.NewStream(os.Stderr, isTerminal(os.Stderr)) }
+func stderr() *text.Stream { return problems().On(os.Stderr, isTerminal(os.Stderr)) }
+
+// Both keep the beginning of an address that is not whole yet.
+var (
+	out      = sync.OnceValue(func() *text.Stream { return text.NewStream(tokens()...) })
+	problems = sync.OnceValue(func() *text.Stream { return text.NewStream(tokens()...) })
+)
+
+// tokens are the secrets in the addresses of this call.
+func tokens() []string { return text.Tokens(slices.Concat(os.Args, os.Environ())...) }
 
 // fileOf is the file that w writes to; nil where it is none.
 func fileOf(w io.Writer) *os.File {

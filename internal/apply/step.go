@@ -175,7 +175,7 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	c.Env, c.Log, c.Stall = env, log, r.Stall
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	c.Dir = r.place(c.Dir)
-	command := strings.Join(text.RedactArgv(brief(c.Argv), text.Secrets(os.Environ())...), " ")
+	command := strings.Join(text.RedactArgv(brief(c.Argv), text.Secrets(slices.Concat(os.Environ(), os.Args))...), " ")
 	if r.Verbose {
 		r.say("$ %s", command)
 	}

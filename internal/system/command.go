@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ func Run(ctx context.Context, c Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := &lines{out: c.Out, log: c.Log, secrets: text.Secrets(os.Environ())}
+	out := &lines{out: c.Out, log: c.Log, secrets: text.Secrets(slices.Concat(os.Environ(), os.Args))}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := c.prepare(ctx, path, out)

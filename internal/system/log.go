@@ -82,6 +82,8 @@ func (l *lines) Write(p []byte) (int, error) {
 			end, next = i, i+1
 		} else if len(l.buf) < longLine {
 			return len(p), nil
+		} else if blank := bytes.LastIndexByte(l.buf[:longLine], ' '); blank > 0 { // no address is cut in two
+			end, next = blank, blank
 		}
 		l.line(string(l.buf[:end]))
 		l.buf = l.buf[next:]

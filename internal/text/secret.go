@@ -26,6 +26,8 @@ var (
 	secretName     = lazy.Regexp(`(?i)(` + secretWords + `|[a-z0-9][_-]key)$`)
 	// The user of an address, and the token in the path of a conda channel.
 	loginInAddress = lazy.Regexp(`(?i)(https?:)//[^/\s"'<>]*@`)
+	named          = lazy.Regexp(`^(([a-z]{0,19}|[A-Za-z]{0,8})[0-9]{0,4}|[0-9]{1,8})$`)
+	hiddenIn       = lazy.Regexp(`https?://[^\s"'<>@]*/\*\*\*`)
 	channelToken   = lazy.Regexp(`(?i)(https?://[^\s"'<>]*/t/)[^/\s"'<>*]+`)
 )
 
@@ -35,13 +37,59 @@ const redacted = "***"
 // is assigned to a name such as token or password, the value of an option called
 // so, and every one of secrets wherever it stands.
 func Redact(s string, secrets ...string) string {
-	for _, secret := range secrets {
-		s = strings.ReplaceAll(s, secret, redacted)
-	}
-	if harmless(s) {
+	if s = Hide(s, secrets...); harmless(s) {
 		return s
 	}
 	return scrub(s)
+}
+
+// Tokens are the addresses in arguments and variables, such as a mirror's, up to what may be
+// a token in their path: some indexes let in whoever knows one.
+func Tokens(values ...string) (secrets []string) {
+	for _, v := range values {
+		v = v[strings.LastIndex(v, "=http")+1:]
+		scheme, rest, _ := strings.Cut(v, "://")
+		if scheme != "http" && scheme != "https" || strings.ContainsAny(v, " \t\n") {
+			continue
+		}
+		parts := strings.Split(rest, "/")
+		for i := len(parts) - 1; i > 0; i-- {
+			if slices.ContainsFunc(strings.FieldsFunc(parts[i], func(r rune) bool { return strings.ContainsRune("-_.+~", r) }), isToken) {
+				secrets = append(secrets, "//"+strings.Join(parts[:i+1], "/"))
+				break
+			}
+		}
+	}
+	return secrets
+}
+
+// isToken reports whether a part of a path may be one: no word that somebody gave for a
+// name, such as simple or cu126, and no number of a project.
+func isToken(word string) bool { return !named().MatchString(word) }
+
+// Hide removes every one of secrets; of an address its last part.
+func Hide(s string, secrets ...string) string {
+	for _, secret := range secrets {
+		s = strings.ReplaceAll(s, secret, shownOf(secret))
+	}
+	return s
+}
+
+func shownOf(secret string) string {
+	if strings.HasPrefix(secret, "//") {
+		return secret[:strings.LastIndex(secret, "/")+1] + redacted
+	}
+	return redacted
+}
+
+// Restore puts tokens back into a text that a [Stream] hid them in; lacks is an address that
+// lacked one, "" where none did.
+func Restore(s string, tokens ...string) (whole, lacks string) {
+	lacks = hiddenIn().FindString(s)
+	for _, t := range tokens {
+		s = strings.ReplaceAll(s, shownOf(t), t)
+	}
+	return s, lacks
 }
 
 // scrub removes what the expressions match.
@@ -136,5 +184,5 @@ func Secrets(environ []string) []string {
 			}
 		}
 	}
-	return out
+	return append(out, Tokens(environ...)...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,16 +15,29 @@ import (
 // A Stream is the way out to standard output or standard error, where each is opened. What
 // could act on a terminal and slipped through to here is written out: escape sequences,
 // control characters, C1 and the marks that turn the direction of text, as \uXXXX, which
-// within JSON still means the same. A login in an address does not leave.
+// within JSON still means the same. A login in an address does not leave, nor do tokens,
+// however the text is cut into writes: an address whose end has not come is kept until it
+// has, or until Flush.
 type Stream struct {
-	to   io.Writer
-	live bool
-	held []byte // the beginning of a character whose rest is to come
+	mu      sync.Mutex
+	to      io.Writer
+	live    bool
+	secrets []string
+	held    []byte // the beginning of a character or of an address whose rest is to come
+	past    []byte // what was written last, where a scheme may stand
 }
 
-// NewStream returns the stream that writes to a file. On a live one, a terminal, colours
-// of ours stay, and at the beginning of a write a line that is drawn anew.
-func NewStream(to io.Writer, live bool) *Stream { return &Stream{to: to, live: live} }
+// NewStream returns a stream from which secrets do not leave, see [Tokens].
+func NewStream(secrets ...string) *Stream { return &Stream{secrets: secrets} }
+
+// On has the stream write to a file. On a live one, a terminal, colours of ours stay, and at
+// the beginning of a write a line that is drawn anew.
+func (s *Stream) On(to io.Writer, live bool) *Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to, s.live = to, live
+	return s
+}
 
 // To is the file that the stream writes to.
 func (s *Stream) To() io.Writer { return s.to }
@@ -33,26 +47,79 @@ var (
 	painted = lazy.Regexp(`^(\x1b\[(0|1|2|31|33|36|1;32)m|\r\n)`)
 	// What a progress line and a screen that is drawn anew begin with.
 	redrawn = lazy.Regexp(`^(\x1b\[\?25[lh]|(\x1b\[[0-9]{1,3}A)?\r\x1b\[[KJ])`)
+	// An address that may go on.
+	unended = lazy.Regexp(`(?i)https?:(/(/[^\s"'<>]*)?)?$`)
 )
 
-// Write writes all of b or says why not.
+// Write writes b, but for what is kept of its end, or says why not.
 func (s *Stream) Write(b []byte) (int, error) {
-	out := b
-	if bytes.Contains(b, []byte("://")) {
-		out = []byte(withoutLogin(string(b)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live && redrawn().Match(b) { // which ends what was begun
+		if err := s.flush(); err != nil {
+			return 0, err
+		}
 	}
-	if len(s.held) > 0 || bytes.ContainsFunc(out, acts) {
-		out = s.neutral(append(s.held, out...))
-	}
-	if _, err := s.to.Write(out); err != nil {
+	out := append(s.held, b...)
+	at := s.open(out)
+	s.held = bytes.Clone(out[at:])
+	if err := s.put(out[:at]); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
+// open is where the end of b begins that is kept.
+func (s *Stream) open(b []byte) int {
+	if i := bytes.LastIndexByte(b, ':'); i >= 0 && !bytes.ContainsAny(b[i:], " \n") {
+		if at := unended().FindIndex(append(bytes.Clone(s.past), b...)); at != nil {
+			return max(at[0]-len(s.past), 0)
+		}
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return len(b) - n
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+// Flush writes what is kept.
+func (s *Stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	out := s.held
+	s.held = nil
+	return s.put(out)
+}
+
+func (s *Stream) put(out []byte) error {
+	if bytes.Contains(out, []byte("://")) || len(s.past) > 0 && bytes.Contains(out, []byte("//")) {
+		whole := string(s.past) + string(out)
+		out = []byte(strings.TrimPrefix(withoutLogin(Hide(whole, s.secrets...)), string(s.past)))
+	}
+	last := append(s.past, out[max(len(out)-len("https:"), 0):]...)
+	last = last[max(len(last)-len("https:"), 0):]
+	s.past = bytes.Clone(last[bytes.LastIndexAny(last, " \n\"'/")+1:])
+	if bytes.ContainsFunc(out, acts) {
+		out = s.neutral(out)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	_, err := s.to.Write(out)
+	return err
+}
+
 func (s *Stream) neutral(b []byte) []byte {
 	var out []byte
-	s.held = nil
 	if s.live {
 		n := len(redrawn().Find(b))
 		out, b = append(out, b[:n]...), b[n:]
@@ -67,9 +134,6 @@ func (s *Stream) neutral(b []byte) []byte {
 		case own > 0:
 			n = own
 			out = append(out, b[:n]...)
-		case r == utf8.RuneError && n == 1 && !utf8.FullRune(b):
-			s.held = bytes.Clone(b)
-			return out
 		case acts(r):
 			out = fmt.Appendf(out, `\u%04x`, r)
 		default:

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -19,13 +20,13 @@ func TestStream(t *testing.T) {
 	} {
 		for live, want := range map[bool]string{false: c.pipe, true: c.live} {
 			var b bytes.Buffer
-			if n, err := NewStream(&b, live).Write([]byte(c.in)); n != len(c.in) || err != nil || b.String() != want {
+			if n, err := NewStream().On(&b, live).Write([]byte(c.in)); n != len(c.in) || err != nil || b.String() != want {
 				t.Errorf("%q, live %v: %q, want %q (%d, %v)", c.in, live, b.String(), want, n, err)
 			}
 		}
 	}
 	var b bytes.Buffer // a character and a mark that come in two writes
-	s := NewStream(&b, false)
+	s := NewStream().On(&b, false)
 	for _, c := range []byte("中\u202eé") {
 		if _, err := s.Write([]byte{c}); err != nil {
 			t.Fatal(err)
@@ -33,5 +34,53 @@ func TestStream(t *testing.T) {
 	}
 	if b.String() != `中\u202eé` {
 		t.Errorf("byte by byte: %q", b.String())
+	}
+}
+
+// Wherever a text is cut into writes, no part of a login or of a token leaves, and all else
+// does.
+func TestStreamCutIntoWrites(t *testing.T) {
+	tokens := Tokens("plan", "--mirror", "default=https://dl.example/Ab3dE9xQ/org/simple", "PIP_INDEX_URL=http://127.0.0.1:1/canary1x/simple",
+		"torch @ https://h.example/packages/4aF/x.whl", "UV_INDEX_URL=https://h.example/whl/cu126")
+	const in = "see HTTPS://user:canary@h.example/x and\nhttps://canary@h.example:8443\t\"https://h.example/t/canary/c\" ssh://git@h.example a:b\n" +
+		"中 https://dl.example/Ab3dE9xQ/org/simple/torch http://127.0.0.1:1/canary1x"
+	const want = "see HTTPS://***@h.example/x and\nhttps://***@h.example:8443\t\"https://h.example/t/***/c\" ssh://git@h.example a:b\n" +
+		"中 https://dl.example/***/org/simple/torch http://127.0.0.1:1/***"
+	for i := range len(in) {
+		for j := i; j <= min(i+12, len(in)); j++ {
+			var b bytes.Buffer
+			s := NewStream(tokens...).On(&b, false)
+			for _, part := range []string{in[:i], in[i:j], in[j:]} {
+				if n, err := s.Write([]byte(part)); n != len(part) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if err := s.Flush(); err != nil || b.String() != want {
+				t.Fatalf("cut at %d and %d: %q, %v", i, j, b.String(), err)
+			}
+		}
+	}
+	if whole, lacks := Restore(want, tokens...); lacks != "https://h.example/t/***" || whole != strings.NewReplacer("dl.example/***", "dl.example/Ab3dE9xQ", "127.0.0.1:1/***", "127.0.0.1:1/canary1x").Replace(want) {
+		t.Errorf("restored: %q, lacks %q", whole, lacks)
+	}
+}
+
+// What is not the beginning of an address leaves at once: a prompt waits for an answer.
+func TestStreamKeepsNothingElse(t *testing.T) {
+	for _, in := range []string{"Password:", "go on? [y/N] ", "at http", "12 % of C:", "https://h.example ", "\r\x1b[K3 MB"} {
+		var b bytes.Buffer
+		if _, err := NewStream().On(&b, true).Write([]byte(in)); err != nil || b.String() != in {
+			t.Errorf("%q: %q, %v", in, b.String(), err)
+		}
+	}
+	var b bytes.Buffer
+	s := NewStream().On(&b, true)
+	for _, in := range []string{"from https://h.example", "\r\x1b[Kdone"} {
+		if _, err := s.Write([]byte(in)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.String() != "from https://h.example\r\x1b[Kdone" {
+		t.Errorf("%q", b.String())
 	}
 }
