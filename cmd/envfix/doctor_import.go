@@ -18,7 +18,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/system"
-	"envfix/internal/version"
 )
 
 // A Python that neither computes nor reads for importStill hangs, in a driver as a rule;
@@ -85,7 +84,6 @@ func imported(proof apply.Proof, files *machine.EnvFiles) *read.Imported {
 		Torch: proof.Torch, CUDA: proof.CUDA, Arches: proof.Arches, Path: proof.Path, Mapped: proof.Mapped,
 		GPUs: len(proof.GPUs),
 	}
-	said.CuDNN, _ = version.ParseDotted(apply.CuDNNVersion(proof.CuDNN))
 	if files == nil {
 		return said
 	}

@@ -15,8 +15,9 @@ type activity struct {
 	files   int64 // below the directories that grow
 	bytes   int64 // of those files
 
-	read   int64 // bytes, and
+	read   int64 // bytes
 	worked time.Duration
+	idle   time.Duration // what it works, at the most, that waits: a two-hundredth of the time
 }
 
 // noise is what a program writes without getting on: wake-ups between its threads.
@@ -25,11 +26,8 @@ const noise = 4 << 10
 // progress reports whether there was any since before.
 func (a activity) progress(before activity) bool {
 	return a.output > before.output || a.written >= before.written+noise || a.files != before.files || a.bytes != before.bytes ||
-		a.read >= before.read+noise || a.worked >= before.worked+stir
+		a.read >= before.read+noise || a.worked > before.worked+a.idle
 }
-
-// stir is the processor time of a program that gets on, however busy the machine is.
-const stir = 100 * time.Millisecond
 
 // A patience counts the looks at a program that got nowhere.
 type patience struct {
@@ -57,6 +55,7 @@ func (c Command) watch(ctx context.Context, pid int, out *lines, end context.Can
 	defer tick.Stop()
 	look := func() activity {
 		a := activity{output: out.Seen()}
+		a.idle = c.Stall / 200
 		if a.written, a.read, a.worked = did(pid); c.Work == 0 {
 			a.read, a.worked = 0, 0
 		}

@@ -58,8 +58,8 @@ func TestProgress(t *testing.T) {
 		"a write":       {activity{output: 10, written: 5000 + noise, files: files, bytes: bytes}, true},
 		"a link":        {activity{output: 10, written: 5000, files: linked, bytes: bytes}, true},
 		"reading":       {activity{output: 10, written: 5000, files: files, bytes: bytes, read: noise}, true},
-		"computing":     {activity{output: 10, written: 5000, files: files, bytes: bytes, worked: stir}, true},
-		"waking up":     {activity{output: 10, written: 5000, files: files, bytes: bytes, worked: stir - 1}, false},
+		"computing":     {activity{output: 10, written: 5000, files: files, bytes: bytes, worked: 2, idle: 1}, true},
+		"waking up":     {activity{output: 10, written: 5000, files: files, bytes: bytes, worked: 1, idle: 1}, false},
 		"a file shrank": {activity{output: 10, written: 5000, files: files, bytes: bytes - 1}, true},
 	} {
 		if got := tt.now.progress(before); got != tt.want {

@@ -93,15 +93,6 @@ func failsBefore(e *evidence.Evidence) bool {
 	return elsewhere && !e.WantsGPU()
 }
 
-// condaWords: somebody says that a CPU build came, and conda is what installed it.
-func condaWords(e *evidence.Evidence) (out evidence.Findings) {
-	if said := e.Did.CondaInstall; !said.IsZero() && e.Clue("says-cpu-build") && e.Did.PipTorch.IsZero() &&
-		e.Torch.Label == "" {
-		out.Find("PY025", evidence.Strong.Exact(), said)
-	}
-	return out
-}
-
 // offersCUDA reports whether this release has a CUDA build for this platform;
 // unknown is yes.
 func offersCUDA(e *evidence.Evidence) bool {

@@ -12,6 +12,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"HW001"}, Find: cudaOnApple},
 	{Checks: []string{"ROC001"}, Find: rocmTarget},
 	{Checks: []string{"PY001"}, Find: xformersCPU},
-	{Checks: []string{"PY025"}, Find: condaWords},
 	{Checks: []string{"ROC002"}, Find: workingROCm},
 }

@@ -2,8 +2,6 @@ package files
 
 import (
 	"cmp"
-	"fmt"
-	"path"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -63,64 +61,6 @@ func anotherTorch(e *evidence.Evidence) (out evidence.Findings) {
 			Says("torch.version.cuda is %s, and the files of the environment are for CUDA %s",
 				cmp.Or(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()).
 			Mends(mend)
-	}
-	return out
-}
-
-// anotherBuild: torch has code for other GPUs than its build: somebody else built
-// it, or its libraries are of another build.
-func anotherBuild(e *evidence.Evidence) (out evidence.Findings) {
-	i := e.Imported
-	if i == nil || len(i.Arches) == 0 {
-		return
-	}
-	b, known := e.Build()
-	if have := evidence.ArchesOf(i.Arches); !known || len(have.Native) == 0 || e.Imports().DataSays(have) {
-		return
-	}
-	var want []string
-	for _, c := range b.Native {
-		want = append(want, "sm_"+c.SM.Code()+c.Suffix)
-	}
-	for _, c := range b.PTX {
-		want = append(want, "compute_"+c.SM.Code()+c.Suffix)
-	}
-	out.Find("PY011", evidence.Strong,
-		evidence.Fact("torch says %s", strings.Join(i.Arches, " ")),
-		evidence.Fact("PyTorch's has %s", strings.Join(want, " "))).
-		Of("none").
-		Says("this torch %s has code for other GPUs than PyTorch's own build of that name", i.Torch).
-		Do("nothing, where you built it yourself; else `envfix doctor --fix`").
-		Mends(e.Repair().Rebuild(i.Path)).
-		As(evidence.Warning)
-	return out
-}
-
-// anotherCuDNN: the cuDNN that was loaded is not the version of its package. Its
-// own number has three parts, the package's a fourth.
-func anotherCuDNN(e *evidence.Evidence) (out evidence.Findings) {
-	i := e.Imported
-	if i == nil || e.Files == nil || i.CuDNN.IsZero() {
-		return
-	}
-	for _, d := range e.Files.Dists {
-		library, _, ok := evidence.NVIDIAPackage(d.Name)
-		want, err := version.ParseDotted(d.Version)
-		if !ok || library != "cudnn" || err != nil || want.Group(0) == i.CuDNN.Group(0) &&
-			want.Group(1) == i.CuDNN.Group(1) && want.Group(2) == i.CuDNN.Group(2) {
-			continue
-		}
-		f := evidence.Finding{Text: fmt.Sprintf("Python loads cuDNN %s, and the environment has %s %s", i.CuDNN, d.Name,
-			d.Version)}
-		said := []evidence.Quote{e.From.Env["LD_LIBRARY_PATH"]}
-		if file := i.Loads(fmt.Sprintf("libcudnn.so.%d", i.CuDNN.Major())); file != "" {
-			said = append(said, evidence.Fact("it loaded %s", file))
-			f.Mend = e.Repair().Rebuild(file)
-			if entry := evidence.EntryOf(e.Machine.Env["LD_LIBRARY_PATH"], path.Dir(file)); entry != "" {
-				f.Mend = e.Repair().Without("LD_LIBRARY_PATH", entry, "its cuDNN comes before torch's own")
-			}
-		}
-		out.Find("LD002", evidence.Proven, said...).With(f)
 	}
 	return out
 }

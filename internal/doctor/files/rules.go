@@ -13,6 +13,4 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY042", "PY043"}, Find: installed},
 	{Checks: []string{"PY011"}, Find: notImported},
 	{Checks: []string{"PY011"}, Find: anotherTorch},
-	{Checks: []string{"PY011"}, Find: anotherBuild},
-	{Checks: []string{"LD002"}, Find: anotherCuDNN},
 }

@@ -4,22 +4,19 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"envfix/internal/version"
 )
 
 // Imported is what the environment's Python says when it imports torch.
 type Imported struct {
-	Torch  string         // torch.__version__; "" it did not import
-	CUDA   string         // torch.version.cuda; "" none
-	CuDNN  version.Dotted // that was loaded; zero: none
-	Arches []string       // torch._C._cuda_getArchFlags(): sm_90, compute_90 …; nil: not said
-	Path   string         // torch.__file__
-	Mapped []string       // the files of CUDA's and torch's libraries that are loaded, without links; nil: not said
-	Own    []string       // the directories of the environment, as they are named and without links
-	GPUs   int            // that torch computed on
-	Failed string         // why it did not import
-	Late   string         // it did not answer within this time; "" it did
+	Torch  string   // torch.__version__; "" it did not import
+	CUDA   string   // torch.version.cuda; "" none
+	Arches []string // torch._C._cuda_getArchFlags(): sm_90, compute_90 …; nil: not said
+	Path   string   // torch.__file__
+	Mapped []string // the files of CUDA's and torch's libraries that are loaded, without links; nil: not said
+	Own    []string // the directories of the environment, as they are named and without links
+	GPUs   int      // that torch computed on
+	Failed string   // why it did not import
+	Late   string   // it did not answer within this time; "" it did
 }
 
 // loads is the file that is loaded for a library's name, of several one that is
