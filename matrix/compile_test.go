@@ -81,7 +81,7 @@ func TestDecompileRefuses(t *testing.T) {
 
 // TestEmbeddedHead: the head alone is that of the whole.
 func TestEmbeddedHead(t *testing.T) {
-	if h, err := EmbeddedHead(); err != nil || h.Version == "" || h.Version != embedded(t).Version || h.Date != embedded(t).Date {
-		t.Errorf("%+v, %v; want %q", h, err, embedded(t).Version)
+	if h := EmbeddedHead(); h.Version == "" || h.Version != embedded(t).Version || h.Date != embedded(t).Date {
+		t.Errorf("%+v; want %q", h, embedded(t).Version)
 	}
 }

@@ -49,12 +49,10 @@ type deviceForm struct {
 }
 
 // Devices returns the table that the program was built with.
-func Devices() (*DeviceTable, error) {
+func Devices() *DeviceTable {
 	var f deviceForm
-	if err := compiled.Decode(data.Devices, &f); err != nil {
-		return nil, fmt.Errorf("data/devices.bin: %w", err)
-	}
-	return &DeviceTable{f.Text, lowerASCII(f.Text), f.Names, lowerASCII(f.Names), f.Chips, f.XPU}, nil
+	mustRead(compiled.Decode(data.Devices, &f))
+	return &DeviceTable{f.Text, lowerASCII(f.Text), f.Names, lowerASCII(f.Names), f.Chips, f.XPU}
 }
 
 // CompileDevices returns the compiled form of the device table of these files.

@@ -24,23 +24,26 @@ const (
 var errTooLarge = fmt.Errorf("larger than %d MiB: this is not a file of the matrix", maxFile>>20)
 
 // Embedded returns the matrix that the program was built with. A test holds its
-// compiled form against the YAML.
-func Embedded() (*Matrix, error) {
+// compiled form against the YAML, so that reading it cannot fail.
+func Embedded() *Matrix {
 	m, err := decompile(data.Matrix)
-	if err != nil {
-		return nil, fmt.Errorf("data/matrix.bin: %w", err)
-	}
-	return m, nil
+	mustRead(err)
+	return m
 }
 
 // EmbeddedHead returns that matrix with its version and its date alone, without
 // decoding the rest.
-func EmbeddedHead() (*Matrix, error) {
+func EmbeddedHead() *Matrix {
 	var head struct{ Version, Date string } // as Matrix begins
-	if err := compiled.DecodeHead(data.Matrix, &head); err != nil {
-		return &Matrix{}, fmt.Errorf("data/matrix.bin: %w", err)
+	mustRead(compiled.DecodeHead(data.Matrix, &head))
+	return &Matrix{Version: head.Version, Date: head.Date}
+}
+
+// mustRead ends a program whose own data is damaged.
+func mustRead(err error) {
+	if err != nil {
+		panic(fmt.Errorf("the data that the program was built with: %w", err))
 	}
-	return &Matrix{Version: head.Version, Date: head.Date}, nil
 }
 
 // Sum returns the SHA256 of a matrix's files, as Matrix.SHA256 has it: of the

@@ -12,10 +12,7 @@ import (
 
 func embedded(t testing.TB) *Matrix {
 	t.Helper()
-	m, err := Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := Embedded()
 	return m
 }
 

@@ -12,10 +12,7 @@ import (
 // A name that nobody knows, near one that everybody does, is stopped; real neighbours
 // and names that were said to be meant pass.
 func TestNamesNearKnownOnes(t *testing.T) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := matrix.Embedded()
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
 	for name, meant := range map[string]string{
 		"tourch": "torch", "pytorch": "torch", "tensor-flow": "tensorflow", "torhc": "torch", "torchvison": "torchvision", "vlm": "", "vllmm": "vllm", "xformer": "xformers", "nvmpy": "numpy", "diffuserss": "diffusers", "datasets": "", "evaluate": "",

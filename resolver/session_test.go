@@ -53,10 +53,7 @@ func agrees(t *testing.T, m *matrix.Matrix, x *Session, h machine.Machine, r Req
 }
 
 func TestClassOfDrawnMachines(t *testing.T) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := matrix.Embedded()
 	n := 2_000
 	if os.Getenv("ENVFIX_LONG") != "" {
 		n = 10_000
@@ -100,10 +97,7 @@ func TestClassOfDrawnMachines(t *testing.T) {
 }
 
 func TestClassOfRecordedMachines(t *testing.T) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := matrix.Embedded()
 	files, _ := filepath.Glob("../cmd/envfix/testdata/machines/*.json")
 	if len(files) == 0 {
 		t.Fatal("no recorded machines")
@@ -124,10 +118,7 @@ func TestClassOfRecordedMachines(t *testing.T) {
 
 // BenchmarkSession answers for drawn classes, all different, as a fleet does.
 func BenchmarkSession(b *testing.B) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := matrix.Embedded()
 	j, rnd := readJudge(b), rand.New(rand.NewSource(7))
 	var all []machine.Machine
 	seen := map[string]bool{}

@@ -271,11 +271,7 @@ func (s vendors) device(g machine.GPU) (matrix.Device, bool) {
 		return d, d.Vendor != ""
 	}
 	if s.p.cache.table == nil {
-		t, err := matrix.Devices()
-		if err != nil {
-			return matrix.Device{}, false
-		}
-		s.p.cache.table = t
+		s.p.cache.table = matrix.Devices()
 	}
 	d, ok := s.p.cache.table.LookupPCI(g.PCIID, g.Subsystem)
 	if !ok || d.Vendor != g.Vendor {

@@ -240,13 +240,15 @@ func wantsJSON(args []string, cmds []*cli.Command) bool {
 
 func saysJSON(arg string) bool { return arg == "--json" || arg == "--json=true" }
 
-// noArguments refuses arguments beyond those that a command takes.
-func noArguments(c *cli.Context, most int) error {
-	if c.NArg() <= most {
-		return nil
+// taking is an action that takes so many arguments and no more.
+func taking(most int, action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.NArg() > most {
+			return fail.Wrong(fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
+				fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName))
+		}
+		return action(c)
 	}
-	return fail.Wrong(fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
-		fmt.Sprintf("`%s --help` shows the usage", c.Command.HelpName))
 }
 
 func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }

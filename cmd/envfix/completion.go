@@ -181,11 +181,10 @@ func flagValues(flag string) []string {
 		return []string{"default", "pytorch"}
 	case "build":
 		var builds []string
-		if m, err := matrix.Embedded(); err == nil {
-			for _, r := range m.Releases[:min(12, len(m.Releases))] { // of older ones nobody types the label first
-				for _, b := range r.Builds {
-					builds = append(builds, b.Label)
-				}
+		m := matrix.Embedded()
+		for _, r := range m.Releases[:min(12, len(m.Releases))] { // of older ones nobody types the label first
+			for _, b := range r.Builds {
+				builds = append(builds, b.Label)
 			}
 		}
 		slices.Sort(builds)

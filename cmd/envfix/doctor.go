@@ -307,17 +307,14 @@ func (f doctorFlags) report(ctx context.Context) (doctor.Report, *read.Case, err
 
 // judged adds to a case what it is judged by: the data, and what holds here.
 func (f doctorFlags) judged(patient *read.Case) (err error) {
-	if patient.Matrix, err = matrixFor(); err != nil {
-		return err
-	}
+	patient.Matrix, patient.Devices = matrixFor(), matrix.Devices()
 	described := patient.Pasted || f.plan.machine.described()
 	if patient.Standing, err = f.plan.wish.request(described); err != nil {
 		return err
 	}
 	patient.Standing = planning.Wished(f.plan.remembered(described), patient.Standing)
 	patient.WithoutGPU = !described && madeWithoutGPU(f.plan.target.env)
-	patient.Devices, err = matrix.Devices()
-	return err
+	return nil
 }
 
 func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {

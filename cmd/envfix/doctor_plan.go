@@ -180,10 +180,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c cure
 // installed. It is made as for a GPU that the build serves with the least to warn of; nil
 // where there is none.
 func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patient *read.Case) (*plan.Plan, error) {
-	m, err := matrixFor()
-	if err != nil {
-		return nil, err
-	}
+	m := matrixFor()
 	torch, label := installedTorch(patient)
 	here := patient.Machine.Platform
 	release, _ := m.Release(torch)

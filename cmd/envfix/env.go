@@ -49,14 +49,11 @@ EXIT STATUS
 			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
 			envFlag(),
 		}, describeFlags()...),
-		Action: envAction,
+		Action: taking(0, envAction),
 	}
 }
 
 func envAction(c *cli.Context) error {
-	if err := noArguments(c, 0); err != nil {
-		return err
-	}
 	shell := cmp.Or(c.String("shell"), defaultShell())
 	if !ui.IsShell(shell) {
 		return badValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
@@ -70,10 +67,7 @@ func envAction(c *cli.Context) error {
 				"`envfix env --variants` takes it")
 		}
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
+	m := matrixFor()
 	at := placeOf(c)
 	dir, bin, err := environment(at.dir)
 	if err != nil {

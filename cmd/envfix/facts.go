@@ -43,14 +43,11 @@ EXIT STATUS
 			verboseFlag("list every package, tool and variable, and how each fact is known"),
 			envFlag(),
 		},
-		Action: factsAction,
+		Action: taking(0, factsAction),
 	}
 }
 
 func factsAction(c *cli.Context) error {
-	if err := noArguments(c, 0); err != nil {
-		return err
-	}
 	m := thisMachine(c.Context, c.String("env"), true)
 	if c.Bool("anonymize") {
 		m = m.Anonymize(ownWords()...)

@@ -38,10 +38,7 @@ func (f fleetFlags) asked() ([]pep508.Requirement, error) {
 	if !f.lock {
 		return nil, nil
 	}
-	t, err := teamIn(".")
-	if err != nil {
-		return nil, err
-	}
+	t := teamIn(".")
 	return t.Asked()
 }
 
@@ -55,10 +52,7 @@ func (f fleetFlags) writeLock(ctx context.Context, m *matrix.Matrix, p *fleet.Pl
 	if err != nil {
 		return nil, err
 	}
-	t, err := teamIn(".")
-	if err != nil {
-		return nil, err
-	}
+	t := teamIn(".")
 	old, err := t.Read()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`envfix lock` writes it anew"}}

@@ -137,10 +137,7 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	if f.options.MaxGroups < 0 {
 		return badValue("max-groups", fmt.Sprint(f.options.MaxGroups), "write a number from 1 on")
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
+	m := matrixFor()
 	f.wish.arguments = requirements
 	r, err := f.wish.request(true)
 	if err != nil {

@@ -31,14 +31,11 @@ EXIT STATUS
 			&cli.StringFlag{Name: "html", Usage: "write it to `FILE` as a picture, one page that needs nothing else"},
 			envFlag(),
 		},
-		Action: historyAction,
+		Action: taking(0, historyAction),
 	}
 }
 
 func historyAction(c *cli.Context) error {
-	if err := noArguments(c, 0); err != nil {
-		return err
-	}
 	e, err := apply.Open(placeOf(c).forPlan().dir)
 	if err != nil {
 		return fromApply(err)

@@ -167,10 +167,7 @@ func lockOfFlags(c *cli.Context) (lockCall, error) {
 
 // make makes the lock and says what it is.
 func (f lockCall) make(ctx context.Context, out io.Writer) error {
-	t, err := teamIn(".")
-	if err != nil {
-		return err
-	}
+	t := teamIn(".")
 	old, err := t.Read()
 	var broken []string
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

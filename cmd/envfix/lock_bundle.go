@@ -30,10 +30,7 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			t, err := teamIn(".")
-			if err != nil {
-				return err
-			}
+			t := teamIn(".")
 			dir := c.Args().First()
 			bar := newProgress("asking for the lock's files")
 			n, err := t.Bundle(c.Context, dir, c.StringSlice("profile"), mirrors, bar.receive)

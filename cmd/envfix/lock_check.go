@@ -21,10 +21,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 	} else {
 		_ = confine(ctx) // without it the answers are the same
 	}
-	t, err := teamIn(lockDir())
-	if err != nil {
-		return err
-	}
+	t := teamIn(lockDir())
 	old, err := t.Present()
 	if err != nil {
 		return err

@@ -14,15 +14,11 @@ import (
 // there is no environment yet.
 func lockDrift(h machine.Machine, env string) []string {
 	const most = 8
-	m, err := matrixFor()
-	if err != nil || governing() == "" {
-		return nil
-	}
 	held := probe.Held(probeOptions(env))
-	if held == nil {
+	if held == nil || governing() == "" {
 		return nil
 	}
-	p, not := lockedFor(m, h)
+	p, not := lockedFor(matrixFor(), h)
 	if not != nil {
 		return []string{not.Error()}
 	}

@@ -40,11 +40,7 @@ EXAMPLES
 			if !slices.Contains(team.Formats, format) {
 				return badValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
 			}
-			t, err := teamIn(lockDir())
-			if err != nil {
-				return err
-			}
-			form, err := t.Export(format, c.String("profile"), c.StringSlice("group")...)
+			form, err := teamIn(lockDir()).Export(format, c.String("profile"), c.StringSlice("group")...)
 			if err != nil {
 				return err
 			}

@@ -23,10 +23,7 @@ func lockShowCommand() *cli.Command {
 			jsonFlag("print JSON"),
 		},
 		Action: func(c *cli.Context) error {
-			t, err := teamIn(lockDir())
-			if err != nil {
-				return err
-			}
+			t := teamIn(lockDir())
 			l, err := t.Present()
 			if err != nil {
 				return err

@@ -24,10 +24,7 @@ EXAMPLES
 		if ctx.NArg() > 0 {
 			return fail.Wrong("`envfix lock sync` takes no package: the lock says which there are", "`envfix lock add PACKAGE`")
 		}
-		t, err := teamIn(lockDir())
-		if err != nil {
-			return err
-		}
+		t := teamIn(lockDir())
 		if _, err := t.Present(); err != nil {
 			return err
 		}

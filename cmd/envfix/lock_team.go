@@ -17,13 +17,9 @@ import (
 )
 
 // teamIn is the team whose lock lies, or shall lie, in dir.
-func teamIn(dir string) (*team.Team, error) {
-	m, err := matrixFor()
-	if err != nil {
-		return nil, err
-	}
-	return &team.Team{Dir: dir, Matrix: m, Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile, Pythons: sync.OnceValue(pythonsHere),
-		Tell: func(line string) { fmt.Fprintln(stderr(), ui.Clean(line)) }}, nil
+func teamIn(dir string) *team.Team {
+	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile, Pythons: sync.OnceValue(pythonsHere),
+		Tell: func(line string) { fmt.Fprintln(stderr(), ui.Clean(line)) }}
 }
 
 // pythonsHere are the Pythons of this machine for a machine that is described: the

@@ -56,11 +56,7 @@ func (f machineFlags) assumesDriver(h machine.Machine) bool {
 
 // assumeDriver gives h the newest driver that its GPUs have.
 func assumeDriver(h *machine.Machine) error {
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
-	newest, takes := describe.NewestDriver(m, *h)
+	newest, takes := describe.NewestDriver(matrixFor(), *h)
 	if !takes {
 		return nil
 	}
@@ -86,11 +82,7 @@ func wholeDriver(h *machine.Machine) error {
 	if h.Driver == nil || strings.Contains(h.Driver.Version.String(), ".") {
 		return nil
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
-	whole, err := m.WholeDriver(h.Driver.Version, h.WindowsDriver())
+	whole, err := matrixFor().WholeDriver(h.Driver.Version, h.WindowsDriver())
 	if err != nil {
 		return fail.Wrong(ui.Clean(err.Error()), "write a version as nvidia-smi prints it, such as `--driver 580.95.05`")
 	}
@@ -109,10 +101,8 @@ func (f machineFlags) base(ctx context.Context) (machine.Machine, error) {
 		return probe.Gather(ctx, o), nil
 	}
 	h, err := readFacts(f.facts)
-	if err != nil {
-		return h, err
-	}
-	return h, describe.Complete(&h)
+	describe.Complete(&h)
+	return h, err
 }
 
 // readFacts reads a file of facts; - is standard input.
@@ -173,25 +163,16 @@ func probeLimit() time.Duration {
 // deviceLookups ask the device table by id and by name. It is read when the
 // first question comes, which is never where a driver answers everything.
 func deviceLookups() (byID func(probe.PCI) (probe.Device, bool), byName func(string) (probe.Device, bool)) {
-	table := sync.OnceValues(matrix.Devices)
+	table := sync.OnceValue(matrix.Devices)
 	byID = func(p probe.PCI) (probe.Device, bool) {
-		t, err := table()
-		if err != nil {
-			return probe.Device{}, false
-		}
-		d, ok := t.LookupPCI(p.Vendor+":"+p.Device, p.SubVendor+":"+p.SubDevice)
+		d, ok := table().LookupPCI(p.Vendor+":"+p.Device, p.SubVendor+":"+p.SubDevice)
 		return known(d), ok
 	}
-	byName = func(name string) (probe.Device, bool) {
-		t, err := table()
-		if err != nil {
-			return probe.Device{}, false
+	byName = func(name string) (d probe.Device, ok bool) {
+		if found := table().LookupName(name); len(found) == 1 {
+			return known(found[0]), true
 		}
-		found := t.LookupName(name)
-		if len(found) != 1 {
-			return probe.Device{}, false
-		}
-		return known(found[0]), true
+		return d, false
 	}
 	return byID, byName
 }

@@ -30,14 +30,11 @@ EXIT STATUS
   0  the data is in order
   1  it has faults, one per line: file:line: text`,
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
-		Action: matrixCheckAction,
+		Action: taking(1, matrixCheckAction),
 	}
 }
 
 func matrixCheckAction(c *cli.Context) error {
-	if err := noArguments(c, 1); err != nil {
-		return err
-	}
 	fsys, dir, err := maintain.Dir(c.Args().First())
 	if err != nil {
 		return err

@@ -46,10 +46,7 @@ func matrixInstallAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
+	m := matrixFor()
 	r, err := newestRelease(m, spec)
 	if err != nil {
 		return err

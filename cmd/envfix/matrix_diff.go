@@ -30,16 +30,13 @@ EXAMPLES
 				Value: filepath.Join("cmd", "envfix", "testdata", "machines")},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
-		Action: matrixDiffAction,
+		Action: taking(2, matrixDiffAction),
 	}
 }
 
 func matrixDiffAction(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return fail.Wrong("what is to be compared with the data here?", "`envfix matrix diff HEAD`")
-	}
-	if err := noArguments(c, 2); err != nil {
-		return err
 	}
 	recorded := maintain.Recorded{Dir: c.String("machines"), Asked: c.IsSet("machines"), Today: today()}
 	x, err := maintain.Compare(c.Context, c.Args().Get(0), cmp.Or(c.Args().Get(1), "data"), recorded)

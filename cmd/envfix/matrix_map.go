@@ -58,10 +58,7 @@ func matrixMapAction(c *cli.Context) error {
 
 // draw makes the map and prints or writes it.
 func (f mapFlags) draw(w io.Writer) error {
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
+	m := matrixFor()
 	v, err := f.view()
 	if err != nil {
 		return err

@@ -42,10 +42,7 @@ func matrixShowAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
+	m := matrixFor()
 	var gpu machine.GPU
 	if c.IsSet("gpu") {
 		if gpu, err = describe.GPU(c.String("gpu")); err != nil {

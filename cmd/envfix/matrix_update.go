@@ -48,12 +48,9 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "check", Usage: "install nothing; exit 4 where something newer is there"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := noArguments(c, 0); err != nil {
-				return err
-			}
+		Action: taking(0, func(c *cli.Context) error {
 			return matrixUpdate(c.Context, updateFlags{from: c.String("from"), check: c.Bool("check"), json: c.Bool("json")}, c.App.Writer)
-		},
+		}),
 	}
 }
 
@@ -69,19 +66,11 @@ func matrixUpdate(ctx context.Context, f updateFlags, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m, err := matrix.Embedded()
-	if err != nil {
-		return err
-	}
-	builtIn, err := version.ParseDotted(m.Version)
-	if err != nil {
-		return err
-	}
 	keys, err := trustedKeys()
 	if err != nil {
 		return err
 	}
-	known, err := store.Known(builtIn, keys, today())
+	known, err := store.Known(version.MustDotted(matrix.EmbeddedHead().Version), keys, today())
 	if err != nil {
 		return fail.New(fail.Failed, ui.Clean(err.Error()))
 	}
@@ -247,11 +236,7 @@ func installedMatrix(builtIn *matrix.Matrix) (*matrix.Matrix, error) {
 		return nil, err
 	}
 	r, err := store.Installed(keys)
-	if err != nil || r == nil {
-		return nil, err
-	}
-	v, err := version.ParseDotted(builtIn.Version)
-	if err != nil || r.Manifest.Version.Compare(v) <= 0 {
+	if err != nil || r == nil || r.Manifest.Version.Compare(version.MustDotted(builtIn.Version)) <= 0 {
 		return nil, err
 	}
 	return r.Matrix, nil

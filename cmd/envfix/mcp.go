@@ -36,10 +36,7 @@ EXIT STATUS
   0  standard input has ended
   1  it failed`,
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "show-paths", Usage: "leave paths and names in the answers"}},
-		Action: func(c *cli.Context) error {
-			if err := noArguments(c, 0); err != nil {
-				return err
-			}
+		Action: taking(0, func(c *cli.Context) error {
 			o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}
 			if c.Bool("show-paths") {
 				o.Hide = nil
@@ -49,7 +46,7 @@ EXIT STATUS
 				return nil
 			}
 			return err
-		},
+		}),
 	}
 }
 

@@ -105,11 +105,10 @@ func notAFile(arg string) error {
 // left out. ENVFIX_TODAY fixes it, so that a plan can be made again later. A clock that
 // stands before the day of the data is not believed.
 func today() string {
-	head, err := matrix.EmbeddedHead()
-	if err != nil || os.Getenv("ENVFIX_TODAY") != "" {
+	if os.Getenv("ENVFIX_TODAY") != "" {
 		return clockDay()
 	}
-	return head.Day(clockDay())
+	return matrix.EmbeddedHead().Day(clockDay())
 }
 
 func clockDay() string {
@@ -119,11 +118,8 @@ func clockDay() string {
 // matrixFor loads the compatibility data that a command works with: what the
 // program was built with, or the newer release that `envfix matrix update` took.
 // A release that is damaged or not trusted any more is not used, and said so.
-func matrixFor() (*matrix.Matrix, error) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		return nil, &fail.Error{Code: fail.Failed, Text: err.Error(), Err: err}
-	}
+func matrixFor() *matrix.Matrix {
+	m := matrix.Embedded()
 	newer, err := installedMatrix(m)
 	if err != nil {
 		fmt.Fprintf(stderr(), "envfix: warning: the updated matrix is not used: %s\n", ui.Clean(err.Error()))
@@ -131,5 +127,5 @@ func matrixFor() (*matrix.Matrix, error) {
 	if newer != nil {
 		m = newer
 	}
-	return m.Until(today()), nil
+	return m.Until(today())
 }

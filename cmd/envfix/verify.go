@@ -51,7 +51,7 @@ EXIT STATUS
 			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs must be usable, instead of as many as before"},
 			envFlag(),
 		},
-		Action: verifyAction,
+		Action: taking(0, verifyAction),
 	}
 }
 
@@ -68,13 +68,7 @@ type verifyFlags struct {
 }
 
 func verifyAction(c *cli.Context) error {
-	if err := noArguments(c, 0); err != nil {
-		return err
-	}
-	m, err := matrixFor()
-	if err != nil {
-		return err
-	}
+	m := matrixFor()
 	f := verifyFlags{place: placeOf(c), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
 	dir, bin, err := environment(f.place.dir)
 	if failed := (*fail.Error)(nil); c.Bool("static") && errors.As(err, &failed) {

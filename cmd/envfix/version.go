@@ -19,15 +19,11 @@ var buildCommit string
 // showVersion names the program's version, a release's commit, and the data; with -v also
 // whether the kernel keeps commands that read from anything else.
 func showVersion(ctx context.Context, w io.Writer, verbose bool) error {
-	data, err := dataVersion()
-	if err != nil {
-		return err
-	}
 	commit := ""
 	if buildCommit != "" {
 		commit = fmt.Sprintf("commit %.12s, ", buildCommit)
 	}
-	_, err = fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, commit, data)
+	_, err := fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, commit, dataVersion())
 	if err != nil || !verbose {
 		return err
 	}
@@ -41,14 +37,9 @@ func showVersion(ctx context.Context, w io.Writer, verbose bool) error {
 
 // dataVersion is the version of the matrix that a command works with. The one that
 // is built in tells it without being decoded.
-func dataVersion() (string, error) {
+func dataVersion() string {
 	if _, err := os.Stat(matrixStore().Dir); err != nil {
-		head, err := matrix.EmbeddedHead()
-		return head.Version, err
+		return matrix.EmbeddedHead().Version
 	}
-	m, err := matrixFor()
-	if err != nil {
-		return "", err
-	}
-	return m.Version, nil
+	return matrixFor().Version
 }

@@ -42,7 +42,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "once", Usage: "one line, after one second"},
 			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
 		},
-		Action: watchAction,
+		Action: taking(0, watchAction),
 	}
 }
 
@@ -54,9 +54,6 @@ type watchFlags struct {
 
 func watchFlagsOf(c *cli.Context) (watchFlags, error) {
 	f := watchFlags{pid: c.Int("pid"), once: c.Bool("once"), json: c.Bool("json")}
-	if err := noArguments(c, 0); err != nil {
-		return f, err
-	}
 	if c.IsSet("pid") && f.pid < 1 {
 		return f, fail.Wrong(fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid))
 	}

@@ -25,10 +25,7 @@ var views = []View{
 
 func data(t *testing.T) *matrix.Matrix {
 	t.Helper()
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := matrix.Embedded()
 	return m
 }
 

@@ -61,10 +61,7 @@ func named(name string) (namedGPU, error) {
 
 // lookedUp is the GPU of that name in the device table.
 func lookedUp(name string) (namedGPU, error) {
-	table, err := matrix.Devices()
-	if err != nil {
-		return namedGPU{}, &fail.Error{Code: fail.Failed, Text: err.Error(), Err: err}
-	}
+	table := matrix.Devices()
 	found := table.LookupName(name)
 	if len(found) == 0 {
 		return namedGPU{}, unknownGPU(name, table.Nearest(name, 3))
@@ -93,10 +90,7 @@ func lookedUp(name string) (namedGPU, error) {
 // Usual says of each GPU that was named which board is meant, where the name is not
 // quite its own, or another one, which no list of NVIDIA's has, bears it too.
 func (d Machine) Usual() []string {
-	table, err := matrix.Devices()
-	if err != nil {
-		return nil
-	}
+	table := matrix.Devices()
 	var out []string
 	for _, name := range d.GPUs {
 		g, err := GPU(strings.TrimSpace(name))

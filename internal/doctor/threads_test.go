@@ -25,12 +25,7 @@ type dataTables struct {
 }
 
 var tables = sync.OnceValues(func() (dataTables, error) {
-	m, err := matrix.Embedded()
-	if err != nil {
-		return dataTables{}, err
-	}
-	d, err := matrix.Devices()
-	return dataTables{m.Until("2026-11-21"), d}, err
+	return dataTables{matrix.Embedded().Until("2026-11-21"), matrix.Devices()}, nil
 })
 
 func examine(t testing.TB, text string) (Report, *read.Case) {

@@ -18,11 +18,7 @@ import (
 
 func desk(t *testing.T) *Desk {
 	t.Helper()
-	d, err := NewDesk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return NewDesk()
 }
 
 // Draw is a question that somebody could ask.
@@ -275,10 +271,7 @@ func TestMap(t *testing.T) {
 func FuzzAsk(f *testing.F) {
 	f.Add("RTX 4090", "580", "torch==2.9", "3.12", "glibc-2.28")
 	f.Add("\x00", "-1", "a[", "3.", "musl")
-	m, err := matrix.Embedded()
-	if err != nil {
-		f.Fatal(err)
-	}
+	m := matrix.Embedded()
 	f.Fuzz(func(t *testing.T, gpu, driver, pkg, python, libc string) {
 		a := Ask(m, Words{GPU: []string{gpu}, Driver: driver, Packages: []string{pkg}, Python: python, Libc: libc})
 		if a.Error == nil && a.Title == "" {

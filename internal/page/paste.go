@@ -41,9 +41,8 @@ const shown = 3
 func Paste(m *matrix.Matrix, k *know.Knowledge, pasted string) Read {
 	if s := strings.TrimSpace(pasted); strings.HasPrefix(s, "{") {
 		if h, err := machine.Decode([]byte(s)); err == nil {
-			if err := describe.Complete(&h); err == nil {
-				return Read{Found: machineLines(h), Words: wordsOf(h)}
-			}
+			describe.Complete(&h)
+			return Read{Found: machineLines(h), Words: wordsOf(h)}
 		}
 	}
 	r := readers.NewReader(k)
@@ -53,9 +52,7 @@ func Paste(m *matrix.Matrix, k *know.Knowledge, pasted string) Read {
 	c := r.Case()
 	c.Matrix = m
 	out := Read{Words: wordsOf(c.Machine), Found: foundIn(c.Machine)}
-	if devices, err := matrix.Devices(); err == nil {
-		c.Devices = devices
-	}
+	c.Devices = matrix.Devices()
 	report := doctor.Examine(k, c)
 	out.Verdict, out.Notes = string(report.Verdict), report.Notes
 	for _, f := range report.Findings {

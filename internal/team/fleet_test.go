@@ -19,10 +19,7 @@ import (
 // aTeam describes targets as the command does.
 func aTeam(t *testing.T) *Team {
 	t.Helper()
-	m, err := matrix.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := matrix.Embedded()
 	return &Team{Dir: t.TempDir(), Matrix: m, Build: "0.1.0",
 		Project: func(string) (*pyproject.Project, error) { return nil, fmt.Errorf("none") },
 		Describe: func(h machine.Machine, facts map[string]string) (machine.Machine, resolver.Request, error) {
