@@ -351,6 +351,7 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 		}
 		moved = true
 		a.Build = append(a.Build, *s)
+		l.heed(a, r, s)
 		if asksFor(r, s.Name) && !slices.Contains(a.Plain, s.Name) {
 			a.Plain = append(a.Plain, s.Name)
 		}

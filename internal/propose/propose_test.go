@@ -229,3 +229,31 @@ func TestBrought(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// What is built keeps torch's family at what it imports, unless it asks first whether it
+// is there.
+func TestRemovedModules(t *testing.T) {
+	for source, want := range map[string]string{
+		"import numpy\nfrom torchvision.transforms.functional_tensor import rgb_to_grayscale\n":             "torchvision<0.17",
+		"from torch._six import inf\nimport torchaudio.backend.sox_io\n":                                    "torch<2.0 torchaudio<2.9",
+		"try:\n    from torchvision.transforms.functional_tensor import x\nexcept ImportError:\n    pass\n": "",
+		"from torchvision.transforms.functional import x\nimport torch\n":                                   "",
+		"from torch._sixty import inf\n":                                                                    "",
+	} {
+		if got := strings.Join(stale([]byte(source)), " "); got != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+	f := files{}
+	f.wheel("setuptools", "70.0", "py3-none-any")
+	f.sdist("older", "1.0", filepath.Join(t.TempDir(), "ran"), map[string]string{"PKG-INFO": "Metadata-Version: 2.2\nName: older\nVersion: 1.0\n",
+		"older/__init__.py": "from torch._six import inf\n"})
+	a := propose(t, asks(t, f), request(t, "torch", "older"))
+	if !slices.Contains(a.Limits, "torch<2.0") || !strings.HasPrefix(a.Versions["torch"], "1.") {
+		t.Errorf("limits %q, torch %s: %q", a.Limits, a.Versions["torch"], a.Said)
+	}
+	a = propose(t, asks(t, f), request(t, "torch>=2.4", "older"))
+	if len(a.Limits) > 0 || !strings.Contains(strings.Join(a.Said, "\n"), "older 1.0 imports what torch has no more since 2.0, and none before it runs here") {
+		t.Errorf("limits %q: %q", a.Limits, a.Said)
+	}
+}

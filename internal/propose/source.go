@@ -26,6 +26,7 @@ type Source struct {
 	Requires      []string // PEP 508
 	Read          string   // where Requires stands in the archive; "" nowhere, so they are not known
 	Kind          string   // pure, compiler, CUDA: what building it needs
+	Stale         []string // limits of torch's family that its imports set: "torchvision<0.17"
 }
 
 // metadata is what uv is told of it in place of building it.
@@ -82,9 +83,22 @@ func (s *Source) read(b []byte) error {
 			if s.Kind == "pure" {
 				s.Kind = "compiler"
 			}
+		case ".py":
+			if h.Size > maxMember || strings.Contains(h.Name, "/test") {
+				break
+			}
+			b, err := io.ReadAll(t)
+			if err != nil {
+				return fmt.Errorf("its archive cannot be read: %w", err)
+			}
+			s.Stale = append(s.Stale, stale(b)...)
+			if path.Base(h.Name) == "setup.py" && strings.Count(h.Name, "/") <= 3 {
+				_, inner, _ := strings.Cut(h.Name, "/")
+				members[inner] = b
+			}
 		}
 		base := path.Base(h.Name)
-		wanted := slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.py", "setup.cfg", "pyproject.toml", "requirements.txt"}, base)
+		wanted := slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, base)
 		if _, inner, _ := strings.Cut(h.Name, "/"); wanted && strings.Count(inner, "/") <= 2 && h.Size <= maxMember {
 			if members[inner], err = io.ReadAll(t); err != nil {
 				return fmt.Errorf("its archive cannot be read: %w", err)
