@@ -2,9 +2,6 @@ package machine
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,25 +49,6 @@ func (m Machine) basis() basis {
 		}
 	}
 	return b
-}
-
-// Fingerprint is a hash over what a plan stands on. Two machines of the same
-// fingerprint get the same plan from the same request, but for paths and for
-// what is already installed.
-func (m Machine) Fingerprint() string {
-	b := m.basis()
-	for i := range b.GPUs {
-		b.GPUs[i].UUID = ""
-	}
-	for i := range b.Tools {
-		b.Tools[i].Path = ""
-	}
-	data, err := json.Marshal(b)
-	if err != nil {
-		panic(err) // plain data: cannot happen
-	}
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Changes compares the facts that a plan was made from with those of now, and

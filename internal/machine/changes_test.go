@@ -49,12 +49,6 @@ func TestChanges(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			// A new tool changes no step, but makes another machine; a UUID the other way.
-			if tt.name == "what changes no plan" || tt.name == "the same model again" || tt.name == "the installer moved" {
-				return
-			}
-			if same := before.Fingerprint() == now.Fingerprint(); same != (tt.want == nil) {
-				t.Errorf("fingerprints equal: %v, changes: %q", same, tt.want)
-			}
 		})
 	}
 }

@@ -196,7 +196,6 @@ func FuzzParsers(f *testing.F) {
 		}
 		properties(b)
 		clean(pciName(a, "1002:744c"))
-		largeBar(b)
 		var d Dist
 		d.metadata([]byte(a))
 		clean(d.Name + d.Version + strings.Join(d.Requires, ""))

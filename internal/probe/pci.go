@@ -29,7 +29,6 @@ type Device struct {
 type pciGPU struct {
 	PCI
 	Address, Revision, Driver string
-	Large                     bool // a BAR of a GiB or more: memory of its own
 }
 
 var gpuVendors = map[string]string{"10de": machine.NVIDIA, "1002": machine.AMD, "8086": machine.Intel}
@@ -56,7 +55,7 @@ func (h *host) busGPUs() []pciGPU {
 			PCI: PCI{Vendor: vendor, Device: hex4(h.text(at + "/device")),
 				SubVendor: hex4(h.text(at + "/subsystem_vendor")), SubDevice: hex4(h.text(at + "/subsystem_device"))},
 			Address: strings.ToLower(address), Revision: strings.TrimPrefix(h.text(at+"/revision"), "0x"),
-			Driver: h.link(at + "/driver"), Large: largeBar(h.text(at + "/resource")),
+			Driver: h.link(at + "/driver"),
 		})
 	}
 	return out
@@ -69,23 +68,6 @@ func hex4(s string) string {
 		return ""
 	}
 	return fmt.Sprintf("%04x", n)
-}
-
-// largeBar reads the kernel's list of a device's address ranges, "start end
-// flags" per line.
-func largeBar(resource string) bool {
-	for line := range strings.Lines(resource) {
-		f := strings.Fields(line)
-		if len(f) != 3 {
-			continue
-		}
-		start, err1 := strconv.ParseUint(f[0], 0, 64)
-		end, err2 := strconv.ParseUint(f[1], 0, 64)
-		if err1 == nil && err2 == nil && end > start && end-start+1 >= 1<<30 {
-			return true
-		}
-	}
-	return false
 }
 
 // gpu turns a device of the bus into a GPU that is not known to be usable.
