@@ -138,6 +138,7 @@ var walls = map[string][]string{
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"kernel.org/pub/linux/libs/security/libcap": {"internal/system"},
 	"golang.org/x/sync":                         {"internal/index", "internal/propose", "internal/team", "internal/probe", "internal/fleet"},
+	"golang.org/x/tools":                        {"internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
 }

@@ -40,7 +40,7 @@ func conflict(g *grouping, at map[string]int, one, other []Member) (a, b *served
 	for _, m := range one {
 		for _, n := range other {
 			i, j := at[m.Facts], at[n.Facts]
-			if !g.kinds[g.of[i]].set.meets(g.kinds[g.of[j]].set) {
+			if !g.kinds[g.of[i]].set.Intersects(g.kinds[g.of[j]].set) {
 				return g.all[i], g.all[j], true
 			}
 		}

@@ -1,43 +1,13 @@
 package fleet
 
 import (
-	"math/bits"
 	"slices"
+
+	"golang.org/x/tools/container/intsets"
 )
 
 // A bitset holds small whole numbers.
-type bitset []uint64
-
-func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
-
-func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
-
-func (b bitset) within(o bitset) bool {
-	for i := range b {
-		if b[i]&^o[i] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func (b bitset) meets(o bitset) bool {
-	for i := range b {
-		if b[i]&o[i] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (b bitset) len() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
+type bitset = *intsets.Sparse
 
 // maxNodes bounds the exact search. Fleets of tens of kinds need a few hundred.
 const maxNodes = 10_000
@@ -72,9 +42,9 @@ func cover(sets []bitset, options int, weight []int) (chosen []int, exact bool) 
 func hardest(sets []bitset) []bitset {
 	var out []bitset
 	ordered := slices.Clone(sets)
-	slices.SortStableFunc(ordered, func(a, b bitset) int { return a.len() - b.len() })
+	slices.SortStableFunc(ordered, func(a, b bitset) int { return a.Len() - b.Len() })
 	for _, s := range ordered {
-		if !slices.ContainsFunc(out, func(o bitset) bool { return o.within(s) }) {
+		if !slices.ContainsFunc(out, func(o bitset) bool { return o.SubsetOf(s) }) {
 			out = append(out, s)
 		}
 	}
@@ -89,7 +59,7 @@ func greedy(sets []bitset, options int, weight []int) []int {
 		for o := range options {
 			n := 0
 			for _, s := range left {
-				if s.has(o) {
+				if s.Has(o) {
 					n++
 				}
 			}
@@ -101,7 +71,7 @@ func greedy(sets []bitset, options int, weight []int) []int {
 			return chosen // empty sets: their machines have no answer and do not come here
 		}
 		chosen = append(chosen, best)
-		left = slices.DeleteFunc(left, func(s bitset) bool { return s.has(best) })
+		left = slices.DeleteFunc(left, func(s bitset) bool { return s.Has(best) })
 	}
 	return chosen
 }
@@ -119,7 +89,7 @@ func (s *search) hit(chosen []int, k int) []int {
 		return nil
 	}
 	first := slices.IndexFunc(s.sets, func(x bitset) bool {
-		return !slices.ContainsFunc(chosen, x.has)
+		return !slices.ContainsFunc(chosen, x.Has)
 	})
 	if first < 0 {
 		return slices.Clone(chosen)
@@ -127,11 +97,9 @@ func (s *search) hit(chosen []int, k int) []int {
 	if len(chosen) == k || s.apart(chosen) > k-len(chosen) {
 		return nil
 	}
-	for o := range len(s.sets[first]) * 64 {
-		if s.sets[first].has(o) {
-			if found := s.hit(append(chosen, o), k); found != nil {
-				return found
-			}
+	for _, o := range s.sets[first].AppendTo(nil) {
+		if found := s.hit(append(chosen, o), k); found != nil {
+			return found
 		}
 	}
 	return nil
@@ -142,7 +110,7 @@ func (s *search) hit(chosen []int, k int) []int {
 func (s *search) apart(chosen []int) int {
 	var taken []bitset
 	for _, x := range s.sets {
-		if !slices.ContainsFunc(chosen, x.has) && !slices.ContainsFunc(taken, x.meets) {
+		if !slices.ContainsFunc(chosen, x.Has) && !slices.ContainsFunc(taken, x.Intersects) {
 			taken = append(taken, x)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"envfix/matrix"
 	"envfix/resolver"
 
+	"golang.org/x/tools/container/intsets"
 	"pgregory.net/rapid"
 )
 
@@ -245,9 +246,9 @@ func TestCover(t *testing.T) {
 		options := rapid.IntRange(1, 10).Draw(t, "options")
 		var sets []bitset
 		for _, members := range rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, options-1), 1, 4), 0, 8).Draw(t, "sets") {
-			s := newBitset(options)
+			s := new(intsets.Sparse)
 			for _, o := range members {
-				s.set(o)
+				s.Insert(o)
 			}
 			sets = append(sets, s)
 		}
@@ -262,11 +263,11 @@ func TestCover(t *testing.T) {
 					chosen = append(chosen, o)
 				}
 			}
-			if n < least && !slices.ContainsFunc(sets, func(s bitset) bool { return !slices.ContainsFunc(chosen, s.has) }) {
+			if n < least && !slices.ContainsFunc(sets, func(s bitset) bool { return !slices.ContainsFunc(chosen, s.Has) }) {
 				least = n
 			}
 		}
-		if !exact || len(got) != least || slices.ContainsFunc(sets, func(s bitset) bool { return !slices.ContainsFunc(got, s.has) }) {
+		if !exact || len(got) != least || slices.ContainsFunc(sets, func(s bitset) bool { return !slices.ContainsFunc(got, s.Has) }) {
 			t.Fatalf("%v of %d for %v, exact %v: the least is %d", got, options, sets, exact, least)
 		}
 	})
@@ -278,14 +279,14 @@ func TestBriefSearchIsSaid(t *testing.T) {
 	const options = 400
 	var sets []bitset
 	for range 400 {
-		s := newBitset(options)
+		s := new(intsets.Sparse)
 		for range 4 {
-			s.set(r.Intn(options))
+			s.Insert(r.Intn(options))
 		}
 		sets = append(sets, s)
 	}
 	got, exact := cover(sets, options, make([]int, options))
-	if exact || slices.ContainsFunc(sets, func(s bitset) bool { return !slices.ContainsFunc(got, s.has) }) {
+	if exact || slices.ContainsFunc(sets, func(s bitset) bool { return !slices.ContainsFunc(got, s.Has) }) {
 		t.Errorf("%d options, exact %v", len(got), exact)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/container/intsets"
 )
 
 // A grouping is classes and the pairs that run on them. Classes with the same
@@ -63,13 +65,13 @@ func (s *served) key() string {
 }
 
 func (g *grouping) newKind(s *served) kind {
-	k := kind{set: newBitset(len(g.pairs)), rank: make([]int, len(g.pairs))}
+	k := kind{set: new(intsets.Sparse), rank: make([]int, len(g.pairs))}
 	for i := range k.rank {
 		k.rank[i] = -1
 	}
 	for i, o := range s.options {
 		n := g.number[Pair{o.Torch, o.Build}]
-		k.set.set(n)
+		k.set.Insert(n)
 		k.rank[n] = i
 	}
 	return k
@@ -104,7 +106,7 @@ func (g *grouping) most(n int) []int {
 		for p := range g.pairs {
 			sum := 0
 			for _, k := range g.kinds {
-				if k.set.has(p) && !slices.ContainsFunc(chosen, k.set.has) {
+				if k.set.Has(p) && !slices.ContainsFunc(chosen, k.set.Has) {
 					sum += k.hosts
 				}
 			}
@@ -130,7 +132,7 @@ func (g *grouping) keep(previous []Pair) (kept []int, rest []bitset) {
 		}
 	}
 	for _, k := range g.kinds {
-		if !slices.ContainsFunc(kept, k.set.has) {
+		if !slices.ContainsFunc(kept, k.set.Has) {
 			rest = append(rest, k.set)
 		}
 	}
@@ -142,13 +144,13 @@ func (g *grouping) cover(sets []bitset, admit func(Pair) bool) []int {
 	if admit != nil {
 		var mask []bitset
 		for _, s := range sets {
-			t := newBitset(len(g.pairs))
+			t := new(intsets.Sparse)
 			for n, p := range g.pairs {
-				if s.has(n) && admit(p) {
-					t.set(n)
+				if s.Has(n) && admit(p) {
+					t.Insert(n)
 				}
 			}
-			if t.len() == 0 {
+			if t.IsEmpty() {
 				return nil
 			}
 			mask = append(mask, t)
@@ -237,7 +239,7 @@ func (g *grouping) improve(chosen []int, fixed int) []int {
 }
 
 func (g *grouping) serves(chosen []int) bool {
-	return !slices.ContainsFunc(g.kinds, func(k kind) bool { return !slices.ContainsFunc(chosen, k.set.has) })
+	return !slices.ContainsFunc(g.kinds, func(k kind) bool { return !slices.ContainsFunc(chosen, k.set.Has) })
 }
 
 // groups puts every class into the group that it likes best. Who runs none of the
