@@ -151,24 +151,23 @@ func doctorAction(c *cli.Context) error {
 
 // examine says what is wrong, and with --fix mends it.
 func (f doctorFlags) examine(ctx context.Context) error {
-	k := know.Embedded()
 	if f.all {
-		return f.everywhere(ctx, k)
+		return f.everywhere(ctx)
 	}
-	patient, err := f.patient(ctx, k)
+	patient, err := f.patient(ctx)
 	if err != nil {
 		return err
 	}
 	if f.imports {
-		if err := importTorch(ctx, k, patient); err != nil {
+		if err := importTorch(ctx, patient); err != nil {
 			return err
 		}
 	}
 	if !patient.Pasted && f.pid == 0 && !f.plan.machine.elsewhere() {
 		nullVariant(patient)
 	}
-	report := doctor.Examine(k, patient)
-	f.active(ctx, k, &report, patient)
+	report := doctor.Examine(know.Embedded(), patient)
+	f.active(ctx, &report, patient)
 	if !patient.Pasted && f.plan.machine.facts == "" {
 		report.Notes = append(report.Notes, lockDrift(patient.Machine, f.plan.machine.env)...)
 	}
@@ -188,7 +187,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	case f.json:
 		err = writeJSON(f.out, report)
 	case f.sarif:
-		err = f.writeSarif(report, k)
+		err = f.writeSarif(report)
 	case f.markdown:
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
@@ -252,8 +251,8 @@ func otherSubject(c *cli.Context) error {
 }
 
 // readPastes reads the files of --from into one case.
-func readPastes(k *know.Knowledge, names []string) (*read.Case, error) {
-	r := read.NewReader(k)
+func readPastes(names []string) (*read.Case, error) {
+	r := read.NewReader(know.Embedded())
 	for _, name := range names {
 		label := ui.Clean(name)
 		if len(names) == 1 {
@@ -280,10 +279,10 @@ func readPaste(r *read.Reader, name, label string) error {
 
 // patient is what the report is about: pasted text, or a machine as probe sees
 // it, and the data to judge it by.
-func (f doctorFlags) patient(ctx context.Context, k *know.Knowledge) (patient *read.Case, err error) {
+func (f doctorFlags) patient(ctx context.Context) (patient *read.Case, err error) {
 	switch {
 	case len(f.from) > 0:
-		patient, err = readPastes(k, f.from)
+		patient, err = readPastes(f.from)
 	case f.pid > 0:
 		patient, err = processPatient(ctx, f.pid)
 	default:
@@ -297,12 +296,11 @@ func (f doctorFlags) patient(ctx context.Context, k *know.Knowledge) (patient *r
 
 // report is what is found of the patient.
 func (f doctorFlags) report(ctx context.Context) (doctor.Report, *read.Case, error) {
-	k := know.Embedded()
-	patient, err := f.patient(ctx, k)
+	patient, err := f.patient(ctx)
 	if err != nil {
 		return doctor.Report{}, nil, err
 	}
-	return doctor.Examine(k, patient), patient, nil
+	return doctor.Examine(know.Embedded(), patient), patient, nil
 }
 
 // judged adds to a case what it is judged by: the data, and what holds here.

@@ -15,7 +15,7 @@ import (
 )
 
 // everywhere answers `envfix doctor --all`.
-func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
+func (f doctorFlags) everywhere(ctx context.Context) error {
 	var by read.Case
 	if err := f.judged(&by); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (f doctorFlags) everywhere(ctx context.Context, k *know.Knowledge) error {
 			patient.Files, patient.Matrix, patient.Devices, patient.Standing = seen.Files, by.Matrix, by.Devices, by.Standing
 			var report doctor.Report
 			if seen.Torch != nil || seen.Machine.Has("torch") != nil {
-				report = doctor.Examine(k, patient)
+				report = doctor.Examine(know.Embedded(), patient)
 			}
 			told.Environments[i] = doctor.EnvironmentOf(seen.Place, patient, seen.Torch, report)
 		})

@@ -33,7 +33,7 @@ const importGrace = 500 * time.Millisecond
 
 // importTorch starts the environment's Python, isolated, and has it import torch.
 // What it says is evidence like any other: its messages are read as a paste's are.
-func importTorch(whole context.Context, k *know.Knowledge, p *read.Case) error {
+func importTorch(whole context.Context, p *read.Case) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
 		return fail.Wrong("`--import` starts the environment's Python, and there is no environment",
@@ -68,7 +68,7 @@ func importTorch(whole context.Context, k *know.Knowledge, p *read.Case) error {
 	if said.Torch == "" {
 		said.Failed = firstLine(text)
 	}
-	r := read.NewReader(k)
+	r := read.NewReader(know.Embedded())
 	if err := r.Read("import torch", strings.NewReader(text)); err != nil {
 		return err
 	}

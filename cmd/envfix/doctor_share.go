@@ -56,8 +56,8 @@ func sharedReport(r doctor.Report, share func(string) string) doctor.Report {
 }
 
 // writeSarif writes the report for code scanning.
-func (f doctorFlags) writeSarif(r doctor.Report, k *know.Knowledge) error {
-	b, err := ui.Sarif(sharedReport(r, f.share()), k, buildVersion, f.from)
+func (f doctorFlags) writeSarif(r doctor.Report) error {
+	b, err := ui.Sarif(sharedReport(r, f.share()), know.Embedded(), buildVersion, f.from)
 	if err != nil {
 		return err
 	}

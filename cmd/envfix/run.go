@@ -190,7 +190,7 @@ func runJob(f runFlags) error {
 // not change how the job ended.
 func conclude(f runFlags, t *verdict.Trace) error {
 	r := verdict.Judge(t)
-	text := ui.VerdictAt(r, f.price, style(stderr()))
+	text := ui.Verdict(r, f.price, style(stderr()))
 	var failed error
 	for _, g := range f.gates {
 		if bad, why := g.Fails(r); bad {

@@ -80,7 +80,7 @@ func watchAction(c *cli.Context) error {
 		if t.NoGPU() {
 			t.Doctor = diagnose(t, nil)
 		}
-		fmt.Fprint(stderr(), ui.Verdict(verdict.Judge(t), style(stderr())))
+		fmt.Fprint(stderr(), ui.Verdict(verdict.Judge(t), 0, style(stderr())))
 	}
 	return err
 }

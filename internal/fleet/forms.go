@@ -132,9 +132,8 @@ func Named(facts []byte, host string) []byte {
 
 // words describe a machine as the flags do.
 type words struct {
-	gpus                   []string
-	driver, os, arch, libc string
-	python                 string
+	describe.Machine
+	python string
 }
 
 // machine turns words into facts. Its error is for people.
@@ -143,21 +142,18 @@ func (w words) machine() (machine.Machine, error) {
 		Format:   machine.Format,
 		Platform: machine.Platform{OS: "linux", Arch: "x86_64", Environment: machine.Bare, Libc: &machine.Libc{Kind: "glibc"}},
 	}
-	d := describe.Machine{GPUs: w.gpus, Driver: w.driver, OS: w.os, Arch: w.arch, Libc: w.libc, Whole: true}
-	if err := d.Override(&h); err != nil {
+	w.Whole = true
+	if err := w.Override(&h); err != nil {
 		return h, err
 	}
-	if w.python != "" {
-		p, err := describe.Python(w.python)
-		if err != nil {
-			return h, err
-		}
+	p, err := describe.Python(w.python)
+	if p != "" {
 		h.Pythons = []machine.Python{{Version: p}}
 	}
 	for i := range h.GPUs {
 		h.GPUs[i].Evidence = ""
 	}
-	return h, nil
+	return h, err
 }
 
 // described adds a machine of words; one that they do not describe is a Problem.
@@ -213,8 +209,8 @@ func (in *Inventory) readCSV(r io.Reader, from string) error {
 			return ""
 		}
 		line, _ := c.FieldPos(0)
-		in.described(cmp.Or(cell("host"), fmt.Sprintf("%s:%d", from, line)), words{gpus: gpuList(cell("gpu")), driver: cell("driver"),
-			os: system(cell("os")), arch: cell("arch"), libc: cell("libc"), python: cell("python")})
+		in.described(cmp.Or(cell("host"), fmt.Sprintf("%s:%d", from, line)), words{describe.Machine{GPUs: gpuList(cell("gpu")),
+			Driver: cell("driver"), OS: system(cell("os")), Arch: cell("arch"), Libc: cell("libc")}, cell("python")})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/lazy"
 )
 
@@ -37,7 +38,7 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 			continue
 		}
 		l := n.Metadata.Labels
-		w := words{os: n.Status.NodeInfo.OS, arch: kubeArch(n.Status.NodeInfo.Arch)}
+		w := words{Machine: describe.Machine{OS: n.Status.NodeInfo.OS, Arch: kubeArch(n.Status.NodeInfo.Arch)}}
 		name, major := l["nvidia.com/gpu.product"], l["nvidia.com/gpu.compute.major"]
 		if name == "" && major == "" {
 			switch sign := n.accelerator(); {
@@ -56,13 +57,13 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 		if major != "" { // the capability decides; the name may be one of a shared GPU (…-SHARED)
 			gpu = major + "." + cmp.Or(l["nvidia.com/gpu.compute.minor"], "0")
 		}
-		w.gpus = []string{gpu}
+		w.GPUs = []string{gpu}
 		if n, _ := strconv.Atoi(l["nvidia.com/gpu.count"]); n > 1 {
-			w.gpus = append(w.gpus, gpu)
+			w.GPUs = append(w.GPUs, gpu)
 		}
-		w.driver = cmp.Or(l["nvidia.com/cuda.driver-version.full"], joined(l, "nvidia.com/cuda.driver-version.", "major", "minor", "revision"),
+		w.Driver = cmp.Or(l["nvidia.com/cuda.driver-version.full"], joined(l, "nvidia.com/cuda.driver-version.", "major", "minor", "revision"),
 			joined(l, "nvidia.com/cuda.driver.", "major", "minor", "rev"))
-		if w.driver == "" {
+		if w.Driver == "" {
 			in.Problem(n.Metadata.Name, "its labels name "+gpu+" and no driver (nvidia.com/cuda.driver-version.full)")
 			continue
 		}

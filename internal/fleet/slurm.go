@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/lazy"
 )
 
@@ -110,15 +111,15 @@ func hostList(list string) []string {
 
 func (in *Inventory) slurmNode(n slurmNode) {
 	host := cmp.Or(n.Name, n.Hostname)
-	w := words{os: "linux", arch: n.Arch}
+	w := words{Machine: describe.Machine{OS: "linux", Arch: n.Arch}}
 	features := append(textList(n.Features), textList(n.Active)...)
 	capability := ""
 	for _, f := range features {
-		if arch := strings.ToLower(f); w.arch == "" && (arch == "aarch64" || arch == "arm64") {
-			w.arch = "aarch64"
+		if arch := strings.ToLower(f); w.Arch == "" && (arch == "aarch64" || arch == "arm64") {
+			w.Arch = "aarch64"
 		}
 		if m := driverFeature().FindStringSubmatch(f); m != nil {
-			w.driver = m[1]
+			w.Driver = m[1]
 		}
 		if m := ccFeature().FindStringSubmatch(f); m != nil {
 			capability = m[1] + "." + m[2]
@@ -126,7 +127,7 @@ func (in *Inventory) slurmNode(n slurmNode) {
 	}
 	m := gresGPU().FindStringSubmatch(strings.Join(textList(n.Gres), ","))
 	if m == nil {
-		in.described(host, words{os: "linux", arch: w.arch})
+		in.described(host, words{Machine: describe.Machine{OS: "linux", Arch: w.Arch}})
 		return
 	}
 	gpu := cmp.Or(capability, strings.ReplaceAll(m[1], "_", " "))
@@ -134,13 +135,13 @@ func (in *Inventory) slurmNode(n slurmNode) {
 	case gpu == "":
 		in.Problem(host, "Slurm names a GPU without its type: `srun -w "+host+" envfix facts --class` tells it")
 		return
-	case w.driver == "":
+	case w.Driver == "":
 		in.Problem(host, "Slurm does not know its driver: `srun -w "+host+" envfix facts --class` tells it, or a feature such as driver-580.95.05")
 		return
 	}
-	w.gpus = []string{gpu}
+	w.GPUs = []string{gpu}
 	if count, _ := strconv.Atoi(m[2]); count > 1 {
-		w.gpus = append(w.gpus, gpu)
+		w.GPUs = append(w.GPUs, gpu)
 	}
 	in.described(host, w)
 }

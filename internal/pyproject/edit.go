@@ -23,31 +23,10 @@ type Edit struct {
 }
 
 // Set gives key the string value; the table is made where there is none.
-func (e *Edit) Set(key, value string) error {
-	line := quoteKey(key) + " = " + text.JSON(value).String()
-	return e.change(line, func(t map[string]any) { t[key] = value }, func(d *doc) bool {
-		from, to, ok := d.value(e.Table, key)
-		if ok {
-			d.splice(from, to, text.JSON(value).String())
-		} else {
-			d.addLine(e.Table, line)
-		}
-		return true
-	})
-}
+func (e *Edit) Set(key, value string) error { return e.SetRaw(key, text.JSON(value)) }
 
 // SetTrue gives key the value true.
-func (e *Edit) SetTrue(key string) error {
-	line := quoteKey(key) + " = true"
-	return e.change(line, func(t map[string]any) { t[key] = true }, func(d *doc) bool {
-		if from, to, ok := d.value(e.Table, key); ok {
-			d.splice(from, to, "true")
-		} else {
-			d.addLine(e.Table, line)
-		}
-		return true
-	})
-}
+func (e *Edit) SetTrue(key string) error { return e.SetRaw(key, text.Const("true")) }
 
 // SetRaw gives key a value that is written as TOML: a list, an inline table.
 func (e *Edit) SetRaw(key string, value text.Quoted) error {

@@ -97,11 +97,11 @@ func (t *Team) exportUV(l *lock.Lock, groups []string) (text.Quoted, error) {
 }
 
 func editUV(e *pyproject.Edit, u *lock.UVProject) error {
+	var errs []error
+	set := func(key string, value text.Quoted) { errs = append(errs, e.SetRaw(key, value)) }
 	e.Table = []string{"dependency-groups"}
 	for _, name := range slices.Sorted(maps.Keys(u.Groups)) {
-		if err := e.SetRaw(name, list(u.Groups[name], text.JSON, true)); err != nil {
-			return err
-		}
+		set(name, list(u.Groups[name], text.JSON, true))
 	}
 	e.Table = []string{"tool", "uv"}
 	defaults := e.Strings("default-groups")
@@ -110,34 +110,24 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 			defaults = append(defaults, d)
 		}
 	}
-	if err := e.SetRaw("default-groups", list(defaults, text.JSON, false)); err != nil {
-		return err
-	}
-	if err := e.SetRaw("environments", list(u.Environments, text.JSON, true)); err != nil {
-		return err
-	}
+	set("default-groups", list(defaults, text.JSON, false))
+	set("environments", list(u.Environments, text.JSON, true))
 	group := func(name string) text.Quoted { return text.Form("{ group = %s }", text.JSON(name)) }
 	conflict := func(groups []string) text.Quoted { return list(groups, group, false) }
 	if len(u.Conflicts) > 0 {
-		if err := e.SetRaw("conflicts", list(u.Conflicts, conflict, true)); err != nil {
-			return err
-		}
+		set("conflicts", list(u.Conflicts, conflict, true))
 	}
 	e.Table = []string{"tool", "uv", "sources"}
 	source := func(s lock.UVSource) text.Quoted {
 		return text.Form("{ index = %s, group = %s }", text.JSON(s.Index), text.JSON(s.Group))
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Sources)) {
-		if err := e.SetRaw(name, list(u.Sources[name], source, true)); err != nil {
-			return err
-		}
+		set(name, list(u.Sources[name], source, true))
 	}
 	for _, i := range u.Indexes {
-		if err := e.Index(i.Name, i.URL); err != nil {
-			return err
-		}
+		errs = append(errs, e.Index(i.Name, i.URL))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // list writes a list of TOML; a long one has a line for each element.

@@ -279,7 +279,7 @@ func TestWrapKeepsCommands(t *testing.T) {
 func TestVerdictNumbers(t *testing.T) {
 	r := verdict.Report{Finding: verdict.Finding{Verdict: "loader_bound", Confidence: "high", Gain: verdict.Gain{"steps_per_s": {700, 2140}}},
 		Processes: []verdict.ProcessReport{{Try: &verdict.Try{Args: "num_workers=4", Steps: 25, RateB: 96, RateA: 410, Compared: 400}}}}
-	got := Verdict(r, Style{})
+	got := Verdict(r, 0, Style{})
 	for _, want := range []string{"gain: 700 → 2140 steps", "96 samples a second before, 410 with it", "the same 400 samples"} {
 		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(got, "envfix:", "")), " "), want) {
 			t.Errorf("%q is not in\n%s", want, got)

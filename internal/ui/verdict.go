@@ -8,11 +8,9 @@ import (
 )
 
 // Verdict is what `envfix run` says at a job's end, for stderr: every line
-// begins with envfix:, so that it can be told from the job's own.
-func Verdict(r verdict.Report, s Style) string { return VerdictAt(r, 0, s) }
-
-// VerdictAt is [Verdict] with the price of an hour of one GPU.
-func VerdictAt(r verdict.Report, price float64, s Style) string {
+// begins with envfix:, so that it can be told from the job's own. price is of an hour of
+// one GPU; 0: not given.
+func Verdict(r verdict.Report, price float64, s Style) string {
 	var b strings.Builder
 	add := func(indent, text string) {
 		for i, l := range Wrap(Clean(text), Width-1-len("envfix: ")-len(indent)) {

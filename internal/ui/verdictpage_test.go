@@ -55,7 +55,7 @@ func TestVerdictPageOwnInput(t *testing.T) {
 		if page := string(b); strings.Contains(page, "waiting for data") != loader || !strings.Contains(page, "80 %") {
 			t.Errorf("loader %v:\n%s", loader, page)
 		}
-		if text := Verdict(r, Style{}); !strings.Contains(text, "by 300 looks at the loop: input 50 %") {
+		if text := Verdict(r, 0, Style{}); !strings.Contains(text, "by 300 looks at the loop: input 50 %") {
 			t.Errorf("loader %v:\n%s", loader, text)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"io"
 	"os"
 	"time"
 )
@@ -77,8 +78,13 @@ func tarball(entries []entry, t time.Time) ([]byte, error) {
 }
 
 func gzipped(b []byte) ([]byte, error) {
+	return through(b, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestCompression) })
+}
+
+// through is what a compressor makes of bytes.
+func through(b []byte, compressor func(io.Writer) (io.WriteCloser, error)) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	w, err := compressor(&out)
 	if err != nil {
 		return nil, err
 	}

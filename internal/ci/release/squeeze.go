@@ -39,16 +39,7 @@ func (r *Release) densest(b []byte) ([]byte, error) {
 
 // standard is Go's own squeezer.
 func standard(b []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(b); err != nil {
-		return nil, err
-	}
-	err = w.Close()
-	return out.Bytes(), err
+	return through(b, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 }
 
 // python installs a package of the Python index, pinned, into an environment of its
