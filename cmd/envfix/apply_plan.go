@@ -78,33 +78,33 @@ func readPlan(path string) (p *plan.Plan, filled bool, err error) {
 }
 
 // unfinished returns the plan to resume, nil where there is none.
-func unfinished(env string) (*plan.Plan, error) {
-	e, err := apply.Open(env)
-	if err != nil {
-		return nil, fromApply(err)
-	}
-	defer e.Close()
-	p, err := e.Unfinished()
+func unfinished(env string) (p *plan.Plan, err error) {
+	err = opened(env, func(e *apply.Env) (err error) { p, err = e.Unfinished(); return err })
 	if err == nil && p == nil {
 		fmt.Fprintln(stderr(), "envfix: nothing was left unfinished")
 	}
-	return p, fromApply(err)
+	return p, err
 }
 
 func abandon(env string) error {
+	return opened(env, func(e *apply.Env) error {
+		did, err := e.Abandon()
+		switch {
+		case did && err == nil:
+			fmt.Fprintln(stderr(), "envfix: the unfinished plan is given up; what it had changed in the system stays")
+		case err == nil:
+			fmt.Fprintln(stderr(), "envfix: there was nothing to give up")
+		}
+		return err
+	})
+}
+
+// opened opens an environment for what is done with it, and gives an error its exit code.
+func opened(env string, do func(*apply.Env) error) error {
 	e, err := apply.Open(env)
 	if err != nil {
 		return fromApply(err)
 	}
 	defer e.Close()
-	did, err := e.Abandon()
-	if err != nil {
-		return fromApply(err)
-	}
-	if did {
-		fmt.Fprintln(stderr(), "envfix: the unfinished plan is given up; what it had changed in the system stays")
-	} else {
-		fmt.Fprintln(stderr(), "envfix: there was nothing to give up")
-	}
-	return nil
+	return fromApply(do(e))
 }

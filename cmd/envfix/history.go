@@ -36,14 +36,9 @@ EXIT STATUS
 }
 
 func historyAction(c *cli.Context) error {
-	e, err := apply.Open(placeOf(c).forPlan().dir)
-	if err != nil {
-		return fromApply(err)
-	}
-	defer e.Close()
-	h, err := e.History()
-	if err != nil {
-		return fromApply(err)
+	var h apply.History
+	if err := opened(placeOf(c).forPlan().dir, func(e *apply.Env) (err error) { h, err = e.History(); return err }); err != nil {
+		return err
 	}
 	if file := c.String("html"); file != "" {
 		if c.Bool("json") {

@@ -34,15 +34,14 @@ func rollbackAction(c *cli.Context) error {
 		return fail.Wrong("`envfix rollback` takes one ID at most", "`envfix history` lists them")
 	}
 	env := placeOf(c).forPlan().dir
-	e, err := apply.Open(env)
-	if err != nil {
-		return fromApply(err)
-	}
-	defer e.Close()
-	before := e.Current()
-	g, err := e.Rollback(c.Args().First())
-	if err != nil {
-		return fromApply(err)
+	var before string
+	var g apply.Generation
+	if err := opened(env, func(e *apply.Env) (err error) {
+		before = e.Current()
+		g, err = e.Rollback(c.Args().First())
+		return err
+	}); err != nil {
+		return err
 	}
 	what := "torch " + g.Torch
 	if g.Adopted {

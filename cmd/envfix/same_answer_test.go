@@ -202,7 +202,7 @@ func (d *drawnCase) check(t *testing.T) {
 	said := d.planned(t, d.args()...)
 	d.checkServer(t, said)
 	if d.policy == "" && d.project == "" && !d.locked {
-		a := page.Ask(d.matrix, page.Words{GPU: d.words.GPUs, Driver: d.words.Driver, OS: d.words.OS, Arch: d.words.Arch, Libc: d.words.Libc, Python: d.python, Today: today()})
+		a := page.Ask(d.matrix, page.Words{Machine: d.words, Request: describe.Request{Python: d.python}, Today: today()})
 		got := told{decision: "refused"}
 		if c := cmp.Or(a.Decided.Choice, a.Decided.Then); c != nil && a.Error == nil {
 			got = told{string(a.Decided.Decision), c.Torch, c.Build, c.Python}

@@ -27,18 +27,18 @@ var (
 // Request says what is wanted, in the words of the flags. A field that is empty
 // says nothing.
 type Request struct {
-	Python       string   // 3.12, 3.12.4 (read as 3.12) or 3.14t
-	CUDA         string   // 12.6, or 12 for any 12.x
-	Build        string   // cu126, cpu, rocm7.2, xpu or mps
-	Manager      string   // one of Managers
-	OnlyIndex    string   // default, pytorch or a URL
-	Channel      string   // one of resolver.Channels; "" releases
-	GPUs         string   // indexes: 0,2
-	AllowURL     []string // packages that may come from an address, by hash
-	AsNamed      []string // packages that are meant as they are written
-	CPU          bool
-	JIT          bool
-	ChangeDriver bool
+	Python       string   `json:"python"`              // 3.12, 3.12.4 (read as 3.12) or 3.14t
+	CUDA         string   `json:"cuda"`                // 12.6, or 12 for any 12.x
+	Build        string   `json:"build"`               // cu126, cpu, rocm7.2, xpu or mps
+	Manager      string   `json:"manager"`             // one of Managers
+	OnlyIndex    string   `json:"only_index"`          // default, pytorch or a URL
+	Channel      string   `json:"channel,omitempty"`   // one of resolver.Channels; "" releases
+	GPUs         string   `json:"gpus"`                // indexes: 0,2
+	AllowURL     []string `json:"allow_url,omitempty"` // packages that may come from an address, by hash
+	AsNamed      []string `json:"as_named,omitempty"`  // packages that are meant as they are written
+	CPU          bool     `json:"cpu"`
+	JIT          bool     `json:"jit"`
+	ChangeDriver bool     `json:"change_driver"`
 }
 
 // Parse reads the words. The requirements, the date and what this machine's

@@ -81,7 +81,7 @@ func apart(q question, res *resolver.Resolution, shell string) []Command {
 			continue
 		}
 		w := q.words
-		w.GPUs = strings.Trim(strings.ReplaceAll(fmt.Sprint(e.GPUs), " ", ","), "[]")
+		w.Request.GPUs = strings.Trim(strings.ReplaceAll(fmt.Sprint(e.GPUs), " ", ","), "[]")
 		lines = append(lines, commandLine("uvx envfix-gpu apply", append(w.Args(false), "--env", fmt.Sprintf(".venv-%d", i+1))))
 	}
 	return []Command{{Title: "On that machine, an environment for each: envfix shows every step, asks, and proves that torch computes",

@@ -223,7 +223,7 @@ func (a asker) own(t *testing.T, page Answer) {
 			t.Errorf("%+v: %s", page.Words, line)
 		}
 		if split { // what apply would do on that machine
-			line = strings.Replace(line, "apply", "plan --json", 1) + commandLine("", append(page.Words.machine().Args(), "--facts", a.facts))
+			line = strings.Replace(line, "apply", "plan --json", 1) + commandLine("", append(page.Words.Machine.Args(), "--facts", a.facts))
 		}
 		c := exec.Command("sh", "-c", a.envfix+" "+line)
 		c.Dir, c.Env = a.dir, append(os.Environ(), "XDG_STATE_HOME="+a.dir)

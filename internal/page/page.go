@@ -21,35 +21,14 @@ import (
 // Words are what somebody said on the page: the values of the flags of `envfix plan`.
 // A field that is empty says nothing.
 type Words struct {
-	GPU          []string `json:"gpu"`
-	Driver       string   `json:"driver"` // "" the newest that drives the GPUs
-	OS           string   `json:"os"`     // "" linux
-	Arch         string   `json:"arch"`
-	Libc         string   `json:"libc"`
-	Python       string   `json:"python"` // "" the newest that fits
-	CUDA         string   `json:"cuda"`
-	Build        string   `json:"build"`
-	Manager      string   `json:"manager"` // "" uv
-	OnlyIndex    string   `json:"only_index"`
-	GPUs         string   `json:"gpus"`
-	CPU          bool     `json:"cpu"`
-	JIT          bool     `json:"jit"`
-	ChangeDriver bool     `json:"change_driver"`
-	Packages     []string `json:"packages"` // requirements; none: torch and torchvision
-	Today        string   `json:"today"`
+	describe.Machine          // no driver: the newest that drives the GPUs; no system: linux
+	describe.Request          // no Python: the newest that fits; no manager: uv
+	Packages         []string `json:"packages"` // requirements; none: torch and torchvision
+	Today            string   `json:"today"`
 }
 
 // assumedLibc stands for a Linux of which nothing more is said: Ubuntu 22.04.
 const assumedLibc = "glibc-2.35"
-
-func (w Words) machine() describe.Machine {
-	return describe.Machine{GPUs: w.GPU, Driver: w.Driver, OS: w.OS, Arch: w.Arch, Libc: w.Libc, Whole: true}
-}
-
-func (w Words) request() describe.Request {
-	return describe.Request{Python: w.Python, CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex,
-		GPUs: w.GPUs, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver}
-}
 
 // Base is the machine that words describe when they say nothing: a Linux PC.
 func Base() machine.Machine {
@@ -75,12 +54,12 @@ func (q question) of(m *matrix.Matrix) planning.Question {
 // write the word that was not understood.
 func read(m *matrix.Matrix, w Words) (question, error) {
 	q := question{words: w, machine: Base()}
-	q.words.GPU, q.words.Packages = filled(w.GPU), filled(w.Packages)
+	q.words.Machine.GPUs, q.words.Packages, q.words.Whole = filled(w.Machine.GPUs), filled(w.Packages), true
 	q.words.Manager = cmp.Or(w.Manager, managers.Usual)
 	if err := q.readMachine(m); err != nil {
 		return q, err
 	}
-	r, err := q.words.request().Parse()
+	r, err := q.words.Request.Parse()
 	if err != nil {
 		return q, err
 	}
@@ -103,7 +82,7 @@ func filled(fields []string) (out []string) {
 }
 
 func (q *question) readMachine(m *matrix.Matrix) error {
-	if err := q.words.machine().Override(&q.machine); err != nil {
+	if err := q.words.Override(&q.machine); err != nil {
 		return err
 	}
 	h := &q.machine
@@ -137,9 +116,9 @@ func (q *question) readMachine(m *matrix.Matrix) error {
 func (w Words) Args(machine bool) []string {
 	var out []string
 	if machine {
-		out = w.machine().Args()
+		out = w.Machine.Args()
 	}
-	r := w.request()
+	r := w.Request
 	if r.Manager == managers.Usual {
 		r.Manager = "" // where no other is asked for
 	}

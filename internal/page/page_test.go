@@ -24,9 +24,12 @@ func desk(t *testing.T) *Desk {
 // Draw is a question that somebody could ask.
 func draw(r *rand.Rand) Words {
 	pick := func(list ...string) string { return list[r.Intn(len(list))] }
-	w := Words{Today: "2026-11-22", OS: pick("", "", "", "", "linux", "windows", "windows", "wsl2", "macos"), Driver: pick("", "", "none", "450.80.02", "470.256.02", "525.60.13",
-		"535.54.03", "550.54.14", "570.86.16", "580", "580.65.06"), Python: pick("", "", "3.8", "3.10", "3.12", "3.14", "3.15", "3.14t"),
-		Manager: pick("", "", "", "pip", "conda"), Libc: pick("", "", "glibc-2.17", "glibc-2.28", "musl-1.2")}
+	w := Words{Today: "2026-11-22"}
+	w.OS = pick("", "", "", "", "linux", "windows", "windows", "wsl2", "macos")
+	w.Driver = pick("", "", "none", "450.80.02", "470.256.02", "525.60.13", "535.54.03", "550.54.14", "570.86.16", "580", "580.65.06")
+	w.Python = pick("", "", "3.8", "3.10", "3.12", "3.14", "3.15", "3.14t")
+	w.Manager = pick("", "", "", "pip", "conda")
+	w.Libc = pick("", "", "glibc-2.17", "glibc-2.28", "musl-1.2")
 	switch w.OS {
 	case "windows":
 		w.Libc = ""
@@ -38,16 +41,16 @@ func draw(r *rand.Rand) Words {
 	usual := []string{"RTX 4090", "V100", "GTX 1080", "H100", "RTX 5090", "A100", "K80", "T4", "8.6", "RTX PRO 6000", "P100", "L4", "9.0", "B200", "GTX 980"}
 	rare := []string{"12.1", "Jetson AGX Orin", "RX 7900 XTX", "gfx906", "M3 Max", "Arc A770", "GH200", "DGX Spark", "Jetson Orin Nano", "MI300X", "gfx1201", "Radeon 780M"}
 	for range max(0, r.Intn(5)-1) {
-		w.GPU = append(w.GPU, pick(usual...))
+		w.Machine.GPUs = append(w.Machine.GPUs, pick(usual...))
 	}
 	switch r.Intn(8) {
 	case 0:
-		w.GPU = append(w.GPU, pick("RX 7900 XTX", "gfx906", "Arc A770"))
+		w.Machine.GPUs = append(w.Machine.GPUs, pick("RX 7900 XTX", "gfx906", "Arc A770"))
 	case 1, 2:
-		w.GPU = []string{pick(rare...)} // most are what a machine has alone
+		w.Machine.GPUs = []string{pick(rare...)} // most are what a machine has alone
 	}
-	if len(w.GPU) > 1 && r.Intn(6) == 0 {
-		w.GPUs = pick("0", "1", "0,1")
+	if len(w.Machine.GPUs) > 1 && r.Intn(6) == 0 {
+		w.Request.GPUs = pick("0", "1", "0,1")
 	}
 	w.ChangeDriver = r.Intn(12) == 0
 	switch r.Intn(8) {
@@ -73,7 +76,7 @@ func TestAsk(t *testing.T) {
 	d := desk(t)
 	r := rand.New(rand.NewSource(1))
 	decisions := map[resolver.Decision]int{}
-	known := []Words{{GPU: []string{"K80"}, Driver: "570.86.16"}, {GPU: []string{"RTX 5090", "K80"}, Driver: "570.86.16"}, {GPU: []string{"RTX 4090", "P100"}, Driver: "610.43.02"}}
+	known := []Words{{Machine: describe.Machine{GPUs: []string{"K80"}, Driver: "570.86.16"}}, {Machine: describe.Machine{GPUs: []string{"RTX 5090", "K80"}, Driver: "570.86.16"}}, {Machine: describe.Machine{GPUs: []string{"RTX 4090", "P100"}, Driver: "610.43.02"}}}
 	for n := range 250 {
 		w := draw(r)
 		if n < len(known) {
@@ -193,7 +196,7 @@ func TestPaste(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Paste(d.matrix, d.know, smi)
-	if !slices.Equal(r.Words.GPU, []string{"GeForce RTX 4090", "GeForce RTX 4090"}) || r.Words.Driver != "550.54.14" {
+	if !slices.Equal(r.Words.Machine.GPUs, []string{"GeForce RTX 4090", "GeForce RTX 4090"}) || r.Words.Driver != "550.54.14" {
 		t.Errorf("nvidia-smi: %+v", r.Words)
 	}
 	r = Paste(d.matrix, d.know, "RuntimeError: CUDA error: no kernel image is available for execution on the device\nNVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.")
@@ -205,7 +208,7 @@ func TestPaste(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = Paste(d.matrix, d.know, string(h.Encode()))
-	if !slices.Equal(r.Words.GPU, []string{"H100"}) || r.Words.Driver != "570.86.16" || r.Verdict != "" {
+	if !slices.Equal(r.Words.Machine.GPUs, []string{"H100"}) || r.Words.Driver != "570.86.16" || r.Verdict != "" {
 		t.Errorf("facts: %+v", r)
 	}
 	r = Paste(d.matrix, d.know, "<script>alert(1)</script>\x1b[31m\x00")
@@ -256,13 +259,13 @@ func TestSearch(t *testing.T) {
 
 func TestMap(t *testing.T) {
 	d := desk(t)
-	a := d.mapOf(Words{GPU: []string{"V100"}})
-	b := d.mapOf(Words{GPU: []string{"RTX 4090"}})
-	c := d.mapOf(Words{GPU: []string{"RTX 4090"}, Driver: "535.54.03"})
+	a := d.mapOf(Words{Machine: describe.Machine{GPUs: []string{"V100"}}})
+	b := d.mapOf(Words{Machine: describe.Machine{GPUs: []string{"RTX 4090"}}})
+	c := d.mapOf(Words{Machine: describe.Machine{GPUs: []string{"RTX 4090"}, Driver: "535.54.03"}})
 	if a.HTML == "" || a.Same || !b.Same || c.Same || a.HTML == b.HTML {
 		t.Errorf("%v %v %v", a.Same, b.Same, c.Same)
 	}
-	if d.mapOf(Words{GPU: []string{"no such"}}).HTML != "" {
+	if d.mapOf(Words{Machine: describe.Machine{GPUs: []string{"no such"}}}).HTML != "" {
 		t.Error("a map of a GPU that nobody knows")
 	}
 }
@@ -273,7 +276,7 @@ func FuzzAsk(f *testing.F) {
 	f.Add("\x00", "-1", "a[", "3.", "musl")
 	m := matrix.Embedded()
 	f.Fuzz(func(t *testing.T, gpu, driver, pkg, python, libc string) {
-		a := Ask(m, Words{GPU: []string{gpu}, Driver: driver, Packages: []string{pkg}, Python: python, Libc: libc})
+		a := Ask(m, Words{Machine: describe.Machine{GPUs: []string{gpu}, Driver: driver, Libc: libc}, Request: describe.Request{Python: python}, Packages: []string{pkg}})
 		if a.Error == nil && a.Title == "" {
 			t.Errorf("no answer: %+v", a)
 		}

@@ -73,8 +73,7 @@ func printable(lines []string, n int) []string {
 // wordsOf are the words for a machine whose facts may be few: what is not known stays
 // unsaid, above all the driver.
 func wordsOf(h machine.Machine) Words {
-	d := describe.Of(h)
-	w := Words{GPU: d.GPUs, Driver: d.Driver, OS: d.OS, Arch: d.Arch, Libc: d.Libc}
+	w := Words{Machine: describe.Of(h)}
 	if w.Driver == "none" && h.Format == 0 { // a text that names none
 		w.Driver = ""
 	}

@@ -46,7 +46,7 @@ func changed(m *matrix.Matrix, q question, change string) *Words {
 			w.Packages = without(w.Packages, name)
 		}
 	case "leave":
-		if w.GPUs = leftOver(q, change); w.GPUs == "" {
+		if w.Request.GPUs = leftOver(q, change); w.Request.GPUs == "" {
 			return nil
 		}
 	case "drop":
