@@ -99,9 +99,9 @@ type Build struct {
 
 	Framework *Framework `compiled:"-"` // whose build it is; nil: torch's
 
-	Label string // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
-	OS    string // linux, windows, macos
-	Arch  string // as machine.Platform.Arch
+	Label string `data:"build"`               // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
+	OS    string `one:"linux windows macos"`  // linux, windows, macos
+	Arch  string `one:"x86_64 aarch64 arm64"` // as machine.Platform.Arch
 
 	CUDA   version.Dotted // toolkit, such as 12.6.3; zero: not a CUDA build
 	CuDNN  version.Dotted
@@ -115,17 +115,17 @@ type Build struct {
 	Index   string // URL of its own index; "" where only the default index carries it
 	Default bool   // the default Python index carries it
 
-	PythonMin, PythonMax version.Python // 3.10 … 3.14, both included
-	FreeThreaded         []string       // "3.13t" …
+	PythonMin, PythonMax version.Python `data:"-"`       // 3.10 … 3.14, both included
+	FreeThreaded         []string       `data:",quoted"` // "3.13t" …
 	Glibc                version.Dotted // oldest glibc; zero: not glibc
-	MacOSMin             version.Dotted // oldest macOS; zero: unknown or not macOS
+	MacOSMin             version.Dotted `data:"macos"` // oldest macOS; zero: unknown or not macOS
 
-	Status Status
-	Proof  Proof
-	Source string // where the row is from: a file and line of data/, for messages
+	Status Status `data:"-"`
+	Proof  Proof  `data:"-"` // its own word, not its file's
+	Source string `data:"-"` // where the row is from: a file and line of data/, for messages
 	Notes  string
 
-	Citation string // what the row says about its origin
+	Citation string `data:"-"` // what the row says about its origin
 
 	// Companions overrides Release.Companions for this build: a version "" says
 	// that the companion does not exist or does not load beside it.

@@ -154,6 +154,8 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 		*v = r.proof(o)
 	case *string:
 		*v = r.word(o, f, key)
+	case *map[string]string:
+		*v = o.byName(key)
 	case *[]string:
 		if quoted {
 			*v = o.versions(key)
@@ -184,7 +186,7 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 // word reads a text: any, or one of those that are admitted.
 func (r *rowReader) word(o object, f reflect.StructField, key string) string {
 	of := strings.Fields(f.Tag.Get("one"))
-	if words := platformWords[f.Name]; words != nil {
+	if words := platformWords[f.Name]; words != nil && len(of) == 0 {
 		of = append(words, "-")
 	}
 	switch {

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"envfix/internal/text"
@@ -102,7 +103,7 @@ func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 		rel := &Release{Torch: ro.python("torch"), Date: ro.text("date"), Companions: map[string]version.Python{}}
 		rel.Source, rel.Citation = r.source(ro)
 		rel.Proof = r.proof(ro)
-		for k, v := range byName(ro, "companions", version.ParsePython) {
+		for k, v := range ro.byName("companions") {
 			rel.Companions[k], _ = version.ParsePython(v)
 		}
 		if v := rel.Torch.String(); !strings.HasPrefix(v+".", minor+".") {
@@ -126,28 +127,9 @@ func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 }
 
 func readBuild(r *rowReader, o object) *Build {
-	b := &Build{
-		Label:        o.text("build"),
-		OS:           o.one("os", "linux", "windows", "macos"),
-		Arch:         o.one("arch", "x86_64", "aarch64", "arm64"),
-		CUDA:         o.dotted("cuda"),
-		CuDNN:        o.dotted("cudnn"),
-		NCCL:         o.dotted("nccl"),
-		Triton:       o.python("triton"),
-		Native:       values(o, "cubins", parseCode),
-		PTX:          values(o, "ptx", parseCode),
-		Index:        o.text("index"),
-		Default:      o.yes("default"),
-		FreeThreaded: o.versions("free_threaded"),
-		Glibc:        o.dotted("glibc"),
-		MacOSMin:     o.dotted("macos"),
-		Proof:        o.proof(),
-		Notes:        o.text("notes"),
-		Companions:   byName(o, "companions", version.ParsePython),
-		Pins:         byName(o, "pins", version.ParseDotted),
-	}
+	b := &Build{Proof: o.proof(), Status: Offered}
+	r.fill(o, reflect.ValueOf(b).Elem())
 	b.PythonMin, b.PythonMax = o.pythonRange()
-	b.Status = Offered
 	if o.has("status") {
 		b.Status = Status(o.one("status", string(NotAdvertised), string(Limited), string(NotSeen)))
 	}
@@ -175,14 +157,14 @@ func (o object) pythonRange() (low, high version.Python) {
 }
 
 // byName reads a mapping of names to versions; "" says that there is none.
-func byName[T fmt.Stringer](o object, key string, parse func(string) (T, error)) map[string]string {
+func (o object) byName(key string) map[string]string {
 	if !o.has(key) {
 		return nil
 	}
 	m := o.mapping(key)
 	out := map[string]string{}
 	for _, k := range m.keys {
-		out[k] = value(m, k, true, parse).String()
+		out[k] = m.python(k).String()
 	}
 	return out
 }
