@@ -21,7 +21,7 @@ func applyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "apply",
 		Usage:     "carry a plan out: its own, after showing it and asking, or a saved one",
-		ArgsUsage: "[PLANFILE] [REQUIREMENT…]",
+		ArgsUsage: "[PLANFILE] [REQUIREMENT…|PROJECT|REPOSITORY]",
 		Description: `Builds the new environment beside the old one, has it prove itself, and makes it
 the one in use by one rename. Whatever ends envfix on the way, the old environment
 or the new one is there; running it again finishes the work.

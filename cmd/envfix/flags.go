@@ -145,6 +145,7 @@ type wishFlags struct {
 	arguments []string
 	files     []string
 	project   string   // the directory of the project that is followed; "" none
+	home      string   // where that directory will be, where it is a copy in the cache; "" there
 	demands   string   // what the followed environment.yml demands of Python; "" nothing
 	read      string   // which files of the project were read, and which were not followed
 	said      []string // what else its reader is to know
@@ -191,6 +192,9 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if f.machine.elsewhere() && !f.target.place.named && as != carriesOut { // what is active here is not active there
 		f.target.place = place{dir: defaultEnv}
 		f.target.env, f.machine.env = defaultEnv, defaultEnv
+	}
+	if err := f.repository(c.Context, as); err != nil {
+		return f, err
 	}
 	if err := f.project(c.IsSet("env")); err != nil {
 		return f, err

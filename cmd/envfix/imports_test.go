@@ -55,6 +55,7 @@ var layers = map[string][]string{
 	"internal/proc":              {},
 	"internal/reach":             {},
 	"internal/loader":            {},
+	"internal/clone":             {"internal/system", "internal/fail"}, // a repository by git
 	"internal/probe":             {"internal/loader", "internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
@@ -70,7 +71,7 @@ var layers = map[string][]string{
 	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":                {"*"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/ui"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what

@@ -22,7 +22,7 @@ func planCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
 		Usage:     "show what fits this machine and every step to get there; changes nothing",
-		ArgsUsage: "[REQUIREMENT…|PROJECT]",
+		ArgsUsage: "[REQUIREMENT…|PROJECT|REPOSITORY]",
 		Description: `Chooses the driver, CUDA, cuDNN and PyTorch combination for a machine and prints
 the steps that install it. Without a REQUIREMENT: torch, torchvision, and
 torchaudio while it exists for that torch.
@@ -31,6 +31,7 @@ EXAMPLES
   envfix plan
   envfix plan 'torch==2.9.*' torchvision
   envfix plan .                          what the project here asks for
+  envfix plan github:openai/CLIP         what that repository asks for
   envfix plan --gpu "RTX 5090" --driver 570.86.16
   envfix plan --facts host.json --json
   envfix plan --out plan.json && envfix apply plan.json

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func (f *planFlags) project(named bool) error {
 	f.wish.project = dir
 	if !named {
 		f.target.place = placeHere()
-		if f.target.env = filepath.Join(dir, defaultEnv); f.target.env != defaultEnv {
+		if f.target.env = filepath.Join(cmp.Or(f.wish.home, dir), defaultEnv); f.target.env != defaultEnv {
 			f.target.place = placeNamed(f.target.env)
 		}
 		f.machine.env = f.target.env
@@ -89,9 +90,9 @@ func (f *planFlags) itself(dir, followed string) error {
 		f.wish.said = append(f.wish.said, "the project itself is not installed: to build it takes torch; with the environment active "+
 			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
 	case f.machine.elsewhere():
-		f.target.Itself = dir
+		f.target.Itself = cmp.Or(f.wish.home, dir)
 	default:
-		f.target.Itself, err = filepath.Abs(dir)
+		f.target.Itself, err = filepath.Abs(cmp.Or(f.wish.home, dir))
 		return err
 	}
 	return nil
