@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -44,36 +43,24 @@ func matrixCheckAction(c *cli.Context) error {
 	if m != nil && m.Date > clockDay() {
 		faults = append(faults, matrix.Fault{File: "data/matrix.yaml", Text: "date: " + m.Date + " has not come: today is " + clockDay()})
 	}
-	if c.Bool("json") {
-		err = writeCheck(c.App.Writer, m, faults)
-	} else if len(faults) == 0 {
-		_, err = fmt.Fprintln(c.App.Writer, ui.MatrixSummary(m))
+	told, text := matrixCheckAnswer{Faults: append([]matrix.Fault{}, faults...), Format: 1, OK: len(faults) == 0}, ""
+	if m != nil {
+		told.Version, told.SHA256, text = m.Version, m.SHA256, ui.MatrixSummary(m)+"\n"
 	}
-	if err != nil || len(faults) == 0 {
+	if c.Bool("json") || told.OK {
+		return answer(c.App.Writer, c.Bool("json"), told, text, codeIf(!told.OK, fail.Failed))
+	}
+	var b strings.Builder
+	for _, f := range faults {
+		if dir != "" {
+			f.File = filepath.Join(dir, strings.TrimPrefix(f.File, "data/"))
+		}
+		b.WriteString(ui.Clean(f.String()) + "\n")
+	}
+	if _, err := fmt.Fprint(c.App.Writer, b.String()); err != nil {
 		return err
 	}
-	if !c.Bool("json") {
-		var b strings.Builder
-		for _, f := range faults {
-			if dir != "" {
-				f.File = filepath.Join(dir, strings.TrimPrefix(f.File, "data/"))
-			}
-			b.WriteString(ui.Clean(f.String()) + "\n")
-		}
-		if _, err := fmt.Fprint(c.App.Writer, b.String()); err != nil {
-			return err
-		}
-		return fail.New(fail.Failed, fmt.Sprintf("the data has %s", ui.Count(len(faults), "fault")))
-	}
-	return &fail.Error{Code: fail.Failed}
-}
-
-func writeCheck(w io.Writer, m *matrix.Matrix, faults []matrix.Fault) error {
-	answer := matrixCheckAnswer{Faults: append([]matrix.Fault{}, faults...), Format: 1, OK: len(faults) == 0}
-	if m != nil {
-		answer.Version, answer.SHA256 = m.Version, m.SHA256
-	}
-	return writeJSON(w, answer)
+	return fail.New(fail.Failed, fmt.Sprintf("the data has %s", ui.Count(len(faults), "fault")))
 }
 
 // A matrixCheckAnswer is the JSON of `envfix matrix check`.

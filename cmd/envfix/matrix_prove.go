@@ -81,13 +81,5 @@ func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
-		err = writeJSON(w, r)
-	} else {
-		err = r.Write(w, f.verbose, time.Since(started))
-	}
-	if err == nil && r.Agree < len(r.Rows) {
-		err = &fail.Error{Code: fail.Failed}
-	}
-	return err
+	return answer(w, f.json, r, r.Text(f.verbose, time.Since(started)), codeIf(r.Agree < len(r.Rows), fail.Failed))
 }

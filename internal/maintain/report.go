@@ -3,7 +3,6 @@ package maintain
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -44,8 +43,8 @@ func newReport(x *Index, proofs []index.Proof, notes []string) *Report {
 	return r
 }
 
-// Write prints one line per row, and below it what does not agree.
-func (r *Report) Write(w io.Writer, all bool, took time.Duration) error {
+// Text has one line per row, and below it what does not agree.
+func (r *Report) Text(all bool, took time.Duration) string {
 	var b strings.Builder
 	for _, p := range r.Rows {
 		if p.By == "metadata" && p.Verdict == index.Agree && !all {
@@ -79,8 +78,7 @@ func (r *Report) Write(w io.Writer, all bool, took time.Duration) error {
 		r.Unread,
 	)
 	fmt.Fprintf(&b, "read %.1f MB in %d requests, %.0f s\n", float64(r.Bytes)/1e6, r.Requests, took.Seconds())
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // libraryName is the library that a proof of the stack is about.

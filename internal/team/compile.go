@@ -34,13 +34,18 @@ func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files 
 	files = map[string][]byte{}
 	for i, d := range drafts {
 		files[d.profile.Name] = texts[i]
-		for _, line := range said[i] {
-			if !slices.Contains(notes, line) {
-				notes = append(notes, line)
-			}
+	}
+	return files, once(said...), err
+}
+
+// once are the lines of some lists, each of them once.
+func once(lists ...[]string) (out []string) {
+	for _, line := range slices.Concat(lists...) {
+		if !slices.Contains(out, line) {
+			out = append(out, line)
 		}
 	}
-	return files, notes, err
+	return out
 }
 
 // underWay returns what tells t.Progress of each target that begins or ends, and which

@@ -39,15 +39,7 @@ func (t *Team) yanked(ctx context.Context, ask Wish, l *lock.Lock) []string {
 	if err != nil {
 		return []string{"whether releases were yanked could not be asked: " + clean(whyNot(err))}
 	}
-	var out []string
-	for _, lines := range said {
-		for _, line := range lines {
-			if !slices.Contains(out, line) {
-				out = append(out, line)
-			}
-		}
-	}
-	return out
+	return once(said...)
 }
 
 // yankedOf asks for one profile: uv resolves exactly what is locked, each package
