@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"envfix/internal/fail"
-	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -17,15 +16,6 @@ import (
 
 // maxProjectFile bounds a file of -r; more is read by nobody by hand either.
 const maxProjectFile = 1 << 20
-
-// requirementsFile reads one file of -r.
-func requirementsFile(path string) ([]pep508.Requirement, error) {
-	p, err := projectFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return p.Requirements, nil
-}
 
 // projectFile reads a requirements file or a pyproject.toml. "pyproject.toml[dev]"
 // adds the dependency group or extra dev.

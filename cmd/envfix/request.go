@@ -66,11 +66,11 @@ func (f wishFlags) requirements() ([]pep508.Requirement, error) {
 		return nil, err
 	}
 	for _, file := range f.files {
-		more, err := requirementsFile(file)
+		p, err := projectFile(file)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, more...)
+		out = append(out, p.Requirements...)
 	}
 	return out, nil
 }
