@@ -104,15 +104,15 @@ func withoutSecret(url string) (bare string, secret bool) {
 		return bare, true
 	}
 	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok {
-		return url, false
+	if !ok { // a proxy may be named so
+		scheme, rest = "", url
 	}
 	host, path, slash := strings.Cut(rest, "/")
 	at := strings.LastIndex(host, "@")
 	if at < 0 {
 		return url, false
 	}
-	bare = scheme + "://" + host[at+1:]
+	bare = strings.TrimPrefix(scheme+"://", "://") + host[at+1:]
 	if slash {
 		bare += "/" + path
 	}

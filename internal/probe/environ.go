@@ -33,6 +33,9 @@ func (h *host) environ() map[string]string {
 		if !matters(name) || len(value) > 32<<10 {
 			continue
 		}
+		if at := strings.LastIndexByte(value, '@'); at >= 0 && !strings.Contains(value, "://") && strings.HasSuffix(strings.ToLower(name), "_proxy") {
+			value = "***" + value[at:] // curl takes such a proxy, too
+		}
 		out[name] = Redact(value)
 	}
 	return out

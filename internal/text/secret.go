@@ -24,10 +24,12 @@ var (
 	option         = lazy.Regexp(`(?i)((?:^|\s)--?[a-z0-9_-]*` + secretWords + `\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`)
 	secretVariable = lazy.Regexp(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)`)
 	secretName     = lazy.Regexp(`(?i)(` + secretWords + `|[a-z0-9][_-]key)$`)
-	// The user of an address, and the token in the path of a conda channel.
-	loginInAddress = lazy.Regexp(`(?i)(https?:)//[^/\s"'<>]*@`)
+	// The user of an address, however it is written; with a password of any; a signature in its
+	// query; and the token in the path of a conda channel.
+	loginInAddress = lazy.Regexp(`(?i)(https?:)[/\\]+[^/\\\s"'<>]*@|([a-z][a-z0-9+.-]*:)//[^/\s"'<>:@]*:[^/\s"'<>]*@`)
+	signed         = lazy.Regexp(`(?i)(://[^\s"'<>]*[?&](?:[a-z0-9_.-]*` + secretWords + `|sig)=)[^&#\s"'<>*][^&#\s"'<>]*`)
 	named          = lazy.Regexp(`^(([a-z]{0,19}|[A-Za-z]{0,8})[0-9]{0,4}|[0-9]{1,8})$`)
-	hiddenIn       = lazy.Regexp(`https?://[^\s"'<>@]*/\*\*\*`)
+	hiddenIn       = lazy.Regexp(`https?://[^\s"'<>@]*[/=]\*\*\*`)
 	channelToken   = lazy.Regexp(`(?i)(https?://[^\s"'<>]*/t/)[^/\s"'<>*]+`)
 )
 
@@ -47,17 +49,33 @@ func Redact(s string, secrets ...string) string {
 // a token in their path: some indexes let in whoever knows one.
 func Tokens(values ...string) (secrets []string) {
 	for _, v := range values {
-		v = v[strings.LastIndex(v, "=http")+1:]
-		scheme, rest, _ := strings.Cut(v, "://")
-		if scheme != "http" && scheme != "https" || strings.ContainsAny(v, " \t\n") {
+		words := strings.Fields(v[strings.LastIndex(v, "=http")+1:])
+		if first, _, more := strings.Cut(v, "=http"); more { // a variable may hold several
+			words = strings.Fields(strings.TrimPrefix(v, first+"="))
+		}
+		if len(words) > 0 && strings.HasPrefix(words[0], "http") {
+			for _, w := range words {
+				secrets = append(secrets, tokensIn(w)...)
+			}
+		}
+	}
+	return secrets
+}
+
+// tokensIn are an address up to its last token, and the longer tokens themselves: where its
+// host is not shown, its path may be.
+func tokensIn(address string) (secrets []string) {
+	_, rest, _ := strings.Cut(address, "://")
+	parts := strings.Split(rest, "/")
+	for i := len(parts) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(strings.FieldsFunc(parts[i], func(r rune) bool { return strings.ContainsRune("-_.+~", r) }), isToken) {
 			continue
 		}
-		parts := strings.Split(rest, "/")
-		for i := len(parts) - 1; i > 0; i-- {
-			if slices.ContainsFunc(strings.FieldsFunc(parts[i], func(r rune) bool { return strings.ContainsRune("-_.+~", r) }), isToken) {
-				secrets = append(secrets, "//"+strings.Join(parts[:i+1], "/"))
-				break
-			}
+		if secrets == nil {
+			secrets = []string{"//" + strings.Join(parts[:i+1], "/")}
+		}
+		if len(parts[i]) >= 8 {
+			secrets = append(secrets, parts[i])
 		}
 	}
 	return secrets
@@ -87,7 +105,9 @@ func shownOf(secret string) string {
 func Restore(s string, tokens ...string) (whole, lacks string) {
 	lacks = hiddenIn().FindString(s)
 	for _, t := range tokens {
-		s = strings.ReplaceAll(s, shownOf(t), t)
+		if strings.HasPrefix(t, "//") {
+			s = strings.ReplaceAll(s, shownOf(t), t)
+		}
 	}
 	return s, lacks
 }
@@ -107,12 +127,18 @@ func scrub(s string) string {
 // withoutLogin takes out of addresses what gate 1 lets nobody see, whatever they stand in:
 // a user with a password or a token, and a conda channel's token.
 func withoutLogin(s string) string {
-	if !strings.Contains(s, "://") || !strings.Contains(s, "@") && !strings.Contains(s, "/t/") {
+	if !mayHide(s) || !strings.ContainsAny(s, "@=") && !strings.Contains(s, "/t/") {
 		return s
 	}
-	s = loginInAddress().ReplaceAllString(s, "$1//"+redacted+"@")
+	s = loginInAddress().ReplaceAllString(s, "$1$2//"+redacted+"@")
+	for before := ""; before != s; { // an expression takes one value of a query
+		before, s = s, signed().ReplaceAllString(s, "${1}"+redacted)
+	}
 	return channelToken().ReplaceAllString(s, "${1}"+redacted)
 }
+
+// mayHide reports whether an address may stand in s.
+func mayHide(s string) bool { return strings.Contains(s, ":/") || strings.Contains(s, `:\`) }
 
 // Refused is a value that was not understood, as an error repeats it: of an address without
 // its query and fragment, whose words are its server's own and may all be credentials.

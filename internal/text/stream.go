@@ -48,7 +48,7 @@ var (
 	// What a progress line and a screen that is drawn anew begin with.
 	redrawn = lazy.Regexp(`^(\x1b\[\?25[lh]|(\x1b\[[0-9]{1,3}A)?\r\x1b\[[KJ])`)
 	// An address that may go on.
-	unended = lazy.Regexp(`(?i)https?:(/(/[^\s"'<>]*)?)?$`)
+	unended = lazy.Regexp(`(?i)(https?:|[a-z][a-z0-9+.-]*:[/\\])[^\s"'<>]*$`)
 )
 
 // Write writes b, but for what is kept of its end, or says why not.
@@ -101,12 +101,11 @@ func (s *Stream) flush() error {
 }
 
 func (s *Stream) put(out []byte) error {
-	if bytes.Contains(out, []byte("://")) || len(s.past) > 0 && bytes.Contains(out, []byte("//")) {
-		whole := string(s.past) + string(out)
+	if whole := string(s.past) + string(out); mayHide(whole) {
 		out = []byte(strings.TrimPrefix(withoutLogin(Hide(whole, s.secrets...)), string(s.past)))
 	}
-	last := append(s.past, out[max(len(out)-len("https:"), 0):]...)
-	last = last[max(len(last)-len("https:"), 0):]
+	last := append(s.past, out[max(len(out)-len("git+https:"), 0):]...)
+	last = last[max(len(last)-len("git+https:"), 0):]
 	s.past = bytes.Clone(last[bytes.LastIndexAny(last, " \n\"'/")+1:])
 	if bytes.ContainsFunc(out, acts) {
 		out = s.neutral(out)

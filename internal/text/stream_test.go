@@ -84,3 +84,33 @@ func TestStreamKeepsNothingElse(t *testing.T) {
 		t.Errorf("%q", b.String())
 	}
 }
+
+// Attacks on the gate: a login or a token in an address as nobody writes one by mistake.
+func TestAttacksOnTheStream(t *testing.T) {
+	tokens := Tokens("PIP_EXTRA_INDEX_URL=https://a.example/simple https://dl.example/9canary9/simple", "--mirror=default=https://b.example/0canary0/simple")
+	for _, in := range []string{
+		"ftp://u:canary@h.example/x", "git+ssh://u:canary@h.example/x", "socks5://:canary@h.example", "https:/u:canary@h.example/x", `https:\\u:canary@h.example`,
+		`{"a": "https:\\\\canary@h.example"}`, "HtTpS://canary@h.example", "https://a@b:canary@h.example/x", "https://h.example/x?sv=1&sig=canary&se=2",
+		"https://h.example/x?X-Amz-Credential=canary&X-Amz-Signature=canary", "https://h.example/x?a=1&access_token=canary#x", "https://dl.example/9canary9/simple/torch/",
+		"https://…/9canary9/simple", "https://b.example/0canary0/simple", "git+https://canary@h.example/o/r.git@v1", "https://h.example/t/canary/c/noarch",
+	} {
+		for at := range len(in) {
+			var b bytes.Buffer
+			s := NewStream(tokens...).On(&b, true)
+			for _, part := range []string{"at ", in[:at], in[at:], "\n"} {
+				if _, err := s.Write([]byte(part)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if strings.Contains(b.String(), "canary") || !strings.Contains(b.String(), "***") || b.String()[b.Len()-1] != '\n' {
+				t.Errorf("%s, cut at %d: %s", in, at, b.String())
+			}
+		}
+	}
+	for _, in := range []string{"ssh://git@h.example/o/r.git", "https://h.example/x?page=2&q=token", "mailto:a@h.example", "nginx:1.2@sha256:0a1b", "C:\\x@y"} {
+		var b bytes.Buffer
+		if _, err := NewStream(tokens...).On(&b, true).Write([]byte(in + "\n")); err != nil || b.String() != in+"\n" {
+			t.Errorf("%s: %s, %v", in, b.String(), err)
+		}
+	}
+}
