@@ -235,7 +235,7 @@ func same(patient *read.Case, torch, build string, wants []string) func(*resolve
 
 // installedTorch is the torch whose files are in the environment: what
 // torch/version.py says, else the metadata. Metadata of which there are two
-// copies is believed where the file agrees.
+// copies is believed where the file agrees. Of half an upgrade it is the one before.
 func installedTorch(patient *read.Case) (v, build string) {
 	if patient.Files == nil {
 		return "", ""
@@ -252,6 +252,11 @@ func installedTorch(patient *read.Case) (v, build string) {
 		}
 		if v == "" || d.Module != "" {
 			v, build = version.SplitLocal(text)
+		}
+	}
+	for _, l := range patient.Files.Leftovers { // of an upgrade that broke off
+		if old, ok := strings.CutPrefix(filepath.Base(l), "~orch-"); ok && v == "" {
+			v, build = version.SplitLocal(strings.TrimSuffix(old, ".dist-info"))
 		}
 	}
 	return v, build

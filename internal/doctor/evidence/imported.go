@@ -8,7 +8,6 @@ import (
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
-	"envfix/matrix"
 )
 
 // believe takes what Python showed in place of what the files made likely: the
@@ -21,7 +20,7 @@ func (e *Evidence) believe() {
 	if i == nil || i.Torch == "" {
 		return
 	}
-	if have := ArchesOf(i.Arches); len(have.Native) > 0 && !e.Imports().DataSays(have) {
+	if have := ArchesOf(i.Arches); len(have.Native) > 0 {
 		e.Torch.Arches, e.Torch.PTX, e.Torch.ArchesAt = have.Native, have.PTX, Fact("torch says that it has code for %s",
 			strings.Join(i.Arches, " "))
 	}
@@ -80,24 +79,4 @@ func ArchesOf(flags []string) Arches {
 		}
 	}
 	return a
-}
-
-// DataSays reports whether the data has the same of the build that is installed;
-// what it does not know it does not contradict.
-func (e Imports) DataSays(have Arches) bool {
-	b, known := e.Build()
-	return known && sameSMs(have.Native, codes(b.Native)) && sameSMs(have.PTX, codes(b.PTX))
-}
-
-func codes(in []matrix.Code) []machine.SM {
-	var out []machine.SM
-	for _, c := range in {
-		out = append(out, c.SM)
-	}
-	return out
-}
-
-func sameSMs(a, b []machine.SM) bool {
-	return !slices.ContainsFunc(a, func(s machine.SM) bool { return !slices.Contains(b, s) }) &&
-		!slices.ContainsFunc(b, func(s machine.SM) bool { return !slices.Contains(a, s) })
 }
