@@ -53,3 +53,17 @@ func onLoginNode(e *evidence.Evidence, out *evidence.Findings) {
 			Do(e.Machine.InJob("envfix plan") + " names the build for them")
 	}
 }
+
+// unusable: a GPU is here, none can be used, and no rule says why: that is never an
+// all-clear for a torch that was built for it.
+func unusable(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+	g, place := e.GPU().First(machine.NVIDIA), e.Machine.Platform.Environment
+	if e.Pasted || e.Torch.CUDA.IsZero() || g == nil || len(e.GPU().Visible()) > 0 || place == machine.ContainerBuild || place == machine.HPCLogin ||
+		found.Any(func(f *evidence.Finding) bool { return f.Severity > evidence.Note || f.Cause != "none" }) {
+		return out
+	}
+	out.Find("GPU001", evidence.Hint, evidence.Fact("%s at %s", evidence.NameOf(*g), g.PCIAddress)).
+		Says("the %s is here and cannot be used, and nothing that was looked at says why", evidence.NameOf(*g)).
+		Do("`nvidia-smi` and `sudo dmesg | grep -iE 'NVRM|Xid'` say more", "`envfix doctor --import` has torch itself say it")
+	return out
+}
