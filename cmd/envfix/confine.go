@@ -48,6 +48,10 @@ func confine(ctx context.Context) error {
 	if err := os.Setenv("TMPDIR", own); err != nil {
 		return err
 	}
+	uv := os.Getenv("UV_CACHE_DIR")
+	if filepath.IsAbs(uv) {
+		_ = os.MkdirAll(uv, 0o755) // uv makes it, where it may
+	}
 	here, err := os.Getwd()
 	if err == nil {
 		here, err = filepath.EvalSymlinks(here)
@@ -56,7 +60,7 @@ func confine(ctx context.Context) error {
 		return err
 	}
 	// Above here is what a program keeps: the caches of package managers, devices.
-	write := []string{cache, os.Getenv("UV_CACHE_DIR"), "/dev", "/var/cache", "/var/tmp", "/var/lib"}
+	write := []string{cache, uv, "/dev", "/var/cache", "/var/tmp", "/var/lib"}
 	start := []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/gnu", "/snap", "/run/current-system", toolsDir()}
 	home, _ := filepath.EvalSymlinks(os.Getenv("HOME"))
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
