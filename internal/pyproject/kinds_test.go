@@ -198,16 +198,17 @@ func TestInstalls(t *testing.T) {
 func TestBuilds(t *testing.T) {
 	const system = "[build-system]\nrequires = ['hatchling']\n"
 	for text, want := range map[string]string{
-		system + "[project]\nname = 'x'\n":                                          "builds",
-		"[build-system]\nrequires = []\n[tool.poetry]\nname = 'x'\n":                "builds",
-		"[build-system]\nrequires = ['torch>=2']\n[project]\nname = 'x'\n":          "builds with torch",
-		"[project]\nname = 'x'\n":                                                   "",
-		system:                                                                      "",
+		system + "[project]\nname = 'x'\n":                                 "builds",
+		"[build-system]\nrequires = []\n[tool.poetry]\nname = 'x'\n":       "builds",
+		"[build-system]\nrequires = ['torch>=2']\n[project]\nname = 'x'\n": "builds with torch",
+		"[project]\nname = 'x'\n":                                          "",
+		"[project]\nname = 'x'\n[tool.setuptools]\npackages = ['x']\n":     "builds",
+		system: "",
 		system + "[project]\nname = 'x'\n[tool.uv]\npackage = false\n":              "",
 		system + "[tool.poetry]\nname = 'x'\npackage-mode = false\n":                "",
 		"from setuptools import setup\nsetup(name='x')":                             "builds",
 		"from torch.utils import cpp_extension\nimport setuptools\nsetup(name='x')": "builds with torch",
-		"print('no setup')":                                                         "",
+		"print('no setup')": "",
 	} {
 		name := "pyproject.toml"
 		if strings.Contains(text, "(") {

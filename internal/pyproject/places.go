@@ -10,9 +10,11 @@ import (
 	"envfix/internal/pep508"
 )
 
+const fromPlace = "%q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read"
+
 // place keeps a line that names a folder, an address or a repository.
 func (f *lines) place(s, at, name string, editable bool) {
-	f.note(at, "%q is installed from its place; what it needs of torch was not read", s)
+	f.note(at, fromPlace, s)
 	where, marker, _ := strings.Cut(s, ";")
 	where, _, _ = strings.Cut(strings.TrimSpace(where), " --")
 	p := Place{Where: strings.Trim(strings.TrimSpace(where), `"'`), Dir: path.Dir(name), Editable: editable, Marker: strings.TrimSpace(marker), From: at}

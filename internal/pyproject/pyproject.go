@@ -110,7 +110,8 @@ type document struct {
 		} `toml:"uv"`
 		Poetry     poetry `toml:"poetry"`
 		Setuptools struct {
-			Dynamic map[string]any `toml:"dynamic"`
+			Dynamic  map[string]any `toml:"dynamic"`
+			Packages any            `toml:"packages"`
 		} `toml:"setuptools"`
 	} `toml:"tool"`
 }
@@ -139,7 +140,7 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	p := &Project{Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
-	p.TorchBuild = p.Builds && namesTorch(d.Build.Requires) != ""
+	p.TorchBuild = d.Build != nil && namesTorch(d.Build.Requires) != ""
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
 	for _, n := range sortedKeys(d.Project.Optional) {
@@ -182,10 +183,10 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 }
 
 // builds reports whether the project is one to install: uv takes one that names no build
-// system for none.
+// system for none; setuptools is one.
 func (d *document) builds() bool {
 	asked, poetry := d.Tool.UV.Package, d.Tool.Poetry.Package
-	return d.Build != nil && (d.Project.Name != "" || d.Tool.Poetry.Name != "") && (asked == nil || *asked) && (poetry == nil || *poetry)
+	return (d.Build != nil || d.Tool.Setuptools.Packages != nil) && (d.Project.Name != "" || d.Tool.Poetry.Name != "") && (asked == nil || *asked) && (poetry == nil || *poetry)
 }
 
 // outside takes over what says the dependencies where [project] does not: a file that
