@@ -50,7 +50,8 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 			return nil, err
 		}
 	}
-	if len(p.Steps) == 0 && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver {
+	named := slices.ContainsFunc(r.Findings, func(x doctor.Finding) bool { return x.Severity == know.Error && strings.HasPrefix(x.Cause, "driver_") })
+	if (len(p.Steps) == 0 || !named) && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver {
 		return nil, fail.New(fail.Failed, "what is wrong is the driver, and without leave it is not touched",
 			"`envfix doctor --fix --change-driver` plans it too")
 	}
