@@ -197,3 +197,11 @@ func TestWantsJSON(t *testing.T) {
 		}
 	}
 }
+
+// A name that would begin a line of its own in a script or a log is none of an environment.
+func TestEnvironmentsName(t *testing.T) {
+	code, said := lockSays(t, t.TempDir(), "plan", "--sh", "--cpu", "--env", "a\n::error::x")
+	if code != fail.Usage || strings.Contains(said, "\n::error::") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}

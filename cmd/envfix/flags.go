@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
+	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
@@ -188,6 +191,9 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err
+	}
+	if strings.ContainsFunc(f.target.env, unicode.IsControl) { // a script that is shown would be cut by it
+		return f, fail.Wrong("the name of the environment holds a control character: "+ui.Clean(f.target.env), "`--env DIR` names another")
 	}
 	if f.machine.elsewhere() && !f.target.place.named && as != carriesOut { // what is active here is not active there
 		f.target.place = place{dir: defaultEnv}

@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 
 // A repository over loopback: its files come and nothing runs, not even a filter that
 // this person's git would run; a link that leads out of it is refused before it is written.
-func TestTo(t *testing.T) {
+func TestThreat21Repository(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	ran := filepath.Join(home, "ran")
