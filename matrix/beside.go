@@ -30,6 +30,14 @@ type Need struct {
 // FailsInstall is the Fails of a need that an installer cannot meet everywhere.
 const FailsInstall = "install"
 
+// Removed is a module that a package of torch's family has no more.
+type Removed struct {
+	Module string // torchvision.transforms.functional_tensor
+	Since  version.Dotted
+	Proof  Proof
+	Source string
+}
+
 // Brings are packages whose metadata requires another one: a framework, which computes on
 // the CPU where nobody asks for it with its CUDA, or one that needs a torch without
 // declaring it.

@@ -48,6 +48,7 @@ type Matrix struct {
 	Files      []Files     // wheels of the default index, by package and version
 	Frameworks []Framework // tensorflow, jax, onnxruntime, cupy
 	Elsewhere  []Elsewhere // wheels that the default index does not have
+	Removed    []Removed   // modules that torch's family has no more
 	Brings     []Brings    // packages that bring a framework, or a package with a need of torch
 	Known      []Known     // names of packages, and names that stand for them
 }

@@ -10,6 +10,7 @@ import (
 // readBeside reads the tables of packages beside torch.
 func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 	table(r, rows, "brings", &m.Brings)
+	table(r, rows, "removed", &m.Removed)
 	table(r, rows, "backends", &m.Backends)
 	table(r, rows, "known", &m.Known)
 	table(r, rows, "needs", &m.Needs, func(o object, n Need, add func(Need)) {
@@ -64,7 +65,12 @@ func (c *checker) beside() {
 	must(c, c.m.Needs, "a need names a package, what it needs (of, range) and what happens without it (effect)", func(n Need) bool {
 		return n.Package != "" && n.Of != "" && !n.Range.IsZero() && n.Effect != ""
 	})
-	must(c, c.m.Brings, "packages that bring another one are named, and it (packages, brings)", func(b Brings) bool { return b.Package != "" && len(b.Packages) > 0 })
+	must(c, c.m.Brings, "packages that bring another one are named, and it (packages, brings)", func(b Brings) bool {
+		return b.Package != "" && len(b.Packages) > 0
+	})
+	must(c, c.m.Removed, "a removed module has a name and the release that lacks it (module, since)", func(m Removed) bool {
+		return strings.Contains(m.Module, ".") && !m.Since.IsZero()
+	})
 	must(c, c.m.Backends, "a backend has a name, a system and its oldest release (min_os)", func(b Backend) bool {
 		return b.Label != "" && b.OS != "" && b.Arch != "" && !b.MinOS.IsZero()
 	})

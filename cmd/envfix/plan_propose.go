@@ -117,6 +117,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 			}
 		}
 	}
+	l.Removed = q.Matrix.Removed
 	l.Resolve = func(r resolver.Request) (*resolver.Resolution, error) {
 		q.Request = r
 		return q.Choose()

@@ -36,7 +36,8 @@ type Loop struct {
 	Override  []pep508.Requirement
 	Found     []string                                             // Pythons that are here, the first that are tried
 	Resolve   func(resolver.Request) (*resolver.Resolution, error) // the matrix
-	Framework func(name string) bool                               // a framework beside torch, of which the matrix chooses the build
+	Removed   []matrix.Removed
+	Framework func(name string) bool // a framework beside torch, of which the matrix chooses the build
 
 	shelf *shelf
 	calls int

@@ -81,7 +81,7 @@ func asks(t *testing.T, f files) *Loop {
 		Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")}}}
 	return &Loop{UV: testindex.UV(t), Index: s.URL + "/simple", Platform: "x86_64-manylinux_2_35", System: h.Platform,
 		Resolve:   func(r resolver.Request) (*resolver.Resolution, error) { return resolver.Resolve(m, h, r) },
-		Framework: func(string) bool { return false }}
+		Framework: func(string) bool { return false }, Removed: m.Removed}
 }
 
 func request(t *testing.T, lines ...string) resolver.Request {
@@ -233,6 +233,7 @@ func TestBrought(t *testing.T) {
 // What is built keeps torch's family at what it imports, unless it asks first whether it
 // is there.
 func TestRemovedModules(t *testing.T) {
+	l := asks(t, files{})
 	for source, want := range map[string]string{
 		"import numpy\nfrom torchvision.transforms.functional_tensor import rgb_to_grayscale\n":             "torchvision<0.17",
 		"from torch._six import inf\nimport torchaudio.backend.sox_io\n":                                    "torch<2.0 torchaudio<2.9",
@@ -240,7 +241,7 @@ func TestRemovedModules(t *testing.T) {
 		"from torchvision.transforms.functional import x\nimport torch\n":                                   "",
 		"from torch._sixty import inf\n":                                                                    "",
 	} {
-		if got := strings.Join(stale([]byte(source)), " "); got != want {
+		if got := strings.Join(l.stale(imports([]byte(source))), " "); got != want {
 			t.Errorf("%q: %q, want %q", source, got, want)
 		}
 	}

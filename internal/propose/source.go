@@ -26,7 +26,7 @@ type Source struct {
 	Requires      []string // PEP 508
 	Read          string   // where Requires stands in the archive; "" nowhere, so they are not known
 	Kind          string   // pure, compiler, CUDA: what building it needs
-	Stale         []string // limits of torch's family that its imports set: "torchvision<0.17"
+	Imports       []string // modules of torch's family that its sources import
 }
 
 // metadata is what uv is told of it in place of building it.
@@ -91,7 +91,7 @@ func (s *Source) read(b []byte) error {
 			if err != nil {
 				return fmt.Errorf("its archive cannot be read: %w", err)
 			}
-			s.Stale = append(s.Stale, stale(b)...)
+			s.Imports = append(s.Imports, imports(b)...)
 			if path.Base(h.Name) == "setup.py" && strings.Count(h.Name, "/") <= 3 {
 				_, inner, _ := strings.Cut(h.Name, "/")
 				members[inner] = b
