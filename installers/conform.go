@@ -47,14 +47,14 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 	return true
 }
 
-// holdsItself reports whether the environment holds the project that is installed in
+// holdsProject reports whether the environment holds the project that is installed in
 // place; also where there is none, or nobody looked into it.
-func holdsItself(t plan.Target) bool {
-	return t.Itself == "" || t.Held == nil || !t.Held.Files || slices.ContainsFunc(t.Held.Dists, func(d machine.HeldDist) bool { return isItself(d, t) })
+func holdsProject(t plan.Target) bool {
+	return t.Editable == "" || t.Held == nil || !t.Held.Files || slices.ContainsFunc(t.Held.Dists, func(d machine.HeldDist) bool { return isProject(d, t) })
 }
 
-func isItself(d machine.HeldDist, t plan.Target) bool {
-	return d.Origin != nil && d.Origin.Kind == machine.FromEditable && localWords(d.Origin.URL) == t.Itself
+func isProject(d machine.HeldDist, t plan.Target) bool {
+	return d.Origin != nil && d.Origin.Kind == machine.FromEditable && localWords(d.Origin.URL) == t.Editable
 }
 
 // meets reports whether an installed package has a version that is asked for.

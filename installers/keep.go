@@ -115,7 +115,7 @@ func (c *keeper) sort(out *plan.Keep) {
 				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "the other torch does not need it"})
 			}
 		case d.Name == "pip" && seeded: // the new environment has one
-		case isItself(d, c.b.t): // it is installed from there
+		case isProject(d, c.b.t): // it is installed from there
 		default:
 			if l := c.cannot(d); l.why != "" {
 				c.leaves[d.Name] = l

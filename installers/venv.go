@@ -108,9 +108,9 @@ func (b *builder) finish(exe string) {
 		check.Run.Known = b.kept.Known
 	}
 	b.add(check)
-	if b.t.Itself != "" {
+	if b.t.Editable != "" {
 		b.add(plan.Step{ID: "project", Title: "install the project itself in place", Why: "without its requirements, which are there; its own build runs, as you",
-			Run: b.again(exe, false, "--editable", b.t.Itself)})
+			Run: b.again(exe, false, "--editable", b.t.Editable)})
 	}
 	b.activate()
 	b.prove()

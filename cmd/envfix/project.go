@@ -62,15 +62,15 @@ func (f *planFlags) project(named bool) error {
 	}
 	f.wish.read = whatWasRead(dir, followed)
 	f.wish.said = append(f.wish.said, inExtras(dir, followed)...)
-	return f.itself(dir, followed)
+	return f.installProject(dir, followed)
 }
 
-// itself has the project installed where it says how it is built and all that it then
+// installProject has the project installed where it says how it is built and all that it then
 // requires is in the file that is followed.
-func (f *planFlags) itself(dir, followed string) error {
+func (f *planFlags) installProject(dir, followed string) error {
 	m, _ := managers.Find(f.target.manager)
 	asked, err := projectFile(filepath.Join(dir, followed))
-	if m.Project() || f.target.NotItself || err != nil { // the error is reported where the request is read
+	if m.Project() || f.target.NoInstallProject || err != nil { // the error is reported where the request is read
 		return nil
 	}
 	var whole pyproject.Project
@@ -90,9 +90,9 @@ func (f *planFlags) itself(dir, followed string) error {
 		f.wish.said = append(f.wish.said, "the project itself is not installed: to build it takes torch; with the environment active "+
 			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
 	case f.machine.elsewhere():
-		f.target.Itself = cmp.Or(f.wish.home, dir)
+		f.target.Editable = cmp.Or(f.wish.home, dir)
 	default:
-		f.target.Itself, err = filepath.Abs(cmp.Or(f.wish.home, dir))
+		f.target.Editable, err = filepath.Abs(cmp.Or(f.wish.home, dir))
 		return err
 	}
 	return nil

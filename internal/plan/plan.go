@@ -102,10 +102,10 @@ type Target struct {
 	// installed: their code runs then.
 	Build []string `json:"build,omitempty"`
 
-	// Itself is the folder of the project that is installed in place, after what it
+	// Editable is the folder of the project that is installed in place, after what it
 	// requires; "" none.
-	Itself    string `json:"itself,omitempty"`
-	NotItself bool   `json:"not_itself,omitempty"`
+	Editable         string `json:"editable,omitempty"`
+	NoInstallProject bool   `json:"no_install_project,omitempty"`
 
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
