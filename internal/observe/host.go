@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,12 +13,52 @@ import (
 
 // A cgroup is what the kernel allows a process and what that cost it.
 type cgroup struct {
-	quota             float64 // CPUs; 0: no limit
-	periods, refused  uint64
-	memory            int64 // MiB; 0: no limit
-	kills             int
-	known, killsKnown bool
+	quota            float64 // CPUs; 0: no limit
+	periods, refused uint64
+	memory           int64 // MiB; 0: no limit
+	kills            int
+	killsIn          string // the folder that counts them; "": none does
+	known            bool
 }
+
+// mostGroups bounds the control groups that are read before a job begins: a desktop
+// has 200, a machine that runs many containers some thousands.
+const mostGroups = 1000
+
+// killsOf is how many processes the kernel has killed for want of memory in each
+// control group that is there, by folder; nil where there are too many. A job may
+// enter a group and lose a process before it is looked at next, so what its group
+// had counted before has to be known before the job begins.
+func killsOf(root string) map[string]int {
+	if v1, err := filepath.Glob(root + "/memory/cgroup.procs"); err == nil && len(v1) > 0 {
+		root = filepath.Dir(v1[0])
+	}
+	counts, n := map[string]int{}, 0
+	err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it ended meanwhile
+			return nil
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return nil
+		}
+		if n++; n > mostGroups {
+			return fs.SkipAll
+		}
+		var c cgroup
+		c.folder(dir)
+		counts[dir] = c.kills
+		return nil
+	})
+	if err != nil || n > mostGroups {
+		return nil
+	}
+	return counts
+}
+
+// groupRoot is where the control groups are mounted.
+const groupRoot = "/sys/fs/cgroup"
 
 // groupsOf is the text that names a process's groups; "" where it has ended.
 func groupsOf(pid int) string { return proc.Self.Of(pid).Read("cgroup") }
@@ -32,7 +74,7 @@ func readCgroup(groups string) (c cgroup) {
 		}
 		for _, of := range []string{"", "cpu", "memory"} {
 			if part[0] == "0" && of == "" || part[0] != "0" && of != "" && strings.Contains(","+part[1]+",", ","+of+",") {
-				c.upward("/sys/fs/cgroup/"+of, part[2])
+				c.upward(filepath.Join(groupRoot, of), part[2])
 			}
 		}
 	}
@@ -67,8 +109,8 @@ func (c *cgroup) folder(dir string) {
 		}
 	}
 	for _, name := range []string{"memory.events.local", "memory.events", "memory.oom_control"} {
-		if s := small(dir, name); s != "" && !c.killsKnown {
-			c.kills, c.killsKnown = int(fields(s)["oom_kill"]), true
+		if s := small(dir, name); s != "" && c.killsIn == "" {
+			c.kills, c.killsIn = int(fields(s)["oom_kill"]), dir
 		}
 	}
 }

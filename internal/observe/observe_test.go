@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestCgroup(t *testing.T) {
 	put("a/b/memory.events", "low 0\noom 1\noom_kill 2\n")
 	var c cgroup
 	c.upward(root, "/a/b")
-	want := cgroup{quota: 1.5, periods: 100, refused: 64, memory: 32768, kills: 2, known: true, killsKnown: true}
+	want := cgroup{quota: 1.5, periods: 100, refused: 64, memory: 32768, kills: 2, killsIn: filepath.Join(root, "a/b"), known: true}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(cgroup{})); diff != "" {
 		t.Error(diff)
 	}
@@ -47,6 +48,19 @@ func TestCgroup(t *testing.T) {
 	c.upward(root, "/v1/../../../v1")
 	if c.quota != 2 {
 		t.Errorf("quota of version 1: %v", c.quota)
+	}
+	if n := killsOf(root); n[filepath.Join(root, "a/b")] != 2 || n[root] != 0 || len(n) != 4 {
+		t.Errorf("killed before the job: %v", n)
+	}
+	put("memory/cgroup.procs", "") // where memory is a hierarchy of version 1, its groups alone
+	if n := killsOf(root); len(n) != 1 {
+		t.Errorf("killed before the job, version 1: %v", n)
+	}
+	for i := range mostGroups {
+		put("memory/"+strconv.Itoa(i)+"/cgroup.procs", "")
+	}
+	if n := killsOf(root); n != nil {
+		t.Errorf("%d groups were read", len(n))
 	}
 }
 

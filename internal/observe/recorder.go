@@ -27,8 +27,9 @@ type Recorder struct {
 	current verdict.Frame
 	span    float64 // seconds of a frame
 	host    verdict.Host
-	groups  string // of the job, as the kernel names them
-	group   cgroup // as the job began
+	groups  string         // of the job, as the kernel names them
+	group   cgroup         // as the job entered them
+	before  map[string]int // processes that each group's folder had counted as killed before the job; nil: not known
 	notes   []string
 	load    uint64
 }
@@ -119,6 +120,9 @@ func (r *Recorder) slow() {
 	}
 	if now := groupsOf(pid); now != "" && now != r.groups {
 		r.groups, r.group = now, readCgroup(now)
+		if r.before != nil {
+			r.group.kills = r.before[r.group.killsIn] // of a group made since: none
+		}
 		r.host.MemoryLimit = r.group.memory
 	}
 	r.host.AddressLimit = max(r.host.AddressLimit, addressLimit(pid))

@@ -45,6 +45,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	defer g.stop()
 	j := newJob() // before the start: the job may be signalled at once
 	defer j.release()
+	before := killsOf(groupRoot)
 	attr := &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Env: env}
 	if o.DieToo {
 		attr.Sys = dieToo()
@@ -56,7 +57,7 @@ func Run(o Options) (*verdict.Trace, Ended, error) {
 	j.pid = pid
 	go j.wait()
 	r := newRecorder(pid, true, l, g, o.Env)
-	r.notes = notes
+	r.notes, r.before = notes, before
 	ended := r.follows(j)
 	t := r.Trace()
 	t.Command, t.Exit = o.command(), ended.Code
