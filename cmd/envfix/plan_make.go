@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
@@ -30,7 +29,8 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	}
 	q.Target.Repair = mend
 	p, err := q.Make(w)
-	if silent := silentDriver(q.Machine); err == nil && silent != "" && p.Decision == resolver.InstallCPU && !q.Request.CPU && q.Request.Build != "cpu" {
+	silent, asked := q.Machine.SilentDriver(), q.Request.CPU || q.Request.Build == "cpu"
+	if err == nil && silent != "" && p.Decision == resolver.InstallCPU && !asked {
 		return nil, &fail.Error{Code: fail.NoSolution, Text: silent,
 			Details: []string{"what fits this machine cannot be told while the driver does not answer; a build for the CPU would be no answer"},
 			Hints: []string{"`envfix doctor` says what to do about the driver",
@@ -88,7 +88,7 @@ func (f planFlags) remembered(described bool) *plan.Wish {
 // asks for and the plan does not follow, and data that is old.
 func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 	out := f.wish.warnings(c)
-	if silent := silentDriver(q.Machine); silent != "" {
+	if silent := q.Machine.SilentDriver(); silent != "" {
 		out = append(out, silent+": what the driver says was asked of nvidia-smi and the system's files")
 	}
 	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
@@ -127,15 +127,4 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 	}
 	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
 	return h
-}
-
-// silentDriver is the note of a driver whose library hangs or crashes; "" it answers.
-func silentDriver(h machine.Machine) string {
-	for _, n := range h.Notes {
-		said, ok := strings.CutPrefix(n, "nvml: NVIDIA's library ")
-		if ok && (strings.HasPrefix(said, "did not answer ") || strings.HasPrefix(said, "ended its process")) {
-			return "NVIDIA's library " + said
-		}
-	}
-	return ""
 }

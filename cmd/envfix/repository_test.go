@@ -1,15 +1,13 @@
 package main
 
 import (
-	"net/http/cgi"
-	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"envfix/internal/fail"
+	"envfix/internal/testindex"
 )
 
 // A repository is planned by its address: nothing is left here, and its environment will
@@ -22,14 +20,8 @@ func TestRepository(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	git, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(&cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(git)), "git-http-backend"), Root: "/",
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}})
-	t.Cleanup(s.Close)
-	args := []string{"plan", "--gpu", "V100", "--driver", "580.95.05", "--os", "linux", "--libc", "glibc-2.35", "--quick", s.URL + "/mine.git"}
+	server := testindex.Git(t, root)
+	args := []string{"plan", "--gpu", "V100", "--driver", "580.95.05", "--os", "linux", "--libc", "glibc-2.35", "--quick", server + "/mine.git"}
 	code, said := lockSays(t, dir, args...)
 	if code != fail.OK || !strings.Contains(said, "torch 2.8") || !strings.Contains(said, "mine/.venv") {
 		t.Errorf("exit %d: %s", code, said)

@@ -1,13 +1,13 @@
 package clone
 
 import (
-	"net/http/cgi"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"envfix/internal/testindex"
 )
 
 func TestParse(t *testing.T) {
@@ -63,16 +63,10 @@ func TestThreat21Repository(t *testing.T) {
 	root := t.TempDir()
 	sh(root, "git init -q good; cd good; echo torch > requirements.txt; echo '* filter=evil' > .gitattributes; ln -s requirements.txt link; git add .; git commit -qm one; cd ..; git clone -q --bare good good.git")
 	sh(root, "git init -q bad; cd bad; ln -s ../../etc/passwd link; git add .; git commit -qm one; cd ..; git clone -q --bare bad bad.git")
-	git, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(&cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(git)), "git-http-backend"), Root: "/",
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}})
-	t.Cleanup(s.Close)
+	server := testindex.Git(t, root)
 	into := filepath.Join(t.TempDir(), "sub", "good")
 	for range 2 { // the second time it is replaced
-		a, _, err := Parse(s.URL + "/good.git")
+		a, _, err := Parse(server + "/good.git")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +80,7 @@ func TestThreat21Repository(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a filter or a hook was run")
 	}
-	a := Address{URL: s.URL + "/bad.git", Commit: "HEAD", Name: "bad"}
+	a := Address{URL: server + "/bad.git", Commit: "HEAD", Name: "bad"}
 	bad := filepath.Join(filepath.Dir(into), "bad")
 	if err := a.To(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "its link link leads out of it") {
 		t.Errorf("%v", err)
@@ -94,7 +88,7 @@ func TestThreat21Repository(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(into), "*")); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
-	if err := (Address{URL: s.URL + "/none.git", Commit: "HEAD", Name: "none"}).To(t.Context(), bad); err == nil {
+	if err := (Address{URL: server + "/none.git", Commit: "HEAD", Name: "none"}).To(t.Context(), bad); err == nil {
 		t.Error("a repository that is not there was brought")
 	}
 }

@@ -104,7 +104,7 @@ func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *n
 	}
 	switch {
 	case a.late && r == nil:
-		h.note("nvml: NVIDIA's library did not answer within %s: the driver hangs", o.limit())
+		h.note("%s %s: the driver hangs", machine.NVMLHangs, o.limit())
 		return nil, true
 	case a.late:
 		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library did not answer within %s", o.limit())
@@ -112,7 +112,7 @@ func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *n
 		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library ended its process: %s", firstWords(a))
 	}
 	if r == nil {
-		h.note("nvml: NVIDIA's library ended its process: %s", firstWords(a))
+		h.note("%s %s", machine.NVMLCrashes, firstWords(a))
 	}
 	return r, false
 }
