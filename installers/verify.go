@@ -31,6 +31,9 @@ func verify(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *
 		// conda builds carry no label, and their libraries are packages of their own.
 		v.Torch, v.CuDNN = c.Torch, ""
 	}
+	if c.Listed != nil { // what it holds is inferred: that it computes is the proof
+		v.CuDNN, v.Arches = "", nil
+	}
 	if !r.Described {
 		v.GPUs = toCompute(h, r, res, c)
 	}

@@ -105,8 +105,9 @@ func (q *attempt) choice(b *matrix.Build) *Choice {
 	c := &Choice{
 		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), CuDNN: b.CuDNN.String(),
 		Python: q.py.String(), Channel: "pip", Packages: map[string]string{}, Natively: q.natively(b),
-		Proof: string(b.Proof), Source: b.Source, Arches: arches(b),
+		Proof: string(b.Proof), Source: b.Source, Arches: arches(b), Listed: q.p.req.listed(b),
 	}
+	c.Unknown = b.Status == matrix.NotSeen && c.Listed == nil
 	label := ""
 	if !q.fromDefault(b) {
 		c.Index = new(b.Index)

@@ -21,7 +21,7 @@ type preference struct {
 // where no other passes.
 var preferences = []preference{
 	{"seen", "a wheel that somebody has seen", func(q *attempt, a, b *matrix.Build) int {
-		return boolInt(a.Status != matrix.NotSeen) - boolInt(b.Status != matrix.NotSeen)
+		return boolInt(q.p.req.unknown(b)) - boolInt(q.p.req.unknown(a))
 	}},
 	{"known", "its AMD GPUs are known, not inferred", func(q *attempt, a, b *matrix.Build) int {
 		return boolInt(q.inferred(b)) - boolInt(q.inferred(a))

@@ -127,6 +127,9 @@ func condaNote(b *matrix.Build) string {
 // proofRemarks: how far what is said of the build is proven.
 func (q remarks) proofRemarks(b *matrix.Build) []string {
 	var out []string
+	if l := q.a.p.req.listed(b); l != nil {
+		return []string{fmt.Sprintf("%s: %s lists its wheel (asked on %s), and nobody has read it: what it runs on is inferred", torchName(b), text.Cut(l.Index, 80), l.Day)}
+	}
 	if b.Status == matrix.NotSeen && q.a.p.req.label != b.Label && q.a.p.req.Channel == "" {
 		out = append(out, fmt.Sprintf("nobody has seen the wheel of %s for %s %s: that PyTorch's own index has it is a report", torchName(b), b.OS, b.Arch))
 	}

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/matrix"
 )
 
 // The accelerators that PyTorch is built for.
@@ -185,4 +186,23 @@ func (w *request) torchText() string {
 		}
 	}
 	return text.Cut(strings.Join(parts, ", "), 80)
+}
+
+// unknown reports whether nobody knows that a build's wheel exists.
+func (w *request) unknown(b *matrix.Build) bool {
+	return b.Status == matrix.NotSeen && w.listed(b) == nil && (w.lookedFor(b) || !w.Suppose)
+}
+
+// lookedFor reports whether the index of a build was asked for it.
+func (w *request) lookedFor(b *matrix.Build) bool {
+	_, yes := w.Listed[b.Release.Torch.String()+"+"+b.Label]
+	return yes
+}
+
+// listed is what its index says of a build that nobody has seen; nil: nothing.
+func (w *request) listed(b *matrix.Build) *Listed {
+	if b.Status != matrix.NotSeen {
+		return nil
+	}
+	return w.Listed[b.Release.Torch.String()+"+"+b.Label]
 }

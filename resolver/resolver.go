@@ -38,9 +38,23 @@ type Request struct {
 
 	AsNamed []string `json:"as_named,omitempty"` // names that are meant as they are written, however like a known one
 
+	// Listed are wheels that the data does not know and that their index was asked for, by
+	// torch's version and build (2.15.0+cpu); nil: it has none. Suppose takes all others of
+	// which nobody knows for there, to find out which one to ask for.
+	Listed  map[string]*Listed `json:"listed,omitempty"`
+	Suppose bool               `json:"-"`
+
 	Resolved  bool   `json:"-"`                   // uv found versions of all that is asked for
 	Described bool   `json:"described,omitempty"` // the machine was described by flags or a file
 	Today     string `json:"today,omitempty"`     // 2026-11-21; the resolver has no clock
+}
+
+// Listed is what an index's page says of a wheel that nobody has read.
+type Listed struct {
+	Index  string `json:"index"`
+	File   string `json:"file"`
+	SHA256 string `json:"sha256,omitempty"` // "" the page gives none
+	Day    string `json:"day"`              // 2026-11-24: when it was asked
 }
 
 // A Decision is the kind of answer, a word of the schema of a plan.
@@ -74,6 +88,8 @@ type Choice struct {
 	URLs     map[string]string `json:"urls,omitempty"`     // package → the file that is installed, with its hash; outside every index
 	Older    map[string]string `json:"older,omitempty"`    // package → why it is not its newest release: "0.50.1 needs torch>=2.4"
 	Holds    []string          `json:"holds,omitempty"`    // limits of ordinary packages, which no metadata says: "numpy<2"
+	Listed   *Listed           `json:"listed,omitempty"`   // torch's wheel is known by its index's page alone; nil: it was read, or is not known
+	Unknown  bool              `json:"-"`                  // nobody knows whether torch's wheel exists
 	Natively bool              `json:"natively,omitempty"` // the driver supports its CUDA without minor-version compatibility
 	Proof    string            `json:"proof,omitempty"`
 	Source   string            `json:"source,omitempty"`

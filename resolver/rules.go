@@ -69,13 +69,15 @@ func requestWord(q *attempt, b *matrix.Build) string {
 // sourceRule: which indexes the user allows, and which builds PyTorch offers. A
 // build that no selector names, or that nobody saw, is taken only when named.
 func sourceRule(q *attempt, b *matrix.Build) *Reason {
-	if b.Status != matrix.Offered && q.p.req.label != b.Label && !(b.Status == matrix.NotSeen && (q.p.cache.noneSeen || q.p.req.Channel != "")) {
-		switch b.Status {
-		case matrix.NotSeen:
-			return q.no(b.Source, "not known whether this wheel exists; it is taken only with `--build %s`", b.Label)
-		default:
-			return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
-		}
+	switch {
+	case b.Status == matrix.Offered, q.p.req.label == b.Label:
+	case b.Status != matrix.NotSeen:
+		return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
+	case !q.p.req.unknown(b), q.p.cache.noneSeen, q.p.req.Channel != "":
+	case q.p.req.lookedFor(b):
+		return q.no(b.Source, "its index does not list this wheel; it is taken only with `--build %s`", b.Label)
+	default:
+		return q.no(b.Source, "not known whether this wheel exists; it is taken only with `--build %s`", b.Label)
 	}
 	switch only := strings.TrimSuffix(q.p.req.OnlyIndex, "/"); {
 	case isConda(b):

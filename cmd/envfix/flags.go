@@ -63,7 +63,7 @@ func describeFlags() []cli.Flag {
 // share them.
 func requestFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{filesFlag()}, declared(describe.RequestFlags()), []cli.Flag{envFlag(),
-		&cli.BoolFlag{Name: "quick", Usage: "answer for a project from the data alone: uv does not resolve its packages first"},
+		&cli.BoolFlag{Name: "quick", Usage: "answer from the data alone: uv resolves no packages first, and no index is looked at"},
 		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve the packages first where torch alone is asked for, too"},
 	}, declared(targetTable()))
 }

@@ -61,7 +61,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		driver = q.Machine.Driver.Version.String()
 	}
 	key := propose.Key(buildVersion, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override)
-	a := propose.Kept(dir, key)
+	a := propose.Kept[propose.Answer](dir, key)
 	if a == nil {
 		if isTerminal(stderr()) {
 			io.WriteString(stderr(), "envfix: uv resolves what the project asks for\n")

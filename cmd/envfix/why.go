@@ -72,7 +72,7 @@ func whyAction(c *cli.Context) error {
 	}
 	asked := r.Requirements[0]
 	r.Requirements = nil
-	told, err := q.Why(asked)
+	told, err := q.Why(w, asked)
 	if err != nil {
 		return err
 	}

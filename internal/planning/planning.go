@@ -44,6 +44,9 @@ type Ports struct {
 	// Propose resolves all that is asked for, within what the resolver admits; nil:
 	// nobody was asked.
 	Propose func(Question) *Proposal
+	// Look asks the index of a choice whether it lists the wheels that were chosen from it;
+	// known is false where nobody could tell.
+	Look func(c *resolver.Choice) (l *resolver.Listed, known bool)
 	// Cautions are what the plan warns of beside what the resolver does.
 	Cautions func(*resolver.Choice) []string
 	// Drivers are the versions of packages that the system's manager has.
@@ -75,7 +78,8 @@ func (q Question) Brief() (*resolver.Brief, error) {
 }
 
 // Why asks for the case for and against every build that a requirement matches.
-func (q Question) Why(asked pep508.Requirement) (*resolver.Case, error) {
+func (q Question) Why(w Ports, asked pep508.Requirement) (*resolver.Case, error) {
+	q.look(w)
 	c, err := resolver.Why(q.Matrix, q.seen(), q.request(), asked)
 	if err != nil {
 		return nil, usage(err)
@@ -111,6 +115,7 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 		}
 	}
 	q.Machine, q.Request = q.seen(), q.request()
+	q.look(w)
 	res, err := q.propose(w)
 	if err != nil {
 		return nil, err

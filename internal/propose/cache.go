@@ -22,7 +22,7 @@ func Key(parts ...any) string {
 }
 
 // Kept is the answer that was kept for a question; nil there is none.
-func Kept(dir, key string) *Answer {
+func Kept[Answer any](dir, key string) *Answer {
 	b, err := os.ReadFile(filepath.Join(dir, key+".json"))
 	var a Answer
 	if dir == "" || key == "" || err != nil || json.Unmarshal(b, &a) != nil {
@@ -32,7 +32,7 @@ func Kept(dir, key string) *Answer {
 }
 
 // Keep keeps an answer. Where it cannot, the question is asked again.
-func Keep(dir, key string, a *Answer) {
+func Keep(dir, key string, a any) {
 	b, err := json.Marshal(a)
 	if dir == "" || key == "" || err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return

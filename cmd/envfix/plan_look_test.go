@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/fail"
+	"envfix/internal/testindex"
+)
+
+// What the data does not know of a release is asked of its index, once a day: of a
+// system that nobody could read wheels of, too.
+func TestPlanLooks(t *testing.T) {
+	t.Setenv("ENVFIX_QUICK", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where answers are kept
+	wheel := func(name, version, python string) testindex.Wheel {
+		return testindex.Wheel{Name: name, Version: version, Tag: python + "-" + python + "-win_amd64"}
+	}
+	x := testindex.Serve(t, wheel("torch", "2.15.0+cu130", "cp312"), wheel("torchvision", "0.29.2+cu130", "cp312"), wheel("torch", "2.15.0+cu130", "cp313"))
+	plan := func(python string, more ...string) string {
+		t.Helper()
+		code, said := lockSays(t, t.TempDir(), append([]string{"plan", "--gpu", "RTX 4090", "--driver", "580.95.05", "--os", "windows", "--python", python,
+			"--mirror", "https://download.pytorch.org/whl/cu130=" + x.URL, "--mirror", "https://download.pytorch.org/whl/cu132=" + x.URL, "torch", "torchvision"}, more...)...)
+		if code != fail.OK {
+			t.Fatalf("exit %d: %s", code, said)
+		}
+		return said
+	}
+	for _, c := range []struct {
+		python, want string
+		more         []string
+	}{
+		{"3.12", "torch 2.15.0, build cu130", nil},
+		{"3.12", "lists its wheel (asked on ", nil},
+		{"3.13", "torch 2.14.1", nil}, // no torchvision there
+		{"3.13", "its index does not list this wheel", nil},
+		{"3.12", "torch 2.14.1", []string{"--quick"}},
+		{"3.12", "torch 2.14.1", []string{"--offline"}},
+	} {
+		if said := plan(c.python, c.more...); !strings.Contains(strings.Join(strings.Fields(said), " "), c.want) {
+			t.Errorf("%s %v: no %q in\n%s", c.python, c.more, c.want, said)
+		}
+	}
+	if n := len(x.Requests()); n != 6 {
+		t.Errorf("%d requests: %v", n, x.Requests())
+	}
+	if said := plan("3.12", "--json"); !strings.Contains(said, `"sha256"`) || !strings.Contains(said, `"listed"`) {
+		t.Error("the plan does not name the file")
+	}
+	code, said := lockSays(t, t.TempDir(), "why", "torch==2.15.0", "--gpu", "RTX 4090", "--driver", "580.95.05", "--os", "windows", "--python", "3.12",
+		"--mirror", "https://download.pytorch.org/whl/cu130="+x.URL)
+	if code != fail.OK || !strings.Contains(said, "torch 2.15.0+cu130  chosen") {
+		t.Errorf("why, exit %d: %s", code, said)
+	}
+	x.Break("/simple/torch/", testindex.Unavailable)
+	if said := plan("3.11"); !strings.Contains(said, "not known whether this wheel exists") {
+		t.Errorf("an index that is away: %s", said)
+	}
+}
