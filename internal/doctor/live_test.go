@@ -88,6 +88,21 @@ var liveCases = []liveCase{
 	{"a module of the project", func(c *read.Case) {
 		c.Files.Shadows = []machine.ImportPlace{{Path: "/home/u/proj/queue.py", Place: machine.InWorkingDir}}
 	}, "PY013", []string{"queue.py", "mv "}, false},
+	{"a module in PYTHONPATH that torch does not fit", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "typing-extensions>=4.13")
+		dist(c, "typing-extensions", "4.16.0")
+		c.Files.Shadows = []machine.ImportPlace{{Path: "/opt/libs/typing_extensions.py", Place: machine.InPythonPath, Version: "4.12.2"}}
+	}, "PY013", []string{"typing_extensions", "remove /opt/libs from PYTHONPATH"}, false},
+	{"a module in PYTHONPATH that serves", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "typing-extensions>=4.13")
+		dist(c, "typing-extensions", "4.16.0")
+		c.Files.Shadows = []machine.ImportPlace{{Path: "/opt/libs/typing_extensions.py", Place: machine.InPythonPath, Version: "4.14.0"}}
+	}, "", nil, false},
+	{"a variable of AMD's beside a GPU of NVIDIA's", variable("HIP_VISIBLE_DEVICES", "-1"), "", nil, false},
+	{"a package that torch and its libraries need", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "nvidia-nvshmem-cu12==3.3.24")
+		c.Files.Dists[2].Requires = append(c.Files.Dists[2].Requires, "nvidia-nvshmem-cu12")
+	}, "PY010", []string{"--no-deps nvidia-nvshmem-cu12==3.3.24`"}, false},
 	{"a package for another torch", func(c *read.Case) { dist(c, "fastpkg", "1.0", "torch==2.8.0") }, "PY042", []string{"fastpkg 1.0 wants torch==2.8.0", "2.9.1"}, false},
 	{"a package for another torch on Windows alone", func(c *read.Case) { dist(c, "fastpkg", "1.0", "torch==2.8.0; sys_platform == 'win32'") }, "", nil, false},
 	{"a package of conda's for another torch", func(c *read.Case) {

@@ -70,8 +70,9 @@ const (
 
 // An ImportPlace is one file or package that `import torch` could take.
 type ImportPlace struct {
-	Path  string // …/torch/__init__.py or …/torch.py
-	Place string
+	Path    string // …/torch/__init__.py or …/torch.py
+	Place   string
+	Version string // of the distribution that lies beside it, where it is not torch's own package; "" unknown
 
 	Origins []Origin // what put its directory on PYTHONPATH; nil: nothing found, or another place
 }

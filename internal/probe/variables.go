@@ -136,6 +136,7 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 		wanted[name] = true
 	}
 	var out []machine.ImportPlace
+	from := &origins{h: h}
 	look := func(dir, place string) {
 		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
 			return
@@ -149,9 +150,18 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 			if !module {
 				file += "/__init__.py"
 			}
-			if h.exists(file) && len(out) < maxNamed {
-				out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
+			if !h.exists(file) || len(out) == maxNamed {
+				continue
 			}
+			p := machine.ImportPlace{Path: text.Printable(file), Place: place}
+			if place == machine.InPythonPath {
+				p.Origins = from.of(place, dir)
+			}
+			beside := h.dists([]string{dir})
+			if i := slices.IndexFunc(beside, func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem }); i >= 0 {
+				p.Version = beside[i].Version
+			}
+			out = append(out, p)
 		}
 	}
 	look(dir, machine.InWorkingDir)

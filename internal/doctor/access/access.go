@@ -17,7 +17,10 @@ func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
 	if !trouble && !e.Torch.SeesNone() && e.Pasted {
 		return
 	}
-	for _, name := range hiding {
+	for i, name := range hiding {
+		if i > 0 && e.GPU().Of(machine.NVIDIA) && !e.GPU().Of(machine.AMD) && e.Torch.HIP == "" {
+			continue // a torch for CUDA does not read it
+		}
 		said, bad := e.From.Env[name], ""
 		for i, entry := range strings.Split(e.Machine.Env[name], ",") {
 			if how := hides(e, name, strings.TrimSpace(entry), i == 0); how != "" {

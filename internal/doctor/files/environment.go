@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 )
 
@@ -95,13 +96,29 @@ func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	for _, p := range e.Files.Shadows {
 		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
-		out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
+		if p.Version != "" && !unfitting(e, machine.NormalName(name), p.Version) {
+			continue
+		}
+		f := out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
 			Says("%s stands in %s and hides Python's or torch's own module %s: `import torch` fails, or does what it should not", p.Path, p.Place, name).
 			Do(renameFix(e, p)...).
 			Explaining("PY011")
+		if p.Place == machine.InPythonPath {
+			f.Do(evidence.OutOf(p.Place, siteOf(p.Path), p.Origins)...).Mends(pythonPathMend(e, p))
+		}
 		return out
 	}
 	return out
+}
+
+// unfitting reports whether a package asks for another version of one.
+func unfitting(e *evidence.Evidence, name, version string) bool {
+	return slices.ContainsFunc(e.Files.Dists, func(d machine.DistFiles) bool {
+		return slices.ContainsFunc(d.Requires, func(line string) bool {
+			r, err := pep508.Parse(line, "")
+			return err == nil && r.Name == name && counts(e, r.Marker, nil) && !admits(r.Spec, version)
+		})
+	})
 }
 
 // halfInstalled: several entries of one package, or an entry that does not fit

@@ -41,11 +41,14 @@ func installed(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	var others []unmet
 	var all []trouble
-	ofTorch := needsOf(first, "torch")
+	ofTorch, asked := needsOf(first, "torch"), map[string]bool{}
 	for _, u := range unmetOf(e, first) {
 		switch {
 		case u.pinned() && (ofTorch[u.of.Name] || u.of.Name == "torch"):
-			all = append(all, u.trouble(e))
+			if u.have.Name != "" || u.of.Name == "torch" || !asked[u.Name] { // torch names the version
+				all = append(all, u.trouble(e))
+			}
+			asked[u.Name] = true
 		case u.of.Installer == "conda" || strings.Contains(u.of.Info, "/dist-packages/"):
 			// their own managers see to them, by other names
 		default:
@@ -179,9 +182,11 @@ func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) []unmet {
 			}
 		}
 	}
-	for _, d := range e.Files.Dists {
-		if first[d.Name].Info == d.Info {
-			look(d, nil, 0)
+	for _, torch := range []bool{true, false} {
+		for _, d := range e.Files.Dists {
+			if first[d.Name].Info == d.Info && (d.Name == "torch") == torch {
+				look(d, nil, 0)
+			}
 		}
 	}
 	return out
