@@ -36,6 +36,12 @@ func dist(c *read.Case, name, version string, requires ...string) {
 	c.Packages = append(c.Packages, read.Package{Name: name, Version: version})
 }
 
+func start(is string) func(*read.Case) {
+	return func(c *read.Case) {
+		c.Files.Starts = []machine.StartFault{{At: machine.Origin{Kind: machine.OriginPython, File: site + "/a.pth", Line: 2}, Is: is}}
+	}
+}
+
 var bashrc = machine.Origin{Kind: machine.OriginProfile, File: "~/.bashrc", Line: 7}
 
 var liveCases = []liveCase{
@@ -84,6 +90,23 @@ var liveCases = []liveCase{
 	{"the Python was removed", func(c *read.Case) {
 		c.Files.Python, c.Files.Base = machine.PythonGone, "/opt/homebrew/opt/python@3.12/bin"
 	}, "PY044", []string{"python@3.12", "gone"}, false},
+	{"a Python in another's home", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonClosed, "/root/py/bin" }, "PY044", []string{"may not reach", "/root/py/bin"}, false},
+	{"a Python without its library", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonBare, "/opt/py/bin" }, "PY044", []string{"encodings", "/opt/py/bin"}, false},
+	{"a .pth of another encoding", start(machine.StartUnread), "PY013", []string{"a.pth is not UTF-8"}, false},
+	{"a start that takes torch away", start(machine.StartHides), "PY013", []string{"a.pth:2", "take torch out"}, false},
+	{"a start that works on imports", start(machine.StartHooks), "PY013", []string{"a.pth:2", "--import"}, true},
+	{"sources that were moved", func(c *read.Case) {
+		dist(c, "flash-attn", "2.8.3", "torch")
+		c.Files.Dists[len(c.Files.Dists)-1].Gone = "/src/flash-attention"
+	}, "PY010", []string{"/src/flash-attention", "pip install -e DIR"}, false},
+	{"sources of a package without torch", func(c *read.Case) {
+		dist(c, "mine", "0.1")
+		c.Files.Dists[len(c.Files.Dists)-1].Gone = "/src/mine"
+	}, "", nil, false},
+	{"NumPy for another Python", func(c *read.Case) {
+		dist(c, "numpy", "2.1.0")
+		c.Files.Dists[len(c.Files.Dists)-1].ABI = "cp313"
+	}, "PY027", []string{"cp313", "numpy==2.1.0"}, false},
 	{"torch without its dist-info", func(c *read.Case) { c.Files.Bare = "2.9.1+cu128" }, "PY014", []string{"2.9.1", "dist-info"}, true},
 	{"a module of the project", func(c *read.Case) {
 		c.Files.Shadows = []machine.ImportPlace{{Path: "/home/u/proj/queue.py", Place: machine.InWorkingDir}}

@@ -22,13 +22,30 @@ type EnvFiles struct {
 	Python    string        // what is wrong with its interpreter: see the Python constants; "" nothing
 	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
 	Pip       string        // the interpreter that its bin/pip starts, where that is another's; "" no such
+	Starts    []StartFault  // what files do that Python runs when it starts
 	Bare      string        // the version of a torch whose package is there and whose dist-info is not; "" no such
 }
 
 // The values of EnvFiles.Python.
 const (
-	PythonGone  = "gone"  // bin/python leads nowhere
-	PythonOther = "other" // it is of another version than the packages are for
+	PythonGone   = "gone"   // bin/python leads nowhere
+	PythonOther  = "other"  // it is of another version than the packages are for
+	PythonClosed = "closed" // this user may not reach what bin/python leads to
+	PythonBare   = "bare"   // the library that the interpreter starts with is not there
+)
+
+// A StartFault is what a file does to Python, or to the import of torch, when Python starts.
+type StartFault struct {
+	At  Origin
+	Is  string // see the Start constants
+	How string // what it says
+}
+
+// The values of StartFault.Is.
+const (
+	StartUnread = "unread" // Python cannot decode it, and ends
+	StartHides  = "hides"  // it puts nothing in the place of a module, and names torch
+	StartHooks  = "hooks"  // it works on how Python imports, and names torch
 )
 
 // A Variable is one that is set, and where.
@@ -56,6 +73,8 @@ type DistFiles struct {
 	Files     int      // that were looked at
 	Missing   []string // listed in RECORD and not there, the libraries first; a few of them
 	Absent    int      // how many are missing
+	Gone      string   // the directory of the sources that it is installed in place of, where that is not there
+	ABI       string   // the Python that its machine code is for, where that is another's: "cp312"
 	Resized   []string // libraries of another size than RECORD says; a few of them
 }
 

@@ -2,6 +2,9 @@ package probe
 
 import (
 	"archive/zip"
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -31,7 +34,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		return nil
 	}
 	venv := h.pyvenv(e.Dir) != nil
-	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites}
+	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites, Starts: e.Starts}
 	for _, r := range e.Conda {
 		if slices.Contains([]string{"pytorch", "pytorch-cpu", "pytorch-gpu", "libtorch", "cpuonly"}, r.Name) {
 			f.Conda = append(f.Conda, r.Name+" "+r.Version+" "+r.Build)
@@ -48,13 +51,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	if cfg := h.pyvenv(e.Dir); cfg != nil {
-		f.Base = cfg.home
-		switch program := h.envPython(e.Dir); {
-		case !h.exists(program) && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
-			f.Python = machine.PythonGone
-		case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+version.Minor(e.Python.Version)) }) && h.os == "linux":
-			f.Python = machine.PythonOther
-		}
+		f.Base, f.Python = cfg.home, h.pythonFault(e, cfg.home)
 	}
 	if line, _, _ := strings.Cut(h.text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
 		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.resolvedDir(path.Dir(program)) != h.resolvedDir(e.Dir+"/bin") {
@@ -69,7 +66,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	var wait sync.WaitGroup
 	defer wait.Wait()
-	wait.Go(func() { f.Dists = h.distFiles(sites, e.Dists) })
+	wait.Go(func() { f.Dists = h.distFiles(sites, e) })
 	for _, site := range e.Sites {
 		for _, name := range h.names(site) {
 			if strings.HasPrefix(name, "~") && len(f.Leftovers) < maxNamed && h.isDir(site+"/"+name) {
@@ -92,6 +89,41 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	return f
+}
+
+// pythonFault is what is wrong with the interpreter of a virtual environment; "" nothing.
+func (h *host) pythonFault(e Env, home string) string {
+	program := h.envPython(e.Dir)
+	_, err := os.Stat(h.real(program))
+	minor := version.Minor(e.Python.Version)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return machine.PythonClosed
+	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
+		return machine.PythonGone
+	case h.os != "linux" || err != nil || minor == "":
+	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
+		return machine.PythonOther
+	case !h.hasLibrary([]string{path.Dir(path.Dir(h.resolved(program))), path.Dir(h.resolvedDir(home)), path.Dir(home)}, minor):
+		return machine.PythonBare
+	}
+	return ""
+}
+
+// hasLibrary reports whether the library of a Python is below one of some prefixes, by the
+// file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
+func (h *host) hasLibrary(prefixes []string, minor string) bool {
+	for _, prefix := range prefixes {
+		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
+			if h.exists(prefix+lib+"/os.py") || h.exists(prefix+lib+"/os.pyc") {
+				return true
+			}
+		}
+		if h.exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
+			return true
+		}
+	}
+	return false
 }
 
 // siteOf is the directory that holds the package or module at a path.
@@ -182,7 +214,7 @@ var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton
 
 // distFiles reads every copy of the distributions; the files of those that torch imports
 // are compared with the disk.
-func (h *host) distFiles(sites []string, known []Dist) []machine.DistFiles {
+func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
 	var infos []string
 	for _, site := range sites {
 		for _, name := range h.names(site) {
@@ -192,10 +224,10 @@ func (h *host) distFiles(sites []string, known []Dist) []machine.DistFiles {
 		}
 	}
 	read := map[string]Dist{}
-	for _, d := range known {
+	for _, d := range e.Dists {
 		read[d.Info] = d
 	}
-	imported := needs(known, "torch")
+	imported, abi := needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
 	return each(infos, func(info string) machine.DistFiles {
 		d, ok := read[info]
 		if !ok {
@@ -203,14 +235,35 @@ func (h *host) distFiles(sites []string, known []Dist) []machine.DistFiles {
 		}
 		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
 		f.Installer = h.installer(info)
+		f.Gone = h.movedSource(info)
 		if d.Name == "torch" {
 			f.Module = d.Module
+		}
+		if m := wheelABI().FindSubmatch(h.bytes(info+"/WHEEL", 4096)); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
+			f.ABI = string(m[1])
 		}
 		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
 			h.record(&f, info)
 		}
 		return f
 	})
+}
+
+// wheelABI is the first tag of a wheel whose machine code is for one Python alone.
+var wheelABI = lazy.Regexp(`(?m)^Tag: cp3\d+-(cp3\d+t?)-`)
+
+// movedSource is where the sources of a distribution were that is installed in place of
+// them (PEP 610), if they are not there any more; "" all is well.
+func (h *host) movedSource(info string) string {
+	var u directURL
+	data := h.bytes(info+"/direct_url.json", 64<<10)
+	if data == nil || json.Unmarshal(data, &u) != nil || u.Dir == nil || !u.Dir.Editable {
+		return ""
+	}
+	if dir := localPath(u.URL); dir != "" && !h.exists(path.Join(dir, u.Subdirectory)) {
+		return text.Printable(path.Join(dir, u.Subdirectory))
+	}
+	return ""
 }
 
 // record compares RECORD with the disk: every file by existence, libraries by

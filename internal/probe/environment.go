@@ -24,8 +24,9 @@ type Env struct {
 	Sites  []string       // its directories of packages, and those that their .pth files add
 	First  []pathEntry    // what a file that Python runs when it starts puts before them
 	Gone   []pathEntry    // what a .pth file names that is not there
-	Dists  []Dist         // sorted by name
-	Conda  []CondaRecord  // what conda installed, Python packages or not
+	Starts []machine.StartFault
+	Dists  []Dist        // sorted by name
+	Conda  []CondaRecord // what conda installed, Python packages or not
 }
 
 // A Dist is one installed distribution, as its dist-info says.
@@ -55,7 +56,10 @@ func (h *host) readEnv(dir string) Env {
 		e.Base, e.System = cfg.home, cfg.system
 	}
 	e.Sites = h.sitePackages(dir)
-	if e.System && e.Base != "" {
+	if e.System && e.Base != "" { // in the order of the module site
+		if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
+			e.Sites = append(e.Sites, userSite(h.env, h.home, e.minor()))
+		}
 		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
 	h.searchPath(&e)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -30,6 +31,10 @@ func (h *host) searchPath(e *Env) {
 		code := h.bytes(file, 256<<10)
 		at := func(offset int) machine.Origin {
 			return machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:offset], []byte("\n"))}
+		}
+		if x := startFault(file, code); x.Is != "" {
+			x.At = at(max(0, bytes.Index(code, []byte(x.How))))
+			e.Starts = append(e.Starts, x)
 		}
 		for _, m := range insertLine().FindAllSubmatchIndex(code, 20) {
 			e.First = append(e.First, pathEntry{string(code[m[2]:m[3]]), at(m[0])})
@@ -57,6 +62,28 @@ func (h *host) searchPath(e *Env) {
 		}
 	}
 	e.Dists = h.dists(e.Sites)
+}
+
+var (
+	namesTorch = lazy.Regexp(`\btorch\b`)
+	putsNone   = lazy.Regexp(`\bsys\.modules\[[^\]\n]+\] *= *None\b`)
+	hooksIn    = lazy.Regexp(`\bsys\.(?:modules|meta_path|path_hooks)\b|\b__import__ *=`)
+)
+
+// startFault is what a file does to the import of torch, or to Python itself: the module
+// site decodes a .pth file as UTF-8 and lets the error end the program.
+func startFault(file string, code []byte) machine.StartFault {
+	how, hook := putsNone().Find(code), hooksIn().Find(code)
+	switch {
+	case strings.HasSuffix(file, ".pth") && !utf8.Valid(code):
+		return machine.StartFault{Is: machine.StartUnread}
+	case hook == nil || !namesTorch().Match(code):
+	case how != nil:
+		return machine.StartFault{Is: machine.StartHides, How: text.Printable(string(how))}
+	default:
+		return machine.StartFault{Is: machine.StartHooks, How: text.Printable(string(hook))}
+	}
+	return machine.StartFault{}
 }
 
 // startFiles are sitecustomize, usercustomize and the .pth files.

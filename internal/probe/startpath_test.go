@@ -3,8 +3,11 @@ package probe
 import (
 	"archive/zip"
 	"bytes"
+	"os"
 	"path"
 	"testing"
+
+	"envfix/internal/machine"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -65,5 +68,102 @@ func TestUserBase(t *testing.T) {
 	f := EnvFiles(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/u", "PATH=/usr/bin", "PYTHONUSERBASE=/ub"}})
 	if f == nil || len(f.Dists) != 1 || path.Base(f.Dists[0].Info) != path.Base(info) {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestStartFaults: what Python runs when it starts can end it, or keep torch away.
+func TestStartFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"\xff\xfe/\x00s\x00": machine.StartUnread,
+		"/shared/é\n":        "",
+		"import sys; sys.modules['torch'] = None\n":                   machine.StartHides,
+		"import sys, x; sys.meta_path.insert(0, x.Finder('torch'))\n": machine.StartHooks,
+		"import sys; sys.modules['tensorflow'] = None\n":              "",
+		"import os; os.environ['TORCH_HOME'] = '/torch'\n":            "",
+	} {
+		root := t.TempDir()
+		write(t, root+"/env/pyvenv.cfg", []byte("version = 3.12.4\n"), 0o644)
+		write(t, root+site+"/a.pth", []byte(text), 0o644)
+		f := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true})
+		got := ""
+		for _, x := range f.Starts {
+			got = x.Is
+			if x.At.File != site+"/a.pth" || x.At.Line != 1 {
+				t.Errorf("%q: at %s", text, x.At.Place())
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q; want %q", text, got, want)
+		}
+	}
+}
+
+// TestPythonFaults: an interpreter that is there may not start all the same.
+func TestPythonFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"a library beside it":        {[]string{"/opt/py/lib/python3.12/os.py"}, ""},
+		"a library in an archive":    {[]string{"/opt/py/lib/python312.zip"}, ""},
+		"a library without its code": {[]string{"/opt/py/lib/python3.12/LICENSE.txt"}, machine.PythonBare},
+	} {
+		root := t.TempDir()
+		write(t, root+"/opt/py/bin/python3.12", nil, 0o755)
+		write(t, root+"/env/pyvenv.cfg", []byte("home = /opt/py/bin\nversion = 3.12.4\n"), 0o644)
+		mkdir(t, root+site)
+		mkdir(t, root+"/env/bin")
+		if err := os.Symlink("/opt/py/bin/python3.12", root+"/env/bin/python"); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range c.files {
+			write(t, root+f, nil, 0o644)
+		}
+		if f := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true}); f.Python != c.want {
+			t.Errorf("%s: %q; want %q", name, f.Python, c.want)
+		}
+	}
+}
+
+// TestUserSiteOfVenv: an environment that sees the system's packages sees the user's before them.
+func TestUserSiteOfVenv(t *testing.T) {
+	root := t.TempDir()
+	write(t, root+"/env/bin/python", nil, 0o755)
+	write(t, root+"/env/pyvenv.cfg", []byte("home = /usr/bin\ninclude-system-site-packages = true\nversion = 3.12.4\n"), 0o644)
+	mkdir(t, root+site)
+	user := "/home/u/.local/lib/python3.12/site-packages"
+	write(t, root+user+"/torch-2.9.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.9.1\n"), 0o644)
+	for env, want := range map[string]int{"A=b": 1, "PYTHONNOUSERSITE=1": 0} {
+		h := newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/u", env}})
+		if got := h.readEnv("/env").Dists; len(got) != want {
+			t.Errorf("%s: %v", env, got)
+		}
+	}
+}
+
+// TestMovedSource: what is installed in place of its sources, and what is another Python's.
+func TestMovedSource(t *testing.T) {
+	root := t.TempDir()
+	write(t, root+"/env/bin/python", nil, 0o755)
+	write(t, root+"/env/pyvenv.cfg", []byte("version = 3.12.4\n"), 0o644)
+	mkdir(t, root+"/src/here")
+	for name, c := range map[string][2]string{
+		"here":  {`{"url": "file:///src/here", "dir_info": {"editable": true}}`, "py3-none-any"},
+		"gone":  {`{"url": "file:///src/gone", "dir_info": {"editable": true}}`, "cp312-cp312-linux_x86_64"},
+		"built": {`{"url": "file:///src/gone", "dir_info": {}}`, "cp38-abi3-linux_x86_64"},
+		"other": {"", "cp311-cp311-manylinux_2_17_x86_64"},
+		"free":  {"", "cp312-cp312t-manylinux_2_17_x86_64"},
+	} {
+		info := root + site + "/" + name + "-1.0.dist-info"
+		write(t, info+"/METADATA", []byte("Name: "+name+"\nVersion: 1.0\n"), 0o644)
+		write(t, info+"/WHEEL", []byte("Wheel-Version: 1.0\nTag: "+c[1]+"\n"), 0o644)
+		write(t, info+"/direct_url.json", []byte(c[0]), 0o644)
+	}
+	got := map[string]string{}
+	for _, d := range EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true}).Dists {
+		got[d.Name] = d.Gone + d.ABI
+	}
+	if diff := cmp.Diff(map[string]string{"here": "", "gone": "/src/gone", "built": "", "other": "cp311", "free": ""}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

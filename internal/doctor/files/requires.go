@@ -68,7 +68,7 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 			specs = append(specs, t.again)
 		}
 	}
-	for _, check := range []string{"PY010", "LD003", "PY009", "PY011"} {
+	for _, check := range []string{"PY010", "LD003", "PY009", "PY011", "PY027"} {
 		var of []trouble
 		for _, t := range all {
 			if t.check == check {
@@ -109,6 +109,7 @@ func incomplete(e *evidence.Evidence, ofTorch map[string]bool) []trouble {
 		if strings.HasPrefix(d.Name, "nvidia-") && ofTorch["torch"] && len(ofTorch) > 2 && !ofTorch[d.Name] {
 			continue // another torch's, which nothing asks for
 		}
+		ours := ofTorch[d.Name] || slices.ContainsFunc(d.Requires, func(line string) bool { r, err := pep508.Parse(line, ""); return err == nil && r.Name == "torch" })
 		t := trouble{check: "PY011", proof: evidence.Likely, again: d.Name + "==" + d.Version, file: d.Info}
 		if d.Installer == "conda" || d.Name == "torch" && e.Conda().Made() {
 			t.conda = e.Conda().Again(d)
@@ -120,6 +121,14 @@ func incomplete(e *evidence.Evidence, ofTorch map[string]bool) []trouble {
 			for _, f := range d.Missing[:min(2, len(d.Missing))] {
 				t.said = append(t.said, evidence.Fact("missing: %s", f))
 			}
+		case d.Gone != "" && ours:
+			t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"bring " + d.Gone + " back (a disk that is not mounted?), or `pip install -e DIR` where it is now", "or its wheel: `pip install --force-reinstall --no-deps " + t.again + "`"}
+			t.said = []evidence.Quote{evidence.Fact("%s/direct_url.json", d.Info)}
+			t.text = fmt.Sprintf("%s %s is installed in place from %s, which is not there: Python does not find it", d.Name, d.Version, d.Gone)
+		case d.ABI != "" && d.Name != "torch" && ours:
+			t.check, t.proof = "PY027", evidence.Proven
+			t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
+			t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
 		case d.Record != "":
 			t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
 			t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)

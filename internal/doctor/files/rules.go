@@ -10,7 +10,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY010", "PY011"}, Find: unimportable},
 	{Checks: []string{"PY011"}, Find: halfInstalled},
 	{Checks: []string{"PY014"}, Find: leftovers},
-	{Checks: []string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY042", "PY043"}, Find: installed},
+	{Checks: []string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY027", "PY042", "PY043"}, Find: installed},
 	{Checks: []string{"PY011"}, Find: notImported},
 	{Checks: []string{"PY011"}, Find: anotherTorch},
 }

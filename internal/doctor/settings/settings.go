@@ -11,6 +11,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // allocOptions: torch raises at the first use of CUDA where it does not know an option.
@@ -121,13 +122,47 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 			minor, _, _ = strings.Cut(v, "/")
 		}
 	}
-	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s/bin/python leads to %s", e.Files.Dir, e.Files.Base)).
-		Says("the Python of %s is gone: it was %s, which was removed or upgraded; nothing in the environment runs", e.Files.Dir, e.Files.Base)
-	ways := []string{"`uv venv --clear --python " + minor + " " + e.Files.Dir + "` makes it anew, then install its packages again", "or install that Python again where it was: `" + path.Join(e.Files.Base, "python"+minor) + "`"}
-	if e.Files.Python == machine.PythonOther {
-		f.Says("the Python of %s is another one now: its packages are for Python %s, and %s is not that", e.Files.Dir, minor, e.Files.Base)
+	dir, base := e.Files.Dir, e.Files.Base
+	program := "`" + path.Join(base, "python"+minor) + "`"
+	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s/bin/python leads to %s", dir, base)).Explaining("PY002", "PY027", "PY010", "PY011")
+	anew := []string{"`envfix apply` builds it anew, with the torch that fits", "`uv venv --clear --python " + minor + " " + dir + "` makes it anew, then install its packages again"}
+	switch e.Files.Python {
+	case machine.PythonOther:
+		f.Says("the Python of %s is another one now: its packages are for Python %s, and %s is not that", dir, minor, base).Do(anew...)
+	case machine.PythonClosed:
+		f.Says("this user may not reach the Python of %s: it lies in %s, of which a directory is closed to others", dir, base).
+			Do("in an image: install Python where every user may read (`UV_PYTHON_INSTALL_DIR=/opt/python`) and make the environment anew",
+				"or open the way: `sudo chmod a+rx` for the directories that `namei -l "+path.Join(base, "python"+minor)+"` shows closed", anew[0])
+	case machine.PythonBare:
+		f.Says("the library of the Python of %s is not there: %s starts and ends at once (no module named encodings)", dir, path.Join(base, "python"+minor)).
+			Do(append([]string{"install that Python again where it was: " + program}, anew...)...)
+	default:
+		f.Says("the Python of %s is gone: it was %s, which was removed or upgraded; nothing in the environment runs", dir, base).
+			Do(append(anew, "or install that Python again where it was: "+program)...)
 	}
-	f.Do(append([]string{"`envfix apply` builds it anew, with the torch that fits"}, ways...)...).Explaining("PY002", "PY027", "PY010", "PY011")
+	return out
+}
+
+// atStart: a file that Python runs when it starts ends it, or keeps torch away.
+func atStart(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil {
+		return out
+	}
+	for _, x := range e.Files.Starts {
+		at := x.At.Place()
+		f := out.Find("PY013", evidence.Proven, evidence.Fact("%s", strings.TrimSpace(at+" "+x.How))).Explaining("PY011")
+		switch x.Is {
+		case machine.StartUnread:
+			f.Says("Python ends when it starts: %s is not UTF-8, as files of PowerShell's `>` are not", x.At.File).
+				Do("write it anew in UTF-8, or remove it if nothing needs it: `" + text.Command("mv", x.At.File, x.At.File+".off") + "`")
+		case machine.StartHides:
+			f.Says("%s takes modules away when Python starts (%s), and it names torch: `import torch` fails", at, x.How).
+				Do("take torch out of "+at+": every Python of this environment runs that file when it starts", "`envfix doctor --import` shows what Python says")
+		default:
+			f.Says("%s works on how Python imports (%s), and it names torch: what it does to it cannot be told without running it", at, x.How).
+				Do("`envfix doctor --import` starts Python and tells").As(evidence.Warning).Proof = evidence.Hint
+		}
+	}
 	return out
 }
 
