@@ -52,7 +52,11 @@ func (s chooser) driverFault(gpus []machine.GPU, d driver) (action, why string) 
 		if d.windows {
 			return install, fmt.Sprintf("driver %s is installed and %s cannot be used through it", h.Version, gpuNames(gpus))
 		}
-		return load, fmt.Sprintf("driver %s is installed and %s cannot be used through it: the kernel module is not loaded", h.Version, gpuNames(gpus))
+		why := ": the kernel module is not loaded"
+		if !h.LoadedVersion.IsZero() {
+			why = ", though its kernel module is loaded"
+		}
+		return load, fmt.Sprintf("driver %s is installed and %s cannot be used through it%s", h.Version, gpuNames(gpus), why)
 	}
 	return "", ""
 }

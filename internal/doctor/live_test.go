@@ -36,6 +36,13 @@ func dist(c *read.Case, name, version string, requires ...string) {
 	c.Packages = append(c.Packages, read.Package{Name: name, Version: version})
 }
 
+func libcuda(file, version, via string) func(*read.Case) {
+	return func(c *read.Case) {
+		c.Machine.Driver.Evidence = machine.FromNVML
+		c.Files.Loaded = append(c.Files.Loaded, machine.LoadedLibrary{Name: "libcuda.so.1", By: "libcudart.so.12", Path: file, Version: version, Via: via, Size: 28 << 20})
+	}
+}
+
 func start(is string) func(*read.Case) {
 	return func(c *read.Case) {
 		c.Files.Starts = []machine.StartFault{{At: machine.Origin{Kind: machine.OriginPython, File: site + "/a.pth", Line: 2}, Is: is}}
@@ -66,6 +73,29 @@ var liveCases = []liveCase{
 	{"a limit on addresses", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 11 << 30}
 	}, "ACC014", []string{"ulimit -v"}, false},
+	{"a limit on open files", func(c *read.Case) { c.Around = &machine.Around{Files: 256} }, "ACC024", []string{"256 files", "LimitNOFILE"}, true},
+	{"a limit on locked memory beside InfiniBand", func(c *read.Case) { c.Around = &machine.Around{Locked: 8 << 20} }, "MG011", []string{"memlock"}, true},
+	{"shared memory of a megabyte", func(c *read.Case) {
+		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Size: 1 << 20, Free: 1 << 20}}
+	}, "MG001", []string{"1 MiB", "remount"}, true},
+	{"a libcuda of another driver", libcuda("/usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01", "535.183.01", "ld.so.cache"), "DRV004", []string{"535.183.01"}, false},
+	{"a compatibility libcuda that is older", libcuda("/usr/local/cuda/compat/libcuda.so.535.54.03", "535.54.03", "LD_LIBRARY_PATH"), "CTR011", []string{"535.54.03"}, false},
+	{"a compatibility libcuda that is newer, on GeForce", func(c *read.Case) {
+		libcuda("/usr/local/cuda/compat/libcuda.so.999.10.01", "999.10.01", "LD_LIBRARY_PATH")(c)
+		c.Machine.GPUs[0].Name = "NVIDIA GeForce RTX 4090"
+	}, "CTR011", []string{"999.10.01", "804"}, false},
+	{"a compatibility libcuda that is newer, in a data centre", func(c *read.Case) {
+		libcuda("/usr/local/cuda/compat/libcuda.so.999.10.01", "999.10.01", "LD_LIBRARY_PATH")(c)
+		c.Machine.GPUs[0].Name = "NVIDIA H100 80GB HBM3"
+	}, "", nil, false},
+	{"the libcuda of a Jetson", libcuda("/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1", "1.1", "ld.so.cache"), "", nil, false},
+	{"an environment that was moved away", func(c *read.Case) {
+		variable("VIRTUAL_ENV", "/old/venv")(c)
+		c.Files.Notes = []string{"VIRTUAL_ENV is not there"}
+	}, "PY021", []string{"/old/venv", "bin/activate"}, false},
+	{"the device rules of a container", func(c *read.Case) {
+		c.Machine.Notes = []string{"nvml: the kernel module 570.1 is loaded, but NVIDIA's library cannot reach it; the device rules of this container (cgroup) refuse /dev/nvidiactl"}
+	}, "CTR006", []string{"device rules"}, false},
 	{"a limit that leaves room", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 200 << 30}
 	}, "", nil, false},

@@ -8,6 +8,8 @@ type Around struct {
 	CDI       []CDISpec // descriptions of NVIDIA's devices for containers
 	SharedMem *SharedMem
 	Addresses int64    // bytes that a process of this shell may map (RLIMIT_AS); 0: no limit, or not read
+	Locked    int64    // … may lock (RLIMIT_MEMLOCK), where there is InfiniBand
+	Files     int64    // files that it may open (RLIMIT_NOFILE, the hard limit: Go raises its own soft one)
 	Kernels   []Kernel // of Jupyter's, that this user sees
 	Nodes     []DeviceNode
 	Networks  []string // the network interfaces; nil: not read

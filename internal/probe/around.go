@@ -27,7 +27,8 @@ func Around(o Options) *machine.Around {
 	if h.os != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}
-	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem(), Addresses: addresses(h.root)}
+	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem()}
+	h.limits(a)
 	a.Nodes, a.Networks = h.nodes(), h.names("/sys/class/net")
 	if !h.container() {
 		if a.Switches > 0 {

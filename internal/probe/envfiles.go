@@ -45,7 +45,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
 	}
 	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), h.clashes(e.Dists)
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"} {
 		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
 			f.Notes = append(f.Notes, name+" is not there")
 		}

@@ -22,6 +22,7 @@ type host struct {
 	os      string // as machine.Platform.OS
 	env     map[string]string
 	home    string
+	project string // its directory; "" none
 	notes   []string
 	cgroups string              // of the process that the machine is looked at for; "" this one
 	found   map[string][]string // programs of PATH by name; made by the first question
@@ -31,7 +32,7 @@ type host struct {
 }
 
 func newHost(o Options) *host {
-	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, cgroups: o.Cgroups, env: map[string]string{}, started: func() {}}
+	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, cgroups: o.Cgroups, project: o.Dir, env: map[string]string{}, started: func() {}}
 	if h.os == "" {
 		h.os, _ = machine.NormalPlatform(goos, goarch)
 	}

@@ -2,6 +2,10 @@ package probe
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
@@ -78,11 +82,28 @@ func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidi
 	}
 	switch w := n.report.Words(); {
 	case n.report.Return == nvmlchild.DriverNotLoaded && !n.kernel.version.IsZero():
-		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it; /dev/nvidiactl is missing or closed to us", n.kernel.version)
+		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it%s", n.kernel.version, h.refusal("/dev/nvidiactl"))
 	case w != "":
 		h.note("%s", text.Printable(w))
 	}
 	for _, p := range n.report.Problems {
 		h.note("nvml: %s", p)
 	}
+}
+
+// refusal says why a device's file cannot be opened; "" it can. It is asked where the
+// driver's library could not open it either.
+func (h *host) refusal(node string) string {
+	f, err := os.OpenFile(h.real(node), os.O_RDWR, 0)
+	switch {
+	case err == nil:
+		f.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		return "; " + node + " is missing"
+	case errors.Is(err, syscall.EPERM):
+		return "; the device rules of this container (cgroup) refuse " + node
+	case errors.Is(err, fs.ErrPermission):
+		return "; " + node + " is closed to us"
+	}
+	return ""
 }

@@ -104,8 +104,11 @@ func (h *host) setters() []setter {
 	if venv := h.env["VIRTUAL_ENV"]; h.abs(venv) {
 		list = append(list, setter{machine.OriginVenv, path.Base(venv), venv + "/bin/activate", shellText})
 	}
-	if envrc := h.env["DIRENV_FILE"]; h.abs(envrc) {
-		list = append(list, setter{machine.OriginProfile, "", envrc, shellText})
+	// what direnv, uv, docker compose and editors read
+	for _, file := range []string{h.env["DIRENV_FILE"], h.project + "/.envrc", h.project + "/.env"} {
+		if h.abs(file) && (file != h.env["DIRENV_FILE"] || !strings.HasPrefix(file, h.project+"/.env")) {
+			list = append(list, setter{machine.OriginProfile, "", file, shellText})
+		}
 	}
 	list = append(list, h.unitFiles()...)
 	for _, f := range profiles {

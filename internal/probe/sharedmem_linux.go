@@ -16,11 +16,20 @@ func (h *host) sharedMem() *machine.SharedMem {
 	return &machine.SharedMem{Size: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize)}
 }
 
-// addresses is the limit on what a process may map; 0: there is none.
-func addresses(root string) int64 {
-	var l unix.Rlimit
-	if root != "" || unix.Getrlimit(unix.RLIMIT_AS, &l) != nil || l.Cur >= 1<<62 {
-		return 0
+// limits are those that the kernel sets a process of this shell; 0: none, or another machine's.
+func (h *host) limits(a *machine.Around) {
+	get := func(resource int) int64 {
+		var l unix.Rlimit
+		if h.root != "" || unix.Getrlimit(resource, &l) != nil || l.Max >= 1<<62 && l.Cur >= 1<<62 {
+			return 0
+		}
+		if resource == unix.RLIMIT_NOFILE {
+			return int64(min(l.Max, 1<<62))
+		}
+		return int64(min(l.Cur, 1<<62))
 	}
-	return int64(l.Cur)
+	a.Addresses, a.Files = get(unix.RLIMIT_AS), get(unix.RLIMIT_NOFILE)
+	if len(h.names("/sys/class/infiniband")) > 0 {
+		a.Locked = get(unix.RLIMIT_MEMLOCK)
+	}
 }

@@ -79,6 +79,7 @@ func installedTorch(h machine.Machine) string {
 func (d Dashboard) judge() (works, next string) {
 	p := d.Plan
 	install := "`envfix apply` shows the plan, asks, and carries it out"
+	const shows = "`envfix doctor` shows the evidence and what to do; `envfix doctor --fix` mends what it can"
 	switch p.Decision {
 	case resolver.NoSolution, resolver.NeedTarget:
 		text, _, _ := Refusal(p)
@@ -87,7 +88,13 @@ func (d Dashboard) judge() (works, next string) {
 		}
 		return "no: " + text, "`envfix plan` says why, and what would change it"
 	case resolver.FixDriver:
-		return "no: " + theReason(p), install
+		if len(d.Faults) == 0 {
+			return "no: " + theReason(p), install
+		}
+		if driver := p.Basis.Facts.Driver; driver != nil && !driver.LoadedVersion.IsZero() && p.Driver.Action == "load" {
+			install = shows // it is loaded: no step mends that
+		}
+		return "no: " + d.Faults[0], install
 	}
 	has := p.Basis.Facts.Has("torch") != nil
 	shadows := slices.IndexFunc(p.EnvFixes, func(f plan.EnvFix) bool { return f.Action == "remove" })
@@ -105,7 +112,7 @@ func (d Dashboard) judge() (works, next string) {
 		}
 		return works, next
 	case len(d.Faults) > 0:
-		return "no: " + d.Faults[0], "`envfix doctor` shows the evidence and what to do; `envfix doctor --fix` mends what it can"
+		return "no: " + d.Faults[0], shows
 	case shadows >= 0:
 		return "not surely: " + envFix(p.EnvFixes[shadows]), "`envfix doctor --fix` puts it right where the environment is active"
 	case d.Proved != "":

@@ -1,12 +1,15 @@
 package libraries
 
 import (
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 )
 
 // loadedMend takes the entry of LD_LIBRARY_PATH out that a library comes from.
@@ -113,33 +116,42 @@ func versionIn(l machine.LoadedLibrary) string {
 }
 
 // driverStub: libcuda is the driver's, and no other. Stubs are for linking: a
-// hundredth of the driver's library in size. The one of WSL is small by design,
-// and is not found through LD_LIBRARY_PATH.
+// hundredth of the driver's library in size. The one of WSL is small by design. One of a
+// compatibility package serves where it is newer than the driver, on GPUs for data centres.
+// Source: docs.nvidia.com, CUDA compatibility, forward compatibility.
 func driverStub(e *evidence.Evidence) (out evidence.Findings) {
 	if e.Files == nil {
 		return
 	}
 	const smallest = 2 << 20 // bytes; the driver's is 15 MB and more
+	d := e.Machine.Driver
 	for _, l := range e.Files.Loaded {
-		if l.Name != "libcuda.so.1" || !strings.HasPrefix(l.Via, "LD_") || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
+		if l.Name != "libcuda.so.1" || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
 			continue
 		}
+		v, err := version.ParseDotted(l.Version)
+		other := err == nil && v.Major() >= 100 && d != nil && !d.Version.IsZero() && v.Compare(d.Version) != 0
+		variable, compat := strings.HasPrefix(l.Via, "LD_"), strings.Contains(l.Path, "/compat")
+		other = other && (variable || d.Evidence == machine.FromNVML)
 		said := evidence.Fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
-		fix := unshadow(l)
-		driver := e.Machine.Driver
 		switch {
-		case l.Size < smallest:
+		case variable && l.Size < smallest:
 			out.Find("DRV008", evidence.Proven, said, e.From.Env[l.Via]).
-				Say(l.Via + " puts a stub of libcuda before the driver's: " + l.Path).
-				Do(fix...).
-				Mends(loadedMend(e, l))
-		case driver != nil && !driver.Version.IsZero() && l.Version != "" && !strings.Contains(l.Path, "/compat") &&
-			l.Version != driver.Version.String():
+				Say(l.Via + " puts a stub of libcuda before the driver's: " + l.Path).Do(unshadow(l)...).Mends(loadedMend(e, l))
+		case !other, compat && d.Version.Less(v) && !slices.ContainsFunc(e.GPU().Visible(), func(g machine.GPU) bool { return strings.Contains(g.Name, "GeForce") }):
+		case compat:
+			out.Find("CTR011", evidence.Likely, said, e.From.Driver).
+				Says("libcuda is that of a compatibility package for driver %s, and this is %s: such a one serves where it is newer, on GPUs for data centres alone (errors 803, 804)", v, d.Version).
+				Do(unshadow(l)...).Mends(loadedMend(e, l))
+		case variable:
 			out.Find("DRV008", evidence.Likely, said, e.From.Driver).
-				Says("%s puts the libcuda of driver %s before that of driver %s: %s",
-					l.Via, l.Version, driver.Version, l.Path).
-				Do(fix...).
-				Mends(loadedMend(e, l))
+				Says("%s puts the libcuda of driver %s before that of driver %s: %s", l.Via, v, d.Version, l.Path).
+				Do(unshadow(l)...).Mends(loadedMend(e, l))
+		default:
+			out.Find("DRV004", evidence.Likely, said, e.From.Driver).
+				Says("libcuda.so.1 is of driver %s (%s), and the driver at work is %s: CUDA does not start with it", v, l.Path, d.Version).
+				Do("install the driver's packages in one version, "+d.Version.String()+": libcuda.so.1 and libnvidia-ml.so.1 come from two (`sudo apt install --reinstall libnvidia-compute-"+fmt.Sprint(d.Version.Major())+"` on Ubuntu)",
+					"then `sudo ldconfig`; in a container: take the libcuda out of the image, the host's is mounted")
 		}
 	}
 	return out

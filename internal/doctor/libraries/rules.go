@@ -22,6 +22,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"LD001"}, Find: olderNVRTC},
 	{Checks: []string{"ROC001"}, Find: listedGFX},
 	{Checks: []string{"LD001", "LD002", "LD010"}, Find: loaded},
-	{Checks: []string{"DRV008"}, Find: driverStub},
+	{Checks: []string{"CTR011", "DRV004", "DRV008"}, Find: driverStub},
 	{Checks: []string{"DRV002", "IDX003", "LD001", "LD008", "LD018", "PY010", "PY019", "PY027"}, After: unlinked},
 }

@@ -7,11 +7,12 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"ACC023"}, Find: allocOptions},
 	{Checks: []string{"PY044"}, Find: pythonHome},
 	{Checks: []string{"LD005"}, Find: cudaHome},
+	{Checks: []string{"PY021"}, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},
 	{Checks: []string{"PY044"}, Find: pythonGone},
 	{Checks: []string{"PY013"}, Find: atStart},
 	{Checks: []string{"PY014"}, Find: bareTorch},
 	{Checks: []string{"PY021"}, Find: pipElsewhere},
-	{Checks: []string{"ACC014"}, Find: addressLimit},
+	{Checks: []string{"ACC014", "ACC024", "MG011"}, Find: limits},
 }

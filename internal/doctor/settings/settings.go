@@ -68,6 +68,18 @@ func cudaHome(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
+// activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
+func activeGone(e *evidence.Evidence) (out evidence.Findings) {
+	v := e.Machine.Env["VIRTUAL_ENV"]
+	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") || strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
+		return out
+	}
+	out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
+		Says("the environment that is active, %s, is not there: it was moved or removed, and `python` of this shell is another one than %s's", v, e.Files.Dir).
+		Do("`source "+e.Files.Dir+"/bin/activate`, in a new shell", "an environment that was moved is made anew: `envfix apply`").As(evidence.Error)
+	return out
+}
+
 // archItem is one of TORCH_CUDA_ARCH_LIST (torch/utils/cpp_extension.py).
 var archItem = lazy.Regexp(`(?i)^(?:\d{1,2}\.\d[af]?(?:\+PTX)?|Kepler(?:\+Tesla)?|Maxwell(?:\+Tegra)?|Pascal|Volta(?:\+Tegra)?|Turing|Ampere(?:\+Tegra)?|Ada|Hopper|Blackwell(?:\+Tegra)?)$`)
 
@@ -181,20 +193,30 @@ func pipElsewhere(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
-// addressLimit: CUDA reserves addresses for the memory of all GPUs when it starts.
-// Source: docs.nvidia.com, CUDA C++ programming guide, unified virtual address space.
-func addressLimit(e *evidence.Evidence) (out evidence.Findings) {
-	if e.Around == nil || e.Around.Addresses == 0 {
+// limits: CUDA reserves addresses for the memory of all GPUs when it starts; workers of a
+// DataLoader hand each tensor over as an open file; InfiniBand locks what it sends.
+// Source: docs.nvidia.com, CUDA C++ programming guide, unified virtual address space;
+// docs.pytorch.org, torch.multiprocessing, sharing strategies.
+func limits(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Around == nil {
 		return out
 	}
+	a := e.Around
 	var memory int64
 	for _, g := range e.GPU().Visible() {
 		memory += g.MemoryBytes
 	}
-	if have := e.Around.Addresses; have < memory {
-		out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", have>>20, memory>>20)).
-			Says("this shell limits the address space of a process to %d GiB, and CUDA reserves more than the GPUs have (%d GiB): it cannot start", have>>30, memory>>30).
+	if a.Addresses > 0 && a.Addresses < memory {
+		out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", a.Addresses>>20, memory>>20)).
+			Says("this shell limits the address space of a process to %d GiB, and CUDA reserves more than the GPUs have (%d GiB): it cannot start", a.Addresses>>30, memory>>30).
 			Do("`ulimit -v unlimited`, and take the limit out where it is set (/etc/security/limits.conf, the job's script)").As(evidence.Error)
+	}
+	if a.Files > 0 && a.Files < 1024 {
+		out.Find("ACC024", evidence.Hint, evidence.Fact("RLIMIT_NOFILE is %d", a.Files)).
+			Says("a process of this shell may open %d files: too few for the workers of a DataLoader (too many open files)", a.Files)
+	}
+	if a.Locked > 0 && a.Locked < 1<<30 {
+		out.Find("MG011", evidence.Hint, evidence.Fact("RLIMIT_MEMLOCK is %d MiB, and there is InfiniBand", a.Locked>>20))
 	}
 	return out
 }

@@ -309,6 +309,8 @@ var Unread = []struct{ Words, Check string }{
 	{"exists but is not loaded", "DRV001"},
 	{"no NVIDIA kernel module was found for the running kernel", "DRV001"},
 	{"but no NVIDIA library was found", "DRV002"},
+	{"(cgroup) refuse", "CTR006"},
+	{"/dev/nvidiactl is missing", "DRV015"},
 	{"library cannot reach it", "ACC008"},
 	{"the driver hangs", "GPU002"},
 	{"ended its process", "GPU002"},
@@ -321,11 +323,15 @@ func unread(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) 
 	}
 	for _, note := range e.Machine.Notes {
 		for _, u := range Unread {
-			if strings.Contains(note, u.Words) && len(found.Of(u.Check)) == 0 {
+			if !strings.Contains(note, u.Words) {
+				continue
+			}
+			if len(found.Of(u.Check)) == 0 {
 				found = append(found, out.Find(u.Check, evidence.Strong, evidence.Fact("%s", note)).
 					Say(strings.TrimPrefix(note, "nvml: ")).
 					As(evidence.Error))
 			}
+			break // the first says it best
 		}
 	}
 	return out

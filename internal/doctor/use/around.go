@@ -47,6 +47,10 @@ func sharedMemorySize(e *evidence.Evidence) (out evidence.Findings) {
 			Do("`df -h /dev/shm` and `ls -l /dev/shm` show what fills it: files that an ended program left can be removed",
 				"in a container: `--shm-size=16g` or `--ipc=host`").
 			As(evidence.Warning)
+	case s.Size > 0 && s.Size < 64<<20:
+		out.Find("MG001", evidence.Hint, said).
+			Says("shared memory (/dev/shm) has %d MiB: too little for the workers of a DataLoader and for NCCL", s.Size>>20).
+			Do("`sudo mount -o remount,size=8g /dev/shm`; in a container: `--shm-size=16g` or `--ipc=host`").As(evidence.Warning)
 	case s.Size <= 64<<20 && e.Machine.Platform.Environment == machine.Container:
 		out.Find("MG001", evidence.Hint, said).
 			Say("this container has 64 MB of shared memory (/dev/shm): enough without workers, too little for a DataLoader's or for NCCL").
