@@ -28,7 +28,7 @@ func Around(o Options) *machine.Around {
 		return &machine.Around{Kernels: kernels}
 	}
 	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem()}
-	h.limits(a)
+	limits(h, a)
 	a.Nodes, a.Networks = h.nodes(), h.names("/sys/class/net")
 	if !h.container() {
 		if a.Switches > 0 {

@@ -51,7 +51,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	if cfg := h.pyvenv(e.Dir); cfg != nil {
-		f.Base, f.Python = cfg.home, h.pythonFault(e, cfg.home)
+		f.Base, f.Python = cfg.home, e.fault(h, cfg.home)
 	}
 	if line, _, _ := strings.Cut(h.text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
 		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.resolvedDir(path.Dir(program)) != h.resolvedDir(e.Dir+"/bin") {
@@ -91,8 +91,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	return f
 }
 
-// pythonFault is what is wrong with the interpreter of a virtual environment; "" nothing.
-func (h *host) pythonFault(e Env, home string) string {
+// fault is what is wrong with the interpreter of a virtual environment; "" nothing.
+func (e Env) fault(h *host, home string) string {
 	program := h.envPython(e.Dir)
 	_, err := os.Stat(h.real(program))
 	minor := version.Minor(e.Python.Version)
@@ -101,10 +101,10 @@ func (h *host) pythonFault(e Env, home string) string {
 		return machine.PythonClosed
 	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
 		return machine.PythonGone
-	case h.os != "linux" || err != nil || minor == "":
+	case h.os != "linux" || err != nil || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther
-	case !h.hasLibrary([]string{path.Dir(path.Dir(h.resolved(program))), path.Dir(h.resolvedDir(home)), path.Dir(home)}, minor):
+	case !hasLibrary(h, []string{path.Dir(path.Dir(h.resolved(program))), path.Dir(h.resolvedDir(home)), path.Dir(home)}, minor):
 		return machine.PythonBare
 	}
 	return ""
@@ -112,7 +112,7 @@ func (h *host) pythonFault(e Env, home string) string {
 
 // hasLibrary reports whether the library of a Python is below one of some prefixes, by the
 // file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
-func (h *host) hasLibrary(prefixes []string, minor string) bool {
+func hasLibrary(h *host, prefixes []string, minor string) bool {
 	for _, prefix := range prefixes {
 		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
 			if h.exists(prefix+lib+"/os.py") || h.exists(prefix+lib+"/os.pyc") {
@@ -235,7 +235,7 @@ func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
 		}
 		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
 		f.Installer = h.installer(info)
-		f.Gone = h.movedSource(info)
+		f.Gone = movedSource(h, info)
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}
@@ -254,7 +254,7 @@ var wheelABI = lazy.Regexp(`(?m)^Tag: cp3\d+-(cp3\d+t?)-`)
 
 // movedSource is where the sources of a distribution were that is installed in place of
 // them (PEP 610), if they are not there any more; "" all is well.
-func (h *host) movedSource(info string) string {
+func movedSource(h *host, info string) string {
 	var u directURL
 	data := h.bytes(info+"/direct_url.json", 64<<10)
 	if data == nil || json.Unmarshal(data, &u) != nil || u.Dir == nil || !u.Dir.Editable {

@@ -82,7 +82,7 @@ func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidi
 	}
 	switch w := n.report.Words(); {
 	case n.report.Return == nvmlchild.DriverNotLoaded && !n.kernel.version.IsZero():
-		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it%s", n.kernel.version, h.refusal("/dev/nvidiactl"))
+		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it%s", n.kernel.version, unopened(h, "/dev/nvidiactl"))
 	case w != "":
 		h.note("%s", text.Printable(w))
 	}
@@ -91,9 +91,9 @@ func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidi
 	}
 }
 
-// refusal says why a device's file cannot be opened; "" it can. It is asked where the
+// unopened says why a device's file cannot be opened; "" it can. It is asked where the
 // driver's library could not open it either.
-func (h *host) refusal(node string) string {
+func unopened(h *host, node string) string {
 	f, err := os.OpenFile(h.real(node), os.O_RDWR, 0)
 	switch {
 	case err == nil:

@@ -17,7 +17,7 @@ func (h *host) sharedMem() *machine.SharedMem {
 }
 
 // limits are those that the kernel sets a process of this shell; 0: none, or another machine's.
-func (h *host) limits(a *machine.Around) {
+func limits(h *host, a *machine.Around) {
 	get := func(resource int) int64 {
 		var l unix.Rlimit
 		if h.root != "" || unix.Getrlimit(resource, &l) != nil || l.Max >= 1<<62 && l.Cur >= 1<<62 {
