@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,10 +41,13 @@ func (f planFlags) look(ctx context.Context, q planning.Question, ask bool) func
 	}
 	dir, _ := os.UserCacheDir()
 	dir = filepath.Join(dir, "envfix", keepLook)
-	platform := q.Machine.Platform
+	platform, mirrors := q.Machine.Platform, q.Target.Mirrors
+	if p := q.Request.Policy; p != nil {
+		mirrors = slices.Concat(mirrors, p.Mirrors)
+	}
 	return func(c *resolver.Choice) (*resolver.Listed, bool) {
 		address, wheels := *c.Index, map[string]string{}
-		for _, pair := range q.Target.Mirrors {
+		for _, pair := range mirrors {
 			from, to, _ := strings.Cut(pair, "=")
 			if there, ok := plan.Moved(address, from, to); ok {
 				address = there
@@ -78,7 +82,7 @@ func (f planFlags) look(ctx context.Context, q planning.Question, ask bool) func
 			return nil, false
 		case len(files) == len(wheels):
 			torch := files["torch"]
-			l.Listed = &resolver.Listed{Index: *c.Index, File: torch.Name, SHA256: torch.SHA256, Day: cmp.Or(q.Request.Today, today())}
+			l.Listed = &resolver.Listed{Index: client.Address(), File: torch.Name, SHA256: torch.SHA256, Day: cmp.Or(q.Request.Today, today())}
 		}
 		propose.Keep(dir, key, l)
 		return l.Listed, true

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,6 +53,15 @@ func TestPlanLooks(t *testing.T) {
 		"--mirror", "https://download.pytorch.org/whl/cu130="+x.URL)
 	if code != fail.OK || !strings.Contains(said, "torch 2.15.0+cu130  chosen") {
 		t.Errorf("why, exit %d: %s", code, said)
+	}
+	ruled := t.TempDir()
+	policy := "[policy]\nmirrors = [\"https://download.pytorch.org/whl/cu130=" + x.URL + "\"]\n"
+	if err := os.WriteFile(filepath.Join(ruled, "envfix.toml"), []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, said = lockSays(t, ruled, "plan", "--gpu", "RTX 4090", "--driver", "580.95.05", "--os", "windows", "--python", "3.12", "torch")
+	if code != fail.OK || !strings.Contains(said, "torch 2.15.0, build cu130") {
+		t.Errorf("the team's mirror was not asked: exit %d: %s", code, said)
 	}
 	x.Break("/simple/torch/", testindex.Unavailable)
 	if said := plan("3.11"); !strings.Contains(said, "not known whether this wheel exists") {
