@@ -57,3 +57,30 @@ func TestNewProject(t *testing.T) {
 		}
 	}
 }
+
+// What uv found before the plan was printed is what is installed, but what is carried over.
+func TestHeldToWhatWasFound(t *testing.T) {
+	r := resolver.Request{Requirements: []pep508.Requirement{requirement(t, "torch"), requirement(t, "transformers>=4")}}
+	target := plan.Target{Dir: ".venv", Manager: "uv", Pins: []string{"numpy==2.1.0", "transformers==4.9.0"}, Override: []string{"numpy<3"}}
+	p := must(t, v100(), r, install(choice()), target)
+	var written, ran string
+	for _, s := range p.Steps {
+		if s.Write != nil {
+			written += s.Write.Path + ": " + s.Write.Content
+		}
+		if s.ID == "packages" {
+			ran = strings.Join(s.Run.Argv, " ")
+		}
+	}
+	if want := "{gen}/envfix-constraint.txt: numpy==2.1.0\ntransformers==4.9.0\n{gen}/envfix-override.txt: numpy<3\n"; !strings.HasPrefix(written, want) {
+		t.Errorf("%q", written)
+	}
+	if !strings.Contains(ran, "--constraint {gen}/envfix-constraint.txt --override {gen}/envfix-override.txt ") {
+		t.Error(ran)
+	}
+	target.Manager = "pip"
+	p = must(t, v100(), r, install(choice()), target)
+	if said := strings.Join(p.Warnings, " "); !strings.Contains(said, "pip cannot put numpy<3 in place") {
+		t.Error(said)
+	}
+}

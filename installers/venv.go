@@ -155,9 +155,40 @@ func (b *builder) install(exe string, s plan.Step, index *string, reqs []string)
 				reqs = append(reqs, pinned) // that version was consented to, and no later one
 			}
 		}
+		argv = append(argv, b.held()...)
 	}
 	s.Run = &plan.Run{Argv: append(argv, reqs...), Env: b.src.online(b.tool)}
 	b.add(s)
+}
+
+// held are the arguments that hold the installer to what uv found before the plan was
+// printed, and adds the steps that write it down.
+func (b *builder) held() (args []string) {
+	stays := map[string]bool{} // what is carried over keeps its own version
+	if b.kept != nil {
+		for _, k := range b.kept.Stays {
+			stays[k.Name] = true
+		}
+	}
+	pins := slices.DeleteFunc(slices.Clone(b.t.Pins), func(pin string) bool { name, _, _ := strings.Cut(pin, "=="); return stays[name] })
+	_, plain := b.tool.(pip)
+	if plain && len(b.t.Override) > 0 {
+		b.warn("pip cannot put %s in place of what packages require: uv can", strings.Join(b.t.Override, ", "))
+		return nil
+	}
+	for _, f := range []struct {
+		id, flag string
+		lines    []string
+	}{{"constraint", "--constraint", pins}, {"override", "--override", b.t.Override}} {
+		if len(f.lines) == 0 {
+			continue
+		}
+		path := gen + "/envfix-" + f.id + ".txt"
+		b.add(plan.Step{ID: f.id, Title: "write down what the packages are held to", Why: "what uv found before this plan was made is what is installed",
+			Write: &plan.Write{Path: path, Mode: 0o644, Content: strings.Join(f.lines, "\n") + "\n"}})
+		args = append(args, f.flag, path)
+	}
+	return args
 }
 
 // otherBuilds are the packages of torch's index that are there in the chosen version

@@ -82,7 +82,10 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	if len(a.Versions) == 0 {
 		a.Said = append(a.Said, fromData)
 	}
-	p := &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said}
+	p := &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins()}
+	for _, o := range l.Override {
+		p.Override = append(p.Override, o.Line())
+	}
 	for _, s := range a.Build {
 		p.Build = append(p.Build, s.Name+"=="+s.Version)
 	}

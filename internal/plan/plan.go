@@ -102,6 +102,11 @@ type Target struct {
 	// installed: their code runs then.
 	Build []string `json:"build,omitempty"`
 
+	// Pins are the versions, NAME==VERSION, that uv found to go together, and Override what
+	// the project puts in place of what packages require: the installer is held to both.
+	Pins     []string `json:"pins,omitempty"`
+	Override []string `json:"override,omitempty"`
+
 	// Editable is the folder of the project that is installed in place, after what it
 	// requires; "" none.
 	Editable         string `json:"editable,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -88,6 +89,18 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 func (a *Answer) Installed(r resolver.Request) resolver.Request {
 	r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return slices.Contains(a.Aside, q.Name) })
 	return r
+}
+
+// Pins are the versions that the installer is held to: all that uv found but torch's own
+// family and the libraries of CUDA, of which the build decides and the matrix chooses it.
+func (a *Answer) Pins() (pins []string) {
+	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
+		ofBuild := slices.ContainsFunc([]string{"nvidia-", "cuda-", "triton", "pytorch-triton"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		if !family(name) && !ofBuild {
+			pins = append(pins, name+"=="+a.Versions[name])
+		}
+	}
+	return pins
 }
 
 func (a *Answer) say(format string, args ...any) {

@@ -143,6 +143,8 @@ func caret(s string) (spec string, ok bool) {
 			out = append(out, ">="+v, "<"+next)
 		case clause[0] >= '0' && clause[0] <= '9':
 			out = append(out, "=="+clause)
+		case clause[0] == '=' && !strings.HasPrefix(clause, "=="):
+			out = append(out, "="+clause)
 		default:
 			out = append(out, clause)
 		}
