@@ -148,13 +148,18 @@ func told(p read.Printed) Match {
 		m.Text = fmt.Sprintf("%s prints this, in %s; what it means there, only the line itself says", m.Program, p.Row.Place)
 		return m
 	}
-	words := []string{"{program}", m.Program}
+	words := []string{"{program}", cmp.Or(p.Row.Program, "the program")}
 	for name, value := range p.Slots {
 		words = append(words, "{"+name+"}", value)
 		m.Captures[name] = value
 	}
 	fill := strings.NewReplacer(words...)
 	m.Message, m.Text = c.ID, fill.Replace(c.Text)
+	for _, says := range slices.Backward(c.Says) {
+		if says = fill.Replace(says); !strings.Contains(says, "{") {
+			m.Text = says
+		}
+	}
 	if p.Warning() && !c.Warns {
 		return m
 	}

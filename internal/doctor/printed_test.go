@@ -39,6 +39,32 @@ func TestKindsOfMessages(t *testing.T) {
 	}
 }
 
+// What a sentence says by its own words is told with them: what is not there and for whom,
+// what is wanted and what was given, the setting, and the way that it names itself.
+func TestSlotsOfSentences(t *testing.T) {
+	for text, want := range map[string][]string{
+		"ValueError: use_cache=True is not supported with gradient_checkpointing mode.":    {`"use_cache=True" with "gradient_checkpointing mode"`, "where use_cache gets its value"},
+		"ImportError: Please install torch>=2.4 via pip":                                   {"needs torch 2.4", `envfix plan "torch>=2.4"`},
+		"ValueError: Expected rank 1 for scratch, got 4":                                   {"wants rank 1 for scratch there, and was given 4"},
+		"ValueError: Sliding windows are not supported here. Set FOO_BACKEND=xformers":     {"a way of its own: FOO_BACKEND=xformers", "env | grep FOO_BACKEND"},
+		"NotImplementedError: this is not supported yet.":                                  {"does not have that"},
+		"AssertionError: Frob can only be used with a Wound Frobnicator.":                  {`takes "Frob" only with a Wound Frobnicator`},
+		"ImportError: attempted relative import with no known parent package":              {"python -m package.part"},
+		"RuntimeError: grouped gemm is not supported on SM 7.5":                            {"certain generations of GPUs"},
+		"RuntimeError: cudaErrorPeerAccessAlreadyEnabled":                                  {"switched on or off twice"},
+		"OSError: cannot open /data/models/config.json: it does not exist":                 {"ls -ld /data/models/config.json"},
+		"ValueError: The thing {x} must be a $(reboot) but got <b>; it should not be said": {"was given a value that it does not take"},
+	} {
+		a := explained(t, text)
+		all := append(a.Matches, a.Known...)
+		for _, w := range want {
+			if len(all) == 0 || !strings.Contains(all[0].Text+"\n"+strings.Join(all[0].Fix, "\n"), w) {
+				t.Errorf("%q: no %q in %+v", text, w, all)
+			}
+		}
+	}
+}
+
 // Of a program's message that is not of the GPU or the installation it is said who
 // prints it and where, and no cause.
 func TestWhoPrintsIt(t *testing.T) {

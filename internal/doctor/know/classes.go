@@ -3,6 +3,7 @@ package know
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type Class struct {
 	ID       string
 	Cause    string
 	Text     string
+	Says     []string // fuller than the text: the first of which the line fills every slot is told in its place
 	Fix      []string
 	Names    []string // of enumerations, without the library's prefix; a "*" at the end stands for the rest
 	Forms    []string // expressions of a sentence that is known to be a program's message
@@ -45,10 +47,10 @@ func (c *Class) compile() {
 }
 
 func (k *Knowledge) addClass(r record) error {
-	if err := known(r, "id", "cause", "text", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "foreign", "soft"); err != nil {
+	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "foreign", "soft"); err != nil {
 		return err
 	}
-	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
+	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
 		Question: r.one("question") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true"}
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
@@ -74,7 +76,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 	}
 	from := row.Program + " " + row.Place
 	for _, c := range k.Classes {
-		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) {
+		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) || c.ID == anySentence {
 			continue
 		}
 		for _, f := range c.forms {
@@ -87,6 +89,30 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 		}
 	}
 	return nil, nil
+}
+
+// anySentence is the class whose forms read slots of every message, and say nothing of its kind.
+const anySentence = "any-sentence"
+
+// pronoun stands for what a sentence before it says: it fills no slot.
+var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|passed|provided|given|set|specified|called|used|installed|torch\.\w+$)\b|[{}<>|;$]`)
+
+// Said adds to the slots of a message those that any sentence may have. The first form that
+// fills a slot counts.
+func (k *Knowledge) Said(line string, slots map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, c := range k.Classes {
+		if c.ID != anySentence {
+			continue
+		}
+		c.compile()
+		for _, f := range slices.Backward(c.forms) {
+			maps.Copy(all, Slots(f, line))
+		}
+	}
+	maps.DeleteFunc(all, func(_, value string) bool { return pronoun().MatchString(value) })
+	maps.Copy(all, slots)
+	return all
 }
 
 // classOfCode is the class that lists a name, and by which entry; the exact name before a

@@ -106,13 +106,26 @@ func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Eviden
 		p.Class, p.Slots = k.ClassOf(row, l)
 	case test != nil:
 		p.Class, p.Slots = k.Classes[test.Class], know.Slots(test.Re(), l)
-	default:
-		return
+	default: // Python writes the kind of exception before what a program raises
+		said := raised().FindStringSubmatch(l)
+		if said == nil {
+			return
+		}
+		p.Row.Loud = true
+		if p.Class, p.Slots = k.ClassOf(p.Row, said[1]); p.Class == nil {
+			return
+		}
+	}
+	if !p.Row.Code {
+		p.Slots = k.Said(l, p.Slots)
 	}
 	if !slices.ContainsFunc(c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
 		c.Printed = append(c.Printed, p)
 	}
 }
+
+// raised is a line with which Python ends a traceback.
+var raised = lazy.Regexp(`^\W*(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): (.+)`)
 
 // stale reports whether lines like this one, but for their numbers, were looked at
 // as often as the limit. A log of hours repeats a few dozen.
