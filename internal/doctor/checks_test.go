@@ -107,6 +107,11 @@ var ruled = []struct{ check, sick, healthy string }{
 		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.154.05\nii  libnvidia-compute-535:amd64  535.154.05-0ubuntu1",
 	},
 	{
+		"DRV011", "after a reboot: Failed to initialize NVML: Driver/library version mismatch\n" +
+			"NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06\nls: /usr/lib/libcuda.so.570.124.04",
+		"after a reboot all is well\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06\nls: /usr/lib/libcuda.so.570.124.06",
+	},
+	{
 		"KMD001",
 		"01:00.0 VGA compatible controller: NVIDIA Corporation AD102\n\tKernel driver in use: nouveau",
 		"01:00.0 VGA compatible controller: NVIDIA Corporation AD102\n\tKernel driver in use: nvidia",

@@ -9,6 +9,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"DRV005", "DRV006"}, Find: driverFloor},
 	{Checks: []string{"DRV005"}, Find: ancientDriver},
 	{Checks: []string{"DRV004"}, Find: driverHalves},
+	{Checks: []string{"DRV011"}, After: twoDrivers},
 	{Checks: []string{"DRV001", "KMD001", "HW012"}, Find: boundDriver},
 	{Checks: []string{"DRV001", "HW001", "DRV025"}, Find: nothingThere},
 	{Checks: []string{"DRV015"}, Find: silentFailure},

@@ -40,8 +40,15 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	if strings.HasPrefix(built, "CUDA") && otherMajor(e, &out, h.At, name, major) {
 		return
 	}
-	if whose := asker(e, h.At); whose != "" && e.Torch.CUDA.IsZero() && slices.Contains([]string{"cudart", "cublas", "cublasLt"}, m[1]) {
-		f.Says("%s is of CUDA %s, and the torch that is here brings none of it: %s was built for another torch", name, major, whose)
+	whose, here := asker(e, h.At), "the torch that is here"
+	if len(e.Says.Extensions) == 1 { // a short text names it, and shows no file of it
+		whose = cmp.Or(whose, e.Says.Extensions[0])
+	}
+	if t := e.Torch; !t.CUDA.IsZero() {
+		here = "torch " + t.Named()
+	}
+	if whose != "" && fmt.Sprint(e.Torch.CUDA.Major()) != major && slices.Contains([]string{"cudart", "cublas", "cublasLt"}, m[1]) {
+		f.Says("%s is of CUDA %s, and %s brings none of it: %s was built for another torch", name, major, here, whose)
 		f.Fix = []string{
 			fmt.Sprintf("`pip install --force-reinstall %s` brings the torch that it was built for", whose),
 			fmt.Sprintf("or the %s that is built for this torch: %s prints its CUDA, a newer %s may be for that", whose, evidence.AskTorch, whose),

@@ -5,6 +5,7 @@ package messages
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
@@ -43,8 +44,8 @@ func clues(e *evidence.Evidence) (out evidence.Findings) {
 		if c.Weak {
 			p = evidence.Weak.Exact()
 		}
-		if c.Checks[0] == "PY001" && e.CPUByChoice() {
-			continue
+		if c.Checks[0] == "PY001" && e.CPUByChoice() || strings.HasPrefix(c.Checks[0], "PERF") && e.Torch.SeesNone() {
+			continue // nobody was to use a GPU; a GPU that is not seen is not slow
 		}
 		out.Find(c.Checks[0], p, h.At...).Of(c.Cause).Say(c.Text).Do(c.Fix...).In(c.Places).Explaining(c.Over...)
 	}

@@ -80,6 +80,7 @@ type Sources struct {
 
 // Words is what people say of the matter themselves.
 type Words struct {
+	Extensions  []string // packages with compiled modules that the text names
 	Unseen      Evidence // no GPU is seen or used
 	NoGPU       Evidence // the machine has none, and that is known
 	NotServed   Evidence // the GPU is not supported any more
@@ -120,6 +121,7 @@ type Commands struct {
 	EmbeddedPython  Evidence // the Python that ComfyUI and others bring along
 	AskedCPU        Evidence // the CPU was asked for
 	Redistributable Evidence // Visual C++'s runtime was installed
+	Rebooted        Evidence // the machine was started anew since
 	InVain          []string // remedies, as doctor prints them, that were carried out and did not help
 }
 

@@ -91,7 +91,7 @@ var placeReaders = []reader{
 		`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`,
 		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Colab, s) },
 	},
-	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac mini|imac)`, func(r *Reader, m []string, s Evidence) {
+	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac (?:mini|pro|studio)|imac)`, func(r *Reader, m []string, s Evidence) {
 		if r.c.Machine.Platform.OS == "" {
 			r.c.Machine.Platform.OS = "macos"
 			r.say(&r.c.From.OS, s)
@@ -272,6 +272,16 @@ var factReaders = []reader{
 		`\buv (?:sync|lock|run|add)\b|uv\.lock|tool\.uv`,
 		func(r *Reader, m []string, s Evidence) { mark(&r.c.Did.UVProject, s) },
 	},
+	{`\b(?:not|n.t|without|before|until|needs?) (?:\w+ ){0,2}reboot|\b(rebooted|after (?:\w+ ){0,2}reboot\w*|reboot\w* (?:did|does|has))\b`, func(r *Reader, m []string, s Evidence) {
+		if m[1] != "" {
+			mark(&r.c.Did.Rebooted, s)
+		}
+	}},
+	{`\b(vllm|sglang|xformers|flash[-_]attn|bitsandbytes|deepspeed|detectron2|mmcv|mamba[-_]ssm|torchcodec)\b`, func(r *Reader, m []string, s Evidence) {
+		if name := strings.ReplaceAll(strings.ToLower(m[1]), "_", "-"); !slices.Contains(r.c.Says.Extensions, name) {
+			r.c.Says.Extensions = append(r.c.Says.Extensions, name)
+		}
+	}},
 	{`ComfyUI`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.ComfyUI, s) }},
 	{
 		`python_embed`,

@@ -54,6 +54,9 @@ var torchReaders = []reader{
 			r.torch(m[2], ByTorch, s)
 		}
 	}},
+	{`\btorch-(\d+\.\d+\S*?(?:\+|%2B)\w+(?:\.\d+)?)-cp3\d`, func(r *Reader, m []string, s Evidence) { // the name of a wheel
+		r.torch(strings.Replace(m[1], "%2B", "+", 1), ByLabel, s)
+	}},
 	{
 		`cuda\.device_count\(\)\W*(?:returns?|is|gives?|prints?|=+>?|->|:)?\W*0\b`,
 		func(r *Reader, m []string, s Evidence) { r.available("False", s) },
@@ -162,7 +165,7 @@ const freeWords = `\b\d+(?:\.\d+)? ?(?:GB|GiB|G|MB|MiB)?\W{0,2}(?:of|out of|from
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
-const isAvailable = `\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|still|always|now|only|just|keeps?|me) )*(?:` + gives +
+const isAvailable = `\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|which|that|and|still|always|now|only|just|keeps?|me) )*(?:` + gives +
 	`|is|was|says|said|evaluates to|=+>?|->|:|ist|est|es|\x{662f}|\x{4e3a}|\x{304c}|\x{306f})?` +
 	`(?: me| still| always)?\W*(True|False)\b`
 
