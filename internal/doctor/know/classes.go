@@ -95,7 +95,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 const anySentence = "any-sentence"
 
 // pronoun stands for what a sentence before it says: it fills no slot.
-var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|passed|provided|given|set|specified|called|used|installed|torch\.\w+$)\b|[{}<>|;$]`)
+var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|passed|provided|given|set|specified|called|used|installed|(torch\.\w+|b?float\d\w*|u?int\d+)$)\b|[{}<>|;$]`)
 
 // Said adds to the slots of a message those that any sentence may have. The first form that
 // fills a slot counts.
@@ -111,6 +111,9 @@ func (k *Knowledge) Said(line string, slots map[string]string) map[string]string
 		}
 	}
 	maps.DeleteFunc(all, func(_, value string) bool { return pronoun().MatchString(value) })
+	if strings.Contains(all["what"], all["set"]) {
+		delete(all, "set") // it is what the line refuses
+	}
 	maps.Copy(all, slots)
 	return all
 }

@@ -100,21 +100,19 @@ var quiet = lazy.Regexp(`^(?:\[?[\d:.,/ TZ-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\
 func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Evidence) {
 	p := Printed{At: said}
 	row, found := k.Printed.Find(l)
+	raised := raised().FindStringSubmatch(l)
 	switch {
 	case found:
 		p.Row = row
 		p.Class, p.Slots = k.ClassOf(row, l)
-	case test != nil:
+	case test != nil && (raised == nil || !k.Classes[test.Class].Question):
 		p.Class, p.Slots = k.Classes[test.Class], know.Slots(test.Re(), l)
-	default: // Python writes the kind of exception before what a program raises
-		said := raised().FindStringSubmatch(l)
-		if said == nil {
-			return
-		}
+	case raised != nil: // Python writes the kind of exception before what a program raises
 		p.Row.Loud = true
-		if p.Class, p.Slots = k.ClassOf(p.Row, said[1]); p.Class == nil {
-			return
-		}
+		p.Class, p.Slots = k.ClassOf(p.Row, raised[1])
+	}
+	if !found && p.Class == nil {
+		return
 	}
 	if !p.Row.Code {
 		p.Slots = k.Said(l, p.Slots)
