@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
+	"envfix/internal/pyproject"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -147,11 +148,12 @@ type wishFlags struct {
 	describe.Request
 	arguments []string
 	files     []string
-	project   string   // the directory of the project that is followed; "" none
-	home      string   // where that directory will be, where it is a copy in the cache; "" there
-	demands   string   // what the followed environment.yml demands of Python; "" nothing
-	read      string   // which files of the project were read, and which were not followed
-	said      []string // what else its reader is to know
+	project   string             // the directory of the project that is followed; "" none
+	home      string             // where that directory will be, where it is a copy in the cache; "" there
+	demands   string             // what the followed environment.yml demands of Python; "" nothing
+	read      string             // which files of the project were read, and which were not followed
+	lock      *pyproject.OwnLock // what its own tool locked; nil nothing
+	said      []string           // what else its reader is to know
 }
 
 func wishOf(c *cli.Context) wishFlags {

@@ -95,7 +95,7 @@ func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
 		out = append(out, w)
 	}
-	if w := syncWarning(q.Target); w != "" {
+	if w := f.syncWarning(q.Target); w != "" {
 		out = append(out, w)
 	}
 	if old := matrixAge(q.Matrix, q.Request.Today); old != "" {

@@ -31,7 +31,11 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return nil
 	}
 	alone := func(why string) *planning.Proposal {
-		return &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: []string{fromData + " (" + why + ")"}}
+		said := []string{fromData + " (" + why + ")"}
+		if f.wish.lock != nil {
+			said = append(said, f.wish.lock.Name+" is not followed: "+why)
+		}
+		return &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: said}
 	}
 	m, _ := managers.Find(q.Target.Manager)
 	uv, err := system.OnPath("uv")
@@ -60,7 +64,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	if q.Machine.Driver != nil {
 		driver = q.Machine.Driver.Version.String()
 	}
-	key := propose.Key(buildVersion, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override)
+	key := propose.Key(buildVersion, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked)
 	a := propose.Kept[propose.Answer](dir, key)
 	if a == nil {
 		if isTerminal(stderr()) {
@@ -112,6 +116,9 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 		if p, err := projectFile(path); err == nil { // an error was reported when the request was read
 			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)
 		}
+	}
+	if f.wish.lock != nil {
+		l.Locked = f.wish.lock.Pins
 	}
 	if !described {
 		for _, p := range q.Machine.Pythons {

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/ui"
 )
 
 // wishFiles say what a project wants, the one that is followed first. One that names torch
@@ -22,7 +23,7 @@ var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml"
 var documents = []string{"README.md", "README.rst", "README.txt", "README", "INSTALL.md", "install.sh", "setup.sh", "Dockerfile", "docker/Dockerfile"}
 
 // project follows what the project in a directory says, where one is an argument
-// (`envfix plan .`): its requirements, its Python, its environment, and its uv.lock.
+// (`envfix plan .`): its requirements, its Python, its environment, and its lock.
 func (f *planFlags) project(named bool) error {
 	i := slices.IndexFunc(f.wish.arguments, isDir)
 	if i < 0 {
@@ -38,21 +39,14 @@ func (f *planFlags) project(named bool) error {
 		}
 		f.machine.env = f.target.env
 	}
-	here := func(name string) bool { return isFile(filepath.Join(dir, name)) }
-	followed := ""
-	pixi := pixiFile(dir)
-	switch owner, owned := managers.ProjectBy(here); {
-	case owned && here(owner.File) && f.target.manager == "":
-		f.target.manager, f.wish.Manager = owner.Name, owner.Name
-		followed = owner.File
-	case pixi != "" && f.target.manager == "":
+	followed := pixiFile(dir)
+	if followed != "" && f.target.manager == "" {
 		f.target.manager, f.wish.Manager = "pixi", "pixi"
-		followed = pixi
 		if len(f.wish.arguments) == 0 { // what else the project wants, it says itself
 			f.wish.arguments = []string{"torch"}
 		}
-	default:
-		followed = firstWish(dir)
+	} else {
+		followed = f.followOwnLock(dir)
 	}
 	if followed == "" {
 		return nothingToFollow(dir)
@@ -60,9 +54,29 @@ func (f *planFlags) project(named bool) error {
 	if !demandsItself(f.wish.Manager) {
 		f.wish.files = append(f.wish.files, filepath.Join(dir, followed))
 	}
-	f.wish.read = whatWasRead(dir, followed)
+	f.wish.read = whatWasRead(dir, followed, f.wish.lock)
 	f.wish.said = append(f.wish.said, inExtras(dir, followed)...)
 	return f.installProject(dir, followed)
+}
+
+// followOwnLock takes over what the project's own tool locked, and returns the file that is
+// followed: the one that the lock was made from, where there is a lock.
+func (f *planFlags) followOwnLock(dir string) (followed string) {
+	for _, name := range pyproject.OwnLocks {
+		path := filepath.Join(dir, name)
+		if !isFile(path) || !isFile(filepath.Join(dir, "pyproject.toml")) || silentProject(dir, "pyproject.toml") {
+			continue
+		}
+		text, err := readBounded(path, pyproject.MaxOwnLock)
+		if err == nil {
+			f.wish.lock, err = pyproject.ReadOwnLock(text, name)
+		}
+		if err != nil {
+			f.wish.said = append(f.wish.said, name+" is not followed: "+ui.Clean(err.Error()))
+		}
+		return "pyproject.toml"
+	}
+	return firstWish(dir)
 }
 
 // installProject has the project installed where it says how it is built and all that it then
@@ -175,8 +189,11 @@ func globEscaped(dir string) string {
 
 // whatWasRead says which files of a project were read, and which lie there and were not
 // followed, with why.
-func whatWasRead(dir, followed string) string {
+func whatWasRead(dir, followed string, own *pyproject.OwnLock) string {
 	said := followed
+	if own != nil {
+		said += ", " + own.Name
+	}
 	var left []string
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
 		if name != followed && isFile(filepath.Join(dir, name)) {
@@ -187,8 +204,8 @@ func whatWasRead(dir, followed string) string {
 			}
 		}
 	}
-	for _, name := range []string{"uv.lock", "poetry.lock", "pixi.lock", "conda-lock.yml", "Pipfile", "Pipfile.lock"} {
-		if isFile(filepath.Join(dir, name)) {
+	for _, name := range append(slices.Clone(pyproject.OwnLocks), "pixi.lock", "conda-lock.yml", "Pipfile", "Pipfile.lock") {
+		if isFile(filepath.Join(dir, name)) && (own == nil || name != own.Name) {
 			left = append(left, name)
 		}
 	}

@@ -39,18 +39,20 @@ func projectFile(path string) (*pyproject.Project, error) {
 		Hints: []string{"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
 }
 
-func readProjectFile(path string) ([]byte, error) {
+func readProjectFile(path string) ([]byte, error) { return readBounded(path, maxProjectFile) }
+
+func readBounded(path string, most int64) ([]byte, error) {
 	f, err := system.OpenInput(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxProjectFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a requirements file", path, maxProjectFile>>20)
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project's file", path, most>>20)
 	}
 	return text, nil
 }
@@ -86,6 +88,15 @@ func pythonOf(dir, name string) string {
 // build than the chosen one, and what of them was not followed.
 func (f wishFlags) warnings(c *resolver.Choice) []string {
 	out := slices.Clone(f.said)
+	if f.lock != nil && f.Manager == "" {
+		if torch := f.lock.Undoes(c); torch != "" {
+			tool, hint := strings.TrimSuffix(f.lock.Name, ".lock")+" install", ""
+			if f.lock.Name == "uv.lock" {
+				tool, hint = "uv sync", "; `uv run --no-sync` does not"
+			}
+			out = append(out, fmt.Sprintf("%s has torch %s: `%s` puts that in place of this choice%s", f.lock.Name, torch, tool, hint))
+		}
+	}
 	for _, path := range f.files {
 		p, err := projectFile(path)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
+	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 )
@@ -40,7 +41,7 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 		return t, nil
 	}
 	name := project.File
-	if project.Lock == "" { // it may lie in another file, and the plan names which
+	if project.Channels != nil { // it may lie in another file, and the plan names which
 		name = cmp.Or(pixiFile(filepath.Dir(t.Dir)), name)
 		t.ProjectFile = name
 	}
@@ -93,15 +94,15 @@ func packageNames(flag string, names []string) (out []string, err error) {
 	return slices.Compact(out), nil
 }
 
-// syncWarning says that a project's own lock will undo the plan; "" there is
-// none.
-func syncWarning(t plan.Target) string {
-	project, ok := managers.ProjectBy(func(name string) bool { return isFile(filepath.Join(filepath.Dir(t.Dir), name)) })
-	if t.Held == nil || !ok || t.Manager == project.Name {
+// syncWarning says that a project's own lock will undo a plan that does not follow it; ""
+// there is none.
+func (f planFlags) syncWarning(t plan.Target) string {
+	m, _ := managers.Find(t.Manager)
+	i := slices.IndexFunc(pyproject.OwnLocks, func(name string) bool { return isFile(filepath.Join(filepath.Dir(t.Dir), name)) })
+	if t.Held == nil || i < 0 || f.wish.lock != nil || m.Project() {
 		return ""
 	}
-	return fmt.Sprintf("%s lies beside %s: the next `%s` puts back what it says; `--manager %s` changes the project instead",
-		project.Lock, t.Dir, project.Sync, project.Name)
+	return fmt.Sprintf("%s lies beside %s: what syncs with it puts back what it says; `envfix plan .` follows it", pyproject.OwnLocks[i], t.Dir)
 }
 
 // elsewhere reports whether h runs another operating system than this machine.

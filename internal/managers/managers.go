@@ -17,7 +17,6 @@ type Manager struct {
 	Program  string   // what is run
 	Channels []string // the channels of conda that it takes packages from; nil: it takes wheels
 	File     string   // the project's file that is written; "" it makes an environment
-	Lock     string   // the file beside it by which such a project is known; "" its own File says
 	// NeedsPython: it brings none where none here is the chosen one.
 	NeedsPython bool
 	Sync        string // the project's own command that installs; "" for an environment
@@ -29,7 +28,7 @@ var table = []Manager{
 	{Name: "conda", Program: "conda", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "mamba", Program: "mamba", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "micromamba", Program: "micromamba", Channels: []string{CondaForge, CondaPyTorch}},
-	{Name: "uv-project", Program: "uv", File: "pyproject.toml", Lock: "uv.lock", Sync: "uv sync"},
+	{Name: "uv-project", Program: "uv", File: "pyproject.toml", Sync: "uv sync"},
 	{Name: "pixi", Program: "pixi", File: "pixi.toml", Sync: "pixi install", Channels: []string{CondaForge}},
 }
 
@@ -61,15 +60,6 @@ func FastestConda(here func(program string) bool) string {
 // Find returns the manager of a name. ok is false for "" and for a name that is none.
 func Find(name string) (m Manager, ok bool) {
 	i := slices.IndexFunc(table, func(m Manager) bool { return m.Name == name })
-	if i < 0 {
-		return Manager{}, false
-	}
-	return table[i], true
-}
-
-// ProjectBy returns the manager whose project's lock is here.
-func ProjectBy(here func(file string) bool) (m Manager, ok bool) {
-	i := slices.IndexFunc(table, func(m Manager) bool { return m.Lock != "" && here(m.Lock) })
 	if i < 0 {
 		return Manager{}, false
 	}

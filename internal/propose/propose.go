@@ -35,6 +35,7 @@ type Loop struct {
 	System    machine.Platform
 	Limits    []pep508.Requirement // constraints of the project
 	Override  []pep508.Requirement
+	Locked    []pep508.Requirement                                 // what the project's own lock holds packages at
 	Found     []string                                             // Pythons that are here, the first that are tried
 	Resolve   func(resolver.Request) (*resolver.Resolution, error) // the matrix
 	Removed   []matrix.Removed
@@ -75,7 +76,7 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 		r.Python = a.Python
 	}
 	for _, limit := range a.Limits {
-		if q, err := pep508.Parse(limit, "what goes with the other packages"); err == nil {
+		if q, err := pep508.Parse(limit, "what goes with the other packages"); err == nil && !slices.Contains(a.Plain, q.Name) {
 			r.Requirements = append(r.Requirements, q)
 		}
 	}
@@ -95,12 +96,16 @@ func (a *Answer) Installed(r resolver.Request) resolver.Request {
 // family and the libraries of CUDA, of which the build decides and the matrix chooses it.
 func (a *Answer) Pins() (pins []string) {
 	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
-		ofBuild := slices.ContainsFunc([]string{"nvidia-", "cuda-", "triton", "pytorch-triton"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-		if !family(name) && !ofBuild {
+		if !family(name) && !ofBuild(name) {
 			pins = append(pins, name+"=="+a.Versions[name])
 		}
 	}
 	return pins
+}
+
+// ofBuild reports whether the build of torch decides the version of a package.
+func ofBuild(name string) bool {
+	return slices.ContainsFunc([]string{"nvidia-", "cuda-", "triton", "pytorch-triton"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func (a *Answer) say(format string, args ...any) {
@@ -128,10 +133,24 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 		}
 	}
 	l.shelf.look(ctx, names)
-	base := &Answer{}
+	if a, err := l.locked(ctx, r); a != nil || err != nil {
+		return a, err
+	}
+	a, no, err := l.from(ctx, &Answer{}, r)
+	if a != nil && len(l.Locked) > 0 {
+		a.say("%s is not followed: no set within it was found that runs here", l.Locked[0].From)
+	}
+	if no != nil {
+		a.Refused, a.Ways = no.sentence(), l.ways(ctx, a, r, no)
+	}
+	return a, err
+}
+
+// from answers for a request, beginning with what base says already; no is why uv found
+// nothing that goes together.
+func (l *Loop) from(ctx context.Context, base *Answer, r resolver.Request) (a *Answer, no *refusal, err error) {
 	l.leave(ctx, base, r)
 	var first *Answer
-	var why error
 	pythons := l.pythons(ctx, base, r)
 	strict := pythons[:min(len(pythons), 3)] // what has a wheel for another Python is not built, as long as that one may do
 	for i, python := range append(slices.Clone(strict), pythons...) {
@@ -140,28 +159,24 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 		err := l.at(ctx, a, r, i >= len(strict))
 		if err == nil {
 			l.tell(ctx, a, r)
-			return a, nil
+			return a, nil, nil
 		}
-		var no *refusal
-		if !errors.As(err, &no) {
-			return nil, err
+		var why *refusal
+		if !errors.As(err, &why) {
+			return nil, nil, err
 		}
 		if first == nil {
-			first, why = a, no
+			first, no = a, why
 		}
 		if l.calls >= mostCalls {
 			break
 		}
 	}
 	if first == nil {
-		return base, nil // the matrix refuses with every Python: it says why
-	}
-	var no *refusal
-	if errors.As(why, &no) {
-		first.Refused, first.Ways = no.sentence(), l.ways(ctx, first, r, no)
+		return base, nil, nil // the matrix refuses with every Python: it says why
 	}
 	l.tell(ctx, first, r)
-	return first, nil
+	return first, no, nil
 }
 
 func (a *Answer) clone() *Answer {

@@ -258,3 +258,30 @@ func TestRemovedModules(t *testing.T) {
 		t.Errorf("limits %q: %q", a.Limits, a.Said)
 	}
 }
+
+// What the project's own lock holds is held, as far as it runs here: torch's build only
+// where the matrix admits it, and none of what the build of torch decides.
+func TestLocked(t *testing.T) {
+	f := files{}
+	for _, v := range []string{"1.0", "1.5"} {
+		f.wheel("lib", v, "py3-none-any", "deep")
+		f.wheel("deep", v, "py3-none-any")
+	}
+	pins := func(lines ...string) []pep508.Requirement { return request(t, lines...).Requirements }
+	l := asks(t, f)
+	l.Locked = pins("lib==1.0", "deep==1.0", "triton==9.9", "torch==2.8.0+cu126")
+	a := propose(t, l, request(t, "torch", "lib", "triton>=1"))
+	if a.Versions["lib"] != "1.0" || a.Versions["deep"] != "1.0" || !slices.Contains(a.Limits, "torch==2.8.0") {
+		t.Errorf("%+v", a)
+	}
+	l.Locked = pins("lib==1.0", "torch==0.4.1")
+	a = propose(t, l, request(t, "torch", "lib"))
+	if said := strings.Join(a.Said, " "); a.Versions["lib"] != "1.0" || !strings.Contains(said, "has torch==0.4.1, and no build of it runs here") {
+		t.Errorf("%+v", a)
+	}
+	l.Locked = pins("lib==1.0", "deep==7")
+	a = propose(t, l, request(t, "torch", "lib"))
+	if said := strings.Join(a.Said, " "); a.Versions["lib"] != "1.5" || !strings.Contains(said, "is not followed: no set within it") {
+		t.Errorf("%+v", a)
+	}
+}

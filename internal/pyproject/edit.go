@@ -77,7 +77,12 @@ func (e *Edit) Index(name, url string) error {
 			return fmt.Errorf("%s has an index %s at %s", e.Name, name, i.URL)
 		}
 	}
-	e.Text = append(bytes.TrimRight(e.Text, "\n"), text.Form("\n\n[[tool.uv.index]]\nname = %s\nurl = %s\nexplicit = true\n", text.JSON(name), text.JSON(url)).String()...)
+	block := text.Form("[[tool.uv.index]]\nname = %s\nurl = %s\nexplicit = true\n", text.JSON(name), text.JSON(url)).String()
+	out := slices.Concat(bytes.TrimRight(e.Text, "\n"), []byte("\n\n"+block))
+	if _, err := ReadProject(out, e.Name); err != nil {
+		return fmt.Errorf("%s writes its indexes in a form that is not edited; add by hand: %s", e.Name, block)
+	}
+	e.Text = out
 	return nil
 }
 

@@ -168,7 +168,7 @@ func TestPatch(t *testing.T) {
 		t.Errorf("a form that is not edited: %v", err)
 	}
 	empty, err := Patch([]byte("[project]\nname = \"x\"\n"), cu126())
-	if err != nil || !strings.Contains(string(empty), sourcesTable) {
+	if err != nil || !strings.Contains(string(empty), "[tool.uv.sources]") {
 		t.Errorf("a project without uv's tables: %v\n%s", err, empty)
 	}
 }

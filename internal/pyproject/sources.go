@@ -21,22 +21,18 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 			named[i.Name] = i.URL
 		}
 	}
+	agrees := map[string]bool{} // an extra or a marker may take it from elsewhere
+	for _, s := range p.Sources {
+		url := named[s.Index]
+		agrees[s.Package] = agrees[s.Package] || sameIndex(url, c.Index) || Label(url) == c.Build && c.Build != ""
+	}
 	for _, s := range p.Sources {
 		switch {
-		case !isTorch(s.Package):
+		case !isTorch(s.Package) || agrees[s.Package]:
 		case s.Index == "":
 			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from %s", s.Package, s.Other))
-		case !sameIndex(named[s.Index], c.Index):
-			out = append(
-				out,
-				fmt.Sprintf(
-					"tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s",
-					s.Package,
-					s.Index,
-					named[s.Index],
-					place(c.Index),
-				),
-			)
+		default:
+			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s", s.Package, s.Index, named[s.Index], place(c.Index)))
 		}
 	}
 	for _, i := range p.Indexes {

@@ -1,0 +1,103 @@
+package pyproject
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// OwnLocks are the files in which a project's own tool keeps what it resolved: uv, Poetry
+// and PDM write the same tables.
+var OwnLocks = []string{"uv.lock", "poetry.lock", "pdm.lock"}
+
+// MaxOwnLock bounds such a file; those of large projects have 3 MB.
+const MaxOwnLock = 16 << 20
+
+// An OwnLock is what a project's own tool resolved.
+type OwnLock struct {
+	Name  string
+	Pins  []pep508.Requirement // packages of an index that it has in one version; torch with the label of its GPU build
+	torch []lockedPackage
+}
+
+type lockedPackage struct {
+	Name, Version  string
+	Source         map[string]any
+	Git, URL, Path string // PDM's
+}
+
+// index is the address of the index that a package comes from, as far as it is said.
+func (k lockedPackage) index() (url string, ok bool) {
+	url = str(k.Source["registry"])
+	elsewhere := k.Git+k.URL+k.Path != "" || len(k.Source) > 0 && url == "" && str(k.Source["type"]) != "legacy"
+	if str(k.Source["type"]) == "legacy" {
+		url = str(k.Source["url"])
+	}
+	return url, !elsewhere && k.Version != ""
+}
+
+// ReadOwnLock reads such a file.
+func ReadOwnLock(content []byte, name string) (*OwnLock, error) {
+	var d struct{ Package []lockedPackage }
+	if len(content) > MaxOwnLock {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project's lock", name, MaxOwnLock>>20)
+	}
+	if err := unmarshal(content, &d); err != nil {
+		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	l := &OwnLock{Name: name}
+	versions, labels := map[string][]string{}, []string(nil)
+	for _, k := range d.Package {
+		if _, ok := k.index(); !ok {
+			continue
+		}
+		public, label := version.SplitLocal(k.Version)
+		if k.Name == "torch" {
+			l.torch = append(l.torch, k)
+			if label != "" && label != "cpu" && !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+		if !slices.Contains(versions[k.Name], public) {
+			versions[k.Name] = append(versions[k.Name], public)
+		}
+	}
+	for _, n := range sortedKeys(versions) {
+		if len(versions[n]) > 1 {
+			continue // which one, markers say
+		}
+		pin := n + "==" + versions[n][0]
+		if n == "torch" && len(labels) == 1 {
+			pin += "+" + labels[0]
+		}
+		if q, err := pep508.Parse(pin, name); err == nil {
+			l.Pins = append(l.Pins, q)
+		}
+	}
+	return l, nil
+}
+
+// Undoes says which torch the project's own tool would put in place of a choice; "" none.
+func (l *OwnLock) Undoes(c *resolver.Choice) string {
+	if c == nil || c.Packages["torch"] == "" || len(l.torch) == 0 {
+		return ""
+	}
+	chosen := c.Packages["torch"]
+	if c.Index == nil {
+		chosen, _ = version.SplitLocal(chosen)
+	}
+	var has []string
+	for _, k := range l.torch {
+		if k.Version == chosen {
+			return ""
+		}
+		if !slices.Contains(has, k.Version) {
+			has = append(has, k.Version)
+		}
+	}
+	return strings.Join(has, " or ")
+}
