@@ -6,10 +6,6 @@ import "errors"
 // would be a tenth of what it loads.
 var errProject = errors.New("a project's file is written by `envfix apply`, not here")
 
-func (uvProject) steps(*builder) error { return errProject }
-
-func (uvProject) leavesAll(*builder, int) string { return "" }
-
 func (pixi) steps(*builder) error { return errProject }
 
 func (pixi) leavesAll(*builder, int) string { return "" }

@@ -14,10 +14,7 @@ type leaver interface {
 	leavesAll(b *builder, n int) string
 }
 
-type (
-	uvProject struct{ managers.Manager }
-	pixi      struct{ managers.Manager }
-)
+type pixi struct{ managers.Manager }
 
 // byManager has one for each row of the table; a test holds that.
 var byManager = map[string]installer{
@@ -26,7 +23,6 @@ var byManager = map[string]installer{
 	"conda":      conda{row("conda")},
 	"mamba":      conda{row("mamba")},
 	"micromamba": conda{row("micromamba")},
-	"uv-project": uvProject{row("uv-project")},
 	"pixi":       pixi{row("pixi")},
 }
 

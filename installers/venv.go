@@ -63,6 +63,7 @@ func (b *builder) venv(tool wheelTool) {
 			nil,
 			rest,
 		)
+		b.places(exe, nil)
 		b.finish(exe)
 		return
 	}
@@ -78,8 +79,9 @@ func (b *builder) venv(tool wheelTool) {
 			ID:    "packages",
 			Title: "install " + strings.Join(rest, ", "),
 			Why:   "from the default index, with torch held at what was just installed",
-		}, nil, append(pins, rest...))
+		}, nil, slices.Concat(pins, rest))
 	}
+	b.places(exe, pins)
 	b.finish(exe)
 }
 
@@ -97,6 +99,16 @@ func (b *builder) environment(tool wheelTool) (exe string, ok bool) {
 		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(), Run: run})
 	}
 	return exe, true
+}
+
+// places adds the step that builds what comes from repositories, with torch held.
+func (b *builder) places(exe string, pins []string) {
+	if len(b.t.Places) == 0 {
+		return
+	}
+	argv := append(b.tool.begin(b, exe), b.tool.index(b, nil)...)
+	b.add(plan.Step{ID: "places", Title: "build and install " + strings.Join(b.t.Places, ", "), Why: "from its repository; its own code runs here, as you, and that of what it requires",
+		Run: &plan.Run{Argv: slices.Concat(argv, pins, b.t.Places), Env: b.src.online(b.tool)}})
 }
 
 // finish adds the steps after the installation: the installer's own check, the

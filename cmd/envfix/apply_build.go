@@ -13,7 +13,12 @@ import (
 // its code, and the isolation of builds is no sandbox. A later release asks again, since
 // its version is part of the consent.
 func (f applyFlags) consentToBuild(p *plan.Plan) error {
-	missing := slices.DeleteFunc(slices.Clone(p.Target.Build), func(pinned string) bool { return slices.Contains(f.builds, pinned) })
+	built := slices.Clone(p.Target.Build)
+	for _, place := range p.Target.Places {
+		address, _, _ := strings.Cut(place[strings.Index(place, "git+"):], " ;")
+		built = append(built, address)
+	}
+	missing := slices.DeleteFunc(built, func(pinned string) bool { return slices.Contains(f.builds, pinned) })
 	if len(missing) == 0 || len(p.Steps) == 0 {
 		return nil
 	}
@@ -21,7 +26,7 @@ func (f applyFlags) consentToBuild(p *plan.Plan) error {
 	for _, pinned := range missing {
 		agrees = append(agrees, "--allow-build", pinned)
 	}
-	return &fail.Error{Code: fail.Pending, Text: "to install this, packages without a wheel must be built: " + ui.Clean(strings.Join(missing, ", ")),
+	return &fail.Error{Code: fail.Pending, Text: "to install this, packages without a wheel or of a repository must be built: " + ui.Clean(strings.Join(missing, ", ")),
 		Details: []string{"building runs a package's own code as you; that it is built apart is no sandbox", "nothing was changed"},
 		Hints:   []string{"`" + again(agrees...) + "` agrees to these versions"}}
 }

@@ -42,7 +42,7 @@ func TestManagersByRow(t *testing.T) {
 func TestComparesManager(t *testing.T) {
 	for source, want := range map[string]int{
 		`t.Manager == "pixi"`: 1, `"uv" != w.manager`: 1, `slices.Contains([]string{"conda", "mamba"}, w.Manager)`: 1,
-		`strings.HasSuffix(w.Manager, "conda")`: 1, `func() { switch t.Manager { case "uv-project": } }`: 1,
+		`strings.HasSuffix(w.Manager, "conda")`: 1, `func() { switch t.Manager { case "pixi": } }`: 1,
 		`t.Manager == managers.Usual`: 0, `p.Manager == "dnf"`: 0, `w.Manager == ""`: 0, `f(w.Manager, "text")`: 0,
 	} {
 		e, err := parser.ParseExpr(source)

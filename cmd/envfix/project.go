@@ -116,7 +116,7 @@ func (f *planFlags) installProject(dir, followed string) error {
 // are to bring.
 func demandsItself(manager string) bool {
 	m, _ := managers.Find(manager)
-	return m.File != "" && m.Channels != nil
+	return m.Project()
 }
 
 // firstWish is the file of a project that is followed: the first that names torch, else

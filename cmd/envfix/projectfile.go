@@ -105,6 +105,9 @@ func (f wishFlags) warnings(c *resolver.Choice) []string {
 		for _, w := range p.Contradictions(c) {
 			out = append(out, w+": an installer that follows the project would take another build")
 		}
+		for _, place := range p.Repositories() {
+			out = append(out, place+" is built from its repository at apply: its own code runs then, and what it requires was not read")
+		}
 		out = append(out, p.Notes...)
 	}
 	return out

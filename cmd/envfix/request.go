@@ -70,7 +70,7 @@ func (f wishFlags) requirements() ([]pep508.Requirement, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, p.Requirements...)
+		out = append(out, p.Indexed()...)
 	}
 	return out, nil
 }

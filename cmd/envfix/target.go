@@ -37,15 +37,16 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 		}
 	}
 	project, _ := managers.Find(t.Manager)
+	for _, path := range f.wish.files {
+		if p, err := projectFile(path); err == nil && project.Channels == nil { // an error was reported when the request was read
+			t.Places = append(t.Places, p.Repositories()...)
+		}
+	}
 	if !project.Project() {
 		return t, nil
 	}
-	name := project.File
-	if project.Channels != nil { // it may lie in another file, and the plan names which
-		name = cmp.Or(pixiFile(filepath.Dir(t.Dir)), name)
-		t.ProjectFile = name
-	}
-	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), name), 1<<20)
+	t.ProjectFile = cmp.Or(pixiFile(filepath.Dir(t.Dir)), project.File) // it may lie in either, and the plan names which
+	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--manager uv` installs without a project"}}
 	}

@@ -109,6 +109,9 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 		}
 		e = fromInstaller(title, exit, log)
 		r.carryHints(i, e)
+		if r.plan.Steps[i].ID == "project" {
+			e.Hints = slices.Insert(e.Hints, 0, "`--no-install-project` makes the environment without it")
+		}
 		if r.plan.Steps[i].ID == plan.BringsUV {
 			e.Hints = slices.Insert(e.Hints, 0, "`--manager pip` installs without uv")
 		}

@@ -28,7 +28,6 @@ var table = []Manager{
 	{Name: "conda", Program: "conda", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "mamba", Program: "mamba", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "micromamba", Program: "micromamba", Channels: []string{CondaForge, CondaPyTorch}},
-	{Name: "uv-project", Program: "uv", File: "pyproject.toml", Sync: "uv sync"},
 	{Name: "pixi", Program: "pixi", File: "pixi.toml", Sync: "pixi install", Channels: []string{CondaForge}},
 }
 

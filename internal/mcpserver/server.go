@@ -95,7 +95,7 @@ type Machine struct {
 type PlanInput struct {
 	Machine
 	Requirements []string `json:"requirements,omitempty" jsonschema:"such as torch==2.9.*; none: torch and torchvision"`
-	Manager      string   `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba, uv-project or pixi"`
+	Manager      string   `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba or pixi"`
 }
 
 // A WhyInput is what why is asked.

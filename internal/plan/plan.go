@@ -78,7 +78,7 @@ type EnvFix struct {
 // A Target is where packages go and with which tool.
 type Target struct {
 	Dir     string `json:"dir"`     // .venv or a conda prefix, as it was given
-	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, uv-project, pixi
+	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, pixi
 	InPlace bool   `json:"in_place,omitempty"`
 	Offline bool   `json:"offline,omitempty"` // use no network
 
@@ -107,6 +107,10 @@ type Target struct {
 	Pins     []string `json:"pins,omitempty"`
 	Override []string `json:"override,omitempty"`
 
+	// Places are packages of repositories, NAME @ git+https://…, that are built where they
+	// are installed: their code runs then.
+	Places []string `json:"places,omitempty"`
+
 	// Editable is the folder of the project that is installed in place, after what it
 	// requires; "" none.
 	Editable         string `json:"editable,omitempty"`
@@ -125,11 +129,10 @@ type Target struct {
 	State string `json:"-"`
 	Named bool   `json:"-"`
 
-	// Project is the pyproject.toml that lies beside Dir; nil: none. Only
-	// uv-project and pixi read it.
+	// Project is the pixi.toml that lies beside Dir; nil: none. Only pixi reads it.
 	Project []byte `json:"-"`
 
-	// ProjectFile is the name of Project's file, where it may have two: pixi.toml.
+	// ProjectFile is the name of Project's file, which may have two names.
 	ProjectFile string `json:"project_file,omitempty"`
 }
 

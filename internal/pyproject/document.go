@@ -240,3 +240,19 @@ func (d *doc) dropItem(i item) {
 	}
 	d.splice(from, to, "")
 }
+
+// header returns a table header without comment and blanks, "" for other lines.
+// A line of a list of lists does not begin with a bracket in the forms that are
+// edited here; Edit finds out if one did.
+func header(l string) string {
+	t := strings.TrimSpace(l)
+	if !strings.HasPrefix(t, "[") {
+		return ""
+	}
+	t, _, _ = strings.Cut(t, "#")
+	t = strings.ReplaceAll(strings.TrimSpace(t), " ", "")
+	if !strings.HasSuffix(t, "]") || strings.ContainsAny(t, `"'{,=`) {
+		return ""
+	}
+	return t
+}

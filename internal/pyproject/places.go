@@ -12,9 +12,45 @@ import (
 
 const fromPlace = "%q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read"
 
+// ofGit reports whether an address is a git repository's that a plan can hold: over https,
+// and without a login.
+func ofGit(address string) bool {
+	rest, ok := strings.CutPrefix(address, "git+https://")
+	host, _, _ := strings.Cut(rest, "/")
+	return ok && !strings.Contains(host, "@")
+}
+
+// Repositories are what it takes from git, as an installer takes it.
+func (p *Project) Repositories() (out []string) {
+	for _, k := range p.Places {
+		switch {
+		case ofGit(k.Where) && k.Package != "":
+			q := pep508.Requirement{Name: k.Package, URL: k.Where, Marker: k.Marker}
+			out = append(out, q.Line())
+		case ofGit(k.Where):
+			out = append(out, k.Where)
+		}
+	}
+	for _, q := range p.Requirements {
+		if ofGit(q.URL) {
+			out = append(out, q.Line())
+		}
+	}
+	return out
+}
+
+// Indexed are the requirements that come from no repository.
+func (p *Project) Indexed() []pep508.Requirement {
+	return slices.DeleteFunc(slices.Clone(p.Requirements), func(q pep508.Requirement) bool {
+		return ofGit(q.URL) || slices.ContainsFunc(p.Places, func(k Place) bool { return k.Package == q.Name && ofGit(k.Where) })
+	})
+}
+
 // place keeps a line that names a folder, an address or a repository.
 func (f *lines) place(s, at, name string, editable bool) {
-	f.note(at, fromPlace, s)
+	if !ofGit(s) {
+		f.note(at, fromPlace, s)
+	}
 	where, marker, _ := strings.Cut(s, ";")
 	where, _, _ = strings.Cut(strings.TrimSpace(where), " --")
 	p := Place{Where: strings.Trim(strings.TrimSpace(where), `"'`), Dir: path.Dir(name), Editable: editable, Marker: strings.TrimSpace(marker), From: at}

@@ -124,7 +124,7 @@ func TestReadRequirements(t *testing.T) {
 	if p.Requirements[2].From != "d/requirements.txt:5" {
 		t.Errorf("vllm is from %q", p.Requirements[2].From)
 	}
-	if len(p.Notes) != 3 || len(p.Indexes) != 1 {
+	if len(p.Notes) != 2 || len(p.Indexes) != 1 || strings.Join(p.Repositories(), " ") != "git+https://host/x.git" {
 		t.Errorf("notes %q, indexes %v", p.Notes, p.Indexes)
 	}
 	if got := p.Contradictions(cu126()); len(got) != 1 || !strings.Contains(got[0], "carries cu118 builds") {
@@ -136,40 +136,6 @@ func TestReadRequirements(t *testing.T) {
 		if _, err := ReadRequirements([]byte(text), "a", open); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: error %v, want one with %q", text, err, words)
 		}
-	}
-}
-
-func TestPatch(t *testing.T) {
-	got, err := Patch([]byte(project), cu126())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Replace(project, "torch = [\n    { index = \"pytorch-cu118\", marker = \"sys_platform == 'linux'\" },\n]\nother = { path = \"../other\" }\n",
-		"torch = { index = \"pytorch-cu126\" }\nother = { path = \"../other\" }\ntorchvision = { index = \"pytorch-cu126\" }\n", 1) +
-		"\n[[tool.uv.index]]\nname = \"pytorch-cu126\"\nurl = \"https://download.pytorch.org/whl/cu126\"\nexplicit = true\n"
-	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Errorf("patched (-want +got):\n%s", d)
-	}
-	again, err := Patch(got, cu126())
-	if err != nil || string(again) != string(got) {
-		t.Errorf("patched twice: %v\n%s", err, cmp.Diff(string(got), string(again)))
-	}
-	p, err := ReadProject(got, "p")
-	if err != nil || len(p.Contradictions(cu126())) != 0 {
-		t.Errorf("the patched project still contradicts: %v %q", err, p.Contradictions(cu126()))
-	}
-	def := cu126()
-	def.Index = nil
-	plain, err := Patch(got, def)
-	if err != nil || strings.Contains(string(plain), "torch = {") {
-		t.Errorf("default index: %v\n%s", err, plain)
-	}
-	if _, err := Patch([]byte("[tool.uv.sources.torch]\nindex = \"x\"\n"), cu126()); err == nil || !strings.Contains(err.Error(), "by hand") {
-		t.Errorf("a form that is not edited: %v", err)
-	}
-	empty, err := Patch([]byte("[project]\nname = \"x\"\n"), cu126())
-	if err != nil || !strings.Contains(string(empty), "[tool.uv.sources]") {
-		t.Errorf("a project without uv's tables: %v\n%s", err, empty)
 	}
 }
 
@@ -194,21 +160,6 @@ func FuzzReadRequirements(f *testing.F) {
 			if q.Name == "" || q.Name != machine.NormalName(q.Name) {
 				t.Fatalf("a requirement without a proper name: %+v", q)
 			}
-		}
-	})
-}
-
-func FuzzPatch(f *testing.F) {
-	f.Add([]byte(project))
-	f.Add([]byte("[tool.uv]\nindex = []\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := Patch(b, cu126())
-		if err != nil {
-			return
-		}
-		again, err := Patch(got, cu126())
-		if err != nil || string(again) != string(got) {
-			t.Fatalf("patching twice is not patching once: %v\n%q\n%q", err, got, again)
 		}
 	})
 }

@@ -93,7 +93,9 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 	}
 	if place, _ := placeOf(m); place != "" {
 		r.p.Places = append(r.p.Places, Place{Package: machine.NormalName(name), Where: place, Dir: path.Dir(r.name), From: at})
-		r.p.Notes = append(r.p.Notes, fmt.Sprintf(fromPlace, at))
+		if !ofGit(place) {
+			r.p.Notes = append(r.p.Notes, fmt.Sprintf(fromPlace, at))
+		}
 		return
 	}
 	if !ok {

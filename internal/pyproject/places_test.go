@@ -1,0 +1,33 @@
+package pyproject
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a project takes from git is built at apply and asked of no index, whichever way it
+// is written; an address with a login is in no plan.
+func TestRepositories(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, built, indexed string }{
+		"lines": {"requirements.txt", "numpy\ngit+https://host.example/a.git\ngit+https://host.example/b.git@v1#egg=b\nc @ git+https://host.example/c\n-e ./x\n",
+			"git+https://host.example/a.git | b @ git+https://host.example/b.git@v1 | c @ git+https://host.example/c", "numpy"},
+		"uv": {"pyproject.toml", "[project]\nname = 'x'\ndependencies = ['lib', 'numpy']\n[tool.uv.sources]\nlib = { git = 'https://host.example/lib', rev = '1' }\n",
+			"lib @ git+https://host.example/lib@1", "numpy"},
+		"a login": {"requirements.txt", "git+https://secret@host.example/a.git\nnumpy\n", "", "numpy"},
+	} {
+		p, err := Read([]byte(c.text), c.file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var indexed []string
+		for _, q := range p.Indexed() {
+			indexed = append(indexed, q.Name)
+		}
+		if got := strings.Join(p.Repositories(), " | "); got != c.built || strings.Join(indexed, " ") != c.indexed {
+			t.Errorf("%s: %q, %q", name, got, indexed)
+		}
+		if c.built == "" && !strings.Contains(strings.Join(p.Notes, " "), "a plan does not") {
+			t.Errorf("%s: %q", name, p.Notes)
+		}
+	}
+}
