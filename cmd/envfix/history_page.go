@@ -17,16 +17,13 @@ func pastOf(h apply.History) ui.Past {
 	gens := map[string]apply.Generation{}
 	for _, g := range h.Generations {
 		gens[g.ID] = g
-		e := ui.PastEnvs{Gen: g.ID, When: moment(g.Created), Current: g.ID == h.Current, Before: g.Adopted, Holds: heldWords(g), Proven: provenWords(g)}
+		e := ui.PastEnvs{Gen: g.ID, When: moment(g.Created), Current: g.ID == h.Current, Holds: heldWords(g), Proven: provenWords(g)}
 		p.Envs = append(p.Envs, e)
 		if !e.Current {
 			p.Back = g.ID
 		}
 	}
-	use := ""
-	if len(p.Envs) > 0 && p.Envs[0].Before {
-		use = p.Envs[0].Gen
-	}
+	use := "" // what was there before envfix has no packages to compare
 	for _, ev := range h.Events {
 		r := ui.PastRow{When: moment(ev.Time), Took: took(ev), What: ev.What, State: ev.State, Gen: ev.Gen, Note: eventNote(ev)}
 		if ev.Step != "" {

@@ -1,11 +1,8 @@
 package ui
 
 import (
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // aPast is an environment that was there, replaced, failed on, replaced, gone back from
@@ -24,34 +21,6 @@ func aPast() Past {
 			{Gen: "b-2", Holds: "torch 2.15.0, torchvision 0.30.0, Python 3.12", When: "2026-11-03 11:02:03 UTC", Proven: "2 GPUs computed"}}}
 }
 
-// The line of use is whole from the oldest row to the newest: where a row's ends above,
-// the next one's begins below.
-func TestHistoryLines(t *testing.T) {
-	rows := newPicture(aPast()).rows
-	slices.Reverse(rows)
-	var dots []int
-	above := ""
-	for i, r := range rows {
-		dots = append(dots, (r.X-9)/laneWidth)
-		top, bottom := "", ""
-		for _, l := range r.Lines {
-			if l.Class == "use" && l.Y1 == "0" {
-				top = l.X1
-			}
-			if l.Class == "use" && l.Y2 == "100%" {
-				bottom = l.X1
-			}
-		}
-		if top == "" || i > 0 && bottom != above {
-			t.Errorf("row %d, %s: the line of use comes from x %q, the row below ended at %q; its own top %q", i, r.What, bottom, above, top)
-		}
-		above = top
-	}
-	if diff := cmp.Diff([]int{1, 1, 2, 1, 0, 1}, dots); diff != "" {
-		t.Errorf("lanes of the dots (-want +got):\n%s", diff)
-	}
-}
-
 // The page says what was done in words too, and takes text from outside for text.
 func TestHistoryPage(t *testing.T) {
 	p := aPast()
@@ -61,7 +30,8 @@ func TestHistoryPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, want := range []string{"<strong>apply</strong> <b>failed</b> <code>x-2</code>", "torch 2.15.0 → 2.11.0&#43;cu128", "<b>in use</b>", "<code>envfix rollback b-2</code>"} {
+	for _, want := range []string{"<li class=\"failed\"><p><strong>apply</strong> <b>failed</b> <code>x-2</code>", `<li class="done"><p><strong>rollback</strong>`,
+		`<li class="collect"><p><strong>collect</strong>`, "torch 2.15.0 → 2.11.0&#43;cu128", "<b>in use</b>", "<code>envfix rollback b-2</code>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
