@@ -17,6 +17,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -155,16 +156,13 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 		Generation: r.Generation,
 		Before:     r.Before,
 		Own:        r.Own.Seconds(),
-		Steps:      []tookJSON{},
+		Steps:      append([]tookJSON{}, text.Each(r.Steps, func(t apply.Took) tookJSON { return tookJSON{t.Step, t.Time.Seconds()} })...),
 	}
 	switch {
 	case r.Nothing:
 		answer.State = "nothing"
 	case p.Partial:
 		answer.State = "partial"
-	}
-	for _, t := range r.Steps {
-		answer.Steps = append(answer.Steps, tookJSON{t.Step, t.Time.Seconds()})
 	}
 	return writeJSON(w, answer)
 }

@@ -33,6 +33,11 @@ func (in invocation) command() *cli.Command {
 	return in.path[len(in.path)-1]
 }
 
+// words are the names of the commands.
+func (in invocation) words() []string {
+	return text.Each(in.path, func(c *cli.Command) string { return c.Name })
+}
+
 // parse puts the flags of args before the positionals, because the CLI library
 // alone takes every argument after the first positional for another positional.
 // "--" ends the flags; so does the command line of `envfix run`.
@@ -48,11 +53,7 @@ func parse(args []string, cmds []*cli.Command) (invocation, error) {
 	if err != nil {
 		return in, err
 	}
-	in.argv = append(in.argv, args[0])
-	for _, c := range in.path {
-		in.argv = append(in.argv, c.Name)
-	}
-	in.argv = append(in.argv, flags...)
+	in.argv = slices.Concat(args[:1], in.words(), flags)
 	if len(operands) > 0 {
 		in.argv = append(append(in.argv, "--"), operands...)
 	}
@@ -158,8 +159,7 @@ func (p splitter) helpHint() string {
 	if len(p.in.path) == 0 {
 		return "`envfix --help` lists the commands"
 	}
-	words := text.Each(p.in.path, func(c *cli.Command) string { return c.Name })
-	return fmt.Sprintf("`envfix %s --help` lists its flags", strings.Join(words, " "))
+	return fmt.Sprintf("`envfix %s --help` lists its flags", strings.Join(p.in.words(), " "))
 }
 
 func (p splitter) unknownFlag(arg string) error {

@@ -10,7 +10,9 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/pep508"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -127,9 +129,7 @@ func lockOf(c *cli.Context) (lockCall, error) {
 		return f, err
 	}
 	asked, err := requirementsOf(c.Args().Slice())
-	for _, q := range asked {
-		f.wish.Requirements = append(f.wish.Requirements, q.Text)
-	}
+	f.wish.Requirements = text.Each(asked, func(q pep508.Requirement) string { return q.Text })
 	if f.wish.Upgrade {
 		f.wish.Only = c.Args().Slice()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/matrix"
 
@@ -43,16 +44,9 @@ func matrixDiffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c.App.Writer, c.Bool("json"), matrixDiffAnswer{append([]maintain.Answer{}, x.Answers...), append([]matrix.Change{}, x.Changes...), append([]string{}, x.Files...), 1, x.Machines}, ui.MatrixDiff(x.Changes, x.Files, x.Machines, answerLines(x.Answers)), fail.OK)
-}
-
-// answerLines are the machines that get another answer: name, old and new.
-func answerLines(all []maintain.Answer) [][3]string {
-	var out [][3]string
-	for _, a := range all {
-		out = append(out, [3]string{a.Machine, a.Old, a.New})
-	}
-	return out
+	told := matrixDiffAnswer{append([]maintain.Answer{}, x.Answers...), append([]matrix.Change{}, x.Changes...), append([]string{}, x.Files...), 1, x.Machines}
+	lines := text.Each(x.Answers, func(a maintain.Answer) [3]string { return [3]string{a.Machine, a.Old, a.New} })
+	return answer(c.App.Writer, c.Bool("json"), told, ui.MatrixDiff(x.Changes, x.Files, x.Machines, lines), fail.OK)
 }
 
 // A matrixDiffAnswer is the JSON of `envfix matrix diff`.

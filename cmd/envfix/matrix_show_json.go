@@ -1,6 +1,7 @@
 package main
 
 import (
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -65,11 +66,7 @@ func showJSON(m *matrix.Matrix, list []ui.ShownRelease) any {
 }
 
 func codeWords(prefix string, codes []matrix.Code) []string {
-	words := []string{}
-	for _, c := range codes {
-		words = append(words, prefix+c.SM.Code()+c.Suffix)
-	}
-	return words
+	return append([]string{}, text.Each(codes, func(c matrix.Code) string { return prefix + c.SM.Code() + c.Suffix })...)
 }
 
 // A matrixShowAnswer is the JSON of `envfix matrix show`.

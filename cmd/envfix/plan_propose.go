@@ -16,6 +16,7 @@ import (
 	"envfix/internal/propose"
 	"envfix/internal/system"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -86,14 +87,9 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	if len(a.Versions) == 0 {
 		a.Said = append(a.Said, fromData)
 	}
-	p := &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins()}
-	for _, o := range l.Override {
-		p.Override = append(p.Override, o.Line())
-	}
-	for _, s := range a.Build {
-		p.Build = append(p.Build, s.Name+"=="+s.Version)
-	}
-	return p
+	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
+		Override: text.Each(l.Override, pep508.Requirement.Line),
+		Build:    text.Each(a.Build, func(s propose.Source) string { return s.Name + "==" + s.Version })}
 }
 
 // furtherPackages reports whether packages beyond torch's own family stand on the command

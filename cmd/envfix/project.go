@@ -12,6 +12,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -228,10 +229,7 @@ func inExtras(dir, followed string) []string {
 	if err != nil || p.Asks("torch") {
 		return nil
 	}
-	var extras []string
-	for _, c := range p.TorchIn {
-		extras = append(extras, fmt.Sprintf("%s (%s)", c.Group, c.Text))
-	}
+	extras := text.Each(p.TorchIn, func(c pyproject.Carrier) string { return fmt.Sprintf("%s (%s)", c.Group, c.Text) })
 	if n := len(extras); n > 0 {
 		if n > 6 {
 			extras = append(extras[:6], fmt.Sprintf("%d more", n-6))

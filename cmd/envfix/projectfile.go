@@ -10,6 +10,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/resolver"
 )
@@ -23,9 +24,7 @@ func projectFile(path string) (*pyproject.Project, error) {
 	var groups []string
 	if base, inner, ok := strings.Cut(path, "["); ok && strings.HasSuffix(inner, "]") {
 		path = base
-		for g := range strings.SplitSeq(strings.TrimSuffix(inner, "]"), ",") {
-			groups = append(groups, strings.TrimSpace(g))
-		}
+		groups = text.Each(strings.Split(strings.TrimSuffix(inner, "]"), ","), strings.TrimSpace)
 	}
 	text, err := readProjectFile(path)
 	if err == nil {

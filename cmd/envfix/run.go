@@ -12,6 +12,7 @@ import (
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -87,9 +88,7 @@ type outputFile struct{ flag, path string }
 func runFlagsOf(c *cli.Context) (f runFlags, err error) {
 	f = runFlags{argv: c.Args().Slice(), noProbe: c.Bool("no-probe"), try: strings.ReplaceAll(c.String("try"), " ", ""), deep: c.Bool("deep"), dieToo: c.Bool("die-with-me"),
 		replay: c.String("replay"), json: c.Bool("json"), compare: c.String("compare"), price: c.Float64("price")}
-	for _, flag := range []string{"report", "save", "html"} {
-		f.files = append(f.files, outputFile{flag, c.String(flag)})
-	}
+	f.files = text.Each([]string{"report", "save", "html"}, func(flag string) outputFile { return outputFile{flag, c.String(flag)} })
 	for _, s := range c.StringSlice("fail-if") {
 		g, err := verdict.ParseGate(s)
 		if err != nil {

@@ -93,7 +93,7 @@ func (r *run) carried(want []plan.KeptPackage) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return &Error{Kind: Verification, Text: "the packages that were carried over are not what the plan says", Details: printable(wrong),
+		return &Error{Kind: Verification, Text: "the packages that were carried over are not what the plan says", Details: text.Each(wrong, text.Printable),
 			Hints: []string{"nothing was switched; the environment is as it was before"}}
 	}
 	if err := strangers(want, have); err != nil {
@@ -164,14 +164,6 @@ func strangers(want []plan.KeptPackage, have map[string]distribution) error {
 
 // pure reports whether a wheel is for every machine.
 func pure(tags string) bool { return strings.HasSuffix(tags, "-none-any") }
-
-func printable(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = text.Printable(s)
-	}
-	return out
-}
 
 // What pip check and uv pip check say of two packages.
 var (

@@ -228,11 +228,7 @@ func (r *run) block(b *plan.Block) error {
 			return err
 		}
 	}
-	lines := make([]string, len(b.Lines))
-	for i, l := range b.Lines {
-		lines[i] = r.fill(l)
-	}
-	changed, err := system.EditBlock(path, b.Name, lines, system.Keep{Backup: b.Backup, Before: b.Before})
+	changed, err := system.EditBlock(path, b.Name, text.Each(b.Lines, r.fill), system.Keep{Backup: b.Backup, Before: b.Before})
 	if errors.Is(err, system.ErrChanged) {
 		return &Error{Kind: Stale, Text: path + " was changed since the plan was made", Hints: []string{"run the command again: it makes a new plan"}}
 	}

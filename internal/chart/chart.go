@@ -11,6 +11,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -164,11 +165,7 @@ func (d *drawing) cells(g machine.GPU) []Cell {
 		mine.Driver = &machine.Driver{Version: d.v.Driver, Evidence: machine.FromFlag}
 		now = d.runs(mine)
 	}
-	var out []Cell
-	for _, releases := range d.minors {
-		out = append(out, d.best(releases, h, now, later))
-	}
-	return out
+	return text.Each(d.minors, func(releases []*matrix.Release) Cell { return d.best(releases, h, now, later) })
 }
 
 // best is the cell of a minor version: its newest release that runs; else the newest

@@ -138,9 +138,5 @@ func (p *Packages) Rest() string {
 
 // Files returns the files of all packages, in the order of the lock.
 func (p *Packages) Files() []Wheel {
-	var out []Wheel
-	for _, k := range p.Packages {
-		out = append(out, k.Files()...)
-	}
-	return out
+	return slices.Concat(text.Each(p.Packages, Package.Files)...)
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,21 +97,12 @@ func (p export) sky(d *text.Doc) error {
 	d.Add("# From "+File+", profile %s. Beside it, in the working directory: %s\n# It was run on no cloud.\n", text.Word(p.Name), text.Word(p.file))
 	d.Add("name: %s\nworkdir: .\n", p.job())
 	if p.Match.GPU == "nvidia" {
-		var names []string
-		for _, sm := range p.Match.SMs {
-			names = append(names, cloudGPUs[sm]...)
-		}
+		names := slices.Concat(text.Each(p.Match.SMs, func(sm string) []string { return cloudGPUs[sm] })...)
 		if len(names) == 0 {
 			return fmt.Errorf("no cloud's name is known for a GPU of compute capability %s", strings.Join(p.Match.SMs, ", "))
 		}
-		d.Add("resources:\n  accelerators: {")
-		for i, n := range names {
-			if i > 0 {
-				d.Add(", ")
-			}
-			d.Add("%s: 1", text.JSON(n))
-		}
-		d.Add("}\n")
+		one := func(name string) text.Quoted { return text.Form("%s: 1", text.JSON(name)) }
+		d.Add("resources:\n  accelerators: {%s}\n", text.Join(text.Each(names, one), ", "))
 	}
 	d.Add("setup: |\n")
 	for _, line := range p.shellSetup() {
@@ -151,9 +143,7 @@ func (p export) dstack(d *text.Doc) error {
 		least := p.Match.SMs[0] // dstack asks for a capability of at least this
 		var names []text.Quoted
 		for _, sm := range p.Match.SMs {
-			for _, name := range cloudGPUs[sm] {
-				names = append(names, text.Word(name))
-			}
+			names = append(names, text.Each(cloudGPUs[sm], text.Word)...)
 			if floorOf(sm).Less(floorOf(least)) {
 				least = sm
 			}
@@ -196,11 +186,7 @@ func (p export) cloudInit(d *text.Doc) error {
 		{"/opt/envfix/uv/bin/uv", "pip", "install", "--python", env + "/bin/python", "--no-deps", "--require-hashes", "--only-binary", ":all:",
 			"-r", "/opt/envfix/requirements.txt"},
 	} {
-		var words []text.Quoted
-		for _, a := range argv {
-			words = append(words, text.JSON(a))
-		}
-		d.Add("  - [%s]\n", text.Join(words, ", "))
+		d.Add("  - [%s]\n", text.Join(text.Each(argv, text.JSON), ", "))
 	}
 	d.Add("  - [%s, \"-I\", \"-c\", %s]\n", text.JSON(env+"/bin/python"), p.proof().JSON())
 	return nil

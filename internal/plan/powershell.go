@@ -75,12 +75,8 @@ function Invoke-Step {
 `
 
 func (s *psScript) begin() {
-	var keep []text.Quoted
-	for _, name := range ofTheMachine {
-		keep = append(keep, text.PowerShell(name))
-	}
 	s.Add("$target = %s\n", text.PowerShell(s.p.Target.Dir))
-	s.Add(psBegin, text.Join(keep, ", "))
+	s.Add(psBegin, text.Join(text.Each(ofTheMachine, text.PowerShell), ", "))
 	for _, step := range s.p.Steps {
 		if step.Run != nil && !bringsUV(step) {
 			s.tool(*step.Run)
@@ -159,10 +155,7 @@ func (s *psScript) step(i int, step Step) {
 
 func (s *psScript) run(r Run) {
 	there := s.elsewhere(r)
-	var args, variables []text.Quoted
-	for _, a := range there.Argv[1:] {
-		args = append(args, psArgument(a))
-	}
+	var variables []text.Quoted
 	for _, k := range slices.Sorted(maps.Keys(there.Env)) {
 		v := there.Env[k]
 		if v == "/dev/null" { // no file at all
@@ -173,7 +166,8 @@ func (s *psScript) run(r Run) {
 	if len(variables) > 0 {
 		variables[len(variables)-1] = text.Form("%s ", variables[len(variables)-1])
 	}
-	line := text.Form("Invoke-Step @{%s} %s @(%s)", text.Join(variables, ";"), psWord(there.Argv[0]), text.Join(args, ", "))
+	args := text.Join(text.Each(there.Argv[1:], psArgument), ", ")
+	line := text.Form("Invoke-Step @{%s} %s @(%s)", text.Join(variables, ";"), psWord(there.Argv[0]), args)
 	if len(r.Known) > 0 {
 		line = text.Form("try { %s } catch { Write-Warning 'see whether these are the complaints of the old environment' }", line)
 	}
@@ -208,10 +202,9 @@ func (s *psScript) verify(v Verify) {
 // placeholders become "$gen", "$tools" … as in [Run.Words]. Its error names an argument
 // that PowerShell 5.1 cannot give a program.
 func (r Run) PowerShellWords() ([]string, error) {
-	var words []text.Quoted
-	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
-		words = append(words, text.Form("$env:%s=%s;", text.Word(k), text.PowerShell(r.Env[k])))
-	}
+	words := text.Each(slices.Sorted(maps.Keys(r.Env)), func(k string) text.Quoted {
+		return text.Form("$env:%s=%s;", text.Word(k), text.PowerShell(r.Env[k]))
+	})
 	for i, a := range r.Argv {
 		q := psArgument(a)
 		switch {

@@ -20,19 +20,12 @@ func (r Run) words() (words []text.Quoted) {
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
 		words = append(words, text.Form("%s=%s", text.Word(k), quote(r.Env[k])))
 	}
-	for _, a := range r.Argv {
-		words = append(words, quote(a))
-	}
-	return words
+	return append(words, text.Each(r.Argv, quote)...)
 }
 
 // shown are words as a person reads them in an answer.
 func shown(words []text.Quoted) ([]string, error) {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = w.String()
-	}
-	return all, text.Join(words, " ").Err()
+	return text.Each(words, text.Quoted.String), text.Join(words, " ").Err()
 }
 
 // quote is the one function that writes outside text into a shell script.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // passed lists the variables that a child gets from us. All others stay behind:
@@ -49,11 +51,7 @@ func Environment(ours []string, extra map[string]string) []string {
 	env["PYTHONNOUSERSITE"] = "1"
 	env["PYTHONUNBUFFERED"] = "1"
 	maps.Copy(env, extra)
-	out := make([]string, 0, len(env))
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		out = append(out, k+"="+env[k])
-	}
-	return out
+	return text.Each(slices.Sorted(maps.Keys(env)), func(k string) string { return k + "=" + env[k] })
 }
 
 func nullDevice() string {

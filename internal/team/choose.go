@@ -111,9 +111,7 @@ func lockable(t target, res *resolver.Resolution) (*resolver.Choice, error) {
 		return res.Then, nil // a target described without a driver: the floor becomes a condition
 	}
 	f := fail.New(fail.NoSolution, fmt.Sprintf("target %s (%s): %s", t.Name, clean(t.Facts), strings.ReplaceAll(string(res.Decision), "_", " ")))
-	for _, r := range res.Reasons {
-		f.Details = append(f.Details, clean(r.Text))
-	}
+	f.Details = text.Each(res.Reasons, func(r resolver.Reason) string { return clean(r.Text) })
 	for _, n := range res.Nearest {
 		hint := fmt.Sprintf("%s: torch %s %s", clean(n.Change), n.Torch, n.Build)
 		if n.Note != "" {

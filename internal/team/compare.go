@@ -33,10 +33,7 @@ func (t *Team) Compare(l *lock.Lock) (differ []Row, same []string, err error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		var have []string
-		for _, profiles := range rows[name] {
-			have = append(have, profiles...)
-		}
+		have := slices.Concat(slices.Collect(maps.Values(rows[name]))...)
 		for _, p := range l.Names() {
 			if !slices.Contains(have, p) {
 				rows[name][""] = append(rows[name][""], p)

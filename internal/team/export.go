@@ -126,10 +126,7 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 
 // list writes a list of TOML; a long one has a line for each element.
 func list[T any](of []T, write func(T) text.Quoted, long bool) text.Quoted {
-	var all []text.Quoted
-	for _, v := range of {
-		all = append(all, write(v))
-	}
+	all := text.Each(of, write)
 	if long && len(all) > 0 {
 		return text.Form("[\n    %s,\n]", text.Join(all, ",\n    "))
 	}

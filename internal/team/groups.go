@@ -40,9 +40,7 @@ func (t *Team) groups(w *wishes) ([]lock.Group, error) {
 				"a group that is chosen at apply holds packages of an index; ask for this one under dependencies")
 		}
 		g := lock.Group{Name: machine.NormalName(name), Extra: slices.Contains(base.Extras, machine.NormalName(name))}
-		for _, q := range p.Requirements[len(base.Requirements):] {
-			g.Requirements = append(g.Requirements, q.Text)
-		}
+		g.Requirements = text.Each(p.Requirements[len(base.Requirements):], func(q pep508.Requirement) string { return q.Text })
 		slices.Sort(g.Requirements)
 		out = append(out, g)
 	}

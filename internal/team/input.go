@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 // asked is what a call wishes for beside the wishes that are written down, and the input
@@ -116,15 +117,9 @@ func (t *Team) source(w *wishes, file string, in *lock.Input) (lock.Source, erro
 		}
 		s.Requirements = append(s.Requirements, text)
 	}
-	for _, q := range p.Limits {
-		s.Constraints = append(s.Constraints, q.Text)
-	}
-	for _, q := range p.Overrides {
-		s.Overrides = append(s.Overrides, q.Text)
-	}
-	for _, h := range p.Hashes {
-		s.Hashes = append(s.Hashes, h.Package+" "+h.SHA256)
-	}
+	asked := func(q pep508.Requirement) string { return q.Text }
+	s.Constraints, s.Overrides = text.Each(p.Limits, asked), text.Each(p.Overrides, asked)
+	s.Hashes = text.Each(p.Hashes, func(h pyproject.Hash) string { return h.Package + " " + h.SHA256 })
 	for _, k := range p.Places {
 		line, err := t.placeLine(k)
 		if err != nil {

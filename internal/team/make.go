@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -293,9 +294,7 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 	for _, s := range in.Sources {
 		j.Constraints = append(j.Constraints, s.Constraints...)
 		j.Overrides = append(j.Overrides, s.Overrides...)
-		for _, line := range s.Places {
-			j.Places = append(j.Places, t.absolute(line))
-		}
+		j.Places = append(j.Places, text.Each(s.Places, t.absolute)...)
 		j.Hashes = append(j.Hashes, s.Hashes...)
 		for _, o := range s.Options {
 			if !slices.Contains(j.Options, o) {

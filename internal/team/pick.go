@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/reach"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -79,9 +80,7 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 			return p, "", nil
 		}
 		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
-		for _, m := range faults {
-			bad.Details = append(bad.Details, m.String())
-		}
+		bad.Details = text.Each(faults, lock.Mismatch.String)
 		bad.Hints = driverHint(faults, p, " --profile "+p.Name)
 		return nil, "", bad
 	}

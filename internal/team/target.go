@@ -31,19 +31,19 @@ var TargetKeys = []string{"arch", "build", "channel", "cuda", "driver", "gpu", "
 // target reads `gpu=V100 driver=580 os=linux python=3.12`. The machine starts as a
 // bare Linux with glibc 2.28 and no GPU, whatever this machine is, so that every
 // member of a team makes the same lock.
-func (t *Team) target(name, text string, in lock.Input) (target, error) {
+func (t *Team) target(name, said string, in lock.Input) (target, error) {
 	out := target{Target: lock.Target{Name: name}}
 	bad := func(format string, args ...any) (target, error) {
 		return out, fail.Wrong(fmt.Sprintf("target %s: ", clean(name))+fmt.Sprintf(format, args...),
 			`write a target as --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
 	}
-	if first, _, _ := strings.Cut(text, "="); slices.Contains(TargetKeys, name) && !slices.Contains(TargetKeys, strings.TrimSpace(first)) {
+	if first, _, _ := strings.Cut(said, "="); slices.Contains(TargetKeys, name) && !slices.Contains(TargetKeys, strings.TrimSpace(first)) {
 		return bad("`%s=` begins the description, and a target has a name of its own before it", name)
 	}
 	if !lock.ValidName(name) {
 		return bad("a name has lower-case letters, digits, - and _, and no dot")
 	}
-	facts, err := ParseFacts(text)
+	facts, err := ParseFacts(said)
 	if err != nil {
 		return bad("%s", err)
 	}
@@ -74,9 +74,7 @@ func (t *Team) target(name, text string, in lock.Input) (target, error) {
 		out.machine.GPUs = nil
 	}
 	out.request.Requirements, out.request.ProjectPython, out.named = nil, demand, facts["python"] != ""
-	for _, name := range in.AsNamed {
-		out.request.AsNamed = append(out.request.AsNamed, machine.NormalName(name))
-	}
+	out.request.AsNamed = append(out.request.AsNamed, text.Each(in.AsNamed, machine.NormalName)...)
 	if out.request.Policy, err = policyOf(in.Policy, lock.File); err != nil {
 		return out, err
 	}

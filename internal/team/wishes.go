@@ -13,6 +13,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 // A Wish is what one call of `envfix lock` asks for, beside what the team's file says
@@ -81,12 +82,8 @@ func (t *Team) wishes(old *lock.Lock) (*wishes, error) {
 	in := old.Input
 	w.Team = lock.Team{Requirements: in.Requirements, SameTorch: in.SameTorch, Targets: map[string]string{}, Constraints: in.Constraints,
 		Build: in.Build, AsNamed: in.AsNamed, Defaults: in.Defaults, Indexes: in.Indexes, Policy: in.Policy}
-	for _, g := range in.Groups {
-		w.Groups = append(w.Groups, g.Name)
-	}
-	for _, s := range in.Sources {
-		w.Files = append(w.Files, s.Path)
-	}
+	w.Groups = text.Each(in.Groups, func(g lock.Group) string { return g.Name })
+	w.Files = text.Each(in.Sources, func(s lock.Source) string { return s.Path })
 	for _, k := range in.Targets {
 		w.Targets[k.Name] = k.Facts
 	}

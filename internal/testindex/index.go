@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"envfix/internal/text"
 )
 
 // A Fault is one way in which an index misbehaves.
@@ -193,16 +196,9 @@ type jsonFile struct {
 func (x *Index) project(w http.ResponseWriter, r *http.Request, name string, faults []Fault) {
 	x.mu.Lock()
 	wheels := slices.Clone(x.wheels[name])
-	all := slices.Collect(func(yield func(string) bool) {
-		for n := range x.wheels {
-			if !yield(n) {
-				return
-			}
-		}
-	})
+	all := slices.Sorted(maps.Keys(x.wheels))
 	x.mu.Unlock()
 	if name == "" {
-		slices.Sort(all)
 		for _, n := range all {
 			fmt.Fprintf(w, "<a href=\"/simple/%s/\">%s</a>\n", n, n)
 		}
@@ -212,10 +208,7 @@ func (x *Index) project(w http.ResponseWriter, r *http.Request, name string, fau
 		http.NotFound(w, r)
 		return
 	}
-	files := make([]jsonFile, len(wheels))
-	for i, wh := range wheels {
-		files[i] = entry(wh, faults)
-	}
+	files := text.Each(wheels, func(w Wheel) jsonFile { return entry(w, faults) })
 	asJSON := strings.Contains(r.Header.Get("Accept"), jsonType) && !slices.Contains(faults, HTMLOnly)
 	if asJSON || slices.Contains(faults, JSONOnly) {
 		b, err := json.Marshal(map[string]any{

@@ -139,10 +139,10 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Each is what is said of each of some things.
-func Each[T any](all []T, say func(T) string) (out []string) {
+// Each is what is said, or made, of each of some things.
+func Each[T, U any](all []T, make func(T) U) (out []U) {
 	for _, x := range all {
-		out = append(out, say(x))
+		out = append(out, make(x))
 	}
 	return out
 }

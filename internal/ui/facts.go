@@ -159,11 +159,7 @@ func (f *factSheet) driverRows(m machine.Machine) (r rows) {
 }
 
 func toolkitRows(m machine.Machine) [][2]string {
-	var rows [][2]string
-	for _, t := range m.Toolkits {
-		rows = append(rows, [2]string{t.Version.String(), Clean(t.Path)})
-	}
-	return rows
+	return text.Each(m.Toolkits, func(t machine.Toolkit) [2]string { return [2]string{t.Version.String(), Clean(t.Path)} })
 }
 
 func (f *factSheet) pythonRows(m machine.Machine) [][2]string {

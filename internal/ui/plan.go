@@ -311,10 +311,7 @@ func (v *view) driver(d plan.Driver, environment string) {
 }
 
 func (v *view) reasons(p *plan.Plan) {
-	var rows [][2]string
-	for _, r := range p.Reasons {
-		rows = append(rows, [2]string{Clean(r.Rule), Clean(r.Text)})
-	}
+	rows := text.Each(p.Reasons, func(r resolver.Reason) [2]string { return [2]string{Clean(r.Rule), Clean(r.Text)} })
 	if len(rows) == 0 {
 		return
 	}

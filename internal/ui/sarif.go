@@ -23,10 +23,8 @@ func message(s string) object { return object{"text": s} }
 // Sarif is a report in the form that code scanning reads (SARIF 2.1.0). pasted are
 // the files that were read; none: the report is of this machine.
 func Sarif(r doctor.Report, k *know.Knowledge, version string, pasted []string) ([]byte, error) {
-	checks, rules, results, notes := []string{}, []object{}, []object{}, []object{}
-	for _, n := range r.Notes {
-		notes = append(notes, object{"level": "note", "message": message(Clean(n))})
-	}
+	checks, rules, results := []string{}, []object{}, []object{}
+	notes := append([]object{}, text.Each(r.Notes, func(n string) object { return object{"level": "note", "message": message(Clean(n))} })...)
 	for _, f := range r.Findings {
 		i := slices.Index(checks, f.Check)
 		if i < 0 {

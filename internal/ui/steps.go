@@ -239,10 +239,7 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 	if len(nearest)+len(alternatives) > 0 {
 		v.title("other answers (what to change, and what that gives)")
 	}
-	var rows [][2]string
-	for _, n := range nearest {
-		rows = append(rows, [2]string{Clean(n.Change), Clean(gives(n))})
-	}
+	rows := text.Each(nearest, func(n resolver.Nearest) [2]string { return [2]string{Clean(n.Change), Clean(gives(n))} })
 	v.b.WriteString(v.Columns(rows, 2))
 	for _, a := range alternatives {
 		v.item("", a)

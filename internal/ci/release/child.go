@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // ziglang is the C compiler of the child that loads NVML, from the Python index: it
@@ -125,10 +127,8 @@ func nvmlSymbols() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	for _, m := range regexp.MustCompile(`\b(nvml[A-Z]\w*)\s*\(`).FindAllSubmatch(header, -1) {
-		out = append(out, string(m[1]))
-	}
+	declared := regexp.MustCompile(`\b(nvml[A-Z]\w*)\s*\(`).FindAllSubmatch(header, -1)
+	out := text.Each(declared, func(m [][]byte) string { return string(m[1]) })
 	slices.Sort(out)
 	if out = slices.Compact(out); len(out) < 100 {
 		return nil, fmt.Errorf("go-nvml's header declares only %d functions", len(out))

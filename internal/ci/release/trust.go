@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
+
 	"aead.dev/minisign"
 )
 
@@ -59,10 +61,7 @@ func materials(r *Release) error {
 		list = append(list, component{Type: "library", Ref: url, Name: m.Path, Version: m.Version, PURL: url})
 	}
 	slices.SortFunc(list, func(a, b component) int { return strings.Compare(a.Ref, b.Ref) })
-	refs := make([]string, len(list))
-	for i, c := range list {
-		refs[i] = c.Ref
-	}
+	refs := text.Each(list, func(c component) string { return c.Ref })
 	bom := map[string]any{
 		"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
 		"metadata":     map[string]any{"timestamp": r.Time.Format("2006-01-02T15:04:05Z"), "component": main},
