@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -85,11 +84,11 @@ func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (appl
 	}
 	dir := f.dir(p)
 	if err := apply.MakeParent(dir); err != nil {
-		return apply.Result{}, fromApply(err)
+		return apply.Result{}, err
 	}
 	e, err := apply.Open(dir)
 	if err != nil {
-		return apply.Result{}, fromApply(err)
+		return apply.Result{}, err
 	}
 	defer e.Close()
 	o := apply.Options{Out: stderr(), Verbose: f.verbose, Tools: toolsDir(), Resume: f.resume,
@@ -105,7 +104,7 @@ func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (appl
 	ctx, stop := untilHangup(ctx)
 	defer stop()
 	r, err := e.Apply(ctx, p, o)
-	return r, fromApply(err)
+	return r, err
 }
 
 // untilHangup ends ctx also when the terminal goes away, as where ssh loses its
@@ -165,21 +164,6 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 		answer.State = "partial"
 	}
 	return writeJSON(w, answer)
-}
-
-var applyCodes = map[apply.Kind]int{
-	apply.Failed: fail.Failed, apply.BadPlan: fail.Usage, apply.Stale: fail.Stale, apply.Privilege: fail.Privilege,
-	apply.Reboot: fail.Reboot, apply.Busy: fail.Busy, apply.Preflight: fail.Preflight, apply.Integrity: fail.Integrity,
-	apply.Verification: fail.Verify, apply.Interrupted: fail.Interrupted,
-}
-
-// fromApply gives an error of package apply its exit code.
-func fromApply(err error) error {
-	var e *apply.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	return &fail.Error{Code: applyCodes[e.Kind], Text: ui.Clean(e.Text), Details: e.Details, Hints: e.Hints, Script: e.Script, Err: e}
 }
 
 // sameSystem refuses a plan for another operating system or architecture, also

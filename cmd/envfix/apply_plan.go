@@ -43,7 +43,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 			fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished))
 	}
 	if err == nil {
-		err = fromApply(apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID))))
+		err = apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID)))
 	}
 	return p, true, err
 }
@@ -103,8 +103,8 @@ func abandon(env string) error {
 func opened(env string, do func(*apply.Env) error) error {
 	e, err := apply.Open(env)
 	if err != nil {
-		return fromApply(err)
+		return err
 	}
 	defer e.Close()
-	return fromApply(do(e))
+	return do(e)
 }

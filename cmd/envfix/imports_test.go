@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"internal/probe":             {"internal/loader", "internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
-	"internal/apply":             {"internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
+	"internal/apply":             {"internal/fail", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
 	"internal/index":             {"internal/reach", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/update":            {"matrix", "internal/version", "internal/proc"}, // signed data: fetched by cmd through internal/index
 	"internal/nvmlchild":         {},

@@ -176,11 +176,8 @@ const longest = 4000
 
 func shortened(f *fail.Error) *fail.Error {
 	out := *f
-	out.Text = text.Cut(f.Text, longest)
-	out.Details = slices.Clone(f.Details)
-	for i, d := range out.Details {
-		out.Details[i] = text.Cut(d, longest)
-	}
+	out.Text = ui.Clip(f.Text, longest)
+	out.Details = text.Each(f.Details, func(d string) string { return text.Cut(d, longest) })
 	return &out
 }
 

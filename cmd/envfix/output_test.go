@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/text"
@@ -48,7 +47,7 @@ func TestFullOutput(t *testing.T) {
 func TestScriptInJSON(t *testing.T) {
 	var out strings.Builder
 	var f *fail.Error
-	if !errors.As(fromApply(&apply.Error{Kind: apply.Privilege, Text: "no rights", Script: text.Const("#!/bin/sh\n")}), &f) {
+	if !errors.As(&fail.Error{Code: fail.Privilege, Text: "no rights", Script: text.Const("#!/bin/sh\n")}, &f) {
 		t.Fatal("not a failure")
 	}
 	writeErrorJSON(&out, f)

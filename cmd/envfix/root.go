@@ -47,7 +47,7 @@ func rootAction(c *cli.Context) error {
 	if err := d.Decode(&s); err != nil || len(b) > maxStep || d.More() {
 		return fail.Wrong("standard input holds no step")
 	}
-	return fromApply(apply.Wrap(apply.Direct(c.Context, s, stdout(), nil)))
+	return apply.Wrap(apply.Direct(c.Context, s, stdout(), nil))
 }
 
 // unheard has nobody's going away end root's half: the terminal's, or that of the envfix

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -72,7 +73,7 @@ type run struct {
 	flushing <-chan error // the flush that runs beside a step; nil: none
 }
 
-// Apply carries p out on e. Its error is an *Error; then the environment is as
+// Apply carries p out on e. Its error is an *fail.Error; then the environment is as
 // it was before, unless the plan works in place.
 func (e *Env) Apply(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	start := time.Now()
@@ -81,7 +82,7 @@ func (e *Env) Apply(ctx context.Context, p *plan.Plan, o Options) (Result, error
 	r := &run{Options: o, env: e, plan: p, screen: &screen{out: o.Out, columns: o.Columns}}
 	err := r.locked(ctx)
 	r.result.Own = time.Since(start) - r.foreign
-	return r.result, wrap(err)
+	return r.result, Wrap(err)
 }
 
 func (r *run) locked(ctx context.Context) (err error) {
@@ -230,14 +231,14 @@ func (r *run) record(e Entry) error {
 // giveUp ends a plan whose step i failed: what was built aside is removed, and
 // the environment that was there stays.
 func (r *run) giveUp(i int, cause error) error {
-	cause = wrap(cause)
-	var e *Error
+	cause = Wrap(cause)
+	var e *fail.Error
 	errors.As(cause, &e)
-	if e.Kind == Failed && len(e.Hints) == 0 { // our own: an installer's has its hints
+	if e.Code == fail.Failed && len(e.Hints) == 0 { // our own: an installer's has its hints
 		e.Text = r.plan.Steps[i].Title + ": " + e.Text
 		e.Hints = []string{"mend what it names, then run the command again"}
 	}
-	if e.Kind == Reboot || e.Kind == Privilege {
+	if e.Code == fail.Reboot || e.Code == fail.Privilege {
 		return errors.Join(cause, r.record(Entry{State: Waiting, Step: r.plan.Steps[i].ID, Note: text.Printable(e.Text)}))
 	}
 	err := r.record(Entry{State: Failure, Step: r.plan.Steps[i].ID, Note: text.Printable(e.Text)})
@@ -251,12 +252,12 @@ func (r *run) giveUp(i int, cause error) error {
 	switch {
 	case r.inPlace() && touched:
 		e.Hints = append(e.Hints, fmt.Sprintf("%s was being changed in place and may be incomplete: run the command again", r.env.Dir))
-	case e.Kind == Interrupted && r.inPlace(): // not touched yet
-	case e.Kind == Interrupted && r.env.Current() == r.gen.ID:
+	case e.Code == fail.Interrupted && r.inPlace(): // not touched yet
+	case e.Code == fail.Interrupted && r.env.Current() == r.gen.ID:
 		e.Details = append(e.Details, r.env.Dir+" is the new environment already")
-	case e.Kind == Interrupted && r.result.Before == "":
+	case e.Code == fail.Interrupted && r.result.Before == "":
 		e.Details = append(e.Details, r.env.Dir+" is not there yet; the same command begins anew, with what was fetched so far")
-	case e.Kind == Interrupted:
+	case e.Code == fail.Interrupted:
 		e.Details = append(e.Details, r.env.Dir+" is as it was before")
 	}
 	return cause

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 
@@ -43,19 +44,19 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(*plan.Plan)
-		kind  Kind
+		kind  int
 	}{
-		{"an installer fails", func(p *plan.Plan) { p.Steps[1].Run.Argv = []string{"cp", "/nonexistent", "{gen}"} }, Failed},
-		{"an installer is missing", func(p *plan.Plan) { p.Steps[1].Run.Argv = []string{"no-such-installer"} }, Failed},
-		{"it does not import", func(p *plan.Plan) { p.Steps[2].Verify.Imports = []string{"torch", "torchvision"} }, Verification},
-		{"another torch came", func(p *plan.Plan) { p.Steps[2].Verify.Torch = "2.14.1+cpu" }, Verification},
-		{"other code came", func(p *plan.Plan) { p.Steps[2].Verify.Arches = []string{"sm_90"} }, Verification},
-		{"a GPU does not compute", func(p *plan.Plan) { p.Steps[2].Verify.GPUs = 1 }, Verification},
+		{"an installer fails", func(p *plan.Plan) { p.Steps[1].Run.Argv = []string{"cp", "/nonexistent", "{gen}"} }, fail.Failed},
+		{"an installer is missing", func(p *plan.Plan) { p.Steps[1].Run.Argv = []string{"no-such-installer"} }, fail.Failed},
+		{"it does not import", func(p *plan.Plan) { p.Steps[2].Verify.Imports = []string{"torch", "torchvision"} }, fail.Verify},
+		{"another torch came", func(p *plan.Plan) { p.Steps[2].Verify.Torch = "2.14.1+cpu" }, fail.Verify},
+		{"other code came", func(p *plan.Plan) { p.Steps[2].Verify.Arches = []string{"sm_90"} }, fail.Verify},
+		{"a GPU does not compute", func(p *plan.Plan) { p.Steps[2].Verify.GPUs = 1 }, fail.Verify},
 		{"no environment was made", func(p *plan.Plan) {
 			p.Steps = slices.Delete(p.Steps, 0, 2)
 			p.Steps[0] = plan.Step{ID: "verify", Run: &plan.Run{Argv: []string{"true"}}}
-		}, BadPlan},
-		{"the disk is too small", func(p *plan.Plan) { p.Steps[1].Disk = 1 << 60 }, Preflight},
+		}, fail.Usage},
+		{"the disk is too small", func(p *plan.Plan) { p.Steps[1].Disk = 1 << 60 }, fail.Preflight},
 	}
 	shared := newBench(t)
 	shared.mustApply(shared.plan("2.13.0+cu126"))
@@ -149,9 +150,9 @@ func TestRollbackWalksBack(t *testing.T) {
 		t.Errorf("torch: got %q", got)
 	}
 	_, err := e.Rollback("")
-	b.wantKind(err, Failed)
+	b.wantKind(err, fail.Failed)
 	_, err = e.Rollback("../../etc")
-	b.wantKind(err, BadPlan)
+	b.wantKind(err, fail.Usage)
 }
 
 // A rollback goes to what was in use before, whatever was built in between.
@@ -196,8 +197,8 @@ func TestStalePlan(t *testing.T) {
 		return Options{Out: &b.out, Facts: func(context.Context) (machine.Machine, error) { return h, nil }}
 	}
 	_, err := b.open().Apply(context.Background(), p, facts(is))
-	b.wantKind(err, Stale)
-	var e *Error
+	b.wantKind(err, fail.Stale)
+	var e *fail.Error
 	errors.As(err, &e)
 	if diff := cmp.Diff([]string{"driver 550.54.14 → 570.26", "package numpy none → 2.1.0"}, e.Details); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)

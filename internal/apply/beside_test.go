@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,20 +87,20 @@ func TestCheckOrProofFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		program string
 		spoil   func(*plan.Plan)
-		kind    Kind
+		kind    int
 		says    string
 	}{
-		"the check":   {"false", func(*plan.Plan) {}, Failed, "check that the packages agree: false exited with status 1"},
-		"the proof":   {"true", wrong, Verification, "the new environment does not prove itself"},
-		"both":        {"false", wrong, Failed, "check that the packages agree: false exited with status 1"},
-		"interrupted": {"true", wrong, Interrupted, ""},
+		"the check":   {"false", func(*plan.Plan) {}, fail.Failed, "check that the packages agree: false exited with status 1"},
+		"the proof":   {"true", wrong, fail.Verify, "the new environment does not prove itself"},
+		"both":        {"false", wrong, fail.Failed, "check that the packages agree: false exited with status 1"},
+		"interrupted": {"true", wrong, fail.Interrupted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bench{T: t, dir: shared.dir, python: shared.python, site: shared.site}
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			p := b.plan("2.14.1+cu126", withCheck(tt.program), tt.spoil)
-			if tt.kind == Interrupted {
+			if tt.kind == fail.Interrupted {
 				e := b.open()
 				defer e.Close()
 				_, err := e.Apply(ctx, p, Options{Out: &cancelAt{"step 4", cancel}})
@@ -107,7 +108,7 @@ func TestCheckOrProofFails(t *testing.T) {
 			} else {
 				_, err := b.apply(ctx, p)
 				b.wantKind(err, tt.kind)
-				var e *Error
+				var e *fail.Error
 				if errors.As(err, &e) && e.Text != tt.says {
 					t.Errorf("got %q, want %q", e.Text, tt.says)
 				}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -93,7 +94,7 @@ func (r *run) carried(want []plan.KeptPackage) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return &Error{Kind: Verification, Text: "the packages that were carried over are not what the plan says", Details: text.Each(wrong, text.Printable),
+		return &fail.Error{Code: fail.Verify, Text: "the packages that were carried over are not what the plan says", Details: text.Each(wrong, text.Printable),
 			Hints: []string{"nothing was switched; the environment is as it was before"}}
 	}
 	if err := strangers(want, have); err != nil {
@@ -123,15 +124,15 @@ func (r *run) carriedSoFar(s plan.Step) error {
 func (r *run) copy(ctx context.Context, i int, mid func() error) error {
 	c := r.plan.Steps[i].Copy
 	if r.inPlace() || c.Dir != r.plan.Target.Dir {
-		return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %d of the plan copies from %q, which it does not replace", i+1, c.Dir)}
+		return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("step %d of the plan copies from %q, which it does not replace", i+1, c.Dir)}
 	}
 	argv := c.Argv(Python(r.fill("{gen}")), r.env.path(r.env.Name), r.fill(plan.CopiedDir))
 	err := r.program(ctx, i, system.Command{Argv: argv, Started: mid})
-	var e *Error
-	if !errors.As(err, &e) || e.Kind != Failed {
+	var e *fail.Error
+	if !errors.As(err, &e) || e.Code != fail.Failed {
 		return err
 	}
-	e.Kind, e.Text, e.Hints = Integrity, "packages of the environment are not what was installed there, and are not copied", nil
+	e.Code, e.Text, e.Hints = fail.Integrity, "packages of the environment are not what was installed there, and are not copied", nil
 	at := slices.Index(e.Details, "cannot be copied")
 	e.Details = e.Details[at+1:]
 	for _, line := range e.Details {
@@ -155,7 +156,7 @@ func strangers(want []plan.KeptPackage, have map[string]distribution) error {
 		}
 	}
 	if len(others) > 0 {
-		return &Error{Kind: Integrity, Text: "the index has other files under the name and version of what was carried over: " + strings.Join(others, ", "),
+		return &fail.Error{Code: fail.Integrity, Text: "the index has other files under the name and version of what was carried over: " + strings.Join(others, ", "),
 			Details: []string{"where it came from another index, this is another package; nothing was switched"},
 			Hints:   []string{fmt.Sprintf("`--mirror default=URL` names the index that it is from; `--drop %s` leaves it out", others[0])}}
 	}
@@ -214,7 +215,7 @@ func (r *run) asBefore(i int, log string) bool {
 }
 
 // carryHints say how to leave behind what could not be carried over.
-func (r *run) carryHints(i int, e *Error) {
+func (r *run) carryHints(i int, e *fail.Error) {
 	s, c := r.plan.Steps[i], r.plan.Keep
 	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", plan.Copied, "sources", "torch", "packages", "check"}, s.ID) {
 		return

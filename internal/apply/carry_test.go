@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/testindex"
@@ -85,15 +86,15 @@ func TestCarriedRefuses(t *testing.T) {
 		name  string
 		index []testindex.Wheel
 		stays []plan.KeptPackage
-		kind  Kind
+		kind  int
 		want  string // in the text or a hint
 		tools []string
 	}{
-		{"no such package", nil, []plan.KeptPackage{{Name: "one", Version: "1.0"}}, Failed, "`--drop one` leaves it behind; `--fresh` carries nothing over", tools},
-		{"no such version", []testindex.Wheel{one}, []plan.KeptPackage{{Name: "one", Version: "1.1"}}, Failed, "`--drop one` leaves it behind", tools[1:]},
-		{"only a source distribution", []testindex.Wheel{{Name: "one", Version: "1.0", Sdist: true}}, []plan.KeptPackage{{Name: "one", Version: "1.0"}}, Failed, "`--drop one` leaves it behind", tools[1:]},
-		{"a contradiction", []testindex.Wheel{one, {Name: "two", Version: "1.0", Requires: []string{"one>=2"}}}, []plan.KeptPackage{{Name: "one", Version: "1.0"}, {Name: "two", Version: "1.0"}}, Failed, "`--drop two` leaves it behind", tools},
-		{"another package of that name", []testindex.Wheel{evil}, []plan.KeptPackage{{Name: "one", Version: "1.0", Files: digestOf(one), Tags: "py3-none-any"}}, Integrity, "the index has other files under the name and version of what was carried over: one", tools[1:]},
+		{"no such package", nil, []plan.KeptPackage{{Name: "one", Version: "1.0"}}, fail.Failed, "`--drop one` leaves it behind; `--fresh` carries nothing over", tools},
+		{"no such version", []testindex.Wheel{one}, []plan.KeptPackage{{Name: "one", Version: "1.1"}}, fail.Failed, "`--drop one` leaves it behind", tools[1:]},
+		{"only a source distribution", []testindex.Wheel{{Name: "one", Version: "1.0", Sdist: true}}, []plan.KeptPackage{{Name: "one", Version: "1.0"}}, fail.Failed, "`--drop one` leaves it behind", tools[1:]},
+		{"a contradiction", []testindex.Wheel{one, {Name: "two", Version: "1.0", Requires: []string{"one>=2"}}}, []plan.KeptPackage{{Name: "one", Version: "1.0"}, {Name: "two", Version: "1.0"}}, fail.Failed, "`--drop two` leaves it behind", tools},
+		{"another package of that name", []testindex.Wheel{evil}, []plan.KeptPackage{{Name: "one", Version: "1.0", Files: digestOf(one), Tags: "py3-none-any"}}, fail.Integrity, "the index has other files under the name and version of what was carried over: one", tools[1:]},
 	} {
 		for _, tool := range tt.tools {
 			t.Run(tt.name+"/"+tool, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestCarriedRefuses(t *testing.T) {
 				b.mustApply(b.plan("2.13.0+cu126"))
 				_, err := b.open().Apply(context.Background(), b.carrying(tool, x, tt.stays), Options{Out: &b.out, Retries: -1})
 				b.wantKind(err, tt.kind)
-				var e *Error
+				var e *fail.Error
 				if !errors.As(err, &e) || !strings.Contains(strings.Join(append(e.Hints, e.Text), "\n"), tt.want) {
 					t.Errorf("no %q in %+v", tt.want, e)
 				}
@@ -127,7 +128,7 @@ func TestThreat04CarriedFromElsewhere(t *testing.T) {
 	at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.ID == "carry" })
 	p.Steps = slices.Insert(p.Steps, at+1, plan.Step{ID: "next", Title: "a Python starts", Run: &plan.Run{Argv: []string{"{gen}/bin/python", "-I", "-c", "pass"}}})
 	_, err := b.open().Apply(context.Background(), reseal(t, p), Options{Out: &b.out, Retries: -1})
-	b.wantKind(err, Integrity)
+	b.wantKind(err, fail.Integrity)
 	if _, err := os.Stat(mark); !gone(err) {
 		t.Error("its code ran")
 	}
@@ -145,8 +146,8 @@ func TestStaleCarry(t *testing.T) {
 	now.Installed = []machine.Package{{Name: "one", Version: "1.0"}, {Name: "new", Version: "2.0"}}
 	facts := func(context.Context) (machine.Machine, error) { return now, nil }
 	_, err := b.open().Apply(context.Background(), p, Options{Out: &b.out, Facts: facts})
-	b.wantKind(err, Stale)
-	var e *Error
+	b.wantKind(err, fail.Stale)
+	var e *fail.Error
 	if errors.As(err, &e); e == nil || !slices.Contains(e.Details, "package new none → 2.0") {
 		t.Errorf("got %+v", e)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
 )
@@ -16,7 +17,7 @@ func Check(p *plan.Plan) error {
 	seen, verified := map[string]bool{}, false
 	for i, s := range p.Steps {
 		bad := func(format string, args ...any) error {
-			return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %d of the plan, %q: ", i+1, s.ID) + fmt.Sprintf(format, args...)}
+			return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("step %d of the plan, %q: ", i+1, s.ID) + fmt.Sprintf(format, args...)}
 		}
 		switch {
 		case !stepID().MatchString(s.ID):

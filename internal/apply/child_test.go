@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/testenv"
 )
@@ -92,8 +93,8 @@ func applyInChild(ctx context.Context, e *Env, p *plan.Plan) error {
 	}
 	m := standIn{dir}
 	_, err := e.Apply(ctx, p, m.options(os.Stderr))
-	var known *Error
-	if errors.As(err, &known) && known.Kind == Reboot {
+	var known *fail.Error
+	if errors.As(err, &known) && known.Code == fail.Reboot {
 		if err := m.reboot(); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
@@ -33,7 +34,7 @@ func (r *run) effect(ctx context.Context, s plan.Step) error {
 }
 
 func notThere(format string, args ...any) error {
-	return &Error{Kind: Verification, Text: fmt.Sprintf(format, args...), Hints: []string{"`envfix doctor` looks for the cause"}}
+	return &fail.Error{Code: fail.Verify, Text: fmt.Sprintf(format, args...), Hints: []string{"`envfix doctor` looks for the cause"}}
 }
 
 // installed returns the version of a package that is installed whole; "" for none.
@@ -77,7 +78,7 @@ func (r *run) moduleBuilt(ctx context.Context) error {
 	var exit *system.ExitError
 	switch {
 	case errors.As(err, &exit):
-		return &Error{Kind: Verification, Text: fmt.Sprintf("the driver is installed, and no kernel module of it is there for the kernel that runs (%s)", kernel),
+		return &fail.Error{Code: fail.Verify, Text: fmt.Sprintf("the driver is installed, and no kernel module of it is there for the kernel that runs (%s)", kernel),
 			Hints: []string{"`dkms status` and /var/lib/dkms/nvidia/*/build/make.log say why it was not built"}}
 	case err != nil:
 		return nil

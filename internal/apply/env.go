@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
@@ -45,11 +46,11 @@ func Open(dir string) (*Env, error) {
 	}
 	name := filepath.Base(dir)
 	if name == stateDir || name == "/" || name == "." {
-		return nil, &Error{Kind: BadPlan, Text: fmt.Sprintf("%s cannot be an environment", dir)}
+		return nil, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("%s cannot be an environment", dir)}
 	}
 	root, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {
-		return nil, wrap(err)
+		return nil, Wrap(err)
 	}
 	return &Env{Dir: dir, Name: name, root: root}, nil
 }
@@ -59,10 +60,10 @@ func Open(dir string) (*Env, error) {
 func MakeParent(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil && strings.ContainsRune(dir, os.PathListSeparator) {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s holds %q, which parts the directories on PATH: the environment's programs could not be found", dir, os.PathListSeparator),
+		return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("%s holds %q, which parts the directories on PATH: the environment's programs could not be found", dir, os.PathListSeparator),
 			Details: []string{"nothing was changed"}, Hints: []string{"rename the directory, or name another place: `--env DIR`"}}
 	}
-	return wrap(errors.Join(err, os.MkdirAll(filepath.Dir(dir), 0o755)))
+	return Wrap(errors.Join(err, os.MkdirAll(filepath.Dir(dir), 0o755)))
 }
 
 // Close closes the environment's directory.
@@ -75,7 +76,7 @@ func (e *Env) path(name string) string { return filepath.Join(filepath.Dir(e.Dir
 // environment may be shared; logs, plans and temporary files are not.
 func (e *Env) prepare() error {
 	if err := system.Trusted(filepath.Dir(e.Dir)); err != nil {
-		return &Error{Kind: Preflight, Text: err.Error(), Err: err,
+		return &fail.Error{Code: fail.Preflight, Text: err.Error(), Err: err,
 			Hints: []string{"choose a directory that only you can write: `--env DIR`"}}
 	}
 	for _, name := range []string{stateDir, gensDir, plansDir, logsDir, tmpDir, lockName, journalName} {
@@ -97,7 +98,7 @@ func (e *Env) prepare() error {
 			return e.unwritable(err)
 		}
 		if err := system.Trusted(e.path(name)); err != nil { // what is in it is believed and run
-			return &Error{Kind: Integrity, Text: err.Error(), Err: err}
+			return &fail.Error{Code: fail.Integrity, Text: err.Error(), Err: err}
 		}
 		if err := e.root.Chmod(name, mode); err != nil {
 			return err
@@ -115,7 +116,7 @@ func (e *Env) unwritable(err error) error {
 	if why == "" {
 		return err
 	}
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("nothing can be written in %s: %s", filepath.Dir(e.Dir), why), Err: err,
+	return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("nothing can be written in %s: %s", filepath.Dir(e.Dir), why), Err: err,
 		Hints: []string{"make it writable, with space, or name another place for the environment, such as `--env ~/envs/torch`"}}
 }
 
@@ -144,7 +145,7 @@ func (e *Env) begin() (j *journal, end func() error, err error) {
 
 // notOurs says what lies where envfix keeps its state: a link, a pipe, a file for a directory.
 func (e *Env) notOurs(name, what string) error {
-	return &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not the %s that envfix keeps there", e.path(name), what),
+	return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s is not the %s that envfix keeps there", e.path(name), what),
 		Hints: []string{fmt.Sprintf("look at it, and move it away (`mv %s %s.old`); then run the command again", e.path(name), e.path(name))}}
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/testindex"
 )
@@ -162,7 +163,7 @@ func TestKilledHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.apply(context.Background(), b.plan("2.14.1+cu126"))
-	b.wantKind(err, Busy)
+	b.wantKind(err, fail.Busy)
 	if want := fmt.Sprintf("is locked by process %d", c.Process.Pid); !strings.Contains(err.Error(), want) {
 		t.Errorf("got %q, want %q", err, want)
 	}
@@ -195,8 +196,8 @@ func TestFullCache(t *testing.T) {
 	if err == nil {
 		t.Fatalf("it worked:\n%s", b.out.String())
 	}
-	b.wantKind(err, Preflight)
-	var e *Error
+	b.wantKind(err, fail.Preflight)
+	var e *fail.Error
 	errors.As(err, &e)
 	if details := strings.Join(e.Details, "\n"); !strings.Contains(details, cache+" has ") || strings.Contains(details, b.dir+" has ") {
 		t.Errorf("the full place is not named, or another one: %q", e.Details)
@@ -207,5 +208,5 @@ func TestFullCache(t *testing.T) {
 	if err == nil {
 		t.Fatal("25 files were enough")
 	}
-	b.wantKind(err, Preflight)
+	b.wantKind(err, fail.Preflight)
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/testindex"
@@ -54,7 +55,7 @@ func TestJournalDamage(t *testing.T) {
 			}
 			b := &bench{T: t, dir: b.dir, python: b.python, site: b.site}
 			_, err := b.apply(context.Background(), b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[1].Run.Argv[0] = "false" }))
-			if want := map[bool]Kind{true: Failed, false: Integrity}[tt.ok]; kind(t, err) != want {
+			if want := map[bool]int{true: fail.Failed, false: fail.Integrity}[tt.ok]; kind(t, err) != want {
 				t.Errorf("got %v", err)
 			}
 			if got := b.torch(); got != "2.13.0+cu126" {
@@ -64,7 +65,7 @@ func TestJournalDamage(t *testing.T) {
 				if did, err := b.open().Abandon(); err != nil || !did {
 					t.Errorf("abandon: %v, %v", did, err)
 				}
-				if _, err := b.apply(context.Background(), b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[1].Run.Argv[0] = "false" })); kind(t, err) != Failed {
+				if _, err := b.apply(context.Background(), b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[1].Run.Argv[0] = "false" })); kind(t, err) != fail.Failed {
 					t.Errorf("after --abandon: %v", err)
 				}
 			}
@@ -114,8 +115,8 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.apply(context.Background(), b.plan("2.14.1+cu126"))
-	b.wantKind(err, Busy)
-	if _, err := e.Rollback(""); kind(t, err) != Busy {
+	b.wantKind(err, fail.Busy)
+	if _, err := e.Rollback(""); kind(t, err) != fail.Busy {
 		t.Errorf("rollback: %v", err)
 	}
 	if err := lock.Release(); err != nil {
@@ -170,17 +171,17 @@ func TestThreat12TamperedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.apply(context.Background(), b.plan("2.14.1+cu126"))
-	b.wantKind(err, Integrity)
+	b.wantKind(err, fail.Integrity)
 	if err := errors.Join(os.Chown(state, 0, 0), os.Chmod(b.dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = b.apply(context.Background(), b.plan("2.14.1+cu126"))
-	b.wantKind(err, Preflight)
+	b.wantKind(err, fail.Preflight)
 	if err := errors.Join(os.Chmod(b.dir, 0o755), os.Rename(state, state+".real"), os.Symlink(".envfix.real", state)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = b.apply(context.Background(), b.plan("2.14.1+cu126"))
-	b.wantKind(err, Integrity)
+	b.wantKind(err, fail.Integrity)
 }
 
 // An index that a hostile configuration names is never asked: the plan names the
@@ -227,7 +228,7 @@ func TestThreat05WrongHashes(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s took a file with another hash\n%s", tool, b.out.String())
 		}
-		b.wantKind(err, Integrity)
+		b.wantKind(err, fail.Integrity)
 	}
 }
 
@@ -238,7 +239,7 @@ func TestThreat06SourceDistributions(t *testing.T) {
 		b, x := newBench(t), torchIndex(t)
 		x.Add(testindex.Wheel{Name: "only-source", Version: "1.0", Sdist: true})
 		_, err := b.apply(context.Background(), b.real(tool, x, "torch==2.14.1", "only-source"))
-		b.wantKind(err, Failed)
+		b.wantKind(err, fail.Failed)
 		for _, p := range x.Requests() {
 			if strings.HasSuffix(p, ".tar.gz") {
 				t.Errorf("%s fetched %s", tool, p)

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 )
 
@@ -38,7 +39,7 @@ func (e *Env) History() (History, error) {
 	h.Events = append(h.Events, events(entries, e.Name)...)
 	gens, err := e.generations()
 	h.Generations = append(h.Generations, gens...)
-	return h, wrap(err)
+	return h, Wrap(err)
 }
 
 // events folds the journal's lines into what was done.
@@ -100,11 +101,11 @@ func (e *Env) Unfinished() (*plan.Plan, error) {
 	}
 	text, err := e.root.ReadFile(planPath(open.Plan))
 	if err != nil {
-		return nil, wrap(err)
+		return nil, Wrap(err)
 	}
 	p, err := plan.Decode(text)
 	if err != nil {
-		return nil, &Error{Kind: Integrity, Text: e.path(planPath(open.Plan)) + ": " + err.Error(), Err: err,
+		return nil, &fail.Error{Code: fail.Integrity, Text: e.path(planPath(open.Plan)) + ": " + err.Error(), Err: err,
 			Hints: []string{"`envfix apply --abandon` gives the plan up"}}
 	}
 	return p, nil
@@ -117,8 +118,8 @@ func (e *Env) Abandon() (did bool, err error) {
 		return false, nil
 	}
 	j, end, err := e.begin()
-	var bad *Error
-	if errors.As(err, &bad) && bad.Kind == Integrity {
+	var bad *fail.Error
+	if errors.As(err, &bad) && bad.Code == fail.Integrity {
 		did = true
 		if err = errors.Join(setAside(e.root), end()); err == nil {
 			j, end, err = e.begin()
@@ -126,14 +127,14 @@ func (e *Env) Abandon() (did bool, err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
-		return did, wrap(err)
+		return did, Wrap(err)
 	}
 	if open := j.unfinished(e.Name); open != nil {
 		did = true
 		if err := j.add(Entry{State: Abandoned, Plan: open.Plan, Env: e.Name, Gen: open.Gen}); err != nil {
-			return did, wrap(err)
+			return did, Wrap(err)
 		}
 	}
 	_, err = e.recover(j)
-	return did, wrap(err)
+	return did, Wrap(err)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func TestHistory(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := b.apply(ctx, b.plan("2.15.0+cu126"))
-	b.wantKind(err, Interrupted)
+	b.wantKind(err, fail.Interrupted)
 	fourth := b.mustApply(b.plan("2.16.0+cu126"))
 	fifth := b.mustApply(b.plan("2.17.0+cu126"))
 	cut, err := e.root.ReadFile(journalName) // as kill -9 leaves it: begun, and nothing after

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
@@ -41,30 +42,30 @@ var (
 
 // fromInstaller explains how a program ended that a step ran. log is where its
 // whole output is; "" nowhere.
-func fromInstaller(title string, e *system.ExitError, log string) *Error {
+func fromInstaller(title string, e *system.ExitError, log string) *fail.Error {
 	text := lower(e.Tail)
-	out := &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, e), Details: e.Tail, Err: e}
+	out := &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %v", title, e), Details: e.Tail, Err: e}
 	fault := networkFault(text)
 	switch {
 	case e.By != "":
 		out.Hints = []string{fromSignal(e.By)}
 	case contains(text, saysHash):
-		out.Kind, out.again = Integrity, 1 // older pips take what came of a broken connection for the file
+		out.Code, out.Again = fail.Integrity, 1 // older pips take what came of a broken connection for the file
 		out.Text += ": a file is not the one that its index announced"
 		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
 	case contains(text, saysDisk):
-		out.Kind = Preflight
+		out.Code = fail.Preflight
 		out.Text += ": no space is left, or the file system is read-only"
 		out.Hints = []string{"make space, or name a place with more: `--env DIR` for the environment, XDG_CACHE_HOME for the installers' caches"}
 	case contains(text, saysBusy):
-		out.Kind = Busy
+		out.Code = fail.Busy
 		out.Hints = []string{"another package manager runs; wait until it is done, then `envfix apply --resume`"}
 	case fault != nil:
-		out.again = fault.again
+		out.Again = fault.again
 		out.Text += ": " + fault.what
 		out.Hints = []string{fault.hint}
 	case contains(text, saysZip): // so a full disk and a broken connection end, too
-		out.Kind = Integrity
+		out.Code = fail.Integrity
 		out.Text += ": a file is not the one that its index announced"
 		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
 	case contains(text, saysNone):
@@ -92,13 +93,13 @@ func fromSignal(name string) string {
 	return "run the command again; if it stays, its last lines tell where it happened"
 }
 
-// explain makes an *Error of how the program of step i ended, for the tries-th
+// explain makes an *fail.Error of how the program of step i ended, for the tries-th
 // time; nil stays nil.
 func (r *run) explain(i int, err error, log string, tries int) error {
 	var exit *system.ExitError
 	var stalled *system.StallError
 	var start *system.StartError
-	var e *Error
+	var e *fail.Error
 	switch title := r.plan.Steps[i].Title; {
 	case errors.As(err, &exit):
 		if r.asBefore(i, log) {
@@ -116,10 +117,10 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 			e.Hints = slices.Insert(e.Hints, 0, "`--manager pip` installs without uv")
 		}
 	case errors.As(err, &stalled):
-		e = &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, stalled), Details: stalled.Tail, Err: stalled, again: 1,
+		e = &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %v", title, stalled), Details: stalled.Tail, Err: stalled, Again: 1,
 			Hints: []string{"a server, a file system or a driver does not answer; `--stall 1h` waits longer", "its whole output is in " + log}}
 	case errors.As(err, &start) && !tooMany(err):
-		return &Error{Kind: Failed, Text: fmt.Sprintf("%s: %v", title, start), Err: start,
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %v", title, start), Err: start,
 			Hints: []string{
 				"it was here when the plan was made: `envfix plan` makes one with what is here now",
 				"a file system that is mounted with noexec starts nothing (`findmnt -T DIR`): `--env DIR` names another",
@@ -127,7 +128,7 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 	default:
 		return err
 	}
-	if e.Kind == Preflight {
+	if e.Code == fail.Preflight {
 		e.Details = append(e.Details, r.fullest()...)
 	}
 	if tries > 1 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/testindex"
 )
@@ -77,18 +78,18 @@ func TestIndexFails(t *testing.T) {
 	tests := []struct {
 		name, path string
 		fault      testindex.Fault
-		pip, uv    Kind
+		pip, uv    int
 	}{
-		{"page not found", page, testindex.NotFound, Failed, Failed},
-		{"page is garbage", page, testindex.Garbage, Failed, Failed},
-		{"page stalls", page, testindex.Stall, Failed, Failed},
+		{"page not found", page, testindex.NotFound, fail.Failed, fail.Failed},
+		{"page is garbage", page, testindex.Garbage, fail.Failed, fail.Failed},
+		{"page stalls", page, testindex.Stall, fail.Failed, fail.Failed},
 		// pip takes what came for the whole file, and finds another hash.
-		{"wheel cut off", wheel, testindex.Truncate, Integrity, Failed},
-		{"wrong hash", page, testindex.WrongHash, Integrity, Integrity},
-		{"other bytes", wheel, testindex.WrongBytes, Integrity, Integrity},
+		{"wheel cut off", wheel, testindex.Truncate, fail.Integrity, fail.Failed},
+		{"wrong hash", page, testindex.WrongHash, fail.Integrity, fail.Integrity},
+		{"other bytes", wheel, testindex.WrongBytes, fail.Integrity, fail.Integrity},
 	}
 	for _, tt := range tests {
-		for tool, kind := range map[string]Kind{"pip": tt.pip, "uv": tt.uv} {
+		for tool, kind := range map[string]int{"pip": tt.pip, "uv": tt.uv} {
 			if tool == "pip" && tt.fault != testindex.WrongHash && !long {
 				continue // a second of a processor each; TestInstallersWords has the words
 			}
@@ -140,7 +141,7 @@ func TestFullDisk(t *testing.T) {
 			if err == nil {
 				t.Fatalf("it worked:\n%s", b.out.String())
 			}
-			b.wantKind(err, Preflight)
+			b.wantKind(err, fail.Preflight)
 			if left := b.tree(".envfix/gens"); len(left) != 1 {
 				t.Errorf("rubbish is left: %v", left)
 			}
@@ -152,7 +153,7 @@ func TestReadOnlyTarget(t *testing.T) {
 	b := newBench(t)
 	b.dir = small(t, "size=1m", syscall.MS_RDONLY)
 	_, err := b.apply(context.Background(), b.plan("2.14.1+cu126"))
-	b.wantKind(err, Preflight)
+	b.wantKind(err, fail.Preflight)
 }
 
 // Ctrl-C while the installer waits for a stalled index: the installer is gone,
@@ -171,7 +172,7 @@ func TestInterruptInstaller(t *testing.T) {
 				cancel()
 			}()
 			_, err := b.apply(ctx, b.real(tool, x, "torch==2.14.1"))
-			b.wantKind(err, Interrupted)
+			b.wantKind(err, fail.Interrupted)
 			if got := b.torch(); got != "2.13.0+cu126" {
 				t.Errorf("torch: got %q, want the old one", got)
 			}

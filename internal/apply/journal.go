@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/system"
 )
 
@@ -92,13 +93,13 @@ func readJournal(root *os.Root) (entries []Entry, good, size int, err error) {
 	case gone(err):
 		return nil, 0, 0, nil
 	case err != nil:
-		return nil, 0, 0, wrap(err)
+		return nil, 0, 0, Wrap(err)
 	case !info.Mode().IsRegular() || info.Size() > maxJournal:
 		return nil, 0, 0, damaged(name, 1, "it is no journal")
 	}
 	b, err := root.ReadFile(journalName)
 	if err != nil {
-		return nil, 0, 0, wrap(err)
+		return nil, 0, 0, Wrap(err)
 	}
 	entries, good, err = parseJournal(name, b)
 	return entries, good, len(b), err
@@ -125,7 +126,7 @@ func parseJournal(name string, b []byte) (entries []Entry, good int, err error) 
 }
 
 func damaged(name string, line int, why string) error {
-	return &Error{Kind: Integrity, Text: fmt.Sprintf("line %d of the journal %s is damaged: %s", line, name, why),
+	return &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("line %d of the journal %s is damaged: %s", line, name, why),
 		Hints: []string{"`envfix apply --abandon` puts the journal aside; the environment that is there stays as it is"}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/system"
 )
 
@@ -48,7 +49,7 @@ func (r *run) handOver(env map[string]string) (end func(), err error) {
 		origin, user, password := q.Login.Secret()
 		u, err := url.Parse(origin)
 		if err != nil || strings.ContainsAny(user+password+origin, " \t\r\n\"\\") {
-			return nil, &Error{Kind: Failed, Text: "the login in an address of " + origin + " cannot be handed to the installer",
+			return nil, &fail.Error{Code: fail.Failed, Text: "the login in an address of " + origin + " cannot be handed to the installer",
 				Hints: []string{"put it into ~/.netrc, and take it out of the address"}}
 		}
 		fmt.Fprintf(&netrc, "machine %s\nlogin %s\npassword %s\n", u.Hostname(), user, password)

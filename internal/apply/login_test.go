@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 )
@@ -88,7 +89,7 @@ func TestStateOfAnotherKind(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := b.apply(context.Background(), b.plan("2.14.1+cu126"))
-			b.wantKind(err, Integrity)
+			b.wantKind(err, fail.Integrity)
 			if err == nil || !strings.Contains(err.Error(), place+" is not the ") {
 				t.Errorf("%s for %s: %v", what, name, err)
 			}
@@ -104,8 +105,8 @@ func TestPlaceOnPath(t *testing.T) {
 	dir := t.TempDir()
 	for _, bad := range []string{"a:b/.venv", "c:d", "e/f:g/h/.venv"} {
 		err := MakeParent(filepath.Join(dir, bad))
-		var e *Error
-		if !errors.As(err, &e) || e.Kind != Preflight || !strings.Contains(e.Text, "parts the directories on PATH") {
+		var e *fail.Error
+		if !errors.As(err, &e) || e.Code != fail.Preflight || !strings.Contains(e.Text, "parts the directories on PATH") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"slices"
+
+	"envfix/internal/fail"
 )
 
 // manifest identifies what is installed in an environment: the hash over every
@@ -16,7 +18,7 @@ import (
 // error.
 func manifest(root *os.Root, dir string) (string, int, error) {
 	if _, err := root.Lstat(dir + "/pyvenv.cfg"); err != nil {
-		return "", 0, &Error{Kind: Verification, Text: fmt.Sprintf("%s is not a virtual environment: it has no pyvenv.cfg", dir), Err: err}
+		return "", 0, &fail.Error{Code: fail.Verify, Text: fmt.Sprintf("%s is not a virtual environment: it has no pyvenv.cfg", dir), Err: err}
 	}
 	var records []string
 	for _, pattern := range []string{"/lib/python*/site-packages/*.dist-info/RECORD", "/Lib/site-packages/*.dist-info/RECORD"} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/reach"
 )
 
@@ -135,12 +136,12 @@ func networkFault(output string) *netFault {
 // again reports whether a step that failed with err is tried once more, after it
 // has waited. tries is how often it was tried.
 func (r *run) again(ctx context.Context, err error, tries int) bool {
-	e, ours := err.(*Error)
-	if !ours || tries > min(e.again, r.Retries) {
+	e, ours := err.(*fail.Error)
+	if !ours || tries > min(e.Again, r.Retries) {
 		return false
 	}
 	pause := backoff(tries)
-	r.say("%s; try %d of %d in %v", e.Text, tries+1, min(e.again, r.Retries)+1, pause.Round(time.Second))
+	r.say("%s; try %d of %d in %v", e.Text, tries+1, min(e.Again, r.Retries)+1, pause.Round(time.Second))
 	if r.Wait != nil {
 		return r.Wait(ctx, pause) == nil
 	}

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/reach"
 	"envfix/internal/system"
 	"envfix/internal/testindex"
 )
@@ -149,8 +151,8 @@ func TestNetworkFails(t *testing.T) {
 				if err == nil {
 					t.Fatalf("it worked:\n%s", b.out.String())
 				}
-				b.wantKind(err, Failed)
-				var e *Error
+				b.wantKind(err, fail.Failed)
+				var e *fail.Error
 				errors.As(err, &e)
 				hints := strings.Join(e.Hints, "\n")
 				if !strings.Contains(e.Text, tt.what) || !strings.Contains(hints, tt.hint) {
@@ -181,9 +183,10 @@ func TestUnreachable(t *testing.T) {
 			_, err := b.apply(context.Background(), b.with(tool, index, func(r *plan.Run) {
 				r.Argv[slices.IndexFunc(r.Argv, func(a string) bool { return strings.HasPrefix(a, "http") })] = tt.url
 			}))
-			b.wantKind(err, Failed)
-			var e *Error
-			if errors.As(err, &e); !strings.Contains(e.Text, tt.what) || e.Index != tt.url || !strings.Contains(strings.Join(e.Hints, " "), "HTTPS_PROXY") {
+			b.wantKind(err, fail.Failed)
+			var e *fail.Error
+			var away *reach.Error
+			if !errors.As(err, &e) || !errors.As(err, &away) || !strings.Contains(e.Text, tt.what) || away.Index != tt.url || !strings.Contains(strings.Join(e.Hints, " "), "HTTPS_PROXY") {
 				t.Errorf("%s, %s: %q, %v", tt.name, tool, e.Text, e.Hints)
 			}
 			if logs, _ := filepath.Glob(b.dir + "/.envfix/logs/*"); len(logs) > 0 {
@@ -232,7 +235,7 @@ func TestOffline(t *testing.T) {
 	offline := func(r *plan.Run) { r.Argv = slices.Insert(r.Argv, 1, "--offline") }
 	both := func(r *plan.Run) { r.Env["UV_CACHE_DIR"] = cache; offline(r) }
 	_, err := b.apply(context.Background(), b.with("uv", x, both))
-	b.wantKind(err, Failed)
+	b.wantKind(err, fail.Failed)
 	if asked := x.Requests(); len(asked) > 0 {
 		t.Errorf("offline, it asked for %q", asked)
 	}
@@ -249,38 +252,38 @@ func TestOffline(t *testing.T) {
 // TestNetworkFails (all of them with ENVFIX_LONG); conda's and apt's as people post them.
 func TestInstallersWords(t *testing.T) {
 	for tail, want := range map[string]struct {
-		kind  Kind
+		kind  int
 		again int
 		what  string
 	}{
-		"WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f06>: Failed to establish a new connection: [Errno -2] Name or service not known')': /simple/torch/\nERROR: No matching distribution found for torch==2.14.1": {Failed, 0, "could not be resolved"},
-		"WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))': /simple/torch/":                                                                                                                                                                    {Failed, 0, "the proxy wants"},
-		"  cause: tunnel error: proxy authorization required": {Failed, 0, "the proxy wants"},
-		"ERROR: Could not find a version that satisfies the requirement torch==2.14.1 (from versions: none)\nERROR: No matching distribution found for torch==2.14.1":                                                                        {Failed, 1, "no version at all"},
-		"ERROR: Could not find a version that satisfies the requirement torch==9.9 (from versions: 2.14.0, 2.14.1)\nERROR: No matching distribution found for torch==9.9":                                                                    {Failed, 0, "go together"},
-		"error: No solution found when resolving dependencies\n  cause: Because there is no version of torch==9.9 and you require torch==9.9, we can conclude that your requirements are unsatisfiable.":                                     {Failed, 0, "go together"},
-		"(Caused by SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate in certificate chain (_ssl.c:1006)')))":                                                        {Failed, 0, "vouches"},
-		"(Caused by SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1006)')))":                                                                             {Failed, 0, "has expired"},
-		"ERROR: Could not install packages due to an OSError: Could not find a suitable TLS CA certificate bundle, invalid path: /nonexistent":                                                                                               {Failed, 0, "bundle"},
-		"pip._vendor.urllib3.exceptions.ReadTimeoutError: HTTPConnectionPool(host='127.0.0.1', port=33545): Read timed out.":                                                                                                                 {Failed, 3, "in time"},
-		"error: Failed to download `torch`\n  cause: Failed to extract archive: torch.whl\n  cause: I/O operation failed during extraction\n  cause: Failed to download distribution due to network timeout. Try increasing UV_HTTP_TIMEOUT": {Failed, 3, "in time"},
-		"error: Failed to download `torch`\n  cause: Failed to extract archive: torch.whl\n  cause: ZIP file uses conflicting paths":                                                                                                         {Integrity, 0, "announced"},
-		"  cause: Hash mismatch for `torch==2.14.1+cu126`":                                                                                                                                    {Integrity, 1, "announced"},
-		"ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have":                                                                                               {Integrity, 1, "announced"},
-		"ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device":                                                                                             {Preflight, 0, "no space"},
-		"  cause: failed to copy file: Disk quota exceeded (os error 122)":                                                                                                                    {Preflight, 0, "no space"},
-		"json.decoder.JSONDecodeError: Unterminated string starting at: line 1 column 136 (char 135)":                                                                                         {Failed, 3, "broke off"},
-		"pip._vendor.urllib3.exceptions.ProtocolError: ('Connection broken: IncompleteRead(12345 bytes read, 800000 more expected)', IncompleteRead(12345 bytes read, 800000 more expected))": {Failed, 3, "broke off"},
-		"  cause: HTTP status client error (404 Not Found) for url (http://127.0.0.1:44687/files/torch.whl)":                                                                                  {Failed, 0, "status 1"},
-		"  cause: HTTP status client error (403 Forbidden) for url (https://127.0.0.1/simple/torch/)":                                                                                         {Failed, 0, "refuses to serve"},
-		"CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://conda.example/noarch/repodata.json>":                                                                                     {Failed, 3, "broke off"},
-		"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'":                                                                                              {Failed, 0, "could not be resolved"},
-		"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 42 (apt)":                                                                                                   {Busy, 0, "status 1"},
-		"Segmentation fault": {Failed, 0, "status 1"},
+		"WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f06>: Failed to establish a new connection: [Errno -2] Name or service not known')': /simple/torch/\nERROR: No matching distribution found for torch==2.14.1": {fail.Failed, 0, "could not be resolved"},
+		"WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))': /simple/torch/":                                                                                                                                                                    {fail.Failed, 0, "the proxy wants"},
+		"  cause: tunnel error: proxy authorization required": {fail.Failed, 0, "the proxy wants"},
+		"ERROR: Could not find a version that satisfies the requirement torch==2.14.1 (from versions: none)\nERROR: No matching distribution found for torch==2.14.1":                                                                        {fail.Failed, 1, "no version at all"},
+		"ERROR: Could not find a version that satisfies the requirement torch==9.9 (from versions: 2.14.0, 2.14.1)\nERROR: No matching distribution found for torch==9.9":                                                                    {fail.Failed, 0, "go together"},
+		"error: No solution found when resolving dependencies\n  cause: Because there is no version of torch==9.9 and you require torch==9.9, we can conclude that your requirements are unsatisfiable.":                                     {fail.Failed, 0, "go together"},
+		"(Caused by SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate in certificate chain (_ssl.c:1006)')))":                                                        {fail.Failed, 0, "vouches"},
+		"(Caused by SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1006)')))":                                                                             {fail.Failed, 0, "has expired"},
+		"ERROR: Could not install packages due to an OSError: Could not find a suitable TLS CA certificate bundle, invalid path: /nonexistent":                                                                                               {fail.Failed, 0, "bundle"},
+		"pip._vendor.urllib3.exceptions.ReadTimeoutError: HTTPConnectionPool(host='127.0.0.1', port=33545): Read timed out.":                                                                                                                 {fail.Failed, 3, "in time"},
+		"error: Failed to download `torch`\n  cause: Failed to extract archive: torch.whl\n  cause: I/O operation failed during extraction\n  cause: Failed to download distribution due to network timeout. Try increasing UV_HTTP_TIMEOUT": {fail.Failed, 3, "in time"},
+		"error: Failed to download `torch`\n  cause: Failed to extract archive: torch.whl\n  cause: ZIP file uses conflicting paths":                                                                                                         {fail.Integrity, 0, "announced"},
+		"  cause: Hash mismatch for `torch==2.14.1+cu126`":                                                                                                                                    {fail.Integrity, 1, "announced"},
+		"ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have":                                                                                               {fail.Integrity, 1, "announced"},
+		"ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device":                                                                                             {fail.Preflight, 0, "no space"},
+		"  cause: failed to copy file: Disk quota exceeded (os error 122)":                                                                                                                    {fail.Preflight, 0, "no space"},
+		"json.decoder.JSONDecodeError: Unterminated string starting at: line 1 column 136 (char 135)":                                                                                         {fail.Failed, 3, "broke off"},
+		"pip._vendor.urllib3.exceptions.ProtocolError: ('Connection broken: IncompleteRead(12345 bytes read, 800000 more expected)', IncompleteRead(12345 bytes read, 800000 more expected))": {fail.Failed, 3, "broke off"},
+		"  cause: HTTP status client error (404 Not Found) for url (http://127.0.0.1:44687/files/torch.whl)":                                                                                  {fail.Failed, 0, "status 1"},
+		"  cause: HTTP status client error (403 Forbidden) for url (https://127.0.0.1/simple/torch/)":                                                                                         {fail.Failed, 0, "refuses to serve"},
+		"CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://conda.example/noarch/repodata.json>":                                                                                     {fail.Failed, 3, "broke off"},
+		"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'":                                                                                              {fail.Failed, 0, "could not be resolved"},
+		"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 42 (apt)":                                                                                                   {fail.Busy, 0, "status 1"},
+		"Segmentation fault": {fail.Failed, 0, "status 1"},
 	} {
 		e := fromInstaller("install torch", &system.ExitError{Argv: []string{"uv"}, Code: 1, Tail: strings.Split(tail, "\n")}, "/log")
-		if e.Kind != want.kind || e.again != want.again || !strings.Contains(e.Text, want.what) {
-			t.Errorf("%s\n  kind %d, %d more tries, %q; want %d, %d, %q", tail, e.Kind, e.again, e.Text, want.kind, want.again, want.what)
+		if e.Code != want.kind || e.Again != want.again || !strings.Contains(e.Text, want.what) {
+			t.Errorf("%s\n  kind %d, %d more tries, %q; want %d, %d, %q", tail, e.Code, e.Again, e.Text, want.kind, want.again, want.what)
 		}
 		if n := len(e.Hints); n < 2 || e.Hints[n-1] != "its whole output is in /log" {
 			t.Errorf("%s\n  hints %q: want what to do and where the log is", tail, e.Hints)
@@ -288,8 +291,8 @@ func TestInstallersWords(t *testing.T) {
 	}
 	for _, by := range []string{"killed", "segmentation fault", "illegal instruction"} {
 		e := fromInstaller("install torch", &system.ExitError{Argv: []string{"uv"}, Code: -1, By: by, Tail: []string{"Read timed out."}}, "/log")
-		if e.again != 0 || len(e.Hints) != 2 || !strings.Contains(e.Text, "uv was ended by "+by) {
-			t.Errorf("%s: %q, %q, %d more tries", by, e.Text, e.Hints, e.again)
+		if e.Again != 0 || len(e.Hints) != 2 || !strings.Contains(e.Text, "uv was ended by "+by) {
+			t.Errorf("%s: %q, %q, %d more tries", by, e.Text, e.Hints, e.Again)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -114,7 +115,7 @@ func (m host) ready(ctx context.Context, name string, left []plan.Step) error {
 // with fcntl, which flock would not see; dnf4 and libzypp leave their number.
 func (m host) idle(p packager) error {
 	busy := func(pid int, lock string) error {
-		return &Error{Kind: Busy, Text: fmt.Sprintf("process %s holds %s: another package manager is at work", m.named([]int{pid}), lock),
+		return &fail.Error{Code: fail.Busy, Text: fmt.Sprintf("process %s holds %s: another package manager is at work", m.named([]int{pid}), lock),
 			Hints: []string{"wait until it is done, then run the command again"}}
 	}
 	for _, lock := range p.locks {
@@ -140,7 +141,7 @@ func (m host) idle(p packager) error {
 }
 
 func (p packager) untidy(argv []string, out string) error {
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("`%s` says that the system's packages are not in order", strings.Join(argv, " ")),
+	return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("`%s` says that the system's packages are not in order", strings.Join(argv, " ")),
 		Details: strings.Split(strings.TrimSpace(out), "\n"), Hints: []string{p.mend + ", then run the command again"}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
@@ -35,7 +36,7 @@ func programs(steps []plan.Step) error {
 			continue
 		}
 		if _, err := system.Resolve(s.Run.Argv[:1], false); err != nil {
-			return &Error{Kind: Failed, Text: err.Error(), Details: []string{"nothing was changed"}, Err: err,
+			return &fail.Error{Code: fail.Failed, Text: err.Error(), Details: []string{"nothing was changed"}, Err: err,
 				Hints: []string{fmt.Sprintf("install %s, or choose another installer (`--manager`)", s.Run.Argv[0])}}
 		}
 	}
@@ -66,13 +67,13 @@ func (n need) met() error {
 	}
 	where := fmt.Sprintf("%s (%s)", n.dir, strings.Join(n.what, ", "))
 	if uint64(bytes) > free {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s has %s free, and the plan needs about %s there", where, size(int64(free)), size(bytes)), Hints: hints}
+		return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("%s has %s free, and the plan needs about %s there", where, size(int64(free)), size(bytes)), Hints: hints}
 	}
 	if need := uint64(bytes/perFile) + 100; files < need {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s has room for %d more files (inodes), and the plan needs about %d", where, files, need), Hints: hints}
+		return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("%s has room for %d more files (inodes), and the plan needs about %d", where, files, need), Hints: hints}
 	}
 	if err := system.Reserve(n.dir, bytes); err != nil {
-		return &Error{Kind: Preflight, Text: fmt.Sprintf("%s: %s: the plan needs about %s there", where, storage(err), size(bytes)), Hints: hints, Err: err}
+		return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("%s: %s: the plan needs about %s there", where, storage(err), size(bytes)), Hints: hints, Err: err}
 	}
 	return nil
 }

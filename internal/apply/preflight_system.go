@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -109,7 +110,7 @@ func (m host) noRunFile() error {
 	if _, err := os.Stat(m.root + uninstaller); err != nil {
 		return nil
 	}
-	return &Error{Kind: Preflight, Text: "the driver here was installed by NVIDIA's .run file: packages over it would leave two drivers in one system",
+	return &fail.Error{Code: fail.Preflight, Text: "the driver here was installed by NVIDIA's .run file: packages over it would leave two drivers in one system",
 		Hints: []string{"`sudo " + uninstaller + "` removes it; then `envfix apply --change-driver` again"}}
 }
 
@@ -124,7 +125,7 @@ func (r *run) kernel() error {
 	}
 	if was := r.plan.Basis.Facts.Platform.Kernel; was != "" && was != running {
 		e := refused("`envfix plan` makes a new one", "the plan was made under kernel %s, and %s runs: its headers are another package", was, running)
-		e.Kind = Stale
+		e.Code = fail.Stale
 		return e
 	}
 	dir := r.on.root + "/lib/modules/" + filepath.Base(running)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 )
@@ -25,75 +26,75 @@ func TestSystemPreflight(t *testing.T) {
 		on      distro
 		sick    func(*testing.T, standIn, *plan.Plan)
 		healthy func(*testing.T, standIn, *plan.Plan) // nil: nothing
-		kind    Kind
+		kind    int
 		says    string
 	}{
 		{"dpkg stopped half-way", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.set(t, "state/damaged", "The following packages are only half configured:\n nvidia-dkms-570\n")
-		}, nil, Preflight, "`dpkg --audit` says that the system's packages are not in order"},
-		{"the rpm database is damaged", rocky, func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/damaged", "") }, nil, Preflight, "`rpmdb --verifydb` says"},
+		}, nil, fail.Preflight, "`dpkg --audit` says that the system's packages are not in order"},
+		{"the rpm database is damaged", rocky, func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/damaged", "") }, nil, fail.Preflight, "`rpmdb --verifydb` says"},
 		{"an rpm transaction was cut off", sles, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.set(t, "state/installed", "nvidia-open-570 570.1-1\nnvidia-open-570 570.2-1\nkernel-default 6.4-1\nkernel-default 6.5-1\n")
 		}, func(t *testing.T, s standIn, _ *plan.Plan) { // two kernels are as it should be
 			s.set(t, "state/installed", "nvidia-open-570 570.2-1\nkernel-default 6.4-1\nkernel-default 6.5-1\n")
-		}, Preflight, "nvidia-open-570 is installed in two versions (570.1-1, 570.2-1)"},
+		}, fail.Preflight, "nvidia-open-570 is installed in two versions (570.1-1, 570.2-1)"},
 		{"zypper is at work", sles, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.host().file(t, "/run/zypp.pid", "4711\n").file(t, "/proc/4711/comm", "packagekitd\n")
 		}, func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, "/run/zypp.pid", "4711\n") }, // a crash left it
-			Busy, "process 4711 packagekitd holds /run/zypp.pid"},
+			fail.Busy, "process 4711 packagekitd holds /run/zypp.pid"},
 		{"dnf4 is at work", rocky, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.host().file(t, "/var/lib/dnf/rpmdb_lock.pid", "99").file(t, "/proc/99/comm", "dnf\n")
-		}, func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, "/var/lib/dnf/rpmdb_lock.pid", "") }, Busy, "process 99 dnf holds /var/lib/dnf/rpmdb_lock.pid"},
+		}, func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, "/var/lib/dnf/rpmdb_lock.pid", "") }, fail.Busy, "process 99 dnf holds /var/lib/dnf/rpmdb_lock.pid"},
 		{"apt: a package is held", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "nvidia-driver-580-open\n") },
-			func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "linux-image-generic\n") }, Preflight, "nvidia-driver-580-open is held at its version"},
+			func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "linux-image-generic\n") }, fail.Preflight, "nvidia-driver-580-open is held at its version"},
 		{"dnf: a version is locked", fedora, func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "nvidia-driver 3:570.1-1\n") },
-			func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "kernel-core 6.1-1\n") }, Preflight, "nvidia-driver is held at its version"},
+			func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "kernel-core 6.1-1\n") }, fail.Preflight, "nvidia-driver is held at its version"},
 		{"dnf: excluded by its configuration", fedora, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.host().file(t, "/etc/dnf/dnf.conf", "[main]\nexcludepkgs=*nvidia*,akmods\n")
 		}, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.host().file(t, "/etc/dnf/dnf.conf", "[main]\nexclude=kernel-rt*\n")
-		}, Preflight, "*nvidia* is held at its version"},
+		}, fail.Preflight, "*nvidia* is held at its version"},
 		{"zypper: a package is locked", sles, func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "nvidia-open-580\n") },
-			func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "kernel-default\n") }, Preflight, "nvidia-open-580 is held at its version"},
+			func(t *testing.T, s standIn, _ *plan.Plan) { s.set(t, "state/locks", "kernel-default\n") }, fail.Preflight, "nvidia-open-580 is held at its version"},
 
 		{"the running kernel was replaced", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) {
 			if err := os.RemoveAll(s.dir + "/root/lib/modules"); err != nil {
 				t.Fatal(err)
 			}
-		}, nil, Preflight, "the modules of the kernel that runs (6.8.0-45-generic) are gone"},
+		}, nil, fail.Preflight, "the modules of the kernel that runs (6.8.0-45-generic) are gone"},
 		{"another kernel runs than the plan was made under", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) {
 			s.host().file(t, "/proc/sys/kernel/osrelease", "6.11.0-8-generic\n")
-		}, nil, Stale, "the plan was made under kernel 6.8.0-45-generic, and 6.11.0-8-generic runs"},
+		}, nil, fail.Stale, "the plan was made under kernel 6.8.0-45-generic, and 6.11.0-8-generic runs"},
 		{"no headers, and the plan brings none", ubuntu, func(t *testing.T, s standIn, p *plan.Plan) { noHeaders(p) },
 			func(t *testing.T, s standIn, p *plan.Plan) {
 				noHeaders(p)
 				if err := os.Symlink("/usr/src/headers", s.dir+"/root/lib/modules/6.8.0-45-generic/build"); err != nil {
 					t.Fatal(err)
 				}
-			}, Preflight, "the headers of the kernel that runs (6.8.0-45-generic) are not installed"},
+			}, fail.Preflight, "the headers of the kernel that runs (6.8.0-45-generic) are not installed"},
 		{"a link to headers that are gone", sles, func(t *testing.T, s standIn, p *plan.Plan) {
 			noHeaders(p)
 			if err := os.Symlink("/usr/src/gone", s.dir+"/root/lib/modules/6.4.0-150600.23.25-default/build"); err != nil {
 				t.Fatal(err)
 			}
-		}, nil, Preflight, "the headers of the kernel that runs (6.4.0-150600.23.25-default) are not installed"},
+		}, nil, fail.Preflight, "the headers of the kernel that runs (6.4.0-150600.23.25-default) are not installed"},
 
 		{"Secure Boot without a key", fedora, func(t *testing.T, s standIn, _ *plan.Plan) { secure(s.host(), t) },
-			func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, secureBootVar, off) }, Preflight, "Secure Boot is on, and there is no key here"},
+			func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, secureBootVar, off) }, fail.Preflight, "Secure Boot is on, and there is no key here"},
 		{"Secure Boot, the key is not enrolled", sles, func(t *testing.T, s standIn, _ *plan.Plan) {
 			secure(s.host().file(t, "/var/lib/dkms/mok.pub", "the key").file(t, ownerKeysVar, "\x07\x00\x00\x00another key"), t)
 		}, func(t *testing.T, s standIn, _ *plan.Plan) {
 			secure(s.host().file(t, "/var/lib/dkms/mok.pub", "the key").file(t, ownerKeysVar, "\x07\x00\x00\x00head the key tail"), t)
-		}, Preflight, "(/var/lib/dkms/mok.pub) is not enrolled in the firmware"},
+		}, fail.Preflight, "(/var/lib/dkms/mok.pub) is not enrolled in the firmware"},
 		{"Secure Boot, by the plan's facts", rocky, func(t *testing.T, s standIn, p *plan.Plan) {
 			yes := true
 			p.Basis.Facts.Platform.SecureBoot = &yes
-		}, nil, Preflight, "Secure Boot is on"},
+		}, nil, fail.Preflight, "Secure Boot is on"},
 
 		{"programs use the GPU", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) { opener(t, s, "/dev/nvidia0", "python3") },
-			func(t *testing.T, s standIn, _ *plan.Plan) { opener(t, s, "/dev/null", "python3") }, Preflight, "1 processes use the GPU (815 python3)"},
-		{"NVIDIA's own daemon uses it", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) { opener(t, s, "/dev/nvidiactl", "nvidia-persiste") }, nil, Preflight, "815 nvidia-persiste"},
-		{"a driver of the .run file", rocky, func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, "/usr/bin/nvidia-uninstall", "") }, nil, Preflight, "was installed by NVIDIA's .run file"},
+			func(t *testing.T, s standIn, _ *plan.Plan) { opener(t, s, "/dev/null", "python3") }, fail.Preflight, "1 processes use the GPU (815 python3)"},
+		{"NVIDIA's own daemon uses it", ubuntu, func(t *testing.T, s standIn, _ *plan.Plan) { opener(t, s, "/dev/nvidiactl", "nvidia-persiste") }, nil, fail.Preflight, "815 nvidia-persiste"},
+		{"a driver of the .run file", rocky, func(t *testing.T, s standIn, _ *plan.Plan) { s.host().file(t, "/usr/bin/nvidia-uninstall", "") }, nil, fail.Preflight, "was installed by NVIDIA's .run file"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			look := func(change func(*testing.T, standIn, *plan.Plan)) error {
@@ -152,7 +153,7 @@ func TestPreflightNouveau(t *testing.T) {
 		t.Errorf("healthy: %v", err)
 	}
 	h.file(t, "/sys/module/nouveau/refcnt", "1\n")
-	if err := look(load); err == nil || kind(t, err) != Preflight || !strings.Contains(err.Error(), "nouveau drives the GPU") {
+	if err := look(load); err == nil || kind(t, err) != fail.Preflight || !strings.Contains(err.Error(), "nouveau drives the GPU") {
 		t.Errorf("sick: %v", err)
 	}
 	reboots := &plan.Plan{Steps: append(load.Steps, plan.Step{ID: "reboot", Manual: &plan.Manual{Reboot: true}})}
@@ -172,7 +173,7 @@ func TestPreflightSpace(t *testing.T) {
 		{[]room{{"/", 1 << 60}}, "/ has "},
 	} {
 		err := h.space(test.rooms)
-		if (err == nil) != (test.says == "") || err != nil && (kind(t, err) != Preflight || !strings.HasPrefix(err.Error(), test.says)) {
+		if (err == nil) != (test.says == "") || err != nil && (kind(t, err) != fail.Preflight || !strings.HasPrefix(err.Error(), test.says)) {
 			t.Errorf("%+v: %v", test.rooms, err)
 		}
 	}
@@ -205,7 +206,7 @@ func TestNoDriverWhereItIsAnothersPlanned(t *testing.T) {
 		p := s.plan(t, d, "install", "580", "open")
 		p.Basis.Facts.Platform.Environment = env
 		_, err := b.open().Apply(context.Background(), reseal(t, p), s.options(&b.out))
-		if kind(t, err) != Preflight || !strings.Contains(err.Error(), says) {
+		if kind(t, err) != fail.Preflight || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", env, err)
 		}
 		if ran := s.asRoot(); len(ran) > 0 {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,8 +80,8 @@ func TestPreflightRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatal("it was begun")
 			}
-			b.wantKind(err, Preflight)
-			var e *Error
+			b.wantKind(err, fail.Preflight)
+			var e *fail.Error
 			errors.As(err, &e)
 			if !strings.Contains(e.Text, tt.want) || !strings.Contains(strings.Join(e.Hints, "\n"), "XDG_CACHE_HOME") {
 				t.Errorf("got %q, %q; want %q", e.Text, e.Hints, tt.want)
@@ -125,7 +126,7 @@ func TestInTheWay(t *testing.T) {
 		}
 		ran := filepath.Join(t.TempDir(), "ran")
 		_, err := b.apply(context.Background(), b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[0].Run.Argv = []string{"touch", ran} }))
-		var e *Error
+		var e *fail.Error
 		if !errors.As(err, &e) || len(e.Hints) == 0 {
 			t.Errorf("%s: %v, no hint", name, err)
 		}

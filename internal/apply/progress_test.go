@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/testindex"
@@ -154,25 +155,25 @@ func TestEachFailureSaysWhatToDo(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		spoil  func(*plan.Plan)
-		kind   Kind
+		kind   int
 		text   string
 		detail string
 		hint   string
 		log    bool
 	}{
-		{"an installer", step(1, sh("echo first; echo last words; exit 3")), Failed, "sh exited with status 3", "last words", "mend what its last lines name", true},
-		{"killed for its memory", step(1, sh("echo linking; kill -KILL $$")), Failed, "sh was ended by killed", "linking", "memory runs out", true},
-		{"a crash", step(1, sh("kill -SEGV $$")), Failed, "sh was ended by segmentation fault", "", "run the command again", true},
-		{"a full disk", step(1, sh("echo \"OSError: [Errno 28] No space left on device\"; exit 1")), Preflight, "no space is left", "No space", "XDG_CACHE_HOME", true},
-		{"it is not there", step(1, plan.Step{Run: &plan.Run{Argv: []string{"/nonexistent/uv"}}}), Failed, "/nonexistent/uv", "", "was here when the plan was made", false},
-		{"the proof does not run", step(2, plan.Step{Verify: &plan.Verify{Imports: []string{"torch"}}}), Verification, "", "", "", true},
-		{"a file cannot be written", step(1, plan.Step{Write: &plan.Write{Path: "{gen}/pyvenv.cfg/x", Content: "x"}}), Failed, "pyvenv.cfg", "", "then run the command again", false},
-		{"a block cannot be written", step(1, plan.Step{Block: &plan.Block{Path: "{gen}/lib", Name: "x", Lines: []string{"x"}}}), Failed, "lib", "", "then run the command again", false},
+		{"an installer", step(1, sh("echo first; echo last words; exit 3")), fail.Failed, "sh exited with status 3", "last words", "mend what its last lines name", true},
+		{"killed for its memory", step(1, sh("echo linking; kill -KILL $$")), fail.Failed, "sh was ended by killed", "linking", "memory runs out", true},
+		{"a crash", step(1, sh("kill -SEGV $$")), fail.Failed, "sh was ended by segmentation fault", "", "run the command again", true},
+		{"a full disk", step(1, sh("echo \"OSError: [Errno 28] No space left on device\"; exit 1")), fail.Preflight, "no space is left", "No space", "XDG_CACHE_HOME", true},
+		{"it is not there", step(1, plan.Step{Run: &plan.Run{Argv: []string{"/nonexistent/uv"}}}), fail.Failed, "/nonexistent/uv", "", "was here when the plan was made", false},
+		{"the proof does not run", step(2, plan.Step{Verify: &plan.Verify{Imports: []string{"torch"}}}), fail.Verify, "", "", "", true},
+		{"a file cannot be written", step(1, plan.Step{Write: &plan.Write{Path: "{gen}/pyvenv.cfg/x", Content: "x"}}), fail.Failed, "pyvenv.cfg", "", "then run the command again", false},
+		{"a block cannot be written", step(1, plan.Step{Block: &plan.Block{Path: "{gen}/lib", Name: "x", Lines: []string{"x"}}}), fail.Failed, "lib", "", "then run the command again", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			p := b.plan("2.14.1+cu126", tt.spoil)
-			if tt.kind == Verification { // torch is there and does not import
+			if tt.kind == fail.Verify { // torch is there and does not import
 				w := testindex.Torch("2.14.1+cu126", "12.6")
 				w.Files["torch/__init__.py"] = "import os; os.abort()\n"
 				p = b.plan("2.14.1+cu126", func(p *plan.Plan) { p.Steps[1].Run.Argv[2] = b.unpacked(w) + "/." })
@@ -182,7 +183,7 @@ func TestEachFailureSaysWhatToDo(t *testing.T) {
 				t.Fatal("it worked")
 			}
 			b.wantKind(err, tt.kind)
-			var e *Error
+			var e *fail.Error
 			errors.As(err, &e)
 			if !strings.Contains(e.Text, tt.text) || !strings.Contains(strings.Join(e.Details, "\n"), tt.detail) || !strings.Contains(strings.Join(e.Hints, "\n"), tt.hint) || len(e.Hints) == 0 {
 				t.Errorf("%s\n%q\n%q\nwant %q, %q, %q", e.Text, e.Details, e.Hints, tt.text, tt.detail, tt.hint)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/testindex"
 	"envfix/resolver"
@@ -148,16 +149,16 @@ func (b *bench) torch() string {
 }
 
 // kind returns an error's kind and fails where it is none of ours.
-func kind(t *testing.T, err error) Kind {
+func kind(t *testing.T, err error) int {
 	t.Helper()
-	var e *Error
+	var e *fail.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("got %v (%T), want an *apply.Error", err, err)
+		t.Fatalf("got %v (%T), want a *fail.Error", err, err)
 	}
-	return e.Kind
+	return e.Code
 }
 
-func (b *bench) wantKind(err error, want Kind) {
+func (b *bench) wantKind(err error, want int) {
 	b.Helper()
 	if got := kind(b.T, err); got != want {
 		b.Errorf("kind of %q: got %d, want %d", err, got, want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/reach"
 )
 
@@ -34,7 +35,7 @@ func (r *run) reachable(ctx context.Context) error {
 				ask = func(ctx context.Context, _ string) *reach.Error { return reach.DefaultIndex(ctx) }
 			}
 			if e := ask(ctx, index); e != nil {
-				return &Error{Kind: Failed, Text: e.Text, Hints: []string{e.Hint}, Index: e.Index, Err: e}
+				return &fail.Error{Code: fail.Failed, Text: e.Text, Hints: []string{e.Hint}, Err: e}
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -70,7 +71,7 @@ func TestReboot(t *testing.T) {
 	p := b.driverPlan()
 	b.driver("580.95.05", "535.183.01")
 	_, err := b.apply(p)
-	b.wantKind(err, Reboot)
+	b.wantKind(err, fail.Reboot)
 	if diff := cmp.Diff([]string{"modprobe nvidia", "update-initramfs -u"}, b.ran); diff != "" {
 		t.Errorf("run as root (-want +got):\n%s", diff)
 	}
@@ -79,17 +80,17 @@ func TestReboot(t *testing.T) {
 	}
 
 	_, err = b.apply(p) // nobody rebooted
-	b.wantKind(err, Reboot)
+	b.wantKind(err, fail.Reboot)
 	if len(b.ran) > 0 {
 		t.Errorf("run again as root: %q", b.ran)
 	}
 	other := b.plan("2.13.0+cu126")
 	_, err = b.apply(other)
-	b.wantKind(err, Busy)
+	b.wantKind(err, fail.Busy)
 
 	b.boot = "second"
 	_, err = b.apply(p) // the old module is loaded still
-	b.wantKind(err, Verification)
+	b.wantKind(err, fail.Verify)
 
 	b.driver("580.95.05", "580.95.05")
 	b.boot = "third"
@@ -107,7 +108,7 @@ func TestRebootGoesOn(t *testing.T) {
 	p := b.driverPlan()
 	b.driver("580.95.05", "535.183.01")
 	_, err := b.apply(p)
-	b.wantKind(err, Reboot)
+	b.wantKind(err, fail.Reboot)
 	b.driver("580.95.05", "580.95.05")
 	b.boot = "second"
 	left, err := b.open().Unfinished()
@@ -136,7 +137,7 @@ func TestAbandonAllowsAnotherPlan(t *testing.T) {
 	b := newDriverBench(t)
 	b.driver("580.95.05", "535.183.01")
 	_, err := b.apply(b.driverPlan())
-	b.wantKind(err, Reboot)
+	b.wantKind(err, fail.Reboot)
 	if did, err := b.open().Abandon(); err != nil || !did {
 		t.Fatalf("abandon: %v, %v", did, err)
 	}
@@ -149,18 +150,18 @@ func TestAbandonAllowsAnotherPlan(t *testing.T) {
 func TestEffectNotExitCode(t *testing.T) {
 	b := newDriverBench(t)
 	_, err := b.apply(b.driverPlan())
-	b.wantKind(err, Verification)
+	b.wantKind(err, fail.Verify)
 	b.driver("535.183.01", "535.183.01")
 	_, err = b.apply(b.driverPlan())
-	b.wantKind(err, Verification)
+	b.wantKind(err, fail.Verify)
 }
 
 // Without rights: the administrator's script, and nothing was begun.
 func TestNoRights(t *testing.T) {
 	b := newDriverBench(t)
 	_, err := b.open().Apply(context.Background(), b.driverPlan(), Options{Out: &b.out})
-	b.wantKind(err, Privilege)
-	var e *Error
+	b.wantKind(err, fail.Privilege)
+	var e *fail.Error
 	errors.As(err, &e)
 	if !strings.Contains(e.Script.String(), "root modprobe nvidia") || strings.Contains(e.Script.String(), "cp -r") {
 		t.Errorf("script for an administrator:\n%s", e.Script)
@@ -177,7 +178,7 @@ func TestNoDriverInWSLContainerJetson(t *testing.T) {
 		p := b.driverPlan()
 		p.Basis.Facts.Platform.Environment = kind
 		_, err := b.apply(reseal(t, p))
-		b.wantKind(err, Preflight)
+		b.wantKind(err, fail.Preflight)
 		if len(b.ran) > 0 {
 			t.Errorf("%s: ran %q", kind, b.ran)
 		}
@@ -202,7 +203,7 @@ func TestPackageManagerAtWork(t *testing.T) {
 	}
 	p := packager{locks: []string{lock}}
 	err = host{}.idle(p)
-	b.wantKind(err, Busy)
+	b.wantKind(err, fail.Busy)
 	if pid, err := system.Holder(lock); err != nil || pid != holder.Process.Pid {
 		t.Errorf("holder: %d, %v; want %d", pid, err, holder.Process.Pid)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -25,7 +26,7 @@ func judge(s plan.Step, said string) error {
 		return outdated(s, said)
 	}
 	if manager == "dnf" && !strings.Contains(said, "Transaction Summary") && !strings.Contains(said, "Nothing to do") {
-		return &Error{Kind: Preflight, Text: "dnf finds no way to install what the plan names", Details: lastLines(said, 12),
+		return &fail.Error{Code: fail.Preflight, Text: "dnf finds no way to install what the plan names", Details: lastLines(said, 12),
 			Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with the versions that are there now"}}
 	}
 	bad := slices.DeleteFunc(removals(manager, said), func(name string) bool {
@@ -41,7 +42,7 @@ func wouldDo(what []string) error {
 	if len(what) == 0 {
 		return nil
 	}
-	return &Error{Kind: Preflight, Text: "the package manager would do what the plan does not name", Details: what,
+	return &fail.Error{Code: fail.Preflight, Text: "the package manager would do what the plan does not name", Details: what,
 		Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with what the repositories have now"}}
 }
 
@@ -49,7 +50,7 @@ func wouldRemove(bad []string) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(bad)), Details: bad,
+	return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(bad)), Details: bad,
 		Hints: []string{"nothing was changed; remove them yourself if you can do without them, or keep the driver that is there"}}
 }
 
@@ -114,7 +115,7 @@ var vanished = lazy.Regexp(
 // outdated says that the repository went on since the plan was made: its lists were
 // read again in a step before this one.
 func outdated(s plan.Step, said string) error {
-	return &Error{Kind: Stale, Text: fmt.Sprintf("%s: the repository does not have %s any more", s.Title, text.Printable(s.Run.Argv[len(s.Run.Argv)-1])),
+	return &fail.Error{Code: fail.Stale, Text: fmt.Sprintf("%s: the repository does not have %s any more", s.Title, text.Printable(s.Run.Argv[len(s.Run.Argv)-1])),
 		Details: lastLines(
 			said,
 			4,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,7 +49,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	said := "Remv nvidia-driver-570 [570.1-1]\nRemv ubuntu-desktop [1.539]\n"
 	err := judge(apt("nvidia-driver-570", "libnvidia-compute-570"), said)
-	if kind(t, err) != Preflight || !strings.Contains(err.Error(), "1 packages") {
+	if kind(t, err) != fail.Preflight || !strings.Contains(err.Error(), "1 packages") {
 		t.Errorf("a desktop goes: %v", err)
 	}
 	if err := judge(apt("nvidia-*", "ubuntu-desktop"), said); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"envfix/internal/fail"
 	"envfix/internal/system"
 	"envfix/internal/text"
 )
@@ -14,26 +15,26 @@ import (
 // the generation that is now in use.
 func (e *Env) Rollback(id string) (g Generation, err error) {
 	if _, err := e.root.Lstat(stateDir); gone(err) {
-		return g, &Error{Kind: Failed, Text: fmt.Sprintf("there is nothing to go back to: envfix never changed %s", e.Dir)}
+		return g, &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("there is nothing to go back to: envfix never changed %s", e.Dir)}
 	}
 	j, end, err := e.begin()
 	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
-		return g, wrap(err)
+		return g, Wrap(err)
 	}
 	back, err := e.backFromTwoRenames(j)
 	if err != nil {
-		return g, wrap(err)
+		return g, Wrap(err)
 	}
 	if back != "" && (id == "" || id == back) { // a rollback that was cut off is done
 		g = Generation{ID: back, Env: e.Name, Adopted: true}
-		return g, wrap(j.add(Entry{State: Rolled, Env: e.Name, Gen: back}))
+		return g, Wrap(j.add(Entry{State: Rolled, Env: e.Name, Gen: back}))
 	}
 	g, err = e.earlier(j, id)
 	if err != nil {
 		return g, err
 	}
-	return g, wrap(e.goBack(j, g))
+	return g, Wrap(e.goBack(j, g))
 }
 
 func (e *Env) goBack(j *journal, g Generation) error {
@@ -51,17 +52,17 @@ func (e *Env) goBack(j *journal, g Generation) error {
 func (e *Env) earlier(j *journal, id string) (Generation, error) {
 	gens, err := e.generations()
 	if err != nil {
-		return Generation{}, wrap(err)
+		return Generation{}, Wrap(err)
 	}
 	current := e.Current()
 	if id != "" {
 		i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == id })
 		if i < 0 {
-			return Generation{}, &Error{Kind: BadPlan, Text: fmt.Sprintf("there is no generation %q", text.Printable(id)),
+			return Generation{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("there is no generation %q", text.Printable(id)),
 				Hints: []string{"`envfix history` lists them"}}
 		}
 		if id == current {
-			return Generation{}, &Error{Kind: BadPlan, Text: fmt.Sprintf("generation %s is in use already", id)}
+			return Generation{}, &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("generation %s is in use already", id)}
 		}
 		return gens[i], nil
 	}
@@ -72,7 +73,7 @@ func (e *Env) earlier(j *journal, id string) (Generation, error) {
 	}
 	i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == current })
 	if i <= 0 {
-		return Generation{}, &Error{Kind: Failed, Text: "there is no earlier environment to go back to",
+		return Generation{}, &fail.Error{Code: fail.Failed, Text: "there is no earlier environment to go back to",
 			Hints: []string{"`envfix history` lists what there is"}}
 	}
 	return gens[i-1], nil

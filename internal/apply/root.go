@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -121,7 +122,7 @@ func (m host) genuine(file []byte, name string) ([]byte, error) {
 	id := strings.TrimSuffix(filepath.Base(name), ".pub")
 	got, key, err := system.PublicKey(file)
 	if want := keys[id]; err != nil || want == "" || got != want {
-		return nil, &Error{Kind: Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
+		return nil, &fail.Error{Code: fail.Integrity, Text: fmt.Sprintf("%s is not NVIDIA's signing key %s", name, id), Err: err,
 			Details: []string{"its fingerprint: " + cmp.Or(got, fmt.Sprint(err)), "NVIDIA's: " + cmp.Or(want, "not known to envfix")},
 			Hints:   []string{"remove the file and run the command again; where it comes again, somebody sits between you and NVIDIA"}}
 	}
@@ -168,7 +169,7 @@ func (r *run) mayRoot() error {
 	if err := script.Err(); err != nil {
 		return err
 	}
-	return &Error{Kind: Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here",
+	return &fail.Error{Code: fail.Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here",
 		Hints: []string{"give the script above to an administrator; when it ran, `envfix apply` goes on"}, Script: script}
 }
 
@@ -178,7 +179,7 @@ func (r *run) driverAllowed() error {
 		return nil
 	}
 	if r.plan.Basis.Request.Described {
-		return &Error{Kind: Preflight, Text: "the machine of this plan was described: its driver is not installed on this one",
+		return &fail.Error{Code: fail.Preflight, Text: "the machine of this plan was described: its driver is not installed on this one",
 			Hints: []string{"plan without `--facts`, `--gpu` and `--driver`, or run the script of `envfix plan --sh` there"}}
 	}
 	why, elsewhere := map[string]string{
@@ -190,7 +191,7 @@ func (r *run) driverAllowed() error {
 	if !elsewhere {
 		return nil
 	}
-	return &Error{Kind: Preflight, Text: "no driver is installed here: " + why}
+	return &fail.Error{Code: fail.Preflight, Text: "no driver is installed here: " + why}
 }
 
 // RootScript is the part of p for an administrator, as a POSIX script: all steps
@@ -297,7 +298,7 @@ func (r *run) other() error {
 	if open == nil || open.Plan == r.plan.ID {
 		return nil
 	}
-	return &Error{Kind: Busy, Text: fmt.Sprintf("another plan (%s) has begun to change the system and is not done", open.Note),
+	return &fail.Error{Code: fail.Busy, Text: fmt.Sprintf("another plan (%s) has begun to change the system and is not done", open.Note),
 		Hints: []string{"`envfix apply --resume` goes on with it", "`envfix apply --abandon` gives it up"}}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"envfix/installers"
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -191,7 +192,7 @@ func TestThreat11RootRehearses(t *testing.T) {
 				if step.ID != "driver" {
 					continue // what comes before it is as it was
 				}
-				if kind(t, err) != Preflight || !strings.Contains(fmt.Sprint(err), "would remove") {
+				if kind(t, err) != fail.Preflight || !strings.Contains(fmt.Sprint(err), "would remove") {
 					t.Errorf("got %v", err)
 				}
 			}
@@ -234,13 +235,13 @@ func TestThreat14AptKey(t *testing.T) {
 	step := plan.Step{ID: "x", Run: &plan.Run{Argv: []string{"gpg", "--batch", "--yes", "--dearmor", "--output", plan.Keyring, file}}}
 	for _, program := range []string{"gpg", "/usr/bin/gpg"} {
 		step.Run.Argv[0] = program
-		if err := (host{root: dir}).direct(context.Background(), step, io.Discard, nil); kind(t, err) != Integrity {
+		if err := (host{root: dir}).direct(context.Background(), step, io.Discard, nil); kind(t, err) != fail.Integrity {
 			t.Errorf("%s, a key that is not NVIDIA's: %v", program, err)
 		}
 	}
 	for _, program := range []string{"rpm", "/usr/bin/rpm", "/bin/rpm"} {
 		rpm := plan.Step{ID: "x", Run: &plan.Run{Argv: []string{program, "--import", file}}}
-		if err := (host{root: dir}).direct(context.Background(), rpm, io.Discard, nil); kind(t, err) != Integrity {
+		if err := (host{root: dir}).direct(context.Background(), rpm, io.Discard, nil); kind(t, err) != fail.Integrity {
 			t.Errorf("%s, a key that is not NVIDIA's: %v", program, err)
 		}
 	}

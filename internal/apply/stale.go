@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"envfix/internal/fail"
 	"envfix/internal/machine"
 )
 
@@ -32,7 +33,7 @@ func (r *run) stale(ctx context.Context) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return &Error{Kind: Stale, Text: "the machine is not as it was when the plan was made", Details: changes,
+	return &fail.Error{Code: fail.Stale, Text: "the machine is not as it was when the plan was made", Details: changes,
 		Hints: []string{"`envfix plan` makes a new one"}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/text"
@@ -109,7 +110,7 @@ func (r *run) act(ctx context.Context, i int) error {
 	case s.Manual != nil:
 		return r.manual(s)
 	}
-	return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %s does nothing that this envfix knows", s.ID)}
+	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("step %s does nothing that this envfix knows", s.ID)}
 }
 
 // fill replaces {gen} and {tools} in an argument, a path or a value.
@@ -215,7 +216,7 @@ func (r *run) write(w *plan.Write) error {
 			return err
 		}
 		if sum := sha256.Sum256(now); hex.EncodeToString(sum[:]) != w.Before && string(now) != r.fill(w.Content) {
-			return &Error{Kind: Stale, Text: path + " was changed since the plan was made", Hints: []string{"`envfix plan` makes a new one"}}
+			return &fail.Error{Code: fail.Stale, Text: path + " was changed since the plan was made", Hints: []string{"`envfix plan` makes a new one"}}
 		}
 	}
 	return system.WriteFile(path, []byte(r.fill(w.Content)), os.FileMode(w.Mode))
@@ -230,7 +231,7 @@ func (r *run) block(b *plan.Block) error {
 	}
 	changed, err := system.EditBlock(path, b.Name, text.Each(b.Lines, r.fill), system.Keep{Backup: b.Backup, Before: b.Before})
 	if errors.Is(err, system.ErrChanged) {
-		return &Error{Kind: Stale, Text: path + " was changed since the plan was made", Hints: []string{"run the command again: it makes a new plan"}}
+		return &fail.Error{Code: fail.Stale, Text: path + " was changed since the plan was made", Hints: []string{"run the command again: it makes a new plan"}}
 	}
 	if err == nil && changed && b.Backup != "" {
 		r.say("the file as it was is %s", b.Backup)
@@ -250,10 +251,10 @@ func (e *Env) resume() string {
 
 // manual stops where a person must act.
 func (r *run) manual(s plan.Step) error {
-	e := &Error{Kind: Privilege, Text: s.Title, Details: strings.Split(s.Manual.Text, "\n"),
+	e := &fail.Error{Code: fail.Privilege, Text: s.Title, Details: strings.Split(s.Manual.Text, "\n"),
 		Hints: []string{"when it is done: `" + r.env.resume() + "`"}}
 	if s.Manual.Reboot {
-		e.Kind = Reboot
+		e.Code = fail.Reboot
 		e.Hints = []string{"after the reboot: `" + r.env.resume() + "`"}
 	}
 	return e
@@ -266,7 +267,7 @@ func (r *run) firstByHand() error {
 	if s.Manual == nil || s.Manual.Reboot || r.Resume {
 		return nil
 	}
-	return &Error{Kind: Privilege, Text: s.Title, Details: append(strings.Split(s.Manual.Text, "\n"), "nothing was changed"),
+	return &fail.Error{Code: fail.Privilege, Text: s.Title, Details: append(strings.Split(s.Manual.Text, "\n"), "nothing was changed"),
 		Hints: []string{"when it is done, the plan is another one: `envfix apply` makes it"}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"envfix/internal/fail"
 	"envfix/internal/system"
 )
 
@@ -143,7 +144,7 @@ func (e *Env) dropAdopted(id string) error {
 }
 
 func (e *Env) inTheWay() error {
-	return &Error{Kind: Preflight, Text: fmt.Sprintf("%s is a file, not an environment", e.Dir),
+	return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("%s is a file, not an environment", e.Dir),
 		Hints: []string{"move it away, or name another directory: `--env DIR`"}}
 }
 

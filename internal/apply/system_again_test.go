@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 )
@@ -88,7 +89,7 @@ func TestRunAgainAfterALateFailure(t *testing.T) {
 				}
 				_, err = b.open().Apply(context.Background(), p, s.options(&b.out))
 				if s.read("go") == nil {
-					b.wantKind(err, Failed)
+					b.wantKind(err, fail.Failed)
 					s.set(t, "go", "go")
 				} else if err != nil {
 					t.Error(err)
@@ -107,7 +108,7 @@ func TestAbandonTheSystemHalf(t *testing.T) {
 			s.wantReboot(b, err)
 			other := s.plan(t, d, "upgrade", "610", "open")
 			_, err = b.open().Apply(context.Background(), other, s.options(&b.out))
-			b.wantKind(err, Busy)
+			b.wantKind(err, fail.Busy)
 			if did, err := b.open().Abandon(); err != nil || !did {
 				t.Fatalf("abandon: %v, %v", did, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 
@@ -123,8 +124,8 @@ func TestDriverChanges(t *testing.T) {
 
 func (s standIn) wantReboot(b *bench, err error) {
 	b.Helper()
-	var e *Error
-	if !errors.As(err, &e) || e.Kind != Reboot {
+	var e *fail.Error
+	if !errors.As(err, &e) || e.Code != fail.Reboot {
 		b.Fatalf("got %v, want a reboot\n%+v\n%s\n%s", err, e, b.out.String(), strings.Join(s.read("state/log"), "\n"))
 	}
 }
@@ -195,8 +196,8 @@ func TestDriverChangesThatFail(t *testing.T) {
 			s.set(t, "state/desktop", "gnome-shell\n")
 			before := s.read("state/installed")
 			_, err := b.open().Apply(context.Background(), p, s.options(&b.out))
-			b.wantKind(err, Preflight)
-			var e *Error
+			b.wantKind(err, fail.Preflight)
+			var e *fail.Error
 			if errors.As(err, &e); !slices.Contains(e.Details, "gnome-shell") {
 				t.Errorf("it does not say what would go: %+v", e)
 			}
@@ -231,7 +232,7 @@ func TestDriverChangesThatFail(t *testing.T) {
 				return inner(ctx, step, out, log)
 			}
 			_, err := b.open().Apply(context.Background(), p, o)
-			if kind(t, err) != Verification || !strings.HasSuffix(err.Error(), "was to be installed, and the system has none") {
+			if kind(t, err) != fail.Verify || !strings.HasSuffix(err.Error(), "was to be installed, and the system has none") {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -240,7 +241,7 @@ func TestDriverChangesThatFail(t *testing.T) {
 			p := s.plan(t, d, "install", "580", "open")
 			s.set(t, "state/offered", strings.ReplaceAll(strings.Join(d.offered, "\n")+"\n", "580.105.08", "580.126.20"))
 			_, err := b.open().Apply(context.Background(), p, s.options(&b.out))
-			b.wantKind(err, Stale)
+			b.wantKind(err, fail.Stale)
 			if got := s.drivers(); got != nil {
 				t.Errorf("installed: %q", got)
 			}
@@ -250,7 +251,7 @@ func TestDriverChangesThatFail(t *testing.T) {
 			p := s.plan(t, d, "install", "580", "open")
 			s.set(t, "state/offline", "")
 			_, err := b.open().Apply(context.Background(), p, s.options(&b.out))
-			b.wantKind(err, Failed)
+			b.wantKind(err, fail.Failed)
 			if got := s.drivers(); got != nil {
 				t.Errorf("installed: %q", got)
 			}
@@ -260,7 +261,7 @@ func TestDriverChangesThatFail(t *testing.T) {
 			p := s.plan(t, d, "install", "580", "open")
 			s.set(t, "state/unbuilt", "")
 			_, err := b.open().Apply(context.Background(), p, s.options(&b.out))
-			b.wantKind(err, Verification)
+			b.wantKind(err, fail.Verify)
 		})
 		t.Run(d.name+"/somebody else holds the driver", func(t *testing.T) {
 			s, b := fresh(t)
@@ -275,7 +276,7 @@ func TestDriverChangesThatFail(t *testing.T) {
 			s.set(t, "state/locks", lock)
 			p := s.plan(t, d, "upgrade", "580", "open")
 			_, err := b.open().Apply(context.Background(), p, s.options(&b.out))
-			b.wantKind(err, Preflight)
+			b.wantKind(err, fail.Preflight)
 			if ran := s.asRoot(); len(ran) > 0 {
 				t.Errorf("ran as root: %q", ran)
 			}
@@ -290,7 +291,7 @@ func TestDriverChangesThatFail(t *testing.T) {
 			o.on = host{root: s.dir + "/root", programs: s.dir + "/programs"} // NVIDIA's own keys
 			o.Root = o.on.direct
 			_, err := b.open().Apply(context.Background(), p, o)
-			b.wantKind(err, Integrity)
+			b.wantKind(err, fail.Integrity)
 			if keys := s.read("state/keys"); keys != nil {
 				t.Errorf("taken: %q", keys)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,7 +66,7 @@ func TestThreat11RootRefusesWhatIsNotNamed(t *testing.T) {
 		}
 		step := plan.Step{ID: "driver", Run: &plan.Run{Argv: []string{"apt-get", "install", "-y", "nvidia-driver-580=1"}}}
 		err := host{programs: dir}.direct(context.Background(), step, io.Discard, nil)
-		if kind(t, err) != Preflight || !strings.Contains(fmt.Sprint(err), "does not name") {
+		if kind(t, err) != fail.Preflight || !strings.Contains(fmt.Sprint(err), "does not name") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(dir + "/ran"); !gone(err) {

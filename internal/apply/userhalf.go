@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
@@ -39,7 +40,7 @@ func CheckUser(p *plan.Plan, home string, installed func(program string) bool) e
 			why = fmt.Sprintf("it switches %q, and the plan is for %q", s.Switch.Dir, p.Target.Dir)
 		}
 		if why != "" {
-			return &Error{Kind: BadPlan, Text: fmt.Sprintf("step %d of the plan, %q, is none that envfix plans: %s", i+1, s.ID, why),
+			return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("step %d of the plan, %q, is none that envfix plans: %s", i+1, s.ID, why),
 				Hints: []string{"`envfix plan --out FILE` makes a plan here; what is in this one may be run by hand, if you trust it"}}
 		}
 	}

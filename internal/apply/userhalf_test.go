@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/fail"
 	"envfix/internal/plan"
 )
 
@@ -46,7 +47,7 @@ func TestThreat18HostilePlan(t *testing.T) {
 		"another switch":     {ID: "x", Switch: &plan.Switch{Dir: "/home/me/.ssh"}},
 	} {
 		p := &plan.Plan{Target: plan.Target{Dir: ".venv"}, Steps: []plan.Step{s}}
-		if err := CheckUser(p, "/home/me", installed); err == nil || kind(t, err) != BadPlan {
+		if err := CheckUser(p, "/home/me", installed); err == nil || kind(t, err) != fail.Usage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -17,7 +18,7 @@ import (
 // that has the rights, which believes nobody.
 func CheckRoot(s plan.Step) error {
 	bad := func(format string, args ...any) error {
-		return &Error{Kind: Privilege, Text: fmt.Sprintf("step %q may not run as root: ", s.ID) + fmt.Sprintf(format, args...),
+		return &fail.Error{Code: fail.Privilege, Text: fmt.Sprintf("step %q may not run as root: ", s.ID) + fmt.Sprintf(format, args...),
 			Hints: []string{"run it by hand if you trust it"}}
 	}
 	switch {

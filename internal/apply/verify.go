@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"envfix/internal/fail"
 	"envfix/internal/system"
 )
 
@@ -24,9 +25,9 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		env["CUDA_VISIBLE_DEVICES"] = want.CUDAVisible
 	}
 	err := r.program(ctx, i, system.Command{Argv: Argv(Python(r.fill("{gen}")), want.Imports), Env: env, Started: mid, Raw: &answer, Quiet: true})
-	var failed *Error
-	if errors.As(err, &failed) && failed.Kind == Failed {
-		failed.Kind = Verification
+	var failed *fail.Error
+	if errors.As(err, &failed) && failed.Code == fail.Failed {
+		failed.Code = fail.Verify
 		return failed
 	}
 	if err != nil {
@@ -34,10 +35,10 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 	}
 	proof, err := ReadProof(answer.String())
 	if err != nil {
-		return &Error{Kind: Verification, Text: s.Title + ": " + err.Error(), Err: err}
+		return &fail.Error{Code: fail.Verify, Text: s.Title + ": " + err.Error(), Err: err}
 	}
 	if wrong := Compare(want, proof); len(wrong) > 0 {
-		e := &Error{Kind: Verification, Text: "the new environment does not prove itself", Details: wrong, Hints: []string{"`envfix doctor` looks for the cause"}}
+		e := &fail.Error{Code: fail.Verify, Text: "the new environment does not prove itself", Details: wrong, Hints: []string{"`envfix doctor` looks for the cause"}}
 		if !r.inPlace() {
 			e.Hints = []string{"nothing was switched; the environment is as it was before"}
 		}

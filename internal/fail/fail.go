@@ -34,6 +34,7 @@ type Error struct {
 	State   string      // of an apply: how it ended, in a word; "" another command's
 	Changed bool        // of an apply: something is not as before, or may not be
 	Host    string      // the machine, where a collector of answers must know it; "" not said
+	Again   int         // of a step that the network failed: how often another try is worth it
 	Err     error
 }
 
