@@ -66,14 +66,12 @@ func driverAdvice(d resolver.DriverChoice) string {
 }
 
 func (b *builder) manualDriver(what string) {
-	b.add(
-		plan.Step{
-			ID:     "driver",
-			Title:  "change the NVIDIA driver",
-			Why:    "envfix installs no driver in this kind of system",
-			Manual: &plan.Manual{Text: what},
-		},
-	)
+	b.add(plan.Step{
+		ID:     "driver",
+		Title:  "change the NVIDIA driver",
+		Why:    "envfix installs no driver in this kind of system",
+		Manual: &plan.Manual{Text: what},
+	})
 }
 
 func (b *builder) reboot(why string) {
@@ -117,20 +115,11 @@ func (b *builder) packages(d resolver.DriverChoice) {
 		b.hold(r, fmt.Sprintf(r.lock, cmp.Or(version, d.Branch)))
 	}
 	b.add(rehearsal(r, spec, b.mayRemove()))
-	b.add(
-		command(
-			"driver-download",
-			"fetch the driver's packages",
-			"so that the network is out of the way when the system changes",
-			r.command("download", spec),
-		),
-	)
-	install := command(
-		"driver",
+	b.add(command("driver-download", "fetch the driver's packages",
+		"so that the network is out of the way when the system changes", r.command("download", spec)))
+	install := command("driver",
 		fmt.Sprintf("install driver %s, %s kernel module", cmp.Or(version, d.Branch), d.KernelModule),
-		driverWhy(b.res),
-		r.command("install", spec),
-	)
+		driverWhy(b.res), r.command("install", spec))
 	if exact != "" {
 		install.Effect = &plan.Effect{Package: r.name, Version: exact}
 	} else {

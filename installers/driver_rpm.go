@@ -130,10 +130,9 @@ func (b *builder) suse(branch string, open bool) (*recipe, string) {
 	}
 	r.prepare = append(r.prepare, prepare("the lists of packages must be new", "zypper", "--non-interactive", "refresh", "cuda-"+repo+"-"+cudaArch(p.Arch)))
 	if spec := b.suseHeaders(r); spec != "" {
-		r.prepare = append(
-			r.prepare,
-			prepare("the module is built against the headers of the kernel that runs", "zypper", "--non-interactive", "install", spec),
-		)
+		r.prepare = append(r.prepare, prepare(
+			"the module is built against the headers of the kernel that runs", "zypper", "--non-interactive",
+			"install", spec))
 	}
 	return r, ""
 }

@@ -53,9 +53,7 @@ func (b *builder) exact(r *recipe, d resolver.DriverChoice) string {
 	if best == "" && len(offered) > 0 {
 		b.warn(
 			"of %s the package manager knows %s so far, which does not do: the plan takes what its repository holds after it was read again",
-			r.name,
-			strings.Join(offered[:min(3, len(offered))], ", "),
-		)
+			r.name, strings.Join(offered[:min(3, len(offered))], ", "))
 	}
 	return best
 }
@@ -95,12 +93,9 @@ func (r *recipe) remove() []string {
 
 // rehearsal shows what the installation would do before anything is done.
 func rehearsal(r *recipe, spec string, mayRemove []string) plan.Step {
-	s := command(
-		"driver-rehearse",
-		"rehearse the installation",
+	s := command("driver-rehearse", "rehearse the installation",
 		"so that nothing is removed but the driver that is replaced, such as a desktop or a kernel",
-		r.command("rehearse", spec),
-	)
+		r.command("rehearse", spec))
 	s.Run.Env = maps.Clone(s.Run.Env)
 	s.Run.Env["LC_ALL"] = "C" // what it says is read
 	s.Rehearsal = &plan.Rehearsal{MayRemove: mayRemove}
@@ -143,12 +138,9 @@ func (b *builder) hold(r *recipe, what string) {
 	b.add(plan.Step{ID: "driver-held", Title: "write down what envfix holds back", Why: "so that a later plan of envfix may lift it", Root: true,
 		Write: &plan.Write{Path: heldRecord, Mode: 0o644, Content: what + "\n"}})
 	argv := map[string][]string{"apt-get": {"apt-mark", "hold"}, "dnf": {"dnf", "versionlock", "add"}, "zypper": {"zypper", "--non-interactive", "addlock"}}[r.manager]
-	s := command(
-		"driver-hold",
-		"hold the driver back from unattended upgrades",
+	s := command("driver-hold", "hold the driver back from unattended upgrades",
 		"an upgrade behind one's back parts library and kernel module until the next reboot, and every job fails meanwhile",
-		append(slices.Clone(argv), what),
-	)
+		append(slices.Clone(argv), what))
 	if undo := map[string][]string{"apt-get": {"apt-mark", "unhold", what}, "zypper": {"zypper", "--non-interactive", "removelock", what}}[r.manager]; undo != nil {
 		s.Undo = &plan.Run{Argv: undo}
 	}

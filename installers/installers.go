@@ -168,20 +168,16 @@ func (b *builder) build() error {
 		return nil
 	}
 	if kind := b.vendorKind(); kind != "" && !strings.HasPrefix(kind, "index") {
-		b.add(
-			plan.Step{
-				ID:    "torch",
-				Title: "install torch from the vendor's wheels",
-				Why:   "they lie on a page of links, which is not an index that an installer can be held to",
-				Manual: &plan.Manual{
-					Text: fmt.Sprintf(
-						"install the wheels of torch and torchvision for Python %s from %s, as the vendor's page says",
-						b.choice.Python,
-						*b.choice.Index,
-					),
-				},
+		b.add(plan.Step{
+			ID:    "torch",
+			Title: "install torch from the vendor's wheels",
+			Why:   "they lie on a page of links, which is not an index that an installer can be held to",
+			Manual: &plan.Manual{
+				Text: fmt.Sprintf(
+					"install the wheels of torch and torchvision for Python %s from %s, as the vendor's page says",
+					b.choice.Python, *b.choice.Index),
 			},
-		)
+		})
 		return nil
 	}
 	b.warnings = append(b.warnings, b.src.warnings...)

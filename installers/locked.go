@@ -174,22 +174,18 @@ func (b *builder) fromSource(exe string, l LockedProfile, fetch func(string) str
 	if len(names) > 0 {
 		file := gen + "/envfix-build.txt"
 		sources := lock.Packages{Packages: l.Packages.Sources()}
-		b.add(
-			plan.Step{
-				ID:    "build-files",
-				Title: "write the hashes of the source distributions",
-				Why:   "there is no wheel of " + strings.Join(names, ", ") + " for this machine",
-				Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)},
-			},
-		)
-		b.add(
-			plan.Step{
-				ID:    "build",
-				Title: "build " + strings.Join(names, ", ") + " from source",
-				Why:   "their own code runs here; the files are the locked ones, what builds them is the newest of the index",
-				Run:   b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...),
-			},
-		)
+		b.add(plan.Step{
+			ID:    "build-files",
+			Title: "write the hashes of the source distributions",
+			Why:   "there is no wheel of " + strings.Join(names, ", ") + " for this machine",
+			Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)},
+		})
+		b.add(plan.Step{
+			ID:    "build",
+			Title: "build " + strings.Join(names, ", ") + " from source",
+			Why:   "their own code runs here; the files are the locked ones, what builds them is the newest of the index",
+			Run:   b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...),
+		})
 	}
 	if len(lines) > 0 {
 		file := gen + "/envfix-places.txt"

@@ -29,14 +29,12 @@ func (u uv) bring(b *builder) (string, bool) {
 	}
 	b.bringVenv(python)
 	dir := "{tools}/uv"
-	b.add(
-		plan.Step{
-			ID:    "tools",
-			Title: "make a place for uv",
-			Why:   "there is no uv; installing is about four times faster with it (`--manager pip` declines)",
-			Run:   &plan.Run{Argv: []string{python.Path, "-m", "venv", dir}, Env: map[string]string{}},
-		},
-	)
+	b.add(plan.Step{
+		ID:    "tools",
+		Title: "make a place for uv",
+		Why:   "there is no uv; installing is about four times faster with it (`--manager pip` declines)",
+		Run:   &plan.Run{Argv: []string{python.Path, "-m", "venv", dir}, Env: map[string]string{}},
+	})
 	what, bytes := []string{"uv"}, int64(uvBytes)
 	if b.tools != "" {
 		what, bytes = []string{"--find-links", b.bundle, "--require-hashes", "-r", b.tools}, 0
@@ -66,14 +64,12 @@ func (u uv) forget(b *builder, exe string, packages []string) {
 		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
 		return
 	}
-	b.add(
-		plan.Step{
-			ID:    "fetch-again",
-			Title: "have uv forget its copy of " + strings.Join(names, ", "),
-			Why:   "its files are those of the environment, by hard links, and broken as they are",
-			Run:   &plan.Run{Argv: append(u.command(b, exe, "cache", "clean"), names...), Env: b.src.environment(u)},
-		},
-	)
+	b.add(plan.Step{
+		ID:    "fetch-again",
+		Title: "have uv forget its copy of " + strings.Join(names, ", "),
+		Why:   "its files are those of the environment, by hard links, and broken as they are",
+		Run:   &plan.Run{Argv: append(u.command(b, exe, "cache", "clean"), names...), Env: b.src.environment(u)},
+	})
 }
 
 func (u uv) begin(b *builder, exe string) []string {

@@ -57,12 +57,9 @@ func (b *builder) venv(tool wheelTool) {
 	first, pins, rest := b.requirements()
 	first, rest = append(first, b.beside...), append(rest, b.want...)
 	if len(first) == 0 { // other frameworks alone
-		b.install(
-			exe,
+		b.install(exe,
 			plan.Step{ID: "packages", Title: "install " + strings.Join(rest, ", "), Why: "from the default index; torch was not asked for"},
-			nil,
-			rest,
-		)
+			nil, rest)
 		b.places(exe, nil)
 		b.finish(exe)
 		return
@@ -136,14 +133,12 @@ func (b *builder) prove() {
 	}
 	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {
-		b.add(
-			plan.Step{
-				ID:     "switch",
-				Title:  "make it " + b.t.Dir,
-				Why:    "one rename; until here nothing that was there has changed",
-				Switch: &plan.Switch{Dir: b.t.Dir},
-			},
-		)
+		b.add(plan.Step{
+			ID:     "switch",
+			Title:  "make it " + b.t.Dir,
+			Why:    "one rename; until here nothing that was there has changed",
+			Switch: &plan.Switch{Dir: b.t.Dir},
+		})
 	}
 }
 

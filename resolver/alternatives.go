@@ -168,14 +168,9 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	list := archList(gpus)
 	for _, r := range s.p.req.packages {
 		if name := s.builtFrom(r); name != "" && list != "" {
-			out = append(
-				out,
-				fmt.Sprintf(
-					"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
-					name,
-					list,
-				),
-			)
+			out = append(out, fmt.Sprintf(
+				"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
+				name, list))
 		}
 	}
 	if len(s.p.req.packages) == 0 && len(gpus) > 0 && s.p.req.conflict == "" {
@@ -319,12 +314,10 @@ func (s advice) lastResort() []string {
 	}
 	for _, g := range s.p.vendor(machine.NVIDIA) {
 		if g.SM.IsZero() {
-			return []string{
-				fmt.Sprintf(
-					"name the compute capability of %s, which nothing here tells: `--gpu X.Y` (`nvidia-smi --query-gpu=compute_cap --format=csv` prints it)",
-					gpuName(g),
-				),
-			}
+			return []string{fmt.Sprintf(
+				"name the compute capability of %s, which nothing here tells: `--gpu X.Y` (`nvidia-smi --query-gpu=compute_cap --format=csv` prints it)",
+				gpuName(g),
+			)}
 		}
 	}
 	t := s.p.with(func(r *Request) { r.CPU, r.CUDA, r.Build, r.JIT = true, "", "", false })

@@ -23,12 +23,7 @@ func (s naming) nonexistent() string {
 	if len(s.p.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.p.admitsTorch(r.Torch) }) {
 		return fmt.Sprintf(
 			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)%s",
-			s.p.req.torchText(),
-			all[len(all)-1].Torch,
-			all[0].Torch,
-			s.p.m.Date,
-			s.besidePin(),
-		)
+			s.p.req.torchText(), all[len(all)-1].Torch, all[0].Torch, s.p.m.Date, s.besidePin())
 	}
 	if s.p.req.CUDA != "" {
 		if list := s.cudas(); !slices.Contains(list, s.p.req.CUDA) && strings.Contains(s.p.req.CUDA, ".") {

@@ -203,14 +203,9 @@ func (s advice) installedWarnings(o *outcome) []string {
 		_, label := version.SplitLocal(p.Version)
 		if machine.NormalName(p.Name) == "torch" {
 			if label != "" && label != c.Build {
-				out = append(
-					out,
-					fmt.Sprintf(
-						"torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build",
-						text.Cut(p.Version, 80),
-						c.Build,
-					),
-				)
+				out = append(out, fmt.Sprintf(
+					"torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build",
+					text.Cut(p.Version, 80), c.Build))
 			}
 			continue
 		}

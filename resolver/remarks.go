@@ -49,16 +49,9 @@ func (q remarks) driverRemarks(b *matrix.Build) []string {
 	var out []string
 	if q.a.accel == cuda {
 		if !q.a.natively(b) && !q.a.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
-			out = append(
-				out,
-				fmt.Sprintf(
-					"%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
-					torchName(b),
-					b.CUDA.MajorMinor(),
-					driverText(q.a.drv),
-					q.a.drv.cuda,
-				),
-			)
+			out = append(out, fmt.Sprintf(
+				"%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
+				torchName(b), b.CUDA.MajorMinor(), driverText(q.a.drv), q.a.drv.cuda))
 		}
 		if g, ok := q.a.ptxOnly(b); ok {
 			out = append(out, q.ptxRemark(b, g))
@@ -84,19 +77,15 @@ func (q remarks) ptxRemark(b *matrix.Build, g machine.GPU) string {
 func (q remarks) machineRemarks(b *matrix.Build) []string {
 	var out []string
 	if q.a.p.req.JIT && b.OS == "windows" && q.a.accel != cpu {
-		out = append(
-			out,
-			"triton, which torch.compile needs for a GPU, is published for Linux only: on Windows triton-windows is built by others, and nobody has read it here",
-		)
+		out = append(out,
+			"triton, which torch.compile needs for a GPU, is published for Linux only: on Windows triton-windows is built by others, and nobody has read it here")
 	}
 	if t, ok := q.doubted(b); ok {
 		out = append(out, fmt.Sprintf("%s with %s: %s", t.GFX, torchName(b), t.Doubt))
 	}
 	if n := slices.IndexFunc(q.a.gpus, func(g machine.GPU) bool { return g.MIG != "" }); n >= 0 && len(q.a.gpus) > 1 && q.a.accel == cuda {
-		out = append(
-			out,
-			"a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process",
-		)
+		out = append(out,
+			"a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process")
 	}
 	if q.a.servesCPU(b) {
 		out = append(out, q.sizeWarning(b))
@@ -136,14 +125,8 @@ func (q remarks) proofRemarks(b *matrix.Build) []string {
 	if q.a.p.req.Channel != "" {
 		out = append(out, q.a.channelRemark(b))
 	} else if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
-		out = append(
-			out,
-			fmt.Sprintf(
-				"%s is known by %s only: not proven from its wheel",
-				torchName(b),
-				map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof],
-			),
-		)
+		out = append(out, fmt.Sprintf("%s is known by %s only: not proven from its wheel", torchName(b),
+			map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof]))
 	}
 	return out
 }
@@ -244,14 +227,9 @@ func (q remarks) withoutRow(e extension, b *matrix.Build) []string {
 	case e.pin != "", isConda(b), e.req.URL != "", !q.a.p.known(e.name), q.a.loadsToo(e.req, b):
 		return nil // its own table of torch releases names it, or nothing is known of it
 	}
-	out := []string{
-		fmt.Sprintf(
-			"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked",
-			e.name,
-			text.Cut(e.req.Text, 80),
-			torchName(b),
-		),
-	}
+	out := []string{fmt.Sprintf(
+		"no release of %s that %s admits is in the matrix: whether it loads beside %s is not checked", e.name,
+		text.Cut(e.req.Text, 80), torchName(b))}
 	if rows := q.a.p.wheels(e.name); len(rows) > 0 && rows[0].Note != "" {
 		out = append(out, e.name+": "+rows[0].Note)
 	}

@@ -175,34 +175,22 @@ func jitRule(q *attempt, b *matrix.Build) *Reason {
 		return nil
 	}
 	if g, ok := q.ptxOnly(b); ok && !q.natively(b) {
-		return q.no(
-			b.Source,
+		return q.no(b.Source,
 			"serves %s by PTX of CUDA %s only, which driver %s cannot compile (it supports CUDA %s)",
-			gpuName(g),
-			b.CUDA.MajorMinor(),
-			driverText(q.drv),
-			q.drv.cuda,
-		)
+			gpuName(g), b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda)
 	}
 	if !q.drv.compared && !q.natively(b) {
-		return q.no(
-			b.Source,
+		return q.no(b.Source,
 			"is built with CUDA %s; this JetPack brings CUDA %s, and newer ones are not promised to run there",
-			b.CUDA.MajorMinor(),
-			q.drv.cuda,
-		)
+			b.CUDA.MajorMinor(), q.drv.cuda)
 	}
 	if !q.p.req.JIT {
 		return nil
 	}
 	if !q.natively(b) {
-		return q.no(
-			b.Source,
+		return q.no(b.Source,
 			"compiles kernels with CUDA %s at run time (`--jit`), and driver %s supports CUDA %s",
-			b.CUDA.MajorMinor(),
-			driverText(q.drv),
-			q.drv.cuda,
-		)
+			b.CUDA.MajorMinor(), driverText(q.drv), q.drv.cuda)
 	}
 	for _, g := range q.gpus {
 		p, ok := q.ptxas(b)

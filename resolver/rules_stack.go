@@ -74,14 +74,9 @@ func (q *attempt) stackWarnings(b *matrix.Build, faults []string) []string {
 		}
 	}
 	if len(ptxLibs) > 0 {
-		out = append(
-			out,
-			fmt.Sprintf(
-				"%s has no native code for %s: the driver compiles it at the first use (slow start)",
-				strings.Join(ptxLibs, ", "),
-				gpuNames(q.gpus),
-			),
-		)
+		out = append(out, fmt.Sprintf(
+			"%s has no native code for %s: the driver compiles it at the first use (slow start)",
+			strings.Join(ptxLibs, ", "), gpuNames(q.gpus)))
 	}
 	if read == 0 {
 		out = append(out, fmt.Sprintf("nobody has read which GPUs the CUDA libraries of %s serve: not proven", torchName(b)))

@@ -75,9 +75,7 @@ func (s chooser) splitText(gpus []machine.GPU) string {
 		open := slices.DeleteFunc(slices.Clone(gpus), func(g machine.GPU) bool { return !s.p.openOnly(g) })
 		return fmt.Sprintf(
 			"%s needs the proprietary kernel module and %s the open one: one of them is loaded at a time, so each environment works after a change of the module and a restart",
-			gpuNames(closed),
-			gpuNames(open),
-		)
+			gpuNames(closed), gpuNames(open))
 	}
 	if s.noCommonDriver(gpus) {
 		return fmt.Sprintf("no one driver drives all of %s: each environment works after a change of the driver and a restart", gpuNames(gpus))

@@ -45,10 +45,9 @@ func (s vendors) amd(gpus []machine.GPU) *outcome {
 	o := s.answerFor(rocm, able)
 	if o.Decision == Install && len(out) > 0 {
 		_, list := visible(able)
-		o.Warnings = append(
-			o.Warnings,
-			fmt.Sprintf("%s is left out: set HIP_VISIBLE_DEVICES=%s, since ROCm fails on GPUs that it does not know", gpuNames(out), list),
-		)
+		o.Warnings = append(o.Warnings, fmt.Sprintf(
+			"%s is left out: set HIP_VISIBLE_DEVICES=%s, since ROCm fails on GPUs that it does not know",
+			gpuNames(out), list))
 		if slices.ContainsFunc(out, isDiscrete) {
 			o.Decision = Partial
 			o.VisibleGPUs, _ = visible(able)
@@ -195,13 +194,11 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 		c.Packages[r.Name] = ""
 	}
 	o.Choice = c
-	o.Reasons = []Reason{
-		{
-			Rule:   "source",
-			Text:   fmt.Sprintf("PyTorch's own wheels do not serve this machine; %s publishes builds for it (%s: %s)", vendorName(v), v.Kind, v.Names),
-			Source: v.Source,
-		},
-	}
+	o.Reasons = []Reason{{
+		Rule:   "source",
+		Text:   fmt.Sprintf("PyTorch's own wheels do not serve this machine; %s publishes builds for it (%s: %s)", vendorName(v), v.Kind, v.Names),
+		Source: v.Source,
+	}}
 	o.Warnings = []string{fmt.Sprintf("what %s holds was not read: versions are not promised (%s)", v.URL, v.Status)}
 	if len(v.Pythons) > 0 && !slices.Contains(v.Pythons, c.Python) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; here is %s", strings.Join(v.Pythons, ", "), c.Python))

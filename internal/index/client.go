@@ -101,11 +101,8 @@ func (c *Client) Cost() (bytes, requests int64) { return c.bytes.Load(), c.reque
 // Project reads the page of a project.
 func (c *Client) Project(ctx context.Context, name string) (*Project, error) {
 	u := c.base.JoinPath(machine.NormalName(name) + "/")
-	body, r, err := c.get(
-		ctx,
-		u.String(),
-		request{limit: maxPage, accept: "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"},
-	)
+	body, r, err := c.get(ctx, u.String(),
+		request{limit: maxPage, accept: "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"})
 	if errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("the index %s has no project %s: %w", c.Address(), machine.NormalName(name), err)
 	}

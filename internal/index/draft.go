@@ -58,25 +58,16 @@ func (d *Draft) sets(out *text.Doc) []text.Quoted {
 	}
 	var rows []text.Quoted
 	for _, b := range d.Release.Builds {
-		platform := set(b.OS+"-"+b.Arch, flow(
-			field{"os", text.Word(b.OS)},
-			quoted("arch", b.Arch),
+		platform := set(b.OS+"-"+b.Arch, flow(field{"os", text.Word(b.OS)}, quoted("arch", b.Arch),
 			quoted("python", b.PythonMin.String()+" - "+b.PythonMax.String()),
-			quoted("free_threaded", strings.Join(b.FreeThreaded, " ")),
-			quoted("glibc", b.Glibc.String()),
-			quoted("macos", b.MacOSMin.String()),
-		))
-		stack := set(b.Label, flow(
-			quoted("build", b.Label),
+			quoted("free_threaded", strings.Join(b.FreeThreaded, " ")), quoted("glibc", b.Glibc.String()),
+			quoted("macos", b.MacOSMin.String())))
+		stack := set(b.Label, flow(quoted("build", b.Label),
 			quoted("index", strings.TrimPrefix(b.Index, "https://download.pytorch.org/whl/")),
-			quoted("cuda", b.CUDA.String()),
-			quoted("cudnn", b.CuDNN.String()),
-			quoted("nccl", b.NCCL.String()),
-			quoted("triton", b.Triton.String()),
-			quoted("cubins", dotCodes(b.Native)),
-			quoted("ptx", dotCodes(b.PTX)),
-			field{"pins", mapping(d.Pins[b])},
-		))
+			quoted("cuda", b.CUDA.String()), quoted("cudnn", b.CuDNN.String()),
+			quoted("nccl", b.NCCL.String()), quoted("triton", b.Triton.String()),
+			quoted("cubins", dotCodes(b.Native)), quoted("ptx", dotCodes(b.PTX)),
+			field{"pins", mapping(d.Pins[b])}))
 		fields := []field{quoted("use", stack+" "+platform+" wheel")}
 		if b.Default {
 			fields = append(fields, field{"default", text.Const("true")})

@@ -95,13 +95,8 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 	}
 	all = append(all, results...)
 	slices.SortStableFunc(all, func(a, b Proof) int {
-		return cmp.Or(
-			b.sort.Compare(a.sort),
-			cmp.Compare(b.OS, a.OS),
-			cmp.Compare(b.Arch, a.Arch),
-			cmp.Compare(a.By, b.By),
-			comparePython(a.Python, b.Python),
-		)
+		return cmp.Or(b.sort.Compare(a.sort), cmp.Compare(b.OS, a.OS), cmp.Compare(b.Arch, a.Arch),
+			cmp.Compare(a.By, b.By), comparePython(a.Python, b.Python))
 	})
 	return all, page.Notes, nil
 }

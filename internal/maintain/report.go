@@ -67,16 +67,8 @@ func (r *Report) Text(all bool, took time.Duration) string {
 	for _, n := range r.Notes {
 		b.WriteString("note: " + text.Printable(n) + "\n")
 	}
-	fmt.Fprintf(
-		&b,
-		"%d wheels of %d releases × platforms (%s): %d agree, %d differ, %d cannot be read\n",
-		len(r.Rows),
-		r.Pairs,
-		text.Printable(r.Index),
-		r.Agree,
-		r.Differ,
-		r.Unread,
-	)
+	fmt.Fprintf(&b, "%d wheels of %d releases × platforms (%s): %d agree, %d differ, %d cannot be read\n",
+		len(r.Rows), r.Pairs, text.Printable(r.Index), r.Agree, r.Differ, r.Unread)
 	fmt.Fprintf(&b, "read %.1f MB in %d requests, %.0f s\n", float64(r.Bytes)/1e6, r.Requests, took.Seconds())
 	return b.String()
 }

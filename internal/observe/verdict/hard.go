@@ -66,9 +66,7 @@ func hostOOM(f *facts) *Finding {
 			e["address_limit_mib"] = h.AddressLimit
 			x.Text = fmt.Sprintf(
 				"the job may map %s and no more (ulimit -v), however much memory is free: %s",
-				mib(h.AddressLimit),
-				firstLine(f.crash().Text),
-			)
+				mib(h.AddressLimit), firstLine(f.crash().Text))
 			x.Fix = []string{"ulimit -v unlimited, in the shell or the job's script that sets it"}
 		}
 	default:
@@ -221,12 +219,8 @@ func stall(f *facts, p *Process, wait float64, now bool) *Finding {
 		Fix: []string{"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error"}}
 	x.Text = fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(p.Probe.Page.LoadP50))
 	if now {
-		x.Text = fmt.Sprintf(
-			"in the DataLoader for %s, after batch %d; the median wait is %s",
-			seconds(wait),
-			p.Probe.Page.Batches,
-			seconds(p.Probe.Page.LoadP50),
-		)
+		x.Text = fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait),
+			p.Probe.Page.Batches, seconds(p.Probe.Page.LoadP50))
 	}
 	for _, w := range append([]*Process{p}, f.workers...) {
 		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {

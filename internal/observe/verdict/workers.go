@@ -68,10 +68,7 @@ func workerRespawn(f *facts) *Finding {
 		e["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
 		x.Text = fmt.Sprintf(
 			"%s of the run starts and stops workers: the DataLoader is built anew for each of %d epochs%s",
-			pct(s),
-			p.Epochs,
-			at(ld.Where, ld.Own),
-		)
+			pct(s), p.Epochs, at(ld.Where, ld.Own))
 		x.Fix = []string{"build it once, before the loop over the epochs, with persistent_workers=True"}
 	}
 	if s < 0.99 {
