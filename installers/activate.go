@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 )
 
 // activate adds the lines to the environment's own activate script that take out
@@ -22,9 +23,7 @@ func (b *builder) activate() {
 			continue
 		}
 		lines = append(lines, line)
-		if !slices.Contains(names, f.Variable) {
-			names = append(names, f.Variable)
-		}
+		names = xslices.Add(names, f.Variable)
 	}
 	if len(lines) == 0 || b.h.Platform.OS == "windows" {
 		return

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -99,10 +100,7 @@ func (b *builder) leftBehind() {
 	if !b.inEnvironment() || b.t.InPlace {
 		return // a system's Python keeps what it has
 	}
-	asked := map[string]bool{}
-	for _, q := range b.r.Requirements {
-		asked[q.Name] = true
-	}
+	asked := xslices.Set(b.r.Requirements, func(q pep508.Requirement) string { return q.Name })
 	var others []string
 	for _, p := range b.h.Installed {
 		_, chosen := b.choice.Packages[p.Name]

@@ -228,17 +228,12 @@ func (b *builder) recipe(d resolver.DriverChoice) (*recipe, string) {
 		return ubuntu(d.Branch, open, p.Kernel), ""
 	}
 	name := p.Distro
-	if name == "" {
-		name = "this distribution"
-	}
+	name = cmp.Or(name, "this distribution")
 	return nil, fmt.Sprintf("install driver %s with the %s kernel module by the means of %s", d.Branch, orOpen(d.KernelModule), name)
 }
 
 func orOpen(module string) string {
-	if module == "" {
-		return "open"
-	}
-	return module
+	return cmp.Or(module, "open")
 }
 
 // cudaRepo is NVIDIA's network repository for one distribution.

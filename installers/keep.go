@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -294,10 +295,7 @@ func saidElsewhere(warnings []string, c *plan.Keep) []string {
 	if c == nil {
 		return warnings
 	}
-	said := map[string]bool{}
-	for _, k := range c.Leaves {
-		said[k.Name+" "+k.Version] = true
-	}
+	said := xslices.Set(c.Leaves, func(k plan.Dropped) string { return k.Name + " " + k.Version })
 	for _, k := range c.Changes {
 		said[k.Name+" "+k.From] = k.Name != "torch"
 	}

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // settle looks at what the packages that stay need of each other and of the new
@@ -46,9 +47,7 @@ func (c *keeper) unmet(d machine.HeldDist, q pep508.Requirement) dropped {
 	gone, leaves := c.leaves[q.Name]
 	switch {
 	case leaves && gone.again && !exactly(q, was.Version):
-		if !slices.Contains(c.want, q.Name) {
-			c.want = append(c.want, q.Name)
-		}
+		c.want = xslices.Add(c.want, q.Name)
 	case leaves:
 		return dropped{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && c.mayAsk(d)}
 	case c.asked(q.Name):
@@ -77,9 +76,7 @@ func (c *keeper) ofTorch(d machine.HeldDist, q pep508.Requirement) dropped {
 	case to != "":
 		return c.changed(d, q, to)
 	case !c.b.brings(q.Name) || strings.HasPrefix(q.Name, "cuda-"):
-		if !slices.Contains(c.want, q.Name) {
-			c.want = append(c.want, q.Name)
-		}
+		c.want = xslices.Add(c.want, q.Name)
 	}
 	return dropped{}
 }

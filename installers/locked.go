@@ -13,6 +13,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -124,10 +125,7 @@ func (b *builder) lockAlone(l LockedProfile) *plan.Keep {
 	if b.t.Held == nil {
 		return nil
 	}
-	locked := map[string]bool{}
-	for _, k := range l.Packages.Packages {
-		locked[k.Name] = true
-	}
+	locked := xslices.Set(l.Packages.Packages, func(k lock.Package) string { return k.Name })
 	n := 0
 	for _, d := range b.t.Held.Dists {
 		if !locked[d.Name] && d.Name != "pip" {

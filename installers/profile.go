@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 )
 
 // ProfileBlock names the block that envfix owns in a shell profile.
@@ -37,9 +38,7 @@ func ProfileStep(p Profile) (s plan.Step, ok bool) {
 		}
 		lines = append(lines, line)
 		entries = append(entries, cmp.Or(f.Value, `""`))
-		if !slices.Contains(names, f.Variable) {
-			names = append(names, f.Variable)
-		}
+		names = xslices.Add(names, f.Variable)
 		if f.From != "" && !slices.Contains(from, f.From) {
 			from = append(from, f.From)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // index holds the maps behind the lookups. Load makes it; a Matrix put together
@@ -138,12 +139,7 @@ func LabelCUDA(label string) (version.Dotted, bool) {
 
 // Branch returns a driver branch by its number.
 func (m *Matrix) Branch(number int) (Branch, bool) {
-	for _, b := range m.Branches {
-		if b.Number == number {
-			return b, true
-		}
-	}
-	return Branch{}, false
+	return xslices.Find(m.Branches, func(b Branch) bool { return b.Number == number })
 }
 
 // WholeDriver returns the release that a driver's number means: a branch alone, such
@@ -198,22 +194,12 @@ func (m *Matrix) NewestDriver(sms []machine.SM, windows bool) version.Dotted {
 
 // Arch returns a compute capability.
 func (m *Matrix) Arch(sm machine.SM) (Arch, bool) {
-	for _, a := range m.Arches {
-		if a.SM == sm {
-			return a, true
-		}
-	}
-	return Arch{}, false
+	return xslices.Find(m.Arches, func(a Arch) bool { return a.SM == sm })
 }
 
 // Release returns a release by its version.
 func (m *Matrix) Release(torch string) (*Release, bool) {
-	for _, r := range m.Releases {
-		if r.Torch.String() == torch {
-			return r, true
-		}
-	}
-	return nil, false
+	return xslices.Find(m.Releases, func(r *Release) bool { return r.Torch.String() == torch })
 }
 
 // Build returns a build of a release; ok is false where there is none.

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/near"
+	"envfix/internal/xslices"
 )
 
 type modelName struct {
@@ -258,10 +259,7 @@ func withinPro(q, n []string) bool {
 // boards of one number are of one generation.
 func sameBoard(q, n []string) bool {
 	hasNumber := func(w string) bool { return len(strings.TrimLeft(w, "0123456789")) == 0 && len(w) >= 3 }
-	if !slices.ContainsFunc(q, hasNumber) {
-		return false
-	}
-	return withinModel(without(q, isBoard), without(n, isBoard))
+	return slices.ContainsFunc(q, hasNumber) && withinModel(without(q, isBoard), without(n, isBoard))
 }
 
 // sameStem: the model word begins so: "K40" is K40c, K40m or K40s; "V100" V100S.
@@ -327,12 +325,7 @@ func Unsaid(name string, d Device) (near, foreign []string) {
 }
 
 func containsAll(n, q []string) bool {
-	for _, w := range q {
-		if !slices.Contains(n, w) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(q, func(w string) bool { return !slices.Contains(n, w) })
 }
 
 // otherVendor recognises GPUs of other vendors that the table does not list: the
@@ -379,9 +372,7 @@ func (t *DeviceTable) Nearest(name string, n int) []string {
 		if len(out) == n {
 			break
 		}
-		if !slices.Contains(out, s.name) {
-			out = append(out, s.name)
-		}
+		out = xslices.Add(out, s.name)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 // Search lists up to n models whose names hold every word of what somebody began to
@@ -42,11 +43,7 @@ func (t *DeviceTable) Search(typed string, n int) []Device {
 		}
 		return strings.Compare(a.device.Name, b.device.Name)
 	})
-	var out []Device
-	for _, h := range hits[:min(n, len(hits))] {
-		out = append(out, h.device)
-	}
-	return out
+	return xslices.Map(hits[:min(n, len(hits))], func(h hit) Device { return h.device })
 }
 
 func holds(name string, words []string) bool {

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // WheelsFile is the file of data/ that [Wheels] reads. Only `envfix matrix prove`
@@ -172,10 +173,7 @@ sets:
 }
 
 func spelled(codes []Code) string {
-	var words []string
-	for _, c := range codes {
-		words = append(words, c.SM.String()+c.Suffix)
-	}
+	words := xslices.Map(codes, func(c Code) string { return c.SM.String() + c.Suffix })
 	return strings.Join(words, " ")
 }
 

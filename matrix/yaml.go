@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,12 +84,7 @@ func (s *source) plain(n *yaml.Node, depth int) bool {
 		s.fault(n.Line, "nested more than %d deep", maxDepth)
 		return false
 	}
-	for _, c := range n.Content {
-		if !s.plain(c, depth+1) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !s.plain(c, depth+1) })
 }
 
 // An object is a mapping whose keys are taken one by one; what is left over is

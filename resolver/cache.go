@@ -203,10 +203,5 @@ func (s *problem) admitsTorch(v version.Python) bool {
 
 // admits reports whether every requirement admits a version.
 func (s *problem) admits(reqs []pep508.Requirement, v version.Python) bool {
-	for _, q := range reqs {
-		if !s.cache.admits(q.Spec, v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(reqs, func(q pep508.Requirement) bool { return !s.cache.admits(q.Spec, v) })
 }

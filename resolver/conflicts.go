@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -60,9 +61,7 @@ func (q *attempt) conflict(name string, v version.Python, b *matrix.Build) (why 
 		if w == "" {
 			return "", true
 		}
-		if why == "" {
-			why = w
-		}
+		why = cmp.Or(why, w)
 		known = true
 	}
 	return why, known

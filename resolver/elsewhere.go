@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -93,9 +94,7 @@ func (q packages) archsFor(archs []string) []string {
 		if found == "" {
 			return nil
 		}
-		if !slices.Contains(out, found) {
-			out = append(out, found)
-		}
+		out = xslices.Add(out, found)
 	}
 	return out
 }
@@ -252,10 +251,7 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	if len(e.Archs) > 0 && len(archs) == 0 {
 		return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", name, gpuNames(q.a.gpus), strings.Join(e.Archs, ", "))
 	}
-	var codes []string
-	for _, a := range archs {
-		codes = append(codes, strings.ReplaceAll(a, ".", ""))
-	}
+	codes := xslices.Map(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -92,9 +93,7 @@ func texted(list []version.Dotted) []string {
 func (s naming) labels() []string {
 	var out []string
 	for _, b := range s.p.cache.wheels {
-		if !slices.Contains(out, b.Label) {
-			out = append(out, b.Label)
-		}
+		out = xslices.Add(out, b.Label)
 	}
 	kinds := []string{cuda, rocm, xpu, mps, cpu}
 	slices.SortStableFunc(out, func(a, b string) int {

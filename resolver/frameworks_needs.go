@@ -8,6 +8,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -18,9 +19,7 @@ import (
 // one of all.
 func (s frameworks) allWithin(all version.Specifier, specs []version.Specifier) bool {
 	texts := []string{all.String()}
-	for _, spec := range specs {
-		texts = append(texts, spec.String())
-	}
+	texts = append(texts, xslices.Map(specs, func(spec version.Specifier) string { return spec.String() })...)
 	return remembered(s.p.cache.whole, strings.Join(texts, "\n"), func() (within bool) {
 		for _, v := range samples(texts...) {
 			if slices.ContainsFunc(specs, func(spec version.Specifier) bool { return !spec.Admits(v) }) {

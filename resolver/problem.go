@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -117,20 +119,11 @@ func (s *problem) with(change func(*Request)) *problem {
 }
 
 func (s *problem) vendor(v string) []machine.GPU {
-	var out []machine.GPU
-	for _, g := range s.gpus {
-		if g.Vendor == v {
-			out = append(out, g)
-		}
-	}
-	return out
+	return xslices.Filter(s.gpus, func(g machine.GPU) bool { return g.Vendor == v })
 }
 
 func (s *problem) env() string {
-	if s.h.Platform.Environment == "" {
-		return machine.Bare
-	}
-	return s.h.Platform.Environment
+	return cmp.Or(s.h.Platform.Environment, machine.Bare)
 }
 
 // windowsDriver reports whether the NVIDIA driver is Windows' own, so that the
@@ -257,10 +250,7 @@ func indexes(gpus []machine.GPU) string {
 	if len(gpus) == 0 {
 		return "this machine has no GPU"
 	}
-	var n []string
-	for _, g := range gpus {
-		n = append(n, fmt.Sprint(g.Index))
-	}
+	n := xslices.Map(gpus, func(g machine.GPU) string { return fmt.Sprint(g.Index) })
 	return "this machine has GPU " + strings.Join(n, ", ")
 }
 
@@ -268,9 +258,7 @@ func indexes(gpus []machine.GPU) string {
 func sms(gpus []machine.GPU) []machine.SM {
 	var out []machine.SM
 	for _, g := range gpus {
-		if !slices.Contains(out, g.SM) {
-			out = append(out, g.SM)
-		}
+		out = xslices.Add(out, g.SM)
 	}
 	slices.SortFunc(out, machine.SM.Compare)
 	return out

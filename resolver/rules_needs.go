@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -203,9 +204,7 @@ func samples(specs ...string) []version.Python {
 // outside reports whether a specifier admits a version that no row is about.
 func outside(s version.Specifier, rows []matrix.Need) bool {
 	texts := []string{s.String()}
-	for _, n := range rows {
-		texts = append(texts, n.Versions.String())
-	}
+	texts = append(texts, xslices.Map(rows, func(n matrix.Need) string { return n.Versions.String() })...)
 	for _, v := range samples(texts...) {
 		if s.Admits(v) && !slices.ContainsFunc(rows, func(n matrix.Need) bool { return n.Versions.Admits(v) }) {
 			return true

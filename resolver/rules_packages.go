@@ -7,6 +7,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -85,10 +86,7 @@ func (s *problem) companion(b *matrix.Build, name string) (version.Python, bool)
 }
 
 func texts(reqs []pep508.Requirement) string {
-	var out []string
-	for _, r := range reqs {
-		out = append(out, r.Text)
-	}
+	out := xslices.Map(reqs, func(r pep508.Requirement) string { return r.Text })
 	return text.Cut(strings.Join(out, ", "), 80)
 }
 

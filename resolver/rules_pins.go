@@ -8,6 +8,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -109,12 +110,7 @@ func (q *attempt) extraCUDA(r pep508.Requirement) string {
 // fileAsked is the first requirement on torch or a companion that names a file or
 // a URL instead of a version.
 func (w *request) fileAsked() (pep508.Requirement, bool) {
-	for _, r := range w.ofTorch() {
-		if r.URL != "" {
-			return r, true
-		}
-	}
-	return pep508.Requirement{}, false
+	return xslices.Find(w.ofTorch(), func(r pep508.Requirement) bool { return r.URL != "" })
 }
 
 // byName turns a requirement that names a wheel's URL into one on that wheel's

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -24,12 +25,7 @@ func (s chooser) split(gpus []machine.GPU) *outcome {
 	}
 	var groups []*group
 	for _, sm := range sms(gpus) {
-		var same []machine.GPU
-		for _, g := range gpus {
-			if g.SM == sm {
-				same = append(same, g)
-			}
-		}
+		same := xslices.Filter(gpus, func(g machine.GPU) bool { return g.SM == sm })
 		env := s.alone(same)
 		if env == nil {
 			return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -35,11 +36,7 @@ func (s vendors) amd(gpus []machine.GPU) *outcome {
 		return nil
 	}
 	if i := slices.IndexFunc(able, isDiscrete); i >= 0 {
-		for _, g := range able {
-			if !isDiscrete(g) {
-				out = append(out, g)
-			}
-		}
+		out = append(out, xslices.Filter(able, func(g machine.GPU) bool { return !isDiscrete(g) })...)
 		able = slices.DeleteFunc(able, func(g machine.GPU) bool { return !isDiscrete(g) })
 	}
 	o := s.answerFor(rocm, able)
@@ -237,12 +234,7 @@ func vendorBuild(v *matrix.VendorIndex) string {
 
 // intel answers for Intel GPUs: the XPU builds, on those that they support.
 func (s vendors) intel(gpus []machine.GPU) *outcome {
-	var able []machine.GPU
-	for _, g := range gpus {
-		if s.xpuServes(g) {
-			able = append(able, g)
-		}
-	}
+	able := xslices.Filter(gpus, func(g machine.GPU) bool { return s.xpuServes(g) })
 	if len(able) == 0 {
 		return nil
 	}

@@ -20,10 +20,11 @@ const module = "envfix"
 // layers says what each package may import from this module. It is the
 // architecture; a new edge is a decision, made here. "*" admits every pure
 // package; cmd/envfix may import anything, and everybody
-// internal/lazy and internal/text.
+// internal/lazy, internal/text and internal/xslices.
 var layers = map[string][]string{
 	"data":                       {},
 	"internal/lazy":              {},
+	"internal/xslices":           {},
 	"internal/owner":             {},
 	"internal/mcpserver":         {},
 	"internal/schema":            {},
@@ -96,7 +97,7 @@ var ofRooms = []string{evidence, "internal/machine", "internal/version", "intern
 // brain runs anywhere and answers the same everywhere.
 var pure = []string{
 	"data",
-	"internal/lazy",
+	"internal/lazy", "internal/xslices",
 	"internal/owner",
 	"internal/managers",
 	"internal/near", "internal/text",
@@ -299,7 +300,7 @@ func importsWithin(imports map[string]bool, wall string) bool {
 func checkImport(t *testing.T, name, imp string, allowed []string) {
 	t.Helper()
 	if sub, ours := strings.CutPrefix(imp, module+"/"); ours {
-		if sub != "internal/lazy" && sub != "internal/text" && !slices.Contains(allowed, sub) && !(slices.Contains(allowed, "*") && slices.Contains(pure, sub)) {
+		if !slices.Contains([]string{"internal/lazy", "internal/text", "internal/xslices"}, sub) && !slices.Contains(allowed, sub) && !(slices.Contains(allowed, "*") && slices.Contains(pure, sub)) {
 			t.Errorf("%s must not import %s", name, sub)
 		}
 		return

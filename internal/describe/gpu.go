@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -108,9 +109,7 @@ func (d Machine) Usual() []string {
 			}
 			said := fmt.Sprintf("the usual %s of %s, not the board of that name with %s (--gpu %s)",
 				strings.TrimPrefix(g.Name, "NVIDIA GeForce "), g.SM, other.SM, other.SM)
-			if !slices.Contains(out, said) {
-				out = append(out, said)
-			}
+			out = xslices.Add(out, said)
 		}
 	}
 	return out

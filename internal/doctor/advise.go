@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 // A person is whoever is to do what a finding advises: the system and the program that
@@ -182,12 +183,7 @@ func (p person) render(way string) string {
 
 // kept is what is left of a way out without the clauses that a system does not have.
 func kept(way string, foreign interface{ MatchString(string) bool }) string {
-	var out []string
-	for _, clause := range clauses(way) {
-		if !foreign.MatchString(clause) {
-			out = append(out, clause)
-		}
-	}
+	out := xslices.Filter(clauses(way), func(clause string) bool { return !foreign.MatchString(clause) })
 	return strings.Join(out, "; ")
 }
 

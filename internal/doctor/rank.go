@@ -6,16 +6,14 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
+	"envfix/internal/xslices"
 )
 
 // rank orders findings and says of each what it explains. Of two findings the first
 // is, in this order: the one that nothing explains, the one with the better proof, the one
 // that explains more, the worse one, the one that stands first in the text.
 func rank(found evidence.Found, graph know.Graph) []*ranked {
-	var in []*ranked
-	for _, f := range found {
-		in = append(in, &ranked{Finding: f})
-	}
+	in := xslices.Map(found, func(f *evidence.Finding) *ranked { return &ranked{Finding: f} })
 	explained := map[*ranked]int{}
 	for _, a := range in {
 		for _, b := range in {
@@ -23,9 +21,7 @@ func rank(found evidence.Found, graph know.Graph) []*ranked {
 				continue
 			}
 			explained[b] = 1
-			if !slices.Contains(a.explains, b.Check) {
-				a.explains = append(a.explains, b.Check)
-			}
+			a.explains = xslices.Add(a.explains, b.Check)
 		}
 	}
 	slices.SortStableFunc(in, func(a, b *ranked) int {

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
+	"envfix/internal/xslices"
 )
 
 // A Stranger is what was read of a text in which no message is known. It names no cause.
@@ -78,9 +79,7 @@ func similar(k *know.Knowledge, text string) []string {
 	slices.SortStableFunc(found, func(a, b alike) int { return int(1000*b.share) - int(1000*a.share) })
 	var out []string
 	for _, f := range found[:min(len(found), maxAlike)] {
-		if !slices.Contains(out, f.text) {
-			out = append(out, f.text)
-		}
+		out = xslices.Add(out, f.text)
 	}
 	return out
 }

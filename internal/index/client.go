@@ -11,6 +11,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,7 @@ func New(address string, o Options) (*Client, error) {
 		t.DisableCompression = true // lengths are checked against what was asked for
 		o.Transport = t
 	}
-	if o.Stall == 0 {
-		o.Stall = 30 * time.Second
-	}
+	o.Stall = cmp.Or(o.Stall, 30*time.Second)
 	return &Client{base: u, stall: o.Stall, transport: o.Transport, allowed: reach.Bind(u.String())}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -225,11 +226,7 @@ func minorOf(v version.Python) (n int) {
 func comparePythons(b *matrix.Build, found []string) Check {
 	c := Check{Field: "pythons", Row: pythonRange(b), Verdict: Agree}
 	var more, less []string
-	for _, p := range found {
-		if !covers(b, p) {
-			more = append(more, p)
-		}
-	}
+	more = append(more, xslices.Filter(found, func(p string) bool { return !covers(b, p) })...)
 	for _, p := range rowPythons(b) {
 		if !slices.Contains(found, p) {
 			less = append(less, p)

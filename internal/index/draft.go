@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -112,9 +113,6 @@ func mapping(m map[string]string) text.Quoted {
 }
 
 func dotCodes(codes []matrix.Code) string {
-	var words []string
-	for _, c := range codes {
-		words = append(words, c.SM.String()+c.Suffix)
-	}
+	words := xslices.Map(codes, func(c matrix.Code) string { return c.SM.String() + c.Suffix })
 	return strings.Join(words, " ")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -120,11 +121,7 @@ func (t *fileTable) grouped() []matrix.Files {
 	slices.SortFunc(all, func(a, b *fileRow) int {
 		return cmp.Or(newerFirst(a.versions[0], b.versions[0]), cmp.Compare(fileKey(&a.Files), fileKey(&b.Files)), cmp.Compare(a.Tags, b.Tags))
 	})
-	var out []matrix.Files
-	for _, g := range all {
-		out = append(out, g.Files)
-	}
-	return out
+	return xslices.Map(all, func(g *fileRow) matrix.Files { return g.Files })
 }
 
 // newerFirst orders versions that were parsed before.

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -257,10 +258,7 @@ func (d *Draft) addPython(b *matrix.Build, python string) {
 // common lifts the versions of companions that all builds share to the release.
 func (d *Draft) common() {
 	for _, name := range []string{"torchvision", "torchaudio"} {
-		seen := map[string]bool{}
-		for _, b := range d.Release.Builds {
-			seen[b.Companions[name]] = true
-		}
+		seen := xslices.Set(d.Release.Builds, func(b *matrix.Build) string { return b.Companions[name] })
 		if len(seen) != 1 || seen[""] {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -242,10 +243,7 @@ func (c *Client) prove(ctx context.Context, j job) Proof {
 func (j job) compare(row *matrix.Build, t *Torch) []Check {
 	var checks []Check
 	if j.bytes {
-		var found []string
-		for _, f := range j.pair.files {
-			found = append(found, pythonOf(f))
-		}
+		found := xslices.Map(j.pair.files, pythonOf)
 		checks = append(CompareBytes(row, t), comparePythons(row, found))
 	} else {
 		checks = CompareMetadata(row, t)

@@ -3,6 +3,7 @@ package loader
 import (
 	"debug/elf"
 	"encoding/binary"
+	"envfix/internal/xslices"
 	"io"
 	"slices"
 	"strings"
@@ -194,9 +195,7 @@ func (o *Object) undefined(f io.ReaderAt) []string {
 func (v *View) Bind(o *Object, opened []*Object, only func(symbol string) bool) []Fault {
 	scope := slices.Clone(v.Global)
 	for _, l := range opened {
-		if !slices.Contains(scope, l) {
-			scope = append(scope, l)
-		}
+		scope = xslices.Add(scope, l)
 	}
 	for _, l := range v.Tree(o) {
 		if slices.ContainsFunc(l.Needed, func(name string) bool { return v.byName[name] == nil }) {

@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"encoding/binary"
+	"envfix/internal/xslices"
 	"errors"
 	"io/fs"
 	"iter"
@@ -109,9 +110,7 @@ func (v *View) Open(file string, global bool) *Object {
 	}
 	if global {
 		for _, l := range v.Tree(o) {
-			if !slices.Contains(v.Global, l) {
-				v.Global = append(v.Global, l)
-			}
+			v.Global = xslices.Add(v.Global, l)
 		}
 	}
 	return o

@@ -31,9 +31,7 @@ var planned = map[string]bool{
 func (m Machine) basis() basis {
 	b := basis{Platform: m.Platform, Privilege: m.Privilege}
 	b.Platform.Kernel, b.Platform.BootID, b.Platform.SecureBoot = "", "", nil
-	if b.Platform.Environment == "" {
-		b.Platform.Environment = Bare
-	}
+	b.Platform.Environment = cmp.Or(b.Platform.Environment, Bare)
 	for _, g := range m.GPUs {
 		g.MemoryBytes, g.Evidence, g.Subsystem, g.PCIAddress, g.KernelDriver, g.Use = 0, "", "", "", "", nil
 		b.GPUs = append(b.GPUs, g)
@@ -137,9 +135,7 @@ func (d *differences) gpu(a, b GPU) {
 // label names a GPU for people, such as "Tesla V100-SXM2-32GB (7.0)".
 func label(g GPU) string {
 	name := text.Printable(g.Name)
-	if name == "" {
-		name = g.Vendor + " " + g.PCIID
-	}
+	name = cmp.Or(name, g.Vendor+" "+g.PCIID)
 	switch {
 	case !g.SM.IsZero():
 		return name + " (" + g.SM.String() + ")"
@@ -156,9 +152,7 @@ func (d *Driver) words() driverWords {
 		return driverWords{"none", ""}
 	}
 	w := driverWords{d.Version.String(), d.LoadedVersion.String()}
-	if w.version == "" {
-		w.version = w.loaded
-	}
+	w.version = cmp.Or(w.version, w.loaded)
 	if d.NotLoaded {
 		w.loaded = "not loaded"
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"slices"
 	"strings"
 )
@@ -92,9 +93,7 @@ func classPythons(all []Python) []Python {
 			continue
 		}
 		c := Python{Version: version.Minor(p.Version), Active: p.Active, FreeThreaded: p.FreeThreaded, Arch: p.Arch}
-		if !slices.Contains(out, c) {
-			out = append(out, c)
-		}
+		out = xslices.Add(out, c)
 	}
 	slices.SortStableFunc(out, func(a, b Python) int {
 		switch {

@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/signal"
@@ -102,9 +103,7 @@ func find(name string, env []string) (string, error) {
 		return "", err
 	}
 	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
-		if dir == "" {
-			dir = "."
-		}
+		dir = cmp.Or(dir, ".")
 		p := dir + "/" + name
 		switch e := runnable(p); e {
 		case nil:

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -106,11 +107,7 @@ func userSite(env map[string]string, home, minor string) string {
 
 // packages is what facts keep of an environment.
 func packages(e Env) []machine.Package {
-	var out []machine.Package
-	for _, d := range e.Dists {
-		out = append(out, d.Package)
-	}
-	return out
+	return xslices.Map(e.Dists, func(d Dist) machine.Package { return d.Package })
 }
 
 // A pyvenv is what pyvenv.cfg says.

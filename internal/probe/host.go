@@ -201,10 +201,7 @@ func (h *host) resolvedDir(dir string) string {
 // isProgram reports whether path is a file that can be started.
 func (h *host) isProgram(path string) bool {
 	i, err := os.Stat(h.real(path))
-	if err != nil || !i.Mode().IsRegular() {
-		return false
-	}
-	return h.os == "windows" || i.Mode()&0o111 != 0
+	return err == nil && i.Mode().IsRegular() && (h.os == "windows" || i.Mode()&0o111 != 0)
 }
 
 // pathDirs returns the absolute directories of PATH, each once. Empty and

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"strconv"
@@ -76,9 +77,7 @@ func (h *host) majors() map[string]uint64 {
 			if name == "nvidia-frontend" {
 				name = "nvidia"
 			}
-			if out[name] == 0 {
-				out[name] = n
-			}
+			out[name] = cmp.Or(out[name], n)
 		}
 	}
 	return out

@@ -1,12 +1,14 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
@@ -55,12 +57,7 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 // the bus that is left over. NVML does not say which is which: where others are left
 // over too, there is no telling.
 func (n nvidia) lost(rest []pciGPU) []string {
-	left := 0
-	for _, p := range rest {
-		if p.Driver == "nvidia" {
-			left++
-		}
-	}
+	left := len(xslices.Filter(rest, func(p pciGPU) bool { return p.Driver == "nvidia" }))
 	if n.report == nil || len(n.report.Lost) != left {
 		return nil
 	}
@@ -122,9 +119,7 @@ func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o Options) []mach
 		slice.PCIAddress, slice.PCIID, slice.Subsystem, slice.KernelDriver = whole.PCIAddress, whole.PCIID, whole.Subsystem, whole.KernelDriver
 		_, profile, _ := strings.Cut(slice.Name, " MIG ")
 		slice.Name, slice.MIG = whole.Name, profile
-		if slice.MIG == "" {
-			slice.MIG = "unknown"
-		}
+		slice.MIG = cmp.Or(slice.MIG, "unknown")
 		out = append(out, slice)
 	}
 	return out

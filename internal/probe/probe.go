@@ -13,6 +13,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -56,10 +57,7 @@ type Options struct {
 }
 
 func (o Options) limit() time.Duration {
-	if o.Limit == 0 {
-		return Limit
-	}
-	return o.Limit
+	return cmp.Or(o.Limit, Limit)
 }
 
 // A Look is a machine whose GPUs are being looked at.

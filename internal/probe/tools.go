@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 // toolNames are the programs that a plan or a diagnosis may name.
@@ -19,10 +20,7 @@ var toolNames = []string{
 }
 
 var toolSet = func() map[string]bool {
-	set := map[string]bool{}
-	for _, name := range toolNames {
-		set[name] = true
-	}
+	set := xslices.Set(toolNames, func(name string) string { return name })
 	return set
 }()
 
@@ -99,9 +97,7 @@ func (h *host) programDirs() []string {
 		return dirs
 	}
 	for _, d := range systemDirs {
-		if !slices.Contains(dirs, d) {
-			dirs = append(dirs, d)
-		}
+		dirs = xslices.Add(dirs, d)
 	}
 	return dirs
 }

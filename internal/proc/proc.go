@@ -6,6 +6,7 @@ package proc
 
 import (
 	"bufio"
+	"envfix/internal/xslices"
 	"io"
 	"iter"
 	"os"
@@ -183,9 +184,7 @@ func (p Process) Children(allThreads bool) (out []int, ok bool) {
 			return nil, false
 		}
 		threads = threads[:0]
-		for _, e := range list {
-			threads = append(threads, e.Name())
-		}
+		threads = append(threads, xslices.Map(list, func(e os.DirEntry) string { return e.Name() })...)
 	}
 	for _, t := range threads {
 		b, err := os.ReadFile(task + "/" + t + "/children")
@@ -220,9 +219,7 @@ func (r Root) Descendants(pid int, allThreads bool, most int) []int {
 	}
 	for i := 0; i < len(out) && len(out) < most; i++ {
 		for _, k := range below(out[i]) {
-			if !slices.Contains(out, k) {
-				out = append(out, k)
-			}
+			out = xslices.Add(out, k)
 		}
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // A job is one question to uv.
@@ -133,20 +134,14 @@ var (
 func (r *refusal) unusable() []string {
 	var out []string
 	for _, m := range wheelsRequired().FindAllStringSubmatch(r.text, -1) {
-		if !slices.Contains(out, m[1]) {
-			out = append(out, m[1])
-		}
+		out = xslices.Add(out, m[1])
 	}
 	return out
 }
 
 // missing are the packages that uv found on no index.
 func (r *refusal) missing() []string {
-	var out []string
-	for _, m := range notThere().FindAllStringSubmatch(r.text, -1) {
-		out = append(out, m[1])
-	}
-	return out
+	return xslices.Map(notThere().FindAllStringSubmatch(r.text, -1), func(m []string) string { return m[1] })
 }
 
 // versions are those of a package that uv found no wheel of; false: it names none.

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // An Edit changes one key of a TOML file and leaves every other byte as it was
@@ -55,11 +56,7 @@ func (e *Edit) Strings(key string) []string {
 	for _, name := range e.Table {
 		t, _ = t[name].(map[string]any)
 	}
-	var out []string
-	for _, v := range anyList(t[key]) {
-		out = append(out, str(v))
-	}
-	return out
+	return xslices.Map(anyList(t[key]), str)
 }
 
 // Index puts an index at the end of the file that only packages come from which name

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -62,9 +63,7 @@ func ReadOwnLock(content []byte, name string) (*OwnLock, error) {
 				labels = append(labels, label)
 			}
 		}
-		if !slices.Contains(versions[k.Name], public) {
-			versions[k.Name] = append(versions[k.Name], public)
-		}
+		versions[k.Name] = xslices.Add(versions[k.Name], public)
 	}
 	for _, n := range sortedKeys(versions) {
 		if len(versions[n]) > 1 {
@@ -95,9 +94,7 @@ func (l *OwnLock) Undoes(c *resolver.Choice) string {
 		if k.Version == chosen {
 			return ""
 		}
-		if !slices.Contains(has, k.Version) {
-			has = append(has, k.Version)
-		}
+		has = xslices.Add(has, k.Version)
 	}
 	return strings.Join(has, " or ")
 }

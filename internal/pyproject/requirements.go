@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -49,9 +50,7 @@ func limited(q, c pep508.Requirement) (pep508.Requirement, error) {
 	}
 	again, err := pep508.Parse(text, q.From+", limited by "+c.From)
 	again.Label = q.Label
-	if again.Label == "" {
-		again.Label = c.Label
-	}
+	again.Label = cmp.Or(again.Label, c.Label)
 	return again, err
 }
 

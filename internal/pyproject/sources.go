@@ -2,6 +2,7 @@ package pyproject
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/resolver"
@@ -49,12 +50,7 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 }
 
 func (p *Project) sourced(name string) bool {
-	for _, s := range p.Sources {
-		if s.Package == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Sources, func(s Source) bool { return s.Package == name })
 }
 
 func isTorch(name string) bool {

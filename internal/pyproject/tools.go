@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // Read reads a file of a project by its name: a requirements file, a pyproject.toml, a
@@ -82,9 +84,7 @@ func (r *reader) poetryTable(table map[string]any, where string) {
 func (r *reader) poetryOne(name string, m map[string]any, where string) {
 	spec, ok := caret(str(m["version"]))
 	if name == "python" {
-		if r.p.Python == "" {
-			r.p.Python = spec
-		}
+		r.p.Python = cmp.Or(r.p.Python, spec)
 		return
 	}
 	at := r.name + ": " + where + "." + name
@@ -102,10 +102,7 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 		r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s: the version %q is not followed", at, text.Cut(str(m["version"]), 60)))
 	}
 	line := name
-	var extras []string
-	for _, e := range anyList(m["extras"]) {
-		extras = append(extras, str(e))
-	}
+	extras := xslices.Map(anyList(m["extras"]), str)
 	if len(extras) > 0 {
 		line += "[" + strings.Join(extras, ",") + "]"
 	}

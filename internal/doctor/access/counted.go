@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 var launched = lazy.Regexp(`(?i)(?:nproc[_-]per[_-]node|num[_-]processes|tensor[_-]parallel[_-]size)[= ]+(\d+)`)
@@ -15,12 +16,7 @@ var launched = lazy.Regexp(`(?i)(?:nproc[_-]per[_-]node|num[_-]processes|tensor[
 // a list of them was read.
 func tooMany(e *evidence.Evidence) (out evidence.Findings) {
 	h := e.Hit("cuda-ordinal")
-	n := 0
-	for _, g := range e.Machine.GPUs {
-		if g.Vendor == machine.NVIDIA {
-			n++
-		}
-	}
+	n := len(xslices.Filter(e.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA }))
 	if h == nil || n == 0 || !e.Listed && e.Says.GPUs == 0 {
 		return
 	}

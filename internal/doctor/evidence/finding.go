@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/xslices"
 )
 
 // A Finding is what a rule says: a check, what it stands on, and how well that proves
@@ -145,11 +146,7 @@ func (f *Finding) Order() int {
 
 // Quotes are what it stands on, as people read it.
 func (f *Finding) Quotes() []string {
-	var out []string
-	for _, s := range f.At {
-		out = append(out, s.String())
-	}
-	return out
+	return xslices.Map(f.At, func(s read.Evidence) string { return s.String() })
 }
 
 // Merge makes one finding of those with the same check and cause: the one with the

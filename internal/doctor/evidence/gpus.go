@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,12 +13,7 @@ func (e GPU) OnlyForeign() bool { return len(e.Machine.GPUs) > 0 && !e.Of(machin
 
 // vendors reports which vendors' GPUs are known.
 func (e GPU) Of(v string) bool {
-	for _, g := range e.Machine.GPUs {
-		if g.Vendor == v {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == v })
 }
 
 // identify takes from the device table what the names of GPUs say.
@@ -33,9 +29,7 @@ func (e *Evidence) identify() {
 		}
 		if d, ok := e.Devices.LookupPCI(g.PCIID, ""); ok && d.Vendor == machine.NVIDIA {
 			g.SM = d.SM
-			if g.Name == "" {
-				g.Name = d.Name
-			}
+			g.Name = cmp.Or(g.Name, d.Name)
 			continue
 		}
 		if g.Name == "" {
@@ -105,10 +99,7 @@ func (e GPU) Before(g machine.GPU, sm machine.SM) bool {
 }
 
 func NameOf(g machine.GPU) string {
-	if g.Name == "" {
-		return "GPU"
-	}
-	return g.Name
+	return cmp.Or(g.Name, "GPU")
 }
 
 func GPUName(g machine.GPU) string { return fmt.Sprintf("GPU %d (%s)", g.Index, NameOf(g)) }

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // A trouble is one package that is not as its own metadata, or another's, says.
@@ -69,12 +70,7 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 		}
 	}
 	for _, check := range []string{"PY010", "LD003", "PY009", "PY011", "PY027"} {
-		var of []trouble
-		for _, t := range all {
-			if t.check == check {
-				of = append(of, t)
-			}
-		}
+		of := xslices.Filter(all, func(t trouble) bool { return t.check == check })
 		if len(of) == 0 {
 			continue
 		}

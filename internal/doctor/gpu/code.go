@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -138,10 +139,7 @@ func reachOfGPU(e *evidence.Evidence, sm machine.SM) reach {
 		if native || ptx {
 			return covered
 		}
-		var have []machine.SM
-		for _, c := range b.Native {
-			have = append(have, c.SM)
-		}
+		have := xslices.Map(b.Native, func(c matrix.Code) machine.SM { return c.SM })
 		return reachOf(have, sm)
 	}
 	switch cuda := e.Torch.CUDA; {

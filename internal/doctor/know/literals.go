@@ -1,6 +1,7 @@
 package know
 
 import (
+	"envfix/internal/xslices"
 	"regexp/syntax"
 	"slices"
 	"unicode"
@@ -69,9 +70,7 @@ func ways(re *syntax.Regexp) []branch {
 	}
 	var out []branch
 	if set := required(re); shortest(set) >= minLiteral {
-		for _, l := range set {
-			out = append(out, branch{literal: l})
-		}
+		out = append(out, xslices.Map(set, func(l string) branch { return branch{literal: l} })...)
 	}
 	return out
 }
@@ -102,11 +101,7 @@ func sequence(subs []*syntax.Regexp) []branch {
 			more = append(more, set)
 		}
 	}
-	var out []branch
-	for _, l := range best {
-		out = append(out, branch{l, more})
-	}
-	return out
+	return xslices.Map(best, func(l string) branch { return branch{l, more} })
 }
 
 func same(a, b []string) bool { return len(a) == len(b) && a[0] == b[0] }
@@ -173,9 +168,7 @@ func product(subs []*syntax.Regexp) []string {
 		}
 		next := make([]string, 0, len(all)*len(e))
 		for _, a := range all {
-			for _, b := range e {
-				next = append(next, a+b)
-			}
+			next = append(next, xslices.Map(e, func(b string) string { return a + b })...)
 		}
 		all = next
 	}
@@ -241,9 +234,7 @@ func crossed(heads []string, alt *syntax.Regexp) []string {
 	for _, s := range alt.Sub {
 		e := beginning(s)
 		for _, h := range heads {
-			for _, b := range e {
-				out = append(out, h+b)
-			}
+			out = append(out, xslices.Map(e, func(b string) string { return h + b })...)
 		}
 		if e == nil || len(out) > maxExact {
 			return nil

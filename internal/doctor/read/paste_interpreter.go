@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/xslices"
 )
 
 // interpreterReaders read which Python runs and where pip says that torch lies.
@@ -73,10 +74,7 @@ func (r *Reader) twoVersions(m []string, s Evidence) {
 	if !imports().MatchString(r.whole) {
 		return
 	}
-	seen := map[string]bool{}
-	for _, v := range fullVersion().FindAllString(r.whole, -1) {
-		seen[v] = true
-	}
+	seen := xslices.Set(fullVersion().FindAllString(r.whole, -1), func(v string) string { return v })
 	for v := range seen {
 		for o := range seen {
 			if v != o && Public(v) == o {

@@ -1,6 +1,7 @@
 package unsaid
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,9 +48,7 @@ func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		if i == 0 && h.then != "" {
 			ways = append(ways, h.then)
 		}
-		if cause == "" {
-			cause = h.cause
-		}
+		cause = cmp.Or(cause, h.cause)
 	}
 	f := out.Find("GPU001", evidence.Hint, said).
 		Of(cause).

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 // used are NVIDIA's GPUs of which it is known what they do.
@@ -98,12 +99,7 @@ func full(e *evidence.Evidence) (out evidence.Findings) {
 // holders says who holds the memory of a GPU.
 func holders(e *evidence.Evidence, g machine.GPU) string {
 	u := g.Use
-	var seen []machine.Process
-	for _, p := range u.Processes {
-		if p.Unseen == "" {
-			seen = append(seen, p)
-		}
-	}
+	seen := xslices.Filter(u.Processes, func(p machine.Process) bool { return p.Unseen == "" })
 	unseen := e.Machine.UnseenWords(u)
 	switch {
 	case len(seen) == 0 && unseen != "":

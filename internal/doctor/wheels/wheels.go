@@ -1,6 +1,7 @@
 package wheels
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -162,10 +163,7 @@ func intelMacFix(e *evidence.Evidence, last string) []string {
 }
 
 func orNewest(v string) string {
-	if v == "" {
-		return "of this index"
-	}
-	return v
+	return cmp.Or(v, "of this index")
 }
 
 func aarch64Has(e *evidence.Evidence, v, label string) bool {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -27,12 +28,7 @@ func (f *facts) crashSays(parts ...string) bool {
 	if c == nil {
 		return false
 	}
-	for _, s := range parts {
-		if strings.Contains(c.Text, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(c.Text, s) })
 }
 
 // hostOOM: the kernel or the C library had no more memory for the job.

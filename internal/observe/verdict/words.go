@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"envfix/internal/xslices"
 	"fmt"
 	"math"
 	"strings"
@@ -59,10 +60,7 @@ func count(n int64) string {
 // rewrite proposes a DataLoader call with other arguments: the user's own line
 // as a diff where the call ends on it, else the arguments alone.
 func rewrite(l Loader, args ...[2]string) []string {
-	var flags []string
-	for _, a := range args {
-		flags = append(flags, a[0]+"="+a[1])
-	}
+	flags := xslices.Map(args, func(a [2]string) string { return a[0] + "=" + a[1] })
 	out := []string{"DataLoader(…, " + strings.Join(flags, ", ") + ")"}
 	line := strings.TrimRight(l.Source, " \t\r\n")
 	open := strings.Index(line, "DataLoader(")

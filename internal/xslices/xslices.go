@@ -1,0 +1,49 @@
+// Package xslices has what package slices of the standard library lacks.
+package xslices
+
+import "slices"
+
+// Filter returns the elements that are wanted, in their order; nil for none.
+func Filter[T any](of []T, wanted func(T) bool) []T {
+	var out []T
+	for _, x := range of {
+		if wanted(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Map returns what each element stands for; nil for none.
+func Map[T, U any](of []T, to func(T) U) []U {
+	var out []U
+	for _, x := range of {
+		out = append(out, to(x))
+	}
+	return out
+}
+
+// Find returns the first element that is wanted.
+func Find[T any](of []T, wanted func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(of, wanted); i >= 0 {
+		return of[i], true
+	}
+	return found, false
+}
+
+// Add appends an element that is not there yet.
+func Add[T comparable](to []T, x T) []T {
+	if slices.Contains(to, x) {
+		return to
+	}
+	return append(to, x)
+}
+
+// Set returns the names of elements as a set.
+func Set[T any](of []T, name func(T) string) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range of {
+		out[name(x)] = true
+	}
+	return out
+}
