@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"envfix/internal/fail"
@@ -107,10 +108,14 @@ func (a Address) To(ctx context.Context, dir string) error {
 			return a.failed(err)
 		}
 	}
-	if err := checked(ctx, aside); err != nil {
-		return a.failed(err)
+	links, err := checked(ctx, aside)
+	if err == nil {
+		_, err = git(ctx, aside, "checkout", "-q", "--detach", "FETCH_HEAD")
 	}
-	if _, err := git(ctx, aside, "checkout", "-q", "--detach", "FETCH_HEAD"); err != nil {
+	if err == nil {
+		err = stay(aside, links)
+	}
+	if err != nil {
 		return a.failed(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -146,11 +151,11 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// checked refuses a tree that is too large or whose links leave it, before it is written.
-func checked(ctx context.Context, dir string) error {
+// checked refuses a tree that is too large before it is written, and names its links.
+func checked(ctx context.Context, dir string) (links []string, err error) {
 	tree, err := git(ctx, dir, "ls-tree", "-r", "-l", "-z", "FETCH_HEAD")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var bytes int64
 	entries := strings.Split(strings.TrimSuffix(tree, "\x00"), "\x00")
@@ -162,19 +167,28 @@ func checked(ctx context.Context, dir string) error {
 		}
 		n, _ := strconv.ParseInt(f[3], 10, 64) // "-" of a submodule
 		bytes += n
-		if f[0] != "120000" {
-			continue
-		}
-		to, err := git(ctx, dir, "cat-file", "blob", f[2])
-		if err != nil {
-			return err
-		}
-		if !filepath.IsLocal(filepath.Join(filepath.Dir(name), to)) || filepath.IsAbs(to) {
-			return fmt.Errorf("its link %s leads out of it", name)
+		if f[0] == "120000" {
+			links = append(links, name)
 		}
 	}
 	if bytes > maxBytes || len(entries) > maxFiles {
-		return errors.New("it holds more than 2 GiB or 100,000 files")
+		return nil, errors.New("it holds more than 2 GiB or 100,000 files")
+	}
+	return links, nil
+}
+
+// stay refuses links that lead out as the system follows them: through other links, too.
+func stay(dir string, links []string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, link := range links {
+		var broken syscall.Errno // it leads nowhere
+		if _, err := root.Stat(link); err != nil && !errors.As(err, &broken) {
+			return fmt.Errorf("its link %s leads out of it", link)
+		}
 	}
 	return nil
 }

@@ -42,7 +42,8 @@ func TestParse(t *testing.T) {
 }
 
 // A repository over loopback: its files come and nothing runs, not even a filter that
-// this person's git would run; a link that leads out of it is refused before it is written.
+// this person's git would run; a link that leads out of it, if only through another one that
+// does not, leaves nothing here.
 func TestThreat21Repository(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -62,7 +63,7 @@ func TestThreat21Repository(t *testing.T) {
 	sh(home, "mkdir hooks; printf '#!/bin/sh\ntouch "+ran+"\n' > hooks/post-checkout; chmod +x hooks/post-checkout")
 	root := t.TempDir()
 	sh(root, "git init -q good; cd good; echo torch > requirements.txt; echo '* filter=evil' > .gitattributes; ln -s requirements.txt link; git add .; git commit -qm one; cd ..; git clone -q --bare good good.git")
-	sh(root, "git init -q bad; cd bad; ln -s ../../etc/passwd link; git add .; git commit -qm one; cd ..; git clone -q --bare bad bad.git")
+	sh(root, "git init -q bad; cd bad; mkdir -p a/b; ln -s ../.. a/b/top; ln -s a/b/top/../../etc/passwd link; git add .; git commit -qm one; cd ..; git clone -q --bare bad bad.git")
 	server := testindex.Git(t, root)
 	into := filepath.Join(t.TempDir(), "sub", "good")
 	for range 2 { // the second time it is replaced
