@@ -105,6 +105,11 @@ func TestMCP(t *testing.T) {
 	}{
 		{"plan", map[string]any{"requirements": []string{"--out=stolen"}}},
 		{"plan", map[string]any{"driver": "--out"}},
+		{"plan", map[string]any{"requirements": []string{"http://127.0.0.1:1/o/r"}}},
+		{"plan", map[string]any{"requirements": []string{"github:o/r"}}},
+		{"plan", map[string]any{"requirements": []string{"foo @ http://127.0.0.1:1/foo-1-py3-none-any.whl"}}},
+		{"plan", map[string]any{"requirements": []string{"."}}},
+		{"why", map[string]any{"requirement": "../other"}},
 		{"why", map[string]any{"requirement": "--facts"}},
 		{"matrix", map[string]any{"os": "-v"}},
 		{"why", map[string]any{}},

@@ -156,6 +156,17 @@ func checked(values ...string) error {
 	return nil
 }
 
+// named refuses requirements by an address or a path: whoever writes an argument would
+// have this machine ask a server of theirs, or read another project.
+func named(requirements ...string) error {
+	for _, r := range requirements {
+		if strings.ContainsAny(r, `/\@:`) || strings.HasPrefix(r, ".") {
+			return fmt.Errorf("%q: a requirement is a name here, with versions: no address and no folder", r)
+		}
+	}
+	return checked(requirements...)
+}
+
 func (m Machine) check() error {
 	return errors.Join(checked(m.GPU...), checked(m.Driver, m.OS, m.Arch, m.Libc, m.Python))
 }
@@ -166,13 +177,13 @@ func plan(in PlanInput) (call, error) {
 	c.flag("--manager", in.Manager)
 	c.args = append(c.args, in.Requirements...)
 	c.after = "To carry it out, a person types: envfix " + text.Command(append([]string{"apply"}, c.args[1:]...)...)
-	return c, errors.Join(in.check(), checked(in.Manager), checked(in.Requirements...))
+	return c, errors.Join(in.check(), checked(in.Manager), named(in.Requirements...))
 }
 
 func why(in WhyInput) (call, error) {
 	c := call{args: []string{"why", in.Requirement}}
 	c.describe(in.Machine)
-	return c, errors.Join(in.check(), checked(in.Requirement))
+	return c, errors.Join(in.check(), named(in.Requirement))
 }
 
 func doctor(in DoctorInput) (call, error) {
