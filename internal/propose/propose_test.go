@@ -150,6 +150,35 @@ func TestSourceIsReadAndNotRun(t *testing.T) {
 	}
 }
 
+// A project's own address is asked without the logins that this user has for its host.
+func TestThreat13NoLoginForAProject(t *testing.T) {
+	asked, login := 0, ""
+	private := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked, login = asked+1, login+r.Header.Get("Authorization")
+		w.Header().Set("WWW-Authenticate", "Basic")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(private.Close)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.WriteFile(filepath.Join(home, ".netrc"), []byte("machine 127.0.0.1 login me password canary\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := files{}
+	f.wheel("lib", "1.0", "py3-none-any")
+	for _, line := range []string{"lib @ " + private.URL + "/lib-1.0-py3-none-any.whl", "lib"} {
+		l := asks(t, f)
+		if line == "lib" {
+			l.Override = request(t, "lib @ "+private.URL+"/lib-1.0-py3-none-any.whl").Requirements
+		}
+		asked = 0
+		_, err := l.Propose(t.Context(), request(t, "torch", line))
+		if login != "" || asked == 0 || err == nil {
+			t.Errorf("%s: %d requests, login %q, %v", line, asked, login, err)
+		}
+	}
+}
+
 // A package that goes with an older torch alone gets that one, as the matrix admits it.
 func TestAnotherTorch(t *testing.T) {
 	f := files{}

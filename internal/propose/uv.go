@@ -78,6 +78,10 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 		argv = append([]string{"--config-file", "uv.toml"}, argv...)
 		env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "UV_NO_CONFIG=") })
 	}
+	named := slices.Concat(j.lines, j.limits, j.overrides)
+	if slices.ContainsFunc(named, func(line string) bool { return strings.Contains(line, "@") }) { // an address of the project's: none of the user's logins is for it
+		env = append(env, "NETRC="+os.DevNull, "UV_KEYRING_PROVIDER=disabled", "UV_CREDENTIALS_DIR="+dir)
+	}
 	for _, s := range j.sources {
 		argv = append(argv, "--no-binary", s.Name)
 		files["uv.toml"] = append(files["uv.toml"], s.metadata())
