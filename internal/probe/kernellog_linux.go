@@ -10,7 +10,7 @@ import (
 // kernelMessages reads /dev/kmsg, which gives one record a read and then waits for
 // the next, or a file that stands for it.
 func kernelMessages(path string, limit int) ([]byte, error) {
-	fd, err := open(path, syscall.O_RDONLY|syscall.O_NONBLOCK)
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
