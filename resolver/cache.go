@@ -1,12 +1,14 @@
 package resolver
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -26,8 +28,7 @@ type cache struct {
 	read       map[*matrix.Extension]code     // what is known of a wheel's code
 	versions   map[string][]version.Python    // releases of a package with known files
 	byPackage  map[string][]*matrix.Extension // rows of every system; nil until asked for
-	overlaps   map[admitKey]bool              // whether two specifiers meet
-	whole      map[string]bool                // whether all that some specifiers admit is of others
+	met        map[string]bool                // whether some specifiers admit what others do not
 	noneSeen   bool                           // nobody has seen any wheel for this system: Windows on ARM
 	needs      map[string][]matrix.Need       // by package, for this system
 	frameworks map[string][]*matrix.Build     // by plain name, of every system
@@ -83,7 +84,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{},
 		needs: map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, models: map[string]matrix.Device{},
-		overlaps: map[admitKey]bool{}, whole: map[string]bool{}, channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
+		met: map[string]bool{}, channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {
@@ -157,22 +158,23 @@ func (s *problem) findGap(b *matrix.Build, sm machine.SM) (g gap) {
 	return g
 }
 
-// overlap is overlap, remembered.
+// overlap reports whether some version may satisfy both specifiers.
 func (c *cache) overlap(a, b version.Specifier) bool {
-	if a.IsZero() || b.IsZero() {
-		return true
-	}
-	return remembered(c.overlaps, admitKey{a.String(), b.String()}, func() bool { return overlap(a, b) })
+	return a.IsZero() || b.IsZero() || c.some([]version.Specifier{a, b})
 }
 
-// outside is outside, remembered.
-func (c *cache) outside(s version.Specifier, rows []matrix.Need) bool {
-	var key strings.Builder
-	key.WriteString("outside " + s.String())
-	for _, n := range rows {
-		key.WriteString("\n" + n.Versions.String())
-	}
-	return remembered(c.whole, key.String(), func() bool { return outside(s, rows) })
+// some reports whether all of some specifiers admit a version that none of others does. It
+// tries the versions that they name, and their neighbours on both sides.
+func (c *cache) some(of []version.Specifier, but ...version.Specifier) bool {
+	text := func(s version.Specifier) string { return s.String() }
+	specs := append(xslices.Map(of, text), xslices.Map(but, text)...)
+	key := fmt.Sprint(len(of)) + strings.Join(specs, "\n")
+	return remembered(c.met, key, func() bool {
+		return slices.ContainsFunc(samples(specs...), func(v version.Python) bool {
+			refuses := func(s version.Specifier) bool { return !s.Admits(v) }
+			return !slices.ContainsFunc(of, refuses) && len(xslices.Filter(but, refuses)) == len(but)
+		})
+	})
 }
 
 // admits is Specifier.Admits, remembered.

@@ -3,12 +3,10 @@ package resolver
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -18,19 +16,7 @@ import (
 // allWithin reports whether some version satisfies the specifiers and each that does is
 // one of all.
 func (s frameworks) allWithin(all version.Specifier, specs []version.Specifier) bool {
-	texts := []string{all.String()}
-	texts = append(texts, xslices.Map(specs, func(spec version.Specifier) string { return spec.String() })...)
-	return remembered(s.p.cache.whole, strings.Join(texts, "\n"), func() (within bool) {
-		for _, v := range samples(texts...) {
-			if slices.ContainsFunc(specs, func(spec version.Specifier) bool { return !spec.Admits(v) }) {
-				continue
-			}
-			if within = all.Admits(v); !within {
-				break
-			}
-		}
-		return within
-	})
+	return s.p.cache.some(specs) && !s.p.cache.some(specs, all)
 }
 
 // brokenNeed is a need of a package, in the versions that some specifiers admit, that

@@ -125,7 +125,7 @@ func (q *attempt) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	}
 	bad := q.unmet(r.Name, b)
 	for _, n := range bad {
-		if q.p.cache.overlap(n.Versions, r.Spec) && !q.p.cache.outside(r.Spec, bad) {
+		if q.p.cache.overlap(n.Versions, r.Spec) && !q.p.cache.some([]version.Specifier{r.Spec}, xslices.Map(bad, func(n matrix.Need) version.Specifier { return n.Versions })...) {
 			return q.no(n.Source, "%s%s needs torch%s: without it %s", r.Name, n.Versions, n.Range, n.Effect)
 		}
 	}
@@ -178,15 +178,6 @@ func (q *attempt) loads(name string, v version.Python, b *matrix.Build) bool {
 	})
 }
 
-// overlap reports whether some version may satisfy both specifiers. It tries the
-// versions that they name, and their neighbours on both sides.
-func overlap(a, b version.Specifier) bool {
-	if a.IsZero() || b.IsZero() {
-		return true
-	}
-	return slices.ContainsFunc(samples(a.String(), b.String()), func(v version.Python) bool { return a.Admits(v) && b.Admits(v) })
-}
-
 // samples are the versions that specifiers name, and their neighbours on both sides:
 // where specifiers meet anywhere, they meet at one of them.
 func samples(specs ...string) []version.Python {
@@ -199,18 +190,6 @@ func samples(specs ...string) []version.Python {
 		}
 	}
 	return out
-}
-
-// outside reports whether a specifier admits a version that no row is about.
-func outside(s version.Specifier, rows []matrix.Need) bool {
-	texts := []string{s.String()}
-	texts = append(texts, xslices.Map(rows, func(n matrix.Need) string { return n.Versions.String() })...)
-	for _, v := range samples(texts...) {
-		if s.Admits(v) && !slices.ContainsFunc(rows, func(n matrix.Need) bool { return n.Versions.Admits(v) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // neighbours are a version, the next above it and one below it: 2.1 has 2.1.0.1 and
