@@ -134,19 +134,8 @@ var cudaLibrary = lazy.Regexp(
 // torchsLibrary reports whether a package is one of those that torch brings and
 // pins.
 func torchsLibrary(name string) bool {
-	switch name {
-	case "triton",
-		"pytorch-triton",
-		"pytorch-triton-rocm",
-		"pytorch-triton-xpu",
-		"triton-rocm",
-		"triton-xpu",
-		"cuda-toolkit",
-		"cuda-bindings",
-		"cuda-pathfinder":
-		return true
-	}
-	return cudaLibrary().MatchString(name)
+	return cudaLibrary().MatchString(name) || slices.Contains([]string{"triton", "pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu",
+		"triton-rocm", "triton-xpu", "cuda-toolkit", "cuda-bindings", "cuda-pathfinder"}, name)
 }
 
 // brings reports whether the chosen torch brings one of its libraries: those of

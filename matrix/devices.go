@@ -183,23 +183,16 @@ func (t *DeviceTable) idFields(f []string) (Device, bool) {
 		return Device{}, false
 	}
 	d, ok := t.chips[f[2]]
-	d.PCI, d.Subsystem, d.Name, d.Line = f[0], f[1], f[6], productLine(f[4])
-	d.Modules, d.Unlisted = flavours(f[3]), f[5] == "p"
+	d.PCI, d.Subsystem, d.Name, d.Line = f[0], f[1], f[6], productLines[f[4]]
+	d.Modules, d.Unlisted = flavours[f[3]], f[5] == "p"
 	return d, ok
 }
 
-// flavours spells out a letter of the table.
-func flavours(letter string) []string {
-	switch letter {
-	case "o":
-		return []string{"open"}
-	case "b":
-		return []string{"open", "proprietary"}
-	case "p":
-		return []string{"proprietary"}
-	}
-	return nil
-}
+// The letters of the table, spelt out.
+var (
+	flavours     = map[string][]string{"o": {"open"}, "b": {"open", "proprietary"}, "p": {"proprietary"}}
+	productLines = map[string]string{"g": "geforce", "w": "workstation", "d": "data center", "c": "cmp, grid, drive", "j": "jetson", "s": "spark"}
+)
 
 func (t *DeviceTable) intelRow(f []string) (Device, bool) {
 	if len(f) != 5 {
@@ -208,23 +201,4 @@ func (t *DeviceTable) intelRow(f []string) (Device, bool) {
 	d, ok := t.xpu[f[2]]
 	d.PCI, d.Name = f[1], f[4]
 	return d, ok
-}
-
-// productLine spells out a letter of the table.
-func productLine(letter string) string {
-	switch letter {
-	case "g":
-		return "geforce"
-	case "w":
-		return "workstation"
-	case "d":
-		return "data center"
-	case "c":
-		return "cmp, grid, drive"
-	case "j":
-		return "jetson"
-	case "s":
-		return "spark"
-	}
-	return ""
 }

@@ -173,6 +173,16 @@ type Floor struct {
 	Source  string
 }
 
+// Driver is that of Windows, which counts in WSL too, or of Linux.
+func (f Floor) Driver(windows bool) version.Dotted { return column(windows, f.Windows, f.Linux) }
+
+func column(windows bool, its, linux version.Dotted) version.Dotted {
+	if windows {
+		return its
+	}
+	return linux
+}
+
 // A Branch is one driver branch.
 type Branch struct {
 	Number        int            `data:"branch"` // 580
@@ -201,6 +211,11 @@ type Toolkit struct {
 	Source, Note                 string
 }
 
+// Driver is the release notes' minimum on Windows or on Linux.
+func (t Toolkit) Driver(windows bool) version.Dotted {
+	return column(windows, t.WindowsTable, t.LinuxTable)
+}
+
 // An Arch is one compute capability and the drivers that know it.
 type Arch struct {
 	SM           machine.SM
@@ -213,6 +228,11 @@ type Arch struct {
 	LastCUDA     string
 	Proof        Proof
 	Source, Note string
+}
+
+// First is the oldest driver that knows it on Windows or on Linux.
+func (a Arch) First(windows bool) version.Dotted {
+	return column(windows, a.FirstWindows, a.FirstDriver)
 }
 
 // A Library is one library of the CUDA stack in one version on one platform.

@@ -112,7 +112,7 @@ func (m *modelReader) row(f []string) {
 	switch {
 	case f[0] == "name" && len(f) == 6:
 		d := m.table.chips[f[1]]
-		d.Name, d.Line, d.Modules = f[5], productLine(f[3]), flavours(f[2])
+		d.Name, d.Line, d.Modules = f[5], productLines[f[3]], flavours[f[2]]
 		m.add(d.Name, d)
 	case f[0] == "intel":
 		if d, ok := m.table.intelRow(f); ok {

@@ -169,7 +169,7 @@ func (q *attempt) need(b *matrix.Build) version.Dotted {
 	need = later(need, q.p.req.Policy.leastDriver())
 	for _, g := range q.gpus {
 		if a, ok := q.p.m.Arch(g.SM); ok {
-			need = later(need, firstDriver(a, q.drv.windows))
+			need = later(need, a.First(q.drv.windows))
 		}
 	}
 	if _, ptx := q.ptxOnly(b); q.p.req.JIT || ptx {
@@ -187,11 +187,7 @@ func (q *attempt) nativeFrom(b *matrix.Build) version.Dotted {
 		if t.Version.MajorMinor() != want {
 			continue
 		}
-		v := t.LinuxTable
-		if q.drv.windows {
-			v = t.WindowsTable
-		}
-		if !v.IsZero() {
+		if v := t.Driver(q.drv.windows); !v.IsZero() {
 			return v
 		}
 	}

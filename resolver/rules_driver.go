@@ -14,19 +14,10 @@ import (
 // minimum (minor-version compatibility), in the column of this platform.
 func (q *attempt) floor(b *matrix.Build) (version.Dotted, string) {
 	if f := b.Framework; f != nil {
-		if q.drv.windows {
-			return f.DriverWin, f.Source
-		}
-		return f.Driver, f.Source
+		return matrix.Floor{Windows: f.DriverWin, Linux: f.Driver}.Driver(q.drv.windows), f.Source
 	}
-	f, ok := q.p.m.Floor(b.Label)
-	if !ok {
-		return version.Dotted{}, ""
-	}
-	if q.drv.windows {
-		return f.Windows, f.Source
-	}
-	return f.Linux, f.Source
+	f, _ := q.p.m.Floor(b.Label)
+	return f.Driver(q.drv.windows), f.Source
 }
 
 func driverFloorRule(q *attempt, b *matrix.Build) *Reason {
@@ -88,7 +79,7 @@ func driverGPURule(q *attempt, b *matrix.Build) *Reason {
 		}
 		switch drives(q.drv, a) {
 		case tooOld:
-			return q.no(a.Source, "driver %s does not know %s; it needs %s or newer", q.drv.version, gpuName(g), firstDriver(a, q.drv.windows))
+			return q.no(a.Source, "driver %s does not know %s; it needs %s or newer", q.drv.version, gpuName(g), a.First(q.drv.windows))
 		case tooNew:
 			return q.no(a.Source, "driver %s does not drive %s any more; branch %d is the last", q.drv.version, gpuName(g), a.LastBranch)
 		case wrongModule:
@@ -124,19 +115,12 @@ func drives(d driver, a matrix.Arch) fit {
 		return fine
 	case a.LastBranch > 0 && d.branch.Number > a.LastBranch:
 		return tooNew
-	case d.version.Less(firstDriver(a, d.windows)):
+	case d.version.Less(a.First(d.windows)):
 		return tooOld
 	case d.module != "" && len(a.Modules) > 0 && !slices.Contains(a.Modules, d.module):
 		return wrongModule
 	}
 	return fine
-}
-
-func firstDriver(a matrix.Arch, windows bool) version.Dotted {
-	if windows {
-		return a.FirstWindows
-	}
-	return a.FirstDriver
 }
 
 // openOnly and closedOnly report which flavour of the kernel module a GPU

@@ -243,10 +243,8 @@ func (d *drawing) floor(b *matrix.Build, g machine.GPU) version.Dotted {
 	}
 	f, _ := d.m.Floor(b.Label)
 	a, _ := d.m.Arch(g.SM)
-	needs, knows := f.Linux, a.FirstDriver
-	if d.v.OS == "windows" || d.v.WSL {
-		needs, knows = f.Windows, a.FirstWindows
-	}
+	windows := d.v.OS == "windows" || d.v.WSL
+	needs, knows := f.Driver(windows), a.First(windows)
 	if needs.Less(knows) {
 		return knows
 	}

@@ -21,10 +21,7 @@ import (
 func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
 	var usual version.Dotted
 	for _, t := range e.Matrix.Toolkits {
-		v := t.LinuxTable
-		if e.Driver().WindowsColumn() {
-			v = t.WindowsTable
-		}
+		v := t.Driver(e.Driver().WindowsColumn())
 		if t.Version.MajorMinor() == e.Limit("usual-machine").Values[0] && (usual.IsZero() || v.Less(usual)) {
 			usual = v
 		}

@@ -64,24 +64,18 @@ func (c *Client) Harvest(ctx context.Context, m *matrix.Matrix, torch version.Py
 
 // pairs arranges the wheels of the release by platform and label.
 func (d *Draft) pairs(page *Project) []*pair {
-	var pairs []*pair
-	for _, f := range page.Files {
-		n, ok := ParseName(f.Name)
-		if !ok || n.Project != "torch" || n.Version != d.Release.Torch.String() || f.Yanked {
-			continue
+	pairs := pairsOf(page, func(torch, _, _ string) *matrix.Release {
+		if torch != d.Release.Torch.String() {
+			return nil
 		}
-		os, arch := n.Platform()
-		i := slices.IndexFunc(pairs, func(p *pair) bool { return p.os == os && p.arch == arch && p.label == n.Label })
-		if i < 0 {
-			i = len(pairs)
-			pairs = append(pairs, &pair{release: d.Release, os: os, arch: arch, label: n.Label})
-		}
-		pairs[i].files = append(pairs[i].files, f)
-		if day, _, ok := strings.Cut(f.Uploaded, "T"); ok && (d.Release.Date == "" || day < d.Release.Date) && dayForm().MatchString(day) {
-			d.Release.Date = day
-		}
-	}
+		return d.Release
+	})
 	for _, p := range pairs {
+		for _, f := range p.files {
+			if day, _, ok := strings.Cut(f.Uploaded, "T"); ok && (d.Release.Date == "" || day < d.Release.Date) && dayForm().MatchString(day) {
+				d.Release.Date = day
+			}
+		}
 		p.files = latestBuilds(p.files)
 	}
 	if d.Release.Date == "" && len(pairs) > 0 {
@@ -228,10 +222,7 @@ func toolkitExtras(t *Torch) []string {
 }
 
 func dotted(s string) version.Dotted {
-	v, err := version.ParseDotted(s)
-	if err != nil {
-		return version.Dotted{}
-	}
+	v, _ := version.ParseDotted(s)
 	return v
 }
 

@@ -118,9 +118,5 @@ func (n Name) MacOS() version.Dotted {
 	if !ok || len(p) != 3 {
 		return version.Dotted{}
 	}
-	v, err := version.ParseDotted(p[0] + "." + p[1])
-	if err != nil {
-		return version.Dotted{}
-	}
-	return v
+	return dotted(p[0] + "." + p[1])
 }

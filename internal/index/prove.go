@@ -112,43 +112,52 @@ func boolOrder(b bool) int {
 // sortPairs arranges the wheels of a page by release and platform, and reports
 // the rows of the default index that no wheel stands for.
 func sortPairs(m *matrix.Matrix, q Query, page *Project) ([]*pair, []Proof) {
-	type key struct{ torch, os, arch, label string }
-	byKey := map[key]*pair{}
-	var pairs []*pair
 	releases := map[string]*matrix.Release{}
 	for _, r := range m.Releases {
 		if q.Torch.Admits(r.Torch) {
 			releases[r.Torch.String()] = r
 		}
 	}
-	labelled := false
+	pairs := pairsOf(page, func(torch, os, arch string) *matrix.Release {
+		if os != q.OS || q.Arch != "" && arch != q.Arch {
+			return nil
+		}
+		return releases[torch]
+	})
+	for _, p := range pairs {
+		p.files = latestBuilds(p.files)
+	}
+	if slices.ContainsFunc(pairs, func(p *pair) bool { return p.label != "" }) { // of PyTorch's own index, which is no default one
+		return pairs, nil
+	}
+	return pairs, notThere(m, q, releases, func(torch, os, arch string) bool {
+		return slices.ContainsFunc(pairs, func(p *pair) bool { return p.release == releases[torch] && p.os == os && p.arch == arch })
+	})
+}
+
+// pairsOf arranges the wheels of torch on a page by release, platform and label: those of
+// which of knows the release.
+func pairsOf(page *Project, of func(torch, os, arch string) *matrix.Release) (pairs []*pair) {
 	for _, f := range page.Files {
 		n, ok := ParseName(f.Name)
 		if !ok || n.Project != "torch" || f.Yanked {
 			continue
 		}
 		os, arch := n.Platform()
-		rel := releases[n.Version]
-		if rel == nil || os != q.OS || (q.Arch != "" && arch != q.Arch) {
+		own := pair{release: of(n.Version, os, arch), os: os, arch: arch, label: n.Label}
+		if own.release == nil {
 			continue
 		}
-		labelled = labelled || n.Label != ""
-		k := key{n.Version, os, arch, n.Label}
-		p := byKey[k]
-		if p == nil {
-			p = &pair{release: rel, os: os, arch: arch, label: n.Label}
-			byKey[k] = p
-			pairs = append(pairs, p)
+		i := slices.IndexFunc(pairs, func(p *pair) bool {
+			return p.release == own.release && p.os == os && p.arch == arch && p.label == n.Label
+		})
+		if i < 0 {
+			i = len(pairs)
+			pairs = append(pairs, &own)
 		}
-		p.files = append(p.files, f)
+		pairs[i].files = append(pairs[i].files, f)
 	}
-	for _, p := range pairs {
-		p.files = latestBuilds(p.files)
-	}
-	if labelled { // of PyTorch's own index, which is no default one
-		return pairs, nil
-	}
-	return pairs, notThere(m, q, releases, func(torch, os, arch string) bool { return byKey[key{torch, os, arch, ""}] != nil })
+	return pairs
 }
 
 // notThere are the rows of the default index that no wheel stands for.

@@ -38,16 +38,11 @@ func (o Origin) Place() string {
 
 // String names the origin in words.
 func (o Origin) String() string {
-	switch o.Kind {
-	case OriginModule:
-		return fmt.Sprintf("the module %s (%s)", o.Name, o.Place())
-	case OriginConda:
-		return fmt.Sprintf("the conda environment %s (%s)", o.Name, o.Place())
-	case OriginVenv:
-		return fmt.Sprintf("the environment %s (%s)", o.Name, o.Place())
-	case OriginSystemd:
-		return fmt.Sprintf("the unit %s (%s)", o.Name, o.Place())
-	case OriginContainer:
+	what := map[string]string{OriginModule: "module", OriginConda: "conda environment", OriginVenv: "environment", OriginSystemd: "unit"}[o.Kind]
+	switch {
+	case what != "":
+		return fmt.Sprintf("the %s %s (%s)", what, o.Name, o.Place())
+	case o.Kind == OriginContainer:
 		return "the variables that this container was started with"
 	}
 	return o.Place()

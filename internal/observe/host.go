@@ -97,7 +97,7 @@ func (c *cgroup) upward(root, group string) {
 func (c *cgroup) folder(dir string) {
 	for _, cpus := range []string{small(dir, "cpu.max"), small(dir, "cpu.cfs_quota_us") + " " + small(dir, "cpu.cfs_period_us")} {
 		if f := strings.Fields(cpus); len(f) == 2 && number64(f[0]) > 0 && number64(f[1]) > 0 {
-			c.limit(float64(number64(f[0])) / float64(number64(f[1])))
+			lower(&c.quota, float64(number64(f[0]))/float64(number64(f[1])))
 		}
 	}
 	if n := fields(small(dir, "cpu.stat")); n["nr_periods"] > c.periods {
@@ -105,7 +105,7 @@ func (c *cgroup) folder(dir string) {
 	}
 	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
 		if n := number64(strings.TrimSpace(small(dir, name))); n < 1<<60 {
-			c.limitMemory(int64(n))
+			lower(&c.memory, int64(n>>20))
 		}
 	}
 	for _, name := range []string{"memory.events.local", "memory.events", "memory.oom_control"} {
@@ -115,15 +115,10 @@ func (c *cgroup) folder(dir string) {
 	}
 }
 
-func (c *cgroup) limit(cpus float64) {
-	if c.quota == 0 || cpus < c.quota {
-		c.quota = cpus
-	}
-}
-
-func (c *cgroup) limitMemory(bytes int64) {
-	if m := bytes >> 20; m > 0 && (c.memory == 0 || m < c.memory) {
-		c.memory = m
+// lower takes a limit where it is one, and less than what holds so far; 0 is none.
+func lower[T int64 | float64](holds *T, limit T) {
+	if limit > 0 && (*holds == 0 || limit < *holds) {
+		*holds = limit
 	}
 }
 

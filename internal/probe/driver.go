@@ -71,22 +71,14 @@ func (h *host) whyNotLoaded(p machine.Platform) {
 		return
 	}
 	dir := "/lib/modules/" + p.Kernel
-	places := []string{
-		dir + "/updates/dkms",
-		dir + "/updates",
-		dir + "/extra",
-		dir + "/extra/nvidia",
-		dir + "/kernel/drivers/video",
-		dir + "/kernel/drivers/video/nvidia",
-		dir + "/weak-updates/nvidia",
-		dir + "/nvidia",
-	}
+	places := strings.Fields("updates/dkms updates extra extra/nvidia kernel/drivers/video kernel/drivers/video/nvidia weak-updates/nvidia nvidia")
 	for _, name := range h.names(dir + "/kernel") { // Ubuntu's signed modules: kernel/nvidia-570-open
 		if strings.HasPrefix(name, "nvidia-") {
-			places = append(places, dir+"/kernel/"+name)
+			places = append(places, "kernel/"+name)
 		}
 	}
 	for _, place := range places {
+		place = dir + "/" + place
 		for _, name := range h.names(place) {
 			if !strings.HasPrefix(name, "nvidia.ko") && !strings.HasPrefix(name, "nvidia-current.ko") {
 				continue

@@ -106,9 +106,6 @@ func (h *host) interpreter(programs ...string) string {
 // dotted is version.ParseDotted for text that may be anything: zero where it is
 // no version.
 func dotted(s string) version.Dotted {
-	v, err := version.ParseDotted(s)
-	if err != nil {
-		return version.Dotted{}
-	}
+	v, _ := version.ParseDotted(s)
 	return v
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"debug/elf"
 	"slices"
 	"strings"
@@ -73,15 +74,8 @@ var redhatRelease = lazy.Regexp(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Ora
 // oldRelease reads what distributions had before os-release.
 func (h *host) oldRelease(p *machine.Platform) {
 	if m := redhatRelease().FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
-		names := map[string]string{
-			"CentOS":     "centos",
-			"Rocky":      "rocky",
-			"AlmaLinux":  "almalinux",
-			"Oracle":     "ol",
-			"Scientific": "scientific",
-			"Red Hat":    "rhel",
-		}
-		p.Distro, p.DistroLike, p.DistroVersion = names[m[1]], "rhel fedora", m[2]
+		others := map[string]string{"Oracle": "ol", "Red Hat": "rhel"} // than in small letters
+		p.Distro, p.DistroLike, p.DistroVersion = cmp.Or(others[m[1]], strings.ToLower(m[1])), "rhel fedora", m[2]
 		return
 	}
 	if v := h.text("/etc/alpine-release"); v != "" {

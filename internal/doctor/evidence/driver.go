@@ -19,19 +19,9 @@ func (e Driver) WindowsColumn() bool {
 	return e.Machine.Platform.OS == "windows" || e.Machine.Platform.Environment == machine.WSL2
 }
 
-func (e Driver) FloorOf(f matrix.Floor) version.Dotted {
-	if e.WindowsColumn() {
-		return f.Windows
-	}
-	return f.Linux
-}
+func (e Driver) FloorOf(f matrix.Floor) version.Dotted { return f.Driver(e.WindowsColumn()) }
 
-func (e Driver) First(a matrix.Arch) version.Dotted {
-	if e.WindowsColumn() {
-		return a.FirstWindows
-	}
-	return a.FirstDriver
-}
+func (e Driver) First(a matrix.Arch) version.Dotted { return a.First(e.WindowsColumn()) }
 
 // Floor is the oldest driver for a CUDA on this platform. Before CUDA 11 there is
 // no compatibility between minor versions: the toolkit's own table counts.
@@ -49,10 +39,7 @@ func (e Driver) Floor(cuda version.Dotted) version.Dotted {
 		if t.Version.MajorMinor() != cuda.MajorMinor() {
 			continue
 		}
-		v := t.LinuxTable
-		if e.WindowsColumn() {
-			v = t.WindowsTable
-		}
+		v := t.Driver(e.WindowsColumn())
 		if !v.IsZero() && (oldest.IsZero() || v.Less(oldest)) {
 			oldest = v
 		}
