@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,24 @@ func TestSourceIsReadAndNotRun(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("its setup.py was run")
+	}
+}
+
+// An archive that unpacks to much more than it is costs no more memory than another.
+func TestArchiveOfZeros(t *testing.T) {
+	f, members := files{}, map[string]string{}
+	for i := range 100 {
+		members[fmt.Sprintf("d%d/PKG-INFO", i)] = strings.Repeat("\x00", maxMember)
+	}
+	f.sdist("zeros", "1.0", "never", members)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := new(Source).read(f["zeros-1.0.tar.gz"]); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 { // a member takes twice its size to read
+		t.Errorf("%d MiB were taken", n)
 	}
 }
 

@@ -41,6 +41,7 @@ const (
 	maxArchive = 40 << 20
 	maxContent = 400 << 20
 	maxMember  = 1 << 20
+	maxMembers = 32 // that are kept: an archive of zeros holds a thousand times its size
 )
 
 // source reads the archive of one version.
@@ -96,7 +97,7 @@ func (s *Source) read(b []byte) error {
 			}
 		}
 		base := path.Base(h.Name)
-		wanted := slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, base)
+		wanted := len(members) < maxMembers && slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, base)
 		if _, inner, _ := strings.Cut(h.Name, "/"); wanted && strings.Count(inner, "/") <= 2 && h.Size <= maxMember {
 			if members[inner], err = io.ReadAll(t); err != nil {
 				return fmt.Errorf("its archive cannot be read: %w", err)
