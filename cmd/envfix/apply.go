@@ -156,7 +156,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if f.verbose {
 		whole = nil
 	}
-	if err := f.consentToBuild(p); err != nil {
+	if err := f.consentToBuild(p, foreign); err != nil {
 		return err
 	}
 	if err := consent(ctx, "apply", f.yes, p, whole); err != nil {

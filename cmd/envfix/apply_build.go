@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/ui"
@@ -11,13 +12,17 @@ import (
 
 // consentToBuild refuses a plan that builds what nobody agreed to: to build a package runs
 // its code, and the isolation of builds is no sandbox. A later release asks again, since
-// its version is part of the consent.
-func (f applyFlags) consentToBuild(p *plan.Plan) error {
+// its version is part of the consent. Of a plan that was not made here its steps count.
+func (f applyFlags) consentToBuild(p *plan.Plan, foreign bool) error {
 	built := slices.Clone(p.Target.Build)
 	for _, place := range p.Target.Places {
 		address, _, _ := strings.Cut(place[strings.Index(place, "git+"):], " ;")
 		built = append(built, address)
 	}
+	if foreign {
+		built = append(built, apply.Built(p)...)
+	}
+	built = slices.Compact(slices.Sorted(slices.Values(built)))
 	missing := slices.DeleteFunc(built, func(pinned string) bool { return slices.Contains(f.builds, pinned) })
 	if len(missing) == 0 || len(p.Steps) == 0 {
 		return nil

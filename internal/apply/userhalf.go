@@ -187,6 +187,28 @@ func installArgs(args []string) bool {
 	return true
 }
 
+// Built are the addresses and folders that a plan's steps build, whatever else it says.
+func Built(p *plan.Plan) (out []string) {
+	for _, s := range p.Steps {
+		if s.Run == nil || slices.Contains(s.Run.Argv, "--only-binary") {
+			continue
+		}
+		for i, arg := range s.Run.Argv {
+			_, value := valued[s.Run.Argv[max(i-1, 0)]]
+			_, from, named := strings.Cut(arg, " @ ")
+			switch folder := strings.ContainsAny(arg, `/\`) || strings.HasPrefix(arg, "."); {
+			case i == 0 || value && s.Run.Argv[i-1] != "--editable" || strings.HasPrefix(arg, "{"):
+			case named:
+				from, _, _ = strings.Cut(from, " ;")
+				out = append(out, from)
+			case folder:
+				out = append(out, arg)
+			}
+		}
+	}
+	return out
+}
+
 // A list of requirements is lines of them, with hashes; an option in it would have
 // pip read another index or run something.
 var requirementLine = lazy.Regexp(`^( *--hash=sha256:[0-9a-f]{64}| *#[^\x00-\x1f]*|[A-Za-z0-9][^\x00-\x1f]*?)?( *\\)?$`)

@@ -1,12 +1,27 @@
 package apply
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 )
+
+// What a plan builds is read of its steps: a plan that does not say it asks all the same.
+func TestThreat18HostileBuild(t *testing.T) {
+	uv := []string{"/usr/bin/uv", "pip", "install", "--python", "{gen}/bin/python"}
+	for operands, want := range map[string]string{
+		"torch==2.9.1": "", "x @ git+https://h/x@1 ; os_name == 'nt'": "git+https://h/x@1", "x @ file:///tmp/x": "file:///tmp/x", "git+file:///x": "git+file:///x",
+		"./evil": "./evil", "..": "..", "--editable|/tmp/x": "/tmp/x", "--find-links|/tmp/x|torch": "", "--only-binary|:all:|x @ https://h/x.whl": "",
+	} {
+		p := &plan.Plan{Steps: []plan.Step{{ID: "x", Run: &plan.Run{Argv: append(slices.Clone(uv), strings.Split(operands, "|")...)}}}}
+		if got := strings.Join(Built(p), " "); got != want {
+			t.Errorf("%s: %q, want %q", operands, got, want)
+		}
+	}
+}
 
 // What a plan in a file may not do, although its id is right.
 func TestThreat18HostilePlan(t *testing.T) {
