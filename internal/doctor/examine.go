@@ -43,8 +43,8 @@ var rooms = slices.Concat(
 	containers.Rules,
 	code.Rules,
 	settings.Rules,
-	unsaid.Rules,
 	devices.Rules,
+	unsaid.Rules,
 )
 
 // An exam is one examination, where a choice is made or a remedy written.

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/internal/version"
 )
 
 // A liveCase is one thing that is wrong with a machine which is well otherwise.
@@ -52,6 +53,12 @@ func start(is string) func(*read.Case) {
 var bashrc = machine.Origin{Kind: machine.OriginProfile, File: "~/.bashrc", Line: 7}
 
 var liveCases = []liveCase{
+	{"an old card that drives the screen, and the kernel's line about it", func(c *read.Case) {
+		old := c.Machine.GPUs[0]
+		old.Visible, old.Index, old.Name, old.SM = false, 1, "NVIDIA GeForce GT 710", machine.SM{Major: 3, Minor: 5}
+		c.Machine.GPUs = append(c.Machine.GPUs, old)
+		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"NVRM: The NVIDIA GeForce GT 710 GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers."}}
+	}, "", nil, false},
 	{"a UUID of another machine", variable("CUDA_VISIBLE_DEVICES", "GPU-deadbeef-0000", bashrc), "ACC001", []string{"GPU-deadbeef-0000", "~/.bashrc:7"}, false},
 	{"a MIG instance that is not there", variable("CUDA_VISIBLE_DEVICES", "MIG-xyz"), "ACC001", []string{"MIG-xyz"}, false},
 	{"the beginning of a UUID serves", variable("CUDA_VISIBLE_DEVICES", "GPU-11111111"), "", nil, false},
@@ -212,13 +219,26 @@ var liveCases = []liveCase{
 	{"a GPU that did not start", func(c *read.Case) {
 		g := &c.Machine.GPUs[0]
 		g.Visible, g.PCIAddress = false, "0000:01:00.0"
-		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{{PCIAddress: "0000:01:00", Count: 3, Text: "RmInitAdapter failed! (0x62:0x40:2393)"}}}
-	}, "DRV013", []string{"RmInitAdapter failed!"}, false},
+		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x40:2393)"}}
+	}, "KMD008", []string{"RmInitAdapter failed!"}, false},
+	{"a GPU that its kernel module does not drive, as the kernel says", func(c *read.Case) {
+		c.Machine.GPUs[0].Visible = false
+		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)", "NVRM: installed in this system requires use of the NVIDIA open kernel modules."}}
+	}, "HW022", []string{"open module", "kernel log"}, false},
+	{"a kernel module that Secure Boot refused", func(c *read.Case) {
+		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
+		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"Loading of module with unavailable key is rejected"}}
+	}, "KMD002", []string{"mokutil"}, false},
+	{"a GPU that the kind of module cannot drive", func(c *read.Case) {
+		g := &c.Machine.GPUs[0]
+		g.Visible, g.Name, g.SM = false, "NVIDIA GeForce RTX 5090", machine.SM{Major: 12}
+		c.Machine.Driver.Version, c.Machine.Driver.KernelModule = version.MustDotted("580.95.05"), "proprietary"
+	}, "HW022", nil, false},
 	{"one of two GPUs that did not start", func(c *read.Case) {
 		second := c.Machine.GPUs[0]
 		second.Visible, second.Index = false, 1
 		c.Machine.GPUs = append(c.Machine.GPUs, second)
-	}, "", nil, false},
+	}, "DRV013", nil, true},
 	{"AMD without /dev/kfd", func(c *read.Case) {
 		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/kfd", Is: machine.NodeMissing}}}
 	}, "DRV015", []string{"/dev/kfd", "amdgpu"}, false},

@@ -88,6 +88,8 @@ type KernelLog struct {
 	Source  string        `json:"source,omitempty"`  // /dev/kmsg …; "" none could be read
 	Refused string        `json:"refused,omitempty"` // why not, in words
 	Errors  []KernelError `json:"errors"`
+
+	Lines []string `json:"lines,omitempty"` // of drivers, where a GPU cannot be used; the last of them
 }
 
 // A KernelError is one kind of error that NVIDIA's kernel module reported of one
@@ -203,6 +205,10 @@ func (m *Machine) normalUse() {
 		l.Errors = slices.Clone(head(l.Errors, maxKernelErrors))
 		for i := range l.Errors {
 			l.Errors[i].Text, l.Errors[i].PCIAddress = text(l.Errors[i].Text), text(l.Errors[i].PCIAddress)
+		}
+		l.Lines = slices.Clone(head(l.Lines, maxKernelErrors))
+		for i := range l.Lines {
+			l.Lines[i] = text(l.Lines[i])
 		}
 		if l.Errors == nil {
 			l.Errors = []KernelError{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ const maxLog = 4 << 20
 // hasNVIDIA reports whether the kernel could have something to say of a GPU of
 // NVIDIA's.
 func (h *host) hasNVIDIA() bool {
-	return h.exists("/proc/driver/nvidia/version") || h.exists("/sys/module/nvidia") || h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")
+	onBus := func(p pciGPU) bool { return p.Vendor == "10de" }
+	return h.exists("/proc/driver/nvidia/version") || slices.ContainsFunc(h.busGPUs(), onBus) || h.exists("/sys/module/nvidia") || h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")
 }
 
 // kernelLog reads the errors of GPUs since the machine started: from the kernel's
@@ -50,6 +52,7 @@ func (h *host) kernelLog(ctx context.Context, limit time.Duration, p machine.Pla
 		return l
 	}
 	l.Errors = append(l.Errors, gpuErrors(string(text), h.uptime())...)
+	l.Lines = driverLines(string(text))
 	return l
 }
 
@@ -106,9 +109,9 @@ var (
 	// "NVRM: Xid (PCI:0000:3b:00): 79, …", before driver 418 without "PCI:"; of an
 	// NVSwitch "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, …".
 	xidLine = lazy.Regexp(`\b(S?)Xid \((?:PCI:)?([0-9A-Fa-f:.]{5,20})\): (\d{1,6})[, ]*(.*)`)
-	// "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x40:2393)", "NVRM: The NVIDIA GPU
-	// 0000:01:00.0 (PCI ID: …) installed in this system is not supported by …".
-	nvrmLine = lazy.Regexp(`NVRM:(?: GPU)?(?: at)? ?(?:(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[.0-9]*:? )?(.*(?:RmInitAdapter failed|rm_init_adapter failed|not supported|fallen off the bus|failed to copy vbios|GPU.*firmware|probe of the device.*failed|Failed to enable|This PCI I/O region).*)`)
+	// Lines of the drivers of GPUs, and of the kernel where it refuses a module. What they
+	// mean the doctor's catalogue of messages knows.
+	driverLine = lazy.Regexp(`(?i)nvrm|nvidia|nouveau|nova_core|amdgpu|\bkfd\b|module.{0,60}(?:reject|unsigned)|lockdown`)
 	// What stands before a line: "4,2213,5318921374,-;" in /dev/kmsg, where the third
 	// number is of microseconds; "[ 5318.921374]" elsewhere.
 	kmsgHead = lazy.Regexp(`^\d+,\d+,(\d+),[^;]*;`)
@@ -120,13 +123,6 @@ var (
 func gpuErrors(log string, uptime float64) []machine.KernelError {
 	var out []machine.KernelError
 	for line := range strings.Lines(log) {
-		if m := nvrmLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !strings.Contains(line, "Xid (") {
-			if e := errorOf(&out, machine.KernelError{PCIAddress: strings.ToLower(m[1])}); e != nil {
-				e.Count++
-				e.Text = text.Printable(fmt.Sprintf("%.300s", m[2]))
-			}
-			continue
-		}
 		if !strings.Contains(line, "Xid (") {
 			continue
 		}
@@ -150,6 +146,37 @@ func gpuErrors(log string, uptime float64) []machine.KernelError {
 		}
 	}
 	return out
+}
+
+// maxLines is how many of the last lines of GPUs' drivers are kept.
+const maxLines = 64
+
+// driverLines are the last lines of GPUs' drivers, each once, without what stands before
+// it; Xids are counted elsewhere.
+func driverLines(log string) []string {
+	var out []string
+	for line := range strings.Lines(log) {
+		if !driverLine().MatchString(line) || strings.Contains(line, "Xid (") {
+			continue
+		}
+		line = kmsgHead().ReplaceAllString(strings.TrimRight(line, "\r\n"), "")
+		if line = text.Printable(fmt.Sprintf("%.300s", line)); !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	return out[max(0, len(out)-maxLines):]
+}
+
+// aboutUnusable leaves the lines about a GPU that cannot be used: where all can be, none.
+func aboutUnusable(lines []string, gpus []machine.GPU) []string {
+	if !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return !g.Visible }) {
+		return nil
+	}
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
+			return g.Visible && g.PCIAddress != "" && strings.Contains(strings.ToLower(line), g.PCIAddress)
+		})
+	})
 }
 
 // errorOf finds the entry of the same error of the same device, or makes one; nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,15 @@ func (h *host) nodes() []machine.DeviceNode {
 	}
 	var want []string
 	const gpus = "/proc/driver/nvidia/gpus"
-	if list := h.names(gpus); len(list) > 0 && !h.container() {
+	inside := h.container()
+	given := func(name string) bool { return strings.Trim(name, "0123456789") == "nvidia" && name != "nvidia" }
+	switch list := h.names(gpus); {
+	case len(list) == 0:
+	case inside:
+		if slices.ContainsFunc(h.names("/dev"), given) { // which of the host's GPUs it is to have is not known
+			want = []string{"/dev/nvidiactl", "/dev/nvidia-uvm"}
+		}
+	default:
 		want = append(want, "/dev/nvidiactl")
 		if !h.exists("/usr/bin/nvidia-modprobe") { // which makes it for the first program that uses CUDA
 			want = append(want, "/dev/nvidia-uvm")

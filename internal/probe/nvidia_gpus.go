@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -34,14 +35,14 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 	lost := n.lost(rest)
 	for _, p := range rest {
 		g := p.gpu(o.Device)
-		if p.Driver == "nvidia" && len(lost) > 0 {
+		if n.drives(p) && len(lost) > 0 {
 			g.Fault, lost = lost[0], lost[1:]
 		}
 		if name := n.kernel.models[p.Address]; name != "" {
 			g.Name = name
 		}
 		g.UUID = n.kernel.uuids[p.Address]
-		g.Visible = h.usableByFiles(n, d, p)
+		g.Visible = n.usableByFiles(d, p)
 		if g.Visible {
 			g.Evidence = machine.FromProc
 		}
@@ -57,7 +58,7 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU 
 // the bus that is left over. NVML does not say which is which: where others are left
 // over too, there is no telling.
 func (n nvidia) lost(rest []pciGPU) []string {
-	left := len(xslices.Filter(rest, func(p pciGPU) bool { return p.Driver == "nvidia" }))
+	left := len(xslices.Filter(rest, n.drives))
 	if n.report == nil || len(n.report.Lost) != left {
 		return nil
 	}
@@ -77,19 +78,16 @@ func (n nvidia) lost(rest []pciGPU) []string {
 
 // usableByFiles judges a GPU without NVML: the kernel module lists it, and the
 // user space is of the module's version.
-func (h *host) usableByFiles(n nvidia, d *machine.Driver, p pciGPU) bool {
-	if n.report != nil || n.smi != nil || n.hung || d == nil || d.NotLoaded || p.Driver != "nvidia" {
-		return false
-	}
-	if !n.hasLibraries() || !n.user.IsZero() && n.user.Compare(n.kernel.version) != 0 {
-		return false
-	}
-	for _, address := range n.kernel.gpus {
-		if sameAddress(address, p.Address) {
-			return true
-		}
-	}
-	return false
+func (n nvidia) usableByFiles(d *machine.Driver, p pciGPU) bool {
+	return n.report == nil && n.smi == nil && !n.hung && d != nil && !d.NotLoaded && n.listed(p) &&
+		n.hasLibraries() && (n.user.IsZero() || n.user.Compare(n.kernel.version) == 0)
+}
+
+// drives reports whether NVIDIA's kernel module has a GPU, as the bus or the module says.
+func (n nvidia) drives(p pciGPU) bool { return p.Driver == "nvidia" || n.listed(p) }
+
+func (n nvidia) listed(p pciGPU) bool {
+	return slices.ContainsFunc(n.kernel.gpus, func(address string) bool { return sameAddress(address, p.Address) })
 }
 
 // reported turns one device of NVML into GPUs: itself, or its slices.

@@ -116,6 +116,9 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Pythons, m.Installed = env.pythons, env.installed
 	l.wait.Wait()
 	m.GPUs, m.Driver = slices.Clone(l.gpus), l.driver
+	if m.KernelLog != nil {
+		m.KernelLog.Lines = aboutUnusable(m.KernelLog.Lines, m.GPUs)
+	}
 	m.Notes = append(h.notes, l.on.notes...)
 	if m.Platform.Environment == machine.Bare && h.loginNode(m) {
 		m.Platform.Environment = machine.HPCLogin

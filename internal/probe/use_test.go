@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,11 +138,13 @@ func TestKernelLog(t *testing.T) {
 		files map[string]string
 		want  *machine.KernelLog
 	}{
-		"kmsg":  {map[string]string{"dev/kmsg": kmsg, "proc/uptime": "1000.00 3000.00\n"}, &machine.KernelLog{Source: "/dev/kmsg", Errors: third}},
+		"kmsg":  {map[string]string{"dev/kmsg": kmsg, "proc/uptime": "1000.00 3000.00\n"}, &machine.KernelLog{Source: "/dev/kmsg", Errors: third, Lines: []string{"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05"}}},
 		"quiet": {map[string]string{"dev/kmsg": "6,1,0,-;Linux version 6.8\n"}, &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}}},
 		"the logger's file, and an earlier start in it": {map[string]string{"proc/uptime": "300.0 1.0", "var/log/kern.log": "Nov 20 h kernel: [   99.000000] NVRM: Xid (PCI:0000:3b:00): 48, old\n" +
 			"Nov 21 h kernel: [    0.000000] Linux version 6.8\nNov 21 h kernel: [  200.500000] NVRM: Xid (0000:01:00): 13, Graphics Exception\n"},
 			&machine.KernelLog{Source: "/var/log/kern.log", Errors: []machine.KernelError{{PCIAddress: "0000:01:00", Number: 13, Count: 1, AgeSeconds: new(int64(99)), Text: "Graphics Exception"}}}},
+		"drivers": {map[string]string{"dev/kmsg": "3,90,900,-;NVRM: a\n3,91,901,-;eth0: up\n3,92,902,-;Loading of module with unavailable key is rejected\n3,93,903,-;NVRM: a\n"},
+			&machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}, Lines: []string{"NVRM: a", "Loading of module with unavailable key is rejected"}}},
 		"nothing to read": {nil, &machine.KernelLog{Refused: "this system has no /dev/kmsg; `journalctl -k -b | grep -i xid` may show errors of GPUs", Errors: []machine.KernelError{}}},
 	} {
 		h := newHost(Options{Root: tree(t, test.files), OS: "linux"})
@@ -153,6 +156,29 @@ func TestKernelLog(t *testing.T) {
 		if got := refusal(errors.Join(fs.ErrPermission), where); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q", where, got)
 		}
+	}
+}
+
+// TestAboutUnusable: of a machine whose GPUs all work the lines are nobody's business.
+func TestAboutUnusable(t *testing.T) {
+	lines := []string{"NVRM: GPU 0000:01:00.0: a", "NVRM: GPU 0000:02:00.0: b", "NVRM: c"}
+	works, not := machine.GPU{PCIAddress: "0000:01:00.0", Visible: true}, machine.GPU{PCIAddress: "0000:02:00.0"}
+	if got := aboutUnusable(slices.Clone(lines), []machine.GPU{works}); got != nil {
+		t.Errorf("all work: %q", got)
+	}
+	if got := aboutUnusable(slices.Clone(lines), []machine.GPU{works, not}); !slices.Equal(got, lines[1:]) {
+		t.Errorf("one does not: %q", got)
+	}
+}
+
+// TestLost: what NVML cannot reach is one that the kernel module has, however that is known.
+func TestLost(t *testing.T) {
+	n := nvidia{report: &nvmlchild.Report{Lost: []int{15}}, kernel: kernelModule{gpus: []string{"0000:01:00.0"}}}
+	if got := n.lost([]pciGPU{{PCI: PCI{Vendor: "10de"}, Address: "0000:01:00.0"}}); !slices.Equal(got, []string{machine.FaultLost}) {
+		t.Errorf("%q", got)
+	}
+	if got := n.lost([]pciGPU{{PCI: PCI{Vendor: "10de"}, Address: "0000:02:00.0"}}); got != nil {
+		t.Errorf("another driver's: %q", got)
 	}
 }
 

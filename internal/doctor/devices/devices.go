@@ -3,7 +3,6 @@
 package devices
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -56,8 +55,8 @@ func deviceNodes(e *evidence.Evidence) (out evidence.Findings) {
 // unlistedGPU: it is on the bus, the kernel module is loaded, and the driver does not list it.
 func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
 	d := e.Machine.Driver
-	if e.Pasted || d == nil || d.NotLoaded || d.Evidence != machine.FromNVML && d.LoadedVersion.IsZero() {
-		return out
+	if e.Pasted || d == nil || d.NotLoaded || d.Evidence == machine.FromProc {
+		return out // nobody was asked who lists them
 	}
 	switch e.Machine.Platform.Environment {
 	case machine.Container, machine.ContainerBuild, machine.WSL2, machine.Jetson:
@@ -69,17 +68,16 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 			g.KernelDriver != "" && g.KernelDriver != "nvidia" {
 			continue
 		}
-		said := []evidence.Quote{evidence.Fact("%s is on the PCI bus at %s; NVML lists %d GPUs", evidence.NameOf(g), g.PCIAddress, others), kernelSays(e, g)}
-		f := out.Find("DRV013", evidence.Likely, said...).
+		f := out.Find("DRV013", evidence.Likely, evidence.Fact("%s is on the PCI bus at %s; NVML lists %d GPUs", evidence.NameOf(g), g.PCIAddress, others)).
 			Says("the driver %s is loaded and does not list the %s at %s: the GPU did not start, or was lost", d.Version, evidence.NameOf(g), g.PCIAddress).
 			Do("`sudo dmesg | grep -iE 'NVRM|Xid'` shows why (RmInitAdapter, Xid 79, a GPU that this driver does not serve)",
 				"switch the machine off fully and on again; if it comes back: reseat the card and its power, then the vendor").
 			Explaining("GPU001", "DRV016")
-		if line := said[1].Text; line != "" {
-			f.Says("the driver %s could not start the %s at %s: the kernel says %q", d.Version, evidence.NameOf(g), g.PCIAddress, line)
-		}
-		if others > 0 {
+		switch {
+		case e.GPU().Spare(g):
 			f.As(evidence.Note) // another carries the work, and nobody asked for this one
+		case others > 0:
+			f.As(evidence.Warning)
 		}
 	}
 	return out
@@ -88,21 +86,7 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 // told reports whether a finding names the GPU's own fault, or the driver's, already.
 func told(found evidence.Found) bool {
 	return found.Any(func(f *evidence.Finding) bool {
-		return f.Severity == evidence.Error && (strings.HasPrefix(f.Check, "HW") ||
-			slices.Contains([]string{"KMD001", "KMD008", "DRV001", "DRV004", "DRV014", "DRV015", "ACC008", "GPU002"}, f.Check))
+		return slices.Contains([]string{"HW013", "HW014", "HW022"}, f.Check) || f.Severity == evidence.Error && (strings.HasPrefix(f.Check, "HW") || strings.HasPrefix(f.Check, "KMD") ||
+			slices.Contains([]string{"DRV001", "DRV004", "DRV014", "DRV015", "ACC008", "GPU002"}, f.Check))
 	})
-}
-
-// kernelSays is the kernel's own last line about a GPU's start.
-func kernelSays(e *evidence.Evidence, g machine.GPU) evidence.Quote {
-	l := e.Machine.KernelLog
-	if l == nil {
-		return evidence.Quote{}
-	}
-	for _, x := range l.Errors {
-		if x.Number == 0 && (x.PCIAddress == "" || machine.SamePCI(x.PCIAddress, g.PCIAddress)) {
-			return evidence.Quote{Text: fmt.Sprintf("NVRM: %s", x.Text)}
-		}
-	}
-	return evidence.Quote{}
 }

@@ -40,6 +40,7 @@ func New(k *know.Knowledge, c *read.Case) *Evidence {
 	e.GPU().identify()
 	e.Imports().believe()
 	e.atStart()
+	e.kernelSays()
 	return e
 }
 

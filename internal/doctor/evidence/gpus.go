@@ -61,6 +61,13 @@ func (e GPU) Visible() []machine.GPU {
 		func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
 }
 
+// Spare reports whether a GPU is not missed where it cannot be used: others carry the work,
+// and they are of another kind, as where an old card drives the screen.
+func (e GPU) Spare(g machine.GPU) bool {
+	others := slices.DeleteFunc(e.Visible(), func(o machine.GPU) bool { return o.Index == g.Index })
+	return !e.Pasted && len(others) > 0 && !slices.ContainsFunc(others, func(o machine.GPU) bool { return o.Name == g.Name })
+}
+
 // AllBefore is the first of NVIDIA's GPUs where each is surely older than a compute
 // capability; nil where one is not, or none is there.
 func (e GPU) AllBefore(sm machine.SM) *machine.GPU {

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -20,19 +21,26 @@ func branchDropsGPU(e *evidence.Evidence) (out evidence.Findings) {
 		if g.Vendor != machine.NVIDIA || !ok {
 			continue
 		}
+		var f *evidence.Finding
 		switch {
 		case a.LastBranch > 0 && d.Version.Major() > a.LastBranch:
-			out.Find("HW014", evidence.Likely, e.From.Driver, e.From.GPU).
+			f = out.Find("HW014", evidence.Likely, e.From.Driver, e.From.GPU).
 				Says("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name,
 					a.LastBranch).
 				Do(fmt.Sprintf("install driver branch %d and hold it", a.LastBranch))
-			return
 		case !e.Driver().First(a).IsZero() && d.Version.Less(e.Driver().First(a)):
-			out.Find("DRV005", evidence.Likely, e.From.Driver, e.From.GPU).
+			f = out.Find("DRV005", evidence.Likely, e.From.Driver, e.From.GPU).
 				Says("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.Driver().First(a)).
 				Do("update the NVIDIA driver")
-			return
+		case !e.Pasted && !g.Visible && d.KernelModule != "" && len(a.Modules) > 0 && !slices.Contains(a.Modules, d.KernelModule):
+			f = out.Find(map[bool]string{true: "HW013", false: "HW022"}[d.KernelModule == "open"], evidence.Likely, e.From.Driver, e.From.GPU)
+		default:
+			continue
 		}
+		if e.GPU().Spare(g) {
+			f.As(evidence.Note)
+		}
+		return out
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func arch(e *evidence.Evidence) (out evidence.Findings) {
 	var bad []machine.GPU
 	good, state := 0, unknownReach
 	for _, g := range e.Machine.GPUs {
-		if g.Vendor != machine.NVIDIA || g.SM.IsZero() {
+		if g.Vendor != machine.NVIDIA || g.SM.IsZero() || !g.Visible && e.GPU().Spare(g) {
 			continue
 		}
 		switch r := reachOfGPU(e, g.SM); r {

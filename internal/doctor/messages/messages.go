@@ -4,11 +4,13 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 )
 
 // Rules are what this room finds.
@@ -32,6 +34,10 @@ func messages(e *evidence.Evidence) (out evidence.Findings) {
 		f := out.Find(m.Checks[0], p, h.At).Of(m.Cause).Say(m.Text).Do(m.Fix...).In(m.Places).Explaining(m.Over...)
 		if m.Program == "kernel" {
 			meaning(e, h, f)
+		}
+		missed := func(g machine.GPU) bool { return !g.Visible && !e.GPU().Spare(g) }
+		if h.Live && !slices.ContainsFunc(e.Machine.GPUs, missed) {
+			f.As(evidence.Note)
 		}
 	}
 	return out

@@ -31,7 +31,8 @@ type Hit struct {
 	Message  *know.Message
 	At       Evidence
 	Captures map[string]string
-	Count    int // lines that held it, counted up to a cap
+	Live     bool // of this machine's own log, about a GPU that cannot be used
+	Count    int  // lines that held it, counted up to a cap
 }
 
 // A Printed is a line that a program prints when something is wrong, known by the
