@@ -36,7 +36,8 @@ type Finding struct {
 	Steps      []plan.Step   `json:"steps"`    // what `doctor --fix` would run; empty: nothing it can do
 	Explains   []string      `json:"explains"` // checks that this one is the reason of
 
-	Mend Mend `json:"-"`
+	Mend      Mend   `json:"-"`
+	Elsewhere string `json:"-"` // the environment that it is about, where that is not the one that was examined; "" it is
 
 	order int // of the evidence: where it stands
 }

@@ -53,6 +53,38 @@ func start(is string) func(*read.Case) {
 var bashrc = machine.Origin{Kind: machine.OriginProfile, File: "~/.bashrc", Line: 7}
 
 var liveCases = []liveCase{
+	{"packages of two CUDA majors with files of their own", func(c *read.Case) {
+		dist(c, "nvidia-cufft-cu11", "10.9.0.58")
+		dist(c, "nvidia-cufft-cu12", "11.3.3.83")
+		for i, so := range []string{"libcufft.so.10", "libcufft.so.11"} {
+			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/" + so}
+		}
+	}, "", nil, false},
+	{"packages of two CUDA majors over each other", func(c *read.Case) {
+		dist(c, "nvidia-cufft-cu11", "10.9.0.58")
+		dist(c, "nvidia-cufft-cu12", "11.3.3.83")
+		for i := range 2 {
+			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
+		}
+	}, "LD003", []string{"both write"}, false},
+	{"a GPU that is named twice", variable("CUDA_VISIBLE_DEVICES", "0,0", bashrc), "ACC001", []string{"twice", "~/.bashrc:7"}, false},
+	{"a kernel of notebooks that hides the GPU", func(c *read.Case) {
+		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}
+	}, "ACC001", []string{"hides every GPU", "/k/ml/kernel.json"}, true},
+	{"a kernel of notebooks that names the GPU", func(c *read.Case) {
+		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "0", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}
+	}, "", nil, false},
+	{"a script that works on the CPU", func(c *read.Case) {
+		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "-1", Origins: []machine.Origin{{Kind: machine.OriginPython, File: "/p/train.py", Line: 2}}}}
+	}, "", nil, false},
+	{"a value that an option cannot have", func(c *read.Case) {
+		variable("PYTORCH_ALLOC_CONF", "max_split_size_mb:10")(c)
+		c.Files.Options = []machine.BadOption{{Variable: "PYTORCH_ALLOC_CONF", Option: "max_split_size_mb", Value: "10", Wants: "more than 20"}}
+	}, "ACC023", []string{"more than 20"}, false},
+	{"torch of a Mac", func(c *read.Case) { c.Files.Dists[0].ABI = "macosx_11_0_arm64" }, "PY027", []string{"macosx_11_0_arm64"}, false},
+	{"links into a cache that was cleaned", func(c *read.Case) {
+		c.Files.Dists[0].Absent, c.Files.Dists[0].Files, c.Files.Dists[0].Link = 9, 10, "/cache/archive-v0/x"
+	}, "PY010", []string{"/cache/archive-v0/x"}, false},
 	{"an old card that drives the screen, and the kernel's line about it", func(c *read.Case) {
 		old := c.Machine.GPUs[0]
 		old.Visible, old.Index, old.Name, old.SM = false, 1, "NVIDIA GeForce GT 710", machine.SM{Major: 3, Minor: 5}

@@ -16,6 +16,7 @@ type EnvFiles struct {
 	Notes     []string    // what could not be read
 
 	Variables []Variable    // that one value decides, as this shell and Python's start set them
+	Elsewhere []Variable    // those that hide GPUs from a program that is started here, and not from this shell
 	Options   []BadOption   // of torch's allocator
 	Shadows   []ImportPlace // files that hide modules which torch imports
 	Clashes   [][2]string   // distributions that write the same files
@@ -59,6 +60,7 @@ type Variable struct {
 type BadOption struct {
 	Variable, Option string
 	Near             string // the option that was meant; "" not known
+	Value, Wants     string // that the option cannot have, and what it can, in words; "" there is no such option
 }
 
 // DistFiles is one distribution, its metadata compared with the disk.
@@ -74,7 +76,9 @@ type DistFiles struct {
 	Missing   []string // listed in RECORD and not there, the libraries first; a few of them
 	Absent    int      // how many are missing
 	Gone      string   // the directory of the sources that it is installed in place of, where that is not there
-	ABI       string   // the Python that its machine code is for, where that is another's: "cp312"
+	Link      string   // where links lead that stand for missing files; "" they are no links
+	Libraries []string // that it brings, as RECORD lists them
+	ABI       string   // the Python or the platform that its machine code is for, where that is another's: "cp312", "macosx_11_0_arm64"
 	Resized   []string // libraries of another size than RECORD says; a few of them
 }
 

@@ -25,7 +25,8 @@ const (
 	OriginSystemd      = "systemd"       // the unit that this process is part of
 	OriginContainer    = "container"     // what the container was started with
 	OriginLoader       = "ld.so.conf"
-	OriginPython       = "python" // a file that Python runs when it starts
+	OriginPython       = "python" // a file that Python runs when it starts, or of the project
+	OriginKernel       = "kernel" // a kernel of Jupyter's
 )
 
 // Place is "file:line", or the file alone.

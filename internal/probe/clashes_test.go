@@ -15,6 +15,8 @@ func TestClashes(t *testing.T) {
 		"faiss_cpu-1.8":           "faiss/__init__.py,,\n",
 		"triton-3.0":              "triton/__init__.py,,\n",
 		"triton_nightly-3.1":      "triton_nightly/__init__.py,,\n",
+		"tflite-1.0":              "", // nobody wrote down what they brought
+		"tflite_gpu-1.0":          "tflite/__init__.py,,\n",
 		"nvidia_nccl_cu12-2.27.5": "nvidia/__init__.py,,\n",
 		"nvidia_nccl_cu13-2.27.5": "nvidia/__init__.py,,\n",
 	} {
@@ -23,7 +25,7 @@ func TestClashes(t *testing.T) {
 	}
 	h := newHost(Options{Root: root, OS: "linux"})
 	got := h.clashes(h.dists([]string{site}))
-	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}}; !slices.Equal(got, want) {
+	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}, {"tflite", "tflite-gpu"}}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
 	}
 	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), h.clashes(e.Dists)
+	f.Elsewhere = h.startedHere(o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"} {
 		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
 			f.Notes = append(f.Notes, name+" is not there")
@@ -239,8 +241,12 @@ func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}
-		if m := wheelABI().FindSubmatch(h.bytes(info+"/WHEEL", 4096)); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
+		wheel := h.bytes(info+"/WHEEL", 4096)
+		if m := wheelABI().FindSubmatch(wheel); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
 			f.ABI = string(m[1])
+		}
+		if platform := foreignPlatform(wheel, h.os, runtime.GOARCH); platform != "" && h.root == "" {
+			f.ABI = platform
 		}
 		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
 			h.record(&f, info)
@@ -251,6 +257,24 @@ func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
 
 // wheelABI is the first tag of a wheel whose machine code is for one Python alone.
 var wheelABI = lazy.Regexp(`(?m)^Tag: cp3\d+-(cp3\d+t?)-`)
+
+// wheelPlatform is what a tag of a wheel says of systems: "manylinux_2_28_x86_64".
+var wheelPlatform = lazy.Regexp(`(?m)^Tag: [^-\s]+-[^-\s]+-(\S+)$`)
+
+// foreignPlatform is the platform of a wheel that is for another system or processor than
+// this one; "" it is for this one, or for any.
+func foreignPlatform(wheel []byte, os, arch string) string {
+	last := ""
+	for _, m := range wheelPlatform().FindAllSubmatch(wheel, -1) {
+		last = string(m[1])
+		ours := map[string]string{"linux": "linux", "macos": "macosx_", "darwin": "macosx_", "windows": "win"}[os]
+		processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch]
+		if last == "any" || ours == "" || processor == "" || strings.Contains(last, ours) && (os != "linux" || strings.HasSuffix(last, processor)) {
+			return ""
+		}
+	}
+	return last
+}
 
 // movedSource is where the sources of a distribution were that is installed in place of
 // them (PEP 610), if they are not there any more; "" all is well.
@@ -290,6 +314,9 @@ func (h *host) record(d *machine.DistFiles, info string) {
 			continue // programs are rewritten; byte code comes and goes
 		}
 		d.Files++
+		if isLibrary(f.Path) {
+			d.Libraries = append(d.Libraries, f.Path)
+		}
 		h.compare(d, dirs, site+"/"+path.Clean(f.Path), f.Size, byPip)
 	}
 	if !itself && byPip { // it lists itself, by its specification
@@ -297,6 +324,11 @@ func (h *host) record(d *machine.DistFiles, info string) {
 	}
 	slices.SortStableFunc(d.Missing, func(a, b string) int { return boolInt(isLibrary(b)) - boolInt(isLibrary(a)) })
 	d.Missing = d.Missing[:min(len(d.Missing), maxNamed)]
+	for file := append(d.Missing, site)[0]; file != site && d.Link == ""; file = path.Dir(file) {
+		if to := h.target(file); to != "" && !h.exists(file) {
+			d.Link = text.Printable(to)
+		}
+	}
 }
 
 // variants end the names of packages that are one for several kinds of machines.
@@ -317,11 +349,11 @@ func (h *host) clashes(dists []Dist) [][2]string {
 			first[stem] = d
 			continue
 		}
-		mine := map[string]bool{}
-		for _, f := range machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)) {
-			mine[f.Path] = strings.HasSuffix(f.Path, "/__init__.py")
-		}
-		if slices.ContainsFunc(machine.ReadRecord(h.bytes(other.Info+"/RECORD", maxFile)), func(f machine.RecordFile) bool { return mine[f.Path] }) {
+		mine, theirs := machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)), machine.ReadRecord(h.bytes(other.Info+"/RECORD", maxFile))
+		unknown := len(mine) == 0 || len(theirs) == 0 // then their names tell
+		if unknown && strings.HasSuffix(d.Name, "-gpu") || slices.ContainsFunc(theirs, func(f machine.RecordFile) bool {
+			return strings.HasSuffix(f.Path, "/__init__.py") && slices.ContainsFunc(mine, func(o machine.RecordFile) bool { return o.Path == f.Path })
+		}) {
 			out = append(out, [2]string{other.Name, d.Name})
 		}
 	}

@@ -83,9 +83,9 @@ func TestRecord(t *testing.T) {
 		record string
 		want   machine.DistFiles
 	}{
-		{"torch/version.py,sha256=x,9\ntorch/lib/libtorch.so,sha256=x,5\ntorch/__pycache__/x.pyc,,\n../../../bin/torchrun,,1\ntorch-2.9.1.dist-info/RECORD,,\n", machine.DistFiles{Files: 2}},
+		{"torch/version.py,sha256=x,9\ntorch/lib/libtorch.so,sha256=x,5\ntorch/__pycache__/x.pyc,,\n../../../bin/torchrun,,1\ntorch-2.9.1.dist-info/RECORD,,\n", machine.DistFiles{Files: 2, Libraries: []string{"torch/lib/libtorch.so"}}},
 		{"torch/a.py,sha256=x,9\ntorch/lib/libgone.so,sha256=x,5\ntorch/lib/libtorch.so,sha256=x,6\n\"torch/a,b.py\",sha256=x,1\ntorch-2.9.1.dist-info/RECORD,,\n",
-			machine.DistFiles{Files: 4, Absent: 3, Missing: []string{site + "/torch/lib/libgone.so", site + "/torch/a.py", site + "/torch/a,b.py"}, Resized: []string{site + "/torch/lib/libtorch.so"}}},
+			machine.DistFiles{Files: 4, Absent: 3, Missing: []string{site + "/torch/lib/libgone.so", site + "/torch/a.py", site + "/torch/a,b.py"}, Libraries: []string{"torch/lib/libgone.so", "torch/lib/libtorch.so"}, Resized: []string{site + "/torch/lib/libtorch.so"}}},
 		{"torch/version.py,sha256=x,9\ntorch/li", machine.DistFiles{Files: 1, Record: "cut off"}},
 		{"torch/version.py,sha256=x,9\n", machine.DistFiles{Files: 1, Record: "cut off"}},
 		{"", machine.DistFiles{Record: "missing or empty"}},

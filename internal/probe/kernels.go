@@ -36,6 +36,44 @@ func (h *host) kernels() []machine.Kernel {
 	return out
 }
 
+// startedHere are the variables of some names that a program gets which is started here: by
+// the kernel of a notebook, by what reads .env (editors, docker compose, python-dotenv), by
+// a script of the project that sets it itself.
+func (h *host) startedHere(dir string, named func(string) bool) []machine.Variable {
+	var out []machine.Variable
+	add := func(name, value string, at machine.Origin) {
+		if _, set := h.env[name]; named(name) && !set && len(out) < maxNamed {
+			at.File = text.Printable(at.File)
+			out = append(out, machine.Variable{Name: name, Value: Redact(value), Origins: []machine.Origin{at}})
+		}
+	}
+	for _, d := range h.jupyterDirs() {
+		for _, kernel := range h.names(d + "/kernels") {
+			var spec struct {
+				Env map[string]string `json:"env"`
+			}
+			file := d + "/kernels/" + kernel + "/kernel.json"
+			_ = json.Unmarshal(h.bytes(file, 1<<16), &spec) // what is none sets nothing
+			for name, value := range spec.Env {
+				add(name, value, machine.Origin{Kind: machine.OriginKernel, Name: text.Printable(kernel), File: file})
+			}
+		}
+	}
+	for _, name := range h.names(dir) {
+		switch {
+		case name == ".env":
+			for _, a := range assignments(string(h.bytes(dir+"/.env", 64<<10)), shellText, func(string) string { return "" }) {
+				add(a.variable, a.value, machine.Origin{Kind: machine.OriginProfile, File: dir + "/.env", Line: a.line})
+			}
+		case strings.HasSuffix(name, ".py"):
+			for _, a := range environSets(h.bytes(dir+"/"+name, 64<<10)) {
+				add(a.variable, a.value, machine.Origin{Kind: machine.OriginPython, File: dir + "/" + name, Line: a.line})
+			}
+		}
+	}
+	return out
+}
+
 // jupyterDirs are the directories of Jupyter's data, the user's own first.
 func (h *host) jupyterDirs() []string {
 	own := h.env["JUPYTER_DATA_DIR"]

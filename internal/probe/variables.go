@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,20 +38,29 @@ func (h *host) atStart(sites []string) []machine.Variable {
 	var out []machine.Variable
 	for _, file := range h.startFiles(sites) {
 		code := h.bytes(file, 256<<10)
-		for _, m := range environLine().FindAllSubmatchIndex(code, 20) {
-			group := func(i int) string {
-				if m[2*i] < 0 {
-					return ""
-				}
-				return text.Printable(string(code[m[2*i]:m[2*i+1]]))
-			}
-			name := group(1) + group(2) + group(3)
-			if _, set := h.env[name]; !tracked().MatchString(name) || set && group(3) != "" {
+		for _, a := range environSets(code) {
+			if _, set := h.env[a.variable]; !tracked().MatchString(a.variable) || set && a.text != "" {
 				continue
 			}
-			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:m[0]], []byte("\n"))}
-			out = append(out, machine.Variable{Name: name, Value: Redact(group(4)), AtStart: true, Origins: []machine.Origin{at}})
+			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.line}
+			out = append(out, machine.Variable{Name: a.variable, Value: Redact(a.value), AtStart: true, Origins: []machine.Origin{at}})
 		}
+	}
+	return out
+}
+
+// environSets are the variables that code of Python sets; text is what sets one that has no
+// value alone.
+func environSets(code []byte) []assignment {
+	var out []assignment
+	for _, m := range environLine().FindAllSubmatchIndex(code, 20) {
+		group := func(i int) string {
+			if m[2*i] < 0 {
+				return ""
+			}
+			return text.Printable(string(code[m[2*i]:m[2*i+1]]))
+		}
+		out = append(out, assignment{variable: group(1) + group(2) + group(3), value: group(4), text: group(3), line: 1 + bytes.Count(code[:m[0]], []byte("\n"))})
 	}
 	return out
 }
@@ -96,12 +106,27 @@ func (h *host) allocOptions(torch string) []machine.BadOption {
 			switch {
 			case !pair || setting == "":
 				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(part)})
+			case allocValues[option].fits != nil && !allocValues[option].fits().MatchString(setting):
+				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(option), Value: text.Printable(setting), Wants: allocValues[option].words})
 			case !known(option):
 				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(option), Near: nearOption(option, known)})
 			}
 		}
 	}
 	return out
+}
+
+// allocValues are what torch takes of options that have few values, and in words: it raises
+// at any other (c10/cuda/CUDAAllocatorConfig.cpp).
+var allocValues = map[string]struct {
+	fits  func() *regexp.Regexp
+	words string
+}{
+	"backend":                      {lazy.Regexp(`^(?:native|cudaMallocAsync)$`), "native or cudaMallocAsync"},
+	"expandable_segments":          {lazy.Regexp(`^(?:True|False)$`), "True or False"},
+	"release_lock_on_cudamalloc":   {lazy.Regexp(`^(?:True|False)$`), "True or False"},
+	"garbage_collection_threshold": {lazy.Regexp(`^0?\.\d*[1-9]\d*$`), "more than 0 and less than 1"},
+	"max_split_size_mb":            {lazy.Regexp(`^(?:2[1-9]|[3-9]\d|[1-9]\d\d+)$`), "more than 20"},
 }
 
 // nearOption is the option of which one letter more or less was written; "" none.

@@ -21,25 +21,63 @@ func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
 		if i > 0 && e.GPU().Of(machine.NVIDIA) && !e.GPU().Of(machine.AMD) && e.Torch.HIP == "" {
 			continue // a torch for CUDA does not read it
 		}
-		said, bad := e.From.Env[name], ""
-		for i, entry := range strings.Split(e.Machine.Env[name], ",") {
-			if how := hides(e, name, strings.TrimSpace(entry), i == 0); how != "" {
-				bad = how
+		said := e.From.Env[name]
+		if value, set := e.Machine.Env[name]; set {
+			if bad := hidden(e, name, value); bad != "" {
+				f := out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).Say(bad)
+				e.Repair().Unset(f, name, unhide(name, said)...)
 			}
-		}
-		if _, set := e.Machine.Env[name]; set && bad != "" {
-			f := out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).Say(bad)
-			e.Repair().Unset(f, name, unhide(name, said)...)
 		}
 	}
 	return out
+}
+
+// hiddenElsewhere: this shell has not the variable, and a program that is started here gets
+// it: a notebook by its kernel, what reads .env, a script that sets it itself.
+func hiddenElsewhere(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || e.Torch.NoCUDA || len(e.GPU().Visible()) == 0 {
+		return
+	}
+	for _, v := range e.Files.Elsewhere {
+		how := ""
+		if v.Name == hiding[0] {
+			how = hidden(e, v.Name, v.Value)
+		}
+		if how == "" {
+			continue
+		}
+		at := v.Origins[0]
+		f := out.Find("ACC001", evidence.Hint, evidence.Fact("%s sets %s=%s", at.Place(), v.Name, v.Value)).
+			Says("%s, for what is started with %s; in this shell it is not set", how, at.Place()).
+			Do("take " + v.Name + " out of " + at.Place() + ", where a GPU is wanted there").As(evidence.Note)
+		if at.Kind == machine.OriginKernel {
+			f.As(evidence.Warning) // a notebook says nothing of it
+		}
+	}
+	return out
+}
+
+// hidden says how a value of a variable hides GPUs; "" it does not. One that is named twice
+// hides all (torch/cuda/__init__.py, _parse_visible_devices).
+func hidden(e *evidence.Evidence, name, value string) (bad string) {
+	entries := strings.Split(value, ",")
+	for i, entry := range entries {
+		entry = strings.TrimSpace(entry)
+		if how := hides(e, name, value, entry, i == 0); how != "" {
+			bad = how
+		}
+		if bad == "" && entry != "" && slices.ContainsFunc(entries[:i], func(o string) bool { return strings.TrimSpace(o) == entry }) {
+			bad = fmt.Sprintf("%s=%q names %s twice: that hides every GPU", name, value, entry)
+		}
+	}
+	return bad
 }
 
 // hiding are the variables that hide GPUs.
 var hiding = []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}
 
 // hides says how an entry of a variable hides GPUs; "" it does not.
-func hides(e *evidence.Evidence, name, entry string, first bool) string {
+func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 	switch {
 	case entry == "NoDevFiles":
 		return "" // the scheduler's: see noDevFiles
@@ -54,14 +92,14 @@ func hides(e *evidence.Evidence, name, entry string, first bool) string {
 		return ""
 	case !first:
 	case entry == "" || entry == "-1" || strings.EqualFold(entry, "none"):
-		return fmt.Sprintf("%s=%q hides every GPU", name, e.Machine.Env[name])
+		return fmt.Sprintf("%s=%q hides every GPU", name, value)
 	case entry == "all":
 		return name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
 	case evidence.Atoi(entry) < 0 && len(entry) < 12:
-		return fmt.Sprintf("%s=%q names no GPU", name, e.Machine.Env[name])
+		return fmt.Sprintf("%s=%q names no GPU", name, value)
 	}
 	if beyond(e, name, evidence.Atoi(entry), first) {
-		return fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, e.Machine.Env[name])
+		return fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, value)
 	}
 	return ""
 }

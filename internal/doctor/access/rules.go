@@ -6,6 +6,7 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC001"}, Find: visibleDevices},
+	{Checks: []string{"ACC001"}, Find: hiddenElsewhere},
 	{Checks: []string{"ACC011"}, Find: noDevFiles},
 	{Checks: []string{"ACC008", "ROC003"}, Find: permission},
 	{Checks: []string{"MG001"}, Find: sharedMemory},

@@ -111,9 +111,16 @@ func incomplete(e *evidence.Evidence, ofTorch map[string]bool) []trouble {
 			t.conda = e.Conda().Again(d)
 		}
 		switch {
+		case strings.Contains(d.ABI, "_") && ours:
+			t.check, t.proof = "PY027", evidence.Proven.Exact()
+			t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
+			t.text = fmt.Sprintf("%s %s is for another system or processor, %s: the environment was made elsewhere", d.Name, d.Version, d.ABI)
 		case d.Absent > 0:
 			t.check, t.proof = "PY010", evidence.Proven
 			t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files)
+			if d.Link != "" {
+				t.text += fmt.Sprintf(", links to %s, which is not there: an installer's cache that was cleaned", d.Link)
+			}
 			for _, f := range d.Missing[:min(2, len(d.Missing))] {
 				t.said = append(t.said, evidence.Fact("missing: %s", f))
 			}

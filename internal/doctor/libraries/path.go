@@ -2,6 +2,7 @@ package libraries
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -97,7 +98,7 @@ func pipLibraries(e *evidence.Evidence) (out evidence.Findings) {
 		if !ok {
 			continue
 		}
-		if o, both := byLibrary[library]; both && o.Name != p.Name {
+		if o, both := byLibrary[library]; both && o.Name != p.Name && overlap(e, o.Name, p.Name) {
 			pairs = append(pairs, [2]evidence.Package{o, p})
 		}
 		byLibrary[library] = p
@@ -117,6 +118,18 @@ func pipLibraries(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	twice(e, &out, b, pairs, trouble)
 	return out
+}
+
+// overlap reports whether two packages bring a library of the same name; where their lists
+// of files were not read, it is taken for granted.
+func overlap(e *evidence.Evidence, a, b string) bool {
+	lists := map[string][]string{}
+	if e.Files != nil {
+		for _, d := range e.Files.Dists {
+			lists[d.Name] = d.Libraries
+		}
+	}
+	return len(lists[a]) == 0 || len(lists[b]) == 0 || slices.ContainsFunc(lists[a], func(file string) bool { return slices.Contains(lists[b], file) })
 }
 
 // twice: packages of two CUDA major versions write the same files.

@@ -23,6 +23,9 @@ func allocOptions(e *evidence.Evidence) (out evidence.Findings) {
 		f := out.Find("ACC023", evidence.Proven, e.From.Env[o.Variable]).
 			Says("%s names %q, which torch %s does not know: it fails at the first use of CUDA", o.Variable, o.Option, e.Torch.Named())
 		var ways []string
+		if o.Value != "" {
+			f.Says("%s gives %s the value %q, and torch %s takes %s: it fails at the first use of CUDA", o.Variable, o.Option, o.Value, e.Torch.Named(), o.Wants)
+		}
 		if o.Near != "" {
 			right := strings.Replace(e.Machine.Env[o.Variable], o.Option, o.Near, 1)
 			ways = append(ways, fmt.Sprintf("`export %s=%s`: %s is meant", o.Variable, right, o.Near))
