@@ -163,11 +163,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 			return err
 		}
 	}
-	if !patient.Pasted && f.pid == 0 && !f.plan.machine.elsewhere() {
-		nullVariant(patient)
-	}
-	report := doctor.Examine(know.Embedded(), patient)
-	f.active(ctx, &report, patient)
+	report := f.examined(ctx, patient)
 	if !patient.Pasted && f.plan.machine.facts == "" {
 		report.Notes = append(report.Notes, lockDrift(patient.Machine, f.plan.machine.env)...)
 	}
@@ -300,7 +296,7 @@ func (f doctorFlags) report(ctx context.Context) (doctor.Report, *read.Case, err
 	if err != nil {
 		return doctor.Report{}, nil, err
 	}
-	return doctor.Examine(know.Embedded(), patient), patient, nil
+	return f.examined(ctx, patient), patient, nil
 }
 
 // judged adds to a case what it is judged by: the data, and what holds here.

@@ -3,35 +3,58 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/text"
 )
 
-// active also looks at the environment that is activated, where that is another than the
-// one that was examined: it is what `python` runs here, so what is wrong with it comes first.
-func (f doctorFlags) active(ctx context.Context, r *doctor.Report, patient *read.Case) {
-	examined, dir := f.plan.target.place, activeEnv()
-	if patient.Pasted || f.pid > 0 || f.plan.machine.elsewhere() || os.Getenv("ENVFIX_ROOT") != "" ||
-		examined.named || dir == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir) {
-		return
+// examined is what every command says of this machine and an environment: one examination,
+// of the environment that `python` runs here too, where that is another one.
+func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Report {
+	if patient.Pasted || f.pid > 0 || f.plan.machine.elsewhere() {
+		return doctor.Examine(know.Embedded(), patient)
 	}
-	g := f
-	g.plan.machine.env = dir
-	other, err := g.patient(ctx)
-	if err != nil {
-		return
+	nullVariant(patient)
+	r := doctor.Examine(know.Embedded(), patient)
+	examined, dir := f.plan.target.place, runsHere()
+	if os.Getenv("ENVFIX_ROOT") != "" || examined.named || dir == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir) {
+		return r
+	}
+	f.plan.machine.env = dir
+	other, err := f.patient(ctx)
+	if err != nil || other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) {
+		return r // one without torch that comes first on PATH is for tools
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
 		known := slices.ContainsFunc(r.Findings, func(o doctor.Finding) bool { return o.Check == x.Check && o.Text == x.Text })
 		if x.Severity < know.Error || known {
 			continue
 		}
-		x.Text = "the environment that is active, " + dir + ", is another one, and what `python` runs here: " + x.Text
-		x.Mend = doctor.Mend{} // a plan is for the one that was examined
+		x.Text = "`python` runs another environment here, " + dir + ": " + x.Text
+		x.Fix = append(x.Fix, "`"+text.Command("envfix", "doctor", "--fix", "--env", dir)+"`")
+		x.Elsewhere = dir
 		r.Findings = append([]doctor.Finding{x}, r.Findings...)
 		r.OK, r.Verdict = false, doctor.Faulty
 	}
+	return r
+}
+
+// runsHere is the environment whose Python this shell runs, where one is active: of the first
+// one on PATH, which may be another's. "" none is.
+func runsHere() string {
+	active := activeEnv()
+	for _, name := range []string{"python", "python3"} {
+		if program, err := exec.LookPath(name); err == nil && active != "" {
+			if dir := filepath.Dir(filepath.Dir(program)); isEnvDir(dir) {
+				return nameOf(dir)
+			}
+			break
+		}
+	}
+	return active
 }

@@ -132,7 +132,7 @@ func (f doctorFlags) leave(show io.Writer, text string, m mending) error {
 func handwork(findings []doctor.Finding, p *plan.Plan) string {
 	var lines []string
 	for _, f := range findings {
-		if f.Severity == know.Note || len(f.Fix) == 0 || p != nil &&
+		if f.Severity == know.Note || len(f.Fix) == 0 || p != nil && f.Elsewhere == "" &&
 			doctor.WayOf(know.Embedded(), f, findings) != doctor.NoWay {
 			continue
 		}

@@ -26,10 +26,14 @@ import (
 // returns the plan; nil where no plan helps. Its error says why none could be made.
 func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *read.Case) (*plan.Plan, error) {
 	c := cureOf(r, patient)
+	dir := f.examinedElsewhere(patient)
 	if c.first < 0 {
-		return nil, nil
+		if len(r.Findings) == 0 || r.Findings[0].Elsewhere == "" {
+			return nil, nil
+		}
+		dir = r.Findings[0].Elsewhere
 	}
-	if dir := f.examinedElsewhere(patient); dir != "" && !c.anew {
+	if dir != "" && !c.anew {
 		return nil, fail.New(fail.Failed, fmt.Sprintf("what is broken is %s, and the plan would be for %s",
 			ui.Clean(dir), ui.Clean(f.plan.target.env)),
 			fmt.Sprintf("`envfix doctor --fix --env %s`", ui.Clean(dir)))
@@ -88,7 +92,7 @@ func cureOf(r *doctor.Report, patient *read.Case) cure {
 	for i, x := range r.Findings {
 		w := doctor.WayOf(k, x, r.Findings)
 		wants := beside(x, torch)
-		if w == doctor.NoWay && (wants == nil || x.Severity < know.Error) {
+		if x.Elsewhere != "" || w == doctor.NoWay && (wants == nil || x.Severity < know.Error) {
 			continue
 		}
 		if c.first < 0 {

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"envfix/internal/apply"
-	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/planning"
@@ -36,7 +35,7 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults(q, at.dir), Proved: provedOf(at.dir)}
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: f.faults(ctx, q), Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
@@ -72,16 +71,17 @@ func madeWithoutGPU(env string) bool {
 }
 
 // faults are what doctor finds, the root cause first.
-func faults(q planning.Question, env string) []string {
+func (f planFlags) faults(ctx context.Context, q planning.Question) []string {
+	env := f.target.place.dir
 	patient := read.FromMachine(q.Machine)
 	patient.Matrix, patient.Standing = q.Matrix, planning.Wished(q.Wish, q.Request)
 	patient.WithoutGPU = madeWithoutGPU(env)
 	o := probeOptions(env)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	var out []string
-	for _, f := range doctor.Examine(know.Embedded(), patient).Findings {
-		if f.Severity != know.Note {
-			out = append(out, f.Text)
+	for _, x := range (doctorFlags{plan: f}).examined(ctx, patient).Findings {
+		if x.Severity != know.Note {
+			out = append(out, x.Text)
 		}
 	}
 	return out

@@ -57,6 +57,9 @@ func placeHere() place {
 		return place{dir: defaultEnv, state: "active"}
 	case pathExists(defaultEnv) || pathExists(".envfix"):
 		p := place{dir: defaultEnv, state: "not active"}
+		if to, err := os.Readlink(defaultEnv); err == nil && !pathExists(defaultEnv+"/.") {
+			return place{dir: defaultEnv, state: "a link to " + ui.Clean(to) + ", which is not there"}
+		}
 		if !isEnvDir(defaultEnv) {
 			p.state = "new"
 		}

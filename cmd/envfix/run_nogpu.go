@@ -20,7 +20,7 @@ func diagnose(t *verdict.Trace, argv []string) *verdict.Diagnosis {
 	ctx, cancel := context.WithTimeout(context.Background(), diagnosisLimit)
 	defer cancel()
 	env := jobEnv(t, argv)
-	report, err := judged(ctx, env)
+	report, err := judged(ctx, place{}, env)
 	if err != nil || report.OK || len(report.Findings) == 0 {
 		return nil
 	}

@@ -56,7 +56,7 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	}
 	code := fail.Verify
 	if proved == nil && len(a.Wrong) == 0 { // what envfix did not make is examined as doctor does
-		r, err := judged(ctx, dir)
+		r, err := judged(ctx, f.place, dir)
 		if err != nil {
 			return err
 		}
@@ -81,9 +81,9 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 }
 
 // judged is what doctor says of an environment on this machine.
-func judged(ctx context.Context, dir string) (doctor.Report, error) {
+func judged(ctx context.Context, at place, dir string) (doctor.Report, error) {
 	var f doctorFlags
-	f.plan.machine.env = dir
+	f.plan.machine.env, f.plan.target.place = dir, at
 	r, _, err := f.report(ctx)
 	return r, err
 }
