@@ -76,14 +76,25 @@ func abiOf(b *matrix.Build) string {
 // archsServe reports whether code for some of these capabilities runs on every GPU in
 // use: a cubin runs on later minors of its major.
 func (q packages) archsServe(archs []string) bool {
-	return len(archs) == 0 || len(q.archsFor(archs)) > 0
+	return len(archs) == 0 || len(archsFor(archs, q.a.gpus)) > 0
 }
 
-// archsFor are those of a list that the GPUs in use need, each GPU's own or the newest
-// older one of its major; none where some GPU has none.
-func (q packages) archsFor(archs []string) []string {
+// Unbuildable says that a package's sources hold no code for some GPU; "" they do, or
+// nothing is known of them.
+func Unbuildable(rows []matrix.Elsewhere, gpus []machine.GPU) string {
+	for _, e := range rows {
+		if e.Build != "" && len(e.Archs) > 0 && len(gpus) > 0 && len(archsFor(e.Archs, gpus)) == 0 {
+			return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", e.Package, gpuNames(gpus), strings.Join(e.Archs, ", "))
+		}
+	}
+	return ""
+}
+
+// archsFor are those of a list that GPUs need, each GPU's own or the newest older one of
+// its major; none where some GPU has none.
+func archsFor(archs []string, gpus []machine.GPU) []string {
 	var out []string
-	for _, g := range q.a.gpus {
+	for _, g := range gpus {
 		best, found := machine.SM{}, ""
 		for _, a := range archs {
 			sm, err := machine.ParseSM(a)
@@ -247,10 +258,10 @@ func (q packages) command(name string, o offer, b *matrix.Build) string {
 // buildText is how a package is built for the GPUs in use.
 func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.Build) string {
 	name := r.Name
-	archs := q.archsFor(e.Archs)
-	if len(e.Archs) > 0 && len(archs) == 0 {
-		return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", name, gpuNames(q.a.gpus), strings.Join(e.Archs, ", "))
+	if why := Unbuildable([]matrix.Elsewhere{e}, q.a.gpus); why != "" {
+		return why
 	}
+	archs := archsFor(e.Archs, q.a.gpus)
 	codes := xslices.Map(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {

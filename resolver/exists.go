@@ -15,7 +15,7 @@ import (
 // no system at all, what there is, and which of it is nearest; "" it exists.
 func (s naming) nonexistent() string {
 	all := s.p.m.Releases
-	if len(all) == 0 || s.p.req.conda() || s.p.lead != "" {
+	if len(all) == 0 || s.p.lead != "" {
 		return ""
 	}
 	if s.p.req.Channel != "" {
@@ -25,6 +25,9 @@ func (s naming) nonexistent() string {
 		return fmt.Sprintf(
 			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)%s",
 			s.p.req.torchText(), all[len(all)-1].Torch, all[0].Torch, s.p.m.Date, s.besidePin())
+	}
+	if s.p.req.conda() {
+		return "" // its channels have builds under labels of their own
 	}
 	if s.p.req.CUDA != "" {
 		if list := s.cudas(); !slices.Contains(list, s.p.req.CUDA) && strings.Contains(s.p.req.CUDA, ".") {

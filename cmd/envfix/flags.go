@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
 	"envfix/internal/pyproject"
@@ -154,6 +155,8 @@ type wishFlags struct {
 	read      string             // which files of the project were read, and which were not followed
 	lock      *pyproject.OwnLock // what its own tool locked; nil nothing
 	said      []string           // what else its reader is to know
+
+	documented []pep508.Requirement // what a line of the project's documents installs
 }
 
 func wishOf(c *cli.Context) wishFlags {

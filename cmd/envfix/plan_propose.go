@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/maintain"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
@@ -31,16 +32,17 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	if f.wish.project == "" && len(f.wish.files) == 0 && !f.target.check && !f.wish.furtherPackages(q.Request) {
 		return nil
 	}
-	alone := func(why string) *planning.Proposal {
-		said := []string{fromData + " (" + why + ")"}
-		if f.wish.lock != nil {
-			said = append(said, f.wish.lock.Name+" is not followed: "+why)
-		}
-		return &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: said}
-	}
+	uv, missing := uvHere()
+	l, loopless := f.loop(q, uv, described)
 	m, _ := managers.Find(q.Target.Manager)
-	uv, err := system.OnPath("uv")
-	own := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	alone := func(why string) *planning.Proposal {
+		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: []string{fromData + " (" + why + ")"}}
+		if loopless == nil {
+			a := l.Unresolved(ctx, q.Request, why)
+			p.Judged, p.Said = a.Judged(q.Request), append(p.Said, a.Said...)
+		}
+		return p
+	}
 	switch {
 	case m.Channels != nil:
 		return alone(m.Program + "'s own solver was not asked")
@@ -48,15 +50,34 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return alone("--quick")
 	case q.Target.Offline || os.Getenv("UV_OFFLINE") != "":
 		return alone("--offline")
-	case err != nil && isFile(own):
-		uv = own
+	case loopless != nil:
+		return alone(ui.Clean(loopless.Error()))
+	}
+	a, err := kept(ctx, l, q, missing)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return alone("interrupted")
 	case err != nil:
-		return alone("uv is not here; `python3 -m pip install uv` brings it")
+		return alone(ui.Clip(ui.Clean(err.Error()), 200))
 	}
-	l, err := f.loop(q, uv, described)
-	if err != nil {
-		return alone(ui.Clean(err.Error()))
+	if a.Refused != "" {
+		hints := append(slices.Clone(a.Ways), "`--quick` answers from the data alone")
+		return &planning.Proposal{Refused: &fail.Error{Code: fail.NoSolution, Text: "what was asked for cannot be installed together",
+			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
 	}
+	switch {
+	case a.Unasked != "":
+		a.Said = append(a.Said, fromData+" ("+a.Unasked+")")
+	case len(a.Versions) == 0:
+		a.Said = append(a.Said, fromData)
+	}
+	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
+		Override: text.Each(l.Override, pep508.Requirement.Line),
+		Build:    text.Each(a.Build, func(s propose.Source) string { return s.Name + "==" + s.Version })}
+}
+
+// kept is what is known of a question: the answer that was kept, or a new one.
+func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing bool) (*propose.Answer, error) {
 	dir, err := os.UserCacheDir()
 	if err == nil {
 		dir = filepath.Join(dir, "envfix", "resolved")
@@ -65,31 +86,35 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	if q.Machine.Driver != nil {
 		driver = q.Machine.Driver.Version.String()
 	}
-	key := propose.Key(buildVersion, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked)
-	a := propose.Kept[propose.Answer](dir, key)
-	if a == nil {
-		if isTerminal(stderr()) {
-			io.WriteString(stderr(), "envfix: uv resolves what the project asks for\n")
+	key := propose.Key(buildVersion, missing, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked)
+	if a := propose.Kept[propose.Answer](dir, key); a != nil {
+		return a, nil
+	}
+	if missing && l.Index == "" {
+		if x, err := maintain.Open(ctx, ""); err == nil {
+			l.Index = x.Address()
 		}
-		if a, err = l.Propose(ctx, q.Request); err != nil {
-			if errors.Is(err, context.Canceled) {
-				return alone("interrupted")
-			}
-			return alone(ui.Clip(ui.Clean(err.Error()), 200))
-		}
+	} else if isTerminal(stderr()) {
+		io.WriteString(stderr(), "envfix: uv resolves what the project asks for\n")
+	}
+	a, err := l.Propose(ctx, q.Request)
+	if err == nil && (a.Unasked == "" || missing) {
 		propose.Keep(dir, key, a)
 	}
-	if a.Refused != "" {
-		hints := append(slices.Clone(a.Ways), "`--quick` answers from the data alone")
-		return &planning.Proposal{Refused: &fail.Error{Code: fail.NoSolution, Text: "what was asked for cannot be installed together",
-			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
+	return a, err
+}
+
+// uvHere is the uv on PATH, else the one that an earlier plan put into envfix's own tools.
+func uvHere() (path string, missing bool) {
+	own := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	path, err := system.OnPath("uv")
+	switch {
+	case err == nil:
+		return path, false
+	case isFile(own):
+		return own, false
 	}
-	if len(a.Versions) == 0 {
-		a.Said = append(a.Said, fromData)
-	}
-	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
-		Override: text.Each(l.Override, pep508.Requirement.Line),
-		Build:    text.Each(a.Build, func(s propose.Source) string { return s.Name + "==" + s.Version })}
+	return "", true
 }
 
 // furtherPackages reports whether packages beyond torch's own family stand on the command
@@ -127,6 +152,9 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	l.Resolve = func(r resolver.Request) (*resolver.Resolution, error) {
 		q.Request = r
 		return q.Choose()
+	}
+	l.NoCode = func(name string) string {
+		return resolver.Unbuildable(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), q.Machine.GPUs)
 	}
 	l.Framework = func(name string) bool { return len(q.Matrix.FrameworksOf(name, platform.OS, platform.Arch)) > 0 }
 	var err error

@@ -20,9 +20,6 @@ import (
 // goes before one that does not.
 var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml", "setup.cfg", "setup.py"}
 
-// documents say in the project's own words how it is installed.
-var documents = []string{"README.md", "README.rst", "README.txt", "README", "INSTALL.md", "install.sh", "setup.sh", "Dockerfile", "docker/Dockerfile"}
-
 // project follows what the project in a directory says, where one is an argument
 // (`envfix plan .`): its requirements, its Python, its environment, and its lock.
 func (f *planFlags) project(named bool) error {
@@ -49,13 +46,17 @@ func (f *planFlags) project(named bool) error {
 	} else {
 		followed = f.followOwnLock(dir)
 	}
-	if followed == "" {
+	documented := f.followDocument(dir, followed)
+	switch {
+	case followed == "" && documented == "":
 		return nothingToFollow(dir)
-	}
-	if !demandsItself(f.wish.Manager) {
+	case followed == "":
+		f.wish.read = documented
+		return nil
+	case !demandsItself(f.wish.Manager):
 		f.wish.files = append(f.wish.files, filepath.Join(dir, followed))
 	}
-	f.wish.read = whatWasRead(dir, followed, f.wish.lock)
+	f.wish.read = whatWasRead(dir, followed, documented, f.wish.lock)
 	f.wish.said = append(f.wish.said, inExtras(dir, followed)...)
 	return f.installProject(dir, followed)
 }
@@ -190,9 +191,12 @@ func globEscaped(dir string) string {
 
 // whatWasRead says which files of a project were read, and which lie there and were not
 // followed, with why.
-func whatWasRead(dir, followed string, own *pyproject.OwnLock) string {
+func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) string {
 	said := followed
-	if own != nil {
+	switch {
+	case documented != "":
+		said += ", " + documented
+	case own != nil:
 		said += ", " + own.Name
 	}
 	var left []string
@@ -222,8 +226,8 @@ func whatWasRead(dir, followed string, own *pyproject.OwnLock) string {
 	return said
 }
 
-// inExtras says where torch stands in a project whose followed file does not ask for it:
-// in extras of that file, or in a line that installs.
+// inExtras says in which extras of the followed file torch stands, where it does not ask
+// for torch itself.
 func inExtras(dir, followed string) []string {
 	p, err := projectFile(filepath.Join(dir, followed))
 	if err != nil || p.Asks("torch") {
@@ -237,27 +241,7 @@ func inExtras(dir, followed string) []string {
 		return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
 			filepath.Join(dir, followed), p.TorchIn[0].Group)}
 	}
-	if where, line := installLine(dir); line.Torch() != "" {
-		return []string{fmt.Sprintf("%s names no torch; %s:%d installs it: %s", followed, where, line.Line, line.Text)}
-	}
 	return nil
-}
-
-// installLine is the first line of the project's own documents that installs torch, else
-// that installs anything.
-func installLine(dir string) (where string, line pyproject.Install) {
-	for _, name := range documents {
-		text, err := readProjectFile(filepath.Join(dir, filepath.FromSlash(name)))
-		if err != nil {
-			continue
-		}
-		for _, i := range pyproject.Installs(text) {
-			if i.Torch() != "" && line.Torch() == "" && !strings.Contains(i.Index, "rocm") || line.Line == 0 {
-				where, line = name, i
-			}
-		}
-	}
-	return where, line
 }
 
 // nothingToFollow is the error for a directory that says nothing that can be read: it
@@ -269,8 +253,8 @@ func nothingToFollow(dir string) error {
 		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", where, line.Line, line.Text))
 		e.Hints = append([]string{"`envfix plan " + quoted(line.Words) + "` plans for what that line names"}, e.Hints...)
 	}
-	for _, name := range append([]string{"Pipfile"}, documents...) {
-		if isFile(filepath.Join(dir, filepath.FromSlash(name))) && !strings.HasPrefix(name, "README") {
+	for _, name := range append([]string{"Pipfile"}, documentsOf(dir)...) {
+		if isFile(filepath.Join(dir, filepath.FromSlash(name))) && !strings.HasPrefix(strings.ToUpper(name), "README") {
 			e.Details = append(e.Details, name+" is there, and envfix does not follow it: name its packages, such as `envfix plan torch torchvision`")
 		}
 	}

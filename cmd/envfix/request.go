@@ -72,7 +72,7 @@ func (f wishFlags) requirements() ([]pep508.Requirement, error) {
 		}
 		out = append(out, p.Indexed()...)
 	}
-	return out, nil
+	return append(out, f.documented...), nil
 }
 
 // requirementsOf are the requirements that arguments are, of which none is a file.

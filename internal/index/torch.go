@@ -111,6 +111,21 @@ func (c *Client) TorchMetadata(ctx context.Context, f File) (*Torch, error) {
 	return t, t.readDistInfo(ctx, w)
 }
 
+// Metadata reads the METADATA of a wheel alone: its ".metadata" file where the index offers
+// one, else the end of the wheel.
+func (c *Client) Metadata(ctx context.Context, f File) (*Metadata, error) {
+	if f.HasMetadata {
+		if m, err := c.metadataFile(ctx, f); !errors.Is(err, ErrNotFound) {
+			return m, err
+		}
+	}
+	w, err := c.OpenTail(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return w.metadata(ctx)
+}
+
 // metadataFile reads FILE.metadata (PEP 658), whose hash is checked where the
 // page gives one.
 func (c *Client) metadataFile(ctx context.Context, f File) (*Metadata, error) {

@@ -20,11 +20,9 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 	ctx, end := context.WithTimeout(ctx, mostTime/3) // the rest is for an answer without it
 	defer end()
 	defer func() { l.Limits, l.calls = own, 0 }()
-	torch, limits := "", []string(nil)
+	limits := []string(nil)
 	for _, q := range l.Locked {
 		switch {
-		case q.Name == "torch":
-			torch = q.Text
 		case family(q.Name) || ofBuild(q.Name):
 		default:
 			l.Limits = append(slices.Clip(l.Limits), q)
@@ -40,12 +38,8 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 			narrow.Requirements[i].Spec = l.Locked[at].Spec
 		}
 	}
-	public, _, labelled := strings.Cut(torch, "+")
-	tries := []string{torch, public, ""}
-	if !labelled {
-		tries = tries[1:]
-	}
-	for _, try := range slices.Compact(tries) {
+	held := l.lockedTorch()
+	for _, try := range append(held, "") {
 		l.calls = 0
 		base := &Answer{Limits: slices.Clone(limits)}
 		if try != "" {
@@ -59,10 +53,20 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 			return nil, nil
 		case len(a.Versions) == 0:
 			continue
-		case try == "" && torch != "":
-			a.say("%s has %s, and no build of it runs here: its other versions are kept", l.Locked[0].From, public)
+		case try == "" && len(held) > 0:
+			a.say("%s has %s, and no build of it runs here: its other versions are kept", l.Locked[0].From, held[len(held)-1])
 		}
 		return a, nil
 	}
 	return nil, nil
+}
+
+// lockedTorch is the torch of the project's own lock, in its build and then in any.
+func (l *Loop) lockedTorch() []string {
+	i := slices.IndexFunc(l.Locked, func(q pep508.Requirement) bool { return q.Name == "torch" })
+	if i < 0 {
+		return nil
+	}
+	public, _, _ := strings.Cut(l.Locked[i].Text, "+")
+	return slices.Compact([]string{l.Locked[i].Text, public})
 }

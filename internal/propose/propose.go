@@ -39,9 +39,11 @@ type Loop struct {
 	Found     []string                                             // Pythons that are here, the first that are tried
 	Resolve   func(resolver.Request) (*resolver.Resolution, error) // the matrix
 	Removed   []matrix.Removed
-	Framework func(name string) bool // a framework beside torch, of which the matrix chooses the build
+	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
+	NoCode    func(name string) string // why a package's sources serve no GPU that is here; "" they do, or it is not known
 
 	shelf *shelf
+	bound []pep508.Requirement // what packages that the request names in one version require within bounds
 	calls int
 	until time.Time
 }
@@ -62,6 +64,7 @@ type Answer struct {
 	Aside    []string          `json:"aside,omitempty"`    // packages that are not installed
 	Build    []Source          `json:"build,omitempty"`    // what has to be built
 	Versions map[string]string `json:"versions,omitempty"` // what uv found; empty: nothing that goes together
+	Unasked  string            `json:"unasked,omitempty"`  // why uv gave no answer; "" it did
 	Refused  string            `json:"refused,omitempty"`  // why uv found no set; "" it did
 	Ways     []string          `json:"ways,omitempty"`     // what to change then, each tried
 	Said     []string          `json:"said"`
@@ -114,12 +117,10 @@ func (a *Answer) say(format string, args ...any) {
 	}
 }
 
-// Propose answers for a request. The error is of ctx, or of a uv that could not be asked;
-// then nothing is known but the data.
+// Propose answers for a request: with what the index has of its packages alone where there
+// is no uv, or where it does not come to an end in time. The error is of ctx, or of a uv
+// that could not be asked; then nothing is known but the data.
 func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error) {
-	l.until = time.Now().Add(mostTime)
-	ctx, end := context.WithDeadline(ctx, l.until)
-	defer end()
 	l.shelf = &shelf{platform: l.System, pages: map[string]*index.Project{}}
 	if url := l.defaultIndex(ctx); url != "" {
 		if c, err := index.New(url, index.Options{Stall: 8 * time.Second}); err == nil {
@@ -132,7 +133,25 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 			names = append(names, q.Name)
 		}
 	}
-	l.shelf.look(ctx, names)
+	look, seen := context.WithTimeout(ctx, mostTime/3)
+	l.shelf.look(look, names)
+	seen()
+	if l.UV == "" {
+		l.bound = l.shelf.bound(ctx, r.Requirements)
+		return l.Unresolved(ctx, r, "uv is not here; `python3 -m pip install uv` brings it"), ctx.Err()
+	}
+	l.until = time.Now().Add(mostTime)
+	bound, end := context.WithDeadline(ctx, l.until)
+	defer end()
+	a, err := l.resolved(bound, r)
+	if bound.Err() != nil && ctx.Err() == nil {
+		return l.Unresolved(ctx, r, fmt.Sprintf("uv did not come to an end in %.0f seconds", mostTime.Seconds())), nil
+	}
+	return a, err
+}
+
+// resolved answers with uv.
+func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error) {
 	if a, err := l.locked(ctx, r); a != nil || err != nil {
 		return a, err
 	}
@@ -198,10 +217,16 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 		switch {
 		case family(q.Name) || q.URL != "":
 		case l.shelf.sourceOnly(ctx, q.Name, q.Spec):
-			if q.From == "" && l.hasCUDA(ctx, q) {
+			why := l.NoCode(q.Name)
+			if q.From == "" && (why != "" || l.hasCUDA(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
 			}
-			source = append(source, q.Name)
+			if why != "" {
+				a.Aside = append(a.Aside, q.Name)
+				a.say("set aside: %s", why)
+			} else {
+				source = append(source, q.Name)
+			}
 		case len(q.Extras) == 0 && (l.Framework(q.Name) || l.Framework(q.Name+"-gpu")):
 			a.Plain = append(a.Plain, q.Name)
 		}
@@ -229,61 +254,12 @@ func runs(res *resolver.Resolution) bool {
 
 func family(name string) bool { return name == "torch" || slices.Contains(resolver.Companions(), name) }
 
-// preferred are the Pythons that are tried, in order, where pins do not tell them apart:
-// those that most packages have wheels for first.
-var preferred = []string{"3.12", "3.11", "3.10", "3.13", "3.9", "3.8", "3.7", "3.14"}
-
-// pythons are the Pythons that the project and the matrix admit, those first for which the
-// fewest of the requirements have no wheel.
-func (l *Loop) pythons(ctx context.Context, a *Answer, r resolver.Request) []string {
-	candidates := append(slices.Clone(l.Found), preferred...)
-	if r.Python != "" {
-		candidates = []string{r.Python}
-	}
-	lacking := map[string]int{}
-	var out []string
-	for _, python := range candidates {
-		if r.Python == "" && !pythonAdmits(r.ProjectPython, python) || slices.Contains(out, python) {
-			continue
-		}
-		b := a.clone()
-		b.Python = python
-		if res, err := l.Resolve(b.Judged(r)); err != nil || !runs(res) {
-			continue
-		}
-		out = append(out, python)
-		for _, q := range r.Requirements {
-			if family(q.Name) || q.URL != "" || !l.admits(q.Marker, python) {
-				continue
-			}
-			switch l.shelf.fit(ctx, q.Name, q.Spec, python) {
-			case matrix.FitNone:
-				lacking[python] += 2
-			case matrix.FitSource:
-				lacking[python]++
-			}
-		}
-	}
-	slices.SortStableFunc(out, func(x, y string) int { return lacking[x] - lacking[y] })
-	return out
-}
-
-func (l *Loop) admits(marker, python string) bool {
-	return pep508.EnvironmentOf(l.System.OS, l.System.Arch, python).Admits(marker)
-}
-
 // at asks for one Python, and takes out of the way what can be: what is on no index, what
 // has only source, a torch that the rest does not go with.
 func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds bool) error {
 	loosened := false
 	var fallback *Answer
-	var names []string
-	for _, q := range r.Requirements {
-		if strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python) {
-			names = append(names, q.Name)
-		}
-	}
-	if l.build(ctx, a, r, names, nil, builds); ctx.Err() != nil {
+	if l.build(ctx, a, r, l.pinned(a, r), nil, builds); ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for {
@@ -326,6 +302,16 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 			return no
 		}
 	}
+}
+
+// pinned are the packages beyond torch's family of which a request names one version.
+func (l *Loop) pinned(a *Answer, r resolver.Request) (names []string) {
+	for _, q := range r.Requirements {
+		if strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python) {
+			names = append(names, q.Name)
+		}
+	}
+	return names
 }
 
 // clear deals with what uv names: it reports whether another call may go further.

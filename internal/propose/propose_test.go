@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -49,7 +50,7 @@ func (f files) sdist(name, v, ran string, members map[string]string) {
 
 func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if b, ok := f[filepath.Base(r.URL.Path)]; ok {
-		_, _ = w.Write(b)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 		return
 	}
 	name := machine.NormalName(filepath.Base(r.URL.Path))
@@ -82,7 +83,7 @@ func asks(t *testing.T, f files) *Loop {
 		Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")}}}
 	return &Loop{UV: testindex.UV(t), Index: s.URL + "/simple", Platform: "x86_64-manylinux_2_35", System: h.Platform,
 		Resolve:   func(r resolver.Request) (*resolver.Resolution, error) { return resolver.Resolve(m, h, r) },
-		Framework: func(string) bool { return false }, Removed: m.Removed}
+		Framework: func(string) bool { return false }, NoCode: func(string) string { return "" }, Removed: m.Removed}
 }
 
 func request(t *testing.T, lines ...string) resolver.Request {
@@ -105,6 +106,36 @@ func propose(t *testing.T, l *Loop, r resolver.Request) *Answer {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// Without uv the index's files alone choose the Python: for the packages that are asked
+// for, and for what those require.
+func TestWithoutUVTheIndexChoosesThePython(t *testing.T) {
+	f := files{}
+	f.wheel("outer", "1.0", "py3-none-any", "inner<2")
+	f.wheel("inner", "1.5", "cp310-cp310-manylinux_2_17_x86_64")
+	f.wheel("inner", "2.0", "cp312-cp312-manylinux_2_17_x86_64")
+	l := asks(t, f)
+	l.UV = ""
+	for line, python := range map[string]string{"outer": "3.12", "outer==1.0": "3.10", "inner<2": "3.10"} {
+		if a := propose(t, l, request(t, "torch", line)); a.Python != python || a.Unasked == "" || len(a.Versions) > 0 {
+			t.Errorf("%s: Python %s, want %s; %+v", line, a.Python, python, a)
+		}
+	}
+}
+
+// Sources that hold no code for the GPU are not built in vain.
+func TestWhatServesNoGPUIsSetAside(t *testing.T) {
+	f := files{}
+	f.sdist("flash_attn", "2.8.3", filepath.Join(t.TempDir(), "ran"), map[string]string{"PKG-INFO": "Metadata-Version: 2.2\nName: flash-attn\nVersion: 2.8.3\n", "a.cu": ""})
+	l := asks(t, f)
+	for _, why := range []string{"", "flash-attn has no code for V100"} {
+		l.NoCode = func(name string) string { return map[string]string{"flash-attn": why}[name] }
+		a := propose(t, l, request(t, "torch", "numpy", "flash-attn"))
+		if aside := slices.Contains(a.Aside, "flash-attn"); aside != (why != "") || aside == (len(a.Build) > 0) || aside && !slices.Contains(a.Said, "set aside: "+why) {
+			t.Errorf("%q: aside %v, built %v, said %q", why, a.Aside, a.Build, a.Said)
+		}
+	}
 }
 
 // A pin that has wheels for some Pythons alone decides the Python, and that is said.

@@ -112,7 +112,7 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 
 // defaultIndex is the address of the index that uv takes packages from.
 func (l *Loop) defaultIndex(ctx context.Context) string {
-	if l.Index != "" {
+	if l.Index != "" || l.UV == "" {
 		return l.Index
 	}
 	out, err := l.run(ctx, job{lines: []string{"pip"}, python: "3.12", index: true})

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/pep508"
+	"envfix/internal/pyproject"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// documents say in the project's own words how it is installed, whatever their case.
+var documents = []string{"README.md", "README.rst", "README.txt", "README", "INSTALL.md", "install.sh", "setup.sh", "Dockerfile", "docker/Dockerfile"}
+
+// documentsOf are those that lie in a directory.
+func documentsOf(dir string) (out []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // the directory was listed before
+	}
+	for _, name := range documents {
+		i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
+		switch {
+		case i >= 0:
+			out = append(out, entries[i].Name())
+		case strings.Contains(name, "/") && isFile(filepath.Join(dir, filepath.FromSlash(name))):
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// installLine is the line of the project's own documents that installs torch: of the first
+// one that does, with the newest torch where it has lines for several; else the first that
+// installs anything.
+func installLine(dir string) (where string, line pyproject.Install) {
+	for _, name := range documentsOf(dir) {
+		text, err := readProjectFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			continue
+		}
+		for _, i := range pyproject.Installs(text) {
+			first := i.Torch() != "" && line.Torch() == "" && !strings.Contains(i.Index, "rocm")
+			if first || line.Line == 0 || where == name && pinnedTorch(i).Compare(pinnedTorch(line)) > 0 {
+				where, line = name, i
+			}
+		}
+	}
+	return where, line
+}
+
+// pinnedTorch is the torch that a line installs in one version; zero where it leaves it open.
+func pinnedTorch(i pyproject.Install) version.Python {
+	_, v, _ := strings.Cut(i.Torch(), "==")
+	v, _ = version.SplitLocal(v)
+	torch, _ := version.ParsePython(v)
+	return torch
+}
+
+// followDocument takes torch and its companions, and all packages where no file is
+// followed, from the line of the project's documents that installs torch; "" no line does,
+// or the followed file says it. Their versions are kept as those of a lock are: where
+// they run here.
+func (f *planFlags) followDocument(dir, followed string) (read string) {
+	if p, err := projectFile(filepath.Join(dir, followed)); followed != "" && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0) || f.wish.lock != nil || demandsItself(f.wish.Manager) {
+		return ""
+	}
+	where, line := installLine(dir)
+	if line.Torch() == "" {
+		return ""
+	}
+	at := fmt.Sprintf("%s:%d", where, line.Line)
+	own := &pyproject.OwnLock{Name: at}
+	for _, word := range line.Words {
+		q, err := pep508.Parse(word, at)
+		if err != nil || q.URL != "" || word[0] <= '9' || followed != "" && q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) {
+			continue
+		}
+		if strings.HasPrefix(q.Spec.String(), "==") {
+			if label := pyproject.Label(line.Index); q.Name == "torch" && q.Label == "" && label != "" {
+				q.Text += "+" + label
+			}
+			own.Pins = append(own.Pins, q)
+			q = pep508.Requirement{Name: q.Name, Extras: q.Extras, Text: q.Name, From: at}
+		}
+		f.wish.documented = append(f.wish.documented, q)
+	}
+	if len(own.Pins) > 0 {
+		f.wish.lock = own
+	}
+	return at + " (" + line.Text + ")"
+}

@@ -1,0 +1,82 @@
+package propose
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"envfix/internal/index"
+	"envfix/internal/pep508"
+	"envfix/resolver"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Unresolved is the answer where uv gave none, and why it did not: the torch of the
+// project's own lock where that runs here, and what the index's lists of files say, as
+// far as they were read.
+func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *Answer {
+	a := &Answer{Unasked: why}
+	for _, torch := range l.lockedTorch() {
+		b := &Answer{Limits: []string{torch}}
+		if res, err := l.Resolve(b.Judged(r)); err == nil && runs(res) {
+			a.Limits = b.Limits
+			break
+		}
+	}
+	switch {
+	case len(a.Limits) > 0:
+		a.say("%s is followed for torch alone: %s", l.Locked[0].From, why)
+	case len(l.Locked) > 0:
+		a.say("%s is not followed: %s", l.Locked[0].From, why)
+	}
+	if l.shelf == nil || l.shelf.client == nil || ctx.Err() != nil {
+		return a
+	}
+	ctx, end := context.WithTimeout(ctx, mostTime/6)
+	defer end()
+	l.leave(ctx, a, r)
+	if pythons := l.pythons(ctx, a, r); len(pythons) > 0 {
+		a.Python = pythons[0]
+		l.build(ctx, a, r, l.pinned(a, r), nil, true)
+		l.tell(ctx, a, r)
+	}
+	return a
+}
+
+// bound are the requirements within bounds of the packages that a request names in one
+// version, as the index has their metadata: they may have no wheel for a Python that the
+// package itself admits.
+func (s *shelf) bound(ctx context.Context, asked []pep508.Requirement) (out []pep508.Requirement) {
+	found := make([][]pep508.Requirement, len(asked))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, q := range asked[:min(len(asked), mostPages)] {
+		page := s.page(ctx, q.Name)
+		if page == nil || family(q.Name) || q.URL != "" || !strings.HasPrefix(q.Spec.String(), "==") {
+			continue
+		}
+		at := slices.IndexFunc(page.Files, func(f index.File) bool {
+			v, wheel, ok := fileVersion(f.Name)
+			return ok && wheel && q.Spec.Admits(v)
+		})
+		if at < 0 {
+			continue
+		}
+		g.Go(func() error {
+			if m, err := s.client.Metadata(ctx, page.Files[at]); err == nil {
+				found[i] = m.Requires
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // what could not be read is not known
+	var names []string
+	for _, q := range slices.Concat(found...) {
+		if spec := q.Spec.String(); (strings.ContainsAny(spec, "<~") || strings.Contains(spec, "==")) && !strings.Contains(q.Marker, "extra") {
+			out, names = append(out, q), append(names, q.Name)
+		}
+	}
+	s.look(ctx, names)
+	return out
+}
