@@ -161,6 +161,11 @@ func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error
 	}
 	if no != nil {
 		a.Refused, a.Ways = no.sentence(), l.ways(ctx, a, r, no)
+		for _, q := range no.named(a, r) {
+			if line := where(q); line != q.Text {
+				a.say("asked for: %s", line)
+			}
+		}
 	}
 	return a, err
 }

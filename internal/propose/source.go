@@ -36,9 +36,9 @@ func (s Source) metadata() string {
 	return text.Form("[[dependency-metadata]]\nname = %s\nversion = %s\nrequires-dist = [%s]", text.JSON(s.Name), text.JSON(s.Version), text.Join(requires, ", ")).String()
 }
 
-// Limits of an archive: the largest source distributions of packages for torch have 20 MB.
+// Limits of an archive: the largest of packages beside torch, dictionaries, have 50 MB.
 const (
-	maxArchive = 40 << 20
+	maxArchive = 64 << 20
 	maxContent = 400 << 20
 	maxMember  = 1 << 20
 	maxMembers = 32 // that are kept: an archive of zeros holds a thousand times its size

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/index"
 	"envfix/internal/pep508"
+	"envfix/matrix"
 	"envfix/resolver"
 
 	"golang.org/x/sync/errgroup"
@@ -36,10 +37,17 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 	ctx, end := context.WithTimeout(ctx, mostTime/6)
 	defer end()
 	l.leave(ctx, a, r)
-	if pythons := l.pythons(ctx, a, r); len(pythons) > 0 {
-		a.Python = pythons[0]
-		l.build(ctx, a, r, l.pinned(a, r), nil, true)
-		l.tell(ctx, a, r)
+	pythons := l.pythons(ctx, a, r)
+	if len(pythons) == 0 {
+		return a
+	}
+	a.Python = pythons[0]
+	l.build(ctx, a, r, l.pinned(a, r), nil, true)
+	l.tell(ctx, a, r)
+	for _, q := range r.Requirements {
+		if q.URL == "" && !family(q.Name) && l.admits(q.Marker, a.Python) && l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitNone {
+			a.say("the index has no file of %s for Python %s: to install it fails", where(q), a.Python)
+		}
 	}
 	return a
 }

@@ -29,7 +29,7 @@ type job struct {
 // A refusal is what uv says where it finds no solution.
 type refusal struct{ text string }
 
-func (r *refusal) Error() string { return r.text }
+func (no *refusal) Error() string { return no.text }
 
 // compile has uv resolve a job for the platform, in a directory of its own and without
 // anybody's configuration, and returns the versions. Nothing is built. Its error is a
@@ -135,22 +135,22 @@ var (
 )
 
 // unusable are the packages that uv names as those without a wheel here.
-func (r *refusal) unusable() []string {
+func (no *refusal) unusable() []string {
 	var out []string
-	for _, m := range wheelsRequired().FindAllStringSubmatch(r.text, -1) {
+	for _, m := range wheelsRequired().FindAllStringSubmatch(no.text, -1) {
 		out = xslices.Add(out, m[1])
 	}
 	return out
 }
 
 // missing are the packages that uv found on no index.
-func (r *refusal) missing() []string {
-	return xslices.Map(notThere().FindAllStringSubmatch(r.text, -1), func(m []string) string { return m[1] })
+func (no *refusal) missing() []string {
+	return xslices.Map(notThere().FindAllStringSubmatch(no.text, -1), func(m []string) string { return m[1] })
 }
 
 // versions are those of a package that uv found no wheel of; false: it names none.
-func (r *refusal) versions(name string) (version.Specifier, bool) {
-	for _, m := range noUsable().FindAllStringSubmatch(r.text, -1) {
+func (no *refusal) versions(name string) (version.Specifier, bool) {
+	for _, m := range noUsable().FindAllStringSubmatch(no.text, -1) {
 		if m[1] == name {
 			spec, err := version.ParseSpecifier(strings.TrimRight(m[2], ",."))
 			return spec, err == nil
@@ -160,10 +160,10 @@ func (r *refusal) versions(name string) (version.Specifier, bool) {
 }
 
 // sentence is why uv found no solution, in its own words.
-func (r *refusal) sentence() string {
-	_, cause, ok := strings.Cut(r.text, "Because ")
+func (no *refusal) sentence() string {
+	_, cause, ok := strings.Cut(no.text, "Because ")
 	if !ok {
-		return text.Cut(r.text, 240)
+		return text.Cut(no.text, 240)
 	}
 	cause, _, _ = strings.Cut(cause, " hint: ")
 	return text.Cut("because "+cause, 300)

@@ -22,50 +22,62 @@ const (
 func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refusal) []string {
 	var out []string
 	tries := 0
-	resolves := func(a *Answer, r resolver.Request) map[string]string {
-		if tries++; tries > maxTries || len(out) == maxWays || ctx.Err() != nil {
-			return nil
+	resolves := func(b *Answer, r resolver.Request) *Answer {
+		pythons := l.pythons(ctx, b, r)
+		for _, python := range pythons[:min(len(pythons), 2)] { // another version may be for another Python
+			if tries++; tries > maxTries || len(out) == maxWays || ctx.Err() != nil {
+				return nil
+			}
+			c := b.clone()
+			c.Python, l.calls = python, mostCalls-maxTries
+			if l.at(ctx, c, r, true) == nil && len(c.Versions) > 0 {
+				return c
+			}
 		}
-		res, err := l.Resolve(a.Judged(r))
-		if err != nil || !runs(res) {
-			return nil
-		}
-		found, err := l.compile(ctx, l.job(a.clone(), r, res.Choice, ""))
-		if err != nil {
-			return nil
-		}
-		return found
+		return nil
 	}
-	var named []pep508.Requirement
-	for _, q := range r.Requirements {
-		if q.URL == "" && !slices.Contains(a.Aside, q.Name) && no.names(q.Name) {
-			named = append(named, q)
+	with := func(c *Answer) string {
+		if c.Python == a.Python {
+			return ""
 		}
+		return ", with Python " + c.Python
 	}
+	named := no.named(a, r)
 	for _, q := range named {
 		if q.Spec.IsZero() {
 			continue
 		}
-		if found := resolves(a, replaced(r, q, pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name})); found[q.Name] != "" {
-			out = append(out, fmt.Sprintf("%s %s goes with the rest; you asked for %s", q.Name, found[q.Name], where(q)))
+		if c := resolves(a, replaced(r, q, pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name})); c != nil && c.Versions[q.Name] != "" {
+			out = append(out, fmt.Sprintf("%s %s goes with the rest%s; you asked for %s", q.Name, c.Versions[q.Name], with(c), where(q)))
 		}
 	}
 	for _, q := range named {
 		if b := a.clone(); q.Name != "torch" {
-			if b.Aside = append(b.Aside, q.Name); resolves(b, r) != nil {
-				out = append(out, fmt.Sprintf("without %s the rest can be installed", where(q)))
+			b.Aside = append(b.Aside, q.Name)
+			if c := resolves(b, r); c != nil {
+				out = append(out, fmt.Sprintf("without %s the rest can be installed%s", where(q), with(c)))
 			}
 		}
 	}
 	if n := len(preferred); r.Python != "" && len(out) == 0 {
 		for _, python := range preferred[:min(n, 4)] {
-			b := a.clone()
-			if b.Python = python; python != r.Python && pythonAdmits(r.ProjectPython, python) && resolves(b, r) != nil {
+			other := r
+			if other.Python = python; python != r.Python && pythonAdmits(r.ProjectPython, python) && resolves(a, other) != nil {
 				return []string{"`--python " + python + "`: there all of it can be installed"}
 			}
 		}
 	}
 	return out
+}
+
+// named are the requirements of which a refusal speaks.
+func (no *refusal) named(a *Answer, r resolver.Request) (named []pep508.Requirement) {
+	for _, q := range r.Requirements {
+		if q.URL == "" && !slices.Contains(a.Aside, q.Name) && no.names(q.Name) {
+			named = append(named, q)
+		}
+	}
+	return named
 }
 
 // replaced is a request with one requirement in place of another.
@@ -88,8 +100,8 @@ func where(q pep508.Requirement) string {
 }
 
 // names reports whether a refusal speaks of a package.
-func (r *refusal) names(name string) bool {
-	for rest := r.text; ; {
+func (no *refusal) names(name string) bool {
+	for rest := no.text; ; {
 		i := strings.Index(rest, name)
 		if i < 0 {
 			return false
