@@ -129,8 +129,8 @@ func firstWish(dir string) string {
 		p, err := projectFile(filepath.Join(dir, name))
 		switch {
 		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
-		case err == nil && len(p.Requirements) == 0 && len(p.TorchIn) == 0 && strings.HasPrefix(name, "setup"):
-			silent = name
+		case err == nil && asksNothing(p):
+			silent = cmp.Or(silent, name)
 		case err == nil && p.Asks("torch"):
 			return name
 		case first == "":
@@ -157,20 +157,22 @@ func candidates(dir string) (out []string) {
 	return append(others(dir), out...)
 }
 
-// silentProject reports whether a file is a pyproject.toml that says nothing of dependencies.
+// silentProject reports whether a file asks for nothing, and so leaves it to another one.
 func silentProject(dir, name string) bool {
-	if name != "pyproject.toml" {
-		return false
-	}
 	p, err := projectFile(filepath.Join(dir, name))
-	return err == nil && p.Silent
+	return err == nil && (p.Silent || asksNothing(p))
+}
+
+// asksNothing reports whether a file was read and names no package.
+func asksNothing(p *pyproject.Project) bool {
+	return len(p.Requirements)+len(p.TorchIn)+len(p.Places) == 0
 }
 
 // others are the files in a project's directory, and in the usual folder of it, that list
 // requirements under another name.
 func others(dir string) (out []string) {
 	for _, pattern := range []string{"requirements_versions.txt", "requirements[-_]linux.txt", "requirements*.txt", "requirements/requirements.txt",
-		"requirements/base.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"} {
+		"requirements/base.txt", "requirements/*.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"} {
 		found, err := filepath.Glob(filepath.Join(globEscaped(dir), filepath.FromSlash(pattern)))
 		if err != nil {
 			continue

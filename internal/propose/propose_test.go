@@ -2,6 +2,7 @@ package propose
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -106,6 +107,30 @@ func propose(t *testing.T, l *Loop, r resolver.Request) *Answer {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// Older tools made zip archives; they are read as the others are.
+func TestReadsAZip(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, body := range map[string]string{"old-1.0/PKG-INFO": "Metadata-Version: 1.0\nName: old\nVersion: 1.0\n",
+		"old-1.0/old.egg-info/requires.txt": "numpy\n", "old-1.0/old/core.c": ""} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write([]byte(body))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := Source{Name: "old", Version: "1.0"}
+	if err := s.readZip(b.Bytes()); err != nil || s.Read != "egg-info" || !slices.Equal(s.Requires, []string{"numpy"}) || s.Kind != "compiler" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := s.readZip(b.Bytes()[:40]); err == nil {
+		t.Error("half an archive was read")
+	}
 }
 
 // Without uv the index's files alone choose the Python: for the packages that are asked

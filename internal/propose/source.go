@@ -2,6 +2,7 @@ package propose
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -51,13 +52,16 @@ func source(ctx context.Context, c *index.Client, f index.File, name, version st
 	if err != nil {
 		return s, err
 	}
+	if strings.HasSuffix(f.Name, ".zip") {
+		return s, s.readZip(b)
+	}
 	if !strings.HasSuffix(f.Name, ".tar.gz") {
-		return s, errors.New("its archive is no .tar.gz")
+		return s, errors.New("its archive is no .tar.gz and no .zip")
 	}
 	return s, s.read(b)
 }
 
-// read goes through the archive once: metadata near the top, and which languages its
+// read goes through an archive once: metadata near the top, and which languages its
 // sources are in.
 func (s *Source) read(b []byte) error {
 	z, err := gzip.NewReader(bytes.NewReader(b))
@@ -72,39 +76,70 @@ func (s *Source) read(b []byte) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err == nil {
+			err = s.member(members, h.Name, h.Size, t)
+		}
 		if err != nil {
 			return fmt.Errorf("its archive cannot be read: %w", err)
 		}
-		switch path.Ext(h.Name) {
-		case ".cu", ".cuh":
-			s.Kind = "CUDA"
-		case ".c", ".cpp", ".cc", ".cxx", ".pyx", ".rs", ".f", ".f90":
-			if s.Kind == "pure" {
-				s.Kind = "compiler"
-			}
-		case ".py":
-			if h.Size > maxMember || strings.Contains(h.Name, "/test") {
-				break
-			}
-			b, err := io.ReadAll(t)
-			if err != nil {
-				return fmt.Errorf("its archive cannot be read: %w", err)
-			}
-			s.Imports = append(s.Imports, imports(b)...)
-			if path.Base(h.Name) == "setup.py" && strings.Count(h.Name, "/") <= 3 {
-				_, inner, _ := strings.Cut(h.Name, "/")
-				members[inner] = b
-			}
+	}
+	s.requires(members)
+	return nil
+}
+
+// readZip is read for the archives of older tools.
+func (s *Source) readZip(b []byte) error {
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return err
+	}
+	s.Kind = "pure"
+	members := map[string][]byte{}
+	left := uint64(maxContent)
+	for _, f := range z.File {
+		if f.UncompressedSize64 > left {
+			break
 		}
-		base := path.Base(h.Name)
-		wanted := len(members) < maxMembers && slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, base)
-		if _, inner, _ := strings.Cut(h.Name, "/"); wanted && strings.Count(inner, "/") <= 2 && h.Size <= maxMember {
-			if members[inner], err = io.ReadAll(t); err != nil {
-				return fmt.Errorf("its archive cannot be read: %w", err)
-			}
+		left -= f.UncompressedSize64
+		r, err := f.Open()
+		if err == nil {
+			err = errors.Join(s.member(members, f.Name, int64(f.UncompressedSize64), io.LimitReader(r, maxMember)), r.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("its archive cannot be read: %w", err)
 		}
 	}
 	s.requires(members)
+	return nil
+}
+
+// member looks at one file of an archive, and keeps it where it may say what is required.
+func (s *Source) member(members map[string][]byte, name string, size int64, content io.Reader) error {
+	switch path.Ext(name) {
+	case ".cu", ".cuh":
+		s.Kind = "CUDA"
+	case ".c", ".cpp", ".cc", ".cxx", ".pyx", ".rs", ".f", ".f90":
+		if s.Kind == "pure" {
+			s.Kind = "compiler"
+		}
+	}
+	_, inner, _ := strings.Cut(name, "/")
+	code := path.Ext(name) == ".py" && !strings.Contains(name, "/test")
+	says := len(members) < maxMembers && strings.Count(inner, "/") <= 2 &&
+		slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, path.Base(name))
+	if size > maxMember || !code && !says {
+		return nil
+	}
+	b, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	if code {
+		s.Imports = append(s.Imports, imports(b)...)
+	}
+	if says || path.Base(name) == "setup.py" && strings.Count(inner, "/") <= 2 {
+		members[inner] = b
+	}
 	return nil
 }
 
