@@ -99,19 +99,6 @@ func (f *facts) computingWords() string {
 	return ": decoding or other work on each sample"
 }
 
-// crowded is how long a step the loop or a worker of it was ready, and other
-// programs had the processors: as much of a wait is nobody's fault.
-func (f *facts) crowded() float64 {
-	most := 0.0
-	for _, w := range f.workers {
-		if wall := cmp.Or(w.LoopWall, w.Wall); wall > 0 {
-			most = max(most, w.Delay/wall)
-		}
-	}
-	p := f.probe().Page
-	return p.perStep(f.lead.Delay) + most*p.perStep(p.Step)
-}
-
 // queued is the share of the time that processes were ready and waited for a CPU.
 func (f *facts) queued(list []*Process) float64 {
 	delay, wall := 0.0, 0.0

@@ -29,6 +29,11 @@ var works = []work{
 		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
 	{"sync", SyncBound, 0.2, 0.9, "waits for the GPU to read a value back",
 		[]string{"read every tenth time only", "keep sums on the device: total += loss.detach()"}},
+	{"python", PythonBound, ownMuch, 1, "does work outside of PyTorch",
+		[]string{"move it out of the loop, or into tensor operations", "a thread or a process may do what no step waits for"}},
+	{"gc", GCBound, gcMuch, 0.9, "collects garbage",
+		[]string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
+			"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}},
 }
 
 const (
@@ -91,15 +96,22 @@ func (s Spot) what() string {
 // judge finds a work in the loop.
 func (k work) judge(f *facts) *Finding {
 	w := f.looks()
-	if w == nil || !f.waits() || w.surely(w.part(k.part)) < k.least {
+	if w == nil || !f.waits() || w.surely(f.share(k.part)) < k.least {
 		return nil
 	}
-	share := w.part(k.part)
+	share := f.share(k.part)
 	where, places := w.at(k.part)
+	said := " (" + w.within(share) + ")"
+	if k.part == "gc" { // Python tells of it
+		where, places, said = at(w.GCAt, ""), []string{w.GCAt}, ""
+	}
 	x := f.spends(k.verdict, share, k.cut, places)
-	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (%s)", f.idleWords(), pct(share), k.does, where, w.within(share))
+	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s%s", f.idleWords(), pct(share), k.does, where, said)
 	x.Fix = slices.Clone(k.fix)
-	if k.part == "compile" {
+	switch k.part {
+	case "python":
+		x.Evidence["python_share"] = round(share)
+	case "compile":
 		x.Evidence["compiles"] = w.Compiles
 		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)
 		if w.Reason != "" {
@@ -123,49 +135,23 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 	return x
 }
 
-// gcBound: Python's collector takes the time.
-func gcBound(f *facts) *Finding {
+// share is a part's share of the loop's time: of Python's without its collector's, which
+// is of the time in which the loop could run.
+func (f *facts) share(part string) float64 {
 	w := f.looks()
-	if w == nil || !f.waits() || f.gc(w) < gcMuch || w.GCTimes < gcOften {
-		return nil
+	if w == nil {
+		return 0
 	}
-	x := f.spends(GCBound, f.gc(w), 0.9, []string{w.GCAt})
-	x.Text = fmt.Sprintf("%s%s of the time is Python's garbage collector%s", f.idleWords(), pct(f.gc(w)), at(w.GCAt, ""))
-	x.Fix = []string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
-		"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}
-	return x
-}
-
-// gc is the collector's share of the time in which the loop could run.
-func (f *facts) gc(w *Where) float64 {
-	return min(1, float64(w.GC)/float64(max(w.Seen, 1))/max(0.1, 1-f.queued([]*Process{f.lead})))
-}
-
-// ownWork: Python of the job's own, or of a library that is no tensor's, takes the
-// time on the loop's thread.
-func ownWork(f *facts) *Finding {
-	w := f.looks()
-	if w == nil || !f.waits() {
-		return nil
+	gc := min(1, float64(w.GC)/float64(w.Seen)/max(0.1, 1-f.queued([]*Process{f.lead})))
+	switch {
+	case part == "python":
+		return max(0, w.part(part)-gc)
+	case part != "gc":
+		return w.part(part)
+	case w.GCTimes < gcOften:
+		return 0
 	}
-	share := f.pythonShare()
-	if w.surely(share) < ownMuch {
-		return nil
-	}
-	where, places := w.at("python")
-	x := f.spends(PythonBound, share, 1, places)
-	x.Evidence["python_share"] = round(share)
-	x.Text = fmt.Sprintf("%s%s of the time is work outside of PyTorch%s (%s)", f.idleWords(), pct(share), where, w.within(share))
-	x.Fix = []string{"move it out of the loop, or into tensor operations", "a thread or a process may do what no step waits for"}
-	return x
-}
-
-// pythonShare is the share of work that is no tensor's, without the collector's.
-func (f *facts) pythonShare() float64 {
-	if w := f.looks(); w != nil {
-		return max(0, w.part("python")-f.gc(w))
-	}
-	return 0
+	return gc
 }
 
 // fetchesItself: the loop fetches its input itself, or waits for a thread, a process or

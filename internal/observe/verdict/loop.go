@@ -31,7 +31,7 @@ func loaderBound(f *facts) *Finding {
 	ld, why := f.loader(), f.loading()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
 	idlers := ld.Workers > 0 && (why.kind == handover || why.kind == waiting) // workers that do nothing
-	if why.kind == handover && !f.idle.ok && wait < costsNothing || idlers && f.noGPU && wait-f.crowded() < f.loadLimit()*step {
+	if why.kind == handover && !f.idle.ok && wait < costsNothing || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
 		return nil
 	}
 	e["wait_ms"], e["workers"] = round(wait*1e3), ld.Workers
@@ -191,7 +191,7 @@ func tinyBatch(f *facts) *Finding {
 	}
 	mem := f.memoryShare()
 	small := n > 0 && n <= 2
-	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.pythonShare() >= ownMuch) {
+	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.share("python") >= ownMuch) {
 		return nil
 	}
 	e := f.evidence()
