@@ -319,7 +319,8 @@ print("parent", P.C[P.STEPS])
 	}
 }
 
-// TestProbeEvaluates: a model evaluates from eval() to train(), whose hook is gone then.
+// TestProbeEvaluates: a model evaluates from eval() to train(), whose hook is gone then. One
+// that no optimizer trains, a teacher or a target, is part of each step.
 func TestProbeEvaluates(t *testing.T) {
 	r := runProbed(t, `
 import torch, _envfix_probe as P
@@ -328,8 +329,14 @@ m.eval(); m.eval()
 print(P.S["evals"], torch.nn.Module.train is plain)
 m.train()
 print(P.S["evals"], torch.nn.Module.train is plain)
+m.params, teacher = [torch.Tensor(1)], torch.nn.Module()
+torch.optim.optimizer.Optimizer(m.params).step()
+teacher.eval()
+print(P.S["evals"])
+m.eval()
+print(P.S["evals"])
 `)
-	if r.stdout != "True False\nFalse True\n" || r.stderr != "" {
+	if r.stdout != "True False\nFalse True\nFalse\nTrue\n" || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }

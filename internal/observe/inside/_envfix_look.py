@@ -199,6 +199,8 @@ def on_gc(phase, info):
 
 def on_eval(s, r, a, k):  # until the next train(), whose hook is gone once it is called: it calls itself for every module
     module = P.torch.nn.Module
+    if P.S["trained"] and not any(id(p) in P.S["trained"] for p in s.parameters()):
+        return  # a teacher, or the target of a step: no evaluation
     P.S["evals"], train = True, module.train
     def trains(self, mode=True):
         module.train, P.S["evals"] = train, not mode

@@ -15,7 +15,7 @@ DIR, WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PRO
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
      "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
-     "others": {}, "via": (), "loop": set(), "next": None, "wraps": [], "turns": False, "evals": False}
+     "others": {}, "via": (), "loop": set(), "next": None, "wraps": [], "turns": False, "evals": False, "trained": set()}
 torch = extra = load = None
 
 def event(**kw):  # one line, one write; at most MOST_EVENTS a process. The names are those of verdict.Probe; None adds nothing
@@ -103,6 +103,7 @@ def mine(path):  # is a file the job's own: neither installed nor Python's nor o
 def on_step(opt, args, kwargs):  # optimizers that take turns, as a GAN's, make one step together: that of the first
     try:
         k = id(opt)
+        k not in S["trained"] and S["trained"].update([k], (id(p) for g in opt.param_groups for p in g["params"]))
         S["lead"] = S["lead"] or k
         if k != S["lead"]:
             n, S["turns"] = S["others"].get(k, 0) + 1, True

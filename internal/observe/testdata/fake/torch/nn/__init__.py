@@ -2,6 +2,9 @@ from . import parallel  # noqa: F401
 
 
 class Module:
+    def parameters(self):
+        return getattr(self, "params", [])
+
     def train(self, mode=True):
         return self
 
