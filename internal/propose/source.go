@@ -125,8 +125,8 @@ func (s *Source) member(members map[string][]byte, name string, size int64, cont
 	}
 	_, inner, _ := strings.Cut(name, "/")
 	code := path.Ext(name) == ".py" && !strings.Contains(name, "/test")
-	says := len(members) < maxMembers && strings.Count(inner, "/") <= 2 &&
-		slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, path.Base(name))
+	says := len(members) < maxMembers && slices.Contains([]string{"PKG-INFO", "requires.txt", "setup.cfg", "pyproject.toml", "requirements.txt"}, path.Base(name)) &&
+		strings.Count(inner, "/") <= 2
 	if size > maxMember || !code && !says {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (s *Source) member(members map[string][]byte, name string, size int64, cont
 	if code {
 		s.Imports = append(s.Imports, imports(b)...)
 	}
-	if says || path.Base(name) == "setup.py" && strings.Count(inner, "/") <= 2 {
+	if keep := says || path.Base(name) == "setup.py" && strings.Count(inner, "/") <= 2; keep && len(members) < maxMembers {
 		members[inner] = b
 	}
 	return nil

@@ -15,13 +15,18 @@ import (
 // package with GPU code, or a build that nobody asked for belongs to it.
 
 // brings adds to an answer what uv found that others require and whose build matters:
-// torch's family and frameworks of which the matrix chose none. It reports whether the
-// matrix has to be asked again.
+// torch's family and frameworks of which the matrix chose none. A framework of which no
+// build goes with the rest stays as it is found. It reports whether the matrix has to be
+// asked again.
 func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
 	before := len(a.Brought)
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		if _, chosen := c.Packages[name]; !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
-			a.Brought = append(a.Brought, name)
+			b := a.clone()
+			b.Brought = append(b.Brought, name)
+			if res, err := l.Resolve(b.Judged(r)); family(name) || err == nil && runs(res) {
+				a.Brought = b.Brought
+			}
 		}
 	}
 	return len(a.Brought) > before && l.calls < mostCalls

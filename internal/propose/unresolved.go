@@ -17,11 +17,19 @@ import (
 // project's own lock where that runs here, and what the index's lists of files say, as
 // far as they were read.
 func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *Answer {
-	a := &Answer{Unasked: why}
-	for _, torch := range l.lockedTorch() {
-		b := &Answer{Limits: []string{torch}}
-		if res, err := l.Resolve(b.Judged(r)); err == nil && runs(res) {
-			a.Limits = b.Limits
+	ctx, end := context.WithTimeout(ctx, mostTime/6)
+	defer end()
+	looked := l.shelf != nil && l.shelf.client != nil && ctx.Err() == nil
+	var a *Answer
+	for _, torch := range append(l.lockedTorch(), "") {
+		a = &Answer{Unasked: why}
+		if torch != "" {
+			a.Limits = []string{torch}
+		}
+		if looked {
+			l.leave(ctx, a, r)
+		}
+		if res, err := l.Resolve(a.Judged(r)); err == nil && runs(res) {
 			break
 		}
 	}
@@ -31,12 +39,9 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 	case len(l.Locked) > 0:
 		a.say("%s is not followed: %s", l.Locked[0].From, why)
 	}
-	if l.shelf == nil || l.shelf.client == nil || ctx.Err() != nil {
+	if !looked {
 		return a
 	}
-	ctx, end := context.WithTimeout(ctx, mostTime/6)
-	defer end()
-	l.leave(ctx, a, r)
 	pythons := l.pythons(ctx, a, r)
 	if len(pythons) == 0 {
 		return a
