@@ -11,7 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -193,7 +193,7 @@ func (b *builder) split() {
 		if e.Choice == nil {
 			continue
 		}
-		gpus := xslices.Map(e.GPUs, func(g int) string { return fmt.Sprint(g) })
+		gpus := text.Each(e.GPUs, func(g int) string { return fmt.Sprint(g) })
 		cmd := fmt.Sprintf("envfix apply --gpus %s --env %s-%d", strings.Join(gpus, ","), b.t.Dir, i+1)
 		b.add(plan.Step{
 			ID:     fmt.Sprintf("environment-%d", i+1),

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 )
 
 // Search lists up to n models whose names hold every word of what somebody began to
@@ -43,7 +43,7 @@ func (t *DeviceTable) Search(typed string, n int) []Device {
 		}
 		return strings.Compare(a.device.Name, b.device.Name)
 	})
-	return xslices.Map(hits[:min(n, len(hits))], func(h hit) Device { return h.device })
+	return text.Each(hits[:min(n, len(hits))], func(h hit) Device { return h.device })
 }
 
 func holds(name string, words []string) bool {

@@ -10,7 +10,6 @@ import (
 
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 )
 
 // WheelsFile is the file of data/ that [Wheels] reads. Only `envfix matrix prove`
@@ -173,7 +172,7 @@ sets:
 }
 
 func spelled(codes []Code) string {
-	words := xslices.Map(codes, func(c Code) string { return c.SM.String() + c.Suffix })
+	words := text.Each(codes, func(c Code) string { return c.SM.String() + c.Suffix })
 	return strings.Join(words, " ")
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -179,7 +179,7 @@ func (q *attempt) natively(b *matrix.Build) bool {
 
 // arches is what torch._C._cuda_getArchFlags() prints for a build.
 func arches(b *matrix.Build) []string {
-	out := xslices.Map(b.Native, func(c matrix.Code) string { return "sm_" + c.SM.Code() + c.Suffix })
+	out := text.Each(b.Native, func(c matrix.Code) string { return "sm_" + c.SM.Code() + c.Suffix })
 	for _, c := range b.PTX {
 		out = append(out, "compute_"+c.SM.Code()+c.Suffix)
 	}

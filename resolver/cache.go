@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -166,8 +167,7 @@ func (c *cache) overlap(a, b version.Specifier) bool {
 // some reports whether all of some specifiers admit a version that none of others does. It
 // tries the versions that they name, and their neighbours on both sides.
 func (c *cache) some(of []version.Specifier, but ...version.Specifier) bool {
-	text := func(s version.Specifier) string { return s.String() }
-	specs := append(xslices.Map(of, text), xslices.Map(but, text)...)
+	specs := text.Each(append(slices.Clone(of), but...), version.Specifier.String)
 	key := fmt.Sprint(len(of)) + strings.Join(specs, "\n")
 	return remembered(c.met, key, func() bool {
 		return slices.ContainsFunc(samples(specs...), func(v version.Python) bool {

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -262,7 +263,7 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 		return why
 	}
 	archs := archsFor(e.Archs, q.a.gpus)
-	codes := xslices.Map(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
+	codes := text.Each(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)

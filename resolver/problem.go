@@ -250,7 +250,7 @@ func indexes(gpus []machine.GPU) string {
 	if len(gpus) == 0 {
 		return "this machine has no GPU"
 	}
-	n := xslices.Map(gpus, func(g machine.GPU) string { return fmt.Sprint(g.Index) })
+	n := text.Each(gpus, func(g machine.GPU) string { return fmt.Sprint(g.Index) })
 	return "this machine has GPU " + strings.Join(n, ", ")
 }
 

@@ -9,7 +9,6 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -125,7 +124,7 @@ func (q *attempt) needRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
 	}
 	bad := q.unmet(r.Name, b)
 	for _, n := range bad {
-		if q.p.cache.overlap(n.Versions, r.Spec) && !q.p.cache.some([]version.Specifier{r.Spec}, xslices.Map(bad, func(n matrix.Need) version.Specifier { return n.Versions })...) {
+		if q.p.cache.overlap(n.Versions, r.Spec) && !q.p.cache.some([]version.Specifier{r.Spec}, text.Each(bad, func(n matrix.Need) version.Specifier { return n.Versions })...) {
 			return q.no(n.Source, "%s%s needs torch%s: without it %s", r.Name, n.Versions, n.Range, n.Effect)
 		}
 	}

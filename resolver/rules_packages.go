@@ -7,7 +7,6 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -86,7 +85,7 @@ func (s *problem) companion(b *matrix.Build, name string) (version.Python, bool)
 }
 
 func texts(reqs []pep508.Requirement) string {
-	out := xslices.Map(reqs, func(r pep508.Requirement) string { return r.Text })
+	out := text.Each(reqs, func(r pep508.Requirement) string { return r.Text })
 	return text.Cut(strings.Join(out, ", "), 80)
 }
 

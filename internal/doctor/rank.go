@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
 
@@ -13,7 +14,7 @@ import (
 // is, in this order: the one that nothing explains, the one with the better proof, the one
 // that explains more, the worse one, the one that stands first in the text.
 func rank(found evidence.Found, graph know.Graph) []*ranked {
-	in := xslices.Map(found, func(f *evidence.Finding) *ranked { return &ranked{Finding: f} })
+	in := text.Each(found, func(f *evidence.Finding) *ranked { return &ranked{Finding: f} })
 	explained := map[*ranked]int{}
 	for _, a := range in {
 		for _, b := range in {

@@ -8,7 +8,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 )
 
 // A State is what is known of one fact.
@@ -57,7 +57,7 @@ func of(fact, value string, at read.Evidence, looked bool) Known {
 func knownMachine(e *evidence.Evidence) []Known {
 	m := e.Machine
 	here := !e.Pasted
-	gpus := xslices.Map(m.GPUs, func(g machine.GPU) string { return g.Name })
+	gpus := text.Each(m.GPUs, func(g machine.GPU) string { return g.Name })
 	gpu := of("GPU", strings.Join(gpus, ", "), e.From.GPU, here || !e.From.NoGPU.IsZero() || !e.Says.NoGPU.IsZero())
 	if len(gpus) > 0 && gpu.Value == "" {
 		gpu.State, gpu.Value = Seen, fmt.Sprint(len(gpus))
@@ -137,7 +137,7 @@ func knownAround(e *evidence.Evidence) []Known {
 		fabric = Known{Fact: "fabric manager", State: Absent, Source: "/proc"}
 	}
 	cdi := Known{Fact: "CDI descriptions", State: Absent, Source: "/etc/cdi, /var/run/cdi"}
-	files := xslices.Map(a.CDI, func(s machine.CDISpec) string { return s.File })
+	files := text.Each(a.CDI, func(s machine.CDISpec) string { return s.File })
 	if len(files) > 0 {
 		cdi.State, cdi.Value = Seen, strings.Join(files, " ")
 	}

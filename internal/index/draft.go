@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"envfix/internal/text"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -113,6 +112,6 @@ func mapping(m map[string]string) text.Quoted {
 }
 
 func dotCodes(codes []matrix.Code) string {
-	words := xslices.Map(codes, func(c matrix.Code) string { return c.SM.String() + c.Suffix })
+	words := text.Each(codes, func(c matrix.Code) string { return c.SM.String() + c.Suffix })
 	return strings.Join(words, " ")
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -121,7 +121,7 @@ func (t *fileTable) grouped() []matrix.Files {
 	slices.SortFunc(all, func(a, b *fileRow) int {
 		return cmp.Or(newerFirst(a.versions[0], b.versions[0]), cmp.Compare(fileKey(&a.Files), fileKey(&b.Files)), cmp.Compare(a.Tags, b.Tags))
 	})
-	return xslices.Map(all, func(g *fileRow) matrix.Files { return g.Files })
+	return text.Each(all, func(g *fileRow) matrix.Files { return g.Files })
 }
 
 // newerFirst orders versions that were parsed before.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -252,7 +252,7 @@ func (c *Client) prove(ctx context.Context, j job) Proof {
 func (j job) compare(row *matrix.Build, t *Torch) []Check {
 	var checks []Check
 	if j.bytes {
-		found := xslices.Map(j.pair.files, pythonOf)
+		found := text.Each(j.pair.files, pythonOf)
 		checks = append(CompareBytes(row, t), comparePythons(row, found))
 	} else {
 		checks = CompareMetadata(row, t)

@@ -9,7 +9,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/text"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -22,7 +21,7 @@ var companions = []string{"torchvision", "torchaudio", "torchcodec", "torchtext"
 // Packages are those of which the data keeps the files: what is decided by them.
 func Packages(m *matrix.Matrix) []string {
 	names := slices.Clone(companions)
-	names = append(names, xslices.Map(m.Extensions, func(e matrix.Extension) string { return e.Package })...)
+	names = append(names, text.Each(m.Extensions, func(e matrix.Extension) string { return e.Package })...)
 	for _, n := range m.Needs {
 		if n.Fails == matrix.FailsInstall {
 			names = append(names, n.Of)

@@ -69,13 +69,9 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	wait.Go(func() { f.Dists = h.distFiles(sites, e) })
-	for _, site := range e.Sites {
-		for _, name := range h.names(site) {
-			if strings.HasPrefix(name, "~") && len(f.Leftovers) < maxNamed && h.isDir(site+"/"+name) {
-				f.Leftovers = append(f.Leftovers, text.Printable(site+"/"+name))
-			}
-		}
-	}
+	_, left := h.infosIn(e.Sites)
+	left = slices.DeleteFunc(left, func(dir string) bool { return !h.isDir(dir) })
+	f.Leftovers = text.Each(left[:min(len(left), maxNamed)], text.Printable)
 	if h.os != "linux" {
 		return f // the rest is about ELF files
 	}
@@ -165,8 +161,10 @@ func (h *host) imports(o Options, e Env, venv bool) []machine.ImportPlace {
 			out[len(out)-1].Origins = []machine.Origin{x.at}
 		}
 	}
-	if !venv && h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-		add(userSite(h.env, h.home, e.minor()), machine.InUserSite)
+	for _, site := range h.userSites(e.minor()) {
+		if !venv {
+			add(site, machine.InUserSite)
+		}
 	}
 	for _, site := range e.Sites {
 		add(site, machine.InEnvironment)
@@ -217,14 +215,7 @@ var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton
 // distFiles reads every copy of the distributions; the files of those that torch imports
 // are compared with the disk.
 func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
-	var infos []string
-	for _, site := range sites {
-		for _, name := range h.names(site) {
-			if strings.HasSuffix(name, ".dist-info") && !strings.HasPrefix(name, "~") {
-				infos = append(infos, site+"/"+name)
-			}
-		}
-	}
+	infos, _ := h.infosIn(sites, ".dist-info")
 	read := map[string]Dist{}
 	for _, d := range e.Dists {
 		read[d.Info] = d

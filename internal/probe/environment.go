@@ -11,7 +11,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -58,9 +57,7 @@ func (h *host) readEnv(dir string) Env {
 	}
 	e.Sites = h.sitePackages(dir)
 	if e.System && e.Base != "" { // in the order of the module site
-		if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-			e.Sites = append(e.Sites, userSite(h.env, h.home, e.minor()))
-		}
+		e.Sites = append(e.Sites, h.userSites(e.minor())...)
 		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
 	h.searchPath(&e)
@@ -88,26 +85,26 @@ func (h *host) readPrefix(p machine.Python) Env {
 	prefix := path.Dir(path.Dir(h.resolved(p.Path)))
 	e := Env{Dir: prefix, Python: p}
 	minor := version.Minor(p.Version)
-	if h.home != "" && h.env["PYTHONNOUSERSITE"] == "" {
-		e.Sites = append(e.Sites, userSite(h.env, h.home, minor))
-	}
-	e.Sites = append(e.Sites, h.sitesOf(prefix, minor)...)
+	e.Sites = append(h.userSites(minor), h.sitesOf(prefix, minor)...)
 	h.searchPath(&e)
 	return e
 }
 
-// userSite is where `pip install --user` puts packages (PEP 370).
-func userSite(env map[string]string, home, minor string) string {
-	base := env["PYTHONUSERBASE"]
-	if !path.IsAbs(base) {
-		base = home + "/.local"
+// userSites is where `pip install --user` puts packages (PEP 370), where Python looks.
+func (h *host) userSites(minor string) []string {
+	if h.home == "" || h.env["PYTHONNOUSERSITE"] != "" {
+		return nil
 	}
-	return base + "/lib/python" + minor + "/site-packages"
+	base := h.env["PYTHONUSERBASE"]
+	if !path.IsAbs(base) {
+		base = h.home + "/.local"
+	}
+	return []string{base + "/lib/python" + minor + "/site-packages"}
 }
 
 // packages is what facts keep of an environment.
 func packages(e Env) []machine.Package {
-	return xslices.Map(e.Dists, func(d Dist) machine.Package { return d.Package })
+	return text.Each(e.Dists, func(d Dist) machine.Package { return d.Package })
 }
 
 // A pyvenv is what pyvenv.cfg says.
@@ -179,17 +176,26 @@ func (h *host) sitesOf(prefix, minor string) []string {
 	return out
 }
 
-// dists reads the distributions of some directories; the first of a name wins,
-// as for Python's import. Hundreds of small files: a few readers at once.
-func (h *host) dists(sites []string) []Dist {
-	var infos []string
+// infosIn are what describes distributions in some directories, by how its name may end,
+// and what interrupted installations left there.
+func (h *host) infosIn(sites []string, ends ...string) (infos, left []string) {
 	for _, site := range sites {
 		for _, name := range h.names(site) {
-			if (strings.HasSuffix(name, ".dist-info") || strings.HasSuffix(name, ".egg-info")) && !strings.HasPrefix(name, "~") {
+			switch {
+			case strings.HasPrefix(name, "~"):
+				left = append(left, site+"/"+name)
+			case slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) }):
 				infos = append(infos, site+"/"+name)
 			}
 		}
 	}
+	return infos, left
+}
+
+// dists reads the distributions of some directories; the first of a name wins,
+// as for Python's import. Hundreds of small files: a few readers at once.
+func (h *host) dists(sites []string) []Dist {
+	infos, _ := h.infosIn(sites, ".dist-info", ".egg-info")
 	var out []Dist
 	seen := map[string]bool{}
 	for _, d := range each(infos, h.dist) {

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -123,12 +122,7 @@ func (s *finder) below(dir string, levels int) {
 // kernels are the Pythons that Jupyter starts.
 func (s *finder) kernels(dir string) {
 	for _, name := range s.names(dir) {
-		var spec struct {
-			Argv []string `json:"argv"`
-		}
-		if json.Unmarshal(s.bytes(dir+"/"+name+"/kernel.json", 1<<16), &spec) == nil {
-			s.running(spec.Argv)
-		}
+		s.running(s.kernelSpec(dir + "/" + name + "/kernel.json").Argv)
 	}
 }
 

@@ -29,20 +29,9 @@ func Held(o Options) *machine.Held {
 		return nil
 	}
 	held := &machine.Held{System: cfg.system, Files: true}
-	var infos []string
-	for _, site := range h.sitePackages(dir) {
-		for _, name := range h.names(site) {
-			switch {
-			case strings.HasPrefix(name, "~"):
-				if len(held.Leftovers) < maxNamed {
-					held.Leftovers = append(held.Leftovers, text.Printable(name))
-				}
-			case strings.HasSuffix(name, ".dist-info"), strings.HasSuffix(name, ".egg-info"), strings.HasSuffix(name, ".egg-link"):
-				infos = append(infos, site+"/"+name)
-			}
-		}
-	}
+	infos, left := h.infosIn(h.sitePackages(dir), ".dist-info", ".egg-info", ".egg-link")
 	held.Dists = h.heldDists(infos)
+	held.Leftovers = text.Each(left[:min(len(left), maxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
 	return held
 }
 

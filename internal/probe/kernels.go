@@ -18,13 +18,11 @@ func (h *host) kernels() []machine.Kernel {
 	for i, dir := range h.jupyterDirs() {
 		for _, name := range h.names(dir + "/kernels") {
 			file := dir + "/kernels/" + name + "/kernel.json"
-			var spec struct {
-				Argv []string `json:"argv"`
-			}
-			if len(out) == maxKernels || json.Unmarshal(h.bytes(file, 1<<16), &spec) != nil || len(spec.Argv) == 0 {
+			argv := h.kernelSpec(file).Argv
+			if len(out) == maxKernels || len(argv) == 0 {
 				continue
 			}
-			python := spec.Argv[0]
+			python := argv[0]
 			if !h.abs(python) || !strings.HasPrefix(path.Base(strings.ReplaceAll(python, `\`, "/")), "python") {
 				continue // Jupyter's own Python, another language, or a program that starts one
 			}
@@ -49,12 +47,8 @@ func (h *host) startedHere(dir string, named func(string) bool) []machine.Variab
 	}
 	for _, d := range h.jupyterDirs() {
 		for _, kernel := range h.names(d + "/kernels") {
-			var spec struct {
-				Env map[string]string `json:"env"`
-			}
 			file := d + "/kernels/" + kernel + "/kernel.json"
-			_ = json.Unmarshal(h.bytes(file, 1<<16), &spec) // what is none sets nothing
-			for name, value := range spec.Env {
+			for name, value := range h.kernelSpec(file).Env {
 				add(name, value, machine.Origin{Kind: machine.OriginKernel, Name: text.Printable(kernel), File: file})
 			}
 		}
@@ -72,6 +66,18 @@ func (h *host) startedHere(dir string, named func(string) bool) []machine.Variab
 		}
 	}
 	return out
+}
+
+// A kernelSpec is what Jupyter reads of a kernel's file.
+type kernelSpec struct {
+	Argv []string          `json:"argv"`
+	Env  map[string]string `json:"env"`
+}
+
+// kernelSpec reads one; what is no such file says nothing.
+func (h *host) kernelSpec(file string) (spec kernelSpec) {
+	_ = json.Unmarshal(h.bytes(file, 1<<16), &spec)
+	return spec
 }
 
 // jupyterDirs are the directories of Jupyter's data, the user's own first.

@@ -8,7 +8,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 )
 
 var (
@@ -119,7 +119,7 @@ func (h *host) pythonPrograms() []string {
 			}
 		}
 		slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
-		out = append(out, xslices.Map(names, func(n string) string { return dir + "/" + n })...)
+		out = append(out, text.Each(names, func(n string) string { return dir + "/" + n })...)
 	}
 	pyenv := h.pyenvRoot()
 	for _, dir := range h.pathDirs() {

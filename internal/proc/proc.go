@@ -6,7 +6,6 @@ package proc
 
 import (
 	"bufio"
-	"envfix/internal/xslices"
 	"io"
 	"iter"
 	"os"
@@ -15,6 +14,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Root is the directory that /proc and /etc lie below: "" is this machine's own,
@@ -184,7 +186,7 @@ func (p Process) Children(allThreads bool) (out []int, ok bool) {
 			return nil, false
 		}
 		threads = threads[:0]
-		threads = append(threads, xslices.Map(list, func(e os.DirEntry) string { return e.Name() })...)
+		threads = append(threads, text.Each(list, func(e os.DirEntry) string { return e.Name() })...)
 	}
 	for _, t := range threads {
 		b, err := os.ReadFile(task + "/" + t + "/children")

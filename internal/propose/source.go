@@ -17,7 +17,6 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/text"
-	"envfix/internal/xslices"
 )
 
 // A Source is a package that has no wheel: its archive has to be built where it is
@@ -33,7 +32,7 @@ type Source struct {
 
 // metadata is what uv is told of it in place of building it.
 func (s Source) metadata() string {
-	requires := xslices.Map(s.Requires, text.JSON)
+	requires := text.Each(s.Requires, text.JSON)
 	return text.Form("[[dependency-metadata]]\nname = %s\nversion = %s\nrequires-dist = [%s]", text.JSON(s.Name), text.JSON(s.Version), text.Join(requires, ", ")).String()
 }
 

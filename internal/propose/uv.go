@@ -145,7 +145,7 @@ func (no *refusal) unusable() []string {
 
 // missing are the packages that uv found on no index.
 func (no *refusal) missing() []string {
-	return xslices.Map(notThere().FindAllStringSubmatch(no.text, -1), func(m []string) string { return m[1] })
+	return text.Each(notThere().FindAllStringSubmatch(no.text, -1), func(m []string) string { return m[1] })
 }
 
 // versions are those of a package that uv found no wheel of; false: it names none.

@@ -10,7 +10,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"envfix/internal/text"
-	"envfix/internal/xslices"
 )
 
 // An Edit changes one key of a TOML file and leaves every other byte as it was
@@ -56,7 +55,7 @@ func (e *Edit) Strings(key string) []string {
 	for _, name := range e.Table {
 		t, _ = t[name].(map[string]any)
 	}
-	return xslices.Map(anyList(t[key]), str)
+	return text.Each(anyList(t[key]), str)
 }
 
 // Index puts an index at the end of the file that only packages come from which name

@@ -9,7 +9,6 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
-	"envfix/internal/xslices"
 )
 
 // An Environment is what conda's environment.yml asks for.
@@ -52,7 +51,7 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 				return nil, err
 			}
 		case map[string]any:
-			pip = append(pip, xslices.Map(anyList(v["pip"]), func(line any) string { return str(line) })...)
+			pip = append(pip, text.Each(anyList(v["pip"]), func(line any) string { return str(line) })...)
 			e.below(v, name)
 		default:
 			return nil, fmt.Errorf("%s: dependencies: %s is neither a package nor a list below `pip:`", name, text.Cut(fmt.Sprint(item), 60))
@@ -157,7 +156,7 @@ func (e *Environment) follow(lines []string, name string) {
 	if err != nil || slices.ContainsFunc(e.Requirements, torch) || !slices.ContainsFunc(below.Requirements, torch) {
 		return
 	}
-	names := xslices.Map(e.Requirements, func(q pep508.Requirement) string { return q.Text })
+	names := text.Each(e.Requirements, func(q pep508.Requirement) string { return q.Text })
 	e.Notes, e.Pip, e.Requirements = nil, true, nil
 	e.join(below)
 	if len(names) > 0 {
@@ -204,7 +203,7 @@ func comparisons(limit string) string {
 // below reads a list such as that of `pip:`.
 func (e *Environment) below(m map[string]any, file string) {
 	for _, key := range sortedKeys(m) {
-		names := xslices.Map(anyList(m[key]), str)
+		names := text.Each(anyList(m[key]), str)
 		e.Notes = append(e.Notes, fmt.Sprintf("%s: what stands below `%s:` comes after it, by %s itself in the new environment: %s",
 			file, text.Cut(key, 20), text.Cut(key, 20), text.Cut(strings.Join(names, " "), 200)))
 	}

@@ -9,7 +9,6 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/text"
-	"envfix/internal/xslices"
 )
 
 // Read reads a file of a project by its name: a requirements file, a pyproject.toml, a
@@ -102,7 +101,7 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 		r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s: the version %q is not followed", at, text.Cut(str(m["version"]), 60)))
 	}
 	line := name
-	extras := xslices.Map(anyList(m["extras"]), str)
+	extras := text.Each(anyList(m["extras"]), str)
 	if len(extras) > 0 {
 		line += "[" + strings.Join(extras, ",") + "]"
 	}

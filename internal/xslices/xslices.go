@@ -14,15 +14,6 @@ func Filter[T any](of []T, wanted func(T) bool) []T {
 	return out
 }
 
-// Map returns what each element stands for; nil for none.
-func Map[T, U any](of []T, to func(T) U) []U {
-	var out []U
-	for _, x := range of {
-		out = append(out, to(x))
-	}
-	return out
-}
-
 // Find returns the first element that is wanted.
 func Find[T any](of []T, wanted func(T) bool) (found T, ok bool) {
 	if i := slices.IndexFunc(of, wanted); i >= 0 {

@@ -7,7 +7,7 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 )
 
 // A Finding is what a rule says: a check, what it stands on, and how well that proves
@@ -146,7 +146,7 @@ func (f *Finding) Order() int {
 
 // Quotes are what it stands on, as people read it.
 func (f *Finding) Quotes() []string {
-	return xslices.Map(f.At, func(s read.Evidence) string { return s.String() })
+	return text.Each(f.At, func(s read.Evidence) string { return s.String() })
 }
 
 // Merge makes one finding of those with the same check and cause: the one with the

@@ -6,13 +6,13 @@ import (
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
-	"envfix/internal/xslices"
+	"envfix/internal/text"
 )
 
 // OutOf says how to take a directory out of a variable: for good at every place
 // that puts it there, and at once.
 func OutOf(variable, dir string, origins []machine.Origin) []string {
-	fix := xslices.Map(origins, func(o machine.Origin) string { return RemoveFrom(o, variable, dir) })
+	fix := text.Each(origins, func(o machine.Origin) string { return RemoveFrom(o, variable, dir) })
 	if len(fix) == 0 {
 		fix = append(fix, "remove "+dir+" from "+variable+" where it is set; no file that was looked at sets it")
 	}
@@ -28,7 +28,7 @@ func OutOf(variable, dir string, origins []machine.Origin) []string {
 
 // FromOrigins is what puts a directory there, as evidence.
 func FromOrigins(origins []machine.Origin, dir string) []read.Evidence {
-	return xslices.Map(origins, func(o machine.Origin) read.Evidence { return Fact("from %s: %s", o, dir) })
+	return text.Each(origins, func(o machine.Origin) read.Evidence { return Fact("from %s: %s", o, dir) })
 }
 
 // editable reports whether an origin is a file of the user's own that envfix can

@@ -7,8 +7,8 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -139,7 +139,7 @@ func reachOfGPU(e *evidence.Evidence, sm machine.SM) reach {
 		if native || ptx {
 			return covered
 		}
-		have := xslices.Map(b.Native, func(c matrix.Code) machine.SM { return c.SM })
+		have := text.Each(b.Native, func(c matrix.Code) machine.SM { return c.SM })
 		return reachOf(have, sm)
 	}
 	switch cuda := e.Torch.CUDA; {

@@ -1,11 +1,12 @@
 package know
 
 import (
-	"envfix/internal/xslices"
 	"regexp/syntax"
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"envfix/internal/text"
 )
 
 // A branch is one way in which an expression may match: through a line that holds
@@ -70,7 +71,7 @@ func ways(re *syntax.Regexp) []branch {
 	}
 	var out []branch
 	if set := required(re); shortest(set) >= minLiteral {
-		out = append(out, xslices.Map(set, func(l string) branch { return branch{literal: l} })...)
+		out = append(out, text.Each(set, func(l string) branch { return branch{literal: l} })...)
 	}
 	return out
 }
@@ -101,7 +102,7 @@ func sequence(subs []*syntax.Regexp) []branch {
 			more = append(more, set)
 		}
 	}
-	return xslices.Map(best, func(l string) branch { return branch{l, more} })
+	return text.Each(best, func(l string) branch { return branch{l, more} })
 }
 
 func same(a, b []string) bool { return len(a) == len(b) && a[0] == b[0] }
@@ -168,7 +169,7 @@ func product(subs []*syntax.Regexp) []string {
 		}
 		next := make([]string, 0, len(all)*len(e))
 		for _, a := range all {
-			next = append(next, xslices.Map(e, func(b string) string { return a + b })...)
+			next = append(next, text.Each(e, func(b string) string { return a + b })...)
 		}
 		all = next
 	}
@@ -234,7 +235,7 @@ func crossed(heads []string, alt *syntax.Regexp) []string {
 	for _, s := range alt.Sub {
 		e := beginning(s)
 		for _, h := range heads {
-			out = append(out, xslices.Map(e, func(b string) string { return h + b })...)
+			out = append(out, text.Each(e, func(b string) string { return h + b })...)
 		}
 		if e == nil || len(out) > maxExact {
 			return nil

@@ -1,10 +1,11 @@
 package verdict
 
 import (
-	"envfix/internal/xslices"
 	"fmt"
 	"math"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 func pct(v float64) string { return fmt.Sprintf("%.0f %%", v*100) }
@@ -60,7 +61,7 @@ func count(n int64) string {
 // rewrite proposes a DataLoader call with other arguments: the user's own line
 // as a diff where the call ends on it, else the arguments alone.
 func rewrite(l Loader, args ...[2]string) []string {
-	flags := xslices.Map(args, func(a [2]string) string { return a[0] + "=" + a[1] })
+	flags := text.Each(args, func(a [2]string) string { return a[0] + "=" + a[1] })
 	out := []string{"DataLoader(…, " + strings.Join(flags, ", ") + ")"}
 	line := strings.TrimRight(l.Source, " \t\r\n")
 	open := strings.Index(line, "DataLoader(")
