@@ -46,25 +46,34 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	if err := take(asked["install_requires"], "install_requires"); err != nil {
 		return nil, err
 	}
-	extras := prog.dictionary(asked["extras_require"], 0)
-	for _, extra := range sortedKeys(extras) {
-		p.Extras = append(p.Extras, machine.NormalName(extra))
-		p.Groups = append(p.Groups, extra)
+	texts := func(e span) []string {
 		f := finding{program: prog}
-		if f.expression(extras[extra], false); namesTorch(f.texts) != "" {
-			p.carries(extra, namesTorch(f.texts))
+		f.expression(e, false)
+		return f.texts
+	}
+	return p, extras(&r, prog.dictionary(asked["extras_require"], 0), "extras_require.", groups, texts, take)
+}
+
+// extras lists the extras of a project, and takes those that are asked for. lines are what
+// one of them asks for.
+func extras[T any](r *reader, of map[string]T, where string, asked []string, lines func(T) []string, take func(T, string) error) error {
+	for _, extra := range sortedKeys(of) {
+		r.p.Extras = append(r.p.Extras, machine.NormalName(extra))
+		r.p.Groups = append(r.p.Groups, extra)
+		if q := namesTorch(lines(of[extra])); q != "" {
+			r.p.carries(extra, q)
 		}
 	}
-	for _, g := range groups {
-		e, ok := extras[g]
+	for _, extra := range asked {
+		e, ok := of[extra]
 		if !ok {
-			return nil, fmt.Errorf("%s: there is no extra %q", name, g)
+			return fmt.Errorf("%s: there is no extra %q", r.name, extra)
 		}
-		if err := take(e, "extras_require."+g); err != nil {
-			return nil, err
+		if err := take(e, where+extra); err != nil {
+			return err
 		}
 	}
-	return p, r.err
+	return r.err
 }
 
 // lenient adds what is a requirement among the strings of a program.
@@ -316,24 +325,7 @@ func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*
 	if err := take(ini["options"]["install_requires"], "options.install_requires"); err != nil {
 		return nil, err
 	}
-	extras := ini["options.extras_require"]
-	for _, extra := range sortedKeys(extras) {
-		p.Extras = append(p.Extras, machine.NormalName(extra))
-		p.Groups = append(p.Groups, extra)
-		if q := namesTorch(lists(extras[extra])); q != "" {
-			p.carries(extra, q)
-		}
-	}
-	for _, g := range groups {
-		value, ok := extras[g]
-		if !ok {
-			return nil, fmt.Errorf("%s: there is no extra %q", name, g)
-		}
-		if err := take(value, "options.extras_require."+g); err != nil {
-			return nil, err
-		}
-	}
-	return p, r.err
+	return p, extras(&r, ini["options.extras_require"], "options.extras_require.", groups, lists, take)
 }
 
 func lists(value string) []string {
