@@ -21,30 +21,22 @@ var placeReaders = []reader{
 		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2]+m[3], s) },
 	},
 	{`\bwin-64(?:::|/)|\blinux-(?:64|aarch64)(?:::|/)`, func(r *Reader, m []string, s Evidence) { // conda's platforms
-		if r.c.Machine.Platform.OS == "" {
-			r.c.Machine.Platform.OS = map[bool]string{true: "windows", false: "linux"}[m[0][0] == 'w' || m[0][0] == 'W']
-			r.say(&r.c.From.OS, s)
-		}
+		r.likelyOS(map[bool]string{true: "windows", false: "linux"}[m[0][0] == 'w' || m[0][0] == 'W'], s)
 	}},
 	{`\bosx-(?:arm64|64)\b|\bMPS backend\b`, func(r *Reader, _ []string, s Evidence) {
-		if r.c.Machine.Platform.OS == "" {
-			r.c.Machine.Platform.OS = "macos"
-			r.say(&r.c.From.OS, s)
-		}
+		r.likelyOS("macos", s)
 	}},
 	{`\b(Windows|win ?1[01]\b|win ?[78]\b|win32|win_amd64|\w+\.(?:bat|exe)\b|WinError|\.dll\b|\.pyd\b|` +
 		`[A-Z]:\\[\w>]|findstr|\b(?:WDDM|MCDM)\b)`, func(r *Reader, m []string, s Evidence) {
-		if r.c.Machine.Platform.OS == "" && !strings.Contains(strings.ToLower(s.Text), "wsl") {
-			r.c.Machine.Platform.OS = "windows"
-			r.say(&r.c.From.OS, s)
+		if !strings.Contains(strings.ToLower(s.Text), "wsl") {
+			r.likelyOS("windows", s)
 		}
 	}},
 	{`\bNVIDIA-SMI (\d{3}\.\d\d)\s+Driver Version: (\d{3})(\.\d\d)\s`, func(r *Reader, m []string, s Evidence) {
 		// Linux's branches end in 0 or 5 (535, 550, 580), Windows' numbers run on (551.61);
 		// WSL's nvidia-smi shows Linux' number beside Windows'.
-		if r.c.Machine.Platform.OS == "" && m[1] == m[2]+m[3] && Atoi(m[2])%5 != 0 {
-			r.c.Machine.Platform.OS = "windows"
-			r.say(&r.c.From.OS, s)
+		if m[1] == m[2]+m[3] && Atoi(m[2])%5 != 0 {
+			r.likelyOS("windows", s)
 		}
 	}},
 	{`Libc version\s*:\s*glibc-(\d+\.\d+)|\bglibc[ -](\d+\.\d+)|ldd \(.*\) (\d\.\d+)`, func(r *Reader, m []string, s Evidence) {
@@ -92,11 +84,16 @@ var placeReaders = []reader{
 		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Colab, s) },
 	},
 	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac (?:mini|pro|studio)|imac)`, func(r *Reader, m []string, s Evidence) {
-		if r.c.Machine.Platform.OS == "" {
-			r.c.Machine.Platform.OS = "macos"
-			r.say(&r.c.From.OS, s)
-		}
+		r.likelyOS("macos", s)
 	}},
+}
+
+// likelyOS takes a system that a line speaks for, where no line before it spoke for one.
+func (r *Reader) likelyOS(os string, s Evidence) {
+	if r.c.Machine.Platform.OS == "" {
+		r.c.Machine.Platform.OS = os
+		r.say(&r.c.From.OS, s)
+	}
 }
 
 // notTegra finds what NVIDIA's container tools print on every other machine.
