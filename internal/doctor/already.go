@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	setsVariable = lazy.Regexp("^`export ([A-Z][A-Z0-9_]*)=\"?([^\"` ]+)\"?`")
+	setsVariable = lazy.Regexp("^(?:now: |or )?`export ([A-Z][A-Z0-9_]*)=\"?([^\"` ]+)\"?`")
 	takesOut     = lazy.Regexp("^`unset ([A-Z][A-Z0-9_]*)`$")
 	installsOne  = lazy.Regexp("^`pip install \"?([A-Za-z][\\w.-]*)==([\\w.+]+)\"?`$")
 	allocator    = lazy.Regexp("(?:, or )?`export PYTORCH_(?:CUDA_)?ALLOC_CONF=expandable_segments:True`" +

@@ -19,14 +19,21 @@ func explained(t *testing.T, text string) Explanation {
 // A line that no message of the data knows is told by the kind of message that it is.
 func TestKindsOfMessages(t *testing.T) {
 	for text, want := range map[string]string{
-		"CUDA_ERROR_CONTAINED":                                          "hardware-fault gpu_hw_fault",
-		"it failed with CUSOLVER_STATUS_EXECUTION_FAILED":               "execution-failed none",
-		"RuntimeError: CUDA failed with error out of memory":            "gpu-memory oom",
-		"foo requires scipy>=1.10, which is not here":                   "package-old none",
-		"Why isn't my GPU being used by PyTorch?":                       "question-gpu-unused none",
-		"GPU utilization is only 30% while training":                    "question-gpu-idle none",
-		"Ollama doesnt seem to use the GPU. It falls back to the CPU":   "question-other-program none",
-		"ValueError: Unknown mixed_precision mode: x. Choose between y": "",
+		"CUDA_ERROR_CONTAINED":                                                                "hardware-fault gpu_hw_fault",
+		"it failed with CUSOLVER_STATUS_EXECUTION_FAILED":                                     "execution-failed none",
+		"RuntimeError: CUDA failed with error out of memory":                                  "gpu-memory oom",
+		"foo requires scipy>=1.10, which is not here":                                         "package-old none",
+		"Why isn't my GPU being used by PyTorch?":                                             "question-gpu-unused none",
+		"GPU utilization is only 30% while training":                                          "question-gpu-idle none",
+		"Ollama doesnt seem to use the GPU. It falls back to the CPU":                         "question-other-program none",
+		"ValueError: Unknown mixed_precision mode: x. Choose between y":                       "",
+		"ImportError: nvcc compiler not found at /opt/bin":                                    "toolkit-missing toolkit_mismatch_build",
+		"Ensure the NVIDIA display driver is installed.":                                      "driver-not-there driver_missing",
+		"AssertionError: a cache is supported only on CUDA compute capability >= 70 (Volta).": "gpu-generation gpu_too_old_for_feature",
+		"ImportError: CUDA is not available in PyTorch":                                       "no-gpu-for-it code_device_placement",
+		"RuntimeError: a part requires lib-0.6.0 or later":                                    "package-old none",
+		"INFO: the task ended with: No such file or directory":                                "",
+		"pip: ERROR: versions that require a different python version":                        "python-wanted none",
 	} {
 		a := explained(t, text)
 		got := ""

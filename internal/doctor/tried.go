@@ -16,7 +16,9 @@ func tried(findings []Finding, inVain []string) []Finding {
 		return findings
 	}
 	done := func(way string) bool {
-		return slices.ContainsFunc(inVain, func(v string) bool { return plain(v) == plain(way) })
+		return slices.ContainsFunc(inVain, func(v string) bool {
+			return plain(v) == plain(way) || strings.Contains(v, "=") && strings.Contains(way, "`export "+v+"`")
+		})
 	}
 	var open, refuted []Finding
 	for _, f := range findings {

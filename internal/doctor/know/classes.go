@@ -80,7 +80,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 			continue
 		}
 		for _, f := range c.forms {
-			if slots := Slots(f, line); slots != nil {
+			if slots := Slots(f, line); slots != nil && !strings.EqualFold(cmp.Or(slots["package"], "-"), row.Program) {
 				return c, slots
 			}
 		}
@@ -95,7 +95,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 const anySentence = "any-sentence"
 
 // pronoun stands for what a sentence before it says: it fills no slot.
-var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|passed|provided|given|set|specified|called|used|installed|(torch\.\w+|b?float\d\w*|u?int\d+)$)\b|[{}<>|;$]`)
+var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|no|packages?|extensions?|modules?|librar(y|ies)|latest|newer|following|optional|additional|passed|provided|given|set|specified|called|used|installed|(torch\.\w+|b?float\d\w*|u?int\d*|float|bool|str|list|tuple|dict|None\w*|True|False)$)\b|[{}<>|;$]`)
 
 // Said adds to the slots of a message those that any sentence may have. The first form that
 // fills a slot counts.
@@ -140,7 +140,8 @@ func (k *Knowledge) classOfCode(name string) (*Class, string) {
 	return nil, ""
 }
 
-// Slots matches a form; nil where it does not hold, else its named groups.
+// Slots matches a form; nil where it does not hold or calls a mere pronoun a package, else
+// its named groups.
 func Slots(form *regexp.Regexp, line string) map[string]string {
 	m := form.FindStringSubmatch(line)
 	if m == nil {
@@ -151,6 +152,9 @@ func Slots(form *regexp.Regexp, line string) map[string]string {
 		if name != "" && m[i] != "" {
 			slots[name] = m[i]
 		}
+	}
+	if pronoun().MatchString(slots["package"]) {
+		return nil
 	}
 	return slots
 }

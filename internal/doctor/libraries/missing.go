@@ -11,7 +11,7 @@ import (
 	"envfix/internal/machine"
 )
 
-var cudaLibrary = lazy.Regexp(`\blib(cudnn|cublas|cublasLt|cudart|cufft|curand|cusolver|cusparse|cusparseLt|nvrtc|nccl|nvJitLink|cupti)(?:_\w+)?\.so\.(\d+)(?:\.(\d+))?\b`)
+var cudaLibrary = lazy.Regexp(`\b(?:lib)?(cudnn|cublas|cublasLt|cudart|cufft|curand|cusolver|cusparse|cusparseLt|nvrtc|nccl|nvJitLink|cupti)(?:_[a-z]\w*)?(?:\.so\.|64_)(\d\d?)(?:\.(\d+)|0?\.dll)?\b`)
 
 // missingCUDA: which library a program asks for tells the CUDA, or the cuDNN, that the
 // program was built for; another one on the disk does not do.

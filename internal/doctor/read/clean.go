@@ -18,6 +18,7 @@ var (
 	source = lazy.Regexp(`^\s*(?:(?:→|->|>)?\s*\d+\s*[│|:]?\s*)?(?:(?:raise|throw(?: new)?) [\w.:]+\(|` +
 		`return (?:fmt\.Errorf|errors\.New)\(|(?:\w+(?:\.|->|::))*(?:warn|warning|print|f?printf|nv_printf|` +
 		`println|TORCH_\w+|WARN|log|info|debug|error|fatal|fatalf|Errorf)\((?:\w+, ?)?)[fFrRbBuL]{0,2}["'` + "`" + `]`)
+	service  = lazy.Regexp(`^[\w.-]+[-_]\d+ *$`) // what docker compose puts before a line: whose container it is of
 	escaped  = lazy.Regexp(`\\+(["'])`)
 	entities = strings.NewReplacer(
 		"&gt;", ">", "&lt;", "<", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ",
@@ -34,6 +35,9 @@ var (
 // entities, typographic and escaped quotes, control characters. Box drawing and
 // leading blanks stay; they carry the shape of tables.
 func clean(l string) string {
+	if at := strings.Index(l, " | "); at > 0 && at < 64 && service().MatchString(l[:at]) {
+		l = l[at+3:]
+	}
 	if plain(l) {
 		return strings.TrimRight(l, " \t")
 	}

@@ -42,10 +42,14 @@ type Printed struct {
 	Class *know.Class // nil: nobody says what it means
 	Slots map[string]string
 	At    Evidence
+
+	warned bool // the line calls itself a warning
 }
 
 // Warning reports whether the program goes on after it.
-func (p Printed) Warning() bool { return p.Row.Program != "" && !p.Row.Loud && !p.Row.Code }
+func (p Printed) Warning() bool {
+	return p.warned || p.Row.Program != "" && !p.Row.Loud && !p.Row.Code
+}
 
 // Ours reports whether it may be of the GPU, the driver or what is installed.
 func (p Printed) Ours() bool {

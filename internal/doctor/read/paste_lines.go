@@ -45,12 +45,21 @@ func (r *Reader) match(t *trial, l string) []string {
 // inVain leads a remedy that somebody carried out, as they say in a line of its own.
 const inVain = "did not help: "
 
+// setInVain is a variable that somebody set, and that changed nothing.
+var setInVain = lazy.Regexp(`(\b[A-Z][A-Z0-9]*_[A-Z0-9_]{3,}=[^\s\x60"',;]+)[\x60"']?,? (?:\w+ ){0,3}(?:(?:does|did|do|has)(?: ?n.t| not) ` +
+	`(?:help|chang|fix|work|make|solv|matter)|(?:makes|made|with|has|had) (?:no|the same)\b|changes nothing|in vain)`)
+
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
 func (r *Reader) try(l string, said Evidence, joined bool) {
 	if _, way, done := strings.Cut(l, inVain); done {
 		r.c.Did.InVain = append(r.c.Did.InVain, way)
 		return // it speaks of what was tried, not of what is there
+	}
+	vain := ""
+	if m := setInVain().FindStringSubmatch(l); m != nil {
+		vain = m[1]
+		r.c.Did.InVain = append(r.c.Did.InVain, vain)
 	}
 	var form *know.Test // of the sentence
 	matched := false
@@ -64,7 +73,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 			if matched || r.count[t.Message] > 1000 || joined && r.count[t.Message] > 0 {
 				continue
 			}
-			if m := r.match(&due[i], l); m != nil && !isSource(l) {
+			if m := r.match(&due[i], l); m != nil && !isSource(l) && (vain == "" || !strings.Contains(vain, m[0])) {
 				matched = !joined || !r.already(said.Line, t.Message)
 				if matched {
 					r.hit(n, m, said)
@@ -75,7 +84,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 				r.keep(n, l, said)
 			}
 		case t.Class >= 0:
-			if form == nil && !joined && r.match(&due[i], l) != nil {
+			if form == nil && !joined && r.match(&due[i], l) != nil && know.Slots(t.Re(), l) != nil {
 				form = t
 			}
 		case t.Reader >= 0 && !joined && !(r.answered[t.Reader] && t.Reader >= once):
@@ -91,25 +100,30 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	}
 }
 
-// quiet is a line of a log below a warning: what stands there is no fault.
-var quiet = lazy.Regexp(`^(?:\[?[\d:.,/ TZ-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b`)
+var (
+	// quiet is a line of a log below a warning: what stands there is no fault.
+	quiet = lazy.Regexp(`^(?:\[?[\d:.,/ TZ-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|\bNCCL (?:INFO|TRACE)\b`)
+	// warned is a line that its program calls a warning.
+	warned = lazy.Regexp(`^\W*(?:[\d:.,/ TZ-]+\W*)?(?:WARN(?:ING)?\b|\S+: (?:\w+Warning): )`)
+)
 
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.
 // test is the form, nil where the line has none.
 func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Evidence) {
-	p := Printed{At: said}
+	p := Printed{At: said, warned: warned().MatchString(l)}
 	row, found := k.Printed.Find(l)
 	raised := raised().FindStringSubmatch(l)
 	switch {
 	case found:
 		p.Row = row
-		p.Class, p.Slots = k.ClassOf(row, l)
+		p.Row.Loud = row.Loud && !p.warned
+		p.Class, p.Slots = k.ClassOf(p.Row, l)
 	case test != nil && (raised == nil || !k.Classes[test.Class].Question):
 		p.Class, p.Slots = k.Classes[test.Class], know.Slots(test.Re(), l)
 	case raised != nil: // Python writes the kind of exception before what a program raises
-		p.Row.Loud = true
-		p.Class, p.Slots = k.ClassOf(p.Row, raised[1])
+		p.Row.Loud, p.Row.Kind = true, raised[1]
+		p.Class, p.Slots = k.ClassOf(p.Row, raised[2])
 	}
 	if !found && p.Class == nil {
 		return
@@ -123,7 +137,7 @@ func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Eviden
 }
 
 // raised is a line with which Python ends a traceback.
-var raised = lazy.Regexp(`^\W*(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): (.+)`)
+var raised = lazy.Regexp(`^\W*(?:[a-z_]\w*\.)*([A-Z]\w*(?:Error|Exception)|Exception): (.+)`)
 
 // stale reports whether lines like this one, but for their numbers, were looked at
 // as often as the limit. A log of hours repeats a few dozen.

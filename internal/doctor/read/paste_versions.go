@@ -16,7 +16,7 @@ var versionReaders = []reader{
 				r.say(&r.c.Place.WindowsBuildAt, s)
 			}
 		}},
-	{`\bR(3[2-9]) \(release\)|\bL4T\b\W{0,6}(?:Release|version)?\W{0,8}R?(3[2-9])\b|\bJetPack\b\W{0,6}(?:SDK|version)?\W{0,8}([4-7])\b`,
+	{`\bR(3[2-9]) \(release\)|\bL4T\b\W{0,6}(?:Release|version)?\W{0,8}R?(3[2-9])\b|\bJetPack\W{0,6}(?:SDK|version)?\W{0,8}([4-7])\b`,
 		func(r *Reader, m []string, s Evidence) {
 			release := map[string]string{"4": "32", "5": "35", "6": "36", "7": "38"}[m[3]]
 			if r.c.Machine.Platform.L4T == "" {

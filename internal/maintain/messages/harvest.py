@@ -4,11 +4,12 @@ usage: harvest.py CATALOGUE WORK [--only NAME,…] [--source NAME=FILE_OR_FOLDER
 Packages come from the installer's default index, Go's and Debian's by their own clients, into the folder WORK, where they stay. What
 cannot be had keeps its rows and their date. A row holds the one literal piece that a message is recognised by:
 no comment, no documentation; of closed libraries the names and numbers of their enumerations alone."""
-import argparse, ast, datetime, io, json, os, re, subprocess, sys, tarfile, urllib.request, zipfile
+import argparse, ast, datetime, errno, io, json, os, re, subprocess, sys, tarfile, urllib.request, zipfile
 from collections import Counter
 
 HOLE = '\0'
 PIECE = 60 # characters of a message that are kept
+SYSTEM = {os.strerror(n).lower() for n in errno.errorcode} # no program's own words
 # name: (where from, which file, licence, what is read of it)
 PY, C, LIB, SH = 'py', 'c', 'lib', 'sh'
 SOURCES = {
@@ -154,7 +155,7 @@ def rows(level, kind, text):
     for line in text.split('\n')[:4]:
         line = re.sub(r'[^\x20-\x7e\0]+', HOLE, ADDRESS.sub(HOLE, re.sub(r'\s+', ' ', line)))
         piece = max((p.strip() for p in line.split(HOLE)), key=len)
-        if len(piece) >= 16 and len(re.findall(r"[A-Za-z][A-Za-z']+", piece)) >= 3: yield level, kind, piece[:PIECE].strip()
+        if len(piece) >= 16 and len(re.findall(r"[A-Za-z][A-Za-z']+", piece))  >= 3 and piece.lower().rstrip('.') not in SYSTEM: yield level, kind, piece[:PIECE].strip()
 
 def index(name):
     from pip._internal.models.index import PyPI
