@@ -67,17 +67,16 @@ func (m *Message) Matches(line string) bool {
 // together than apart. It names a check where every pattern of All is found and
 // none of None.
 type Clue struct {
-	ID      string
-	Checks  []string
-	Cause   string
-	Text    string   // "": that of the check
-	Fix     []string // nil: that of the check
-	Places  map[string][]string
-	Weak    bool     // only where nothing else says why
-	Over    []string // checks that it is the reason of
-	All     []string
-	None    []string
-	Example string
+	ID     string
+	Checks []string
+	Cause  string
+	Text   string   // "": that of the check
+	Fix    []string // nil: that of the check
+	Places map[string][]string
+	Weak   bool     // only where nothing else says why
+	Over   []string // checks that it is the reason of
+	All    []string
+	None   []string
 }
 
 // part is the expression of one of its parts, those that must not be found after the others.
@@ -206,9 +205,8 @@ func (k *Knowledge) addMessage(r record) error {
 
 func (k *Knowledge) addClue(r record) error {
 	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true",
-		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"], Example: r.one("example")}
-	if err := known(r, "id", "checks", "cause", "text", "fix", "weak", "explains", "all", "none",
-		"example"); err != nil {
+		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"]}
+	if err := known(r, "id", "checks", "cause", "text", "fix", "weak", "explains", "all", "none"); err != nil {
 		return err
 	}
 	if c.ID == "" || len(c.All) == 0 {

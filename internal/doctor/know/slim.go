@@ -7,7 +7,7 @@ import "envfix/internal/compiled"
 // makes then (30 ms). Findings are the same; what `explain` says of a source is not
 // in it.
 func (k *Knowledge) Slim() []byte {
-	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes}
+	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes}
 	for _, id := range k.Order {
 		c := *k.Checks[id]
 		c.Guard, c.Source = "", ""
@@ -16,11 +16,6 @@ func (k *Knowledge) Slim() []byte {
 	for _, m := range k.Messages {
 		f.Messages = append(f.Messages, &Message{ID: m.ID, Program: m.Program, Checks: m.Checks, Cause: m.Cause, Text: m.Text, Fix: m.Fix, Places: m.Places,
 			Over: m.Over, Symptom: m.Symptom, Pattern: m.Pattern})
-	}
-	for _, c := range k.Clues {
-		slim := *c
-		slim.Example = ""
-		f.Clues = append(f.Clues, &slim)
 	}
 	return compiled.Encode(f, [32]byte{}) // of no files alone
 }

@@ -46,7 +46,7 @@ func messages(e *evidence.Evidence) (out evidence.Findings) {
 func clues(e *evidence.Evidence) (out evidence.Findings) {
 	for _, h := range e.Clues {
 		c := h.Clue
-		p := evidence.Strong
+		p := evidence.Hint.Exact()
 		if c.Weak {
 			p = evidence.Weak.Exact()
 		}

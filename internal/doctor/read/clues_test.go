@@ -2,7 +2,7 @@ package read
 
 import (
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,15 +10,32 @@ import (
 	"envfix/internal/doctor/know"
 )
 
-// Every clue is found in its own example, once its lines are read.
+// Every clue is found in a text of testdata, which somebody wrote.
 func TestClues(t *testing.T) {
-	for _, c := range know.Embedded().Clues {
-		r := NewReader(know.Embedded())
-		if err := r.Read("", strings.NewReader(strings.ReplaceAll(c.Example, `\n`, "\n"))); err != nil {
+	found := map[string]bool{}
+	names, err := filepath.Glob("../testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		texts, err := os.ReadFile(name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Case().Clues; !slices.ContainsFunc(got, func(h ClueHit) bool { return h.Clue.ID == c.ID }) {
-			t.Errorf("%s is not found in its example %q", c.ID, c.Example)
+		for _, text := range strings.Split(string(texts), "\n==")[1:] {
+			_, body, _ := strings.Cut(text, "\n")
+			r := NewReader(know.Embedded())
+			if err := r.Read("", strings.NewReader(body)); err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range r.Case().Clues {
+				found[h.Clue.ID] = true
+			}
+		}
+	}
+	for _, c := range know.Embedded().Clues {
+		if !found[c.ID] {
+			t.Errorf("%s is found in no text of testdata", c.ID)
 		}
 	}
 }
