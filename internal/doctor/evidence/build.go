@@ -24,8 +24,15 @@ func (e *Evidence) PlanCommand() string {
 		return join(words...)
 	}
 	for i, g := range e.Machine.GPUs {
-		if i < 4 && g.Vendor == machine.NVIDIA && !g.SM.IsZero() && !slices.Contains(words, g.SM.String()) {
-			words = append(words, "--gpu", g.SM.String())
+		name := ""
+		switch {
+		case g.Vendor == machine.NVIDIA && !g.SM.IsZero():
+			name = g.SM.String()
+		case !e.GPU().Of(machine.NVIDIA):
+			name = g.GFX
+		}
+		if i < 4 && name != "" && !slices.Contains(words, name) {
+			words = append(words, "--gpu", name)
 		}
 	}
 	if d := e.Machine.Driver; d != nil && !d.Version.IsZero() {

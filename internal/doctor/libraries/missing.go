@@ -47,7 +47,7 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	if t := e.Torch; !t.CUDA.IsZero() {
 		here = "torch " + t.Named()
 	}
-	if whose != "" && fmt.Sprint(e.Torch.CUDA.Major()) != major && slices.Contains([]string{"cudart", "cublas", "cublasLt"}, m[1]) {
+	if whose != "" && fmt.Sprint(e.Torch.CUDA.Major()) != major && slices.Contains([]string{"cudart", "cublas", "cublasLt", "nvrtc"}, m[1]) {
 		f.Says("%s is of CUDA %s, and %s brings none of it: %s was built for another torch", name, major, here, whose)
 		f.Fix = []string{
 			fmt.Sprintf("`pip install --force-reinstall %s` brings the torch that it was built for", whose),

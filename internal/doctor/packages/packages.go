@@ -188,6 +188,9 @@ func comparedCUDA(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	m := twoVersions().FindStringSubmatch(h.At.Text)
+	if built := h.Captures["built"]; built != "" {
+		m = []string{"", h.Captures["nvcc"], built}
+	}
 	if m == nil && h.Captures["nvcc"] != "" && !e.Torch.CUDA.IsZero() { // torch breaks the line between the two
 		m = []string{"", h.Captures["nvcc"], e.Torch.CUDA.MajorMinor()}
 	}

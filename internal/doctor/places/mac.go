@@ -30,19 +30,26 @@ func macCUDA(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
-// macTooOld: torch 2.5 and newer use MPS from macOS 13 on, whatever the older message
-// names. Source: pytorch/pytorch, release notes of 2.5.
+// macTooOld: the matrix knows from which macOS on a torch uses MPS, whatever the message
+// names.
 func macTooOld(e *evidence.Evidence) (out evidence.Findings) {
-	h := e.Hit("mps-macos")
+	h, v := e.Hit("mps-macos"), evidence.PythonVersion(e.Torch.Version)
 	if h == nil {
 		return
 	}
 	f := out.Find("MPS001", evidence.Likely, h.At, e.Torch.VersionAt, e.From.OS)
-	if l := e.Limit("mps-macos-13"); !evidence.PythonVersion(e.Torch.Version).IsZero() &&
-		!l.Before(evidence.PythonVersion(e.Torch.Version)) {
-		f.Says("torch %s uses the Apple GPU from macOS %s on; this macOS is older", e.Torch.Version, l.Value).
-			Do(fmt.Sprintf("update to macOS %s or newer", l.Value),
-				"or an older torch, for this macOS: `pip install \"torch<"+l.Torch.String()+"\"`")
+	if e.Matrix == nil || v.IsZero() {
+		return
+	}
+	if b, ok := e.Matrix.Backend("mps", v, "macos", "arm64"); ok {
+		first := v.String()
+		for _, r := range e.Matrix.Releases { // newest first
+			if b.Torch.Admits(r.Torch) {
+				first = r.Torch.String()
+			}
+		}
+		f.Says("torch %s uses the Apple GPU from macOS %s on; this macOS is older", e.Torch.Version, b.MinOS).
+			Do(fmt.Sprintf("update to macOS %s or newer", b.MinOS), "or an older torch, for this macOS: `pip install \"torch<"+first+"\"`")
 	}
 	return out
 }

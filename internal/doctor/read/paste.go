@@ -139,9 +139,6 @@ func binary(b []byte) bool {
 	return bytes.IndexByte(b, 0) >= 0 && bad > len(b)/100 || bad > len(b)/10
 }
 
-// Hits returns the messages that were found so far.
-func (r *Reader) Hits() []Hit { return r.c.Hits }
-
 // Case returns what was read.
 func (r *Reader) Case() *Case {
 	r.clues()

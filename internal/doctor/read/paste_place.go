@@ -274,7 +274,7 @@ var factReaders = []reader{
 			mark(&r.c.Did.Rebooted, s)
 		}
 	}},
-	{`\b(vllm|sglang|xformers|flash[-_]attn|bitsandbytes|deepspeed|detectron2|mmcv|mamba[-_]ssm|torchcodec)\b`, func(r *Reader, m []string, s Evidence) {
+	{`\b(vllm|sglang|xformers|flash[-_]attn|bitsandbytes|deepspeed|detectron2|mmcv|mamba[-_]ssm|torchcodec|sgl[-_]kernel)\b`, func(r *Reader, m []string, s Evidence) {
 		if name := strings.ReplaceAll(strings.ToLower(m[1]), "_", "-"); !slices.Contains(r.c.Says.Extensions, name) {
 			r.c.Says.Extensions = append(r.c.Says.Extensions, name)
 		}

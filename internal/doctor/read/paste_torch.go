@@ -91,7 +91,9 @@ var torchReaders = []reader{
 	},
 	{isAvailable, func(r *Reader, m []string, s Evidence) {
 		for _, m := range everyAvailable().FindAllStringSubmatch(r.whole, -1) {
-			r.available(m[1], s)
+			if m[1] == "" { // of CUDA, or of nothing that is named
+				r.available(m[2], s)
+			}
 		}
 	}},
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Evidence) { r.wait = printed(m[0]) }},
@@ -165,7 +167,7 @@ const freeWords = `\b\d+(?:\.\d+)? ?(?:GB|GiB|G|MB|MiB)?\W{0,2}(?:of|out of|from
 
 // isAvailable is what people write of torch.cuda.is_available(), several times in
 // a line where one machine is set against another.
-const isAvailable = `\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|which|that|and|still|always|now|only|just|keeps?|me) )*(?:` + gives +
+const isAvailable = `(\bmps\.|\bxpu\.)?\bis_ava\w{3,8}\b\W*(?:(?:is|was|it|which|that|and|still|always|now|only|just|keeps?|me) )*(?:` + gives +
 	`|is|was|says|said|evaluates to|=+>?|->|:|ist|est|es|\x{662f}|\x{4e3a}|\x{304c}|\x{306f})?` +
 	`(?: me| still| always)?\W*(True|False)\b`
 
