@@ -271,6 +271,11 @@ var liveCases = []liveCase{
 		second.Visible, second.Index = false, 1
 		c.Machine.GPUs = append(c.Machine.GPUs, second)
 	}, "DRV013", nil, true},
+	{"a GPU of AMD's that the kernel's compute driver does not list", func(c *read.Case) {
+		c.Machine.GPUs, c.Machine.Driver = []machine.GPU{{Vendor: machine.AMD, Name: "Radeon RX 7900 XTX", PCIAddress: "0000:03:00.0"}}, nil
+		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.4", "6.4"
+		c.Files.Dists = nil
+	}, "ROC002", []string{"/dev/kfd", "7900 XTX"}, false},
 	{"AMD without /dev/kfd", func(c *read.Case) {
 		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/kfd", Is: machine.NodeMissing}}}
 	}, "DRV015", []string{"/dev/kfd", "amdgpu"}, false},

@@ -1,6 +1,8 @@
 package unsaid
 
 import (
+	"slices"
+
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
 )
@@ -55,14 +57,30 @@ func onLoginNode(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 // unusable: a GPU is here, none can be used, and no rule says why: that is never an
-// all-clear for a torch that was built for it.
+// all-clear for a torch that was built for it. One of AMD's can be used where the kernel's
+// compute driver lists it.
 func unusable(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
-	g, place := e.GPU().First(machine.NVIDIA), e.Machine.Platform.Environment
-	if e.Pasted || e.Torch.CUDA.IsZero() || g == nil || len(e.GPU().Visible()) > 0 || place == machine.ContainerBuild || place == machine.HPCLogin ||
-		found.Any(func(f *evidence.Finding) bool { return f.Severity > evidence.Note || f.Cause != "none" }) {
+	vendor, place := machine.NVIDIA, e.Machine.Platform.Environment
+	if e.Torch.HIP != "" {
+		vendor = machine.AMD
+	}
+	g := e.GPU().First(vendor)
+	usable := func(g machine.GPU) bool { return g.Vendor == vendor && g.Visible }
+	if e.Pasted || e.Torch.CUDA.IsZero() && e.Torch.HIP == "" || g == nil || slices.ContainsFunc(e.Machine.GPUs, usable) ||
+		place == machine.ContainerBuild || place == machine.HPCLogin ||
+		found.Any(func(f *evidence.Finding) bool {
+			return f.Severity == evidence.Error || f.Severity == evidence.Note && f.Cause != "none"
+		}) {
 		return out
 	}
-	out.Find("GPU001", evidence.Hint, evidence.Fact("%s at %s", evidence.NameOf(*g), g.PCIAddress)).
+	said := evidence.Fact("%s at %s", evidence.NameOf(*g), g.PCIAddress)
+	if vendor == machine.AMD {
+		out.Find("ROC002", evidence.Likely, said).
+			Says("the kernel's compute driver for AMD GPUs (amdkfd, /dev/kfd) does not list the %s: torch %s cannot use it", evidence.NameOf(*g), e.Torch.Named()).
+			Do("`ls -l /dev/kfd`, and `sudo dmesg | grep -iE 'kfd|amdgpu'` says why", "`sudo modprobe amdgpu`; ROCm's own steps: `envfix plan --change-driver`")
+		return out
+	}
+	out.Find("GPU001", evidence.Hint, said).
 		Says("the %s is here and cannot be used, and nothing that was looked at says why", evidence.NameOf(*g)).
 		Do("`nvidia-smi` and `sudo dmesg | grep -iE 'NVRM|Xid'` say more", "`envfix doctor --import` has torch itself say it")
 	return out
