@@ -98,8 +98,9 @@ func (s *finder) kept(o Options) {
 		s.below(dir, 1)
 	}
 	s.below(share+"/hatch/env/virtual", 3)
-	s.kernels(share + "/jupyter/kernels")
-	s.kernels("/usr/local/share/jupyter/kernels")
+	for _, k := range s.host.kernels() {
+		s.running([]string{k.Python})
+	}
 	if s.os == "linux" {
 		for _, pid := range s.procs().PIDs() {
 			s.running(s.procs().Of(pid).Args())
@@ -116,13 +117,6 @@ func (s *finder) below(dir string, levels int) {
 		if !s.add(dir+"/"+name) && levels > 1 {
 			s.below(dir+"/"+name, levels-1)
 		}
-	}
-}
-
-// kernels are the Pythons that Jupyter starts.
-func (s *finder) kernels(dir string) {
-	for _, name := range s.names(dir) {
-		s.running(s.kernelSpec(dir + "/" + name + "/kernel.json").Argv)
 	}
 }
 
