@@ -156,24 +156,20 @@ func fields(s string) map[string]uint64 {
 
 // allowedCPUs counts the CPUs of a process's affinity mask; 0: not readable.
 func allowedCPUs(pid int) float64 {
-	for line := range strings.Lines(proc.Self.Of(pid).Read("status")) {
-		if v, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-			return float64(countList(strings.TrimSpace(v)))
-		}
-	}
-	return 0
+	return float64(countList(strings.Join(saysOf(pid, "status", "Cpus_allowed_list:"), "")))
 }
 
 // addressLimit is how much a process may map, in MiB; 0: as much as it likes.
 func addressLimit(pid int) int64 {
-	for line := range strings.Lines(proc.Self.Of(pid).Read("limits")) {
-		if v, ok := strings.CutPrefix(line, "Max address space"); ok {
-			if f := strings.Fields(v); len(f) > 0 {
-				return int64(number64(f[0]) >> 20)
-			}
-		}
-	}
-	return 0
+	f := append(saysOf(pid, "limits", "Max address space"), "")
+	return int64(number64(f[0]) >> 20)
+}
+
+// saysOf are the words after a name in a file of a process's.
+func saysOf(pid int, file, name string) []string {
+	_, after, _ := strings.Cut("\n"+proc.Self.Of(pid).Read(file), "\n"+name)
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.Fields(line)
 }
 
 // countList counts the members of a list such as 0-3,8.

@@ -126,26 +126,11 @@ func writeProbe(home string) (string, error) {
 				continue
 			}
 		}
-		if err := replace(path, files[name]); err != nil {
+		if err := system.Replace(path, files[name], 0o600); err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
-}
-
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // forgotten is how old the folder of a run is when nobody can be at it: a kill

@@ -1,5 +1,7 @@
 package verdict
 
+import "slices"
+
 // A GPUReport is one GPU in the report. A missing number was not measurable;
 // it is never printed as 0.
 type GPUReport struct {
@@ -56,13 +58,10 @@ func gpuReports(f *facts) []GPUReport {
 	out := []GPUReport{}
 	for i, g := range f.t.GPUs {
 		s := f.gpus[i]
-		r := GPUReport{Index: g.Index, Name: g.Name, UUID: g.UUID, MemoryPeak: f.whole[i].Used, MemoryTotal: g.Memory, Tenants: g.Tenants,
+		r := GPUReport{Index: g.Index, Name: g.Name, UUID: g.UUID, MemoryPeak: f.whole[i].Used, MemoryTotal: g.Memory, Tenants: g.Tenants, Used: slices.Contains(f.used, i),
 			UtilMean: s.util().ptr(), IdleShare: s.idle().ptr(), PowerMean: ratio(s.Power, s.PowerN).ptr(),
 			ClockShare: ratio(s.Clock, s.Active).ptr(), LinkShare: ratio(s.Link, s.LinkN).ptr(), RxMean: ratio(s.Rx, s.RxN).ptr(),
 			SMActive: ratio(s.SMBusy, s.GPMN).ptr(), Tensor: s.tensor().ptr()}
-		for _, u := range f.used {
-			r.Used = r.Used || u == i
-		}
 		if g.Attributed {
 			ours := f.whole[i].Ours
 			r.Ours = &ours
