@@ -67,6 +67,19 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 	return b, nil
 }
 
+// Runs is the choice that can be carried out on a machine as it is; nil there is none.
+func (x *Session) Runs(h machine.Machine, r Request) *Choice {
+	s, err := x.read(h, r)
+	if err != nil {
+		return nil
+	}
+	switch o := s.chooser().besideConda(s.chooser().decide()); o.Decision {
+	case Install, InstallCPU, Partial:
+		return o.Choice
+	}
+	return nil
+}
+
 // read is newProblem with what the session knows of the system.
 func (x *Session) read(h machine.Machine, r Request) (*problem, error) {
 	s, err := readInput(x.m, h, r)

@@ -149,10 +149,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 		}
 	}
 	l.Removed = q.Matrix.Removed
-	l.Resolve = func(r resolver.Request) (*resolver.Resolution, error) {
-		q.Request = r
-		return q.Choose()
-	}
+	l.Resolve = q.Runs()
 	l.NoCode = func(name string) string {
 		return resolver.Unbuildable(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), q.Machine.GPUs)
 	}

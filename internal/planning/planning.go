@@ -79,6 +79,16 @@ func (q Question) Brief() (*resolver.Brief, error) {
 	return resolver.NewSession(q.Matrix).Brief(q.seen(), q.request())
 }
 
+// Runs answers many requests for the question's machine: with the choice that can be
+// carried out as it is, or nil.
+func (q Question) Runs() func(resolver.Request) *resolver.Choice {
+	x, seen := resolver.NewSession(q.Matrix), q.seen()
+	return func(r resolver.Request) *resolver.Choice {
+		q.Request = r
+		return x.Runs(seen, q.request())
+	}
+}
+
 // Why asks for the case for and against every build that a requirement matches.
 func (q Question) Why(w Ports, asked pep508.Requirement) (*resolver.Case, error) {
 	q.look(w)

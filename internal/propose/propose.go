@@ -35,9 +35,9 @@ type Loop struct {
 	System    machine.Platform
 	Limits    []pep508.Requirement // constraints of the project
 	Override  []pep508.Requirement
-	Locked    []pep508.Requirement                                 // what the project's own lock holds packages at
-	Found     []string                                             // Pythons that are here, the first that are tried
-	Resolve   func(resolver.Request) (*resolver.Resolution, error) // the matrix
+	Locked    []pep508.Requirement                    // what the project's own lock holds packages at
+	Found     []string                                // Pythons that are here, the first that are tried
+	Resolve   func(resolver.Request) *resolver.Choice // the matrix: what can be carried out; nil nothing
 	Removed   []matrix.Removed
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
 	NoCode    func(name string) string // why a package's sources serve no GPU that is here; "" they do, or it is not known
@@ -137,7 +137,6 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	l.shelf.look(look, names)
 	seen()
 	if l.UV == "" {
-		l.bound = l.shelf.bound(ctx, r.Requirements)
 		return l.Unresolved(ctx, r, "uv is not here; `python3 -m pip install uv` brings it"), ctx.Err()
 	}
 	l.until = time.Now().Add(mostTime)
@@ -214,7 +213,7 @@ func (a *Answer) clone() *Answer {
 // exist as source alone, and frameworks that the project asks for plainly, where their
 // builds for the GPU are what does not go.
 func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
-	if res, err := l.Resolve(a.Judged(r)); err != nil || runs(res) {
+	if l.Resolve(a.Judged(r)) != nil {
 		return
 	}
 	var source []string
@@ -237,7 +236,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 		}
 	}
 	a.Plain = append(a.Plain, source...)
-	if res, err := l.Resolve(a.Judged(r)); err != nil || !runs(res) {
+	if l.Resolve(a.Judged(r)) == nil {
 		a.Plain = source // it is not the frameworks, and what is built is no reason either
 	}
 }
@@ -252,11 +251,6 @@ func (l *Loop) hasCUDA(ctx context.Context, q pep508.Requirement) bool {
 	return err == nil && s.Kind == "CUDA"
 }
 
-// runs reports whether a resolution can be carried out as the machine is.
-func runs(res *resolver.Resolution) bool {
-	return res != nil && res.Choice != nil && (res.Decision == resolver.Install || res.Decision == resolver.InstallCPU || res.Decision == resolver.Partial)
-}
-
 func family(name string) bool { return name == "torch" || slices.Contains(resolver.Companions(), name) }
 
 // at asks for one Python, and takes out of the way what can be: what is on no index, what
@@ -268,16 +262,16 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 		return ctx.Err()
 	}
 	for {
-		res, err := l.Resolve(a.Judged(r))
-		if err != nil || !runs(res) {
+		best := l.Resolve(a.Judged(r))
+		if best == nil {
 			return &refusal{"the matrix admits no torch for Python " + a.Python}
 		}
-		versions, err := l.compile(ctx, l.job(a, r, res.Choice, ""))
+		versions, err := l.compile(ctx, l.job(a, r, best, ""))
 		switch {
 		case err != nil && fallback != nil:
 			*a = *fallback // the newest of what was asked for does not go, with any torch
 			return nil
-		case err == nil && l.brings(a, r, res.Choice, versions):
+		case err == nil && l.brings(a, r, best, versions):
 			continue // the matrix chooses their builds
 		case err == nil:
 			a.Versions = versions
@@ -285,7 +279,7 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 				return nil
 			}
 			loosened, fallback = true, a.clone()
-			if !l.otherTorch(ctx, a, r, res.Choice) {
+			if !l.otherTorch(ctx, a, r, best) {
 				return nil
 			}
 			continue
@@ -297,10 +291,10 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 		switch moved, err := l.clear(ctx, a, r, no, builds); {
 		case err != nil:
 			return err
-		case moved, l.older(a, r, res.Choice, no):
-		case !loosened && res.Choice.Torch != "" && strings.Contains(no.text, "torch"):
+		case moved, l.older(a, r, best, no):
+		case !loosened && best.Torch != "" && strings.Contains(no.text, "torch"):
 			loosened = true
-			if !l.otherTorch(ctx, a, r, res.Choice) {
+			if !l.otherTorch(ctx, a, r, best) {
 				return no
 			}
 		default:

@@ -82,8 +82,9 @@ func asks(t *testing.T, f files) *Loop {
 	t.Setenv("UV_CACHE_DIR", t.TempDir())
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Environment: machine.Bare,
 		Libc: &machine.Libc{Kind: "glibc", Version: version.MustDotted("2.35")}}}
+	x := resolver.NewSession(m)
 	return &Loop{UV: testindex.UV(t), Index: s.URL + "/simple", Platform: "x86_64-manylinux_2_35", System: h.Platform,
-		Resolve:   func(r resolver.Request) (*resolver.Resolution, error) { return resolver.Resolve(m, h, r) },
+		Resolve:   func(r resolver.Request) *resolver.Choice { return x.Runs(h, r) },
 		Framework: func(string) bool { return false }, NoCode: func(string) string { return "" }, Removed: m.Removed}
 }
 

@@ -49,16 +49,16 @@ func (l *Loop) heed(a *Answer, r resolver.Request, s *Source) {
 		why := fmt.Sprintf("%s %s imports what %s has no more since %s", s.Name, s.Version, q.Name, strings.TrimPrefix(q.Spec.String(), "<"))
 		b := a.clone()
 		b.Limits = append(b.Limits, limit)
-		res, err := l.Resolve(b.Judged(r))
-		if (err != nil || !runs(res)) && r.Python == "" { // an older torch may be for an older Python
+		best := l.Resolve(b.Judged(r))
+		if best == nil && r.Python == "" { // an older torch may be for an older Python
 			b.Python = ""
-			res, err = l.Resolve(b.Judged(r))
+			best = l.Resolve(b.Judged(r))
 		}
-		if err != nil || !runs(res) {
+		if best == nil {
 			a.say("%s, and none before it runs here: that import fails", why)
 			continue
 		}
-		a.Limits, a.Python = b.Limits, res.Choice.Python
+		a.Limits, a.Python = b.Limits, best.Python
 		a.say("%s: %s", why, limit)
 	}
 }

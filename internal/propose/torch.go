@@ -24,7 +24,7 @@ func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, version
 		if _, chosen := c.Packages[name]; !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
 			b := a.clone()
 			b.Brought = append(b.Brought, name)
-			if res, err := l.Resolve(b.Judged(r)); family(name) || err == nil && runs(res) {
+			if family(name) || l.Resolve(b.Judged(r)) != nil {
 				a.Brought = b.Brought
 			}
 		}
@@ -49,11 +49,11 @@ func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c 
 	for range 40 {
 		b := a.clone()
 		b.Limits = append(b.Limits, "torch<"+oldest)
-		res, err := l.Resolve(b.Judged(r))
-		if err != nil || !runs(res) || res.Choice.Torch == "" {
+		best := l.Resolve(b.Judged(r))
+		if best == nil || best.Torch == "" {
 			break
 		}
-		oldest = res.Choice.Torch
+		oldest = best.Torch
 	}
 	if oldest == newest {
 		return false
@@ -65,7 +65,7 @@ func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c 
 	}
 	b := a.clone()
 	b.Limits = append(b.Limits, "torch=="+public)
-	if res, err := l.Resolve(b.Judged(r)); err != nil || !runs(res) {
+	if l.Resolve(b.Judged(r)) == nil {
 		return false
 	}
 	a.Limits = b.Limits
@@ -86,7 +86,7 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 		}
 		b := a.clone()
 		b.Limits = append(b.Limits, q.Name+"<"+chosen)
-		if res, err := l.Resolve(b.Judged(r)); err == nil && runs(res) && res.Choice.Packages[q.Name] != chosen {
+		if best := l.Resolve(b.Judged(r)); best != nil && best.Packages[q.Name] != chosen {
 			a.Limits = b.Limits
 			a.say("%s before %s, which does not go with the rest", q.Name, chosen)
 			return true

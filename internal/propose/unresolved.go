@@ -29,7 +29,7 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 		if looked {
 			l.leave(ctx, a, r)
 		}
-		if res, err := l.Resolve(a.Judged(r)); err == nil && runs(res) {
+		if l.Resolve(a.Judged(r)) != nil {
 			break
 		}
 	}
@@ -42,6 +42,7 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 	if !looked {
 		return a
 	}
+	l.bound = l.shelf.bound(ctx, r.Requirements)
 	pythons := l.pythons(ctx, a, r)
 	if len(pythons) == 0 {
 		return a
