@@ -44,8 +44,8 @@ func installLine(dir string) (where string, line pyproject.Install) {
 			continue
 		}
 		for _, i := range pyproject.Installs(text) {
-			first := i.Torch() != "" && line.Torch() == "" && !strings.Contains(i.Index, "rocm")
-			if first || line.Line == 0 || where == name && pinnedTorch(i).Compare(pinnedTorch(line)) > 0 {
+			torch := i.Torch() != "" && !strings.Contains(i.Index, "rocm")
+			if line.Line == 0 || torch && (line.Torch() == "" || where == name && pinnedTorch(i).Compare(pinnedTorch(line)) > 0) {
 				where, line = name, i
 			}
 		}
@@ -70,7 +70,7 @@ func (f *planFlags) followDocument(dir, followed string) (read string) {
 		return ""
 	}
 	where, line := installLine(dir)
-	if line.Torch() == "" {
+	if line.Torch() == "" || line.Conda && followed == "" { // what else conda installs has other names
 		return ""
 	}
 	at := fmt.Sprintf("%s:%d", where, line.Line)

@@ -192,6 +192,10 @@ func TestInstalls(t *testing.T) {
 	if got[0].Line != 2 || strings.Join(got[0].Words, " ") != "torch==2.4.0 torchvision==0.19.0" || got[0].Index != "https://download.pytorch.org/whl/cu118" || got[0].Torch() == "" {
 		t.Errorf("%+v", got[0])
 	}
+	got = Installs([]byte("$ conda install pytorch=1.6.0 torchvision==0.7.0=py38 cudatoolkit=10.1 opencv -c pytorch\n# conda install pytorch\nconda install scipy\n"))
+	if len(got) != 1 || !got[0].Conda || strings.Join(got[0].Words, " ") != "torch==1.6.0 torchvision==0.7.0" {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A project is built where it says so, as uv judges it.

@@ -12,6 +12,7 @@ type Install struct {
 	Text  string   // as it is written, cut
 	Words []string // the packages that it names, without options
 	Index string   // of --index-url or --extra-index-url; "" none
+	Conda bool     // conda installs: Words are torch's family alone, in pip's names
 }
 
 // Torch is the first of its packages that is torch; "" none.
@@ -46,8 +47,32 @@ func Installs(content []byte) []Install {
 	return out
 }
 
+// condaInstall reads what follows `conda install`.
+func condaInstall(rest string) (i Install, ok bool) {
+	rest, _, _ = strings.Cut(rest, "`")
+	i = Install{Text: text.Cut("conda install "+strings.TrimSpace(rest), 200), Conda: true}
+	option := false // its value follows: -c pytorch
+	for _, w := range strings.Fields(rest) {
+		value := option
+		if option = strings.HasPrefix(w, "-") && w != "-y"; option || value {
+			continue
+		}
+		parts := strings.FieldsFunc(strings.Trim(w, `"'`), func(r rune) bool { return r == '=' })
+		if len(parts) == 0 {
+			continue
+		}
+		if parts[0] = strings.Replace(parts[0], "pytorch", "torch", 1); isTorch(parts[0]) {
+			i.Words = append(i.Words, strings.Join(parts[:min(len(parts), 2)], "=="))
+		}
+	}
+	return i, len(i.Words) > 0
+}
+
 // install reads one command.
 func install(s string) (i Install, ok bool) {
+	if _, rest, ok := strings.Cut(s, "conda install "); ok && !strings.HasPrefix(strings.TrimSpace(s), "#") {
+		return condaInstall(rest)
+	}
 	_, rest, ok := strings.Cut(s, "pip install ")
 	if !ok {
 		_, rest, ok = strings.Cut(s, "pip3 install ")
