@@ -5,6 +5,8 @@
 export GOFLAGS := -ldflags=-extldflags=-Wl,-z,lazy -tags=urfave_cli_no_docs
 export CGO_CFLAGS := -Wno-deprecated-declarations
 PREFIX ?= $(HOME)/.local
+# the default index as pip knows it, which finds uv where neither is
+DEFAULT_INDEX := $(shell python3 -I -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)' 2>/dev/null)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
@@ -17,7 +19,7 @@ plan: build ## say what this machine is and what would be installed (flags: ARGS
 	@bin/envfix plan $(ARGS)
 
 build: ## build bin/envfix
-	@go build -ldflags '-extldflags=-Wl,-z,lazy -X main.buildVersion=$(VERSION)' -o bin/envfix ./cmd/envfix
+	@go build -ldflags '-extldflags=-Wl,-z,lazy -X main.buildVersion=$(VERSION) -X main.defaultIndex=$(DEFAULT_INDEX)' -o bin/envfix ./cmd/envfix
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: build ## put envfix, its man pages and completions below PREFIX (default ~/.local)

@@ -14,14 +14,18 @@ const fromDistribution = "distribution"
 
 // WithDistributionPython returns the machine with the Python that its distribution
 // installs, where it has neither a Python nor uv and the data knows which that is:
-// so the first plan is the whole plan.
-func WithDistributionPython(m *matrix.Matrix, h machine.Machine) machine.Machine {
-	if _, uv := tool(h, "uv"); uv || len(h.Pythons) > 0 || h.Platform.OS != "linux" {
+// so the first plan is the whole plan. Where envfix brings uv, uv brings a Python, unless
+// the distribution's is unpacked beside.
+func WithDistributionPython(m *matrix.Matrix, h machine.Machine, t plan.Target) machine.Machine {
+	if _, uv := tool(h, "uv"); uv || len(h.Pythons) > 0 || h.Platform.OS != "linux" || t.Bring != "" && !t.Unpack {
 		return h
 	}
 	d, known := m.Distribution(h.Platform.Distro, h.Platform.DistroVersion)
 	if _, here := tool(h, d.Manager); !known || !here || !builtFor(m, d.Python) {
 		return h
+	}
+	if t.Unpack {
+		d.Program = "{tools}/python/usr/bin/python3"
 	}
 	h.Pythons = []machine.Python{{Version: d.Python, Path: d.Program, Source: fromDistribution}}
 	return h

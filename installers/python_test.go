@@ -35,7 +35,7 @@ func TestFreshMachine(t *testing.T) {
 		{"another number that begins alike", bare("debian", "122"), true, []string{"lists", "python"}},
 	} {
 		m := &matrix.Matrix{Distributions: debian, Releases: newest}
-		p, err := Plan(m, WithDistributionPython(m, test.machine), resolver.Request{}, install(choice), plan.Target{Dir: ".venv"})
+		p, err := Plan(m, WithDistributionPython(m, test.machine, plan.Target{}), resolver.Request{}, install(choice), plan.Target{Dir: ".venv"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,5 +100,38 @@ func TestInterpreterOfTheEnvironment(t *testing.T) {
 	p := must(t, h, resolver.Request{}, install(choice()), plan.Target{})
 	if got := commands(p)[0]; !strings.Contains(got, "versions/3.12.9/bin/python3") {
 		t.Error(got)
+	}
+}
+
+// Without a uv, a Python and root, envfix takes uv out of its wheel; uv brings a Python, or
+// the distribution's is unpacked beside.
+func TestFromNothing(t *testing.T) {
+	debian := []matrix.Distribution{{IDs: []string{"debian"}, Versions: []string{"12"}, Manager: "apt-get", Program: "/usr/bin/python3", Python: "3.11"}}
+	m := &matrix.Matrix{Distributions: debian, Releases: []*matrix.Release{{Builds: []*matrix.Build{{PythonMin: version.MustPython("3.10"), PythonMax: version.MustPython("3.14")}}}}}
+	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Distro: "debian", DistroVersion: "12"}, Tools: []machine.Tool{{Name: "apt-get", Path: "/usr/bin/apt-get"}}}
+	for _, test := range []struct {
+		target plan.Target
+		python string
+		want   []string
+	}{
+		{plan.Target{Bring: "https://index.example/simple"}, "3.13", []string{
+			"uv: {envfix} __bring --default-index https://index.example/simple uv {tools}/uv",
+			"python: {tools}/uv/bin/uv python install 3.13",
+			"venv: {tools}/uv/bin/uv venv --no-project --python 3.13 {gen}"}},
+		{plan.Target{Bring: "https://index.example/simple", Unpack: true}, "3.11", []string{
+			"uv: {envfix} __bring --default-index https://index.example/simple uv {tools}/uv",
+			"python: {envfix} __bring python {tools}/python",
+			"venv: {tools}/uv/bin/uv venv --no-project --python {tools}/python/usr/bin/python3 {gen}"}},
+	} {
+		choice := choice()
+		choice.Python = test.python
+		test.target.Dir = ".venv"
+		p, err := Plan(m, WithDistributionPython(m, h, test.target), resolver.Request{}, install(choice), test.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := commands(p)[:3]; !slices.Equal(got, test.want) {
+			t.Errorf("got %q\nwant %q", got, test.want)
+		}
 	}
 }

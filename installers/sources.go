@@ -27,7 +27,7 @@ type sources struct {
 var Network = []string{
 	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-	"UV_SYSTEM_CERTS", "UV_NATIVE_TLS", // two names, old and new, of one switch: the system's certificates
+	"UV_PYTHON_INSTALL_MIRROR", "UV_SYSTEM_CERTS", "UV_NATIVE_TLS", // two names, old and new, of one switch: the system's certificates
 }
 
 // caches say where an installer keeps what it fetched, and uv its Pythons: a home

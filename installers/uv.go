@@ -24,6 +24,9 @@ func (u uv) bring(b *builder) (string, bool) {
 		return "uv", true // a facts file needs no tools in it
 	}
 	python, ok := anyPython(b.h)
+	if b.t.Bring != "" && (!ok || b.t.Unpack) {
+		return u.fetched(b), true
+	}
 	if !ok {
 		return b.systemPython()
 	}
@@ -42,6 +45,24 @@ func (u uv) bring(b *builder) (string, bool) {
 	b.add(plan.Step{ID: plan.BringsUV, Title: "install uv there", Why: "for envfix alone; nothing of yours changes", Bytes: bytes, Disk: 3 * uvBytes,
 		Run: &plan.Run{Argv: append(pip{}.wheels(b, dir+"/"+b.bin()+"/python", nil), what...), Env: b.src.online(pip{})}})
 	return dir + "/" + b.bin() + "/uv", true
+}
+
+// fetched has envfix take uv out of its wheel, where no Python is that could install it.
+func (u uv) fetched(b *builder) string {
+	run := func(args ...string) *plan.Run {
+		return &plan.Run{Argv: append([]string{"{envfix}", "__bring"}, args...), Env: b.src.online(u)}
+	}
+	from := b.t.Bring
+	if b.src.defaultIndex != "" {
+		from = b.src.defaultIndex
+	}
+	b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv", Why: "there is neither uv nor a Python; one program, for envfix alone, checked by the index's hash", Bytes: uvBytes, Disk: 2 * uvBytes,
+		Run: run("--default-index", from, "uv", "{tools}/uv")})
+	if b.t.Unpack {
+		b.add(plan.Step{ID: "python", Title: "unpack the distribution's Python beside", Why: "there is none, and uv's own is out of reach; nothing of the system changes",
+			Run: run("python", "{tools}/python")})
+	}
+	return "{tools}/uv/bin/uv"
 }
 
 func (u uv) create(b *builder, exe string) *plan.Run {

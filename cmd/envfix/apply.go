@@ -162,7 +162,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if err := consent(ctx, "apply", f.yes, p, whole); err != nil {
 		return err
 	}
-	if err := f.wayOut(ctx, f.carryOut(ctx, p, saved)); err != nil || f.made.kernel == "" || p.Partial {
+	if err := f.wayOut(ctx, p, saved, f.carryOut(ctx, p, saved)); err != nil || f.made.kernel == "" || p.Partial {
 		return err
 	}
 	return f.register(ctx, f.dir(p))
@@ -186,7 +186,7 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 	if yes || len(p.Steps) == 0 {
 		return nil
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(stderr()) {
+	if !canAsk() {
 		return fail.Wrong("there is no terminal to ask on", "`envfix "+command+" --yes` does not ask")
 	}
 	question := "apply? [y/N]"
@@ -207,6 +207,9 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 	}
 	return fail.New(fail.Interrupted, "not carried out; nothing was changed")
 }
+
+// canAsk reports whether somebody is there to answer.
+func canAsk() bool { return isTerminal(os.Stdin) && isTerminal(stderr()) }
 
 // ask puts a question on the terminal and returns the answer in small letters; the end
 // of the input is an empty one.

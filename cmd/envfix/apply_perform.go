@@ -93,6 +93,9 @@ func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (appl
 	defer e.Close()
 	o := apply.Options{Out: stderr(), Verbose: f.verbose, Tools: toolsDir(), Resume: f.resume,
 		Retries: orNever(f.retries), Stall: orNever(f.stall)}
+	if o.Self, err = os.Executable(); err != nil {
+		return apply.Result{}, err
+	}
 	if isTerminal(stderr()) && os.Getenv("TERM") != "dumb" {
 		o.Columns = func() int { return columns(stderr()) }
 	}

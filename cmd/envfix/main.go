@@ -127,6 +127,7 @@ func commands() []*cli.Command {
 		envCommand(),
 		matrixCommand(),
 		lockCommand(),
+		bringCommand(),
 		nvmlCommand(),
 		nvmlSampleCommand(),
 		completionCommand(),

@@ -52,6 +52,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Target, err = f.where(q.Machine); err != nil {
 		return q, w, err
 	}
+	f.fromNothing(ctx, q.Machine, &q.Target)
 	q.Read = f.wish.read
 	if len(f.wish.files) == 0 {
 		q.Said = f.wish.arguments

@@ -11,27 +11,42 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/plan"
 	"envfix/internal/reach"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/version"
 )
 
-// wayOut adds to the error of an index that cannot be reached what would work here:
-// the default index, where a plan that uses it alone has an answer.
-func (f applyFlags) wayOut(ctx context.Context, err error) error {
-	if f.made.wish.OnlyIndex != "" {
+// wayOut goes on where an index cannot be reached, before anything was changed, and the
+// default index alone has a torch that is no older: that plan is shown, and asked about as
+// any other. Else the error says which command takes it.
+func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err error) error {
+	var away *reach.Error
+	if !errors.As(err, &away) || f.made.wish.OnlyIndex != "" || f.resume {
 		return err
 	}
+	other := f
+	other.made.wish.OnlyIndex = "default"
+	p, unmade := other.made.make(ctx)
+	answers := unmade == nil && refusal(p) == nil
+	if answers && !saved && (f.yes || canAsk()) && !olderTorch(p.Torch, was.Installs().Torch) {
+		fmt.Fprintf(stderr(), "envfix: %s\nenvfix: so all comes from the default index, by another plan:\n\n", ui.Clean(away.Text))
+		return other.oneRound(ctx, p, false)
+	}
 	return besideIndex(err, func() string {
-		other := f.made
-		other.wish.OnlyIndex = "default"
-		p, err := other.make(ctx)
-		if err != nil || refusal(p) != nil {
+		if !answers {
 			return ""
 		}
 		return fmt.Sprintf("torch %s, build %s, from the default index", p.Torch, p.Build)
 	})
+}
+
+func olderTorch(a, b string) bool {
+	v, err1 := version.ParsePython(a)
+	w, err2 := version.ParsePython(b)
+	return err1 != nil || err2 != nil || v.Compare(w) < 0
 }
 
 // wayOut does the same for a lock, where every target has an answer there.

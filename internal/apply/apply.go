@@ -26,6 +26,7 @@ type Options struct {
 	Verbose bool          // the installers' own output as well
 	Every   time.Duration // between the lines of progress where Out is no terminal; 0: 10 s
 	Tools   string        // the directory of envfix's own tools, for {tools}
+	Self    string        // envfix itself, for {envfix}
 
 	Retries int                                        // of a step that the network failed; 0: 3, negative: none
 	Stall   time.Duration                              // ends a program without progress; 0: 10 min, negative: never

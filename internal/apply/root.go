@@ -169,8 +169,11 @@ func (r *run) mayRoot() error {
 	if err := script.Err(); err != nil {
 		return err
 	}
-	return &fail.Error{Code: fail.Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here",
-		Hints: []string{"give the script above to an administrator; when it ran, `envfix apply` goes on"}, Script: script}
+	hints := []string{"give the script above to an administrator; when it ran, `envfix apply` goes on"}
+	if slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.ID == plan.BringsUV }) {
+		hints = append(hints, "or do without root: put uv on PATH, or name an index in UV_DEFAULT_INDEX, from which envfix brings it")
+	}
+	return &fail.Error{Code: fail.Privilege, Text: "steps of this plan need root's rights, and there is no way to get them here", Hints: hints, Script: script}
 }
 
 // driverAllowed refuses to change a driver where it belongs to another system.

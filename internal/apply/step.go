@@ -113,13 +113,13 @@ func (r *run) act(ctx context.Context, i int) error {
 	return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("step %s does nothing that this envfix knows", s.ID)}
 }
 
-// fill replaces {gen} and {tools} in an argument, a path or a value.
+// fill replaces {gen}, {tools} and {envfix} in an argument, a path or a value.
 func (r *run) fill(s string) string {
 	gen := r.env.path(genPath(r.gen.ID))
 	if r.inPlace() {
 		gen = r.env.Dir
 	}
-	return strings.NewReplacer("{gen}", gen, "{tools}", r.Tools).Replace(s)
+	return strings.NewReplacer("{gen}", gen, "{tools}", r.Tools, "{envfix}", r.Self).Replace(s)
 }
 
 // place is where a step's file is: beside the environment, if it does not say.

@@ -53,7 +53,7 @@ var userEnv = map[string]func() *regexp.Regexp{
 	"UV_SYSTEM_CERTS": word, "UV_NATIVE_TLS": word, "CONDA_OVERRIDE_CUDA": word, "NO_PROXY": network, "no_proxy": network,
 	"UV_HTTP_TIMEOUT": word, "UV_HTTP_RETRIES": word, "CONDA_REMOTE_READ_TIMEOUT_SECS": word, "CONDA_REMOTE_MAX_RETRIES": word, "MAMBA_REMOTE_MAX_RETRIES": word,
 	"HTTPS_PROXY": network, "https_proxy": network, "HTTP_PROXY": network, "http_proxy": network, "ALL_PROXY": network, "all_proxy": network,
-	"SSL_CERT_FILE": network, "SSL_CERT_DIR": network, "REQUESTS_CA_BUNDLE": network, "CURL_CA_BUNDLE": network,
+	"SSL_CERT_FILE": network, "SSL_CERT_DIR": network, "REQUESTS_CA_BUNDLE": network, "CURL_CA_BUNDLE": network, "UV_PYTHON_INSTALL_MIRROR": network,
 	"UV_CACHE_DIR": directory, "UV_PYTHON_INSTALL_DIR": directory, "PIP_CACHE_DIR": directory, "CONDA_PKGS_DIRS": directory,
 }
 
@@ -109,6 +109,9 @@ func userRun(r *plan.Run, installed func(string) bool) string {
 		}
 	}
 	program, args := r.Argv[0], r.Argv[1:]
+	if program == "{envfix}" {
+		return userBring(r.Argv)
+	}
 	if strings.HasPrefix(program, "{") {
 		if !ownPlace().MatchString(program) || strings.Contains(program, "/..") {
 			return fmt.Sprintf("%q is none of its own programs", program)
@@ -132,6 +135,18 @@ func userRun(r *plan.Run, installed func(string) bool) string {
 	}
 	if !ok {
 		return fmt.Sprintf("%q is no command line of an installer's", strings.Join(r.Argv, " "))
+	}
+	return ""
+}
+
+// userBring admits what envfix starts of itself: it brings uv or a Python among its tools.
+func userBring(argv []string) string {
+	args, _ := after(argv[1:], "__bring")
+	if rest, named := after(args, "--default-index"); named && len(rest) > 1 && address().MatchString(rest[0]) {
+		args = rest[1:]
+	}
+	if len(args) != 2 || args[0] != "uv" && args[0] != "python" || args[1] != "{tools}/"+args[0] {
+		return fmt.Sprintf("%q is nothing that envfix starts of itself", strings.Join(argv, " "))
 	}
 	return ""
 }

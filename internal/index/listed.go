@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"envfix/internal/version"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -13,7 +15,7 @@ import (
 func (c *Client) Wheels(ctx context.Context, versions map[string]string, python, os, arch string) (map[string]File, error) {
 	found, errs := make(chan File, len(versions)), errgroup.Group{}
 	errs.SetLimit(MaxConnections)
-	for name, version := range versions {
+	for name, v := range versions {
 		errs.Go(func() error {
 			p, err := c.Project(ctx, name)
 			if errors.Is(err, ErrNotFound) {
@@ -22,7 +24,7 @@ func (c *Client) Wheels(ctx context.Context, versions map[string]string, python,
 			if err != nil {
 				return err
 			}
-			if f, ok := p.wheel(version, python, os, arch); ok {
+			if f, ok := p.wheel(v, python, os, arch); ok {
 				found <- f
 			}
 			return nil
@@ -55,4 +57,21 @@ func (p *Project) wheel(version, python, os, arch string) (File, bool) {
 		}
 	}
 	return File{}, false
+}
+
+// Newest is the wheel of the highest final version that a system takes and whose hash the
+// page names.
+func (p *Project) Newest(os, arch string) (best File, found bool) {
+	var newest version.Python
+	for _, f := range p.Files {
+		n, ok := ParseName(f.Name)
+		v, err := version.ParsePython(n.Version)
+		if !ok || err != nil || f.Yanked || f.SHA256 == "" || v.IsPreRelease() || found && v.Compare(newest) <= 0 {
+			continue
+		}
+		if o, a := n.Platform(); o == os && a == arch {
+			best, newest, found = f, v, true
+		}
+	}
+	return best, found
 }

@@ -83,11 +83,20 @@ func pipIndex(ctx context.Context, python string) indexChoice {
 	if m := pipSetting().FindAllStringSubmatch(output(ctx, python, "-I", "-m", "pip", "config", "list"), -1); m != nil {
 		return indexChoice{m[len(m)-1][1], "pip's configuration"}
 	}
-	out := output(ctx, python, "-I", "-c", "from pip._internal.models.index import PyPI\nprint(PyPI.simple_url)")
-	if v := strings.TrimSpace(out); strings.HasPrefix(v, "https://") {
+	if v := PipDefault(ctx, python); v != "" {
 		return indexChoice{v, "pip's default"}
 	}
 	return indexChoice{}
+}
+
+// PipDefault is the index that the pip of a Python takes packages from where nobody names
+// one; "" without a pip.
+func PipDefault(ctx context.Context, python string) string {
+	out := strings.TrimSpace(output(ctx, python, "-I", "-c", "from pip._internal.models.index import PyPI\nprint(PyPI.simple_url)"))
+	if !strings.HasPrefix(out, "https://") {
+		return ""
+	}
+	return out
 }
 
 // output returns what a program prints, or "" where it fails.

@@ -120,6 +120,11 @@ type Target struct {
 	// is to hold; "" there is none.
 	Listed string `json:"listed,omitempty"`
 
+	// Bring is the index that uv comes from, by envfix itself, where neither uv nor a Python
+	// is here; Unpack has the distribution's Python unpacked among envfix's tools as well.
+	Bring  string `json:"-"`
+	Unpack bool   `json:"-"`
+
 	// Held is what the environment in Dir holds; nil: there is none, or nobody
 	// looked. What is carried over of it stands in the plan's Keep.
 	Held *machine.Held `json:"-"`

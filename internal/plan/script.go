@@ -52,7 +52,7 @@ func quote(s string) text.Quoted {
 // returns the length of s.
 func nextPlaceholder(s string) (at int, name string) {
 	at = len(s)
-	for _, n := range []string{"gen", "tools", "uv", "python", "conda"} {
+	for _, n := range []string{"gen", "tools", "envfix", "uv", "python", "conda"} {
 		if i := strings.Index(s, "{"+n+"}"); i >= 0 && i < at {
 			at, name = i, n
 		}

@@ -183,7 +183,7 @@ func (q Question) Steps(res *resolver.Resolution) (*plan.Plan, error) {
 
 // seen is the machine as the target's environment will find it.
 func (q Question) seen() machine.Machine {
-	h := installers.WithDistributionPython(q.Matrix, q.Machine)
+	h := installers.WithDistributionPython(q.Matrix, q.Machine, q.Target)
 	if q.Apart {
 		h.Installed = nil
 	}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"envfix/internal/maintain"
 )
 
 // A target is a system that a binary is for.
@@ -79,6 +82,7 @@ const tags = "urfave_cli_no_docs,compiledonly,nethttpomithttp2"
 // starts on every Linux, whatever its C library. NVML wants glibc, and is loaded by
 // the child that the Linux binaries carry.
 func binaries(r *Release) error {
+	from := maintain.PipDefault(context.Background(), "python3")
 	for _, t := range r.Targets {
 		use, over := tags, ""
 		if t.os == "linux" {
@@ -88,7 +92,7 @@ func binaries(r *Release) error {
 			}
 			use, over = use+",nvmlchild", file
 		}
-		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s", r.Version.python(), r.Commit)
+		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s -X main.defaultIndex=%s", r.Version.python(), r.Commit, from)
 		flags := append([]string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", use, "-overlay", over, "-ldflags", stamp}, leanFlags()...)
 		build := command{
 			argv: append(flags, "-o", r.binary(t), "./cmd/envfix"),
