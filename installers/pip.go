@@ -55,6 +55,10 @@ func (pip) copies(b *builder, _ string) []string {
 	return []string{b.python(), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
 }
 
+func (pip) remove(b *builder, _ string) []string {
+	return []string{b.python(), "-I", "-m", "pip", "--isolated", "uninstall", "--yes"}
+}
+
 func (pip) check(b *builder, _ string) []string {
 	return []string{b.python(), "-I", "-m", "pip", "--isolated", "check"}
 }

@@ -132,6 +132,10 @@ func (uv) copies(b *builder, exe string) []string {
 	return []string{exe, "pip", "install", "--python", b.python(), "--only-binary", ":all:", "--no-cache"}
 }
 
+func (u uv) remove(b *builder, exe string) []string {
+	return u.command(b, exe, "pip", "uninstall", "--python", b.python())
+}
+
 func (uv) check(b *builder, exe string) []string {
 	return []string{exe, "pip", "check", "--python", b.python()}
 }

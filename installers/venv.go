@@ -36,6 +36,8 @@ type wheelTool interface {
 	check(b *builder, exe string) []string
 	// forget clears what is kept of packages whose files are broken.
 	forget(b *builder, exe string, packages []string)
+	// remove begins a call that uninstalls.
+	remove(b *builder, exe string) []string
 	child() child
 }
 
@@ -49,6 +51,10 @@ type call struct {
 // venv plans a virtual environment, built aside with uv or pip, or changed in
 // place.
 func (b *builder) venv(tool wheelTool) {
+	if b.t.Amends() {
+		b.amend(tool)
+		return
+	}
 	exe, ok := b.environment(tool)
 	if !ok {
 		return
@@ -130,6 +136,9 @@ func (b *builder) prove() {
 	v := verify(b.h, b.r, b.res, b.choice)
 	if b.kept != nil {
 		v.Packages = b.kept.Stays
+	}
+	if b.t.Amends() { // the others' files are those that proved themselves
+		v.Imports = []string{"torch"}
 	}
 	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {

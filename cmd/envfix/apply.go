@@ -123,12 +123,17 @@ func applyRounds(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, saved, err := f.plan(c.Context)
+	return f.rounds(c.Context)
+}
+
+// rounds carries out a plan, and what is planned after a first part of it.
+func (f applyFlags) rounds(ctx context.Context) error {
+	p, saved, err := f.plan(ctx)
 	for rounds := 1; err == nil && p != nil; rounds++ {
-		if err := f.oneRound(c.Context, p, saved); err != nil || !p.Partial || f.resume || rounds == mostRounds {
+		if err := f.oneRound(ctx, p, saved); err != nil || !p.Partial || f.resume || rounds == mostRounds {
 			return err
 		}
-		p, err = f.made.make(c.Context)
+		p, err = f.made.make(ctx)
 		saved = false
 	}
 	return err

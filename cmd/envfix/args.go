@@ -111,7 +111,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 			return flags, append(operands, args[i+1:]...), nil
 		}
 		if !isFlag(a) {
-			if c := p.in.command(); c != nil && c.Name == runsAnother {
+			if c := p.in.command(); c != nil && slices.Contains(runsAnother, c.Name) {
 				return flags, append(operands, args[i:]...), nil
 			}
 			operands = append(operands, a)
@@ -151,9 +151,9 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 	return flags, operands, nil
 }
 
-// runsAnother is the command whose first positional begins another program's
-// command line, which is passed on untouched.
-const runsAnother = "run"
+// runsAnother are the commands whose first positional begins another program's
+// command line: its flags are none of ours.
+var runsAnother = []string{"run", "exec"}
 
 func (p splitter) helpHint() string {
 	if len(p.in.path) == 0 {
@@ -227,7 +227,7 @@ func wantsJSON(args []string, cmds []*cli.Command) bool {
 		switch a := args[i]; {
 		case saysJSON(a):
 			return true
-		case a == "--" || !isFlag(a) && command == runsAnother:
+		case a == "--" || !isFlag(a) && slices.Contains(runsAnother, command):
 			return false
 		case !isFlag(a):
 			command = cmp.Or(command, a)

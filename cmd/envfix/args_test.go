@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,7 +111,7 @@ func visible(cmds []*cli.Command, before string, f func(words string, c *cli.Com
 // Every flag of every command keeps its meaning wherever it stands.
 func TestFlagsMayStandAnywhere(t *testing.T) {
 	err := visible(commands(), "", func(words string, c *cli.Command) error {
-		if c.Action == nil || c.Name == runsAnother {
+		if c.Action == nil || slices.Contains(runsAnother, c.Name) {
 			return nil
 		}
 		for _, f := range c.Flags {

@@ -169,8 +169,7 @@ func (f planFlags) fromNothing(ctx context.Context, h machine.Machine, t *plan.T
 			return
 		}
 	}
-	if system && has("sudo") {
+	if t.Unpack = has("apt-get"); !t.Unpack && system && has("sudo") {
 		t.Bring = ""
 	}
-	t.Unpack = has("apt-get")
 }

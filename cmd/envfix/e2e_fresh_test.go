@@ -44,6 +44,7 @@ func TestE2EFresh(t *testing.T) {
 		fmt.Println("  a user without sudo, no index known: exit 6, and the script for an administrator")
 		index := maintain.PipDefault(t.Context(), "python3")
 		c.proven("poor", append([]string{"env", "PIP_INDEX_URL=" + index}, apply...))
+		c.must("poor", "rm", "-rf", ".venv", ".envfix", ".cache") // gigabytes
 		c.must("", "useradd", "-m", "me")
 		c.write("etc/sudoers.d/me", "me ALL=(root) NOPASSWD: ALL\n", 0o440)
 		c.script("me", apply[2:])

@@ -65,7 +65,7 @@ func TestHelpFlagSections(t *testing.T) {
 		if n != len(c.Flags) {
 			t.Errorf("%s: %d of %d flags", c.Name, n, len(c.Flags))
 		}
-		shared := slices.Contains([]string{"plan", "apply", "why", "doctor", "lock", "env"}, c.Name)
+		shared := slices.Contains([]string{"plan", "apply", "sync", "why", "doctor", "lock", "env"}, c.Name)
 		if got := len(titles) == 3; got != shared {
 			t.Errorf("%s: %q", c.Name, titles)
 		}

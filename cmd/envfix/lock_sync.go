@@ -1,10 +1,19 @@
 package main
 
 import (
+	"strings"
+
 	"envfix/internal/fail"
 
 	"github.com/urfave/cli/v2"
 )
+
+// syncCommand is `envfix lock sync` without the word between.
+func syncCommand() *cli.Command {
+	c := lockSyncCommand()
+	c.Description = strings.ReplaceAll(c.Description, "envfix lock sync", "envfix sync")
+	return c
+}
 
 // lockSyncCommand is apply with a lock that has to be there and leaves nothing beside
 // it.

@@ -105,7 +105,7 @@ func collectLate() {
 var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "completion", "schema", "mcp"}
 
 // worksUnseen are commands that are of use also where nobody reads what they print.
-var worksUnseen = []string{"apply", "rollback", "run", "lock", "__root", nvmlchild.ReportCommand, nvmlchild.SampleCommand}
+var worksUnseen = []string{"apply", "add", "remove", "rollback", "run", "lock", "__root", nvmlchild.ReportCommand, nvmlchild.SampleCommand}
 
 // commands lists the commands in the order of the help text. Each lives in the
 // file of its name.
@@ -116,6 +116,11 @@ func commands() []*cli.Command {
 		planCommand(),
 		whyCommand(),
 		applyCommand(),
+		addCommand(),
+		removeCommand(),
+		syncCommand(),
+		execCommand(),
+		cleanCommand(),
 		rollbackCommand(),
 		historyCommand(),
 		doctorCommand(),

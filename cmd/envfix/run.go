@@ -20,7 +20,7 @@ import (
 
 func runCommand() *cli.Command {
 	return &cli.Command{
-		Name:      runsAnother,
+		Name:      "run",
 		Usage:     "run a job unchanged and say why its GPU idles",
 		ArgsUsage: "-- COMMAND [ARGUMENTS]",
 		Description: `Runs the command with its own output, input, signals and exit code, watches it

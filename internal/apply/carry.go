@@ -217,7 +217,7 @@ func (r *run) asBefore(i int, log string) bool {
 // carryHints say how to leave behind what could not be carried over.
 func (r *run) carryHints(i int, e *fail.Error) {
 	s, c := r.plan.Steps[i], r.plan.Keep
-	if c == nil || len(c.Stays) == 0 || !slices.Contains([]string{"carry", plan.Copied, "sources", "torch", "packages", "check"}, s.ID) {
+	if c == nil || len(c.Stays) == 0 || r.plan.Target.Amends() || !slices.Contains([]string{"carry", plan.Copied, "sources", "torch", "packages", "check"}, s.ID) {
 		return
 	}
 	said := complaint(e.Details)

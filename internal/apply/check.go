@@ -44,7 +44,7 @@ func Check(p *plan.Plan) error {
 func usesGen(steps []plan.Step) bool {
 	for _, s := range steps {
 		switch {
-		case s.Copy != nil, s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, "\n"), "{gen}"),
+		case s.Copy != nil, s.Clone != nil, s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, "\n"), "{gen}"),
 			s.Write != nil && strings.Contains(s.Write.Path, "{gen}"),
 			s.Block != nil && strings.Contains(s.Block.Path, "{gen}"):
 			return true

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"envfix/internal/fail"
@@ -118,22 +119,70 @@ func (r *run) collect() error {
 		if g.ID == before {
 			continue
 		}
-		if pids := system.Users(r.env.path(genPath(g.ID))); len(pids) > 0 {
-			r.say("kept the environment %s: process %d uses it", g.ID, pids[0])
-			continue
+		said, gone := r.env.release(r.journal, g)
+		if said != "" {
+			r.say("%s", said)
 		}
-		if !system.SeesProcesses() {
-			r.say("kept the environment %s: /proc does not show the processes, and one may use it", g.ID)
-			continue
-		}
-		if err := r.env.forget(g.ID); err != nil {
-			r.say("%s", r.env.stays(g.ID, err)) // the plan is carried out all the same
-			continue
-		}
-		r.say("removed the environment %s: the one in use and the one before it are kept", g.ID)
-		if err := r.journal.add(Entry{State: Collected, Env: r.env.Name, Gen: g.ID}); err != nil {
-			return err
+		if gone != nil {
+			return gone
 		}
 	}
 	return nil
+}
+
+// release removes a generation that is not in use, and says what became of it: one that a
+// process still uses stays.
+func (e *Env) release(j *journal, g Generation) (said string, err error) {
+	switch pids := system.Users(e.path(genPath(g.ID))); {
+	case len(pids) > 0:
+		return fmt.Sprintf("kept the environment %s: process %d uses it", g.ID, pids[0]), nil
+	case !system.SeesProcesses():
+		return fmt.Sprintf("kept the environment %s: /proc does not show the processes, and one may use it", g.ID), nil
+	}
+	if err := e.forget(g.ID); err != nil {
+		return e.stays(g.ID, err), nil // what was asked for is done all the same
+	}
+	return "removed the environment " + g.ID, j.add(Entry{State: Collected, Env: e.Name, Gen: g.ID})
+}
+
+// Left are the generations that are not in use, with what removing all of them frees: a
+// file that has other links stays.
+func (e *Env) Left() (gens []Generation, frees int64, err error) {
+	all, err := e.generations()
+	seen := map[any]int{}
+	for _, g := range all {
+		if g.ID == e.Current() || g.Adopted {
+			continue
+		}
+		gens = append(gens, g)
+		err = errors.Join(err, fs.WalkDir(e.root.FS(), genPath(g.ID), func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil {
+				frees += system.Frees(info, seen)
+			}
+			return err
+		}))
+	}
+	return gens, frees, Wrap(err)
+}
+
+// Clean removes the generations that are not in use, and says what became of each.
+func (e *Env) Clean() (said []string, err error) {
+	j, end, err := e.begin()
+	defer func() { err = errors.Join(err, end()) }()
+	if err != nil {
+		return nil, Wrap(err)
+	}
+	gens, _, err := e.Left()
+	for _, g := range gens {
+		if err == nil {
+			var line string
+			line, err = e.release(j, g)
+			said = append(said, line)
+		}
+	}
+	return said, Wrap(err)
 }

@@ -103,6 +103,8 @@ func (r *run) act(ctx context.Context, i int) error {
 	switch {
 	case s.Root:
 		return r.asRoot(ctx, i)
+	case s.Clone != nil:
+		return r.clone(ctx)
 	case s.Write != nil:
 		return r.write(s.Write)
 	case s.Block != nil:

@@ -32,6 +32,8 @@ func CheckUser(p *plan.Plan, home string, installed func(program string) bool) e
 			}
 		case s.Copy != nil:
 			why = userCopy(s.Copy, p.Target.Dir)
+		case s.Clone != nil && s.Clone.Dir != p.Target.Dir:
+			why = fmt.Sprintf("it clones %q, and the plan is for %q", s.Clone.Dir, p.Target.Dir)
 		case s.Write != nil:
 			why = userWrite(s.Write)
 		case s.Block != nil:
@@ -162,6 +164,9 @@ func pythonArgs(args []string) bool {
 	if slices.Equal(pip, []string{"--isolated", "check"}) {
 		return true
 	}
+	if names, removes := after(pip, "--isolated", "uninstall", "--yes"); removes {
+		return installArgs(names)
+	}
 	pip, ok = after(pip, "install")
 	return ok && slices.Contains(pip, "--isolated") && installArgs(pip)
 }
@@ -170,7 +175,7 @@ func uvArgs(args []string) bool {
 	if rest, offline := after(args, "--offline"); offline {
 		args = rest
 	}
-	for _, verb := range [][]string{{"pip", "install"}, {"pip", "check"}, {"venv"}, {"python", "install"}, {"cache", "clean"}} {
+	for _, verb := range [][]string{{"pip", "install"}, {"pip", "check"}, {"pip", "uninstall"}, {"venv"}, {"python", "install"}, {"cache", "clean"}} {
 		if rest, ok := after(args, verb...); ok {
 			return installArgs(rest)
 		}

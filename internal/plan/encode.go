@@ -176,7 +176,7 @@ func (p *Plan) named() error {
 // check reports a step that has not exactly one kind.
 func (s Step) check() error {
 	n := 0
-	for _, set := range []bool{s.Run != nil, s.Copy != nil, s.Write != nil, s.Block != nil, s.Manual != nil, s.Switch != nil, s.Verify != nil} {
+	for _, set := range []bool{s.Run != nil, s.Copy != nil, s.Clone != nil, s.Write != nil, s.Block != nil, s.Manual != nil, s.Switch != nil, s.Verify != nil} {
 		if set {
 			n++
 		}

@@ -120,6 +120,11 @@ type Target struct {
 	// is to hold; "" there is none.
 	Listed string `json:"listed,omitempty"`
 
+	// Adds and Removes are the packages of which the environment is to hold more or fewer,
+	// all else as it is; nil: it is to be what is asked for.
+	Adds    []string `json:"adds,omitempty"`
+	Removes []string `json:"removes,omitempty"`
+
 	// Bring is the index that uv comes from, by envfix itself, where neither uv nor a Python
 	// is here; Unpack has the distribution's Python unpacked among envfix's tools as well.
 	Bring  string `json:"-"`
@@ -150,6 +155,9 @@ type Repair struct {
 }
 
 // Rebuild reports whether the environment is built anew whatever it holds.
+// Amends reports whether a few packages are added or removed, and all else stays.
+func (t Target) Amends() bool { return len(t.Adds)+len(t.Removes) > 0 }
+
 func (t Target) Rebuild() bool { return t.Repair != nil && t.Repair.Rebuild }
 
 // A Step is one change. Exactly one of Run, Copy, Write, Block, Manual, Switch and
@@ -161,6 +169,7 @@ type Step struct {
 	Root   bool    `json:"root"` // needs privilege
 	Run    *Run    `json:"run,omitempty"`
 	Copy   *Copy   `json:"copy,omitempty"`
+	Clone  *Clone  `json:"clone,omitempty"`
 	Write  *Write  `json:"write,omitempty"`
 	Block  *Block  `json:"block,omitempty"`
 	Manual *Manual `json:"manual,omitempty"`
@@ -207,6 +216,11 @@ type Run struct {
 type Copy struct {
 	Dir      string   `json:"dir"`      // as Target.Dir
 	Packages []string `json:"packages"` // name==version
+}
+
+// A Clone makes {gen} what the environment is that is in use, by hard links.
+type Clone struct {
+	Dir string `json:"dir"` // as Target.Dir
 }
 
 // A Write creates or replaces one file.

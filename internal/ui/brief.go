@@ -148,6 +148,8 @@ func (v *view) briefChanges(p *plan.Plan) {
 		switch {
 		case s.Root:
 			rootSteps++
+		case s.Switch != nil && p.Target.Amends():
+			parts = append(parts, s.Switch.Dir+" is copied beside by hard links, changed, and replaced at the end; `envfix rollback` goes back")
 		case s.Switch != nil && p.Keep != nil:
 			parts = append(parts, s.Switch.Dir+" is built anew and replaced at the end; `envfix rollback` goes back")
 		case s.Switch != nil:

@@ -168,6 +168,8 @@ func (v *view) step(n int, s plan.Step, built string, sudo bool) {
 		v.command(*s.Run, s.Root && sudo)
 	case s.Copy != nil:
 		v.item("     ", "from "+s.Copy.Dir+": "+strings.Join(s.Copy.Packages, " "))
+	case s.Clone != nil:
+		v.item("     ", s.Clone.Dir+" => $gen")
 	case s.Write != nil:
 		v.item("     ", "writes "+strings.ReplaceAll(s.Write.Path, "{gen}", "$gen"))
 	case s.Block != nil:

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/plan"
+	"envfix/internal/text"
+
+	"github.com/urfave/cli/v2"
+)
+
+func addCommand() *cli.Command {
+	return amendCommand("add", "install packages besides, and hold torch and what it needs", "REQUIREMENT…", `Makes an environment that is the one in use, by hard links, with the packages in
+it, has it prove itself, and puts it into use: "envfix rollback" goes back. It is
+remembered as what "envfix apply" was asked for. Where a lock governs this
+directory, it is "envfix lock add" and what that says; where a project has files
+of its own, the command that writes there is named.
+
+EXAMPLES
+  envfix add rich
+  envfix add 'transformers<5' accelerate`)
+}
+
+func removeCommand() *cli.Command {
+	return amendCommand("remove", "take packages out of the environment", "PACKAGE…", `Makes an environment that is the one in use, by hard links, without the packages,
+as "envfix add" does with more. What they needed stays.
+
+EXAMPLES
+  envfix remove rich`)
+}
+
+// amendCommand is apply with a few of its flags.
+func amendCommand(name, usage, arguments, description string) *cli.Command {
+	c := applyCommand()
+	_, codes, _ := strings.Cut(c.Description, "\n\nEXIT STATUS")
+	c.Name, c.Usage, c.ArgsUsage, c.Description = name, usage, arguments, description+"\n\nEXIT STATUS"+codes
+	few := []string{"yes", "manager", "json", "verbose", "retries", "stall", "env", "offline", "mirror"}
+	c.Flags = slices.DeleteFunc(c.Flags, func(f cli.Flag) bool { return !slices.Contains(few, f.Names()[0]) })
+	c.Action = func(c *cli.Context) error { return stateOf(amendAction(c, name), false) }
+	return c
+}
+
+func amendAction(c *cli.Context, verb string) error {
+	if did, err := asInvoker(); did {
+		return err
+	}
+	f, err := applyOf(c)
+	if err != nil {
+		return err
+	}
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		return fail.Wrong("`envfix "+verb+"` needs a package", "`envfix "+verb+" rich`")
+	}
+	if governing() != "" {
+		return f.amendLock(c, verb)
+	}
+	if tool := projectsTool(verb, names); tool != "" {
+		return fail.New(fail.Failed, "this directory is a project, which says itself what it needs", tool+", then `envfix apply .`")
+	}
+	p, err := f.made.amended(c.Context, verb, names)
+	if err != nil {
+		return err
+	}
+	return f.oneRound(c.Context, p, false)
+}
+
+// amendLock changes what the lock is asked for, and makes the environment what it says.
+func (f applyFlags) amendLock(c *cli.Context, verb string) error {
+	change := lockAddCommand()
+	if verb == "remove" {
+		change = lockRemoveCommand()
+	}
+	if err := change.Action(c); err != nil {
+		return err
+	}
+	f.made.wish.arguments = nil
+	return f.rounds(c.Context)
+}
+
+// projectsTool says how the project in this directory takes a package in, or out, by its
+// own tool; "" there is none.
+func projectsTool(verb string, names []string) string {
+	words := text.Command(names...)
+	for _, own := range [][3]string{{"uv.lock", "uv ", " --no-sync "}, {"poetry.lock", "poetry ", " --lock "}, {"pdm.lock", "pdm ", " --no-sync "}, {pixiFile("."), "pixi ", " "}} {
+		if own[0] != "" && isFile(own[0]) {
+			return "`" + own[1] + verb + own[2] + words + "`"
+		}
+	}
+	switch file := firstWish("."); {
+	case file == "":
+		return ""
+	case verb == "remove":
+		return "take " + words + " out of " + file
+	default:
+		return "write " + words + " into " + file
+	}
+}
+
+// amended plans the environment in use with packages more or fewer.
+func (f planFlags) amended(ctx context.Context, verb string, names []string) (*plan.Plan, error) {
+	dir, _, err := environment(f.target.env)
+	if err != nil {
+		return nil, err
+	}
+	if !isFile(filepath.Join(dir, "pyvenv.cfg")) {
+		return nil, fail.Wrong(f.target.env+" is an environment of conda's, which envfix does not copy", "`conda install` changes it")
+	}
+	q, w, err := f.question(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return q.Amend(w, q.Request.Requirements, verb == "remove")
+}

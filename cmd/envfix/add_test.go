@@ -1,0 +1,96 @@
+//go:build linux
+
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"envfix/internal/testindex"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A package is added and removed beside the environment in use: no file of that changes,
+// the programs of the new one run in it, and what is held is held.
+func TestAdd(t *testing.T) {
+	for _, manager := range []string{"uv", "pip"} {
+		t.Run(manager, func(t *testing.T) {
+			s := newOwnIndex(t, manager)
+			s.install("torch==2.4.0", "acme==1.0", "acme-native==1.0")
+			s.public.Add(testindex.Wheel{Name: "plus", Version: "1.0", Scripts: map[string]string{"plus": "plus:main"}, Files: map[string]string{"plus/__init__.py": "def main():\n    import sys; print('plus', sys.prefix)\n"}},
+				testindex.Wheel{Name: "newer", Version: "1.0", Requires: []string{"torch>2.4.0"}})
+			change := func(verb, name string) (string, error) {
+				return s.run("envfix", verb, "--yes", "--manager", manager, "--mirror", "default="+s.public.URL, name)
+			}
+			before, files := s.look(), hashes(t, filepath.Join(s.dir, ".venv"))
+			if out, err := change("add", "plus"); err != nil {
+				t.Fatal(out)
+			}
+			place, err := filepath.EvalSymlinks(filepath.Join(s.dir, ".venv"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, program := range []string{"plus", "acme-tool"} {
+				if got := s.must(filepath.Join(s.dir, ".venv/bin", program)); !strings.HasSuffix(got, place+"\n") {
+					t.Errorf("%s runs elsewhere: %s", program, got)
+				}
+			}
+			if after := s.look(); after != before {
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
+			}
+			if out := s.must("envfix", "exec", "--", "plus"); !strings.HasPrefix(out, "plus "+s.dir) {
+				t.Errorf("exec: %s", out)
+			}
+			added := hashes(t, filepath.Join(s.dir, ".venv"))
+			if out, err := change("add", "newer"); err == nil {
+				t.Errorf("torch was not held:\n%s", out)
+			}
+			if out, err := change("remove", "plus"); err != nil {
+				t.Fatal(out)
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, ".venv/bin/plus")); err == nil {
+				t.Error("it is still there")
+			}
+			s.must("envfix", "rollback")
+			if diff := cmp.Diff(added, hashes(t, filepath.Join(s.dir, ".venv"))); diff != "" {
+				t.Errorf("the environment with it was changed: %s", diff)
+			}
+			s.must("envfix", "rollback")
+			if diff := cmp.Diff(files, hashes(t, filepath.Join(s.dir, ".venv"))); diff != "" {
+				t.Errorf("the first environment was changed: %s", diff)
+			}
+			if out := s.must("envfix", "clean", "--yes"); strings.Count(out, "removed the environment") != 2 {
+				t.Errorf("clean: %s", out)
+			}
+		})
+	}
+}
+
+// hashes are those of the files of an environment, but for what Python compiles.
+func hashes(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.Contains(path, "__pycache__") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		sum := sha256.Sum256(b)
+		out[strings.TrimPrefix(path, dir)] = hex.EncodeToString(sum[:])
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"envfix/internal/apply"
+	"envfix/internal/fail"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+func cleanCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "clean",
+		Usage: "remove the environments that are not in use, and say what caches take",
+		Description: `Shows the environments that "envfix rollback" can go back to and the caches, with
+what removing them frees, asks, and removes the environments. A file that uv's
+cache or the environment in use has as well stays on the disk.
+
+EXAMPLES
+  envfix clean
+  envfix clean --yes
+
+EXIT STATUS
+  0  done, or nothing to do
+  2  usage, or no terminal to ask on and no --yes`,
+		Flags: []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
+		Action: taking(0, func(c *cli.Context) error {
+			return opened(placeOf(c).forPlan().dir, func(e *apply.Env) error { return clean(c, e) })
+		}),
+	}
+}
+
+func clean(c *cli.Context, e *apply.Env) error {
+	out := c.App.Writer
+	gens, frees, err := e.Left()
+	if err != nil {
+		return err
+	}
+	for _, g := range gens {
+		fmt.Fprintf(out, "environment  %s, torch %s, of %s\n", ui.Clean(g.ID), cmp.Or(ui.Clean(g.Torch), "none"), ui.Clean(g.Created))
+	}
+	if len(gens) > 0 {
+		fmt.Fprintf(out, "to remove    %s, which frees %s\n", ui.Count(len(gens), "environment"), ui.Size(frees))
+	}
+	if user, err := os.UserCacheDir(); err == nil {
+		uv := cmp.Or(os.Getenv("UV_CACHE_DIR"), filepath.Join(user, "uv"))
+		fmt.Fprintf(out, "uv's cache   %s: %s of its own; `uv cache prune` removes what nothing needs\n", ui.Clean(uv), ui.Size(sizeOf(uv)))
+		own := filepath.Join(user, "envfix")
+		fmt.Fprintf(out, "envfix's     %s: %s of its own; it may be removed at any time\n", ui.Clean(own), ui.Size(sizeOf(own)))
+	}
+	if len(gens) == 0 {
+		return nil
+	}
+	if !c.Bool("yes") {
+		if !canAsk() {
+			return fail.Wrong("there is no terminal to ask on", "`envfix clean --yes` does not ask")
+		}
+		if a, err := ask(c.Context, "remove? nothing is there to roll back to then [y/N] "); err != nil || a != "y" && a != "yes" {
+			return err
+		}
+	}
+	said, err := e.Clean()
+	for _, line := range said {
+		fmt.Fprintln(out, ui.Clean(line))
+	}
+	return err
+}
+
+// sizeOf is what a directory has on the disk that no other place has.
+func sizeOf(dir string) (n int64) {
+	seen := map[any]int{}
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // what cannot be read is not counted
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += system.Frees(info, seen)
+			}
+		}
+		return nil
+	})
+	return n
+}

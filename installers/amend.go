@@ -1,0 +1,59 @@
+package installers
+
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+)
+
+// amend plans an environment that is the one in use with a few packages more, or fewer:
+// its files are linked, not installed again, and torch and what it needs are held.
+func (b *builder) amend(tool wheelTool) {
+	b.tool = tool
+	exe, ok := tool.bring(b)
+	if !ok {
+		return
+	}
+	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
+	held := torchNeeds(b.t.Held)
+	for _, d := range b.t.Held.Dists {
+		if slices.Contains(b.t.Removes, d.Name) {
+			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "it goes, as you asked"})
+		} else if rank(d.Name) == len(family) {
+			b.kept.Stays = append(b.kept.Stays, plan.KeptPackage{Name: d.Name, Version: d.Version, Copied: true, Loose: !held[d.Name]})
+		}
+		if public, _ := version.SplitLocal(d.Version); held[d.Name] { // torch itself may name a label that its metadata does not
+			b.t.Pins = append(b.t.Pins, d.Name+"=="+public)
+		}
+	}
+	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir, Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir}})
+	if names := b.t.Removes; len(names) > 0 {
+		b.add(plan.Step{ID: "remove", Title: "remove " + strings.Join(names, ", "), Why: "as you asked", Run: &plan.Run{Argv: append(tool.remove(b, exe), names...), Env: b.src.environment(tool)}})
+	}
+	if lines := b.t.Adds; len(lines) > 0 {
+		b.install(exe, plan.Step{ID: "packages", Title: "install " + strings.Join(lines, ", "), Why: "from the default index, with torch and what it needs held"}, nil, lines)
+	}
+	b.finish(exe)
+}
+
+// torchNeeds are those of torch's family that are there, and all that they require.
+func torchNeeds(there *machine.Held) map[string]bool {
+	out := map[string]bool{}
+	for open := slices.Clone(family); len(open) > 0; open = open[1:] {
+		i := slices.IndexFunc(there.Dists, func(d machine.HeldDist) bool { return d.Name == open[0] })
+		if i < 0 || out[open[0]] {
+			continue
+		}
+		out[open[0]] = true
+		for _, line := range there.Dists[i].Requires {
+			if q, err := pep508.Parse(line, ""); err == nil {
+				open = append(open, q.Name)
+			}
+		}
+	}
+	return out
+}

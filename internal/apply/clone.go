@@ -1,0 +1,69 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// edited is how large a file may be that names the environment's own place: a program's
+// first line, the activate scripts, a kernel's description.
+const edited = 1 << 20
+
+// clone makes the generation what the environment in use is. Its files are the same ones,
+// by hard links, and no installer writes to a file that is there: it removes and creates
+// (uv 0.13 in each link mode, pip 23; the test of it holds hashes). What names the place is
+// written anew.
+func (r *run) clone(ctx context.Context) error {
+	from, err := filepath.EvalSymlinks(r.env.Dir)
+	if err != nil {
+		return err
+	}
+	to := r.env.path(genPath(r.gen.ID))
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		there := to + strings.TrimPrefix(path, from)
+		switch e.Type() {
+		case fs.ModeDir:
+			return os.MkdirAll(there, 0o755)
+		case fs.ModeSymlink:
+			target, err := os.Readlink(path)
+			if rest, within := strings.CutPrefix(target, from+"/"); within {
+				target = to + "/" + rest
+			}
+			return errors.Join(err, os.Symlink(target, there))
+		case 0:
+			return cloneFile(path, there, from, to)
+		}
+		return nil
+	})
+}
+
+// cloneFile links a file, or writes it where it names the place or no link can be made.
+func cloneFile(path, there, from, to string) error {
+	packages := strings.Contains(path, "/site-packages/") && !strings.HasSuffix(path, ".pth")
+	if packages && os.Link(path, there) == nil {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !packages && info.Size() > edited && os.Link(path, there) == nil {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if moved := bytes.ReplaceAll(b, []byte(from), []byte(to)); !packages && len(b) <= edited && !bytes.ContainsRune(b, 0) {
+		b = moved
+	}
+	return os.WriteFile(there, b, info.Mode().Perm())
+}

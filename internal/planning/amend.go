@@ -1,0 +1,68 @@
+package planning
+
+import (
+	"slices"
+
+	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/version"
+	"envfix/resolver"
+)
+
+// Amend plans the environment in use with packages more or fewer. What is there was chosen
+// before and is not chosen again: torch's family stays, and what is asked for goes on.
+func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan.Plan, error) {
+	facts, held := q.Machine, map[string]string{}
+	for _, d := range q.Target.Held.Dists {
+		held[d.Name] = d.Version
+	}
+	public, label := version.SplitLocal(held["torch"])
+	if public == "" {
+		return nil, fail.New(fail.Failed, q.Target.Dir+" has no torch to hold", "`envfix apply` with all that it is to hold makes another")
+	}
+	wish := plan.Wish{Packages: []string{"torch"}}
+	if q.Wish != nil && len(q.Wish.Packages) > 0 {
+		wish = *q.Wish
+	} else if q.Wish != nil {
+		wish.Build, wish.OnlyIndex = q.Wish.Build, q.Wish.OnlyIndex
+	}
+	for _, a := range asked {
+		wish.Packages = slices.DeleteFunc(slices.Clone(wish.Packages), func(line string) bool {
+			was, err := pep508.Parse(line, "")
+			return err == nil && was.Name == a.Name
+		})
+		switch {
+		case a.Name == "torch" || slices.Contains(resolver.Companions(), a.Name):
+			return nil, fail.Wrong(a.Name+" is chosen together with torch, which is held", "`envfix apply torch torchvision` chooses anew")
+		case !remove:
+			q.Target.Adds, wish.Packages = append(q.Target.Adds, a.Line()), append(wish.Packages, a.Line())
+		case held[a.Name] == "":
+			return nil, fail.Wrong(a.Name+" is not in "+q.Target.Dir, "`envfix facts` lists what is")
+		default:
+			q.Target.Removes = append(q.Target.Removes, a.Name)
+		}
+	}
+	choice := &resolver.Choice{Torch: public, Build: label, Packages: map[string]string{"torch": held["torch"]}}
+	for _, p := range facts.Installed {
+		if p.Name == "torch" && p.CUDA != nil {
+			choice.CUDA = *p.CUDA
+		}
+	}
+	for _, name := range resolver.Companions() {
+		if held[name] != "" {
+			choice.Packages[name] = held[name]
+		}
+	}
+	q.Machine = w.Tools(q.Machine)
+	if i := slices.IndexFunc(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }); i >= 0 {
+		choice.Python = version.Minor(q.Machine.Pythons[i].Version)
+	}
+	p, err := q.Steps(&resolver.Resolution{Decision: resolver.Install, Choice: choice})
+	if err != nil {
+		return nil, err
+	}
+	p.Wish, p.Basis.Envfix, p.Basis.Facts = &wish, q.Envfix, facts
+	return p, plan.Seal(p)
+}
