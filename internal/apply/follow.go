@@ -64,6 +64,9 @@ func (s *screen) follow(r *run, i int) *follower {
 	f := &follower{run: r, start: time.Now(), phase: "starting", host: hostOf(step), done: make(chan struct{})}
 	if step.Verify != nil {
 		f.phase = "computing"
+		if step.Verify.GPUs == 0 {
+			f.phase = "importing torch"
+		}
 	}
 	if s.out == nil || r.Verbose {
 		return f

@@ -120,7 +120,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 		m.KernelLog.Lines = aboutUnusable(m.KernelLog.Lines, m.GPUs)
 	}
 	m.Notes = append(h.notes, l.on.notes...)
-	if m.Platform.Environment == machine.Bare && h.loginNode(m) {
+	if e := m.Platform.Environment; (e == machine.Bare || e == machine.Container) && h.loginNode(m) {
 		m.Platform.Environment = machine.HPCLogin
 	}
 	return machine.Normal(m)
@@ -159,8 +159,9 @@ func (h *host) gpus(ctx context.Context, o Options, p machine.Platform) ([]machi
 	return out, driver
 }
 
-// loginNode reports whether this is a cluster's login node: a scheduler's
-// commands, no GPU, and no job around us.
+// loginNode reports whether this is a cluster's login node, which may be a container: a
+// scheduler's commands or where its configuration lies, no GPU, and no job around us.
+// Sources: slurm.schedmd.com, SLURM_CONF; IBM's documentation of LSF, LSF_ENVDIR.
 func (h *host) loginNode(m machine.Machine) bool {
 	for _, g := range m.GPUs {
 		if !g.Integrated {
@@ -171,6 +172,9 @@ func (h *host) loginNode(m machine.Machine) bool {
 		if h.env[job] != "" {
 			return false
 		}
+	}
+	if h.env["SLURM_CONF"]+h.env["LSF_ENVDIR"]+h.env["PBS_CONF_FILE"] != "" {
+		return true
 	}
 	for _, t := range m.Tools {
 		switch t.Name {
