@@ -7,8 +7,8 @@
 package version
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	hashicorp "github.com/hashicorp/go-version"
@@ -21,12 +21,12 @@ import (
 // orders below every other.
 type Dotted struct{ v *number }
 
-// A number is a version as go-version reads it, with its groups at hand: the
-// library's own Compare writes both versions as text first, which was a quarter of
-// the time that a machine takes to resolve.
+// A number is a version as go-version reads it, with its groups at hand, without the
+// zeros that end them: the library's own Compare writes both versions as text first,
+// which was a quarter of the time that a machine takes to resolve.
 type number struct {
 	*hashicorp.Version
-	groups []int64 // three or more; 12.4 is 12, 4, 0
+	groups []int64 // of 12.4.0: 12, 4
 }
 
 // ParseDotted reads a dotted number: one to six groups of digits. Its error
@@ -39,7 +39,11 @@ func ParseDotted(s string) (Dotted, error) {
 	if err != nil {
 		return Dotted{}, fmt.Errorf("%q is not a dotted version number", text.Cut(s, 60))
 	}
-	return Dotted{&number{v, v.Segments64()}}, nil
+	groups := v.Segments64()
+	for len(groups) > 0 && groups[len(groups)-1] == 0 {
+		groups = groups[:len(groups)-1]
+	}
+	return Dotted{&number{v, groups}}, nil
 }
 
 // MustDotted is ParseDotted for literals in tests and embedded data; it panics
@@ -75,20 +79,7 @@ func (v Dotted) Compare(w Dotted) int {
 	case w.v == nil:
 		return 1
 	}
-	a, b := v.v.groups, w.v.groups
-	for i := range max(len(a), len(b)) {
-		var x, y int64
-		if i < len(a) {
-			x = a[i]
-		}
-		if i < len(b) {
-			y = b[i]
-		}
-		if c := cmp.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return 0
+	return slices.Compare(v.v.groups, w.v.groups)
 }
 
 // Less reports whether v orders before w.
@@ -97,13 +88,10 @@ func (v Dotted) Less(w Dotted) bool { return v.Compare(w) < 0 }
 // Group returns the i-th group of digits (0 is the major), or 0 where the number
 // is unknown or shorter.
 func (v Dotted) Group(i int) int {
-	if v.v == nil {
+	if v.v == nil || i >= len(v.v.groups) {
 		return 0
 	}
-	if i < len(v.v.groups) {
-		return int(v.v.groups[i])
-	}
-	return 0
+	return int(v.v.groups[i])
 }
 
 // Major returns the first group: the branch of a driver, the family of a CUDA.
