@@ -15,7 +15,7 @@ func (e *Evidence) kernelSays() {
 	}
 	r := read.NewReader(e.Knowledge)
 	_ = r.Read("", strings.NewReader(strings.Join(l.Lines, "\n"))) // of a string: nothing fails
-	for _, h := range r.Hits() {
+	for _, h := range r.Case().Hits {
 		if h.Message.Program == "kernel" {
 			h.Live, h.At = true, Fact("kernel log: %s", h.At.Text)
 			e.Hits = append(e.Hits, h)
