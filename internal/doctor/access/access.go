@@ -173,15 +173,6 @@ func moreProcesses(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
-// lateIndex: a script that sets the variable itself.
-func lateIndex(e *evidence.Evidence) (out evidence.Findings) {
-	if _, ok := e.Has("torch-no-gpus", "cuda-no-device", "cuda-ordinal"); ok && e.Clue("cvd-set-in-script") {
-		out.Find("ACC001", evidence.Likely, e.From.Env["CUDA_VISIBLE_DEVICES"]).
-			Says("the script sets CUDA_VISIBLE_DEVICES itself")
-	}
-	return out
-}
-
 // lateVariable: a script sets the variable below its import of torch. Since torch
 // 1.12 that may be too late even before the first call of CUDA (pytorch issue
 // 80876).
@@ -260,14 +251,6 @@ func missingGPU(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("DRV014", evidence.Strong, e.From.Bus, e.From.GPU).
 		Says("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)
-	return out
-}
-
-// hardware: a GPU that fell off the bus is the reason of whatever else is said.
-func hardware(e *evidence.Evidence) (out evidence.Findings) {
-	if s, ok := e.Has("xid-fallen", "xid-power", "device-handle"); ok {
-		out.Find("HW002", evidence.Likely, s)
-	}
 	return out
 }
 

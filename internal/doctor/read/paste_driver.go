@@ -80,13 +80,6 @@ var driverReaders = []reader{
 			r.c.Says.GPUs = n
 		}
 	}},
-	{`\b(?:graphics )?(?:card|GPU|driver)\b(?: can| will| does)?(?: only)? supports? (?:only )?(?:up to )?cuda ?(\d{1,2}\.\d)\b`,
-		func(r *Reader, m []string, s Evidence) { // of the driver people say it so: nvidia-smi shows it
-			if r.c.SMI.CUDA.IsZero() {
-				r.c.SMI.CUDA, _ = version.ParseDotted(m[1])
-				r.say(&r.c.SMI.At, s)
-			}
-		}},
 	{CudaInWords, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.CUDA, s) }},
 	{`No running processes found`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoProcesses, s) }},
 	{
