@@ -13,7 +13,7 @@ var variants = lazy.Regexp(`^(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11
 
 // clashes are pairs of installed distributions that are the same one for another machine,
 // and whose files lie over each other.
-func (h *host) clashes(dists []Dist) [][2]string {
+func clashes(h *host, dists []Dist) [][2]string {
 	first := map[string]Dist{}
 	var out [][2]string
 	for _, d := range dists { // sorted: the plain name comes first

@@ -45,8 +45,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, x := range e.Gone {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
 	}
-	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), h.clashes(e.Dists)
-	f.Elsewhere = h.startedHere(o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
+	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), clashes(h, e.Dists)
+	f.Elsewhere = startedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"} {
 		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
 			f.Notes = append(f.Notes, name+" is not there")

@@ -18,7 +18,7 @@ func (h *host) kernels() []machine.Kernel {
 	for i, dir := range h.jupyterDirs() {
 		for _, name := range h.names(dir + "/kernels") {
 			file := dir + "/kernels/" + name + "/kernel.json"
-			argv := h.kernelSpec(file).Argv
+			argv := readKernelSpec(h.bytes(file, 1<<16)).Argv
 			if len(out) == maxKernels || len(argv) == 0 {
 				continue
 			}
@@ -37,7 +37,7 @@ func (h *host) kernels() []machine.Kernel {
 // startedHere are the variables of some names that a program gets which is started here: by
 // the kernel of a notebook, by what reads .env (editors, docker compose, python-dotenv), by
 // a script of the project that sets it itself.
-func (h *host) startedHere(dir string, named func(string) bool) []machine.Variable {
+func startedHere(h *host, dir string, named func(string) bool) []machine.Variable {
 	var out []machine.Variable
 	add := func(name, value string, at machine.Origin) {
 		if _, set := h.env[name]; named(name) && !set && len(out) < maxNamed {
@@ -48,7 +48,7 @@ func (h *host) startedHere(dir string, named func(string) bool) []machine.Variab
 	for _, d := range h.jupyterDirs() {
 		for _, kernel := range h.names(d + "/kernels") {
 			file := d + "/kernels/" + kernel + "/kernel.json"
-			for name, value := range h.kernelSpec(file).Env {
+			for name, value := range readKernelSpec(h.bytes(file, 1<<16)).Env {
 				add(name, value, machine.Origin{Kind: machine.OriginKernel, Name: text.Printable(kernel), File: file})
 			}
 		}
@@ -74,9 +74,9 @@ type kernelSpec struct {
 	Env  map[string]string `json:"env"`
 }
 
-// kernelSpec reads one; what is no such file says nothing.
-func (h *host) kernelSpec(file string) (spec kernelSpec) {
-	_ = json.Unmarshal(h.bytes(file, 1<<16), &spec)
+// readKernelSpec reads one; what is no such file says nothing.
+func readKernelSpec(data []byte) (spec kernelSpec) {
+	_ = json.Unmarshal(data, &spec)
 	return spec
 }
 

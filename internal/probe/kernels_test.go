@@ -51,7 +51,7 @@ func TestStartedHere(t *testing.T) {
 	of := func(value string, at machine.Origin) machine.Variable {
 		return machine.Variable{Name: "CUDA_VISIBLE_DEVICES", Value: value, Origins: []machine.Origin{at}}
 	}
-	got := newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}).startedHere("/p", named)
+	got := startedHere(newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}), "/p", named)
 	want := []machine.Variable{
 		of("", machine.Origin{Kind: machine.OriginKernel, Name: "ml", File: "/home/me/.local/share/jupyter/kernels/ml/kernel.json"}),
 		of("-1", machine.Origin{Kind: machine.OriginProfile, File: "/p/.env", Line: 2}),
@@ -60,7 +60,7 @@ func TestStartedHere(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	set := newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "CUDA_VISIBLE_DEVICES=0"}}).startedHere("/p", named)
+	set := startedHere(newHost(Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "CUDA_VISIBLE_DEVICES=0"}}), "/p", named)
 	if set != nil {
 		t.Errorf("this shell sets it: %v", set)
 	}
