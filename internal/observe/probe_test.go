@@ -340,3 +340,22 @@ print(P.S["evals"])
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }
+
+// TestLoopWithoutSteps: what only calls a model is looked at as closely as a training from
+// then on, however long it prepared.
+func TestLoopWithoutSteps(t *testing.T) {
+	r := runProbed(t, `
+import torch, _envfix_look as K
+K.end()
+K.frames, K.spot = lambda: [None], lambda *a: ("forward", "t.py", 1, "f", "g")
+K.L["begun"], K.L["looks"] = 0, 9
+K.look(False)
+print(K.L["begun"] > 0, K.L["looks"])
+K.L["begun"] = 0
+K.look(False)
+print(K.L["begun"], K.L["looks"])
+`)
+	if r.stdout != "True 0\n0 1\n" || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}

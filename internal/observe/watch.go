@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -126,10 +127,8 @@ func (w *Watch) findProcesses() {
 			w.w.add(int(p[0]))
 		}
 	}
-	for _, l := range w.options.lanes() {
-		for pid := range l.files("page") {
-			w.w.add(pid)
-		}
+	for pid := range w.pages() {
+		w.w.add(pid)
 	}
 	for _, pid := range proc.Self.PIDs() {
 		if w.w.procs[pid] != nil {
@@ -157,12 +156,7 @@ func (w *Watch) view(now time.Time, f verdict.Frame) verdict.View {
 			}
 		}
 	}
-	pages := map[int]string{}
-	for _, l := range w.options.lanes() {
-		for pid, path := range l.files("page") {
-			pages[pid] = path
-		}
-	}
+	pages := w.pages()
 	for _, pid := range w.w.order {
 		p := w.w.procs[pid]
 		if p.gone {
@@ -180,6 +174,15 @@ func (w *Watch) view(now time.Time, f verdict.Frame) verdict.View {
 	return v
 }
 
+// pages are those of this user's probes, by process.
+func (w *Watch) pages() map[int]string {
+	out := map[int]string{}
+	for _, l := range w.options.lanes() {
+		maps.Copy(out, l.files("page"))
+	}
+	return out
+}
+
 func (w *Watch) words(v *verdict.View) {
 	if w.gpus.note != "" {
 		v.Notes = append(v.Notes, "GPUs: "+w.gpus.note)
@@ -194,21 +197,10 @@ func (w *Watch) words(v *verdict.View) {
 }
 
 func gpuView(g verdict.GPU, f verdict.GPUFrame) verdict.GPUView {
-	out := verdict.GPUView{Index: g.Index, Name: g.Name, MemoryUsed: f.Used, MemoryTotal: g.Memory}
-	if f.N > 0 {
-		u := f.Util / float64(f.N)
-		out.Util = &u
-	}
-	if f.PowerN > 0 {
-		p := f.Power / float64(f.PowerN)
-		out.Power = &p
-	}
+	out := verdict.GPUView{Index: g.Index, Name: g.Name, MemoryUsed: f.Used, MemoryTotal: g.Memory,
+		Util: mean(f.Util, f.N), Power: mean(f.Power, f.PowerN), Clock: mean(f.Clock, f.Active)}
 	if f.Temp > 0 {
 		out.Temperature = &f.Temp
-	}
-	if f.Active > 0 {
-		c := f.Clock / float64(f.Active)
-		out.Clock = &c
 	}
 	switch {
 	case f.Hot > 0:
@@ -217,6 +209,15 @@ func gpuView(g verdict.GPU, f verdict.GPUFrame) verdict.GPUView {
 		out.Slowed = "power"
 	}
 	return out
+}
+
+// mean is nil where nothing was measured.
+func mean(sum float64, n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	sum /= float64(n)
+	return &sum
 }
 
 // process is what is shown of a process; show is false for one that neither

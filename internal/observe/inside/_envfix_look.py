@@ -210,7 +210,7 @@ def on_eval(s, r, a, k):  # until the next train(), whose hook is gone once it i
 def start(worker=False):
     """Begins to look at the thread that P.S["thread"] names; returns what ends it and tells the last."""
     P.S["thread"] = _thread.get_ident()
-    L.update(on=True, worker=worker, shape=0)
+    L.update(on=True, worker=worker, shape=0, model=False)
     begin()
     if not worker:
         gc.callbacks.append(on_gc)
@@ -283,6 +283,9 @@ def look(late):
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
+    if s and s[0] == "forward" and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
+        L["model"] = True
+        return begin()
     if late and s and s[2] and s[0] in ("between", "copy", "sync", "forward", "backward"):
         s = (s[0], s[1], -s[2], *s[3:])  # somewhere before this line
     if s:

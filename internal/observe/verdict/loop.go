@@ -105,38 +105,39 @@ const counted = 0.2
 
 // copiesEachStep: tensors travel to the device that could stay there.
 func copiesEachStep(f *facts) *Finding {
-	b, ok := f.burst()
-	if !ok || !f.waits() {
-		return nil
-	}
-	n := float64(b.Copies) / float64(b.Steps) / b.perStep()
+	b, _ := f.burst()
 	need := float64(max(f.probe().Tensors, 1))
-	if n <= need+4 {
+	n := f.eachPass(b.Copies)
+	if n <= need+4 || !f.waits() {
 		return nil
 	}
-	e := f.evidence()
-	e["batch_tensors"] = need
-	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: e, weight: counted * min(1, (n-need)/20),
+	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: f.evidence(), weight: counted * min(1, (n-need)/20),
 		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
 		Fix:  []string{"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch"}}
+	x.Evidence["batch_tensors"] = need
 	if b.OnCPU {
 		x.Text = fmt.Sprintf("%.0f moves to the device a %s%s, the batch needs %.0f: on a GPU each is a copy", n, f.pass(), at(b.CopyAt, b.CopyOwn), need)
 	}
 	return x
 }
 
+// eachPass is how often something was seen a pass, in the few steps under closer watch.
+func (f *facts) eachPass(n int) float64 {
+	b, ok := f.burst()
+	if !ok {
+		return 0
+	}
+	return float64(n) / float64(b.Steps) / b.perStep()
+}
+
 // syncBound: the loop reads values back and waits for the GPU each time.
 func syncBound(f *facts) *Finding {
-	b, ok := f.burst()
-	if !ok || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
+	b, _ := f.burst()
+	n := f.eachPass(b.Syncs)
+	if n < syncsMany || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
 		return nil
 	}
-	n := float64(b.Syncs) / float64(b.Steps) / b.perStep()
-	if n < syncsMany {
-		return nil
-	}
-	e := f.evidence()
-	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: e, weight: counted * min(1, n/20),
+	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: f.evidence(), weight: counted * min(1, n/20),
 		Text: fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn)),
 		Fix:  []string{"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()"}}
 	if b.OnCPU {
@@ -228,13 +229,9 @@ func (f *facts) memoryShare() (out num) {
 
 // pythonBound: one Python core cannot start work as fast as the GPU does it.
 func pythonBound(f *facts) *Finding {
-	b, seen := f.burst()
+	b, _ := f.burst()
 	l, core := f.load(), f.core()
-	syncs := 0.0
-	if seen {
-		syncs = float64(b.Syncs) / float64(b.Steps) / b.perStep()
-	}
-	if l.ok && l.v >= 0.10 || syncs >= syncsMany {
+	if l.ok && l.v >= 0.10 || f.eachPass(b.Syncs) >= syncsMany {
 		return nil
 	}
 	if f.lead.Probe == nil {

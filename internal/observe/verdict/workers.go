@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/text"
 )
@@ -33,9 +34,7 @@ func workersOverQuota(f *facts) *Finding {
 		limit = "cgroup limit"
 	}
 	said := fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus, limit)
-	if cpus == 1 {
-		said = fmt.Sprintf("%s share 1 CPU (%s)", text.Count(n, "worker"), limit)
-	}
+	said = strings.Replace(said, " 1 CPUs", " 1 CPU", 1)
 	if f.t.Host.Throttled > 0 {
 		e["throttled_share"] = round(f.t.Host.Throttled)
 		said += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
