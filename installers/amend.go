@@ -30,9 +30,11 @@ func (b *builder) amend(tool wheelTool) {
 			b.t.Pins = append(b.t.Pins, d.Name+"=="+public)
 		}
 	}
-	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir, Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir}})
+	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir,
+		Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir}})
 	if names := b.t.Removes; len(names) > 0 {
-		b.add(plan.Step{ID: "remove", Title: "remove " + strings.Join(names, ", "), Why: "as you asked", Run: &plan.Run{Argv: append(tool.remove(b, exe), names...), Env: b.src.environment(tool)}})
+		b.add(plan.Step{ID: "remove", Title: "remove " + strings.Join(names, ", "), Why: "as you asked",
+			Run: &plan.Run{Argv: append(tool.remove(b, exe), names...), Env: b.src.environment(tool)}})
 	}
 	if lines := b.t.Adds; len(lines) > 0 {
 		b.install(exe, plan.Step{ID: "packages", Title: "install " + strings.Join(lines, ", "), Why: "from the default index, with torch and what it needs held"}, nil, lines)

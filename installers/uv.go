@@ -56,7 +56,8 @@ func (u uv) fetched(b *builder) string {
 	if b.src.defaultIndex != "" {
 		from = b.src.defaultIndex
 	}
-	b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv", Why: "there is neither uv nor a Python; one program, for envfix alone, checked by the index's hash", Bytes: uvBytes, Disk: 2 * uvBytes,
+	b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv",
+		Why: "there is neither uv nor a Python; one program, for envfix alone, checked by the index's hash", Bytes: uvBytes, Disk: 2 * uvBytes,
 		Run: run("--default-index", from, "uv", "{tools}/uv")})
 	if b.t.Unpack {
 		b.add(plan.Step{ID: "python", Title: "unpack the distribution's Python beside", Why: "there is none, and uv's own is out of reach; nothing of the system changes",

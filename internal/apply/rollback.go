@@ -173,16 +173,16 @@ func (e *Env) Left() (gens []Generation, frees int64, err error) {
 func (e *Env) Clean() (said []string, err error) {
 	j, end, err := e.begin()
 	defer func() { err = errors.Join(err, end()) }()
-	if err != nil {
+	gens, _, err2 := e.Left()
+	if err = errors.Join(err, err2); err != nil {
 		return nil, Wrap(err)
 	}
-	gens, _, err := e.Left()
 	for _, g := range gens {
-		if err == nil {
-			var line string
-			line, err = e.release(j, g)
-			said = append(said, line)
+		line, err := e.release(j, g)
+		if err != nil {
+			return said, Wrap(err)
 		}
+		said = append(said, line)
 	}
-	return said, Wrap(err)
+	return said, nil
 }
