@@ -67,7 +67,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	}
 	switch {
 	case a.Unasked != "":
-		a.Said = append(a.Said, fromData+" ("+a.Unasked+")")
+		a.Said = append([]string{fromData + " (" + a.Unasked + ")"}, a.Said...)
 	case len(a.Versions) == 0:
 		a.Said = append(a.Said, fromData)
 	}

@@ -73,7 +73,7 @@ type Answer struct {
 // Judged is what the matrix is asked.
 func (a *Answer) Judged(r resolver.Request) resolver.Request {
 	r = a.Installed(r)
-	r.Resolved = len(a.Versions) > 0
+	r.Resolved = len(a.Versions) > 0 || a.Unasked != "" && a.Python != "" // the index was looked at
 	r.Requirements = slices.DeleteFunc(r.Requirements, func(q pep508.Requirement) bool { return slices.Contains(a.Plain, q.Name) })
 	if a.Python != "" {
 		r.Python = a.Python
