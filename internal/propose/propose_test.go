@@ -141,8 +141,12 @@ func TestWithoutUVTheIndexChoosesThePython(t *testing.T) {
 	f.wheel("outer", "1.0", "py3-none-any", "inner<2")
 	f.wheel("inner", "1.5", "cp310-cp310-manylinux_2_17_x86_64")
 	f.wheel("inner", "2.0", "cp312-cp312-manylinux_2_17_x86_64")
+	f.sdist("sourced", "1.0", filepath.Join(t.TempDir(), "ran"), map[string]string{"PKG-INFO": "Metadata-Version: 2.2\nName: sourced\nVersion: 1.0\n"})
 	l := asks(t, f)
 	l.UV = ""
+	if a := propose(t, l, request(t, "torch", "sourced")); len(a.Build) != 1 || a.Build[0].Version != "1.0" {
+		t.Errorf("built: %v", a.Build)
+	}
 	for line, python := range map[string]string{"outer": "3.12", "outer==1.0": "3.10", "inner<2": "3.10"} {
 		if a := propose(t, l, request(t, "torch", line)); a.Python != python || a.Unasked == "" || len(a.Versions) > 0 {
 			t.Errorf("%s: Python %s, want %s; %+v", line, a.Python, python, a)

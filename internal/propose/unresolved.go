@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/index"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 
@@ -48,7 +49,8 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 		return a
 	}
 	a.Python = pythons[0]
-	l.build(ctx, a, r, l.pinned(a, r), nil, true)
+	names := text.Each(r.Requirements, func(q pep508.Requirement) string { return q.Name })
+	l.build(ctx, a, r, names, nil, true)
 	l.tell(ctx, a, r)
 	for _, q := range r.Requirements {
 		if q.URL == "" && !family(q.Name) && l.admits(q.Marker, a.Python) && l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitNone {
