@@ -115,7 +115,7 @@ func TestReadsAZip(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, body := range map[string]string{"old-1.0/PKG-INFO": "Metadata-Version: 1.0\nName: old\nVersion: 1.0\n",
-		"old-1.0/old.egg-info/requires.txt": "numpy\n", "old-1.0/old/core.c": ""} {
+		"old-1.0/old.egg-info/requires.txt": "numpy\n[de:python_version<'4']\nlang-de\n", "old-1.0/old/core.c": ""} {
 		w, err := z.Create(name)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestReadsAZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Source{Name: "old", Version: "1.0"}
-	if err := s.readZip(b.Bytes()); err != nil || s.Read != "egg-info" || !slices.Equal(s.Requires, []string{"numpy"}) || s.Kind != "compiler" {
+	if err := s.readZip(b.Bytes()); err != nil || s.Read != "egg-info" || !slices.Equal(s.Requires, []string{"numpy", `lang-de ; (python_version<'4') and extra == "de"`}) || s.Kind != "compiler" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := s.readZip(b.Bytes()[:40]); err == nil {

@@ -184,7 +184,7 @@ func (s *Source) requires(members map[string][]byte) {
 }
 
 // eggRequires reads the requires.txt of setuptools: requirements, and sections of an
-// extra, a marker, or both. Extras are left out.
+// extra, a marker, or both.
 func eggRequires(s string) []string {
 	var out []string
 	marker, extra := "", ""
@@ -194,10 +194,15 @@ func eggRequires(s string) []string {
 			extra, marker, _ = strings.Cut(strings.TrimSuffix(inner, "]"), ":")
 			continue
 		}
-		if line == "" || extra != "" {
+		if line == "" {
 			continue
 		}
-		if marker != "" {
+		switch named := text.Form("extra == %s", text.JSON(extra)).String(); {
+		case extra != "" && marker != "":
+			line += " ; (" + marker + ") and " + named
+		case extra != "":
+			line += " ; " + named
+		case marker != "":
 			line += " ; " + marker
 		}
 		if _, err := pep508.Parse(line, ""); err == nil {
