@@ -206,6 +206,7 @@ type Framework struct {
 	Plain     string         // what the package alone brings: "cpu", "none" no code for a CPU, or "" the same
 	Warning   string         // what whoever installs it has to know; "" nothing
 	Glibc     version.Dotted `data:"-"` // what the wheels of its CUDA libraries ask for
+	Apart     bool           // its CUDA may be another one than that of what stands beside it
 	Exact     bool           // its extra pins each CUDA library to one version, of which no torch pins the same
 	Note      string
 	Proof     Proof
@@ -231,6 +232,7 @@ type Elsewhere struct {
 	Versions version.Specifier
 	Kind     string `one:"index files find-links build"` // index, files (a release's files, by name), find-links
 	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
+	Pin      string // the release to ask such a page for, where it has all: "0.21.7+torch{digits}{cuda}"
 	OS, Arch string
 	Torch    []string `data:"torch,quoted"`   // minors that wheels are built for: "2.8"; empty: any
 	CUDA     []string `data:"cuda,quoted"`    // as the URL writes it: cu126, 12; empty: any
@@ -276,12 +278,16 @@ func (m *Matrix) KnownName(name string) (real bool, meant Known) {
 			return k.Meant == "", k
 		}
 	}
-	real = slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
+	return m.Tells(name), Known{}
+}
+
+// Tells reports whether any table has a row of a package.
+func (m *Matrix) Tells(name string) bool {
+	return slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
 		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name || n.Of == name }) ||
 		slices.ContainsFunc(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) }) ||
 		slices.ContainsFunc(m.Frameworks, func(f Framework) bool { return f.Package == name }) ||
 		slices.ContainsFunc(m.Elsewhere, func(e Elsewhere) bool { return e.Package == name })
-	return real, Known{}
 }
 
 // KnownNames are the real names of the list, for suggestions.

@@ -264,6 +264,23 @@ func (m *Matrix) Until(day string) *Matrix {
 	return &past
 }
 
+// A Read is what was read on an index of a package that the data has no row of.
+type Read struct {
+	Files      []Files
+	Extensions []Extension
+	Frameworks []Framework
+}
+
+// With returns the matrix with what was read.
+func (m *Matrix) With(r Read) *Matrix {
+	more := *m
+	more.Extensions = slices.Concat(m.Extensions, r.Extensions)
+	more.Frameworks = slices.Concat(m.Frameworks, r.Frameworks)
+	more.Files = slices.Concat(m.Files, r.Files)
+	more.index = newIndex(&more)
+	return &more
+}
+
 // Distribution is the row of a distribution, by ID and VERSION_ID of its os-release.
 func (m *Matrix) Distribution(id, version string) (Distribution, bool) {
 	for _, d := range m.Distributions {

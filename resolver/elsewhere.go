@@ -112,10 +112,14 @@ func archsFor(archs []string, gpus []machine.GPU) []string {
 }
 
 // url is the address of an offer for a build.
-func (o offer) url(q *attempt, b *matrix.Build) string {
-	torch := b.Release.Torch.String()
-	return strings.NewReplacer("{version}", o.version, "{torch}", version.Minor(torch), "{release}", version.Minor(torch)+".0", "{cuda}", o.cuda,
-		"{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(o.row.URL)
+func (o offer) url(q *attempt, b *matrix.Build) string { return o.fill(o.row.URL, q, b) }
+
+// fill puts what a build is into the rule of a name.
+func (o offer) fill(rule string, q *attempt, b *matrix.Build) string {
+	minor := version.Minor(b.Release.Torch.String())
+	short := strings.ReplaceAll(minor, ".", "")
+	return strings.NewReplacer("{version}", o.version, "{torch}", minor, "{release}", minor+".0", "{cuda}", o.cuda, "{short}", short, "{digits}", short+"0",
+		"{exact}", b.Release.Torch.String(), "{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(rule)
 }
 
 // byWord is the wheel that the user's word admits for a release: one file whose hash was
@@ -135,7 +139,12 @@ func (q packages) byWord(r pep508.Requirement, v version.Python, b *matrix.Build
 // publishedElsewhere says for every requested package that the default index has no
 // wheel of where one is, or which torch has one, or how to build it.
 func (s advice) publishedElsewhere(o *outcome) []string {
-	var out []string
+	var out, names []string
+	for _, r := range s.p.req.packages { // the places of several are of one torch
+		if len(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)) > 0 {
+			names = append(names, r.Name)
+		}
+	}
 	for _, r := range s.p.req.packages {
 		rows := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
 		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
@@ -145,7 +154,7 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 			out = append(out, s.p.frameworks().waysOf(r, s.p.vendor(machine.NVIDIA))...)
 			continue
 		}
-		t := s.p.without(r.Name)
+		t := s.p.without(names...)
 		if t == nil {
 			continue
 		}
@@ -160,7 +169,33 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 		}
 		out = append(out, q.packages().whereIs(r, b, rows, open)...)
 	}
-	return out
+	return onOnePage(out, names)
+}
+
+// onOnePage says once what is said of several packages that one page has.
+func onOnePage(lines, names []string) []string {
+	var kept, of []string
+	const name = "\x00"
+	for _, line := range lines {
+		for _, n := range names {
+			if rest, is := strings.CutPrefix(line, n+" has a page"); is {
+				line = name + " has a page" + strings.Replace(rest, n, name, 1)
+				if i := slices.Index(kept, line); i >= 0 {
+					of[i], line = of[i]+" "+n, ""
+				}
+				of = append(of, make([]string, len(kept)+1-len(of))...)
+				of[len(kept)] = n
+				break
+			}
+		}
+		if line != "" {
+			kept, of = append(kept, line), append(of, make([]string, len(kept)+1-len(of))...)
+		}
+	}
+	for i := range kept {
+		kept[i] = strings.ReplaceAll(kept[i], name, of[i])
+	}
+	return kept
 }
 
 // whereIs describes what is published of a package for a build, else for the newest
@@ -249,8 +284,11 @@ func (q packages) command(name string, o offer, b *matrix.Build) string {
 		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)",
 			name, name, url, torchName(b))
 	case o.row.Kind == "find-links":
-		return fmt.Sprintf("%s is on a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)",
-			name, name, url, torchName(b))
+		ask := name
+		if o.row.Pin != "" {
+			ask += "==" + o.fill(o.row.Pin, q.a, b)
+		}
+		return fmt.Sprintf("%s has a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)", name, ask, url, torchName(b))
 	}
 	return fmt.Sprintf("%s %s is built for %s by its project: `pip install --no-deps %s` (not proven: nobody saw the file or its hash)",
 		name, o.version, torchName(b), url)

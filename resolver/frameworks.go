@@ -158,7 +158,7 @@ func (q fits) goesWith(f, b *matrix.Build) *Reason {
 		}
 	}
 	switch {
-	case q.a.accel != cuda:
+	case q.a.accel != cuda, row.Apart:
 	case f.CUDA.Major() != b.CUDA.Major():
 		return q.a.no(row.Source, "it computes with CUDA %d, and the others with CUDA %d: one environment holds the libraries of one", f.CUDA.Major(), b.CUDA.Major())
 	case row.Exact && !b.CuDNN.IsZero():

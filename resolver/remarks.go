@@ -212,7 +212,7 @@ func (q remarks) ownRemarks(e extension, b *matrix.Build) []string {
 		return []string{fmt.Sprintf("%s %s comes from %s, with `--allow-url`: the file is held to its hash, and nobody read its GPU code",
 			e.name, e.row.Version, q.a.packages().byWord(e.req, e.row.Version, b))}
 	case q.a.accel == cuda:
-		return q.codeRemarks(e)
+		return q.codeRemarks(e, b)
 	case e.row.CUDA != "":
 		return []string{fmt.Sprintf("%s %s is built for CUDA: without an NVIDIA GPU only a part of it works", e.name, e.row.Version)}
 	}
@@ -237,8 +237,22 @@ func (q remarks) withoutRow(e extension, b *matrix.Build) []string {
 }
 
 // codeRemarks is what there is to know of the GPU code of a package's release.
-func (q remarks) codeRemarks(e extension) []string {
+func (q remarks) codeRemarks(e extension, b *matrix.Build) []string {
 	c := q.a.packages().codeOf(e.row)
+	lacks := ""
+	switch {
+	case strings.Contains(e.row.Note, "JIT"):
+		lacks = "has no compiled GPU code: it is compiled at its first use, with nvcc of torch's own CUDA and a C++ compiler, which nothing here brings"
+	case e.row.Proof == matrix.ByWheel && e.row.OS != "" && c.cuda == "" && len(c.rows) == 0 && len(e.row.TorchLabels) == 0:
+		lacks = "links no CUDA and holds no code for a GPU: unless it compiles its own, it computes on the CPU"
+	}
+	if lacks != "" {
+		out := []string{fmt.Sprintf("%s %s %s", e.name, e.row.Version, lacks)}
+		for _, o := range q.a.packages().offers(e.name, e.row.Version, b) {
+			return append(out, q.a.packages().command(e.name, o, b))
+		}
+		return out
+	}
 	if c.cuda != "" && (len(c.rows) == 0 || c.rows[0] != e.row) {
 		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}
 	}

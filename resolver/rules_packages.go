@@ -206,6 +206,12 @@ func (q packages) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason 
 	}
 	rows := q.a.p.wheels(r.Name)
 	if len(rows) == 0 {
+		switch why := q.noFileIn(r.Name, r.Spec); {
+		case why != "":
+			return q.a.no("", "%s", strings.TrimPrefix(why, "and "))
+		case len(q.a.p.versionsOf(r.Name)) > 0:
+			return nil // it has files for this system, which nobody read
+		}
 		return q.a.no("", "%s has no wheel for %s %s", r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 	}
 	if why := q.wheelsRefusal(r, rows, b); why != nil && !q.unread(r, rows, b) {

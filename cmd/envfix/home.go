@@ -29,7 +29,7 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w.Look = f.look(ctx, q, false)
+	w.Look, w.Read = f.look(ctx, q, false), f.read(ctx, q, false)
 	w.Drivers = nil // which version of a driver comes is said where its steps are
 	p, err := q.Draft(w)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
@@ -23,10 +24,14 @@ func matrixHarvestCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "harvest",
 		Usage:     "draft the data of a new torch release from its wheels, or renew what is known of files",
-		ArgsUsage: "[torch==VERSION]",
+		ArgsUsage: "[torch==VERSION|REQUIREMENT]",
 		Description: `Reads the wheels of one release as envfix matrix prove does, and writes a
 data/torch/X.Y.yaml for a person to review and complete. What the wheels leave
 open stands in it as "# review:".
+
+With another package: reads a wheel of each of its releases and platforms that
+the data has no row of (its metadata, what its libraries link, the GPU code in
+them), and writes the rows, each with the file that was read.
 
 With --files: reads the pages of every package that the data decides by, and
 writes DIR/files.yaml: platforms, Pythons, glibc and macOS of each release.
@@ -34,6 +39,7 @@ writes DIR/files.yaml: platforms, Pythons, glibc and macOS of each release.
 EXAMPLES
   envfix matrix harvest torch==2.15.0 > draft.yaml
   envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml
+  envfix matrix harvest xgboost --out data/read_xgboost.yaml
   envfix matrix harvest --files data`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
@@ -43,6 +49,9 @@ EXAMPLES
 		Action: func(c *cli.Context) error {
 			if dir := c.String("files"); dir != "" && c.NArg() == 0 {
 				return matrixHarvestFiles(c.Context, dir, c.String("index"), c.App.Writer)
+			}
+			if r, err := pep508.Parse(c.Args().First(), ""); err == nil && c.NArg() == 1 && r.Name != "torch" {
+				return matrixHarvestPackage(c.Context, r, c.String("index"), c.String("out"), c.App.Writer)
 			}
 			spec, label, err := torchArgument(c)
 			if err != nil {
@@ -73,10 +82,31 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 	for _, n := range notes {
 		fmt.Fprintf(stderr(), "envfix: warning: %s\n", ui.Clean(n))
 	}
+	return writeDraft(w, out, draft)
+}
+
+// writeDraft writes to a new file, or where out is "" to w.
+func writeDraft(w io.Writer, out string, draft text.Quoted) error {
 	if out != "" {
 		return writeNew(out, draft)
 	}
 	return writeForm(w, draft)
+}
+
+// matrixHarvestPackage writes the rows of a package beside torch.
+func matrixHarvestPackage(ctx context.Context, r pep508.Requirement, address, out string, w io.Writer) error {
+	m := matrixFor()
+	x, err := maintain.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	bar := progressOf("reading the index: "+x.Name(), x.Received)
+	draft, err := maintain.HarvestPackage(ctx, x, m, r, today(), bar.step)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	return writeDraft(w, out, draft)
 }
 
 // matrixHarvestFiles renews the files.yaml of a directory of data.

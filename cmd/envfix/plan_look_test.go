@@ -68,3 +68,33 @@ func TestPlanLooks(t *testing.T) {
 		t.Errorf("an index that is away: %s", said)
 	}
 }
+
+// What no row tells of is read on the index before torch is chosen: what needs no torch
+// gets none, and what is compiled at its first use is said so.
+func TestPlanReads(t *testing.T) {
+	t.Setenv("ENVFIX_QUICK", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	x := testindex.Serve(t,
+		testindex.Wheel{Name: "nvidia-nccl-cu12", Version: "2.27.5", Tag: "py3-none-any"}, testindex.Wheel{Name: "torch", Version: "2.14.1", Tag: "py3-none-any"},
+		testindex.Wheel{Name: "boostling", Version: "3.1", Tag: "py3-none-manylinux_2_28_x86_64", Requires: []string{"nvidia-nccl-cu12"}},
+		testindex.Wheel{Name: "splatling", Version: "1.0", Tag: "py3-none-any", Requires: []string{"torch"}, Files: map[string]string{"splatling/a.cu": ""}})
+	plan := func(name, driver string, more ...string) string {
+		t.Helper()
+		_, said := lockSays(t, t.TempDir(), append([]string{"plan", "--gpu", "A100", "--driver", driver, "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.35",
+			"--python", "3.12", "--mirror", "default=" + x.URL, name}, more...)...)
+		return strings.Join(strings.Fields(said), " ")
+	}
+	for _, c := range []struct {
+		name, driver, want string
+		more               []string
+	}{
+		{"boostling", "550.54.15", "choice boostling==3.1 CUDA 12", nil},
+		{"boostling", "470.82.01", "driver update to branch", nil},
+		{"splatling", "550.54.15", "splatling 1.0 has no compiled GPU code", nil},
+		{"boostling", "550.54.15", "nobody here knows boostling", []string{"--quick"}},
+	} {
+		if said := plan(c.name, c.driver, c.more...); !strings.Contains(said, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.name, c.want, said)
+		}
+	}
+}

@@ -64,6 +64,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	w.Lock = f.lockedPlan
 	w.Propose = func(q planning.Question) *planning.Proposal { return f.proposed(ctx, q, described) }
 	w.Look = f.look(ctx, q, f.machine.mode != examines)
+	w.Read = f.read(ctx, q, f.machine.mode != examines)
 	w.Cautions = func(c *resolver.Choice) []string { return f.cautions(q, c) }
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
 		w.Drivers = func(manager string, names []string) *machine.DriverPackages {

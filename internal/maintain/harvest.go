@@ -3,9 +3,12 @@ package maintain
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/index"
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -33,4 +36,21 @@ func Harvest(
 		from = x.Address()
 	}
 	return draft.YAML(from, today), draft.Notes, nil
+}
+
+// HarvestPackage writes the rows of those releases of a package beside torch that the data
+// knows by no wheel, from the oldest torch of the data on.
+func HarvestPackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Requirement, today string, progress Progress) (yaml text.Quoted, err error) {
+	name := r.Name
+	own := "data/read_" + name
+	known := func(v version.Python, os, arch string) bool {
+		return !r.Spec.Admits(v) || slices.ContainsFunc(m.Extensions, func(e matrix.Extension) bool {
+			return e.Package == name && e.Version.Compare(v) == 0 && e.OS == os && e.Arch == arch && e.Proof == matrix.ByWheel && !strings.HasPrefix(e.Source, own)
+		})
+	}
+	codes, err := x.Codes(ctx, name, m.Releases[len(m.Releases)-1].Date, known, progress)
+	if err != nil {
+		return yaml, unreadable(err)
+	}
+	return index.CodeRows(m, name, codes, today), nil
 }

@@ -1,14 +1,45 @@
 package planning
 
-import "envfix/resolver"
+import (
+	"envfix/matrix"
+	"envfix/resolver"
+)
 
-// mostLooks bounds how many wheels an index is asked for: each is another build.
-const mostLooks = 3
+// mostLooks bounds how many wheels an index is asked for: each is another build. mostReads
+// bounds how many packages are read there.
+const (
+	mostLooks = 3
+	mostReads = 6
+)
+
+// read has the index asked about what was named by hand and no row tells of: its files, and
+// what the newest wheel among them needs. What was read are rows as all others are.
+func (q *Question) read(w Ports) {
+	if w.Read == nil {
+		return
+	}
+	var found matrix.Read
+	reads := 0
+	for _, r := range q.Request.Requirements {
+		if r.URL != "" || r.From != "" || q.Matrix.Tells(r.Name) || reads == mostReads {
+			continue
+		}
+		reads++
+		one := w.Read(r)
+		found.Files = append(found.Files, one.Files...)
+		found.Extensions = append(found.Extensions, one.Extensions...)
+		found.Frameworks = append(found.Frameworks, one.Frameworks...)
+	}
+	if len(found.Files) > 0 {
+		q.Matrix = q.Matrix.With(found)
+	}
+}
 
 // look has indexes asked where the answer hangs on wheels of which nobody knows whether
 // they exist: they would be a newer torch than the one that is known. What was said is
 // kept in the request.
 func (q *Question) look(w Ports) {
+	q.read(w)
 	if w.Look == nil {
 		return
 	}

@@ -47,6 +47,8 @@ type Ports struct {
 	// Look asks the index of a choice whether it lists the wheels that were chosen from it;
 	// known is false where nobody could tell.
 	Look func(c *resolver.Choice) (l *resolver.Listed, known bool)
+	// Read asks the default index about a package that the matrix does not tell of.
+	Read func(pep508.Requirement) matrix.Read
 	// Cautions are what the plan warns of beside what the resolver does.
 	Cautions func(*resolver.Choice) []string
 	// Drivers are the versions of packages that the system's manager has.

@@ -74,7 +74,7 @@ func (s *shelf) fit(ctx context.Context, name string, spec version.Specifier, py
 			continue
 		}
 		switch {
-		case wheel && s.loads(f, python):
+		case wheel && f.Loads(python, s.platform):
 			return matrix.FitWheel
 		case !wheel:
 			best = max(best, matrix.FitSource)
@@ -89,12 +89,7 @@ func (s *shelf) newest(ctx context.Context, name string, spec version.Specifier,
 	if page == nil {
 		return newest, false
 	}
-	for _, f := range page.Files {
-		v, wheel, is := fileVersion(f.Name)
-		if is && wheel && !f.Yanked && !v.IsPreRelease() && spec.Admits(v) && (!ok || v.Compare(newest) > 0) && pythonAdmits(f.RequiresPython, python) && s.loads(f, python) {
-			newest, ok = v, true
-		}
-	}
+	_, newest, ok = page.Newest(spec, python, s.platform)
 	return newest, ok
 }
 
@@ -108,7 +103,7 @@ func (s *shelf) sourceOnly(ctx context.Context, name string, spec version.Specif
 	some := false
 	for _, f := range page.Files {
 		if v, wheel, ok := fileVersion(f.Name); ok && spec.Admits(v) {
-			if wheel && s.loads(f, "") {
+			if wheel && f.Loads("", s.platform) {
 				return false
 			}
 			some = some || !wheel
@@ -131,12 +126,6 @@ func (s *shelf) archive(ctx context.Context, name string, spec version.Specifier
 		}
 	}
 	return f, v, ok
-}
-
-// loads reports whether a wheel is for this system and a Python.
-func (s *shelf) loads(f index.File, python string) bool {
-	rows := (&index.Project{Name: "x", Files: []index.File{{Name: f.Name}}}).Rows()
-	return slices.ContainsFunc(rows, func(row matrix.Files) bool { return row.Loads(python, s.platform) })
 }
 
 // fileVersion is the version of a file, and whether it is a wheel.

@@ -1,0 +1,122 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// harvestMost is how many bytes of libraries a harvest reads of one wheel: what is larger
+// is read at its head.
+const harvestMost = 48 << 20
+
+// Codes reads a wheel of every release and platform of a package from a day on, that of
+// the newest Python, but what known holds; the newest release first.
+func (c *Client) Codes(ctx context.Context, name, since string, known func(v version.Python, os, arch string) bool, progress func(done, total int, file string)) ([]*Code, error) {
+	page, err := c.Project(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	jobs := wheelOfEach(page, since, known)
+	all, err := Each(ctx, len(jobs), func(ctx context.Context, i int) (*Code, error) { return c.Code(ctx, jobs[i], harvestMost) },
+		func(done int, k *Code) { progress(done, len(jobs), k.File) })
+	slices.SortStableFunc(all, func(a, b *Code) int {
+		return cmp.Or(strings.Compare(a.OS+a.Arch, b.OS+b.Arch), newerFirst(a.Version, b.Version))
+	})
+	return all, err
+}
+
+func wheelOfEach(page *Project, since string, known func(v version.Python, os, arch string) bool) []File {
+	var files []File
+	at := map[string]int{}
+	for _, f := range page.Files {
+		n, ok := ParseName(f.Name)
+		if !ok {
+			continue
+		}
+		v, err := version.ParsePython(n.Version)
+		os, arch := n.Platform()
+		if err != nil || f.Yanked || f.Uploaded != "" && f.Uploaded < since || v.IsPreRelease() ||
+			n.Tags[0] != "any" && (os == "" || arch == "") || strings.HasPrefix(n.Tags[0], "musl") || known(v, os, arch) {
+			continue
+		}
+		key := n.Version + " " + os + " " + arch
+		if i, twice := at[key]; !twice {
+			at[key] = len(files)
+			files = append(files, f)
+		} else if o, _ := ParseName(files[i].Name); compareTags(o.Pythons[0], n.Pythons[0]) < 0 {
+			files[i] = f
+		}
+	}
+	return files
+}
+
+// CodeRows writes what was read as a file of the data: a row for releases next to each
+// other of which the same is known.
+func CodeRows(m *matrix.Matrix, name string, codes []*Code, day string) text.Quoted {
+	var d text.Doc
+	d.Add("# What wheels of %s ask of torch, of CUDA and of a GPU, by their bytes: METADATA, the\n"+
+		"# dynamic sections of the libraries, the fat binaries in them. Each row names a file that was read.\n"+
+		"# Written by: envfix matrix harvest %s\nformat: 1\nproof: wheel\n\nsources:\n  read: %s\n", text.Comment(name), text.Comment(name), text.JSON("wheels of the default index, read "+day))
+	for _, table := range []string{"extensions", "frameworks"} {
+		head := false
+		for from, to := 0, 0; from < len(codes); from = to {
+			for to = from; to < len(codes) && codes[to].same(codes[from]); to++ {
+			}
+			newest := from == 0 || codes[from-1].OS+codes[from-1].Arch != codes[from].OS+codes[from].Arch
+			row := codes[from].row(m, codes[from:to], table, newest)
+			if row == (text.Quoted{}) {
+				continue
+			}
+			if !head {
+				d.Add("\n%s:\n", text.Word(table))
+				head = true
+			}
+			d.Add("- %s # %s\n", row, text.Comment(codes[from].File))
+		}
+	}
+	return d.Quoted()
+}
+
+// same reports whether two wheels differ in their release alone.
+func (k *Code) same(o *Code) bool {
+	a, b := *k, *o
+	a.File, a.Version, b.File, b.Version = "", "", "", ""
+	return a == b
+}
+
+// row is the row of a table for wheels of which the same is known; nothing where they have
+// none in it. A framework's newest row is for what comes as well.
+func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text.Quoted {
+	e, f := k.Rows(m, "")
+	on := strings.Trim(k.OS+"-"+k.Arch, "-")
+	if table == "frameworks" {
+		if f == nil {
+			return text.Quoted{}
+		}
+		versions := ">=" + of[len(of)-1].Version
+		if !newest {
+			versions += ",<=" + k.Version
+		}
+		fields := []field{quoted("package", f.Package), quoted("source", "read"), quoted("ask", f.Ask), quoted("on", on), quoted("versions", versions), quoted("cuda", f.CUDA),
+			quoted("driver", f.Driver.String()), quoted("driver_windows", f.DriverWin.String()), quoted("plain", f.Plain), {"apart", text.Const("true")}}
+		if !f.MinSM.IsZero() {
+			fields = append(fields, quoted("min_sm", f.MinSM.String()))
+		}
+		return flow(fields...)
+	}
+	if k.Alone && k.CUDA == "" && k.Native == "" {
+		return text.Quoted{}
+	}
+	var versions []string
+	for _, o := range of {
+		versions = append(versions, o.Version)
+	}
+	return flow(quoted("package", e.Package), quoted("source", "read"), quoted("on", on), quoted("versions", strings.Join(versions, " ")), quoted("torch", e.Torch.String()),
+		quoted("cuda", e.CUDA), quoted("fails", e.Fails), quoted("cubins", dotCodes(e.Native)), quoted("ptx", dotCodes(e.PTX)), quoted("notes", e.Note))
+}

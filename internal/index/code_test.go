@@ -1,0 +1,81 @@
+package index
+
+import (
+	"strings"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/testelf"
+	"envfix/internal/testindex"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// What wheels ask of torch, of CUDA and of a GPU, by their metadata and their libraries.
+func TestCode(t *testing.T) {
+	library := func(symbol string, needed ...string) string {
+		return string(testelf.Library(testelf.X86_64, testelf.Dynamic{Needed: needed, Undefined: []string{symbol}}))
+	}
+	linux := "cp312-cp312-manylinux_2_28_x86_64"
+	of := func(name, tag string, files map[string]string, requires ...string) testindex.Wheel {
+		return testindex.Wheel{Name: name, Version: "1.0", Tag: tag, Requires: requires, Files: files}
+	}
+	x := testindex.Serve(t,
+		of("linked", linux, map[string]string{"linked/_C.so": library("f", "libtorch_cuda.so", "libcudart.so.12")}, "torch>=2.4"),
+		of("old", linux, map[string]string{"old/_C.so": library("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs", "libc10.so")}, "torch"),
+		of("new", linux, map[string]string{"new/_C.so": library("_ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringIcEE", "libc10.so")}, "torch"),
+		of("boost", linux, map[string]string{"boost/lib.so": library("f", "libm.so.6")}, "nvidia-nccl-cu13", "torch; extra == 'x'"),
+		of("frame-cu12", linux, map[string]string{"frame/lib.so": library("f", "libcuda.so.1")}),
+		of("splat", "py3-none-any", map[string]string{"splat/csrc/a.cu": "", "splat/__init__.py": ""}, "torch"),
+		of("graph", linux, map[string]string{"graph/libx_pytorch_2.0.0.so": library("f"), "graph/libx_pytorch_2.2.1.so": library("f")}),
+		of("plain", linux, map[string]string{"plain/_C.so": library("f", "libm.so.6")}),
+	)
+	c, err := New(x.URL, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Code{
+		"linked":     {Torch: ">=2.4", CUDA: "12"},
+		"old":        {Torch: "<2.7"},
+		"new":        {},
+		"boost":      {CUDA: "13", Alone: true},
+		"frame-cu12": {CUDA: "12", Alone: true, GPU: true},
+		"splat":      {JIT: true},
+		"graph":      {Torch: ">=2.0.0,<=2.2.1"},
+		"plain":      {Alone: true},
+	} {
+		p, err := c.Project(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _, ok := p.Newest(version.Specifier{}, "3.12", machine.Platform{OS: "linux", Arch: "x86_64"})
+		if !ok {
+			t.Fatalf("%s: no wheel", name)
+		}
+		k, err := c.Code(t.Context(), f, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.File, want.Version, want.OS, want.Arch = k.File, k.Version, k.OS, k.Arch
+		if *k != want {
+			t.Errorf("%s: %+v, want %+v", name, *k, want)
+		}
+		if part, err := c.Code(t.Context(), f, 1); err != nil || part.CUDA != want.CUDA || part.Torch != want.Torch || part.Partial == (name == "splat") {
+			t.Errorf("%s read in part: %+v %v", name, part, err)
+		}
+		_, row := k.Rows(matrix.Embedded(), "")
+		if alone := want.Alone && want.CUDA != ""; (row != nil) != alone || alone && (row.Driver.IsZero() || row.Ask != name) {
+			t.Errorf("%s: row %+v", name, row)
+		}
+	}
+	codes, err := c.Codes(t.Context(), "boost", "2000-01-01", func(version.Python, string, string) bool { return false }, func(int, int, string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := CodeRows(matrix.Embedded(), "boost", codes, "2026-11-26").String()
+	for _, want := range []string{"extensions:\n- {package: \"boost\"", "frameworks:\n- {package: \"boost\"", `versions: ">=1.0", cuda: "13"`, "# boost-1.0-" + linux + ".whl"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
