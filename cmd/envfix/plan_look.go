@@ -101,7 +101,7 @@ func readOn(ctx context.Context, address string, r pep508.Requirement, python st
 	if got.Page, err = x.Project(ctx, r.Name); err != nil {
 		return got
 	}
-	if file, _, ok := got.Page.Newest(r.Spec, python, h); ok {
+	if file, _, ok := got.Page.NewestFor(r.Spec, python, h); ok {
 		got.Code, _ = x.Code(ctx, file, readMost) // what could not be read is not known
 	}
 	return got

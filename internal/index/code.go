@@ -236,9 +236,9 @@ func words(count map[string]int) string {
 	return strings.Join(names, " ")
 }
 
-// Newest is the wheel of the newest release within a specifier that a Python loads on a
+// NewestFor is the wheel of the newest release within a specifier that a Python loads on a
 // system; "" any Python.
-func (p *Project) Newest(spec version.Specifier, python string, h machine.Platform) (newest File, v version.Python, ok bool) {
+func (p *Project) NewestFor(spec version.Specifier, python string, h machine.Platform) (newest File, v version.Python, ok bool) {
 	for _, f := range p.Files {
 		n, is := ParseName(f.Name)
 		w, err := version.ParsePython(n.Version)

@@ -48,7 +48,7 @@ func TestCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, _, ok := p.Newest(version.Specifier{}, "3.12", machine.Platform{OS: "linux", Arch: "x86_64"})
+		f, _, ok := p.NewestFor(version.Specifier{}, "3.12", machine.Platform{OS: "linux", Arch: "x86_64"})
 		if !ok {
 			t.Fatalf("%s: no wheel", name)
 		}

@@ -89,7 +89,7 @@ func (s *shelf) newest(ctx context.Context, name string, spec version.Specifier,
 	if page == nil {
 		return newest, false
 	}
-	_, newest, ok = page.Newest(spec, python, s.platform)
+	_, newest, ok = page.NewestFor(spec, python, s.platform)
 	return newest, ok
 }
 

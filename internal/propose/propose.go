@@ -220,7 +220,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
-		case l.shelf.sourceOnly(ctx, q.Name, q.Spec):
+		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource:
 			why := l.NoCode(q.Name)
 			if q.From == "" && (why != "" || l.hasCUDA(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
@@ -231,7 +231,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 			} else {
 				source = append(source, q.Name)
 			}
-		case len(q.Extras) == 0 && (l.Framework(q.Name) || l.Framework(q.Name+"-gpu")):
+		case q.From != "" && len(q.Extras) == 0 && (l.Framework(q.Name) || l.Framework(q.Name+"-gpu")):
 			a.Plain = append(a.Plain, q.Name)
 		}
 	}
@@ -248,7 +248,7 @@ func (l *Loop) hasCUDA(ctx context.Context, q pep508.Requirement) bool {
 		return false
 	}
 	s, err := source(ctx, l.shelf.client, f, q.Name, v.String())
-	return err == nil && s.Kind == "CUDA"
+	return err != nil || s.Kind == "CUDA" // what cannot be read is as the matrix says
 }
 
 func family(name string) bool { return name == "torch" || slices.Contains(resolver.Companions(), name) }
@@ -317,7 +317,7 @@ func (l *Loop) pinned(a *Answer, r resolver.Request) (names []string) {
 func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *refusal, builds bool) (bool, error) {
 	moved := false
 	for _, name := range no.missing() {
-		if !slices.Contains(a.Aside, name) && asksFor(r, name) {
+		if !slices.Contains(a.Aside, name) && asksFor(r, name) && !byHand(r, name) {
 			a.Aside = append(a.Aside, name)
 			a.say("set aside: %s is not on the index", name)
 			moved = true
@@ -375,6 +375,11 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 
 func asksFor(r resolver.Request, name string) bool {
 	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
+}
+
+// byHand reports whether a package was asked for by its name, and not by a file.
+func byHand(r resolver.Request, name string) bool {
+	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) && q.From == "" })
 }
 
 // specOf is what a request asks of a package; anything where it does not name it.
