@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -117,4 +118,19 @@ func (q packages) whyNone(name string, limits []version.Specifier) string {
 		return fmt.Sprintf("of which no release is out (data of %s)", q.a.p.m.Date)
 	}
 	return fmt.Sprintf("and %s %s %s", name, newest, q.noFile(&matrix.Extension{Package: name, Version: newest}))
+}
+
+// onlySource is a row of a package whose releases are all source distributions, as far
+// as the matrix knows them: those that it does not know are no wheels either. nil: it
+// has wheels, or names one file.
+func (s *problem) onlySource(r pep508.Requirement) *matrix.Extension {
+	rows := s.wheels(r.Name)
+	if r.URL != "" || len(rows) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist }) {
+		return nil
+	}
+	return rows[0]
+}
+
+func sameArch(a, b string) bool {
+	return a == b || a == "aarch64" && b == "arm64" || a == "arm64" && b == "aarch64"
 }

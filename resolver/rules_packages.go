@@ -170,10 +170,6 @@ func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
 	return rows
 }
 
-func sameArch(a, b string) bool {
-	return a == b || a == "aarch64" && b == "arm64" || a == "arm64" && b == "aarch64"
-}
-
 // known reports whether the matrix knows a package on any system; others are
 // passed through to the installer.
 func (s *problem) known(name string) bool {
@@ -307,17 +303,6 @@ func (q packages) passedRefusal(r pep508.Requirement) *Reason {
 		return q.a.no(rows[0].Source, "%s is no wheel on the default index: %s", r.Name, where)
 	}
 	return nil
-}
-
-// onlySource is a row of a package whose releases are all source distributions, as far
-// as the matrix knows them: those that it does not know are no wheels either. nil: it
-// has wheels, or names one file.
-func (s *problem) onlySource(r pep508.Requirement) *matrix.Extension {
-	rows := s.wheels(r.Name)
-	if r.URL != "" || len(rows) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist }) {
-		return nil
-	}
-	return rows[0]
 }
 
 // wheelRefusal says in a few words why one wheel does not go with a build, ""

@@ -20,7 +20,6 @@ import (
 	"envfix/internal/index"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
-	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
 
@@ -371,23 +370,4 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 		}
 	}
 	return moved
-}
-
-func asksFor(r resolver.Request, name string) bool {
-	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
-}
-
-// byHand reports whether a package was asked for by its name, and not by a file.
-func byHand(r resolver.Request, name string) bool {
-	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) && q.From == "" })
-}
-
-// specOf is what a request asks of a package; anything where it does not name it.
-func specOf(r resolver.Request, name string) version.Specifier {
-	for _, q := range r.Requirements {
-		if q.Name == machine.NormalName(name) {
-			return q.Spec
-		}
-	}
-	return version.Specifier{}
 }
