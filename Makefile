@@ -6,7 +6,7 @@ export GOFLAGS := -ldflags=-extldflags=-Wl,-z,lazy -tags=urfave_cli_no_docs
 export CGO_CFLAGS := -Wno-deprecated-declarations
 PREFIX ?= $(HOME)/.local
 # the default index as pip knows it, which finds uv where neither is
-DEFAULT_INDEX := $(shell python3 -I -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)' 2>/dev/null)
+DEFAULT_INDEX = $(shell python3 -I -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)' 2>/dev/null)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
