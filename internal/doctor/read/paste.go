@@ -191,7 +191,7 @@ func (r *Reader) piece(raw string) {
 	l := clean(raw)
 	if l == "" {
 		r.wait = ""
-		r.blank()
+		r.prev = ""
 		return
 	}
 	said := Evidence{File: r.file, Line: r.line, Text: clip(strings.TrimSpace(l), 160)}

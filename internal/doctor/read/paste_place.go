@@ -192,9 +192,6 @@ func (r *Reader) toolkit(v string, s Evidence) {
 	}
 }
 
-// blank is an empty line: the end of a table.
-func (r *Reader) blank() { r.prev = "" }
-
 // say notes where a fact was read first.
 func (r *Reader) say(at *Evidence, s Evidence) {
 	r.told = true
