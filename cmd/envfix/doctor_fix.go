@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"envfix/installers"
@@ -136,9 +135,7 @@ func handwork(findings []doctor.Finding, p *plan.Plan) string {
 			doctor.WayOf(know.Embedded(), f, findings) != doctor.NoWay {
 			continue
 		}
-		if line := "by hand: " + ui.Clean(f.Fix[0]); !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
+		lines = text.Add(lines, "by hand: "+ui.Clean(f.Fix[0]))
 	}
 	if len(lines) == 0 {
 		return ""

@@ -99,10 +99,7 @@ func imported(proof apply.Proof, files *machine.EnvFiles) *read.Imported {
 
 // realPath is the path of a directory without links; "" where there is none.
 func realPath(dir string) string {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return ""
-	}
+	real, _ := filepath.EvalSymlinks(dir)
 	return real
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"envfix/installers"
@@ -15,6 +14,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -33,9 +33,7 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 			if o.Kind != machine.OriginProfile || !machine.ShellProfile(o.File) {
 				continue
 			}
-			if !slices.Contains(files, o.File) {
-				files = append(files, o.File)
-			}
+			files = text.Add(files, o.File)
 			f.From = o.Place()
 			fixes[o.File] = append(fixes[o.File], f)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"context"
+
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"

@@ -18,6 +18,7 @@ import (
 	"envfix/internal/fleet"
 	"envfix/internal/system"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -254,14 +255,14 @@ func previousGroups(path string) ([]fleet.Pair, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	previous, err := os.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s does not exist", path)
 		}
 		return nil, &fail.Error{Code: fail.Usage, Text: "--previous: " + ui.Clean(reason(err)), Err: err}
 	}
-	if pairs, err := fleet.PlanPairs(text); err == nil {
+	if pairs, err := fleet.PlanPairs(previous); err == nil {
 		return pairs, nil
 	}
 	l, _, err := team.At(path)
@@ -271,9 +272,7 @@ func previousGroups(path string) ([]fleet.Pair, error) {
 	var out []fleet.Pair
 	for _, p := range l.Profiles {
 		torch, _, _ := strings.Cut(p.Torch, "+")
-		if pair := (fleet.Pair{Torch: torch, Build: p.Build}); !slices.Contains(out, pair) {
-			out = append(out, pair)
-		}
+		out = text.Add(out, fleet.Pair{Torch: torch, Build: p.Build})
 	}
 	return out, nil
 }

@@ -14,13 +14,11 @@ import (
 
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
-	text := ""
+	help := programHelp(commands(), style(w))
 	if len(path) > 0 {
-		text = commandHelp(path, style(w))
-	} else {
-		text = programHelp(commands(), style(w))
+		help = commandHelp(path, style(w))
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, help)
 	return err
 }
 
@@ -63,12 +61,7 @@ var commandGroups = []struct {
 }
 
 func among(cmds []*cli.Command, names []string) []*cli.Command {
-	var out []*cli.Command
-	for _, n := range names {
-		i := slices.IndexFunc(cmds, func(c *cli.Command) bool { return c.Name == n })
-		out = append(out, cmds[i])
-	}
-	return out
+	return text.Each(names, func(name string) *cli.Command { return find(cmds, name) })
 }
 
 func commandHelp(path []*cli.Command, look ui.Style) string {

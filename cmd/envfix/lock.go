@@ -94,13 +94,10 @@ func lockTargetFlags() []cli.Flag {
 // lockDefaultFlags are the flags of plan that hold for every target that does not say
 // otherwise.
 func lockDefaultFlags() []cli.Flag {
-	var out []cli.Flag
-	for _, f := range slices.Concat(requestFlags(), describeFlags()) {
-		if name := f.Names()[0]; slices.Contains(team.TargetKeys, name) || name == "only-index" || name == "cpu" {
-			out = append(out, f)
-		}
-	}
-	return out
+	return text.Only(slices.Concat(requestFlags(), describeFlags()), func(f cli.Flag) bool {
+		name := f.Names()[0]
+		return slices.Contains(team.TargetKeys, name) || name == "only-index" || name == "cpu"
+	})
 }
 
 func lockAction(c *cli.Context) error {

@@ -153,11 +153,8 @@ func probeOptions(env string) probe.Options {
 // long as each usually may. ENVFIX_PROBE_LIMIT sets it, for tests: for what hangs
 // nobody wants to wait, and a busy machine must not look like a driver that hangs.
 func probeLimit() time.Duration {
-	d, err := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT"))
-	if err != nil || d < 0 {
-		return 0
-	}
-	return d
+	d, _ := time.ParseDuration(os.Getenv("ENVFIX_PROBE_LIMIT"))
+	return max(d, 0)
 }
 
 // deviceLookups ask the device table by id and by name. It is read when the

@@ -31,12 +31,7 @@ func main() {
 // interruptible is the context that Ctrl-C ends. A signal that was ignored when
 // envfix began, as under nohup, stays ignored for it and its children.
 func interruptible() (context.Context, context.CancelFunc) {
-	var signals []os.Signal
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		if !signal.Ignored(s) {
-			signals = append(signals, s)
-		}
-	}
+	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM}, signal.Ignored)
 	if len(signals) == 0 { // NotifyContext would take every signal
 		return context.WithCancel(context.Background())
 	}

@@ -39,10 +39,7 @@ func noteMade(id string) {
 func madeHere(id string) bool { return slices.Contains(madePlans(), id) }
 
 func madePlans() []string {
-	b, err := system.ReadOwn(filepath.Join(stateDir(), madeName), madeBytes)
-	if err != nil {
-		return nil
-	}
+	b, _ := system.ReadOwn(filepath.Join(stateDir(), madeName), madeBytes)
 	return strings.Fields(string(b))
 }
 
@@ -100,9 +97,6 @@ func installerHere(made bool) func(program string) bool {
 }
 
 func homeDir() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
+	home, _ := os.UserHomeDir()
 	return home
 }

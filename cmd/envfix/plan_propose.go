@@ -143,9 +143,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	}
 	if !described {
 		for _, p := range q.Machine.Pythons {
-			if v := version.Minor(p.Version); !slices.Contains(l.Found, v) {
-				l.Found = append(l.Found, v)
-			}
+			l.Found = text.Add(l.Found, version.Minor(p.Version))
 		}
 	}
 	l.Removed = q.Matrix.Removed

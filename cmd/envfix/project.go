@@ -146,11 +146,7 @@ func firstWish(dir string) string {
 // candidates are the files of a project's directory that may say what it wants: those of
 // the usual names, else those that are like them.
 func candidates(dir string) (out []string) {
-	for _, name := range wishFiles {
-		if isFile(filepath.Join(dir, name)) {
-			out = append(out, name)
-		}
-	}
+	out = text.Only(wishFiles, func(name string) bool { return isFile(filepath.Join(dir, name)) })
 	if slices.ContainsFunc(out, func(name string) bool { return !strings.HasPrefix(name, "setup") && !silentProject(dir, name) }) {
 		return out
 	}

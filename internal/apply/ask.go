@@ -206,9 +206,6 @@ func (m host) excludes() []release {
 
 // ownRecord reads what root's half wrote down of envfix's own holds.
 func (m host) ownRecord() []string {
-	b, err := os.ReadFile(m.root + heldRecord)
-	if err != nil {
-		return nil
-	}
+	b, _ := os.ReadFile(m.root + heldRecord)
 	return strings.Fields(string(b))
 }

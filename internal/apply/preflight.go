@@ -129,10 +129,7 @@ const gen = "{gen}"
 
 // cacheDir is where the installers' caches are.
 func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
+	dir, _ := os.UserCacheDir()
 	return dir
 }
 

@@ -93,13 +93,9 @@ func simulation(argv []string) []string {
 	if at < 0 || !known || slices.Contains(argv, word) || slices.Contains(argv, "--download-only") || slices.Contains(argv, "--downloadonly") {
 		return nil
 	}
-	out := append(slices.Clone(argv[:at+1]), word)
-	for _, a := range argv[at+1:] {
-		if a != "--no-download" && (word != "--assumeno" || a != "-y" && a != "--assumeyes") {
-			out = append(out, a)
-		}
-	}
-	return out
+	return append(append(slices.Clone(argv[:at+1]), word), text.Only(argv[at+1:], func(a string) bool {
+		return a != "--no-download" && (word != "--assumeno" || a != "-y" && a != "--assumeyes")
+	})...)
 }
 
 // noLonger reports whether a package manager said that it does not have the version

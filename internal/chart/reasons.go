@@ -116,9 +116,7 @@ func codesOf(builds []*matrix.Build) []string {
 	var all []machine.SM
 	for _, b := range builds {
 		for _, c := range b.Native {
-			if !slices.Contains(all, c.SM) {
-				all = append(all, c.SM)
-			}
+			all = text.Add(all, c.SM)
 		}
 	}
 	slices.SortFunc(all, machine.SM.Compare)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
+
 	"golang.org/x/tools/container/intsets"
 )
 
@@ -165,12 +167,7 @@ func (g *grouping) cover(sets []bitset, admit func(Pair) bool) []int {
 // sameTorch covers with one torch: the one that needs the fewest groups, the newest
 // of those. Where none is for all, each class keeps its own.
 func (g *grouping) sameTorch(kept []int, rest []bitset) []int {
-	var torches []string
-	for _, p := range g.pairs {
-		if !slices.Contains(torches, p.Torch) {
-			torches = append(torches, p.Torch)
-		}
-	}
+	torches := text.Once(text.Each(g.pairs, func(p Pair) string { return p.Torch }))
 	var best []int
 	least := 0
 	for _, t := range torches {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 
@@ -211,9 +212,7 @@ func (c *Class) Name() string {
 		case g.GFX != "":
 			name += " (" + g.GFX + ")"
 		}
-		if !slices.Contains(parts, name) {
-			parts = append(parts, name)
-		}
+		parts = text.Add(parts, name)
 	}
 	if len(parts) == 0 {
 		parts = []string{"no GPU"}

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -109,8 +110,5 @@ func indexText(in []Index) string {
 }
 
 func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return text.Clip(s, 120)
+	return text.Clip(cmp.Or(s, "none"), 120)
 }

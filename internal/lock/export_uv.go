@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // A UVProject is what a pyproject.toml must say for `uv sync` to install the locked
@@ -76,9 +78,7 @@ func (u *UVProject) pins(p *Profile, k *Packages, marker string) {
 		}
 		name := indexName(q.Index)
 		u.Sources[q.Name] = append(u.Sources[q.Name], UVSource{name, p.Name})
-		if index := (UVIndex{name, q.Index}); !slices.Contains(u.Indexes, index) {
-			u.Indexes = append(u.Indexes, index)
-		}
+		u.Indexes = text.Add(u.Indexes, UVIndex{name, q.Index})
 	}
 }
 

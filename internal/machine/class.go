@@ -3,10 +3,11 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
-	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"slices"
 	"strings"
+
+	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // Class returns the facts that decide what a machine can run, and nothing else:

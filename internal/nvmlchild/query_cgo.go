@@ -3,6 +3,7 @@
 package nvmlchild
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -171,9 +172,7 @@ func (q *query) gpu(d nvml.Device) GPU {
 	if q.has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
 		if p, ret := d.GetPciInfo(); ret == nvml.SUCCESS {
 			g.PCIDevice, g.PCISub, g.PCIBus = p.PciDeviceId, p.PciSubSystemId, fixedString(p.BusId[:])
-			if g.PCIBus == "" {
-				g.PCIBus = fixedString(p.BusIdLegacy[:])
-			}
+			g.PCIBus = cmp.Or(g.PCIBus, fixedString(p.BusIdLegacy[:]))
 		}
 	}
 	if !q.has("nvmlDeviceGetMigMode") {

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -19,9 +20,7 @@ import (
 // one name. The mode holds whatever the umask.
 func WriteFile(path string, content []byte, mode fs.FileMode) error {
 	dir, name := filepath.Split(filepath.Clean(path))
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	if err := Trusted(dir); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/proc"
+	"envfix/internal/text"
 )
 
 // Users returns the processes that use something below dir: a program or a
@@ -19,12 +20,7 @@ func Users(dir string) (pids []int) {
 	if err != nil {
 		return nil
 	}
-	for _, pid := range proc.Self.PIDs() {
-		if pid != os.Getpid() && uses(proc.Self.Of(pid), real) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return text.Only(proc.Self.PIDs(), func(pid int) bool { return pid != os.Getpid() && uses(proc.Self.Of(pid), real) })
 }
 
 // SeesProcesses reports whether [Users] can be believed when it names nobody: where

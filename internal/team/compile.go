@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/text"
 )
 
 // atATime is how many times uv runs at once: it mostly waits for the index.
@@ -35,17 +36,7 @@ func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files 
 	for i, d := range drafts {
 		files[d.profile.Name] = texts[i]
 	}
-	return files, once(said...), err
-}
-
-// once are the lines of some lists, each of them once.
-func once(lists ...[]string) (out []string) {
-	for _, line := range slices.Concat(lists...) {
-		if !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	return out
+	return files, text.Once(said...), err
 }
 
 // underWay returns what tells t.Progress of each target that begins or ends, and which

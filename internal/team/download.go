@@ -136,9 +136,7 @@ func (f *fileFacts) wheel(ctx context.Context, w *lock.Wheel) error {
 		return fact.err
 	}
 	w.Size = fact.size
-	if w.Hashes.SHA256 == "" {
-		w.Hashes.SHA256 = fact.sha256
-	}
+	w.Hashes.SHA256 = cmp.Or(w.Hashes.SHA256, fact.sha256)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -130,9 +131,7 @@ func (t FleetTarget) commonPython(x *resolver.Session, p fleet.Pair) string {
 		}
 		var have []string
 		for _, v := range h.Pythons {
-			if text := v.Minor(); !slices.Contains(have, text) {
-				have = append(have, text)
-			}
+			have = text.Add(have, v.Minor())
 		}
 		if first {
 			common, first = have, false

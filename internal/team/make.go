@@ -297,9 +297,7 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 		j.Places = append(j.Places, text.Each(s.Places, t.absolute)...)
 		j.Hashes = append(j.Hashes, s.Hashes...)
 		for _, o := range s.Options {
-			if !slices.Contains(j.Options, o) {
-				j.Options = append(j.Options, o)
-			}
+			j.Options = text.Add(j.Options, o)
 		}
 	}
 	for _, i := range in.Indexes {

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,9 +54,7 @@ func (t *Team) target(name, said string, in lock.Input) (target, error) {
 		return bad("defaults: %s", err)
 	}
 	for k, v := range defaults {
-		if facts[k] == "" {
-			facts[k] = v
-		}
+		facts[k] = cmp.Or(facts[k], v)
 	}
 	demand, err := wantPython(facts, in)
 	if err != nil {

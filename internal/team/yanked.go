@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
+	"envfix/internal/text"
 )
 
 // yankedRelease is what uv says of a release that its index has withdrawn.
@@ -39,7 +40,7 @@ func (t *Team) yanked(ctx context.Context, ask Wish, l *lock.Lock) []string {
 	if err != nil {
 		return []string{"whether releases were yanked could not be asked: " + clean(whyNot(err))}
 	}
-	return once(said...)
+	return text.Once(said...)
 }
 
 // yankedOf asks for one profile: uv resolves exactly what is locked, each package

@@ -224,13 +224,7 @@ func (x *Index) project(w http.ResponseWriter, r *http.Request, name string, fau
 }
 
 func versions(wheels []Wheel) []string {
-	var out []string
-	for _, w := range wheels {
-		if !slices.Contains(out, w.Version) {
-			out = append(out, w.Version)
-		}
-	}
-	return out
+	return text.Once(text.Each(wheels, func(w Wheel) string { return w.Version }))
 }
 
 func entry(w Wheel, faults []Fault) jsonFile {

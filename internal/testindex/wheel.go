@@ -6,6 +6,7 @@ package testindex
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -47,9 +48,7 @@ func (w Wheel) Filename() string {
 		return fmt.Sprintf("%s-%s.tar.gz", w.module(), w.Version)
 	}
 	tag := w.Tag
-	if tag == "" {
-		tag = "py3-none-any"
-	}
+	tag = cmp.Or(tag, "py3-none-any")
 	return fmt.Sprintf("%s-%s-%s.whl", w.module(), w.Version, tag)
 }
 

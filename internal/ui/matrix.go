@@ -47,11 +47,11 @@ func Releases(list []ShownRelease, gpu machine.GPU) string {
 			continue
 		}
 		for i, line := range Wrap(strings.Join(labels, " "), 42) {
-			if i == 0 {
-				rows = append(rows, []string{r.Torch.String(), r.Date, line, python})
-			} else {
-				rows = append(rows, []string{"", "", line, ""})
+			row := []string{r.Torch.String(), r.Date, line, python}
+			if i > 0 {
+				row = []string{"", "", line, ""}
 			}
+			rows = append(rows, row)
 		}
 	}
 	head := platform + "; * on the default index, in brackets: not offered, or never seen"
