@@ -317,11 +317,10 @@ func find(cmds []*cli.Command, name string) *cli.Command {
 }
 
 func names(cmds []*cli.Command) []string {
-	var out []string
-	for _, c := range cmds {
-		if !c.Hidden {
-			out = append(out, c.Name)
-		}
-	}
-	return out
+	return text.Each(shown(cmds), func(c *cli.Command) string { return c.Name })
+}
+
+// shown are the commands that people may type.
+func shown(cmds []*cli.Command) []*cli.Command {
+	return text.Only(cmds, func(c *cli.Command) bool { return !c.Hidden })
 }

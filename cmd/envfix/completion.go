@@ -125,10 +125,8 @@ func completions(cmds []*cli.Command, words []string) (rows [][2]string) {
 			return rows
 		}
 	}
-	for _, sub := range next {
-		if !sub.Hidden {
-			offer(sub.Name, sub.Usage)
-		}
+	for _, sub := range shown(next) {
+		offer(sub.Name, sub.Usage)
 	}
 	if c == nil {
 		offer("--help", "the help of a command")

@@ -113,13 +113,7 @@ func reflow(text string, look ui.Style) string {
 }
 
 func commandRows(cmds []*cli.Command, look ui.Style) string {
-	var rows [][2]string
-	for _, c := range cmds {
-		if !c.Hidden {
-			rows = append(rows, [2]string{c.Name, c.Usage})
-		}
-	}
-	return look.Columns(rows, 2)
+	return look.Columns(text.Each(shown(cmds), func(c *cli.Command) [2]string { return [2]string{c.Name, c.Usage} }), 2)
 }
 
 // A flagSection is some flags below a title of their own.

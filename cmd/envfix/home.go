@@ -6,10 +6,12 @@ import (
 	"io"
 
 	"envfix/internal/apply"
+	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/planning"
 	"envfix/internal/probe"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -78,11 +80,6 @@ func (f planFlags) faults(ctx context.Context, q planning.Question) []string {
 	patient.WithoutGPU = madeWithoutGPU(env)
 	o := probeOptions(env)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
-	var out []string
-	for _, x := range (doctorFlags{plan: f}).examined(ctx, patient).Findings {
-		if x.Severity != know.Note {
-			out = append(out, x.Text)
-		}
-	}
-	return out
+	bad := text.Only((doctorFlags{plan: f}).examined(ctx, patient).Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
+	return text.Each(bad, func(x doctor.Finding) string { return x.Text })
 }

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -82,11 +83,7 @@ func (f mapFlags) draw(w io.Writer) error {
 }
 
 func pairs(rows [][]string) [][2]string {
-	var out [][2]string
-	for _, r := range rows {
-		out = append(out, [2]string{ui.Clean(r[0]), ui.Clean(r[1])})
-	}
-	return out
+	return text.Each(rows, func(r []string) [2]string { return [2]string{ui.Clean(r[0]), ui.Clean(r[1])} })
 }
 
 // view reads the words: a machine described by them alone.

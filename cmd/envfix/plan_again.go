@@ -38,11 +38,8 @@ func nextArgs(args []string, p *plan.Plan) []string {
 		return []string{file}
 	}
 	if p.Basis.Request.Described {
-		described := []string{"--facts"}
-		for _, f := range describe.MachineFlags() {
-			described = append(described, "--"+f.Name)
-		}
-		return lessFlags(args, described...)
+		described := text.Each(describe.MachineFlags(), func(f describe.Flag[describe.Machine]) string { return "--" + f.Name })
+		return lessFlags(args, append(described, "--facts")...)
 	}
 	return args
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,12 +112,7 @@ func (f planFlags) fragment(p *plan.Plan) string {
 }
 
 func hasPython(h machine.Machine, version string) bool {
-	for _, p := range h.Pythons {
-		if version != "" && strings.HasPrefix(p.Version+".", version+".") {
-			return true
-		}
-	}
-	return false
+	return version != "" && slices.ContainsFunc(h.Pythons, func(p machine.Python) bool { return strings.HasPrefix(p.Version+".", version+".") })
 }
 
 // redirect writes, for this user alone, a page that leads to an address.

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // allRPMs prints each installed package and its version, with its epoch.
@@ -71,22 +72,22 @@ func (m host) offered(ctx context.Context, manager string, names []string) []rel
 	var out []release
 	switch manager {
 	case "apt-get": // nvidia-driver | 535.261.03-1~deb12u1 | http://… Packages
-		text, _ := m.output(ctx, append([]string{"apt-cache", "madison"}, names...))
-		for line := range strings.Lines(text) {
+		said, _ := m.output(ctx, append([]string{"apt-cache", "madison"}, names...))
+		for line := range strings.Lines(said) {
 			if f := strings.Split(line, "|"); len(f) == 3 && strings.HasSuffix(strings.TrimSpace(f[2]), "Packages") {
 				out = append(out, release{strings.TrimSpace(f[0]), strings.TrimSpace(f[1]), strings.HasPrefix(strings.TrimSpace(f[2]), "file:")})
 			}
 		}
 	case "dnf": // oldest first; dnf4 ends each line itself too
-		text, _ := m.output(ctx, append([]string{"dnf", "-q", "-C", "repoquery", "--showduplicates", "--queryformat", `%{name} %{evr}\n`}, names...))
-		out = pairs(text)
+		said, _ := m.output(ctx, append([]string{"dnf", "-q", "-C", "repoquery", "--showduplicates", "--queryformat", `%{name} %{evr}\n`}, names...))
+		out = pairs(said)
 		slices.Reverse(out)
 	case "zypper":
-		text, _ := m.output(
+		said, _ := m.output(
 			ctx,
 			append([]string{"zypper", "--non-interactive", "--no-refresh", "search", "--details", "--match-exact", "--type", "package"}, names...),
 		)
-		for _, c := range cells(text) {
+		for _, c := range cells(said) {
 			if len(c) == 6 && c[2] == "package" && !strings.HasPrefix(c[5], "(") { // "(System Packages)": offered no more
 				out = append(out, release{name: c[1], version: c[3]})
 			}
@@ -96,9 +97,9 @@ func (m host) offered(ctx context.Context, manager string, names []string) []rel
 }
 
 // pairs reads lines of a name and a version.
-func pairs(text string) []release {
+func pairs(said string) []release {
 	var out []release
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(said) {
 		if f := strings.Fields(line); len(f) == 2 {
 			out = append(out, release{name: f[0], version: f[1]})
 		}
@@ -107,29 +108,25 @@ func pairs(text string) []release {
 }
 
 // cells reads the rows of a table of zypper's.
-func cells(text string) [][]string {
+func cells(said string) [][]string {
 	var out [][]string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(said) {
 		if !strings.Contains(line, "|") {
 			continue
 		}
-		row := strings.Split(strings.TrimRight(line, "\n"), "|")
-		for i := range row {
-			row[i] = strings.TrimSpace(row[i])
-		}
-		out = append(out, row)
+		out = append(out, text.Each(strings.Split(strings.TrimRight(line, "\n"), "|"), strings.TrimSpace))
 	}
 	return out
 }
 
 func (m host) installedAll(ctx context.Context, manager string) []release {
 	if manager != "apt-get" {
-		text, _ := m.output(ctx, allRPMs)
-		return pairs(text)
+		said, _ := m.output(ctx, allRPMs)
+		return pairs(said)
 	}
 	var out []release
-	text, _ := m.output(ctx, []string{"dpkg-query", "-W", "-f", `${db:Status-Status} ${Package} ${Version}\n`})
-	for line := range strings.Lines(text) {
+	said, _ := m.output(ctx, []string{"dpkg-query", "-W", "-f", `${db:Status-Status} ${Package} ${Version}\n`})
+	for line := range strings.Lines(said) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "installed" {
 			out = append(out, release{name: f[1], version: f[2]})
 		}
@@ -150,16 +147,16 @@ func (m host) holds(ctx context.Context, manager string) []release {
 	var out []release
 	switch manager {
 	case "apt-get":
-		text, _ := m.output(ctx, []string{"apt-mark", "showhold"})
-		for _, name := range strings.Fields(text) {
+		said, _ := m.output(ctx, []string{"apt-mark", "showhold"})
+		for _, name := range strings.Fields(said) {
 			out = append(out, release{name: name})
 		}
 	case "dnf":
-		text, _ := m.output(ctx, []string{"dnf", "-q", "versionlock", "list"}) // dnf4 without the plugin: nothing is locked
-		out = append(locks(text), m.excludes()...)
+		said, _ := m.output(ctx, []string{"dnf", "-q", "versionlock", "list"}) // dnf4 without the plugin: nothing is locked
+		out = append(locks(said), m.excludes()...)
 	case "zypper":
-		text, _ := m.output(ctx, []string{"zypper", "--non-interactive", "locks"})
-		for _, c := range cells(text) {
+		said, _ := m.output(ctx, []string{"zypper", "--non-interactive", "locks"})
+		for _, c := range cells(said) {
 			if len(c) >= 4 && strings.Trim(c[0], "0123456789") == "" {
 				out = append(out, release{name: c[1]})
 			}
@@ -170,9 +167,9 @@ func (m host) holds(ctx context.Context, manager string) []release {
 
 // locks reads the list of dnf4's versionlock and that of dnf5, which has a line for
 // the name and one for the version.
-func locks(text string) []release {
+func locks(said string) []release {
 	var out []release
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "Package name: "); ok {
 			out = append(out, release{name: name})

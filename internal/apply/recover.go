@@ -166,12 +166,9 @@ func (j *journal) unfinished(env string) *Entry {
 // system reports whether a step of the system half of a plan was begun: such a
 // plan is carried on or given up, never forgotten.
 func (j *journal) system(plan string) bool {
-	for _, e := range j.entries {
-		if e.Plan == plan && (e.State == Waiting || e.State == Intent && strings.HasPrefix(e.Note, rootNote)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.entries, func(e Entry) bool {
+		return e.Plan == plan && (e.State == Waiting || e.State == Intent && strings.HasPrefix(e.Note, rootNote))
+	})
 }
 
 // rootNote marks the steps of the system half in the journal.

@@ -133,12 +133,8 @@ func (g *grouping) keep(previous []Pair) (kept []int, rest []bitset) {
 			kept = append(kept, n)
 		}
 	}
-	for _, k := range g.kinds {
-		if !slices.ContainsFunc(kept, k.set.Has) {
-			rest = append(rest, k.set)
-		}
-	}
-	return kept, rest
+	sets := text.Each(g.kinds, func(k kind) bitset { return k.set })
+	return kept, text.Only(sets, func(s bitset) bool { return !slices.ContainsFunc(kept, s.Has) })
 }
 
 // cover is the fewest pairs for some classes, of those that admit lets through.

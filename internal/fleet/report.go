@@ -247,9 +247,7 @@ func (r *Results) Report(l *lock.Lock, oldest string) *Report {
 		}
 		classes[key].Hosts[h.Status] = append(classes[key].Hosts[h.Status], h.Host)
 	}
-	for _, k := range keys {
-		out.Classes = append(out.Classes, *classes[k])
-	}
+	out.Classes = append(out.Classes, text.Each(keys, func(k [2]string) ClassReport { return *classes[k] })...)
 	slices.SortStableFunc(out.Classes, func(a, b ClassReport) int {
 		return cmp.Or(b.size()-a.size(), strings.Compare(a.Name, b.Name), strings.Compare(a.Profile, b.Profile))
 	})

@@ -212,14 +212,9 @@ func (w Wheel) Host() string {
 
 // Hosts returns the hosts that the files come from, sorted.
 func (p *Packages) Hosts() []string {
-	var hosts []string
-	for _, w := range p.Files() {
-		if h := w.Host(); h != "" {
-			hosts = append(hosts, h)
-		}
-	}
+	hosts := text.Once(text.Each(p.Files(), Wheel.Host))
 	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	return slices.DeleteFunc(hosts, func(host string) bool { return host == "" })
 }
 
 // Find returns the package of that normalised name, nil where there is none.

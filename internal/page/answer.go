@@ -109,13 +109,8 @@ func title(res *resolver.Resolution) string {
 	c := settled(res)
 	switch {
 	case res.Decision == resolver.Split:
-		var names []string
-		for _, e := range res.Environments {
-			if e.Choice != nil {
-				names = append(names, "torch "+e.Choice.Torch)
-			}
-		}
-		return strings.Join(names, " and ")
+		made := text.Only(res.Environments, func(e resolver.Environment) bool { return e.Choice != nil })
+		return strings.Join(text.Each(made, func(e resolver.Environment) string { return "torch " + e.Choice.Torch }), " and ")
 	case c == nil:
 		return "Nothing fits"
 	case c.Torch == "" && res.Decision == resolver.UseVendorIndex:

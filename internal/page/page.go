@@ -14,6 +14,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/planning"
+	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -73,12 +74,7 @@ func read(m *matrix.Matrix, w Words) (question, error) {
 
 // filled are the fields of a list that somebody wrote into.
 func filled(fields []string) (out []string) {
-	for _, s := range fields {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
+	return text.Only(text.Each(fields, strings.TrimSpace), func(s string) bool { return s != "" })
 }
 
 func (q *question) readMachine(m *matrix.Matrix) error {

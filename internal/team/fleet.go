@@ -90,10 +90,7 @@ func (t FleetTarget) parts(key func(fleet.Member, machine.Machine) string) (out 
 		parts[k].Members = append(parts[k].Members, member)
 		parts[k].machines = append(parts[k].machines, t.machines[i])
 	}
-	for _, k := range slices.Sorted(maps.Keys(parts)) {
-		out = append(out, *parts[k])
-	}
-	return out
+	return text.Each(slices.Sorted(maps.Keys(parts)), func(k string) FleetTarget { return *parts[k] })
 }
 
 // describe writes the facts of a target whose machines are all its members.
@@ -191,10 +188,7 @@ func (t FleetTarget) split(p fleet.Pair) []FleetTarget {
 	out := t.parts(func(m fleet.Member, h machine.Machine) string {
 		return strings.Join(gpuNames(h, lock.GPUKind(h)), ",") + " " + m.Python
 	})
-	for i := range out {
-		out[i] = out[i].describe(p, out[i].Members[0].Python)
-	}
-	return out
+	return text.Each(out, func(part FleetTarget) FleetTarget { return part.describe(p, part.Members[0].Python) })
 }
 
 // nameTargets names each target by its build, and by what else tells it from others

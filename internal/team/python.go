@@ -70,12 +70,10 @@ func wantPython(facts map[string]string, in lock.Input) (string, error) {
 // admitsMinor reports whether a release of a minor, such as 3.12, is admitted; "" is.
 func admitsMinor(want version.Specifier, minor string) bool {
 	minor = strings.TrimSuffix(minor, "t")
-	for _, patch := range []string{"", ".99"} {
-		if v, err := version.ParsePython(minor + patch); err != nil || want.Admits(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"", ".99"}, func(patch string) bool {
+		v, err := version.ParsePython(minor + patch)
+		return err != nil || want.Admits(v)
+	})
 }
 
 // A basis is what a choice of builds begins with beside the wishes.

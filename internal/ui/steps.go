@@ -152,12 +152,9 @@ func stepsTitle(p *plan.Plan) string {
 }
 
 func uses(p *plan.Plan, placeholder string) bool {
-	for _, s := range p.Steps {
-		if s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, "\n"), placeholder) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
+		return s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, "\n"), placeholder)
+	})
 }
 
 // step prints one step; built is what {gen} stands for.
@@ -196,10 +193,7 @@ func (v *view) command(r plan.Run, sudo bool) {
 		words, err = r.Words()
 	}
 	if err != nil { // not for a shell; it is run without one
-		words = words[:0]
-		for _, a := range r.Argv {
-			words = append(words, text.Command(a))
-		}
+		words = text.Each(r.Argv, func(a string) string { return text.Command(a) })
 	}
 	if sudo {
 		words = append([]string{"sudo"}, words...)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"envfix/internal/proc"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -78,11 +79,7 @@ type state struct {
 
 // lists returns the lists that count now: those that are pinned, or what they were replaced by.
 func (st state) lists(pinned []KeyList) []KeyList {
-	out := slices.Clone(pinned)
-	for i := range out {
-		out[i] = follow(out[i], st.Links)
-	}
-	return out
+	return text.Each(pinned, func(l KeyList) KeyList { return follow(l, st.Links) })
 }
 
 // sealed is the state as it is written: one file, so that it is never there by halves, and
