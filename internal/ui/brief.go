@@ -168,10 +168,8 @@ func (v *view) briefChanges(p *plan.Plan) {
 	if rootSteps > 0 {
 		parts = append(parts, fmt.Sprintf("the system, as root (%s)", Count(rootSteps, "step")))
 	}
-	for _, s := range p.Steps {
-		if s.Manual != nil && s.Manual.Reboot {
-			parts = append(parts, "a reboot comes between")
-		}
+	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Manual != nil && s.Manual.Reboot }) {
+		parts = append(parts, "a reboot comes between")
 	}
 	with := ""
 	if p.Target.Manager != "" {

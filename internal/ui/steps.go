@@ -112,10 +112,7 @@ func unmeasured(p *plan.Plan) []string {
 		case "torch", "conda":
 			out = append(out, "torch and what it brings"+cuda)
 		case "packages", "carry", "sources":
-			if len(out) > 0 && out[len(out)-1] == "the other packages" {
-				continue
-			}
-			out = append(out, "the other packages")
+			out = text.Add(out, "the other packages")
 		case "driver":
 			out = append(out, "the driver")
 		}
@@ -127,21 +124,15 @@ func unmeasured(p *plan.Plan) []string {
 func network(p *plan.Plan) string {
 	var parts []string
 	for _, name := range installers.Network {
-		for _, s := range p.Steps {
-			if s.Run != nil && s.Run.Env[name] != "" {
-				parts = append(parts, name+"="+s.Run.Env[name])
-				break
-			}
+		if i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Run != nil && s.Run.Env[name] != "" }); i >= 0 {
+			parts = append(parts, name+"="+p.Steps[i].Run.Env[name])
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
 func stepsTitle(p *plan.Plan) string {
-	n := fmt.Sprintf("%d steps", len(p.Steps))
-	if len(p.Steps) == 1 {
-		n = "1 step"
-	}
+	n := Count(len(p.Steps), "step")
 	switch {
 	case !uses(p, "{gen}"):
 		return n
@@ -384,16 +375,12 @@ func subject(p *plan.Plan) string {
 		who = "the described machine"
 	}
 	var parts []string
-	seen := map[string]bool{}
 	for _, g := range h.GPUs {
 		s := g.Name
 		if !g.SM.IsZero() {
 			s += ", " + g.SM.String()
 		}
-		if !seen[s] {
-			parts = append(parts, s)
-		}
-		seen[s] = true
+		parts = text.Add(parts, s)
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no GPU")
