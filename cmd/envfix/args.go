@@ -11,6 +11,7 @@ import (
 	"envfix/internal/near"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -322,5 +323,5 @@ func names(cmds []*cli.Command) []string {
 
 // shown are the commands that people may type.
 func shown(cmds []*cli.Command) []*cli.Command {
-	return text.Only(cmds, func(c *cli.Command) bool { return !c.Hidden })
+	return xslices.Filter(cmds, func(c *cli.Command) bool { return !c.Hidden })
 }

@@ -17,6 +17,7 @@ import (
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // mend shows the findings and the plan that mends them, carries it out as apply
@@ -135,7 +136,7 @@ func handwork(findings []doctor.Finding, p *plan.Plan) string {
 			doctor.WayOf(know.Embedded(), f, findings) != doctor.NoWay {
 			continue
 		}
-		lines = text.Add(lines, "by hand: "+ui.Clean(f.Fix[0]))
+		lines = xslices.Add(lines, "by hand: "+ui.Clean(f.Fix[0]))
 	}
 	if len(lines) == 0 {
 		return ""

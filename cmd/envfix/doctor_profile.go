@@ -14,8 +14,8 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
-	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 )
 
 // editProfiles adds to a plan the steps that take entries out in the profiles of
@@ -33,7 +33,7 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 			if o.Kind != machine.OriginProfile || !machine.ShellProfile(o.File) {
 				continue
 			}
-			files = text.Add(files, o.File)
+			files = xslices.Add(files, o.File)
 			f.From = o.Place()
 			fixes[o.File] = append(fixes[o.File], f)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"context"
-
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"

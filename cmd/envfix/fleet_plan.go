@@ -18,8 +18,8 @@ import (
 	"envfix/internal/fleet"
 	"envfix/internal/system"
 	"envfix/internal/team"
-	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -272,7 +272,7 @@ func previousGroups(path string) ([]fleet.Pair, error) {
 	var out []fleet.Pair
 	for _, p := range l.Profiles {
 		torch, _, _ := strings.Cut(p.Torch, "+")
-		out = text.Add(out, fleet.Pair{Torch: torch, Build: p.Build})
+		out = xslices.Add(out, fleet.Pair{Torch: torch, Build: p.Build})
 	}
 	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/probe"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -80,6 +81,6 @@ func (f planFlags) faults(ctx context.Context, q planning.Question) []string {
 	patient.WithoutGPU = madeWithoutGPU(env)
 	o := probeOptions(env)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
-	bad := text.Only((doctorFlags{plan: f}).examined(ctx, patient).Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
+	bad := xslices.Filter((doctorFlags{plan: f}).examined(ctx, patient).Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
 	return text.Each(bad, func(x doctor.Finding) string { return x.Text })
 }

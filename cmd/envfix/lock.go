@@ -14,6 +14,7 @@ import (
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -94,7 +95,7 @@ func lockTargetFlags() []cli.Flag {
 // lockDefaultFlags are the flags of plan that hold for every target that does not say
 // otherwise.
 func lockDefaultFlags() []cli.Flag {
-	return text.Only(slices.Concat(requestFlags(), describeFlags()), func(f cli.Flag) bool {
+	return xslices.Filter(slices.Concat(requestFlags(), describeFlags()), func(f cli.Flag) bool {
 		name := f.Names()[0]
 		return slices.Contains(team.TargetKeys, name) || name == "only-index" || name == "cpu"
 	})

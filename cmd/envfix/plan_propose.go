@@ -20,6 +20,7 @@ import (
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -143,7 +144,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	}
 	if !described {
 		for _, p := range q.Machine.Pythons {
-			l.Found = text.Add(l.Found, version.Minor(p.Version))
+			l.Found = xslices.Add(l.Found, version.Minor(p.Version))
 		}
 	}
 	l.Removed = q.Matrix.Removed

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 )
 
 // wishFiles say what a project wants, the one that is followed first. One that names torch
@@ -146,7 +147,7 @@ func firstWish(dir string) string {
 // candidates are the files of a project's directory that may say what it wants: those of
 // the usual names, else those that are like them.
 func candidates(dir string) (out []string) {
-	out = text.Only(wishFiles, func(name string) bool { return isFile(filepath.Join(dir, name)) })
+	out = xslices.Filter(wishFiles, func(name string) bool { return isFile(filepath.Join(dir, name)) })
 	if slices.ContainsFunc(out, func(name string) bool { return !strings.HasPrefix(name, "setup") && !silentProject(dir, name) }) {
 		return out
 	}

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // judge reads what a simulated run of a package manager said, and refuses one that
@@ -93,7 +94,7 @@ func simulation(argv []string) []string {
 	if at < 0 || !known || slices.Contains(argv, word) || slices.Contains(argv, "--download-only") || slices.Contains(argv, "--downloadonly") {
 		return nil
 	}
-	return append(append(slices.Clone(argv[:at+1]), word), text.Only(argv[at+1:], func(a string) bool {
+	return append(append(slices.Clone(argv[:at+1]), word), xslices.Filter(argv[at+1:], func(a string) bool {
 		return a != "--no-download" && (word != "--assumeno" || a != "-y" && a != "--assumeyes")
 	})...)
 }

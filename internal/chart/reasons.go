@@ -7,6 +7,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -116,7 +117,7 @@ func codesOf(builds []*matrix.Build) []string {
 	var all []machine.SM
 	for _, b := range builds {
 		for _, c := range b.Native {
-			all = text.Add(all, c.SM)
+			all = xslices.Add(all, c.SM)
 		}
 	}
 	slices.SortFunc(all, machine.SM.Compare)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 
 	"golang.org/x/tools/container/intsets"
 )
@@ -134,7 +135,7 @@ func (g *grouping) keep(previous []Pair) (kept []int, rest []bitset) {
 		}
 	}
 	sets := text.Each(g.kinds, func(k kind) bitset { return k.set })
-	return kept, text.Only(sets, func(s bitset) bool { return !slices.ContainsFunc(kept, s.Has) })
+	return kept, xslices.Filter(sets, func(s bitset) bool { return !slices.ContainsFunc(kept, s.Has) })
 }
 
 // cover is the fewest pairs for some classes, of those that admit lets through.
@@ -163,7 +164,7 @@ func (g *grouping) cover(sets []bitset, admit func(Pair) bool) []int {
 // sameTorch covers with one torch: the one that needs the fewest groups, the newest
 // of those. Where none is for all, each class keeps its own.
 func (g *grouping) sameTorch(kept []int, rest []bitset) []int {
-	torches := text.Once(text.Each(g.pairs, func(p Pair) string { return p.Torch }))
+	torches := xslices.Once(text.Each(g.pairs, func(p Pair) string { return p.Torch }))
 	var best []int
 	least := 0
 	for _, t := range torches {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 
@@ -212,7 +212,7 @@ func (c *Class) Name() string {
 		case g.GFX != "":
 			name += " (" + g.GFX + ")"
 		}
-		parts = text.Add(parts, name)
+		parts = xslices.Add(parts, name)
 	}
 	if len(parts) == 0 {
 		parts = []string{"no GPU"}

@@ -3,11 +3,10 @@ package loader
 import (
 	"debug/elf"
 	"encoding/binary"
+	"envfix/internal/xslices"
 	"io"
 	"slices"
 	"strings"
-
-	"envfix/internal/xslices"
 )
 
 // A Fault is what the loader would refuse of an object whose libraries are all there.

@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"encoding/binary"
+	"envfix/internal/xslices"
 	"errors"
 	"io/fs"
 	"iter"
@@ -10,8 +11,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"envfix/internal/xslices"
 )
 
 // Files is a machine's tree of files, and what the loader takes from its surroundings.

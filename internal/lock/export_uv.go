@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A UVProject is what a pyproject.toml must say for `uv sync` to install the locked
@@ -78,7 +78,7 @@ func (u *UVProject) pins(p *Profile, k *Packages, marker string) {
 		}
 		name := indexName(q.Index)
 		u.Sources[q.Name] = append(u.Sources[q.Name], UVSource{name, p.Name})
-		u.Indexes = text.Add(u.Indexes, UVIndex{name, q.Index})
+		u.Indexes = xslices.Add(u.Indexes, UVIndex{name, q.Index})
 	}
 }
 

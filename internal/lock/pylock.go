@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Packages is the content of a pylock file as envfix writes one: PEP 751,
@@ -212,7 +213,7 @@ func (w Wheel) Host() string {
 
 // Hosts returns the hosts that the files come from, sorted.
 func (p *Packages) Hosts() []string {
-	hosts := text.Once(text.Each(p.Files(), Wheel.Host))
+	hosts := xslices.Once(text.Each(p.Files(), Wheel.Host))
 	slices.Sort(hosts)
 	return slices.DeleteFunc(hosts, func(host string) bool { return host == "" })
 }

@@ -3,11 +3,10 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
-	"strings"
-
 	"envfix/internal/version"
 	"envfix/internal/xslices"
+	"slices"
+	"strings"
 )
 
 // Class returns the facts that decide what a machine can run, and nothing else:

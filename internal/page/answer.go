@@ -10,6 +10,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -109,7 +110,7 @@ func title(res *resolver.Resolution) string {
 	c := settled(res)
 	switch {
 	case res.Decision == resolver.Split:
-		made := text.Only(res.Environments, func(e resolver.Environment) bool { return e.Choice != nil })
+		made := xslices.Filter(res.Environments, func(e resolver.Environment) bool { return e.Choice != nil })
 		return strings.Join(text.Each(made, func(e resolver.Environment) string { return "torch " + e.Choice.Torch }), " and ")
 	case c == nil:
 		return "Nothing fits"

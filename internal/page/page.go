@@ -15,6 +15,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/planning"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -74,7 +75,7 @@ func read(m *matrix.Matrix, w Words) (question, error) {
 
 // filled are the fields of a list that somebody wrote into.
 func filled(fields []string) (out []string) {
-	return text.Only(text.Each(fields, strings.TrimSpace), func(s string) bool { return s != "" })
+	return xslices.Filter(text.Each(fields, strings.TrimSpace), func(s string) bool { return s != "" })
 }
 
 func (q *question) readMachine(m *matrix.Matrix) error {

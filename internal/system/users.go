@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/proc"
-	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // Users returns the processes that use something below dir: a program or a
@@ -20,7 +20,7 @@ func Users(dir string) (pids []int) {
 	if err != nil {
 		return nil
 	}
-	return text.Only(proc.Self.PIDs(), func(pid int) bool { return pid != os.Getpid() && uses(proc.Self.Of(pid), real) })
+	return xslices.Filter(proc.Self.PIDs(), func(pid int) bool { return pid != os.Getpid() && uses(proc.Self.Of(pid), real) })
 }
 
 // SeesProcesses reports whether [Users] can be believed when it names nobody: where

@@ -11,7 +11,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
-	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // atATime is how many times uv runs at once: it mostly waits for the index.
@@ -36,7 +36,7 @@ func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files 
 	for i, d := range drafts {
 		files[d.profile.Name] = texts[i]
 	}
-	return files, text.Once(said...), err
+	return files, xslices.Once(said...), err
 }
 
 // underWay returns what tells t.Progress of each target that begins or ends, and which

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/pyproject"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // Formats are the forms that a lock is exported in.
@@ -104,7 +105,7 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 		set(name, list(u.Groups[name], text.JSON, true))
 	}
 	e.Table = []string{"tool", "uv"}
-	set("default-groups", list(text.Once(e.Strings("default-groups"), u.Defaults), text.JSON, false))
+	set("default-groups", list(xslices.Once(e.Strings("default-groups"), u.Defaults), text.JSON, false))
 	set("environments", list(u.Environments, text.JSON, true))
 	group := func(name string) text.Quoted { return text.Form("{ group = %s }", text.JSON(name)) }
 	conflict := func(groups []string) text.Quoted { return list(groups, group, false) }

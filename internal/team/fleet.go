@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -128,7 +129,7 @@ func (t FleetTarget) commonPython(x *resolver.Session, p fleet.Pair) string {
 		}
 		var have []string
 		for _, v := range h.Pythons {
-			have = text.Add(have, v.Minor())
+			have = xslices.Add(have, v.Minor())
 		}
 		if first {
 			common, first = have, false

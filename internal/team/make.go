@@ -13,6 +13,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // A Result is a lock that was written, and what a person should know of it.
@@ -297,7 +298,7 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 		j.Places = append(j.Places, text.Each(s.Places, t.absolute)...)
 		j.Hashes = append(j.Hashes, s.Hashes...)
 		for _, o := range s.Options {
-			j.Options = text.Add(j.Options, o)
+			j.Options = xslices.Add(j.Options, o)
 		}
 	}
 	for _, i := range in.Indexes {

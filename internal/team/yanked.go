@@ -8,10 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"envfix/internal/xslices"
+
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
-	"envfix/internal/text"
 )
 
 // yankedRelease is what uv says of a release that its index has withdrawn.
@@ -40,7 +41,7 @@ func (t *Team) yanked(ctx context.Context, ask Wish, l *lock.Lock) []string {
 	if err != nil {
 		return []string{"whether releases were yanked could not be asked: " + clean(whyNot(err))}
 	}
-	return text.Once(said...)
+	return xslices.Once(said...)
 }
 
 // yankedOf asks for one profile: uv resolves exactly what is locked, each package

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Fault is one way in which an index misbehaves.
@@ -224,7 +225,7 @@ func (x *Index) project(w http.ResponseWriter, r *http.Request, name string, fau
 }
 
 func versions(wheels []Wheel) []string {
-	return text.Once(text.Each(wheels, func(w Wheel) string { return w.Version }))
+	return xslices.Once(text.Each(wheels, func(w Wheel) string { return w.Version }))
 }
 
 func entry(w Wheel, faults []Fault) jsonFile {

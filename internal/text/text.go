@@ -5,7 +5,6 @@ package text
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -144,32 +143,6 @@ func Count(n int, noun string) string {
 func Each[T, U any](all []T, make func(T) U) (out []U) {
 	for _, x := range all {
 		out = append(out, make(x))
-	}
-	return out
-}
-
-// Add puts one more at the end of some, unless it is among them.
-func Add[T comparable](all []T, x T) []T {
-	if slices.Contains(all, x) {
-		return all
-	}
-	return append(all, x)
-}
-
-// Once is all that is in some lists, each of it once.
-func Once[T comparable](lists ...[]T) (out []T) {
-	for _, x := range slices.Concat(lists...) {
-		out = Add(out, x)
-	}
-	return out
-}
-
-// Only are those that are kept, in their order.
-func Only[T any](all []T, keep func(T) bool) (out []T) {
-	for _, x := range all {
-		if keep(x) {
-			out = append(out, x)
-		}
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -112,7 +113,7 @@ func unmeasured(p *plan.Plan) []string {
 		case "torch", "conda":
 			out = append(out, "torch and what it brings"+cuda)
 		case "packages", "carry", "sources":
-			out = text.Add(out, "the other packages")
+			out = xslices.Add(out, "the other packages")
 		case "driver":
 			out = append(out, "the driver")
 		}
@@ -380,7 +381,7 @@ func subject(p *plan.Plan) string {
 		if !g.SM.IsZero() {
 			s += ", " + g.SM.String()
 		}
-		parts = text.Add(parts, s)
+		parts = xslices.Add(parts, s)
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no GPU")

@@ -38,3 +38,11 @@ func Set[T any](of []T, name func(T) string) map[string]bool {
 	}
 	return out
 }
+
+// Once returns all that is in some lists, each of it once.
+func Once[T comparable](lists ...[]T) (out []T) {
+	for _, x := range slices.Concat(lists...) {
+		out = Add(out, x)
+	}
+	return out
+}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/maintain"
-	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A target is a system that a binary is for.
@@ -59,7 +59,7 @@ var targets = []target{
 
 // chosen are the targets of a list; all where it is empty.
 func chosen(list string) ([]target, error) {
-	out := text.Only(targets, func(t target) bool { return list == "" || slices.Contains(strings.Split(list, ","), t.String()) })
+	out := xslices.Filter(targets, func(t target) bool { return list == "" || slices.Contains(strings.Split(list, ","), t.String()) })
 	if len(out) == 0 || list != "" && len(out) != strings.Count(list, ",")+1 {
 		return nil, fmt.Errorf("-targets %s: there are %v", list, targets)
 	}

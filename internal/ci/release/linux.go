@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"envfix/internal/owner"
-	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // nfpm writes deb and rpm packages, pinned.
@@ -109,7 +109,7 @@ License: Apache-2.0
 
 func (r *Release) linuxPackage(t target, kind string, files []packed) error {
 	contents := []packed{{r.binary(t), "/usr/bin/envfix", map[string]any{"mode": 0o755, "mtime": r.Time.Format("2006-01-02T15:04:05Z")}, ""}}
-	contents = append(contents, text.Only(files, func(f packed) bool { return f.only == "" || f.only == kind })...)
+	contents = append(contents, xslices.Filter(files, func(f packed) bool { return f.only == "" || f.only == kind })...)
 	config := map[string]any{
 		"name": "envfix", "arch": t.arch, "platform": "linux", "version": r.Version.linux(), "version_schema": "none", "section": "utils", "priority": "optional",
 		"maintainer": owner.Maintainer, "license": "Apache-2.0", "mtime": r.Time.Format("2006-01-02T15:04:05Z"),
