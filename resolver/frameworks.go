@@ -51,8 +51,13 @@ func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
 	return out
 }
 
-// isFramework reports whether a package is a framework on any system.
-func (s *problem) isFramework(name string) bool { return len(s.cache.frameworks[plainName(name)]) > 0 }
+// isFramework reports whether a package is a framework on any system. Where all builds
+// are for GPUs, faiss-cpu is another package beside faiss-gpu.
+func (s *problem) isFramework(name string) bool {
+	builds := s.cache.frameworks[plainName(name)]
+	forCPU := func(b *matrix.Build) bool { return b.Label == cpu }
+	return len(builds) > 0 && (!strings.HasSuffix(name, "-cpu") || slices.ContainsFunc(builds, forCPU))
+}
 
 // framework are a framework's builds for this system that a name stands for.
 func (s *problem) framework(name string) []*matrix.Build {

@@ -99,6 +99,9 @@ func TestReadRows(t *testing.T) {
 	if res := ask("580.95.05", ampere, "torch", "boost"); res.Choice == nil || !strings.HasPrefix(res.Choice.CUDA, "13") {
 		t.Errorf("beside torch: %+v", res.Choice)
 	}
+	if res := ask("580.95.05", ampere, "torch", "boost-cpu"); res.Choice == nil || res.Choice.Torch == "" {
+		t.Errorf("what is for a CPU alone beside what is for GPUs alone: %v", res.Reasons)
+	}
 	if res := ask("470.82.01", ampere, "boost"); res.Decision != UpgradeDriver {
 		t.Errorf("old driver: %s", res.Decision)
 	}
