@@ -29,6 +29,9 @@ var preferences = []preference{
 	{"torch", "newer torch", func(q *attempt, a, b *matrix.Build) int {
 		return q.p.cache.newerTorch(a, b)
 	}},
+	{"packages", "newer releases of what else was asked for", func(q *attempt, a, b *matrix.Build) int {
+		return q.packages().newer(a, b)
+	}},
 	{"native", "its CUDA is supported natively by the driver", func(q *attempt, a, b *matrix.Build) int {
 		return boolInt(q.natively(a)) - boolInt(q.natively(b))
 	}},

@@ -124,6 +124,19 @@ func (q packages) extensions(b *matrix.Build) []extension {
 	return out
 }
 
+// newer compares the releases beside two builds, in the order in which they were asked for.
+func (q packages) newer(a, b *matrix.Build) int {
+	beside := q.extensions(b)
+	for i, e := range q.extensions(a) {
+		if other := beside[i]; e.row != nil && other.row != nil {
+			if c := e.row.Version.Compare(other.row.Version); c != 0 {
+				return c
+			}
+		}
+	}
+	return 0
+}
+
 // wheelFor returns the newest wheel of a package that loads beside a build and
 // has code for the GPUs; nil where none does.
 func (q packages) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extension {
