@@ -52,11 +52,11 @@ func (s chooser) driverFault(gpus []machine.GPU, d driver) (action, why string) 
 		if d.windows {
 			return install, fmt.Sprintf("driver %s is installed and %s cannot be used through it", h.Version, gpuNames(gpus))
 		}
-		why := ": the kernel module is not loaded"
-		if !h.LoadedVersion.IsZero() {
-			why = ", though its kernel module is loaded"
+		why = fmt.Sprintf("driver %s is installed and %s cannot be used through it", h.Version, gpuNames(gpus))
+		if h.LoadedVersion.IsZero() {
+			return load, why + ": the kernel module is not loaded"
 		}
-		return load, fmt.Sprintf("driver %s is installed and %s cannot be used through it%s", h.Version, gpuNames(gpus), why)
+		return reboot, why + ", though its kernel module is loaded"
 	}
 	return "", ""
 }
