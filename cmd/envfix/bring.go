@@ -63,7 +63,7 @@ func bringUV(ctx context.Context, address, dir string) error {
 	if !ok {
 		return fmt.Errorf("%s lists no wheel of uv, with its hash, for this system", client.Address())
 	}
-	fmt.Printf("Downloading %s\n", f.Name)
+	fmt.Fprintf(stdout(), "Downloading %s\n", f.Name)
 	b, err := client.Archive(ctx, f, maxUV)
 	if err != nil {
 		return err

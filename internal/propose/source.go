@@ -129,8 +129,8 @@ func (s *Source) member(members map[string][]byte, name string, size int64, cont
 	if size > maxMember || !code && !says {
 		return nil
 	}
-	b, err := io.ReadAll(content)
-	if err != nil {
+	b := make([]byte, size) // at most maxMember
+	if _, err := io.ReadFull(content, b); err != nil {
 		return err
 	}
 	if code {
@@ -197,7 +197,7 @@ func eggRequires(s string) []string {
 		if line == "" {
 			continue
 		}
-		switch named := text.Form("extra == %s", text.JSON(extra)).String(); {
+		switch named := `extra == "` + extra + `"`; {
 		case extra != "" && marker != "":
 			line += " ; (" + marker + ") and " + named
 		case extra != "":
