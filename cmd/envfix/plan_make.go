@@ -41,6 +41,9 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 
 // question gathers all that a plan stands on, and what it may ask of this machine.
 func (f planFlags) question(ctx context.Context) (q planning.Question, w planning.Ports, err error) {
+	if err = onlyFiles("."); err != nil {
+		return q, w, err
+	}
 	q.Envfix, q.Words, q.Matrix = buildVersion, f.machine.words, matrixFor()
 	var described bool
 	if q.Machine, described, err = f.machine.gather(ctx); err != nil {

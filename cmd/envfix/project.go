@@ -303,6 +303,17 @@ func isDir(arg string) bool {
 	return err == nil && info.IsDir() && (arg == "." || arg == ".." || strings.ContainsAny(arg, `/\`))
 }
 
+// onlyFiles refuses a folder in which a pipe or a device has the name of a project's file:
+// what is asked for here cannot be told, and who opens it may wait for ever.
+func onlyFiles(dir string) error {
+	for _, name := range slices.Concat(wishFiles, pyproject.OwnLocks, []string{"pixi.toml", "pylock.toml", ".python-version"}) {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return fail.Wrong(name+": it is not a regular file", "take it away: it stands where a project says what it asks for")
+		}
+	}
+	return nil
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

@@ -69,7 +69,7 @@ func At(path string) (*lock.Lock, string, error) {
 func Home(dir string) (home, stranger string) {
 	for _, at := range upward(dir) {
 		path := filepath.Join(at, lock.File)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() { // what is no regular file fails where it is read
 			if system.Foreign(path, dir) {
 				return "", path
 			}
