@@ -32,7 +32,7 @@ func TestE2ELock(t *testing.T) {
 		lock = append(lock, "--target", target+" python="+minor)
 	}
 	timed(t, dir, lock) // fills uv's cache, for a fair comparison
-	bare := timed(t, "", bareCompiles(t, minor)...)
+	bare := timed(t, "", bareCompiles(t, uv, minor)...)
 	for _, f := range []string{"/envfix.lock", "/pylock.rtx.toml"} {
 		if err := os.Remove(dir + f); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestE2ELock(t *testing.T) {
 
 // bareCompiles are the command lines that resolve the same five sets without
 // envfix.
-func bareCompiles(t *testing.T, python string) [][]string {
+func bareCompiles(t *testing.T, uv, python string) [][]string {
 	var out [][]string
 	for _, p := range [][2]string{{"torch==2.10.0", "x86_64-manylinux_2_28"}, {"torch==2.15.0", "x86_64-manylinux_2_28"}, {"torch==2.15.0", "aarch64-manylinux_2_28"},
 		{"torch==2.15.0", "aarch64-apple-darwin"}, {"torch==2.15.0", "x86_64-pc-windows-msvc"}} {
@@ -78,7 +78,7 @@ func bareCompiles(t *testing.T, python string) [][]string {
 		if err := os.WriteFile(in, []byte(p[0]+"\ntorchvision\nnumpy\ntransformers\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, []string{"uv", "pip", "compile", "--quiet", "--generate-hashes", "--only-binary", ":all:", "--python-version", python, "--python-platform", p[1],
+		out = append(out, []string{uv, "pip", "compile", "--quiet", "--generate-hashes", "--only-binary", ":all:", "--python-version", python, "--python-platform", p[1],
 			"--output-file", in + ".out", in})
 	}
 	return out
