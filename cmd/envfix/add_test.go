@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"envfix/internal/testindex"
+	"envfix/internal/ui"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -93,4 +94,18 @@ func hashes(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// What is put before a variable that is not set leaves no empty element in it: the
+// loader and the shell take one for the working directory.
+func TestAssignPrepends(t *testing.T) {
+	for old, want := range map[string]string{"": "/e/bin", "/usr/bin": "/e/bin" + string(os.PathListSeparator) + "/usr/bin"} {
+		t.Setenv("ENVFIX_TEST_PATH", old)
+		if err := assign(ui.Assignment{Kind: ui.Prepend, Name: "ENVFIX_TEST_PATH", Value: "/e/bin"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := os.Getenv("ENVFIX_TEST_PATH"); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
 }

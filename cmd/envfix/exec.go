@@ -56,7 +56,9 @@ func assign(a ui.Assignment) error {
 	case ui.Unset:
 		return os.Unsetenv(a.Name)
 	case ui.Prepend:
-		a.Value += string(os.PathListSeparator) + os.Getenv(a.Name)
+		if old := os.Getenv(a.Name); old != "" { // an empty element would be the working directory
+			a.Value += string(os.PathListSeparator) + old
+		}
 	}
 	return os.Setenv(a.Name, a.Value)
 }
