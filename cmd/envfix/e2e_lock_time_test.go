@@ -28,7 +28,7 @@ func TestE2ELockTime(t *testing.T) {
 	writeText(t, filepath.Join(theirs, "pyproject.toml"), "[project]\nname = 'team'\nversion = '0'\nrequires-python = '=="+minor+
 		".*'\ndependencies = ['torch', 'torchvision', 'numpy', 'transformers']\n")
 	bare := append(bareCompiles(t, "uv", minor), bareCompiles(t, "uv", minor)[1]) // l4 gets what rtx gets
-	wantExit(t, lockIn(t, t.TempDir(), args[1:]...), fail.OK)         // fills the cache
+	wantExit(t, lockIn(t, t.TempDir(), args[1:]...), fail.OK)                     // fills the cache
 	timed(t, theirs, append(bare, []string{"uv", "lock"})...)
 	took := map[string][]time.Duration{}
 	for range 5 {
