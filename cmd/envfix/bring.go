@@ -10,16 +10,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/probe"
 	"envfix/internal/reach"
 	"envfix/internal/system"
 	"envfix/internal/team"
+	"envfix/internal/version"
 
 	"github.com/urfave/cli/v2"
 )
@@ -59,8 +60,8 @@ func bringUV(ctx context.Context, address, dir string) error {
 	if err != nil {
 		return err
 	}
-	f, ok := page.Newest(machine.NormalPlatform(runtime.GOOS, runtime.GOARCH))
-	if !ok {
+	f, _, ok := page.NewestFor(version.Specifier{}, "", probe.Gather(ctx, probe.Options{}).Platform)
+	if !ok || f.SHA256 == "" {
 		return fmt.Errorf("%s lists no wheel of uv, with its hash, for this system", client.Address())
 	}
 	fmt.Fprintf(stdout(), "Downloading %s\n", f.Name)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"envfix/internal/version"
-
 	"golang.org/x/sync/errgroup"
 )
 
@@ -57,21 +55,4 @@ func (p *Project) wheel(version, python, os, arch string) (File, bool) {
 		}
 	}
 	return File{}, false
-}
-
-// Newest is the wheel of the highest final version that a system takes and whose hash the
-// page names.
-func (p *Project) Newest(os, arch string) (best File, found bool) {
-	var newest version.Python
-	for _, f := range p.Files {
-		n, ok := ParseName(f.Name)
-		v, err := version.ParsePython(n.Version)
-		if !ok || err != nil || f.Yanked || f.SHA256 == "" || v.IsPreRelease() || found && v.Compare(newest) <= 0 {
-			continue
-		}
-		if o, a := n.Platform(); o == os && a == arch {
-			best, newest, found = f, v, true
-		}
-	}
-	return best, found
 }
