@@ -54,7 +54,7 @@ var commandGroups = []struct {
 	title string
 	names []string
 }{
-	{"TO SET UP", []string{"facts", "plan", "why", "apply", "add", "remove", "sync", "exec", "rollback", "history", "clean", "verify", "env"}},
+	{"TO SET UP", []string{"facts", "plan", "why", "apply", "add", "remove", "sync", "exec", "shell", "rollback", "history", "clean", "verify", "env"}},
 	{"WHEN IT DOES NOT WORK", []string{"doctor", "explain"}},
 	{"WHEN IT IS SLOW", []string{"run", "watch"}},
 	{"FOR TEAMS, AND THE DATA", []string{"lock", "fleet", "matrix", "completion", "schema", "mcp"}},

@@ -115,6 +115,7 @@ func commands() []*cli.Command {
 		removeCommand(),
 		syncCommand(),
 		execCommand(),
+		shellCommand(),
 		cleanCommand(),
 		rollbackCommand(),
 		historyCommand(),
